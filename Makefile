@@ -1,5 +1,5 @@
-# The two commands are `make run` and `make test`; each does all its own set-up on a fresh
-# Debian machine with Go and gcc.
+# The main commands are `make run` and `make test`; each needs only a fresh Debian machine with
+# Go and gcc, and installs the rest itself.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c

@@ -179,7 +179,7 @@ func (c *card) byNV(v *value) bool { return v.by == nicparam.NV && c.nic().NV !=
 // not nil. It returns what changed. The caller holds the card's lock.
 func (a *Agent) discover(ctx context.Context, c *card, nv *answerNV) (changed []nicparam.Key, err error) {
 	n := c.nic()
-	var instead []nicfiles.Way
+	var instead []nicfiles.Accessor
 	if nv != nil {
 		instead = append(instead, n.NV.Answered(nv.state, nv.err))
 	}

@@ -14,7 +14,7 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 )
 
-// invalid is the error of a path or a value that can never be right.
+// invalid returns the error of a path or a value that can never be right.
 func invalid(err error, at gnmitree.Path) error {
 	f := nicyang.Failure{Reason: nicyang.ReasonInvalid, Path: at.String(), Text: err.Error()}
 	var bad *nicyang.PathError
@@ -25,7 +25,7 @@ func invalid(err error, at gnmitree.Path) error {
 	return nicyang.StatusError(codes.InvalidArgument, text, []nicyang.Failure{f})
 }
 
-// problem is one field that failed.
+// problem returns one field that failed.
 func problem(nic string, k nicparam.Key, err error) nicyang.Failure {
 	f := nicyang.Failure{Reason: reason(err), Path: nicyang.ParamValue(nic, k).String(), NIC: nic, Key: k, Text: nic + ": " + err.Error()}
 	var v *nicparam.ValueError
@@ -118,7 +118,7 @@ func flat(err error) []error {
 	return out
 }
 
-// code is the code of a Set that failed.
+// code returns the code of a Set that failed.
 func code(ctx context.Context, failures []nicyang.Failure) codes.Code {
 	has := map[nicyang.Reason]bool{}
 	for _, f := range failures {
@@ -141,7 +141,7 @@ func code(ctx context.Context, failures []nicyang.Failure) codes.Code {
 	return codes.Aborted
 }
 
-// failed is the error of a Set.
+// failed returns the error of a Set.
 func failed(ctx context.Context, failures []nicyang.Failure, how string) error {
 	const most = 8 // fields in the text; the details have more
 	words := make([]string, 0, most+1)

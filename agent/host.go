@@ -43,7 +43,7 @@ type NIC struct {
 	NV interface {
 		Query(ctx context.Context) (*adopt.State, error)
 		// Answered returns the device's back end for it as if a Query had returned that result.
-		Answered(s *adopt.State, err error) nicfiles.Way
+		Answered(s *adopt.State, err error) nicfiles.Accessor
 	}
 	Ports   []Port // by number
 	Problem string

@@ -84,8 +84,8 @@ func newRig(t testing.TB) *rig {
 		}
 		r.nv[name] = [3]uint64{p.Default, p.Default, p.Default}
 	}
-	ways := func(names ...func() (nicfiles.Way, error)) []nicfiles.Way {
-		var out []nicfiles.Way
+	accessors := func(names ...func() (nicfiles.Accessor, error)) []nicfiles.Accessor {
+		var out []nicfiles.Accessor
 		for _, f := range names {
 			w, err := f()
 			if err != nil {
@@ -100,11 +100,11 @@ func newRig(t testing.TB) *rig {
 		t.Fatal(err)
 	}
 	r.mst = nv
-	r.devices["eth-a"] = nicfiles.NewDevice(r.table, append(ways(
-		func() (nicfiles.Way, error) { return nicfiles.Debugfs(r, r.table, place(1)) },
-		func() (nicfiles.Way, error) { return nicfiles.Sysfs(r, r.table, place(2)) },
+	r.devices["eth-a"] = nicfiles.NewDevice(r.table, append(accessors(
+		func() (nicfiles.Accessor, error) { return nicfiles.Debugfs(r, r.table, place(1)) },
+		func() (nicfiles.Accessor, error) { return nicfiles.Sysfs(r, r.table, place(2)) },
 	), nv)...)
-	r.devices["eth-b"] = nicfiles.NewDevice(r.table, ways(func() (nicfiles.Way, error) {
+	r.devices["eth-b"] = nicfiles.NewDevice(r.table, accessors(func() (nicfiles.Accessor, error) {
 		return nicfiles.Debugfs(r, r.table, nicfiles.Port{Number: 1, NetDev: "ens2", PCI: "0000:5e:00.0"})
 	})...)
 	return r

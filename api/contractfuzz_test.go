@@ -374,7 +374,7 @@ func (f *fuzzer) parameter(r *request, query url.Values, p *openapi3.Parameter, 
 			if f.rand.IntN(8) > 0 {
 				r.header.Set(p.Name, pick(f, "*", "*", "*", `"1"`, `"0"`, `"2"`, `"999999"`, `W/"1"`, "nonsense", `"`, strings.Repeat("9", 90)))
 			}
-		case onceHeader:
+		case idempotencyHeader:
 			if f.rand.IntN(3) == 0 {
 				r.header.Set(p.Name, fmt.Sprintf("k%d", f.rand.IntN(40)))
 			}

@@ -146,8 +146,8 @@ func TestObjectsOfAnotherFabricAreNotFound(t *testing.T) {
 		}
 	}
 	after, err := w.Service.Rollout(ctx, "lab", w.running)
-	if err != nil || after.Wish != before.Wish || after.State != before.State {
-		t.Errorf("the rollout of lab was %s %s, and is %s %s, %v", before.State, before.Wish, after.State, after.Wish, err)
+	if err != nil || after.Request != before.Request || after.State != before.State {
+		t.Errorf("the rollout of lab was %s %s, and is %s %s, %v", before.State, before.Request, after.State, after.Request, err)
 	}
 	stream, err := w.Service.WatchEvents(ctx, control.EventFilter{Fabric: "prod", Rollout: w.rollout}, 0)
 	if err != nil {

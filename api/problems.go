@@ -40,7 +40,7 @@ func problemsOf(r rule, item *openapi3.PathItem, op *openapi3.Operation) ([]stri
 	if param(item, op, "header", "If-Match") != nil {
 		codes = append(codes, "precondition-failed", "precondition-required")
 	}
-	if param(item, op, "header", onceHeader) != nil {
+	if param(item, op, "header", idempotencyHeader) != nil {
 		codes = append(codes, "idempotency-mismatch", "idempotency-in-progress", "idempotency-answer-lost")
 	}
 	known := kinds()

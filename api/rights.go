@@ -37,7 +37,7 @@ type rule struct {
 	Domain reach        `json:"domain"`
 }
 
-// sealed is the rule of an operation without one: only a role with all rights passes. A test fails for every such
+// sealed returns the rule of an operation without one: only a role with all rights passes. A test fails for every such
 // operation.
 func sealed() rule { return rule{authz.Settings, authz.Run, reachAll} }
 

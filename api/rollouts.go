@@ -167,7 +167,7 @@ func rolloutWith(ro control.Rollout, settings bool) gen.Rollout {
 		ID: ro.ID, Fabric: ro.Fabric, Plan: ro.Plan, State: gen.RolloutState(ro.State), Result: ro.Result.String(), ResultSaid: optionalText(ro.Result), Actor: ro.Actor,
 		Stages:    mapped(ro.Stages, func(st control.Stage) gen.Stage { return gen.Stage(st) }),
 		CreatedAt: ro.CreatedAt, UpdatedAt: ro.UpdatedAt, ConfirmBy: instant(ro.ConfirmBy), FinishedAt: instant(ro.FinishedAt),
-		Phase: gen.RolloutPhase(ro.Phase), Wish: gen.RolloutWish(ro.Wish), Wave: ro.Wave, Waves: ro.Waves, Revision: ro.Revision,
+		Phase: gen.RolloutPhase(ro.Phase), Wish: gen.RolloutWish(ro.Request), Wave: ro.Wave, Waves: ro.Waves, Revision: ro.Revision,
 		Options: rolloutOptionsOut(ro.Options), Reason: optional(ro.Reason.String()), ReasonSaid: optionalText(ro.Reason), Repair: optional(ro.Options.Repair), To: optional(gen.RolloutTo(ro.Options.To)), Release: optional(ro.Options.Release),
 	}
 	for _, d := range ro.Devices {

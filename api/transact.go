@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	onceHeader     = "Idempotency-Key"
-	replayedHeader = "Idempotent-Replayed"
-	dryRunHeader   = "Dry-Run"
+	idempotencyHeader = "Idempotency-Key"
+	replayedHeader    = "Idempotent-Replayed"
+	dryRunHeader      = "Dry-Run"
 )
 
 // maxKept bounds, in bytes, the answer stored with an idempotency key. A repetition of a request with a larger answer
@@ -62,8 +62,8 @@ func (s *Server) transact(f server.StrictHandlerFunc, operation string) server.S
 			c.Header(dryRunHeader, "true")
 			return s.inOne(onFabric(control.DryRun(ctx), c, operation), atOnce, request, run)
 		}
-		if word := c.GetHeader(onceHeader); word != "" && s.takesOnce(c) {
-			return nil, s.once(c, operation, control.OnceKey{Actor: control.ActorName(ctx), Key: word, Request: digest(c)}, atOnce, request, run)
+		if word := c.GetHeader(idempotencyHeader); word != "" && s.takesIdempotencyKey(c) {
+			return nil, s.idempotent(c, operation, control.IdempotencyKey{Actor: control.ActorName(ctx), Key: word, Request: digest(c)}, atOnce, request, run)
 		}
 		return s.inOne(onFabric(ctx, c, operation), atOnce, request, run)
 	}
@@ -100,11 +100,11 @@ func (s *Server) prepare(ctx context.Context, request any) (context.Context, err
 	return ctx, nil
 }
 
-// takesOnce reports whether the operation accepts idempotency keys. Operations that return a secret do not, since the
+// takesIdempotencyKey reports whether the operation accepts idempotency keys. Operations that return a secret do not, since the
 // answer would be stored.
-func (s *Server) takesOnce(c *gin.Context) bool {
+func (s *Server) takesIdempotencyKey(c *gin.Context) bool {
 	r := s.spec.of(c)
-	return r != nil && param(r.PathItem, r.Operation, "header", onceHeader) != nil
+	return r != nil && param(r.PathItem, r.Operation, "header", idempotencyHeader) != nil
 }
 
 // inOne runs an operation, in one transaction where possible.
@@ -122,16 +122,16 @@ func (s *Server) inOne(ctx context.Context, atOnce bool, request any, run func(c
 	return response, err
 }
 
-// once answers a request under an idempotency key: it runs the operation, or returns the stored answer.
-func (s *Server) once(c *gin.Context, operation string, k control.OnceKey, atOnce bool, request any, run func(context.Context) (any, error)) error {
+// idempotent answers a request under an idempotency key: it runs the operation, or returns the stored answer.
+func (s *Server) idempotent(c *gin.Context, operation string, k control.IdempotencyKey, atOnce bool, request any, run func(context.Context) (any, error)) error {
 	ctx := c.Request.Context()
 	release, free := s.busy.enter(k.Actor+"\x00"+k.Key, 1)
 	if !free {
-		return &problemError{code: control.CodeOnceBusy, said: phrase.Of("problem.idempotency-active")}
+		return &problemError{code: control.CodeIdempotencyBusy, said: phrase.Of("problem.idempotency-active")}
 	}
 	defer release()
 	switch a, found, err := s.control.Replay(ctx, k); {
-	case errors.Is(err, control.ErrOnceMismatch):
+	case errors.Is(err, control.ErrIdempotencyMismatch):
 		return &problemError{code: "idempotency-mismatch", said: phrase.Of("problem.idempotency-mismatch")}
 	case err != nil:
 		return err
@@ -144,15 +144,15 @@ func (s *Server) once(c *gin.Context, operation string, k control.OnceKey, atOnc
 	if err != nil {
 		return err
 	}
-	var answer control.OnceAnswer
+	var answer control.IdempotentAnswer
 	ctx = onFabric(ctx, c, operation)
-	_, err = s.control.Once(ctx, k, atOnce, func(ctx context.Context) (control.OnceAnswer, error) {
+	_, err = s.control.Idempotent(ctx, k, atOnce, func(ctx context.Context) (control.IdempotentAnswer, error) {
 		response, err := run(ctx)
 		if err != nil {
-			return control.OnceAnswer{}, err
+			return control.IdempotentAnswer{}, err
 		}
 		if answer, err = encode(operation, response); err != nil || len(answer.Body) > maxKept {
-			return control.OnceAnswer{}, err
+			return control.IdempotentAnswer{}, err
 		}
 		return answer, nil
 	})
@@ -195,19 +195,19 @@ func (w *answerWriter) WriteHeader(status int) { w.status = status }
 
 // encode returns what the generated code would send for a response object. Its method for that is named after the
 // operation, so no common interface exists.
-func encode(operation string, response any) (control.OnceAnswer, error) {
+func encode(operation string, response any) (control.IdempotentAnswer, error) {
 	visit := reflect.ValueOf(response).MethodByName("Visit" + operation + "Response")
 	if !visit.IsValid() {
-		return control.OnceAnswer{}, fmt.Errorf("response %T is not one of operation %s", response, operation)
+		return control.IdempotentAnswer{}, fmt.Errorf("response %T is not one of operation %s", response, operation)
 	}
 	w := &answerWriter{header: http.Header{}, status: http.StatusOK}
 	if err, ok := visit.Call([]reflect.Value{reflect.ValueOf(http.ResponseWriter(w))})[0].Interface().(error); ok {
-		return control.OnceAnswer{}, fmt.Errorf("encode response of %s: %w", operation, err)
+		return control.IdempotentAnswer{}, fmt.Errorf("encode response of %s: %w", operation, err)
 	}
-	return control.OnceAnswer{Status: w.status, Header: w.header, Body: w.Bytes()}, nil
+	return control.IdempotentAnswer{Status: w.status, Header: w.header, Body: w.Bytes()}, nil
 }
 
-func writeAnswer(c *gin.Context, a control.OnceAnswer) {
+func writeAnswer(c *gin.Context, a control.IdempotentAnswer) {
 	for name, values := range a.Header {
 		c.Writer.Header()[name] = values
 	}

@@ -65,7 +65,7 @@ func TestPasswordsAreHashedOutsideOfTransactions(t *testing.T) {
 	r := newRig(t)
 	w := r.again()
 	const body = `{"password":"a long word for rob","roles":[]}`
-	for _, once := range [][]string{nil, {onceHeader, "key-of-this-request"}} {
+	for _, once := range [][]string{nil, {idempotencyHeader, "key-of-this-request"}} {
 		name := "rob"
 		if once != nil {
 			name = "eve"

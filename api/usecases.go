@@ -38,9 +38,9 @@ type UseCases interface {
 type Transactions interface {
 	Atomic(ctx context.Context, do func(ctx context.Context) error) error
 	Now() time.Time
-	Once(ctx context.Context, k control.OnceKey, whole bool, do func(ctx context.Context) (control.OnceAnswer, error)) (a control.OnceAnswer, err error)
+	Idempotent(ctx context.Context, k control.IdempotencyKey, whole bool, do func(ctx context.Context) (control.IdempotentAnswer, error)) (a control.IdempotentAnswer, err error)
 	Ready(ctx context.Context) error
-	Replay(ctx context.Context, k control.OnceKey) (a control.OnceAnswer, found bool, err error)
+	Replay(ctx context.Context, k control.IdempotencyKey) (a control.IdempotentAnswer, found bool, err error)
 	WatchEvents(ctx context.Context, f control.EventFilter, after int64) (*control.Watch, error)
 }
 

@@ -17,7 +17,7 @@ import (
 	"fairlane/tenants"
 )
 
-// hostPort names the port of a host of an input by its number.
+// hostPort returns the name of the port of an input's i-th host.
 func hostPort(in policy.Input, i int) string {
 	return in.Fabric.PortName(subnet.PortRef{Node: in.Fabric.Hosts()[i], Port: 1})
 }
@@ -49,7 +49,7 @@ func checkOf(a *policy.Admission, tenant string) policy.GuaranteeCheck {
 	return policy.GuaranteeCheck{}
 }
 
-// drawnInput is a random input whose first tenants have guarantees, some of them more than fits, and some tenants no flows.
+// drawnInput is a random input whose first tenants have guarantees, some of which do not fit; some tenants have no flows.
 func drawnInput(t *rapid.T) policy.Input {
 	in := plantest.Input(t)
 	in.Options.Plane = rapid.SampledFrom([]policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC}).Draw(t, "plane")
@@ -102,8 +102,8 @@ func TestALargerGuaranteeIsNeverAdmittedWhereASmallerOneIsRefused(t *testing.T) 
 	})
 }
 
-// crossed lists, by tenant, the links that the declared flows may cross, found anew: by the paths of Paths on InfiniBand; on Ethernet a link is
-// on a shortest path when the distances to both of its ends sum up.
+// crossed lists, by tenant, the links that the declared flows may cross, independently of the compiler: by the paths of Paths on InfiniBand;
+// on Ethernet a link is on a shortest path when the distances to both of its ends sum up.
 func crossed(t *rapid.T, in policy.Input) map[string]map[subnet.PortRef]bool {
 	f := in.Fabric
 	out := map[string]map[subnet.PortRef]bool{}
@@ -140,7 +140,7 @@ func crossed(t *rapid.T, in policy.Input) map[string]map[subnet.PortRef]bool {
 	return out
 }
 
-// distances between all nodes, in links (Floyd and Warshall).
+// distances returns the distances between all nodes, in links (Floyd and Warshall).
 func distances(f *subnet.Fabric) [][]int {
 	n := len(f.Nodes)
 	d := make([][]int, n)
@@ -162,7 +162,7 @@ func distances(f *subnet.Fabric) [][]int {
 	return d
 }
 
-// An admitted tenant is added by hand, and every guarantee summed up over every link: all that the verdict says has to hold.
+// The test adds an admitted tenant by hand and sums every guarantee on every link: the verdict must hold.
 func TestAnAdmittedPlanKeepsAllGuarantees(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -185,7 +185,7 @@ func TestAnAdmittedPlanKeepsAllGuarantees(t *testing.T) {
 			}
 		}
 		on := crossed(t, with)
-		short := map[string]bool{} // tenants on a link that is booked too much
+		short := map[string]bool{} // tenants on an overbooked link
 		for i := range in.Fabric.Links {
 			l := &in.Fabric.Links[i]
 			for _, p := range []subnet.PortRef{l.A, l.B} {
@@ -234,7 +234,7 @@ func TestAnAdmittedPlanKeepsAllGuarantees(t *testing.T) {
 
 // worse reports whether a tenant is predicted to miss its guarantee by more than 5 % on a link where it did not before, or by 1 % more.
 func worse(before, after *policy.Plan, x tenants.Tenant) bool {
-	misses := func(p *policy.Plan) map[string][2]float64 { // what it gets, of what it could use
+	misses := func(p *policy.Plan) map[string][2]float64 { // predicted part, and the part that it could use
 		out := map[string][2]float64{}
 		for _, l := range p.Links {
 			for _, part := range l.Tenants {
@@ -275,7 +275,7 @@ func deepTenants(ts []tenants.Tenant) []tenants.Tenant {
 	return out
 }
 
-// What fits is the most that fits.
+// The reported fit is the largest guarantee that fits.
 func TestTheLargestGuaranteeFitsAndNoMore(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -331,12 +331,12 @@ func TestAdmissionsSayWhatBreaksAndWhatFits(t *testing.T) {
 	if a := admitted(t, in, ask(50*quantity.Gbps, 3, 4)); a.Verdict != policy.VerdictYes || a.Devices.Ports < 2 || a.Traffic.Flows != 2 {
 		t.Errorf("on ports of its own: %+v", a)
 	}
-	// Silver gets heavier: nothing is booked, shares move.
+	// Silver's weight increases: nothing is booked, shares move.
 	a = admitted(t, in, policy.AdmitRequest{Tenant: "silver", Change: true, Weight: 3000})
 	if a.Verdict == policy.VerdictNo || a.Tenants[0].Before.Predicted >= a.Tenants[0].After.Predicted || a.Traffic.Kind != policy.TrafficDeclared {
 		t.Errorf("a heavier tenant: %+v", a.Tenants[0])
 	}
-	// A guarantee that is asked for is new, whatever the tenant gets already.
+	// A requested guarantee is new, regardless of the tenant's present rate.
 	fifty := 50 * quantity.Gbps
 	shared := in
 	shared.Options.Plane = policy.PlaneRoCE
@@ -346,14 +346,14 @@ func TestAdmissionsSayWhatBreaksAndWhatFits(t *testing.T) {
 	if c := checkOf(a, "silver"); c.Status != policy.GuaranteeAtRisk || !c.New || a.Verdict != policy.VerdictReservations {
 		t.Errorf("a guarantee at a sending port that is shared: %s, %+v", a.Verdict, c)
 	}
-	// A tenant that no flow is declared of keeps its guarantee on its own links.
+	// A tenant without declared flows keeps its guarantee on its own links.
 	in.Tenants = append(in.Tenants, tenants.Tenant{Name: "quiet", Weight: 1000, Guarantee: 70 * quantity.Gbps,
 		Attachments: []tenants.Attachment{{Port: hosts[3]}, {Port: hosts[5]}}})
 	a = admitted(t, in, ask(50*quantity.Gbps, 3, 4))
 	if a.Verdict != policy.VerdictNo || checkOf(a, "quiet").Status != policy.GuaranteeBroken || a.Traffic.Idle == nil || a.Traffic.Idle.Names[0] != "quiet" {
 		t.Errorf("beside a tenant without flows: %+v", a)
 	}
-	// What was broken before is not held against a tenant that touches none of it.
+	// An earlier broken guarantee does not count against a tenant that affects none of its links.
 	in.Tenants[0].Guarantee = 60 * quantity.Gbps
 	in.Tenants[1].Guarantee = 60 * quantity.Gbps
 	a = admitted(t, in, ask(10*quantity.Gbps, 3, 4))
@@ -419,7 +419,7 @@ func TestAdmitNamesTheFieldThatIsWrong(t *testing.T) {
 	}
 }
 
-// BenchmarkAdmit asks for a tenant on every host of a fabric of 500 hosts with 20 tenants.
+// BenchmarkAdmit requests a tenant on every host of a fabric of 500 hosts with 20 tenants.
 func BenchmarkAdmit(b *testing.B) {
 	in, err := plantest.Large(plantest.LargeOptions{Leaves: 25, HostsPerLeaf: 20, Spines: 8, Tenants: 20, Flows: 20_000, Seed: 1})
 	if err != nil {

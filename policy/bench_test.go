@@ -7,9 +7,8 @@ import (
 	"fairlane/policy/plantest"
 )
 
-// BenchmarkCompile compiles three-level fat trees with 64 tenants and ten flows a host. The compiler's budget is for
-// 10,000 hosts. The largest tree has 48 ports a switch, as many as the generator makes. Routes are part of the
-// input, as a discovered fabric has them.
+// BenchmarkCompile compiles three-level fat trees with 64 tenants and ten flows a host. The compiler's budget is for 10,000 hosts. The largest
+// tree has 48 ports a switch, the generator's maximum. Forwarding tables are part of the input, as in a discovered fabric.
 func BenchmarkCompile(b *testing.B) {
 	for _, c := range trees() {
 		b.Run(c.name, func(b *testing.B) {

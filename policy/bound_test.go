@@ -40,8 +40,8 @@ func TestTheBoundGrowsWithWhatMakesAPredictionDoubtful(t *testing.T) {
 	}
 }
 
-// TestTheBoundCountsFullLinksAndWhatMarksSteer has two full links in a row, the first of which flows cross that end elsewhere, where the queue of the
-// second may hold them up and where they get the rest of it, and one by itself.
+// TestTheBoundCountsFullLinksAndWhatMarksSteer has two full links in a row and a single one. Flows that end elsewhere cross the first of the
+// two; the queue of the second may block them there, and they get the rest of it.
 func TestTheBoundCountsFullLinksAndWhatMarksSteer(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 8, Right: 3, Wire: topogen.Wire{Rate: 100 * quantity.Gbps}, CoreRate: 200 * quantity.Gbps})
@@ -76,8 +76,8 @@ func TestTheBoundCountsFullLinksAndWhatMarksSteer(t *testing.T) {
 	}
 }
 
-// A link at 99 % of its capacity limits no flow and still marks now and then, which slows the flows that cross it, and who crosses it not gains what they
-// lose. What crosses it and goes elsewhere may be held up.
+// A link at 99 % of its capacity limits no flow but marks now and then. The marks slow the flows that cross it, and other flows gain what
+// these lose. Flows that cross it and go elsewhere may be blocked.
 func TestTheBoundCountsFullLinksThatLimitNoFlow(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 3, Right: 3, Wire: topogen.Wire{Rate: 100 * quantity.Gbps}, CoreRate: 200 * quantity.Gbps})
@@ -86,7 +86,7 @@ func TestTheBoundCountsFullLinksThatLimitNoFlow(t *testing.T) {
 	}
 	h := plantest.Hosts(f)
 	for demand, want := range map[quantity.BitRate]map[string]float64{
-		80 * quantity.Gbps: {"across": 0.02, "other": 0.02, "local": 0.021792, "filler": 0.08}, // local: chance
+		80 * quantity.Gbps: {"across": 0.02, "other": 0.02, "local": 0.021792, "filler": 0.08}, // local: random marks
 		98 * quantity.Gbps: {"across": 0.142401, "other": 0.142401, "local": 0.439826, "filler": 0.19},
 	} {
 		p := plantest.Compiled(t, policy.Input{

@@ -168,7 +168,7 @@ func TestNoCappedTenantIsPredictedMoreThanItsCapOnAnyLink(t *testing.T) {
 		if slices.ContainsFunc(p.Findings, func(f policy.Finding) bool {
 			return f.Code == policy.CodeCCTLimit || f.Code == policy.CodeCapCoarse && strings.Contains(f.Fix, "longer tables")
 		}) {
-			return // the table does not reach down to the cap, and the plan says so
+			return // the table does not reach down to the cap, and the plan reports it
 		}
 		for _, l := range p.Links {
 			for _, s := range l.Tenants {

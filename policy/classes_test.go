@@ -38,5 +38,5 @@ func TestClassesOfATenantSumToIt(t *testing.T) {
 	})
 }
 
-// far reports that two rates differ by more than the rounding of n parts.
+// far reports whether two rates differ by more than the rounding of n parts.
 func far[T ~int64](a, b T, n int) bool { return math.Abs(float64(a-b)) > float64(n)/2+1 }

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
 	"fairlane/subnet"
@@ -32,8 +33,8 @@ func compile(t interface{ Fatalf(string, ...any) }, in policy.Input) *policy.Pla
 	return p
 }
 
-// incast is three tenants of weight 4, 2, 1 with 1, 4 and 16 queue pairs onto one host of a two-level fat
-// tree of 100 Gbit/s: the case in which the lever rules were measured.
+// incast is three tenants of weight 4, 2, 1 with 1, 4 and 16 queue pairs onto one host of a two-level fat tree of 100 Gbit/s: the case in
+// which the lever rules were measured.
 func incast(t *testing.T) policy.Input {
 	t.Helper()
 	f, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 4, HostsPerLeaf: 4, Spines: 2, Wire: topogen.Wire{Rate: 100 * quantity.Gbps}})
@@ -251,8 +252,7 @@ func options(t *rapid.T) policy.Options {
 	}
 }
 
-// Two tenants that share an SL on a port that both may send from without a finding would be a silent
-// approximation.
+// Two tenants that share an SL on a port that both may send from, without a finding, would be an unreported approximation.
 func TestTenantsOnAPortHaveDifferentSLsOrThePlanSaysSo(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -322,9 +322,11 @@ func TestInputThatCannotBeCompiledIsRefusedAsSuch(t *testing.T) {
 	} {
 		in := good
 		change(&in)
-		if _, err := policy.Compile(in); !errors.Is(err, policy.ErrInput) {
+		_, err := policy.Compile(in)
+		if !errors.Is(err, policy.ErrInput) {
 			t.Errorf("%s: error %v, want one that wraps ErrInput", name, err)
 		}
+		zhtest.Error(t, name, err, "red", "weight")
 	}
 }
 
@@ -362,7 +364,7 @@ func TestALinkThatOneSendingPortFeedsOverManyWaysDividesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The receiver's link has two feeders and could divide 1:3, but the sender's port is full before: 6:2.
+	// The receiver's link has two feeders and could divide 1:3, but the sender's port is full first: 6:2.
 	if got := float64(p.Tenants[0].Predicted) / 100e9; math.Abs(got-0.75) > 1e-6 {
 		t.Errorf("tenant a is predicted %g of the port, want 0.75: queue pairs take turns where they are sent", got)
 	}

@@ -17,11 +17,10 @@ import (
 	"fairlane/tenants"
 )
 
-// Compiler compiles one input after another and keeps the last result: what an input has in common with the one
-// before is not computed again. The plan is the same, byte for byte, as that of Compile. It is quick
-// where Fabric, Flows and Routes are the very same values as before, which a caller who changes only tenants'
-// weights, guarantees or caps has; these must not be written to between calls. The zero value is ready; a
-// Compiler is not safe for concurrent use.
+// Compiler compiles one input after another and reuses the last result: it does not compute again what an input has in common with the
+// previous one. The plan is the same, byte for byte, as that of Compile. It is fast if Fabric, Flows and Routes are the same slices and
+// pointers as before, as when a caller changes only tenants' weights, guarantees or caps. Callers must not write to these between calls. The
+// zero value is ready; a Compiler is not safe for concurrent use.
 type Compiler struct {
 	in       model.Input
 	m        *model.Model
@@ -30,11 +29,11 @@ type Compiler struct {
 	wrcc     *wrcc.Settings
 	plan     *plan.Plan
 	digests  *plan.Digests
-	once     bool // nothing is compiled after
+	once     bool // no further compilation follows
 	eager    bool // see fill.Solver.Eager
 }
 
-// Compile is the function of that name with a memory. After an error the memory is empty.
+// Compile is the function Compile with memory. After an error the memory is empty.
 func (c *Compiler) Compile(in model.Input) (*plan.Plan, error) {
 	p, err := c.compile(in)
 	if err != nil {
@@ -56,7 +55,7 @@ func (c *Compiler) compile(in model.Input) (*plan.Plan, error) {
 		defer m.Targets.Settle()
 		defer m.Forecasts.Settle()
 	}
-	target := entitleBesideParts(m)
+	target := entitleConcurrently(m)
 	if target.Err != nil {
 		return nil, target.Err
 	}
@@ -81,13 +80,13 @@ func (c *Compiler) compile(in model.Input) (*plan.Plan, error) {
 		return nil, o.Predicted.Err
 	}
 	p := &plan.Plan{Format: plan.PlanFormat, Plane: m.Plane, Placements: []plan.Placement{}, CAs: []plan.CAPlan{}, Switches: []plan.SwitchPlan{}}
-	chance := writeShares(m, p, target, o.Predicted)
+	hashErrors := writeShares(m, p, target, o.Predicted)
 	o.Write(p)
-	p.Settle = model.About(o.Settle)
+	p.Settle = model.RoundTime(o.Settle)
 	for t := range o.Bounds {
-		o.Bounds[t] += chance[t]
+		o.Bounds[t] += hashErrors[t]
 	}
-	o.Findings = slices.Concat(o.Findings, chanceFinding(m, chance), roughFinding(target, o.Predicted))
+	o.Findings = slices.Concat(o.Findings, hashErrorFinding(m, hashErrors), roughFinding(target, o.Predicted))
 	m.SetBounds(p.Tenants, p.Classes, p.Links, o.Bounds)
 	advised := advise(m, slices.Concat(o.Findings, guaranteeFindings(m, target), shareFindings(m, p)), p, target)
 	p.Findings = plan.SortFindings(append(advised, uncertainFinding(m, p)...))
@@ -97,7 +96,7 @@ func (c *Compiler) compile(in model.Input) (*plan.Plan, error) {
 	return p, nil
 }
 
-// emptyPlan is the plan for zero tenants. It lists no device, so a rollout of it removes every setting of earlier plans, on any fabric.
+// emptyPlan returns the plan for zero tenants. It lists no device, so a rollout of it removes every setting of earlier plans, on any fabric.
 func emptyPlan(plane subnet.Plane) *plan.Plan {
 	p := &plan.Plan{
 		Format: plan.PlanFormat, Plane: plane, Placements: []plan.Placement{}, CAs: []plan.CAPlan{}, Switches: []plan.SwitchPlan{},
@@ -113,8 +112,8 @@ func emptyPlan(plane subnet.Plane) *plan.Plan {
 	return p
 }
 
-// entitleBesideParts finds the target. Beside that it has parts made, for which stages on several goroutines ask afterwards.
-func entitleBesideParts(m *model.Model) *model.Allocation {
+// entitleConcurrently computes the target and, concurrently, the parts of the layout that later stages read from several goroutines.
+func entitleConcurrently(m *model.Model) *model.Allocation {
 	m.Layout()
 	var work sync.WaitGroup
 	work.Go(func() { m.Parts() })
@@ -123,18 +122,19 @@ func entitleBesideParts(m *model.Model) *model.Allocation {
 	return target
 }
 
-// writeShares writes who gets what, on two goroutines. It returns by tenant the part of the bound that unknown path hashing adds, see ByChance.
-func writeShares(m *model.Model, p *plan.Plan, target, predicted *model.Allocation) (chance []float64) {
+// writeShares writes the shares into the plan, on two goroutines. It returns, by tenant, the part of the bound that unknown path hashing adds,
+// see HashErrors.
+func writeShares(m *model.Model, p *plan.Plan, target, predicted *model.Allocation) (hashErrors []float64) {
 	var work sync.WaitGroup
 	work.Go(func() { p.Links = m.LinkShares(target, predicted) })
 	p.Tenants, p.Classes = m.TenantShares(target, predicted), m.ClassShares(target, predicted)
-	chance = m.ByChance(target)
+	hashErrors = m.HashErrors(target)
 	work.Wait()
-	return chance
+	return hashErrors
 }
 
-// model checks the input. Where nothing but weights and limits of tenants differs from the input before, the
-// model shares its routes, flows and attachments.
+// model checks the input. If only weights and limits of tenants differ from the previous input, the model shares its routes, flows and
+// attachments.
 func (c *Compiler) model(in model.Input) (m *model.Model, same bool, err error) {
 	if c.m == nil || !c.sameButWeights(&in) {
 		if m, err = model.New(in); err == nil && !c.once {
@@ -162,7 +162,7 @@ func (c *Compiler) model(in model.Input) (m *model.Model, same bool, err error) 
 	return m, true, nil
 }
 
-// sameButWeights reports whether an input differs from the last one in nothing but weights and limits.
+// sameButWeights reports whether an input differs from the last one only in weights and limits.
 func (c *Compiler) sameButWeights(in *model.Input) bool {
 	was := &c.in
 	return in.Fabric == was.Fabric && in.IBProfiles == was.IBProfiles && in.InForce == was.InForce && sameSlice(in.Flows, was.Flows) &&
@@ -170,19 +170,19 @@ func (c *Compiler) sameButWeights(in *model.Input) bool {
 		reflect.DeepEqual(in.Options, was.Options) && slices.EqualFunc(in.Tenants, was.Tenants, sameShape)
 }
 
-// sameSlice reports whether two slices are one.
+// sameSlice reports whether two slices are the same memory.
 func sameSlice[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// sameShape reports whether two tenants differ in nothing but weights and limits.
+// sameShape reports whether two tenants differ only in weights and limits.
 func sameShape(a, b tenants.Tenant) bool {
 	return a.Name == b.Name && a.PKey == b.PKey &&
 		slices.EqualFunc(a.Classes, b.Classes, func(x, y tenants.Class) bool { return x.Name == y.Name }) &&
 		(sameSlice(a.Attachments, b.Attachments) || reflect.DeepEqual(a.Attachments, b.Attachments))
 }
 
-// validateAlone checks what can be judged of tenants without their attachments.
+// validateAlone checks the properties of tenants that do not depend on attachments.
 func validateAlone(ts []tenants.Tenant) error {
 	alone := slices.Clone(ts)
 	for i := range alone {
@@ -194,21 +194,18 @@ func validateAlone(ts []tenants.Tenant) error {
 	return nil
 }
 
-// Compile turns weights, fabric and flows into a plan: who is entitled to what (Entitle), on which SL each
-// tenant's traffic goes, the congestion-control settings of every channel-adapter port that a
-// tenant is attached to and the marking of every switch, what these are predicted to give, and the
-// findings. Ports without tenants are left as they are. The same input gives the same
-// plan on every machine, and so does the same input in another order.
+// Compile turns weights, fabric and flows into a plan. It contains the entitlements (Entitle), the SL of each tenant's traffic, the
+// congestion-control settings of every channel-adapter port that a tenant is attached to, the marking of every switch, the predicted effect,
+// and the findings. Ports without tenants remain unchanged. The same input gives the same plan on every machine, in any order of its lists.
 //
-// It fails, wrapping ErrInput, on options or tenants out of range, ports that are not in the fabric
-// or not channel adapters, links without a rate, and missing routes. What can be compiled but not honoured
-// is a finding.
+// It fails, wrapping ErrInput, on options or tenants out of range, ports that are not in the fabric or not channel adapters, links without a
+// rate, and missing routes. Whatever compiles but cannot be honoured is a finding.
 func Compile(in model.Input) (*plan.Plan, error) { return (&Compiler{once: true}).Compile(in) }
 
-// Admit judges a request: it compiles the input as it is and with the tenant, and books all guarantees on every link that the flows
-// may cross. The input is not changed.
+// Admit decides a request: it compiles the input with and without the request, and books all guarantees on every link that the flows may
+// cross. It does not change the input.
 //
-// A larger guarantee is never admitted where a smaller one is refused: VerdictNo depends on booked guarantees alone.
+// A larger guarantee is never admitted where a smaller one is refused: VerdictNo depends on booked guarantees only.
 //
 // Errors of the request are *AdmitError; others are those of Compile.
 func Admit(in model.Input, r AdmitRequest) (*admit.Admission, error) {

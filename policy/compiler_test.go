@@ -35,7 +35,7 @@ func TestACompilerWithAMemoryGivesThePlanOfOneWithout(t *testing.T) {
 	}
 }
 
-// compileBoth compiles an input with a memory and without, and compares all of the plans.
+// compileBoth compiles an input with and without memory and compares the plans in full.
 func compileBoth(t rapid.TB, c *policy.Compiler, in policy.Input) {
 	t.Helper()
 	got, err := c.Compile(in)
@@ -56,9 +56,9 @@ func compileBoth(t rapid.TB, c *policy.Compiler, in policy.Input) {
 	}
 }
 
-// TestAChangeOfOneWeightReachesFewPorts doubles one tenant's weight after the other on the fat tree of the budget. What is to be written to
-// devices follows from it: the load of a large group, or where its lever begins, is not to move with each of them. Some of the plans are compared with
-// those of a compiler without a memory.
+// TestAChangeOfOneWeightReachesFewPorts doubles one tenant's weight after the other on the fat tree of the budget. The number of device writes
+// depends on it: the load of a large group, or the start of its lever, must not move with each change. Some of the plans are compared with
+// those of a compiler without memory.
 func TestAChangeOfOneWeightReachesFewPorts(t *testing.T) {
 	t.Parallel()
 	for plane, in := range map[policy.Plane]policy.Input{
@@ -135,11 +135,11 @@ func TestAMemoryKeepsUpWithManyChanges(t *testing.T) {
 	}
 }
 
-// changed edits an input in one of the ways that a Compiler treats differently.
+// changed makes one of the edits that a Compiler treats differently.
 func changed(t *rapid.T, in policy.Input) policy.Input {
 	switch rapid.IntRange(0, 12).Draw(t, "edit") {
-	case 0: // nothing
-	case 1: // flows, in place of the old ones
+	case 0: // no change
+	case 1: // flows, replacing the old ones
 		in.Flows = slices.Clone(in.Flows)
 		in.Flows[rapid.IntRange(0, len(in.Flows)-1).Draw(t, "flow")].QPs += 3
 	case 2:
@@ -147,12 +147,12 @@ func changed(t *rapid.T, in policy.Input) policy.Input {
 	case 3:
 		in.Tenants = slices.Clone(in.Tenants)
 		slices.Reverse(in.Tenants)
-	case 4: // a tenant comes, and shares ports with another
+	case 4: // a new tenant shares ports with another
 		like := in.Flows[rapid.IntRange(0, len(in.Flows)-1).Draw(t, "like")]
 		like.Tenant, like.Class = fmt.Sprintf("new%d", len(in.Tenants)), ""
 		in.Tenants = append(slices.Clone(in.Tenants), tenants.Tenant{Name: like.Tenant, Weight: 3000})
 		in.Flows = append(slices.Clone(in.Flows), like)
-	case 5: // a tenant goes, with its flows
+	case 5: // a tenant and its flows are removed
 		if len(in.Tenants) == 1 {
 			break
 		}

@@ -17,7 +17,7 @@ import (
 	"fairlane/tenants"
 )
 
-// modelled gives all adapters and switches of an input the generic models after a change.
+// modelled gives all adapters and switches of an input the generic models with a change.
 func modelled(t *testing.T, in policy.Input, change func(a *ibprofile.AdapterModel, s *ibprofile.SwitchModel)) policy.Input {
 	t.Helper()
 	var builtin *ibprofile.Set
@@ -33,7 +33,7 @@ func modelled(t *testing.T, in policy.Input, change func(a *ibprofile.AdapterMod
 	return in
 }
 
-// A set of profiles of which no device has one, and a profile that says what the generic one says, change no setting.
+// Profiles that match no device, and a profile equal to the generic one, change no setting.
 func TestProfilesThatChangeNothingKeepThePlan(t *testing.T) {
 	t.Parallel()
 	in := receivers(t, 100*quantity.Gbps, []quantity.Weight{4000, 1000}, []int{2, 8})
@@ -62,7 +62,7 @@ func TestProfilesThatChangeNothingKeepThePlan(t *testing.T) {
 	}
 }
 
-// A profile with another unit or form of the timer changes the timers, and predicts the same shares.
+// A profile with another unit or form of the timer changes the timers and predicts the same shares.
 func TestTimersFollowTheModel(t *testing.T) {
 	t.Parallel()
 	in := receivers(t, 100*quantity.Gbps, []quantity.Weight{4000, 1000}, []int{8, 8})
@@ -93,7 +93,7 @@ func TestTimersFollowTheModel(t *testing.T) {
 	}
 }
 
-// What a model cannot hold is bounded, and a finding names devices, model and tenants.
+// Values beyond a model's limits are bounded, and a finding names devices, model and tenants.
 func TestSettingsStayWithinTheModelAndFindingsNameIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -153,7 +153,7 @@ func TestSettingsStayWithinTheModelAndFindingsNameIt(t *testing.T) {
 	}
 }
 
-// Threshold codes are those whose queue on the model is the one that the link needs.
+// Threshold codes correspond to the queue that the link needs on the model.
 func TestThresholdCodesFollowTheModel(t *testing.T) {
 	t.Parallel()
 	in := receivers(t, 100*quantity.Gbps, []quantity.Weight{4000, 1000}, []int{2, 8})
@@ -189,7 +189,7 @@ func TestThresholdCodesFollowTheModel(t *testing.T) {
 	}
 }
 
-// Switches whose marking rates exclude each other on the paths of the same flows are reported, and each keeps to its own.
+// Switches on the paths of the same flows whose marking rates exclude each other are reported, and each keeps its own.
 func TestMarkingRatesThatExcludeEachOtherAreReported(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 4, Right: 4})

@@ -20,7 +20,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// lines tells a difference and fails when it does not have the lines wanted.
+// wantLines fails unless the text of a difference has the wanted lines.
 func wantLines(t *testing.T, d policy.Difference, want ...string) {
 	t.Helper()
 	text := "\n" + d.String() + "\n"
@@ -123,7 +123,7 @@ func TestEveryFieldThatChangesShowsUp(t *testing.T) {
 	})
 }
 
-// mutate changes one scalar somewhere below v, reasons, names and the format excepted, and returns its path.
+// mutate changes one scalar somewhere below v, except reasons, names and the format, and returns its path.
 func mutate(t *rapid.T, v reflect.Value, path string) string {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -293,7 +293,7 @@ func TestDifferenceListsTheLargestChangesOfLinks(t *testing.T) {
 		"\n    and 96 more\n")
 }
 
-// Ports that the switch marks for by default only change their rule.
+// Ports that already mark by the switch's default only change their rule.
 func TestPortsThatLeaveTheSwitchesRule(t *testing.T) {
 	t.Parallel()
 	plan := func(own bool) *policy.Plan {
@@ -320,7 +320,7 @@ func TestRatesThatAreAlikeAreCountedAndNotTold(t *testing.T) {
 	if len(d.Tenants) != 0 || d.Minor != 3 || d.Empty() || strings.Contains(d.String(), "→") {
 		t.Errorf("%d are minor: %s", d.Minor, &d)
 	}
-	// One rate of several that is worth telling is told alone.
+	// If only one of several rates has a reportable change, only that one is reported.
 	d = policy.Diff(plan(9_999_999_934, 12_500_000_001, 3_000_000), plan(9_999_999_936, 12_500_000_000, 3_100_000))
 	wantLines(t, d, "tenant a: rates unchanged\n  class bulk: entitled 3 Mbit/s → 3.1 Mbit/s, predicted 3 Mbit/s → 3.1 Mbit/s\nsmall changes of rates")
 }

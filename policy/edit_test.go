@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
 	"fairlane/subnet"
@@ -73,9 +75,11 @@ func TestParseEditNamesTheFormThatIsWanted(t *testing.T) {
 		"remove:a b":         "tenant \"a b\"",
 		"fail:" + strings.Repeat("x", policy.MaxEditLength): "want at most",
 	} {
-		if _, err := policy.ParseEdit(text); !errors.Is(err, policy.ErrInput) || !strings.Contains(err.Error(), want) {
+		_, err := policy.ParseEdit(text)
+		if !errors.Is(err, policy.ErrInput) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: error %.300v, want one with %q", text, err, want)
 		}
+		zhtest.Error(t, fmt.Sprintf("%.40q", text), err)
 	}
 }
 
@@ -112,9 +116,9 @@ func TestApplyDoesWhatIsAskedToACopy(t *testing.T) {
 	t.Parallel()
 	in := incast(t)
 	in.Tenants = tenants.Attach(in.Tenants, in.Flows)
-	in.Routes = [][]policy.Way{{{QPs: 1}}, {{QPs: 3}, {QPs: 1}}, nil}
+	in.Routes = [][]policy.Route{{{QPs: 1}}, {{QPs: 3}, {QPs: 1}}, nil}
 	was := incast(t)
-	was.Tenants, was.Routes = tenants.Attach(was.Tenants, was.Flows), [][]policy.Way{{{QPs: 1}}, {{QPs: 3}, {QPs: 1}}, nil}
+	was.Tenants, was.Routes = tenants.Attach(was.Tenants, was.Flows), [][]policy.Route{{{QPs: 1}}, {{QPs: 3}, {QPs: 1}}, nil}
 	out, findings, err := policy.Apply(in, edits(t, "weight:red=8", "guarantee:green=5Gbit/s", "cap:green=50Gbit/s", "flows:green*2.5", "remove:blue",
 		"add:new=3@host-001,host-002,host-003", "flow:red=host-002>host-010*7@2Gbit/s")...)
 	if err != nil || len(findings) != 0 {
@@ -189,10 +193,10 @@ func TestApplyNamesWhatIsNotThere(t *testing.T) {
 	for text, want := range map[string]string{
 		"weight:gren=2":                `no tenant "gren"; did you mean green?`,
 		"weight:rde=2":                 `no tenant "rde"; did you mean red?`,
-		"remove:violet":                `no tenant "violet": there are blue, green, red`,
+		"remove:violet":                `no tenant "violet": want one of blue, green, red`,
 		"fail:host-01":                 "did you mean host-001",
 		"fail:leaf1":                   "say which",
-		"add:red=3":                    "is there already",
+		"add:red=3":                    "already exists",
 		"add:new=1@host-001,host-99":   `no such port`,
 		"add:new=1@host-001,host-001":  "want each port once",
 		"flow:red=host-001>leaf1/P1":   "want a channel-adapter port",
@@ -209,12 +213,13 @@ func TestApplyNamesWhatIsNotThere(t *testing.T) {
 		if !errors.Is(err, policy.ErrInput) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
 		}
+		zhtest.Error(t, text, err, "red", "green", "blue", "dst", "class")
 	}
 	if _, _, err := policy.Apply(incast(t), edits(t, "guarantee:red=5G", "cap:red=4G")...); err == nil || !strings.Contains(err.Error(), "after the edits") {
 		t.Errorf("a cap below the guarantee: error %v", err)
 	}
 	twice := edits(t, "fail:host-005", "fail:host-005")
-	if _, _, err := policy.Apply(incast(t), twice...); err == nil || !strings.Contains(err.Error(), "nothing is plugged in") {
+	if _, _, err := policy.Apply(incast(t), twice...); err == nil || !strings.Contains(err.Error(), "has no link") {
 		t.Errorf("a link that failed already: error %v", err)
 	}
 	if _, _, err := policy.Apply(incast(t), make([]policy.Edit, policy.MaxEdits+1)...); err == nil {
@@ -251,14 +256,14 @@ func TestEditedInputsCompileWhateverFails(t *testing.T) {
 			rt.Fatalf("%d of %d flows are left, findings %v", len(out.Flows), len(in.Flows), findings)
 		}
 		compile(rt, out)
-		if in.Options.Plane != policy.PlaneIB && len(findings) > 0 { // only what has no way was left out
+		if in.Options.Plane != policy.PlaneIB && len(findings) > 0 { // only flows without a path were removed
 			all := out
 			for i := range in.Flows {
 				if all.Flows = in.Flows[i : i+1]; slices.Contains(out.Flows, in.Flows[i]) {
 					continue
 				}
 				if _, err := policy.Compile(all); err == nil {
-					rt.Fatalf("flow %+v is left out, and has a way", in.Flows[i])
+					rt.Fatalf("flow %+v is left out, and has a path", in.Flows[i])
 				}
 			}
 		}

@@ -13,10 +13,10 @@ import (
 	"fairlane/tenants"
 )
 
-// slack is what rounding and relaxation may leave, in bit/s: a fiftieth of a millionth of 100 Gbit/s.
+// slack is the permitted error of rounding and relaxation, in bit/s: a fiftieth of a millionth of 100 Gbit/s.
 const slack = 2000
 
-// world is an input in the form the naive judge works on.
+// world is an input in the form that the naive judge works on.
 type world struct {
 	flows []tenants.Flow
 	ts    map[string]tenants.Tenant
@@ -90,7 +90,7 @@ func divide(total float64, items []item) []float64 {
 	return out
 }
 
-// offer is what a link gives flow f when every other flow asks for ask and f for all there is.
+// offer returns a link's offer to flow f when every other flow requests ask and f the whole link.
 func (w *world) offer(ref subnet.PortRef, f int, ask []float64) float64 {
 	demand := func(g int) float64 {
 		if g == f {
@@ -143,8 +143,8 @@ func (w *world) offer(ref subnet.PortRef, f int, ask []float64) float64 {
 	return divide(part, leaf)[slices.Index(gs, f)]
 }
 
-// bestResponse is the defining property of the target, judged naively: when every other flow keeps its
-// rate, no link and not its demand would let flow f have another rate than it has.
+// bestResponse is the defining property of the target, computed naively: while every other flow keeps its rate, flow f's links and demand
+// allow it exactly its own rate.
 func (w *world) bestResponse(rates []float64, f int) float64 {
 	best := math.Inf(1)
 	if d := w.flows[f].Demand; d > 0 {

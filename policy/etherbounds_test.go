@@ -19,9 +19,9 @@ import (
 func TestRoCEBoundsAreThoseOfTheBook(t *testing.T) {
 	t.Parallel()
 	const (
-		alike    = 0.005 + 0.0226 // 0.5 % more than the calibration's for rates that are alike
+		alike    = 0.005 + 0.0226 // 0.5 % more than the calibration's, for equal rates
 		further  = 0.05           // each further link that marks
-		unmarked = 0.005 + 0.03   // where nothing marks
+		unmarked = 0.005 + 0.03   // where no link marks
 		turns    = 0.10           // where the NIC port is at its line rate
 	)
 	own, err := profile.Lookup(profile.Default)
@@ -33,11 +33,11 @@ func TestRoCEBoundsAreThoseOfTheBook(t *testing.T) {
 			t.Fatalf("the calibration's bound is %+v: want %+v", b, want)
 		}
 	}
-	// beside is the bound where the fastest at the link is meant to have so many times as much, between the middles of the classes.
+	// beside returns the bound when the fastest queue pair at the link is meant to have ratio times the rate, between the middles of the classes.
 	beside := func(ratio float64) float64 {
 		return alike + 0.01546*(math.Log2(ratio)-0.5)
 	}
-	// left is what a tenant that one link alone limits has more for another's further links that mark, both entitled to the same.
+	// left returns the gain of a tenant that only one link limits from another's further marking links, both with the same entitlement.
 	left := func(links float64) float64 { return links * further }
 	decline := own.Lever.Decline
 	classes := []tenants.Class{{Name: "x", Weight: 3000}, {Name: "y", Weight: 1000}}
@@ -57,7 +57,7 @@ func TestRoCEBoundsAreThoseOfTheBook(t *testing.T) {
 		"a NIC that two tenants fill, 5:1": {flowsAt(t, []tenants.Tenant{five, b}, rocePair{"a", "", 0, 2}, rocePair{"b", "", 0, 3}), []float64{unmarked + turns, unmarked + 5*turns}},
 		"a NIC that is full":               {flowsAt(t, []tenants.Tenant{a}, rocePair{"a", "", 0, 2}, rocePair{"a", "", 0, 3}), []float64{unmarked + turns}},
 		"two classes of 3:1 on one set of registers": {flowsAt(t, []tenants.Tenant{classed, b}, rocePair{"a", "x", 0, 2}, rocePair{"a", "y", 0, 2}, rocePair{"b", "", 1, 2}),
-			[]float64{beside(4/math.Sqrt(3)) + math.Log(3)/2/4, alike}}, // each wants sqrt(3) times the mean, or of it
+			[]float64{beside(4/math.Sqrt(3)) + math.Log(3)/2/4, alike}}, // each wants sqrt(3) times the mean, or the mean divided by it
 		"two marking links":   {chain(t, 2), []float64{beside(math.Pow(2, decline)) + left(1), beside(math.Pow(2, decline)) + left(1), alike + further}},
 		"three marking links": {chain(t, 3), slices.Concat(slices.Repeat([]float64{beside(math.Pow(3, decline)) + left(2)}, 3), []float64{alike + 2*further})},
 	} {
@@ -70,7 +70,7 @@ func TestRoCEBoundsAreThoseOfTheBook(t *testing.T) {
 	}
 }
 
-// chain is a row of switches with n links of 25 Gbit/s between them: a tenant crosses each of these, and "long" all.
+// chain is a row of switches with n links of 25 Gbit/s between them: one tenant crosses each of these, and "long" all.
 func chain(t *testing.T, n int) policy.Input {
 	t.Helper()
 	var nodes []subnet.Node
@@ -134,7 +134,8 @@ func TestTheWRCCBoundIsThatOfTheBook(t *testing.T) {
 	}
 }
 
-// `Fmin = min(sender / 1000, Btar / (10 · Σ weights))`, with the sum rounded up to a power of two: at a full port the weights are the rate in units.
+// `Fmin = min(sender / 1000, Btar / (10 · Σ weights))`, with the sum rounded up to a power of two: at a full port the weights are the rates in
+// units.
 func TestTheLeastFairRateHasRoomForTenTimesTheWeights(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ rate, fmin quantity.BitRate }{

@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// explained prints what a filter lets through as "name: field field".
+// explained prints what a filter selects as "name: field field".
 func explained(t *testing.T, p *policy.Plan, f policy.ExplainFilter) []string {
 	t.Helper()
 	es, err := p.Explain(f)
@@ -126,7 +126,7 @@ func TestExplainNamesNearMisses(t *testing.T) {
 			t.Errorf("%+v: error %v, want one with %q", f, err, want)
 		}
 	}
-	// A port that the plan sets is no near miss of itself.
+	// A port that the plan sets is no near match of itself.
 	if _, err := explainable().Explain(policy.ExplainFilter{Port: "host-3/P1", Tenant: "a"}); fmt.Sprint(err) != `nothing that the plan sets at "host-3/P1" concerns tenant a` {
 		t.Errorf("a port that another tenant uses: %v", err)
 	}

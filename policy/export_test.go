@@ -2,10 +2,10 @@ package policy
 
 import "fairlane/policy/fill"
 
-// KeepAll has a Compiler remember the sharing of parts of any size, and follow their histories to their end.
+// KeepAll makes a Compiler remember parts of any size, and replay their histories to their end.
 func (c *Compiler) KeepAll(all bool) { c.eager = all }
 
-// Followed counts the histories that the last compilation followed again.
+// Followed counts the histories that the last compilation replayed.
 func (c *Compiler) Followed() int {
 	n := 0
 	for _, s := range []*fill.Solver{c.m.Targets, c.m.Forecasts} {

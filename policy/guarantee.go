@@ -10,8 +10,7 @@ import (
 	"fairlane/policy/plan"
 )
 
-// guaranteeFindings reports the links whose guarantees ask for more than fill.BookablePercent of them, and are scaled
-// down.
+// guaranteeFindings reports the links whose guarantees exceed fill.BookablePercent of them, and are scaled down.
 func guaranteeFindings(m *model.Model, target *model.Allocation) []plan.Finding {
 	if len(target.Overbooked) == 0 {
 		return nil

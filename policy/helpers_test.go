@@ -6,7 +6,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// plug is a switch port with something plugged in.
+// plug returns a switch port with a link.
 func plug(in *policy.Input) subnet.PortRef { return in.Fabric.Links[0].A }
 
 func allSLs() []ident.SL {

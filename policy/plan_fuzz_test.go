@@ -11,8 +11,8 @@ import (
 	"fairlane/policy/plantest"
 )
 
-// A plan from a file is taken only with the name of its contents; what was written into it by hand and named anew is read
-// as it was written, and none makes looking things up fail.
+// A plan from a file is accepted only with the name of its contents. A plan edited by hand and renamed is read as written, and none makes a
+// lookup fail.
 func FuzzDecode(f *testing.F) {
 	in, err := plantest.Large(plantest.LargeOptions{Leaves: 2, HostsPerLeaf: 2, Spines: 1, Tenants: 2, Flows: 3, Seed: 1})
 	if err != nil {
@@ -22,7 +22,7 @@ func FuzzDecode(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	p.CAs, p.Switches = p.CAs[:1], p.Switches[:1] // small, so that it is changed often
+	p.CAs, p.Switches = p.CAs[:1], p.Switches[:1] // small, so that it is mutated often
 	p.CAs[0].Settings.Table = p.CAs[0].Settings.Table[:2]
 	p.Name = p.Hash()
 	b, err := p.Encode()

@@ -9,16 +9,15 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// bareTrees are the fat trees of the benchmarks of RoCE and WRCC. InfiniBand cannot have the largest: a subnet has 49,151
-// LIDs.
+// bareTrees are the fat trees of the RoCE and WRCC benchmarks. InfiniBand cannot have the largest: a subnet has 49,151 LIDs.
 func bareTrees() []tree {
 	return []tree{
 		{"hosts=1024", 16, 1024, false}, {"hosts=10000", 36, 10_000, false}, {"hosts=100000", 74, 100_000, false},
 	}
 }
 
-// BenchmarkCompileEthernet compiles three-level fat trees with 64 tenants and ten flows a host for RoCE and WRCC, with
-// the way of each flow given, and without, when every flow is spread over a few of its equal-cost paths.
+// BenchmarkCompileEthernet compiles three-level fat trees with 64 tenants and ten flows a host for RoCE and WRCC: with the route of each flow
+// given, and with every flow spread over a few of its equal-cost paths.
 func BenchmarkCompileEthernet(b *testing.B) {
 	for _, plane := range []policy.Plane{policy.PlaneRoCE, policy.PlaneWRCC} {
 		for _, c := range bareTrees() {
@@ -37,7 +36,7 @@ func BenchmarkCompileEthernet(b *testing.B) {
 	}
 }
 
-// BenchmarkCompileEthernetAfterOneWeightChanged does so with a memory, while one tenant's weight goes up and down.
+// BenchmarkCompileEthernetAfterOneWeightChanged does so with memory, while one tenant's weight goes up and down.
 func BenchmarkCompileEthernetAfterOneWeightChanged(b *testing.B) {
 	for _, plane := range []policy.Plane{policy.PlaneRoCE, policy.PlaneWRCC} {
 		b.Run(string(plane), func(b *testing.B) {
@@ -60,17 +59,17 @@ func (c tree) onEthernet(b testing.TB, plane policy.Plane, given bool) policy.In
 }
 
 // hashed gives each flow one of its equal-cost paths through a fat tree.
-func hashed(b testing.TB, k int, in policy.Input) [][]policy.Way {
+func hashed(b testing.TB, k int, in policy.Input) [][]policy.Route {
 	b.Helper()
 	f := in.Fabric
-	routes := make([][]policy.Way, len(in.Flows))
+	routes := make([][]policy.Route, len(in.Flows))
 	for i := range in.Flows {
 		src, ok := f.PortByID(in.Flows[i].Src)
 		dst, ok2 := f.PortByID(in.Flows[i].Dst)
 		if !ok || !ok2 {
 			b.Fatal("a flow ends outside of the fabric")
 		}
-		routes[i] = []policy.Way{{Path: upAndDown(f, k, src, dst, i), QPs: float64(in.Flows[i].QPs)}}
+		routes[i] = []policy.Route{{Path: upAndDown(f, k, src, dst, i), QPs: float64(in.Flows[i].QPs)}}
 	}
 	return routes
 }

@@ -1,13 +1,12 @@
-// Package policy is the compiler: weights, fabric and flows in; settings, predictions and
-// findings out. It is pure: no clock, no I/O, no randomness, no logs, and the same input
-// gives the same bytes on every machine.
+// Package policy is the compiler: weights, fabric and flows in; settings, predictions and findings out. It is pure: no clock, no I/O, no
+// randomness, no logs, and the same input gives the same bytes on every machine.
 //
-// Callers need this package alone. What they name is declared in the packages below it, each of which has one part of the work:
+// Callers need only this package. It re-exports the packages below it, each of which has one part of the work:
 //
 //   - model: the input, tenants and flows on links, and how links are shared
-//   - plan: what a plan says, its canonical form and name, its findings and reasons
+//   - plan: the contents of a plan, its canonical form and name, its findings and reasons
 //   - sl, ib, roce, wrcc: service levels, and the levers of each plane
-//   - diff: what changes from one plan to another
+//   - diff: the changes from one plan to another
 //   - whatif: edits of an input
 //   - admit: admission of a tenant
 package policy
@@ -28,19 +27,19 @@ import (
 type (
 	// Input is everything a plan depends on.
 	Input = model.Input
-	// Way is one path of a flow and the queue pairs that take it.
-	Way = model.Way
+	// Route is one path of a flow and the queue pairs that take it.
+	Route = model.Route
 	// FlowPath lists the transmitting ports of a flow in order, source port first.
 	FlowPath = model.FlowPath
 	// Options are the operator's choices.
 	Options = model.Options
-	// Mode chooses the lever.
+	// Mode selects the lever.
 	Mode = model.Mode
 	// CCTLaw is the shape of the congestion control table.
 	CCTLaw = model.CCTLaw
-	// PerQPMode chooses between one CCTI per QP and one per (port, SL).
+	// PerQPMode selects one CCTI per QP or one per (port, SL).
 	PerQPMode = model.PerQPMode
-	// Target is what the weights ask for.
+	// Target is the allocation that the weights require.
 	Target = model.Target
 	// Entitlement is the target of one flow aggregate.
 	Entitlement = model.Entitlement
@@ -50,13 +49,13 @@ type (
 type (
 	// Plan is the compiled result.
 	Plan = plan.Plan
-	// Placement says which SL a tenant's traffic uses on a port.
+	// Placement states which SL a tenant's traffic uses on a port.
 	Placement = plan.Placement
 	// CAPlan is the desired state of one channel-adapter port.
 	CAPlan = plan.CAPlan
 	// SwitchPlan is the desired state of one switch.
 	SwitchPlan = plan.SwitchPlan
-	// LanePlan is how one channel-adapter port divides its link among virtual lanes.
+	// LanePlan divides the link of one channel-adapter port among virtual lanes.
 	LanePlan = plan.LanePlan
 	// VLWeight is one entry of an arbitration table.
 	VLWeight = plan.VLWeight
@@ -66,13 +65,13 @@ type (
 	NICPlan = plan.NICPlan
 	// ECNPlan is the desired marking of one switch.
 	ECNPlan = plan.ECNPlan
-	// RoCEPlacement says how a tenant's traffic is told apart on a port.
+	// RoCEPlacement states how devices identify a tenant's traffic on a port.
 	RoCEPlacement = plan.RoCEPlacement
-	// FunctionShare is what a plan gives a virtual function of a port.
+	// FunctionShare is the share of a port that a plan gives to a virtual function.
 	FunctionShare = plan.FunctionShare
 	// WRCCPlan is the desired state of switches and NICs on the WRCC plane.
 	WRCCPlan = plan.WRCCPlan
-	// WRCCDomainPlan is what all devices of one data centre have in common.
+	// WRCCDomainPlan is the part that all devices of one data centre have in common.
 	WRCCDomainPlan = plan.WRCCDomainPlan
 	// WRCCPortPlan is the desired state of egress ports of switches that have the same settings.
 	WRCCPortPlan = plan.WRCCPortPlan
@@ -80,9 +79,9 @@ type (
 	WRCCSenderPlan = plan.WRCCSenderPlan
 	// WRCCPeer is the weight of one queue pair towards one port.
 	WRCCPeer = plan.WRCCPeer
-	// NamedPort is a port with the name that people know it by.
+	// NamedPort is a port with its displayed name.
 	NamedPort = plan.NamedPort
-	// TenantShare compares what a tenant is entitled to with what the settings are predicted to give, summed over its flows.
+	// TenantShare compares a tenant's entitlement with the predicted effect of the settings, summed over its flows.
 	TenantShare = plan.TenantShare
 	// ClassShare is TenantShare for one class of a tenant.
 	ClassShare = plan.ClassShare
@@ -94,31 +93,31 @@ type (
 	Finding = plan.Finding
 	// Reason explains one setting.
 	Reason = plan.Reason
-	// Explanation is why one device, or several with the same settings, are set as they are.
+	// Explanation gives the reasons for the settings of one device, or of several with the same settings.
 	Explanation = plan.Explanation
 	// ExplainFilter narrows Explain.
 	ExplainFilter = plan.ExplainFilter
-	// FilterError says why nothing passes an ExplainFilter.
+	// FilterError reports an ExplainFilter that nothing matches.
 	FilterError = plan.FilterError
-	// NameList is how many there are and the first few names of them.
+	// NameList is a count of names with the first few of them.
 	NameList = plan.NameList
 )
 
-// What settings are expected to give.
+// Predictions.
 type (
-	// Prediction is what settings are expected to give.
+	// Prediction is the predicted effect of settings.
 	Prediction = ib.Prediction
 )
 
-// What changes from one plan to another.
+// Differences between plans.
 type (
-	// Difference is what changes from one plan to another.
+	// Difference lists the changes from one plan to another.
 	Difference = diff.Difference
-	// TenantChange is what changes for one tenant.
+	// TenantChange lists the changes for one tenant.
 	TenantChange = diff.TenantChange
 	// ClassChange is one class of a tenant before and after.
 	ClassChange = diff.ClassChange
-	// LinkChange sums a tenant's part of the links that are contended in both plans and where it changes.
+	// LinkChange summarises a tenant's part of the links that are contended in both plans and where it changes.
 	LinkChange = diff.LinkChange
 	// LinkRate is a tenant's part of one link before and after.
 	LinkRate = diff.LinkRate
@@ -132,33 +131,33 @@ type (
 
 // Edits of an input.
 type (
-	// Edit is one change of an input, to ask what it would do.
+	// Edit is one change of an input, for a what-if plan.
 	Edit = whatif.Edit
-	// EditKind is what an edit changes.
+	// EditKind is the kind of an edit.
 	EditKind = whatif.EditKind
 )
 
 // Admission of a tenant.
 type (
-	// AdmitRequest describes a tenant that asks to be admitted, or with Change one that asks for more.
+	// AdmitRequest describes a tenant that requests admission or, with Change, a change.
 	AdmitRequest = admit.Request
-	// AdmitError is an admission request that cannot be judged.
+	// AdmitError is an admission request that cannot be decided.
 	AdmitError = admit.Error
 	// Verdict is the answer to an admission request.
 	Verdict = admit.Verdict
 	// Admission is the answer to an admission request.
 	Admission = admit.Admission
-	// AdmissionTraffic says which traffic of the tenant an admission is judged by.
+	// AdmissionTraffic states which traffic of the tenant an admission is decided by.
 	AdmissionTraffic = admit.AdmissionTraffic
-	// AdmissionShare is what a tenant gets before and after.
+	// AdmissionShare is a tenant's share before and after.
 	AdmissionShare = admit.AdmissionShare
-	// AdmissionRate is what a tenant gets, with all flows sending at once.
+	// AdmissionRate is a tenant's rate, with all flows sending at once.
 	AdmissionRate = admit.AdmissionRate
 	// AdmissionDevices counts the devices whose settings change.
 	AdmissionDevices = admit.AdmissionDevices
-	// AdmissionFit is what would fit.
+	// AdmissionFit is a request that would fit.
 	AdmissionFit = admit.AdmissionFit
-	// GuaranteeCheck says what becomes of one tenant's guarantee.
+	// GuaranteeCheck is the state of one tenant's guarantee.
 	GuaranteeCheck = admit.GuaranteeCheck
 )
 
@@ -181,7 +180,7 @@ const (
 	CCTQuadratic = model.CCTQuadratic
 )
 
-// Port_Control choices.
+// Values of Port_Control.
 const (
 	PerQPAuto = model.PerQPAuto
 	PerQPOn   = model.PerQPOn
@@ -218,7 +217,7 @@ const (
 	CodeSharingApproximate = plan.CodeSharingApproximate
 )
 
-// How the traffic of RoCE is told apart where tenants need not be.
+// Identification of RoCE traffic where tenants share it.
 const (
 	RoCEDSCP     = roce.DSCP
 	RoCEQueue    = roce.Queue
@@ -250,45 +249,45 @@ const (
 	VerdictNo           = admit.VerdictNo
 )
 
-// What becomes of a guarantee.
+// States of a guarantee.
 const (
 	GuaranteeKept   = admit.GuaranteeKept
 	GuaranteeAtRisk = admit.GuaranteeAtRisk
 	GuaranteeBroken = admit.GuaranteeBroken
 )
 
-// Traffic that an admission is judged by.
+// Sources of the traffic that an admission is decided by.
 const (
 	TrafficMesh     = admit.TrafficMesh
 	TrafficTo       = admit.TrafficTo
 	TrafficDeclared = admit.TrafficDeclared
 )
 
-// Apply makes a copy of an input with the edits done in their order: see whatif.Apply.
+// Apply returns a copy of an input with the edits applied in order: see whatif.Apply.
 func Apply(in Input, edits ...Edit) (Input, []Finding, error) { return whatif.Apply(in, edits...) }
 
-// EditForms lists the texts that ParseEdit takes, one for each kind, with capitals where a value stands.
+// EditForms lists the texts that ParseEdit accepts, one for each kind, with capitals for values.
 func EditForms() []string { return whatif.EditForms() }
 
 // ParseEdit reads one edit in one of the forms of EditForms: see whatif.ParseEdit.
 func ParseEdit(text string) (Edit, error) { return whatif.ParseEdit(text) }
 
-// BoundTime is the time, in seconds, over which delivered rates are means that the bounds of an InfiniBand plan are for.
+// BoundTime is the averaging time, in seconds, of the delivered rates that the bounds of an InfiniBand plan refer to.
 const BoundTime = ib.BoundTime
 
-// Predict computes what the settings and placements of an InfiniBand plan are expected to give on an input: see ib.Predict.
+// Predict computes the effect of the settings and placements of an InfiniBand plan on an input: see ib.Predict.
 func Predict(in Input, p *Plan) (*Prediction, error) { return ib.Predict(in, p) }
 
 // Plane is a kind of fabric with its own levers.
 type Plane = subnet.Plane
 
-// Planes are all planes, InfiniBand first.
+// Planes returns all planes, InfiniBand first.
 func Planes() []Plane { return subnet.Planes() }
 
 // ErrInput marks input that cannot be compiled, for errors.Is.
 var ErrInput = model.ErrInput
 
-// Entitle computes what every flow may have: see model.Entitle.
+// Entitle computes the entitlement of every flow: see model.Entitle.
 func Entitle(in Input) (*Target, error) { return model.Entitle(in) }
 
 // Paths finds the path of every flow: see model.Paths.
@@ -297,17 +296,17 @@ func Paths(f *subnet.Fabric, flows []tenants.Flow) ([]FlowPath, error) { return 
 // PlanFormat is the format of the plans that Compile makes.
 const PlanFormat = plan.PlanFormat
 
-// UnknownBound is the bound of a prediction, relative, that means its error is unknown.
+// UnknownBound is the relative bound of a prediction whose error is unknown.
 const UnknownBound = plan.UnknownBound
 
-// Decode reads a plan that Encode wrote and checks that it is the one its name says.
+// Decode reads a plan that Encode wrote and checks its name.
 func Decode(b []byte) (*Plan, error) { return plan.Decode(b) }
 
 // Rules lists the rules of reasons.
 func Rules() []string { return plan.Rules() }
 
-// MissLimit is how far, relative, a tenant may be from its entitlement or its prediction on a plane before it is off its share.
+// MissLimit returns the relative distance of a tenant from its entitlement or its prediction on a plane, above which it is off its share.
 func MissLimit(plane subnet.Plane) float64 { return plan.MissLimit(plane) }
 
-// Diff tells what changes from one plan to another, on any plane.
+// Diff returns the changes from one plan to another, on any plane.
 func Diff(before, after *Plan) Difference { return diff.Between(before, after) }

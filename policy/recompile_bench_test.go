@@ -9,8 +9,8 @@ import (
 	"fairlane/policy"
 )
 
-// BenchmarkCompileAfterOneWeightChanged compiles with a memory: one tenant's weight goes up and down on the fat trees
-// of BenchmarkCompile. The budget, 50 ms, is for 10,000 hosts.
+// BenchmarkCompileAfterOneWeightChanged compiles with memory: one tenant's weight goes up and down on the fat trees of BenchmarkCompile. The
+// budget, 50 ms, is for 10,000 hosts.
 func BenchmarkCompileAfterOneWeightChanged(b *testing.B) {
 	for _, c := range trees() {
 		b.Run(c.name, func(b *testing.B) { upAndDownAgain(b, c.input(b), func(int) int { return 31 }) })
@@ -27,8 +27,8 @@ func BenchmarkCompileAfterEachWeightChanged(b *testing.B) {
 	}
 }
 
-// upAndDownAgain doubles the weight of a tenant, or brings it back to what it was when it is doubled. which says, by the
-// number of the change, which tenant. It reports to how many senders the last change gave other settings.
+// upAndDownAgain doubles the weight of a tenant, or halves it if it is doubled. which returns the tenant for the number of the change. It
+// reports how many senders got other settings by the last change.
 func upAndDownAgain(b *testing.B, in policy.Input, which func(int) int) {
 	b.Helper()
 	var compiler policy.Compiler
@@ -62,8 +62,8 @@ func upAndDownAgain(b *testing.B, in policy.Input, which func(int) int) {
 	b.ReportMetric(times[len(times)*9/10].Seconds()*1000, "p90-ms")
 }
 
-// changedSenders counts what has other settings in one of two plans of the same senders: ports of adapters, on WRCC what a tenant's class
-// has on one.
+// changedSenders counts the senders whose settings differ between two plans of the same senders: ports of adapters, on WRCC a tenant's class
+// on a port.
 func changedSenders(a, b *policy.Plan) int {
 	n := 0
 	for i := range a.CAs {

@@ -10,17 +10,16 @@ import (
 	"fairlane/subnet"
 )
 
-// seeOthers is the advice of findings that others explain, until advise knows these.
+// seeOthers is the advice of findings that other findings explain, until advise replaces it.
 var seeOthers = phrase.Of("plan.see-others")
 
-// explainedByOthers tells whether a finding has that advice still.
+// explainedByOthers reports whether a finding still has that advice.
 func explainedByOthers(f *plan.Finding) bool {
 	return f.Advice != nil && f.Advice.ID == seeOthers.ID
 }
 
-// advise completes findings that other findings, the predicted shares or the plane's means explain: what tenants that
-// share an SL are predicted to get, whose advice removes the cause of a share that is out of reach, and what can be done
-// about a sending port.
+// advise completes findings that other findings, the predicted shares or the plane's levers explain: the predicted shares of tenants that
+// share an SL, the advice that removes the cause of an unreachable share, and the remedies for a sending port.
 func advise(m *model.Model, fs []plan.Finding, p *plan.Plan, target *model.Allocation) []plan.Finding {
 	out := sl.WithShares(fs, p.Tenants)
 	var turns map[string][]string
@@ -38,8 +37,7 @@ func advise(m *model.Model, fs []plan.Finding, p *plan.Plan, target *model.Alloc
 	return out
 }
 
-// sourcePortFix names what the plane has for tenants that send from one port. Lanes that are weighed already and miss
-// are no advice.
+// sourcePortFix returns the plane's remedy for tenants that send from one port. Lane weights that are in use already and miss are no advice.
 func sourcePortFix(m *model.Model) phrase.Text {
 	if m.Plane == subnet.PlaneIB && !m.Input.Options.VLArbitration {
 		return phrase.Of("plan.source-port.lanes.fix")
@@ -47,8 +45,8 @@ func sourcePortFix(m *model.Model) phrase.Text {
 	return phrase.Of("plan.source-port.fix")
 }
 
-// classTurns lists, by tenant, the limiting ports from which several of its classes send: their queue pairs take turns
-// there, and what a class gets follows from how many it has.
+// classTurns lists, by tenant, the limiting ports from which several of its classes send: their queue pairs take turns there, and the rate of
+// a class follows from their number.
 func classTurns(m *model.Model, target *model.Allocation) map[string][]string {
 	type at struct{ tenant, link int32 }
 	class := make(map[at]int32)
@@ -64,7 +62,7 @@ func classTurns(m *model.Model, target *model.Allocation) map[string][]string {
 		case !seen:
 			class[k] = f.Class
 		case c != f.Class && c >= 0:
-			class[k] = -1 // told
+			class[k] = -1 // reported
 			name := m.Tenants[f.Tenant].Name
 			out[name] = append(out[name], m.Fabric.PortName(m.Transmitter(d)))
 		}
@@ -72,9 +70,8 @@ func classTurns(m *model.Model, target *model.Allocation) map[string][]string {
 	return out
 }
 
-// unreachableFix names what a tenant that misses its share can do: about its classes that take turns at a port, what
-// its own findings advise or, without any, those of the tenants that it meets on the links where it misses it, since
-// what they take it lacks.
+// unreachableFix returns the remedy for a tenant that misses its share: for classes that take turns at a port, and else the advice of its own
+// findings. Without any it is the advice of the tenants that it meets on the links where it misses its share, since they take what it lacks.
 func unreachableFix(m *model.Model, f *plan.Finding, fs []plan.Finding, p *plan.Plan, turns map[string][]string) phrase.Text {
 	tenant := f.Tenants[0]
 	switch {
@@ -91,7 +88,7 @@ func unreachableFix(m *model.Model, f *plan.Finding, fs []plan.Finding, p *plan.
 	if codes := causes(fs, f.Tenants); len(codes) > 0 {
 		return phrase.Of("plan.see-tenant", "codes", codes, "tenant", tenant)
 	}
-	// Who misses its share for a reason of its own takes or leaves what this tenant lacks or has too much of.
+	// A tenant that misses its share for a reason of its own takes or leaves what this tenant lacks or has too much of.
 	explained := func(t string) bool {
 		return len(turns[t]) > 0 && missesClass(p, t) || slices.ContainsFunc(fs, func(g plan.Finding) bool {
 			return g.Code == plan.CodeWeightUnreachable && !explainedByOthers(&g) && slices.Contains(g.Tenants, t)
@@ -126,13 +123,13 @@ func unreachableFix(m *model.Model, f *plan.Finding, fs []plan.Finding, p *plan.
 	return phrase.Of("plan.many-limits")
 }
 
-// sorted sorts names, and leaves out those that are there already.
+// sorted sorts names and drops repetitions.
 func sorted(names []string) []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// turnsFix is the advice for classes that take turns at sending ports.
+// turnsFix returns the advice for classes that take turns at sending ports.
 func turnsFix(m *model.Model, ports []string) phrase.Text {
 	var lanes phrase.Text
 	if m.Plane == subnet.PlaneIB {
@@ -150,7 +147,7 @@ func missesClass(p *plan.Plan, tenant string) bool {
 	})
 }
 
-// causes lists the codes of findings about any of the tenants that can explain a missed share, once each.
+// causes lists, once each, the codes of findings about any of the tenants that can explain a missed share.
 func causes(fs []plan.Finding, tenants []string) []string {
 	var out []string
 	for i := range fs {

@@ -31,7 +31,7 @@ func receivers(t *testing.T, line quantity.BitRate, weights []quantity.Weight, q
 	return in
 }
 
-// Every test here builds an input with a finding, does what its advice says, and sees the finding go.
+// Each case builds an input with a finding, follows its advice, and checks that the finding disappears.
 func TestAdviceThatIsFollowedRemovesItsFinding(t *testing.T) {
 	t.Parallel()
 	sharing := func(t *testing.T) policy.Input {
@@ -97,7 +97,7 @@ func TestAdviceThatIsFollowedRemovesItsFinding(t *testing.T) {
 	}
 	apart := func(in *policy.Input) { in.Flows[1].Src = plantest.Hosts(in.Fabric)[3] }
 	for name, c := range map[string]struct {
-		code, advice string // the code, and the words that are followed
+		code, advice string // the code, and the words that the test follows
 		input        func(*testing.T) policy.Input
 		follow       func(*policy.Input)
 	}{
@@ -188,8 +188,7 @@ func twoClasses(t *testing.T, plane policy.Plane) policy.Input {
 	return in
 }
 
-// On every plane a share out of reach comes with advice that names something, and advice about sending ports names only
-// what the plane has.
+// On every plane an unreachable share has advice that names something, and advice about sending ports names only levers of the plane.
 func TestAdviceIsOfThePlane(t *testing.T) {
 	t.Parallel()
 	shared := func(plane policy.Plane) policy.Input {

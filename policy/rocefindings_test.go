@@ -33,8 +33,8 @@ func roceStar(t *testing.T, speed quantity.BitRate, weights []float64, qps []int
 	return in
 }
 
-// TestTheStepsOfTheLeverCostNoReach compiles weights that the registers just reach from what the fastest queue pair wants, and
-// those that they do not: of two queue pairs at 25 Gbit/s the response ends at 128 to one, less than a step of 2^(1/4) above 125.
+// TestTheStepsOfTheLeverCostNoReach compiles weights that the registers barely reach from the fastest queue pair's rate, and weights that they
+// do not: of two queue pairs at 25 Gbit/s the response ends at 128 to one, less than a step of 2^(1/4) above 125.
 func TestTheStepsOfTheLeverCostNoReach(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -48,15 +48,15 @@ func TestTheStepsOfTheLeverCostNoReach(t *testing.T) {
 	}
 }
 
-// TestPortsThatNothingMarksHaveSettingsOfTheirOwn adds queue pairs to one tenant: what another sends below its share, by links that
-// limit nobody, and what a port without flows has, is as before.
+// TestPortsThatNothingMarksHaveSettingsOfTheirOwn adds queue pairs to one tenant. The settings of a tenant that sends below its share over
+// links that limit no flow, and of a port without flows, remain unchanged.
 func TestPortsThatNothingMarksHaveSettingsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	plan := func(qps int) *policy.Plan {
 		in := roceStar(t, 100*quantity.Gbps, []float64{4, 1, 1, 1}, []int{qps, 1, 1, 1})
 		hosts := starHosts(in.Fabric)
 		in.Flows[3].Demand = 5 * quantity.Gbps
-		in.Flows[3].Dst = in.Fabric.PortID(hosts[2]) // nobody else sends there
+		in.Flows[3].Dst = in.Fabric.PortID(hosts[2]) // no other flow goes there
 		in.Flows[1].Dst, in.Flows[1].QPs = in.Fabric.PortID(hosts[0]), qps
 		in.Tenants[2].Attachments = []tenants.Attachment{{Port: in.Fabric.PortID(hosts[2])}}
 		in.Flows = slices.Delete(in.Flows, 2, 3) // its port is idle
@@ -95,8 +95,8 @@ func roceFinding(p *policy.Plan, code string) *policy.Finding {
 	return nil
 }
 
-// At one link the prediction is the entitlement, within the rounding of registers and the interpolation of the
-// response, and the lever is what it says: increase in proportion to the rate, period against it.
+// At one link the prediction is the entitlement, within the rounding of registers and the interpolation of the response. The lever follows its
+// definition: increase in proportion to the rate, period in inverse proportion.
 func TestRoCELeverFollowsTheRateOfAQueuePair(t *testing.T) {
 	t.Parallel()
 	p := plantest.Compiled(t, roceStar(t, 100*quantity.Gbps, []float64{8, 2, 1}, []int{2, 1, 4}))
@@ -220,8 +220,8 @@ func TestRoCEProfiles(t *testing.T) {
 	}
 }
 
-// A flow that meets the marks of two full links is meant for more than one that meets those of one, and
-// is predicted to have what it is entitled to.
+// A flow that meets the marks of two full links is set for a higher rate than one that meets those of one, and is predicted to get its
+// entitlement.
 func TestRoCEMakesUpForTheMarksOfSeveralLinks(t *testing.T) {
 	t.Parallel()
 	// A chain: the long flow crosses the link between the switches and the link to r1; each has another
@@ -281,7 +281,7 @@ type rocePair struct {
 	src, dst      int
 }
 
-// Tenant b only receives where a sends: a's registers are its own, and b cannot be told to go.
+// Tenant b only receives where a sends: a has registers of its own, and no advice tells b to move.
 func TestATenantThatOnlyReceivesSharesNoRegisters(t *testing.T) {
 	t.Parallel()
 	ts := []tenants.Tenant{{Name: "a", Weight: 1000}, {Name: "b", Weight: 4000}, {Name: "c", Weight: 1000}}
@@ -295,7 +295,7 @@ func TestATenantThatOnlyReceivesSharesNoRegisters(t *testing.T) {
 	}
 }
 
-// What a port's queue pairs differ by, the advice parts.
+// The advice separates queue pairs of a port that differ.
 func TestRoCEAdviceForUnequalQueuePairsOfAPortHelps(t *testing.T) {
 	t.Parallel()
 	classes := []tenants.Class{{Name: "x", Weight: 3000}, {Name: "y", Weight: 1000}}

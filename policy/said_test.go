@@ -84,8 +84,8 @@ func TestEveryReasonHasAKnownRule(t *testing.T) {
 	}
 }
 
-// TestPlansOfFormat1AreReadAndVerified is about plans from before sentences had ids: the stored file was made by a build of that time. It can
-// be read, its name is that of its contents, and what it says counts.
+// TestPlansOfFormat1AreReadAndVerified covers plans from before sentences had ids; a build of that time made the stored file. It can be read,
+// its name is that of its contents, and its texts count.
 func TestPlansOfFormat1AreReadAndVerified(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("testdata/format1.json")
@@ -125,7 +125,7 @@ func theorem1() policy.Options {
 	return policy.Options{Mode: policy.ModeTheorem1, TimerRestart: true, CCTLaw: policy.CCTQuadratic}
 }
 
-// TestTheWordingOfFindingsIsNoPartOfAPlansName is about plans of format 2, which later versions word otherwise.
+// TestTheWordingOfFindingsIsNoPartOfAPlansName covers plans of format 2, whose wording later versions change.
 func TestTheWordingOfFindingsIsNoPartOfAPlansName(t *testing.T) {
 	t.Parallel()
 	in := incast(t)

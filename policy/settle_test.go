@@ -12,13 +12,13 @@ import (
 	"fairlane/tenants"
 )
 
-// TestAPlanTellsHowLongSharesNeed holds the times to the loops they come from.
+// TestAPlanTellsHowLongSharesNeed compares the times with those of the underlying loops.
 func TestAPlanTellsHowLongSharesNeed(t *testing.T) {
 	t.Parallel()
 	in := receivers(t, 100*quantity.Gbps, []quantity.Weight{16_000, 1000}, []int{1, 16})
 	in.Options.Plane = policy.PlaneRoCE
 	p := compile(t, in)
-	// The slow tenant's queue pairs gain AI each period, and rest at a 16th of what it is predicted.
+	// The slow tenant's queue pairs gain AI each period, and rest at a 16th of their prediction.
 	var slow policy.NICPlan
 	for _, n := range p.RoCE.NICs {
 		if n.Settings.TimeReset > slow.Settings.TimeReset {
@@ -34,7 +34,7 @@ func TestAPlanTellsHowLongSharesNeed(t *testing.T) {
 	if !strings.HasPrefix(f.Message, "port "+slow.Name+": a queue pair gains ") || !strings.Contains(f.Message, "needs about "+p.Settle.String()+" until") {
 		t.Errorf("finding %q of port %s, for %s", f.Message, slow.Name, p.Settle)
 	}
-	stored := *p // by an earlier version
+	stored := *p // of an earlier version
 	stored.Settle = 0
 	if d := policy.Diff(&stored, p); stored.Hash() != p.Name || !d.Empty() {
 		t.Errorf("a plan without the time is named %s, want %s, and differs: %+v", stored.Hash(), p.Name, d)
@@ -48,14 +48,14 @@ func TestAPlanTellsHowLongSharesNeed(t *testing.T) {
 	if p = compile(t, in); p.Settle <= 0 || p.Settle > quantity.Second {
 		t.Errorf("InfiniBand: %s", p.Settle)
 	}
-	in.Flows = in.Flows[:1] // nobody to share with, and a sender as fast as the link
+	in.Flows = in.Flows[:1] // no other sender, and a sender as fast as the link
 	in.Options.Plane = policy.PlaneRoCE
 	if p = compile(t, in); p.Settle != 0 {
 		t.Errorf("alone: %s, want none", p.Settle)
 	}
 }
 
-// A port most of whose load demands hold has little that follows its fair rate: that has to move by as much more.
+// A port most of whose load is limited by demands has little load that follows its fair rate, which must move further in proportion.
 func TestWRCCPortsThatHoldLittleSettleLate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -79,9 +79,9 @@ func TestWRCCPortsThatHoldLittleSettleLate(t *testing.T) {
 	}
 }
 
-// When a fair rate gives a queue pair more, those that take turns with it at its full sending port lose as much. Where these cross the same link, its
-// load hardly follows, and shares settle as much later. Here the link holds "paced" with 29 % of its load, and 14 of the 16 queue pairs of the port that
-// give way to it send over that link as well.
+// When a fair rate gives a queue pair more, those that take turns with it at its full sending port lose as much. If these cross the same link,
+// its load hardly follows, and shares settle later in proportion. Here the link limits "paced", 29 % of its load, and 14 of the 16 queue pairs
+// of the port that give way to it send over that link as well.
 func TestWRCCPortsWhoseLoadTurnsMakeUpForSettleLate(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Star(5, topogen.Wire{Rate: 10 * quantity.Gbps})

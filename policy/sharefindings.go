@@ -12,7 +12,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// unreachedFrom is the predicted error from which on weight-unreachable names a tenant: 5 %, less what the prediction itself may be off by.
+// unreachedFrom is the predicted error from which weight-unreachable names a tenant: 5 %, less the uncertainty of the prediction itself.
 const unreachedFrom = 0.045
 
 // shareFindings reports where the prediction misses the target.
@@ -26,7 +26,7 @@ func shareFindings(m *model.Model, p *plan.Plan) []plan.Finding {
 		case t.PredictedError > unreachedFrom:
 			said = phrase.Of("plan.weight-unreachable", "tenant", t.Tenant, "entitled", t.Entitled, "predicted", t.Predicted)
 		case x != nil && len(x.parts) > 0:
-			said = phrase.Of("plan.parts-unreachable", "tenant", t.Tenant, "parts", x.told())
+			said = phrase.Of("plan.parts-unreachable", "tenant", t.Tenant, "parts", x.texts())
 		default:
 			continue
 		}
@@ -58,15 +58,15 @@ func shareFindings(m *model.Model, p *plan.Plan) []plan.Finding {
 	return out
 }
 
-// missed is of what a tenant is predicted to get too much or too little: the first contended links where it is more than 1 %, and
-// the first classes and links, in words, where it is more than 5 %, with the number of those beyond.
+// missed lists where a tenant is predicted to get too much or too little: the first contended links with an error above 1 %, and the first
+// classes and links, in words, with an error above 5 %, with the number of further ones.
 type missed struct {
 	links []string
 	parts []phrase.Text
 	more  int
 }
 
-// part adds a part, in words while there are few: of thousands they would take their time.
+// part adds a part, in words while there are few: printing thousands would be slow.
 func (x *missed) part(words func() phrase.Text) {
 	if len(x.parts) == plan.MaxNames {
 		x.more++
@@ -75,8 +75,8 @@ func (x *missed) part(words func() phrase.Text) {
 	x.parts = append(x.parts, words())
 }
 
-// told are the parts, with how many there are beyond.
-func (x *missed) told() []phrase.Text {
+// texts returns the parts, with the number of further ones.
+func (x *missed) texts() []phrase.Text {
 	if x.more == 0 {
 		return x.parts
 	}
@@ -86,7 +86,7 @@ func (x *missed) told() []phrase.Text {
 // missedBy lists by tenant what it misses.
 func missedBy(p *plan.Plan) map[string]*missed {
 	off := func(predicted, entitled quantity.BitRate) bool {
-		return math.Abs(float64(predicted-entitled)) > float64(0.05*float64(entitled))+1 // the rates are whole
+		return math.Abs(float64(predicted-entitled)) > float64(0.05*float64(entitled))+1 // the rates are rounded
 	}
 	out := make(map[string]*missed)
 	of := func(tenant string) *missed {
@@ -128,8 +128,8 @@ func misses(t plan.LinkTenant) bool {
 	return d*100 > t.Entitled || -d*100 > t.Entitled
 }
 
-// inProportion reports whether tenants are predicted to have what they are entitled to of each other, to 1 %: then what they miss they miss
-// elsewhere, since turns that queue pairs take would favour somebody.
+// inProportion reports whether the predicted parts of tenants are in proportion to their entitlements, to 1 %. If so, the cause of their
+// misses is elsewhere, since turns of queue pairs would favour a tenant.
 func inProportion(ts []plan.LinkTenant) bool {
 	least, most := math.Inf(1), 0.0
 	for _, t := range ts {
@@ -143,8 +143,8 @@ func inProportion(ts []plan.LinkTenant) bool {
 	return most <= least*1.01
 }
 
-// missAdvice is the advice for a tenant that misses its share: others have it, but for what acknowledgements of slow queue
-// pairs take of links that are full both ways.
+// missAdvice returns the advice for a tenant that misses its share: that of other findings, unless the miss is the part that acknowledgements
+// of slow queue pairs take of links that are full in both directions.
 func missAdvice(m *model.Model, t *plan.TenantShare) phrase.Text {
 	slow, fast := wrcc.AckShare(1), wrcc.AckShare(wrcc.AckRate)
 	if missed := 1 - float64(t.Predicted)/float64(t.Entitled); m.Plane != subnet.PlaneWRCC || !(math.Abs(missed-slow) <= 0.002) {

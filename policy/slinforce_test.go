@@ -39,8 +39,8 @@ func member(t *rapid.T, name string, hosts []ident.PortID) tenants.Tenant {
 	return tn
 }
 
-// fewestMoves tries every choice of one service level for each tenant and returns how many placements of the old plan
-// must change at least; -1 when no choice keeps tenants apart that meet.
+// fewestMoves tries every choice of one service level for each tenant and returns the least number of placements of the old plan that must
+// change; -1 when every choice gives tenants that meet the same level.
 func fewestMoves(in policy.Input, old *policy.Plan) int {
 	var levels []ident.SL
 	for sl := range ident.SL(ident.NumSLs) {

@@ -44,7 +44,7 @@ func addPairs(r *rand.Rand, in *policy.Input, name string, most int) {
 	in.Tenants = append(in.Tenants, tn)
 }
 
-// afterwards is the problem after a plan: the first tenant has gone, and some have come.
+// afterwards is the problem after a plan: the first tenant has been removed, and others were added.
 func afterwards(t *testing.T, seed uint64, hosts, n, levels, more int) policy.Input {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 9))
@@ -58,7 +58,7 @@ func afterwards(t *testing.T, seed uint64, hosts, n, levels, more int) policy.In
 	return in
 }
 
-// Two passes of the search, the first without SL 0, leave it free where one pass gives it to tenants that have come.
+// Two passes of the search, the first without SL 0, leave it free where one pass would assign it to new tenants.
 func TestTenantsThatComeLeaveSLZeroFreeWhereTheyCan(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -76,7 +76,7 @@ func TestTenantsThatComeLeaveSLZeroFreeWhereTheyCan(t *testing.T) {
 	}
 }
 
-// Parts of a tenant prefer the SL that the whole tenant would have, and get one SL again where that is free for all of them.
+// Parts of a tenant prefer the SL of the whole tenant, and get one SL again if it is free for all of them.
 func TestFewTenantsAreSplit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

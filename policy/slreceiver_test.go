@@ -33,7 +33,7 @@ func toStorage(t *testing.T, n int) (policy.Input, ident.PortID) {
 	return in, h[0]
 }
 
-// onPort is the tenants of each SL on a port, and how many of them the plan marks as receivers.
+// onPort returns the tenants of each SL on a port, and how many of them the plan marks as receivers.
 func onPort(p *policy.Plan, port ident.PortID) (bySL map[ident.SL][]string, receive int) {
 	bySL = map[ident.SL][]string{}
 	for _, pl := range p.Placements {
@@ -52,7 +52,7 @@ func TestTenantsThatSendToOnePortNeedNoSLOfTheirOwnThere(t *testing.T) {
 	for _, n := range []int{16, 17, 40} {
 		in, storage := toStorage(t, n)
 		p := compile(t, in)
-		// Slow queue pairs have few marks, which is no matter of service levels.
+		// Slow queue pairs have few marks, which is independent of service levels.
 		if slices.ContainsFunc(p.Findings, func(f policy.Finding) bool { return f.Code != policy.CodeShareUncertain }) {
 			t.Errorf("%d tenants: findings %+v, want none of service levels", n, p.Findings)
 		}

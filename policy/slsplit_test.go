@@ -16,8 +16,8 @@ import (
 	"fairlane/tenants"
 )
 
-// square is three tenants on six hosts and two usable SLs. Each two of them meet on another pair of hosts, so with
-// one SL each they need three; but no flow joins a tenant's two pairs, and with an SL for each pair two do.
+// square is three tenants on six hosts and two usable SLs. Every two of them meet on another pair of hosts, so with one SL each they need
+// three. But no flow joins a tenant's two pairs, and with an SL for each pair two suffice.
 func square(t *testing.T) policy.Input {
 	t.Helper()
 	in := attached(t, 3, func(i int) []int {
@@ -149,7 +149,7 @@ func TestExhaustionNamesTheLowerBoundAndThePredictedShares(t *testing.T) {
 
 func TestManySetsOfTenantsThatShareAreSummedUp(t *testing.T) {
 	t.Parallel()
-	// Twenty-two tenants of which every two meet on a port of their own, with two SLs: hundreds of pairs share.
+	// Twenty-two tenants, every two of which meet on a port of their own, with two SLs: hundreds of pairs share.
 	n := 22
 	f, err := topogen.Star(n*(n-1)/2, topogen.Wire{Rate: 100 * quantity.Gbps})
 	if err != nil {
@@ -180,7 +180,7 @@ func TestManySetsOfTenantsThatShareAreSummedUp(t *testing.T) {
 			}
 		}
 	}
-	// Two halves of eleven are the best there is: 2 · 11·10/2 pairs share, of which 64 are told one by one.
+	// Two halves of eleven are optimal: 2 · 11·10/2 pairs share, of which 64 are reported individually.
 	if found != 65 || !strings.Contains(last, "46 more sets") || !strings.Contains(last, "22 tenants send or may send, pair by pair") {
 		t.Errorf("%d findings, the last %q; want 64 and one for the other 46", found, last)
 	}

@@ -8,8 +8,8 @@ import (
 	"fairlane/subnet"
 )
 
-// uncertainFrom is the bound above which a finding names the tenant. On RoCE it is a tenth below MissLimit, since up to 5 of 100 tenants are further
-// off than their bound.
+// uncertainFrom is the bound above which a finding names the tenant. On RoCE it is a tenth below MissLimit, since up to 5 of 100 tenants
+// exceed their bound.
 func uncertainFrom(m *model.Model) float64 {
 	if m.Plane == subnet.PlaneRoCE {
 		return 0.09
@@ -52,7 +52,7 @@ func uncertainFinding(m *model.Model, p *plan.Plan) []plan.Finding {
 		phrase.Of("plan.share-uncertain", "from", phrase.PercentOf(from, 0), "tenants", plan.Counted(len(names), plan.KindTenant), "parts", said), advice)}
 }
 
-// expectedRates is the range of rates within the bound of a tenant's prediction.
+// expectedRates returns the range of rates within the bound of a tenant's prediction.
 func expectedRates(t *plan.TenantShare) phrase.Text {
 	if t.Bound >= plan.UnknownBound {
 		return phrase.Of("plan.range-unknown", "tenant", t.Tenant, "entitled", t.Entitled)
@@ -61,15 +61,15 @@ func expectedRates(t *plan.TenantShare) phrase.Text {
 	return phrase.Of("plan.range", "tenant", t.Tenant, "low", model.Rate(low), "high", model.Rate(high), "entitled", t.Entitled)
 }
 
-// sureEnough is the uncertainty from which on a finding names it.
-const sureEnough = 0.05
+// hashErrorFrom is the uncertainty from which a finding names it.
+const hashErrorFrom = 0.05
 
-// chanceFinding names the tenants whose shares depend on the paths that a hash chooses.
-func chanceFinding(m *model.Model, chance []float64) []plan.Finding {
+// hashErrorFinding names the tenants whose shares depend on the paths that a hash chooses.
+func hashErrorFinding(m *model.Model, hashErrors []float64) []plan.Finding {
 	var names []string
 	worst := 0.0
-	for t, c := range chance {
-		if c > sureEnough {
+	for t, c := range hashErrors {
+		if c > hashErrorFrom {
 			names = append(names, m.Tenants[t].Name)
 			worst = max(worst, c)
 		}
@@ -82,7 +82,7 @@ func chanceFinding(m *model.Model, chance []float64) []plan.Finding {
 		phrase.Of("plan.paths-by-chance.fix"))}
 }
 
-// roughFinding says that flows are too entangled to be shared out exactly.
+// roughFinding reports that flows depend on each other too much to be shared out exactly.
 func roughFinding(target, predicted *model.Allocation) []plan.Finding {
 	n := max(target.Rough, predicted.Rough)
 	if n == 0 {

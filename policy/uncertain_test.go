@@ -32,7 +32,7 @@ func TestUncertainPredictionsAreNamed(t *testing.T) {
 		names []string
 	}{
 		"sending port":               {in, []string{"t00", "t01"}},
-		"few fast against many slow": {unequal, []string{"t01"}}, // the slow ones: what they miss is little to the fast one
+		"few fast against many slow": {unequal, []string{"t01"}}, // the slow ones: their misses are small compared with the fast one
 	} {
 		p := plantest.Compiled(t, c.in)
 		f := findingOf(p, policy.CodeShareUncertain)

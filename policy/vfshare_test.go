@@ -30,7 +30,7 @@ func onOnePort(t *testing.T, inForce *policy.Plan, names ...string) *policy.Plan
 	return plantest.Compiled(t, in)
 }
 
-// functionsOf says who has which function of the plan's first port.
+// functionsOf returns the tenants of each function of the plan's first port.
 func functionsOf(p *policy.Plan) string {
 	var out []string
 	for _, s := range p.RoCE.Functions()[p.RoCE.NICs[0].Port] {
@@ -105,7 +105,7 @@ func TestEveryShareOfAFunctionHasItsReason(t *testing.T) {
 	}
 }
 
-// sharesOf compiles tenants of the given weights on one port, and gives their shares of it by name.
+// sharesOf compiles tenants of the given weights on one port, and returns their shares of it by name.
 func sharesOf(t *testing.T, weights []quantity.Weight) ([]policy.FunctionShare, error) {
 	t.Helper()
 	f, err := topogen.Star(2, topogen.Wire{Rate: 100 * quantity.Gbps})

@@ -74,7 +74,7 @@ func stripBounds(ts []policy.TenantShare) []policy.TenantShare {
 	return out
 }
 
-// checkLanes checks what every table must be: legal, no longer than the port has lanes, whole packets, lane 0 served.
+// checkLanes checks the requirements of every table: legal, no longer than the port has lanes, whole packets, lane 0 served.
 func checkLanes(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -128,7 +128,7 @@ func TestAdaptersWithOneLaneHaveNothingToWeigh(t *testing.T) {
 	}
 }
 
-// withVLs gives all ports so many data lanes.
+// withVLs sets the number of data lanes of all ports.
 func withVLs(t *testing.T, in *policy.Input, vls uint8) {
 	t.Helper()
 	f := in.Fabric
@@ -197,7 +197,7 @@ func TestTheFixForOneTableIsOpenSMsOptions(t *testing.T) {
 		t.Errorf("advice %q", f.Fix)
 	}
 	h := plantest.Hosts(in.Fabric)
-	for i := range in.Tenants { // another port with the tenants the other way about
+	for i := range in.Tenants { // another port with the tenants in reverse order
 		in.Tenants[i].Attachments = append(in.Tenants[i].Attachments, tenants.Attachment{Port: h[5]}, tenants.Attachment{Port: h[6+i]})
 		in.Flows = append(in.Flows, tenants.Flow{Tenant: in.Tenants[i].Name, Src: h[5], Dst: h[6+i], QPs: 1,
 			Demand: []quantity.BitRate{10 * quantity.Gbps, 0}[i]})
@@ -207,8 +207,8 @@ func TestTheFixForOneTableIsOpenSMsOptions(t *testing.T) {
 	}
 }
 
-// A lane is shared by a queue pair that another link holds at 5 Gbit/s and one that nothing else holds: the second
-// gets the rest of the lane, not the same as the first.
+// A lane is shared by a queue pair that another link limits to 5 Gbit/s and one that no other link limits: the second gets the rest of the
+// lane, not the same as the first.
 func TestWhatAQueuePairLeavesOfItsLaneGoesToItsLane(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 2, Right: 3, Wire: topogen.Wire{Rate: 100 * quantity.Gbps}, CoreRate: 5 * quantity.Gbps})

@@ -63,16 +63,15 @@ func TestWRCCWeightsAreTheEntitledRatesOfQueuePairs(t *testing.T) {
 			t.Errorf("%+v: want the entitled rate, and a bound", s)
 		}
 	}
-	// A fair rate of one unit is the target over the sum of weights; the least must be well below, and the lightest
-	// flow alone must be able to fill the port.
+	// A fair rate of one unit is the target over the sum of weights; the least must be well below, and the lightest flow alone must be able to
+	// fill the port.
 	set, ok := p.WRCC.PortSettings(in.Fabric.PortID(subnet.PortRef{Node: 0, Port: 9}))
 	if !ok || set.Target != 70*quantity.Gbps || set.Fmin > 100*quantity.Mbps || float64(set.Fmax)*0.625 < 70e9 {
 		t.Errorf("settings %+v of the contended port", set)
 	}
 }
 
-// S0's fabric has a largest round trip of 12 us on the links alone, for which the paper takes a WRCCT of 24 us, and
-// allows 48.
+// S0's fabric has a largest round trip of 12 us on the links alone, for which the paper uses a WRCCT of 24 us, and allows 48.
 func TestWRCCPeriodsFollowTheRoundTripsOfEachDataCentre(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.S0DualDC()
@@ -181,8 +180,8 @@ func checkWRCC(t rapid.TB, in *policy.Input, p *policy.Plan) {
 	}
 }
 
-// Where every port sends one flow, weights alone decide: the prediction is the target, whatever classes and
-// demands made it, less what acknowledgements take where data goes both ways.
+// Where every port sends one flow, weights alone decide: the prediction is the target for any classes and demands, less the acknowledgements
+// where data goes in both directions.
 func TestWRCCPredictsTheTargetWhereNoPortSendsForSeveral(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -199,9 +198,9 @@ func TestWRCCPredictsTheTargetWhereNoPortSendsForSeveral(t *testing.T) {
 			rt.Fatal(err)
 		}
 		for i, w := range paths {
-			in.Routes = append(in.Routes, []policy.Way{{Path: w, QPs: float64(in.Flows[i].QPs)}})
+			in.Routes = append(in.Routes, []policy.Route{{Path: w, QPs: float64(in.Flows[i].QPs)}})
 		}
-		// At worst a flow pays for all the acknowledgements on the fastest link, because the others there have their demands.
+		// At worst a flow pays for all acknowledgements on the fastest link, because the others there have their demands.
 		acks := 0.0
 		if bothWays(&in) {
 			for _, l := range in.Fabric.Links {
@@ -222,7 +221,7 @@ func TestWRCCPredictsTheTargetWhereNoPortSendsForSeveral(t *testing.T) {
 	})
 }
 
-// bothWays reports whether data goes both ways over a link.
+// bothWays reports whether data crosses a link in both directions.
 func bothWays(in *policy.Input) bool {
 	used := map[subnet.PortRef]bool{}
 	for _, ways := range in.Routes {
@@ -238,7 +237,7 @@ func bothWays(in *policy.Input) bool {
 	return false
 }
 
-// Acknowledgements go before data at a port that sends both, and their part depends on how many packets each one answers.
+// Acknowledgements precede data at a port that sends both, and their part depends on how many packets each one answers.
 func TestWRCCPredictionsCountAcknowledgements(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -278,8 +277,7 @@ func TestWRCCFlowsWithADemandGetIt(t *testing.T) {
 	}
 }
 
-// A cap that nothing else enforces is held by the largest fair rate where the tenant's flows have a port to
-// themselves.
+// The largest fair rate holds a cap that nothing else enforces where the tenant's flows have a port to themselves.
 func TestWRCCHoldsACapOnAPortOfItsOwn(t *testing.T) {
 	t.Parallel()
 	in := wrccStar(t, 100*quantity.Gbps)
@@ -381,13 +379,13 @@ func TestWRCCWeightsFitSenders(t *testing.T) {
 	if i < 0 || p.Findings[i].Message != want || p.Findings[i].Fix[:14] != "open more queu" {
 		t.Fatalf("findings %+v", p.Findings)
 	}
-	in.Flows[0].QPs = 2 // what the finding advises
+	in.Flows[0].QPs = 2 // the finding's advice
 	if p = compile(t, in); slices.Contains(codes(p), policy.CodeWeightRange) {
 		t.Errorf("with two queue pairs: %+v", p.Findings)
 	}
 }
 
-// wrccAmong is a star of seven hosts, with a flow of each tenant between all of its hosts by twos, and the flows given.
+// wrccAmong is a star of seven hosts with a flow of each tenant between every two of its hosts, and the given flows.
 func wrccAmong(t *testing.T, a, b []int, qps int, more ...[2]int) policy.Input {
 	t.Helper()
 	f, err := topogen.Star(7, topogen.Wire{Rate: 100 * quantity.Gbps})
@@ -411,7 +409,8 @@ func wrccAmong(t *testing.T, a, b []int, qps int, more ...[2]int) policy.Input {
 	return in
 }
 
-// Links that are full both ways carry acknowledgements too: nobody has less of what is left than its share, and turns are to blame for nothing.
+// Links that are full in both directions carry acknowledgements too: every tenant has its share of the rest, and turns are not the cause of
+// any miss.
 func TestWRCCAcknowledgementsAreNoTurns(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

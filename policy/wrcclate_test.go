@@ -12,7 +12,7 @@ import (
 	"fairlane/tenants"
 )
 
-// Queue pairs learn of a fair rate once a packet. A port that moves its rate more often than most of its load hears of it swings: 20,000 queue
+// Queue pairs learn a fair rate once a packet. A port that changes its rate faster than most of its load can follow oscillates: 20,000 queue
 // pairs of 2.5 Mbit/s beside one of 50 Gbit/s gave the tenants 7 and 17 % less in simulation.
 func TestQueuePairsThatAnswerTooLateAreFound(t *testing.T) {
 	t.Parallel()

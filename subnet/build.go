@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 )
@@ -47,18 +49,18 @@ func (e *BuildError) Unwrap() error { return e.Err }
 // error is a *BuildError.
 func New(name string, nodes []Node, links []Link) (*Fabric, error) {
 	if len(nodes) > MaxNodes {
-		return nil, buildErr(-1, "fabric has %d nodes: want at most %d", len(nodes), MaxNodes)
+		return nil, buildErr(-1, phrase.Of("subnet.nodes-max", "n", len(nodes), "max", MaxNodes))
 	}
 	if len(links) > MaxLinks {
-		return nil, buildErr(-1, "fabric has %d links: want at most %d", len(links), MaxLinks)
+		return nil, buildErr(-1, phrase.Of("subnet.links-max", "n", len(links), "max", MaxLinks))
 	}
 	if len(name) > MaxDomain || !utf8.ValidString(name) {
-		return nil, buildErr(-1, "fabric name %q: want at most %d bytes of UTF-8", name, MaxDomain)
+		return nil, buildErr(-1, phrase.Of("subnet.fabric-name", "name", strconv.Quote(name), "max", MaxDomain))
 	}
 	ports := 0
 	for i := range nodes {
 		if ports += len(nodes[i].Ports); ports > MaxAllPorts {
-			return nil, buildErr(i, "more than %d ports in all: want at most that", MaxAllPorts)
+			return nil, buildErr(i, phrase.Of("subnet.ports-max", "max", MaxAllPorts))
 		}
 	}
 	f := &Fabric{Name: name, Nodes: slices.Clone(nodes), Links: slices.Clone(links)}
@@ -66,7 +68,7 @@ func New(name string, nodes []Node, links []Link) (*Fabric, error) {
 		n := &f.Nodes[i]
 		n.Ports = slices.Clone(n.Ports)
 		if err := checkNode(n); err != nil {
-			return nil, &BuildError{Node: i, Link: -1, Err: fmt.Errorf("node %s: %w", nodeLabel(n), err)}
+			return nil, &BuildError{Node: i, Link: -1, Err: phrase.Because(err, phrase.Of("subnet.at-node", "node", nodeLabel(n), "reason", err))}
 		}
 		for p := range n.Ports {
 			n.Ports[p].Num = ident.PortNum(p)
@@ -104,9 +106,12 @@ func NewPorts(n int) []Port {
 	return ports
 }
 
-func buildErr(node int, format string, args ...any) error {
-	return &BuildError{Node: node, Link: -1, Err: fmt.Errorf(format, args...)}
+func buildErr(node int, said phrase.Text) error {
+	return &BuildError{Node: node, Link: -1, Err: fault(said)}
 }
+
+// fault is a fabric, or a path in one, that cannot be.
+func fault(said phrase.Text) error { return &phrase.Error{Text: said} }
 
 // nodeLabel returns the display name of a node: its NodeDescription, or its GUID when it has none.
 func nodeLabel(n *Node) string {
@@ -119,23 +124,23 @@ func nodeLabel(n *Node) string {
 func checkNode(n *Node) error {
 	switch {
 	case n.GUID == 0:
-		return fmt.Errorf("node GUID is 0: want a unique GUID")
+		return fault(phrase.Of("subnet.guid-zero"))
 	case n.Kind < KindCA || n.Kind > KindRouter:
-		return fmt.Errorf("kind %d: want 1 (CA), 2 (switch) or 3 (router)", n.Kind)
+		return fault(phrase.Of("subnet.kind", "kind", int(n.Kind)))
 	case len(n.Name) > MaxNameLen:
-		return fmt.Errorf("name has %d bytes: want at most %d", len(n.Name), MaxNameLen)
+		return fault(phrase.Of("subnet.name-length", "n", len(n.Name), "max", MaxNameLen))
 	case !utf8.ValidString(n.Name):
-		return fmt.Errorf("name is not UTF-8")
+		return fault(phrase.Of("subnet.name-not-utf8"))
 	case len(n.Domain) > MaxDomain || !utf8.ValidString(n.Domain):
-		return fmt.Errorf("domain %q: want at most %d bytes of UTF-8", n.Domain, MaxDomain)
+		return fault(phrase.Of("subnet.domain", "domain", strconv.Quote(n.Domain), "max", MaxDomain))
 	case n.VendorID > 0xffffff:
-		return fmt.Errorf("vendor ID %#x: want at most 0xffffff", n.VendorID)
+		return fault(phrase.Of("subnet.vendor", "id", fmt.Sprintf("%#x", n.VendorID)))
 	case len(n.Ports) < 2 || len(n.Ports) > MaxPorts+1:
-		return fmt.Errorf("%d ports: want 1 to %d", max(len(n.Ports)-1, 0), MaxPorts)
+		return fault(phrase.Of("subnet.ports", "n", max(len(n.Ports)-1, 0), "max", MaxPorts))
 	}
 	for i := range n.Ports {
 		if err := checkPort(n, i); err != nil {
-			return fmt.Errorf("port %d: %w", i, err)
+			return phrase.Because(err, phrase.Of("subnet.at-port", "port", i, "reason", err))
 		}
 	}
 	return nil
@@ -145,22 +150,22 @@ func checkPort(n *Node, i int) error {
 	p := &n.Ports[i]
 	if i == 0 && n.Kind != KindSwitch {
 		if p.GUID != 0 || p.LID != 0 || p.LMC != 0 {
-			return fmt.Errorf("a %s has no port 0: want an empty entry", n.Kind)
+			return fault(phrase.Of("subnet.no-port-zero", "kind", kindText(n.Kind)))
 		}
 		return nil
 	}
 	if p.State > PortActive {
-		return fmt.Errorf("state %d: want 0 (not known) to 4 (active)", p.State)
+		return fault(phrase.Of("subnet.state", "state", int(p.State)))
 	}
 	switch p.MTU {
 	case 0, 256, 512, 1024, 2048, 4096:
 	default:
-		return fmt.Errorf("MTU %d: want 256, 512, 1024, 2048 or 4096", p.MTU)
+		return fault(phrase.Of("subnet.mtu", "mtu", p.MTU))
 	}
 	switch p.VLCap {
 	case 0, 1, 2, 4, 8, 15:
 	default:
-		return fmt.Errorf("%d data VLs: want 1, 2, 4, 8 or 15", p.VLCap)
+		return fault(phrase.Of("subnet.vls", "n", p.VLCap))
 	}
 	return checkLID(n, i)
 }
@@ -169,15 +174,15 @@ func checkLID(n *Node, i int) error {
 	p := &n.Ports[i]
 	switch {
 	case p.LMC > MaxLMC:
-		return fmt.Errorf("LMC %d: want 0 to %d", p.LMC, MaxLMC)
+		return fault(phrase.Of("subnet.lmc", "lmc", p.LMC, "max", MaxLMC))
 	case p.LID == 0:
 		return nil
 	case i != 0 && n.Kind == KindSwitch:
-		return fmt.Errorf("LID %d on an external port: a switch has its LID on port 0", p.LID)
+		return fault(phrase.Of("subnet.lid-external", "lid", p.LID))
 	case int(p.LID)+1<<p.LMC-1 > int(ident.MaxUnicastLID):
-		return fmt.Errorf("LID %d with LMC %d: want LIDs from 1 to %d", p.LID, p.LMC, ident.MaxUnicastLID)
+		return fault(phrase.Of("subnet.lid-range", "lid", p.LID, "lmc", p.LMC, "max", ident.MaxUnicastLID))
 	case p.LID&(1<<p.LMC-1) != 0:
-		return fmt.Errorf("LID %d with LMC %d: want a multiple of %d", p.LID, p.LMC, 1<<p.LMC)
+		return fault(phrase.Of("subnet.lid-multiple", "lid", p.LID, "lmc", p.LMC, "step", 1<<p.LMC))
 	}
 	return nil
 }
@@ -190,16 +195,14 @@ func checkUnique(nodes []Node) error {
 	for i := range nodes {
 		n := &nodes[i]
 		if j, dup := byGUID[n.GUID]; dup {
-			return buildErr(i, "node %s: node GUID %s is also that of node %s: want unique GUIDs",
-				nodeLabel(n), n.GUID, nodeLabel(&nodes[j]))
+			return buildErr(i, phrase.Of("subnet.guid-twice", "node", nodeLabel(n), "guid", n.GUID.String(), "other", nodeLabel(&nodes[j])))
 		}
 		byGUID[n.GUID] = i
 		for p := range n.Ports {
 			port, ref := &n.Ports[p], PortRef{int32(i), ident.PortNum(p)}
 			if port.GUID != 0 {
 				if q, dup := byPort[port.GUID]; dup {
-					return buildErr(i, "node %s: port %d: port GUID %s is also that of port %d of node %s: want unique GUIDs",
-						nodeLabel(n), p, port.GUID, q.Port, nodeLabel(&nodes[q.Node]))
+					return buildErr(i, phrase.Of("subnet.port-guid-twice", "node", nodeLabel(n), "port", p, "guid", port.GUID.String(), "other_port", q.Port, "other", nodeLabel(&nodes[q.Node])))
 				}
 				byPort[port.GUID] = ref
 			}
@@ -211,8 +214,7 @@ func checkUnique(nodes []Node) error {
 					lids = append(lids, slices.Repeat([]PortRef{noPort}, l+1-len(lids))...)
 				}
 				if q := lids[l]; q.Node >= 0 {
-					return buildErr(i, "node %s: port %d: LID %d is also that of port %d of node %s: want unique LIDs",
-						nodeLabel(n), p, l, q.Port, nodeLabel(&nodes[q.Node]))
+					return buildErr(i, phrase.Of("subnet.lid-twice", "node", nodeLabel(n), "port", p, "lid", l, "other_port", q.Port, "other", nodeLabel(&nodes[q.Node])))
 				}
 				lids[l] = ref
 			}
@@ -234,15 +236,15 @@ func (f *Fabric) plug(i int32) error {
 	}
 	switch {
 	case l.A == l.B:
-		return fmt.Errorf("link from %s to itself: want two different ports", f.PortName(l.A))
+		return fault(phrase.Of("subnet.link-self", "port", f.PortName(l.A)))
 	case l.Width != 0 && l.Width.Code() == 0:
-		return f.linkErr(l, "width %d: want 1, 2, 4, 8 or 12, or 0 for not known", l.Width)
+		return f.linkErr(l, phrase.Of("subnet.link-width", "width", int(l.Width)))
 	case l.Speed > XDR:
-		return f.linkErr(l, "speed %d: want 0 (not known) to %d (XDR)", l.Speed, XDR)
+		return f.linkErr(l, phrase.Of("subnet.link-speed", "speed", int(l.Speed), "max", int(XDR)))
 	case l.Rate < 0 || l.Rate > quantity.MaxBitRate:
-		return f.linkErr(l, "rate %d bit/s: want 0 to %s", int64(l.Rate), quantity.MaxBitRate)
+		return f.linkErr(l, phrase.Of("subnet.link-rate", "rate", int64(l.Rate), "max", quantity.MaxBitRate))
 	case l.Delay < 0 || l.Delay > quantity.Second:
-		return f.linkErr(l, "delay %s: want 0 to 1 s", l.Delay)
+		return f.linkErr(l, phrase.Of("subnet.link-delay", "delay", l.Delay))
 	}
 	if l.Rate == 0 {
 		l.Rate = LinkRate(l.Width, l.Speed)
@@ -254,21 +256,21 @@ func (f *Fabric) plug(i int32) error {
 
 func (f *Fabric) checkEnd(end PortRef) error {
 	if end.Node < 0 || int(end.Node) >= len(f.Nodes) {
-		return fmt.Errorf("link to node number %d: want 0 to %d", end.Node, len(f.Nodes)-1)
+		return fault(phrase.Of("subnet.link-node", "node", end.Node, "max", len(f.Nodes)-1))
 	}
 	n := &f.Nodes[end.Node]
 	if end.Port == 0 || int(end.Port) >= len(n.Ports) {
-		return fmt.Errorf("link to port %d of node %s: want 1 to %d", end.Port, nodeLabel(n), len(n.Ports)-1)
+		return fault(phrase.Of("subnet.link-port", "port", end.Port, "node", nodeLabel(n), "max", len(n.Ports)-1))
 	}
 	if other := n.Ports[end.Port].Link; other >= 0 {
 		l := &f.Links[other]
-		return fmt.Errorf("two links at port %s: the other joins %s and %s", f.PortName(end), f.PortName(l.A), f.PortName(l.B))
+		return fault(phrase.Of("subnet.port-taken", "port", f.PortName(end), "a", f.PortName(l.A), "b", f.PortName(l.B)))
 	}
 	return nil
 }
 
-func (f *Fabric) linkErr(l *Link, format string, args ...any) error {
-	return fmt.Errorf("link %s - %s: %w", f.PortName(l.A), f.PortName(l.B), fmt.Errorf(format, args...))
+func (f *Fabric) linkErr(l *Link, said phrase.Text) error {
+	return fault(phrase.Of("subnet.at-link", "a", f.PortName(l.A), "b", f.PortName(l.B), "reason", said))
 }
 
 // comparePortRefs sorts ports by node position, then number.
@@ -287,7 +289,7 @@ func (f *Fabric) WithLFTs(lfts [][]ident.PortNum) (*Fabric, error) {
 		return &g, nil
 	}
 	if len(lfts) != len(f.Nodes) {
-		return nil, fmt.Errorf("forwarding tables for %d nodes: want one entry for each of the %d nodes", len(lfts), len(f.Nodes))
+		return nil, fault(phrase.Of("subnet.tables", "n", len(lfts), "want", len(f.Nodes)))
 	}
 	for i, row := range lfts {
 		if len(row) == 0 {
@@ -297,7 +299,7 @@ func (f *Fabric) WithLFTs(lfts [][]ident.PortNum) (*Fabric, error) {
 			g.LFTs = make([][]ident.PortNum, len(lfts))
 		}
 		if err := checkLFT(&f.Nodes[i], row); err != nil {
-			return nil, fmt.Errorf("forwarding table of node %s: %w", nodeLabel(&f.Nodes[i]), err)
+			return nil, phrase.Because(err, phrase.Of("subnet.table-of", "node", nodeLabel(&f.Nodes[i]), "reason", err))
 		}
 		end := len(row)
 		for end > 1 && row[end-1] == ident.DropPort {
@@ -310,14 +312,14 @@ func (f *Fabric) WithLFTs(lfts [][]ident.PortNum) (*Fabric, error) {
 
 func checkLFT(n *Node, row []ident.PortNum) error {
 	if n.Kind != KindSwitch {
-		return fmt.Errorf("a %s has none", n.Kind)
+		return fault(phrase.Of("subnet.table-none", "kind", kindText(n.Kind)))
 	}
 	if len(row) > int(ident.MaxUnicastLID)+1 {
-		return fmt.Errorf("%d entries: want at most %d", len(row), int(ident.MaxUnicastLID)+1)
+		return fault(phrase.Of("subnet.table-entries", "n", len(row), "max", int(ident.MaxUnicastLID)+1))
 	}
 	for lid, p := range row {
 		if p != ident.DropPort && int(p) >= len(n.Ports) {
-			return fmt.Errorf("LID %d: port %d: want 0 to %d, or %d to drop", lid, p, len(n.Ports)-1, ident.DropPort)
+			return fault(phrase.Of("subnet.table-port", "lid", lid, "port", p, "max", len(n.Ports)-1, "drop", ident.DropPort))
 		}
 	}
 	return nil

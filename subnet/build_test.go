@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/subnettest"
@@ -127,6 +128,7 @@ func TestNewRefuses(t *testing.T) {
 			if !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %q\nwant   %q", err, c.want)
 			}
+			zhtest.Error(t, c.want, err, "active")
 		})
 	}
 }
@@ -188,9 +190,11 @@ func TestWithLFTs(t *testing.T) {
 		`node "s": LID 1: port 5: want 0 to 4, or 255 to drop`: {{255, 5}, nil},
 		`node "s": 49153 entries: want at most 49152`:          {make([]ident.PortNum, 49153), nil},
 	} {
-		if _, err := f.WithLFTs(rows); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := f.WithLFTs(rows)
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
+		zhtest.Error(t, want, err)
 	}
 }
 

@@ -1,9 +1,9 @@
 package subnet
 
 import (
-	"fmt"
 	"slices"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
 
@@ -14,7 +14,7 @@ import (
 // fails when lmc is over 7 or the 49,151 unicast LIDs do not suffice.
 func AssignLIDs(f *Fabric, lmc uint8) (*Fabric, error) {
 	if lmc > MaxLMC {
-		return nil, fmt.Errorf("LMC %d: want 0 to %d", lmc, MaxLMC)
+		return nil, fault(phrase.Of("subnet.lmc", "lmc", lmc, "max", MaxLMC))
 	}
 	nodes := slices.Clone(f.Nodes)
 	a := lidAllocator{f: f, next: 1}
@@ -25,7 +25,7 @@ func AssignLIDs(f *Fabric, lmc uint8) (*Fabric, error) {
 		}
 		lid, ok := a.take(lmc)
 		if !ok {
-			return fmt.Errorf("port %s: no unicast LID left: want at most %d in a subnet", f.PortName(PortRef{i, p}), ident.MaxUnicastLID)
+			return fault(phrase.Of("subnet.lids-used-up", "port", f.PortName(PortRef{i, p}), "max", ident.MaxUnicastLID))
 		}
 		if &nodes[i].Ports[0] == &f.Nodes[i].Ports[0] {
 			nodes[i].Ports = slices.Clone(nodes[i].Ports)

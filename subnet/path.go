@@ -1,11 +1,11 @@
 package subnet
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
 
@@ -13,9 +13,9 @@ import (
 var (
 	// ErrNoRoute means that no port has the LID, a forwarding table has no entry for it, or an entry leads to a port with
 	// nothing plugged in.
-	ErrNoRoute = errors.New("no route")
+	ErrNoRoute error = &phrase.Error{Text: phrase.Of("subnet.no-route")}
 	// ErrLoop means that the forwarding tables send the packet in a loop.
-	ErrLoop = errors.New("forwarding loop")
+	ErrLoop error = &phrase.Error{Text: phrase.Of("subnet.loop")}
 )
 
 // Path follows the forwarding tables from a port to a LID and returns the transmitting ports in order, the source port
@@ -29,11 +29,11 @@ func Path(f *Fabric, src PortRef, dlid ident.LID) ([]PortRef, error) {
 // AppendPath is Path for callers that look up many paths: it appends to dst, which it returns unchanged after an error.
 func AppendPath(dst []PortRef, f *Fabric, src PortRef, dlid ident.LID) ([]PortRef, error) {
 	if !f.Valid(src) {
-		return dst, fmt.Errorf("path from node %d port %d: %w: no such port", src.Node, src.Port, ErrNoRoute)
+		return dst, phrase.Because(ErrNoRoute, phrase.Of("subnet.path-no-port", "node", src.Node, "port", src.Port))
 	}
 	end, ok := f.PortByLID(dlid)
 	if !ok {
-		return dst, fmt.Errorf("path from %s to LID %d: %w: no port has this LID", f.PortName(src), dlid, ErrNoRoute)
+		return dst, noPath(f.PortName(src), dlid, ErrNoRoute, phrase.Of("subnet.path-no-lid"))
 	}
 	path, at := dst, src
 	if f.Nodes[src.Node].Kind != KindSwitch {
@@ -48,19 +48,17 @@ func AppendPath(dst []PortRef, f *Fabric, src PortRef, dlid ident.LID) ([]PortRe
 	for hops := 0; ; hops++ {
 		switch {
 		case at.Node < 0:
-			return dst, fmt.Errorf("path from %s to LID %d: %w: nothing is plugged into %s",
-				f.PortName(src), dlid, ErrNoRoute, f.PortName(path[len(path)-1]))
+			return dst, noPath(f.PortName(src), dlid, ErrNoRoute, phrase.Of("subnet.path-unplugged", "port", f.PortName(path[len(path)-1])))
 		case at == end, at.Node == end.Node && end.Port == 0:
 			return path, nil
 		case f.Nodes[at.Node].Kind != KindSwitch:
-			return dst, fmt.Errorf("path from %s to LID %d: %w: it ends at %s, which has another LID",
-				f.PortName(src), dlid, ErrNoRoute, f.PortName(at))
+			return dst, noPath(f.PortName(src), dlid, ErrNoRoute, phrase.Of("subnet.path-other-lid", "port", f.PortName(at)))
 		case hops > len(f.Switches()):
-			return dst, fmt.Errorf("path from %s to LID %d: %w: %s", f.PortName(src), dlid, ErrLoop, f.circle(path[len(dst):]))
+			return dst, noPath(f.PortName(src), dlid, ErrLoop, phrase.Verbatim(f.circle(path[len(dst):])))
 		}
 		out, err := f.egress(at.Node, dlid)
 		if err != nil {
-			return dst, fmt.Errorf("path from %s to LID %d: %w", f.PortName(src), dlid, err)
+			return dst, phrase.Because(err, phrase.Of("subnet.path", "port", f.PortName(src), "lid", dlid, "reason", err))
 		}
 		path = append(path, out)
 		peer, plugged := f.Peer(out)
@@ -71,17 +69,22 @@ func AppendPath(dst []PortRef, f *Fabric, src PortRef, dlid ident.LID) ([]PortRe
 	}
 }
 
+// noPath is the error of a path, which wraps one of the reasons above.
+func noPath(port string, dlid ident.LID, kind error, why phrase.Text) error {
+	return phrase.Because(kind, phrase.Of("subnet.path", "port", port, "lid", dlid, "reason", phrase.Of("labelled", "label", kind, "text", why)))
+}
+
 // egress looks the LID up in a switch's forwarding table.
 func (f *Fabric) egress(node int32, dlid ident.LID) (PortRef, error) {
 	row := f.LFT(node)
 	if row == nil {
-		return noPort, fmt.Errorf("%w: switch %s has no forwarding table", ErrNoRoute, nodeLabel(&f.Nodes[node]))
+		return noPort, fmt.Errorf("%w: %w", ErrNoRoute, fault(phrase.Of("subnet.path-no-table", "switch", nodeLabel(&f.Nodes[node]))))
 	}
 	if int(dlid) >= len(row) || row[dlid] == ident.DropPort {
-		return noPort, fmt.Errorf("%w: switch %s drops it", ErrNoRoute, nodeLabel(&f.Nodes[node]))
+		return noPort, fmt.Errorf("%w: %w", ErrNoRoute, fault(phrase.Of("subnet.path-dropped", "switch", nodeLabel(&f.Nodes[node]))))
 	}
 	if row[dlid] == 0 {
-		return noPort, fmt.Errorf("%w: switch %s takes it for its own", ErrNoRoute, nodeLabel(&f.Nodes[node]))
+		return noPort, fmt.Errorf("%w: %w", ErrNoRoute, fault(phrase.Of("subnet.path-own", "switch", nodeLabel(&f.Nodes[node]))))
 	}
 	return PortRef{node, row[dlid]}, nil
 }

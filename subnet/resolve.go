@@ -116,7 +116,7 @@ func CutPort(t string) (base string, num ident.PortNum, ok bool) {
 	return t[:i], ident.PortNum(v), true
 }
 
-// ambiguous is the error of a text that names several ports.
+// ambiguous returns the error of a text that names several ports.
 func (f *Fabric) ambiguous(text string, refs []PortRef) error {
 	var names []string
 	for _, r := range refs[:min(len(refs), nearMisses)] {
@@ -125,7 +125,7 @@ func (f *Fabric) ambiguous(text string, refs []PortRef) error {
 	return &phrase.Error{Text: phrase.Of("subnet.port-ambiguous", "port", strconv.Quote(text), "ports", phrase.Names(names, len(refs), nearMisses))}
 }
 
-// kindText is a kind of node for people.
+// kindText returns a kind of node for people.
 func kindText(k NodeKind) phrase.Text {
 	switch k {
 	case KindCA:

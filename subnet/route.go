@@ -2,15 +2,15 @@ package subnet
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
 
 // errPartial means that up*/down* with the chosen order leaves a pair of connected switches without a legal path.
-var errPartial = errors.New("order does not connect all switches")
+var errPartial = fault(phrase.Of("subnet.order"))
 
 // ComputeRoutes computes the linear forwarding tables of all switches for every assigned LID, one entry for each node,
 // nil for anything but switches; pass them to WithLFTs.
@@ -40,7 +40,7 @@ func ComputeMinHopRoutes(f *Fabric) ([][]ident.PortNum, error) {
 func AssignAndRoute(f *Fabric, lmc uint8) (*Fabric, error) {
 	f, err := AssignLIDs(f, lmc)
 	if err != nil {
-		return nil, fmt.Errorf("assign LIDs: %w", err)
+		return nil, phrase.Because(err, phrase.Of("subnet.assign", "reason", err))
 	}
 	lfts, err := ComputeRoutes(f)
 	if err != nil {
@@ -55,10 +55,10 @@ const MaxTables = 256 << 20
 
 func computeRoutes(f *Fabric, minHop bool) ([][]ident.PortNum, error) {
 	if f.TopLID() == 0 {
-		return nil, errors.New("routes: no port has a LID: assign LIDs first")
+		return nil, fault(phrase.Of("subnet.routes-no-lid"))
 	}
 	if size := len(f.Switches()) * (int(f.TopLID()) + 1); size > MaxTables {
-		return nil, fmt.Errorf("routes: tables of %d switches with LIDs up to %d take %d bytes: want at most %d", len(f.Switches()), f.TopLID(), size, MaxTables)
+		return nil, fault(phrase.Of("subnet.routes-size", "switches", len(f.Switches()), "lid", f.TopLID(), "bytes", size, "max", MaxTables))
 	}
 	g := newGraph(f)
 	if minHop {
@@ -74,7 +74,7 @@ func computeRoutes(f *Fabric, minHop bool) ([][]ident.PortNum, error) {
 	}
 	r := newRouter(g, g.order(g.centralRanks()))
 	if err := r.run(); err != nil {
-		return nil, fmt.Errorf("routes: %w", err)
+		return nil, phrase.Because(err, phrase.Of("subnet.routes", "reason", err))
 	}
 	return r.lfts, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/subnettest"
@@ -436,6 +437,7 @@ func TestPathFaults(t *testing.T) {
 			if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %q, want %v: %q", err, c.kind, c.want)
 			}
+			zhtest.Error(t, c.want, err, "hostA", "hostB", "leaf", "spine")
 			if len(path) != 1 {
 				t.Errorf("path %v, want it unchanged", path)
 			}

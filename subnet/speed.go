@@ -2,8 +2,10 @@ package subnet
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 )
 
@@ -60,7 +62,7 @@ func ParseSpeed(t string) (Speed, error) {
 			return s, nil
 		}
 	}
-	return SpeedUnknown, fmt.Errorf("link speed %q: want SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR", t)
+	return SpeedUnknown, fault(phrase.Of("subnet.speed", "found", strconv.Quote(t)))
 }
 
 // Codes returns the codes of the speed for PortInfo: base for LinkSpeedActive (1, 2 or 4) and ext for LinkSpeedExtActive
@@ -71,7 +73,7 @@ func (s Speed) Codes() (base, ext uint8) {
 	return l.base, l.ext
 }
 
-// SpeedFromCodes is the inverse of Codes: a non-zero extended code takes precedence. For a field with several bits, as in
+// SpeedFromCodes returns the inverse of Codes: a non-zero extended code takes precedence. For a field with several bits, as in
 // the enabled and supported fields, it returns the fastest; for an unknown code, SpeedUnknown. QDR's code may also mean
 // FDR10.
 func SpeedFromCodes(base, ext uint8) Speed {
@@ -109,7 +111,7 @@ func (w Width) Code() uint8 {
 	}
 }
 
-// WidthFromCode is the inverse of Width.Code. For a field with several bits it returns the widest; for an unknown code,
+// WidthFromCode returns the inverse of Width.Code. For a field with several bits it returns the widest; for an unknown code,
 // 0.
 func WidthFromCode(c uint8) Width {
 	for _, w := range [...]Width{12, 8, 4, 2, 1} {
@@ -142,7 +144,7 @@ func ParseWidth(t string) (Width, error) {
 	case "12":
 		return 12, nil
 	}
-	return 0, fmt.Errorf("link width %q: want 1x, 2x, 4x, 8x or 12x", t)
+	return 0, fault(phrase.Of("subnet.width", "found", strconv.Quote(t)))
 }
 
 // FormatWidthSpeed prints both as "4xEDR", the form that ibnetdiscover uses.
@@ -154,7 +156,7 @@ func ParseWidthSpeed(t string) (w Width, s Speed, err error) {
 	if !found {
 		i := strings.IndexAny(t, "xX")
 		if i < 0 {
-			return 0, 0, fmt.Errorf("link %q: want a width and a speed such as 4xEDR", t)
+			return 0, 0, fault(phrase.Of("subnet.width-speed", "found", strconv.Quote(t)))
 		}
 		if w, err = ParseWidth(t[:i]); err != nil {
 			return 0, 0, err

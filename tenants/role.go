@@ -7,10 +7,11 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// Role is a named set of rights; package tenants/authz says which rights each has.
+// Role is a named set of rights; package tenants/authz defines these.
 type Role string
 
-// Roles. The first three run fabrics and live in the domain * or in that of one fabric, the other two in that of one tenant.
+// Roles. The first three manage fabrics and are held in the domain * or on one fabric; the other two are held on one
+// tenant.
 const (
 	RoleFabricAdmin  Role = "fabric-admin"
 	RoleOperator     Role = "operator"
@@ -24,23 +25,23 @@ func Roles() []Role {
 	return []Role{RoleFabricAdmin, RoleOperator, RoleAuditor, RoleTenantAdmin, RoleTenantViewer}
 }
 
-// Wide reports whether the role acts on whole fabrics; one that does not acts on one tenant.
+// Wide reports whether the role acts on whole fabrics; other roles act on one tenant.
 func (r Role) Wide() bool { return r == RoleFabricAdmin || r == RoleOperator || r == RoleAuditor }
 
 // Valid reports whether the role is one of Roles.
 func (r Role) Valid() bool { return slices.Contains(Roles(), r) }
 
-// Domain is where rights hold: one tenant of one fabric, one fabric with its tenants where Tenant is empty, or, as the zero
-// value, everything. The latter is the domain of those who run the service and prints as "*".
+// Domain is the scope of rights: one tenant of one fabric; one fabric with its tenants, if Tenant is empty; or
+// everything, for the zero value, which is the domain of the service's operators and prints as "*".
 type Domain struct{ Fabric, Tenant string }
 
-// All reports whether it is the domain of everything.
+// All reports whether d is the domain of everything.
 func (d Domain) All() bool { return d == Domain{} }
 
-// Whole reports whether it is the domain of one fabric.
+// Whole reports whether d is the domain of one fabric.
 func (d Domain) Whole() bool { return d.Fabric != "" && d.Tenant == "" }
 
-// String prints "*", "FABRIC" or "FABRIC/TENANT". Names have no slash, so that a fabric and a tenant never print alike.
+// String returns "*", "FABRIC" or "FABRIC/TENANT". Names contain no slash, so a fabric and a tenant never print alike.
 func (d Domain) String() string {
 	switch {
 	case d.All():
@@ -51,7 +52,7 @@ func (d Domain) String() string {
 	return d.Fabric + "/" + d.Tenant
 }
 
-// parseDomain reads what String prints.
+// parseDomain parses the output of String.
 func parseDomain(text string) (Domain, error) {
 	if text == "*" {
 		return Domain{}, nil
@@ -69,10 +70,10 @@ type Grant struct {
 	Domain Domain
 }
 
-// String prints "ROLE@DOMAIN".
+// String returns "ROLE@DOMAIN".
 func (g Grant) String() string { return string(g.Role) + "@" + g.Domain.String() }
 
-// ParseGrant reads what String prints and refuses a role in a domain of the other kind.
+// ParseGrant parses the output of String and rejects a role in a domain of the other kind.
 func ParseGrant(text string) (Grant, error) {
 	role, domain, ok := strings.Cut(text, "@")
 	if !ok {
@@ -86,8 +87,8 @@ func ParseGrant(text string) (Grant, error) {
 	return g, g.Validate()
 }
 
-// Validate refuses an unknown role, a tenant of no fabric, and a role in a domain of the other kind: a wide role on one
-// tenant would promise a bound that its rights do not have.
+// Validate rejects an unknown role, a tenant without a fabric, and a role in a domain of the other kind: a wide role on
+// one tenant would suggest a limit that its rights do not have.
 func (g Grant) Validate() error {
 	switch {
 	case !g.Role.Valid():

@@ -8,7 +8,7 @@ import (
 	"fairlane/internal/testkit/zhtest"
 )
 
-func TestGrantsReadBackAsPrinted(t *testing.T) {
+func TestGrantsRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"fabric-admin@*", "operator@*", "auditor@*", "fabric-admin@lab", "operator@lab", "auditor@lab", "tenant-admin@lab/red", "tenant-viewer@lab/red"} {
 		g, err := ParseGrant(text)

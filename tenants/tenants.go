@@ -1,5 +1,5 @@
-// Package tenants is the pure model of who shares a fabric: tenants, their classes and their
-// attachments to ports.
+// Package tenants is the pure model of the tenants that share a fabric, with their classes and their attachments to
+// ports.
 package tenants
 
 import (
@@ -7,18 +7,18 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Tenant is one party with a weight on a fabric.
+// Tenant is a party with a weight on a fabric.
 type Tenant struct {
 	Name    string          `json:"name"` // 1..63 of a-z 0-9 -, unique on a fabric
 	Weight  quantity.Weight `json:"weight"`
 	PKey    ident.PKey      `json:"pkey,omitempty"`    // the tenant's partition; 0 is the default partition
-	Classes []Class         `json:"classes,omitempty"` // none: one class of weight one named "default"
-	// Guarantee is what the tenant may have on every link that its flows cross before weights divide the rest;
-	// 0 is none. A guarantee changes nothing where the weight already gives as much.
+	Classes []Class         `json:"classes,omitempty"` // empty: one class with weight one, named "default"
+	// Guarantee is the rate that the tenant may have on every link that its flows cross, before weights divide the
+	// rest; 0 means none. It has no effect if the weight already gives as much.
 	Guarantee quantity.BitRate `json:"guarantee,omitempty"`
-	// Cap is the most that the tenant's flows together may have on any link; 0 is no bound.
+	// Cap is the maximum total rate of the tenant's flows on any link; 0 means none.
 	Cap quantity.BitRate `json:"cap,omitempty"`
-	// Attachments lists the ports the tenant's endpoints sit on, sorted by port.
+	// Attachments lists the ports of the tenant's endpoints, sorted by port.
 	Attachments []Attachment `json:"attachments,omitempty"`
 }
 
@@ -31,17 +31,16 @@ type Class struct {
 // Attachment is a tenant's presence on a channel-adapter port.
 type Attachment struct {
 	Port ident.PortID `json:"port"`
-	// SL pins the service level the tenant's traffic uses on this port; nil lets the
-	// compiler choose.
+	// SL pins the service level of the tenant's traffic on this port; nil lets the compiler choose.
 	SL *ident.SL `json:"sl,omitempty"`
 }
 
-// Flow is n queue pairs alike, from one port to another, of one class of one tenant.
+// Flow is n equal queue pairs from one port to another, of one class of one tenant.
 type Flow struct {
 	Tenant string           `json:"tenant"`
 	Class  string           `json:"class,omitempty"` // empty: "default"
 	Src    ident.PortID     `json:"src"`
 	Dst    ident.PortID     `json:"dst"`
 	QPs    int              `json:"qps"`              // at least 1
-	Demand quantity.BitRate `json:"demand,omitempty"` // of the whole aggregate; 0 is greedy
+	Demand quantity.BitRate `json:"demand,omitempty"` // of the whole aggregate; 0: greedy
 }

@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Bounds of the model.
+// Limits of the model.
 const (
 	MaxTenants     = 4096
 	MaxClasses     = 16        // per tenant
@@ -18,16 +18,16 @@ const (
 	MaxFlows       = 1_000_000 // per fabric
 	MaxQPs         = 65_536    // per flow
 	MaxNameLength  = 63        // of a tenant or a class
-	// MinLimit is the least guarantee or cap that is not 0: a rate below it has lost its unit.
+	// MinLimit is the smallest guarantee or cap other than 0: a lower rate probably lacks its unit.
 	MinLimit = quantity.Mbps
 )
 
-// DefaultClass is the class of flows that name none.
+// DefaultClass is the class of flows that do not name one.
 const DefaultClass = "default"
 
-// FieldError is one fault of a tenant or a flow: where, what was found, what is allowed.
+// FieldError is one fault of a tenant or a flow: where it is, the value found, and the values allowed.
 type FieldError struct {
-	Tenant  string // "" when the fault is a flow's alone
+	Tenant  string // "" if the fault concerns only a flow
 	Flow    int    // index of the flow, or -1
 	Field   string // such as "weight", "classes[1].name", "src"
 	Found   string
@@ -36,10 +36,10 @@ type FieldError struct {
 
 var _ phrase.Sentence = (*FieldError)(nil)
 
-// Error prints the fault as "tenant red: weight 0: want 0.001 to 1000000".
+// Error returns the fault as "tenant red: weight 0: want 0.001 to 1000000".
 func (e *FieldError) Error() string { return e.Sentence().String() }
 
-// Sentence is the fault for readers of any language.
+// Sentence returns the fault as a sentence in any language.
 func (e *FieldError) Sentence() phrase.Text {
 	where := phrase.Of("tenants.tenant", "tenant", e.Tenant)
 	switch {
@@ -51,7 +51,7 @@ func (e *FieldError) Sentence() phrase.Text {
 	return phrase.Of("tenants.fault", "where", where, "field", e.Field, "found", e.Found, "want", e.Allowed)
 }
 
-// maxErrors bounds how many faults Validate lists.
+// maxErrors is the maximum number of faults that Validate returns.
 const maxErrors = 100
 
 type faults struct{ errs []error }
@@ -62,11 +62,11 @@ func (f *faults) add(tenant string, flow int, field, found string, allowed phras
 	}
 }
 
-// Validate checks tenants and flows together and joins every fault, each a *FieldError, up to
-// a hundred: names, weights, guarantees and caps, partitions of their own, classes, attachments, and flows that belong to
-// a tenant and class that exist. A tenant that lists attachments must be attached to both ends of each
-// of its flows, because the source port holds its settings and the destination port counts its
-// traffic; a tenant that lists none is attached wherever its flows end (see Attach).
+// Validate checks tenants and flows together and joins all faults, each a *FieldError, up to a hundred. It checks
+// names, weights, guarantees and caps, classes and attachments, that partitions are not shared, and that the tenant and
+// class of each flow exist. A tenant that lists attachments must be attached to both ends of each of its flows, because
+// the source port holds its settings and the destination port counts its traffic. A tenant that lists none is attached
+// wherever its flows end (see Attach).
 func Validate(ts []Tenant, flows []Flow) error {
 	var f faults
 	if len(ts) > MaxTenants {
@@ -98,7 +98,7 @@ func Validate(ts []Tenant, flows []Flow) error {
 	return errors.Join(f.errs...)
 }
 
-// tenant checks what can be judged of one tenant alone.
+// tenant checks one tenant without the others.
 func (f *faults) tenant(t *Tenant) {
 	if !ValidName(t.Name) {
 		f.add(t.Name, -1, "name", quote(t.Name), phrase.Of("want.name"))
@@ -220,8 +220,8 @@ func (f *faults) flow(ts []Tenant, byName map[string]int, sets []portSet, fl *Fl
 	}
 }
 
-// Attach returns the tenants with their attachments complete and sorted by port: a tenant that lists
-// none is attached to every port at which one of its flows begins or ends. The input is not changed.
+// Attach returns the tenants with complete attachments, sorted by port: a tenant that lists none is attached to every
+// port at which one of its flows begins or ends. It does not change the input.
 func Attach(ts []Tenant, flows []Flow) []Tenant {
 	out := slices.Clone(ts)
 	derived := make(map[string][]Attachment)
@@ -249,8 +249,8 @@ func Attach(ts []Tenant, flows []Flow) []Tenant {
 
 func byPort(a, b Attachment) int { return a.Port.Compare(b.Port) }
 
-// ClassNamed returns the class a flow names; the empty name and "default" find the one default class of
-// weight one when the tenant has no class of that name and no other classes.
+// ClassNamed returns the class with the name that a flow gives. The empty name and "default" return the one default
+// class of weight one, if the tenant has no class of that name and no other classes.
 func (t *Tenant) ClassNamed(name string) (Class, bool) {
 	if name == "" {
 		name = DefaultClass
@@ -266,7 +266,7 @@ func (t *Tenant) ClassNamed(name string) (Class, bool) {
 	return Class{}, false
 }
 
-// classList says what the class of a flow may be.
+// classList returns the allowed classes of a flow.
 func (t *Tenant) classList() phrase.Text {
 	if len(t.Classes) == 0 {
 		return phrase.Of("tenants.want-no-class", "class", DefaultClass)
@@ -278,8 +278,8 @@ func (t *Tenant) classList() phrase.Text {
 	return phrase.Of("tenants.want-class", "classes", names)
 }
 
-// ValidName reports whether s can name a tenant or a class: 1 to 63 of a-z, 0-9 and '-',
-// beginning and ending with a letter or digit.
+// ValidName reports whether s is a valid name of a tenant or a class: 1 to 63 of a-z, 0-9 and '-', beginning and ending
+// with a letter or digit.
 func ValidName(s string) bool {
 	if len(s) == 0 || len(s) > MaxNameLength || s[0] == '-' || s[len(s)-1] == '-' {
 		return false
@@ -292,7 +292,7 @@ func ValidName(s string) bool {
 	return true
 }
 
-// quote bounds what an error repeats of the input.
+// quote limits how much of the input an error repeats.
 func quote(s string) string {
 	if len(s) > 80 {
 		s = s[:80] + "..."

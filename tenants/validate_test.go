@@ -74,7 +74,7 @@ func TestValidateNamesFieldFoundAndAllowed(t *testing.T) {
 	}
 }
 
-func TestLimitsThatLackTheirUnitAreRefused(t *testing.T) {
+func TestLimitsWithoutUnitAreRejected(t *testing.T) {
 	t.Parallel()
 	for rate, ok := range map[quantity.BitRate]bool{0: true, 1: false, 10: false, MinLimit - 1: false, MinLimit: true} {
 		for field, x := range map[string]Tenant{"cap": {Name: "a", Weight: 1, Cap: rate}, "guarantee": {Name: "a", Weight: 1, Guarantee: rate}} {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check.sh [BASE]: what to run before each commit. Builds everything; checks the format of, vets, lints and tests the packages that differ
-# from BASE, a commit (default: where this branch left origin/main, or the commit before this one), and the rules of the whole module.
+# check.sh [BASE]: checks to run before each commit. Builds everything; checks the format of, vets, lints and tests the packages that
+# differ from the commit BASE (default: the merge base with origin/main, or the previous commit), and checks the rules of the whole module.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,7 +26,7 @@ if [ -n "$gofiles" ]; then
   go tool -modfile=tools/lint/go.mod golangci-lint run "${packages[@]}"
 fi
 
-# Generated tests are as small as is enough before a commit.
+# Generated tests run with few cases, which suffice before a commit.
 echo "== tests"
 rest=()
 for p in "${packages[@]:-}"; do

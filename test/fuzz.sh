@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# fuzz.sh [TIME [DIRECTORY...]] runs every fuzz target of the module, or of the directories, for TIME each (default 60s),
-# as many at once as there are cores, each with one worker. It prints one line for each that passes and the whole log of
-# each that fails. FUZZ_SOME=N runs N of the targets, others with each commit.
+# fuzz.sh [TIME [DIRECTORY...]] runs every fuzz target of the module, or of the directories, for TIME each (default 60s):
+# as many concurrently as there are cores, each with one worker. It prints one line for each target that passes and the
+# whole log of each that fails. FUZZ_SOME=N runs N of the targets, a different selection for each commit.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,8 +9,8 @@ export FUZZ_TIME=${1:-60s}
 shift || true
 [ $# -gt 0 ] || set -- .
 
-# fuzz DIRECTORY TARGET. At the end of the time Go's fuzzing engine now and then takes its own deadline for a fault of the
-# target; a run that ends so, without a failing input, is made again.
+# fuzz DIRECTORY TARGET runs a target. At the end of the time, Go's fuzzing engine sometimes reports its own deadline as a
+# fault of the target; a run that ends so, without a failing input, is repeated.
 fuzz() {
   log=$(mktemp)
   trap 'rm -f "$log"' EXIT
@@ -29,7 +29,7 @@ fuzz() {
 }
 export -f fuzz
 
-# some chooses FUZZ_SOME of the targets by the hash of the commit and their names; all when it is not set.
+# some selects FUZZ_SOME of the targets by the hash of the commit and their names; all if FUZZ_SOME is not set.
 some() {
   [ -n "${FUZZ_SOME:-}" ] || { cat; return; }
   commit=$(git rev-parse HEAD 2>/dev/null || echo none)

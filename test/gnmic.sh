@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Drives the simulated devices of a live RoCE fabric, and with them the shipped agent, with gnmic: a client that is not ours.
+# Drives the simulated devices of a live RoCE fabric, and with them the shipped agent, with the third-party client gnmic.
 #   test/gnmic.sh FAIRLANE GNMIC
 set -euo pipefail
 
@@ -24,7 +24,7 @@ done
 
 run() { "$gnmic" --address "$address" --insecure --timeout 20s "$@"; }
 
-# want WORDS COMMAND…: what the command prints has the words.
+# want WORDS COMMAND…: the command's output contains the words.
 want() {
 	local words=$1 out
 	shift
@@ -33,7 +33,7 @@ want() {
 	echo "ok: ${*:1:1} … $words"
 }
 
-# refused WORDS COMMAND…: the command fails and says the words.
+# refused WORDS COMMAND…: the command fails and its output contains the words.
 refused() {
 	local words=$1 out
 	shift
@@ -42,7 +42,7 @@ refused() {
 	echo "ok: refused … $words"
 }
 
-# streams COMMAND-OF-CHANGE WORDS ARGUMENTS…: a subscription on change shows the words after the change.
+# streams COMMAND-OF-CHANGE WORDS ARGUMENTS…: an on-change subscription prints the words after the change.
 streams() {
 	local change=$1 words=$2
 	shift 2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the tools that the tests run unmodified: those of InfiniBand on the simulated fabric, PostgreSQL, of which
-# the tests start servers of their own (the one that the package may start is not used), curl, ip, and systemd-analyze.
+# Installs the tools that the tests run unmodified: the InfiniBand tools for the simulated fabric, PostgreSQL (the tests
+# start their own servers; they do not use one that the package starts), curl, ip, and systemd-analyze.
 set -euo pipefail
 
 packages=(opensm ibsim-utils libumad2sim0 infiniband-diags postgresql curl iproute2 systemd)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The API under load on loopback: 2,000 tenants with 20,000 attachments, lists at 500/s and writes at 50/s at the same
-# time, measured with vegeta. Fails when a bound is missed. The database is SQLite in a directory of its own, or the
-# one of FAIRLANE_DATABASE. Arguments go to tools/load.
+# Measures the API under load on loopback with vegeta: 2,000 tenants with 20,000 attachments, lists at 500/s and,
+# concurrently, writes at 50/s. Fails if a limit is exceeded. The database is SQLite in a temporary directory, or
+# FAIRLANE_DATABASE. Arguments are passed to tools/load.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

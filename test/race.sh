@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# race.sh tests the packages whose work is concurrent with the race detector: transports, drivers, simulated devices, the
-# host agent, and the engine of rollouts. What stands on SQLite is left to `make soak`: its pure Go engine is fifteen times slower so.
+# race.sh runs the tests of packages with concurrent work with the race detector: transports, drivers, simulated devices,
+# the host agent, and the rollout engine. `make soak` covers packages that use SQLite, whose pure Go engine is fifteen
+# times slower with the race detector.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything CI runs. FAIRLANE_REQUIRE_INTEROP turns a missing peer tool from a skip into a failure.
+# Runs everything that CI runs. FAIRLANE_REQUIRE_INTEROP turns a missing peer tool from a skip into a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,7 +13,7 @@ echo "== demo"
 ./bin/fairlane demo --plane ib --once
 
 echo "== tests"
-# Coverage of packages whose tests are short; counting would slow down the simulations.
+# Coverage only for packages with short tests: counting would slow down the simulations.
 mapfile -t long < <(go list ./policy/... ./sim/... ./test/...)
 mapfile -t short < <(go list ./... | grep -vE '^fairlane/(policy|sim|test)(/|$)')
 status=0

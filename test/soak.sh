@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# soak.sh [TOTAL [SEED]] runs the long tests for about TOTAL (default 2h: s, m or h), each part for its share of it, in rounds with seeds of their own that
-# begin at SEED (default 1). A part makes one round at least. The end says what each part did, and fails when one failed.
+# soak.sh [TOTAL [SEED]] runs the long tests for about TOTAL (default 2h; units s, m or h). Each part runs for its share of
+# the time, in rounds with different random seeds derived from SEED (default 1), at least one round. The summary lists
+# the parts; the exit status is 1 if one failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +20,7 @@ export FAIRLANE_REQUIRE_INTEROP=1
 summary=()
 failed=0
 
-# part NAME PERCENT FUNCTION runs the function with the number of its round until its share of the time is spent.
+# part NAME PERCENT FUNCTION calls the function with the number of the round until its share of the time is used.
 part() {
   local name=$1 share=$((total * $2 / 100)) run=$3 begun=$SECONDS round=0 status=ok
   echo "== $name, for about $share s"
@@ -35,7 +36,7 @@ part() {
 
 mapfile -t packages < <(go list ./...)
 
-# race tests one package with the race detector, each round the next; another seed begins elsewhere.
+# race tests one package with the race detector, in each round the next one; the seed determines the first.
 race() { go test -race -timeout 60m "${packages[$(((seed * 37 + $1) % ${#packages[@]}))]}"; }
 
 properties() { go test -count=1 -timeout 60m -run 'TestConservation|TestNothingIsLost|TestLinkFailures|TestALoopIsReported|TestWheelAgrees|TestQueueAgrees' ./sim ./sim/fabric ./sim/ether -rapid.checks=500 -rapid.seed=$((seed * 100000 + $1)); }
@@ -48,7 +49,7 @@ kills() { go test -count=1 -timeout 120m ./test/kill -hosts 1000 -kills 20 -seed
 
 attack() { go test -count=1 -timeout 6h ./test/attack -attack.for "$2s" -attack.seed "$seed"; }
 
-# fuzz gives every target the same time, and half a minute more for its build.
+# fuzz runs every target for the same time, and allows half a minute more for its build.
 fuzz() {
   local targets
   targets=$(grep -rhE '^func Fuzz' --include='*_test.go' . | wc -l)

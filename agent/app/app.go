@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -16,7 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/internal/buildinfo"
+	"fairlane/internal/cobraerror"
 	"fairlane/internal/i18n"
+	"fairlane/internal/phrase"
 )
 
 // Exit codes.
@@ -72,7 +75,7 @@ func Main(ctx context.Context, args []string, getenv func(string) string, stdout
 	if err == nil {
 		return exitDone
 	}
-	_, _ = fmt.Fprintln(stderr, a.t("error", "error", err.Error()))
+	_, _ = fmt.Fprintln(stderr, a.t("error", "error", a.text.Error(err)))
 	var usage *UsageError
 	if !a.began || errors.As(err, &usage) {
 		return exitUsage
@@ -88,7 +91,7 @@ func (a *app) root(args []string) *cobra.Command {
 	}
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if lang := i18n.Asked(args); lang != "" && !slices.Contains(i18n.Languages(), lang) {
-			return &UsageError{fmt.Errorf("language %q: want %s", lang, strings.Join(i18n.Languages(), " or "))}
+			return &UsageError{fault(phrase.Of("usage.language", "found", strconv.Quote(lang), "want", phrase.Of("list.or", "list", i18n.Languages()[:1], "last", i18n.Languages()[1])))}
 		}
 		return nil
 	}
@@ -103,15 +106,27 @@ func (a *app) root(args []string) *cobra.Command {
 	root.PersistentFlags().String("lang", "", a.t("flag.lang"))
 	root.AddCommand(a.checkCommand(), a.getCommand(), a.restoreCommand(), a.versionCommand())
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &UsageError{err} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &UsageError{cobraerror.Flag(cmd, err)} })
 	for _, c := range append(root.Commands(), root) {
-		run := c.RunE
+		check, run := c.Args, c.RunE
+		c.Args = func(cmd *cobra.Command, args []string) error { return wrongArguments(cmd, args, check(cmd, args)) }
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			a.began = true
 			return run(cmd, args)
 		}
 	}
 	return root
+}
+
+// wrongArguments says what is wrong with a command's arguments; err is cobra's, or nil.
+func wrongArguments(cmd *cobra.Command, args []string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case cmd.HasSubCommands():
+		return &UsageError{cobraerror.Command(cmd, args[0])}
+	}
+	return &UsageError{cobraerror.Args(cmd, args, err)}
 }
 
 func (a *app) versionCommand() *cobra.Command {

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,6 +27,7 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/i18n"
 	"fairlane/internal/testkit/tlstest"
+	"fairlane/internal/testkit/zhtest"
 )
 
 func aiRate() *gnmi.Path {
@@ -303,13 +306,17 @@ func TestWrongUsage(t *testing.T) {
 		"language":         {[]string{"version", "--lang", "fr"}, "want en or zh"},
 		"no such file":     {[]string{"--config", "/nowhere/a.yaml"}, "no such file"},
 		"no tls":           {[]string{"--config", m.config("")}, "tls.certificate: found nothing"},
-		"too many to get":  {[]string{"get", "/a", "/b"}, "at most 1"},
+		"too many to get":  {[]string{"get", "/a", "/b"}, "the arguments are /a /b"},
 		"stray to restore": {[]string{"restore", "now"}, "now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, _, stderr := run(t, c.args...)
 			if code != 2 || !strings.Contains(stderr, c.says) {
 				t.Errorf("exit %d, %s, want 2 and %q", code, stderr, c.says)
+			}
+			if !slices.Contains(c.args, "fr") { // which asks for another language
+				_, _, stderr = run(t, append(c.args, "--lang", "zh")...)
+				zhtest.Text(t, name, stderr, strings.Fields(configKeys+" fairlane-agent check get restore version PATH flags open no such file or directory --config")...)
 			}
 		})
 	}
@@ -339,15 +346,17 @@ func TestConfigurationsThatAreWrong(t *testing.T) {
 		"devices: all":                   "want a list",
 		"devices: [\"\"]":                "want a text",
 		"listen: [" + strings.Repeat("a,", 300) + "a]": "at most 256 entries",
-		"a: [": "yaml",
+		"a: [": "not YAML",
 	} {
 		path := filepath.Join(t.TempDir(), "a.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := app.Load(path); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), path) {
+		_, err := app.Load(path)
+		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: %v, want %q", text, err, says)
 		}
+		zhtest.Error(t, fmt.Sprintf("%.40q", text), err, strings.Fields(configKeys)...)
 	}
 	for text, says := range map[string]string{
 		"insecure: true": `found "[::]:9339" with insecure, want a loopback address`,
@@ -365,9 +374,11 @@ func TestConfigurationsThatAreWrong(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.CheckServing(); err == nil || !strings.Contains(err.Error(), says) {
+		err = c.CheckServing()
+		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, want %q", text, err, says)
 		}
+		zhtest.Error(t, text, err, strings.Fields(configKeys)...)
 	}
 	if _, err := app.Load(""); err != nil {
 		t.Error(err)
@@ -496,3 +507,6 @@ func TestSIGHUPReloadsAllOrNothing(t *testing.T) { // not parallel: the signal g
 		}
 	}
 }
+
+// configKeys are names that no language translates, and words of the YAML library.
+const configKeys = "listen insecure tls journal intervals limits devices log info warn error debug sysfs debugfs dcb link dms nv nope configfs dcbnl devlink yaml did not find expected node content while parsing a flow"

@@ -19,6 +19,7 @@ import (
 	"fairlane/agent/host"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/loopback"
+	"fairlane/internal/phrase"
 	"fairlane/internal/yamltree"
 )
 
@@ -62,7 +63,7 @@ type Key struct {
 	get func(*Config) string
 }
 
-// Keys is the table of all keys, in the order in which they are listed.
+// Keys returns the table of all keys, in the order in which they are listed.
 func Keys() []Key { return slices.Concat(connectionKeys(), hostKeys(), paceKeys()) }
 
 // connectionKeys configure who may connect, and how.
@@ -103,7 +104,7 @@ func hostKeys() []Key {
 			c.Backends = nil
 			for i, name := range names {
 				if !slices.Contains(host.Backends(), nicparam.Backend(name)) {
-					return fmt.Errorf("line %d: found %q, want one of %s", n.Content[i].Line, nicparam.Clip(name), words(host.Backends()))
+					return fault(phrase.Of("agentconfig.at", "line", n.Content[i].Line, "text", found(name, phrase.Of("want.one-of", "values", host.Backends()))))
 				}
 				c.Backends = append(c.Backends, nicparam.Backend(name))
 			}
@@ -132,7 +133,7 @@ func paceKeys() []Key {
 			return scalar(n, &c.SetsPerSecond, func(s string) (float64, error) {
 				f, err := strconv.ParseFloat(s, 64)
 				if err != nil || !(f >= 0.1 && f <= 1000) {
-					return 0, errors.New("want a number from 0.1 to 1000")
+					return 0, fault(phrase.Of("topofile.want-number", "min", 0.1, "max", 1000))
 				}
 				return f, nil
 			})
@@ -141,7 +142,7 @@ func paceKeys() []Key {
 			return scalar(n, &c.Subscriptions, func(s string) (int, error) {
 				i, err := strconv.Atoi(s)
 				if err != nil || i < 1 || i > 10000 {
-					return 0, errors.New("want a number from 1 to 10000")
+					return 0, fault(phrase.Of("topofile.want-number", "min", 1, "max", 10000))
 				}
 				return i, nil
 			})
@@ -163,7 +164,7 @@ func oneKey(name, doc string, p func(*Config) *string, of ...string) Key {
 	k.set = func(c *Config, n *yaml.Node) error {
 		return scalar(n, p(c), func(s string) (string, error) {
 			if !slices.Contains(of, s) {
-				return "", fmt.Errorf("want one of %s", strings.Join(of, ", "))
+				return "", fault(phrase.Of("want.one-of", "values", of))
 			}
 			return s, nil
 		})
@@ -172,8 +173,16 @@ func oneKey(name, doc string, p func(*Config) *string, of ...string) Key {
 }
 
 func flagKey(name, doc string, p func(*Config) *bool) Key {
-	return Key{name, "true or false", doc, func(c *Config, n *yaml.Node) error { return scalar(n, p(c), strconv.ParseBool) },
+	return Key{name, "true or false", doc, func(c *Config, n *yaml.Node) error { return scalar(n, p(c), parseFlag) },
 		func(c *Config) string { return strconv.FormatBool(*p(c)) }}
+}
+
+func parseFlag(s string) (bool, error) {
+	v, err := strconv.ParseBool(s)
+	if err != nil {
+		err = fault(phrase.Of("want.boolean"))
+	}
+	return v, err
 }
 
 func listKey(name, doc string, p func(*Config) *[]string) Key {
@@ -186,7 +195,7 @@ func spanKey(name, doc string, least time.Duration, p func(*Config) *time.Durati
 		return scalar(n, p(c), func(s string) (time.Duration, error) {
 			d, err := time.ParseDuration(s)
 			if err != nil || d < least || d > time.Hour {
-				return 0, fmt.Errorf("want a duration such as 10s, from %s to 1h", least)
+				return 0, fault(phrase.Of("agentconfig.want-duration", "min", least.String()))
 			}
 			return d, nil
 		})
@@ -203,28 +212,35 @@ func words[T ~string](all []T) string {
 
 func scalar[T any](n *yaml.Node, to *T, read func(string) (T, error)) error {
 	if n.Kind != yaml.ScalarNode || yamltree.IsNull(n) {
-		return fmt.Errorf("line %d: found no value, want one", n.Line)
+		return fault(phrase.Of("agentconfig.no-value", "line", n.Line))
 	}
 	v, err := read(n.Value)
 	if err != nil {
-		return fmt.Errorf("line %d: found %q, %w", n.Line, nicparam.Clip(n.Value), err)
+		return fault(phrase.Of("agentconfig.at", "line", n.Line, "text", found(n.Value, phrase.OfError(err))))
 	}
 	*to = v
 	return nil
 }
+
+// found says what a value is and what it should be.
+func found(value string, want phrase.Text) phrase.Text {
+	return phrase.Of("yaml.found", "found", strconv.Quote(nicparam.Clip(value)), "want", want)
+}
+
+func fault(said phrase.Text) error { return &phrase.Error{Text: said} }
 
 // maxList bounds a list in the file.
 const maxList = 256
 
 func texts(n *yaml.Node, to *[]string) error {
 	if n.Kind != yaml.SequenceNode || len(n.Content) > maxList {
-		return fmt.Errorf("line %d: want a list of at most %d entries", n.Line, maxList)
+		return fault(phrase.Of("agentconfig.want-list", "line", n.Line, "max", maxList))
 	}
 	out := make([]string, len(n.Content))
 	for i, c := range n.Content {
 		if err := scalar(c, &out[i], func(s string) (string, error) {
 			if s == "" {
-				return "", errors.New("want a text")
+				return "", fault(phrase.Of("want.text"))
 			}
 			return s, nil
 		}); err != nil {
@@ -255,7 +271,7 @@ func Load(path string) (Config, error) {
 		return c, err
 	}
 	if len(b) > maxConfig {
-		return c, fmt.Errorf("%s: found more than %d bytes, want at most that", path, maxConfig)
+		return c, fault(phrase.Of("agentconfig.too-large", "file", path, "max", maxConfig))
 	}
 	if err := parse(b, &c); err != nil {
 		return c, fmt.Errorf("%s: %w", path, err)
@@ -265,7 +281,14 @@ func Load(path string) (Config, error) {
 
 func parse(b []byte, c *Config) error {
 	root, err := yamltree.Only(b)
-	if err != nil || root == nil {
+	var bad *yamltree.SyntaxError
+	var second *yamltree.SecondError
+	switch {
+	case errors.As(err, &bad) && bad.Line > 0:
+		return phrase.Because(err, phrase.Of("agentconfig.at", "line", bad.Line, "text", phrase.Of("topofile.not-yaml", "reason", bad.Text)))
+	case errors.As(err, &second):
+		return phrase.Because(err, phrase.Of("agentconfig.at", "line", second.Line, "text", phrase.Of("agentconfig.second-document")))
+	case err != nil || root == nil:
 		return err // nil: all comments
 	}
 	keys := map[string]Key{}
@@ -279,7 +302,7 @@ func parse(b []byte, c *Config) error {
 // second list.
 func walk(n *yaml.Node, prefix string, keys map[string]Key, c *Config) []error {
 	if n.Kind != yaml.MappingNode {
-		return []error{fmt.Errorf("line %d: %swant settings by name", n.Line, prefix)}
+		return []error{fault(phrase.Of("agentconfig.want-settings", "line", n.Line, "prefix", prefix))}
 	}
 	var errs []error
 	seen := map[string]bool{}
@@ -293,7 +316,7 @@ func walk(n *yaml.Node, prefix string, keys map[string]Key, c *Config) []error {
 		}
 		switch {
 		case seen[name]:
-			errs = append(errs, fmt.Errorf("line %d: %s is there twice", at.Line, nicparam.Clip(name)))
+			errs = append(errs, fault(phrase.Of("agentconfig.twice", "line", at.Line, "key", nicparam.Clip(name))))
 		case ok:
 			if err := k.set(c, v); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
@@ -301,7 +324,7 @@ func walk(n *yaml.Node, prefix string, keys map[string]Key, c *Config) []error {
 		case isSection:
 			errs = append(errs, walk(v, name+".", keys, c)...)
 		default:
-			errs = append(errs, fmt.Errorf("line %d: found %q, want a setting that there is", at.Line, nicparam.Clip(name)))
+			errs = append(errs, fault(phrase.Of("agentconfig.unknown", "line", at.Line, "key", strconv.Quote(nicparam.Clip(name)))))
 		}
 		seen[name] = true
 	}
@@ -312,32 +335,32 @@ func walk(n *yaml.Node, prefix string, keys map[string]Key, c *Config) []error {
 func (c *Config) CheckServing() error {
 	var errs []error
 	if len(c.Listen) == 0 {
-		errs = append(errs, errors.New("listen: found no address, want one"))
+		errs = append(errs, fault(phrase.Of("agentconfig.no-address")))
 	}
 	for _, l := range c.Listen {
 		h, _, err := net.SplitHostPort(l)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("listen: found %q, want HOST:PORT", l))
+			errs = append(errs, fault(phrase.Of("agentconfig.address", "found", strconv.Quote(l))))
 			continue
 		}
 		if c.Insecure && !loopback.Is(h) {
-			errs = append(errs, fmt.Errorf("listen: found %q with insecure, want a loopback address, or tls", l))
+			errs = append(errs, fault(phrase.Of("agentconfig.not-loopback", "found", strconv.Quote(l))))
 		}
 	}
 	files := map[string]string{"tls.certificate": c.Certificate, "tls.key": c.Key, "tls.client_ca": c.ClientCA}
 	for _, name := range []string{"tls.certificate", "tls.key", "tls.client_ca"} {
 		switch {
 		case c.Insecure && files[name] != "":
-			errs = append(errs, fmt.Errorf("%s: found %q with insecure, want one of them", name, files[name]))
+			errs = append(errs, fault(phrase.Of("agentconfig.tls-insecure", "key", name, "found", strconv.Quote(files[name]))))
 		case !c.Insecure && files[name] == "":
-			errs = append(errs, fmt.Errorf("%s: found nothing, want a file: clients are known by certificates", name))
+			errs = append(errs, fault(phrase.Of("agentconfig.no-file", "key", name)))
 		}
 	}
 	if !c.Insecure && len(c.Allowed) == 0 {
-		errs = append(errs, errors.New("tls.allowed: found no name, want those of the managers that may set something"))
+		errs = append(errs, fault(phrase.Of("agentconfig.no-allowed")))
 	}
 	if !filepath.IsAbs(c.Journal) {
-		errs = append(errs, fmt.Errorf("journal: found %q, want an absolute path", c.Journal))
+		errs = append(errs, fault(phrase.Of("agentconfig.journal", "found", strconv.Quote(c.Journal))))
 	}
 	return errors.Join(errs...)
 }

@@ -18,6 +18,7 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/buildinfo"
+	"fairlane/internal/phrase"
 	"fairlane/internal/servertls"
 )
 
@@ -83,10 +84,13 @@ func (a *app) check(ctx context.Context, asJSON bool) (err error) {
 	}
 	out := checked{Config: a.path, Problems: []string{}, NICs: []checkedNIC{}, Ways: []host.Finding{}, Notes: []host.Note{}}
 	if a.path != "" {
-		for _, e := range parts(c.CheckServing()) {
-			out.Problems = append(out.Problems, e.Error())
+		for _, e := range append(parts(c.CheckServing()), files(&c)...) {
+			said := a.text.Error(e)
+			if asJSON {
+				said = e.Error() // programs read English
+			}
+			out.Problems = append(out.Problems, said)
 		}
-		out.Problems = append(out.Problems, files(&c)...)
 	}
 	on, h, err := a.looking(ctx, &c, false)
 	if err != nil {
@@ -131,12 +135,12 @@ func parts(err error) []error {
 }
 
 // files checks whether the files of a configuration exist and are valid.
-func files(c *Config) []string {
-	var out []string
+func files(c *Config) []error {
+	var out []error
 	if st, err := os.Stat(filepath.Dir(c.Journal)); err != nil || !st.IsDir() {
-		out = append(out, fmt.Sprintf("journal: found no directory %s, want one", filepath.Dir(c.Journal)))
+		out = append(out, fault(phrase.Of("agentjournal.want-directory", "dir", filepath.Dir(c.Journal))))
 	} else if err := alone(filepath.Dir(c.Journal)); err != nil {
-		out = append(out, "journal: "+err.Error())
+		out = append(out, phrase.Because(err, phrase.Of("agentjournal.reason", "reason", err)))
 	}
 	complete := !c.Insecure
 	for _, f := range []struct{ name, path string }{{"tls.certificate", c.Certificate}, {"tls.key", c.Key}, {"tls.client_ca", c.ClientCA}} {
@@ -146,18 +150,18 @@ func files(c *Config) []string {
 		}
 		if _, err := os.Stat(f.path); errors.Is(err, fs.ErrNotExist) {
 			complete = false
-			out = append(out, fmt.Sprintf("%s: found no file %s, want one", f.name, f.path))
+			out = append(out, fault(phrase.Of("agentconfig.want-file", "key", f.name, "file", f.path)))
 		}
 	}
 	if !complete {
 		return out
 	}
 	if _, err := servertls.Open(c.tlsFiles(), nil); err != nil {
-		return append(out, "tls: "+err.Error())
+		return append(out, fmt.Errorf("tls: %w", err))
 	}
 	until, _, err := servertls.Expiry(c.Certificate, c.Key)
 	if now := time.Now(); err == nil && now.After(until) {
-		out = append(out, fmt.Sprintf("tls.certificate: %s was valid until %s, and it is %s here: renew it, or set the clock right", c.Certificate, until.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)))
+		out = append(out, fault(phrase.Of("agentconfig.expired", "file", c.Certificate, "until", until.UTC().Format(time.RFC3339), "now", now.UTC().Format(time.RFC3339))))
 	}
 	return out
 }

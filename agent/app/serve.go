@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -20,6 +19,7 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/buildinfo"
+	"fairlane/internal/phrase"
 	"fairlane/internal/sdnotify"
 	"fairlane/internal/servertls"
 )
@@ -172,7 +172,7 @@ func closeAll(all []net.Listener) error {
 func alone(dir string) error {
 	st, err := os.Stat(dir)
 	if err == nil && st.IsDir() && st.Mode().Perm()&0o002 != 0 {
-		return fmt.Errorf("directory %s may be written by everybody (mode %s), want one that is the agent's alone", dir, st.Mode())
+		return fault(phrase.Of("agentjournal.open", "dir", dir, "mode", st.Mode().String()))
 	}
 	return nil // opening the file reports the error
 }
@@ -180,23 +180,23 @@ func alone(dir string) error {
 // lockJournal locks a journal against other agents until the returned function is called.
 func lockJournal(path string) (func() error, error) {
 	if err := alone(filepath.Dir(path)); err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, phrase.Because(err, phrase.Of("agentjournal.reason", "reason", err))
 	}
 	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("journal: found no directory %s: is %s the journal of the agent's configuration? If so, make the directory, for the agent alone: %w", filepath.Dir(path), path, err)
+		return nil, phrase.Because(err, phrase.Of("agentjournal.no-directory", "dir", filepath.Dir(path), "file", path, "reason", err))
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, fmt.Errorf("journal: %w: run this as root, as the agent does", err)
+		return nil, phrase.Because(err, phrase.Of("agentjournal.not-root", "reason", err))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, phrase.Because(err, phrase.Of("agentjournal.reason", "reason", err))
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			err = errors.New("another fairlane-agent has it: stop that first (systemctl stop fairlane-agent)")
+			err = fault(phrase.Of("agentjournal.taken"))
 		}
-		return nil, errors.Join(fmt.Errorf("journal %s: %w", path, err), f.Close())
+		return nil, errors.Join(phrase.Because(err, phrase.Of("agentjournal.of", "file", path, "reason", err)), f.Close())
 	}
 	return f.Close, nil
 }

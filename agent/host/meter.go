@@ -19,7 +19,7 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// errno is an error number of the kernel, with its words.
+// errno returns an error number of the kernel, with its words.
 func errno(n int32) error { return syscall.Errno(n) }
 
 // meter reads a port's counters.

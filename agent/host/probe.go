@@ -44,13 +44,13 @@ func (h *Host) probe(ctx context.Context, c *Card) *known {
 	p := &prober{Host: h, ctx: ctx, card: c, caps: h.options.Assume, mode: map[int]vfshare.Mode{}, modeWhy: map[int]error{}, shares: map[int][]vfshare.Function{}}
 	p.capabilities()
 	p.table = nicparam.New(p.caps)
-	var ways []nicfiles.Way
+	var accessors []nicfiles.Accessor
 	for _, b := range h.options.Backends {
-		ways = append(ways, p.ways(b)...)
+		accessors = append(accessors, p.accessors(b)...)
 	}
 	nic := agent.NIC{
 		Name: c.Name, PCI: c.PCI, Vendor: c.Vendor, Model: c.Model, Firmware: c.Firmware, Driver: c.Driver, NodeGUID: c.Ports[0].GUID,
-		Incarnation: h.incarnation(c), Table: p.table, Device: nicfiles.NewDevice(p.table, ways...), Problem: strings.Join(c.Problems, "; "),
+		Incarnation: h.incarnation(c), Table: p.table, Device: nicfiles.NewDevice(p.table, accessors...), Problem: strings.Join(c.Problems, "; "),
 	}
 	if p.nv != nil && p.allowed(nicparam.NV) {
 		nic.NV = p.nv
@@ -185,20 +185,20 @@ func (p *prober) find(port *PortFound, b nicparam.Backend, params int, why strin
 	p.findings = append(p.findings, f)
 }
 
-// ways probes one kind of back end at all ports.
-func (p *prober) ways(b nicparam.Backend) []nicfiles.Way {
+// accessors probes one kind of back end at all ports.
+func (p *prober) accessors(b nicparam.Backend) []nicfiles.Accessor {
 	if b == nicparam.NV {
 		return p.keepNV()
 	}
-	var out []nicfiles.Way
+	var out []nicfiles.Accessor
 	for i := range p.card.Ports {
 		f := &p.card.Ports[i]
-		w, why := p.way(b, f)
-		if w == nil {
+		a, why := p.accessor(b, f)
+		if a == nil {
 			p.find(f, b, 0, why)
 			continue
 		}
-		readings := w.Read(p.ctx, w.Keys())
+		readings := a.Read(p.ctx, a.Keys())
 		if b == nicparam.DMS && len(readings) > 0 && !answers(readings) {
 			p.failed = true // it may start after the agent
 			p.find(f, b, 0, readings[0].Err.Error())
@@ -210,7 +210,7 @@ func (p *prober) ways(b nicparam.Backend) []nicfiles.Way {
 			continue
 		}
 		p.find(f, b, n, why)
-		out = append(out, w)
+		out = append(out, a)
 	}
 	return out
 }
@@ -232,18 +232,18 @@ func offered(readings []nicfiles.Reading) (n int, absent error) {
 	return n, absent
 }
 
-// way returns a back end of a port. When it is unavailable, it is nil and why gives the reason.
-func (p *prober) way(b nicparam.Backend, f *PortFound) (w nicfiles.Way, why string) {
+// accessor returns a back end of a port. When it is unavailable, it is nil and why gives the reason.
+func (p *prober) accessor(b nicparam.Backend, f *PortFound) (a nicfiles.Accessor, why string) {
 	var err error
 	switch b {
 	case nicparam.Sysfs:
-		w, err = nicfiles.Sysfs(p.files, p.table, f.Port)
+		a, err = nicfiles.Sysfs(p.files, p.table, f.Port)
 		why = "files of the vendor's driver, " + p.layout(f)
 	case nicparam.Debugfs:
-		w, err = nicfiles.Debugfs(p.files, p.table, f.Port)
+		a, err = nicfiles.Debugfs(p.files, p.table, f.Port)
 		why = "files of the kernel's driver, /" + ccParams(f.PCI)
 	case nicparam.DCB:
-		w, err = p.dcb(f)
+		a, err = p.dcb(f)
 		why = "the kernel answers DCB netlink"
 	case nicparam.Configfs:
 		if _, missing := p.files.List(configfs); missing != nil {
@@ -252,7 +252,7 @@ func (p *prober) way(b nicparam.Backend, f *PortFound) (w nicfiles.Way, why stri
 		if _, missing := p.files.List(configfs + "/" + f.RDMA); missing != nil && p.options.Look {
 			return nil, "/" + configfs + "/" + f.RDMA + " is not there: the agent makes it when it serves; until then connections have the kernel's defaults"
 		}
-		w, err = nicfiles.Configfs(p.files, p.table, f.Port)
+		a, err = nicfiles.Configfs(p.files, p.table, f.Port)
 		why = "rdma_cm in configfs"
 	case nicparam.Devlink, nicparam.Link:
 		return p.share(b, f)
@@ -264,7 +264,7 @@ func (p *prober) way(b nicparam.Backend, f *PortFound) (w nicfiles.Way, why stri
 		if client == nil {
 			return nil, "the management service has no such card"
 		}
-		w, err = dms.New(client, p.table, f.PCI, f.Port)
+		a, err = dms.New(client, p.table, f.PCI, f.Port)
 		why = "the vendor's management service answers"
 	default:
 		return nil, fmt.Sprintf("no such back end: %q", b)
@@ -272,7 +272,7 @@ func (p *prober) way(b nicparam.Backend, f *PortFound) (w nicfiles.Way, why stri
 	if err != nil {
 		return nil, err.Error()
 	}
-	return w, why
+	return a, why
 }
 
 // layout returns the directory of the vendor driver's files.
@@ -285,13 +285,13 @@ func (p *prober) layout(f *PortFound) string {
 }
 
 // dcb returns the DCB netlink back end, unless the kernel refuses the first request.
-func (p *prober) dcb(f *PortFound) (nicfiles.Way, error) {
-	w, err := nicfiles.NewDCB(p.options.Socket, dcbnl.Native(), p.table, f.Port)
+func (p *prober) dcb(f *PortFound) (nicfiles.Accessor, error) {
+	a, err := nicfiles.NewDCB(p.options.Socket, dcbnl.Native(), p.table, f.Port)
 	if err != nil {
 		return nil, err
 	}
 	var refused *dcbnl.KernelError
-	first := w.Read(p.ctx, []nicparam.Key{{Port: f.Number, Name: "trust"}})[0]
+	first := a.Read(p.ctx, []nicparam.Key{{Port: f.Number, Name: "trust"}})[0]
 	if errors.As(first.Err, &refused) {
 		return nil, fmt.Errorf("the kernel refuses DCB of %s: %w: it was built without CONFIG_DCB, or the driver has none", f.NetDev, errno(refused.Errno))
 	}
@@ -299,11 +299,11 @@ func (p *prober) dcb(f *PortFound) (nicfiles.Way, error) {
 		p.failed = true
 		return nil, first.Err
 	}
-	return w, nil
+	return a, nil
 }
 
 // share returns the back end for rates of functions that matches the mode of the e-switch.
-func (p *prober) share(b nicparam.Backend, f *PortFound) (nicfiles.Way, string) {
+func (p *prober) share(b nicparam.Backend, f *PortFound) (nicfiles.Accessor, string) {
 	if len(f.Functions) == 0 {
 		return nil, "no virtual functions (sriov_numvfs)"
 	}
@@ -319,17 +319,17 @@ func (p *prober) share(b nicparam.Backend, f *PortFound) (nicfiles.Way, string) 
 	case b == nicparam.Devlink && p.modeWhy[f.Number] != nil:
 		return nil, p.modeWhy[f.Number].Error()
 	}
-	var w nicfiles.Way
+	var a nicfiles.Accessor
 	var err error
 	if b == nicparam.Link {
-		w, err = vfshare.NewLink(p.options.Links, p.table, f.Number, f.NetDev, len(f.Functions))
+		a, err = vfshare.NewLink(p.options.Links, p.table, f.Number, f.NetDev, len(f.Functions))
 	} else {
-		w, err = vfshare.NewDevlink(p.options.Devlink, p.table, f.Number, p.shares[f.Number])
+		a, err = vfshare.NewDevlink(p.options.Devlink, p.table, f.Number, p.shares[f.Number])
 	}
 	if err != nil {
 		return nil, err.Error()
 	}
-	return w, fmt.Sprintf("%d functions, e-switch in %s mode", len(f.Functions), mode)
+	return a, fmt.Sprintf("%d functions, e-switch in %s mode", len(f.Functions), mode)
 }
 
 // nothing says why a back end offers no parameter.
@@ -351,7 +351,7 @@ func (p *prober) nothing(b nicparam.Backend, f *PortFound, absent error) string 
 }
 
 // keepNV returns the back end of the non-volatile configuration, for all ports.
-func (p *prober) keepNV() []nicfiles.Way {
+func (p *prober) keepNV() []nicfiles.Accessor {
 	if p.nv == nil {
 		p.find(nil, nicparam.NV, 0, fmt.Sprint(p.nvWhy))
 		return nil
@@ -371,5 +371,5 @@ func (p *prober) keepNV() []nicfiles.Way {
 		width = 32
 	}
 	p.find(nil, nicparam.NV, n, fmt.Sprintf("mstconfig answers, rates of %d bits; values act after a firmware reset", width))
-	return []nicfiles.Way{p.nv}
+	return []nicfiles.Accessor{p.nv}
 }

@@ -96,37 +96,37 @@ type ClientInterface interface {
 
 	// ListAudit Who changed what, from where, before and after
 	//
-	// Every change with who, from where, before and after, and every refused sign-in. Entries are chained by their hashes.
+	// Every change with the account, the address, the values before and after, and every refused sign-in. Entries are chained by their hashes.
 	//
 	// Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
 	ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// VerifyAudit Check the hash chain of the whole audit log
 	//
-	// Computes every hash anew. With `expect`, a chain that was written anew from some point on is noticed too.
+	// Recomputes every hash. With `expect`, it also detects a chain that was rewritten from some point on.
 	//
 	// Corresponds with GET /api/v1/audit/verify (the `VerifyAudit` operationId).
 	VerifyAudit(ctx context.Context, params *VerifyAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListCalibrations List calibrations, newest first
 	//
-	// Profiles are left out; ask for one calibration to see what it made.
+	// Profiles are left out; get one calibration to see its profile.
 	//
 	// Corresponds with GET /api/v1/calibrations (the `ListCalibrations` operationId).
 	ListCalibrations(ctx context.Context, params *ListCalibrationsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StartCalibrationWithBody Find out by simulation how a kind of NIC divides a link
+	// StartCalibrationWithBody Measure by simulation how a kind of NIC divides a link
 	//
-	// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+	// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/calibrations (the `StartCalibration` operationId).
 	StartCalibrationWithBody(ctx context.Context, params *StartCalibrationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StartCalibration Find out by simulation how a kind of NIC divides a link
+	// StartCalibration Measure by simulation how a kind of NIC divides a link
 	//
-	// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+	// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -135,28 +135,28 @@ type ClientInterface interface {
 
 	// GetCalibration Show a calibration, its progress and the profile that it made
 	//
-	// `result` holds the profile and how well it predicts.
+	// `result` holds the profile and its prediction errors.
 	//
 	// Corresponds with GET /api/v1/calibrations/{calibration} (the `GetCalibration` operationId).
 	GetCalibration(ctx context.Context, calibration CalibrationPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CancelCalibration Stop a calibration that waits or runs
+	// CancelCalibration Stop a queued or running calibration
 	//
-	// One that has ended stays as it is, and is answered so.
+	// A simulation that has ended is returned unchanged.
 	//
 	// Corresponds with POST /api/v1/calibrations/{calibration}/cancel (the `CancelCalibration` operationId).
 	CancelCalibration(ctx context.Context, calibration CalibrationPath, params *CancelCalibrationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListFabrics List fabrics by name
 	//
-	// A caller without a role on everything gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
+	// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
 	//
 	// Corresponds with GET /api/v1/fabrics (the `ListFabrics` operationId).
 	ListFabrics(ctx context.Context, params *ListFabricsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateFabricWithBody Put a fabric under management
 	//
-	// Says where a fabric is found; nothing is sent there yet. Discover it next.
+	// Declares the source of a fabric; nothing is sent there yet. Discover it next.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -165,7 +165,7 @@ type ClientInterface interface {
 
 	// CreateFabric Put a fabric under management
 	//
-	// Says where a fabric is found; nothing is sent there yet. Discover it next.
+	// Declares the source of a fabric; nothing is sent there yet. Discover it next.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -181,14 +181,14 @@ type ClientInterface interface {
 
 	// GetFabric Show a fabric and its latest snapshot
 	//
-	// Holds what was declared of the fabric and, once it was discovered, the size of what was found last.
+	// The declared properties of the fabric and, once discovered, the size of its latest snapshot.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric} (the `GetFabric` operationId).
 	GetFabric(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateFabricWithBody Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -197,7 +197,7 @@ type ClientInterface interface {
 
 	// UpdateFabric Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -211,7 +211,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/baseline (the `ListBaseline` operationId).
 	ListBaseline(ctx context.Context, fabric FabricPath, params *ListBaselineParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListDevices Read every device of a plan back and compare, or list what is known of them
+	// ListDevices Read every device of a plan and compare, or list the latest readings
 	//
 	// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
 	//
@@ -220,12 +220,12 @@ type ClientInterface interface {
 
 	// GetDevice Show a device of the plan in force
 	//
-	// What it should be, what the latest reading found, when and by whom, and what is done about drift.
+	// Its desired settings, the result, time and reader of the latest reading, and its drift policy.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device} (the `GetDevice` operationId).
 	GetDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *GetDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateDeviceWithBody Say what is done about a device that drifts
+	// UpdateDeviceWithBody Set the drift policy of a device
 	//
 	// `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 	//
@@ -234,7 +234,7 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
 	UpdateDeviceWithBody(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateDevice Say what is done about a device that drifts
+	// UpdateDevice Set the drift policy of a device
 	//
 	// `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 	//
@@ -250,39 +250,39 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/release (the `ReleaseDevice` operationId).
 	ReleaseDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *ReleaseDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RepairDevice Bring a device back to the plan in force, now
+	// RepairDevice Restore a device to the plan in force now
 	//
-	// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs beside another on the fabric.
+	// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs concurrently with another on the fabric.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/repair (the `RepairDevice` operationId).
 	RepairDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *RepairDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DiscoverFabric Sweep the fabric's source and keep what was found as a snapshot
+	// DiscoverFabric Discover the fabric and store a snapshot
 	//
-	// Reads nodes, ports and links from the fabric itself. The snapshot is named by what was found, so that finding the same again adds none. A dry run sweeps too, and keeps nothing.
+	// Reads nodes, ports and links from the fabric itself. The snapshot is named by its contents, so that finding the same topology again adds none. A dry run sweeps too, and stores nothing.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/discover (the `DiscoverFabric` operationId).
 	DiscoverFabric(ctx context.Context, fabric FabricPath, params *DiscoverFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetDriftPolicy Show how drift is looked for on a fabric and what is done about it
+	// GetDriftPolicy Show how drift on a fabric is detected and handled
 	//
-	// One of all managers reads every device of the plan in force about once an interval, never while a rollout runs.
+	// One of the managers reads every device of the plan in force about once per interval, never while a rollout runs.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/drift-policy (the `GetDriftPolicy` operationId).
 	GetDriftPolicy(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutDriftPolicyWithBody Replace a fabric's drift policy; what is left out has its default
+	// PutDriftPolicyWithBody Replace a fabric's drift policy; omitted fields take their defaults
 	//
-	// Holds for every device without a policy of its own, from the next sweep on.
+	// Applies to every device without a policy of its own, from the next sweep on.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/drift-policy (the `PutDriftPolicy` operationId).
 	PutDriftPolicyWithBody(ctx context.Context, fabric FabricPath, params *PutDriftPolicyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutDriftPolicy Replace a fabric's drift policy; what is left out has its default
+	// PutDriftPolicy Replace a fabric's drift policy; omitted fields take their defaults
 	//
-	// Holds for every device without a policy of its own, from the next sweep on.
+	// Applies to every device without a policy of its own, from the next sweep on.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -291,7 +291,7 @@ type ClientInterface interface {
 
 	// ListEvents What happened on a fabric, oldest first
 	//
-	// Changes of declarations, discoveries, and every step of rollouts. A tenant's people see events about their tenant only.
+	// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, fabric FabricPath, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -299,21 +299,21 @@ type ClientInterface interface {
 	// StreamEvents Follow what happens on a fabric, as server-sent events
 	//
 	// Each event has the `id` of the event, the `event` of its kind, and as `data` an `Event` as JSON. A comment every 15 seconds
-	// keeps the line open. After a break send the last `id` as `Last-Event-ID`, as browsers do, and nothing is missed.
+	// keeps the line open. After an interruption send the last `id` as `Last-Event-ID`, as browsers do, to miss no event.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/events/stream (the `StreamEvents` operationId).
 	StreamEvents(ctx context.Context, fabric FabricPath, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetFlows The declared flows
 	//
-	// A tenant's people see the flows of their tenant only, with version 0.
+	// Members of a tenant see the flows of their tenant only, with version 0.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/flows (the `GetFlows` operationId).
 	GetFlows(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutFlowsWithBody Replace all declared flows
 	//
-	// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+	// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -322,7 +322,7 @@ type ClientInterface interface {
 
 	// PutFlows Replace all declared flows
 	//
-	// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+	// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -331,26 +331,26 @@ type ClientInterface interface {
 
 	// ListLinks List links with their planned and measured use
 	//
-	// Each link with what the plan predicts and what the latest kept measurement found, each direction by itself.
+	// Each link with the predicted use and that of the latest stored measurement, separately for each direction.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/links (the `ListLinks` operationId).
 	ListLinks(ctx context.Context, fabric FabricPath, params *ListLinksParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ManageFabric Take a released fabric under management again
 	//
-	// Nothing is written to devices. After a release the baselines begin anew: the settings of a device before its next first write become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
+	// Nothing is written to devices. After a release new baselines are recorded: the settings of a device before the next first write to it become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
 	ManageFabric(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListFabricMembers List the users that have a role on a fabric
 	//
-	// Users with a role on this fabric as a whole. Roles on everything and in its tenants are listed elsewhere.
+	// Users with a role on this fabric as a whole. Roles on all fabrics and in its tenants are listed elsewhere.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/members (the `ListFabricMembers` operationId).
 	ListFabricMembers(ctx context.Context, fabric FabricPath, params *ListFabricMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteFabricMember Take a user's role on a fabric away
+	// DeleteFabricMember Remove a user's role on a fabric
 	//
 	// The user keeps its other roles.
 	//
@@ -377,7 +377,7 @@ type ClientInterface interface {
 
 	// GetOptions The options that plans are compiled with when none are given
 	//
-	// What was never set is absent and takes the compiler's default.
+	// Options that were never set are absent and take the compiler's default.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/options (the `GetOptions` operationId).
 	GetOptions(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -402,14 +402,14 @@ type ClientInterface interface {
 
 	// ListPlans List stored plans, newest first
 	//
-	// Those that no rollout refers to may be pruned after a time, as the retention of the service says.
+	// Plans that no rollout refers to are deleted after the service's retention period.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans (the `ListPlans` operationId).
 	ListPlans(ctx context.Context, fabric FabricPath, params *ListPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreatePlanWithBody Compile the fabric's tenants and flows into a plan
 	//
-	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -418,25 +418,25 @@ type ClientInterface interface {
 
 	// CreatePlan Compile the fabric's tenants and flows into a plan
 	//
-	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans (the `CreatePlan` operationId).
 	CreatePlan(ctx context.Context, fabric FabricPath, params *CreatePlanParams, body CreatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AdmitTenantWithBody Judge whether a tenant can be admitted; keeps nothing
+	// AdmitTenantWithBody Judge whether a tenant can be admitted; stores nothing
 	//
-	// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+	// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
 	AdmitTenantWithBody(ctx context.Context, fabric FabricPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AdmitTenant Judge whether a tenant can be admitted; keeps nothing
+	// AdmitTenant Judge whether a tenant can be admitted; stores nothing
 	//
-	// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+	// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -445,7 +445,7 @@ type ClientInterface interface {
 
 	// WhatIfWithBody Compile with edits and report what they would change; stores nothing
 	//
-	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+	// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -454,7 +454,7 @@ type ClientInterface interface {
 
 	// WhatIf Compile with edits and report what they would change; stores nothing
 	//
-	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+	// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -463,21 +463,21 @@ type ClientInterface interface {
 
 	// GetPlan Show a stored plan with every setting and its reason
 	//
-	// Whole: placements, the settings of every device with the reason of each value, predicted shares and findings.
+	// The complete plan: placements, the settings of every device with the reason of each value, predicted shares and findings.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan} (the `GetPlan` operationId).
 	GetPlan(ctx context.Context, fabric FabricPath, plan PlanPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DiffPlans Compare this plan with another
 	//
-	// By tenant, device and setting, with what does not matter left out.
+	// By tenant, device and setting; insignificant differences are left out.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/diff (the `DiffPlans` operationId).
 	DiffPlans(ctx context.Context, fabric FabricPath, plan PlanPath, params *DiffPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ExplainPlan Explain the settings of devices
 	//
-	// Field, value, rule, formula with its numbers, and where a device's range cut the value.
+	// Field, value, rule, formula with its numbers, and where a device's range limited the value.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/explain (the `ExplainPlan` operationId).
 	ExplainPlan(ctx context.Context, fabric FabricPath, plan PlanPath, params *ExplainPlanParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -491,7 +491,7 @@ type ClientInterface interface {
 
 	// GetPolicy Show the tenants, flows and options of a revision
 	//
-	// All that was declared at that time, whole.
+	// All declarations at that time.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision} (the `GetPolicy` operationId).
 	GetPolicy(ctx context.Context, fabric FabricPath, revision RevisionPath, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -503,25 +503,25 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision}/diff (the `DiffPolicies` operationId).
 	DiffPolicies(ctx context.Context, fabric FabricPath, revision RevisionPath, params *DiffPoliciesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LabelPolicyWithBody Give a revision a name for people
+	// LabelPolicyWithBody Label a revision
 	//
-	// The label is the one thing of a revision that can change; an empty one takes it away.
+	// The label is the only property of a revision that can change; an empty one removes it.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/policies/{revision}/label (the `LabelPolicy` operationId).
 	LabelPolicyWithBody(ctx context.Context, fabric FabricPath, revision RevisionPath, params *LabelPolicyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LabelPolicy Give a revision a name for people
+	// LabelPolicy Label a revision
 	//
-	// The label is the one thing of a revision that can change; an empty one takes it away.
+	// The label is the only property of a revision that can change; an empty one removes it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/policies/{revision}/label (the `LabelPolicy` operationId).
 	LabelPolicy(ctx context.Context, fabric FabricPath, revision RevisionPath, params *LabelPolicyParams, body LabelPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RestorePolicy Bring tenants, flows and options back to what they were, as the next revision
+	// RestorePolicy Restore the tenants, flows and options of a revision, as a new revision
 	//
 	// If-Match, when given, is the number of the latest revision that the caller has seen.
 	//
@@ -554,23 +554,23 @@ type ClientInterface interface {
 
 	// ListRollouts List rollouts, newest first
 	//
-	// Each with its state and phase; ask for one to see its devices.
+	// Each with its state and phase; get one to see its devices.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts (the `ListRollouts` operationId).
 	ListRollouts(ctx context.Context, fabric FabricPath, params *ListRolloutsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StartRolloutWithBody Start bringing a stored plan to the devices
+	// StartRolloutWithBody Start a rollout of a stored plan
 	//
-	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts (the `StartRollout` operationId).
 	StartRolloutWithBody(ctx context.Context, fabric FabricPath, params *StartRolloutParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StartRollout Start bringing a stored plan to the devices
+	// StartRollout Start a rollout of a stored plan
 	//
-	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -579,28 +579,28 @@ type ClientInterface interface {
 
 	// GetRollout Show a rollout and the state of each device
 	//
-	// Each device with its state, what is happening to it now, and what it held before.
+	// Each device with its state, its current step, and its previous settings.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout} (the `GetRollout` operationId).
 	GetRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *GetRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CancelRollout Ask a running rollout to stop at the next safe point
 	//
-	// Devices that are done stay as they are, no other is begun. To return them too, roll back instead.
+	// Devices that are done keep the new settings, and no other device is started. To restore them too, roll back instead.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/cancel (the `CancelRollout` operationId).
 	CancelRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *CancelRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ConfirmRollout Say that a rollout which waits for confirmation may stay
+	// ConfirmRollout Confirm a rollout that is awaiting confirmation
 	//
-	// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may stand for it.
+	// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may confirm it (`verify_shares`).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/confirm (the `ConfirmRollout` operationId).
 	ConfirmRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ConfirmRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRolloutEvents What happened in a rollout, oldest first
 	//
-	// The record of the rollout: waves, devices, refusals and who asked for what.
+	// The record of the rollout: waves, devices, refusals and who requested what.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout}/events (the `ListRolloutEvents` operationId).
 	ListRolloutEvents(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ListRolloutEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -612,16 +612,16 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/pause (the `PauseRollout` operationId).
 	PauseRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *PauseRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResumeRollout Let a paused rollout go on
+	// ResumeRollout Resume a paused rollout
 	//
-	// It goes on where it stopped, on whichever manager is free.
+	// It continues where it stopped, on any free manager.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/resume (the `ResumeRollout` operationId).
 	ResumeRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ResumeRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RollBackRolloutWithBody Roll back a rollout
 	//
-	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
+	// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -630,7 +630,7 @@ type ClientInterface interface {
 
 	// RollBackRollout Roll back a rollout
 	//
-	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
+	// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -644,23 +644,23 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/shares (the `GetShares` operationId).
 	GetShares(ctx context.Context, fabric FabricPath, params *GetSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListShares List measurements that were kept, newest first
+	// ListShares List stored measurements, newest first
 	//
-	// What `POST` here and the service itself (settings, `shares.interval_s`) measured and kept.
+	// Measurements made by `POST` here and by the service itself (settings, `shares.interval_s`).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/shares/history (the `ListShares` operationId).
 	ListShares(ctx context.Context, fabric FabricPath, params *ListSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// MeasureShares Measure what each tenant gets now, and keep it
+	// MeasureShares Measure what each tenant gets now, and store it
 	//
-	// As `GET /shares`, and the measurement joins the history.
+	// As `GET /shares`, and the measurement is added to the history.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/shares/history (the `MeasureShares` operationId).
 	MeasureShares(ctx context.Context, fabric FabricPath, params *MeasureSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSnapshots List snapshots, the one seen last first
 	//
-	// Every topology that was ever found, each once, with when it was found first and last.
+	// Every topology that was ever found, each once, with the times when it was first and last found.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/snapshots (the `ListSnapshots` operationId).
 	ListSnapshots(ctx context.Context, fabric FabricPath, params *ListSnapshotsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -690,18 +690,18 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants (the `CreateTenant` operationId).
 	CreateTenant(ctx context.Context, fabric FabricPath, params *CreateTenantParams, body CreateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ApplyTenantsWithBody Bring tenants, and flows when given, to a declared state in one transaction
+	// ApplyTenantsWithBody Make tenants, and flows when given, match a declaration in one transaction
 	//
-	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
+	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants (the `ApplyTenants` operationId).
 	ApplyTenantsWithBody(ctx context.Context, fabric FabricPath, params *ApplyTenantsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ApplyTenants Bring tenants, and flows when given, to a declared state in one transaction
+	// ApplyTenants Make tenants, and flows when given, match a declaration in one transaction
 	//
-	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
+	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -724,7 +724,7 @@ type ClientInterface interface {
 
 	// UpdateTenantWithBody Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
-	// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+	// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -733,7 +733,7 @@ type ClientInterface interface {
 
 	// UpdateTenant Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
-	// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+	// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -774,7 +774,7 @@ type ClientInterface interface {
 
 	// GetAttachment Show one attachment
 	//
-	// Its ETag changes with this attachment alone, so that two people can change two of them at once.
+	// Its ETag changes with this attachment alone, so that two callers can change two attachments concurrently.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `GetAttachment` operationId).
 	GetAttachment(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -799,7 +799,7 @@ type ClientInterface interface {
 
 	// ListClasses List the classes of a tenant, in the order declared
 	//
-	// A tenant's classes share what the tenant gets, by their weights. Without any the tenant is one class.
+	// A tenant's classes share what the tenant gets, by their weights. Without classes the tenant is one class.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/classes (the `ListClasses` operationId).
 	ListClasses(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListClassesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -838,7 +838,7 @@ type ClientInterface interface {
 
 	// PutClassWithBody Change the weight of a class
 	//
-	// What other tenants get does not change by it.
+	// The shares of other tenants do not change.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -847,7 +847,7 @@ type ClientInterface interface {
 
 	// PutClass Change the weight of a class
 	//
-	// What other tenants get does not change by it.
+	// The shares of other tenants do not change.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -861,7 +861,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/members (the `ListMembers` operationId).
 	ListMembers(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteMember Take a user's role in a tenant away
+	// DeleteMember Remove a user's role in a tenant
 	//
 	// The user keeps its other roles.
 	//
@@ -925,7 +925,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `ListTenantServiceAccountTokens` operationId).
 	ListTenantServiceAccountTokens(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateTenantServiceAccountTokenWithBody Make a token for a service account
+	// CreateTenantServiceAccountTokenWithBody Create a token for a service account
 	//
 	// The secret is in this answer and nowhere else.
 	//
@@ -934,7 +934,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `CreateTenantServiceAccountToken` operationId).
 	CreateTenantServiceAccountTokenWithBody(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateTenantServiceAccountToken Make a token for a service account
+	// CreateTenantServiceAccountToken Create a token for a service account
 	//
 	// The secret is in this answer and nowhere else.
 	//
@@ -950,9 +950,9 @@ type ClientInterface interface {
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens/{token} (the `DeleteTenantServiceAccountToken` operationId).
 	DeleteTenantServiceAccountToken(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetTiers The fabric from far - its tiers, and the links between them
+	// GetTiers Summarise the fabric by its tiers and the links between them
 	//
-	// Counts instead of nodes: small at any size of the fabric, and what a first picture is drawn from.
+	// Counts instead of nodes: the answer is small at any size of the fabric, and suits an overview picture.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tiers (the `GetTiers` operationId).
 	GetTiers(ctx context.Context, fabric FabricPath, params *GetTiersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -973,21 +973,21 @@ type ClientInterface interface {
 
 	// GetHealth Whether the process is alive
 	//
-	// For a watchdog: it says nothing of the store or of the fabrics. An answer at all is the answer.
+	// For a watchdog: it says nothing about the store or the fabrics. Any answer means that the process is alive.
 	//
 	// Corresponds with GET /api/v1/health (the `GetHealth` operationId).
 	GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetMe Return the caller's account and rights
 	//
-	// Roles, permissions by domain and, for a token, the scopes that narrow them. Nothing that it answers depends on others.
+	// Roles, permissions by domain and, for a token, the scopes that narrow them. The answer does not depend on other accounts.
 	//
 	// Corresponds with GET /api/v1/me (the `GetMe` operationId).
 	GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ChangePasswordWithBody Change the caller's password; all other sessions of the account end
 	//
-	// Only in a session that was begun with a password; wants the present one too.
+	// Only in a session that was started with a password; the current password is required too.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -996,7 +996,7 @@ type ClientInterface interface {
 
 	// ChangePassword Change the caller's password; all other sessions of the account end
 	//
-	// Only in a session that was begun with a password; wants the present one too.
+	// Only in a session that was started with a password; the current password is required too.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1012,7 +1012,7 @@ type ClientInterface interface {
 
 	// CreateMyTokenWithBody Create a token for the caller
 	//
-	// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+	// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1021,7 +1021,7 @@ type ClientInterface interface {
 
 	// CreateMyToken Create a token for the caller
 	//
-	// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+	// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1156,7 +1156,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/prometheus/api/v1/status/buildinfo (the `GetSeriesBuild` operationId).
 	GetSeriesBuild(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetReady Whether the service can work, its store included
+	// GetReady Whether the service is ready, its store included
 	//
 	// For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
 	//
@@ -1165,19 +1165,19 @@ type ClientInterface interface {
 
 	// ListRoles List the roles and what each may do
 	//
-	// The same table that decides every request.
+	// The table by which every request is authorised.
 	//
 	// Corresponds with GET /api/v1/roles (the `ListRoles` operationId).
 	ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListServiceAccounts List the service accounts that belong to no tenant
 	//
-	// Accounts of programs with a role on everything or on one fabric. Those of a tenant are listed with the tenant.
+	// Accounts of programs with a role on all fabrics or on one. Those of a tenant are listed with the tenant.
 	//
 	// Corresponds with GET /api/v1/service-accounts (the `ListServiceAccounts` operationId).
 	ListServiceAccounts(ctx context.Context, params *ListServiceAccountsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateServiceAccountWithBody Add a service account with a role on everything or on one fabric
+	// CreateServiceAccountWithBody Add a service account with a role on all fabrics or on one
 	//
 	// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 	//
@@ -1186,7 +1186,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/service-accounts (the `CreateServiceAccount` operationId).
 	CreateServiceAccountWithBody(ctx context.Context, params *CreateServiceAccountParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateServiceAccount Add a service account with a role on everything or on one fabric
+	// CreateServiceAccount Add a service account with a role on all fabrics or on one
 	//
 	// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 	//
@@ -1209,7 +1209,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/service-accounts/{account}/tokens (the `ListServiceAccountTokens` operationId).
 	ListServiceAccountTokens(ctx context.Context, account AccountPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateServiceAccountTokenWithBody Make a token for a service account
+	// CreateServiceAccountTokenWithBody Create a token for a service account
 	//
 	// The secret is in this answer and nowhere else.
 	//
@@ -1218,7 +1218,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/service-accounts/{account}/tokens (the `CreateServiceAccountToken` operationId).
 	CreateServiceAccountTokenWithBody(ctx context.Context, account AccountPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateServiceAccountToken Make a token for a service account
+	// CreateServiceAccountToken Create a token for a service account
 	//
 	// The secret is in this answer and nowhere else.
 	//
@@ -1236,14 +1236,14 @@ type ClientInterface interface {
 
 	// GetSettings The settings of the service that can change while it runs
 	//
-	// Those that can change while the service runs. What it is started with is in its configuration file.
+	// Those that can change while the service runs. All others are in its configuration file.
 	//
 	// Corresponds with GET /api/v1/settings (the `GetSettings` operationId).
 	GetSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutSettingsWithBody Replace the settings; those that are left out have their defaults
 	//
-	// They are in the store, so that they hold for all managers on it.
+	// They are kept in the store and apply to all managers that share it.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1252,7 +1252,7 @@ type ClientInterface interface {
 
 	// PutSettings Replace the settings; those that are left out have their defaults
 	//
-	// They are in the store, so that they hold for all managers on it.
+	// They are kept in the store and apply to all managers that share it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1268,7 +1268,7 @@ type ClientInterface interface {
 
 	// SignInWithBody Sign in with a name and a password
 	//
-	// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+	// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1277,7 +1277,7 @@ type ClientInterface interface {
 
 	// SignIn Sign in with a name and a password
 	//
-	// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+	// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1293,7 +1293,7 @@ type ClientInterface interface {
 
 	// FinishOidc Come back from the OpenID provider
 	//
-	// The provider sends browsers here. Roles that the provider's claims carry are taken over.
+	// The provider sends browsers here. The roles in the provider's claims are applied.
 	//
 	// Corresponds with GET /api/v1/sign-in/oidc/callback (the `FinishOidc` operationId).
 	FinishOidc(ctx context.Context, params *FinishOidcParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1307,7 +1307,7 @@ type ClientInterface interface {
 
 	// ListSimulations List simulations, newest first
 	//
-	// Results are left out; ask for one simulation to see its result.
+	// Results are left out; get one simulation to see its result.
 	//
 	// Corresponds with GET /api/v1/simulations (the `ListSimulations` operationId).
 	ListSimulations(ctx context.Context, params *ListSimulationsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1337,9 +1337,9 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/simulations/{simulation} (the `GetSimulation` operationId).
 	GetSimulation(ctx context.Context, simulation SimulationPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CancelSimulation Stop a simulation that waits or runs
+	// CancelSimulation Stop a queued or running simulation
 	//
-	// One that has ended stays as it is, and is answered so.
+	// A simulation that has ended is returned unchanged.
 	//
 	// Corresponds with POST /api/v1/simulations/{simulation}/cancel (the `CancelSimulation` operationId).
 	CancelSimulation(ctx context.Context, simulation SimulationPath, params *CancelSimulationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1371,7 +1371,7 @@ type ClientInterface interface {
 
 	// DeleteUser Remove a user with its tokens and sessions
 	//
-	// What it did stays in the audit log under its name.
+	// Its actions stay in the audit log under its name.
 	//
 	// Corresponds with DELETE /api/v1/users/{user} (the `DeleteUser` operationId).
 	DeleteUser(ctx context.Context, user UserPath, params *DeleteUserParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1385,7 +1385,7 @@ type ClientInterface interface {
 
 	// UpdateUserWithBody Replace a user's display name, roles and state
 	//
-	// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+	// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1394,7 +1394,7 @@ type ClientInterface interface {
 
 	// UpdateUser Replace a user's display name, roles and state
 	//
-	// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+	// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1411,7 +1411,7 @@ type ClientInterface interface {
 
 // ListAudit Who changed what, from where, before and after
 //
-// Every change with who, from where, before and after, and every refused sign-in. Entries are chained by their hashes.
+// Every change with the account, the address, the values before and after, and every refused sign-in. Entries are chained by their hashes.
 //
 // Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
 func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1428,7 +1428,7 @@ func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEdit
 
 // VerifyAudit Check the hash chain of the whole audit log
 //
-// Computes every hash anew. With `expect`, a chain that was written anew from some point on is noticed too.
+// Recomputes every hash. With `expect`, it also detects a chain that was rewritten from some point on.
 //
 // Corresponds with GET /api/v1/audit/verify (the `VerifyAudit` operationId).
 func (c *Client) VerifyAudit(ctx context.Context, params *VerifyAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1445,7 +1445,7 @@ func (c *Client) VerifyAudit(ctx context.Context, params *VerifyAuditParams, req
 
 // ListCalibrations List calibrations, newest first
 //
-// Profiles are left out; ask for one calibration to see what it made.
+// Profiles are left out; get one calibration to see its profile.
 //
 // Corresponds with GET /api/v1/calibrations (the `ListCalibrations` operationId).
 func (c *Client) ListCalibrations(ctx context.Context, params *ListCalibrationsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1460,9 +1460,9 @@ func (c *Client) ListCalibrations(ctx context.Context, params *ListCalibrationsP
 	return c.Client.Do(req)
 }
 
-// StartCalibrationWithBody Find out by simulation how a kind of NIC divides a link
+// StartCalibrationWithBody Measure by simulation how a kind of NIC divides a link
 //
-// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1479,9 +1479,9 @@ func (c *Client) StartCalibrationWithBody(ctx context.Context, params *StartCali
 	return c.Client.Do(req)
 }
 
-// StartCalibration Find out by simulation how a kind of NIC divides a link
+// StartCalibration Measure by simulation how a kind of NIC divides a link
 //
-// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1500,7 +1500,7 @@ func (c *Client) StartCalibration(ctx context.Context, params *StartCalibrationP
 
 // GetCalibration Show a calibration, its progress and the profile that it made
 //
-// `result` holds the profile and how well it predicts.
+// `result` holds the profile and its prediction errors.
 //
 // Corresponds with GET /api/v1/calibrations/{calibration} (the `GetCalibration` operationId).
 func (c *Client) GetCalibration(ctx context.Context, calibration CalibrationPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1515,9 +1515,9 @@ func (c *Client) GetCalibration(ctx context.Context, calibration CalibrationPath
 	return c.Client.Do(req)
 }
 
-// CancelCalibration Stop a calibration that waits or runs
+// CancelCalibration Stop a queued or running calibration
 //
-// One that has ended stays as it is, and is answered so.
+// A simulation that has ended is returned unchanged.
 //
 // Corresponds with POST /api/v1/calibrations/{calibration}/cancel (the `CancelCalibration` operationId).
 func (c *Client) CancelCalibration(ctx context.Context, calibration CalibrationPath, params *CancelCalibrationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1534,7 +1534,7 @@ func (c *Client) CancelCalibration(ctx context.Context, calibration CalibrationP
 
 // ListFabrics List fabrics by name
 //
-// A caller without a role on everything gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
+// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
 //
 // Corresponds with GET /api/v1/fabrics (the `ListFabrics` operationId).
 func (c *Client) ListFabrics(ctx context.Context, params *ListFabricsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1551,7 +1551,7 @@ func (c *Client) ListFabrics(ctx context.Context, params *ListFabricsParams, req
 
 // CreateFabricWithBody Put a fabric under management
 //
-// Says where a fabric is found; nothing is sent there yet. Discover it next.
+// Declares the source of a fabric; nothing is sent there yet. Discover it next.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1570,7 +1570,7 @@ func (c *Client) CreateFabricWithBody(ctx context.Context, params *CreateFabricP
 
 // CreateFabric Put a fabric under management
 //
-// Says where a fabric is found; nothing is sent there yet. Discover it next.
+// Declares the source of a fabric; nothing is sent there yet. Discover it next.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1606,7 +1606,7 @@ func (c *Client) DeleteFabric(ctx context.Context, fabric FabricPath, params *De
 
 // GetFabric Show a fabric and its latest snapshot
 //
-// Holds what was declared of the fabric and, once it was discovered, the size of what was found last.
+// The declared properties of the fabric and, once discovered, the size of its latest snapshot.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric} (the `GetFabric` operationId).
 func (c *Client) GetFabric(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1623,7 +1623,7 @@ func (c *Client) GetFabric(ctx context.Context, fabric FabricPath, reqEditors ..
 
 // UpdateFabricWithBody Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1642,7 +1642,7 @@ func (c *Client) UpdateFabricWithBody(ctx context.Context, fabric FabricPath, pa
 
 // UpdateFabric Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1676,7 +1676,7 @@ func (c *Client) ListBaseline(ctx context.Context, fabric FabricPath, params *Li
 	return c.Client.Do(req)
 }
 
-// ListDevices Read every device of a plan back and compare, or list what is known of them
+// ListDevices Read every device of a plan and compare, or list the latest readings
 //
 // Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
 //
@@ -1695,7 +1695,7 @@ func (c *Client) ListDevices(ctx context.Context, fabric FabricPath, params *Lis
 
 // GetDevice Show a device of the plan in force
 //
-// What it should be, what the latest reading found, when and by whom, and what is done about drift.
+// Its desired settings, the result, time and reader of the latest reading, and its drift policy.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device} (the `GetDevice` operationId).
 func (c *Client) GetDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *GetDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1710,7 +1710,7 @@ func (c *Client) GetDevice(ctx context.Context, fabric FabricPath, device Device
 	return c.Client.Do(req)
 }
 
-// UpdateDeviceWithBody Say what is done about a device that drifts
+// UpdateDeviceWithBody Set the drift policy of a device
 //
 // `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 //
@@ -1729,7 +1729,7 @@ func (c *Client) UpdateDeviceWithBody(ctx context.Context, fabric FabricPath, de
 	return c.Client.Do(req)
 }
 
-// UpdateDevice Say what is done about a device that drifts
+// UpdateDevice Set the drift policy of a device
 //
 // `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 //
@@ -1765,9 +1765,9 @@ func (c *Client) ReleaseDevice(ctx context.Context, fabric FabricPath, device De
 	return c.Client.Do(req)
 }
 
-// RepairDevice Bring a device back to the plan in force, now
+// RepairDevice Restore a device to the plan in force now
 //
-// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs beside another on the fabric.
+// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs concurrently with another on the fabric.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/repair (the `RepairDevice` operationId).
 func (c *Client) RepairDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *RepairDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1782,9 +1782,9 @@ func (c *Client) RepairDevice(ctx context.Context, fabric FabricPath, device Dev
 	return c.Client.Do(req)
 }
 
-// DiscoverFabric Sweep the fabric's source and keep what was found as a snapshot
+// DiscoverFabric Discover the fabric and store a snapshot
 //
-// Reads nodes, ports and links from the fabric itself. The snapshot is named by what was found, so that finding the same again adds none. A dry run sweeps too, and keeps nothing.
+// Reads nodes, ports and links from the fabric itself. The snapshot is named by its contents, so that finding the same topology again adds none. A dry run sweeps too, and stores nothing.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/discover (the `DiscoverFabric` operationId).
 func (c *Client) DiscoverFabric(ctx context.Context, fabric FabricPath, params *DiscoverFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1799,9 +1799,9 @@ func (c *Client) DiscoverFabric(ctx context.Context, fabric FabricPath, params *
 	return c.Client.Do(req)
 }
 
-// GetDriftPolicy Show how drift is looked for on a fabric and what is done about it
+// GetDriftPolicy Show how drift on a fabric is detected and handled
 //
-// One of all managers reads every device of the plan in force about once an interval, never while a rollout runs.
+// One of the managers reads every device of the plan in force about once per interval, never while a rollout runs.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/drift-policy (the `GetDriftPolicy` operationId).
 func (c *Client) GetDriftPolicy(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1816,9 +1816,9 @@ func (c *Client) GetDriftPolicy(ctx context.Context, fabric FabricPath, reqEdito
 	return c.Client.Do(req)
 }
 
-// PutDriftPolicyWithBody Replace a fabric's drift policy; what is left out has its default
+// PutDriftPolicyWithBody Replace a fabric's drift policy; omitted fields take their defaults
 //
-// Holds for every device without a policy of its own, from the next sweep on.
+// Applies to every device without a policy of its own, from the next sweep on.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1835,9 +1835,9 @@ func (c *Client) PutDriftPolicyWithBody(ctx context.Context, fabric FabricPath, 
 	return c.Client.Do(req)
 }
 
-// PutDriftPolicy Replace a fabric's drift policy; what is left out has its default
+// PutDriftPolicy Replace a fabric's drift policy; omitted fields take their defaults
 //
-// Holds for every device without a policy of its own, from the next sweep on.
+// Applies to every device without a policy of its own, from the next sweep on.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1856,7 +1856,7 @@ func (c *Client) PutDriftPolicy(ctx context.Context, fabric FabricPath, params *
 
 // ListEvents What happened on a fabric, oldest first
 //
-// Changes of declarations, discoveries, and every step of rollouts. A tenant's people see events about their tenant only.
+// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/events (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, fabric FabricPath, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1874,7 +1874,7 @@ func (c *Client) ListEvents(ctx context.Context, fabric FabricPath, params *List
 // StreamEvents Follow what happens on a fabric, as server-sent events
 //
 // Each event has the `id` of the event, the `event` of its kind, and as `data` an `Event` as JSON. A comment every 15 seconds
-// keeps the line open. After a break send the last `id` as `Last-Event-ID`, as browsers do, and nothing is missed.
+// keeps the line open. After an interruption send the last `id` as `Last-Event-ID`, as browsers do, to miss no event.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/events/stream (the `StreamEvents` operationId).
 func (c *Client) StreamEvents(ctx context.Context, fabric FabricPath, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1891,7 +1891,7 @@ func (c *Client) StreamEvents(ctx context.Context, fabric FabricPath, params *St
 
 // GetFlows The declared flows
 //
-// A tenant's people see the flows of their tenant only, with version 0.
+// Members of a tenant see the flows of their tenant only, with version 0.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/flows (the `GetFlows` operationId).
 func (c *Client) GetFlows(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1908,7 +1908,7 @@ func (c *Client) GetFlows(ctx context.Context, fabric FabricPath, reqEditors ...
 
 // PutFlowsWithBody Replace all declared flows
 //
-// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1927,7 +1927,7 @@ func (c *Client) PutFlowsWithBody(ctx context.Context, fabric FabricPath, params
 
 // PutFlows Replace all declared flows
 //
-// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1946,7 +1946,7 @@ func (c *Client) PutFlows(ctx context.Context, fabric FabricPath, params *PutFlo
 
 // ListLinks List links with their planned and measured use
 //
-// Each link with what the plan predicts and what the latest kept measurement found, each direction by itself.
+// Each link with the predicted use and that of the latest stored measurement, separately for each direction.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/links (the `ListLinks` operationId).
 func (c *Client) ListLinks(ctx context.Context, fabric FabricPath, params *ListLinksParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1963,7 +1963,7 @@ func (c *Client) ListLinks(ctx context.Context, fabric FabricPath, params *ListL
 
 // ManageFabric Take a released fabric under management again
 //
-// Nothing is written to devices. After a release the baselines begin anew: the settings of a device before its next first write become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
+// Nothing is written to devices. After a release new baselines are recorded: the settings of a device before the next first write to it become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
 func (c *Client) ManageFabric(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1980,7 +1980,7 @@ func (c *Client) ManageFabric(ctx context.Context, fabric FabricPath, params *Ma
 
 // ListFabricMembers List the users that have a role on a fabric
 //
-// Users with a role on this fabric as a whole. Roles on everything and in its tenants are listed elsewhere.
+// Users with a role on this fabric as a whole. Roles on all fabrics and in its tenants are listed elsewhere.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/members (the `ListFabricMembers` operationId).
 func (c *Client) ListFabricMembers(ctx context.Context, fabric FabricPath, params *ListFabricMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1995,7 +1995,7 @@ func (c *Client) ListFabricMembers(ctx context.Context, fabric FabricPath, param
 	return c.Client.Do(req)
 }
 
-// DeleteFabricMember Take a user's role on a fabric away
+// DeleteFabricMember Remove a user's role on a fabric
 //
 // The user keeps its other roles.
 //
@@ -2052,7 +2052,7 @@ func (c *Client) PutFabricMember(ctx context.Context, fabric FabricPath, user Us
 
 // GetOptions The options that plans are compiled with when none are given
 //
-// What was never set is absent and takes the compiler's default.
+// Options that were never set are absent and take the compiler's default.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/options (the `GetOptions` operationId).
 func (c *Client) GetOptions(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2107,7 +2107,7 @@ func (c *Client) PutOptions(ctx context.Context, fabric FabricPath, params *PutO
 
 // ListPlans List stored plans, newest first
 //
-// Those that no rollout refers to may be pruned after a time, as the retention of the service says.
+// Plans that no rollout refers to are deleted after the service's retention period.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/plans (the `ListPlans` operationId).
 func (c *Client) ListPlans(ctx context.Context, fabric FabricPath, params *ListPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2124,7 +2124,7 @@ func (c *Client) ListPlans(ctx context.Context, fabric FabricPath, params *ListP
 
 // CreatePlanWithBody Compile the fabric's tenants and flows into a plan
 //
-// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2143,7 +2143,7 @@ func (c *Client) CreatePlanWithBody(ctx context.Context, fabric FabricPath, para
 
 // CreatePlan Compile the fabric's tenants and flows into a plan
 //
-// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2160,9 +2160,9 @@ func (c *Client) CreatePlan(ctx context.Context, fabric FabricPath, params *Crea
 	return c.Client.Do(req)
 }
 
-// AdmitTenantWithBody Judge whether a tenant can be admitted; keeps nothing
+// AdmitTenantWithBody Judge whether a tenant can be admitted; stores nothing
 //
-// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2179,9 +2179,9 @@ func (c *Client) AdmitTenantWithBody(ctx context.Context, fabric FabricPath, con
 	return c.Client.Do(req)
 }
 
-// AdmitTenant Judge whether a tenant can be admitted; keeps nothing
+// AdmitTenant Judge whether a tenant can be admitted; stores nothing
 //
-// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2200,7 +2200,7 @@ func (c *Client) AdmitTenant(ctx context.Context, fabric FabricPath, body AdmitT
 
 // WhatIfWithBody Compile with edits and report what they would change; stores nothing
 //
-// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2219,7 +2219,7 @@ func (c *Client) WhatIfWithBody(ctx context.Context, fabric FabricPath, contentT
 
 // WhatIf Compile with edits and report what they would change; stores nothing
 //
-// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2238,7 +2238,7 @@ func (c *Client) WhatIf(ctx context.Context, fabric FabricPath, body WhatIfJSONR
 
 // GetPlan Show a stored plan with every setting and its reason
 //
-// Whole: placements, the settings of every device with the reason of each value, predicted shares and findings.
+// The complete plan: placements, the settings of every device with the reason of each value, predicted shares and findings.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan} (the `GetPlan` operationId).
 func (c *Client) GetPlan(ctx context.Context, fabric FabricPath, plan PlanPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2255,7 +2255,7 @@ func (c *Client) GetPlan(ctx context.Context, fabric FabricPath, plan PlanPath, 
 
 // DiffPlans Compare this plan with another
 //
-// By tenant, device and setting, with what does not matter left out.
+// By tenant, device and setting; insignificant differences are left out.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/diff (the `DiffPlans` operationId).
 func (c *Client) DiffPlans(ctx context.Context, fabric FabricPath, plan PlanPath, params *DiffPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2272,7 +2272,7 @@ func (c *Client) DiffPlans(ctx context.Context, fabric FabricPath, plan PlanPath
 
 // ExplainPlan Explain the settings of devices
 //
-// Field, value, rule, formula with its numbers, and where a device's range cut the value.
+// Field, value, rule, formula with its numbers, and where a device's range limited the value.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/explain (the `ExplainPlan` operationId).
 func (c *Client) ExplainPlan(ctx context.Context, fabric FabricPath, plan PlanPath, params *ExplainPlanParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2306,7 +2306,7 @@ func (c *Client) ListPolicies(ctx context.Context, fabric FabricPath, params *Li
 
 // GetPolicy Show the tenants, flows and options of a revision
 //
-// All that was declared at that time, whole.
+// All declarations at that time.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision} (the `GetPolicy` operationId).
 func (c *Client) GetPolicy(ctx context.Context, fabric FabricPath, revision RevisionPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2338,9 +2338,9 @@ func (c *Client) DiffPolicies(ctx context.Context, fabric FabricPath, revision R
 	return c.Client.Do(req)
 }
 
-// LabelPolicyWithBody Give a revision a name for people
+// LabelPolicyWithBody Label a revision
 //
-// The label is the one thing of a revision that can change; an empty one takes it away.
+// The label is the only property of a revision that can change; an empty one removes it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2357,9 +2357,9 @@ func (c *Client) LabelPolicyWithBody(ctx context.Context, fabric FabricPath, rev
 	return c.Client.Do(req)
 }
 
-// LabelPolicy Give a revision a name for people
+// LabelPolicy Label a revision
 //
-// The label is the one thing of a revision that can change; an empty one takes it away.
+// The label is the only property of a revision that can change; an empty one removes it.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2376,7 +2376,7 @@ func (c *Client) LabelPolicy(ctx context.Context, fabric FabricPath, revision Re
 	return c.Client.Do(req)
 }
 
-// RestorePolicy Bring tenants, flows and options back to what they were, as the next revision
+// RestorePolicy Restore the tenants, flows and options of a revision, as a new revision
 //
 // If-Match, when given, is the number of the latest revision that the caller has seen.
 //
@@ -2439,7 +2439,7 @@ func (c *Client) ReleaseFabric(ctx context.Context, fabric FabricPath, params *R
 
 // ListRollouts List rollouts, newest first
 //
-// Each with its state and phase; ask for one to see its devices.
+// Each with its state and phase; get one to see its devices.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/rollouts (the `ListRollouts` operationId).
 func (c *Client) ListRollouts(ctx context.Context, fabric FabricPath, params *ListRolloutsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2454,9 +2454,9 @@ func (c *Client) ListRollouts(ctx context.Context, fabric FabricPath, params *Li
 	return c.Client.Do(req)
 }
 
-// StartRolloutWithBody Start bringing a stored plan to the devices
+// StartRolloutWithBody Start a rollout of a stored plan
 //
-// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2473,9 +2473,9 @@ func (c *Client) StartRolloutWithBody(ctx context.Context, fabric FabricPath, pa
 	return c.Client.Do(req)
 }
 
-// StartRollout Start bringing a stored plan to the devices
+// StartRollout Start a rollout of a stored plan
 //
-// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2494,7 +2494,7 @@ func (c *Client) StartRollout(ctx context.Context, fabric FabricPath, params *St
 
 // GetRollout Show a rollout and the state of each device
 //
-// Each device with its state, what is happening to it now, and what it held before.
+// Each device with its state, its current step, and its previous settings.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout} (the `GetRollout` operationId).
 func (c *Client) GetRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *GetRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2511,7 +2511,7 @@ func (c *Client) GetRollout(ctx context.Context, fabric FabricPath, rollout Roll
 
 // CancelRollout Ask a running rollout to stop at the next safe point
 //
-// Devices that are done stay as they are, no other is begun. To return them too, roll back instead.
+// Devices that are done keep the new settings, and no other device is started. To restore them too, roll back instead.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/cancel (the `CancelRollout` operationId).
 func (c *Client) CancelRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *CancelRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2526,9 +2526,9 @@ func (c *Client) CancelRollout(ctx context.Context, fabric FabricPath, rollout R
 	return c.Client.Do(req)
 }
 
-// ConfirmRollout Say that a rollout which waits for confirmation may stay
+// ConfirmRollout Confirm a rollout that is awaiting confirmation
 //
-// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may stand for it.
+// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may confirm it (`verify_shares`).
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/confirm (the `ConfirmRollout` operationId).
 func (c *Client) ConfirmRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ConfirmRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2545,7 +2545,7 @@ func (c *Client) ConfirmRollout(ctx context.Context, fabric FabricPath, rollout 
 
 // ListRolloutEvents What happened in a rollout, oldest first
 //
-// The record of the rollout: waves, devices, refusals and who asked for what.
+// The record of the rollout: waves, devices, refusals and who requested what.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout}/events (the `ListRolloutEvents` operationId).
 func (c *Client) ListRolloutEvents(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ListRolloutEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2577,9 +2577,9 @@ func (c *Client) PauseRollout(ctx context.Context, fabric FabricPath, rollout Ro
 	return c.Client.Do(req)
 }
 
-// ResumeRollout Let a paused rollout go on
+// ResumeRollout Resume a paused rollout
 //
-// It goes on where it stopped, on whichever manager is free.
+// It continues where it stopped, on any free manager.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/resume (the `ResumeRollout` operationId).
 func (c *Client) ResumeRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ResumeRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2596,7 +2596,7 @@ func (c *Client) ResumeRollout(ctx context.Context, fabric FabricPath, rollout R
 
 // RollBackRolloutWithBody Roll back a rollout
 //
-// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
+// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2615,7 +2615,7 @@ func (c *Client) RollBackRolloutWithBody(ctx context.Context, fabric FabricPath,
 
 // RollBackRollout Roll back a rollout
 //
-// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
+// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2649,9 +2649,9 @@ func (c *Client) GetShares(ctx context.Context, fabric FabricPath, params *GetSh
 	return c.Client.Do(req)
 }
 
-// ListShares List measurements that were kept, newest first
+// ListShares List stored measurements, newest first
 //
-// What `POST` here and the service itself (settings, `shares.interval_s`) measured and kept.
+// Measurements made by `POST` here and by the service itself (settings, `shares.interval_s`).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/shares/history (the `ListShares` operationId).
 func (c *Client) ListShares(ctx context.Context, fabric FabricPath, params *ListSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2666,9 +2666,9 @@ func (c *Client) ListShares(ctx context.Context, fabric FabricPath, params *List
 	return c.Client.Do(req)
 }
 
-// MeasureShares Measure what each tenant gets now, and keep it
+// MeasureShares Measure what each tenant gets now, and store it
 //
-// As `GET /shares`, and the measurement joins the history.
+// As `GET /shares`, and the measurement is added to the history.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/shares/history (the `MeasureShares` operationId).
 func (c *Client) MeasureShares(ctx context.Context, fabric FabricPath, params *MeasureSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2685,7 +2685,7 @@ func (c *Client) MeasureShares(ctx context.Context, fabric FabricPath, params *M
 
 // ListSnapshots List snapshots, the one seen last first
 //
-// Every topology that was ever found, each once, with when it was found first and last.
+// Every topology that was ever found, each once, with the times when it was first and last found.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/snapshots (the `ListSnapshots` operationId).
 func (c *Client) ListSnapshots(ctx context.Context, fabric FabricPath, params *ListSnapshotsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2755,9 +2755,9 @@ func (c *Client) CreateTenant(ctx context.Context, fabric FabricPath, params *Cr
 	return c.Client.Do(req)
 }
 
-// ApplyTenantsWithBody Bring tenants, and flows when given, to a declared state in one transaction
+// ApplyTenantsWithBody Make tenants, and flows when given, match a declaration in one transaction
 //
-// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
+// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2774,9 +2774,9 @@ func (c *Client) ApplyTenantsWithBody(ctx context.Context, fabric FabricPath, pa
 	return c.Client.Do(req)
 }
 
-// ApplyTenants Bring tenants, and flows when given, to a declared state in one transaction
+// ApplyTenants Make tenants, and flows when given, match a declaration in one transaction
 //
-// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
+// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2829,7 +2829,7 @@ func (c *Client) GetTenant(ctx context.Context, fabric FabricPath, tenant Tenant
 
 // UpdateTenantWithBody Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
-// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2848,7 +2848,7 @@ func (c *Client) UpdateTenantWithBody(ctx context.Context, fabric FabricPath, te
 
 // UpdateTenant Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
-// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2939,7 +2939,7 @@ func (c *Client) DeleteAttachment(ctx context.Context, fabric FabricPath, tenant
 
 // GetAttachment Show one attachment
 //
-// Its ETag changes with this attachment alone, so that two people can change two of them at once.
+// Its ETag changes with this attachment alone, so that two callers can change two attachments concurrently.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `GetAttachment` operationId).
 func (c *Client) GetAttachment(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2994,7 +2994,7 @@ func (c *Client) PutAttachment(ctx context.Context, fabric FabricPath, tenant Te
 
 // ListClasses List the classes of a tenant, in the order declared
 //
-// A tenant's classes share what the tenant gets, by their weights. Without any the tenant is one class.
+// A tenant's classes share what the tenant gets, by their weights. Without classes the tenant is one class.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/classes (the `ListClasses` operationId).
 func (c *Client) ListClasses(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListClassesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3083,7 +3083,7 @@ func (c *Client) GetClass(ctx context.Context, fabric FabricPath, tenant TenantP
 
 // PutClassWithBody Change the weight of a class
 //
-// What other tenants get does not change by it.
+// The shares of other tenants do not change.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3102,7 +3102,7 @@ func (c *Client) PutClassWithBody(ctx context.Context, fabric FabricPath, tenant
 
 // PutClass Change the weight of a class
 //
-// What other tenants get does not change by it.
+// The shares of other tenants do not change.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3136,7 +3136,7 @@ func (c *Client) ListMembers(ctx context.Context, fabric FabricPath, tenant Tena
 	return c.Client.Do(req)
 }
 
-// DeleteMember Take a user's role in a tenant away
+// DeleteMember Remove a user's role in a tenant
 //
 // The user keeps its other roles.
 //
@@ -3280,7 +3280,7 @@ func (c *Client) ListTenantServiceAccountTokens(ctx context.Context, fabric Fabr
 	return c.Client.Do(req)
 }
 
-// CreateTenantServiceAccountTokenWithBody Make a token for a service account
+// CreateTenantServiceAccountTokenWithBody Create a token for a service account
 //
 // The secret is in this answer and nowhere else.
 //
@@ -3299,7 +3299,7 @@ func (c *Client) CreateTenantServiceAccountTokenWithBody(ctx context.Context, fa
 	return c.Client.Do(req)
 }
 
-// CreateTenantServiceAccountToken Make a token for a service account
+// CreateTenantServiceAccountToken Create a token for a service account
 //
 // The secret is in this answer and nowhere else.
 //
@@ -3335,9 +3335,9 @@ func (c *Client) DeleteTenantServiceAccountToken(ctx context.Context, fabric Fab
 	return c.Client.Do(req)
 }
 
-// GetTiers The fabric from far - its tiers, and the links between them
+// GetTiers Summarise the fabric by its tiers and the links between them
 //
-// Counts instead of nodes: small at any size of the fabric, and what a first picture is drawn from.
+// Counts instead of nodes: the answer is small at any size of the fabric, and suits an overview picture.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tiers (the `GetTiers` operationId).
 func (c *Client) GetTiers(ctx context.Context, fabric FabricPath, params *GetTiersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3388,7 +3388,7 @@ func (c *Client) GetTopologyFile(ctx context.Context, fabric FabricPath, params 
 
 // GetHealth Whether the process is alive
 //
-// For a watchdog: it says nothing of the store or of the fabrics. An answer at all is the answer.
+// For a watchdog: it says nothing about the store or the fabrics. Any answer means that the process is alive.
 //
 // Corresponds with GET /api/v1/health (the `GetHealth` operationId).
 func (c *Client) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3405,7 +3405,7 @@ func (c *Client) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (
 
 // GetMe Return the caller's account and rights
 //
-// Roles, permissions by domain and, for a token, the scopes that narrow them. Nothing that it answers depends on others.
+// Roles, permissions by domain and, for a token, the scopes that narrow them. The answer does not depend on other accounts.
 //
 // Corresponds with GET /api/v1/me (the `GetMe` operationId).
 func (c *Client) GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3422,7 +3422,7 @@ func (c *Client) GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*htt
 
 // ChangePasswordWithBody Change the caller's password; all other sessions of the account end
 //
-// Only in a session that was begun with a password; wants the present one too.
+// Only in a session that was started with a password; the current password is required too.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3441,7 +3441,7 @@ func (c *Client) ChangePasswordWithBody(ctx context.Context, contentType string,
 
 // ChangePassword Change the caller's password; all other sessions of the account end
 //
-// Only in a session that was begun with a password; wants the present one too.
+// Only in a session that was started with a password; the current password is required too.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3477,7 +3477,7 @@ func (c *Client) ListMyTokens(ctx context.Context, reqEditors ...RequestEditorFn
 
 // CreateMyTokenWithBody Create a token for the caller
 //
-// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3496,7 +3496,7 @@ func (c *Client) CreateMyTokenWithBody(ctx context.Context, contentType string, 
 
 // CreateMyToken Create a token for the caller
 //
-// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3801,7 +3801,7 @@ func (c *Client) GetSeriesBuild(ctx context.Context, reqEditors ...RequestEditor
 	return c.Client.Do(req)
 }
 
-// GetReady Whether the service can work, its store included
+// GetReady Whether the service is ready, its store included
 //
 // For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
 //
@@ -3820,7 +3820,7 @@ func (c *Client) GetReady(ctx context.Context, reqEditors ...RequestEditorFn) (*
 
 // ListRoles List the roles and what each may do
 //
-// The same table that decides every request.
+// The table by which every request is authorised.
 //
 // Corresponds with GET /api/v1/roles (the `ListRoles` operationId).
 func (c *Client) ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3837,7 +3837,7 @@ func (c *Client) ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (
 
 // ListServiceAccounts List the service accounts that belong to no tenant
 //
-// Accounts of programs with a role on everything or on one fabric. Those of a tenant are listed with the tenant.
+// Accounts of programs with a role on all fabrics or on one. Those of a tenant are listed with the tenant.
 //
 // Corresponds with GET /api/v1/service-accounts (the `ListServiceAccounts` operationId).
 func (c *Client) ListServiceAccounts(ctx context.Context, params *ListServiceAccountsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3852,7 +3852,7 @@ func (c *Client) ListServiceAccounts(ctx context.Context, params *ListServiceAcc
 	return c.Client.Do(req)
 }
 
-// CreateServiceAccountWithBody Add a service account with a role on everything or on one fabric
+// CreateServiceAccountWithBody Add a service account with a role on all fabrics or on one
 //
 // It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 //
@@ -3871,7 +3871,7 @@ func (c *Client) CreateServiceAccountWithBody(ctx context.Context, params *Creat
 	return c.Client.Do(req)
 }
 
-// CreateServiceAccount Add a service account with a role on everything or on one fabric
+// CreateServiceAccount Add a service account with a role on all fabrics or on one
 //
 // It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 //
@@ -3924,7 +3924,7 @@ func (c *Client) ListServiceAccountTokens(ctx context.Context, account AccountPa
 	return c.Client.Do(req)
 }
 
-// CreateServiceAccountTokenWithBody Make a token for a service account
+// CreateServiceAccountTokenWithBody Create a token for a service account
 //
 // The secret is in this answer and nowhere else.
 //
@@ -3943,7 +3943,7 @@ func (c *Client) CreateServiceAccountTokenWithBody(ctx context.Context, account 
 	return c.Client.Do(req)
 }
 
-// CreateServiceAccountToken Make a token for a service account
+// CreateServiceAccountToken Create a token for a service account
 //
 // The secret is in this answer and nowhere else.
 //
@@ -3981,7 +3981,7 @@ func (c *Client) DeleteServiceAccountToken(ctx context.Context, account AccountP
 
 // GetSettings The settings of the service that can change while it runs
 //
-// Those that can change while the service runs. What it is started with is in its configuration file.
+// Those that can change while the service runs. All others are in its configuration file.
 //
 // Corresponds with GET /api/v1/settings (the `GetSettings` operationId).
 func (c *Client) GetSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3998,7 +3998,7 @@ func (c *Client) GetSettings(ctx context.Context, reqEditors ...RequestEditorFn)
 
 // PutSettingsWithBody Replace the settings; those that are left out have their defaults
 //
-// They are in the store, so that they hold for all managers on it.
+// They are kept in the store and apply to all managers that share it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4017,7 +4017,7 @@ func (c *Client) PutSettingsWithBody(ctx context.Context, params *PutSettingsPar
 
 // PutSettings Replace the settings; those that are left out have their defaults
 //
-// They are in the store, so that they hold for all managers on it.
+// They are kept in the store and apply to all managers that share it.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4053,7 +4053,7 @@ func (c *Client) ListSignInMethods(ctx context.Context, reqEditors ...RequestEdi
 
 // SignInWithBody Sign in with a name and a password
 //
-// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4072,7 +4072,7 @@ func (c *Client) SignInWithBody(ctx context.Context, contentType string, body io
 
 // SignIn Sign in with a name and a password
 //
-// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4108,7 +4108,7 @@ func (c *Client) StartOidc(ctx context.Context, params *StartOidcParams, reqEdit
 
 // FinishOidc Come back from the OpenID provider
 //
-// The provider sends browsers here. Roles that the provider's claims carry are taken over.
+// The provider sends browsers here. The roles in the provider's claims are applied.
 //
 // Corresponds with GET /api/v1/sign-in/oidc/callback (the `FinishOidc` operationId).
 func (c *Client) FinishOidc(ctx context.Context, params *FinishOidcParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4142,7 +4142,7 @@ func (c *Client) SignOut(ctx context.Context, reqEditors ...RequestEditorFn) (*h
 
 // ListSimulations List simulations, newest first
 //
-// Results are left out; ask for one simulation to see its result.
+// Results are left out; get one simulation to see its result.
 //
 // Corresponds with GET /api/v1/simulations (the `ListSimulations` operationId).
 func (c *Client) ListSimulations(ctx context.Context, params *ListSimulationsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4212,9 +4212,9 @@ func (c *Client) GetSimulation(ctx context.Context, simulation SimulationPath, r
 	return c.Client.Do(req)
 }
 
-// CancelSimulation Stop a simulation that waits or runs
+// CancelSimulation Stop a queued or running simulation
 //
-// One that has ended stays as it is, and is answered so.
+// A simulation that has ended is returned unchanged.
 //
 // Corresponds with POST /api/v1/simulations/{simulation}/cancel (the `CancelSimulation` operationId).
 func (c *Client) CancelSimulation(ctx context.Context, simulation SimulationPath, params *CancelSimulationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4286,7 +4286,7 @@ func (c *Client) CreateUser(ctx context.Context, params *CreateUserParams, body 
 
 // DeleteUser Remove a user with its tokens and sessions
 //
-// What it did stays in the audit log under its name.
+// Its actions stay in the audit log under its name.
 //
 // Corresponds with DELETE /api/v1/users/{user} (the `DeleteUser` operationId).
 func (c *Client) DeleteUser(ctx context.Context, user UserPath, params *DeleteUserParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4320,7 +4320,7 @@ func (c *Client) GetUser(ctx context.Context, user UserPath, reqEditors ...Reque
 
 // UpdateUserWithBody Replace a user's display name, roles and state
 //
-// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4339,7 +4339,7 @@ func (c *Client) UpdateUserWithBody(ctx context.Context, user UserPath, params *
 
 // UpdateUser Replace a user's display name, roles and state
 //
-// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -13129,7 +13129,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListAuditWithResponse Who changed what, from where, before and after
 	//
-	// Every change with who, from where, before and after, and every refused sign-in. Entries are chained by their hashes.
+	// Every change with the account, the address, the values before and after, and every refused sign-in. Entries are chained by their hashes.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13138,7 +13138,7 @@ type ClientWithResponsesInterface interface {
 
 	// VerifyAuditWithResponse Check the hash chain of the whole audit log
 	//
-	// Computes every hash anew. With `expect`, a chain that was written anew from some point on is noticed too.
+	// Recomputes every hash. With `expect`, it also detects a chain that was rewritten from some point on.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13147,25 +13147,25 @@ type ClientWithResponsesInterface interface {
 
 	// ListCalibrationsWithResponse List calibrations, newest first
 	//
-	// Profiles are left out; ask for one calibration to see what it made.
+	// Profiles are left out; get one calibration to see its profile.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/calibrations (the `ListCalibrations` operationId).
 	ListCalibrationsWithResponse(ctx context.Context, params *ListCalibrationsParams, reqEditors ...RequestEditorFn) (*ListCalibrationsResponse, error)
 
-	// StartCalibrationWithBodyWithResponse Find out by simulation how a kind of NIC divides a link
+	// StartCalibrationWithBodyWithResponse Measure by simulation how a kind of NIC divides a link
 	//
-	// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+	// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/calibrations (the `StartCalibration` operationId).
 	StartCalibrationWithBodyWithResponse(ctx context.Context, params *StartCalibrationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartCalibrationResponse, error)
 
-	// StartCalibrationWithResponse Find out by simulation how a kind of NIC divides a link
+	// StartCalibrationWithResponse Measure by simulation how a kind of NIC divides a link
 	//
-	// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+	// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13174,16 +13174,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetCalibrationWithResponse Show a calibration, its progress and the profile that it made
 	//
-	// `result` holds the profile and how well it predicts.
+	// `result` holds the profile and its prediction errors.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/calibrations/{calibration} (the `GetCalibration` operationId).
 	GetCalibrationWithResponse(ctx context.Context, calibration CalibrationPath, reqEditors ...RequestEditorFn) (*GetCalibrationResponse, error)
 
-	// CancelCalibrationWithResponse Stop a calibration that waits or runs
+	// CancelCalibrationWithResponse Stop a queued or running calibration
 	//
-	// One that has ended stays as it is, and is answered so.
+	// A simulation that has ended is returned unchanged.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13192,7 +13192,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListFabricsWithResponse List fabrics by name
 	//
-	// A caller without a role on everything gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
+	// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13201,7 +13201,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateFabricWithBodyWithResponse Put a fabric under management
 	//
-	// Says where a fabric is found; nothing is sent there yet. Discover it next.
+	// Declares the source of a fabric; nothing is sent there yet. Discover it next.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13210,7 +13210,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateFabricWithResponse Put a fabric under management
 	//
-	// Says where a fabric is found; nothing is sent there yet. Discover it next.
+	// Declares the source of a fabric; nothing is sent there yet. Discover it next.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13228,7 +13228,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetFabricWithResponse Show a fabric and its latest snapshot
 	//
-	// Holds what was declared of the fabric and, once it was discovered, the size of what was found last.
+	// The declared properties of the fabric and, once discovered, the size of its latest snapshot.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13237,7 +13237,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateFabricWithBodyWithResponse Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13246,7 +13246,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateFabricWithResponse Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13262,7 +13262,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/baseline (the `ListBaseline` operationId).
 	ListBaselineWithResponse(ctx context.Context, fabric FabricPath, params *ListBaselineParams, reqEditors ...RequestEditorFn) (*ListBaselineResponse, error)
 
-	// ListDevicesWithResponse Read every device of a plan back and compare, or list what is known of them
+	// ListDevicesWithResponse Read every device of a plan and compare, or list the latest readings
 	//
 	// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
 	//
@@ -13273,14 +13273,14 @@ type ClientWithResponsesInterface interface {
 
 	// GetDeviceWithResponse Show a device of the plan in force
 	//
-	// What it should be, what the latest reading found, when and by whom, and what is done about drift.
+	// Its desired settings, the result, time and reader of the latest reading, and its drift policy.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device} (the `GetDevice` operationId).
 	GetDeviceWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *GetDeviceParams, reqEditors ...RequestEditorFn) (*GetDeviceResponse, error)
 
-	// UpdateDeviceWithBodyWithResponse Say what is done about a device that drifts
+	// UpdateDeviceWithBodyWithResponse Set the drift policy of a device
 	//
 	// `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 	//
@@ -13289,7 +13289,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
 	UpdateDeviceWithBodyWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateDeviceResponse, error)
 
-	// UpdateDeviceWithResponse Say what is done about a device that drifts
+	// UpdateDeviceWithResponse Set the drift policy of a device
 	//
 	// `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 	//
@@ -13307,45 +13307,45 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/release (the `ReleaseDevice` operationId).
 	ReleaseDeviceWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *ReleaseDeviceParams, reqEditors ...RequestEditorFn) (*ReleaseDeviceResponse, error)
 
-	// RepairDeviceWithResponse Bring a device back to the plan in force, now
+	// RepairDeviceWithResponse Restore a device to the plan in force now
 	//
-	// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs beside another on the fabric.
+	// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs concurrently with another on the fabric.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/repair (the `RepairDevice` operationId).
 	RepairDeviceWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *RepairDeviceParams, reqEditors ...RequestEditorFn) (*RepairDeviceResponse, error)
 
-	// DiscoverFabricWithResponse Sweep the fabric's source and keep what was found as a snapshot
+	// DiscoverFabricWithResponse Discover the fabric and store a snapshot
 	//
-	// Reads nodes, ports and links from the fabric itself. The snapshot is named by what was found, so that finding the same again adds none. A dry run sweeps too, and keeps nothing.
+	// Reads nodes, ports and links from the fabric itself. The snapshot is named by its contents, so that finding the same topology again adds none. A dry run sweeps too, and stores nothing.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/discover (the `DiscoverFabric` operationId).
 	DiscoverFabricWithResponse(ctx context.Context, fabric FabricPath, params *DiscoverFabricParams, reqEditors ...RequestEditorFn) (*DiscoverFabricResponse, error)
 
-	// GetDriftPolicyWithResponse Show how drift is looked for on a fabric and what is done about it
+	// GetDriftPolicyWithResponse Show how drift on a fabric is detected and handled
 	//
-	// One of all managers reads every device of the plan in force about once an interval, never while a rollout runs.
+	// One of the managers reads every device of the plan in force about once per interval, never while a rollout runs.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/drift-policy (the `GetDriftPolicy` operationId).
 	GetDriftPolicyWithResponse(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*GetDriftPolicyResponse, error)
 
-	// PutDriftPolicyWithBodyWithResponse Replace a fabric's drift policy; what is left out has its default
+	// PutDriftPolicyWithBodyWithResponse Replace a fabric's drift policy; omitted fields take their defaults
 	//
-	// Holds for every device without a policy of its own, from the next sweep on.
+	// Applies to every device without a policy of its own, from the next sweep on.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/drift-policy (the `PutDriftPolicy` operationId).
 	PutDriftPolicyWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *PutDriftPolicyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutDriftPolicyResponse, error)
 
-	// PutDriftPolicyWithResponse Replace a fabric's drift policy; what is left out has its default
+	// PutDriftPolicyWithResponse Replace a fabric's drift policy; omitted fields take their defaults
 	//
-	// Holds for every device without a policy of its own, from the next sweep on.
+	// Applies to every device without a policy of its own, from the next sweep on.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13354,7 +13354,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListEventsWithResponse What happened on a fabric, oldest first
 	//
-	// Changes of declarations, discoveries, and every step of rollouts. A tenant's people see events about their tenant only.
+	// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13364,7 +13364,7 @@ type ClientWithResponsesInterface interface {
 	// StreamEventsWithResponse Follow what happens on a fabric, as server-sent events
 	//
 	// Each event has the `id` of the event, the `event` of its kind, and as `data` an `Event` as JSON. A comment every 15 seconds
-	// keeps the line open. After a break send the last `id` as `Last-Event-ID`, as browsers do, and nothing is missed.
+	// keeps the line open. After an interruption send the last `id` as `Last-Event-ID`, as browsers do, to miss no event.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13373,7 +13373,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetFlowsWithResponse The declared flows
 	//
-	// A tenant's people see the flows of their tenant only, with version 0.
+	// Members of a tenant see the flows of their tenant only, with version 0.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13382,7 +13382,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutFlowsWithBodyWithResponse Replace all declared flows
 	//
-	// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+	// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13391,7 +13391,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutFlowsWithResponse Replace all declared flows
 	//
-	// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+	// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13400,7 +13400,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListLinksWithResponse List links with their planned and measured use
 	//
-	// Each link with what the plan predicts and what the latest kept measurement found, each direction by itself.
+	// Each link with the predicted use and that of the latest stored measurement, separately for each direction.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13409,7 +13409,7 @@ type ClientWithResponsesInterface interface {
 
 	// ManageFabricWithResponse Take a released fabric under management again
 	//
-	// Nothing is written to devices. After a release the baselines begin anew: the settings of a device before its next first write become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
+	// Nothing is written to devices. After a release new baselines are recorded: the settings of a device before the next first write to it become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13418,14 +13418,14 @@ type ClientWithResponsesInterface interface {
 
 	// ListFabricMembersWithResponse List the users that have a role on a fabric
 	//
-	// Users with a role on this fabric as a whole. Roles on everything and in its tenants are listed elsewhere.
+	// Users with a role on this fabric as a whole. Roles on all fabrics and in its tenants are listed elsewhere.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/members (the `ListFabricMembers` operationId).
 	ListFabricMembersWithResponse(ctx context.Context, fabric FabricPath, params *ListFabricMembersParams, reqEditors ...RequestEditorFn) (*ListFabricMembersResponse, error)
 
-	// DeleteFabricMemberWithResponse Take a user's role on a fabric away
+	// DeleteFabricMemberWithResponse Remove a user's role on a fabric
 	//
 	// The user keeps its other roles.
 	//
@@ -13454,7 +13454,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetOptionsWithResponse The options that plans are compiled with when none are given
 	//
-	// What was never set is absent and takes the compiler's default.
+	// Options that were never set are absent and take the compiler's default.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13481,7 +13481,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListPlansWithResponse List stored plans, newest first
 	//
-	// Those that no rollout refers to may be pruned after a time, as the retention of the service says.
+	// Plans that no rollout refers to are deleted after the service's retention period.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13490,7 +13490,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePlanWithBodyWithResponse Compile the fabric's tenants and flows into a plan
 	//
-	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13499,25 +13499,25 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePlanWithResponse Compile the fabric's tenants and flows into a plan
 	//
-	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans (the `CreatePlan` operationId).
 	CreatePlanWithResponse(ctx context.Context, fabric FabricPath, params *CreatePlanParams, body CreatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePlanResponse, error)
 
-	// AdmitTenantWithBodyWithResponse Judge whether a tenant can be admitted; keeps nothing
+	// AdmitTenantWithBodyWithResponse Judge whether a tenant can be admitted; stores nothing
 	//
-	// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+	// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
 	AdmitTenantWithBodyWithResponse(ctx context.Context, fabric FabricPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AdmitTenantResponse, error)
 
-	// AdmitTenantWithResponse Judge whether a tenant can be admitted; keeps nothing
+	// AdmitTenantWithResponse Judge whether a tenant can be admitted; stores nothing
 	//
-	// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+	// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13526,7 +13526,7 @@ type ClientWithResponsesInterface interface {
 
 	// WhatIfWithBodyWithResponse Compile with edits and report what they would change; stores nothing
 	//
-	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+	// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13535,7 +13535,7 @@ type ClientWithResponsesInterface interface {
 
 	// WhatIfWithResponse Compile with edits and report what they would change; stores nothing
 	//
-	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+	// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13544,7 +13544,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetPlanWithResponse Show a stored plan with every setting and its reason
 	//
-	// Whole: placements, the settings of every device with the reason of each value, predicted shares and findings.
+	// The complete plan: placements, the settings of every device with the reason of each value, predicted shares and findings.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13553,7 +13553,7 @@ type ClientWithResponsesInterface interface {
 
 	// DiffPlansWithResponse Compare this plan with another
 	//
-	// By tenant, device and setting, with what does not matter left out.
+	// By tenant, device and setting; insignificant differences are left out.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13562,7 +13562,7 @@ type ClientWithResponsesInterface interface {
 
 	// ExplainPlanWithResponse Explain the settings of devices
 	//
-	// Field, value, rule, formula with its numbers, and where a device's range cut the value.
+	// Field, value, rule, formula with its numbers, and where a device's range limited the value.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13580,7 +13580,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetPolicyWithResponse Show the tenants, flows and options of a revision
 	//
-	// All that was declared at that time, whole.
+	// All declarations at that time.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13596,25 +13596,25 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision}/diff (the `DiffPolicies` operationId).
 	DiffPoliciesWithResponse(ctx context.Context, fabric FabricPath, revision RevisionPath, params *DiffPoliciesParams, reqEditors ...RequestEditorFn) (*DiffPoliciesResponse, error)
 
-	// LabelPolicyWithBodyWithResponse Give a revision a name for people
+	// LabelPolicyWithBodyWithResponse Label a revision
 	//
-	// The label is the one thing of a revision that can change; an empty one takes it away.
+	// The label is the only property of a revision that can change; an empty one removes it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/policies/{revision}/label (the `LabelPolicy` operationId).
 	LabelPolicyWithBodyWithResponse(ctx context.Context, fabric FabricPath, revision RevisionPath, params *LabelPolicyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LabelPolicyResponse, error)
 
-	// LabelPolicyWithResponse Give a revision a name for people
+	// LabelPolicyWithResponse Label a revision
 	//
-	// The label is the one thing of a revision that can change; an empty one takes it away.
+	// The label is the only property of a revision that can change; an empty one removes it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/policies/{revision}/label (the `LabelPolicy` operationId).
 	LabelPolicyWithResponse(ctx context.Context, fabric FabricPath, revision RevisionPath, params *LabelPolicyParams, body LabelPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*LabelPolicyResponse, error)
 
-	// RestorePolicyWithResponse Bring tenants, flows and options back to what they were, as the next revision
+	// RestorePolicyWithResponse Restore the tenants, flows and options of a revision, as a new revision
 	//
 	// If-Match, when given, is the number of the latest revision that the caller has seen.
 	//
@@ -13649,25 +13649,25 @@ type ClientWithResponsesInterface interface {
 
 	// ListRolloutsWithResponse List rollouts, newest first
 	//
-	// Each with its state and phase; ask for one to see its devices.
+	// Each with its state and phase; get one to see its devices.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts (the `ListRollouts` operationId).
 	ListRolloutsWithResponse(ctx context.Context, fabric FabricPath, params *ListRolloutsParams, reqEditors ...RequestEditorFn) (*ListRolloutsResponse, error)
 
-	// StartRolloutWithBodyWithResponse Start bringing a stored plan to the devices
+	// StartRolloutWithBodyWithResponse Start a rollout of a stored plan
 	//
-	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts (the `StartRollout` operationId).
 	StartRolloutWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *StartRolloutParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartRolloutResponse, error)
 
-	// StartRolloutWithResponse Start bringing a stored plan to the devices
+	// StartRolloutWithResponse Start a rollout of a stored plan
 	//
-	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13676,7 +13676,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetRolloutWithResponse Show a rollout and the state of each device
 	//
-	// Each device with its state, what is happening to it now, and what it held before.
+	// Each device with its state, its current step, and its previous settings.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13685,16 +13685,16 @@ type ClientWithResponsesInterface interface {
 
 	// CancelRolloutWithResponse Ask a running rollout to stop at the next safe point
 	//
-	// Devices that are done stay as they are, no other is begun. To return them too, roll back instead.
+	// Devices that are done keep the new settings, and no other device is started. To restore them too, roll back instead.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/cancel (the `CancelRollout` operationId).
 	CancelRolloutWithResponse(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *CancelRolloutParams, reqEditors ...RequestEditorFn) (*CancelRolloutResponse, error)
 
-	// ConfirmRolloutWithResponse Say that a rollout which waits for confirmation may stay
+	// ConfirmRolloutWithResponse Confirm a rollout that is awaiting confirmation
 	//
-	// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may stand for it.
+	// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may confirm it (`verify_shares`).
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13703,7 +13703,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListRolloutEventsWithResponse What happened in a rollout, oldest first
 	//
-	// The record of the rollout: waves, devices, refusals and who asked for what.
+	// The record of the rollout: waves, devices, refusals and who requested what.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13719,9 +13719,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/pause (the `PauseRollout` operationId).
 	PauseRolloutWithResponse(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *PauseRolloutParams, reqEditors ...RequestEditorFn) (*PauseRolloutResponse, error)
 
-	// ResumeRolloutWithResponse Let a paused rollout go on
+	// ResumeRolloutWithResponse Resume a paused rollout
 	//
-	// It goes on where it stopped, on whichever manager is free.
+	// It continues where it stopped, on any free manager.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13730,7 +13730,7 @@ type ClientWithResponsesInterface interface {
 
 	// RollBackRolloutWithBodyWithResponse Roll back a rollout
 	//
-	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
+	// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13739,7 +13739,7 @@ type ClientWithResponsesInterface interface {
 
 	// RollBackRolloutWithResponse Roll back a rollout
 	//
-	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
+	// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13755,18 +13755,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/shares (the `GetShares` operationId).
 	GetSharesWithResponse(ctx context.Context, fabric FabricPath, params *GetSharesParams, reqEditors ...RequestEditorFn) (*GetSharesResponse, error)
 
-	// ListSharesWithResponse List measurements that were kept, newest first
+	// ListSharesWithResponse List stored measurements, newest first
 	//
-	// What `POST` here and the service itself (settings, `shares.interval_s`) measured and kept.
+	// Measurements made by `POST` here and by the service itself (settings, `shares.interval_s`).
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/shares/history (the `ListShares` operationId).
 	ListSharesWithResponse(ctx context.Context, fabric FabricPath, params *ListSharesParams, reqEditors ...RequestEditorFn) (*ListSharesResponse, error)
 
-	// MeasureSharesWithResponse Measure what each tenant gets now, and keep it
+	// MeasureSharesWithResponse Measure what each tenant gets now, and store it
 	//
-	// As `GET /shares`, and the measurement joins the history.
+	// As `GET /shares`, and the measurement is added to the history.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13775,7 +13775,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListSnapshotsWithResponse List snapshots, the one seen last first
 	//
-	// Every topology that was ever found, each once, with when it was found first and last.
+	// Every topology that was ever found, each once, with the times when it was first and last found.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13809,18 +13809,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants (the `CreateTenant` operationId).
 	CreateTenantWithResponse(ctx context.Context, fabric FabricPath, params *CreateTenantParams, body CreateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTenantResponse, error)
 
-	// ApplyTenantsWithBodyWithResponse Bring tenants, and flows when given, to a declared state in one transaction
+	// ApplyTenantsWithBodyWithResponse Make tenants, and flows when given, match a declaration in one transaction
 	//
-	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
+	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants (the `ApplyTenants` operationId).
 	ApplyTenantsWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *ApplyTenantsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApplyTenantsResponse, error)
 
-	// ApplyTenantsWithResponse Bring tenants, and flows when given, to a declared state in one transaction
+	// ApplyTenantsWithResponse Make tenants, and flows when given, match a declaration in one transaction
 	//
-	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
+	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13847,7 +13847,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateTenantWithBodyWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
-	// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+	// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13856,7 +13856,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateTenantWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
-	// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+	// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13901,7 +13901,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetAttachmentWithResponse Show one attachment
 	//
-	// Its ETag changes with this attachment alone, so that two people can change two of them at once.
+	// Its ETag changes with this attachment alone, so that two callers can change two attachments concurrently.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13928,7 +13928,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListClassesWithResponse List the classes of a tenant, in the order declared
 	//
-	// A tenant's classes share what the tenant gets, by their weights. Without any the tenant is one class.
+	// A tenant's classes share what the tenant gets, by their weights. Without classes the tenant is one class.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13973,7 +13973,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutClassWithBodyWithResponse Change the weight of a class
 	//
-	// What other tenants get does not change by it.
+	// The shares of other tenants do not change.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13982,7 +13982,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutClassWithResponse Change the weight of a class
 	//
-	// What other tenants get does not change by it.
+	// The shares of other tenants do not change.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13998,7 +13998,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/members (the `ListMembers` operationId).
 	ListMembersWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListMembersParams, reqEditors ...RequestEditorFn) (*ListMembersResponse, error)
 
-	// DeleteMemberWithResponse Take a user's role in a tenant away
+	// DeleteMemberWithResponse Remove a user's role in a tenant
 	//
 	// The user keeps its other roles.
 	//
@@ -14070,7 +14070,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `ListTenantServiceAccountTokens` operationId).
 	ListTenantServiceAccountTokensWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, reqEditors ...RequestEditorFn) (*ListTenantServiceAccountTokensResponse, error)
 
-	// CreateTenantServiceAccountTokenWithBodyWithResponse Make a token for a service account
+	// CreateTenantServiceAccountTokenWithBodyWithResponse Create a token for a service account
 	//
 	// The secret is in this answer and nowhere else.
 	//
@@ -14079,7 +14079,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `CreateTenantServiceAccountToken` operationId).
 	CreateTenantServiceAccountTokenWithBodyWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTenantServiceAccountTokenResponse, error)
 
-	// CreateTenantServiceAccountTokenWithResponse Make a token for a service account
+	// CreateTenantServiceAccountTokenWithResponse Create a token for a service account
 	//
 	// The secret is in this answer and nowhere else.
 	//
@@ -14097,9 +14097,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens/{token} (the `DeleteTenantServiceAccountToken` operationId).
 	DeleteTenantServiceAccountTokenWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, token TokenPath, reqEditors ...RequestEditorFn) (*DeleteTenantServiceAccountTokenResponse, error)
 
-	// GetTiersWithResponse The fabric from far - its tiers, and the links between them
+	// GetTiersWithResponse Summarise the fabric by its tiers and the links between them
 	//
-	// Counts instead of nodes: small at any size of the fabric, and what a first picture is drawn from.
+	// Counts instead of nodes: the answer is small at any size of the fabric, and suits an overview picture.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14126,7 +14126,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetHealthWithResponse Whether the process is alive
 	//
-	// For a watchdog: it says nothing of the store or of the fabrics. An answer at all is the answer.
+	// For a watchdog: it says nothing about the store or the fabrics. Any answer means that the process is alive.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14135,7 +14135,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetMeWithResponse Return the caller's account and rights
 	//
-	// Roles, permissions by domain and, for a token, the scopes that narrow them. Nothing that it answers depends on others.
+	// Roles, permissions by domain and, for a token, the scopes that narrow them. The answer does not depend on other accounts.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14144,7 +14144,7 @@ type ClientWithResponsesInterface interface {
 
 	// ChangePasswordWithBodyWithResponse Change the caller's password; all other sessions of the account end
 	//
-	// Only in a session that was begun with a password; wants the present one too.
+	// Only in a session that was started with a password; the current password is required too.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14153,7 +14153,7 @@ type ClientWithResponsesInterface interface {
 
 	// ChangePasswordWithResponse Change the caller's password; all other sessions of the account end
 	//
-	// Only in a session that was begun with a password; wants the present one too.
+	// Only in a session that was started with a password; the current password is required too.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14171,7 +14171,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateMyTokenWithBodyWithResponse Create a token for the caller
 	//
-	// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+	// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14180,7 +14180,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateMyTokenWithResponse Create a token for the caller
 	//
-	// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+	// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14331,7 +14331,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/prometheus/api/v1/status/buildinfo (the `GetSeriesBuild` operationId).
 	GetSeriesBuildWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetSeriesBuildResponse, error)
 
-	// GetReadyWithResponse Whether the service can work, its store included
+	// GetReadyWithResponse Whether the service is ready, its store included
 	//
 	// For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
 	//
@@ -14342,7 +14342,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListRolesWithResponse List the roles and what each may do
 	//
-	// The same table that decides every request.
+	// The table by which every request is authorised.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14351,14 +14351,14 @@ type ClientWithResponsesInterface interface {
 
 	// ListServiceAccountsWithResponse List the service accounts that belong to no tenant
 	//
-	// Accounts of programs with a role on everything or on one fabric. Those of a tenant are listed with the tenant.
+	// Accounts of programs with a role on all fabrics or on one. Those of a tenant are listed with the tenant.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/service-accounts (the `ListServiceAccounts` operationId).
 	ListServiceAccountsWithResponse(ctx context.Context, params *ListServiceAccountsParams, reqEditors ...RequestEditorFn) (*ListServiceAccountsResponse, error)
 
-	// CreateServiceAccountWithBodyWithResponse Add a service account with a role on everything or on one fabric
+	// CreateServiceAccountWithBodyWithResponse Add a service account with a role on all fabrics or on one
 	//
 	// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 	//
@@ -14367,7 +14367,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/service-accounts (the `CreateServiceAccount` operationId).
 	CreateServiceAccountWithBodyWithResponse(ctx context.Context, params *CreateServiceAccountParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateServiceAccountResponse, error)
 
-	// CreateServiceAccountWithResponse Add a service account with a role on everything or on one fabric
+	// CreateServiceAccountWithResponse Add a service account with a role on all fabrics or on one
 	//
 	// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 	//
@@ -14394,7 +14394,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/service-accounts/{account}/tokens (the `ListServiceAccountTokens` operationId).
 	ListServiceAccountTokensWithResponse(ctx context.Context, account AccountPath, reqEditors ...RequestEditorFn) (*ListServiceAccountTokensResponse, error)
 
-	// CreateServiceAccountTokenWithBodyWithResponse Make a token for a service account
+	// CreateServiceAccountTokenWithBodyWithResponse Create a token for a service account
 	//
 	// The secret is in this answer and nowhere else.
 	//
@@ -14403,7 +14403,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/service-accounts/{account}/tokens (the `CreateServiceAccountToken` operationId).
 	CreateServiceAccountTokenWithBodyWithResponse(ctx context.Context, account AccountPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateServiceAccountTokenResponse, error)
 
-	// CreateServiceAccountTokenWithResponse Make a token for a service account
+	// CreateServiceAccountTokenWithResponse Create a token for a service account
 	//
 	// The secret is in this answer and nowhere else.
 	//
@@ -14423,7 +14423,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetSettingsWithResponse The settings of the service that can change while it runs
 	//
-	// Those that can change while the service runs. What it is started with is in its configuration file.
+	// Those that can change while the service runs. All others are in its configuration file.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14432,7 +14432,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutSettingsWithBodyWithResponse Replace the settings; those that are left out have their defaults
 	//
-	// They are in the store, so that they hold for all managers on it.
+	// They are kept in the store and apply to all managers that share it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14441,7 +14441,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutSettingsWithResponse Replace the settings; those that are left out have their defaults
 	//
-	// They are in the store, so that they hold for all managers on it.
+	// They are kept in the store and apply to all managers that share it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14459,7 +14459,7 @@ type ClientWithResponsesInterface interface {
 
 	// SignInWithBodyWithResponse Sign in with a name and a password
 	//
-	// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+	// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14468,7 +14468,7 @@ type ClientWithResponsesInterface interface {
 
 	// SignInWithResponse Sign in with a name and a password
 	//
-	// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+	// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14486,7 +14486,7 @@ type ClientWithResponsesInterface interface {
 
 	// FinishOidcWithResponse Come back from the OpenID provider
 	//
-	// The provider sends browsers here. Roles that the provider's claims carry are taken over.
+	// The provider sends browsers here. The roles in the provider's claims are applied.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14504,7 +14504,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListSimulationsWithResponse List simulations, newest first
 	//
-	// Results are left out; ask for one simulation to see its result.
+	// Results are left out; get one simulation to see its result.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14538,9 +14538,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/simulations/{simulation} (the `GetSimulation` operationId).
 	GetSimulationWithResponse(ctx context.Context, simulation SimulationPath, reqEditors ...RequestEditorFn) (*GetSimulationResponse, error)
 
-	// CancelSimulationWithResponse Stop a simulation that waits or runs
+	// CancelSimulationWithResponse Stop a queued or running simulation
 	//
-	// One that has ended stays as it is, and is answered so.
+	// A simulation that has ended is returned unchanged.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14576,7 +14576,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteUserWithResponse Remove a user with its tokens and sessions
 	//
-	// What it did stays in the audit log under its name.
+	// Its actions stay in the audit log under its name.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14594,7 +14594,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateUserWithBodyWithResponse Replace a user's display name, roles and state
 	//
-	// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+	// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14603,7 +14603,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateUserWithResponse Replace a user's display name, roles and state
 	//
-	// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+	// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -20937,7 +20937,7 @@ func (r GetVersionResponse) ContentType() string {
 
 // ListAuditWithResponse Who changed what, from where, before and after
 //
-// Every change with who, from where, before and after, and every refused sign-in. Entries are chained by their hashes.
+// Every change with the account, the address, the values before and after, and every refused sign-in. Entries are chained by their hashes.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20952,7 +20952,7 @@ func (c *ClientWithResponses) ListAuditWithResponse(ctx context.Context, params 
 
 // VerifyAuditWithResponse Check the hash chain of the whole audit log
 //
-// Computes every hash anew. With `expect`, a chain that was written anew from some point on is noticed too.
+// Recomputes every hash. With `expect`, it also detects a chain that was rewritten from some point on.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20967,7 +20967,7 @@ func (c *ClientWithResponses) VerifyAuditWithResponse(ctx context.Context, param
 
 // ListCalibrationsWithResponse List calibrations, newest first
 //
-// Profiles are left out; ask for one calibration to see what it made.
+// Profiles are left out; get one calibration to see its profile.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20980,9 +20980,9 @@ func (c *ClientWithResponses) ListCalibrationsWithResponse(ctx context.Context, 
 	return ParseListCalibrationsResponse(rsp)
 }
 
-// StartCalibrationWithBodyWithResponse Find out by simulation how a kind of NIC divides a link
+// StartCalibrationWithBodyWithResponse Measure by simulation how a kind of NIC divides a link
 //
-// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20995,9 +20995,9 @@ func (c *ClientWithResponses) StartCalibrationWithBodyWithResponse(ctx context.C
 	return ParseStartCalibrationResponse(rsp)
 }
 
-// StartCalibrationWithResponse Find out by simulation how a kind of NIC divides a link
+// StartCalibrationWithResponse Measure by simulation how a kind of NIC divides a link
 //
-// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21012,7 +21012,7 @@ func (c *ClientWithResponses) StartCalibrationWithResponse(ctx context.Context, 
 
 // GetCalibrationWithResponse Show a calibration, its progress and the profile that it made
 //
-// `result` holds the profile and how well it predicts.
+// `result` holds the profile and its prediction errors.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21025,9 +21025,9 @@ func (c *ClientWithResponses) GetCalibrationWithResponse(ctx context.Context, ca
 	return ParseGetCalibrationResponse(rsp)
 }
 
-// CancelCalibrationWithResponse Stop a calibration that waits or runs
+// CancelCalibrationWithResponse Stop a queued or running calibration
 //
-// One that has ended stays as it is, and is answered so.
+// A simulation that has ended is returned unchanged.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21042,7 +21042,7 @@ func (c *ClientWithResponses) CancelCalibrationWithResponse(ctx context.Context,
 
 // ListFabricsWithResponse List fabrics by name
 //
-// A caller without a role on everything gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
+// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21057,7 +21057,7 @@ func (c *ClientWithResponses) ListFabricsWithResponse(ctx context.Context, param
 
 // CreateFabricWithBodyWithResponse Put a fabric under management
 //
-// Says where a fabric is found; nothing is sent there yet. Discover it next.
+// Declares the source of a fabric; nothing is sent there yet. Discover it next.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21072,7 +21072,7 @@ func (c *ClientWithResponses) CreateFabricWithBodyWithResponse(ctx context.Conte
 
 // CreateFabricWithResponse Put a fabric under management
 //
-// Says where a fabric is found; nothing is sent there yet. Discover it next.
+// Declares the source of a fabric; nothing is sent there yet. Discover it next.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21102,7 +21102,7 @@ func (c *ClientWithResponses) DeleteFabricWithResponse(ctx context.Context, fabr
 
 // GetFabricWithResponse Show a fabric and its latest snapshot
 //
-// Holds what was declared of the fabric and, once it was discovered, the size of what was found last.
+// The declared properties of the fabric and, once discovered, the size of its latest snapshot.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21117,7 +21117,7 @@ func (c *ClientWithResponses) GetFabricWithResponse(ctx context.Context, fabric 
 
 // UpdateFabricWithBodyWithResponse Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21132,7 +21132,7 @@ func (c *ClientWithResponses) UpdateFabricWithBodyWithResponse(ctx context.Conte
 
 // UpdateFabricWithResponse Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21160,7 +21160,7 @@ func (c *ClientWithResponses) ListBaselineWithResponse(ctx context.Context, fabr
 	return ParseListBaselineResponse(rsp)
 }
 
-// ListDevicesWithResponse Read every device of a plan back and compare, or list what is known of them
+// ListDevicesWithResponse Read every device of a plan and compare, or list the latest readings
 //
 // Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
 //
@@ -21177,7 +21177,7 @@ func (c *ClientWithResponses) ListDevicesWithResponse(ctx context.Context, fabri
 
 // GetDeviceWithResponse Show a device of the plan in force
 //
-// What it should be, what the latest reading found, when and by whom, and what is done about drift.
+// Its desired settings, the result, time and reader of the latest reading, and its drift policy.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21190,7 +21190,7 @@ func (c *ClientWithResponses) GetDeviceWithResponse(ctx context.Context, fabric 
 	return ParseGetDeviceResponse(rsp)
 }
 
-// UpdateDeviceWithBodyWithResponse Say what is done about a device that drifts
+// UpdateDeviceWithBodyWithResponse Set the drift policy of a device
 //
 // `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 //
@@ -21205,7 +21205,7 @@ func (c *ClientWithResponses) UpdateDeviceWithBodyWithResponse(ctx context.Conte
 	return ParseUpdateDeviceResponse(rsp)
 }
 
-// UpdateDeviceWithResponse Say what is done about a device that drifts
+// UpdateDeviceWithResponse Set the drift policy of a device
 //
 // `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 //
@@ -21235,9 +21235,9 @@ func (c *ClientWithResponses) ReleaseDeviceWithResponse(ctx context.Context, fab
 	return ParseReleaseDeviceResponse(rsp)
 }
 
-// RepairDeviceWithResponse Bring a device back to the plan in force, now
+// RepairDeviceWithResponse Restore a device to the plan in force now
 //
-// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs beside another on the fabric.
+// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs concurrently with another on the fabric.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21250,9 +21250,9 @@ func (c *ClientWithResponses) RepairDeviceWithResponse(ctx context.Context, fabr
 	return ParseRepairDeviceResponse(rsp)
 }
 
-// DiscoverFabricWithResponse Sweep the fabric's source and keep what was found as a snapshot
+// DiscoverFabricWithResponse Discover the fabric and store a snapshot
 //
-// Reads nodes, ports and links from the fabric itself. The snapshot is named by what was found, so that finding the same again adds none. A dry run sweeps too, and keeps nothing.
+// Reads nodes, ports and links from the fabric itself. The snapshot is named by its contents, so that finding the same topology again adds none. A dry run sweeps too, and stores nothing.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21265,9 +21265,9 @@ func (c *ClientWithResponses) DiscoverFabricWithResponse(ctx context.Context, fa
 	return ParseDiscoverFabricResponse(rsp)
 }
 
-// GetDriftPolicyWithResponse Show how drift is looked for on a fabric and what is done about it
+// GetDriftPolicyWithResponse Show how drift on a fabric is detected and handled
 //
-// One of all managers reads every device of the plan in force about once an interval, never while a rollout runs.
+// One of the managers reads every device of the plan in force about once per interval, never while a rollout runs.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21280,9 +21280,9 @@ func (c *ClientWithResponses) GetDriftPolicyWithResponse(ctx context.Context, fa
 	return ParseGetDriftPolicyResponse(rsp)
 }
 
-// PutDriftPolicyWithBodyWithResponse Replace a fabric's drift policy; what is left out has its default
+// PutDriftPolicyWithBodyWithResponse Replace a fabric's drift policy; omitted fields take their defaults
 //
-// Holds for every device without a policy of its own, from the next sweep on.
+// Applies to every device without a policy of its own, from the next sweep on.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21295,9 +21295,9 @@ func (c *ClientWithResponses) PutDriftPolicyWithBodyWithResponse(ctx context.Con
 	return ParsePutDriftPolicyResponse(rsp)
 }
 
-// PutDriftPolicyWithResponse Replace a fabric's drift policy; what is left out has its default
+// PutDriftPolicyWithResponse Replace a fabric's drift policy; omitted fields take their defaults
 //
-// Holds for every device without a policy of its own, from the next sweep on.
+// Applies to every device without a policy of its own, from the next sweep on.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21312,7 +21312,7 @@ func (c *ClientWithResponses) PutDriftPolicyWithResponse(ctx context.Context, fa
 
 // ListEventsWithResponse What happened on a fabric, oldest first
 //
-// Changes of declarations, discoveries, and every step of rollouts. A tenant's people see events about their tenant only.
+// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21328,7 +21328,7 @@ func (c *ClientWithResponses) ListEventsWithResponse(ctx context.Context, fabric
 // StreamEventsWithResponse Follow what happens on a fabric, as server-sent events
 //
 // Each event has the `id` of the event, the `event` of its kind, and as `data` an `Event` as JSON. A comment every 15 seconds
-// keeps the line open. After a break send the last `id` as `Last-Event-ID`, as browsers do, and nothing is missed.
+// keeps the line open. After an interruption send the last `id` as `Last-Event-ID`, as browsers do, to miss no event.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21343,7 +21343,7 @@ func (c *ClientWithResponses) StreamEventsWithResponse(ctx context.Context, fabr
 
 // GetFlowsWithResponse The declared flows
 //
-// A tenant's people see the flows of their tenant only, with version 0.
+// Members of a tenant see the flows of their tenant only, with version 0.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21358,7 +21358,7 @@ func (c *ClientWithResponses) GetFlowsWithResponse(ctx context.Context, fabric F
 
 // PutFlowsWithBodyWithResponse Replace all declared flows
 //
-// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21373,7 +21373,7 @@ func (c *ClientWithResponses) PutFlowsWithBodyWithResponse(ctx context.Context, 
 
 // PutFlowsWithResponse Replace all declared flows
 //
-// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21388,7 +21388,7 @@ func (c *ClientWithResponses) PutFlowsWithResponse(ctx context.Context, fabric F
 
 // ListLinksWithResponse List links with their planned and measured use
 //
-// Each link with what the plan predicts and what the latest kept measurement found, each direction by itself.
+// Each link with the predicted use and that of the latest stored measurement, separately for each direction.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21403,7 +21403,7 @@ func (c *ClientWithResponses) ListLinksWithResponse(ctx context.Context, fabric 
 
 // ManageFabricWithResponse Take a released fabric under management again
 //
-// Nothing is written to devices. After a release the baselines begin anew: the settings of a device before its next first write become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
+// Nothing is written to devices. After a release new baselines are recorded: the settings of a device before the next first write to it become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21418,7 +21418,7 @@ func (c *ClientWithResponses) ManageFabricWithResponse(ctx context.Context, fabr
 
 // ListFabricMembersWithResponse List the users that have a role on a fabric
 //
-// Users with a role on this fabric as a whole. Roles on everything and in its tenants are listed elsewhere.
+// Users with a role on this fabric as a whole. Roles on all fabrics and in its tenants are listed elsewhere.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21431,7 +21431,7 @@ func (c *ClientWithResponses) ListFabricMembersWithResponse(ctx context.Context,
 	return ParseListFabricMembersResponse(rsp)
 }
 
-// DeleteFabricMemberWithResponse Take a user's role on a fabric away
+// DeleteFabricMemberWithResponse Remove a user's role on a fabric
 //
 // The user keeps its other roles.
 //
@@ -21478,7 +21478,7 @@ func (c *ClientWithResponses) PutFabricMemberWithResponse(ctx context.Context, f
 
 // GetOptionsWithResponse The options that plans are compiled with when none are given
 //
-// What was never set is absent and takes the compiler's default.
+// Options that were never set are absent and take the compiler's default.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21523,7 +21523,7 @@ func (c *ClientWithResponses) PutOptionsWithResponse(ctx context.Context, fabric
 
 // ListPlansWithResponse List stored plans, newest first
 //
-// Those that no rollout refers to may be pruned after a time, as the retention of the service says.
+// Plans that no rollout refers to are deleted after the service's retention period.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21538,7 +21538,7 @@ func (c *ClientWithResponses) ListPlansWithResponse(ctx context.Context, fabric 
 
 // CreatePlanWithBodyWithResponse Compile the fabric's tenants and flows into a plan
 //
-// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21553,7 +21553,7 @@ func (c *ClientWithResponses) CreatePlanWithBodyWithResponse(ctx context.Context
 
 // CreatePlanWithResponse Compile the fabric's tenants and flows into a plan
 //
-// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21566,9 +21566,9 @@ func (c *ClientWithResponses) CreatePlanWithResponse(ctx context.Context, fabric
 	return ParseCreatePlanResponse(rsp)
 }
 
-// AdmitTenantWithBodyWithResponse Judge whether a tenant can be admitted; keeps nothing
+// AdmitTenantWithBodyWithResponse Judge whether a tenant can be admitted; stores nothing
 //
-// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21581,9 +21581,9 @@ func (c *ClientWithResponses) AdmitTenantWithBodyWithResponse(ctx context.Contex
 	return ParseAdmitTenantResponse(rsp)
 }
 
-// AdmitTenantWithResponse Judge whether a tenant can be admitted; keeps nothing
+// AdmitTenantWithResponse Judge whether a tenant can be admitted; stores nothing
 //
-// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21598,7 +21598,7 @@ func (c *ClientWithResponses) AdmitTenantWithResponse(ctx context.Context, fabri
 
 // WhatIfWithBodyWithResponse Compile with edits and report what they would change; stores nothing
 //
-// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21613,7 +21613,7 @@ func (c *ClientWithResponses) WhatIfWithBodyWithResponse(ctx context.Context, fa
 
 // WhatIfWithResponse Compile with edits and report what they would change; stores nothing
 //
-// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21628,7 +21628,7 @@ func (c *ClientWithResponses) WhatIfWithResponse(ctx context.Context, fabric Fab
 
 // GetPlanWithResponse Show a stored plan with every setting and its reason
 //
-// Whole: placements, the settings of every device with the reason of each value, predicted shares and findings.
+// The complete plan: placements, the settings of every device with the reason of each value, predicted shares and findings.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21643,7 +21643,7 @@ func (c *ClientWithResponses) GetPlanWithResponse(ctx context.Context, fabric Fa
 
 // DiffPlansWithResponse Compare this plan with another
 //
-// By tenant, device and setting, with what does not matter left out.
+// By tenant, device and setting; insignificant differences are left out.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21658,7 +21658,7 @@ func (c *ClientWithResponses) DiffPlansWithResponse(ctx context.Context, fabric 
 
 // ExplainPlanWithResponse Explain the settings of devices
 //
-// Field, value, rule, formula with its numbers, and where a device's range cut the value.
+// Field, value, rule, formula with its numbers, and where a device's range limited the value.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21688,7 +21688,7 @@ func (c *ClientWithResponses) ListPoliciesWithResponse(ctx context.Context, fabr
 
 // GetPolicyWithResponse Show the tenants, flows and options of a revision
 //
-// All that was declared at that time, whole.
+// All declarations at that time.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21716,9 +21716,9 @@ func (c *ClientWithResponses) DiffPoliciesWithResponse(ctx context.Context, fabr
 	return ParseDiffPoliciesResponse(rsp)
 }
 
-// LabelPolicyWithBodyWithResponse Give a revision a name for people
+// LabelPolicyWithBodyWithResponse Label a revision
 //
-// The label is the one thing of a revision that can change; an empty one takes it away.
+// The label is the only property of a revision that can change; an empty one removes it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21731,9 +21731,9 @@ func (c *ClientWithResponses) LabelPolicyWithBodyWithResponse(ctx context.Contex
 	return ParseLabelPolicyResponse(rsp)
 }
 
-// LabelPolicyWithResponse Give a revision a name for people
+// LabelPolicyWithResponse Label a revision
 //
-// The label is the one thing of a revision that can change; an empty one takes it away.
+// The label is the only property of a revision that can change; an empty one removes it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21746,7 +21746,7 @@ func (c *ClientWithResponses) LabelPolicyWithResponse(ctx context.Context, fabri
 	return ParseLabelPolicyResponse(rsp)
 }
 
-// RestorePolicyWithResponse Bring tenants, flows and options back to what they were, as the next revision
+// RestorePolicyWithResponse Restore the tenants, flows and options of a revision, as a new revision
 //
 // If-Match, when given, is the number of the latest revision that the caller has seen.
 //
@@ -21799,7 +21799,7 @@ func (c *ClientWithResponses) ReleaseFabricWithResponse(ctx context.Context, fab
 
 // ListRolloutsWithResponse List rollouts, newest first
 //
-// Each with its state and phase; ask for one to see its devices.
+// Each with its state and phase; get one to see its devices.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21812,9 +21812,9 @@ func (c *ClientWithResponses) ListRolloutsWithResponse(ctx context.Context, fabr
 	return ParseListRolloutsResponse(rsp)
 }
 
-// StartRolloutWithBodyWithResponse Start bringing a stored plan to the devices
+// StartRolloutWithBodyWithResponse Start a rollout of a stored plan
 //
-// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21827,9 +21827,9 @@ func (c *ClientWithResponses) StartRolloutWithBodyWithResponse(ctx context.Conte
 	return ParseStartRolloutResponse(rsp)
 }
 
-// StartRolloutWithResponse Start bringing a stored plan to the devices
+// StartRolloutWithResponse Start a rollout of a stored plan
 //
-// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21844,7 +21844,7 @@ func (c *ClientWithResponses) StartRolloutWithResponse(ctx context.Context, fabr
 
 // GetRolloutWithResponse Show a rollout and the state of each device
 //
-// Each device with its state, what is happening to it now, and what it held before.
+// Each device with its state, its current step, and its previous settings.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21859,7 +21859,7 @@ func (c *ClientWithResponses) GetRolloutWithResponse(ctx context.Context, fabric
 
 // CancelRolloutWithResponse Ask a running rollout to stop at the next safe point
 //
-// Devices that are done stay as they are, no other is begun. To return them too, roll back instead.
+// Devices that are done keep the new settings, and no other device is started. To restore them too, roll back instead.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21872,9 +21872,9 @@ func (c *ClientWithResponses) CancelRolloutWithResponse(ctx context.Context, fab
 	return ParseCancelRolloutResponse(rsp)
 }
 
-// ConfirmRolloutWithResponse Say that a rollout which waits for confirmation may stay
+// ConfirmRolloutWithResponse Confirm a rollout that is awaiting confirmation
 //
-// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may stand for it.
+// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may confirm it (`verify_shares`).
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21889,7 +21889,7 @@ func (c *ClientWithResponses) ConfirmRolloutWithResponse(ctx context.Context, fa
 
 // ListRolloutEventsWithResponse What happened in a rollout, oldest first
 //
-// The record of the rollout: waves, devices, refusals and who asked for what.
+// The record of the rollout: waves, devices, refusals and who requested what.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21917,9 +21917,9 @@ func (c *ClientWithResponses) PauseRolloutWithResponse(ctx context.Context, fabr
 	return ParsePauseRolloutResponse(rsp)
 }
 
-// ResumeRolloutWithResponse Let a paused rollout go on
+// ResumeRolloutWithResponse Resume a paused rollout
 //
-// It goes on where it stopped, on whichever manager is free.
+// It continues where it stopped, on any free manager.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21934,7 +21934,7 @@ func (c *ClientWithResponses) ResumeRolloutWithResponse(ctx context.Context, fab
 
 // RollBackRolloutWithBodyWithResponse Roll back a rollout
 //
-// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
+// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21949,7 +21949,7 @@ func (c *ClientWithResponses) RollBackRolloutWithBodyWithResponse(ctx context.Co
 
 // RollBackRolloutWithResponse Roll back a rollout
 //
-// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
+// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21977,9 +21977,9 @@ func (c *ClientWithResponses) GetSharesWithResponse(ctx context.Context, fabric 
 	return ParseGetSharesResponse(rsp)
 }
 
-// ListSharesWithResponse List measurements that were kept, newest first
+// ListSharesWithResponse List stored measurements, newest first
 //
-// What `POST` here and the service itself (settings, `shares.interval_s`) measured and kept.
+// Measurements made by `POST` here and by the service itself (settings, `shares.interval_s`).
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21992,9 +21992,9 @@ func (c *ClientWithResponses) ListSharesWithResponse(ctx context.Context, fabric
 	return ParseListSharesResponse(rsp)
 }
 
-// MeasureSharesWithResponse Measure what each tenant gets now, and keep it
+// MeasureSharesWithResponse Measure what each tenant gets now, and store it
 //
-// As `GET /shares`, and the measurement joins the history.
+// As `GET /shares`, and the measurement is added to the history.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22009,7 +22009,7 @@ func (c *ClientWithResponses) MeasureSharesWithResponse(ctx context.Context, fab
 
 // ListSnapshotsWithResponse List snapshots, the one seen last first
 //
-// Every topology that was ever found, each once, with when it was found first and last.
+// Every topology that was ever found, each once, with the times when it was first and last found.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22067,9 +22067,9 @@ func (c *ClientWithResponses) CreateTenantWithResponse(ctx context.Context, fabr
 	return ParseCreateTenantResponse(rsp)
 }
 
-// ApplyTenantsWithBodyWithResponse Bring tenants, and flows when given, to a declared state in one transaction
+// ApplyTenantsWithBodyWithResponse Make tenants, and flows when given, match a declaration in one transaction
 //
-// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
+// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22082,9 +22082,9 @@ func (c *ClientWithResponses) ApplyTenantsWithBodyWithResponse(ctx context.Conte
 	return ParseApplyTenantsResponse(rsp)
 }
 
-// ApplyTenantsWithResponse Bring tenants, and flows when given, to a declared state in one transaction
+// ApplyTenantsWithResponse Make tenants, and flows when given, match a declaration in one transaction
 //
-// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
+// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22129,7 +22129,7 @@ func (c *ClientWithResponses) GetTenantWithResponse(ctx context.Context, fabric 
 
 // UpdateTenantWithBodyWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
-// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22144,7 +22144,7 @@ func (c *ClientWithResponses) UpdateTenantWithBodyWithResponse(ctx context.Conte
 
 // UpdateTenantWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
-// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22219,7 +22219,7 @@ func (c *ClientWithResponses) DeleteAttachmentWithResponse(ctx context.Context, 
 
 // GetAttachmentWithResponse Show one attachment
 //
-// Its ETag changes with this attachment alone, so that two people can change two of them at once.
+// Its ETag changes with this attachment alone, so that two callers can change two attachments concurrently.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22264,7 +22264,7 @@ func (c *ClientWithResponses) PutAttachmentWithResponse(ctx context.Context, fab
 
 // ListClassesWithResponse List the classes of a tenant, in the order declared
 //
-// A tenant's classes share what the tenant gets, by their weights. Without any the tenant is one class.
+// A tenant's classes share what the tenant gets, by their weights. Without classes the tenant is one class.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22339,7 +22339,7 @@ func (c *ClientWithResponses) GetClassWithResponse(ctx context.Context, fabric F
 
 // PutClassWithBodyWithResponse Change the weight of a class
 //
-// What other tenants get does not change by it.
+// The shares of other tenants do not change.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22354,7 +22354,7 @@ func (c *ClientWithResponses) PutClassWithBodyWithResponse(ctx context.Context, 
 
 // PutClassWithResponse Change the weight of a class
 //
-// What other tenants get does not change by it.
+// The shares of other tenants do not change.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22382,7 +22382,7 @@ func (c *ClientWithResponses) ListMembersWithResponse(ctx context.Context, fabri
 	return ParseListMembersResponse(rsp)
 }
 
-// DeleteMemberWithResponse Take a user's role in a tenant away
+// DeleteMemberWithResponse Remove a user's role in a tenant
 //
 // The user keeps its other roles.
 //
@@ -22502,7 +22502,7 @@ func (c *ClientWithResponses) ListTenantServiceAccountTokensWithResponse(ctx con
 	return ParseListTenantServiceAccountTokensResponse(rsp)
 }
 
-// CreateTenantServiceAccountTokenWithBodyWithResponse Make a token for a service account
+// CreateTenantServiceAccountTokenWithBodyWithResponse Create a token for a service account
 //
 // The secret is in this answer and nowhere else.
 //
@@ -22517,7 +22517,7 @@ func (c *ClientWithResponses) CreateTenantServiceAccountTokenWithBodyWithRespons
 	return ParseCreateTenantServiceAccountTokenResponse(rsp)
 }
 
-// CreateTenantServiceAccountTokenWithResponse Make a token for a service account
+// CreateTenantServiceAccountTokenWithResponse Create a token for a service account
 //
 // The secret is in this answer and nowhere else.
 //
@@ -22547,9 +22547,9 @@ func (c *ClientWithResponses) DeleteTenantServiceAccountTokenWithResponse(ctx co
 	return ParseDeleteTenantServiceAccountTokenResponse(rsp)
 }
 
-// GetTiersWithResponse The fabric from far - its tiers, and the links between them
+// GetTiersWithResponse Summarise the fabric by its tiers and the links between them
 //
-// Counts instead of nodes: small at any size of the fabric, and what a first picture is drawn from.
+// Counts instead of nodes: the answer is small at any size of the fabric, and suits an overview picture.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22594,7 +22594,7 @@ func (c *ClientWithResponses) GetTopologyFileWithResponse(ctx context.Context, f
 
 // GetHealthWithResponse Whether the process is alive
 //
-// For a watchdog: it says nothing of the store or of the fabrics. An answer at all is the answer.
+// For a watchdog: it says nothing about the store or the fabrics. Any answer means that the process is alive.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22609,7 +22609,7 @@ func (c *ClientWithResponses) GetHealthWithResponse(ctx context.Context, reqEdit
 
 // GetMeWithResponse Return the caller's account and rights
 //
-// Roles, permissions by domain and, for a token, the scopes that narrow them. Nothing that it answers depends on others.
+// Roles, permissions by domain and, for a token, the scopes that narrow them. The answer does not depend on other accounts.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22624,7 +22624,7 @@ func (c *ClientWithResponses) GetMeWithResponse(ctx context.Context, reqEditors 
 
 // ChangePasswordWithBodyWithResponse Change the caller's password; all other sessions of the account end
 //
-// Only in a session that was begun with a password; wants the present one too.
+// Only in a session that was started with a password; the current password is required too.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22639,7 +22639,7 @@ func (c *ClientWithResponses) ChangePasswordWithBodyWithResponse(ctx context.Con
 
 // ChangePasswordWithResponse Change the caller's password; all other sessions of the account end
 //
-// Only in a session that was begun with a password; wants the present one too.
+// Only in a session that was started with a password; the current password is required too.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22669,7 +22669,7 @@ func (c *ClientWithResponses) ListMyTokensWithResponse(ctx context.Context, reqE
 
 // CreateMyTokenWithBodyWithResponse Create a token for the caller
 //
-// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22684,7 +22684,7 @@ func (c *ClientWithResponses) CreateMyTokenWithBodyWithResponse(ctx context.Cont
 
 // CreateMyTokenWithResponse Create a token for the caller
 //
-// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22937,7 +22937,7 @@ func (c *ClientWithResponses) GetSeriesBuildWithResponse(ctx context.Context, re
 	return ParseGetSeriesBuildResponse(rsp)
 }
 
-// GetReadyWithResponse Whether the service can work, its store included
+// GetReadyWithResponse Whether the service is ready, its store included
 //
 // For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
 //
@@ -22954,7 +22954,7 @@ func (c *ClientWithResponses) GetReadyWithResponse(ctx context.Context, reqEdito
 
 // ListRolesWithResponse List the roles and what each may do
 //
-// The same table that decides every request.
+// The table by which every request is authorised.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22969,7 +22969,7 @@ func (c *ClientWithResponses) ListRolesWithResponse(ctx context.Context, reqEdit
 
 // ListServiceAccountsWithResponse List the service accounts that belong to no tenant
 //
-// Accounts of programs with a role on everything or on one fabric. Those of a tenant are listed with the tenant.
+// Accounts of programs with a role on all fabrics or on one. Those of a tenant are listed with the tenant.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22982,7 +22982,7 @@ func (c *ClientWithResponses) ListServiceAccountsWithResponse(ctx context.Contex
 	return ParseListServiceAccountsResponse(rsp)
 }
 
-// CreateServiceAccountWithBodyWithResponse Add a service account with a role on everything or on one fabric
+// CreateServiceAccountWithBodyWithResponse Add a service account with a role on all fabrics or on one
 //
 // It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 //
@@ -22997,7 +22997,7 @@ func (c *ClientWithResponses) CreateServiceAccountWithBodyWithResponse(ctx conte
 	return ParseCreateServiceAccountResponse(rsp)
 }
 
-// CreateServiceAccountWithResponse Add a service account with a role on everything or on one fabric
+// CreateServiceAccountWithResponse Add a service account with a role on all fabrics or on one
 //
 // It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 //
@@ -23042,7 +23042,7 @@ func (c *ClientWithResponses) ListServiceAccountTokensWithResponse(ctx context.C
 	return ParseListServiceAccountTokensResponse(rsp)
 }
 
-// CreateServiceAccountTokenWithBodyWithResponse Make a token for a service account
+// CreateServiceAccountTokenWithBodyWithResponse Create a token for a service account
 //
 // The secret is in this answer and nowhere else.
 //
@@ -23057,7 +23057,7 @@ func (c *ClientWithResponses) CreateServiceAccountTokenWithBodyWithResponse(ctx 
 	return ParseCreateServiceAccountTokenResponse(rsp)
 }
 
-// CreateServiceAccountTokenWithResponse Make a token for a service account
+// CreateServiceAccountTokenWithResponse Create a token for a service account
 //
 // The secret is in this answer and nowhere else.
 //
@@ -23089,7 +23089,7 @@ func (c *ClientWithResponses) DeleteServiceAccountTokenWithResponse(ctx context.
 
 // GetSettingsWithResponse The settings of the service that can change while it runs
 //
-// Those that can change while the service runs. What it is started with is in its configuration file.
+// Those that can change while the service runs. All others are in its configuration file.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23104,7 +23104,7 @@ func (c *ClientWithResponses) GetSettingsWithResponse(ctx context.Context, reqEd
 
 // PutSettingsWithBodyWithResponse Replace the settings; those that are left out have their defaults
 //
-// They are in the store, so that they hold for all managers on it.
+// They are kept in the store and apply to all managers that share it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23119,7 +23119,7 @@ func (c *ClientWithResponses) PutSettingsWithBodyWithResponse(ctx context.Contex
 
 // PutSettingsWithResponse Replace the settings; those that are left out have their defaults
 //
-// They are in the store, so that they hold for all managers on it.
+// They are kept in the store and apply to all managers that share it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23149,7 +23149,7 @@ func (c *ClientWithResponses) ListSignInMethodsWithResponse(ctx context.Context,
 
 // SignInWithBodyWithResponse Sign in with a name and a password
 //
-// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23164,7 +23164,7 @@ func (c *ClientWithResponses) SignInWithBodyWithResponse(ctx context.Context, co
 
 // SignInWithResponse Sign in with a name and a password
 //
-// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23194,7 +23194,7 @@ func (c *ClientWithResponses) StartOidcWithResponse(ctx context.Context, params 
 
 // FinishOidcWithResponse Come back from the OpenID provider
 //
-// The provider sends browsers here. Roles that the provider's claims carry are taken over.
+// The provider sends browsers here. The roles in the provider's claims are applied.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23224,7 +23224,7 @@ func (c *ClientWithResponses) SignOutWithResponse(ctx context.Context, reqEditor
 
 // ListSimulationsWithResponse List simulations, newest first
 //
-// Results are left out; ask for one simulation to see its result.
+// Results are left out; get one simulation to see its result.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23282,9 +23282,9 @@ func (c *ClientWithResponses) GetSimulationWithResponse(ctx context.Context, sim
 	return ParseGetSimulationResponse(rsp)
 }
 
-// CancelSimulationWithResponse Stop a simulation that waits or runs
+// CancelSimulationWithResponse Stop a queued or running simulation
 //
-// One that has ended stays as it is, and is answered so.
+// A simulation that has ended is returned unchanged.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23344,7 +23344,7 @@ func (c *ClientWithResponses) CreateUserWithResponse(ctx context.Context, params
 
 // DeleteUserWithResponse Remove a user with its tokens and sessions
 //
-// What it did stays in the audit log under its name.
+// Its actions stay in the audit log under its name.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23374,7 +23374,7 @@ func (c *ClientWithResponses) GetUserWithResponse(ctx context.Context, user User
 
 // UpdateUserWithBodyWithResponse Replace a user's display name, roles and state
 //
-// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23389,7 +23389,7 @@ func (c *ClientWithResponses) UpdateUserWithBodyWithResponse(ctx context.Context
 
 // UpdateUserWithResponse Replace a user's display name, roles and state
 //
-// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

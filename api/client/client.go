@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 )
 
 // Timeout is the time limit of a client that brings no http.Client of its own, above the server's for its slowest operations.
@@ -22,7 +24,7 @@ const Timeout = 6 * time.Minute
 func New(base, token string, h *http.Client) (*ClientWithResponses, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, fmt.Errorf("service URL %q: want http://HOST:PORT or https://HOST:PORT", base)
+		return nil, &phrase.Error{Text: phrase.Of("usage.service-url", "url", strconv.Quote(base))}
 	}
 	if h == nil {
 		h = &http.Client{Timeout: Timeout}

@@ -1038,17 +1038,17 @@ func (e ListAuditParamsOrder) Valid() bool {
 
 // Admission defines model for Admission.
 type Admission struct {
-	// Appeared Findings that the admission brings.
+	// Appeared Findings that the admission adds.
 	Appeared []Finding `json:"appeared"`
 
 	// Change As in the request.
 	Change bool `json:"change"`
 
-	// Devices How many devices have other settings.
+	// Devices Number of devices whose settings change.
 	Devices AdmissionDevices `json:"devices"`
 	Fits    AdmissionFit     `json:"fits"`
 
-	// Guarantees What becomes of every guarantee, by tenant.
+	// Guarantees The state of every guarantee, by tenant.
 	Guarantees []GuaranteeCheck `json:"guarantees"`
 
 	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
@@ -1063,14 +1063,14 @@ type Admission struct {
 	// Vanished Findings that it removes.
 	Vanished []Finding `json:"vanished"`
 
-	// Verdict `no`: on a link, the guarantees together exceed what can be booked of it. `reservations`: the links hold every guarantee, but the plan has new findings or is predicted to miss a guarantee. What was so before the admission does not count.
+	// Verdict `no`: on a link, the guarantees together exceed what can be booked of it. `reservations`: the links hold every guarantee, but the plan has new findings or is predicted to miss a guarantee. Conditions that existed before the admission do not count.
 	Verdict AdmissionVerdict `json:"verdict"`
 }
 
-// AdmissionVerdict `no`: on a link, the guarantees together exceed what can be booked of it. `reservations`: the links hold every guarantee, but the plan has new findings or is predicted to miss a guarantee. What was so before the admission does not count.
+// AdmissionVerdict `no`: on a link, the guarantees together exceed what can be booked of it. `reservations`: the links hold every guarantee, but the plan has new findings or is predicted to miss a guarantee. Conditions that existed before the admission do not count.
 type AdmissionVerdict string
 
-// AdmissionDevices How many devices have other settings.
+// AdmissionDevices Number of devices whose settings change.
 type AdmissionDevices struct {
 	// Ports Of hosts.
 	Ports    int `json:"ports"`
@@ -1079,10 +1079,10 @@ type AdmissionDevices struct {
 
 // AdmissionFit defines model for AdmissionFit.
 type AdmissionFit struct {
-	// GuaranteeBps The largest guarantee that every link holds for the tenant with this traffic; 0 is none.
+	// GuaranteeBps The largest guarantee that every link can hold for the tenant with this traffic; 0 means none.
 	GuaranteeBps int64 `json:"guarantee_bps"`
 
-	// Link The link that allows no more.
+	// Link The link that limits it.
 	Link *string `json:"link,omitempty"`
 
 	// Without Host ports: without their flows the guarantee fits as requested.
@@ -1097,7 +1097,7 @@ type AdmissionRate struct {
 	// EntitledBps Bits per second of link-layer bytes of data packets.
 	EntitledBps Rate `json:"entitled_bps"`
 
-	// LeastBps The least that it is predicted to get of a contended link; 0 when it contends for none.
+	// LeastBps The smallest rate that it is predicted to get on a contended link; 0 when it contends for none.
 	LeastBps int64 `json:"least_bps"`
 
 	// Link That link; absent when it contends for none.
@@ -1109,17 +1109,17 @@ type AdmissionRate struct {
 
 // AdmissionRequest defines model for AdmissionRequest.
 type AdmissionRequest struct {
-	// CapBps The most, in bit/s, that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 is no bound.
+	// CapBps The highest rate in bit/s that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 means no cap.
 	CapBps *Cap `json:"cap_bps,omitempty"`
 
-	// Change The tenant exists: what is absent stays as it is, and `ports` come beside those that it has.
+	// Change The tenant exists: omitted fields stay unchanged, and `ports` are added to its own.
 	Change *bool `json:"change,omitempty"`
 
-	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 is none, else at least 1000000.
+	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 means none, otherwise at least 1000000.
 	GuaranteeBps *Guarantee      `json:"guarantee_bps,omitempty"`
 	Options      *CompileOptions `json:"options,omitempty"`
 
-	// Policy The revision to begin with; without it what is declared now.
+	// Policy The revision to start from; default: the current declarations.
 	Policy *int64 `json:"policy,omitempty"`
 
 	// Ports Of the tenant. Without `to`, each is assumed to send to each other one.
@@ -1146,10 +1146,10 @@ type AdmissionShare struct {
 	// Before What the tenant gets while all flows send.
 	Before *AdmissionRate `json:"before,omitempty"`
 
-	// CapBps The most, in bit/s, that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 is no bound.
+	// CapBps The highest rate in bit/s that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 means no cap.
 	CapBps Cap `json:"cap_bps"`
 
-	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 is none, else at least 1000000.
+	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 means none, otherwise at least 1000000.
 	GuaranteeBps Guarantee `json:"guarantee_bps"`
 
 	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
@@ -1210,14 +1210,14 @@ type AuditEntry struct {
 	// ActorKind `user`, `service-account`, `token` or `system`.
 	ActorKind string `json:"actor_kind"`
 
-	// Addr Where the request came from; not there when the service acted by itself.
+	// Addr Address of the caller; absent when the service acted by itself.
 	Addr *string `json:"addr,omitempty"`
 
-	// After The thing after the change. Secrets are left out.
+	// After The object after the change. Secrets are left out.
 	After *json.RawMessage `json:"after,omitempty"`
 	At    time.Time        `json:"at"`
 
-	// Before The thing before the change. Secrets are left out.
+	// Before The object before the change. Secrets are left out.
 	Before *json.RawMessage `json:"before,omitempty"`
 	Detail *string          `json:"detail,omitempty"`
 	Fabric *string          `json:"fabric,omitempty"`
@@ -1225,20 +1225,20 @@ type AuditEntry struct {
 	// Hash SHA-256 of this entry's canonical form and prev.
 	Hash SHA256 `json:"hash"`
 
-	// Object Name of the thing.
+	// Object Name of the object.
 	Object string `json:"object"`
 
 	// Outcome `done`: the change was made, together with this entry. `refused`: the attempt was refused.
 	Outcome AuditOutcome `json:"outcome"`
 
-	// Prev Hash of the entry before; 64 zeros before the first.
+	// Prev Hash of the previous entry; 64 zeros for the first.
 	Prev      SHA256  `json:"prev"`
 	RequestID *string `json:"request_id,omitempty"`
 
 	// Seq 1, 2, 3 and so on without a gap.
 	Seq int64 `json:"seq"`
 
-	// Token Name of the token that the request came with; not there when it came with a session, or a token of the OpenID provider.
+	// Token Name of the token that the request came with; absent when it came with a session, or a token of the OpenID provider.
 	Token *string `json:"token,omitempty"`
 }
 
@@ -1246,10 +1246,10 @@ type AuditEntry struct {
 type AuditFault struct {
 	Reason string `json:"reason"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
 	Said *Phrase `json:"said,omitempty"`
 
-	// Seq Number of the first entry that does not fit, or is missing.
+	// Seq Number of the first entry that is invalid or missing.
 	Seq int64 `json:"seq"`
 }
 
@@ -1272,10 +1272,10 @@ type AuditReport struct {
 	// First Number of the oldest entry; above 1 when older ones were pruned.
 	First int64 `json:"first"`
 
-	// Ok The chain is whole.
+	// Ok The chain is intact.
 	Ok bool `json:"ok"`
 
-	// Tail End of what was checked, NUMBER:HASH. Note it down elsewhere to notice a log that was written anew.
+	// Tail End of what was checked, NUMBER:HASH. Record it elsewhere to detect a rewritten log.
 	Tail string `json:"tail"`
 }
 
@@ -1358,7 +1358,7 @@ type CAPlan struct {
 type CASettings struct {
 	CctiLimit int `json:"ccti_limit"`
 
-	// PerSL One CCTI per service level; else one per queue pair.
+	// PerSL One CCTI per service level; otherwise one per queue pair.
 	PerSL bool `json:"per_sl"`
 
 	// Sls By service level, 16 of them.
@@ -1385,7 +1385,7 @@ type Calibration struct {
 	ID         int64      `json:"id"`
 	Profile    string     `json:"profile"`
 
-	// Progress The part that is done.
+	// Progress The fraction that is done.
 	Progress float64 `json:"progress"`
 	Quick    bool    `json:"quick"`
 
@@ -1414,7 +1414,7 @@ type CalibrationList struct {
 	NextCursor *string       `json:"next_cursor,omitempty"`
 }
 
-// Cap The most, in bit/s, that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 is no bound.
+// Cap The highest rate in bit/s that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 means no cap.
 type Cap = int64
 
 // Class defines model for Class.
@@ -1456,7 +1456,7 @@ type CompileOptions struct {
 	// PerQP One CCTI per queue pair or per service level; the default is auto.
 	PerQP *CompileOptionsPerQP `json:"per_qp,omitempty"`
 
-	// Plane Which kind of settings; the default is that of the fabric. Plans of other planes are for comparison and cannot be rolled out.
+	// Plane Kind of settings; the default is that of the fabric. Plans of other planes are for comparison and cannot be rolled out.
 	Plane *CompileOptionsPlane `json:"plane,omitempty"`
 
 	// Profile Device profile of NIC ports on the plane roce.
@@ -1484,15 +1484,15 @@ type CompileOptionsMode string
 // CompileOptionsPerQP One CCTI per queue pair or per service level; the default is auto.
 type CompileOptionsPerQP string
 
-// CompileOptionsPlane Which kind of settings; the default is that of the fabric. Plans of other planes are for comparison and cannot be rolled out.
+// CompileOptionsPlane Kind of settings; the default is that of the fabric. Plans of other planes are for comparison and cannot be rolled out.
 type CompileOptionsPlane string
 
-// CongestionLoop Whether congestion control acted in the window, by counters under load. Absent where devices do not count its events, and for those who see their own tenants only.
+// CongestionLoop Whether congestion control acted in the window, by counters under load. Absent where devices do not count its events, and for callers who see their own tenants only.
 type CongestionLoop struct {
 	// Ports Names of ports at which that stage has no effect, at most 8.
 	Ports []string `json:"ports,omitempty"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
 	Said *Phrase `json:"said,omitempty"`
 
 	// Stage Of `not-acting`, the first stage that has no effect: full queues mark no packets, marks cause no notifications, notifications are not handled, or handled ones change no rate.
@@ -1534,10 +1534,10 @@ type Device struct {
 	Leaving *bool  `json:"leaving,omitempty"`
 	Name    string `json:"name"`
 
-	// NextReadAt When it is read next.
+	// NextReadAt When it will next be read.
 	NextReadAt *time.Time `json:"next_read_at,omitempty"`
 
-	// Note What that rollout does with it, when a clean-up takes back what it keeps of the plan before, or why it is listed when it has left the plan in force.
+	// Note What that rollout does with it, when a clean-up removes the settings it keeps of the previous plan, or why it is listed when it has left the plan in force.
 	Note *string `json:"note,omitempty"`
 
 	// Observed The half that does not apply to the device's kind is absent.
@@ -1550,41 +1550,41 @@ type Device struct {
 	PolicyInherited  *bool   `json:"policy_inherited,omitempty"`
 	QuarantineReason *string `json:"quarantine_reason,omitempty"`
 
-	// QuarantinedAt Since when it is left alone; absent when it is not.
+	// QuarantinedAt Start of its quarantine; absent when it is not quarantined.
 	QuarantinedAt *time.Time `json:"quarantined_at,omitempty"`
 
-	// ReadAt When it was last read, or that was tried.
+	// ReadAt When it was last read, or a read was last attempted.
 	ReadAt *time.Time `json:"read_at,omitempty"`
 
-	// ReadBy The manager that read it last by itself; absent when a rollout did, or this request.
+	// ReadBy The manager that last read it in a drift sweep; absent when a rollout or this request read it.
 	ReadBy *string `json:"read_by,omitempty"`
 
-	// Reading What the latest reading found; the state says more while a rollout works it or it is quarantined.
+	// Reading Result of the latest reading; the state says more while a rollout works on the device or it is quarantined.
 	Reading *DeviceReading `json:"reading,omitempty"`
 
 	// Repair The rollout that last repaired it.
 	Repair *int64 `json:"repair,omitempty"`
 
-	// Rollout The active rollout that is not done with it.
+	// Rollout The active rollout that still has work on it.
 	Rollout *int64 `json:"rollout,omitempty"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
 	Said *Phrase `json:"said,omitempty"`
 
 	// SeenAt When it last answered.
 	SeenAt *time.Time `json:"seen_at,omitempty"`
 
-	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: it holds what the plan wants and what the plan before needs, until a clean-up takes that back; or it has left the plan in force (`leaving`), and a clean-up is due.
+	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: the device holds the settings of the plan and also those that the previous plan needs, until a clean-up removes them; or it has left the plan in force (`leaving`), and a clean-up is due.
 	State DeviceState `json:"state"`
 
-	// Version Of what people decide about it.
+	// Version Version of its drift policy.
 	Version *int64 `json:"version,omitempty"`
 }
 
 // DeviceKind `subnet-manager` stands for what was placed with it; its id is 0x0000000000000000:0.
 type DeviceKind string
 
-// DeviceReading What the latest reading found; the state says more while a rollout works it or it is quarantined.
+// DeviceReading Result of the latest reading; the state says more while a rollout works on the device or it is quarantined.
 type DeviceReading string
 
 // DeviceChange defines model for DeviceChange.
@@ -1630,7 +1630,7 @@ type DeviceSettings struct {
 	Wrcc *FairRateSettings `json:"wrcc,omitempty"`
 }
 
-// DeviceState One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: it holds what the plan wants and what the plan before needs, until a clean-up takes that back; or it has left the plan in force (`leaving`), and a clean-up is due.
+// DeviceState One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: the device holds the settings of the plan and also those that the previous plan needs, until a clean-up removes them; or it has left the plan in force (`leaving`), and a clean-up is due.
 type DeviceState = string
 
 // DeviceUpdate defines model for DeviceUpdate.
@@ -1658,19 +1658,19 @@ type Difference struct {
 	// Repairable Of a prerequisite: whether Fairlane may set it where the fabric says `prerequisites: repair`.
 	Repairable *bool `json:"repairable,omitempty"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
 	Said *Phrase `json:"said,omitempty"`
 }
 
 // DriftPolicy defines model for DriftPolicy.
 type DriftPolicy struct {
-	// IntervalS Time between two readings of a device, up to a tenth more or less; 0 is never.
+	// IntervalS Time between two readings of a device, up to a tenth more or less; 0 means never.
 	IntervalS int `json:"interval_s"`
 
 	// Policy `report`: drift is reported. `repair`: the desired settings are also restored, unless the device is quarantined. `freeze`: all writes are refused, rollouts included.
 	Policy DevicePolicy `json:"policy"`
 
-	// QuarantineAfter How often a device may change or fail to be repaired within the window before it is left alone.
+	// QuarantineAfter How often a device may change or fail to be repaired within the window before it is quarantined.
 	QuarantineAfter int `json:"quarantine_after"`
 
 	// ReleaseS How long a quarantined device must have been in sync to be released.
@@ -1697,7 +1697,7 @@ type Event struct {
 	Actor string    `json:"actor"`
 	At    time.Time `json:"at"`
 
-	// Data What the kind of event adds.
+	// Data Data specific to the kind of event.
 	Data interface{} `json:"data,omitempty"`
 
 	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
@@ -1709,7 +1709,7 @@ type Event struct {
 	Message string `json:"message"`
 	Rollout *int64 `json:"rollout,omitempty"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
 	Said    *Phrase `json:"said,omitempty"`
 	Subject string  `json:"subject"`
 }
@@ -1723,7 +1723,7 @@ type EventList struct {
 
 // Explanation defines model for Explanation.
 type Explanation struct {
-	// Devices GUIDs or ports that are set alike.
+	// Devices GUIDs or ports with the same settings.
 	Devices []string `json:"devices"`
 
 	// Kind port, switch, switch port, sender or data centre.
@@ -1755,7 +1755,7 @@ type Fabric struct {
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
 	Name Name `json:"name"`
 
-	// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. Left out it is `roce` for an inventory, else `ib`.
+	// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. The default is `roce` for an inventory, otherwise `ib`.
 	Plane Plane `json:"plane"`
 
 	// Prerequisites How to treat a prerequisite of congestion control that a device does not meet, such as DCQCN off for the priority of the plan. `report` reports it, and refuses a rollout before anything is written; `repair` sets those that Fairlane may set as part of the rollout, whose roll-back undoes them too. The default of a new fabric is `report`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
@@ -1768,10 +1768,10 @@ type Fabric struct {
 	RestoredAt *time.Time `json:"restored_at,omitempty"`
 	Snapshot   *Snapshot  `json:"snapshot,omitempty"`
 
-	// Source Where the fabric is found; empty for those who do not run it.
+	// Source Source of the fabric; empty for callers without rights on the whole fabric.
 	Source ShownSource `json:"source"`
 
-	// TimeScale Seconds of the fabric's own time in one second of ours; 1 for hardware.
+	// TimeScale Seconds of the fabric's own time per second of real time; 1 for hardware.
 	TimeScale TimeScale `json:"time_scale"`
 	UpdatedAt time.Time `json:"updated_at"`
 	Version   int64     `json:"version"`
@@ -1788,16 +1788,16 @@ type FabricCreate struct {
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
 	Name Name `json:"name"`
 
-	// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. Left out it is `roce` for an inventory, else `ib`.
+	// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. The default is `roce` for an inventory, otherwise `ib`.
 	Plane *Plane `json:"plane,omitempty"`
 
 	// Prerequisites How to treat a prerequisite of congestion control that a device does not meet, such as DCQCN off for the priority of the plan. `report` reports it, and refuses a rollout before anything is written; `repair` sets those that Fairlane may set as part of the rollout, whose roll-back undoes them too. The default of a new fabric is `report`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 	Prerequisites *Prerequisites `json:"prerequisites,omitempty"`
 
-	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` (a port of this machine), `ethernet:PATH` (an inventory) or `file:PATH`.
+	// Source Source of the fabric: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` (a port of this machine), `ethernet:PATH` (an inventory) or `file:PATH`.
 	Source Source `json:"source"`
 
-	// TimeScale Seconds of the fabric's own time in one second of ours; 1 for hardware.
+	// TimeScale Seconds of the fabric's own time per second of real time; 1 for hardware.
 	TimeScale *TimeScale `json:"time_scale,omitempty"`
 }
 
@@ -1814,7 +1814,7 @@ type FabricMemberPut struct {
 
 // FabricRelease defines model for FabricRelease.
 type FabricRelease struct {
-	// Options Bounds of a rollout. What is not given, or 0, takes its default.
+	// Options Bounds of a rollout. Omitted values and 0 take their defaults.
 	Options *RolloutOptions `json:"options,omitempty"`
 
 	// To `baseline`: the settings of each device before Fairlane's first write. `factory`: no congestion control.
@@ -1835,10 +1835,10 @@ type FabricUpdate struct {
 	// Prerequisites How to treat a prerequisite of congestion control that a device does not meet, such as DCQCN off for the priority of the plan. `report` reports it, and refuses a rollout before anything is written; `repair` sets those that Fairlane may set as part of the rollout, whose roll-back undoes them too. The default of a new fabric is `report`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 	Prerequisites *Prerequisites `json:"prerequisites,omitempty"`
 
-	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` (a port of this machine), `ethernet:PATH` (an inventory) or `file:PATH`.
+	// Source Source of the fabric: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` (a port of this machine), `ethernet:PATH` (an inventory) or `file:PATH`.
 	Source Source `json:"source"`
 
-	// TimeScale Seconds of the fabric's own time in one second of ours; 1 for hardware.
+	// TimeScale Seconds of the fabric's own time per second of real time; 1 for hardware.
 	TimeScale *TimeScale `json:"time_scale,omitempty"`
 }
 
@@ -1881,9 +1881,9 @@ type FieldReceipt struct {
 // FieldReceiptOutcome defines model for FieldReceipt.Outcome.
 type FieldReceiptOutcome string
 
-// Finding What cannot be honoured, and what helps. said and advice are message and fix with their parameters; plans of format 1 do not have them.
+// Finding What the plan cannot honour, and the remedy. said and advice are message and fix with their parameters; plans of format 1 do not have them.
 type Finding struct {
-	// Advice A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	// Advice A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
 	Advice *Phrase `json:"advice,omitempty"`
 	Code   string  `json:"code"`
 
@@ -1894,17 +1894,17 @@ type Finding struct {
 	// Message in English
 	Message string `json:"message"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
 	Said    *Phrase  `json:"said,omitempty"`
 	Tenants []string `json:"tenants"`
 }
 
 // FindingChange defines model for FindingChange.
 type FindingChange struct {
-	// After What cannot be honoured, and what helps. said and advice are message and fix with their parameters; plans of format 1 do not have them.
+	// After What the plan cannot honour, and the remedy. said and advice are message and fix with their parameters; plans of format 1 do not have them.
 	After Finding `json:"after"`
 
-	// Before What cannot be honoured, and what helps. said and advice are message and fix with their parameters; plans of format 1 do not have them.
+	// Before What the plan cannot honour, and the remedy. said and advice are message and fix with their parameters; plans of format 1 do not have them.
 	Before Finding `json:"before"`
 }
 
@@ -1913,7 +1913,7 @@ type Flow struct {
 	// Class 1 to 63 lower-case letters, digits and inner hyphens.
 	Class *Name `json:"class,omitempty"`
 
-	// DemandBps Of all its queue pairs together; 0 takes what it gets.
+	// DemandBps Of all its queue pairs together; 0 means greedy.
 	DemandBps *int64 `json:"demand_bps,omitempty"`
 
 	// Dst `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
@@ -1922,7 +1922,7 @@ type Flow struct {
 	// DstName In answers, the port as the latest topology names it, such as `host-001/P1`; left out for a port that is not in it. Ignored in requests.
 	DstName *PortName `json:"dst_name,omitempty"`
 
-	// QPS Queue pairs alike.
+	// QPS Number of identical queue pairs.
 	QPS *int `json:"qps,omitempty"`
 
 	// Src `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
@@ -1954,7 +1954,7 @@ type FlowSetUpdate struct {
 	Flows []Flow `json:"flows"`
 }
 
-// Grant A role and where it holds. The first three roles act on the fabric that is named, or on everything when none is; the others on the one tenant that is named.
+// Grant A role and where it holds. The first three roles act on the named fabric, or on all fabrics when none is named; the others on the one named tenant.
 type Grant struct {
 	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
 	Fabric *Name `json:"fabric,omitempty"`
@@ -1964,7 +1964,7 @@ type Grant struct {
 	Tenant *Name `json:"tenant,omitempty"`
 }
 
-// Guarantee Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 is none, else at least 1000000.
+// Guarantee Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 means none, otherwise at least 1000000.
 type Guarantee = int64
 
 // GuaranteeCheck defines model for GuaranteeCheck.
@@ -1978,7 +1978,7 @@ type GuaranteeCheck struct {
 	// GuaranteeBps At most the cap.
 	GuaranteeBps int64 `json:"guarantee_bps"`
 
-	// LeftBps What is left of it on the worst link.
+	// LeftBps What remains of it on the worst link.
 	LeftBps int64    `json:"left_bps"`
 	Links   NameList `json:"links"`
 
@@ -2046,7 +2046,7 @@ type LinkChange struct {
 
 // LinkDirection defines model for LinkDirection.
 type LinkDirection struct {
-	// DeliveredBps By the latest measurement that was kept; absent where it was not measured.
+	// DeliveredBps By the latest stored measurement; absent where it was not measured.
 	DeliveredBps *int64 `json:"delivered_bps,omitempty"`
 
 	// Port `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
@@ -2066,11 +2066,11 @@ type LinkDirection struct {
 type LinkList struct {
 	Items []Link `json:"items"`
 
-	// MeasuredAt Of the latest measurement that was kept; absent when there is none.
+	// MeasuredAt Time of the latest stored measurement; absent when there is none.
 	MeasuredAt *time.Time `json:"measured_at,omitempty"`
 	NextCursor *string    `json:"next_cursor,omitempty"`
 
-	// Plan Whose predictions are shown; absent when no plan is in force and none was named.
+	// Plan The plan whose predictions are shown; absent when no plan is in force and none was named.
 	Plan     *string `json:"plan,omitempty"`
 	Snapshot SHA256  `json:"snapshot"`
 }
@@ -2131,7 +2131,7 @@ type LinkUse struct {
 	Port    Port    `json:"port"`
 	Problem *string `json:"problem,omitempty"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
 	Said *Phrase `json:"said,omitempty"`
 
 	// Use Delivered over capacity; absent when either is unknown.
@@ -2147,7 +2147,7 @@ type Me struct {
 	Permissions []Permission `json:"permissions"`
 	Roles       []Grant      `json:"roles"`
 
-	// Scopes What the token is narrowed to.
+	// Scopes Scopes that limit the token.
 	Scopes []Scope `json:"scopes,omitempty"`
 
 	// Token Name of the token that was sent.
@@ -2190,14 +2190,14 @@ type Membership struct {
 	Fabric *Name `json:"fabric,omitempty"`
 	Role   Role  `json:"role"`
 
-	// Source Who gave it: someone here, or the OpenID provider's claims.
+	// Source Its source: a local administrator, or the OpenID provider's claims.
 	Source MembershipSource `json:"source"`
 
 	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
 	Tenant *Name `json:"tenant,omitempty"`
 }
 
-// MembershipSource Who gave it: someone here, or the OpenID provider's claims.
+// MembershipSource Its source: a local administrator, or the OpenID provider's claims.
 type MembershipSource string
 
 // NICParameter defines model for NICParameter.
@@ -2215,7 +2215,7 @@ type NICSettings struct {
 	// Params By name, then index.
 	Params []NICParameter `json:"params"`
 
-	// Wrcc What the senders of a NIC port go by on the plane wrcc.
+	// Wrcc Settings of the senders of a NIC port on the plane wrcc.
 	Wrcc *SenderSettings `json:"wrcc,omitempty"`
 }
 
@@ -2244,7 +2244,7 @@ type PKey = string
 type PasswordChange struct {
 	NewPassword string `json:"new_password"`
 
-	// Password The present one.
+	// Password The current password.
 	Password string `json:"password"`
 }
 
@@ -2255,7 +2255,7 @@ type PeerWeight struct {
 	Weight float64 `json:"weight"`
 }
 
-// Permission What may be done with one kind of object in one domain.
+// Permission The allowed actions on one kind of object in one domain.
 type Permission struct {
 	Actions []PermissionActions `json:"actions"`
 
@@ -2267,7 +2267,7 @@ type Permission struct {
 // PermissionActions defines model for Permission.Actions.
 type PermissionActions string
 
-// Phrase A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+// Phrase A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
 type Phrase = phrase.Text
 
 // PhraseValue A text that reads the same in every language; a whole number; a quantity with its unit, {"bps": bit/s}, {"ps": picoseconds} or {"percent": number}; a list of names; a Phrase; or {"texts": Phrases, "join": id of what stands between them}.
@@ -2297,13 +2297,13 @@ type Plan struct {
 	Placements []Placement      `json:"placements"`
 	Plane      PlanPlane        `json:"plane"`
 
-	// Policy The revision that it was compiled of; absent in plans older than revisions.
+	// Policy The revision that it was compiled from; absent in plans older than revisions.
 	Policy *int64 `json:"policy,omitempty"`
 
 	// Roce NICs, queues and traffic of a plan for the plane roce, as `fairlane compile --json` prints them.
 	Roce map[string]interface{} `json:"roce,omitempty"`
 
-	// SettlePs About how long shares take to become what is predicted, after a change of settings or of traffic, in picoseconds. Absent where no marks limit a sender, and in plans of earlier versions.
+	// SettlePs Approximate time until shares reach the predicted values after a change of settings or traffic, in picoseconds. Absent where no marks limit a sender, and in plans of earlier versions.
 	SettlePs *int64           `json:"settle_ps,omitempty"`
 	Snapshot SHA256           `json:"snapshot"`
 	Stored   bool             `json:"stored"`
@@ -2319,22 +2319,22 @@ type PlanPlane string
 
 // PlanCreate defines model for PlanCreate.
 type PlanCreate struct {
-	// KeepPlacements Leave tenants on the service levels of the plan in force where these still serve, and on RoCE on their virtual functions.
+	// KeepPlacements Keep tenants on the service levels (on RoCE, the virtual functions) of the plan in force where these are still valid.
 	KeepPlacements *bool           `json:"keep_placements,omitempty"`
 	Options        *CompileOptions `json:"options,omitempty"`
 
-	// Policy The revision to compile; without it what is declared now. Its options are taken when none are given.
+	// Policy The revision to compile; default: the current declarations. Its options are used when none are given.
 	Policy *int64 `json:"policy,omitempty"`
 }
 
-// PlanDifference What changes from one plan to another. Reasons and names do not count. Lists of places are bounded, their counts are not.
+// PlanDifference What changes from one plan to another. Differences of reasons and names are ignored. Lists of places are truncated, their counts are not.
 type PlanDifference struct {
 	Appeared  []Finding      `json:"appeared,omitempty"`
 	Contended *NameList      `json:"contended,omitempty"`
 	Devices   []DeviceChange `json:"devices,omitempty"`
 	From      string         `json:"from"`
 
-	// Minor Tenants, classes and parts of links whose rates differ too little to be listed.
+	// Minor Number of tenants, classes and link shares whose rates differ too little to be listed.
 	Minor    *int            `json:"minor,omitempty"`
 	Relieved *NameList       `json:"relieved,omitempty"`
 	Reworded []FindingChange `json:"reworded,omitempty"`
@@ -2377,10 +2377,10 @@ type PlanSummary struct {
 	Tenants           int     `json:"tenants"`
 }
 
-// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. Left out it is `roce` for an inventory, else `ib`.
+// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. The default is `roce` for an inventory, otherwise `ib`.
 type Plane string
 
-// Policy One revision of what is wanted of a fabric. All but its label never changes.
+// Policy One revision of a fabric's policy. Only its label can change.
 type Policy struct {
 	Actor     string    `json:"actor"`
 	CreatedAt time.Time `json:"created_at"`
@@ -2388,23 +2388,23 @@ type Policy struct {
 	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
 	Fabric Name `json:"fabric"`
 
-	// Flows How many are declared.
+	// Flows Number of declared flows.
 	Flows int `json:"flows"`
 
-	// Label People's name for it.
+	// Label Human-readable label.
 	Label *string `json:"label,omitempty"`
 
 	// Message What changed, in one sentence.
 	Message string `json:"message"`
 
-	// Restores The revision that this one is equal to; absent when it is no restoration.
+	// Restores The revision that this one restores; absent when it is not a restoration.
 	Restores *int64 `json:"restores,omitempty"`
 	Revision int64  `json:"revision"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
 	Said *Phrase `json:"said,omitempty"`
 
-	// Tenants How many there are.
+	// Tenants Number of tenants.
 	Tenants int `json:"tenants"`
 }
 
@@ -2414,7 +2414,7 @@ type PolicyContent struct {
 	Flows   []Flow         `json:"flows"`
 	Options CompileOptions `json:"options"`
 
-	// Policy One revision of what is wanted of a fabric. All but its label never changes.
+	// Policy One revision of a fabric's policy. Only its label can change.
 	Policy Policy `json:"policy"`
 
 	// Tenants By name.
@@ -2436,7 +2436,7 @@ type PolicyDifference struct {
 
 // PolicyLabel defines model for PolicyLabel.
 type PolicyLabel struct {
-	// Label An empty one takes the label away.
+	// Label An empty label removes it.
 	Label string `json:"label"`
 }
 
@@ -2529,7 +2529,7 @@ type Problem struct {
 	Instance  *string        `json:"instance,omitempty"`
 	RequestID string         `json:"request_id"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
 	Said   *Phrase `json:"said,omitempty"`
 	Status int     `json:"status"`
 	Title  string  `json:"title"`
@@ -2547,7 +2547,7 @@ type ProblemField struct {
 	// Pointer JSON pointer into the body, or the parameter's name.
 	Pointer string `json:"pointer"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
 	Said *Phrase `json:"said,omitempty"`
 }
 
@@ -2672,7 +2672,7 @@ type RoleInfo struct {
 	Rights []RoleRight `json:"rights"`
 	Role   Role        `json:"role"`
 
-	// Wide Acts on one fabric or on everything, rather than on one tenant.
+	// Wide Acts on one fabric or on all, rather than on one tenant.
 	Wide bool `json:"wide"`
 }
 
@@ -2705,30 +2705,30 @@ type Rollout struct {
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         int64      `json:"id"`
 
-	// Options Bounds of a rollout. What is not given, or 0, takes its default.
+	// Options Bounds of a rollout. Omitted values and 0 take their defaults.
 	Options *RolloutOptions `json:"options,omitempty"`
 
-	// Phase What a running rollout is busy with.
+	// Phase The current phase of a running rollout.
 	Phase RolloutPhase `json:"phase"`
 	Plan  SHA256       `json:"plan"`
 
 	// Reason Why it is being rolled back or, when it is not, what its health gates could not judge.
 	Reason *string `json:"reason,omitempty"`
 
-	// ReasonSaid A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	// ReasonSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
 	ReasonSaid *Phrase `json:"reason_said,omitempty"`
 
 	// Release Whether it releases the fabric.
 	Release *bool `json:"release,omitempty"`
 
-	// Repair It repairs devices of the plan in force, which fail each for itself.
+	// Repair It repairs devices of the plan in force; each device succeeds or fails independently.
 	Repair *bool  `json:"repair,omitempty"`
 	Result string `json:"result"`
 
-	// ResultSaid A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	// ResultSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
 	ResultSaid *Phrase `json:"result_said,omitempty"`
 
-	// Revision Grows with every step; an action on a lower revision is refused.
+	// Revision Increases with every step; an action on a lower revision is refused.
 	Revision int64   `json:"revision"`
 	Stages   []Stage `json:"stages"`
 
@@ -2744,7 +2744,7 @@ type Rollout struct {
 	Wave  int `json:"wave"`
 	Waves int `json:"waves"`
 
-	// Wish What an operator last asked of a running rollout.
+	// Wish The latest request of an operator to a running rollout.
 	Wish RolloutWish `json:"wish"`
 }
 
@@ -2753,7 +2753,7 @@ type RolloutTo string
 
 // RolloutBack defines model for RolloutBack.
 type RolloutBack struct {
-	// Plan The plan to roll back to, by a new rollout. Without it, a running rollout returns every device to its settings before the rollout; for one that ended, a new rollout brings the plan that was in force before it, or the baseline when none was.
+	// Plan The plan to roll back to, by a new rollout. Without it, a running rollout returns every device to its settings before the rollout; for a rollout that ended, a new rollout restores the plan that was in force before it, or the baseline if there was none.
 	Plan *PlanRef `json:"plan,omitempty"`
 
 	// To Return every device that was ever written to its baseline, by a new rollout.
@@ -2765,7 +2765,7 @@ type RolloutBackTo string
 
 // RolloutCreate defines model for RolloutCreate.
 type RolloutCreate struct {
-	// Options Bounds of a rollout. What is not given, or 0, takes its default.
+	// Options Bounds of a rollout. Omitted values and 0 take their defaults.
 	Options *RolloutOptions `json:"options,omitempty"`
 	Plan    PlanRef         `json:"plan"`
 
@@ -2784,17 +2784,17 @@ type RolloutDevice struct {
 	Kind RolloutDeviceKind `json:"kind"`
 	Name string            `json:"name"`
 
-	// Note What is happening to it now, or happened last.
+	// Note The current or the latest step.
 	Note *string `json:"note,omitempty"`
 
-	// NoteSaid A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	// NoteSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
 	NoteSaid *Phrase `json:"note_said,omitempty"`
 
 	// Observed The half that does not apply to the device's kind is absent.
 	Observed *DeviceSettings `json:"observed,omitempty"`
 	Receipt  []FieldReceipt  `json:"receipt,omitempty"`
 
-	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: it holds what the plan wants and what the plan before needs, until a clean-up takes that back; or it has left the plan in force (`leaving`), and a clean-up is due.
+	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: the device holds the settings of the plan and also those that the previous plan needs, until a clean-up removes them; or it has left the plan in force (`leaving`), and a clean-up is due.
 	State DeviceState `json:"state"`
 
 	// Touched A write may have reached it, and its previous settings have not been verified since.
@@ -2817,15 +2817,15 @@ type RolloutList struct {
 	NextCursor *string   `json:"next_cursor,omitempty"`
 }
 
-// RolloutOptions Bounds of a rollout. What is not given, or 0, takes its default.
+// RolloutOptions Bounds of a rollout. Omitted values and 0 take their defaults.
 type RolloutOptions struct {
-	// Attempts Tries of each step on a device; default 4.
+	// Attempts Attempts at each step on a device; default 4.
 	Attempts *int `json:"attempts,omitempty"`
 
 	// Canary Devices of each kind that are written first, alone; default 1.
 	Canary *int `json:"canary,omitempty"`
 
-	// ConfirmWindowS How long the finished rollout waits for confirmation before it is rolled back; 0 needs none.
+	// ConfirmWindowS How long the finished rollout waits for confirmation before it is rolled back; 0 means that no confirmation is needed.
 	ConfirmWindowS *int `json:"confirm_window_s,omitempty"`
 
 	// Domain The failure domains that waves are made of: one at first, then two, four and so on; default leaf.
@@ -2834,32 +2834,32 @@ type RolloutOptions struct {
 	// FailureBudget Devices that may fail before everything is rolled back; default 0.
 	FailureBudget *int `json:"failure_budget,omitempty"`
 
-	// MaxShareError Health gate after the last wave: the worst share error that may be; 0 is no gate. With verify_shares the default is 0.1.
+	// MaxShareError Health gate after the last wave: the largest share error allowed; 0 disables the gate. With verify_shares the default is 0.1.
 	MaxShareError *float64 `json:"max_share_error,omitempty"`
 
 	// MeasureWindowMs How long gates measure, in the fabric's own time; default 100.
 	MeasureWindowMs *int `json:"measure_window_ms,omitempty"`
 
-	// MinUtilisation Health gate after every wave: the least use of the contended links; 0 is no gate.
+	// MinUtilisation Health gate after every wave: the smallest use of the contended links allowed; 0 disables the gate.
 	MinUtilisation *float64 `json:"min_utilisation,omitempty"`
 
-	// Parallel Devices of a shard that are written at the same time; default 32.
+	// Parallel Devices of a shard that are written concurrently; default 128.
 	Parallel *int `json:"parallel,omitempty"`
 
-	// Shard Most devices that one worker writes together; default 128.
+	// Shard Largest number of devices that one worker writes together; default 128.
 	Shard *int `json:"shard,omitempty"`
 
-	// VerifyShares At the end of the window, measured shares within max_share_error stand for the confirmation.
+	// VerifyShares At the end of the window, measured shares within max_share_error confirm the rollout.
 	VerifyShares *bool `json:"verify_shares,omitempty"`
 
-	// Wave Most devices of a wave; default 1024.
+	// Wave Largest number of devices in a wave; default 1024.
 	Wave *int `json:"wave,omitempty"`
 }
 
 // RolloutOptionsDomain The failure domains that waves are made of: one at first, then two, four and so on; default leaf.
 type RolloutOptionsDomain string
 
-// RolloutPhase What a running rollout is busy with.
+// RolloutPhase The current phase of a running rollout.
 type RolloutPhase string
 
 // RolloutPreview defines model for RolloutPreview.
@@ -2884,7 +2884,7 @@ type RolloutWave struct {
 	Shards int `json:"shards"`
 }
 
-// RolloutWish What an operator last asked of a running rollout.
+// RolloutWish The latest request of an operator to a running rollout.
 type RolloutWish string
 
 // SHA256 defines model for SHA256.
@@ -2906,7 +2906,7 @@ type SLParams struct {
 // Scope `OBJECT:ACTION`, with `*` for any: `tenant:read`, `*:read`, `rollout:*`.
 type Scope = string
 
-// SenderSettings What the senders of a NIC port go by on the plane wrcc.
+// SenderSettings Settings of the senders of a NIC port on the plane wrcc.
 type SenderSettings struct {
 	// Domain Data centre.
 	Domain      int            `json:"domain"`
@@ -2964,7 +2964,7 @@ type SettingChange struct {
 	After  string `json:"after"`
 	Before string `json:"before"`
 
-	// Count How many places.
+	// Count Number of places.
 	Count int    `json:"count"`
 	Field string `json:"field"`
 
@@ -2974,7 +2974,7 @@ type SettingChange struct {
 	// Names The first of them.
 	Names []string `json:"names"`
 
-	// Tenant Whose traffic obeys it; absent when it is of the device.
+	// Tenant The tenant whose traffic it applies to; absent when it applies to the whole device.
 	Tenant *string `json:"tenant,omitempty"`
 	Unit   *string `json:"unit,omitempty"`
 }
@@ -3003,13 +3003,13 @@ type SettingsUpdate struct {
 
 // ShareSettings Measurements that the service makes by itself on fabrics with a plan in force.
 type ShareSettings struct {
-	// IntervalS How often; 0 is never, else at least 10.
+	// IntervalS Interval; 0 means never, otherwise at least 10.
 	IntervalS *int `json:"interval_s,omitempty"`
 
-	// Keep How many are kept of each fabric; the oldest go.
+	// Keep Number kept for each fabric; the oldest are deleted.
 	Keep *int `json:"keep,omitempty"`
 
-	// WindowMs How long each is, in the fabric's own time.
+	// WindowMs Length of each measurement, in the fabric's own time.
 	WindowMs *int `json:"window_ms,omitempty"`
 }
 
@@ -3018,7 +3018,7 @@ type Shares struct {
 	// Complete Whether every tenant and every contended link was measured.
 	Complete bool `json:"complete"`
 
-	// CongestionControl Whether congestion control acted in the window, by counters under load. Absent where devices do not count its events, and for those who see their own tenants only.
+	// CongestionControl Whether congestion control acted in the window, by counters under load. Absent where devices do not count its events, and for callers who see their own tenants only.
 	CongestionControl *CongestionLoop `json:"congestion_control,omitempty"`
 
 	// Coverage Measured time over elapsed time, of the counter with the least. Time in which a counter was saturated, cleared by another collector or read too late does not count. Absent when nothing was measured, in measurements of earlier releases, and for callers who see their own tenants only.
@@ -3032,10 +3032,10 @@ type Shares struct {
 	MaxShareError *float64  `json:"max_share_error,omitempty"`
 	MeasuredAt    time.Time `json:"measured_at"`
 
-	// Plan Name of the plan that the shares are judged by; empty for those who see their own tenants only.
+	// Plan Name of the plan that the shares are measured against; empty for callers who see their own tenants only.
 	Plan string `json:"plan"`
 
-	// RequestedWindowMs The window that was asked for; absent in measurements from before this was kept.
+	// RequestedWindowMs The requested window; absent in measurements from before this was kept.
 	RequestedWindowMs *int64 `json:"requested_window_ms,omitempty"`
 
 	// ShareErrorLimit Share error above which a tenant is off its share on the fabric's plane: 0.1 on RoCE, 0.05 elsewhere. Absent in measurements from before this was kept.
@@ -3052,7 +3052,7 @@ type SharesList struct {
 	NextCursor *string  `json:"next_cursor,omitempty"`
 }
 
-// ShownSource Where the fabric is found; empty for those who do not run it.
+// ShownSource Source of the fabric; empty for callers without rights on the whole fabric.
 type ShownSource = string
 
 // SignIn defines model for SignIn.
@@ -3065,7 +3065,7 @@ type SignIn struct {
 type SignInMethods struct {
 	Oidc bool `json:"oidc"`
 
-	// OidcName What the provider is called.
+	// OidcName Display name of the provider.
 	OidcName *string `json:"oidc_name,omitempty"`
 	Password bool    `json:"password"`
 }
@@ -3092,7 +3092,7 @@ type Simulation struct {
 	ID         int64      `json:"id"`
 	Plan       *string    `json:"plan,omitempty"`
 
-	// Progress The part that is done.
+	// Progress The fraction that is done.
 	Progress float64 `json:"progress"`
 
 	// Result What `fairlane compile --simulate --json` calls the simulation, or what `fairlane sim run --json` prints without single flows and series.
@@ -3107,7 +3107,7 @@ type Simulation struct {
 
 // SimulationCreate defines model for SimulationCreate.
 type SimulationCreate struct {
-	// Before Also simulate the same traffic on the fabric as it came.
+	// Before Also simulate the same traffic on the unmanaged fabric.
 	Before *bool `json:"before,omitempty"`
 
 	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
@@ -3134,18 +3134,18 @@ type Snapshot struct {
 	MadsSent int64 `json:"mads_sent"`
 	Nodes    int   `json:"nodes"`
 
-	// SeenAt When it was found last.
+	// SeenAt When it was last found.
 	SeenAt   time.Time `json:"seen_at"`
 	Sha256   SHA256    `json:"sha256"`
 	Switches int       `json:"switches"`
 
-	// TakenAt When this topology was found first.
+	// TakenAt When this topology was first found.
 	TakenAt time.Time `json:"taken_at"`
 
 	// WallMs Duration of the latest discovery.
 	WallMs float64 `json:"wall_ms"`
 
-	// Warnings In the answer to a discovery: what was found amiss, such as devices that do not answer or are others than expected. At most 100, then how many more.
+	// Warnings In the answer to a discovery: problems, such as devices that do not answer or are not the expected ones. At most 100, then the number of others.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -3155,7 +3155,7 @@ type SnapshotList struct {
 	NextCursor *string    `json:"next_cursor,omitempty"`
 }
 
-// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` (a port of this machine), `ethernet:PATH` (an inventory) or `file:PATH`.
+// Source Source of the fabric: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` (a port of this machine), `ethernet:PATH` (an inventory) or `file:PATH`.
 type Source = string
 
 // Stage defines model for Stage.
@@ -3199,10 +3199,10 @@ type SwitchSettings struct {
 
 // TaskSettings Simulations and calibrations.
 type TaskSettings struct {
-	// Keep How many that have ended are kept; the oldest go.
+	// Keep Number kept after they ended; the oldest are deleted.
 	Keep *int `json:"keep,omitempty"`
 
-	// Limit How many may wait or run at once.
+	// Limit Largest number that may be queued or running.
 	Limit *int `json:"limit,omitempty"`
 }
 
@@ -3213,12 +3213,12 @@ type TaskState string
 type Tenant struct {
 	Attachments []Attachment `json:"attachments"`
 
-	// CapBps The most, in bit/s, that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 is no bound.
+	// CapBps The highest rate in bit/s that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 means no cap.
 	CapBps    Cap       `json:"cap_bps"`
 	Classes   []Class   `json:"classes"`
 	CreatedAt time.Time `json:"created_at"`
 
-	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 is none, else at least 1000000.
+	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 means none, otherwise at least 1000000.
 	GuaranteeBps Guarantee `json:"guarantee_bps"`
 
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
@@ -3249,11 +3249,11 @@ type TenantChange struct {
 type TenantCreate struct {
 	Attachments []Attachment `json:"attachments,omitempty"`
 
-	// CapBps The most, in bit/s, that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 is no bound.
+	// CapBps The highest rate in bit/s that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 means no cap.
 	CapBps  *Cap    `json:"cap_bps,omitempty"`
 	Classes []Class `json:"classes,omitempty"`
 
-	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 is none, else at least 1000000.
+	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 means none, otherwise at least 1000000.
 	GuaranteeBps *Guarantee `json:"guarantee_bps,omitempty"`
 
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
@@ -3318,7 +3318,7 @@ type TenantShare struct {
 	Measured bool    `json:"measured"`
 	Problem  *string `json:"problem,omitempty"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
 	Said *Phrase `json:"said,omitempty"`
 
 	// ShareError |delivered - entitled| / entitled; absent when delivered_bps is absent, and for a tenant with an entitlement of 0.
@@ -3335,11 +3335,11 @@ type TenantShare struct {
 type TenantUpdate struct {
 	Attachments []Attachment `json:"attachments,omitempty"`
 
-	// CapBps The most, in bit/s, that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 is no bound.
+	// CapBps The highest rate in bit/s that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 means no cap.
 	CapBps  *Cap    `json:"cap_bps,omitempty"`
 	Classes []Class `json:"classes,omitempty"`
 
-	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 is none, else at least 1000000.
+	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 means none, otherwise at least 1000000.
 	GuaranteeBps *Guarantee `json:"guarantee_bps,omitempty"`
 
 	// Pkey A partition key; `0x0000` is the default partition.
@@ -3372,7 +3372,7 @@ type Tiers struct {
 	Tiers    []Tier   `json:"tiers"`
 }
 
-// TimeScale Seconds of the fabric's own time in one second of ours; 1 for hardware.
+// TimeScale Seconds of the fabric's own time per second of real time; 1 for hardware.
 type TimeScale = float64
 
 // Token defines model for Token.
@@ -3390,7 +3390,7 @@ type Token struct {
 
 // TokenCreate defines model for TokenCreate.
 type TokenCreate struct {
-	// ExpiresInS 90 days when it is not given.
+	// ExpiresInS The default is 90 days.
 	ExpiresInS *int64 `json:"expires_in_s,omitempty"`
 
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
@@ -3486,10 +3486,10 @@ type UserUpdate struct {
 	Disabled    *bool   `json:"disabled,omitempty"`
 	DisplayName *string `json:"display_name,omitempty"`
 
-	// Password A new one; the user's sessions end.
+	// Password A new password; the user's sessions end.
 	Password *string `json:"password,omitempty"`
 
-	// Roles All roles given here; those of an OpenID provider stay beside them.
+	// Roles All roles given here; those of an OpenID provider are kept in addition.
 	Roles []Grant `json:"roles"`
 }
 
@@ -3508,7 +3508,7 @@ type WhatIf struct {
 	After  PlanShares `json:"after"`
 	Before PlanShares `json:"before"`
 
-	// Difference What changes from one plan to another. Reasons and names do not count. Lists of places are bounded, their counts are not.
+	// Difference What changes from one plan to another. Differences of reasons and names are ignored. Lists of places are truncated, their counts are not.
 	Difference PlanDifference `json:"difference"`
 
 	// Findings Of the plan with the edits.
@@ -3525,7 +3525,7 @@ type WhatIfRequest struct {
 	Edits   []string        `json:"edits"`
 	Options *CompileOptions `json:"options,omitempty"`
 
-	// Policy The revision to begin with; without it what is declared now.
+	// Policy The revision to start from; default: the current declarations.
 	Policy *int64 `json:"policy,omitempty"`
 }
 
@@ -3627,16 +3627,16 @@ type ListAuditParams struct {
 	// Actor Only entries of this actor.
 	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
 
-	// Action Only this action, such as `tenant.updated`; with a dot at the end all that begin so: `tenant.`.
+	// Action Only this action, such as `tenant.updated`; with a dot at the end, all that begin with it: `tenant.`.
 	Action *string `form:"action,omitempty" json:"action,omitempty"`
 
-	// Object Only entries about the thing of this name.
+	// Object Only entries about the object of this name.
 	Object *string `form:"object,omitempty" json:"object,omitempty"`
 
 	// Fabric Only entries about this fabric.
 	Fabric *Name `form:"fabric,omitempty" json:"fabric,omitempty"`
 
-	// Outcome Only entries that came to this.
+	// Outcome Only entries with this outcome.
 	Outcome *AuditOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
 	// Since Entries of this instant and later.
@@ -3651,7 +3651,7 @@ type ListAuditParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
@@ -3669,27 +3669,27 @@ type ListCalibrationsParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // StartCalibrationParams defines parameters for StartCalibration.
 type StartCalibrationParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CancelCalibrationParams defines parameters for CancelCalibration.
 type CancelCalibrationParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -3698,38 +3698,38 @@ type ListFabricsParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // CreateFabricParams defines parameters for CreateFabric.
 type CreateFabricParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // DeleteFabricParams defines parameters for DeleteFabric.
 type DeleteFabricParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
 	// KeepSettings Delete the fabric although settings of a plan stay on its devices, unmanaged.
 	KeepSettings *bool `form:"keep_settings,omitempty" json:"keep_settings,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // UpdateFabricParams defines parameters for UpdateFabric.
 type UpdateFabricParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -3738,7 +3738,7 @@ type ListBaselineParams struct {
 	// Against The name of a plan or a prefix of it, `plan` for the plan in force, or `observed` to read the devices of the page now.
 	Against *string `form:"against,omitempty" json:"against,omitempty"`
 
-	// Device Answer that device only, by its id, its name, or the name of a node that is one device.
+	// Device Return only this device, given by its id, its name, or the name of a node that is one device.
 	Device *DeviceRef `form:"device,omitempty" json:"device,omitempty"`
 
 	// Settings Include each device's settings.
@@ -3747,79 +3747,79 @@ type ListBaselineParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListDevicesParams defines parameters for ListDevices.
 type ListDevicesParams struct {
-	// Plan The plan to judge by; without it the plan of the latest successful rollout.
+	// Plan The plan to measure against; default: the plan of the latest successful rollout.
 	Plan *PlanQuery `form:"plan,omitempty" json:"plan,omitempty"`
 
 	// Settings Include each device's desired and observed settings.
 	Settings *bool `form:"settings,omitempty" json:"settings,omitempty"`
 
-	// Read Read the devices now; `false` lists what is known of those of the plan in force.
+	// Read Read the devices now; `false` lists the latest readings of the devices of the plan in force.
 	Read *bool `form:"read,omitempty" json:"read,omitempty"`
 
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // GetDeviceParams defines parameters for GetDevice.
 type GetDeviceParams struct {
-	// Read Read the device now; what is found is answered, not kept.
+	// Read Read the device now; the result is returned and not stored.
 	Read *bool `form:"read,omitempty" json:"read,omitempty"`
 }
 
 // UpdateDeviceParams defines parameters for UpdateDevice.
 type UpdateDeviceParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ReleaseDeviceParams defines parameters for ReleaseDevice.
 type ReleaseDeviceParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // RepairDeviceParams defines parameters for RepairDevice.
 type RepairDeviceParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // DiscoverFabricParams defines parameters for DiscoverFabric.
 type DiscoverFabricParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // PutDriftPolicyParams defines parameters for PutDriftPolicy.
 type PutDriftPolicyParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -3828,40 +3828,40 @@ type ListEventsParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // StreamEventsParams defines parameters for StreamEvents.
 type StreamEventsParams struct {
-	// After As `Last-Event-ID`, for clients that cannot send headers; 0 begins with the oldest.
+	// After As `Last-Event-ID`, for clients that cannot send headers; 0 starts with the oldest.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 
 	// Rollout Only events of this rollout.
 	Rollout *int64 `form:"rollout,omitempty" json:"rollout,omitempty"`
 
-	// Kind Only events whose kind begins so, such as `device.` or `tenant.updated`.
+	// Kind Only events whose kind begins with this, such as `device.` or `tenant.updated`.
 	Kind *string `form:"kind,omitempty" json:"kind,omitempty"`
 
-	// LastEventID The event after which to begin; without it begin with what happens from now on.
+	// LastEventID The event after which to start; default: only new events.
 	LastEventID *int64 `json:"Last-Event-ID,omitempty"`
 }
 
 // PutFlowsParams defines parameters for PutFlows.
 type PutFlowsParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListLinksParams defines parameters for ListLinks.
 type ListLinksParams struct {
-	// Snapshot A snapshot's SHA-256; without it the latest.
+	// Snapshot A snapshot's SHA-256; default: the latest.
 	Snapshot *SnapshotQuery `form:"snapshot,omitempty" json:"snapshot,omitempty"`
 
-	// Plan The plan to judge by; without it the plan of the latest successful rollout.
+	// Plan The plan to measure against; default: the plan of the latest successful rollout.
 	Plan *PlanQuery `form:"plan,omitempty" json:"plan,omitempty"`
 
 	// Node Only links of this node, by its name or GUID.
@@ -3873,17 +3873,17 @@ type ListLinksParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ManageFabricParams defines parameters for ManageFabric.
 type ManageFabricParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -3892,28 +3892,28 @@ type ListFabricMembersParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // DeleteFabricMemberParams defines parameters for DeleteFabricMember.
 type DeleteFabricMemberParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 }
 
 // PutFabricMemberParams defines parameters for PutFabricMember.
 type PutFabricMemberParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 }
 
 // PutOptionsParams defines parameters for PutOptions.
 type PutOptionsParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -3922,23 +3922,23 @@ type ListPlansParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // CreatePlanParams defines parameters for CreatePlan.
 type CreatePlanParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // DiffPlansParams defines parameters for DiffPlans.
 type DiffPlansParams struct {
-	// Against The plan before; without it the plan in force, that is of the latest rollout that succeeded.
+	// Against The plan to compare with; default: the plan in force, which is that of the latest rollout that succeeded.
 	Against *PlanRef `form:"against,omitempty" json:"against,omitempty"`
 }
 
@@ -3947,13 +3947,13 @@ type ExplainPlanParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// Port Only this port or node, by a name of the plan such as `host1/P1` or `host1`, or by its GUID and port.
 	Port *Port `form:"port,omitempty" json:"port,omitempty"`
 
-	// Tenant Only what is set for this tenant, and for all on devices that it uses.
+	// Tenant Only settings for this tenant, and settings for all tenants on devices that it uses.
 	Tenant *Name `form:"tenant,omitempty" json:"tenant,omitempty"`
 }
 
@@ -3962,42 +3962,42 @@ type ListPoliciesParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // DiffPoliciesParams defines parameters for DiffPolicies.
 type DiffPoliciesParams struct {
-	// Against The revision before; without it the latest, so that the answer is what a restoration would do.
+	// Against The revision to compare with; by default the latest, so that the answer shows what a restoration would change.
 	Against *int64 `form:"against,omitempty" json:"against,omitempty"`
 }
 
 // LabelPolicyParams defines parameters for LabelPolicy.
 type LabelPolicyParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 }
 
 // RestorePolicyParams defines parameters for RestorePolicy.
 type RestorePolicyParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ReleaseFabricParams defines parameters for ReleaseFabric.
 type ReleaseFabricParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -4006,37 +4006,37 @@ type ListRolloutsParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // StartRolloutParams defines parameters for StartRollout.
 type StartRolloutParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // GetRolloutParams defines parameters for GetRollout.
 type GetRolloutParams struct {
-	// Settings Include each device's settings before, wanted and observed.
+	// Settings Include each device's previous, desired and observed settings.
 	Settings *bool `form:"settings,omitempty" json:"settings,omitempty"`
 }
 
 // CancelRolloutParams defines parameters for CancelRollout.
 type CancelRolloutParams struct {
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ConfirmRolloutParams defines parameters for ConfirmRollout.
 type ConfirmRolloutParams struct {
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -4045,37 +4045,37 @@ type ListRolloutEventsParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // PauseRolloutParams defines parameters for PauseRollout.
 type PauseRolloutParams struct {
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ResumeRolloutParams defines parameters for ResumeRollout.
 type ResumeRolloutParams struct {
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // RollBackRolloutParams defines parameters for RollBackRollout.
 type RollBackRolloutParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // GetSharesParams defines parameters for GetShares.
 type GetSharesParams struct {
-	// Plan The plan to judge by; without it the plan of the latest successful rollout.
+	// Plan The plan to measure against; default: the plan of the latest successful rollout.
 	Plan *PlanQuery `form:"plan,omitempty" json:"plan,omitempty"`
 
 	// WindowMs Length of the measurement in the fabric's own time.
@@ -4093,23 +4093,23 @@ type ListSharesParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // MeasureSharesParams defines parameters for MeasureShares.
 type MeasureSharesParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// Plan The plan to judge by; without it the plan of the latest successful rollout.
+	// Plan The plan to measure against; default: the plan of the latest successful rollout.
 	Plan *PlanQuery `form:"plan,omitempty" json:"plan,omitempty"`
 
 	// WindowMs Length of the measurement in the fabric's own time.
 	WindowMs *WindowQuery `form:"window_ms,omitempty" json:"window_ms,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -4118,7 +4118,7 @@ type ListSnapshotsParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
@@ -4127,47 +4127,47 @@ type ListTenantsParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // CreateTenantParams defines parameters for CreateTenant.
 type CreateTenantParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ApplyTenantsParams defines parameters for ApplyTenants.
 type ApplyTenantsParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
 	// Prune Also delete the tenants that are not listed.
 	Prune *bool `form:"prune,omitempty" json:"prune,omitempty"`
 
-	// IfMatch The ETag of the tenants and flows that the change was worked out against, as a dry run answers it, or `*` for whichever there are. Without it there is no check.
+	// IfMatch The ETag of the tenants and flows that the change was computed against, as a dry run returns it, or `*` for any. Without it there is no check.
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
 // DeleteTenantParams defines parameters for DeleteTenant.
 type DeleteTenantParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // UpdateTenantParams defines parameters for UpdateTenant.
 type UpdateTenantParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -4176,35 +4176,35 @@ type ListAttachmentsParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // AddAttachmentParams defines parameters for AddAttachment.
 type AddAttachmentParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // DeleteAttachmentParams defines parameters for DeleteAttachment.
 type DeleteAttachmentParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // PutAttachmentParams defines parameters for PutAttachment.
 type PutAttachmentParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -4213,35 +4213,35 @@ type ListClassesParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // AddClassParams defines parameters for AddClass.
 type AddClassParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // DeleteClassParams defines parameters for DeleteClass.
 type DeleteClassParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // PutClassParams defines parameters for PutClass.
 type PutClassParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -4250,19 +4250,19 @@ type ListMembersParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // DeleteMemberParams defines parameters for DeleteMember.
 type DeleteMemberParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 }
 
 // PutMemberParams defines parameters for PutMember.
 type PutMemberParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 }
 
@@ -4271,41 +4271,41 @@ type ListTenantServiceAccountsParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // CreateTenantServiceAccountParams defines parameters for CreateTenantServiceAccount.
 type CreateTenantServiceAccountParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // DeleteTenantServiceAccountParams defines parameters for DeleteTenantServiceAccount.
 type DeleteTenantServiceAccountParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 }
 
 // GetTiersParams defines parameters for GetTiers.
 type GetTiersParams struct {
-	// Snapshot A snapshot's SHA-256; without it the latest.
+	// Snapshot A snapshot's SHA-256; default: the latest.
 	Snapshot *SnapshotQuery `form:"snapshot,omitempty" json:"snapshot,omitempty"`
 }
 
 // GetTopologyParams defines parameters for GetTopology.
 type GetTopologyParams struct {
-	// Snapshot A snapshot's SHA-256; without it the latest.
+	// Snapshot A snapshot's SHA-256; default: the latest.
 	Snapshot *SnapshotQuery `form:"snapshot,omitempty" json:"snapshot,omitempty"`
 }
 
 // GetTopologyFileParams defines parameters for GetTopologyFile.
 type GetTopologyFileParams struct {
-	// Snapshot A snapshot's SHA-256; without it the latest.
+	// Snapshot A snapshot's SHA-256; default: the latest.
 	Snapshot *SnapshotQuery `form:"snapshot,omitempty" json:"snapshot,omitempty"`
 }
 
@@ -4446,56 +4446,56 @@ type ListServiceAccountsParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // CreateServiceAccountParams defines parameters for CreateServiceAccount.
 type CreateServiceAccountParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // DeleteServiceAccountParams defines parameters for DeleteServiceAccount.
 type DeleteServiceAccountParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 }
 
 // PutSettingsParams defines parameters for PutSettings.
 type PutSettingsParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // StartOidcParams defines parameters for StartOidc.
 type StartOidcParams struct {
-	// ReturnTo A path of this service to come back to.
+	// ReturnTo A path of this service to return to.
 	ReturnTo *ReturnTo `form:"return_to,omitempty" json:"return_to,omitempty"`
 }
 
 // FinishOidcParams defines parameters for FinishOidc.
 type FinishOidcParams struct {
-	// State The state that the provider was given.
+	// State The state that was sent to the provider.
 	State *OidcState `form:"state,omitempty" json:"state,omitempty"`
 
-	// Code The code that the provider gives for a token.
+	// Code The code to exchange for a token at the provider.
 	Code *OidcCode `form:"code,omitempty" json:"code,omitempty"`
 
-	// Error The provider's word for why not.
+	// Error The provider's error code.
 	Error *OidcError `form:"error,omitempty" json:"error,omitempty"`
 
 	// ErrorDescription The provider's reason for refusing; never shown.
 	ErrorDescription *OidcErrorDescription `form:"error_description,omitempty" json:"error_description,omitempty"`
 
-	// Iss The provider, as RFC 9207 has it.
+	// Iss The issuer identifier of the provider (RFC 9207).
 	Iss *OidcIssuer `form:"iss,omitempty" json:"iss,omitempty"`
 
 	// SessionState Sent by some providers; not used.
@@ -4510,27 +4510,27 @@ type ListSimulationsParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // StartSimulationParams defines parameters for StartSimulation.
 type StartSimulationParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CancelSimulationParams defines parameters for CancelSimulation.
 type CancelSimulationParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
-	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -4539,31 +4539,31 @@ type ListUsersParams struct {
 	// Limit Most rows to answer.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // CreateUserParams defines parameters for CreateUser.
 type CreateUserParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 }
 
 // DeleteUserParams defines parameters for DeleteUser.
 type DeleteUserParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // UpdateUserParams defines parameters for UpdateUser.
 type UpdateUserParams struct {
-	// DryRun Answer what would be, and keep nothing.
+	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 

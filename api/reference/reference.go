@@ -146,7 +146,7 @@ type pageLink struct {
 	Here        bool
 }
 
-// title is the first heading of a page.
+// title returns the first heading of a page.
 func title(name, text string) string {
 	for line := range strings.Lines(text) {
 		if h, ok := strings.CutPrefix(line, "# "); ok {

@@ -30,13 +30,13 @@ type ServerInterface interface {
 	// ListCalibrations List calibrations, newest first
 	// (GET /api/v1/calibrations)
 	ListCalibrations(c *gin.Context, params ListCalibrationsParams)
-	// StartCalibration Find out by simulation how a kind of NIC divides a link
+	// StartCalibration Measure by simulation how a kind of NIC divides a link
 	// (POST /api/v1/calibrations)
 	StartCalibration(c *gin.Context, params StartCalibrationParams)
 	// GetCalibration Show a calibration, its progress and the profile that it made
 	// (GET /api/v1/calibrations/{calibration})
 	GetCalibration(c *gin.Context, calibration CalibrationPath)
-	// CancelCalibration Stop a calibration that waits or runs
+	// CancelCalibration Stop a queued or running calibration
 	// (POST /api/v1/calibrations/{calibration}/cancel)
 	CancelCalibration(c *gin.Context, calibration CalibrationPath, params CancelCalibrationParams)
 	// ListFabrics List fabrics by name
@@ -57,28 +57,28 @@ type ServerInterface interface {
 	// ListBaseline List the settings of devices before Fairlane's first write to them
 	// (GET /api/v1/fabrics/{fabric}/baseline)
 	ListBaseline(c *gin.Context, fabric FabricPath, params ListBaselineParams)
-	// ListDevices Read every device of a plan back and compare, or list what is known of them
+	// ListDevices Read every device of a plan and compare, or list the latest readings
 	// (GET /api/v1/fabrics/{fabric}/devices)
 	ListDevices(c *gin.Context, fabric FabricPath, params ListDevicesParams)
 	// GetDevice Show a device of the plan in force
 	// (GET /api/v1/fabrics/{fabric}/devices/{device})
 	GetDevice(c *gin.Context, fabric FabricPath, device DevicePath, params GetDeviceParams)
-	// UpdateDevice Say what is done about a device that drifts
+	// UpdateDevice Set the drift policy of a device
 	// (PUT /api/v1/fabrics/{fabric}/devices/{device})
 	UpdateDevice(c *gin.Context, fabric FabricPath, device DevicePath, params UpdateDeviceParams)
 	// ReleaseDevice End the quarantine of a device
 	// (POST /api/v1/fabrics/{fabric}/devices/{device}/release)
 	ReleaseDevice(c *gin.Context, fabric FabricPath, device DevicePath, params ReleaseDeviceParams)
-	// RepairDevice Bring a device back to the plan in force, now
+	// RepairDevice Restore a device to the plan in force now
 	// (POST /api/v1/fabrics/{fabric}/devices/{device}/repair)
 	RepairDevice(c *gin.Context, fabric FabricPath, device DevicePath, params RepairDeviceParams)
-	// DiscoverFabric Sweep the fabric's source and keep what was found as a snapshot
+	// DiscoverFabric Discover the fabric and store a snapshot
 	// (POST /api/v1/fabrics/{fabric}/discover)
 	DiscoverFabric(c *gin.Context, fabric FabricPath, params DiscoverFabricParams)
-	// GetDriftPolicy Show how drift is looked for on a fabric and what is done about it
+	// GetDriftPolicy Show how drift on a fabric is detected and handled
 	// (GET /api/v1/fabrics/{fabric}/drift-policy)
 	GetDriftPolicy(c *gin.Context, fabric FabricPath)
-	// PutDriftPolicy Replace a fabric's drift policy; what is left out has its default
+	// PutDriftPolicy Replace a fabric's drift policy; omitted fields take their defaults
 	// (PUT /api/v1/fabrics/{fabric}/drift-policy)
 	PutDriftPolicy(c *gin.Context, fabric FabricPath, params PutDriftPolicyParams)
 	// ListEvents What happened on a fabric, oldest first
@@ -102,7 +102,7 @@ type ServerInterface interface {
 	// ListFabricMembers List the users that have a role on a fabric
 	// (GET /api/v1/fabrics/{fabric}/members)
 	ListFabricMembers(c *gin.Context, fabric FabricPath, params ListFabricMembersParams)
-	// DeleteFabricMember Take a user's role on a fabric away
+	// DeleteFabricMember Remove a user's role on a fabric
 	// (DELETE /api/v1/fabrics/{fabric}/members/{user})
 	DeleteFabricMember(c *gin.Context, fabric FabricPath, user UserPath, params DeleteFabricMemberParams)
 	// PutFabricMember Give a user a role on a fabric
@@ -120,7 +120,7 @@ type ServerInterface interface {
 	// CreatePlan Compile the fabric's tenants and flows into a plan
 	// (POST /api/v1/fabrics/{fabric}/plans)
 	CreatePlan(c *gin.Context, fabric FabricPath, params CreatePlanParams)
-	// AdmitTenant Judge whether a tenant can be admitted; keeps nothing
+	// AdmitTenant Judge whether a tenant can be admitted; stores nothing
 	// (POST /api/v1/fabrics/{fabric}/plans/admit)
 	AdmitTenant(c *gin.Context, fabric FabricPath)
 	// WhatIf Compile with edits and report what they would change; stores nothing
@@ -144,10 +144,10 @@ type ServerInterface interface {
 	// DiffPolicies Compare this revision with another
 	// (GET /api/v1/fabrics/{fabric}/policies/{revision}/diff)
 	DiffPolicies(c *gin.Context, fabric FabricPath, revision RevisionPath, params DiffPoliciesParams)
-	// LabelPolicy Give a revision a name for people
+	// LabelPolicy Label a revision
 	// (PUT /api/v1/fabrics/{fabric}/policies/{revision}/label)
 	LabelPolicy(c *gin.Context, fabric FabricPath, revision RevisionPath, params LabelPolicyParams)
-	// RestorePolicy Bring tenants, flows and options back to what they were, as the next revision
+	// RestorePolicy Restore the tenants, flows and options of a revision, as a new revision
 	// (POST /api/v1/fabrics/{fabric}/policies/{revision}/restore)
 	RestorePolicy(c *gin.Context, fabric FabricPath, revision RevisionPath, params RestorePolicyParams)
 	// ReleaseFabric Remove everything that Fairlane wrote, and stop managing the fabric
@@ -156,7 +156,7 @@ type ServerInterface interface {
 	// ListRollouts List rollouts, newest first
 	// (GET /api/v1/fabrics/{fabric}/rollouts)
 	ListRollouts(c *gin.Context, fabric FabricPath, params ListRolloutsParams)
-	// StartRollout Start bringing a stored plan to the devices
+	// StartRollout Start a rollout of a stored plan
 	// (POST /api/v1/fabrics/{fabric}/rollouts)
 	StartRollout(c *gin.Context, fabric FabricPath, params StartRolloutParams)
 	// GetRollout Show a rollout and the state of each device
@@ -165,7 +165,7 @@ type ServerInterface interface {
 	// CancelRollout Ask a running rollout to stop at the next safe point
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/cancel)
 	CancelRollout(c *gin.Context, fabric FabricPath, rollout RolloutPath, params CancelRolloutParams)
-	// ConfirmRollout Say that a rollout which waits for confirmation may stay
+	// ConfirmRollout Confirm a rollout that is awaiting confirmation
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/confirm)
 	ConfirmRollout(c *gin.Context, fabric FabricPath, rollout RolloutPath, params ConfirmRolloutParams)
 	// ListRolloutEvents What happened in a rollout, oldest first
@@ -174,7 +174,7 @@ type ServerInterface interface {
 	// PauseRollout Ask a running rollout to stop at the next safe point and wait
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/pause)
 	PauseRollout(c *gin.Context, fabric FabricPath, rollout RolloutPath, params PauseRolloutParams)
-	// ResumeRollout Let a paused rollout go on
+	// ResumeRollout Resume a paused rollout
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/resume)
 	ResumeRollout(c *gin.Context, fabric FabricPath, rollout RolloutPath, params ResumeRolloutParams)
 	// RollBackRollout Roll back a rollout
@@ -183,10 +183,10 @@ type ServerInterface interface {
 	// GetShares Measure what each tenant gets against what it is entitled to
 	// (GET /api/v1/fabrics/{fabric}/shares)
 	GetShares(c *gin.Context, fabric FabricPath, params GetSharesParams)
-	// ListShares List measurements that were kept, newest first
+	// ListShares List stored measurements, newest first
 	// (GET /api/v1/fabrics/{fabric}/shares/history)
 	ListShares(c *gin.Context, fabric FabricPath, params ListSharesParams)
-	// MeasureShares Measure what each tenant gets now, and keep it
+	// MeasureShares Measure what each tenant gets now, and store it
 	// (POST /api/v1/fabrics/{fabric}/shares/history)
 	MeasureShares(c *gin.Context, fabric FabricPath, params MeasureSharesParams)
 	// ListSnapshots List snapshots, the one seen last first
@@ -198,7 +198,7 @@ type ServerInterface interface {
 	// CreateTenant Add a tenant
 	// (POST /api/v1/fabrics/{fabric}/tenants)
 	CreateTenant(c *gin.Context, fabric FabricPath, params CreateTenantParams)
-	// ApplyTenants Bring tenants, and flows when given, to a declared state in one transaction
+	// ApplyTenants Make tenants, and flows when given, match a declaration in one transaction
 	// (PUT /api/v1/fabrics/{fabric}/tenants)
 	ApplyTenants(c *gin.Context, fabric FabricPath, params ApplyTenantsParams)
 	// DeleteTenant Remove a tenant that has no declared flows
@@ -243,7 +243,7 @@ type ServerInterface interface {
 	// ListMembers List the users that have a role in a tenant
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/members)
 	ListMembers(c *gin.Context, fabric FabricPath, tenant TenantPath, params ListMembersParams)
-	// DeleteMember Take a user's role in a tenant away
+	// DeleteMember Remove a user's role in a tenant
 	// (DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/members/{user})
 	DeleteMember(c *gin.Context, fabric FabricPath, tenant TenantPath, user UserPath, params DeleteMemberParams)
 	// PutMember Give a user a role in a tenant
@@ -261,13 +261,13 @@ type ServerInterface interface {
 	// ListTenantServiceAccountTokens List the tokens of a service account
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens)
 	ListTenantServiceAccountTokens(c *gin.Context, fabric FabricPath, tenant TenantPath, account AccountPath)
-	// CreateTenantServiceAccountToken Make a token for a service account
+	// CreateTenantServiceAccountToken Create a token for a service account
 	// (POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens)
 	CreateTenantServiceAccountToken(c *gin.Context, fabric FabricPath, tenant TenantPath, account AccountPath)
 	// DeleteTenantServiceAccountToken Revoke a token of a service account
 	// (DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens/{token})
 	DeleteTenantServiceAccountToken(c *gin.Context, fabric FabricPath, tenant TenantPath, account AccountPath, token TokenPath)
-	// GetTiers The fabric from far - its tiers, and the links between them
+	// GetTiers Summarise the fabric by its tiers and the links between them
 	// (GET /api/v1/fabrics/{fabric}/tiers)
 	GetTiers(c *gin.Context, fabric FabricPath, params GetTiersParams)
 	// GetTopology Nodes and links of a snapshot
@@ -327,7 +327,7 @@ type ServerInterface interface {
 	// GetSeriesBuild Say which build answers
 	// (GET /api/v1/prometheus/api/v1/status/buildinfo)
 	GetSeriesBuild(c *gin.Context)
-	// GetReady Whether the service can work, its store included
+	// GetReady Whether the service is ready, its store included
 	// (GET /api/v1/ready)
 	GetReady(c *gin.Context)
 	// ListRoles List the roles and what each may do
@@ -336,7 +336,7 @@ type ServerInterface interface {
 	// ListServiceAccounts List the service accounts that belong to no tenant
 	// (GET /api/v1/service-accounts)
 	ListServiceAccounts(c *gin.Context, params ListServiceAccountsParams)
-	// CreateServiceAccount Add a service account with a role on everything or on one fabric
+	// CreateServiceAccount Add a service account with a role on all fabrics or on one
 	// (POST /api/v1/service-accounts)
 	CreateServiceAccount(c *gin.Context, params CreateServiceAccountParams)
 	// DeleteServiceAccount Remove a service account with its tokens
@@ -345,7 +345,7 @@ type ServerInterface interface {
 	// ListServiceAccountTokens List the tokens of a service account
 	// (GET /api/v1/service-accounts/{account}/tokens)
 	ListServiceAccountTokens(c *gin.Context, account AccountPath)
-	// CreateServiceAccountToken Make a token for a service account
+	// CreateServiceAccountToken Create a token for a service account
 	// (POST /api/v1/service-accounts/{account}/tokens)
 	CreateServiceAccountToken(c *gin.Context, account AccountPath)
 	// DeleteServiceAccountToken Revoke a token of a service account
@@ -381,7 +381,7 @@ type ServerInterface interface {
 	// GetSimulation Show a simulation, its progress and its result
 	// (GET /api/v1/simulations/{simulation})
 	GetSimulation(c *gin.Context, simulation SimulationPath)
-	// CancelSimulation Stop a simulation that waits or runs
+	// CancelSimulation Stop a queued or running simulation
 	// (POST /api/v1/simulations/{simulation}/cancel)
 	CancelSimulation(c *gin.Context, simulation SimulationPath, params CancelSimulationParams)
 	// ListUsers List users by name
@@ -11828,13 +11828,13 @@ type StrictServerInterface interface {
 	// ListCalibrations List calibrations, newest first
 	// (GET /api/v1/calibrations)
 	ListCalibrations(ctx context.Context, request ListCalibrationsRequestObject) (ListCalibrationsResponseObject, error)
-	// StartCalibration Find out by simulation how a kind of NIC divides a link
+	// StartCalibration Measure by simulation how a kind of NIC divides a link
 	// (POST /api/v1/calibrations)
 	StartCalibration(ctx context.Context, request StartCalibrationRequestObject) (StartCalibrationResponseObject, error)
 	// GetCalibration Show a calibration, its progress and the profile that it made
 	// (GET /api/v1/calibrations/{calibration})
 	GetCalibration(ctx context.Context, request GetCalibrationRequestObject) (GetCalibrationResponseObject, error)
-	// CancelCalibration Stop a calibration that waits or runs
+	// CancelCalibration Stop a queued or running calibration
 	// (POST /api/v1/calibrations/{calibration}/cancel)
 	CancelCalibration(ctx context.Context, request CancelCalibrationRequestObject) (CancelCalibrationResponseObject, error)
 	// ListFabrics List fabrics by name
@@ -11855,28 +11855,28 @@ type StrictServerInterface interface {
 	// ListBaseline List the settings of devices before Fairlane's first write to them
 	// (GET /api/v1/fabrics/{fabric}/baseline)
 	ListBaseline(ctx context.Context, request ListBaselineRequestObject) (ListBaselineResponseObject, error)
-	// ListDevices Read every device of a plan back and compare, or list what is known of them
+	// ListDevices Read every device of a plan and compare, or list the latest readings
 	// (GET /api/v1/fabrics/{fabric}/devices)
 	ListDevices(ctx context.Context, request ListDevicesRequestObject) (ListDevicesResponseObject, error)
 	// GetDevice Show a device of the plan in force
 	// (GET /api/v1/fabrics/{fabric}/devices/{device})
 	GetDevice(ctx context.Context, request GetDeviceRequestObject) (GetDeviceResponseObject, error)
-	// UpdateDevice Say what is done about a device that drifts
+	// UpdateDevice Set the drift policy of a device
 	// (PUT /api/v1/fabrics/{fabric}/devices/{device})
 	UpdateDevice(ctx context.Context, request UpdateDeviceRequestObject) (UpdateDeviceResponseObject, error)
 	// ReleaseDevice End the quarantine of a device
 	// (POST /api/v1/fabrics/{fabric}/devices/{device}/release)
 	ReleaseDevice(ctx context.Context, request ReleaseDeviceRequestObject) (ReleaseDeviceResponseObject, error)
-	// RepairDevice Bring a device back to the plan in force, now
+	// RepairDevice Restore a device to the plan in force now
 	// (POST /api/v1/fabrics/{fabric}/devices/{device}/repair)
 	RepairDevice(ctx context.Context, request RepairDeviceRequestObject) (RepairDeviceResponseObject, error)
-	// DiscoverFabric Sweep the fabric's source and keep what was found as a snapshot
+	// DiscoverFabric Discover the fabric and store a snapshot
 	// (POST /api/v1/fabrics/{fabric}/discover)
 	DiscoverFabric(ctx context.Context, request DiscoverFabricRequestObject) (DiscoverFabricResponseObject, error)
-	// GetDriftPolicy Show how drift is looked for on a fabric and what is done about it
+	// GetDriftPolicy Show how drift on a fabric is detected and handled
 	// (GET /api/v1/fabrics/{fabric}/drift-policy)
 	GetDriftPolicy(ctx context.Context, request GetDriftPolicyRequestObject) (GetDriftPolicyResponseObject, error)
-	// PutDriftPolicy Replace a fabric's drift policy; what is left out has its default
+	// PutDriftPolicy Replace a fabric's drift policy; omitted fields take their defaults
 	// (PUT /api/v1/fabrics/{fabric}/drift-policy)
 	PutDriftPolicy(ctx context.Context, request PutDriftPolicyRequestObject) (PutDriftPolicyResponseObject, error)
 	// ListEvents What happened on a fabric, oldest first
@@ -11900,7 +11900,7 @@ type StrictServerInterface interface {
 	// ListFabricMembers List the users that have a role on a fabric
 	// (GET /api/v1/fabrics/{fabric}/members)
 	ListFabricMembers(ctx context.Context, request ListFabricMembersRequestObject) (ListFabricMembersResponseObject, error)
-	// DeleteFabricMember Take a user's role on a fabric away
+	// DeleteFabricMember Remove a user's role on a fabric
 	// (DELETE /api/v1/fabrics/{fabric}/members/{user})
 	DeleteFabricMember(ctx context.Context, request DeleteFabricMemberRequestObject) (DeleteFabricMemberResponseObject, error)
 	// PutFabricMember Give a user a role on a fabric
@@ -11918,7 +11918,7 @@ type StrictServerInterface interface {
 	// CreatePlan Compile the fabric's tenants and flows into a plan
 	// (POST /api/v1/fabrics/{fabric}/plans)
 	CreatePlan(ctx context.Context, request CreatePlanRequestObject) (CreatePlanResponseObject, error)
-	// AdmitTenant Judge whether a tenant can be admitted; keeps nothing
+	// AdmitTenant Judge whether a tenant can be admitted; stores nothing
 	// (POST /api/v1/fabrics/{fabric}/plans/admit)
 	AdmitTenant(ctx context.Context, request AdmitTenantRequestObject) (AdmitTenantResponseObject, error)
 	// WhatIf Compile with edits and report what they would change; stores nothing
@@ -11942,10 +11942,10 @@ type StrictServerInterface interface {
 	// DiffPolicies Compare this revision with another
 	// (GET /api/v1/fabrics/{fabric}/policies/{revision}/diff)
 	DiffPolicies(ctx context.Context, request DiffPoliciesRequestObject) (DiffPoliciesResponseObject, error)
-	// LabelPolicy Give a revision a name for people
+	// LabelPolicy Label a revision
 	// (PUT /api/v1/fabrics/{fabric}/policies/{revision}/label)
 	LabelPolicy(ctx context.Context, request LabelPolicyRequestObject) (LabelPolicyResponseObject, error)
-	// RestorePolicy Bring tenants, flows and options back to what they were, as the next revision
+	// RestorePolicy Restore the tenants, flows and options of a revision, as a new revision
 	// (POST /api/v1/fabrics/{fabric}/policies/{revision}/restore)
 	RestorePolicy(ctx context.Context, request RestorePolicyRequestObject) (RestorePolicyResponseObject, error)
 	// ReleaseFabric Remove everything that Fairlane wrote, and stop managing the fabric
@@ -11954,7 +11954,7 @@ type StrictServerInterface interface {
 	// ListRollouts List rollouts, newest first
 	// (GET /api/v1/fabrics/{fabric}/rollouts)
 	ListRollouts(ctx context.Context, request ListRolloutsRequestObject) (ListRolloutsResponseObject, error)
-	// StartRollout Start bringing a stored plan to the devices
+	// StartRollout Start a rollout of a stored plan
 	// (POST /api/v1/fabrics/{fabric}/rollouts)
 	StartRollout(ctx context.Context, request StartRolloutRequestObject) (StartRolloutResponseObject, error)
 	// GetRollout Show a rollout and the state of each device
@@ -11963,7 +11963,7 @@ type StrictServerInterface interface {
 	// CancelRollout Ask a running rollout to stop at the next safe point
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/cancel)
 	CancelRollout(ctx context.Context, request CancelRolloutRequestObject) (CancelRolloutResponseObject, error)
-	// ConfirmRollout Say that a rollout which waits for confirmation may stay
+	// ConfirmRollout Confirm a rollout that is awaiting confirmation
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/confirm)
 	ConfirmRollout(ctx context.Context, request ConfirmRolloutRequestObject) (ConfirmRolloutResponseObject, error)
 	// ListRolloutEvents What happened in a rollout, oldest first
@@ -11972,7 +11972,7 @@ type StrictServerInterface interface {
 	// PauseRollout Ask a running rollout to stop at the next safe point and wait
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/pause)
 	PauseRollout(ctx context.Context, request PauseRolloutRequestObject) (PauseRolloutResponseObject, error)
-	// ResumeRollout Let a paused rollout go on
+	// ResumeRollout Resume a paused rollout
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/resume)
 	ResumeRollout(ctx context.Context, request ResumeRolloutRequestObject) (ResumeRolloutResponseObject, error)
 	// RollBackRollout Roll back a rollout
@@ -11981,10 +11981,10 @@ type StrictServerInterface interface {
 	// GetShares Measure what each tenant gets against what it is entitled to
 	// (GET /api/v1/fabrics/{fabric}/shares)
 	GetShares(ctx context.Context, request GetSharesRequestObject) (GetSharesResponseObject, error)
-	// ListShares List measurements that were kept, newest first
+	// ListShares List stored measurements, newest first
 	// (GET /api/v1/fabrics/{fabric}/shares/history)
 	ListShares(ctx context.Context, request ListSharesRequestObject) (ListSharesResponseObject, error)
-	// MeasureShares Measure what each tenant gets now, and keep it
+	// MeasureShares Measure what each tenant gets now, and store it
 	// (POST /api/v1/fabrics/{fabric}/shares/history)
 	MeasureShares(ctx context.Context, request MeasureSharesRequestObject) (MeasureSharesResponseObject, error)
 	// ListSnapshots List snapshots, the one seen last first
@@ -11996,7 +11996,7 @@ type StrictServerInterface interface {
 	// CreateTenant Add a tenant
 	// (POST /api/v1/fabrics/{fabric}/tenants)
 	CreateTenant(ctx context.Context, request CreateTenantRequestObject) (CreateTenantResponseObject, error)
-	// ApplyTenants Bring tenants, and flows when given, to a declared state in one transaction
+	// ApplyTenants Make tenants, and flows when given, match a declaration in one transaction
 	// (PUT /api/v1/fabrics/{fabric}/tenants)
 	ApplyTenants(ctx context.Context, request ApplyTenantsRequestObject) (ApplyTenantsResponseObject, error)
 	// DeleteTenant Remove a tenant that has no declared flows
@@ -12041,7 +12041,7 @@ type StrictServerInterface interface {
 	// ListMembers List the users that have a role in a tenant
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/members)
 	ListMembers(ctx context.Context, request ListMembersRequestObject) (ListMembersResponseObject, error)
-	// DeleteMember Take a user's role in a tenant away
+	// DeleteMember Remove a user's role in a tenant
 	// (DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/members/{user})
 	DeleteMember(ctx context.Context, request DeleteMemberRequestObject) (DeleteMemberResponseObject, error)
 	// PutMember Give a user a role in a tenant
@@ -12059,13 +12059,13 @@ type StrictServerInterface interface {
 	// ListTenantServiceAccountTokens List the tokens of a service account
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens)
 	ListTenantServiceAccountTokens(ctx context.Context, request ListTenantServiceAccountTokensRequestObject) (ListTenantServiceAccountTokensResponseObject, error)
-	// CreateTenantServiceAccountToken Make a token for a service account
+	// CreateTenantServiceAccountToken Create a token for a service account
 	// (POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens)
 	CreateTenantServiceAccountToken(ctx context.Context, request CreateTenantServiceAccountTokenRequestObject) (CreateTenantServiceAccountTokenResponseObject, error)
 	// DeleteTenantServiceAccountToken Revoke a token of a service account
 	// (DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens/{token})
 	DeleteTenantServiceAccountToken(ctx context.Context, request DeleteTenantServiceAccountTokenRequestObject) (DeleteTenantServiceAccountTokenResponseObject, error)
-	// GetTiers The fabric from far - its tiers, and the links between them
+	// GetTiers Summarise the fabric by its tiers and the links between them
 	// (GET /api/v1/fabrics/{fabric}/tiers)
 	GetTiers(ctx context.Context, request GetTiersRequestObject) (GetTiersResponseObject, error)
 	// GetTopology Nodes and links of a snapshot
@@ -12125,7 +12125,7 @@ type StrictServerInterface interface {
 	// GetSeriesBuild Say which build answers
 	// (GET /api/v1/prometheus/api/v1/status/buildinfo)
 	GetSeriesBuild(ctx context.Context, request GetSeriesBuildRequestObject) (GetSeriesBuildResponseObject, error)
-	// GetReady Whether the service can work, its store included
+	// GetReady Whether the service is ready, its store included
 	// (GET /api/v1/ready)
 	GetReady(ctx context.Context, request GetReadyRequestObject) (GetReadyResponseObject, error)
 	// ListRoles List the roles and what each may do
@@ -12134,7 +12134,7 @@ type StrictServerInterface interface {
 	// ListServiceAccounts List the service accounts that belong to no tenant
 	// (GET /api/v1/service-accounts)
 	ListServiceAccounts(ctx context.Context, request ListServiceAccountsRequestObject) (ListServiceAccountsResponseObject, error)
-	// CreateServiceAccount Add a service account with a role on everything or on one fabric
+	// CreateServiceAccount Add a service account with a role on all fabrics or on one
 	// (POST /api/v1/service-accounts)
 	CreateServiceAccount(ctx context.Context, request CreateServiceAccountRequestObject) (CreateServiceAccountResponseObject, error)
 	// DeleteServiceAccount Remove a service account with its tokens
@@ -12143,7 +12143,7 @@ type StrictServerInterface interface {
 	// ListServiceAccountTokens List the tokens of a service account
 	// (GET /api/v1/service-accounts/{account}/tokens)
 	ListServiceAccountTokens(ctx context.Context, request ListServiceAccountTokensRequestObject) (ListServiceAccountTokensResponseObject, error)
-	// CreateServiceAccountToken Make a token for a service account
+	// CreateServiceAccountToken Create a token for a service account
 	// (POST /api/v1/service-accounts/{account}/tokens)
 	CreateServiceAccountToken(ctx context.Context, request CreateServiceAccountTokenRequestObject) (CreateServiceAccountTokenResponseObject, error)
 	// DeleteServiceAccountToken Revoke a token of a service account
@@ -12179,7 +12179,7 @@ type StrictServerInterface interface {
 	// GetSimulation Show a simulation, its progress and its result
 	// (GET /api/v1/simulations/{simulation})
 	GetSimulation(ctx context.Context, request GetSimulationRequestObject) (GetSimulationResponseObject, error)
-	// CancelSimulation Stop a simulation that waits or runs
+	// CancelSimulation Stop a queued or running simulation
 	// (POST /api/v1/simulations/{simulation}/cancel)
 	CancelSimulation(ctx context.Context, request CancelSimulationRequestObject) (CancelSimulationResponseObject, error)
 	// ListUsers List users by name

@@ -13,7 +13,7 @@ const (
 // genericQueue is the input buffer of one port and VL of the generic switch, in bytes; threshold codes are fractions of it.
 const genericQueue = 128 << 10
 
-// annexAdapter is an adapter with the full ranges of the annex's fields, and a table of 128 entries, the size that OpenSM's
+// annexAdapter returns an adapter with the full ranges of the annex's fields, and a table of 128 entries, the size that OpenSM's
 // cc_cct fills.
 func annexAdapter() AdapterModel {
 	return AdapterModel{

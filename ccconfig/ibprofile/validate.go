@@ -46,7 +46,7 @@ func (e *FieldError) Where() string {
 // Error names the field, the value found and the allowed values.
 func (e *FieldError) Error() string { return e.Sentence().String() }
 
-// Sentence is the error for readers of any language.
+// Sentence returns the error for readers of any language.
 func (e *FieldError) Sentence() phrase.Text {
 	return phrase.Of("ibprofile.fault", "field", e.Where(), "found", e.Found, "want", e.Want)
 }

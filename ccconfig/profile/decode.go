@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-
-	"fairlane/internal/suggest"
 )
 
 // MaxBytes is the largest size of a profile file.
@@ -74,5 +71,5 @@ func Lookup(name string) (*Profile, error) {
 			return Decode(data)
 		}
 	}
-	return nil, fmt.Errorf("profile %q: want one of %s%s", name, strings.Join(Names(), ", "), suggest.Hint(name, Names()))
+	return nil, Unknown(name)
 }

@@ -1,10 +1,10 @@
 package profile
 
 import (
-	"fmt"
-	"strings"
+	"strconv"
 
 	"fairlane/ccconfig/dcqcn"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/suggest"
 )
@@ -35,7 +35,7 @@ func Uncalibrated(name string) (*Profile, error) {
 	case "connectx-7":
 		p.Title, p.Speeds, p.Rate32 = "ConnectX-7 class: 32-bit rates, ports to 400 Gbit/s", []quantity.BitRate{10 * g, 25 * g, 40 * g, 50 * g, 100 * g, 200 * g, 400 * g}, true
 	default:
-		return nil, fmt.Errorf("profile %q: want one of %s%s", name, strings.Join(Names(), ", "), suggest.Hint(name, Names()))
+		return nil, Unknown(name)
 	}
 	return p, nil
 }
@@ -53,4 +53,10 @@ func managed() dcqcn.Settings {
 	s.G, s.AlphaPeriod, s.InitialAlpha = dcqcn.AlphaScale-1, dcqcn.MaxNarrow, dcqcn.AlphaScale-1
 	s.MonitorPeriod, s.CNPGap = 1, 1
 	return s
+}
+
+// Unknown refuses a name that no embedded profile has.
+func Unknown(name string) error {
+	said := phrase.Of("profile.unknown", "profile", strconv.Quote(name), "names", Names())
+	return &phrase.Error{Text: phrase.Meant(said, suggest.Quoted(name, Names()))}
 }

@@ -6,7 +6,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Response tells how much slower a flow is than a flow at position 0 of the lever at the same link, by its own position:
+// Response reports how much slower a flow is than a flow at position 0 of the lever at the same link, by its own position:
 // position x has e^x times the period of position 0. In theory the gain at x is -x; the table holds measured gains, made
 // monotone.
 type Response struct {

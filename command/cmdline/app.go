@@ -1,5 +1,5 @@
-// Package cmdline has what the commands of every room share: the streams and the texts of a run, help in the user's language,
-// tables, flags, the files that people name, and what is said of a wrong command line.
+// Package cmdline has what all commands share: the streams and the texts of a run, help in the user's language, tables,
+// flags, input files, and errors about command lines.
 package cmdline
 
 import (
@@ -15,18 +15,18 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// App is what every command shares.
+// App is shared by all commands.
 type App struct {
 	Stdout, Stderr io.Writer
 	Texts          *i18n.Catalogue
-	// Began says that a command's own code ran: what fails earlier is wrong usage.
+	// Began is set when a command's own code starts; earlier failures are usage errors.
 	Began bool
 }
 
-// T is the text of a key in the user's language.
+// T returns the text of a key in the user's language.
 func (a *App) T(key string, values ...any) string { return a.Texts.T(key, values...) }
 
-// Say writes sentences in the user's language.
+// Say returns sentences in the user's language.
 func (a *App) Say(texts []phrase.Text) []string {
 	var out []string
 	for _, t := range texts {
@@ -35,17 +35,17 @@ func (a *App) Say(texts []phrase.Text) []string {
 	return out
 }
 
-// Warn prints warnings to people.
+// Warn prints warnings.
 func (a *App) Warn(texts ...string) {
 	for _, text := range texts {
-		_, _ = fmt.Fprintln(a.Stderr, a.T("warning", "text", text)) // a broken terminal changes nothing
+		_, _ = fmt.Fprintln(a.Stderr, a.T("warning", "text", text)) // a broken terminal does not affect the result
 	}
 }
 
-// ErrorText is the text of an error as people read it: one that came of Ctrl-C says so, in the user's language,
-// in place of the words of packages context and signal.
+// ErrorText returns the text of an error in the user's language. An error due to Ctrl-C says so, instead of the texts
+// of packages context and signal.
 func (a *App) ErrorText(ctx context.Context, err error) string {
-	cause := context.Cause(ctx) // package signal's, in its own words
+	cause := context.Cause(ctx) // an error of package signal, with its own text
 	if cause == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, cause) {
 		return a.Texts.Error(err)
 	}
@@ -53,7 +53,7 @@ func (a *App) ErrorText(ctx context.Context, err error) string {
 	return strings.NewReplacer(context.Canceled.Error(), interrupted, cause.Error(), interrupted).Replace(err.Error())
 }
 
-// noteBegin makes every command say when its own code begins, after the command line was accepted.
+// noteBegin makes every command set Began when its own code starts, after the command line was accepted.
 func (a *App) noteBegin(cmd *cobra.Command) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -66,10 +66,10 @@ func (a *App) noteBegin(cmd *cobra.Command) {
 	}
 }
 
-// ErrBoundMissed is a run that worked but missed a bound it promises: exit code 1.
+// ErrBoundMissed reports a run that finished but missed a bound that it must keep: exit code 1.
 var ErrBoundMissed = errors.New("bound missed")
 
-// Must panics on a programmer's error at start-up.
+// Must panics on a programming error at start-up.
 func Must(err error) {
 	if err != nil {
 		panic(err)

@@ -9,7 +9,7 @@ import (
 	"fairlane/command/cmdline/cmdlinetest"
 )
 
-// signalError is an error that is the end of a context, as that of package signal is.
+// signalError ends a context as an error of package signal does.
 type signalError string
 
 func (e signalError) Error() string { return string(e) }
@@ -21,7 +21,7 @@ func TestErrorTextOfAnInterruption(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	cause := fmt.Errorf("bench x: %w", context.Canceled)
-	signaled, stop := context.WithCancelCause(t.Context()) // as package signal does it
+	signaled, stop := context.WithCancelCause(t.Context()) // as package signal does
 	stop(signalError("interrupt signal received"))
 	for _, c := range []struct {
 		lang string
@@ -35,7 +35,7 @@ func TestErrorTextOfAnInterruption(t *testing.T) {
 		{"zh", signaled, errors.Join(context.Cause(signaled), cause), "已中断\nbench x: 已中断"},
 		{"zh", signaled, errors.New("disk full"), "disk full"},
 		{"en", canceled, errors.Join(cause, errors.New("disk full")), "bench x: interrupted\ndisk full"},
-		{"en", t.Context(), cause, "bench x: context canceled"}, // somebody else's
+		{"en", t.Context(), cause, "bench x: context canceled"}, // an error of another context
 		{"en", canceled, errors.New("disk full"), "disk full"},
 	} {
 		if got := cmdlinetest.App(t, c.lang).ErrorText(c.ctx, c.err); got != c.want {

@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/cobraerror"
 	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 )
 
-// OneArgument accepts exactly one argument, and names it when it is missing.
+// OneArgument accepts exactly one argument; its error for a missing one names it.
 func OneArgument(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {
@@ -24,14 +25,14 @@ func OneArgument(name string) cobra.PositionalArgs {
 	}
 }
 
-// judgeArguments makes a command, and those below it, say what is wrong with arguments. Cobra takes any word behind a group of
-// commands for a question for help.
+// judgeArguments makes a command and its subcommands report faulty arguments. Cobra treats any word after a group of
+// commands as a request for help.
 func judgeArguments(cmd *cobra.Command) {
 	if cmd.HasSubCommands() && !cmd.Runnable() {
 		cmd.Args, cmd.DisableFlagsInUseLine = nil, true
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] != "help" {
-				return usage.Wrap(UnknownCommand(cmd, args[0]))
+				return usage.Wrap(cobraerror.Command(cmd, args[0]))
 			}
 			return cmd.Help()
 		}
@@ -40,7 +41,7 @@ func judgeArguments(cmd *cobra.Command) {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if check != nil {
 			if err := check(cmd, args); err != nil {
-				return ArgsError(cmd, args, err)
+				return cobraerror.Args(cmd, args, err)
 			}
 		}
 		return missingFlags(cmd)
@@ -50,7 +51,7 @@ func judgeArguments(cmd *cobra.Command) {
 	}
 }
 
-// missingFlags says what the required flags are for that were not given.
+// missingFlags explains the required flags that were not given.
 func missingFlags(cmd *cobra.Command) error {
 	err := cmd.ValidateRequiredFlags()
 	if err == nil {
@@ -63,7 +64,7 @@ func missingFlags(cmd *cobra.Command) error {
 	return usage.Of(phrase.Of("usage.see-help", "text", texts))
 }
 
-// wrongFlag is the error of a flag whose value cannot be read, in words instead of those of package strconv.
+// wrongFlag returns the error for an invalid value of a flag, without the text of package strconv.
 func wrongFlag(cmd *cobra.Command, err error) error {
-	return usage.Wrap(FlagError(cmd, err))
+	return usage.Wrap(cobraerror.Flag(cmd, err))
 }

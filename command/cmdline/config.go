@@ -10,7 +10,7 @@ import (
 	"fairlane/service/config"
 )
 
-// ConfigFlags adds --config, and the flags that the table of keys names, to a command.
+// ConfigFlags adds --config, and the flags in the table of keys, to a command.
 func (a *App) ConfigFlags(cmd *cobra.Command) *string {
 	path := cmd.Flags().String("config", "", a.T("serve.flag.config"))
 	for _, k := range config.Keys() {
@@ -21,7 +21,7 @@ func (a *App) ConfigFlags(cmd *cobra.Command) *string {
 	return path
 }
 
-// Configured makes cmd one that runs with the configuration.
+// Configured makes cmd run with the configuration.
 func (a *App) Configured(cmd *cobra.Command, run func(ctx context.Context, l *config.Loaded) error) *cobra.Command {
 	path := a.ConfigFlags(cmd)
 	cmd.Args = cobra.NoArgs
@@ -35,7 +35,7 @@ func (a *App) Configured(cmd *cobra.Command, run func(ctx context.Context, l *co
 	return cmd
 }
 
-// LoadConfig reads the configuration of a command that has ConfigFlags. Its errors are wrong usage.
+// LoadConfig reads the configuration of a command with ConfigFlags. Its errors are usage errors.
 func LoadConfig(cmd *cobra.Command, path string) (*config.Loaded, error) {
 	flags := map[string]string{}
 	for _, k := range config.Keys() {

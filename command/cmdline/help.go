@@ -6,14 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/cobraerror"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 )
 
-// translateHelp says what cobra says of its own in the user's language: the headings of help, the flags that every command has, and the
-// commands that come with it.
+// translateHelp translates cobra's own texts: the headings of help, the flags that every command has, and the built-in
+// commands.
 func (a *App) translateHelp(root *cobra.Command) {
 	root.SetHelpCommand(a.helpCommand())
-	root.InitDefaultHelpCmd() // cobra would add both later
+	root.InitDefaultHelpCmd() // otherwise cobra adds both later
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultVersionFlag()
 	root.Flags().Lookup("version").Usage = a.T("flag.version")
@@ -31,7 +33,7 @@ func (a *App) translateHelp(root *cobra.Command) {
 	a.helpFlags(root)
 }
 
-// completionWords says how the script for each shell is loaded: in the shell that runs, or in every new one.
+// completionWords explains how to load the script for each shell: in the current shell, or in every new one.
 func (a *App) completionWords(cmd *cobra.Command) {
 	cmd.Short = a.T("completion.short")
 	cmd.Long = cmd.Short
@@ -58,7 +60,7 @@ func (a *App) helpFlags(cmd *cobra.Command) {
 	}
 }
 
-// helpCommand prints the help of the command that its arguments name.
+// helpCommand prints the help of the command in its arguments.
 func (a *App) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [command]", Short: a.T("help.short"), Long: a.T("help.long"), DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs,
@@ -75,14 +77,14 @@ func (a *App) helpCommand() *cobra.Command {
 			return out, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			at, rest, _ := cmd.Root().Find(args) // what it says of the rest is not said to every command
+			at, rest, _ := cmd.Root().Find(args) // its error does not cover the rest for all commands
 			switch {
 			case len(rest) == 0:
 				return at.Help()
 			case at.HasSubCommands():
-				return usage.Wrap(UnknownCommand(at, rest[0]))
+				return usage.Wrap(cobraerror.Command(at, rest[0]))
 			}
-			return usage.Wrap(fmt.Errorf("%q: %s has no commands below it", rest[0], at.CommandPath()))
+			return usage.Of(phrase.Of("usage.no-commands", "found", fmt.Sprintf("%q", rest[0]), "command", fmt.Sprintf("%q", at.CommandPath())))
 		},
 	}
 }

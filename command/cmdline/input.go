@@ -8,14 +8,15 @@ import (
 	"io"
 	"os"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/subnet"
 	"fairlane/tenants"
 	"fairlane/tenants/tenantfile"
 )
 
-// ReadFile reads a file of at most most bytes; kind is what it should hold.
-func ReadFile(kind, path string, most int) ([]byte, error) {
+// ReadFile reads a file of at most most bytes; kind is the expected content, for errors.
+func ReadFile(kind phrase.Text, path string, most int) ([]byte, error) {
 	r, err := os.Open(path)
 	if err != nil {
 		return nil, usage.Wrap(err)
@@ -23,13 +24,13 @@ func ReadFile(kind, path string, most int) ([]byte, error) {
 	defer func() { _ = r.Close() }() // read only
 	var b bytes.Buffer
 	if at, err := r.Stat(); err == nil && at.Size() <= int64(most) {
-		b.Grow(int(at.Size()) + bytes.MinRead) // room made once: growing by doubling would take three times the file
+		b.Grow(int(at.Size()) + bytes.MinRead) // allocate once: doubling would take three times the size of the file
 	}
 	if _, err := b.ReadFrom(io.LimitReader(r, int64(most)+1)); err != nil {
-		return nil, usage.Errorf("read %s: %w", kind, err)
+		return nil, usage.Wrap(phrase.Because(err, phrase.Of("file.read", "file", kind, "reason", err)))
 	}
 	if b.Len() > most {
-		return nil, usage.Errorf("%s %s: over %d MiB: want at most that", kind, path, most>>20)
+		return nil, usage.Of(phrase.Of("file.too-large", "kind", kind, "file", path, "max", most>>20))
 	}
 	return b.Bytes(), nil
 }
@@ -48,8 +49,8 @@ func ReadTenants(path string, topo *subnet.Fabric) ([]tenants.Tenant, []tenants.
 	return tenants.Attach(ts, flows), flows, nil
 }
 
-// JSONLine is ":LINE" of what a JSON decoder refused in a text, where its error has the place: of a text that was
-// cut off, the last line.
+// JSONLine returns ":LINE" for the error of a JSON decoder, if the error has a position; for a truncated text, the last
+// line.
 func JSONLine(text []byte, err error) string {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError

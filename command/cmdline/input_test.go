@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-func TestLineOfWhatAJSONDecoderRefuses(t *testing.T) {
+func TestLineOfJSONErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{
 		{"{\n\"a\": 1,\n\"a\" 2}", ":3"},
 		{"{\n\"a\": \"one\"\n}\n", ":2"},
-		{"{\n\"a\": 1,\n", ":2"}, // cut off
-		{"", ""},                 // nowhere
-		{"{\n\"b\": 1}", ""},     // the decoder names the field, not the place
+		{"{\n\"a\": 1,\n", ":2"}, // truncated
+		{"", ""},                 // no line
+		{"{\n\"b\": 1}", ""},     // the decoder names the field but not its position
 	} {
 		d := json.NewDecoder(strings.NewReader(c.text))
 		d.DisallowUnknownFields()

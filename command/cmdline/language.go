@@ -10,7 +10,7 @@ import (
 	"fairlane/internal/usage"
 )
 
-// CheckLanguage refuses a language of --lang, or without one of FAIRLANE_LANG, that there are no texts in.
+// CheckLanguage rejects a language without a catalogue, from --lang or else from FAIRLANE_LANG.
 func CheckLanguage(asked string, getenv func(string) string) error {
 	want := strings.Join(i18n.Languages(), " or ")
 	if asked != "" && !slices.Contains(i18n.Languages(), asked) {

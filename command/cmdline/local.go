@@ -6,17 +6,17 @@ import (
 	"fairlane/internal/usage"
 )
 
-// AddBelow adds commands that work without the service to one of its nouns.
+// AddBelow adds commands that need no service to one of the service's nouns.
 func AddBelow(root *cobra.Command, noun string, verbs ...*cobra.Command) {
 	cmd, _, err := root.Find([]string{noun})
 	Must(err)
 	cmd.AddCommand(verbs...)
 }
 
-// alone marks, in a command's annotations, one whose help leaves out the flags of the commands above.
+// alone is the annotation of a command whose help omits the flags of its parents.
 const alone = "alone"
 
-// HideGlobal leaves the flags of the commands above out of a command's help.
+// HideGlobal omits the flags of a command's parents from its help.
 func HideGlobal(cmd *cobra.Command) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
@@ -24,8 +24,8 @@ func HideGlobal(cmd *cobra.Command) {
 	cmd.Annotations[alone] = "yes"
 }
 
-// LocalOnly makes a command below a noun of the service's refuse the flags by which that one is reached and its answers are
-// printed.
+// LocalOnly makes a command below a noun of the service reject the flags for reaching the service and for the format of
+// its answers.
 func (a *App) LocalOnly(verb *cobra.Command) {
 	HideGlobal(verb)
 	run := verb.RunE
@@ -37,12 +37,12 @@ func (a *App) LocalOnly(verb *cobra.Command) {
 	}
 }
 
-// ReachFlags are the flags by which the service is reached.
+// ReachFlags lists the flags for reaching the service.
 func ReachFlags() []string {
 	return []string{"url", "token-file", "ca-file", "cert-file", "key-file", "fabric"}
 }
 
-// Without refuses flags of the commands above that were given.
+// Without rejects given flags of the parent commands.
 func (a *App) Without(cmd *cobra.Command, names []string) error {
 	inherited := cmd.InheritedFlags()
 	for _, name := range names {

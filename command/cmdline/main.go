@@ -14,14 +14,15 @@ import (
 	"fairlane/internal/usage"
 )
 
-// Exit codes that others rely on.
+// Exit codes on which scripts rely.
 const (
 	ExitDone   = 0
 	ExitFailed = 1 // failed, or a bound was missed
-	ExitUsage  = 2 // wrong usage or bad input
+	ExitUsage  = 2 // wrong usage or invalid input
 )
 
-// ExitCode is ExitDone for nil, ExitUsage for wrong usage or input that the service refuses, ExitFailed otherwise.
+// ExitCode returns ExitDone for nil, ExitUsage for wrong usage or for input that the service rejects, and otherwise
+// ExitFailed.
 func ExitCode(err error) int {
 	var wrong *usage.Error
 	var refused interface {
@@ -37,7 +38,8 @@ func ExitCode(err error) int {
 	return ExitFailed
 }
 
-// Main runs the command line whose commands build adds, and returns its exit code. Data goes to stdout, words to stderr.
+// Main runs the command line with the commands that build adds, and returns its exit code. Data goes to stdout,
+// messages to stderr.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer, build func(*App, *cobra.Command)) int {
 	text, err := i18n.Load(i18n.Pick(i18n.Asked(args), os.Getenv))
 	if err != nil {
@@ -60,7 +62,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer, build fu
 	return ExitCode(err)
 }
 
-// Root is the command above all those that build adds. args are the process's, looked through for --lang.
+// Root returns the parent of all commands that build adds. args are the arguments of the process, searched for --lang.
 func (a *App) Root(args []string, build func(*App, *cobra.Command)) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "fairlane",

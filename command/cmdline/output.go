@@ -18,10 +18,10 @@ func PrintJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// Percent prints a part of a whole.
+// Percent returns a fraction in percent.
 func Percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
 
-// PercentOrDash is percent of what may not be known.
+// PercentOrDash is Percent for a fraction that may be unknown.
 func PercentOrDash(v *float64) string {
 	if v == nil {
 		return "-"
@@ -29,7 +29,7 @@ func PercentOrDash(v *float64) string {
 	return Percent(*v)
 }
 
-// OrZero is what a pointer points at, and the zero value for nil, which is what is not known.
+// OrZero returns the value of a pointer; for nil, which means unknown, the zero value.
 func OrZero[T any](p *T) T {
 	if p == nil {
 		return *new(T)
@@ -39,7 +39,7 @@ func OrZero[T any](p *T) T {
 
 const barWidth = 18
 
-// RateBar draws a rate as a bar of fixed width with the figure behind it.
+// RateBar draws a rate as a bar of fixed width, followed by the figure.
 func RateBar(v, most quantity.BitRate, fill rune) string {
 	n := 0
 	if most > 0 {
@@ -48,7 +48,7 @@ func RateBar(v, most quantity.BitRate, fill rune) string {
 	return strings.Repeat(string(fill), n) + strings.Repeat(" ", barWidth-n) + fmt.Sprintf(" %5.1f", v.Gbit())
 }
 
-// Size prints bytes in decimal units, as flow sizes are given.
+// Size returns bytes in decimal units, as usual for flow sizes.
 func Size(n int64) string {
 	for _, u := range []struct {
 		div  int64
@@ -61,12 +61,12 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Finding writes a finding without its advice.
+// Finding returns a finding without its advice.
 func (a *App) Finding(f *policy.Finding) string {
 	return a.T("finding", "code", f.Code, "message", a.Texts.Either(f.Message, f.Said))
 }
 
-// IsYAML reports whether a file name ends as those of YAML files do.
+// IsYAML reports whether a file name has a suffix of YAML files.
 func IsYAML(path string) bool {
 	ext := strings.ToLower(filepath.Ext(path))
 	return ext == ".yaml" || ext == ".yml"

@@ -8,7 +8,7 @@ import (
 	"fairlane/policy"
 )
 
-// ParsePlane reads the plane that a flag names.
+// ParsePlane parses the value of a flag for a plane.
 func ParsePlane(text string) (policy.Plane, error) {
 	if p := policy.Plane(text); slices.Contains(policy.Planes(), p) {
 		return p, nil
@@ -16,7 +16,7 @@ func ParsePlane(text string) (policy.Plane, error) {
 	return "", usage.Of(phrase.Of("problem.plane", "found", text))
 }
 
-// ParsePlanes reads one plane, or "all" of them.
+// ParsePlanes parses one plane, or "all".
 func ParsePlanes(text string) ([]policy.Plane, error) {
 	if text == "all" {
 		return policy.Planes(), nil

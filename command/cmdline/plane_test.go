@@ -9,7 +9,7 @@ import (
 	"fairlane/policy"
 )
 
-func TestPlanesAreReadByName(t *testing.T) {
+func TestParsePlanes(t *testing.T) {
 	t.Parallel()
 	for _, want := range policy.Planes() {
 		if p, err := ParsePlane(string(want)); err != nil || p != want {

@@ -9,16 +9,16 @@ import (
 	"fairlane/internal/texttable"
 )
 
-// Table takes text with tabs between cells, as text/tabwriter does, and lays it out with texttable when it is flushed.
+// Table takes text with tabs between cells, as text/tabwriter does, and Flush formats it with texttable.
 type Table struct {
 	w     io.Writer
-	right bool // all cells stand right
-	Prose bool // the last column is sentences
+	right bool // all cells are right-aligned
+	Prose bool // the last column contains sentences
 	Whole bool // nothing is shortened
 	text  strings.Builder
 }
 
-// NewTable starts a table; flags are those of tabwriter, of which it knows AlignRight.
+// NewTable starts a table; flags are those of tabwriter, of which it supports AlignRight.
 func NewTable(w io.Writer, flags uint) *Table {
 	return &Table{w: w, right: flags&tabwriter.AlignRight != 0}
 }

@@ -37,7 +37,7 @@ func TestTableAlignsByTerminalColumns(t *testing.T) {
 	}
 }
 
-// Cells of the second column all begin at the same column of the terminal, whatever is in the first.
+// All cells of the second column start at the same terminal column, whatever the first contains.
 func TestTableColumnsLineUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -50,7 +50,7 @@ func TestTableColumnsLineUp(t *testing.T) {
 		if err := tw.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		columns := func(s string) int { // of these characters those of three bytes are wide, but for the bar
+		columns := func(s string) int { // of the characters in this test, those of three bytes are wide, except for the bar
 			n := utf8.RuneCountInString(s)
 			return n + strings.Count(s, "，") + strings.Count(s, "中") + strings.Count(s, "文") + strings.Count(s, "（")
 		}

@@ -1,4 +1,5 @@
-// Package demo has the command that shows the main job on live simulated fabrics: discover, compile, measure, push, read back, measure.
+// Package demo has the command that shows the main task on live simulated fabrics: discover, compile, measure, roll
+// out, verify, measure.
 package demo
 
 import (
@@ -27,7 +28,7 @@ import (
 	"fairlane/tenants"
 )
 
-// app is the demo with what every command shares.
+// app is the demo and what all commands share.
 type app struct {
 	*cmdline.App
 	open OpenFunc
@@ -71,7 +72,7 @@ func (a *app) demoCommand() *cobra.Command {
 	return cmd
 }
 
-// defaultScenario is what a demo of a plane runs.
+// defaultScenario is the scenario of a plane's demo.
 func defaultScenario(p policy.Plane) string {
 	switch p {
 	case policy.PlaneRoCE:
@@ -82,16 +83,16 @@ func defaultScenario(p policy.Plane) string {
 	return "ib16"
 }
 
-// planes are those that the flags ask for.
+// planes returns the planes that the flags request.
 func (f *demoFlags) planes() ([]policy.Plane, error) {
 	planes, err := cmdline.ParsePlanes(f.plane)
 	switch {
 	case err != nil || len(planes) == 1:
 		return planes, err
 	case f.scenario != "" || f.fabric != "" || f.tenants != "":
-		return nil, usage.Errorf("--plane all: want one of the planes with --scenario, --fabric or --tenants")
+		return nil, usage.Of(phrase.Of("usage.demo-one-plane"))
 	case !f.once:
-		return nil, usage.Errorf("--plane all: want --once too: one demo at a time stays up")
+		return nil, usage.Of(phrase.Of("usage.demo-all-once"))
 	}
 	return planes, nil
 }
@@ -104,7 +105,8 @@ func (a *app) runDemo(ctx context.Context, f demoFlags) error {
 	return a.showPlanes(ctx, f, planes, func(p policy.Plane) (*Report, error) { return a.demoOf(ctx, f, p) })
 }
 
-// showPlanes shows planes one after the other. One that fails does not keep the others from being shown, and the JSON has those that finished.
+// showPlanes shows one plane after another. If one fails, it still shows the others, and the JSON has those that
+// finished.
 func (a *app) showPlanes(ctx context.Context, f demoFlags, planes []policy.Plane, show func(policy.Plane) (*Report, error)) error {
 	reports := []Report{}
 	var faults []error
@@ -127,16 +129,16 @@ func (a *app) showPlanes(ctx context.Context, f demoFlags, planes []policy.Plane
 	return errors.Join(faults...)
 }
 
-// demoOf shows one plane. What it measured is returned even when a bound was missed; without --once it stays up.
+// demoOf shows one plane. It returns the measurements even if a bound was missed; without --once it keeps serving.
 func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *Report, err error) {
 	var listeners []net.Listener
-	if !f.once { // an address that is taken is better known before the work
+	if !f.once { // report an address in use before the work
 		if listeners, err = listen.On(ctx, []string{f.listen}, nil); err != nil {
 			return nil, err
 		}
 		defer func() {
 			for _, l := range listeners {
-				_ = l.Close() // what served it has closed it
+				_ = l.Close() // the server has closed it
 			}
 		}()
 	}
@@ -173,7 +175,7 @@ func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *Repor
 	return &report, a.stay(ctx, d, listeners, words)
 }
 
-// stepText is the text of a step, sentences among its values in the user's language.
+// stepText returns the text of a step, with the sentences among its values in the user's language.
 func (a *app) stepText(key string, values []any) string {
 	values = slices.Clone(values)
 	for i := range values {
@@ -184,7 +186,7 @@ func (a *app) stepText(key string, values []any) string {
 	return a.T(key, values...)
 }
 
-// startDemo starts the fabric that the flags ask for, and its manager; title says what it is.
+// startDemo starts the fabric of the flags and its manager; title describes it.
 func (a *app) startDemo(ctx context.Context, f demoFlags, p policy.Plane, at Place, step func(string, ...any)) (d *Demo, title string, err error) {
 	if p == policy.PlaneIB {
 		s, err := f.load()
@@ -202,7 +204,7 @@ func (a *app) startDemo(ctx context.Context, f demoFlags, p policy.Plane, at Pla
 	return d, a.T("demo.title", "name", c.Name, "description", c.Description), err
 }
 
-// loadEther makes the case of a demo on Ethernet from its flags.
+// loadEther builds the case of an Ethernet demo from its flags.
 func (f demoFlags) loadEther(p policy.Plane) (*live.Case, error) {
 	if f.fabric == "" && f.tenants == "" {
 		s, err := scenario.Load(cmp.Or(f.scenario, defaultScenario(p)))
@@ -212,7 +214,7 @@ func (f demoFlags) loadEther(p policy.Plane) (*live.Case, error) {
 		s.Config.Seed = f.seed
 		c, err := live.CaseOf(s)
 		if err == nil && c.Plane != p {
-			err = usage.Errorf("scenario %s is for --plane %s, not %s", s.Name, c.Plane, p)
+			err = usage.Of(phrase.Of("usage.scenario-plane", "scenario", s.Name, "plane", string(c.Plane), "found", string(p)))
 		}
 		return c, err
 	}
@@ -226,7 +228,7 @@ func (f demoFlags) loadEther(p policy.Plane) (*live.Case, error) {
 // files reads the fabric and the tenants that the flags name.
 func (f demoFlags) files() (*subnet.Fabric, []tenants.Tenant, []tenants.Flow, error) {
 	if f.fabric == "" {
-		return nil, nil, nil, usage.Errorf("--tenants %s: want --fabric FILE too, on which its hosts are", f.tenants)
+		return nil, nil, nil, usage.Of(phrase.Of("usage.demo-tenants-fabric", "file", f.tenants))
 	}
 	topo, err := site.ReadFabric(f.fabric)
 	if err != nil {
@@ -240,7 +242,7 @@ func (f demoFlags) files() (*subnet.Fabric, []tenants.Tenant, []tenants.Flow, er
 	return topo, ts, flows, err
 }
 
-// load makes the scenario of a demo from its flags.
+// load builds the scenario of a demo from its flags.
 func (f demoFlags) load() (*scenario.Scenario, error) {
 	if f.fabric == "" && f.tenants == "" {
 		s, err := scenario.Load(cmp.Or(f.scenario, defaultScenario(policy.PlaneIB)))

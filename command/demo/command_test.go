@@ -45,8 +45,8 @@ func TestFinishedPlanesArePrintedWhenOneFails(t *testing.T) {
 	}
 }
 
-// A run reports each missed bound in the user's language, also those of several planes.
-func TestMissedBoundsAreToldInTheUsersLanguage(t *testing.T) {
+// A run reports each missed bound in the user's language, also for several planes.
+func TestMissedBoundsAreInTheUsersLanguage(t *testing.T) {
 	t.Parallel()
 	large, half, full := 0.25, 0.5, 1.0
 	missed := func(p policy.Plane) error {
@@ -70,7 +70,7 @@ func TestMissedBoundsAreToldInTheUsersLanguage(t *testing.T) {
 	}
 }
 
-func TestStepsAreToldInTheUsersLanguage(t *testing.T) {
+func TestStepsAreInTheUsersLanguage(t *testing.T) {
 	t.Parallel()
 	a := &app{App: cmdlinetest.App(t, "zh")}
 	said := phrase.Of("demo.no-link-use")
@@ -79,8 +79,8 @@ func TestStepsAreToldInTheUsersLanguage(t *testing.T) {
 	}
 }
 
-// An address that another process listens on is reported before the demo, not after it.
-func TestADemoWhoseAddressIsTakenDoesNotBegin(t *testing.T) {
+// An address in use is reported before the demo, not after it.
+func TestADemoFailsEarlyIfItsAddressIsInUse(t *testing.T) {
 	t.Parallel()
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")

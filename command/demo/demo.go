@@ -25,53 +25,53 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// MinUtilisation is the use of contended links, against that of before, that a demo must keep.
+// MinUtilisation is the minimum utilisation of contended links, relative to that before, that a demo must keep.
 const MinUtilisation = 0.97
 
-// FabricName is what the manager calls the fabric of a demo.
+// FabricName is the name of a demo's fabric in the manager.
 const FabricName = "demo"
 
-// Manager is the service on a database, as a demo uses it.
+// Manager is the part of the service, on a database, that a demo needs.
 type Manager interface {
 	Service() *usecases.Services
 	Handler(api.Options) (*api.Server, error)
 	Close() error
 }
 
-// OpenFunc opens a manager on a database, which reaches fabrics by access.
+// OpenFunc opens a manager on a database, with access to fabrics.
 type OpenFunc func(ctx context.Context, database string, access *site.Access) (Manager, error)
 
-// Demo is one run of the main job on a live simulated fabric.
+// Demo is one run of the main task on a live simulated fabric.
 type Demo struct {
 	fabric  Fabric
 	manager Manager
-	// timeScale is the fabric's simulated seconds per second.
+	// timeScale is simulated seconds per second.
 	timeScale float64
 	step      func(key string, args ...any)
 }
 
-// New is a demo on a fabric that runs, managed by a manager. step is called after each step.
+// New returns a demo on a running fabric with a manager. It calls step after each step.
 func New(f Fabric, m Manager, timeScale float64, step func(key string, args ...any)) *Demo {
 	return &Demo{fabric: f, manager: m, timeScale: timeScale, step: step}
 }
 
-// Result is what a demo measured.
+// Result is the measurements of a demo.
 type Result struct {
 	Plan          *policy.Plan
 	rollout       control.Rollout
 	before, after control.Shares
-	rival         *rival // of a plan for WRCC
+	rival         *rival // for a WRCC plan
 	elapsed       time.Duration
 }
 
-// Place is where a demo runs.
+// Place is the environment of a demo.
 type Place struct {
 	Dir string // of the database
-	// Slowdown is how many times slower than its time scale the fabric runs, as on a machine that is too busy; 0 is 1.
+	// Slowdown is the factor by which the fabric is slower than its time scale, as on an overloaded machine; 0 means 1.
 	Slowdown float64
 }
 
-// pace is the speed of a fabric of the time scale.
+// pace returns the speed of a fabric with the time scale.
 func (p Place) pace(timeScale float64) float64 {
 	if p.Slowdown == 0 {
 		return timeScale
@@ -79,7 +79,7 @@ func (p Place) pace(timeScale float64) float64 {
 	return timeScale / p.Slowdown
 }
 
-// OnInfiniBand starts an InfiniBand fabric, and a manager that open opens for it.
+// OnInfiniBand starts an InfiniBand fabric, and opens a manager for it.
 func OnInfiniBand(ctx context.Context, s *scenario.Scenario, at Place, open OpenFunc, step func(string, ...any)) (*Demo, error) {
 	scale := infiniBandCost().timeScale(s.Fabric, s.TenantFlows())
 	l, err := live.StartInfiniBand(ctx, s, fmt.Sprintf("unix:fairlane-demo-%d-%d", os.Getpid(), demos.Add(1)), simdev.Options{TimeScale: at.pace(scale)})
@@ -89,7 +89,7 @@ func OnInfiniBand(ctx context.Context, s *scenario.Scenario, at Place, open Open
 	return start(ctx, InfiniBand(l), scale, at.Dir, open, step)
 }
 
-// OnEthernet starts an Ethernet fabric, and a manager that open opens for it.
+// OnEthernet starts an Ethernet fabric, and opens a manager for it.
 func OnEthernet(ctx context.Context, c *live.Case, at Place, open OpenFunc, step func(string, ...any)) (*Demo, error) {
 	scale := ethernetCost().timeScale(c.Fabric, c.Flows)
 	l, err := live.StartEthernet(ctx, c, live.EthernetOptions{TimeScale: at.pace(scale)})
@@ -99,7 +99,7 @@ func OnEthernet(ctx context.Context, c *live.Case, at Place, open OpenFunc, step
 	return start(ctx, Ethernet(l), scale, at.Dir, open, step)
 }
 
-// start opens a manager for a fabric that runs.
+// start opens a manager for a running fabric.
 func start(ctx context.Context, f Fabric, timeScale float64, dir string, open OpenFunc, step func(string, ...any)) (*Demo, error) {
 	sources, err := config.NewSourceRules(append(config.DefaultSources(), f.Source()))
 	if err != nil {
@@ -120,14 +120,14 @@ func start(ctx context.Context, f Fabric, timeScale float64, dir string, open Op
 // Close ends the manager, then the fabric.
 func (d *Demo) Close() error { return errors.Join(d.manager.Close(), d.fabric.Close()) }
 
-// Limits of waiting, in wall time. They are for a machine on which nothing advances: a busy one makes a demo slow and no more.
+// Limits of waiting, in wall time. They only end a demo in which nothing advances; a busy machine merely makes it slow.
 const (
-	fabricPatience  = 10 * time.Minute // for the fabric's clock to advance, beyond a hundred times what the time scale says
+	fabricPatience  = 10 * time.Minute // for the fabric's clock to advance, in addition to a hundred times the time according to the time scale
 	rolloutPatience = 30 * time.Minute // for a rollout to end
-	clockPatience   = 20               // with the clocks of devices in measurements, as in telemetry.Options
+	clockPatience   = 20               // for the clocks of devices in measurements, see telemetry.Options
 )
 
-// wait lets the fabric's own time advance.
+// wait waits until the fabric's own time has advanced.
 func (d *Demo) wait(ctx context.Context, span quantity.Picoseconds) error {
 	limit := fabricPatience + 100*time.Duration(float64(span.Duration())/d.timeScale)
 	begun, from := time.Now(), d.fabric.Now()
@@ -135,15 +135,15 @@ func (d *Demo) wait(ctx context.Context, span quantity.Picoseconds) error {
 	defer cancel()
 	err := d.fabric.Wait(within, span)
 	if err != nil && errors.Is(context.Cause(within), errStandsStill) {
-		return fmt.Errorf("%w: %s in %s, want %s: this machine is too busy, or the fabric stands still", errStandsStill, d.fabric.Now()-from, time.Since(begun).Round(time.Second), span)
+		return fmt.Errorf("%w: %s in %s, want %s: this machine is too busy, or the fabric has stopped", errStandsStill, d.fabric.Now()-from, time.Since(begun).Round(time.Second), span)
 	}
 	return err
 }
 
-// errStandsStill is a simulated fabric whose clock does not advance.
+// errStandsStill reports a simulated fabric whose clock does not advance.
 var errStandsStill = errors.New("the simulated fabric does not advance")
 
-// Run takes the whole way: discover, compile, measure, push, read back, measure.
+// Run performs the whole task: discover, compile, measure, roll out, verify, measure.
 func (d *Demo) Run(ctx context.Context) (*Result, error) {
 	begun := time.Now()
 	ctx = control.WithActor(ctx, "demo")
@@ -221,7 +221,7 @@ func (d *Demo) Onboard(ctx context.Context) error {
 	return err
 }
 
-// rollOut runs one stage to its end; anything but success is an error.
+// rollOut rolls out one stage; it fails unless the rollout succeeds.
 func (d *Demo) rollOut(ctx context.Context, plan string, stage control.Stage) (control.Rollout, error) {
 	ro, err := d.ToEnd(ctx, rollouts.RolloutInput{Plan: plan, Stages: []control.Stage{stage}})
 	if err != nil {
@@ -233,7 +233,7 @@ func (d *Demo) rollOut(ctx context.Context, plan string, stage control.Stage) (c
 	return ro, nil
 }
 
-// ToEnd starts a rollout and waits for its end, whatever that is.
+// ToEnd starts a rollout and waits for its end, whatever the result.
 func (d *Demo) ToEnd(ctx context.Context, in rollouts.RolloutInput) (control.Rollout, error) {
 	svc := d.manager.Service()
 	ro, err := svc.StartRollout(ctx, FabricName, in)
@@ -243,7 +243,7 @@ func (d *Demo) ToEnd(ctx context.Context, in rollouts.RolloutInput) (control.Rol
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for begun := time.Now(); ; {
-		newest, _, err := svc.ListRollouts(ctx, FabricName, control.Page{Limit: 1}) // without its devices, of which there may be many
+		newest, _, err := svc.ListRollouts(ctx, FabricName, control.Page{Limit: 1}) // without its devices, which may be many
 		if err != nil {
 			return ro, err
 		}
@@ -261,7 +261,7 @@ func (d *Demo) ToEnd(ctx context.Context, in rollouts.RolloutInput) (control.Rol
 	}
 }
 
-// Settle measures in rounds until two in a row agree, then once more for longer.
+// Settle measures in rounds until two successive ones agree, then once more for longer.
 func (d *Demo) Settle(ctx context.Context, plan string, p Pace) (control.Shares, error) {
 	const rounds, agree = 6, 0.05
 	if err := d.wait(ctx, p.Settle); err != nil {
@@ -281,12 +281,12 @@ func (d *Demo) Settle(ctx context.Context, plan string, p Pace) (control.Shares,
 	return d.manager.Service().ReadShares(ctx, FabricName, plan, p.Final.Duration())
 }
 
-// largestChange is the largest relative change of a tenant's delivered rate, 1 when one is not known.
+// largestChange returns the largest relative change of a tenant's delivered rate; 1 if a rate is unknown.
 func largestChange(a, b control.Shares) float64 {
 	worst := 0.0
 	for i := range min(len(a.Tenants), len(b.Tenants)) {
 		x, y := a.Tenants[i].Delivered, b.Tenants[i].Delivered
-		if x == nil || y == nil {
+		if x == nil || y == nil || *x == 0 && *y > 0 {
 			worst = max(worst, 1)
 		} else if *x > 0 {
 			worst = max(worst, math.Abs(float64(*x-*y))/float64(*x))
@@ -295,26 +295,27 @@ func largestChange(a, b control.Shares) float64 {
 	return worst
 }
 
-// Pace is how long the phases of a demo take, in the fabric's own time.
+// Pace is the duration of a demo's phases, in the fabric's own time.
 type Pace struct {
-	Unmanaged quantity.Picoseconds // without congestion control: settling, and the window
-	Settle    quantity.Picoseconds // after the settings were changed, before anything is measured
+	Unmanaged quantity.Picoseconds // without congestion control: settling time, and window
+	Settle    quantity.Picoseconds // between the change of settings and the first measurement
 	Round     quantity.Picoseconds // one settling round
-	Final     quantity.Picoseconds // the window that counts, long against the saw-teeth of the slowest flow
+	Final     quantity.Picoseconds // final window, long relative to the saw-teeth of the slowest flow
 }
 
-// paceOf derives the phases from the plan. Convergence takes about as many periods of the longest
-// CCTI_Timer as there are table steps between line rate and the entitled rate. The mean of a tenant's
-// rate over a window is as uncertain as the count of the BECNs that steer it, 1/sqrt(count) in
-// relative terms, so the window lasts until the smallest tenant has had enough of them: the bound on
-// its share is then four standard errors.
+// paceOf derives the phases from the plan. Convergence takes about as many periods of the longest CCTI_Timer as there
+// are table steps between line rate and the entitled rate. The relative uncertainty of a tenant's mean rate in a window
+// is that of the number of BECNs that control it, 1/sqrt(count). The window lasts until the smallest tenant has
+// received enough of them: the bound on its share is then four standard errors.
 func paceOf(p *policy.Plan) Pace {
 	switch {
 	case p.RoCE != nil:
-		// The influence of earlier rates on a port's registers decays over about a second, and waves bring settings one after the other.
+		// The effect of earlier rates on a port's registers decays over about a second, and waves are rolled out one
+		// after another.
 		return Pace{Unmanaged: 100 * quantity.Millisecond, Settle: 1500 * quantity.Millisecond, Round: 100 * quantity.Millisecond, Final: 1200 * quantity.Millisecond}
 	case p.WRCC != nil:
-		// Near rest a fair rate moves by a 64th of its distance each period, and senders far away hear of it a round trip later.
+		// Near equilibrium, a fair rate moves by 1/64 of its distance in each period, and distant senders learn it a
+		// round trip later.
 		longest := quantity.Picoseconds(0)
 		for _, d := range p.WRCC.Domains {
 			longest = max(longest, d.Period)
@@ -336,8 +337,8 @@ func paceOf(p *policy.Plan) Pace {
 	}
 }
 
-// becnTime is how long it takes until the tenant with the smallest entitlement has had the BECNs for a
-// standard error of 1.25 %: its packets, of 4 KiB, are marked load times in each marking interval.
+// becnTime returns the time in which the tenant with the smallest entitlement receives the BECNs for a standard error
+// of 1.25 %: its packets, of 4 KiB, are marked load times in each marking interval.
 func becnTime(p *policy.Plan) quantity.Picoseconds {
 	const standardError, load, packetBits = 0.0125, 0.65, 8 * 4122
 	marking := uint16(1)

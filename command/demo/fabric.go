@@ -11,16 +11,16 @@ import (
 	"fairlane/tenants"
 )
 
-// Fabric is a live simulated fabric that a demo shows.
+// Fabric is a live simulated fabric for a demo.
 type Fabric interface {
 	Plane() policy.Plane
-	Source() string                               // where the manager finds it
-	Declared() ([]tenants.Tenant, []tenants.Flow) // who uses it
+	Source() string                               // address for the manager
+	Declared() ([]tenants.Tenant, []tenants.Flow) // its tenants and flows
 	Now() quantity.Picoseconds                    // its own time
 	Wait(ctx context.Context, span quantity.Picoseconds) error
-	// Partitions moves a partition's traffic to a service level; nil where tenants are not placed by partitions.
+	// Partitions moves a partition's traffic to a service level; nil if tenants are not placed by partitions.
 	Partitions() func(ident.PKey, ident.SL) int
-	// StepKey is the key of the text for a step of a demo on such a fabric.
+	// StepKey returns the key of the text for a step on this type of fabric.
 	StepKey(key string) string
 	Close() error
 }
@@ -32,7 +32,7 @@ var (
 
 type infiniBand struct{ *live.InfiniBand }
 
-// InfiniBand shows an InfiniBand fabric.
+// InfiniBand wraps an InfiniBand fabric.
 func InfiniBand(l *live.InfiniBand) Fabric { return infiniBand{l} }
 
 func (infiniBand) Plane() policy.Plane { return policy.PlaneIB }
@@ -51,7 +51,7 @@ func (infiniBand) StepKey(key string) string { return key }
 
 type ethernet struct{ *live.Ethernet }
 
-// Ethernet shows an Ethernet fabric.
+// Ethernet wraps an Ethernet fabric.
 func Ethernet(l *live.Ethernet) Fabric { return ethernet{l} }
 
 func (f ethernet) Plane() policy.Plane { return f.Case.Plane }
@@ -64,5 +64,5 @@ func (ethernet) Partitions() func(ident.PKey, ident.SL) int { return nil }
 
 func (ethernet) StepKey(key string) string { return key + ".ethernet" }
 
-// demos numbers the demos of this process: names of abstract sockets belong to the machine.
+// demos numbers the demos of this process, because abstract socket names are global on a machine.
 var demos atomic.Int64

@@ -16,11 +16,11 @@ import (
 
 const timerUnit = quantity.Picoseconds(ibcc.TimerUnitPicoseconds)
 
-// Report is one element of what `demo --once --json` prints.
+// Report is one element of the output of `demo --once --json`.
 type Report struct {
 	Plane             string           `json:"plane"`
 	Tenants           []tenantReport   `json:"tenants"`
-	UtilisationBefore *float64         `json:"utilisation_before,omitempty"` // nil when it was not measured, as all figures of the fabric
+	UtilisationBefore *float64         `json:"utilisation_before,omitempty"` // nil if not measured, like all figures of the fabric
 	Utilisation       *float64         `json:"utilisation,omitempty"`
 	MaxShareError     *float64         `json:"max_share_error,omitempty"`
 	Plan              string           `json:"plan"`
@@ -28,8 +28,8 @@ type Report struct {
 	Findings          []policy.Finding `json:"findings"`
 	WallS             float64          `json:"wall_s"`
 
-	problems []phrase.Text // of measurements
-	links    int           // contended ones of the plan
+	problems []phrase.Text // of the measurements
+	links    int           // number of contended links in the plan
 }
 
 type tenantReport struct {
@@ -40,7 +40,7 @@ type tenantReport struct {
 	Before     *quantity.BitRate `json:"before_bps,omitempty"`
 	Delivered  *quantity.BitRate `json:"delivered_bps,omitempty"`
 	ShareError *float64          `json:"share_error,omitempty"`
-	// What the tenant gets from DCQCN in place of WRCC: with the vendor's registers, and with those for its weight.
+	// The tenant's rate with DCQCN instead of WRCC: with the vendor's registers, and with registers for its weight.
 	DCQCN         quantity.BitRate `json:"dcqcn_bps,omitempty"`
 	DCQCNWeighted quantity.BitRate `json:"dcqcn_weighted_bps,omitempty"`
 }
@@ -52,7 +52,7 @@ type rolloutReport struct {
 	Devices int                  `json:"devices"`
 }
 
-// Report is the result as it is printed.
+// Report returns the result for output.
 func (r *Result) Report() Report {
 	out := Report{
 		Plane:             string(r.Plan.Plane),
@@ -92,7 +92,7 @@ func (r *Result) Report() Report {
 	return out
 }
 
-// Missed names the bounds that a run missed, or is nil.
+// Missed returns an error that names the bounds that a run missed; nil if there are none.
 func (r *Report) Missed() error {
 	why := slices.Clone(r.problems)
 	if most := evaluate.ErrorBound(policy.Plane(r.Plane)); r.MaxShareError == nil {
@@ -102,7 +102,7 @@ func (r *Report) Missed() error {
 	}
 	if r.links > 0 && (r.Utilisation == nil || r.UtilisationBefore == nil) {
 		why = append(why, phrase.Of("demo.no-link-use"))
-	} else if r.links > 0 && *r.Utilisation < MinUtilisation*min(*r.UtilisationBefore, 1) { // a link has no more than its rate: what is beyond it was counted late
+	} else if r.links > 0 && *r.Utilisation < MinUtilisation*min(*r.UtilisationBefore, 1) { // a link cannot exceed its rate: any excess before was counted late
 		why = append(why, phrase.Of("demo.link-use", "use", phrase.PercentOf(*r.Utilisation, 1),
 			"part", phrase.PercentOf(MinUtilisation, 0), "before", phrase.PercentOf(*r.UtilisationBefore, 1)))
 	}
@@ -112,8 +112,7 @@ func (r *Report) Missed() error {
 	return phrase.Because(cmdline.ErrBoundMissed, phrase.Of("demo.bound-missed", "plane", r.Plane, "reasons", why))
 }
 
-// printReport draws the table that people read: what each tenant is entitled to, what it got
-// before and after, as bars of the same scale.
+// printReport prints the table: each tenant's entitlement, and its rates before and after as bars with the same scale.
 func (a *app) printReport(w io.Writer, r Report) error {
 	var most quantity.BitRate
 	for _, t := range r.Tenants {
@@ -144,7 +143,7 @@ func (a *app) printReport(w io.Writer, r Report) error {
 	return nil
 }
 
-// printRival shows what the same traffic gets from DCQCN.
+// printRival prints the rates of the same traffic with DCQCN.
 func (a *app) printRival(w io.Writer, r Report) error {
 	if !slices.ContainsFunc(r.Tenants, func(t tenantReport) bool { return t.DCQCN > 0 }) {
 		return nil
@@ -161,7 +160,7 @@ func (a *app) printRival(w io.Writer, r Report) error {
 	return tw.Flush()
 }
 
-// barOf is bar of what may not have been measured.
+// barOf is bar for a rate that may not have been measured.
 func (a *app) barOf(v *quantity.BitRate, most quantity.BitRate, fill rune) string {
 	if v == nil {
 		return a.T("demo.not-measured")

@@ -34,27 +34,27 @@ func portsAndSwitches(p *policy.Plan) (ports, switches int) {
 	return ports, switches
 }
 
-// rival is what the same traffic gets from DCQCN on the same links, unattended: no manager, no devices.
+// rival is the rates of the same traffic on the same links with DCQCN, without manager and devices.
 type rival struct {
 	vendor   map[string]quantity.BitRate // with the vendor's registers, by tenant
-	weighted map[string]quantity.BitRate // with registers that the compiler chose for the same weights
+	weighted map[string]quantity.BitRate // with registers that the compiler computes for the same weights
 }
 
-// Phases of a run of the rival, in simulated time.
+// Phases of a run with DCQCN, in simulated time.
 const (
 	rivalSettle = 300 * quantity.Millisecond
 	rivalWindow = 200 * quantity.Millisecond
 )
 
-// contest is a simulation of the rival beside the live fabric.
+// contest is a simulation with DCQCN that runs concurrently with the live fabric.
 type contest struct {
 	stop   context.CancelFunc
-	done   chan struct{} // closed when it has ended
+	done   chan struct{} // closed at its end
 	result *rival
 	err    error
 }
 
-// startContest simulates the traffic of a plan for WRCC under DCQCN; on other planes there is no rival. Close it.
+// startContest simulates the traffic of a WRCC plan with DCQCN; other planes have no comparison. Close it.
 func startContest(ctx context.Context, f Fabric, p *policy.Plan) *contest {
 	ctx, stop := context.WithCancel(ctx)
 	c := &contest{stop: stop, done: make(chan struct{})}
@@ -70,19 +70,19 @@ func startContest(ctx context.Context, f Fabric, p *policy.Plan) *contest {
 	return c
 }
 
-// wait returns what the rival gives, nil when there is none.
+// wait returns the rates with DCQCN; nil if there is no comparison.
 func (c *contest) wait() (*rival, error) {
 	<-c.done
 	return c.result, c.err
 }
 
-// close ends the simulation if it still runs.
+// close stops the simulation if it is still running.
 func (c *contest) close() {
 	c.stop()
 	<-c.done
 }
 
-// runRival simulates the traffic of a case under DCQCN.
+// runRival simulates the traffic of a case with DCQCN.
 func runRival(ctx context.Context, c *live.Case) (*rival, error) {
 	plan, err := policy.Compile(policy.Input{Fabric: c.Fabric, Tenants: c.Tenants, Flows: c.Flows, Options: policy.Options{Plane: policy.PlaneRoCE}})
 	if err != nil {
@@ -112,7 +112,7 @@ func runRival(ctx context.Context, c *live.Case) (*rival, error) {
 	return out, nil
 }
 
-// installRoCE gives data planes the settings of a plan.
+// installRoCE sets the settings of a plan on data planes.
 func installRoCE(f *etherlive.Fabric, p *policy.RoCEPlan) error {
 	for i := range p.NICs {
 		nic, err := f.NIC(p.NICs[i].Port)
@@ -133,7 +133,7 @@ func installRoCE(f *etherlive.Fabric, p *policy.RoCEPlan) error {
 	return nil
 }
 
-// ratesOf runs a fabric until it has settled and returns what each tenant then gets.
+// ratesOf runs a fabric until it has settled and returns the rate of each tenant.
 func ratesOf(ctx context.Context, f *etherlive.Fabric, flows []tenants.Flow) (map[string]quantity.BitRate, error) {
 	const slice = 10 * quantity.Millisecond
 	run := func(span quantity.Picoseconds) error {

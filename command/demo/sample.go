@@ -2,7 +2,9 @@ package demo
 
 import (
 	"fmt"
+	"strconv"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/usage"
 	"fairlane/subnet"
@@ -10,13 +12,12 @@ import (
 	"fairlane/tenants"
 )
 
-// SampleTenants puts three tenants with weights 4:2:1 and 1, 4 and 16 queue pairs on a fabric,
-// all sending to its last host: the contention that the demo shows, on a fabric that came
-// without tenants. It needs four hosts that are plugged in.
+// SampleTenants puts three tenants with weights 4:2:1 and 1, 4 and 16 queue pairs on a fabric without tenants. All send
+// to its last host: this is the contention that the demo shows. It needs four connected hosts.
 func SampleTenants(f *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
 	hosts := connectedPorts(f)
 	if len(hosts) < 4 {
-		return nil, nil, usage.Errorf("fabric %q has %d connected host ports: want at least 4, or name tenants with --tenants", f.Name, len(hosts))
+		return nil, nil, usage.Of(phrase.Of("usage.demo-hosts", "fabric", strconv.Quote(f.Name), "n", len(hosts)))
 	}
 	dst, senders := hosts[len(hosts)-1], hosts[:len(hosts)-1]
 	samples := []struct {
@@ -28,8 +29,8 @@ func SampleTenants(f *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
 	var flows []tenants.Flow
 	for i, s := range samples {
 		ts = append(ts, tenants.Tenant{Name: s.name, Weight: s.weight, PKey: ident.PKey(0x8001 + i)})
-		// As many hosts as queue pairs, but half of what is left at most, so that some are left for the
-		// tenants behind, spread over the fabric.
+		// As many hosts as queue pairs, but at most half of the rest, so that some remain for the next tenants, spread
+		// over the fabric.
 		want := min(s.qps, max(1, len(senders)/2))
 		if i == len(samples)-1 {
 			want = min(s.qps, len(senders))
@@ -51,10 +52,10 @@ func SampleTenants(f *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
 	return ts, flows, nil
 }
 
-// spread takes n of the ports, evenly spaced, and returns them and the others.
+// spread takes n of the ports, evenly spaced, and returns them and the rest.
 func spread(ports []ident.PortID, n int) (taken, left []ident.PortID) {
 	for i, p := range ports {
-		// Port i is taken when the count that an even spacing would have taken by now goes up.
+		// Port i is taken if the number of ports taken at even spacing increases there.
 		if (i+1)*n/len(ports) > i*n/len(ports) {
 			taken = append(taken, p)
 		} else {
@@ -64,7 +65,7 @@ func spread(ports []ident.PortID, n int) (taken, left []ident.PortID) {
 	return taken, left
 }
 
-// connectedPorts lists the plugged-in ports of channel adapters in the order of the fabric.
+// connectedPorts lists the connected ports of channel adapters in the order of the fabric.
 func connectedPorts(f *subnet.Fabric) []ident.PortID {
 	var out []ident.PortID
 	for _, h := range f.Hosts() {

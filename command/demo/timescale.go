@@ -7,17 +7,17 @@ import (
 	"fairlane/tenants"
 )
 
-// simulatorCost estimates what simulating packets costs: a packet takes some hops, and a hop some time.
+// simulatorCost estimates the cost of simulating packets: hops for each packet, and time for each hop.
 type simulatorCost struct {
 	packet float64 // bytes
 	hops   float64
-	hop    float64 // seconds of computing
-	busy   float64 // part of a core to use
-	least  float64 // time scale
+	hop    float64 // seconds of processor time
+	busy   float64 // target load of one core, as a fraction
+	least  float64 // minimum time scale
 }
 
-// infiniBandCost leaves a core idle about half of the time, so that management datagrams are answered promptly and the devices' clocks
-// and counters are read together.
+// infiniBandCost leaves a core idle about half of the time, so that management datagrams are answered promptly and a
+// device's clock and counters are read at nearly the same time.
 func infiniBandCost() simulatorCost {
 	return simulatorCost{packet: 4096, hops: 4, hop: 150e-9, busy: 0.45, least: 0.001}
 }
@@ -27,13 +27,13 @@ func ethernetCost() simulatorCost {
 	return simulatorCost{packet: tenantnet.Payload + tenantnet.Headers, hops: 6, hop: 60e-9, busy: 0.8, least: 0.0001}
 }
 
-// maxTimeScale bounds the time scale of a fabric with little traffic.
+// maxTimeScale is the maximum time scale, for fabrics with little traffic.
 const maxTimeScale = 2
 
-// timeScale is the simulated seconds per second at which the traffic of a fabric keeps a core as busy as it may be. No receiver gets more
-// than its line rate.
+// timeScale returns the simulated seconds per second at which the traffic of a fabric produces the target load. No
+// receiver gets more than its line rate.
 func (c simulatorCost) timeScale(f *subnet.Fabric, flows []tenants.Flow) float64 {
-	load := 0.0 // seconds of computing for a second of fabric time
+	load := 0.0 // seconds of processor time for a second of fabric time
 	seen := map[ident.PortID]bool{}
 	for _, fl := range flows {
 		ref, ok := f.PortByID(fl.Dst)

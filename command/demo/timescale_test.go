@@ -29,7 +29,7 @@ func TestTheTimeScaleFollowsTheLoadOfReceivers(t *testing.T) {
 		want  float64
 	}{
 		"no traffic":     {nil, maxTimeScale},
-		"one receiver":   {to(0), 0.25}, // 10 million packets a second, 200 ns each
+		"one receiver":   {to(0), 0.25}, // 10 million packets per second, 200 ns each
 		"the same twice": {to(0, 0), 0.25},
 		"two receivers":  {to(0, 1), 0.125},
 	} {

@@ -22,6 +22,7 @@ import (
 	"fairlane/command/cmdline"
 	"fairlane/internal/buildinfo"
 	"fairlane/internal/outfile"
+	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/sim/lab/calibrate"
@@ -43,13 +44,13 @@ func (a *app) calibrateCommand() *cobra.Command {
   fairlane calibrate --profile connectx-6 --quick --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.jobs < 1 || f.jobs > calibrate.MaxJobs {
-				return usage.Errorf("--jobs %d: want 1 to %d", f.jobs, calibrate.MaxJobs)
+				return usage.Of(phrase.Of("usage.flag-range", "flag", "jobs", "value", f.jobs, "min", 1, "max", calibrate.MaxJobs))
 			}
 			if _, err := profile.Uncalibrated(f.profile); err != nil {
-				return usage.Errorf("--profile: %w", err)
+				return usage.Wrap(phrase.Because(err, phrase.Of("usage.flag-reason", "flag", "profile", "reason", err)))
 			}
 			if f.out != "" && !strings.HasSuffix(f.out, ".json") {
-				return usage.Errorf("--out %s: want a name that ends in .json, by which compile --profile knows a file", f.out)
+				return usage.Of(phrase.Of("usage.out-json", "file", f.out))
 			}
 			return a.runCalibrate(cmd.Context(), f)
 		},
@@ -79,7 +80,7 @@ func (a *app) runCalibrate(ctx context.Context, f calibrateFlags) (err error) {
 	o.Progress = func(done, all int) {
 		finished = done
 		if first < 0 {
-			first = done - 1 // runs that were known take no time
+			first = done - 1 // runs that were resumed take no time
 		}
 		if len(o.Known) > first && done <= len(o.Known) {
 			first, begun = done, time.Now()
@@ -104,7 +105,7 @@ func (a *app) runCalibrate(ctx context.Context, f calibrateFlags) (err error) {
 	return a.printCalibration(r)
 }
 
-// stoppedCalibration says what is left of a calibration that was interrupted.
+// stoppedCalibration returns a message about the rest of an interrupted calibration.
 func (a *app) stoppedCalibration(f calibrateFlags, done int) string {
 	if f.resume == "" {
 		return a.T("calibrate.stopped.lost", "done", done)
@@ -112,8 +113,8 @@ func (a *app) stoppedCalibration(f calibrateFlags, done int) string {
 	return a.T("calibrate.stopped.kept", "done", done, "file", f.resume)
 }
 
-// resumeRuns reads what is finished and opens the file to append what will be. A line that a kill cut short is
-// taken off first, so that the next is whole.
+// resumeRuns reads the finished runs and opens the file to append more. It first removes a line that a kill truncated,
+// so that the next line is whole.
 func resumeRuns(path string, o *calibrate.Options) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -129,8 +130,8 @@ func resumeRuns(path string, o *calibrate.Options) (*os.File, error) {
 	return file, nil
 }
 
-// cutLine makes a file whose lines ReadFinished has taken end with a whole one, and goes to its end. What is before its last
-// line is left alone, so that a kill here loses no run.
+// cutLine truncates a file after the last complete line that ReadFinished has read, and seeks to its end. It does not
+// touch earlier lines, so a kill here loses no run.
 func cutLine(file *os.File) error {
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -188,7 +189,7 @@ func (a *app) saveCalibration(f calibrateFlags, r *calibrate.Report) error {
 	return nil
 }
 
-// printCalibration prints what was found in three short tables.
+// printCalibration prints the results in three short tables.
 func (a *app) printCalibration(r *calibrate.Report) error {
 	_, _ = fmt.Fprintln(a.Stdout, a.T("calibrate.summary", "profile", r.Profile.Name, "runs", r.Runs, "checks", len(r.Checks), "use", cmdline.Percent(r.Use)))
 	tw := cmdline.NewTable(a.Stdout, 0)
@@ -204,7 +205,7 @@ func (a *app) printCalibration(r *calibrate.Report) error {
 	return tw.Flush()
 }
 
-// writeProfile writes a file and the folder that it is in.
+// writeProfile writes a file and creates its folder.
 func writeProfile(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"fairlane/sim/lab/calibrate"
 )
 
-// Whatever a kill left at the end of a resume file, the runs before it stay in their place, and the next has a line of its own.
+// Whatever a kill leaves at the end of a resume file, the earlier runs remain, and the next run has a line of its own.
 func TestResumedRunsKeepTheirLines(t *testing.T) {
 	t.Parallel()
 	const one = `{"key":"one","rates_bps":[1,2],"use":0.5,"queue_bytes":0,"pauses":0,"marked":0}`

@@ -8,7 +8,7 @@ import (
 	"fairlane/sim/lab/calibrate"
 )
 
-// calibrationCharts shows the response, what single registers do, and the runs held out of the fit.
+// calibrationCharts draws the response, the effects of single registers, and the runs held out of the fit.
 func calibrationCharts(r *calibrate.Report, source string) map[string]plot.Chart {
 	out := map[string]plot.Chart{
 		"response": responseChart(r), "registers": registersChart(r), "held-out": heldOutChart(r),
@@ -20,7 +20,7 @@ func calibrationCharts(r *calibrate.Report, source string) map[string]plot.Chart
 	return out
 }
 
-// responseChart is the rate by that of the fastest flow against the ratio meant: a line for each condition.
+// responseChart draws the rate relative to the fastest flow over the intended ratio: a line for each condition.
 func responseChart(r *calibrate.Report) plot.Chart {
 	p := r.Profile
 	c := plot.Chart{
@@ -33,7 +33,7 @@ func responseChart(r *calibrate.Report) plot.Chart {
 		cell := first / n / rtts
 		s := plot.Series{Kind: plot.LinePoints, Name: fmt.Sprintf("%s, %d flows", t.Speeds[cell/len(t.Flows)], t.Flows[cell%len(t.Flows)])}
 		for i, x := range t.Positions {
-			gain := 0.0 // mean over round trips, which matter least
+			gain := 0.0 // mean over round-trip times, which have the smallest effect
 			for k := range rtts {
 				gain += t.Gains[first+k*n+i] / float64(rtts)
 			}
@@ -44,7 +44,7 @@ func responseChart(r *calibrate.Report) plot.Chart {
 	return c
 }
 
-// registersChart is what one register does that is changed on half of the flows.
+// registersChart draws the effect of one register that is changed on half of the flows.
 func registersChart(r *calibrate.Report) plot.Chart {
 	c := plot.Chart{Title: "One register changed on half of the flows: their rate by that of the others", Y: plot.Axis{Label: "ratio"}}
 	s := plot.Series{Kind: plot.Bars}
@@ -56,7 +56,7 @@ func registersChart(r *calibrate.Report) plot.Chart {
 	return c
 }
 
-// heldOutChart sets what was predicted beside what runs that no fit had seen gave.
+// heldOutChart draws predictions beside the results of runs that were not used for the fit.
 func heldOutChart(r *calibrate.Report) plot.Chart {
 	c := plot.Chart{
 		Title: "Runs held out of the fit: part of the link of a group",

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/policy"
@@ -61,26 +62,26 @@ func (a *app) evaluateCommand() *cobra.Command {
 func (f *evaluateFlags) check(one, cases bool) error {
 	switch {
 	case f.cases < 1 || f.cases > evaluate.MaxCases:
-		return fmt.Errorf("--cases %d: want 1 to %d", f.cases, evaluate.MaxCases)
+		return &phrase.Error{Text: phrase.Of("usage.flag-range", "flag", "cases", "value", f.cases, "min", 1, "max", evaluate.MaxCases)}
 	case f.jobs < 1 || f.jobs > evaluate.MaxJobs:
-		return fmt.Errorf("--jobs %d: want 1 to %d", f.jobs, evaluate.MaxJobs)
+		return &phrase.Error{Text: phrase.Of("usage.flag-range", "flag", "jobs", "value", f.jobs, "min", 1, "max", evaluate.MaxJobs)}
 	case f.one < 0 || f.one >= evaluate.MaxCases:
-		return fmt.Errorf("--case %d: want 0 to %d", f.one, evaluate.MaxCases-1)
+		return &phrase.Error{Text: phrase.Of("usage.flag-range", "flag", "case", "value", f.one, "min", 0, "max", evaluate.MaxCases-1)}
 	case one && (cases || f.out != ""):
-		return errors.New("--case runs a single case and prints all of it: want it without --cases and --out")
+		return &phrase.Error{Text: phrase.Of("usage.single-case")}
 	}
 	return nil
 }
 
-// Evaluation is what `evaluate --json` prints.
+// Evaluation is the output of `evaluate --json`.
 type Evaluation struct {
 	Cases       int                                  `json:"cases"`
 	Seed        uint64                               `json:"seed"`
-	Interrupted bool                                 `json:"interrupted,omitempty"` // planes have the cases that were done
+	Interrupted bool                                 `json:"interrupted,omitempty"` // planes contain only the finished cases
 	Planes      map[policy.Plane]evaluate.PlaneScore `json:"planes"`
 }
 
-// runEvaluate evaluates random cases and reports, even when it is interrupted.
+// runEvaluate evaluates random cases and prints a report, even if it is interrupted.
 func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.Plane) (err error) {
 	req := evaluate.Request{Cases: f.cases, Seed: f.seed, Planes: planes, Jobs: f.jobs}
 	if f.out != "" {
@@ -121,7 +122,7 @@ func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.
 	return errors.Join(a.printEvaluation(&out, planes), err)
 }
 
-// printEvaluation prints one row a plane, and the tenants that were furthest off.
+// printEvaluation prints one row for each plane, and the tenants with the largest deviations.
 func (a *app) printEvaluation(e *Evaluation, planes []policy.Plane) error {
 	tw := cmdline.NewTable(a.Stdout, 0)
 	_, _ = fmt.Fprintln(tw, a.T("evaluate.head"))
@@ -146,7 +147,7 @@ func (a *app) printEvaluation(e *Evaluation, planes []policy.Plane) error {
 	return nil
 }
 
-// printCauses prints which findings name the tenants that are far off their entitlements.
+// printCauses prints the findings that name the tenants far from their entitlements.
 func (a *app) printCauses(e *Evaluation, planes []policy.Plane) error {
 	tw := cmdline.NewTable(a.Stdout, 0)
 	head := true
@@ -175,10 +176,10 @@ func printScore(w io.Writer, name string, s *evaluate.Score) {
 		cmdline.Percent(s.Utilisation), cmdline.Percent(s.UtilisationLeast))
 }
 
-// fine is percent with one more digit.
+// fine is percent with two decimals.
 func fine(v float64) string { return fmt.Sprintf("%.2f %%", 100*v) }
 
-// runEvaluateOne evaluates one case and prints all that it gave.
+// runEvaluateOne evaluates one case and prints all of its results.
 func (a *app) runEvaluateOne(ctx context.Context, f evaluateFlags, planes []policy.Plane) error {
 	p := progress.On(a.Stderr)
 	var results []*evaluate.Result

@@ -7,7 +7,7 @@ import (
 	"fairlane/command/cmdline"
 )
 
-// app is the laboratory's commands with what every command shares.
+// app is the commands of the laboratory and what all commands share.
 type app struct{ *cmdline.App }
 
 // Add adds the commands of the laboratory to the root.

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// preloadGlobs are where distributions put the library that redirects libibumad to the ibsim
-// protocol.
+// preloadGlobs are the paths where distributions install the library that redirects libibumad to the ibsim protocol.
 var preloadGlobs = []string{"/usr/lib/*/umad2sim/libumad2sim.so", "/usr/lib64/umad2sim/libumad2sim.so", "/usr/lib/umad2sim/libumad2sim.so"}
 
-// preloadPath finds the library, or names where Debian has it when it is not installed.
+// preloadPath finds the library; if it is not installed, it returns Debian's path.
 func preloadPath() string {
 	for _, g := range preloadGlobs {
 		if found, err := filepath.Glob(g); err == nil && len(found) > 0 {
@@ -21,12 +20,12 @@ func preloadPath() string {
 	return "/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so"
 }
 
-// toolEnvironment is the environment with which unmodified tools reach the fabric at addr.
-// LD_PRELOAD is not among it: exported, it would redirect every command of the shell.
+// toolEnvironment returns the environment in which unmodified tools reach the fabric at addr. It omits LD_PRELOAD:
+// exported, that would redirect every command of the shell.
 func toolEnvironment(addr, host string) []string {
 	env := []string{}
 	if name, ok := strings.CutPrefix(addr, "unix:"); ok {
-		env = append(env, "IBSIM_SOCKNAME="+name)
+		env = append(env, "IBSIM_SOCKNAME="+shellQuote(name))
 	} else if h, port, err := net.SplitHostPort(strings.TrimPrefix(addr, "udp:")); err == nil {
 		env = append(env, "IBSIM_SERVER_NAME="+h, "IBSIM_SERVER_PORT="+port)
 	}
@@ -36,8 +35,8 @@ func toolEnvironment(addr, host string) []string {
 	return env
 }
 
-// reachable is an address of a served fabric as clients on this machine take it: one that listens at every address of the
-// machine is reached by the loopback one.
+// reachable returns the address of a served fabric for clients on this machine: if it listens on all addresses, the
+// loopback address.
 func reachable(addr string) string {
 	scheme, rest, ok := strings.Cut(addr, ":")
 	if !ok || scheme != "udp" {
@@ -53,7 +52,7 @@ func reachable(addr string) string {
 	return "udp:" + net.JoinHostPort("127.0.0.1", port)
 }
 
-// shellQuote quotes a word for a POSIX shell when it needs it.
+// shellQuote quotes a word for a POSIX shell if necessary.
 func shellQuote(s string) string {
 	plain := strings.IndexFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:", r))

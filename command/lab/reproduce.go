@@ -39,7 +39,7 @@ func (a *app) reproduceCommand() *cobra.Command {
 	return cmd
 }
 
-// reproduceLong is the help text with the experiments listed.
+// reproduceLong returns the help text with a list of the experiments.
 func (a *app) reproduceLong() string {
 	text := a.T("reproduce.long") + "\n"
 	for _, e := range reproduce.List() {
@@ -56,7 +56,7 @@ func (a *app) runReproduce(ctx context.Context, f reproduceFlags, names []string
 		_, err := a.reproduce(ctx, f, names)
 		return err
 	}
-	// A directory that cannot be written to is better known before minutes of work.
+	// Fail for an unwritable directory before minutes of work.
 	files, err := newReproduceFiles(f.out, f.seed)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (a *app) runReproduce(ctx context.Context, f reproduceFlags, names []string
 	return nil
 }
 
-// reproduce repeats the experiments and prints their rows; those of the experiments that had finished when it is interrupted.
+// reproduce repeats the experiments and prints their rows; if interrupted, only those of finished experiments.
 func (a *app) reproduce(ctx context.Context, f reproduceFlags, names []string) (*reproduce.Result, error) {
 	p := progress.On(a.Stderr)
 	result, err := reproduce.Repeat(ctx, reproduce.Options{Seed: f.seed, Full: f.full, Progress: func(done float64) {
@@ -86,7 +86,7 @@ func (a *app) reproduce(ctx context.Context, f reproduceFlags, names []string) (
 	return result, errors.Join(err, a.printReproduced(a.Stdout, result.Rows))
 }
 
-// printReproduced writes a table for each experiment, under its name.
+// printReproduced prints a table for each experiment, below its name.
 func (a *app) printReproduced(w io.Writer, rows []reproduce.Row) error {
 	about := map[string]string{}
 	for _, e := range reproduce.List() {
@@ -115,7 +115,7 @@ func (a *app) printReproduced(w io.Writer, rows []reproduce.Row) error {
 	return nil
 }
 
-// figure prints a number to four digits, and a dash where there is none.
+// figure returns a number with four digits, or a dash for nil.
 func figure(v *float64) string {
 	if v == nil {
 		return "-"

@@ -60,8 +60,7 @@ func TestReproducePrintsRows(t *testing.T) {
 	}
 }
 
-// With --out the same rows are in both files, the data of the charts is kept, and every chart is there in
-// both formats.
+// With --out, both files have the same rows, the data of the charts is kept, and every chart exists in both formats.
 func TestReproduceWritesFiles(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "results")
@@ -115,7 +114,7 @@ func TestReproduceWritesFiles(t *testing.T) {
 	}
 }
 
-// A directory that cannot be is known before any work is done.
+// An invalid directory is reported before any work is done.
 func TestReproduceIntoAFileFails(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")
@@ -131,7 +130,7 @@ func TestReproduceIntoAFileFails(t *testing.T) {
 	}
 }
 
-// The reason why nothing is written is that of the run, and no file gets its name.
+// If the run fails, the error is that of the run, and no file gets its name.
 func TestAFailedReproductionLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	f, err := newReproduceFiles(t.TempDir(), 1)
@@ -146,7 +145,7 @@ func TestAFailedReproductionLeavesNoFiles(t *testing.T) {
 	}
 }
 
-// One chart that cannot be drawn does not cost the others.
+// A chart that cannot be drawn does not affect the others.
 func TestABadChartIsReportedAndTheOthersAreDrawn(t *testing.T) {
 	t.Parallel()
 	f, err := newReproduceFiles(t.TempDir(), 1)

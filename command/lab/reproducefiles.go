@@ -14,10 +14,10 @@ import (
 	"fairlane/sim/record"
 )
 
-// fewPoints is the number of points up to which a line of a chart shows them.
+// fewPoints is the maximum number of points for which a line of a chart marks them.
 const fewPoints = 40
 
-// reproduceFiles keeps what repeated experiments give in a directory.
+// reproduceFiles writes the results of repeated experiments to a directory.
 type reproduceFiles struct {
 	dir                *record.Dir
 	csv, rows, figures *record.File
@@ -40,8 +40,8 @@ func newReproduceFiles(path string, seed uint64) (*reproduceFiles, error) {
 	return f, nil
 }
 
-// finish writes everything and returns the number of charts; with the error of the run nothing gets its
-// name, and that error is returned.
+// finish writes everything and returns the number of charts; if the run failed, no file gets its name, and finish
+// returns the run's error.
 func (f *reproduceFiles) finish(r *reproduce.Result, cause error) (charts int, err error) {
 	if cause == nil {
 		cause = errors.Join(writeRows(f.csv, r.Rows), writeIndented(f.rows, r.Rows), writeIndented(f.figures, r.Figures))
@@ -71,7 +71,7 @@ func writeIndented(w io.Writer, v any) error {
 	return err
 }
 
-// writeRows writes rows as CSV with all digits; a figure that is not there is empty.
+// writeRows writes rows as CSV with all digits; a missing figure is empty.
 func writeRows(to io.Writer, rows []reproduce.Row) error {
 	w := csv.NewWriter(to)
 	number := func(v *float64) string {
@@ -91,7 +91,7 @@ func writeRows(to io.Writer, rows []reproduce.Row) error {
 	return nil
 }
 
-// chartOf draws a figure: published points as points, ours as lines, and dashed what is a reference.
+// chartOf draws a figure: published values as points, Fairlane's as lines, and references as dashed lines.
 func chartOf(f *reproduce.Figure) plot.Chart {
 	c := plot.Chart{Title: f.Title, X: axisOf(f.X), Y: axisOf(f.Y), Categories: f.Categories}
 	for _, s := range f.Series {

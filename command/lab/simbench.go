@@ -18,20 +18,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/sim/scenario"
 )
 
-// simBenchmarks are the workloads that sim bench runs when none is named.
+// simBenchmarks are the default workloads of sim bench.
 func simBenchmarks() []string {
 	return []string{"incast20", "fattree128", "fattree128-hpcc", "fattree320", "dualdc", "flows10k", "ib16"}
 }
 
-// simBench is the contract of one element of what `fairlane sim bench --json` prints. CPU time is that of all
-// threads, user and system, the garbage collector's included. Time counts from before the scenario
-// is read; what the process had used until then is left out of CPUS, and IdleRSS is what
-// it held in memory at that point.
+// simBench is one element of the output of `fairlane sim bench --json`. CPU time is that of all threads, user and
+// system, including the garbage collector. Time starts before the scenario is read; CPUS excludes what the process used
+// before that, and IdleRSS is its memory at that point.
 type simBench struct {
 	Workload    string  `json:"workload"`
 	Threads     int     `json:"threads"`
@@ -47,7 +47,7 @@ type simBench struct {
 	PeakFlows   int     `json:"peak_flows"`
 }
 
-// threadedBenchmarks are those of simBenchmarks that several threads can share.
+// threadedBenchmarks returns those of simBenchmarks that several threads can share.
 func threadedBenchmarks() []string {
 	return []string{"fattree128", "fattree128-hpcc", "fattree320", "dualdc"}
 }
@@ -64,7 +64,7 @@ func (a *app) simBenchCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if child {
 				if len(args) != 1 {
-					return usage.Errorf("--child: %d scenarios: want one", len(args))
+					return usage.Of(phrase.Of("usage.one-scenario", "n", len(args)))
 				}
 				return a.benchHere(cmd.Context(), args[0], threads)
 			}
@@ -78,15 +78,15 @@ func (a *app) simBenchCommand() *cobra.Command {
 	return cmd
 }
 
-// runSimBench runs each workload in a process of its own, one after the other: on one thread, and again on several
-// when more are asked for.
+// runSimBench runs each workload in a separate process, one after another: on one thread and, on request, again on
+// several.
 func (a *app) runSimBench(ctx context.Context, names []string, threads int, asJSON bool) error {
 	if len(names) == 0 {
 		if names = simBenchmarks(); threads > 1 {
 			names = threadedBenchmarks()
 		}
 	}
-	for _, name := range names { // all faults before the first run
+	for _, name := range names { // report all faults before the first run
 		if err := checkBench(name, threads); err != nil {
 			return usage.Wrap(err)
 		}
@@ -121,12 +121,12 @@ func checkBench(name string, threads int) error {
 		return err
 	}
 	if err := s.SetThreads(threads); err != nil {
-		return fmt.Errorf("scenario %s: %w", s.Name, err)
+		return phrase.Because(err, phrase.Of("scenario.reason", "scenario", s.Name, "reason", err))
 	}
 	return nil
 }
 
-// benchChild runs one workload in a fresh process of this binary.
+// benchChild runs one workload in a new process of this binary.
 func benchChild(ctx context.Context, name string, threads int, stderr io.Writer) (simBench, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -134,7 +134,7 @@ func benchChild(ctx context.Context, name string, threads int, stderr io.Writer)
 	}
 	cmd := exec.CommandContext(ctx, exe, "sim", "bench", "--child", "--threads", strconv.Itoa(threads), "--", name)
 	cmd.Args[0] = os.Args[0]
-	var words bytes.Buffer // a child that Ctrl-C ends too says nothing that its parent does not
+	var words bytes.Buffer // if Ctrl-C ends the child too, its messages repeat the parent's
 	cmd.Stderr = &words
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
@@ -163,7 +163,7 @@ func (a *app) benchHere(ctx context.Context, name string, threads int) error {
 		return usage.Wrap(err)
 	}
 	if err := s.SetThreads(threads); err != nil {
-		return usage.Errorf("scenario %s: %w", s.Name, err)
+		return usage.Wrap(phrase.Because(err, phrase.Of("scenario.reason", "scenario", s.Name, "reason", err)))
 	}
 	w, err := scenario.Drive(ctx, s)
 	if err != nil {
@@ -187,10 +187,10 @@ func (a *app) benchHere(ctx context.Context, name string, threads int) error {
 // resources is what a process has used so far.
 type resources struct {
 	cpu       time.Duration // user and system, of all threads
-	rss, peak int64         // bytes resident now, and at most since the start
+	rss, peak int64         // resident bytes: current and maximum since the start
 }
 
-// usageNow asks the kernel.
+// usageNow reads the usage from the kernel.
 func usageNow() (resources, error) {
 	var ru syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &ru); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/service/site"
 	"fairlane/sim/live"
@@ -94,7 +95,7 @@ func (a *app) simServeCommand() *cobra.Command {
 // serveInfiniBand serves an InfiniBand fabric until the context ends.
 func (a *app) serveInfiniBand(ctx context.Context, s *scenario.Scenario, f simServeFlags) (err error) {
 	if f.dir != "" {
-		return usage.Errorf("--dir %s: an InfiniBand fabric has no inventory", f.dir)
+		return usage.Of(phrase.Of("usage.dir-infiniband", "dir", f.dir))
 	}
 	s.Config.Seed = f.seed
 	if s.Config.Devices, err = site.ReadIBProfiles(f.ibProfiles); err != nil {
@@ -113,20 +114,20 @@ func (a *app) serveInfiniBand(ctx context.Context, s *scenario.Scenario, f simSe
 	a.printServed(l)
 	select {
 	case <-ctx.Done():
-	case <-l.Ended(): // the server failed; close says why
+	case <-l.Ended(): // the server failed; Close returns the reason
 	}
 	_, _ = fmt.Fprintln(a.Stderr, a.servedText(l.Server.Stats()))
 	return l.Close()
 }
 
-// servedText says what a server has done.
+// servedText reports what a server has done.
 func (a *app) servedText(st simdev.ServerStats) string {
 	return a.T("sim.serve.ended", "datagrams", st.Datagrams, "malformed", st.Malformed, "unroutable", st.Unroutable,
 		"dropped", st.Dropped, "refused", st.Refused, "clients", st.Clients)
 }
 
-// administer lets the stand-in of subnet administration assign the service levels that the
-// scenario's flows have, by the partition of their tenants; the first flow of a tenant decides.
+// administer sets the stand-in of subnet administration to assign the service levels of the scenario's flows, by the
+// partition of their tenants; a tenant's first flow decides.
 func administer(l *live.InfiniBand) {
 	seen := map[string]bool{}
 	for _, f := range l.Scenario.Flows {
@@ -142,7 +143,7 @@ func administer(l *live.InfiniBand) {
 	}
 }
 
-// printServed prints how an operator's own tools reach the fabric.
+// printServed prints how existing tools reach the fabric.
 func (a *app) printServed(l *live.InfiniBand) {
 	f := l.Scenario.Fabric
 	host := ""

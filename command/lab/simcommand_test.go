@@ -16,10 +16,10 @@ func TestServedText(t *testing.T) {
 	}
 }
 
-func TestAStoppedCalibrationSaysWhatIsLeft(t *testing.T) {
+func TestAnInterruptedCalibrationReportsTheRest(t *testing.T) {
 	t.Parallel()
 	a := &app{cmdlinetest.App(t, "en")}
-	if got, want := a.stoppedCalibration(calibrateFlags{resume: "runs.jsonl"}, 7), "7 runs are done and kept in runs.jsonl: the same command goes on from there"; got != want {
+	if got, want := a.stoppedCalibration(calibrateFlags{resume: "runs.jsonl"}, 7), "7 runs are done and kept in runs.jsonl: the same command continues from there"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got, want := a.stoppedCalibration(calibrateFlags{}, 7), "7 runs were done and are lost: --resume FILE keeps them"; got != want {

@@ -14,20 +14,20 @@ import (
 	"fairlane/sim/scenario"
 )
 
-// Bounds of the chart of single flows.
+// Limits of the chart of single flows.
 const (
 	chartedFlows  = 16
 	chartedPoints = 20_000 // of one flow
 )
 
-// simFiles keeps the results of a run in a directory while it goes on. It is a scenario.Recorder.
+// simFiles writes the results of a run to a directory during the run. It is a scenario.Recorder.
 type simFiles struct {
 	dir    *record.Dir
 	flows  *record.Flows
 	rates  *record.Rates
 	queues *record.Queues
-	series *simSeries // nil is none
-	// perFlow are the rates of the first flows, for a chart; nil when there are too many.
+	series *simSeries // nil: no time series
+	// perFlow are the rates of the first flows, for a chart; nil if there are too many.
 	perFlow []plot.Series
 }
 
@@ -57,7 +57,7 @@ func (f *simFiles) Flow(r scenario.FlowRecord) error {
 	return f.flows.Write(flowRow(&r))
 }
 
-// traceColumns are the columns of flows.csv that traces give: the numbers and the tags of their flows.
+// traceColumns lists the columns of flows.csv that come from traces: numbers and tags of flows.
 func traceColumns(s *scenario.Scenario) []string {
 	if !s.HasTraces() {
 		return nil
@@ -65,7 +65,7 @@ func traceColumns(s *scenario.Scenario) []string {
 	return append([]string{"flow_id"}, s.TagColumns()...)
 }
 
-// flowRow is the row of a flow in flows.csv.
+// flowRow returns the row of a flow in flows.csv.
 func flowRow(r *scenario.FlowRecord) record.Flow {
 	row := record.Flow{
 		ID: uint64(r.ID), Tenant: r.Tenant, Src: r.Src, Dst: r.Dst, Size: r.Bytes, Start: r.Start, FCT: r.FCT, Ideal: r.Ideal,
@@ -92,8 +92,8 @@ func (f *simFiles) Queue(at quantity.Picoseconds, port string, bytes int64) erro
 	return f.queues.Write(at, port, 0, bytes)
 }
 
-// finish writes the result and the charts, and gives the files their names. A run that was interrupted
-// has a result too, which says so; without a result the files stay partial.
+// finish writes the result and the charts, and gives the files their final names. An interrupted run also has a result,
+// which is marked; without a result, the files keep their temporary names.
 func (f *simFiles) finish(r *scenario.EtherResult, cause error) error {
 	if r == nil {
 		return f.dir.Finish(cause)
@@ -107,7 +107,7 @@ func (f *simFiles) finish(r *scenario.EtherResult, cause error) error {
 	return f.charts(r)
 }
 
-// writeSlowdowns writes the tables of slowdowns: of all flows, with an empty column and tag, and of each tag.
+// writeSlowdowns writes the tables of slowdowns: that of all flows, with empty column and tag, and that of each tag.
 func writeSlowdowns(dir *record.Dir, r *scenario.EtherResult) error {
 	rows := [][]string{{"column", "tag", "above_bytes", "up_to_bytes", "flows", "mean", "p50", "p95", "p99", "max"}}
 	add := func(column, tag string, of ...stats.SlowdownRow) {
@@ -138,7 +138,7 @@ func writeResult(dir *record.Dir, r any) error {
 	return err
 }
 
-// charts draws what there is something to draw of.
+// charts draws the charts that have data.
 func (f *simFiles) charts(r *scenario.EtherResult) error {
 	from := fmt.Sprintf("scenario %s, seed %d, fairlane %s", r.Scenario, r.Seed, buildinfo.Version())
 	var errs []error
@@ -167,7 +167,7 @@ func (f *simFiles) charts(r *scenario.EtherResult) error {
 	return errors.Join(errs...)
 }
 
-// slowdowns charts the slowdown over the sizes of flows; flows of one bin get bars.
+// slowdowns draws the slowdown over the sizes of flows; if there is only one bin, as bars.
 func slowdowns(rows []stats.SlowdownRow) (plot.Chart, error) {
 	if len(rows) == 1 {
 		s := plot.Series{Kind: plot.Bars}
@@ -194,7 +194,7 @@ func cdf(title string, x plot.Axis, h *stats.Histogram, unit float64) plot.Chart
 	return plot.CDFs(title, x, []plot.Distribution{{Points: plot.HistogramCDF(h, unit)}})
 }
 
-// drawable leaves out series without points, and those that one chart has no room for.
+// drawable omits series without points, and those beyond the limit of a chart.
 func drawable(all []plot.Series) []plot.Series {
 	var out []plot.Series
 	for _, s := range all {
@@ -205,13 +205,13 @@ func drawable(all []plot.Series) []plot.Series {
 	return out
 }
 
-// tenantRates charts the payload rate of each tenant.
+// tenantRates draws the payload rate of each tenant.
 func tenantRates(r *scenario.EtherResult) plot.Chart {
 	c := plot.Chart{Title: "Rate of tenants", X: plot.Axis{Label: "time", Unit: "ms"}, Y: plot.Axis{Label: "payload", Unit: "Gbit/s"}}
 	for _, t := range r.Tenants {
 		s := plot.Series{Name: t.Name, Kind: plot.Steps}
 		if len(r.Tenants) == 1 {
-			s.Name = "" // the only one needs no legend
+			s.Name = "" // a single series needs no legend
 		}
 		from := 0.0
 		for i, rate := range t.RateBps {

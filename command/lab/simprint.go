@@ -104,7 +104,7 @@ func (a *app) sizeName(row stats.SlowdownRow) string {
 	}
 }
 
-// expectedSize prints an expectation of bytes, which may be far beyond what an integer holds.
+// expectedSize returns an expected size in bytes, which may far exceed the range of an integer.
 func expectedSize(bytes float64) string {
 	if bytes < 1e13 {
 		return cmdline.Size(int64(bytes))
@@ -112,7 +112,7 @@ func expectedSize(bytes float64) string {
 	return fmt.Sprintf("%.4g TB", bytes/1e12)
 }
 
-// expectedTime rounds an expectation of seconds; one beyond the range of a Duration becomes its end.
+// expectedTime rounds an expected time in seconds; one beyond the range of a Duration becomes its limit.
 func expectedTime(seconds float64) time.Duration {
 	if seconds >= math.MaxInt64/1e9 {
 		return math.MaxInt64
@@ -143,7 +143,7 @@ func (a *app) printEtherTotals(w io.Writer, r *scenario.EtherResult) error {
 	return nil
 }
 
-// dryRun says what a run will be like.
+// dryRun describes a run without starting it.
 func (a *app) dryRun(s *scenario.Scenario, asJSON bool) error {
 	est := s.Estimate()
 	if asJSON {

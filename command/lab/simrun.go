@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/quantity"
 	"fairlane/internal/usage"
@@ -48,7 +49,7 @@ func (a *app) simRunCommand() *cobra.Command {
 			}
 			if cmd.Flags().Changed("threads") {
 				if err := s.SetThreads(f.threads); err != nil {
-					return usage.Errorf("scenario %s: %w", s.Name, err)
+					return usage.Wrap(phrase.Because(err, phrase.Of("scenario.reason", "scenario", s.Name, "reason", err)))
 				}
 			}
 			if err := f.chooseSeries(s); err != nil {
@@ -77,7 +78,7 @@ func (a *app) simRunCommand() *cobra.Command {
 	return cmd
 }
 
-// times puts the times of the flags in place of the scenario's.
+// times replaces times of the scenario by those of the flags.
 func (f *simRunFlags) times(s *scenario.Scenario) error {
 	duration, interval := s.Duration, s.Interval
 	for _, v := range []struct {
@@ -89,14 +90,14 @@ func (f *simRunFlags) times(s *scenario.Scenario) error {
 		}
 		t, err := quantity.ParsePicoseconds(v.text)
 		if err != nil {
-			return fmt.Errorf("--%s: %w", v.name, err)
+			return phrase.Because(err, phrase.Of("usage.flag-reason", "flag", v.name, "reason", err))
 		}
 		*v.to = t
 	}
 	return s.SetTimes(duration, interval)
 }
 
-// runSim runs a scenario of either plane and reports.
+// runSim runs a scenario of either plane and prints a report.
 func (a *app) runSim(ctx context.Context, s *scenario.Scenario, f simRunFlags) error {
 	p := progress.On(a.Stderr)
 	begun := time.Now()
@@ -120,8 +121,8 @@ func (a *app) runSim(ctx context.Context, s *scenario.Scenario, f simRunFlags) e
 	return errors.Join(err, a.printRun(a.Stdout, r))
 }
 
-// runEthernet runs an Ethernet scenario. What was measured is kept and printed even when the run is
-// interrupted or ends in a deadlock.
+// runEthernet runs an Ethernet scenario. It keeps and prints the measurements even if the run is interrupted or ends in
+// a deadlock.
 func (a *app) runEthernet(ctx context.Context, s *scenario.Scenario, f simRunFlags, p *progress.Line, show func(quantity.Picoseconds, float64)) error {
 	o := scenario.EtherOptions{Progress: show}
 	var files *simFiles
@@ -139,7 +140,7 @@ func (a *app) runEthernet(ctx context.Context, s *scenario.Scenario, f simRunFla
 	p.Clear()
 	var input *scenario.InputError
 	if errors.As(err, &input) {
-		r, err = nil, usage.Wrap(err) // what came before the fault is no result
+		r, err = nil, usage.Wrap(err) // the results before an input error do not count
 	}
 	if files != nil {
 		err = errors.Join(err, files.finish(r, err))

@@ -7,13 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/plot"
 	"fairlane/internal/quantity"
 	"fairlane/sim/record"
 	"fairlane/sim/scenario"
 )
 
-// seriesFlags adds the flags that choose time series.
+// seriesFlags adds the flags for time series.
 func (a *app) seriesFlags(cmd *cobra.Command, t *scenario.SeriesText) {
 	cmd.Flags().StringVar(&t.Values, "series", "", a.T("sim.run.flag.series"))
 	cmd.Flags().StringVar(&t.Every, "series-every", "", a.T("sim.run.flag.series.every"))
@@ -21,11 +22,11 @@ func (a *app) seriesFlags(cmd *cobra.Command, t *scenario.SeriesText) {
 	cmd.Flags().StringVar(&t.Ports, "series-ports", "", a.T("sim.run.flag.series.ports"))
 }
 
-// chooseSeries puts the series of the flags in place of the scenario's.
+// chooseSeries replaces the series of the scenario by those of the flags.
 func (f *simRunFlags) chooseSeries(s *scenario.Scenario) error {
 	given := f.series != scenario.SeriesText{}
 	if given && f.out == "" && !f.dryRun {
-		return errors.New("--series: series are files: want --out DIR too")
+		return &phrase.Error{Text: phrase.Of("usage.series-out")}
 	}
 	if given || s.Ethernet != nil && s.Ethernet.Series != nil {
 		return s.SetSeries(f.series)
@@ -33,7 +34,7 @@ func (f *simRunFlags) chooseSeries(s *scenario.Scenario) error {
 	return nil
 }
 
-// simSeries keeps the time series of a run in files. It is a scenario.SeriesRecorder.
+// simSeries writes the time series of a run to files. It is a scenario.SeriesRecorder.
 type simSeries struct {
 	cfg    *scenario.Series
 	flows  *record.FlowSeries
@@ -45,7 +46,7 @@ type simSeries struct {
 	queue  *seriesChart
 }
 
-// seriesColumn is how a value of flows is written and drawn.
+// seriesColumn defines how a value of flows is written and drawn.
 type seriesColumn struct {
 	column, title string
 	y             plot.Axis
@@ -54,7 +55,7 @@ type seriesColumn struct {
 }
 
 func seriesColumns() map[scenario.SeriesValue]seriesColumn {
-	some := func(v float64) float64 { // 0 is unknown
+	some := func(v float64) float64 { // 0 means unknown
 		if v == 0 {
 			return math.NaN()
 		}
@@ -71,7 +72,7 @@ func seriesColumns() map[scenario.SeriesValue]seriesColumn {
 	}
 }
 
-// newSimSeries creates the files of the series that a scenario asks for; nil is none.
+// newSimSeries creates the files for the series that a scenario requests; nil if there are none.
 func newSimSeries(dir *record.Dir, s *scenario.Scenario) (*simSeries, error) {
 	if s.Ethernet.Series == nil {
 		return nil, nil
@@ -124,7 +125,7 @@ func (s *simSeries) Pause(at quantity.Picoseconds, port string, class uint8, beg
 	return s.pauses.Write(at, port, class, begin)
 }
 
-// missing says which files lack rows, and which has none.
+// missing reports which files lack rows, and which have none.
 func (s *simSeries) missing(a *app) []string {
 	var out []string
 	say := func(f *record.File, from quantity.Picoseconds, cut bool) {
@@ -177,7 +178,7 @@ func (c *seriesChart) add(key any, name string, at quantity.Picoseconds, v float
 	}
 }
 
-// all returns the charts that show something.
+// all returns the charts with data.
 func (s *simSeries) all() []*seriesChart {
 	if s.queue != nil {
 		return append(s.charts, s.queue)

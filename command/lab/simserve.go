@@ -11,6 +11,7 @@ import (
 
 	"fairlane/command/cmdline"
 	"fairlane/internal/loopback"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/service/config"
@@ -22,10 +23,10 @@ import (
 	"fairlane/tenants"
 )
 
-// load reads what is served: an InfiniBand scenario, or the case of an Ethernet fabric. A scenario says which of the two it is; a fabric
-// file is what --plane says.
+// load reads what to serve: an InfiniBand scenario, or the case of an Ethernet fabric. A scenario defines its plane;
+// for a fabric file, --plane does.
 func (f *simServeFlags) load(what string) (*scenario.Scenario, *live.Case, error) {
-	var plane policy.Plane // none: what the scenario says, or InfiniBand
+	var plane policy.Plane // empty: that of the scenario, or InfiniBand
 	if f.plane != "" {
 		var err error
 		if plane, err = cmdline.ParsePlane(f.plane); err != nil {
@@ -39,7 +40,7 @@ func (f *simServeFlags) load(what string) (*scenario.Scenario, *live.Case, error
 		var s *scenario.Scenario
 		switch s, noScenario = scenario.Load(what); {
 		case noScenario == nil && f.tenants != "":
-			return nil, nil, usage.Errorf("--tenants: want it with a fabric file; scenario %s has tenants of its own", s.Name)
+			return nil, nil, usage.Of(phrase.Of("usage.tenants-scenario", "scenario", s.Name))
 		case noScenario == nil:
 			return ofScenario(s, plane)
 		case missing && f.tenants == "":
@@ -49,14 +50,14 @@ func (f *simServeFlags) load(what string) (*scenario.Scenario, *live.Case, error
 	topo, err := site.ReadFabric(what)
 	switch {
 	case err != nil && f.tenants == "":
-		return nil, nil, usage.Errorf("%s is neither a scenario nor a fabric:\n%w\n%w", what, noScenario, err)
+		return nil, nil, usage.Wrap(errors.Join(&phrase.Error{Text: phrase.Of("usage.neither-scenario-nor-fabric", "file", what)}, noScenario, err))
 	case err != nil:
 		return nil, nil, err
 	}
 	return f.ofFabric(topo, what, plane)
 }
 
-// ofScenario is load for a scenario, which must be of the plane requested.
+// ofScenario is load for a scenario, which must have the requested plane.
 func ofScenario(s *scenario.Scenario, plane policy.Plane) (*scenario.Scenario, *live.Case, error) {
 	if s.Ethernet == nil {
 		return s, nil, requirePlane(s.Name, policy.PlaneIB, plane)
@@ -68,15 +69,15 @@ func ofScenario(s *scenario.Scenario, plane policy.Plane) (*scenario.Scenario, *
 	return nil, c, requirePlane(s.Name, c.Plane, plane)
 }
 
-// requirePlane is an error when a plane is requested that is not the scenario's.
+// requirePlane returns an error if the requested plane is not the scenario's.
 func requirePlane(name string, is, requested policy.Plane) error {
 	if requested == "" || requested == is {
 		return nil
 	}
-	return usage.Errorf("scenario %s is for --plane %s, not %s", name, is, requested)
+	return usage.Of(phrase.Of("usage.scenario-plane", "scenario", name, "plane", string(is), "found", string(requested)))
 }
 
-// ofFabric is load for a fabric file, with the tenants of a file of their own.
+// ofFabric is load for a fabric file, with tenants from a separate file.
 func (f *simServeFlags) ofFabric(topo *subnet.Fabric, path string, plane policy.Plane) (*scenario.Scenario, *live.Case, error) {
 	var ts []tenants.Tenant
 	var flows []tenants.Flow
@@ -96,7 +97,7 @@ func (f *simServeFlags) ofFabric(topo *subnet.Fabric, path string, plane policy.
 	return s, nil, nil
 }
 
-// pinnedSL is the service level that a flow's tenant is pinned to at its source port; 0 when it is not.
+// pinnedSL returns the service level to which a flow's tenant is pinned at its source port; 0 if it is not pinned.
 func pinnedSL(ts []tenants.Tenant, f tenants.Flow) ident.SL {
 	for _, t := range ts {
 		for _, a := range t.Attachments {
@@ -108,15 +109,16 @@ func pinnedSL(ts []tenants.Tenant, f tenants.Flow) ident.SL {
 	return 0
 }
 
-// check refuses flags that an Ethernet fabric has no use for, and completes the case by the others. fixed says whether --addr was given.
+// check rejects flags without effect on an Ethernet fabric, and completes the case with the others. fixed reports
+// whether --addr was given.
 func (f *simServeFlags) check(c *live.Case, fixed bool) error {
 	switch {
 	case f.ibProfiles != "":
-		return usage.Errorf("--ib-profiles: an Ethernet fabric has no InfiniBand devices")
+		return usage.Of(phrase.Of("usage.ib-profiles-ethernet"))
 	case f.cold:
-		return usage.Errorf("--cold: an Ethernet fabric has no subnet manager to wait for")
+		return usage.Of(phrase.Of("usage.cold-ethernet"))
 	case fixed && !isLoopback(f.addr):
-		return usage.Errorf("--addr %s: want HOST:PORT with a loopback address, since the devices of a simulated fabric answer in plain text", f.addr)
+		return usage.Of(phrase.Of("usage.addr-loopback", "address", f.addr))
 	}
 	c.Seed = f.seed
 	return nil
@@ -140,13 +142,13 @@ func (a *app) serveEther(ctx context.Context, c *live.Case, f simServeFlags, fix
 	a.printServedEther(l, f.timeScale)
 	select {
 	case <-ctx.Done():
-	case <-l.Ended(): // a server failed; close says why
+	case <-l.Ended(): // a server failed; Close returns the reason
 	}
 	_, _ = fmt.Fprintln(a.Stderr, a.T("sim.serve.ended.ethernet", "time", l.Fabric.Now()))
 	return l.Close()
 }
 
-// printServedEther prints where the fabric's devices answer.
+// printServedEther prints the addresses of the fabric's devices.
 func (a *app) printServedEther(l *live.Ethernet, scale float64) {
 	p4 := ""
 	if l.P4Addr != "" {

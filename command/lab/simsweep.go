@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/sim/scenario"
@@ -47,11 +48,10 @@ func (a *app) simSweepCommand() *cobra.Command {
 	return cmd
 }
 
-// newSweep reads what the command line asks for. Unless the number of jobs is given, runs of several threads
-// leave room for each other.
+// newSweep parses the command line. Unless the number of jobs is given, runs with several threads get fewer jobs.
 func newSweep(name string, f *simSweepFlags, jobsGiven bool) (*scenario.Sweep, error) {
 	if f.jobs < 1 || f.jobs > scenario.MaxJobs {
-		return nil, fmt.Errorf("--jobs %d: want 1 to %d", f.jobs, scenario.MaxJobs)
+		return nil, &phrase.Error{Text: phrase.Of("usage.flag-range", "flag", "jobs", "value", f.jobs, "min", 1, "max", scenario.MaxJobs)}
 	}
 	file, err := scenario.Open(name)
 	if err != nil {
@@ -67,22 +67,22 @@ func newSweep(name string, f *simSweepFlags, jobsGiven bool) (*scenario.Sweep, e
 	var seeds []uint64
 	if f.seeds != "" {
 		if seeds, err = scenario.ParseSeeds(f.seeds); err != nil {
-			return nil, fmt.Errorf("--seeds: %w", err)
+			return nil, phrase.Because(err, phrase.Of("usage.flag-reason", "flag", "seeds", "reason", err))
 		}
 	}
 	var axes []scenario.Axis
 	for _, text := range f.set {
 		path, values, err := scenario.ParseSettings(text)
 		if err != nil {
-			return nil, fmt.Errorf("--set: %w", err)
+			return nil, phrase.Because(err, phrase.Of("usage.flag-reason", "flag", "set", "reason", err))
 		}
 		axes = append(axes, scenario.Axis{Path: path, Values: values})
 	}
 	return scenario.NewSweep(file, axes, seeds)
 }
 
-// runSweep makes the runs and reports. What has finished is kept and printed even when the sweep is interrupted
-// or runs fail.
+// runSweep executes the runs and prints a report. It keeps and prints finished runs even if the sweep is interrupted or
+// runs fail.
 func (a *app) runSweep(ctx context.Context, name string, sweep *scenario.Sweep, f simSweepFlags) error {
 	p := progress.On(a.Stderr)
 	p.Show(a.T("sim.sweep.checking"))
@@ -119,7 +119,7 @@ func (a *app) runSweep(ctx context.Context, name string, sweep *scenario.Sweep, 
 	return errors.Join(err, a.printSweep(a.Stdout, sweep, points))
 }
 
-// countRuns counts runs, and says what became of those that failed.
+// countRuns counts the runs, and returns messages about those that failed.
 func countRuns(points []scenario.SweepPoint) (finished int, failed error) {
 	bad, first := 0, ""
 	for i := range points {

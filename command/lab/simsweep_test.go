@@ -10,7 +10,7 @@ import (
 	"fairlane/sim/scenario"
 )
 
-// sweepOf makes points with one setting each and runs whose use of the busiest link is given.
+// sweepOf returns points with one setting each and runs with the given use of the busiest link.
 func sweepOf(values []string, uses ...[]float64) []scenario.SweepPoint {
 	var out []scenario.SweepPoint
 	for i, v := range values {

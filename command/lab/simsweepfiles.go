@@ -17,7 +17,7 @@ import (
 	"fairlane/sim/scenario"
 )
 
-// saveSweep writes the runs, the means, and charts when exactly one path has several values.
+// saveSweep writes the runs, the means and, if exactly one path has several values, charts.
 func saveSweep(path, name string, sweep *scenario.Sweep, points []scenario.SweepPoint) error {
 	dir, err := record.NewDir(path, record.Header{Scenario: name, Version: buildinfo.Version()})
 	if err != nil {
@@ -47,7 +47,7 @@ func saveSweep(path, name string, sweep *scenario.Sweep, points []scenario.Sweep
 	return saveSweepCharts(path, name, sweep, points, varied)
 }
 
-// sweepFlows writes the flows of each Ethernet run of a sweep into a directory of its own, by the number of the run.
+// sweepFlows writes the flows of each Ethernet run of a sweep to a separate directory, named by the number of the run.
 func sweepFlows(path string, sweep *scenario.Sweep) scenario.RunRecorder {
 	return func(n int, s *scenario.Scenario) (scenario.Recorder, func(error) error, error) {
 		dir, err := record.NewDir(filepath.Join(path, fmt.Sprintf("run-%05d", n)), record.Header{
@@ -64,7 +64,7 @@ func sweepFlows(path string, sweep *scenario.Sweep) scenario.RunRecorder {
 	}
 }
 
-// flowsOnly keeps the flows of a run.
+// flowsOnly records only the flows of a run.
 type flowsOnly struct{ flows *record.Flows }
 
 var _ scenario.Recorder = flowsOnly{}
@@ -86,7 +86,7 @@ func writeCSV(dir *record.Dir, file, name string, rows [][]string) error {
 	return csv.NewWriter(f).WriteAll(rows)
 }
 
-// number is a figure in a file: all its digits, or nothing.
+// number returns a figure for a file: with all digits, or empty.
 func number(v float64) string {
 	if math.IsNaN(v) {
 		return ""
@@ -146,7 +146,7 @@ func valuesOf(settings []scenario.Setting) []string {
 	return out
 }
 
-// sweepChart is what one chart of a sweep shows.
+// sweepChart is the content of one chart of a sweep.
 type sweepChart struct {
 	file, title string
 	y           plot.Axis
@@ -163,8 +163,8 @@ func sweepCharts() []sweepChart {
 	}
 }
 
-// saveSweepCharts draws each figure over the values of the one axis that has several: the mean over the seeds between the least
-// and the greatest.
+// saveSweepCharts draws each figure over the values of the only axis with several: the mean over the seeds between
+// minimum and maximum.
 func saveSweepCharts(path, name string, sweep *scenario.Sweep, points []scenario.SweepPoint, varied int) error {
 	values := valuesOfPoints(points, varied)
 	axis, xs := valueAxis(sweep.Axes[varied].Path, values)
@@ -177,7 +177,7 @@ func saveSweepCharts(path, name string, sweep *scenario.Sweep, points []scenario
 			chart.Categories = values
 		}
 		for i, m := range c.measures {
-			ranges := len(sweep.Seeds) > 1 && (xs != nil || len(c.measures) == 1) // bars of several figures have no room for more
+			ranges := len(sweep.Seeds) > 1 && (xs != nil || len(c.measures) == 1) // with bars of several figures there is no room for ranges
 			chart.Series = append(chart.Series, sweepSeries(points, m, c.names[i], xs, ranges)...)
 		}
 		if chart.Series = drawable(chart.Series); len(chart.Series) > 0 && len(chart.Categories) <= plot.MaxCategories {
@@ -195,7 +195,7 @@ func valuesOfPoints(points []scenario.SweepPoint, axis int) []string {
 	return out
 }
 
-// sweepSeries are the mean, the least and the greatest of a figure. Without xs they are bars.
+// sweepSeries returns the mean, the minimum and the maximum of a figure; without xs, as bars.
 func sweepSeries(points []scenario.SweepPoint, m scenario.Measure, name string, xs []float64, ranges bool) []plot.Series {
 	kind := plot.LinePoints
 	if xs == nil {
@@ -235,7 +235,7 @@ func sweepSeries(points []scenario.SweepPoint, m scenario.Measure, name string, 
 	switch {
 	case !ranges:
 		return []plot.Series{mean}
-	case xs == nil: // bars side by side: each its colour
+	case xs == nil: // adjacent bars: each with its own colour
 		mean.Group, least.Group, most.Group = "", "", ""
 		return []plot.Series{least, mean, most}
 	}
@@ -243,8 +243,8 @@ func sweepSeries(points []scenario.SweepPoint, m scenario.Measure, name string, 
 	return []plot.Series{mean, least, most}
 }
 
-// valueAxis places the values of an axis on a line when they are numbers of one kind; otherwise it returns no
-// places, and the values are names.
+// valueAxis returns the positions of the values on a linear axis if they are numbers of one kind; otherwise it returns
+// no positions, and the values are names.
 func valueAxis(path string, values []string) (plot.Axis, []float64) {
 	kinds := []struct {
 		unit  string

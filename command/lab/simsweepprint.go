@@ -12,7 +12,7 @@ import (
 	"fairlane/sim/scenario"
 )
 
-// measureText returns a figure as tables show it; "-" is none.
+// measureText returns a figure for a table; "-" if there is none.
 func measureText(m scenario.Measure, v float64) string {
 	if math.IsNaN(v) {
 		return "-"
@@ -33,7 +33,7 @@ func measureText(m scenario.Measure, v float64) string {
 	}
 }
 
-// printSweep prints a table of the runs, and one of means with deviations where there are several seeds.
+// printSweep prints a table of the runs and, with several seeds, one of means with deviations.
 func (a *app) printSweep(w io.Writer, sweep *scenario.Sweep, points []scenario.SweepPoint) error {
 	var paths []string
 	for _, x := range sweep.Axes {
@@ -87,7 +87,7 @@ func settingCells(settings []scenario.Setting) string {
 	return b.String()
 }
 
-// goodRuns counts the runs that a mean is of.
+// goodRuns returns the number of runs in a mean.
 func goodRuns(p *scenario.SweepPoint) (n int) {
 	for i := range p.Runs {
 		if p.Runs[i].Error == "" {

@@ -2,18 +2,18 @@ package local
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"fairlane/api"
 	"fairlane/api/gen"
 	"fairlane/command/remote"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/tenants"
 )
 
-// AdmitByFiles judges an admission request without the service.
+// AdmitByFiles decides an admission request without the service.
 func AdmitByFiles(files remote.AdmitFiles, body gen.AdmissionRequest) (*gen.Admission, error) {
 	ask, err := api.AdmitRequestIn(&body)
 	if err != nil {
@@ -31,7 +31,7 @@ func AdmitByFiles(files remote.AdmitFiles, body gen.AdmissionRequest) (*gen.Admi
 	if err != nil {
 		return nil, err
 	}
-	options.Profile = in.Options.Profile // of a file, its name
+	options.Profile = in.Options.Profile // in a file: its name
 	in.Options = options
 	if !ask.Change {
 		declared := func(fl tenants.Flow) bool { return fl.Tenant == ask.Tenant }
@@ -46,7 +46,7 @@ func AdmitByFiles(files remote.AdmitFiles, body gen.AdmissionRequest) (*gen.Admi
 	}
 	a, err := policy.Admit(in, ask)
 	if refused := new(policy.AdmitError); errors.As(err, &refused) {
-		return nil, usage.Wrap(fmt.Errorf("--%s: %w", refused.Field, refused.Err))
+		return nil, usage.Wrap(phrase.Because(refused, phrase.Of("usage.flag-reason", "flag", refused.Field, "reason", refused.Err)))
 	} else if err != nil {
 		return nil, inputError(err)
 	}

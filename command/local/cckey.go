@@ -12,6 +12,7 @@ import (
 	"fairlane/ccconfig/ibmad"
 	"fairlane/command/cmdline"
 	"fairlane/command/remote"
+	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/service/site"
@@ -19,7 +20,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// ccKeyFlags are the flags of the commands that look after CC_Keys.
+// ccKeyFlags are the flags of the commands that manage CC_Keys.
 type ccKeyFlags struct {
 	from            string
 	mKey            string   // file
@@ -28,7 +29,7 @@ type ccKeyFlags struct {
 	oldFiles        []string
 	generate        bool
 	protect         bool
-	keep            bool // protection was not spoken of
+	keep            bool // no flag about protection was given
 	lease           uint16
 	forever         bool
 	takeOver        bool
@@ -38,7 +39,7 @@ type ccKeyFlags struct {
 	dryRun, asJSON  bool
 }
 
-// ccKeyCommand is `device cc-key`, which works on a fabric without the service.
+// ccKeyCommand is `device cc-key`, which accesses a fabric without the service.
 func (a *app) ccKeyCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "cc-key", Short: a.T("cckey.short"), Long: a.T("cckey.long"), Args: cobra.NoArgs}
 	cmd.AddCommand(a.ccKeyShow(), a.ccKeySet(), a.ccKeyRotate(), a.ccKeyClear())
@@ -126,14 +127,14 @@ func (a *app) changeFlags(cmd *cobra.Command, f *ccKeyFlags) {
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, a.T("cckey.flag.dry-run"))
 }
 
-// keyFleet is the devices of a fabric, and the driver that looks after their keys.
+// keyFleet is the devices of a fabric, and the driver that manages their keys.
 type keyFleet struct {
 	devices []driver.Device
 	driver  *ibmad.Driver
-	unmet   int // warnings of the sweep: devices that it could not read, or tell apart, are not among devices
+	unmet   int // number of sweep warnings: devices that it could not read or distinguish are missing in devices
 }
 
-// keyFleet sweeps the fabric that a transport is attached to, and lets a driver reach its devices by the same way.
+// keyFleet sweeps the fabric of a transport and returns its devices, with a driver over the same transport.
 func (a *app) keyFleet(ctx context.Context, from string, t mad.Transport) (*keyFleet, error) {
 	r, err := a.sweep(ctx, from, t, discover.Options{})
 	if err != nil {
@@ -144,7 +145,7 @@ func (a *app) keyFleet(ctx context.Context, from string, t mad.Transport) (*keyF
 	}
 	f := &keyFleet{devices: site.CCDevices(r.Fabric), unmet: len(r.Warnings)}
 	if len(f.devices) == 0 {
-		return nil, fmt.Errorf("fabric %s has no device with a LID: is its subnet manager running?", from)
+		return nil, &phrase.Error{Text: phrase.Of("cckey.no-lid", "fabric", from)}
 	}
 	f.driver, err = ibmad.New(t, ibmad.Options{InFlight: 256})
 	return f, err
@@ -162,7 +163,7 @@ func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = t.Close() }() // the slot is gone either way
+	defer func() { _ = t.Close() }() // the slot is released in any case
 	fleet, err := a.keyFleet(ctx, f.from, t)
 	if err != nil {
 		return err
@@ -192,7 +193,7 @@ func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
 	return nil
 }
 
-// wrongUsage makes an error that says that nothing was sent for what was asked one of usage.
+// wrongUsage converts an error that reports an invalid request, for which nothing was sent, to a usage error.
 func wrongUsage(err error) error {
 	if errors.Is(err, driver.ErrInvalid) {
 		return usage.Wrap(err)
@@ -200,26 +201,26 @@ func wrongUsage(err error) error {
 	return err
 }
 
-// check refuses flags that contradict each other, before any file is read.
+// check rejects contradictory flags before any file is read.
 func (f *ccKeyFlags) check() error {
 	switch {
 	case f.protect && f.lease == 0 && !f.forever:
-		return usage.Errorf("--protect: want --lease of 1 to 65535 seconds, or --forever: without a lease the protection never ends, and when the key is lost, the devices cannot be changed before they restart")
+		return usage.Of(phrase.Of("usage.protect-lease"))
 	case f.forever && f.lease != 0:
-		return usage.Errorf("--forever and --lease %d: want one of them", f.lease)
+		return usage.Of(phrase.Of("usage.forever-lease", "lease", f.lease))
 	case f.forever && !f.protect:
-		return usage.Errorf("--forever: want it with --protect")
+		return usage.Of(phrase.Of("usage.flag-want-with", "flag", "--forever", "other", "--protect"))
 	case f.lease != 0 && !f.protect:
-		return usage.Errorf("--lease %d: want it with --protect", f.lease)
+		return usage.Of(phrase.Of("usage.flag-want-with", "flag", fmt.Sprintf("--lease %d", f.lease), "other", "--protect"))
 	case f.failures < 0:
-		return usage.Errorf("--failures %d: want 0 or more", f.failures)
+		return usage.Of(phrase.Of("usage.flag-natural", "flag", "failures", "value", f.failures))
 	case f.parallel < 0 || f.parallel > 4096:
-		return usage.Errorf("--parallel %d: want 1 to 4096, or 0 for the default", f.parallel)
+		return usage.Of(phrase.Of("usage.parallel", "value", f.parallel, "max", 4096))
 	}
 	return nil
 }
 
-// keyChange reads the files and puts the change together.
+// keyChange reads the files and builds the change.
 func (f *ccKeyFlags) keyChange() (c ibmad.KeyChange, files []keyFile, err error) {
 	c = ibmad.KeyChange{
 		Protect: f.protect, LeaseSeconds: f.lease, Forever: f.forever, Keep: f.keep, TakeOver: f.takeOver,
@@ -246,7 +247,7 @@ func (f *ccKeyFlags) keyChange() (c ibmad.KeyChange, files []keyFile, err error)
 		return c, nil, err
 	}
 	if i := slices.Index(c.From, to.key); i >= 0 {
-		return c, nil, usage.Errorf("%s: has the same CC_Key as %s: want another one", to.path, old[i].path)
+		return c, nil, usage.Of(phrase.Of("cckey.same", "file", to.path, "other", old[i].path))
 	}
 	c.To = to.key
 	c.Stored = func(ctx context.Context) error {
@@ -275,7 +276,7 @@ func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = t.Close() }() // the slot is gone either way
+	defer func() { _ = t.Close() }() // the slot is released in any case
 	fleet, err := a.keyFleet(ctx, f.from, t)
 	if err != nil {
 		return err
@@ -309,7 +310,7 @@ func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
 	}
 	if f.keep {
 		with, without := report.kept()
-		_, _ = fmt.Fprintln(a.Stderr, a.T("cckey.kept", "with", with, "without", without)) // a broken terminal changes nothing
+		_, _ = fmt.Fprintln(a.Stderr, a.T("cckey.kept", "with", with, "without", without)) // a broken terminal does not affect the result
 	}
 	if run.Stopped != nil {
 		return fmt.Errorf("%s: %w", a.T("cckey.stopped"), run.Stopped)

@@ -9,18 +9,19 @@ import (
 	"os"
 	"path/filepath"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/service/site"
 	"fairlane/subnet/mad"
 )
 
-// keyFile is a CC_Key in a file.
+// keyFile is a CC_Key with its file.
 type keyFile struct {
 	path string
 	key  mad.Key
 }
 
-// readKeyFiles reads keys; 0 is none.
+// readKeyFiles reads keys; key 0 means no key.
 func readKeyFiles(paths []string) ([]keyFile, error) {
 	var out []keyFile
 	for _, path := range paths {
@@ -29,14 +30,14 @@ func readKeyFiles(paths []string) ([]keyFile, error) {
 			return nil, err
 		}
 		if key == 0 {
-			return nil, usage.Errorf("%s: CC_Key 0 is no key: want another one", path)
+			return nil, usage.Of(phrase.Of("cckey.zero", "file", path))
 		}
 		out = append(out, keyFile{path, key})
 	}
 	return out, nil
 }
 
-// keysOf are the keys alone.
+// keysOf returns the keys without their files.
 func keysOf(files []keyFile) []mad.Key {
 	out := make([]mad.Key, len(files))
 	for i := range files {
@@ -45,10 +46,10 @@ func keysOf(files []keyFile) []mad.Key {
 	return out
 }
 
-// newKey makes a random key that is not 0, for a file that does not exist yet: see create.
+// newKey returns a random key other than 0, for a file that does not exist yet: see create.
 func newKey(path string) (keyFile, error) {
 	if _, err := os.Lstat(path); err == nil {
-		return keyFile{}, usage.Errorf("%s: exists; want a name that is free for a new CC_Key", path)
+		return keyFile{}, usage.Of(phrase.Of("cckey.exists", "file", path))
 	}
 	var b [8]byte
 	for binary.BigEndian.Uint64(b[:]) == 0 {
@@ -59,7 +60,7 @@ func newKey(path string) (keyFile, error) {
 	return keyFile{path, mad.Key(binary.BigEndian.Uint64(b[:]))}, nil
 }
 
-// create writes the key to its file, which no other account may read and which must not exist.
+// create writes the key to a new file that only the current user can read.
 func (k keyFile) create() (err error) {
 	f, err := os.OpenFile(k.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -70,18 +71,18 @@ func (k keyFile) create() (err error) {
 	return err
 }
 
-// keep proves that the key is in its file, that no other account can read it, and that both the file and its name outlive a
-// loss of power.
+// keep verifies that the file contains the key and that only the current user can read it, and that file and name
+// survive a loss of power.
 func (k keyFile) keep(context.Context) error {
 	st, err := os.Stat(k.path)
 	if err != nil {
 		return err
 	}
 	if !st.Mode().IsRegular() {
-		return fmt.Errorf("%s: want a regular file", k.path)
+		return &phrase.Error{Text: phrase.Of("file.want-regular", "file", k.path)}
 	}
 	if mode := st.Mode().Perm(); mode&0o077 != 0 {
-		return fmt.Errorf("%s: others may read it, mode %#o: want 0600", k.path, mode)
+		return &phrase.Error{Text: phrase.Of("cckey.mode", "file", k.path, "mode", fmt.Sprintf("%#o", mode))}
 	}
 	for _, path := range []string{k.path, filepath.Dir(k.path)} {
 		if err := syncPath(path); err != nil {
@@ -93,12 +94,12 @@ func (k keyFile) keep(context.Context) error {
 		return err
 	}
 	if again != k.key {
-		return fmt.Errorf("%s: holds another CC_Key by now", k.path)
+		return &phrase.Error{Text: phrase.Of("cckey.changed", "file", k.path)}
 	}
 	return nil
 }
 
-// syncPath brings a file or a directory to the disk.
+// syncPath flushes a file or a directory to disk.
 func syncPath(path string) (err error) {
 	f, err := os.Open(path)
 	if err != nil {

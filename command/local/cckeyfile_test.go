@@ -74,7 +74,7 @@ func TestAKeyIsKeptInItsFileOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestKeysThatAreNoneAreRefused(t *testing.T) {
+func TestInvalidKeysAreRejected(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "zero")
 	if err := os.WriteFile(path, []byte("0x0\n"), 0o600); err != nil {

@@ -10,9 +10,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// A sweep that does not meet every device says which it leaves out. Those keep the key that they have, so that a script must not take the
-// change for done.
-func TestCommandsOfKeysTellOfDevicesThatTheyDoNotReach(t *testing.T) {
+// A sweep that misses devices reports them. They keep their keys, so a script must not take the change for complete.
+func TestKeyCommandsReportUnreachableDevices(t *testing.T) {
 	t.Parallel()
 	for what, tt := range map[string]struct {
 		make   func(*faulty)

@@ -9,7 +9,7 @@ import (
 	"fairlane/command/cmdline"
 )
 
-// ccKeyReport is what `device cc-key` prints with --json. It holds no key.
+// ccKeyReport is the output of `device cc-key --json`. It contains no key.
 type ccKeyReport struct {
 	Devices     []ccKeyDevice `json:"devices"`
 	DryRun      bool          `json:"dry_run,omitempty"`
@@ -22,21 +22,21 @@ type ccKeyReport struct {
 	Stopped     string        `json:"stopped,omitempty"`
 }
 
-// ccKeyDevice is the key of one device, as it was found.
+// ccKeyDevice is the key state of one device.
 type ccKeyDevice struct {
 	Name       string           `json:"name"`
 	Kind       string           `json:"kind"`
 	LID        uint16           `json:"lid"`
-	Key        ibmad.KeyHolder  `json:"key"`                // none, known, other, hidden; empty: nothing was learnt
-	KeyFile    string           `json:"key_file,omitempty"` // that holds a known key
-	Protect    *bool            `json:"protect,omitempty"`  // this and the next two only where something was learnt
+	Key        ibmad.KeyHolder  `json:"key"`                // none, known, other or hidden; empty: not known
+	KeyFile    string           `json:"key_file,omitempty"` // that contains the device's key
+	Protect    *bool            `json:"protect,omitempty"`  // this and the next two only if known
 	LeaseS     *uint16          `json:"lease_s,omitempty"`
 	Violations *uint16          `json:"violations,omitempty"`
 	Outcome    ibmad.KeyOutcome `json:"outcome,omitempty"` // of a change
 	Error      string           `json:"error,omitempty"`
 }
 
-// add appends a device; files are those of the keys that were tried, in that order.
+// add appends a device; files are those of the tried keys, in the order of the tries.
 func (r *ccKeyReport) add(s *ibmad.KeyState, outcome ibmad.KeyOutcome, err error, files []keyFile) {
 	d := ccKeyDevice{
 		Name: s.Device.Name, Kind: s.Device.Kind.String(), LID: uint16(s.Device.LID), Key: s.Holder, Outcome: outcome,
@@ -70,7 +70,7 @@ func (r *ccKeyReport) add(s *ibmad.KeyState, outcome ibmad.KeyOutcome, err error
 	}
 }
 
-// silent is the number of devices of which nothing was learnt.
+// silent returns the number of devices with an unknown state.
 func (r *ccKeyReport) silent() int {
 	n := 0
 	for i := range r.Devices {
@@ -81,7 +81,8 @@ func (r *ccKeyReport) silent() int {
 	return n
 }
 
-// kept is the number of devices that have the key, or would, with the protection that they had before and without any.
+// kept returns how many devices have the key, or would have it, with and without protection, as it was before the
+// change.
 func (r *ccKeyReport) kept() (with, without int) {
 	for i := range r.Devices {
 		switch d := &r.Devices[i]; d.Outcome {
@@ -96,7 +97,7 @@ func (r *ccKeyReport) kept() (with, without int) {
 	return with, without
 }
 
-// printKeys prints all devices, or those with which something is wrong, and what became of the others as numbers.
+// printKeys prints all devices, or only the faulty ones, and the outcomes of the others as counts.
 func (a *app) printKeys(r *ccKeyReport, asJSON, all bool) error {
 	if asJSON {
 		return cmdline.PrintJSON(a.Stdout, r)
@@ -132,7 +133,7 @@ func (a *app) printKeys(r *ccKeyReport, asJSON, all bool) error {
 	return err
 }
 
-// keyText is which key a device has, in words.
+// keyText describes the key of a device in words.
 func (a *app) keyText(d *ccKeyDevice) string {
 	switch d.Key {
 	case ibmad.KeyKnown:

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -218,7 +217,7 @@ func (f compileFlags) edits() ([]policy.Edit, error) {
 	for _, text := range f.editTexts {
 		x, err := policy.ParseEdit(text)
 		if err != nil {
-			return nil, usage.Wrap(fmt.Errorf("--edit: %w", err))
+			return nil, usage.Wrap(phrase.Because(err, phrase.Of("usage.flag-reason", "flag", "edit", "reason", err)))
 		}
 		out = append(out, x)
 	}
@@ -242,7 +241,7 @@ func (f compileFlags) compile(in policy.Input, edits []policy.Edit) (*Compiled, 
 	}
 	if len(edits) > 0 {
 		if in, out.Notices, err = policy.Apply(in, edits...); err != nil {
-			return nil, in, fmt.Errorf("--edit: %w", err)
+			return nil, in, phrase.Because(err, phrase.Of("usage.flag-reason", "flag", "edit", "reason", err))
 		}
 	}
 	if err := f.simulable(in); err != nil {
@@ -276,16 +275,16 @@ func (f compileFlags) simulable(in policy.Input) error {
 
 // readPlan reads a plan as compile --json and the service give it.
 func readPlan(path string, plane policy.Plane) (*policy.Plan, error) {
-	b, err := cmdline.ReadFile("plan", path, maxPlanBytes)
+	b, err := cmdline.ReadFile(phrase.Of("kind.plan"), path, maxPlanBytes)
 	if err != nil {
 		return nil, err
 	}
 	p, err := policy.Decode(b)
 	if err != nil {
-		return nil, usage.Errorf("plan %s%s: %w: want the output of compile --json", path, cmdline.JSONLine(b, err), err)
+		return nil, usage.Wrap(phrase.Because(err, phrase.Of("usage.plan-file", "file", path+cmdline.JSONLine(b, err), "reason", err)))
 	}
 	if want := cmp.Or(plane, policy.PlaneIB); p.Plane != want {
-		return nil, usage.Errorf("plan %s is for the plane %s: want one for %s, or --plane %s", path, p.Plane, want, p.Plane)
+		return nil, usage.Of(phrase.Of("usage.plan-plane", "file", path, "plane", string(p.Plane), "want", string(want)))
 	}
 	return p, nil
 }
@@ -349,13 +348,13 @@ func readProfile(text string) (own []profile.Profile, name string, err error) {
 	if !strings.HasSuffix(text, ".json") {
 		return nil, text, nil
 	}
-	b, err := cmdline.ReadFile("profile", text, profile.MaxBytes)
+	b, err := cmdline.ReadFile(phrase.Of("kind.profile"), text, profile.MaxBytes)
 	if err != nil {
 		return nil, "", err
 	}
 	p, err := profile.Decode(b)
 	if err != nil {
-		return nil, "", usage.Errorf("%s%s: %w: want a file that calibrate --out wrote", text, cmdline.JSONLine(b, err), err)
+		return nil, "", usage.Wrap(phrase.Because(err, phrase.Of("usage.profile-file", "file", text+cmdline.JSONLine(b, err), "reason", err)))
 	}
 	return []profile.Profile{*p}, p.Name, nil
 }

@@ -17,7 +17,7 @@ import (
 	"fairlane/policy"
 )
 
-// rowsOf is how many rows of a table are printed: as many as are wanted, all, or about a screen.
+// rowsOf returns the number of rows to print: the requested number, all, or about a screen.
 func (f *compileFlags) rowsOf(all int) int {
 	const screen = 20
 	switch {
@@ -29,15 +29,15 @@ func (f *compileFlags) rowsOf(all int) int {
 	return min(screen, all)
 }
 
-// table starts a table, which --all keeps from being shortened.
+// table starts a table, which is not shortened with --all.
 func (f *compileFlags) table(w io.Writer) *cmdline.Table {
 	t := cmdline.NewTable(w, 0)
 	t.Whole = f.all
 	return t
 }
 
-// printCompiled prints a plan for people: shares first, then links when asked, findings, what changes against another
-// plan and, when asked, the reason of every setting.
+// printCompiled prints a plan: first shares, then links on request, findings, the changes against another plan and, on
+// request, the reason of every setting.
 func (a *app) printCompiled(w io.Writer, c *Compiled, f compileFlags) error {
 	_, _ = fmt.Fprintln(w, a.planTitle(c.Plan))
 	left := 0
@@ -82,7 +82,7 @@ func (a *app) printCompiled(w io.Writer, c *Compiled, f compileFlags) error {
 	return nil
 }
 
-// printFindings prints findings with their advice, summed up by code unless all are wanted.
+// printFindings prints findings with their advice, summarized by code unless all are requested.
 func (a *app) printFindings(w io.Writer, c *Compiled, all bool) {
 	list := slices.Concat(c.Notices, c.Findings)
 	texts := make([]remote.FindingText, len(list))
@@ -111,8 +111,8 @@ func (a *app) planTitle(p *policy.Plan) string {
 	return a.T("compile.title", "name", p.Name, "ports", len(p.CAs), "switches", len(p.Switches))
 }
 
-// printShares prints the tenants' shares, beside those of the plan before and of the simulator when there are any. It returns
-// how many tenants it left out: of many it prints those that are furthest from their share.
+// printShares prints the tenants' shares, beside those of the plan before and of the simulator if these exist. It
+// returns the number of omitted tenants: of many, it prints those with the largest share errors.
 func (a *app) printShares(w io.Writer, c *Compiled, f *compileFlags) (left int, err error) {
 	tw := f.table(w)
 	head := a.T("compile.table.head")
@@ -145,7 +145,7 @@ func (a *app) printShares(w io.Writer, c *Compiled, f *compileFlags) (left int, 
 	return len(c.Tenants) - len(shown), tw.Flush()
 }
 
-// shareRow is one tenant's row of the shares.
+// shareRow returns one tenant's row of the shares.
 func shareRow(c *Compiled, i int, was policy.TenantShare) string {
 	t := c.Tenants[i]
 	row := []string{t.Tenant, t.Weight.String(), fmt.Sprint(t.QPs), t.Entitled.String(),
@@ -160,7 +160,7 @@ func shareRow(c *Compiled, i int, was policy.TenantShare) string {
 	return strings.Join(row, "\t")
 }
 
-// goneRow is the row of a tenant that only the plan before has.
+// goneRow returns the row of a tenant that exists only in the plan before.
 func goneRow(c *Compiled, t policy.TenantShare) string {
 	row := []string{t.Tenant, "-", "-", "-", "-"}
 	if c.Simulation != nil {
@@ -169,7 +169,7 @@ func goneRow(c *Compiled, t policy.TenantShare) string {
 	return strings.Join(append(row, before(t)), "\t")
 }
 
-// worstFirst chooses as many of n as rows gives, those with the largest badness.
+// worstFirst selects those of n entries with the largest badness; rows returns how many.
 func worstFirst(n int, rows func(int) int, badness func(int) float64) map[int]bool {
 	order := make([]int, n)
 	for i := range order {
@@ -183,7 +183,7 @@ func worstFirst(n int, rows func(int) int, badness func(int) float64) map[int]bo
 	return shown
 }
 
-// printOutside names the tenants whose simulated rate is further from the prediction than the prediction allows for.
+// printOutside names the tenants whose simulated rate deviates from the prediction by more than its error bound.
 func (a *app) printOutside(w io.Writer, c *Compiled) {
 	if c.Simulation == nil {
 		return
@@ -195,7 +195,7 @@ func (a *app) printOutside(w io.Writer, c *Compiled) {
 	}
 }
 
-// before prints what another plan predicts for a tenant, "-" when it has no such tenant.
+// before returns a tenant's rate in another plan, "-" if the tenant does not exist there.
 func before(t policy.TenantShare) string {
 	if t.Tenant == "" {
 		return "-"
@@ -203,7 +203,7 @@ func before(t policy.TenantShare) string {
 	return bounded(t.Predicted, t.Bound)
 }
 
-// bounded prints a prediction with the relative error that it states, "57.1 Gbit/s ± 3 %"; of nothing there is no error.
+// bounded returns a prediction with its relative error bound, "57.1 Gbit/s ± 3 %"; 0 has none.
 func bounded(r quantity.BitRate, bound float64) string {
 	if bound <= 0 || r == 0 {
 		return r.String()
@@ -211,7 +211,7 @@ func bounded(r quantity.BitRate, bound float64) string {
 	return r.String() + " ± " + quantity.Percent(bound)
 }
 
-// offTarget is how far a prediction is from what is entitled, relative to it.
+// offTarget returns the relative deviation of a prediction from the entitlement.
 func offTarget(predicted, entitled quantity.BitRate) float64 {
 	if entitled == 0 {
 		return 0
@@ -219,7 +219,7 @@ func offTarget(predicted, entitled quantity.BitRate) float64 {
 	return math.Abs(float64(predicted)/float64(entitled) - 1)
 }
 
-// printClasses prints the classes' shares, and returns how many classes it left out.
+// printClasses prints the classes' shares, and returns the number of omitted classes.
 func (a *app) printClasses(w io.Writer, cs []policy.ClassShare, f *compileFlags) (left int, err error) {
 	if len(cs) == 0 {
 		return 0, nil
@@ -235,8 +235,8 @@ func (a *app) printClasses(w io.Writer, cs []policy.ClassShare, f *compileFlags)
 	return len(cs) - len(shown), tw.Flush()
 }
 
-// printLinks prints what each tenant has of the contended links, and returns how many rows it left out. Of many links it prints
-// those on which a tenant is furthest from its share.
+// printLinks prints each tenant's rate on the contended links, and returns the number of omitted rows. Of many links it
+// prints those on which a tenant has the largest share errors.
 func (a *app) printLinks(w io.Writer, ls []policy.LinkShare, f *compileFlags) (left int, err error) {
 	if len(ls) == 0 {
 		_, err := fmt.Fprintln(w, a.T("compile.links.none"))
@@ -263,7 +263,8 @@ func (a *app) printLinks(w io.Writer, ls []policy.LinkShare, f *compileFlags) (l
 	return left, tw.Flush()
 }
 
-// worstLinks chooses links with no more than so many tenants in all, but one at least: those on which a tenant is furthest from its share.
+// worstLinks selects at least one link, with at most room tenants in total: those on which a tenant has the largest
+// share errors.
 func worstLinks(ls []policy.LinkShare, room int) map[int]bool {
 	off := make([]float64, len(ls))
 	order := make([]int, len(ls))
@@ -284,7 +285,7 @@ func worstLinks(ls []policy.LinkShare, room int) map[int]bool {
 	return shown
 }
 
-// printReasons answers why each number is what it is, device by device.
+// printReasons prints the reason for each value, device by device.
 func (a *app) printReasons(w io.Writer, es []policy.Explanation) error {
 	var rules []string
 	for _, e := range es {
@@ -310,7 +311,7 @@ func (a *app) printReasons(w io.Writer, es []policy.Explanation) error {
 	return a.printRules(w, rules)
 }
 
-// printRules says in words what the rules of reasons are.
+// printRules prints the rules of reasons in words.
 func (a *app) printRules(w io.Writer, rules []string) error {
 	told := a.Texts.Rules(rules)
 	if len(told) == 0 {
@@ -325,7 +326,7 @@ func (a *app) printRules(w io.Writer, rules []string) error {
 	return tw.Flush()
 }
 
-// deviceList prints the identifiers of the devices of one explanation, a few of many.
+// deviceList returns the identifiers of the devices of one explanation, a few of many.
 func deviceList(ids []string) string {
 	const most = 4
 	if len(ids) > most {

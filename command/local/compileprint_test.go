@@ -6,7 +6,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-func TestBoundsArePrintedPlainlyAndOnlyOfSomething(t *testing.T) {
+func TestBoundsArePrintedForNonzeroRates(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		rate  quantity.BitRate

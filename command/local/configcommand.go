@@ -12,14 +12,14 @@ import (
 	"fairlane/service/setup"
 )
 
-// configCommand is `fairlane config`: what the service would run with, without running it.
+// configCommand is `fairlane config`: the configuration that the service would use, without starting it.
 func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: a.T("config.short")}
 	cmd.AddCommand(a.configCheckCommand(), a.configPrintCommand(), a.configReferenceCommand())
 	return cmd
 }
 
-// configCheckCommand reads everything that a configuration names and says what is wrong.
+// configCheckCommand reads everything that a configuration names and reports faults.
 func (a *app) configCheckCommand() *cobra.Command {
 	return a.Configured(&cobra.Command{
 		Use: "check", Short: a.T("config.check.short"), Long: a.T("config.check.long"),
@@ -40,7 +40,7 @@ type setting struct {
 	From  string `json:"from"`
 }
 
-// configPrintCommand shows the effective value of every key and where it came from.
+// configPrintCommand shows the effective value of every key and its origin.
 func (a *app) configPrintCommand() *cobra.Command {
 	var asJSON bool
 	cmd := a.Configured(&cobra.Command{

@@ -18,14 +18,14 @@ import (
 	"fairlane/service/store"
 )
 
-// dbCommand is `fairlane db`: what is done to the database itself, on the machine of the service.
+// dbCommand is `fairlane db`: operations on the database itself, on the service's machine.
 func (a *app) dbCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "db", Short: a.T("db.short"), Long: a.T("db.long")}
 	cmd.AddCommand(a.dbBackupCommand(), a.dbRestoreCommand(), a.dbCheckCommand(), a.dbMigrateCommand(), a.dbPruneCommand())
 	return cmd
 }
 
-// dbVerb is a command on the configured database.
+// dbVerb returns a command on the configured database.
 func (a *app) dbVerb(name, example string, run func(ctx context.Context, l *config.Loaded, database string) error) *cobra.Command {
 	return a.Configured(&cobra.Command{
 		Use: name, Short: a.T("db." + name + ".short"), Long: a.T("db." + name + ".long"), Example: example,
@@ -73,7 +73,7 @@ func (a *app) dbRestoreCommand() *cobra.Command {
 				return usage.Errorf("%s", a.T("db.need", "flag", "from"))
 			}
 			if !store.IsPostgres(database) {
-				lock, err := store.Lock(database) // no manager may start meanwhile
+				lock, err := store.Lock(database) // no manager may start during the restore
 				if err != nil {
 					return err
 				}

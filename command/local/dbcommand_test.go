@@ -13,7 +13,7 @@ import (
 	"fairlane/service/store/pgtest"
 )
 
-// db runs `fairlane db` and returns its exit code and what it printed.
+// db runs `fairlane db` and returns its exit code and output.
 func db(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, words bytes.Buffer
@@ -21,7 +21,7 @@ func db(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), words.String()
 }
 
-// withFabric makes a database that holds one fabric.
+// withFabric creates a database with one fabric.
 func withFabric(t *testing.T, database string) {
 	t.Helper()
 	s, err := store.Open(t.Context(), database, store.Options{})
@@ -67,14 +67,14 @@ func checkDatabaseCommands(t *testing.T, database string) {
 	if err := json.Unmarshal([]byte(step(0, "", "check", "--json")), &seen); err != nil || seen.Empty() {
 		t.Errorf("check --json gave %+v, %v", seen, err)
 	}
-	step(0, "taken out: 0 events", "prune", "--yes")
+	step(0, "deleted: 0 events", "prune", "--yes")
 	step(2, "want --to", "backup")
 	step(0, "holds 1 fabrics", "backup", "--to", file)
 	step(1, "file exists", "backup", "--to", file)
 	step(2, "want --from", "restore")
 	step(1, "say --force", "restore", "--from", file)
 	if store.IsPostgres(database) {
-		return // the test's database goes away by its name; the store's own tests restore over one
+		return // the test removes its database by name; the store's own tests restore over one
 	}
 	held, err := store.Lock(database)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"fairlane/subnet/topofile"
 )
 
-// discoverReport is what `discover --json` prints.
+// discoverReport is the output of `discover --json`.
 type discoverReport struct {
 	Nodes    int      `json:"nodes"`
 	Switches int      `json:"switches"`
@@ -54,7 +54,7 @@ func (a *app) discoverCommand() *cobra.Command {
 				return err
 			}
 			if key != "" && (src.File != "" || src.Ethernet != "") {
-				return usage.Errorf("--m-key-file: %s is not asked with an M_Key: want it with a live InfiniBand fabric", src)
+				return usage.Of(phrase.Of("usage.m-key-source", "source", src.String()))
 			}
 			line := progress.On(a.Stderr)
 			var last discover.Progress
@@ -132,7 +132,7 @@ func (a *app) printDiscovery(f *subnet.Fabric, r discoverReport, warnings []phra
 	return nil
 }
 
-// writeFabric writes a fabric file in the form that the name's ending asks for.
+// writeFabric writes a fabric file in the format of the name's suffix.
 func writeFabric(path string, f *subnet.Fabric) error {
 	return outfile.Write(path, func(w io.Writer) error {
 		if cmdline.IsYAML(path) {

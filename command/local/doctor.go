@@ -13,6 +13,7 @@ import (
 	"fairlane/api/client"
 	"fairlane/command/cmdline"
 	"fairlane/internal/joined"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/service/placement"
@@ -21,10 +22,10 @@ import (
 	"fairlane/subnet/umad"
 )
 
-// Statuses of a finding, from good to bad.
+// Statuses of a finding, from best to worst.
 const (
 	statusOK   = "ok"
-	statusSkip = "unknown" // could not be found out from here
+	statusSkip = "unknown" // could not be determined from here
 	statusWarn = "warning"
 	statusFail = "fault"
 )
@@ -32,11 +33,11 @@ const (
 // Finding is the result of one check.
 type Finding struct {
 	Check   string `json:"check"`   // "config", "store", "clock", "keys", "tls", "port", "fabric", "sm", "jobs", "service"
-	Subject string `json:"subject"` // which file, fabric or address; empty when there is one only
+	Subject string `json:"subject"` // file, fabric or address; empty if there is only one
 	Status  string `json:"status"`  // "ok", "unknown", "warning" or "fault"
-	Code    string `json:"code"`    // stable; the text of it is doctor.CODE in the catalogues
+	Code    string `json:"code"`    // stable; its text is doctor.CODE in the catalogues
 	Found   string `json:"found"`
-	Do      string `json:"do,omitempty"` // what to do about it
+	Do      string `json:"do,omitempty"` // remedy
 }
 
 // doctor collects findings.
@@ -51,8 +52,8 @@ type doctor struct {
 	now      func() time.Time
 }
 
-// note adds a finding. Its text is the catalogue's doctor.CODE, with the values; one that is not good also has
-// doctor.CODE.do.
+// note adds a finding. Its text is the catalogue's doctor.CODE with the values; unless the status is good, its remedy
+// is doctor.CODE.do.
 func (d *doctor) note(check, subject, status, code string, values ...any) {
 	f := Finding{Check: check, Subject: subject, Status: status, Code: code, Found: d.app.T("doctor."+code, values...)}
 	if status == statusWarn || status == statusFail {
@@ -61,7 +62,7 @@ func (d *doctor) note(check, subject, status, code string, values ...any) {
 	d.findings = append(d.findings, f)
 }
 
-// checkTimeout bounds each group of checks.
+// checkTimeout is the time limit of each group of checks.
 const checkTimeout = 20 * time.Second
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -74,7 +75,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, u := range [...]struct{ from, url string }{{"--url", url}, {"FAIRLANE_URL", os.Getenv("FAIRLANE_URL")}} {
 				if _, err := client.New(u.url, "", nil); u.url != "" && err != nil {
-					return usage.Errorf("%s: %w", u.from, err)
+					return usage.Wrap(phrase.Because(err, phrase.Of("labelled", "label", u.from, "text", err)))
 				}
 			}
 			d := &doctor{app: a, url: url, opensm: opensm.DefaultOptions, now: time.Now}
@@ -92,7 +93,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	return cmd
 }
 
-// run makes all checks. One that fails does not keep the others from being made, where they can be.
+// run makes all checks. A failed one does not prevent independent ones.
 func (d *doctor) run(ctx context.Context, cmd *cobra.Command, path string) {
 	l, err := cmdline.LoadConfig(cmd, path)
 	if err != nil {
@@ -114,7 +115,7 @@ func (d *doctor) run(ctx context.Context, cmd *cobra.Command, path string) {
 	}
 }
 
-// print shows the findings as JSON or as a table, what to do below each that is not good.
+// print prints the findings as JSON or as a table, with the remedy below each that is not good.
 func (d *doctor) print(asJSON bool) error {
 	if asJSON {
 		return cmdline.PrintJSON(d.app.Stdout, d.findings)
@@ -134,7 +135,7 @@ func (d *doctor) print(asJSON bool) error {
 	return t.Flush()
 }
 
-// verdict is an error when something is wrong; with strict also when there is a warning.
+// verdict returns an error if there is a fault; with strict, also if there is a warning.
 func (d *doctor) verdict(strict bool) error {
 	faults, warnings := 0, 0
 	for _, f := range d.findings {

@@ -16,7 +16,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// diagnose runs the doctor and returns its findings by code, its exit code and its words.
+// diagnose runs the doctor and returns its findings by code, its exit code and its messages.
 func diagnose(t *testing.T, args ...string) (map[string]Finding, int, string) {
 	t.Helper()
 	var out, words bytes.Buffer
@@ -66,7 +66,7 @@ func TestTheDoctorOfANewMachine(t *testing.T) {
 	}
 }
 
-func TestClocksAreJudged(t *testing.T) {
+func TestClockDifferencesAreRated(t *testing.T) {
 	t.Parallel()
 	for by, want := range map[time.Duration]string{
 		0: "clock-right", 900 * time.Millisecond: "clock-right", -2 * time.Second: "clock-skew", 3 * time.Second: "clock-skew", -time.Hour: "clock-wrong",
@@ -86,7 +86,7 @@ func TestOpenSMsOptionIsRead(t *testing.T) {
 		"# congestion_control TRUE\nguid 0x0\n":             {false, true},
 		"congestion_control FALSE\ncc_key 0x0\n":            {false, true},
 		"congestion_control FALSE\ncongestion_control TRUE": {true, true},
-		"congestion_control true\n":                         {false, true}, // as OpenSM takes it
+		"congestion_control true\n":                         {false, true}, // parsed as OpenSM does
 	} {
 		on, known := opensmCongestionControl(filetest.Write(t, "opensm.conf", text))
 		if on != want[0] || known != want[1] {
@@ -98,7 +98,7 @@ func TestOpenSMsOptionIsRead(t *testing.T) {
 	}
 }
 
-func TestConfigCommandsSayWhatWouldRun(t *testing.T) {
+func TestConfigCommandsShowTheEffectiveConfiguration(t *testing.T) {
 	t.Parallel()
 	path := filetest.Write(t, "c.yaml", "log: {level: debug}\n")
 	var out bytes.Buffer
@@ -140,7 +140,7 @@ func TestConfigCommandsSayWhatWouldRun(t *testing.T) {
 	}
 }
 
-// A fabric without a CC_Key is a warning, with the command that sets one.
+// A fabric without a CC_Key gets a warning with the command that sets one.
 func TestAFabricWithoutAKeyIsAWarning(t *testing.T) {
 	t.Parallel()
 	d := &doctor{app: &app{cmdlinetest.App(t, "en")}, config: &config.Loaded{}, now: time.Now}

@@ -34,7 +34,7 @@ import (
 	"fairlane/subnet/ufm/ufmtest"
 )
 
-// agents answer the two questions that the doctor asks on a fabric.
+// agents answer the doctor's two queries on a fabric.
 type agents struct {
 	port    *mad.PortInfo // nil: silent
 	manager *mad.SMInfo
@@ -55,13 +55,13 @@ func (a *agents) Exchange(_ context.Context, to mad.Target, request *mad.Packet)
 	return r, mad.ErrTimeout
 }
 
-// TestEveryFindingIsTriggered makes each finding of the doctor happen: one that no case triggers fails, and so does one
-// that its source has and this test does not.
+// TestEveryFindingIsTriggered produces each finding of the doctor. It fails for a finding in the doctor's source that
+// no case triggers, and for one that the source lacks.
 func TestEveryFindingIsTriggered(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	seen := map[string]Finding{}
-	// on runs a check of a doctor with a configuration and takes its findings.
+	// on runs a check of a doctor with a configuration and collects its findings.
 	on := func(want []string, c config.Config, check func(*doctor)) {
 		t.Helper()
 		if c.Discovery.Sources == nil {
@@ -147,7 +147,7 @@ func databases(t *testing.T, on onDoctor) {
 	at := func(name string, spoil ...string) config.Config {
 		path := filepath.Join(t.TempDir(), name)
 		m, err := store.Open(t.Context(), path, store.Options{})
-		if err == nil { // with the queue's tables, as a manager leaves them
+		if err == nil { // with the tables of the queue, as a manager creates them
 			_, err = riverwork.New(t.Context(), m.Writer(), riverwork.Options{Name: "m", Log: slog.New(slog.DiscardHandler), Work: func(context.Context, control.Job) error { return nil }})
 			err = errors.Join(err, m.Close())
 		}
@@ -187,7 +187,7 @@ func databases(t *testing.T, on onDoctor) {
 	wrong("store-path", filepath.Join(t.TempDir(), "no", "f.db"))
 	wrong("store-path", filepath.Join(filetest.Write(t, "file", ""), "f.db"))
 	wrong("store-path", t.TempDir())
-	wrong("store-directory", filepath.Join(t.TempDir(), strings.Repeat("x", 300), "f.db")) // too long to look up
+	wrong("store-directory", filepath.Join(t.TempDir(), strings.Repeat("x", 300), "f.db")) // the name is too long for the file system
 }
 
 func services(t *testing.T, on onDoctor) {
@@ -204,7 +204,7 @@ func services(t *testing.T, on onDoctor) {
 				w.WriteHeader(c.ready)
 				return
 			}
-			_, _ = fmt.Fprint(w, c.version) // the client may be gone
+			_, _ = fmt.Fprint(w, c.version) // the client may have disconnected
 		}))
 		on([]string{want}, config.Config{}, func(d *doctor) { d.now = time.Now; d.url = srv.URL; d.service(t.Context()) })
 		srv.Close()
@@ -260,13 +260,13 @@ func fabrics(t *testing.T, on onDoctor) {
 	}
 }
 
-// withManagers makes the findings about subnet managers whose files are ours to write.
+// withManagers triggers the findings about subnet managers whose files Fairlane writes.
 func withManagers(t *testing.T, on onDoctor) {
 	t.Helper()
 	ctx := t.Context()
 	guid := mad.SMInfo{GUID: 0x11, State: mad.SMStateMaster}
 	fabric := &agents{port: &mad.PortInfo{LID: 3, MasterSMLID: 1}, manager: &guid}
-	self := filetest.Write(t, "pid", fmt.Sprint(os.Getpid(), "\n")) // no OpenSM
+	self := filetest.Write(t, "pid", fmt.Sprint(os.Getpid(), "\n")) // this process, which is not OpenSM
 	file := func(options, partitions string) placement.Managers {
 		return placement.Managers{"lab": {OpenSM: &smfile.OpenSM{Options: options, Partitions: partitions, PIDFile: self}}}
 	}
@@ -319,7 +319,7 @@ func withManagers(t *testing.T, on onDoctor) {
 	})
 }
 
-// commanded are the findings that the command makes before there is a doctor to ask.
+// commanded returns the findings that the command itself makes, before it runs a doctor.
 func commanded(t *testing.T) map[string]Finding {
 	t.Helper()
 	all := map[string]Finding{}

@@ -25,15 +25,15 @@ import (
 	"fairlane/service/store"
 )
 
-// Bounds of what is fine.
+// Limits between statuses.
 const (
 	clockWarn, clockFail = time.Second, 10 * time.Second
 	certificateWarn      = 30 * 24 * time.Hour
-	spaceWarn, spaceFail = 1 << 30, 64 << 20 // bytes free beside a SQLite file
-	jobWait              = 5 * time.Minute   // longer in the queue is too long
+	spaceWarn, spaceFail = 1 << 30, 64 << 20 // free bytes beside a SQLite file
+	jobWait              = 5 * time.Minute   // maximum time of a job in the queue
 )
 
-// keys checks who may read the files that hold secrets.
+// keys checks who can read the files with secrets.
 func (d *doctor) keys(context.Context) {
 	c := &d.config.Config
 	paths := []string{c.AdminTokenFile, c.CCKeyFile, c.MKeyFile, c.DatabasePasswordFile, c.TLS.KeyFile, c.OIDC.ClientSecretFile}
@@ -48,7 +48,7 @@ func (d *doctor) keys(context.Context) {
 		}
 		st, err := os.Stat(path)
 		switch {
-		case err != nil: // the check of the configuration has said so
+		case err != nil: // the configuration check has reported it
 		case st.Mode().Perm()&0o077 != 0:
 			d.note("keys", path, statusWarn, "key-open", "mode", fmt.Sprintf("%04o", st.Mode().Perm()), "path", path)
 		default:
@@ -57,14 +57,14 @@ func (d *doctor) keys(context.Context) {
 	}
 }
 
-// tls checks the certificate, and what is served without one.
+// tls checks the certificate, and which listeners have none.
 func (d *doctor) tls(context.Context) {
 	c := &d.config.Config
 	if c.TLS.CertFile == "" {
 		if far := farAddress(c.Listen); far != "" {
 			d.note("tls", far, statusWarn, "tls-none")
 		}
-	} else if end, names, err := servertls.Expiry(c.TLS.CertFile, c.TLS.KeyFile); err == nil { // else the configuration's check has said so
+	} else if end, names, err := servertls.Expiry(c.TLS.CertFile, c.TLS.KeyFile); err == nil { // otherwise the configuration check has reported it
 		left := end.Sub(d.now())
 		day := end.UTC().Format(time.DateOnly)
 		switch {
@@ -81,7 +81,7 @@ func (d *doctor) tls(context.Context) {
 	}
 }
 
-// farAddress is the first address that others than this machine reach, "" when there is none.
+// farAddress returns the first address that other machines can reach, "" if there is none.
 func farAddress(addresses []string) string {
 	for _, a := range addresses {
 		if strings.HasPrefix(a, "unix:") {
@@ -94,12 +94,12 @@ func farAddress(addresses []string) string {
 	return ""
 }
 
-// store checks the database, and then what is in it: clock, fabrics, jobs.
+// store checks the database and then its contents: clock, fabrics, jobs.
 func (d *doctor) store(ctx context.Context) {
 	shown := config.ShownDatabase(d.config.Database)
 	database, err := config.DatabaseURL(&d.config.Config)
 	if err != nil {
-		return // the configuration's check has said so
+		return // the configuration check has reported it
 	}
 	if !store.IsPostgres(database) {
 		if err := store.CheckPath(database); err != nil {
@@ -138,7 +138,7 @@ func (d *doctor) store(ctx context.Context) {
 	key, err := site.CCKey(d.config.CCKeyFile)
 	owner, wrong := site.MKey(d.config.MKeyFile)
 	if err != nil || wrong != nil {
-		return // the check of the configuration has said so
+		return // the configuration check has reported it
 	}
 	d.subnetManagers(ctx, n.Fabrics)
 	for _, f := range n.Fabrics {
@@ -146,11 +146,11 @@ func (d *doctor) store(ctx context.Context) {
 	}
 }
 
-// pagesTimeout bounds the search for damaged pages: half of the time of its group of checks.
+// pagesTimeout limits the search for damaged pages: half of the time of its group of checks.
 const pagesTimeout = checkTimeout / 2
 
-// pages searches a SQLite file for damaged pages. It returns what is wrong with the file, and notes when the time was too
-// short to check all of it.
+// pages searches a SQLite file for damaged pages. It returns the file's faults, and adds a note if the time did not
+// suffice for all of it.
 func (d *doctor) pages(ctx context.Context, shown, database string) error {
 	ctx, cancel := context.WithTimeout(ctx, pagesTimeout)
 	defer cancel()
@@ -171,7 +171,8 @@ func (d *doctor) holds(fabrics []store.FabricSource) {
 	}
 }
 
-// space checks the room beside a SQLite file, which its journal needs too. It reports whether the directory can be used.
+// space checks the free space beside a SQLite file, which its journal needs too. It reports whether the directory is
+// usable.
 func (d *doctor) space(path string) bool {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(filepath.Dir(path), &st); err != nil {
@@ -182,7 +183,7 @@ func (d *doctor) space(path string) bool {
 	return true
 }
 
-// room judges so many free bytes beside a database.
+// room rates the free bytes beside a database.
 func (d *doctor) room(path string, free int64) {
 	mib := free >> 20
 	switch {
@@ -195,7 +196,7 @@ func (d *doctor) room(path string, free int64) {
 	}
 }
 
-// clock compares our time with the database's.
+// clock compares this machine's time with the database's.
 func (d *doctor) clock(n *store.Survey) {
 	if n.Clock.IsZero() {
 		d.note("clock", "", statusOK, "clock-own")
@@ -204,7 +205,7 @@ func (d *doctor) clock(n *store.Survey) {
 	d.skew("database", d.now().Add(-n.Took/2).Sub(n.Clock))
 }
 
-// skew judges a difference of clocks.
+// skew rates a difference of clocks.
 func (d *doctor) skew(subject string, by time.Duration) {
 	text := by.Round(time.Millisecond).String()
 	switch by = by.Abs(); {
@@ -242,7 +243,7 @@ func (d *doctor) jobs(n *store.Survey) {
 	}
 }
 
-// service asks the running service, when there is one.
+// service queries the running service, if there is one.
 func (d *doctor) service(ctx context.Context) {
 	base := d.serviceURL()
 	if base == "" {
@@ -273,14 +274,15 @@ func (d *doctor) service(ctx context.Context) {
 		d.note("service", base, statusOK, "service-right", "version", v.Version)
 	}
 	if at, err := http.ParseTime(date); err == nil {
-		// The header has whole seconds: half a second of it, and half the way, are the best guess.
+		// The Date header has whole seconds. The best estimate adds half a second, and takes the middle of the round
+		// trip.
 		if by := begun.Add(took / 2).Sub(at.Add(time.Second / 2)); by.Abs() > clockWarn {
 			d.skew("service", by)
 		}
 	}
 }
 
-// serviceURL is where the running service is looked for: what was said, else the first address of the configuration.
+// serviceURL returns the address of the running service: the one given, or the first of the configuration.
 func (d *doctor) serviceURL() string {
 	for _, u := range []string{d.url, os.Getenv("FAIRLANE_URL")} {
 		if u != "" {
@@ -307,7 +309,7 @@ func (d *doctor) serviceURL() string {
 	return ""
 }
 
-// fetch gets a small document.
+// fetch requests a small document.
 func fetch(ctx context.Context, c *http.Client, url string) (status int, body []byte, date string, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -317,7 +319,7 @@ func fetch(ctx context.Context, c *http.Client, url string) (status int, body []
 	if err != nil {
 		return 0, nil, "", err
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its bound or not at all
+	defer func() { _ = resp.Body.Close() }() // the body was read up to its limit
 	body, err = io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	return resp.StatusCode, body, resp.Header.Get("Date"), err
 }

@@ -15,7 +15,7 @@ import (
 	"fairlane/subnet/umad"
 )
 
-// fabric attaches to a fabric as the service does and asks the port it attached at.
+// fabric attaches to a fabric as the service does and queries the local port.
 func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key, owner mad.Key) {
 	s, err := site.ParseSource(f.Source)
 	if err != nil {
@@ -51,12 +51,12 @@ func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key, owner ma
 		d.note("fabric", f.Name, statusFail, "fabric-away", "source", f.Source, "error", err)
 		return
 	}
-	defer func() { _ = c.Close() }() // the slot is gone either way
+	defer func() { _ = c.Close() }() // the slot is released in any case
 	d.attached(ctx, f, c, key)
 }
 
-// port checks the port of this machine by which a fabric is reached, and at its device file. It reports whether the
-// fabric can be reached by it.
+// port checks the port of this machine that attaches to a fabric, and its device file. It reports whether the port can
+// be used.
 func (d *doctor) port(f store.FabricSource, n umad.Name) bool {
 	p, err := umad.Inspect(n, d.umad)
 	if err == nil {
@@ -79,16 +79,16 @@ func (d *doctor) port(f store.FabricSource, n umad.Name) bool {
 	return true
 }
 
-// ethernet asks every device of an inventory who it is.
+// ethernet queries every device in an inventory for its identity.
 func (d *doctor) ethernet(ctx context.Context, f store.FabricSource, s site.Source) {
-	const most = 3 // devices that are named
+	const most = 3 // maximum number of devices named
 	o, err := site.DiscoverSource(ctx, s, nil)
 	switch {
 	case err != nil:
 		d.note("fabric", f.Name, statusFail, "fabric-away", "source", f.Source, "error", err)
 	case len(o.Warnings) > 0:
 		status, code := statusFail, "fabric-strangers"
-		if len(o.Warnings) == o.Settings { // all answer and are who they should be
+		if len(o.Warnings) == o.Settings { // all answered with the expected identity
 			status, code = statusWarn, "fabric-settings"
 		}
 		d.note("fabric", f.Name, status, code, "source", f.Source, "answered", o.Answered, "asked", o.Asked,
@@ -98,7 +98,7 @@ func (d *doctor) ethernet(ctx context.Context, f store.FabricSource, s site.Sour
 	}
 }
 
-// attached asks the port that we are attached at, and the subnet manager that it names.
+// attached queries the local port, and the subnet manager that it names.
 func (d *doctor) attached(ctx context.Context, f store.FabricSource, c mad.Transport, key mad.Key) {
 	port, err := saquery.OwnPort(ctx, c)
 	if err != nil {
@@ -115,8 +115,8 @@ func (d *doctor) attached(ctx context.Context, f store.FabricSource, c mad.Trans
 	}
 }
 
-// manager says who manages the subnet, and whether it writes congestion control too. That cannot be read over the
-// fabric: OpenSM keeps the option to itself. Where its file is on this machine, the file is read.
+// manager reports the subnet manager, and whether it also writes congestion control. The fabric does not reveal that
+// option of OpenSM. If its options file is on this machine, manager reads the file.
 func (d *doctor) manager(ctx context.Context, fabric string, t mad.Transport, lid ident.LID) {
 	if lid == 0 {
 		d.note("sm", fabric, statusOK, "sm-none")
@@ -147,8 +147,8 @@ func (d *doctor) manager(ctx context.Context, fabric string, t mad.Transport, li
 	}
 }
 
-// opensmCongestionControl reads the option congestion_control of an OpenSM options file; a file that does not say is
-// at OpenSM's default, which is off. known is false when there is no file.
+// opensmCongestionControl reads the option congestion_control from OpenSM's options file; without the option, OpenSM's
+// default is off. known is false if there is no file.
 func opensmCongestionControl(path string) (on, known bool) {
 	text, err := opensm.Disk{}.Read(path)
 	return osmfile.ReadOptions(text.Data).Bool("congestion_control"), err == nil && text.Present

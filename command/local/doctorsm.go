@@ -15,8 +15,8 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// subnetManagers checks the files that say who manages the subnets of fabrics, as far as no fabric is needed. What
-// is wrong with a file itself the check of the configuration has said.
+// subnetManagers checks the files about subnet managers of fabrics as far as possible without a fabric. The
+// configuration check has already reported faults of the files themselves.
 func (d *doctor) subnetManagers(ctx context.Context, fabrics []store.FabricSource) {
 	for _, name := range slices.Sorted(maps.Keys(d.managers)) {
 		if !slices.ContainsFunc(fabrics, func(f store.FabricSource) bool { return f.Name == name }) {
@@ -28,11 +28,11 @@ func (d *doctor) subnetManagers(ctx context.Context, fabrics []store.FabricSourc
 	}
 }
 
-// ufm asks UFM for its partitions, which needs the rights that rollouts need, and changes nothing.
+// ufm requests UFM's partitions, which needs the same rights as rollouts and changes nothing.
 func (d *doctor) ufm(ctx context.Context, fabric string, u *smfile.UFM) {
 	client, err := placement.UFMClient(u)
 	if err != nil {
-		return // the check of the configuration has said so
+		return // the configuration check has reported it
 	}
 	list, err := client.Partitions(ctx)
 	if err != nil {
@@ -42,11 +42,12 @@ func (d *doctor) ufm(ctx context.Context, fabric string, u *smfile.UFM) {
 	d.note("sm", fabric, statusOK, "sm-ufm-right", "url", u.URL, "n", len(list))
 }
 
-// files checks an OpenSM's files as they are: who reads them, whether we may write them, and what is wrong with them.
+// files checks an OpenSM's files: which process reads them, whether the current user may write them, and their
+// problems.
 func (d *doctor) files(ctx context.Context, fabric string, o *smfile.OpenSM, t mad.Transport) {
 	m, err := placement.OpenSM(o, t)
 	if err != nil {
-		return // the check of the configuration has said so
+		return // the configuration check has reported it
 	}
 	state, err := m.Read(ctx)
 	if err != nil {
@@ -90,7 +91,7 @@ func (d *doctor) writable(fabric string, o *smfile.OpenSM) {
 	}
 }
 
-// reloadedBy says what OpenSM's process is found by.
+// reloadedBy returns the unit or file that identifies OpenSM's process.
 func reloadedBy(o *smfile.OpenSM) string {
 	if o.Unit != "" {
 		return "unit " + o.Unit
@@ -98,7 +99,7 @@ func reloadedBy(o *smfile.OpenSM) string {
 	return "pid_file " + o.PIDFile
 }
 
-// problemText is where a problem is and what was found.
+// problemText returns where a problem is and what was found.
 func problemText(p osmfile.Problem) string {
 	switch {
 	case p.File != "" && p.Line > 0:

@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/check"
 )
 
-// checkReport is what `fabric check --json` prints.
+// checkReport is the output of `fabric check --json`.
 type checkReport struct {
 	Nodes    int     `json:"nodes"`
 	Switches int     `json:"switches"`
@@ -26,7 +26,7 @@ type checkReport struct {
 	said  []phrase.Text
 }
 
-// fabricCheckCommand is `fabric check`, which needs no service.
+// fabricCheckCommand returns `fabric check`, which needs no service.
 func (a *app) fabricCheckCommand() *cobra.Command {
 	var f lookFlags
 	var asJSON bool
@@ -47,7 +47,7 @@ func (a *app) fabricCheckCommand() *cobra.Command {
 	return cmd
 }
 
-// lookAt gives a command the flags that say which fabric to check.
+// lookAt adds the flags for the fabric to check to a command.
 func (a *app) lookAt(cmd *cobra.Command, f *lookFlags) {
 	cmd.Flags().StringVar(&f.from, "from", "", a.T("fabriccheck.from", "forms", "file:PATH, umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT"))
 	a.MKeyFlag(cmd, &f.mKey)
@@ -76,7 +76,7 @@ func (a *app) fabricCheck(ctx context.Context, f lookFlags, asJSON bool) error {
 	return nil
 }
 
-// check looks for what is wrong.
+// check runs the checks.
 func (l *look) check() checkReport {
 	return checkReport{
 		Nodes: len(l.fabric.Nodes), Switches: len(l.fabric.Switches()), Hosts: len(l.fabric.Hosts()), Links: len(l.fabric.Links),
@@ -109,7 +109,7 @@ func (a *app) printCheck(r checkReport) error {
 	return a.printTotals(r)
 }
 
-// printTotals prints how much was checked, and how many findings of each severity there are at how many places.
+// printTotals prints how much was checked, and the number of findings and places for each severity.
 func (a *app) printTotals(r checkReport) error {
 	total := func(s check.Severity) string {
 		n := r.Totals[s]

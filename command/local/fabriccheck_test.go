@@ -27,7 +27,7 @@ import (
 // faultyFabrics numbers the sockets of this process.
 var faultyFabrics atomic.Int64
 
-// faulty is a simulated fabric behind a socket, in which tests make faults.
+// faulty is a simulated fabric behind a socket, to which tests add faults.
 type faulty struct {
 	t    *testing.T
 	dev  *simdev.Devices
@@ -73,7 +73,7 @@ func newFaultyOf(t *testing.T, of topogen.LeafSpineOptions, o simdev.Options) *f
 
 func (f *faulty) node(name string) int32 { return f.topo.NodesByName(name)[0] }
 
-// set changes an attribute of a port as a subnet manager does, by its node's LID.
+// set changes an attribute of a port as a subnet manager does, through its node's LID.
 func (f *faulty) set(node int32, a mad.AttrID, modifier uint32, v mad.Attribute) {
 	f.t.Helper()
 	x, err := f.dev.Local(subnet.PortRef{Node: f.node("host-001"), Port: 1})
@@ -90,7 +90,7 @@ func (f *faulty) set(node int32, a mad.AttrID, modifier uint32, v mad.Attribute)
 	}
 }
 
-// lanes brings up four lanes everywhere, SL n on lane n mod 4.
+// lanes sets up four lanes on each port, SL n on lane n mod 4.
 func (f *faulty) lanes() {
 	f.t.Helper()
 	for i := range f.topo.Nodes {
@@ -182,13 +182,13 @@ tenants:
     flows: [{from: host-002, to: host-003}]
 `
 
-// TestFaultsOfALiveFabricAreFound makes one fault after the other in a running fabric; each is found by its code, and
-// nothing is found in the fabric without it.
+// TestFaultsOfALiveFabricAreFound adds one fault after another to a running fabric. The check finds each by its code,
+// and finds nothing without the fault.
 func TestFaultsOfALiveFabricAreFound(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name string
-		make func(f *faulty) []string // and further arguments
+		make func(f *faulty) []string // returns further arguments
 		want []string                 // "severity code: part of the text"
 		exit int
 	}{
@@ -272,8 +272,8 @@ func TestFaultsOfALiveFabricAreFound(t *testing.T) {
 	}
 }
 
-// TestALossyFabricIsReadWhole loses one answer in twenty, and every answer of two nodes once.
-func TestALossyFabricIsReadWhole(t *testing.T) {
+// TestALossyFabricIsReadCompletely drops one answer in twenty, and every answer of two nodes once.
+func TestALossyFabricIsReadCompletely(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, simdev.Options{})
 	f.dev.SetFaults(simdev.Faults{Seed: 3, DropReply: 0.05, LoseReplies: 2})

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"fairlane/command/cmdline"
@@ -17,7 +16,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// lookFlags say which fabric to look at, and how closely.
+// lookFlags select the fabric and the depth of the check.
 type lookFlags struct {
 	from        string
 	mKey, ccKey string // files
@@ -25,11 +24,11 @@ type lookFlags struct {
 	tenants     string
 }
 
-// look is a fabric with all that can be known of it without the service.
+// look is everything that can be read of a fabric without the service.
 type look struct {
 	fabric *subnet.Fabric
 	extra  check.Extra
-	notes  []phrase.Text // what was left out of the check
+	notes  []phrase.Text // parts that were not checked
 	mads   int
 	wall   time.Duration
 }
@@ -41,7 +40,7 @@ func (a *app) look(ctx context.Context, f lookFlags) (*look, error) {
 		return nil, err
 	}
 	if src.Ethernet != "" {
-		return nil, usage.Errorf("source %s: want an InfiniBand fabric: file:PATH or a live one", f.from)
+		return nil, usage.Of(phrase.Of("source.want-infiniband", "source", f.from))
 	}
 	if src.File != "" {
 		if err := f.forFile(); err != nil {
@@ -65,14 +64,14 @@ func (a *app) look(ctx context.Context, f lookFlags) (*look, error) {
 	return l, err
 }
 
-// forFile refuses flags that do nothing with a fabric file.
+// forFile rejects flags that have no effect on a fabric file.
 func (f *lookFlags) forFile() error {
 	for _, x := range []struct {
 		flag  string
 		given bool
 	}{{"m-key-file", f.mKey != ""}, {"cc-key-file", f.ccKey != ""}, {"quick", f.quick}} {
 		if x.given {
-			return usage.Errorf("--%s: a fabric file is not asked for anything: want it with a live fabric", x.flag)
+			return usage.Of(phrase.Of("usage.flag-live", "flag", x.flag))
 		}
 	}
 	return nil
@@ -92,7 +91,7 @@ func (a *app) sweepAll(ctx context.Context, src site.Source, f lookFlags, l *loo
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close() }() // the slot is gone either way
+	defer func() { _ = c.Close() }() // the slot is released in any case
 	r, err := a.sweep(ctx, f.from, c, o)
 	if err != nil {
 		return err
@@ -104,7 +103,7 @@ func (a *app) sweepAll(ctx context.Context, src site.Source, f lookFlags, l *loo
 	return nil
 }
 
-// sweep finds the fabric that a transport is attached to, and shows how far it is.
+// sweep discovers the fabric of a transport, and shows the progress.
 func (a *app) sweep(ctx context.Context, from string, t mad.Transport, o discover.Options) (*discover.Result, error) {
 	line := progress.On(a.Stderr)
 	defer line.Clear()
@@ -112,12 +111,12 @@ func (a *app) sweep(ctx context.Context, from string, t mad.Transport, o discove
 	o.Progress = func(p discover.Progress) { line.Show(a.T("discover.progress", "nodes", p.Nodes, "mads", p.MADs)) }
 	r, err := discover.Sweep(ctx, t, o)
 	if err != nil {
-		return nil, fmt.Errorf("discover fabric %s: %w", from, err)
+		return nil, phrase.Because(err, phrase.Of("source.discover", "fabric", from, "reason", err))
 	}
 	return r, nil
 }
 
-// addTenants reads a tenant file and finds the SLs that its tenants would have.
+// addTenants reads a tenant file and computes the SLs that its tenants would have.
 func (l *look) addTenants(path string) error {
 	ts, flows, err := cmdline.ReadTenants(path, l.fabric)
 	if err != nil {

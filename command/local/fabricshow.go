@@ -10,6 +10,7 @@ import (
 
 	"fairlane/command/cmdline"
 	"fairlane/internal/outfile"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/subnet"
 	"fairlane/subnet/check"
@@ -17,7 +18,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// showReport is what `fabric show --from SOURCE --json` prints.
+// showReport is the output of `fabric show --from SOURCE --json`.
 type showReport struct {
 	Name  string      `json:"name"`
 	Nodes []showNode  `json:"nodes"`
@@ -29,7 +30,7 @@ type showNode struct {
 	GUID     ident.GUID `json:"guid"`
 	Name     string     `json:"name"`
 	Kind     string     `json:"kind"`
-	Tier     int        `json:"tier"` // 0 for hosts, 1 for switches with hosts, and up
+	Tier     int        `json:"tier"` // 0: hosts; 1: switches with hosts; 2 and up: further tiers
 	LID      ident.LID  `json:"lid,omitempty"`
 	LMC      uint8      `json:"lmc,omitempty"`
 	Ports    int        `json:"ports"`
@@ -37,7 +38,7 @@ type showNode struct {
 	VendorID uint32     `json:"vendor_id,omitempty"`
 	DeviceID uint16     `json:"device_id,omitempty"`
 	Revision uint32     `json:"revision,omitempty"`
-	CC       string     `json:"congestion_control,omitempty"` // "answered", "refused", "silent"; "" when not asked
+	CC       string     `json:"congestion_control,omitempty"` // "answered", "refused", "silent"; "" if not queried
 	Worst    string     `json:"worst,omitempty"`              // severity of the worst finding
 }
 
@@ -52,8 +53,8 @@ type showLink struct {
 	Worst string       `json:"worst,omitempty"`
 }
 
-// localShow lets `fabric show` look at a fabric itself when --from says where it is; without it the command asks the
-// service as ever.
+// localShow lets `fabric show` inspect a fabric directly if --from names its source; otherwise the command queries the
+// service.
 func (a *app) localShow(root *cobra.Command) {
 	show, _, err := root.Find([]string{"fabric", "show"})
 	cmdline.Must(err)
@@ -70,7 +71,7 @@ func (a *app) localShow(root *cobra.Command) {
 		local := f.from != ""
 		for _, name := range []string{"m-key-file", "cc-key-file", "quick", "tenants", "dot", "svg", "between"} {
 			if !local && cmd.Flags().Changed(name) {
-				return usage.Errorf("--%s: want it with --from SOURCE only", name)
+				return usage.Of(phrase.Of("usage.flag-from-only", "flag", name))
 			}
 		}
 		if !local {
@@ -80,21 +81,21 @@ func (a *app) localShow(root *cobra.Command) {
 			return err
 		}
 		if len(args) > 0 {
-			return usage.Errorf("%s: want the name of a fabric or --from SOURCE, not both", args[0])
+			return usage.Of(phrase.Of("usage.name-or-from", "name", args[0]))
 		}
 		format, err := cmd.Flags().GetString("output")
 		if err == nil && format == "yaml" {
-			return usage.Errorf("--output yaml: want table or json with --from")
+			return usage.Of(phrase.Of("usage.output-yaml"))
 		}
 		if out.dot != "" && filepath.Clean(out.dot) == filepath.Clean(out.svg) {
-			return usage.Errorf("--dot and --svg: want two files, not %s for both", out.svg)
+			return usage.Of(phrase.Of("usage.dot-svg", "file", out.svg))
 		}
 		out.json = format == "json"
 		return a.fabricShow(cmd.Context(), f, out)
 	}
 }
 
-// showOutput says what `fabric show --from` writes.
+// showOutput selects the output of `fabric show --from`.
 type showOutput struct {
 	dot, svg string   // files
 	between  []string // two ports
@@ -135,7 +136,7 @@ func (a *app) fabricShow(ctx context.Context, f lookFlags, out showOutput) error
 	return a.printPaths(paths)
 }
 
-// marks turns findings into what a picture sets apart.
+// marks converts findings to marks in a drawing.
 func marks(r *check.Report) draw.Options {
 	o := draw.Options{Nodes: make(map[ident.GUID]draw.Mark), Ports: make(map[ident.PortID]draw.Mark)}
 	for i := range r.Findings {
@@ -155,7 +156,7 @@ func marks(r *check.Report) draw.Options {
 	return o
 }
 
-// worst is the word of a mark, none for a plain one.
+// worst returns the word of a mark, "" for a plain one.
 func worst(m draw.Mark) string {
 	if m == draw.Plain {
 		return ""
@@ -163,7 +164,7 @@ func worst(m draw.Mark) string {
 	return check.Severity(m).String()
 }
 
-// nodeMark is the worst mark of a node and of its ports.
+// nodeMark returns the worst mark of a node and its ports.
 func nodeMark(f *subnet.Fabric, n int32, o draw.Options) draw.Mark {
 	m := o.Nodes[f.Nodes[n].GUID]
 	for p := range f.Nodes[n].Ports {
@@ -210,7 +211,7 @@ func nodeShown(l *look, i int32, tier int, o draw.Options) showNode {
 	return out
 }
 
-// printFabric prints the switches, the top tier first, and how many hosts and findings there are.
+// printFabric prints the switches, the top tier first, and the number of hosts and findings.
 func (a *app) printFabric(l *look, r checkReport, o draw.Options) error {
 	f := l.fabric
 	t := cmdline.NewTable(a.Stdout, 0)

@@ -23,11 +23,11 @@ import (
 	"fairlane/subnet/umad"
 )
 
-// watchRest is the shortest interval of looks, and the pause between those that traps ask for: a device repeats a trap
-// until its subnet manager answers, and a flapping link sends many.
+// watchRest is the shortest interval between scans, and the pause between those that traps trigger: a device repeats a
+// trap until its subnet manager answers, and a flapping link sends many.
 const watchRest = time.Second
 
-// Kinds of lines beside those of discover.Event.
+// Kinds of lines in addition to those of discover.Event.
 const (
 	watchWarns   = "warning-begins"
 	watchCalms   = "warning-ends"
@@ -35,16 +35,16 @@ const (
 	watchAnswers = "fabric-answers"
 )
 
-// watchLine is what `fabric watch --json` prints for each event.
+// watchLine is the output of `fabric watch --json` for each event.
 type watchLine struct {
-	Time    time.Time            `json:"time"` // at the end of the look that saw it
+	Time    time.Time            `json:"time"` // end of the scan that found it
 	Kind    string               `json:"kind"`
 	Node    ident.GUID           `json:"node,omitzero"`
 	Port    ident.PortNum        `json:"port,omitzero"`
 	Peer    ident.PortID         `json:"peer,omitzero"`
 	Warning discover.WarningKind `json:"warning,omitempty"`
 	Text    string               `json:"text"`
-	said    phrase.Text          // Text; the zero value where that is an error
+	said    phrase.Text          // Text as a sentence; the zero value if the text is an error
 }
 
 // watchFlags are the flags of `fabric watch`.
@@ -55,7 +55,7 @@ type watchFlags struct {
 	traps, routes, asJSON bool
 }
 
-// fabricWatchCommand is `fabric watch`, which needs no service.
+// fabricWatchCommand returns `fabric watch`, which needs no service.
 func (a *app) fabricWatchCommand() *cobra.Command {
 	var f watchFlags
 	cmd := &cobra.Command{
@@ -91,7 +91,7 @@ func (a *app) fabricWatch(ctx context.Context, f watchFlags) error {
 	return w.run(ctx)
 }
 
-// fabricWatch is a fabric that is swept periodically.
+// fabricWatch is a fabric that is scanned periodically.
 type fabricWatch struct {
 	a       *app
 	flags   watchFlags
@@ -100,45 +100,45 @@ type fabricWatch struct {
 	ticks   <-chan time.Time
 	traps   trapBox
 
-	conn    site.Transport // nil before the first look, and after one that failed
+	conn    site.Transport // nil before the first scan, and after a failed one
 	last    *discover.Result
-	warned  []watchWarning // of the last look
-	silent  bool           // the last look failed
-	failure error          // of the latest look that failed
+	warned  []watchWarning // of the last scan
+	silent  bool           // the last scan failed
+	failure error          // of the latest failed scan
 	begun   time.Time
-	looked  time.Time // when the last look ended
+	looked  time.Time // end of the last scan
 	looks   int
 	mads    int
-	told    map[string]int // lines by kind
+	told    map[string]int // number of lines by kind
 }
 
-// watchWarning is a warning as it was reported.
+// watchWarning is a reported warning.
 type watchWarning struct {
-	line watchLine // without a time and a kind
+	line watchLine // without time and kind
 	seen discover.Warning
 }
 
-// same says whether two looks warn of one thing: the way to a node may be another.
+// same reports whether two scans warn of the same fault: the path to the node may differ.
 func (w *watchWarning) same(o *watchWarning) bool {
 	return w.seen.Kind == o.seen.Kind && w.seen.Node == o.seen.Node && w.seen.Port == o.seen.Port && w.seen.Text == o.seen.Text
 }
 
-// newWatch judges the flags. The port's options are for tests.
+// newWatch checks the flags. The options of the port are for tests.
 func (a *app) newWatch(f watchFlags, o umad.Options) (*fabricWatch, error) {
 	src, err := site.ParseSourceOf(f.from, site.LiveForms)
 	switch {
 	case err != nil:
 		return nil, err
 	case src.Ethernet != "":
-		return nil, usage.Errorf("source %s: want a live InfiniBand fabric, %s", f.from, site.LiveForms)
+		return nil, usage.Of(phrase.Of("source.want-live", "source", f.from, "want", site.LiveForms))
 	case src.File != "":
-		return nil, usage.Errorf("source %s: a file does not change: want a live fabric, %s", f.from, site.LiveForms)
+		return nil, usage.Of(phrase.Of("source.file-static", "source", f.from, "want", site.LiveForms))
 	case f.every < watchRest:
-		return nil, usage.Errorf("--every %s: want %s or more", f.every, watchRest)
+		return nil, usage.Of(phrase.Of("usage.flag-least", "flag", "every", "value", f.every.String(), "min", watchRest.String()))
 	case f.count < 0:
-		return nil, usage.Errorf("--count %d: want 1 or more looks, or 0 for no end", f.count)
+		return nil, usage.Of(phrase.Of("usage.scan-count", "value", f.count))
 	case f.traps && src.UMAD == umad.Name{}:
-		return nil, usage.Errorf("--traps: %s does not pass traps on: want umad:CA:PORT, or leave the flag out", f.from)
+		return nil, usage.Of(phrase.Of("usage.traps-source", "source", f.from))
 	}
 	w := &fabricWatch{a: a, flags: f, told: map[string]int{}, traps: trapBox{news: make(chan struct{}, 1)}}
 	w.options = discover.AgainOptions{Options: discover.Options{Parallel: site.SweepParallel}, Routes: f.routes}
@@ -152,7 +152,7 @@ func (a *app) newWatch(f watchFlags, o umad.Options) (*fabricWatch, error) {
 	return w, nil
 }
 
-// run looks until there were enough looks, or the context ends, which is no error.
+// run scans until the requested number of scans is reached or the context ends, which is no error.
 func (w *fabricWatch) run(ctx context.Context) error {
 	w.begun = time.Now()
 	defer w.disconnect()
@@ -168,7 +168,7 @@ func (w *fabricWatch) run(ctx context.Context) error {
 	return w.end()
 }
 
-// end says what was seen in all, and fails when the fabric does not answer.
+// end prints the totals, and fails if the fabric does not answer.
 func (w *fabricWatch) end() error {
 	w.sum()
 	if w.silent {
@@ -177,7 +177,7 @@ func (w *fabricWatch) end() error {
 	return nil
 }
 
-// next waits for the next look.
+// next waits for the next scan.
 func (w *fabricWatch) next(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -192,8 +192,8 @@ func (w *fabricWatch) next(ctx context.Context) {
 	}
 }
 
-// look sweeps the fabric once and tells what changed. Errors are those of the first look, of one that the end of the
-// context cut short, and of what is printed to.
+// look sweeps the fabric once and reports changes. It returns errors of the first scan, of one that the end of the
+// context interrupted, and of the output.
 func (w *fabricWatch) look(ctx context.Context) error {
 	named := w.traps.empty()
 	r, err := w.sweep(ctx, named)
@@ -213,10 +213,10 @@ func (w *fabricWatch) look(ctx context.Context) error {
 	return w.warn(r)
 }
 
-// fails takes the error of a look: that of the first one, or of one cut short, ends the watch, and those of later ones
-// are told when they begin.
+// fails handles the error of a scan. That of the first scan, or of an interrupted one, ends the watch; later errors are
+// reported when they begin.
 func (w *fabricWatch) fails(ctx context.Context, err error, named []ident.LID) error {
-	if w.last == nil || ctx.Err() != nil { // the latter is half a look
+	if w.last == nil || ctx.Err() != nil { // an interrupted scan is incomplete
 		return err
 	}
 	w.looked = time.Now()
@@ -231,7 +231,7 @@ func (w *fabricWatch) fails(ctx context.Context, err error, named []ident.LID) e
 	return w.tell(watchLine{Kind: watchSilent, Text: err.Error()})
 }
 
-// sweep finds the whole fabric the first time, and later what is other than before.
+// sweep discovers the whole fabric the first time, and later only changes.
 func (w *fabricWatch) sweep(ctx context.Context, named []ident.LID) (*discover.Result, error) {
 	if w.conn == nil {
 		c, err := w.dial(ctx)
@@ -247,26 +247,26 @@ func (w *fabricWatch) sweep(ctx context.Context, named []ident.LID) (*discover.R
 	o.Named = named
 	r, err := discover.Again(ctx, w.conn, w.last, o)
 	if err != nil {
-		return nil, fmt.Errorf("discover fabric %s: %w", w.flags.from, err)
+		return nil, phrase.Because(err, phrase.Of("source.discover", "fabric", w.flags.from, "reason", err))
 	}
 	return r, nil
 }
 
 func (w *fabricWatch) disconnect() {
 	if w.conn != nil {
-		_ = w.conn.Close() // the slot is gone either way
+		_ = w.conn.Close() // the slot is released in any case
 		w.conn = nil
 	}
 }
 
-// introduce says what is watched.
+// introduce reports what is watched.
 func (w *fabricWatch) introduce(r *discover.Result) {
 	f := r.Fabric
 	w.words(w.a.T("fabricwatch.begin", "source", w.flags.from, "nodes", len(f.Nodes), "switches", len(f.Switches()), "hosts", len(f.Hosts()),
 		"links", len(f.Links), "every", w.flags.every))
 }
 
-// changes reports what changed since the sweep before.
+// changes reports the changes since the sweep before.
 func (w *fabricWatch) changes(before, now *discover.Result) error {
 	if w.silent {
 		w.silent = false
@@ -283,7 +283,7 @@ func (w *fabricWatch) changes(before, now *discover.Result) error {
 	return nil
 }
 
-// warn reports which warnings began and which ended.
+// warn reports warnings that began and ended.
 func (w *fabricWatch) warn(r *discover.Result) error {
 	var now []watchWarning
 	for _, seen := range r.Warnings {
@@ -329,12 +329,12 @@ func (w *fabricWatch) tell(l watchLine) error {
 	return err
 }
 
-// words prints to people.
+// words prints a message on standard error.
 func (w *fabricWatch) words(text string) {
-	_, _ = fmt.Fprintln(w.a.Stderr, text) // a broken terminal changes nothing
+	_, _ = fmt.Fprintln(w.a.Stderr, text) // a broken terminal does not affect the result
 }
 
-// sum says what was seen in all.
+// sum prints the totals.
 func (w *fabricWatch) sum() {
 	var kinds []string
 	events := 0
@@ -352,7 +352,7 @@ func (w *fabricWatch) sum() {
 	}
 }
 
-// trapBox keeps the LIDs that traps named since the last look. It is safe for concurrent use.
+// trapBox collects the LIDs that traps named since the last scan. It is safe for concurrent use.
 type trapBox struct {
 	news chan struct{} // holds one
 
@@ -360,7 +360,7 @@ type trapBox struct {
 	lids map[ident.LID]bool
 }
 
-// take takes a trap from a transport. Traps of no interest, and what is none, are left.
+// take receives a trap from a transport. It ignores irrelevant traps and other packets.
 func (b *trapBox) take(_ ident.LID, p mad.Packet) {
 	var n mad.Notice
 	if p.Attr() != mad.AttrNotice || n.Decode(p.Data()) != nil || !n.Generic {
@@ -387,15 +387,15 @@ func (b *trapBox) take(_ ident.LID, p mad.Packet) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.lids[lid] {
-		return // a look took it already
+		return // a scan has taken it
 	}
 	select {
 	case b.news <- struct{}{}:
-	default: // there is news already
+	default: // a signal is pending
 	}
 }
 
-// add keeps LIDs for the next look, whenever that is.
+// add adds LIDs for the next scan without triggering one.
 func (b *trapBox) add(lids ...ident.LID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -407,7 +407,7 @@ func (b *trapBox) add(lids ...ident.LID) {
 	}
 }
 
-// empty gives the LIDs away, the lowest first. They are no news then.
+// empty removes and returns the LIDs, the lowest first. It also clears the signal.
 func (b *trapBox) empty() []ident.LID {
 	b.mu.Lock()
 	defer b.mu.Unlock()

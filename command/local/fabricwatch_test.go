@@ -26,7 +26,7 @@ import (
 	"fairlane/subnet/umad/umadtest"
 )
 
-// watched is a watch over a simulated fabric behind a socket, that looks when its test says so.
+// watched is a watch over a simulated fabric behind a socket, which scans when its test requests it.
 type watched struct {
 	*faulty
 	w          *fabricWatch
@@ -53,13 +53,13 @@ func (x *watched) look() {
 	}
 }
 
-// end returns the lines that were printed, and the error of the end.
+// end returns the printed lines and the error at the end.
 func (x *watched) end() ([]string, error) {
 	err := x.w.end()
 	return strings.Split(strings.TrimSuffix(x.out.String(), "\n"), "\n"), err
 }
 
-func TestAWatchTellsWhatHappenedOnce(t *testing.T) {
+func TestAWatchReportsEachChangeOnce(t *testing.T) {
 	t.Parallel()
 	x := newWatched(t, false, i18n.Default)
 	host := subnet.PortRef{Node: x.node("host-004"), Port: 1}
@@ -82,14 +82,14 @@ func TestAWatchTellsWhatHappenedOnce(t *testing.T) {
 	for range 2 {
 		x.dev.SetLink(up[0], false)
 		x.look()
-		x.look() // nothing happened
+		x.look() // nothing has changed
 		x.dev.SetLink(up[0], true)
 		x.look()
 	}
 	x.dev.SetLink(up[0], false)
-	x.dev.SetLink(up[0], true) // between two looks
+	x.dev.SetLink(up[0], true) // between two scans
 	x.look()
-	for _, ref := range up { // and all behind it
+	for _, ref := range up { // and everything behind it
 		x.dev.SetLink(ref, false)
 	}
 	x.look()
@@ -125,7 +125,7 @@ func TestAWatchTellsWhatHappenedOnce(t *testing.T) {
 		"sm-handover  host-002/P1 manages the subnet, before host-001/P1",
 	}
 	far, _ := x.topo.Peer(up[0])
-	for _, ends := range [][2]subnet.PortRef{{up[0], far}, {far, up[0]}} { // the order is of no interest
+	for _, ends := range [][2]subnet.PortRef{{up[0], far}, {far, up[0]}} { // in either order
 		for i := range got {
 			got[i] = strings.ReplaceAll(got[i], x.topo.PortName(ends[0])+" - "+x.topo.PortName(ends[1]), "LINK")
 		}
@@ -135,14 +135,14 @@ func TestAWatchTellsWhatHappenedOnce(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for _, part := range []string{"7 nodes: 3 switches, 4 hosts, 8 links", "looks in", "node-gone 4, node-new 4"} {
+	for _, part := range []string{"7 nodes: 3 switches, 4 hosts, 8 links", "sweeps in", "node-gone 4, node-new 4"} {
 		if !strings.Contains(x.words.String(), part) {
 			t.Errorf("words %q: want %q in them", x.words.String(), part)
 		}
 	}
 }
 
-func TestAWatchTellsWarningsWhenTheyBeginAndEnd(t *testing.T) {
+func TestAWatchReportsWhenWarningsBeginAndEnd(t *testing.T) {
 	t.Parallel()
 	x := newWatched(t, true, i18n.Default)
 	x.look()
@@ -185,7 +185,7 @@ func TestAWatchTellsWarningsWhenTheyBeginAndEnd(t *testing.T) {
 // fragile is a transport that its test can break.
 type fragile struct {
 	mad.Transport
-	mu     sync.Mutex // a sweep has many workers
+	mu     sync.Mutex // a sweep has concurrent workers
 	broken error
 	closed int
 }
@@ -213,7 +213,7 @@ func (s *fragile) breakWith(err error) {
 	s.broken = err
 }
 
-func TestAWatchOutlivesAFabricThatDoesNotAnswer(t *testing.T) {
+func TestAWatchSurvivesAnUnreachableFabric(t *testing.T) {
 	t.Parallel()
 	x := newWatched(t, false, i18n.Default)
 	local, err := x.dev.Local(subnet.PortRef{Node: x.node("host-001"), Port: 1})
@@ -248,8 +248,8 @@ func TestAWatchOutlivesAFabricThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// A trap is followed by a look at once, and many traps by one look a second.
-func TestTrapsAreLookedAfterWithoutWaitingForTheInterval(t *testing.T) {
+// A trap triggers a scan at once; many traps trigger one scan each second.
+func TestTrapsTriggerAScan(t *testing.T) {
 	t.Parallel()
 	sys, dev := umadtest.Machine(t, umadtest.Port{CA: "mlx5_0", Port: 1, LID: 2, SMLID: 1})
 	o := umadMachine(t, twoHostFabric(t), umadtest.Port{CA: "mlx5_0", Port: 1, LID: 2, SMLID: 1})
@@ -283,7 +283,7 @@ func TestTrapsAreLookedAfterWithoutWaitingForTheInterval(t *testing.T) {
 		}
 		begun := time.Now()
 		for range 20 {
-			for _, number := range []uint16{mad.TrapLinkStateChange, 257} { // the other is of no interest
+			for _, number := range []uint16{mad.TrapLinkStateChange, 257} { // the second number is irrelevant
 				trap := mad.NewSMP(mad.MethodTrap, mad.AttrNotice, 0)
 				n := mad.Notice{Generic: true, Type: mad.NoticeUrgent, TrapNumber: number, IssuerLID: 1}
 				if err := errors.Join((&mad.LinkStateChange{LID: 1}).Encode(n.Details[:]), n.Encode(trap.Data())); err != nil {
@@ -317,7 +317,7 @@ func TestTrapsAreLookedAfterWithoutWaitingForTheInterval(t *testing.T) {
 	})
 }
 
-func TestTheInputOfAWatchIsJudged(t *testing.T) {
+func TestWatchFlagsAreValidated(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		args []string
@@ -325,7 +325,7 @@ func TestTheInputOfAWatchIsJudged(t *testing.T) {
 	}{
 		{[]string{"--from", "ibsim:unix:nobody", "--every", "999ms"}, "--every 999ms: want 1s or more"},
 		{[]string{"--from", "ibsim:unix:nobody", "--every", "-1s"}, "--every -1s: want 1s or more"},
-		{[]string{"--from", "ibsim:unix:nobody", "--count", "-1"}, "--count -1: want 1 or more looks"},
+		{[]string{"--from", "ibsim:unix:nobody", "--count", "-1"}, "--count -1: want 1 or more scans"},
 		{[]string{"--from", "ibsim:unix:nobody", "--traps"}, "want umad:CA:PORT"},
 		{[]string{"--from", "file:fabric.topo"}, "want a live fabric"},
 		{[]string{"--from", "ethernet:inventory.yaml"}, "want a live InfiniBand fabric"},
@@ -339,17 +339,17 @@ func TestTheInputOfAWatchIsJudged(t *testing.T) {
 	}
 }
 
-func TestAWatchOfOneLookAndOneThatIsEndedAtOnce(t *testing.T) {
+func TestAWatchOfOneScanAndAnInterruptedOne(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, simdev.Options{})
 	var out, words bytes.Buffer
-	if code := runLocal(t.Context(), []string{"fabric", "watch", "--from", "ibsim:" + f.addr, "--count", "1"}, &out, &words); code != cmdline.ExitDone || out.Len() > 0 || !strings.Contains(words.String(), "1 look in") {
+	if code := runLocal(t.Context(), []string{"fabric", "watch", "--from", "ibsim:" + f.addr, "--count", "1"}, &out, &words); code != cmdline.ExitDone || out.Len() > 0 || !strings.Contains(words.String(), "1 sweep in") {
 		t.Errorf("exit code %d, %q, %q", code, out.String(), words.String())
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	words.Reset()
-	if code := runLocal(ctx, []string{"fabric", "watch", "--from", "ibsim:" + f.addr}, &out, &words); code != cmdline.ExitDone || !strings.Contains(words.String(), "0 looks in") {
+	if code := runLocal(ctx, []string{"fabric", "watch", "--from", "ibsim:" + f.addr}, &out, &words); code != cmdline.ExitDone || !strings.Contains(words.String(), "0 sweeps in") {
 		t.Errorf("exit code %d, %q", code, words.String())
 	}
 }

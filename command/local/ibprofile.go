@@ -2,12 +2,14 @@ package local
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"fairlane/ccconfig/ibprofile"
 	"fairlane/ccconfig/ibprofile/profilefile"
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/suggest"
 	"fairlane/internal/usage"
 	"fairlane/service/site"
@@ -67,7 +69,7 @@ func (a *app) ibProfileShowCommand() *cobra.Command {
 				for _, p := range set.Profiles() {
 					names = append(names, p.Name)
 				}
-				return usage.Errorf("profile %q: want one that `fairlane ib-profile list` names, or --ib-profiles with the file that has it%s", args[0], suggest.Hint(args[0], names))
+				return usage.Of(unknownProfile(args[0], names))
 			}
 			if asJSON {
 				return cmdline.PrintJSON(a.Stdout, profileMap(&p))
@@ -81,7 +83,7 @@ func (a *app) ibProfileShowCommand() *cobra.Command {
 	return cmd
 }
 
-// profileMap is a profile for JSON, with the keys of a file.
+// profileMap returns a profile for JSON, with the keys of a profile file.
 func profileMap(p *ibprofile.Profile) map[string]any {
 	out := map[string]any{}
 	for _, f := range profilefile.Fields(p) {
@@ -124,4 +126,9 @@ func (a *app) ibProfileCheckCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&fabric, "fabric", "", a.T("ibprofile.check.flag.fabric"))
 	return cmd
+}
+
+// unknownProfile refuses a name that no profile has, and proposes those that are near.
+func unknownProfile(name string, names []string) phrase.Text {
+	return phrase.Meant(phrase.Of("ibprofile.unknown", "profile", strconv.Quote(name)), suggest.Quoted(name, names))
 }

@@ -41,7 +41,7 @@ flows:
 `
 )
 
-func TestProfilesAreListedShownCheckedAndCompiledBy(t *testing.T) {
+func TestProfileCommands(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{

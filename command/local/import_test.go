@@ -54,7 +54,7 @@ func importOf(t *testing.T, texts map[string]string) []*importedDevice {
 	return out
 }
 
-// registers is the query of a NIC that has the settings on a port.
+// registers returns the query output of a NIC whose port has the settings.
 func registers(port int, s dcqcn.Settings) string {
 	var b strings.Builder
 	b.WriteString("Device #1:\n----------\n\nDevice type:    ConnectX6DX\nDevice:         0000:3b:00.0\n\nConfigurations:    Default     Current     Next Boot\n")
@@ -111,7 +111,7 @@ func TestDriftFromAPlan(t *testing.T) {
 	}
 }
 
-func TestStartPolicyGathersWhatIsAlike(t *testing.T) {
+func TestStartPolicyGroupsEqualSettings(t *testing.T) {
 	t.Parallel()
 	other := dcqcn.Default()
 	other.AIRate = 80

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 )
@@ -44,7 +45,7 @@ func (a *app) importCommand() *cobra.Command {
 	return cmd
 }
 
-// runImport reads the texts of devices and, if planPath is set, compares them with that plan.
+// runImport reads device texts and, if planPath is set, compares them with that plan.
 func runImport(from []string, planPath string) (*imported, error) {
 	devices, err := readImports(from)
 	if err != nil {
@@ -68,14 +69,14 @@ func runImport(from []string, planPath string) (*imported, error) {
 		return nil, err
 	}
 	if plan.RoCE == nil {
-		return nil, usage.Errorf("plan %s has no settings of RoCE devices: want the output of compile --plane roce --json", planPath)
+		return nil, usage.Of(phrase.Of("import.no-roce", "file", planPath))
 	}
 	drift, warnings := driftOf(devices, plan)
 	out.Plan, out.Drift, out.Warnings = plan.Name, drift, append(out.Warnings, warnings...)
 	return out, nil
 }
 
-// printImported prints what was found, what a policy starts from, and the drift.
+// printImported prints the state, the initial policy, and the drift.
 func (a *app) printImported(r *imported) error {
 	a.Warn(r.Warnings...)
 	for i := range r.NICs {
@@ -95,7 +96,7 @@ func (a *app) printImported(r *imported) error {
 	return a.printImportedDrift(a.Stdout, r)
 }
 
-// orDash prints a number, or a dash for none.
+// orDash returns a number, or a dash for nil.
 func orDash[T int | int64 | uint64](v *T) string {
 	if v == nil {
 		return "-"
@@ -103,7 +104,7 @@ func orDash[T int | int64 | uint64](v *T) string {
 	return fmt.Sprint(*v)
 }
 
-// place formats FILE:LINE, or the file alone when line is 0.
+// place returns FILE:LINE, or only the file if line is 0.
 func place(file string, line int) string {
 	if line > 0 {
 		return file + ":" + strconv.Itoa(line)
@@ -140,7 +141,7 @@ func (a *app) printImportedNIC(w io.Writer, n *importedNIC) error {
 	return nil
 }
 
-// alike counts the leading rows that hold one parameter at several indices, from one line of a file.
+// alike returns the number of leading rows with the same parameter at different indices, from one line of a file.
 func alike(rows []importedParam) int {
 	n := 1
 	for n < len(rows) && rows[n].Name == rows[0].Name && rows[n].Port == rows[0].Port && rows[n].File == rows[0].File && rows[n].Line == rows[0].Line {
@@ -149,7 +150,8 @@ func alike(rows []importedParam) int {
 	return n
 }
 
-// values formats the values of a parameter by index: "0 0 0 1" from 0 on, or with their indices, as "26:3 48:6".
+// values returns the values of a parameter by index: "0 0 0 1" if the indices start at 0 without gaps, otherwise "26:3
+// 48:6".
 func values(rows []importedParam) string {
 	dense := rows[len(rows)-1].Index == len(rows)-1
 	var words []string
@@ -163,7 +165,7 @@ func values(rows []importedParam) string {
 	return strings.Join(words, " ")
 }
 
-// some joins at most six names.
+// some joins the first six names.
 func some(names []string) string {
 	const most = 6
 	if len(names) <= most {

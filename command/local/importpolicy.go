@@ -13,38 +13,39 @@ import (
 	"fairlane/policy"
 )
 
-// importedPolicy is what of the state can be said as our settings: where a policy starts from that changes nothing.
+// importedPolicy is the part of the state that Fairlane's settings can express: a policy that starts from it changes
+// nothing.
 type importedPolicy struct {
-	// DCQCN is the settings of NIC ports, each with the ports that have them. Weights do not follow from them: a curve of
-	// calibration leads from weights to settings of one base, and the ports may have others.
+	// DCQCN lists settings of NIC ports, each with the ports that have them. They do not imply weights: a calibrated
+	// curve maps weights to settings relative to one base, and the ports may have others.
 	DCQCN []importedDCQCN `json:"dcqcn"`
-	// Marking is the rules of queues, each with the queues that have it.
+	// Marking lists marking rules, each with the queues that have it.
 	Marking []importedMarking `json:"marking"`
-	// Weights is the shares of queues and classes that schedulers give, each with those that have it.
+	// Weights lists the shares that schedulers give queues and classes, each with those that have it.
 	Weights []importedWeight `json:"weights"`
 }
 
-// importedDCQCN is settings and the ports that have them.
+// importedDCQCN is a set of settings with its ports.
 type importedDCQCN struct {
 	Settings dcqcn.Settings `json:"settings"`
-	Default  bool           `json:"default"` // as the vendor's devices come
+	Default  bool           `json:"default"` // the vendor's defaults
 	Ports    []string       `json:"ports"`
 }
 
-// importedMarking is a marking rule and the queues that have it.
+// importedMarking is a marking rule with its queues.
 type importedMarking struct {
 	Marking ecn.Marking `json:"marking"`
 	Queues  []string    `json:"queues"` // such as leaf1/Ethernet0 queue 3
 }
 
-// importedWeight is a share of a port and what has it.
+// importedWeight is a share of a port with its queues or classes.
 type importedWeight struct {
 	Weight  int      `json:"weight"`
 	Percent float64  `json:"percent"`
 	Of      []string `json:"of"` // such as leaf1/Ethernet0 queue 3 or host1/P1 class 3
 }
 
-// startPolicy gathers what devices have alike.
+// startPolicy groups devices by equal settings.
 func startPolicy(devices []*importedDevice) (importedPolicy, []string) {
 	p := importedPolicy{DCQCN: []importedDCQCN{}, Marking: []importedMarking{}, Weights: []importedWeight{}}
 	var warnings []string
@@ -58,7 +59,7 @@ func startPolicy(devices []*importedDevice) (importedPolicy, []string) {
 	return p, warnings
 }
 
-// ports lists the ports of a NIC that its texts name.
+// ports lists the ports of a NIC that its texts describe.
 func (d *importedDevice) ports() []int {
 	var out []int
 	for _, s := range d.state.Start() {
@@ -69,7 +70,7 @@ func (d *importedDevice) ports() []int {
 	return out
 }
 
-// dcqcn adds the settings of a NIC's ports. A port of which a text tells some and not all is warned of.
+// dcqcn adds the settings of a NIC's ports. It warns of a port for which a text has only some of the settings.
 func (p *importedPolicy) dcqcn(d *importedDevice) (warnings []string) {
 	start := d.state.Start()
 	for _, port := range d.ports() {
@@ -133,7 +134,7 @@ func (p *importedPolicy) weight(weight int, percent float64, of string) {
 	p.Weights[i].Of = append(p.Weights[i].Of, of)
 }
 
-// importedDrift is one thing that is not as a plan has it.
+// importedDrift is one deviation from a plan.
 type importedDrift struct {
 	Device string       `json:"device"`
 	What   string       `json:"what"` // such as "port 1 rpg_gd" or "port 3 queue 3 min_bytes"
@@ -144,7 +145,7 @@ type importedDrift struct {
 	Line   int          `json:"line,omitempty"`
 }
 
-// driftOf compares the state with a plan. Devices of the plan that no text is about are not in it; they are counted.
+// driftOf compares the state with a plan. Devices of the plan without a text are only counted.
 func driftOf(devices []*importedDevice, plan *policy.Plan) (drift []importedDrift, warnings []string) {
 	named := map[string]bool{}
 	for _, d := range devices {
@@ -189,7 +190,7 @@ func driftOf(devices []*importedDevice, plan *policy.Plan) (drift []importedDrif
 	return drift, warnings
 }
 
-// splitPort takes a port's name apart: "host1/P2" is port 2 of host1.
+// splitPort splits a port's name: "host1/P2" is port 2 of host1.
 func splitPort(name string) (node string, port int) {
 	for i := len(name) - 1; i > 0; i-- {
 		if name[i] == 'P' && name[i-1] == '/' {
@@ -202,8 +203,8 @@ func splitPort(name string) (node string, port int) {
 	return name, 0
 }
 
-// wantedOf lists the parameters that a plan has for a NIC: its registers, and for what the tenants' traffic goes by, the
-// priority of its DSCP, with pause. Those only where a text tells of classes at all.
+// wantedOf lists a plan's parameters for a NIC: its registers and, if a text describes classes, the trust mode, the
+// priority of the tenants' DSCP, and pause.
 func wantedOf(d *importedDevice, plan *policy.Plan) (out []nicparam.Setting, warnings []string) {
 	for i := range plan.RoCE.NICs {
 		n := &plan.RoCE.NICs[i]
@@ -239,13 +240,13 @@ func wantedOf(d *importedDevice, plan *policy.Plan) (out []nicparam.Setting, war
 	return out, warnings
 }
 
-// tells reports whether a text tells what a parameter is.
+// tells reports whether a text contains a parameter.
 func (d *importedDevice) tells(k nicparam.Key) bool {
 	_, ok := d.state.Value(k, adopt.StageCurrent)
 	return ok
 }
 
-// switchDrift compares the queues that a plan marks with what a switch is set to.
+// switchDrift compares the queues that a plan marks with the settings of a switch.
 func switchDrift(d *importedDevice, plan *policy.ECNPlan) []importedDrift {
 	var out []importedDrift
 	state := d.sw()

@@ -13,6 +13,7 @@ import (
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 )
 
@@ -37,41 +38,42 @@ func parseImportSource(text string) (importSource, error) {
 	device, rest, ok := strings.Cut(text, "=")
 	kind, path, has := strings.Cut(rest, ":")
 	if !ok || !has || device == "" || path == "" {
-		return importSource{}, usage.Errorf("--from %q: want DEVICE=KIND:FILE, such as host1=mlxconfig:host1.txt or host1/P1=dcb:dcb.json", text)
+		return importSource{}, usage.Of(phrase.Of("import.form", "source", strconv.Quote(text)))
 	}
 	s := importSource{device: device, kind: kind, path: path}
 	if at := strings.LastIndex(device, "/P"); at > 0 {
 		n, err := strconv.Atoi(device[at+2:])
 		if err != nil || n < 1 || n > nicparam.MaxPorts {
-			return s, usage.Errorf("--from %q: port %q: want P1..P%d", text, device[at+1:], nicparam.MaxPorts)
+			return s, usage.Of(phrase.Of("import.port", "source", strconv.Quote(text), "port", strconv.Quote(device[at+1:]), "max", nicparam.MaxPorts))
 		}
 		s.device, s.port = device[:at], n
 	}
 	ofPort, known := map[string]bool{kindMlxconfig: false, kindSONiC: false, kindDCB: true, kindEthtool: true}[kind]
 	switch {
 	case !known:
-		return s, usage.Errorf("--from %q: kind %q: want %s, %s, %s or %s", text, kind, kindMlxconfig, kindDCB, kindEthtool, kindSONiC)
+		return s, usage.Of(phrase.Of("import.kind", "source", strconv.Quote(text), "kind", strconv.Quote(kind), "want", phrase.Of("list.or", "list", []string{kindMlxconfig, kindDCB, kindEthtool}, "last", kindSONiC)))
 	case ofPort && s.port == 0:
-		return s, usage.Errorf("--from %q: %s is about one port: want %s/P1 or another port before the equals sign", text, kind, device)
+		return s, usage.Of(phrase.Of("import.of-port", "source", strconv.Quote(text), "kind", kind, "device", device))
 	case !ofPort && s.port != 0:
-		return s, usage.Errorf("--from %q: %s is about the whole device: want %s before the equals sign", text, kind, s.device)
+		return s, usage.Of(phrase.Of("import.of-device", "source", strconv.Quote(text), "kind", kind, "device", s.device))
 	}
 	return s, nil
 }
 
-// importedDevice is what the texts of one device tell.
+// importedDevice is the state of one device according to its texts.
 type importedDevice struct {
 	name     string
 	state    adopt.State
 	counters map[int]niccount.Counters // by port
 }
 
-// widest is the table of devices that have everything: what a device was told before may be wider than what others have.
+// widest returns the table of devices with all capabilities: an imported device may hold values that others do not
+// support.
 func widest() *nicparam.Table {
 	return nicparam.New(nicparam.Caps{Limits: dcqcn.Limits{Rate32: true, UndocumentedGD: true}, GeneralCC: true, NewNV: true, Switchdev: true, TCRates: true, VFRates: true})
 }
 
-// readImports reads all texts and gathers them by device, by name.
+// readImports reads all texts and groups them by device, by name.
 func readImports(texts []string) ([]*importedDevice, error) {
 	byName := map[string]*importedDevice{}
 	for _, text := range texts {
@@ -79,7 +81,7 @@ func readImports(texts []string) ([]*importedDevice, error) {
 		if err != nil {
 			return nil, err
 		}
-		b, err := cmdline.ReadFile(s.kind, s.path, adopt.MaxBytes)
+		b, err := cmdline.ReadFile(phrase.Verbatim(s.kind), s.path, adopt.MaxBytes)
 		if err != nil {
 			return nil, err
 		}
@@ -121,13 +123,13 @@ func (d *importedDevice) read(s importSource, text string) error {
 	return d.state.Merge(state)
 }
 
-// imported is what import found, as JSON has it.
+// imported is the result of import for JSON.
 type imported struct {
 	NICs     []importedNIC    `json:"nics"`
 	Switches []importedSwitch `json:"switches"`
 	Policy   importedPolicy   `json:"policy"`
 	Drift    []importedDrift  `json:"drift,omitempty"`
-	Plan     string           `json:"plan,omitempty"` // that the drift is from
+	Plan     string           `json:"plan,omitempty"` // that the drift refers to
 	Warnings []string         `json:"warnings,omitempty"`
 }
 
@@ -136,16 +138,16 @@ type importedNIC struct {
 	Device   string            `json:"device"`
 	Params   []importedParam   `json:"params"`
 	Counters []importedCounter `json:"counters,omitempty"`
-	Unknown  []string          `json:"unknown,omitempty"` // names that no table has; their values stay as they are
+	Unknown  []string          `json:"unknown,omitempty"` // unknown names; their values are not changed
 }
 
-// importedParam is one parameter that acts now.
+// importedParam is one parameter in effect.
 type importedParam struct {
 	Port  int    `json:"port"` // 0: the card
 	Name  string `json:"name"`
 	Index int    `json:"index,omitempty"`
 	Value uint64 `json:"value"`
-	// Next is what a firmware reset makes of it, where that is something else.
+	// Next is the value after a firmware reset, if it differs.
 	Next    *uint64          `json:"next,omitempty"`
 	Unit    string           `json:"unit,omitempty"`
 	Default *uint64          `json:"default,omitempty"`
@@ -154,7 +156,7 @@ type importedParam struct {
 	Line    int              `json:"line,omitempty"`
 }
 
-// importedCounter is one counter, or why it has no value.
+// importedCounter is one counter, or the reason why it has no value.
 type importedCounter struct {
 	Port    int     `json:"port"`
 	Name    string  `json:"name"`
@@ -162,7 +164,7 @@ type importedCounter struct {
 	Problem string  `json:"problem,omitempty"`
 }
 
-// nic lists what the texts tell of a NIC.
+// nic lists the parameters and counters of a NIC.
 func (d *importedDevice) nic() importedNIC {
 	out := importedNIC{Device: d.name, Params: []importedParam{}}
 	table := widest()
@@ -198,7 +200,7 @@ func (d *importedDevice) nic() importedNIC {
 	return out
 }
 
-// importedSwitch is the quality of service of a switch.
+// importedSwitch is the quality-of-service configuration of a switch.
 type importedSwitch struct {
 	Device string               `json:"device"`
 	File   string               `json:"file"`
@@ -213,22 +215,22 @@ type importedQueue struct {
 	Queue     int     `json:"queue"`
 	Scheduler string  `json:"scheduler,omitempty"` // DWRR, WRR or STRICT
 	Weight    int     `json:"weight,omitempty"`
-	Share     float64 `json:"share_percent,omitempty"` // of what strict queues leave, with all weighted queues full
+	Share     float64 `json:"share_percent,omitempty"` // share of the rest after strict queues, if all weighted queues are full
 	Profile   string  `json:"profile,omitempty"`
 	MinBytes  *int64  `json:"min_bytes,omitempty"`
 	MaxBytes  *int64  `json:"max_bytes,omitempty"`
 	PMaxPct   *int    `json:"p_max_percent,omitempty"`
 }
 
-// importedSwitchPort is the pause and the map of a port.
+// importedSwitchPort is the pause and the maps of a port.
 type importedSwitchPort struct {
 	Port   string         `json:"port"`
 	Number int            `json:"number,omitempty"`
-	PFC    []int          `json:"pfc"` // priorities with pause; null where the file does not say
+	PFC    []int          `json:"pfc"` // priorities with pause; null if the file does not list them
 	Queues map[string]int `json:"queue_of_dscp,omitempty"`
 }
 
-// sw lists what the text tells of a switch.
+// sw lists the queues and ports of a switch.
 func (d *importedDevice) sw() importedSwitch {
 	s := d.state.Switch
 	out := importedSwitch{Device: d.name, File: s.File, Queues: []importedQueue{}, Ports: []importedSwitchPort{}}

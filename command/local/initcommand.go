@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 )
@@ -24,21 +25,21 @@ import (
 //go:embed lab
 var labTemplates embed.FS
 
-// Secrets of a new lab, made when it is.
+// Secrets of a new lab, generated with it.
 const (
 	labToken    = "admin.token"
 	labPassword = "ada.password"
 )
 
-// labValues are what the templates of a lab fill in.
+// labValues are the values for the templates of a lab.
 type labValues struct {
 	Plane      policy.Plane
 	InfiniBand bool
 	Hosts      []string
 	Rate       string // of every link
-	PlaneFlag  string // of commands; "" on the default plane
-	Serve      string // flags of `sim serve` that say where the fabric answers
-	Source     string // where the service finds it
+	PlaneFlag  string // for commands; "" on the default plane
+	Serve      string // flags of `sim serve` for the fabric's addresses
+	Source     string // where the service reaches the fabric
 	TimeScale  string // simulated seconds per second
 }
 
@@ -86,7 +87,7 @@ func (a *app) runInit(dir string, plane policy.Plane) error {
 	return err
 }
 
-// labOf makes the files of a lab for a plane, with the README of that name.
+// labOf builds the files of a lab for a plane, with the README of the given name.
 func labOf(plane policy.Plane, readme string) ([]labFile, error) {
 	v := labValues{Plane: plane, InfiniBand: plane == policy.PlaneIB, Rate: "25Gbit/s", TimeScale: "0.05", Serve: "--dir devices", Source: "ethernet:devices/inventory.yaml"}
 	if v.InfiniBand {
@@ -114,7 +115,7 @@ func labOf(plane policy.Plane, readme string) ([]labFile, error) {
 	return append(out, labFile{labToken, []byte(rand.Text() + rand.Text() + "\n"), 0o600}, labFile{labPassword, []byte(rand.Text() + "\n"), 0o600}), nil
 }
 
-// emptyDir makes a directory unless it is there and empty.
+// emptyDir creates a directory; an existing one must be empty.
 func emptyDir(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -124,9 +125,9 @@ func emptyDir(dir string) error {
 		}
 		return nil
 	case err != nil:
-		return usage.Errorf("%w: want a directory that does not exist or is empty", err)
+		return usage.Wrap(phrase.Because(err, phrase.Of("init.unreadable", "reason", err)))
 	case len(entries) > 0:
-		return usage.Errorf("%s exists: want a directory that does not exist or is empty; nothing was written", filepath.Join(dir, entries[0].Name()))
+		return usage.Of(phrase.Of("init.not-empty", "file", filepath.Join(dir, entries[0].Name())))
 	}
 	return nil
 }
@@ -151,7 +152,7 @@ func writeOne(path string, f labFile) error {
 	}
 	_, err = w.Write(f.text)
 	if err = errors.Join(err, w.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(path))
+		return errors.Join(phrase.Because(err, phrase.Of("file.write", "file", path, "reason", err)), os.Remove(path))
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func newLab(t *testing.T, plane policy.Plane) string {
 	return dir
 }
 
-// The files of a lab agree: the scenario has the tenants, the flows and, on InfiniBand, the service levels of the plan, and the
+// The files of a lab agree: the scenario has the plan's tenants, flows and, on InfiniBand, service levels, and the
 // configuration allows the fabric that the README names.
 func TestTheFilesOfALabAgree(t *testing.T) {
 	t.Parallel()
@@ -139,7 +139,7 @@ func TestInitOverwritesNothing(t *testing.T) {
 	}
 }
 
-// The README in Chinese has the commands of the English one.
+// The Chinese README has the same commands as the English one.
 func TestTheReadmesOfALabHaveTheSameCommands(t *testing.T) {
 	t.Parallel()
 	commands := func(readme string) (out []string) {

@@ -1,5 +1,5 @@
-// Package local has the commands that work without a running service: compiling, discovering, looking at fabrics, configuration, import,
-// files of OpenSM, CC_Keys, the database, and the doctor.
+// Package local has the commands that need no running service: compiling, discovering and inspecting fabrics,
+// configuration, import, files of OpenSM, CC_Keys, the database, and the doctor.
 package local
 
 import (
@@ -8,10 +8,10 @@ import (
 	"fairlane/command/cmdline"
 )
 
-// app is the local commands with what every command shares.
+// app is the local commands and what all commands share.
 type app struct{ *cmdline.App }
 
-// Add adds the commands that need no running service to the root, some of them below nouns of the service that are there.
+// Add adds the commands to the root, some of them below existing nouns of the service.
 func Add(shared *cmdline.App, root *cobra.Command) {
 	a := &app{shared}
 	root.AddCommand(a.initCommand(), a.configCommand(), a.dbCommand(), a.doctorCommand(), a.opensmCommand(), a.discoverCommand(), a.importCommand(), a.compileCommand(), a.ibProfileCommand(), a.versionCommand())

@@ -11,7 +11,7 @@ import (
 	"fairlane/command/remote"
 )
 
-// runLocal runs a command line of local commands, or of the laboratory.
+// runLocal runs a local command line, or one of the laboratory.
 func runLocal(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return cmdline.Main(ctx, args, stdout, stderr, func(a *cmdline.App, root *cobra.Command) {
 		root.AddCommand(remote.New(remote.Options{Args: args})...)

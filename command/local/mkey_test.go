@@ -18,7 +18,7 @@ import (
 	"fairlane/subnet/subnettest"
 )
 
-// hidden is a simulated fabric half of which an M_Key hides: the leaf with the key, and the hosts behind it.
+// hidden is a simulated fabric, half of which an M_Key hides: the leaf with the key, and the hosts behind it.
 func hidden(t *testing.T) (*faulty, mad.Key) {
 	t.Helper()
 	f, key := newFaulty(t, simdev.Options{}), mad.Key(0x77)
@@ -26,7 +26,7 @@ func hidden(t *testing.T) (*faulty, mad.Key) {
 	return f, key
 }
 
-func TestTheServiceReachesWhatAnMKeyHides(t *testing.T) {
+func TestTheServiceReachesDevicesBehindAnMKey(t *testing.T) {
 	t.Parallel()
 	f, key := hidden(t)
 	lab := control.Fabric{Name: "lab", Source: "ibsim:" + f.addr}
@@ -39,8 +39,8 @@ func TestTheServiceReachesWhatAnMKeyHides(t *testing.T) {
 	if less, _, err := stranger.Discover(t.Context(), lab.Source); err != nil || len(less.Nodes) >= all-1 {
 		t.Fatalf("without the key it finds %v: %v: want less than %d nodes", less, err, all-1)
 	}
-	for range 2 { // from nothing, then from what the first look knows
-		if l, err := owner.Look(t.Context(), lab, found, ident.PortID{}); err != nil || len(l.Topology.Nodes) != all {
+	for range 2 { // first without, then with the state of the first scan
+		if l, err := owner.Rescan(t.Context(), lab, found, ident.PortID{}); err != nil || len(l.Topology.Nodes) != all {
 			t.Errorf("with the key it sees %+v, %v", l, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/service/placement"
@@ -21,11 +22,11 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// opensmFlags are the flags of the commands that look after an OpenSM's files.
+// opensmFlags are the flags of the commands that manage an OpenSM's files.
 type opensmFlags struct {
 	manager, from string
 	mKey          string // file
-	fabric        string // file; empty: the source is swept
+	fabric        string // file; empty: sweep the source
 	plan          string // file
 	tenants       string // file
 	flows         string // file
@@ -36,7 +37,7 @@ type opensmFlags struct {
 	asJSON        bool
 }
 
-// opensmCommand is `opensm`, which works on an OpenSM and its fabric without the service.
+// opensmCommand is `opensm`, which accesses an OpenSM and its fabric without the service.
 func (a *app) opensmCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "opensm", Short: a.T("opensm.short"), Long: a.T("opensm.long"), Args: cobra.NoArgs}
 	cmd.AddCommand(a.opensmShow(), a.opensmDiff(), a.opensmApply(), a.opensmVerify())
@@ -51,7 +52,7 @@ func (a *app) opensmVerb(use, key, example string, f *opensmFlags, run func(cont
 			if err != nil {
 				return err
 			}
-			defer func() { _ = at.mads.Close() }() // the slot is gone either way
+			defer func() { _ = at.mads.Close() }() // the slot is released in any case
 			return run(cmd.Context(), f, at)
 		},
 	}
@@ -64,7 +65,7 @@ func (a *app) opensmVerb(use, key, example string, f *opensmFlags, run func(cont
 	return cmd
 }
 
-// desiredFlags say what the files are to hold.
+// desiredFlags defines the flags for the desired contents of the files.
 func (a *app) desiredFlags(cmd *cobra.Command, f *opensmFlags) {
 	cmd.Flags().StringVar(&f.plan, "plan", "", a.T("opensm.flag.plan"))
 	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.T("opensm.flag.tenants"))
@@ -75,9 +76,9 @@ func (a *app) desiredFlags(cmd *cobra.Command, f *opensmFlags) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case f.plan == "" && f.tenants == "":
-			return usage.Errorf("--plan and --tenants: found neither: want one of them")
+			return usage.Of(phrase.Of("usage.plan-or-tenants"))
 		case f.plan != "" && (f.tenants != "" || f.flows != "" || f.lanes):
-			return usage.Errorf("--plan %s: has all that a plan is made of: want it without --tenants, --flows and --vl-arbitration", f.plan)
+			return usage.Of(phrase.Of("usage.plan-alone", "file", f.plan))
 		}
 		return run(cmd, args)
 	}
@@ -126,18 +127,18 @@ func (a *app) opensmVerify() *cobra.Command {
 type opensmAt struct {
 	manager *opensm.Manager
 	file    *smfile.OpenSM
-	force   []osmfile.Code // by the file and the command line
+	force   []osmfile.Code // from the file and the command line
 	mads    site.Transport
 }
 
-// attachOpenSM reads the file that says where OpenSM is, and attaches to its fabric.
+// attachOpenSM reads the file about OpenSM, and attaches to its fabric.
 func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, error) {
 	file, err := smfile.Load(f.manager)
 	if err != nil {
 		return nil, usage.Wrap(err)
 	}
 	if file.OpenSM == nil {
-		return nil, usage.Errorf("%s: found ufm; want opensm", f.manager)
+		return nil, usage.Of(phrase.Of("usage.sm-ufm", "file", f.manager))
 	}
 	out := &opensmAt{file: file.OpenSM, force: slices.Clone(file.OpenSM.Accept)}
 	if err := placement.CheckOptions(file.OpenSM); err != nil {
@@ -146,7 +147,7 @@ func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, erro
 	for _, text := range f.force {
 		code, err := osmfile.ParseCode(text)
 		if err != nil {
-			return nil, usage.Errorf("--force: %w", err)
+			return nil, usage.Wrap(phrase.Because(err, phrase.Of("usage.flag-reason", "flag", "force", "reason", err)))
 		}
 		out.force = append(out.force, code)
 	}
@@ -154,12 +155,12 @@ func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, erro
 		return nil, err
 	}
 	if out.manager, err = placement.OpenSM(file.OpenSM, out.mads); err != nil {
-		return nil, errors.Join(usage.Errorf("%s: %w", f.manager, err), out.mads.Close())
+		return nil, errors.Join(usage.Wrap(fmt.Errorf("%s: %w", f.manager, err)), out.mads.Close())
 	}
 	return out, nil
 }
 
-// desired is what the files are to say for the plan that the flags name. Problems are those of the plan itself.
+// desired returns the contents of the files for the plan in the flags. The problems are those of the plan itself.
 func (a *app) desired(ctx context.Context, f *opensmFlags, at *opensmAt) (osmfile.Desired, []osmfile.Problem, error) {
 	topo, err := a.opensmFabric(ctx, f, at)
 	if err != nil {
@@ -173,7 +174,7 @@ func (a *app) desired(ctx context.Context, f *opensmFlags, at *opensmAt) (osmfil
 	return d, problems, nil
 }
 
-// opensmFabric is the fabric of the file that was named, else what a sweep finds.
+// opensmFabric returns the fabric of the named file, or else of a sweep.
 func (a *app) opensmFabric(ctx context.Context, f *opensmFlags, at *opensmAt) (*subnet.Fabric, error) {
 	if f.fabric != "" {
 		return site.ReadFabric(f.fabric)
@@ -185,7 +186,7 @@ func (a *app) opensmFabric(ctx context.Context, f *opensmFlags, at *opensmAt) (*
 	return r.Fabric, nil
 }
 
-// planFor reads the plan, or compiles the tenants.
+// planFor reads the plan, or compiles one from the tenants.
 func (f *opensmFlags) planFor(topo *subnet.Fabric) (*policy.Plan, error) {
 	if f.plan != "" {
 		return readPlan(f.plan, policy.PlaneIB)
@@ -244,10 +245,10 @@ func (a *app) diffOpenSM(ctx context.Context, f *opensmFlags, at *opensmAt) erro
 	return err
 }
 
-// opensmApplied is what `opensm apply --json` prints.
+// opensmApplied is the output of `opensm apply --json`.
 type opensmApplied struct {
 	opensm.Report
-	Refused []osmfile.Problem `json:"refused,omitempty"` // that stopped it, so that nothing was written
+	Refused []osmfile.Problem `json:"refused,omitempty"` // problems for which nothing was written
 	Error   string            `json:"error,omitempty"`
 }
 
@@ -296,7 +297,7 @@ func (a *app) verifyOpenSM(ctx context.Context, f *opensmFlags, at *opensmAt) er
 	return err
 }
 
-// codeList names the codes of problems, each once, as --force takes them.
+// codeList returns the codes of problems without repetition, in the format of --force.
 func codeList(ps []osmfile.Problem) string {
 	var out []string
 	seen := map[osmfile.Code]bool{}

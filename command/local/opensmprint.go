@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// printOpenSM prints who is master, what our part of the files says, and what is wrong with them.
+// printOpenSM prints the master, Fairlane's part of the files, and the problems.
 func (a *app) printOpenSM(s *opensm.State) error {
 	o := s.Observation
 	t := cmdline.NewTable(a.Stdout, 0)
@@ -44,7 +44,7 @@ func (a *app) printOpenSM(s *opensm.State) error {
 	return err
 }
 
-// smState is a state of SMInfo in words (IBTA vol. 1, 14.2.5.13).
+// smState names a state of SMInfo (IBTA vol. 1, 14.2.5.13).
 func smState(state uint8) string {
 	switch state {
 	case mad.SMStateMaster:
@@ -78,7 +78,7 @@ func (a *app) printPartitions(ps []osmfile.Partition) error {
 	return t.Flush()
 }
 
-// printProblems prints problems, each with its code and what to do about it.
+// printProblems prints problems, each with its code and remedy.
 func (a *app) printProblems(ps []osmfile.Problem) error {
 	for _, p := range ps {
 		grade := "opensm.problem"
@@ -95,7 +95,7 @@ func (a *app) printProblems(ps []osmfile.Problem) error {
 	return nil
 }
 
-// printDifference prints what would change, and what is in the way.
+// printDifference prints the changes and what prevents them.
 func (a *app) printDifference(differences []string, ps []osmfile.Problem) error {
 	if err := a.printProblems(ps); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (a *app) printDifference(differences []string, ps []osmfile.Problem) error 
 	return nil
 }
 
-// printApplied prints what was done, or why nothing was.
+// printApplied prints what was done, or why nothing was done.
 func (a *app) printApplied(r *opensmApplied, asJSON bool) error {
 	if asJSON {
 		return cmdline.PrintJSON(a.Stdout, r)
@@ -129,7 +129,7 @@ func (a *app) printApplied(r *opensmApplied, asJSON bool) error {
 	return nil
 }
 
-// printProof prints what subnet administration said of each partition.
+// printProof prints the answer of subnet administration for each partition.
 func (a *app) printProof(p opensm.Proof) error {
 	t := cmdline.NewTable(a.Stdout, 0)
 	fmt.Fprintln(t, a.T("opensm.verify.columns"))

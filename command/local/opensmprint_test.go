@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-func TestWhyAProcessIsNotKnownIsShown(t *testing.T) {
+func TestTheReasonOfAnUnknownProcessIsShown(t *testing.T) {
 	t.Parallel()
 	for _, lang := range i18n.Languages() {
 		a := (&app{cmdlinetest.App(t, lang)})

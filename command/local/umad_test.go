@@ -24,8 +24,8 @@ import (
 	"fairlane/subnet/umad/umadtest"
 )
 
-// umadMachine is a machine on the first host of a simulated fabric, which no subnet manager answers on, and the options
-// by which its port is opened.
+// umadMachine returns a machine on the first host of a simulated fabric without an answering subnet manager, and the
+// options for opening its port.
 func umadMachine(t *testing.T, topo *subnet.Fabric, p umadtest.Port) umad.Options {
 	t.Helper()
 	n, err := fabric.New(topo, fabric.Config{})
@@ -109,7 +109,7 @@ func TestAPortOfThisMachineIsASource(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
-	// A port that is not there is wrong input; a machine without the module is not.
+	// A missing port is invalid input; a machine without the kernel module is a failure.
 	other, err := site.ParseSource("umad:mlx5_7:1")
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"fairlane/internal/i18n"
 )
 
-func TestVersionTellsTheBuild(t *testing.T) {
+func TestVersionReportsTheBuild(t *testing.T) {
 	t.Parallel()
 	for _, lang := range i18n.Languages() {
 		var out, words bytes.Buffer

@@ -1,5 +1,4 @@
-// Package manifest reads files of resources, as `fairlane apply` takes them: YAML documents with a kind, a name and a
-// spec.
+// Package manifest reads the manifests for `fairlane apply`: YAML documents with a kind, a name and a spec.
 //
 //	kind: fabric
 //	name: lab
@@ -10,8 +9,8 @@
 //	fabric: lab
 //	spec: {weight: 4, pkey: 0x8001, attachments: [host-001]}
 //
-// Reading is strict: an unknown or repeated key, a value of another type or out of its range, and a resource that is
-// declared twice are faults with file, line and field. Whether names of ports are right only the service can say.
+// Reading is strict: unknown or repeated keys, values of another type or out of range, and resources that are declared
+// twice are faults with file, line and field. Only the service can check names of ports.
 package manifest
 
 import (
@@ -24,7 +23,7 @@ import (
 	"fairlane/internal/yamltree"
 )
 
-// MaxBytes bounds a file.
+// MaxBytes is the maximum size of a file.
 const MaxBytes = 16 << 20
 
 // Kind is a kind of resource.
@@ -42,15 +41,15 @@ const (
 	KindServiceAccount Kind = "service-account"
 )
 
-// rule is what holds for the resources of a kind.
+// rule is the properties of a kind's resources.
 type rule struct {
 	kind     Kind
-	named    bool       // they have a name of their own
+	named    bool       // they have a name
 	inFabric bool       // they belong to a fabric
 	spec     func() any // an empty spec
 }
 
-// rules are in the order in which kinds are applied.
+// rules returns the rules of all kinds, in the order in which kinds are applied.
 func rules() []rule {
 	return []rule{
 		{KindSettings, false, false, func() any { return new(SettingsSpec) }},
@@ -73,7 +72,7 @@ func Kinds() []Kind {
 	return out
 }
 
-// rule is the rule of a kind; its zero value for a kind that does not exist.
+// rule returns the rule of a kind; the zero value for an unknown kind.
 func (k Kind) rule() rule {
 	i := slices.Index(Kinds(), k)
 	if i < 0 {
@@ -82,25 +81,25 @@ func (k Kind) rule() rule {
 	return rules()[i]
 }
 
-// Place is where a resource was read.
+// Place is the place where a resource was read.
 type Place struct {
 	File string
 	Line int
 }
 
-// String prints "FILE:LINE".
+// String returns "FILE:LINE".
 func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
 // Resource is one document. Spec is a pointer to the type of its kind, such as *TenantSpec.
 type Resource struct {
 	Kind   Kind
-	Name   string // empty where there is but one
-	Fabric string // what it belongs to; empty where it belongs to none, or to the fabric that the command names
+	Name   string // empty for kinds with only one resource
+	Fabric string // the fabric that it belongs to; empty if it belongs to none, or to the fabric given on the command line
 	Spec   any
 	At     Place
 }
 
-// ID is how a resource is called in messages: KIND, KIND/NAME or KIND/FABRIC/NAME.
+// ID returns the name of a resource in messages: KIND, KIND/NAME or KIND/FABRIC/NAME.
 func (r *Resource) ID() string {
 	parts := []string{string(r.Kind)}
 	for _, p := range []string{r.Fabric, r.Name} {
@@ -111,9 +110,9 @@ func (r *Resource) ID() string {
 	return strings.Join(parts, "/")
 }
 
-// Specs by kind. Rates are in bit/s; what is left out has its default.
+// Specs by kind. Rates are in bit/s; omitted keys have their defaults.
 type (
-	// SettingsSpec are what the service does by itself.
+	// SettingsSpec is the settings of the service.
 	SettingsSpec struct {
 		Shares struct {
 			IntervalS *int `json:"interval_s"`
@@ -125,7 +124,7 @@ type (
 			Limit *int `json:"limit"`
 		} `json:"tasks"`
 	}
-	// FabricSpec is a fabric and where it is found.
+	// FabricSpec is a fabric and its source.
 	FabricSpec struct {
 		Source    string   `json:"source" want:"manifest.want-source"`
 		Plane     *string  `json:"plane"`
@@ -134,7 +133,7 @@ type (
 		// Prerequisites is "report" or "repair".
 		Prerequisites *string `json:"prerequisites"`
 	}
-	// OptionsSpec are the compiler's options of a fabric.
+	// OptionsSpec is the compiler's options of a fabric.
 	OptionsSpec struct {
 		Mode          *string `json:"mode"`
 		CCTLaw        *string `json:"cct_law"`
@@ -146,7 +145,7 @@ type (
 		TimerRestart  *bool   `json:"timer_restart"`
 		VLArbitration *bool   `json:"vl_arbitration"`
 	}
-	// DriftPolicySpec says how drift is looked for on a fabric and what is done about it; times are in seconds.
+	// DriftPolicySpec is a fabric's policy for checking and repairing drift; times are in seconds.
 	DriftPolicySpec struct {
 		Policy          *string `json:"policy"`
 		IntervalS       *int    `json:"interval_s"`
@@ -154,7 +153,7 @@ type (
 		WindowS         *int    `json:"window_s"`
 		ReleaseS        *int    `json:"release_s"`
 	}
-	// TenantSpec is a tenant, with the keys that tenant files have.
+	// TenantSpec is a tenant, with the keys of tenant files.
 	TenantSpec struct {
 		Weight      Weight       `json:"weight" want:"manifest.want-weight"`
 		Guarantee   Rate         `json:"guarantee"`
@@ -168,7 +167,7 @@ type (
 		Name   string `json:"name" want:"manifest.want-class"`
 		Weight Weight `json:"weight" want:"manifest.want-weight"`
 	}
-	// Attachment is a port a tenant sits on: its name alone, or with a service level.
+	// Attachment is a port of a tenant: its name, or its name and a service level.
 	Attachment struct {
 		Port string `json:"port" want:"manifest.want-port"`
 		SL   *int   `json:"sl"`
@@ -190,8 +189,8 @@ type (
 		Roles       []Grant `json:"roles"`
 		Disabled    bool    `json:"disabled"`
 	}
-	// AccountSpec is a service account. With a tenant it belongs to that tenant of the resource's fabric; without one its role
-	// holds on the resource's fabric or, without a fabric, on everything.
+	// AccountSpec is a service account. With a tenant, it belongs to that tenant of the resource's fabric. Without one,
+	// its role applies to the resource's fabric or, without a fabric, to everything.
 	AccountSpec struct {
 		DisplayName string `json:"display_name"`
 		Role        string `json:"role" want:"manifest.want-role"`
@@ -199,8 +198,8 @@ type (
 	}
 )
 
-// InFabric gives the resources that need a fabric and name none the one that is given, and checks that nothing is
-// declared twice. Without a fabric to give, the one fabric that is declared is taken.
+// InFabric sets the fabric of resources that need one and name none, and checks that no resource is declared twice. If
+// fabric is empty, it uses the only declared fabric.
 func InFabric(list []Resource, fabric string) error {
 	if fabric == "" {
 		var names []string
@@ -236,7 +235,7 @@ func InFabric(list []Resource, fabric string) error {
 	return yamltree.Join(faults)
 }
 
-// Sort orders resources as they depend on each other; those of a kind stay in the order of the files.
+// Sort orders resources by their dependencies; resources of one kind keep the order of the files.
 func Sort(list []Resource) {
 	order := Kinds()
 	slices.SortStableFunc(list, func(a, b Resource) int {

@@ -96,7 +96,7 @@ func TestEveryKindIsRead(t *testing.T) {
 	}
 }
 
-func TestAnEmptyListIsNotTheSameAsNone(t *testing.T) {
+func TestEmptyListsDifferFromMissingOnes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{"spec: {reserved_sls: []}": true, "spec: {}": false} {
 		list, err := Read("f", strings.NewReader("kind: options\nfabric: lab\n"+text+"\n"))
@@ -166,7 +166,7 @@ func TestFilesAndFaultsAreBounded(t *testing.T) {
 	}
 }
 
-func TestFabricsAreGivenWhereNoneIsNamed(t *testing.T) {
+func TestResourcesGetTheDefaultFabric(t *testing.T) {
 	t.Parallel()
 	const two = "kind: fabric\nname: a\nspec: {source: s}\n---\nkind: fabric\nname: b\nspec: {source: s}\n---\nkind: tenant\nname: x\nspec: {weight: 1}\n"
 	read := func(text string) []Resource {
@@ -183,7 +183,7 @@ func TestFabricsAreGivenWhereNoneIsNamed(t *testing.T) {
 	if err := InFabric(list, "b"); err != nil || list[2].Fabric != "b" {
 		t.Errorf("the fabric of the command is not taken: %v, %+v", err, list[2])
 	}
-	// The same name in two tenants is two service accounts; twice in one is a fault.
+	// The same name in two tenants denotes two service accounts; twice in one tenant is a fault.
 	const accounts = "kind: service-account\nname: ci\nfabric: a\nspec: {role: tenant-viewer, tenant: x}\n---\nkind: service-account\nname: ci\nfabric: a\nspec: {role: tenant-viewer, tenant: y}\n"
 	if err := InFabric(read(accounts), ""); err != nil {
 		t.Error(err)
@@ -216,5 +216,5 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// names are what a Chinese message has as the file has it.
+// names are the words that a Chinese message takes from the file unchanged.
 var names = strings.Fields("kind name fabric spec operator tenant user roles disabled true false")

@@ -9,7 +9,8 @@ import (
 	"fairlane/internal/yamltree"
 )
 
-// Read reads the documents of a file; name is the file's, for messages. The error joins up to fifty *yamltree.Fault.
+// Read reads the documents of a file; name is the file's name for messages. The error joins up to fifty
+// *yamltree.Fault.
 func Read(name string, r io.Reader) ([]Resource, error) {
 	d := yamltree.NewDecoder(name)
 	var out []Resource
@@ -21,7 +22,7 @@ func Read(name string, r io.Reader) ([]Resource, error) {
 	return out, d.Err()
 }
 
-// resource reads one document; none when it has a fault.
+// resource reads one document; it returns none for a faulty one.
 func resource(d *yamltree.Decoder, file string, n *yaml.Node) []Resource {
 	before := d.Faults()
 	var head struct {

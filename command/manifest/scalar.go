@@ -13,25 +13,25 @@ import (
 // Weight is a tenant's or a class's weight.
 type Weight struct{ quantity.Weight }
 
-// UnmarshalText reads the text of a scalar.
+// UnmarshalText parses the text of a scalar.
 func (w *Weight) UnmarshalText(text []byte) (err error) {
 	w.Weight, err = quantity.ParseWeight(string(text))
 	return err
 }
 
-// Rate is a bit rate; 0 is none.
+// Rate is a bit rate; 0 means none.
 type Rate struct{ quantity.BitRate }
 
-// UnmarshalText reads the text of a scalar.
+// UnmarshalText parses the text of a scalar.
 func (r *Rate) UnmarshalText(text []byte) (err error) {
 	r.BitRate, err = quantity.ParseBitRate(string(text))
 	return err
 }
 
-// PKey is a partition key; 0 is the default partition.
+// PKey is a partition key; 0 means the default partition.
 type PKey struct{ ident.PKey }
 
-// UnmarshalText reads the text of a scalar.
+// UnmarshalText parses the text of a scalar.
 func (k *PKey) UnmarshalText(text []byte) (err error) {
 	k.PKey, err = ident.ParsePKey(string(text))
 	return err
@@ -40,7 +40,7 @@ func (k *PKey) UnmarshalText(text []byte) (err error) {
 // Grant is a role in a domain, such as tenant-admin@lab/red.
 type Grant struct{ tenants.Grant }
 
-// UnmarshalText reads the text of a scalar.
+// UnmarshalText parses the text of a scalar.
 func (g *Grant) UnmarshalText(text []byte) (err error) {
 	g.Grant, err = tenants.ParseGrant(string(text))
 	return err
@@ -49,7 +49,7 @@ func (g *Grant) UnmarshalText(text []byte) (err error) {
 // Ports are one or more ports.
 type Ports []string
 
-// DecodeNode reads a port, or a list of them.
+// DecodeNode reads a port, or a list of ports.
 func (p *Ports) DecodeNode(d *yamltree.Decoder, n *yaml.Node, field string) {
 	var list []string
 	if n.Kind == yaml.SequenceNode {
@@ -64,7 +64,7 @@ func (p *Ports) DecodeNode(d *yamltree.Decoder, n *yaml.Node, field string) {
 	*p = list
 }
 
-// DecodeNode reads a port's name, or a mapping.
+// DecodeNode reads the name of a port, or a mapping.
 func (a *Attachment) DecodeNode(d *yamltree.Decoder, n *yaml.Node, field string) {
 	if n.Kind == yaml.ScalarNode {
 		d.Value(n, &a.Port, field)

@@ -12,10 +12,10 @@ import (
 	"fairlane/tenants"
 )
 
-// AdmitFiles are the files that an admission is judged by without the service.
+// AdmitFiles are the input files of an admission without the service.
 type AdmitFiles struct{ Fabric, Tenants, Flows, IBProfiles string }
 
-// admitFlags are those of `plan admit`.
+// admitFlags are the flags of `plan admit`.
 type admitFlags struct {
 	tenant, weight, guarantee, limit string
 	ports, to                        []string
@@ -26,7 +26,7 @@ type admitFlags struct {
 	files                            AdmitFiles
 }
 
-// planAdmit asks whether a tenant can be admitted: the service, or with --tenants the compiler itself, which is then given files.
+// planAdmit checks whether a tenant can be admitted: through the service or, with --tenants, by the compiler on files.
 func (c *cli) planAdmit() *cobra.Command {
 	var f admitFlags
 	example := "  fairlane plan admit --tenant new --weight 2 --ports 'host-[001-016]' --guarantee 10Gbit/s\n" +
@@ -53,7 +53,7 @@ func (c *cli) planAdmit() *cobra.Command {
 	fl.BoolVar(&f.change, "change", false, c.t("admit.flag.change"))
 	fl.BoolVar(&f.reservations, "allow-reservations", false, c.t("admit.flag.allow-reservations"))
 	fl.BoolVar(&f.strict, "strict", false, c.t("admit.flag.strict"))
-	_ = fl.MarkHidden("strict") // the default, from when reservations passed by default; the flag exists
+	_ = fl.MarkHidden("strict") // now the default; kept from the time when reservations passed by default
 	cmd.MarkFlagsMutuallyExclusive("allow-reservations", "strict")
 	fl.BoolVar(&c.rows.all, "all", false, c.t("admit.flag.all"))
 	fl.Int64Var(&f.revision, "policy", 0, c.t("flag.policy"))
@@ -67,7 +67,7 @@ func (c *cli) planAdmit() *cobra.Command {
 	return cmd
 }
 
-// admitBody reads the request from the flags.
+// admitBody builds the request from the flags.
 func (c *cli) admitBody(cmd *cobra.Command, f *admitFlags) (body gen.AdmissionRequest, err error) {
 	switch {
 	case f.tenant == "":
@@ -120,7 +120,7 @@ func (c *cli) admitBody(cmd *cobra.Command, f *admitFlags) (body gen.AdmissionRe
 	return body, nil
 }
 
-// badFlag is the error of a flag whose value cannot be read.
+// badFlag is the error for a flag whose value is invalid.
 func (c *cli) badFlag(flag string, err error) error {
 	return c.usage("err.flag", "flag", flag, "error", c.texts.Error(err))
 }
@@ -146,13 +146,13 @@ func (c *cli) admitAsk(cmd *cobra.Command, f *admitFlags, body gen.AdmissionRequ
 		return err
 	case a.Verdict == gen.AdmissionVerdictNo:
 		return errors.New(c.t("err.not-admitted", "tenant", a.Tenant))
-	case a.Verdict != gen.AdmissionVerdictYes && !f.reservations: // and a verdict of a later release: nothing is admitted that is not known to fit
+	case a.Verdict != gen.AdmissionVerdictYes && !f.reservations: // also for unknown verdicts of later releases: only a known positive verdict admits
 		return errors.New(c.t("err.admitted-with-reservations", "tenant", a.Tenant))
 	}
 	return nil
 }
 
-// admitRemote asks the service.
+// admitRemote sends the request to the service.
 func (c *cli) admitRemote(cmd *cobra.Command, body gen.AdmissionRequest) (*gen.Admission, error) {
 	for _, flag := range []string{"flows", "ib-profiles"} {
 		if cmd.Flags().Changed(flag) {
@@ -166,7 +166,7 @@ func (c *cli) admitRemote(cmd *cobra.Command, body gen.AdmissionRequest) (*gen.A
 	return found[gen.Admission](c)(client.AdmitTenantWithResponse(cmd.Context(), fabric, body))
 }
 
-// admitOffline asks the compiler itself. What would reach the service does nothing then.
+// admitOffline runs the compiler. Flags for the service have no effect.
 func (c *cli) admitOffline(cmd *cobra.Command, f *admitFlags, body gen.AdmissionRequest) (*gen.Admission, error) {
 	for _, flag := range []string{"url", "token-file", "ca-file", "cert-file", "key-file", "policy"} {
 		if cmd.Flags().Changed(flag) {

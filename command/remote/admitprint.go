@@ -16,14 +16,14 @@ import (
 	"fairlane/internal/texttable"
 )
 
-// What of an admission is printed without --all: it has to fit a screen.
+// Limits of what is printed without --all, so that it fits a screen.
 const (
 	admitTenants    = 8
 	admitGuarantees = 5
 	admitNames      = 3
 )
 
-// showAdmission prints the answer first, then why, then what every tenant gets.
+// showAdmission prints first the verdict, then the reasons, then every tenant's share.
 func (c *cli) showAdmission(cmd *cobra.Command, a *gen.Admission) error {
 	w, all := cmd.OutOrStdout(), c.rows.all
 	for _, line := range c.admitLines(a) {
@@ -50,7 +50,7 @@ func (c *cli) showAdmission(cmd *cobra.Command, a *gen.Admission) error {
 	return nil
 }
 
-// offAdmitted says how far tenants are predicted to be from their share after the admission.
+// offAdmitted returns a function for the predicted share error of a tenant after the admission.
 func offAdmitted(a *gen.Admission) func(tenant string) float64 {
 	off := map[string]float64{}
 	for _, x := range a.Tenants {
@@ -72,7 +72,7 @@ func (c *cli) printBelow(w io.Writer, about string, t *table) error {
 	return t.write(w, texttable.Columns(w, c.getenv))
 }
 
-// admitLines are the answer and what it rests on.
+// admitLines returns the verdict and its basis.
 func (c *cli) admitLines(a *gen.Admission) []string {
 	broken, risky, old := c.admitTroubles(a)
 	out := []string{c.admitVerdict(a, len(broken), len(risky))}
@@ -111,8 +111,8 @@ func (c *cli) admitLines(a *gen.Admission) []string {
 	return out
 }
 
-// admitTroubles are the guarantees that are not kept, the worst first: those that the admission breaks, those that it puts at risk, and those that
-// were so before.
+// admitTroubles returns the guarantees that are not kept, the worst first: those that the admission breaks, those that
+// it puts at risk, and those that were not kept before.
 func (c *cli) admitTroubles(a *gen.Admission) (broken, risky, old []gen.GuaranteeCheck) {
 	for _, g := range a.Guarantees {
 		switch {
@@ -146,13 +146,13 @@ func (c *cli) admitVerdict(a *gen.Admission, broken, risky int) string {
 	return c.t("admit.yes", "tenant", a.Tenant)
 }
 
-// admitFit says what would fit.
+// admitFit returns what would fit.
 func (c *cli) admitFit(a *gen.Admission) (out []string) {
 	f := a.Fits
 	rate, link := quantity.BitRate(f.GuaranteeBps), cmdline.OrZero(f.Link)
 	switch {
 	case f.GuaranteeBps == 0 && link == "":
-		// No traffic, so nothing to book.
+		// Without traffic there is nothing to reserve.
 	case f.GuaranteeBps == 0:
 		out = append(out, c.t("admit.fits.none", "link", link))
 	case link == "":
@@ -166,7 +166,8 @@ func (c *cli) admitFit(a *gen.Admission) (out []string) {
 	return out
 }
 
-// admitCodes counts findings by code, "sl-split, 2 share-uncertain". Those of guarantees have lines of their own.
+// admitCodes counts findings by code, such as "sl-split, 2 share-uncertain". Findings of guarantees are printed
+// separately.
 func admitCodes(list []gen.Finding) string {
 	count := map[string]int{}
 	for _, f := range list {
@@ -184,10 +185,10 @@ func admitCodes(list []gen.Finding) string {
 	return listedFew(out, len(out))
 }
 
-// codeOverbooked is the finding of guarantees that exceed a link.
+// codeOverbooked is the code of the finding for guarantees that exceed a link.
 const codeOverbooked = "guarantee-overbooked"
 
-// listedFew is the first few names of a list and how many more there are.
+// listedFew returns the first few names of a list and the number of others.
 func listedFew(names []string, count int) string {
 	shown := names[:min(len(names), admitNames)]
 	out := strings.Join(shown, ", ")
@@ -204,7 +205,7 @@ func first(names []string) string {
 	return names[0]
 }
 
-// admitGuarantees lists the guarantees that are not kept; nil when all are.
+// admitGuarantees lists the guarantees that are not kept; nil if all are kept.
 func (c *cli) admitGuarantees(a *gen.Admission, all bool) *table {
 	broken, risky, old := c.admitTroubles(a)
 	list := slices.Concat(broken, risky, old)
@@ -225,7 +226,7 @@ func (c *cli) admitGuarantees(a *gen.Admission, all bool) *table {
 	return t
 }
 
-// admitShares shows what tenants get, the requesting one first, then those that lose most.
+// admitShares lists the tenants' shares: that of the requesting tenant first, then those with the largest losses.
 func (c *cli) admitShares(a *gen.Admission, all bool) *table {
 	list := slices.Clone(a.Tenants)
 	if len(list) > 1 {
@@ -243,7 +244,7 @@ func (c *cli) admitShares(a *gen.Admission, all bool) *table {
 	return t
 }
 
-// admitLoss is the largest part that a tenant loses, of all or of its least share.
+// admitLoss returns the largest relative loss of a tenant, of its total rate or of its smallest share.
 func admitLoss(s *gen.AdmissionShare) float64 {
 	if s.Before == nil || s.After == nil {
 		return 0
@@ -257,7 +258,7 @@ func admitLoss(s *gen.AdmissionShare) float64 {
 	return max(loss(s.Before.PredictedBps, s.After.PredictedBps), loss(s.Before.LeastBps, s.After.LeastBps))
 }
 
-// admitRate prints the rate of all flows and the least on a link, "-" where there is none.
+// admitRate returns the rate of all flows and the smallest on a link; "-" if there is none.
 func admitRate(r *gen.AdmissionRate) (all, least string) {
 	if r == nil {
 		return "-", "-"
@@ -269,7 +270,7 @@ func admitRate(r *gen.AdmissionRate) (all, least string) {
 	return all, least
 }
 
-// threeDigits prints a rate with three significant digits.
+// threeDigits returns a rate with three significant digits.
 func threeDigits(bps int64) string {
 	unit := int64(1)
 	for n := bps; n >= 1000; n /= 10 {

@@ -79,7 +79,7 @@ func (c *cli) readManifests(cmd *cobra.Command, paths []string) ([]manifest.Reso
 				return nil, err
 			}
 			found, err := manifest.Read(name, in)
-			_ = in.Close() // only read from
+			_ = in.Close() // only read
 			list, faults = append(list, found...), append(faults, err)
 		}
 	}
@@ -92,7 +92,7 @@ func (c *cli) readManifests(cmd *cobra.Command, paths []string) ([]manifest.Reso
 	return list, nil
 }
 
-// manifestFiles are the YAML files under a directory, but for hidden ones; another path stands for itself.
+// manifestFiles returns the YAML files under a directory without hidden ones; for another path, the path itself.
 func manifestFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if directory := err == nil && info.IsDir(); !directory || path == "-" {
@@ -114,7 +114,7 @@ func manifestFiles(path string) ([]string, error) {
 	return files, err
 }
 
-// change is one line of what will change: "+" makes, "~" changes a field, "-" takes away, "*" does.
+// change is one line of the difference: "+" creates, "~" changes a field, "-" deletes, "*" acts.
 type change struct {
 	Change string `json:"change"`
 	Object string `json:"object"`
@@ -127,12 +127,12 @@ type change struct {
 type step struct {
 	id      string
 	changes []change
-	at      manifest.Place // where it is declared, for refusals
-	later   bool           // it needs an earlier step, so the service could not say beforehand whether it accepts it
+	at      manifest.Place // place of its declaration, for error messages
+	later   bool           // it depends on an earlier step, so the service could not validate it in a dry run
 	run     func() error
 }
 
-// applying is one application of resources.
+// applying is one run of `apply`.
 type applying struct {
 	c       *cli
 	cmd     *cobra.Command
@@ -140,10 +140,10 @@ type applying struct {
 	prune   bool
 	fabrics map[string]*place
 	steps   []step
-	same    int // resources that are as they should be
+	same    int // resources that need no change
 }
 
-// report is the result as JSON and YAML have it.
+// report is the result for JSON and YAML.
 type report struct {
 	Changes   []change `json:"changes"`
 	Unchanged int      `json:"unchanged"`
@@ -151,7 +151,7 @@ type report struct {
 	Applied   []string `json:"applied"`
 }
 
-// carryOut shows the difference, asks, and does one step after the other.
+// carryOut shows the difference, asks for confirmation, and executes the steps in order.
 func (a *applying) carryOut(f *applyFlags) error {
 	c := a.c
 	r := report{Changes: []change{}, Unchanged: a.same, DryRun: c.dry, Applied: []string{}}
@@ -159,7 +159,7 @@ func (a *applying) carryOut(f *applyFlags) error {
 		r.Changes = append(r.Changes, s.changes...)
 	}
 	show := func() error { return c.print(a.cmd, r, func() *table { return c.changeTable(r.Changes) }) }
-	first := c.output == "table" // the difference is data of its own; as JSON and YAML it comes with what was done
+	first := c.output == "table" // in JSON and YAML, the difference is part of the result
 	if first && len(r.Changes) > 0 {
 		if err := show(); err != nil {
 			return err
@@ -196,19 +196,19 @@ func (c *cli) changeTable(list []change) *table {
 	return t
 }
 
-// refusedError is a refusal of the service with the resource that it is about. It keeps the exit code of the refusal.
+// refusedError is an error of the service with the resource that caused it. It keeps the exit code of that error.
 type refusedError struct {
 	what string
 	err  error
 }
 
-// Error prints the resource and the refusal.
+// Error returns the resource and the error.
 func (e *refusedError) Error() string { return e.what + ": " + e.err.Error() }
 
-// Unwrap returns the refusal.
+// Unwrap returns the service's error.
 func (e *refusedError) Unwrap() error { return e.err }
 
-// ask wants a yes from --yes or from a person.
+// ask requires --yes or a confirmation at the terminal.
 func (a *applying) ask(f *applyFlags, changes int) error {
 	if f.yes {
 		return nil
@@ -216,7 +216,8 @@ func (a *applying) ask(f *applyFlags, changes int) error {
 	return agreed(a.cmd, a.c.texts, "msg.apply-ask", "count", changes)
 }
 
-// do carries the steps out and says of each that it was done. When one is refused it says which were done, which not.
+// do executes the steps and reports each that is done. If the service rejects one, it reports which steps were done and
+// which not.
 func (a *applying) do(r *report) error {
 	for i, s := range a.steps {
 		if err := s.run(); err != nil {
@@ -228,7 +229,7 @@ func (a *applying) do(r *report) error {
 			var placed *refusedError
 			var wrong *usage.Error
 			if errors.As(err, &placed) || errors.As(err, &wrong) {
-				return err // it says where already
+				return err // the error already says it
 			}
 			return &refusedError{s.at.String() + ": " + s.id, err}
 		}

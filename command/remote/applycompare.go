@@ -17,15 +17,15 @@ import (
 	"fairlane/command/manifest"
 )
 
-// place is a fabric while an application is worked out.
+// place is the state of a fabric while the steps are computed.
 type place struct {
-	isNew      bool // an earlier step makes it
+	isNew      bool // an earlier step creates it
 	discovered bool
-	made       map[string]bool // tenants that an earlier step makes
+	made       map[string]bool // tenants that an earlier step creates
 }
 
-// compare works the steps out. What the service holds is read, what it would make of the files it says itself, in dry
-// runs: so that a refusal comes before anything is changed, and what is unchanged is what the service calls so.
+// compare computes the steps. It reads the service's current state, and gets the result of the files by dry runs. So an
+// invalid file is reported before anything is changed, and the service decides what is unchanged.
 func (a *applying) compare(list []manifest.Resource) error {
 	groups := map[string]*group{}
 	for i := range list {
@@ -73,12 +73,12 @@ func (a *applying) compare(list []manifest.Resource) error {
 	return nil
 }
 
-// refused names the resource that an error is about.
+// refused adds the resource that caused an error to it.
 func (a *applying) refused(r *manifest.Resource, err error) error {
 	return &refusedError{r.At.String() + ": " + r.ID(), err}
 }
 
-// known looks a fabric up that no file declares.
+// known looks up a fabric that no file declares.
 func (a *applying) known(name string) error {
 	if a.fabrics[name] != nil {
 		return nil
@@ -91,18 +91,18 @@ func (a *applying) known(name string) error {
 	return nil
 }
 
-// missing reports whether the service said that there is no such thing.
+// missing reports whether the service returned "not found".
 func missing(err error) bool {
 	var p *apiclient.ProblemError
 	return errors.As(err, &p) && p.Status == http.StatusNotFound
 }
 
-// volatile are the fields that say when and how often, which are never declared.
+// volatile lists the fields with times and counts, which are never declared.
 func volatile() []string {
 	return []string{"version", "created_at", "updated_at", "signed_in_at", "flows_version"}
 }
 
-// fieldsOf lists the fields of a value of the contract by their names, those of objects in objects with a dot.
+// fieldsOf lists the fields of a value of the contract by name, with dots for nested objects.
 func fieldsOf(v any) map[string]any {
 	b, err := json.Marshal(v)
 	var in map[string]any
@@ -110,7 +110,7 @@ func fieldsOf(v any) map[string]any {
 		err = json.Unmarshal(b, &in)
 	}
 	if err != nil {
-		return nil // the contract's types are objects
+		return nil // the types of the contract are objects
 	}
 	out := map[string]any{}
 	var walk func(prefix string, in map[string]any)
@@ -127,7 +127,7 @@ func fieldsOf(v any) map[string]any {
 	return out
 }
 
-// differences are the fields in which two values of the contract differ, by name.
+// differences lists the fields in which two values of the contract differ, by name.
 func differences(id string, before, after any) []change {
 	a, b := fieldsOf(before), fieldsOf(after)
 	keys := maps.Clone(a)
@@ -141,7 +141,7 @@ func differences(id string, before, after any) []change {
 	return out
 }
 
-// add notes a step, or that there is nothing to do.
+// add adds a step, or counts the resource as unchanged.
 func (a *applying) add(r *manifest.Resource, changes []change, later bool, run func() error) {
 	if len(changes) == 0 {
 		a.same++
@@ -150,8 +150,8 @@ func (a *applying) add(r *manifest.Resource, changes []change, later bool, run f
 	a.steps = append(a.steps, step{id: r.ID(), at: r.At, changes: changes, later: later, run: run})
 }
 
-// settle compares what the service holds, of the version tag, with what it would make of a declaration, both as view shows
-// them, and adds the step that makes it so.
+// settle compares the service's current value, with its version tag, with the result of a declaration, both reduced by
+// view, and adds the step that makes the change.
 func settle[T any](a *applying, r *manifest.Resource, now *T, tag string, view func(*T) any, put func(dry bool, tag string) (*T, error)) error {
 	next, err := put(true, tag)
 	if err != nil {
@@ -161,10 +161,11 @@ func settle[T any](a *applying, r *manifest.Resource, now *T, tag string, view f
 	return nil
 }
 
-// whole is the view of what is declared with all its fields.
+// whole is the view with all declared fields.
 func whole[T any](v *T) any { return v }
 
-// settleNew adds the step that declares body for a fabric that an earlier step makes; false for one that is there.
+// settleNew adds the step that declares body for a fabric that an earlier step creates; it returns false if the fabric
+// exists.
 func settleNew[T any](a *applying, r *manifest.Resource, body any, put func(dry bool, tag string) (*T, error)) bool {
 	p := a.fabrics[r.Fabric]
 	if p == nil || !p.isNew {
@@ -269,7 +270,7 @@ func (a *applying) driftPolicy(r *manifest.Resource, spec *manifest.DriftPolicyS
 	return settle(a, r, now, had.HTTPResponse.Header.Get("ETag"), whole, put)
 }
 
-// dependsOnNew reports whether a domain is of a fabric or a tenant that an earlier step makes.
+// dependsOnNew reports whether a domain belongs to a fabric or a tenant that an earlier step creates.
 func (a *applying) dependsOnNew(fabric, tenant string) bool {
 	p := a.fabrics[fabric]
 	return p != nil && (p.isNew || p.made[tenant])
@@ -302,7 +303,7 @@ func (a *applying) user(r *manifest.Resource, spec *manifest.UserSpec) error {
 	return settle(a, r, now, tag, declaredUser, put)
 }
 
-// newUser adds the step that makes a user; put is the change of one that is there.
+// newUser adds the step that creates a user; put changes an existing one.
 func (a *applying) newUser(r *manifest.Resource, spec *manifest.UserSpec, roles []gen.Grant, later bool, put func(dry bool, tag string) (*gen.User, error)) error {
 	post := func(dry bool) (*gen.User, error) {
 		body := gen.UserCreate{Name: r.Name, DisplayName: &spec.DisplayName, Roles: roles}
@@ -319,7 +320,7 @@ func (a *applying) newUser(r *manifest.Resource, spec *manifest.UserSpec, roles 
 	}
 	a.add(r, changes, later, func() error {
 		made, err := post(false)
-		if err == nil && spec.Disabled { // which one cannot be from the first
+		if err == nil && spec.Disabled { // a user cannot be created disabled
 			_, err = put(false, versionTag(made.Version))
 		}
 		return err
@@ -335,7 +336,7 @@ func grantTexts(list []manifest.Grant) []string {
 	return out
 }
 
-// declaredUser is what a file declares of a user; the roles that a provider gave are its own.
+// declaredUser returns the fields of a user that a file can declare; roles from a provider are not among them.
 func declaredUser(u *gen.User) any {
 	roles := []string{}
 	for i := range u.Memberships {

@@ -14,9 +14,9 @@ import (
 	"fairlane/service/control/tenancy"
 )
 
-// What is shown is what is done: a tenant that somebody else makes or changes between the difference and the answer to the
-// question is neither deleted nor overwritten.
-func TestApplyLeavesAloneWhatChangedSinceItWasShown(t *testing.T) {
+// Only what was shown is done: a tenant that another user creates or changes between the difference and the
+// confirmation is neither deleted nor overwritten.
+func TestApplyRejectsChangesMadeSinceTheDifference(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name       string

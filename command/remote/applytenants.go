@@ -15,17 +15,18 @@ import (
 	"fairlane/tenants"
 )
 
-// maxDetailed is how many changed tenants are compared field by field; of more only the names are shown.
+// maxDetailed is the maximum number of changed tenants that are compared field by field; beyond it, only names are
+// shown.
 const maxDetailed = 100
 
-// group is what the files declare of the tenants and flows of a fabric. It is applied in one transaction.
+// group is the declared tenants and flows of a fabric. It is applied in one transaction.
 type group struct {
 	tenants []*manifest.Resource
-	flows   *manifest.Resource // nil: flows stay as they are
+	flows   *manifest.Resource // nil: flows stay unchanged
 	set     gen.TenantSet
 }
 
-// collect puts a tenant or the flows of a fabric into its group. Its errors are for refused to place.
+// collect adds a tenant or the flows of a fabric to its group. The caller adds the resource to its errors by refused.
 func collect(groups map[string]*group, r *manifest.Resource) error {
 	g := groups[r.Fabric]
 	if g == nil {
@@ -68,8 +69,8 @@ func declared(name string, spec *manifest.TenantSpec) (gen.TenantCreate, error) 
 	return t, nil
 }
 
-// expanded lists a flow from every source to every other destination. The result is never nil: declared flows that are
-// none take away those that are there.
+// expanded lists a flow from each source to each other destination. The result is never nil: an empty declaration
+// deletes the existing flows.
 func expanded(list manifest.FlowsSpec) ([]gen.Flow, error) {
 	out := []gen.Flow{}
 	for i, f := range list {
@@ -109,7 +110,7 @@ func allPorts(list []string) ([]string, error) {
 	return out, nil
 }
 
-// ports reports whether anything names ports, which only a discovered fabric has.
+// ports reports whether any declaration names ports, which exist only on a discovered fabric.
 func (g *group) ports() bool {
 	for _, t := range g.set.Tenants {
 		if len(t.Attachments) > 0 {
@@ -119,7 +120,7 @@ func (g *group) ports() bool {
 	return len(g.set.Flows) > 0
 }
 
-// at is the resource that stands for the group in messages: its first.
+// at returns the resource that represents the group in messages: its first.
 func (g *group) at() *manifest.Resource {
 	if len(g.tenants) > 0 {
 		return g.tenants[0]
@@ -127,12 +128,12 @@ func (g *group) at() *manifest.Resource {
 	return g.flows
 }
 
-// tenants adds the steps that a fabric's tenants and flows need: a discovery when ports are named and none are known,
-// then one transaction.
+// tenants adds the steps for a fabric's tenants and flows: a discovery if ports are named but none are known, then one
+// transaction.
 func (a *applying) tenants(fabric string, g *group, p *place) error {
 	c, ctx := a.c, a.cmd.Context()
 	prune := a.prune && fabric == c.fabricName
-	// What is done is what was shown: the service refuses it when the tenants or flows changed meanwhile.
+	// The service rejects the transaction if tenants or flows have changed since they were shown.
 	var seen *string
 	apply := func(dry bool, set gen.TenantSet, prune bool) (*gen.TenantSetResult, error) {
 		r, err := a.client.ApplyTenantsWithResponse(ctx, fabric, &gen.ApplyTenantsParams{DryRun: &dry, Prune: &prune, IfMatch: seen}, set)
@@ -168,7 +169,7 @@ func (a *applying) tenants(fabric string, g *group, p *place) error {
 			}
 		}
 		for _, t := range g.tenants {
-			if there[t.Name] { // what changes of it shows when its ports are known
+			if there[t.Name] { // its changes can be shown only once its ports are known
 				s.changes = append(s.changes, change{Change: "~", Object: t.ID()})
 				continue
 			}
@@ -189,7 +190,7 @@ func (a *applying) tenants(fabric string, g *group, p *place) error {
 	return a.tenantChanges(fabric, g, p, result, s)
 }
 
-// tenantChanges turns what a dry run says into lines, and adds the step when there are any.
+// tenantChanges converts the result of a dry run to lines, and adds the step if there are any.
 func (a *applying) tenantChanges(fabric string, g *group, p *place, result *gen.TenantSetResult, s step) error {
 	byName := map[string]int{}
 	for i, t := range g.tenants {
@@ -233,8 +234,8 @@ func (a *applying) tenantChanges(fabric string, g *group, p *place, result *gen.
 	return nil
 }
 
-// tenantFields compares a tenant with what the service would make of it. The whole set was accepted already; a tenant that
-// cannot be changed alone, since it needs the flows that change with it, is shown without its fields.
+// tenantFields compares a tenant with the result of applying it. The service has already accepted the whole set. A
+// tenant that cannot be changed alone, because its flows change with it, is shown without fields.
 func (a *applying) tenantFields(fabric, id string, t gen.TenantCreate) ([]change, error) {
 	ctx, c := a.cmd.Context(), a.c
 	now, err := found[gen.Tenant](c)(a.client.GetTenantWithResponse(ctx, fabric, t.Name))
@@ -252,7 +253,7 @@ func (a *applying) tenantFields(fabric, id string, t gen.TenantCreate) ([]change
 	return differences(id, now, next), nil
 }
 
-// located turns the places of a refused set into files and lines.
+// located maps the places in a rejected set to files and lines.
 func (a *applying) located(g *group, err error) error {
 	var problem *apiclient.ProblemError
 	if !errors.As(err, &problem) {

@@ -11,13 +11,13 @@ import (
 	apiclient "fairlane/api/client"
 )
 
-// answered is what every generated answer has.
+// answered is the common part of the generated answers.
 type answered interface {
 	StatusCode() int
 	GetBody() []byte
 }
 
-// Answers by the status of their success.
+// Answers by status of success.
 type (
 	answer200[T any] interface {
 		answered
@@ -33,7 +33,7 @@ type (
 	}
 )
 
-// found turns a call of the client into what it found: found[gen.Tiers](c)(client.GetTiersWithResponse(…)).
+// found unwraps the answer of a call: found[gen.Tiers](c)(client.GetTiersWithResponse(…)).
 func found[T any](c *cli) func(answer200[T], error) (*T, error) {
 	return func(r answer200[T], err error) (*T, error) {
 		if err = c.judge(r, err); err != nil {
@@ -43,7 +43,7 @@ func found[T any](c *cli) func(answer200[T], error) (*T, error) {
 	}
 }
 
-// created is found for calls that make something.
+// created is found for calls that create something.
 func created[T any](c *cli) func(answer201[T], error) (*T, error) {
 	return func(r answer201[T], err error) (*T, error) {
 		if err = c.judge(r, err); err != nil {
@@ -53,7 +53,7 @@ func created[T any](c *cli) func(answer201[T], error) (*T, error) {
 	}
 }
 
-// accepted is found for calls that begin work.
+// accepted is found for calls that start work.
 func accepted[T any](c *cli) func(answer202[T], error) (*T, error) {
 	return func(r answer202[T], err error) (*T, error) {
 		if err = c.judge(r, err); err != nil {
@@ -63,8 +63,8 @@ func accepted[T any](c *cli) func(answer202[T], error) (*T, error) {
 	}
 }
 
-// judge is found for calls that answer nothing, or one of several things. Nil is success, an *unreachableError nobody at the
-// address, an *apiclient.ProblemError what the service says. With an error of the call there is no answer to look at.
+// judge is found for calls with no answer, or one of several types. It returns nil for success, an *unreachableError if
+// the service does not answer, and an *apiclient.ProblemError for a problem. If the call itself failed, r is not used.
 func (c *cli) judge(r answered, err error) error {
 	var u *url.Error
 	switch {
@@ -76,21 +76,21 @@ func (c *cli) judge(r answered, err error) error {
 	return apiclient.Check(r.StatusCode(), r.GetBody())
 }
 
-// writes gives a command that changes something the flag --dry-run.
+// writes adds the flag --dry-run to commands that change something.
 func (c *cli) writes(cmds ...*cobra.Command) {
 	for _, cmd := range cmds {
 		cmd.Flags().BoolVar(&c.dry, "dry-run", false, c.t("flag.dry-run"))
 	}
 }
 
-// matches gives a command that changes what was there before the flag --if-match.
+// matches adds the flag --if-match to commands that change an existing object.
 func (c *cli) matches(cmds ...*cobra.Command) {
 	for _, cmd := range cmds {
 		cmd.Flags().StringVar(&c.match, "if-match", "", c.t("flag.if-match"))
 	}
 }
 
-// ifMatch is the version to change: the one of --if-match, else the tag that was read.
+// ifMatch returns the expected version: that of --if-match, else the tag that was read.
 func (c *cli) ifMatch(read string) *string {
 	if c.match != "" {
 		return new(tagged(c.match))
@@ -98,10 +98,10 @@ func (c *cli) ifMatch(read string) *string {
 	return &read
 }
 
-// versionTag is the tag of a version that was read.
+// versionTag returns the tag of a version that was read.
 func versionTag(n int64) string { return tagged(strconv.FormatInt(n, 10)) }
 
-// tagged is the tag of a version as people write it, with quotes or without.
+// tagged returns the tag for a version given with or without quotes.
 func tagged(version string) string {
 	if version == "*" {
 		return version
@@ -109,7 +109,7 @@ func tagged(version string) string {
 	return `"` + strings.Trim(version, `"`) + `"`
 }
 
-// kept says that something was done, or, of a dry run, that nothing was kept.
+// kept reports that a change was made or, for a dry run, that nothing was changed.
 func (c *cli) kept(cmd *cobra.Command, key string, values ...any) {
 	if c.dry {
 		key, values = "msg.dry-run", nil
@@ -117,25 +117,25 @@ func (c *cli) kept(cmd *cobra.Command, key string, values ...any) {
 	c.say(cmd, key, values...)
 }
 
-// taker takes from a command's flags what was given.
+// taker copies the values of given flags.
 type taker struct {
 	cmd *cobra.Command
-	any bool // something was given
+	any bool // at least one flag was given
 }
 
-// take sets what a flag is about when the flag was given.
+// take sets to if the flag was given.
 func take[T any](t *taker, flag string, to *T, v T) {
 	if t.cmd.Flags().Changed(flag) {
 		*to, t.any = v, true
 	}
 }
 
-// shown prints one thing as a list of one.
+// shown prints one object as a list of one.
 func shown[T any](c *cli, cmd *cobra.Command, x *T, show func([]T) *table) error {
 	return c.print(cmd, x, func() *table { return show([]T{*x}) })
 }
 
-// given leaves out what has its zero value.
+// given returns nil for a zero value.
 func given[T comparable](v T) *T {
 	var zero T
 	if v == zero {

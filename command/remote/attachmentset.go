@@ -14,7 +14,7 @@ import (
 	"fairlane/subnet"
 )
 
-// maxNamed is how many names a message lists.
+// maxNamed is the maximum number of names in a message.
 const maxNamed = 5
 
 // someNames lists the first names of a list.
@@ -26,7 +26,8 @@ func someNames(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-// expandPorts expands the host sets among ports; one that is a set of several flags' values, which cobra split at commas, is joined first.
+// expandPorts expands the host sets among ports. cobra splits flag values at commas, so parts of one set are joined
+// first.
 func expandPorts(ports []string) ([]string, error) {
 	names, err := hostset.Expand(strings.Join(ports, ","))
 	if err != nil {
@@ -35,7 +36,7 @@ func expandPorts(ports []string) ([]string, error) {
 	return names, nil
 }
 
-// onPorts is a command on a port, for which one is called, or on a host set, for which many is called.
+// onPorts is a command on a port, which calls one, or on a host set, which calls many.
 func (c *cli) onPorts(one func(*cobra.Command, *apiclient.ClientWithResponses, string, string) error, many func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	single := c.onName(c.inTenant, one)
 	return func(cmd *cobra.Command, args []string) error {
@@ -53,7 +54,7 @@ func (c *cli) onPorts(one func(*cobra.Command, *apiclient.ClientWithResponses, s
 	}
 }
 
-// resolved are the ports of names on a fabric, as answers of the API identify them.
+// resolved returns the identifiers of named ports of a fabric, in the form of API answers.
 func (c *cli) resolved(topo *subnet.Fabric, names []string) ([]string, error) {
 	ids := make([]string, len(names))
 	var unknown []string
@@ -78,8 +79,8 @@ func (c *cli) resolved(topo *subnet.Fabric, names []string) ([]string, error) {
 	return nil, c.usage("err.unknown-ports", "names", someNames(unknown))
 }
 
-// editAttachments changes the attachments of a tenant at once, in one version of it, against the version that was read. edit
-// says which there are to be, of those there are and the ports named.
+// editAttachments changes the attachments of a tenant in one request, against the version that was read. edit returns
+// the new attachments, given the current ones and the named ports.
 func (c *cli) editAttachments(cmd *cobra.Command, names []string, key string, edit func(now []gen.Attachment, ids []string) ([]gen.Attachment, error)) ([]gen.Attachment, error) {
 	client, fabric, topo, err := c.onModel(cmd)
 	if err != nil {
@@ -106,7 +107,7 @@ func (c *cli) editAttachments(cmd *cobra.Command, names []string, key string, ed
 	return t.Attachments, nil
 }
 
-// clashing names those of the ports that have, or have not, an attachment.
+// clashing names those of the ports that already have an attachment, or that lack one.
 func clashing(names, ids []string, now []gen.Attachment, attached bool) []string {
 	has := make(map[string]bool, len(now))
 	for _, a := range now {

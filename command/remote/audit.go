@@ -14,6 +14,7 @@ import (
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/service/audit"
 )
@@ -45,7 +46,7 @@ func (c *cli) audit() *cobra.Command {
 	return c.noun("audit", list, verify, export)
 }
 
-// instant reads a time of day as RFC 3339, or as how long ago it was, such as 36h.
+// instant parses a time in RFC 3339, or a duration before now, such as 36h.
 func (c *cli) instant(flag, text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil
@@ -92,7 +93,7 @@ func (c *cli) auditList(cmd *cobra.Command, f auditFlags) error {
 	})
 }
 
-// shortObject cuts the names of plans and snapshots, which are 64 digits.
+// shortObject shortens the names of plans and snapshots, which have 64 digits.
 func shortObject(name string) string {
 	if _, err := audit.ParseHash(name); err == nil {
 		return short(name)
@@ -100,7 +101,7 @@ func shortObject(name string) string {
 	return name
 }
 
-// auditPages asks for pages of the log.
+// auditPages reads pages of the log.
 func (c *cli) auditPages(cmd *cobra.Command, client *apiclient.ClientWithResponses, p gen.ListAuditParams) pager[gen.AuditEntry] {
 	return func(cursor *string) (*page[gen.AuditEntry], error) {
 		p.Cursor = cursor
@@ -109,7 +110,7 @@ func (c *cli) auditPages(cmd *cobra.Command, client *apiclient.ClientWithRespons
 	}
 }
 
-// auditExport writes the whole log as JSON lines, oldest entry first, and says where it ends.
+// auditExport writes the whole log as JSON lines, oldest entry first, and reports its tail.
 func (c *cli) auditExport(cmd *cobra.Command, to string) (err error) {
 	client, err := c.client()
 	if err != nil {
@@ -123,7 +124,7 @@ func (c *cli) auditExport(cmd *cobra.Command, to string) (err error) {
 		}
 		defer func() {
 			if err = errors.Join(err, f.Close()); err != nil {
-				err = errors.Join(err, os.Remove(to)) // half a log looks like a whole one
+				err = errors.Join(err, os.Remove(to)) // a partial export would look complete
 			}
 		}()
 		w = f
@@ -158,7 +159,7 @@ func (c *cli) auditExport(cmd *cobra.Command, to string) (err error) {
 	return err
 }
 
-// auditEntry turns the API's form into the one that is hashed.
+// auditEntry converts the API's form to the one that is hashed.
 func auditEntry(in gen.AuditEntry) (audit.Entry, error) {
 	e := audit.Entry{
 		Seq: in.Seq, At: in.At.UTC(), Actor: in.Actor, ActorKind: in.ActorKind, Token: cmdline.OrZero(in.Token), Addr: cmdline.OrZero(in.Addr), RequestID: cmdline.OrZero(in.RequestID),
@@ -171,7 +172,7 @@ func auditEntry(in gen.AuditEntry) (audit.Entry, error) {
 	return e, errors.Join(err1, err2)
 }
 
-// auditVerify lets the service check its log, or checks an exported one here.
+// auditVerify has the service check its log, or checks an exported log locally.
 func (c *cli) auditVerify(cmd *cobra.Command, expect, from string) error {
 	var tail audit.Tail
 	if expect != "" {
@@ -212,11 +213,12 @@ func (c *cli) verifyService(cmd *cobra.Command, expect string) (*gen.AuditReport
 	return found[gen.AuditReport](c)(client.VerifyAuditWithResponse(cmd.Context(), &gen.VerifyAuditParams{Expect: given(expect)}))
 }
 
-// maxAuditLine bounds one line of an exported log: two sides of a change, and their escapes.
+// maxAuditLine is the maximum length of a line in an exported log, in bytes: the values before and after a change, with
+// escapes.
 const maxAuditLine = 4 << 20
 
-// verifyFile checks an exported log. Its end is taken as it is: only what was noted down elsewhere tells
-// whether lines are missing there.
+// verifyFile checks an exported log. It takes the log's end as given: only a tail recorded elsewhere reveals missing
+// lines there.
 func (c *cli) verifyFile(cmd *cobra.Command, path string, expect audit.Tail) (*gen.AuditReport, error) {
 	r, name, err := c.open(cmd, path)
 	if err != nil {
@@ -242,14 +244,14 @@ func verifyLines(name string, r io.Reader, v *audit.Verifier) (audit.Report, err
 		line++
 		var e audit.Entry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return audit.Report{}, usage.Errorf("%s:%d: want one audit entry as JSON: %w", name, line, err)
+			return audit.Report{}, usage.Wrap(phrase.Because(err, phrase.Of("audit.not-json", "file", name, "line", line, "reason", err)))
 		}
 		if err := v.Add(e); err != nil {
 			return audit.Report{Tail: v.Tail()}, err
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return audit.Report{}, usage.Errorf("%s:%d: %w", name, line+1, err)
+		return audit.Report{}, usage.Wrap(fmt.Errorf("%s:%d: %w", name, line+1, err))
 	}
 	return v.Finish(v.Tail())
 }

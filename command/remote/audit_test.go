@@ -12,8 +12,8 @@ import (
 	"fairlane/command/cmdline"
 )
 
-// Half a log looks like a whole one: an export that fails leaves no file.
-func TestAnExportThatFailsLeavesNoFile(t *testing.T) {
+// A failed export leaves no file, because a partial one would look complete.
+func TestAFailedExportLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("cursor") == "" {

@@ -8,7 +8,7 @@ import (
 	"fairlane/command/cmdline"
 )
 
-// baseline is the state of devices before Fairlane's first write.
+// baseline returns the state of devices before Fairlane's first write.
 func (c *cli) baseline() *cobra.Command {
 	list := c.verb("baseline", "list", "  fairlane baseline list", cobra.NoArgs, listed(c, c.pick, c.baselinePage(gen.ListBaselineParams{}), c.baselineTable))
 	show := c.verb("baseline", "show DEVICE", "  fairlane baseline show host-01 -o yaml", cobra.ExactArgs(1), c.onName(c.pick, c.baselineShow))
@@ -51,7 +51,7 @@ func (c *cli) baselineTable(list []gen.BaselineDevice) *table {
 	return t
 }
 
-// baselineDiffTable has a row for each field that is not as in the baseline.
+// baselineDiffTable has a row for each field that differs from the baseline.
 func (c *cli) baselineDiffTable(list []gen.BaselineDevice) *table {
 	t := c.newTable("device", "field", "baseline>", "against>", "fault")
 	for i := range list {

@@ -1,6 +1,6 @@
-// Package remote is the remote half of the command line: nouns and verbs over the generated API
-// client. Data goes to standard output, words to standard error. cmdline.ExitCode says how the process
-// should end: 0 done, 1 failed, 2 wrong usage or bad input.
+// Package remote is the remote half of the command line: nouns and verbs over the generated API client. It writes data
+// to standard output and messages to standard error. cmdline.ExitCode returns the exit code: 0 success, 1 failure, 2
+// wrong usage or invalid input.
 package remote
 
 import (
@@ -13,28 +13,29 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/command/cmdline"
+	"fairlane/internal/cobraerror"
 	"fairlane/internal/i18n"
 	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 )
 
-// DefaultURL is where the service is looked for when nothing else is said.
+// DefaultURL is the default address of the service.
 const DefaultURL = "http://127.0.0.1:8470"
 
-// Options are the process around the commands; the zero value is the real one.
+// Options are the environment of the commands; the zero value is that of the process.
 type Options struct {
-	Getenv func(string) string // nil is os.Getenv
-	// Args are the process's arguments, looked through for --lang because help texts are made
-	// before flags are parsed; nil is os.Args.
+	Getenv func(string) string // nil: os.Getenv
+	// Args are the arguments of the process, searched for --lang because help texts are built before flags are parsed;
+	// nil: os.Args.
 	Args []string
-	// Admit judges an admission by files, without the service; nil leaves that out.
+	// Admit decides an admission from files, without the service; nil disables this.
 	Admit func(AdmitFiles, gen.AdmissionRequest) (*gen.Admission, error)
 }
 
 // Commands returns the commands in the language of the environment.
 func Commands() []*cobra.Command { return New(Options{}) }
 
-// New returns the commands, to be mounted on a root command.
+// New returns the commands for a root command.
 func New(o Options) []*cobra.Command {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -53,7 +54,7 @@ func New(o Options) []*cobra.Command {
 	return all
 }
 
-// texts loads the catalogue; the ones that Pick names are built in, so loading cannot fail.
+// texts loads the catalogue. Those that Pick names are embedded, so loading cannot fail.
 func texts(asked string, getenv func(string) string) *i18n.Catalogue {
 	c, err := i18n.Load(i18n.Pick(asked, getenv))
 	if err != nil {
@@ -62,7 +63,7 @@ func texts(asked string, getenv func(string) string) *i18n.Catalogue {
 	return c
 }
 
-// cli is what the commands share.
+// cli is shared by all commands.
 type cli struct {
 	getenv func(string) string
 	texts  *i18n.Catalogue
@@ -71,17 +72,16 @@ type cli struct {
 	url, tokenFile, fabricName, output, lang string
 	caFile, certFile, keyFile                string
 	asJSON                                   bool
-	tenantName                               string // --tenant, of commands that c.ofTenant names
+	tenantName                               string // --tenant, on commands passed to c.ofTenant
 	rows                                     rowFlags
-	dry                                      bool   // --dry-run, of commands that c.writes names
-	match                                    string // --if-match, of commands that c.matches names
+	dry                                      bool   // --dry-run, on commands passed to c.writes
+	match                                    string // --if-match, on commands passed to c.matches
 }
 
-// t is the text of a key in the chosen language.
+// t returns the text of a key in the chosen language.
 func (c *cli) t(key string, values ...any) string { return c.texts.T(key, values...) }
 
-// addCommon gives a noun the flags that all nouns have, and turns cobra's complaints about
-// flags into usage errors.
+// addCommon adds the common flags to a noun, and turns cobra's errors about flags into usage errors.
 func (c *cli) addCommon(noun *cobra.Command) {
 	f := noun.PersistentFlags()
 	f.StringVar(&c.url, "url", "", c.t("flag.url"))
@@ -109,7 +109,7 @@ func (c *cli) addCommon(noun *cobra.Command) {
 		return cmdline.CheckLanguage(c.lang, c.getenv)
 	}
 	noun.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return wrongArgs(cmdline.FlagError(cmd, err))
+		return wrongArgs(cobraerror.Flag(cmd, err))
 	})
 	if !noun.HasSubCommands() {
 		c.usageOfArgs(noun)
@@ -118,7 +118,7 @@ func (c *cli) addCommon(noun *cobra.Command) {
 	}
 	noun.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return wrongArgs(cmdline.UnknownCommand(cmd, args[0]))
+			return wrongArgs(cobraerror.Command(cmd, args[0]))
 		}
 		return cmd.Help()
 	}
@@ -129,7 +129,7 @@ func (c *cli) addCommon(noun *cobra.Command) {
 	}
 }
 
-// wrongArgs is wrong usage of flags and arguments. An error that suggests what to type needs no help.
+// wrongArgs is a usage error for flags and arguments. One that suggests what to type prints no help.
 func wrongArgs(err error) error {
 	if strings.HasSuffix(err.Error(), "?") {
 		return usage.Wrap(err)
@@ -137,7 +137,7 @@ func wrongArgs(err error) error {
 	return usage.Wrap(phrase.Because(err, phrase.Of("usage.see-help", "text", phrase.OfError(err))))
 }
 
-// usageOfArgs turns cobra's complaints about arguments into usage errors.
+// usageOfArgs turns cobra's errors about arguments into usage errors.
 func (c *cli) usageOfArgs(verb *cobra.Command) {
 	check := verb.Args
 	verb.Args = func(cmd *cobra.Command, args []string) error {
@@ -145,21 +145,21 @@ func (c *cli) usageOfArgs(verb *cobra.Command) {
 			check = cobra.NoArgs
 		}
 		if err := check(cmd, args); err != nil {
-			return wrongArgs(cmdline.ArgsError(cmd, args, err))
+			return wrongArgs(cobraerror.Args(cmd, args, err))
 		}
 		return nil
 	}
 }
 
-// usage is wrong usage in the words of a key.
+// usage returns a usage error with the text of a key.
 func (c *cli) usage(key string, values ...any) error { return usage.Errorf("%s", c.t(key, values...)) }
 
-// say prints words for people on standard error.
+// say prints a message on standard error.
 func (c *cli) say(cmd *cobra.Command, key string, values ...any) {
 	fmt.Fprintln(cmd.ErrOrStderr(), c.t(key, values...))
 }
 
-// open opens a file, or standard input for "-". The name is the one errors should show.
+// open opens a file, or standard input for "-". name is the name for error messages.
 func (c *cli) open(cmd *cobra.Command, path string) (r io.ReadCloser, name string, err error) {
 	if path == "-" {
 		return io.NopCloser(cmd.InOrStdin()), "stdin", nil
@@ -181,13 +181,13 @@ func (c *cli) verb(noun, use, example string, args cobra.PositionalArgs, run fun
 	cmd := &cobra.Command{
 		Use: use, Short: c.t("cmd." + noun + "." + name), Example: example, Args: args, RunE: run,
 	}
-	if name == "list" { // as long as there are objects of the kind
+	if name == "list" { // of any length: one row for each object of the kind
 		c.long("", cmd)
 	}
 	return cmd
 }
 
-// noun builds a command that only groups its verbs.
+// noun builds a command that only groups verbs.
 func (c *cli) noun(name string, verbs ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: name, Short: c.t("cmd." + name)}
 	cmd.AddCommand(verbs...)

@@ -43,7 +43,7 @@ func root(o Options) *cobra.Command {
 	return r
 }
 
-// asks is a command line in an environment, with what it prints and what it says.
+// asks builds a command line in an environment, with its output and its messages.
 func asks(env map[string]string, args ...string) (cmd *cobra.Command, out, words *bytes.Buffer) {
 	cmd, out, words = root(Options{Getenv: func(k string) string { return env[k] }, Args: []string{}}), &bytes.Buffer{}, &bytes.Buffer{}
 	cmd.SetArgs(args)
@@ -66,7 +66,7 @@ func TestMain(m *testing.M) {
 	}})
 }
 
-// serve starts a service with the star fabric's stand-ins; it is empty but for the token.
+// serve starts a service with stand-ins of the star fabric; its store is empty except for the token.
 func serve(t testing.TB) (*controltest.Rig, string) {
 	t.Helper()
 	r := controltest.New(t, openStore)
@@ -119,7 +119,7 @@ func TestScripts(t *testing.T) {
 			"drift": func(ts *testscript.TestScript, _ bool, _ []string) {
 				ts.Value("rig").(*controltest.Rig).Devices.Drift()
 			},
-			// unmeasured TENANT makes measurements lack a tenant.
+			// unmeasured TENANT omits a tenant from measurements.
 			"unmeasured": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Value("rig").(*controltest.Rig).Devices.Unmeasured(args[0], phrase.Of("measure.at-port", "text", phrase.Of("measure.sl-saturated", "sl", 1), "port", "h1/P1"))
 			},
@@ -154,8 +154,8 @@ func TestEveryCommandExplainsItselfInBothLanguages(t *testing.T) {
 	}
 }
 
-// TestEveryExampleIsACommandThatExists reads each line of the examples as the program would, without running it.
-func TestEveryExampleIsACommandThatExists(t *testing.T) {
+// TestExamplesAreValidCommands parses each line of the examples as the program does, without running it.
+func TestExamplesAreValidCommands(t *testing.T) {
 	t.Parallel()
 	after := regexp.MustCompile(` (>|<|&&|\|) .*`)
 	quoted := regexp.MustCompile(`'[^']*'|\S+`)
@@ -202,7 +202,7 @@ func sources(t *testing.T, folders ...string) (files []string) {
 	return files
 }
 
-func TestEveryTextUsedIsInTheCatalogueAndUsed(t *testing.T) {
+func TestTheCatalogueHasExactlyTheUsedTexts(t *testing.T) {
 	t.Parallel()
 	c, err := i18n.Load(i18n.Default)
 	if err != nil {
@@ -246,7 +246,7 @@ func TestEveryTextUsedIsInTheCatalogueAndUsed(t *testing.T) {
 	}
 	for _, k := range c.Keys() {
 		switch kind, _, _ := strings.Cut(k, "."); kind {
-		case "cmd", "msg", "err", "flag", "word", "col": // the command line's own families
+		case "cmd", "msg", "err", "flag", "word", "col": // the families of keys that the command line owns
 			if !used[k] && !strings.Contains(elsewhere.String(), `"`+k+`"`) {
 				t.Errorf("text %s is in the catalogue and not used", k)
 			}
@@ -315,7 +315,7 @@ func TestWatchingSharesEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// stopAfter calls stop when a text was written n times.
+// stopAfter calls stop after a text was written n times.
 type stopAfter struct {
 	n    int
 	text string

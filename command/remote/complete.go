@@ -11,10 +11,10 @@ import (
 	"fairlane/api/gen"
 )
 
-// completeWithin bounds what a shell waits for names: a completion that comes late is worse than none.
+// completeWithin is how long a shell waits for names: a late completion is worse than none.
 const completeWithin = 3 * time.Second
 
-// completed completes with the names on the first page of a list, which is as much as a shell can show. An error completes
+// completed completes with the names on the first page of a list, as many as a shell can show. An error completes
 // nothing.
 func completed[T any](at home, list lister[T], name func(*T) string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -39,7 +39,7 @@ func completed[T any](at home, list lister[T], name func(*T) string) cobra.Compl
 	}
 }
 
-// completions list the names of things of a kind, from the service.
+// completions list the names of objects of a kind, from the service.
 func (c *cli) completions() map[string]cobra.CompletionFunc {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	fabrics := completed(c.anywhere, c.fabricPage, func(x *gen.Fabric) string { return x.Name })
@@ -59,7 +59,7 @@ func (c *cli) completions() map[string]cobra.CompletionFunc {
 	}
 }
 
-// completes gives a noun's verbs and flags their completions.
+// completes adds completions to the verbs and flags of a noun.
 func (c *cli) completes(noun *cobra.Command) {
 	byNoun := c.completions()
 	fabrics, tenants, plans, revisions, accounts := byNoun["fabric"], byNoun["tenant"], byNoun["plan"], byNoun["policy"], byNoun["service-account"]
@@ -81,7 +81,7 @@ func (c *cli) completes(noun *cobra.Command) {
 				flag = cmd.PersistentFlags().Lookup(name)
 			}
 			if flag != nil && flag.Value.Type() != "bool" {
-				_ = cmd.RegisterFlagCompletionFunc(name, f) // fails only for flags that are not there, or registered twice
+				_ = cmd.RegisterFlagCompletionFunc(name, f) // fails only for flags that do not exist or are registered twice
 			}
 		}
 		complete := byNoun[noun.Name()]

@@ -15,7 +15,7 @@ import (
 	"fairlane/internal/usage"
 )
 
-// patience is how long an answer may take; measurements and discoveries are the slow ones, which the service itself ends
+// patience is the time limit of an answer. Measurements and discoveries are the slowest; the service itself ends them
 // after five minutes.
 const patience = 6 * time.Minute
 
@@ -24,7 +24,7 @@ func (c *cli) client() (*apiclient.ClientWithResponses, error) {
 	return c.connect(&http.Client{Timeout: patience})
 }
 
-// connect connects with the token that was given or kept, by a client of HTTP.
+// connect connects with the given or stored token, over an HTTP client.
 func (c *cli) connect(h *http.Client) (*apiclient.ClientWithResponses, error) {
 	token := c.getenv("FAIRLANE_TOKEN")
 	if c.tokenFile != "" {
@@ -47,12 +47,12 @@ func (c *cli) connect(h *http.Client) (*apiclient.ClientWithResponses, error) {
 	return c.dial(token, h)
 }
 
-// stranger connects without a token, to what needs none.
+// stranger connects without a token, for requests that need none.
 func (c *cli) stranger() (*apiclient.ClientWithResponses, error) {
 	return c.dial("", &http.Client{Timeout: patience})
 }
 
-// dial makes a client of the service's API that trusts and shows the certificates that were given.
+// dial returns a client of the API with the given certificates and authorities.
 func (c *cli) dial(token string, h *http.Client) (*apiclient.ClientWithResponses, error) {
 	t, err := c.transport()
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *cli) dial(token string, h *http.Client) (*apiclient.ClientWithResponses
 	return client, nil
 }
 
-// transport is the usual one, or one with the certificates of --ca-file, --cert-file and --key-file.
+// transport is the default transport, or one with the certificates of --ca-file, --cert-file and --key-file.
 func (c *cli) transport() (http.RoundTripper, error) {
 	file := func(flag, variable string) string {
 		if flag != "" {
@@ -116,19 +116,19 @@ func (c *cli) base() string {
 	return DefaultURL
 }
 
-// unreachableError says that nothing answers at the service's address.
+// unreachableError reports that nothing answers at the service's address.
 type unreachableError struct {
 	text string
 	err  error
 }
 
-// Error names the address.
+// Error returns a message with the address.
 func (e *unreachableError) Error() string { return e.text }
 
-// Unwrap returns what the connection said.
+// Unwrap returns the error of the connection.
 func (e *unreachableError) Unwrap() error { return e.err }
 
-// passing reports whether an error may be over soon: a manager that restarts, or one whose place another takes.
+// passing reports whether an error may be temporary, such as while a manager restarts or another takes over.
 func passing(err error) bool {
 	var gone *unreachableError
 	var problem *apiclient.ProblemError
@@ -141,10 +141,10 @@ func passing(err error) bool {
 	return false
 }
 
-// maxTries is how often something that is watched is asked for before the watch is given up: two minutes.
+// maxTries is the number of requests in vain after which a watch gives up: two minutes.
 const maxTries = int(2 * time.Minute / pollEvery)
 
-// patiently asks again while the service does not answer: what is watched goes on without it.
+// patiently repeats a request while the service does not answer, because what is watched continues without it.
 func (c *cli) patiently(cmd *cobra.Command, ask func() error) error {
 	for tries := 1; ; tries++ {
 		err := ask()

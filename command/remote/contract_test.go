@@ -22,8 +22,9 @@ import (
 	"fairlane/subnet/topofile"
 )
 
-// reach says by which command line each operation of the contract is reached. FILE is a file of tenants, SECRET one with a
-// secret, DIR a new folder. An operation that no command can reach has the reason in place of a command, after "!".
+// reach maps each operation of the contract to a command line that calls it. FILE is a file of tenants, SECRET a file
+// with a secret, DIR a new folder. An operation that no command can call has the reason after "!" in place of a
+// command.
 func reach() map[string]string {
 	return map[string]string{
 		"getHealth": "status", "getReady": "status", "getVersion": "status",
@@ -77,7 +78,7 @@ func reach() map[string]string {
 	}
 }
 
-// operation is what this test wants to know of an operation of the contract.
+// operation is the part of an operation in the contract that this test needs.
 type operation struct {
 	id, method string
 	path       *regexp.Regexp
@@ -107,7 +108,7 @@ func contract(t *testing.T) []operation {
 			} `yaml:"responses"`
 		} `yaml:"paths"`
 	}
-	_ = yaml.Unmarshal(text, &doc) // shared parameters of a path are a list, which does not fit and is not wanted
+	_ = yaml.Unmarshal(text, &doc) // shared parameters of a path are a list, which does not fit and is not needed
 	var out []operation
 	for path, methods := range doc.Paths {
 		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\\\{[a-z_]+\\\}`).ReplaceAllString(regexp.QuoteMeta(path), "[^/]+") + "$")
@@ -137,7 +138,7 @@ func contract(t *testing.T) []operation {
 	return out
 }
 
-// recorder answers every operation with as little as the contract allows, and notes which were asked for.
+// recorder answers each operation with the minimum that the contract allows, and records the calls.
 type recorder struct {
 	t    *testing.T
 	all  []operation
@@ -149,7 +150,7 @@ type recorder struct {
 
 func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	for _, o := range r.all {
-		// The paths of fixed names come before those of parameters.
+		// Paths with fixed names come before those with parameters.
 		if o.method != req.Method || !o.path.MatchString(req.URL.EscapedPath()) || o.id == "getPlan" && (strings.HasSuffix(req.URL.Path, "/what-if") || strings.HasSuffix(req.URL.Path, "/admit")) {
 			continue
 		}
@@ -244,11 +245,11 @@ func TestEveryOperationIsReachedByACommand(t *testing.T) {
 	}
 }
 
-// TestEveryCommandHasAnOperation finds commands that the table above has forgotten.
+// TestEveryCommandHasAnOperation finds commands that are missing in the table above.
 func TestEveryCommandHasAnOperation(t *testing.T) {
 	t.Parallel()
 	lines := slices.Collect(maps.Values(reach()))
-	others := []string{ // made of several operations, which have commands of their own
+	others := []string{ // these combine several operations, which have their own commands
 		"tenant export", "baseline show", "baseline diff", "device drift", "device known", "audit export", "logout", "simulation watch", "calibration watch", "apply",
 	}
 	for _, cmd := range leaves() {
@@ -259,7 +260,7 @@ func TestEveryCommandHasAnOperation(t *testing.T) {
 	}
 }
 
-// leaves are the commands that do something, in the order of help.
+// leaves returns the commands without subcommands, in the order of help.
 func leaves() []*cobra.Command {
 	var out []*cobra.Command
 	var walk func(cmd *cobra.Command)
@@ -275,5 +276,5 @@ func leaves() []*cobra.Command {
 	return out
 }
 
-// called is how a command is called below the program's name.
+// called returns the command line of a command without the program's name.
 func called(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "fairlane ") }

@@ -15,18 +15,18 @@ import (
 	"fairlane/internal/usage"
 )
 
-// maxCredentials bounds the file of credentials, in bytes.
+// maxCredentials is the maximum size of the credentials file, in bytes.
 const maxCredentials = 1 << 20
 
-// credential is a token that `login` made, for one service. It is sent nowhere else.
+// credential is a token that `login` created for one service. It is sent to no other.
 type credential struct {
 	User  string `yaml:"user"`
 	Name  string `yaml:"name"` // of the token
 	Token string `yaml:"token"`
 }
 
-// credentialsPath is the file of credentials: FAIRLANE_CREDENTIALS, or in the user's configuration
-// folder (XDG Base Directory Specification 0.8). Empty when there is no home.
+// credentialsPath returns the credentials file: FAIRLANE_CREDENTIALS, or one in the user's configuration folder (XDG
+// Base Directory Specification 0.8). It is empty if there is no home directory.
 func (c *cli) credentialsPath() string {
 	if path := c.getenv("FAIRLANE_CREDENTIALS"); path != "" {
 		return path
@@ -41,7 +41,7 @@ func (c *cli) credentialsPath() string {
 	return filepath.Join(dir, "fairlane", "credentials.yaml")
 }
 
-// credentials reads the file, by the service's URL; none is no error.
+// credentials reads the file, by URL of the service; a missing file is no error.
 func (c *cli) credentials() (map[string]credential, error) {
 	all := map[string]credential{}
 	path := c.credentialsPath()
@@ -66,7 +66,7 @@ func (c *cli) credentials() (map[string]credential, error) {
 	return all, nil
 }
 
-// keepCredentials writes the file for its owner's eyes only, whole or not at all.
+// keepCredentials writes the file atomically, readable only by its owner.
 func (c *cli) keepCredentials(all map[string]credential) error {
 	path := c.credentialsPath()
 	if path == "" {
@@ -79,7 +79,7 @@ func (c *cli) keepCredentials(all map[string]credential) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	next, err := os.CreateTemp(filepath.Dir(path), ".credentials-*") // made with mode 0600
+	next, err := os.CreateTemp(filepath.Dir(path), ".credentials-*") // created with mode 0600
 	if err != nil {
 		return err
 	}
@@ -93,8 +93,8 @@ func (c *cli) keepCredentials(all map[string]credential) error {
 	return nil
 }
 
-// secretFrom reads a secret from a file, or from standard input for "-": its first line. At a terminal it asks for it, with
-// the text of the given key. Secrets are never arguments, which every process of the machine can see.
+// secretFrom reads a secret from the first line of a file, or of standard input for "-". At a terminal it prompts with
+// the text of the key. Secrets are never arguments, which every process on the machine can read.
 func (c *cli) secretFrom(cmd *cobra.Command, path, key string) (string, error) {
 	if in := person(cmd); in != nil && path == "-" {
 		text, err := typed(cmd, in, c.t(key), true)
@@ -119,7 +119,7 @@ func (c *cli) secretFrom(cmd *cobra.Command, path, key string) (string, error) {
 	return line, nil
 }
 
-// newSecretFrom is secretFrom for a secret that is to be kept: who types it types it twice.
+// newSecretFrom is secretFrom for a new secret: at a terminal, it must be typed twice.
 func (c *cli) newSecretFrom(cmd *cobra.Command, path string) (string, error) {
 	text, err := c.secretFrom(cmd, path, "msg.new-password")
 	if err != nil || path != "-" || person(cmd) == nil {

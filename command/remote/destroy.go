@@ -11,13 +11,13 @@ import (
 	"fairlane/internal/usage"
 )
 
-// destructive is the annotation of commands that Destroys guards.
+// destructive is the annotation of commands guarded by Destroys.
 const destructive = "destructive"
 
-// Destroys makes a command ask for confirmation before it runs, because it removes something for good. It gives the command the
-// flag --yes. At a terminal it asks the question of the catalogue key question, in which {what} is the command's arguments.
-// Without a terminal the command fails with *usage.Error unless --yes is given. Dry runs need no confirmation. With names of
-// flags in when, only a run with one of these flags needs it.
+// Destroys makes a command that removes something permanently ask for confirmation. It adds the flag --yes. At a
+// terminal the command asks the question with the catalogue key question, in which {what} is the command's arguments.
+// Without a terminal and without --yes it fails with *usage.Error. Dry runs need no confirmation. If when names flags,
+// only a run with one of them needs it.
 func Destroys(cmd *cobra.Command, text *i18n.Catalogue, question string, when ...string) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
@@ -44,7 +44,8 @@ func (c *cli) destroys(cmd *cobra.Command, question string, when ...string) {
 	Destroys(cmd, c.texts, question, when...)
 }
 
-// agreed asks for confirmation at the terminal. Any answer but yes is an error. Without a terminal the error is *usage.Error.
+// agreed asks for confirmation at the terminal. Any answer other than yes is an error. Without a terminal the error is
+// *usage.Error.
 func agreed(cmd *cobra.Command, text *i18n.Catalogue, question string, values ...any) error {
 	tty := person(cmd)
 	if tty == nil {

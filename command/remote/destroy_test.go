@@ -10,7 +10,7 @@ import (
 	"fairlane/internal/usage"
 )
 
-func TestADestructiveCommandAsksAtATerminal(t *testing.T) {
+func TestADestructiveCommandAsksForConfirmation(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]bool{"y\n": true, "是\n": true, "\n": false, "no\n": false} {
 		c, at, out, tty := atTerminal(t, answer)

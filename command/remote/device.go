@@ -17,7 +17,7 @@ func (c *cli) device() *cobra.Command {
 	list := c.verb("device", "list", "  fairlane device list\n  fairlane device list --state failed --name 'host-1*' --all", cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error { return c.deviceList(cmd, plan) })
 	list.Flags().StringVar(&plan, "plan", "", c.t("flag.plan-default"))
-	drift := c.verb("device", "drift", "  fairlane device drift && echo all as desired", cobra.NoArgs,
+	drift := c.verb("device", "drift", "  fairlane device drift && echo all in sync", cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error { return c.deviceDrift(cmd, driftPlan) })
 	drift.Flags().StringVar(&driftPlan, "plan", "", c.t("flag.plan-default"))
 	c.ofDevices(list, drift)
@@ -59,7 +59,7 @@ func (c *cli) deviceList(cmd *cobra.Command, plan string) error {
 	})
 }
 
-// deviceFault is what is wrong with a device; of one that has left the plan in force, why it is listed.
+// deviceFault returns the fault of a device; for one that has left the plan in force, the reason why it is listed.
 func (c *cli) deviceFault(d *gen.Device) string {
 	fault := c.texts.Either(cmdline.OrZero(d.Error), d.Said)
 	if cmdline.OrZero(d.Leaving) {
@@ -85,7 +85,7 @@ func (c *cli) deviceDrift(cmd *cobra.Command, plan string) error {
 	return errors.New(c.t("err.drift", "drifted", list.Drifted))
 }
 
-// driftTable has a row for each difference or, when these are more than most, one for each device.
+// driftTable has a row for each difference or, if these exceed most, for each device.
 func (c *cli) driftTable(list []gen.Device, most int) *table {
 	rows := 0
 	for i := range list {
@@ -113,7 +113,7 @@ func (c *cli) driftTable(list []gen.Device, most int) *table {
 	return t
 }
 
-// leavesOut reports whether filters or --quiet leave a device out.
+// leavesOut reports whether filters or --quiet omit a device.
 func (c *cli) leavesOut(d gen.Device) bool {
 	return !c.rows.takes(d.Name, d.State) || c.rows.quiet && stateRank(d.State) == 0
 }

@@ -11,7 +11,7 @@ import (
 	"fairlane/command/cmdline"
 )
 
-// deviceVerbs are the commands on one device of the plan in force.
+// deviceVerbs returns the commands on one device of the plan in force.
 func (c *cli) deviceVerbs() []*cobra.Command {
 	one := cobra.ExactArgs(1)
 	var live, wait bool
@@ -39,7 +39,7 @@ func (c *cli) deviceVerbs() []*cobra.Command {
 	return []*cobra.Command{show, set, repair, release, known}
 }
 
-// deviceTable shows devices with what is done about drift.
+// deviceTable lists devices with the action on drift.
 func (c *cli) deviceTable(list []gen.Device) *table {
 	t := c.newTable("device", "kind", "state", "policy", "read-at", "read-by", "fault")
 	for i := range list {
@@ -49,7 +49,7 @@ func (c *cli) deviceTable(list []gen.Device) *table {
 	return t
 }
 
-// when prints a time; nothing for none.
+// when returns a time as text; "" for nil.
 func when(t *time.Time) string {
 	if t == nil {
 		return ""
@@ -65,7 +65,7 @@ func (c *cli) deviceShow(cmd *cobra.Command, client *apiclient.ClientWithRespons
 	return c.print(cmd, d, func() *table { return c.fieldTable(d) })
 }
 
-// devicesKnown prints what the latest readings found, with a word about how many devices are in which state.
+// devicesKnown prints the latest readings, with the number of devices in each state.
 func (c *cli) devicesKnown(cmd *cobra.Command, _ []string) error {
 	client, fabric, err := c.pick(cmd)
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *cli) devicesKnown(cmd *cobra.Command, _ []string) error {
 	return c.print(cmd, all, func() *table { return c.deviceTable(all) })
 }
 
-// devicePage lists what the latest reading of each device found.
+// devicePage lists the latest reading of each device.
 func (c *cli) devicePage(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, cursor *string) (*page[gen.Device], error) {
 	list, err := found[gen.DeviceList](c)(client.ListDevicesWithResponse(cmd.Context(), fabric, &gen.ListDevicesParams{Read: new(false), Limit: pageSize(), Cursor: cursor}))
 	if err != nil {
@@ -137,13 +137,13 @@ func (c *cli) deviceRelease(cmd *cobra.Command, client *apiclient.ClientWithResp
 	return shown(c, cmd, d, c.deviceTable)
 }
 
-// driftPolicyFlags are a fabric's drift policy as flags. Only those that were given count.
+// driftPolicyFlags are a fabric's drift policy as flags. Only given flags have an effect.
 type driftPolicyFlags struct {
 	policy                           string
 	interval, limit, window, release int
 }
 
-// fill puts what was given into the policy and reports whether anything was.
+// fill copies the given flags into the policy and reports whether there were any.
 func (f *driftPolicyFlags) fill(cmd *cobra.Command, p *gen.DriftPolicyUpdate) bool {
 	t := &taker{cmd: cmd}
 	take(t, "policy", &p.Policy, new(gen.DevicePolicy(f.policy)))
@@ -181,7 +181,7 @@ func (c *cli) driftPolicyShow(cmd *cobra.Command, _ []string) error {
 	return c.print(cmd, p, func() *table { return c.fieldTable(p) })
 }
 
-// driftPolicySet changes what was given and leaves the rest, against the version that it read.
+// driftPolicySet changes the given fields against the version that it read.
 func (c *cli) driftPolicySet(cmd *cobra.Command, f *driftPolicyFlags) error {
 	client, fabric, err := c.pick(cmd)
 	if err != nil {

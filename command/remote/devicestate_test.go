@@ -6,7 +6,7 @@ import (
 	"fairlane/api/gen"
 )
 
-// Nothing of a rollout that has ended is still to come.
+// Devices of an ended rollout are not pending.
 func TestADeviceOfAnEndedRolloutIsNotPending(t *testing.T) {
 	t.Parallel()
 	for ro, want := range map[gen.RolloutState]string{

@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// maxEvent bounds one line of a stream, in bytes.
+	// maxEvent is the maximum length of a line in a stream, in bytes.
 	maxEvent = 1 << 20
-	// streamRetry is the pause before a stream that brought nothing is tried again.
+	// streamRetry is the pause before a stream without events is opened again.
 	streamRetry = time.Second
 )
 
-// eventFlags choose events.
+// eventFlags are filters of events.
 type eventFlags struct {
 	follow         bool
 	after, rollout int64
@@ -54,7 +54,7 @@ func (c *cli) fabricEvents() *cobra.Command {
 	return cmd
 }
 
-// takes reports whether the flags choose an event.
+// takes reports whether an event passes the filters.
 func (f *eventFlags) takes(e *gen.Event) bool {
 	return e.ID > f.after && strings.HasPrefix(e.Kind, f.kind) && (f.rollout == 0 || cmdline.OrZero(e.Rollout) == f.rollout)
 }
@@ -89,14 +89,14 @@ func (c *cli) eventsList(cmd *cobra.Command, f *eventFlags) error {
 	})
 }
 
-// eventsFollow prints events as they come, one a line, until it is interrupted or has printed as many as were wanted.
-// A stream that breaks is taken up again where it was.
+// eventsFollow prints events as they occur, one on each line, until it is interrupted or the requested number is
+// printed. It resumes a broken stream after the last event.
 func (c *cli) eventsFollow(cmd *cobra.Command, f *eventFlags) error {
 	_, fabric, err := c.pick(cmd)
 	if err != nil {
 		return err
 	}
-	client, err := c.connect(&http.Client{}) // without a time limit: a stream has no end
+	client, err := c.connect(&http.Client{}) // without a time limit, since a stream does not end
 	if err != nil {
 		return err
 	}
@@ -107,13 +107,13 @@ func (c *cli) eventsFollow(cmd *cobra.Command, f *eventFlags) error {
 		var problem *apiclient.ProblemError
 		switch {
 		case errors.Is(err, errEnough), errors.Is(cmd.Context().Err(), context.Canceled):
-			return nil // which is how it is meant to end
+			return nil // the expected end
 		case errors.As(err, &problem) && problem.Status < http.StatusInternalServerError, err != nil && !began:
 			return err
 		}
 		c.say(cmd, "msg.stream-broke")
 		if s.printed > printed {
-			continue // it was a good one until it broke
+			continue // the stream worked until it broke
 		}
 		select {
 		case <-cmd.Context().Done():
@@ -123,17 +123,17 @@ func (c *cli) eventsFollow(cmd *cobra.Command, f *eventFlags) error {
 	}
 }
 
-// eventStream is a place in the events of a fabric.
+// eventStream is a position in the events of a fabric.
 type eventStream struct {
 	c       *cli
 	client  *apiclient.ClientWithResponses
 	fabric  string
 	flags   *eventFlags
-	last    int64 // the event that was printed last; below 0: none
+	last    int64 // the last printed event; below 0: none
 	printed int
 }
 
-// read prints events until the stream breaks, which is no error, or enough were printed.
+// read prints events until the stream breaks, which is no error, or the requested number is printed.
 func (s *eventStream) read(cmd *cobra.Command, began func()) error {
 	p := &gen.StreamEventsParams{Rollout: given(s.flags.rollout), Kind: given(s.flags.kind)}
 	if s.last >= 0 {
@@ -157,7 +157,7 @@ func (s *eventStream) read(cmd *cobra.Command, began func()) error {
 	for lines.Scan() {
 		data, ok := strings.CutPrefix(lines.Text(), "data: ")
 		if !ok {
-			continue // comments, and what the data says once more
+			continue // comments, and fields that the data repeats
 		}
 		var e gen.Event
 		if err := json.Unmarshal([]byte(data), &e); err != nil {

@@ -30,7 +30,7 @@ func (b *breaking) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, ": events follow\n\nid: %d\nevent: x\ndata: {\"id\":%d,\"kind\":\"x.y\",\"message\":\"number %d\"}\n\n", n, n, n)
 }
 
-func TestAStreamThatBreaksIsTakenUpWhereItWas(t *testing.T) {
+func TestABrokenStreamIsResumed(t *testing.T) {
 	t.Parallel()
 	b := &breaking{}
 	server := httptest.NewServer(b)

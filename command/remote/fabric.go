@@ -11,7 +11,7 @@ import (
 	"fairlane/command/cmdline"
 )
 
-// timeFormat is how tables show times.
+// timeFormat is the format of times in tables.
 const timeFormat = "2006-01-02 15:04:05"
 
 func (c *cli) fabric() *cobra.Command {
@@ -50,8 +50,7 @@ func (c *cli) fabric() *cobra.Command {
 	)...)
 }
 
-// pick connects and finds the fabric to work on: the argument, --fabric, FAIRLANE_FABRIC, or
-// the only one there is.
+// pick connects and finds the fabric to use: the argument, --fabric, FAIRLANE_FABRIC, or the only one.
 func (c *cli) pick(cmd *cobra.Command, args ...string) (*apiclient.ClientWithResponses, string, error) {
 	client, err := c.client()
 	if err != nil {
@@ -96,7 +95,7 @@ func (c *cli) fabricCreate(cmd *cobra.Command, body gen.FabricCreate) error {
 	return shown(c, cmd, f, c.fabricTable)
 }
 
-// fabricSet changes what was given and leaves the rest, against the version that it read.
+// fabricSet changes the given fields against the version that it read.
 func (c *cli) fabricSet(cmd *cobra.Command, name string, want gen.FabricUpdate) error {
 	if !cmd.Flags().Changed("source") && !cmd.Flags().Changed("time-scale") && !cmd.Flags().Changed("counters") && !cmd.Flags().Changed("prerequisites") {
 		return c.usage("err.no-change")
@@ -140,7 +139,7 @@ func (c *cli) snapshotTable(list []gen.Snapshot) *table {
 func (c *cli) fabricTable(list []gen.Fabric) *table {
 	t := c.newTable("name", "plane", "management", "source", "switches>", "hosts>", "links>", "seen")
 	for _, f := range list {
-		state := "-" // not shown to those who do not run the fabric
+		state := "-" // hidden from callers who do not manage the fabric
 		if f.Management != nil {
 			state = c.t("management." + string(*f.Management))
 		}

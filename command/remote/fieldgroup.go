@@ -9,7 +9,7 @@ import (
 	"fairlane/api/gen"
 )
 
-// fieldGroup is a row of differences of one device: of one field, or of fields that differ in their index alone.
+// fieldGroup is a row of differences of one device: one field, or several that differ only in their index.
 type fieldGroup struct {
 	field, desired, observed string
 }
@@ -17,8 +17,9 @@ type fieldGroup struct {
 // indexed splits "sl[3].timer" into "sl", "3" and ".timer".
 var indexed = regexp.MustCompile(`^([a-z_]+)\[([0-9]{1,6})\](.*)$`)
 
-// groupFields joins differences for a table, in the order of their first. Fields with different indices and equal values are one row,
-// "sl[0-1,3-15].timer". So are the entries of a congestion-control table, whose values all differ: it shows the first and the last.
+// groupFields joins differences for a table, in the order of their first fields. Fields with different indices and
+// equal values form one row, such as "sl[0-1,3-15].timer". So do the entries of a congestion-control table, whose
+// values all differ: the row shows the first and the last.
 func groupFields(list []gen.Difference) []fieldGroup {
 	type key struct{ name, rest, desired, observed string }
 	rows := map[key][]int{} // positions in list
@@ -50,7 +51,7 @@ func groupFields(list []gen.Difference) []fieldGroup {
 	return out
 }
 
-// firstToLast is the values of a group, of which the first and the last are shown.
+// firstToLast returns the first and the last value of a group.
 func firstToLast(first, last string) string {
 	if first == last {
 		return first

@@ -8,7 +8,7 @@ import (
 	"fairlane/api/gen"
 )
 
-func TestEqualRowsOfServiceLevelsAreOne(t *testing.T) {
+func TestEqualRowsOfServiceLevelsAreJoined(t *testing.T) {
 	t.Parallel()
 	var list []gen.Difference
 	add := func(field, desired, observed string) {

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Bounds of what a table of fields shows of a list; --json has all of it.
+// Limits of lists in a table of fields; --json has all entries.
 const (
 	mostValues   = 8  // numbers and words, on one line
-	mostObjects  = 16 // with their fields, a line each
-	mostSettings = 64 // named values, on one line each
+	mostObjects  = 16 // objects, with one line for each field
+	mostSettings = 64 // named values, one on each line
 )
 
 // fieldTable lists the fields of an object that are set, by name.
 func (c *cli) fieldTable(v any) *table {
 	t := c.newTable("field", "value")
-	t.whole = true // a value may be there to be copied, such as a key
+	t.whole = true // users copy values such as keys, so none is shortened
 	b, err := json.Marshal(v)
 	var fields map[string]any
 	if err == nil {
@@ -32,7 +32,7 @@ func (c *cli) fieldTable(v any) *table {
 	return t
 }
 
-// addFields adds the fields of an object whose own name ends the prefix.
+// addFields adds the fields of an object, with the prefix before their names.
 func (t *table) addFields(prefix string, fields map[string]any) {
 	for _, k := range slices.Sorted(maps.Keys(fields)) {
 		t.addValue(prefix+k, fields[k])
@@ -63,7 +63,7 @@ func (t *table) addValue(name string, v any) {
 			}
 			return
 		}
-		if len(v) == 0 { // which is something else than a field that is not set
+		if len(v) == 0 { // to distinguish it from an unset field
 			t.add(name, "[]")
 			return
 		}
@@ -80,8 +80,8 @@ func (t *table) addValue(name string, v any) {
 	}
 }
 
-// setting takes apart an object that is nothing but a named value, as parameters of a NIC are: "rpg_gd", or
-// "vf_tx_share[1]" with an index.
+// setting splits an object that is only a named value, such as a NIC parameter: "rpg_gd", or "vf_tx_share[1]" with an
+// index.
 func setting(v any) (key string, value any, ok bool) {
 	m, _ := v.(map[string]any)
 	key, named := m["name"].(string)

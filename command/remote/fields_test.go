@@ -9,7 +9,7 @@ import (
 	"fairlane/internal/i18n"
 )
 
-func TestLongListsOfFieldsAreCutShort(t *testing.T) {
+func TestLongListsOfFieldsAreShortened(t *testing.T) {
 	t.Parallel()
 	text, err := i18n.Load(i18n.Default)
 	if err != nil {
@@ -33,7 +33,7 @@ func TestLongListsOfFieldsAreCutShort(t *testing.T) {
 	}
 }
 
-// A NIC port has more parameters than a list of objects shows, and each is of interest.
+// A NIC port has more parameters than a list of objects shows, and each one matters.
 func TestNamedValuesHaveALineEach(t *testing.T) {
 	t.Parallel()
 	text, err := i18n.Load(i18n.Default)
@@ -61,7 +61,7 @@ func TestNamedValuesHaveALineEach(t *testing.T) {
 	}
 }
 
-// texts are the cells of a table without its head.
+// texts returns the cells of a table without its header.
 func (t *table) texts() [][]string {
 	out := make([][]string, len(t.rows))
 	for i, row := range t.rows {

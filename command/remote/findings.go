@@ -14,35 +14,36 @@ import (
 	"fairlane/internal/texttable"
 )
 
-// mostLines is how many lines of a terminal a group of findings, or another long sentence, has at most.
+// mostLines is the maximum number of terminal lines of a group of findings, or of another long sentence.
 const mostLines = 3
 
-// FindingText is what is printed of a finding of a plan.
+// FindingText is the printed form of a finding in a plan.
 type FindingText struct {
 	Code    string
 	Tenants []string
 	Said    phrase.Text
-	Advice  phrase.Text // without advice its template is ""
+	Advice  phrase.Text // without advice, its template is ""
 }
 
-// FindingPrinter prints findings for people.
+// FindingPrinter prints findings in a table.
 type FindingPrinter struct {
 	Out     io.Writer
 	Texts   *i18n.Catalogue
-	Columns int                         // of the terminal; 0 is as many as there are
-	All     bool                        // each finding in full, in place of groups
-	Off     func(tenant string) float64 // how far a tenant is from its share; nil is not known
+	Columns int                         // of the terminal; 0: unlimited
+	All     bool                        // each finding in full instead of groups
+	Off     func(tenant string) float64 // share error of a tenant; nil: not known
 }
 
-// findingGroup is the findings of one code.
+// findingGroup is the findings with one code.
 type findingGroup struct {
-	worst   FindingText // that of the tenant which is furthest from its share, or the first
-	off     float64     // of its tenants, the furthest
+	worst   FindingText // that of the tenant with the largest share error, or the first
+	off     float64     // largest share error of its tenants
 	count   int
 	tenants map[string]bool
 }
 
-// Print prints findings with their advice: of each code how many there are, the worst one and its advice; with All each of them.
+// Print prints findings with their advice: for each code the number of findings, the worst one and its advice; with
+// All, each finding.
 func (p *FindingPrinter) Print(list []FindingText) {
 	if p.All {
 		for i := range list {
@@ -66,7 +67,7 @@ func (p *FindingPrinter) Print(list []FindingText) {
 	}
 }
 
-// groups are the findings by code, in the order of the list.
+// groups returns the findings by code, in the order of the list.
 func (p *FindingPrinter) groups(list []FindingText) []*findingGroup {
 	var out []*findingGroup
 	of := map[string]*findingGroup{}
@@ -92,7 +93,7 @@ func (p *FindingPrinter) groups(list []FindingText) []*findingGroup {
 	return out
 }
 
-// finding prints one, and reports whether it had to be shortened.
+// finding prints one finding, and reports whether it had to be shortened.
 func (p *FindingPrinter) finding(key string, f *FindingText, count, tenants int) (shortened bool) {
 	const indent = "  "
 	said := p.Texts.T(key, "code", clean(f.Code), "message", clean(p.Texts.Say(f.Said)), "count", count, "tenants", tenants)
@@ -122,7 +123,7 @@ func (p *FindingPrinter) finding(key string, f *FindingText, count, tenants int)
 	return shortened
 }
 
-// findings prints findings with what would fix them, on standard error; off says how far tenants are from their share.
+// findings prints findings with their fixes on standard error; off returns the share error of a tenant.
 func (c *cli) findings(cmd *cobra.Command, list []gen.Finding, off func(tenant string) float64) {
 	texts := make([]FindingText, len(list))
 	for i, f := range list {

@@ -49,7 +49,7 @@ func (c *cli) flowTable(list []gen.Flow) *table {
 	return t
 }
 
-// portName is the name of a port for people; its identifier where the topology has none for it.
+// portName returns the display name of a port; its identifier if the topology has no name.
 func portName(name *gen.PortName, id string) string { return cmp.Or(cmdline.OrZero(name), id) }
 
 func (c *cli) flowList(cmd *cobra.Command, _ []string) error {
@@ -72,7 +72,7 @@ func (c *cli) flowSet(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // only read from
+	defer func() { _ = in.Close() }() // only read
 	client, fabric, topo, err := c.onModel(cmd)
 	if err != nil {
 		return err

@@ -13,22 +13,22 @@ import (
 // maxPage is the largest page that the contract allows.
 const maxPage = 1000
 
-// pageSize is the size to ask for: the command line wants all rows anyway.
+// pageSize is the size that the command line requests, because it needs all rows.
 func pageSize() *int { return new(maxPage) }
 
-// page is what the contract's lists have in common; those that have nothing else convert to it.
+// page is the common part of the contract's lists; lists without other fields convert to it.
 type page[T any] struct {
 	Items      []T
 	NextCursor *string
 }
 
-// pager asks for one page of a list, the first without a cursor.
+// pager requests one page of a list, the first without a cursor.
 type pager[T any] func(cursor *string) (*page[T], error)
 
-// errEnough ends the reading of pages or of a stream early.
+// errEnough stops reading pages or a stream.
 var errEnough = errors.New("enough")
 
-// eachPage hands one page after the other to f, until the last or errEnough.
+// eachPage passes the pages to f in order, until the last one or errEnough.
 func eachPage[T any](get pager[T], f func([]T) error) error {
 	var cursor *string
 	for {
@@ -48,7 +48,7 @@ func eachPage[T any](get pager[T], f func([]T) error) error {
 	}
 }
 
-// pages reads a list to its end; the result is never nil.
+// pages reads a whole list; the result is never nil.
 func pages[T any](get pager[T]) ([]T, error) {
 	all := []T{}
 	err := eachPage(get, func(items []T) error { all = append(all, items...); return nil })
@@ -58,7 +58,7 @@ func pages[T any](get pager[T]) ([]T, error) {
 	return all, nil
 }
 
-// firstOf reads the first n of a list; the result is never nil.
+// firstOf reads the first n entries of a list; the result is never nil.
 func firstOf[T any](n int, get pager[T]) ([]T, error) {
 	all := []T{}
 	err := eachPage(get, func(items []T) error {
@@ -73,25 +73,24 @@ func firstOf[T any](n int, get pager[T]) ([]T, error) {
 	return all, nil
 }
 
-// home connects a command and says which fabric it is about: c.pick, c.anywhere or c.inTenant. The names are the command's
-// arguments.
+// home connects a command and returns its fabric: c.pick, c.anywhere or c.inTenant. names are the command's arguments.
 type home func(cmd *cobra.Command, names ...string) (*apiclient.ClientWithResponses, string, error)
 
-// anywhere is the home of what belongs to no fabric.
+// anywhere is the home of objects that belong to no fabric.
 func (c *cli) anywhere(*cobra.Command, ...string) (*apiclient.ClientWithResponses, string, error) {
 	client, err := c.client()
 	return client, "", err
 }
 
-// lister asks for one page of what there is of a kind.
+// lister requests one page of the objects of a kind.
 type lister[T any] func(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, cursor *string) (*page[T], error)
 
-// allOf reads all there is of a kind; the result is never nil.
+// allOf reads all objects of a kind; the result is never nil.
 func allOf[T any](cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, list lister[T]) ([]T, error) {
 	return pages(func(cursor *string) (*page[T], error) { return list(cmd, client, fabric, cursor) })
 }
 
-// listed is a command that prints all there is of a kind.
+// listed is a command that prints all objects of a kind.
 func listed[T any](c *cli, at home, list lister[T], show func([]T) *table) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		client, fabric, err := at(cmd, args...)
@@ -106,7 +105,7 @@ func listed[T any](c *cli, at home, list lister[T], show func([]T) *table) func(
 	}
 }
 
-// onName is a command on what its argument names.
+// onName is a command on the object that its argument names.
 func (c *cli) onName(at home, run func(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, name string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		client, fabric, err := at(cmd)
@@ -117,7 +116,7 @@ func (c *cli) onName(at home, run func(cmd *cobra.Command, client *apiclient.Cli
 	}
 }
 
-// onNumber is a command on what its argument numbers, from 1; key is the text that refuses another argument.
+// onNumber is a command on the object with the number in its argument, from 1; key is the text for an invalid argument.
 func (c *cli) onNumber(at home, key string, run func(*cobra.Command, *apiclient.ClientWithResponses, string, int64) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		n, err := strconv.ParseInt(args[0], 10, 64)

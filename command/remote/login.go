@@ -16,10 +16,10 @@ import (
 	"fairlane/command/cmdline"
 )
 
-// csrfHeader repeats a session's CSRF token.
+// csrfHeader carries a session's CSRF token.
 const csrfHeader = "X-CSRF-Token"
 
-// alone builds a command that is no noun.
+// alone builds a command without verbs.
 func (c *cli) alone(use, example string, run func(*cobra.Command, []string) error) *cobra.Command {
 	name, _, _ := strings.Cut(use, " ")
 	return &cobra.Command{Use: use, Short: c.t("cmd." + name), Example: example, Args: cobra.NoArgs, RunE: run}
@@ -49,7 +49,7 @@ func (c *cli) login() *cobra.Command {
 	return cmd
 }
 
-// signInMethods says how one can sign in. An OpenID provider wants a browser: its address is printed.
+// signInMethods lists the methods of sign-in. An OpenID provider needs a browser, so its address is printed.
 func (c *cli) signInMethods(cmd *cobra.Command) error {
 	client, err := c.stranger()
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *cli) signInMethods(cmd *cobra.Command) error {
 	}
 	return c.print(cmd, m, func() *table {
 		t := c.newTable("signs-in-by", "url")
-		t.whole = true // addresses are there to be opened
+		t.whole = true // users copy addresses, so none is shortened
 		if m.Password {
 			t.add(c.t("word.password"), c.base())
 		}
@@ -72,7 +72,7 @@ func (c *cli) signInMethods(cmd *cobra.Command) error {
 	})
 }
 
-// session signs a user in and calls use with the client of the session, and with what repeats its CSRF token in
+// session signs a user in and calls use with the client of the session, and with the editor that adds its CSRF token to
 // requests that change something. The session ends afterwards.
 func (c *cli) session(cmd *cobra.Command, user, password string, use func(*apiclient.ClientWithResponses, apiclient.RequestEditorFn) error) error {
 	jar, err := cookiejar.New(nil)
@@ -97,7 +97,7 @@ func (c *cli) session(cmd *cobra.Command, user, password string, use func(*apicl
 	return c.judge(client.SignOutWithResponse(cmd.Context(), repeat))
 }
 
-// signIn makes a token in a session of its own, which ends again, and keeps it for this service.
+// signIn creates a token in a separate session, which it ends, and stores the token for this service.
 func (c *cli) signIn(cmd *cobra.Command, user, password string, life time.Duration) error {
 	all, err := c.credentials()
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *cli) logout() *cobra.Command {
 			return err
 		}
 		r, err := client.DeleteMyTokenWithResponse(cmd.Context(), had.Name)
-		// A token that is gone already is as good as revoked.
+		// A token that no longer exists counts as revoked.
 		if err := c.judge(r, err); err != nil && (r == nil || r.StatusCode() != http.StatusUnauthorized) {
 			return err
 		}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Every command whose answer grows with what a fabric has says how much of it a table shows.
-func TestEveryLongAnswerCanBeCut(t *testing.T) {
+// Every command whose answer grows with the size of a fabric has a limit for the rows of its table.
+func TestEveryLongTableHasALimit(t *testing.T) {
 	t.Parallel()
 	also := []string{
 		"baseline diff", "fabric events", "fabric release", "fabric snapshots", "flow set", "plan explain", "policy diff", "policy show",
@@ -32,8 +32,8 @@ func TestEveryLongAnswerCanBeCut(t *testing.T) {
 	}
 }
 
-// A list that passes a screen is cut as devices are; --all, --top and other forms of output are not.
-func TestLongListsAreCut(t *testing.T) {
+// A list longer than a screen is cut as lists of devices are; with --all, --top or another output format it is not.
+func TestLongListsAreLimited(t *testing.T) {
 	t.Parallel()
 	const rows = 45
 	answers := map[string]string{"/tenants": `{"name": "t%d", "weight": 1, "version": 1, "flows": 0}`, "/events": `{"id": %d, "at": "2026-11-21T10:00:00Z", "actor": "a", "kind": "x", "message": "m%[1]d"}`}
@@ -60,7 +60,7 @@ func TestLongListsAreCut(t *testing.T) {
 		{"tenant list", mostRows + 1, rows - mostRows, "t19 "},
 		{"tenant list --top 30", 31, rows - 30, "t29 "},
 		{"tenant list --all", rows + 1, 0, "t44 "},
-		{"fabric events --top 7", 8, rows - 7, "m44"}, // the latest, in their order
+		{"fabric events --top 7", 8, rows - 7, "m44"}, // the latest, in order of time
 		{"fabric events", mostRows + 1, rows - mostRows, "m44"},
 	} {
 		cmd, out, words := asks(map[string]string{"FAIRLANE_URL": srv.URL, "FAIRLANE_TOKEN": "x", "FAIRLANE_FABRIC": "lab"}, strings.Fields(x.args)...)

@@ -44,7 +44,7 @@ func (c *cli) memberTable(list []gen.Member) *table {
 	return t
 }
 
-// memberSet gives a role in the tenant that was named or, without one, on the fabric. A role on a fabric has no default.
+// memberSet grants a role in the named tenant or, without one, on the fabric. A role on a fabric has no default.
 func (c *cli) memberSet(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, user, role string) error {
 	if c.tenantName == "" {
 		if role == "" {
@@ -103,7 +103,7 @@ func (c *cli) serviceAccount() *cobra.Command {
 	return c.noun("service-account", list, create, del)
 }
 
-// accountRole reads --role of a service account: ROLE, or ROLE@* and ROLE@FABRIC where no tenant is named.
+// accountRole parses --role of a service account: ROLE, or ROLE@* and ROLE@FABRIC without a tenant.
 func (c *cli) accountRole(text string) (body gen.ServiceAccountCreate, err error) {
 	role, _, placed := strings.Cut(text, "@")
 	switch {
@@ -124,7 +124,7 @@ func (c *cli) accountRole(text string) (body gen.ServiceAccountCreate, err error
 	return gen.ServiceAccountCreate{Role: gen.Role(g.Role), Fabric: given(g.Domain.Fabric)}, nil
 }
 
-// accountPage lists the service accounts of the tenant that was named, or those that belong to none.
+// accountPage lists the service accounts of the named tenant, or those without a tenant.
 func (c *cli) accountPage(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, cursor *string) (*page[gen.ServiceAccount], error) {
 	return c.accountPageOf(cmd, client, fabric, c.tenantName, cursor)
 }
@@ -139,7 +139,7 @@ func (c *cli) accountPageOf(cmd *cobra.Command, client *apiclient.ClientWithResp
 	return (*page[gen.ServiceAccount])(all), err
 }
 
-// accountHome connects; a fabric is picked only when a tenant is meant.
+// accountHome connects; it picks a fabric only if a tenant is named.
 func (c *cli) accountHome(cmd *cobra.Command, _ ...string) (*apiclient.ClientWithResponses, string, error) {
 	if c.tenantName != "" {
 		return c.pick(cmd)
@@ -155,7 +155,7 @@ func (c *cli) accountTable(list []gen.ServiceAccount) *table {
 	return t
 }
 
-// accountRoleOf is the role of a service account, with the fabric that it holds on when that is one.
+// accountRoleOf returns the role of a service account, with the fabric on which it is held, if any.
 func accountRoleOf(a *gen.ServiceAccount) string {
 	if a.Fabric == nil {
 		return string(a.Role)
@@ -176,7 +176,7 @@ func (c *cli) accountCreate(cmd *cobra.Command, body gen.ServiceAccountCreate) e
 	return shown(c, cmd, made, c.accountTable)
 }
 
-// newAccount makes a service account of a tenant, or one that belongs to none.
+// newAccount creates a service account of a tenant, or one without a tenant.
 func (c *cli) newAccount(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, tenant string, dry *bool, body gen.ServiceAccountCreate) (*gen.ServiceAccount, error) {
 	if tenant == "" {
 		return created[gen.ServiceAccount](c)(client.CreateServiceAccountWithResponse(cmd.Context(), &gen.CreateServiceAccountParams{DryRun: dry}, body))

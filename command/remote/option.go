@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// optionFlags are the compiler's options as flags. Only those that were given count.
+// optionFlags are the compiler's options as flags. Only given flags have an effect.
 type optionFlags struct {
 	mode, law, perQP, plane, profile string
 	reserved                         SLs
@@ -19,7 +19,7 @@ type optionFlags struct {
 	restart, arbitration             bool
 }
 
-// add declares the flags.
+// add defines the flags.
 func (f *optionFlags) add(c *cli, cmds ...*cobra.Command) {
 	for _, cmd := range cmds {
 		fl := cmd.Flags()
@@ -35,11 +35,11 @@ func (f *optionFlags) add(c *cli, cmds ...*cobra.Command) {
 	}
 }
 
-// SLs is a list of service levels, 0 to 15, as a flag that may be repeated or has them separated by commas; "none" is the empty list, which
-// is not nil.
+// SLs is a list of service levels, 0 to 15, as a flag. The flag can be repeated or hold a list separated by commas;
+// "none" is the empty list, which is not nil.
 type SLs []int
 
-// String prints the list as Set reads it.
+// String returns the list in the format of Set.
 func (s *SLs) String() string {
 	if *s != nil && len(*s) == 0 {
 		return noSLs
@@ -70,12 +70,12 @@ func (s *SLs) Set(text string) error {
 	return nil
 }
 
-// Type is what help calls a value.
+// Type returns the name of the value in help texts.
 func (*SLs) Type() string { return "intSlice" }
 
 const noSLs = "none"
 
-// fill puts what was given into options and reports whether anything was.
+// fill copies the given flags into options and reports whether there were any.
 func (f *optionFlags) fill(cmd *cobra.Command, o *gen.CompileOptions) bool {
 	t := &taker{cmd: cmd}
 	take(t, "mode", &o.Mode, new(gen.CompileOptionsMode(f.mode)))
@@ -114,7 +114,7 @@ func (c *cli) optionShow(cmd *cobra.Command, _ []string) error {
 	return c.print(cmd, o, func() *table { return c.fieldTable(o) })
 }
 
-// optionSet changes what was given and leaves the rest, against the version that it read.
+// optionSet changes the given options against the version that it read.
 func (c *cli) optionSet(cmd *cobra.Command, f *optionFlags, reset bool) error {
 	client, fabric, err := c.pick(cmd)
 	if err != nil {

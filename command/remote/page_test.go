@@ -20,7 +20,7 @@ const (
 	commandsEnd   = "<!-- commands: end -->\n"
 )
 
-// commandsTable is the table of commands as the page shows it.
+// commandsTable returns the page's table of commands.
 func commandsTable() string {
 	table := reach()
 	var b strings.Builder
@@ -65,8 +65,8 @@ func TestThePageOfTheCommandLineHasEveryCommand(t *testing.T) {
 	}
 }
 
-// TestTheExampleOfThePageIsRead reads the files of resources that the page shows.
-func TestTheExampleOfThePageIsRead(t *testing.T) {
+// TestTheManifestsOfThePageAreValid reads the manifests in the page.
+func TestTheManifestsOfThePageAreValid(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(pagePath)
 	if err != nil {

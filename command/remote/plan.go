@@ -18,7 +18,7 @@ func (c *cli) plan() *cobra.Command {
 	create := c.verb("plan", "create", "  fairlane plan create --dry-run --explain\n  fairlane plan create --policy 3 --mode theorem1\n  fairlane plan create --name-only", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		body := gen.PlanCreate{Policy: given(revision), KeepPlacements: given(keep)}
 		if o := new(gen.CompileOptions); options.fill(cmd, o) {
-			body.Options = o // in place of the options of the policy
+			body.Options = o // replaces the options of the policy
 		}
 		return c.planCreate(cmd, body, explain, nameOnly)
 	})
@@ -74,7 +74,7 @@ func (c *cli) planShow(cmd *cobra.Command, name string, explain bool) error {
 	return c.showPlan(cmd, p, explain)
 }
 
-// predictedErrors says how far from its entitlement a tenant is predicted to be by a plan.
+// predictedErrors returns a function for the share error that a plan predicts for a tenant.
 func predictedErrors(p *gen.Plan) func(tenant string) float64 {
 	off := map[string]float64{}
 	for _, s := range p.Tenants {
@@ -83,9 +83,9 @@ func predictedErrors(p *gen.Plan) func(tenant string) float64 {
 	return func(tenant string) float64 { return off[tenant] }
 }
 
-// showPlan prints predicted shares, findings and, when asked, every setting with its reason.
+// showPlan prints predicted shares, findings and, on request, every setting with its reason.
 func (c *cli) showPlan(cmd *cobra.Command, p *gen.Plan, explain bool) error {
-	if c.output == "table" { // as JSON and YAML the plan has them
+	if c.output == "table" { // in JSON and YAML they are part of the plan
 		c.findings(cmd, p.Findings, predictedErrors(p))
 	}
 	if s := cmdline.OrZero(p.SettlePs); s > 0 {
@@ -113,7 +113,7 @@ func (c *cli) predicted(p *gen.Plan) *table {
 	}
 	for _, s := range p.Tenants {
 		bound := quantity.Percent(s.Bound)
-		if s.PredictedBps == 0 { // of nothing there is no error
+		if s.PredictedBps == 0 { // an error relative to 0 is undefined
 			bound = "-"
 		}
 		t.addRanked(s.PredictedError, s.Tenant, s.Weight, s.QPS, quantity.BitRate(s.EntitledBps), quantity.BitRate(s.PredictedBps), cmdline.Percent(s.PredictedError), bound,

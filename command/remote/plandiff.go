@@ -11,7 +11,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// planQuestions are the verbs that ask about plans and change nothing.
+// planQuestions are the verbs that read plans and change nothing.
 func (c *cli) planQuestions() []*cobra.Command {
 	var edits []string
 	var options optionFlags
@@ -77,12 +77,12 @@ func (c *cli) planDiff(cmd *cobra.Command, plan, against string) error {
 	return c.print(cmd, d, c.difference(d)...)
 }
 
-// difference shows what changes for tenants, then at devices.
+// difference shows what changes for tenants, then for devices.
 func (c *cli) difference(d *gen.PlanDifference) []func() *table {
 	return []func() *table{func() *table { return c.tenantDifference(d) }, func() *table { return c.deviceDifference(d) }}
 }
 
-// offShare is how far a predicted rate is from the entitled one, relative to it; 0 without an entitlement.
+// offShare returns the relative deviation of a predicted rate from the entitled one; 0 without an entitlement.
 func offShare(predicted, entitled int64) float64 {
 	if entitled <= 0 {
 		return 0
@@ -90,7 +90,7 @@ func offShare(predicted, entitled int64) float64 {
 	return math.Abs(float64(predicted)/float64(entitled) - 1)
 }
 
-// offAfter says how far the tenants of a difference are from their share in the plan after it.
+// offAfter returns a function for the share error of tenants in the later plan of a difference.
 func offAfter(d *gen.PlanDifference) func(tenant string) float64 {
 	off := map[string]float64{}
 	for _, x := range d.Tenants {
@@ -164,13 +164,13 @@ func (c *cli) planExplain(cmd *cobra.Command, plan string, params *gen.ExplainPl
 	return c.print(cmd, all, c.reasons(list)...)
 }
 
-// explained is a device, or several that are alike, with why their settings are what they are.
+// explained is a device, or several equal ones, with the reasons for its settings.
 type explained struct {
 	device  string
 	reasons []gen.Reason
 }
 
-// reasons shows a row for each setting, then what their rules are in words, as far as there are.
+// reasons shows a row for each setting, then the known rules in words.
 func (c *cli) reasons(list []explained) []func() *table {
 	var rules []string
 	for _, e := range list {
@@ -180,7 +180,7 @@ func (c *cli) reasons(list []explained) []func() *table {
 	}
 	settings := func() *table {
 		t := c.newTable("device", "field", "value>", "unit", "legal", "tenant", "rule", "formula")
-		t.whole = true // --reasons shows all of them
+		t.whole = true // --reasons shows all rows
 		for _, e := range list {
 			t.addReasons(e.device, e.reasons)
 		}

@@ -77,7 +77,7 @@ func (c *cli) policyShow(cmd *cobra.Command, client *apiclient.ClientWithRespons
 	})
 }
 
-// policyDiffLatest compares the latest revision with another, or with the one before it.
+// policyDiffLatest compares the latest revision with another, or with the one before.
 func (c *cli) policyDiffLatest(cmd *cobra.Command, against int64) error {
 	client, fabric, err := c.pick(cmd)
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *cli) policyDiffLatest(cmd *cobra.Command, against int64) error {
 	return c.policyDiff(cmd, client, fabric, list.Items[0].Revision, against)
 }
 
-// policyDiff compares a revision with another; 0 is the one before it.
+// policyDiff compares a revision with another; 0 means the one before it.
 func (c *cli) policyDiff(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, n, against int64) error {
 	if against == 0 && !cmd.Flags().Changed("against") {
 		if against = n - 1; against == 0 {
@@ -138,7 +138,7 @@ func (c *cli) policyDiff(cmd *cobra.Command, client *apiclient.ClientWithRespons
 	})
 }
 
-// inline is a value of the contract on one line; nothing for nil.
+// inline returns a value of the contract on one line; "" for nil.
 func inline(v any) string {
 	switch v := v.(type) {
 	case nil:

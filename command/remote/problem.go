@@ -16,8 +16,8 @@ import (
 	"fairlane/internal/suggest"
 )
 
-// explains writes a command's errors of the service in the reader's language, with the command's flags and arguments, and with names near
-// one that was not found.
+// explains rewrites the service's errors of a command: in the user's language, with the command's flags and arguments,
+// and with names similar to one that was not found.
 func (c *cli) explains(cmd *cobra.Command) {
 	run := cmd.RunE
 	if run == nil {
@@ -46,8 +46,8 @@ func (e *worded) Error() string { return e.text }
 // Unwrap returns the error.
 func (e *worded) Unwrap() error { return e.error }
 
-// problem writes a problem in the reader's language: title, detail, and the faulty fields, one a line. Of an invalid request the fields are the
-// detail; of what was not found the detail says all that the title does.
+// problem returns a problem in the user's language: title, detail, and one line for each faulty field. For an invalid
+// request the fields replace the detail; for "not found" the detail replaces the title.
 func (c *cli) problem(cmd *cobra.Command, p *apiclient.ProblemError) string {
 	title, detail := p.Title, c.texts.Either(cmdline.OrZero(p.Detail), p.Said)
 	if key := "title." + p.Code; c.texts.Has(key) {
@@ -73,13 +73,13 @@ func (c *cli) problem(cmd *cobra.Command, p *apiclient.ProblemError) string {
 	return text
 }
 
-// fieldFlags are the flags of fields that are called otherwise in the contract.
+// fieldFlags are the flags whose names differ from those of the fields in the contract.
 var fieldFlags = map[string][]string{
 	"attachments": {"attach"}, "guarantee_bps": {"guarantee"}, "cap_bps": {"cap"}, "classes": {"class"}, "edits": {"edit"}, "reserved_sls": {"reserved-sl"},
 	"roles": {"role"}, "scopes": {"scope"}, "flows": {"file"}, "tenants": {"file"},
 }
 
-// inputName is what a command line calls a faulty field: "--plan" or "NAME"; "" when neither a flag nor an argument gives it.
+// inputName returns the command line's name for a faulty field: "--plan" or "NAME"; "" if no flag or argument sets it.
 func inputName(cmd *cobra.Command, f gen.ProblemField) string {
 	noun := ""
 	if p := cmd.Parent(); p != nil {
@@ -104,7 +104,7 @@ func inputName(cmd *cobra.Command, f gen.ProblemField) string {
 	return ""
 }
 
-// flagOf is the flag for a field, of which path begins with part, and whether it was given; "" when there is none.
+// flagOf returns the flag for a field whose path begins with part, and whether it was given; "" if there is none.
 func flagOf(cmd *cobra.Command, part string, path []string) (flag string, given bool) {
 	for _, name := range slices.Concat(flagSpellings(path), fieldFlags[part]) {
 		if f := cmd.Flag(name); f != nil && !f.Hidden {
@@ -114,7 +114,8 @@ func flagOf(cmd *cobra.Command, part string, path []string) (flag string, given 
 	return "", false
 }
 
-// flagSpellings are the names that the flag of a field may have: its path, or the beginning of it in the singular, without a unit.
+// flagSpellings returns the possible flag names of a field: its path, or the start of it in the singular, without a
+// unit.
 func flagSpellings(path []string) (out []string) {
 	whole := strings.ReplaceAll(strings.Join(path, "-"), "_", "-")
 	single := whole
@@ -127,24 +128,24 @@ func flagSpellings(path []string) (out []string) {
 	return out
 }
 
-// notFound is what the service says of a name that it does not know.
+// notFound matches the service's detail about an unknown name.
 var notFound = regexp.MustCompile(`^([a-z ]+) "([^"]+)" not found$`)
 
-// suggest adds the names that a mistyped one may mean, of those that the caller may list, to what is said of it.
+// suggest adds similar names to a message about a mistyped one, from lists that the caller may read.
 func (c *cli) suggest(cmd *cobra.Command, p *apiclient.ProblemError, said string) string {
 	m := notFound.FindStringSubmatch(cmdline.OrZero(p.Detail))
 	if m == nil {
 		return said
 	}
 	kind := m[1]
-	if kind == "account" { // of a person or a service
+	if kind == "account" { // of a user or a service account
 		kind = "user"
 		if cmd.Parent().Name() == "service-account" {
 			kind = "service-account"
 		}
 	}
 	list := c.completions()[kind]
-	if list == nil || kind == "policy" { // no revision's number is like another
+	if list == nil || kind == "policy" { // similar revision numbers would not help
 		return said
 	}
 	names, _ := list(cmd, nil, "")

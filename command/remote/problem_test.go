@@ -8,7 +8,7 @@ import (
 	"fairlane/api/gen"
 )
 
-func TestFaultyFieldsHaveTheNamesOfTheCommandLine(t *testing.T) {
+func TestFaultyFieldsAreNamedAsOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		command []string

@@ -7,7 +7,7 @@ import (
 	"fairlane/command/cmdline"
 )
 
-// fabricReleaseVerbs are the off switch, and its reverse.
+// fabricReleaseVerbs are the commands that release a fabric and manage it again.
 func (c *cli) fabricReleaseVerbs() []*cobra.Command {
 	var to string
 	var wait bool
@@ -42,7 +42,7 @@ func (c *cli) fabricRelease(cmd *cobra.Command, name, to string, wait bool) erro
 	return shown(c, cmd, r.JSON202, c.rolloutTable)
 }
 
-// printRelease shows what a release would do: each device's changes, and what leaves the subnet manager.
+// printRelease shows the effect of a release: each device's changes, and what is removed from the subnet manager.
 func (c *cli) printRelease(cmd *cobra.Command, p *gen.ReleasePreview) error {
 	c.say(cmd, "msg.release-preview", "devices", len(p.Devices), "placements", len(p.Placements), "to", p.To)
 	return c.print(cmd, p, func() *table {

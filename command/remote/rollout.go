@@ -101,7 +101,7 @@ func (c *cli) rolloutShow(cmd *cobra.Command, client *apiclient.ClientWithRespon
 	return c.showRollout(cmd, ro)
 }
 
-// showRollout prints a rollout with its devices, those first that something is wrong with.
+// showRollout prints a rollout with its devices, faulty ones first.
 func (c *cli) showRollout(cmd *cobra.Command, ro *gen.Rollout) error {
 	c.sayStates(cmd, ro)
 	ro.Devices = slices.DeleteFunc(ro.Devices, func(d gen.RolloutDevice) bool {
@@ -121,7 +121,7 @@ func (c *cli) rolloutDevices(ro *gen.Rollout) *table {
 	return t
 }
 
-// sayStates says how many devices of a rollout are in which state.
+// sayStates reports the number of a rollout's devices in each state.
 func (c *cli) sayStates(cmd *cobra.Command, ro *gen.Rollout) {
 	if len(ro.Devices) == 0 || c.rows.quiet {
 		return
@@ -133,7 +133,8 @@ func (c *cli) sayStates(cmd *cobra.Command, ro *gen.Rollout) {
 	c.say(cmd, "msg.rollout-states", "count", len(states), "states", c.counted(states))
 }
 
-// deviceStateKey is the phrase for a device of a rollout. One that waits in a rollout that has ended waits for nothing.
+// deviceStateKey returns the key for the state of a rollout's device. In an ended rollout, a pending device was not
+// written.
 func deviceStateKey(ro gen.RolloutState, device string) string {
 	if device == "pending" && ro != gen.RolloutStateRunning {
 		return "state.not-written"

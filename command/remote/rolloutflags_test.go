@@ -10,8 +10,8 @@ import (
 	"fairlane/internal/usage"
 )
 
-// A safeguard that would be rounded away is refused, and so is one that lacks its other half.
-func TestRolloutFlagsThatWouldDoNothingAreRefused(t *testing.T) {
+// A safeguard that would be rounded to zero is rejected, and so is one that lacks its counterpart.
+func TestIneffectiveRolloutFlagsAreRejected(t *testing.T) {
 	t.Parallel()
 	texts, err := i18n.Load("en")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"fairlane/api/gen"
 )
 
-// rolloutFlags are the bounds of a rollout as an operator gives them.
+// rolloutFlags are the limits of a rollout, as flags.
 type rolloutFlags struct {
 	plan   string
 	stages []string
@@ -25,7 +25,7 @@ type rolloutFlags struct {
 	maxShareError, minUtilisation                   float64
 }
 
-// add declares the flags.
+// add defines the flags.
 func (f *rolloutFlags) add(c *cli, cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.plan, "plan", "", c.t("flag.plan"))
@@ -45,7 +45,7 @@ func (f *rolloutFlags) add(c *cli, cmd *cobra.Command) {
 	fl.DurationVar(&f.measure, "measure", 0, c.t("flag.rollout-measure"))
 }
 
-// check refuses times that the request would round to none: the safeguard that was asked for would be missing without a word.
+// check rejects durations that the request would round to zero: the requested safeguard would be silently missing.
 func (f *rolloutFlags) check(c *cli) error {
 	switch {
 	case f.confirm%time.Second != 0:
@@ -58,7 +58,7 @@ func (f *rolloutFlags) check(c *cli) error {
 	return nil
 }
 
-// body is the request that the flags make.
+// body builds the request from the flags.
 func (f *rolloutFlags) body() gen.RolloutCreate {
 	body := gen.RolloutCreate{Plan: f.plan}
 	for _, s := range f.stages {
@@ -76,7 +76,7 @@ func (f *rolloutFlags) body() gen.RolloutCreate {
 	return body
 }
 
-// printPreview shows the waves that a rollout would have.
+// printPreview shows the waves of a rollout that was not started.
 func (c *cli) printPreview(cmd *cobra.Command, p *gen.RolloutPreview) error {
 	c.say(cmd, "msg.rollout-preview", "devices", p.Devices, "waves", len(p.Waves))
 	return c.print(cmd, p, func() *table {
@@ -92,7 +92,7 @@ func (c *cli) printPreview(cmd *cobra.Command, p *gen.RolloutPreview) error {
 	})
 }
 
-// some names the first few of a list.
+// some returns the first few names of a list.
 func some(names []string) string {
 	const most = 6
 	if len(names) <= most {
@@ -101,7 +101,7 @@ func some(names []string) string {
 	return strings.Join(names[:most], " ") + " … +" + strconv.Itoa(len(names)-most)
 }
 
-// steered says what was asked of a rollout and shows it; an error is returned as it is.
+// steered reports a request to a rollout and shows the rollout; it returns an error unchanged.
 func (c *cli) steered(cmd *cobra.Command, key string, ro *gen.Rollout, err error) error {
 	if err != nil {
 		return err
@@ -129,8 +129,8 @@ func (c *cli) rolloutConfirm(cmd *cobra.Command, client *apiclient.ClientWithRes
 	return shown(c, cmd, c.ended(cmd.Context(), client, fabric, ro), c.rolloutTable)
 }
 
-// ended waits a moment for the end that a confirmed rollout comes to at once, so that who confirmed it can go on with
-// what is in force. It returns what it saw last.
+// ended waits briefly, because a confirmed rollout ends at once: the next command can then use the plan in force. It
+// returns the last state that it read.
 func (c *cli) ended(ctx context.Context, client *apiclient.ClientWithResponses, fabric string, ro *gen.Rollout) *gen.Rollout {
 	for range int(endsWithin / pollEvery) {
 		if ro.State != gen.RolloutStateRunning || pause(ctx, pollEvery) != nil {
@@ -145,7 +145,7 @@ func (c *cli) ended(ctx context.Context, client *apiclient.ClientWithResponses, 
 	return ro
 }
 
-// rolloutBack goes back to what was before a rollout, or to the plan that is named.
+// rolloutBack rolls back to the state before a rollout, or to the named plan.
 func (c *cli) rolloutBack(plan *string, wait *bool) func(*cobra.Command, *apiclient.ClientWithResponses, string, int64) error {
 	return func(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, id int64) error {
 		body, started := gen.RolloutBack{Plan: given(*plan)}, "msg.rollout-back"

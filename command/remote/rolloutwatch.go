@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// pollEvery is the pause between two reads of a running rollout.
+	// pollEvery is the pause between reads of a running rollout.
 	pollEvery = 250 * time.Millisecond
-	// endsWithin is how long a confirmed rollout is waited for.
+	// endsWithin is how long to wait for the end of a confirmed rollout.
 	endsWithin = 5 * time.Second
-	// quietPolls is how many looks pass without a word before a watch says how far the rollout is.
+	// quietPolls is the number of reads without a message after which a watch reports the progress.
 	quietPolls = int(5 * time.Second / pollEvery)
-	// mostNamed is how many devices a watch names as failed.
+	// mostNamed is the maximum number of failed devices that a watch names.
 	mostNamed = 10
 )
 
@@ -37,21 +37,21 @@ type watching struct {
 	id     int64
 	cursor *string
 	line   *progress.Line
-	silent int // looks since it last said something
-	failed int // devices whose failure was reported
+	silent int // reads since the last message
+	failed int // number of devices whose failure was reported
 	far    string
 }
 
-// follow reports the progress of a rollout on standard error, and prints the rollout at its end. It
-// outlives a service that does not answer for a while, and fails when the rollout did not succeed.
+// follow reports the progress of a rollout on standard error, and prints the rollout at its end. It tolerates a service
+// that does not answer for a while, and fails if the rollout did not succeed.
 func (c *cli) follow(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, id int64) error {
 	if _, err := c.getRollout(cmd.Context(), client, fabric, id); err != nil {
-		return err // patience is for a watch that has begun
+		return err // only later reads are repeated
 	}
 	w := &watching{c: c, cmd: cmd, client: client, fabric: fabric, id: id, line: progress.On(cmd.ErrOrStderr())}
 	defer w.line.Clear()
 	for {
-		// The state is read before the events: when it is final no event can be missed.
+		// The state is read before the events: if it is final, no event is missed.
 		var ro *gen.Rollout
 		err := c.patiently(cmd, func() (err error) { ro, err = c.getRollout(cmd.Context(), client, fabric, id); return err })
 		if err != nil {
@@ -73,7 +73,7 @@ func (c *cli) follow(cmd *cobra.Command, client *apiclient.ClientWithResponses, 
 	}
 }
 
-// ended says how the rollout has ended, once: its result stands there and nowhere else.
+// ended reports the end of the rollout with its result, once.
 func (w *watching) ended(ro *gen.Rollout) error {
 	c := w.c
 	if more := w.failed - mostNamed; more > 0 && !c.rows.all {
@@ -97,7 +97,8 @@ func (w *watching) ended(ro *gen.Rollout) error {
 	return nil
 }
 
-// show prints the rollout without what its result has said; of many devices those with which something is wrong, unless all are wanted.
+// show prints the rollout without the result, which was just reported; of many devices only the faulty ones, unless all
+// are requested.
 func (w *watching) show(ro *gen.Rollout) error {
 	c := w.c
 	if c.output != "table" {
@@ -114,7 +115,7 @@ func (w *watching) show(ro *gen.Rollout) error {
 		kept.Devices = nil
 		for _, d := range ro.Devices {
 			if strings.Contains(ro.Result, d.Name+": "+cmdline.OrZero(d.Error)) {
-				d.Error = nil // the result, which was just printed, has it
+				d.Error = nil // the result, just printed, contains it
 			}
 			if c.rows.all || few || d.State != "pending" && stateRank(d.State) > 0 {
 				kept.Devices = append(kept.Devices, d)
@@ -124,7 +125,7 @@ func (w *watching) show(ro *gen.Rollout) error {
 	}})
 }
 
-// news reports the events after the cursor, and keeps the new cursor also when it fails.
+// news reports the events after the cursor, and stores the new cursor even if it fails.
 func (w *watching) news() error {
 	for {
 		p := &gen.ListRolloutEventsParams{Limit: pageSize(), Cursor: w.cursor}
@@ -141,7 +142,7 @@ func (w *watching) news() error {
 	}
 }
 
-// event prints one event, but for the end, which the watch itself reports, and for what single devices go through.
+// event prints one event, except the end, which the watch itself reports, and the state changes of single devices.
 func (w *watching) event(e *gen.Event) {
 	c := w.c
 	switch {
@@ -170,7 +171,7 @@ func isEnd(kind string) bool {
 	return of && state != string(gen.RolloutStateRunning) && gen.RolloutState(state).Valid()
 }
 
-// troubled reports whether an event of a device says that something is wrong with it.
+// troubled reports whether a device's event reports a fault.
 func troubled(e *gen.Event) bool {
 	b, err := json.Marshal(e.Data)
 	if err != nil {
@@ -183,7 +184,7 @@ func troubled(e *gen.Event) bool {
 	return data.Error != "" || data.To == "failed" || data.To == "unsupported"
 }
 
-// progress shows on a terminal how far the rollout is; elsewhere it says so when the events have been silent about it for a while.
+// progress shows the progress on a terminal; elsewhere it reports it only after a while without events.
 func (w *watching) progress(ro *gen.Rollout) {
 	if w.line.Shown() {
 		w.line.Show(w.c.rolloutProgress(ro))
@@ -202,7 +203,7 @@ func (w *watching) progress(ro *gen.Rollout) {
 	}
 }
 
-// rolloutProgress is how far a running rollout is, in one line.
+// rolloutProgress returns the progress of a running rollout, in one line.
 func (c *cli) rolloutProgress(ro *gen.Rollout) string {
 	left := 0
 	for _, d := range ro.Devices {
@@ -214,7 +215,7 @@ func (c *cli) rolloutProgress(ro *gen.Rollout) string {
 	return c.t("msg.rollout-progress", "id", ro.ID, "phase", c.t("phase."+string(ro.Phase)), "done", len(ro.Devices)-left, "total", len(ro.Devices))
 }
 
-// tell prints words on standard error that may be long: at a terminal no more than three lines, unless all is wanted.
+// tell prints a text that may be long on standard error: at a terminal at most three lines, unless all is requested.
 func (c *cli) tell(cmd *cobra.Command, text string) {
 	w := cmd.ErrOrStderr()
 	if !c.rows.all {
@@ -223,7 +224,7 @@ func (c *cli) tell(cmd *cobra.Command, text string) {
 	fmt.Fprintln(w, text)
 }
 
-// pause waits, or ends early with the context.
+// pause waits, or returns early when the context ends.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

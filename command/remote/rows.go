@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// mostRows is how many rows a command's first table has by default, about a screen with what stands around it.
+	// mostRows is the default limit of rows in a command's first table: about a screen, with the lines around it.
 	mostRows = 20
-	// mostFurther is the same for each further table.
+	// mostFurther is the limit for each further table.
 	mostFurther = 10
 )
 
-// rowFlags say how much of a long answer a table shows. JSON and YAML are complete, but for filters.
+// rowFlags limit the rows of a long table. JSON and YAML are complete except for filters.
 type rowFlags struct {
 	top   int
 	all   bool
 	quiet bool
-	name  string // pattern that names of devices have to fit
+	name  string // pattern for names of devices
 	state string
 }
 
-// long gives commands with long answers --top, --all and --quiet; quiet is the text's key for the last, "" for none. What has
-// the first two, as a command that lists has, gets the last.
+// long adds --top, --all and --quiet to commands with long answers; quiet is the key of the last flag's text, "" for
+// none. Commands that already have the first two, because they list objects, get only the last.
 func (c *cli) long(quiet string, cmds ...*cobra.Command) {
 	for _, cmd := range cmds {
 		f := cmd.Flags()
@@ -53,7 +53,7 @@ func (c *cli) long(quiet string, cmds ...*cobra.Command) {
 	}
 }
 
-// ofDevices gives commands that list devices filters by name and state.
+// ofDevices adds filters by name and state to commands that list devices.
 func (c *cli) ofDevices(cmds ...*cobra.Command) {
 	for _, cmd := range cmds {
 		f := cmd.Flags()
@@ -72,7 +72,7 @@ func (c *cli) ofDevices(cmds ...*cobra.Command) {
 	}
 }
 
-// takes reports whether the filters let a device through.
+// takes reports whether a device passes the filters.
 func (f *rowFlags) takes(name, state string) bool {
 	if f.state != "" && f.state != state {
 		return false
@@ -80,12 +80,12 @@ func (f *rowFlags) takes(name, state string) bool {
 	if f.name == "" {
 		return true
 	}
-	flat := strings.NewReplacer("/", "\x00") // names of ports have slashes, which a * of path.Match does not cross
+	flat := strings.NewReplacer("/", "\x00") // port names contain slashes, which * in path.Match does not match
 	fits, err := path.Match(flat.Replace(f.name), flat.Replace(name))
 	return err == nil && fits
 }
 
-// most is how many rows the first table of a command has.
+// most returns the limit of rows for the first table of a command.
 func (f *rowFlags) most(cmd *cobra.Command) int {
 	switch {
 	case f.all || cmd.Flags().Lookup("top") == nil:
@@ -96,7 +96,7 @@ func (f *rowFlags) most(cmd *cobra.Command) int {
 	return mostRows
 }
 
-// next is how many rows the table after one of most rows has.
+// next returns the limit of rows for the table after one with most rows.
 func (f *rowFlags) next(cmd *cobra.Command, most int) int {
 	if f.top == 0 && f.most(cmd) == mostRows {
 		return mostFurther
@@ -107,7 +107,8 @@ func (f *rowFlags) next(cmd *cobra.Command, most int) int {
 // states are those of devices, from the best to the worst.
 var states = [...]string{"in-sync", "clean-up-pending", "pending", "applying", "verifying", "unknown", "unsupported", "rolled-back", "drifted", "unreachable", "quarantined", "failed"}
 
-// stateRank is the rank of a device's state: 0 when nothing is wrong. A state of a later release ranks as the worst.
+// stateRank returns the rank of a device's state: 0 if nothing is wrong. An unknown state of a later release ranks as
+// the worst.
 func stateRank(state string) float64 {
 	if i := slices.Index(states[:], state); i >= 0 {
 		return float64(i)
@@ -115,7 +116,7 @@ func stateRank(state string) float64 {
 	return float64(len(states))
 }
 
-// counted says how often each phrase occurs, the most frequent first: "512 in sync, 3 failed".
+// counted counts equal phrases, the most frequent first: "512 in sync, 3 failed".
 func (c *cli) counted(keys []string) string {
 	n := map[string]int{}
 	var order []string

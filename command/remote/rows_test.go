@@ -15,7 +15,7 @@ import (
 	"fairlane/internal/phrase"
 )
 
-func TestFindingsAreSummedUpByCode(t *testing.T) {
+func TestFindingsAreSummarizedByCode(t *testing.T) {
 	t.Parallel()
 	texts, err := i18n.Load("en")
 	if err != nil {
@@ -137,8 +137,8 @@ func TestDriftOfManyDevicesHasARowForEach(t *testing.T) {
 	}
 }
 
-// A watch of many devices names those that fail, a few of many, and leaves out what the others go through.
-func TestAWatchNamesFailuresOnly(t *testing.T) {
+// A watch of many devices names those that fail, up to a limit, and omits the state changes of the others.
+func TestAWatchReportsOnlyFailures(t *testing.T) {
 	t.Parallel()
 	texts, err := i18n.Load("en")
 	if err != nil {
@@ -171,7 +171,7 @@ func TestAWatchNamesFailuresOnly(t *testing.T) {
 	}
 }
 
-func TestSharesOfOneTenantAndOfThoseFarOff(t *testing.T) {
+func TestSharesAreFilteredByTenantAndShareError(t *testing.T) {
 	t.Parallel()
 	texts, err := i18n.Load("en")
 	if err != nil {
@@ -195,7 +195,7 @@ func TestSharesOfOneTenantAndOfThoseFarOff(t *testing.T) {
 	if onlyWrong(s); len(s.Tenants) != 2 || s.Tenants[0].Tenant != "far" || s.Tenants[1].Tenant != "unread" || len(s.Links) != 1 {
 		t.Errorf("what is wrong: %+v", s)
 	}
-	for limit, want := range map[float64]int{0.1: 2, 0.31: 1, 0.005: 3} { // the plane's, which the service reports
+	for limit, want := range map[float64]int{0.1: 2, 0.31: 1, 0.005: 3} { // the limit of the plane, as the service reports it
 		s = measured()
 		s.ShareErrorLimit = &limit
 		if onlyWrong(s); len(s.Tenants) != want {
@@ -207,7 +207,7 @@ func TestSharesOfOneTenantAndOfThoseFarOff(t *testing.T) {
 	}
 }
 
-func TestTablesAreShortenedAtATerminalOnly(t *testing.T) {
+func TestTablesAreShortenedOnlyOnATerminal(t *testing.T) {
 	t.Parallel()
 	texts, err := i18n.Load("en")
 	if err != nil {
@@ -218,7 +218,7 @@ func TestTablesAreShortenedAtATerminalOnly(t *testing.T) {
 		columns string
 		rows    rowFlags
 		whole   bool
-		want    bool // the long text is there in full
+		want    bool // the long text is printed in full
 	}{
 		"no terminal":     {"", rowFlags{}, false, true},
 		"80 columns":      {"80", rowFlags{}, false, false},

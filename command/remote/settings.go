@@ -6,13 +6,13 @@ import (
 	"fairlane/api/gen"
 )
 
-// settingsFlags are the settings of the service as flags. Only those that were given count.
+// settingsFlags are the settings of the service as flags. Only given flags have an effect.
 type settingsFlags struct {
 	interval, window, keepShares, keepTasks, limit int
 	reset                                          bool
 }
 
-// fill puts what was given into the settings and reports whether anything was.
+// fill copies the given flags into the settings and reports whether there were any.
 func (f *settingsFlags) fill(cmd *cobra.Command, s *gen.SettingsUpdate) bool {
 	t := &taker{cmd: cmd}
 	take(t, "share-interval", &s.Shares.IntervalS, &f.interval)
@@ -51,7 +51,7 @@ func (c *cli) settingsShow(cmd *cobra.Command, _ []string) error {
 	return c.print(cmd, s, func() *table { return c.fieldTable(s) })
 }
 
-// settingsSet changes what was given and leaves the rest, against the version that it read.
+// settingsSet changes the given settings against the version that it read.
 func (c *cli) settingsSet(cmd *cobra.Command, f *settingsFlags) error {
 	client, err := c.client()
 	if err != nil {

@@ -60,7 +60,7 @@ func (c *cli) shareShow(cmd *cobra.Command, plan, tenant string, window time.Dur
 	return c.showShares(cmd, s, tenant)
 }
 
-// onlyTenant leaves one tenant in a measurement. Links are shared, so none stays.
+// onlyTenant reduces a measurement to one tenant. It drops the links, because tenants share them.
 func (c *cli) onlyTenant(s *gen.Shares, tenant string) error {
 	at := slices.IndexFunc(s.Tenants, func(x gen.TenantShare) bool { return x.Tenant == tenant })
 	if at < 0 {
@@ -70,19 +70,21 @@ func (c *cli) onlyTenant(s *gen.Shares, tenant string) error {
 	return nil
 }
 
-// incompleteError reports that a part of an answer was not measured. It ends a command with exit code 1, in every output format.
+// incompleteError reports that a part of an answer was not measured. The command ends with exit code 1, in every output
+// format.
 type incompleteError struct{ text string }
 
-// Error returns how many tenants and links were not measured.
+// Error returns the number of tenants and links that were not measured.
 func (e *incompleteError) Error() string { return e.text }
 
-// showShares prints a measurement, of one tenant where one is named, and fails with *incompleteError when it lacks a tenant or a link.
+// showShares prints a measurement, optionally of one tenant, and fails with *incompleteError if it lacks a tenant or a
+// link.
 func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares, tenant string) error {
 	if !c.rows.quiet {
 		without, _ := notMeasured(s)
 		c.sayShares(cmd, s, without)
 	}
-	if tenant != "" { // the summary is of all
+	if tenant != "" { // the summary is about all tenants
 		if err := c.onlyTenant(s, tenant); err != nil {
 			return err
 		}
@@ -99,21 +101,22 @@ func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares, tenant string) error
 	return err
 }
 
-// farOff is the share error above which --quiet shows a tenant where the service does not report the limit of the plane: the least of all.
+// farOff is the share error above which --quiet shows a tenant if the service does not report the plane's limit: the
+// smallest limit of all planes.
 const farOff = 0.05
 
-// onlyWrong leaves the tenants that were not measured or are off their share, and the links that were not measured.
+// onlyWrong keeps the tenants that were not measured or deviate from their share, and the links that were not measured.
 func onlyWrong(s *gen.Shares) {
 	limit := cmp.Or(cmdline.OrZero(s.ShareErrorLimit), farOff)
 	s.Tenants = slices.DeleteFunc(s.Tenants, func(x gen.TenantShare) bool { return x.DeliveredBps != nil && cmdline.OrZero(x.ShareError) <= limit })
 	s.Links = slices.DeleteFunc(s.Links, func(l gen.LinkUse) bool { return l.DeliveredBps != nil })
 }
 
-// sayShares sums a measurement up, of whose tenants so many were not measured.
+// sayShares summarizes a measurement; tenants is the number of those that were not measured.
 func (c *cli) sayShares(cmd *cobra.Command, s *gen.Shares, tenants int) {
 	window := time.Duration(s.WindowMs) * time.Millisecond
 	switch {
-	case s.Plan == "": // a caller who sees some tenants only gets no figures over all
+	case s.Plan == "": // a caller with access to some tenants only gets no totals
 		c.say(cmd, "msg.own-shares", "window", window)
 	case len(s.Tenants) == 0:
 		c.say(cmd, "msg.shares-none", "plan", short(s.Plan))
@@ -129,7 +132,7 @@ func (c *cli) sayShares(cmd *cobra.Command, s *gen.Shares, tenants int) {
 	}
 }
 
-// worstShare is the largest share error, with the tenant that has it where there are several.
+// worstShare returns the largest share error, with its tenant if there are several.
 func (c *cli) worstShare(s *gen.Shares) string {
 	worst := cmdline.PercentOrDash(s.MaxShareError)
 	for _, x := range s.Tenants {
@@ -140,7 +143,7 @@ func (c *cli) worstShare(s *gen.Shares) string {
 	return worst
 }
 
-// sayAtSenders names the tenants that are measured at the ports they send from.
+// sayAtSenders names the tenants that are measured at their sending ports.
 func (c *cli) sayAtSenders(cmd *cobra.Command, s *gen.Shares) {
 	var at []string
 	var most *int64
@@ -160,7 +163,7 @@ func (c *cli) sayAtSenders(cmd *cobra.Command, s *gen.Shares) {
 	}
 }
 
-// fullCoverage is the coverage from which it is not reported.
+// fullCoverage is the coverage from which it is not mentioned.
 const fullCoverage = 0.99
 
 // notMeasured counts the tenants and links that were not measured.
@@ -178,7 +181,7 @@ func notMeasured(s *gen.Shares) (tenants, links int) {
 	return tenants, links
 }
 
-// jainOrDash is an index that may not have been measured.
+// jainOrDash returns an index, or a dash if it was not measured.
 func jainOrDash(v *float64) string {
 	if v == nil {
 		return "-"
@@ -186,7 +189,7 @@ func jainOrDash(v *float64) string {
 	return fmt.Sprintf("%.4f", *v)
 }
 
-// measuredRate is a rate that may not have been measured.
+// measuredRate returns a rate, or a dash if it was not measured.
 func measuredRate(v *int64) string {
 	if v == nil {
 		return "-"
@@ -194,7 +197,7 @@ func measuredRate(v *int64) string {
 	return quantity.BitRate(*v).String()
 }
 
-// barOr draws a measured part as bar does; of an unmeasured one it states the reason.
+// barOr draws a measured part as bar does; for an unmeasured one it states the reason.
 func (c *cli) barOr(part *int64, entitled, whole float64, problem *string, said *phrase.Text) texttable.Cell {
 	if part == nil {
 		return texttable.Cell{Text: clean(c.t("msg.not-measured", "problem", c.texts.Either(cmdline.OrZero(problem), said)))}
@@ -208,7 +211,7 @@ func (c *cli) linkTable(s *gen.Shares) *table {
 	}
 	t := c.newTable("link", "rate>", "delivered>", "use>", "share")
 	for _, l := range s.Links {
-		rank := math.Inf(1) // of what was not measured
+		rank := math.Inf(1) // for rows that were not measured
 		if l.DeliveredBps != nil {
 			rank = cmdline.OrZero(l.Use)
 		}
@@ -233,7 +236,7 @@ func (c *cli) shareTable(s *gen.Shares) *table {
 	return t
 }
 
-// offBy is a tenant's share error; one that was not measured is the furthest off.
+// offBy returns a tenant's share error; for an unmeasured one, infinity.
 func offBy(x gen.TenantShare) float64 {
 	if x.DeliveredBps == nil {
 		return math.Inf(1)
@@ -241,7 +244,7 @@ func offBy(x gen.TenantShare) float64 {
 	return cmdline.OrZero(x.ShareError)
 }
 
-// shareWatch measures until the context ends, which is how it is meant to end.
+// shareWatch measures until the context ends, which is its normal end.
 func (c *cli) shareWatch(cmd *cobra.Command, plan, tenant string, window, every time.Duration) error {
 	clear := onTerminal(cmd.OutOrStdout()) && c.output == "table"
 	for first := true; ; first = false {

@@ -11,7 +11,8 @@ import (
 	"fairlane/internal/i18n"
 )
 
-// The counters that tenants share where they only receive are a rate when they were measured, and else said not to be: never a dash.
+// Tenants that share only receiving ports have a rate if its counters were measured; otherwise a message says that they
+// were not, never a dash.
 func TestTenantsMeasuredAtTheirSendersAreNamed(t *testing.T) {
 	t.Parallel()
 	texts, err := i18n.Load("en")

@@ -15,7 +15,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// shareKept are the verbs about measurements that the service keeps.
+// shareKept are the verbs for stored measurements.
 func (c *cli) shareKept() []*cobra.Command {
 	var since, until, tenant string
 	var limit int
@@ -65,7 +65,7 @@ func (c *cli) shareHistory(cmd *cobra.Command, since, until, tenant string, limi
 	return c.print(cmd, all, func() *table { return c.historyTable(all, tenant) })
 }
 
-// historyTable has one row for each measurement, or for each of one tenant's.
+// historyTable has one row for each measurement, or for each measurement of one tenant.
 func (c *cli) historyTable(all []gen.Shares, tenant string) *table {
 	if tenant == "" {
 		t := c.newTable("time", "plan", "window>", "measured>", "error>", "jain>", "tenants")
@@ -97,7 +97,7 @@ func (c *cli) historyTable(all []gen.Shares, tenant string) *table {
 	return t
 }
 
-// worstOf names tenants with what they got; of many the ones that are furthest off their share.
+// worstOf names tenants with their delivered rates; of many, those with the largest share errors.
 func (c *cli) worstOf(list []gen.TenantShare) []string {
 	const most = 4
 	left := len(list) - most

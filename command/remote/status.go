@@ -10,12 +10,12 @@ import (
 	"fairlane/api/gen"
 )
 
-// status is what a manager says of itself. It needs no token.
+// status is a manager's report about itself. It needs no token.
 type status struct {
 	URL     string       `json:"url"`
 	Alive   bool         `json:"alive"`
 	Ready   bool         `json:"ready"`
-	Reason  string       `json:"reason,omitempty"` // why it is not ready
+	Reason  string       `json:"reason,omitempty"` // reason why it is not ready
 	Version *gen.Version `json:"version,omitempty"`
 }
 
@@ -58,7 +58,7 @@ func (c *cli) status() *cobra.Command {
 	return cmd
 }
 
-// untilReady waits until the service is ready, for as long as is given. The requests that follow report what keeps it from that.
+// untilReady waits until the service is ready, up to a limit. Later requests report why it is not ready.
 func (c *cli) untilReady(ctx context.Context, client *apiclient.ClientWithResponses, most time.Duration) error {
 	for end := time.Now().Add(most); time.Now().Before(end); {
 		if _, err := found[gen.Health](c)(client.GetReadyWithResponse(ctx)); err == nil {
@@ -71,7 +71,7 @@ func (c *cli) untilReady(ctx context.Context, client *apiclient.ClientWithRespon
 	return nil
 }
 
-// password changes a user's own password, in a session that the old one begins: a token may not do that.
+// password changes a user's own password in a session that begins with the old one, because a token may not do so.
 func (c *cli) password() *cobra.Command {
 	var user, old, next string
 	cmd := c.alone("password", "  fairlane password --password-file old.txt --new-password-file new.txt", func(cmd *cobra.Command, _ []string) error {

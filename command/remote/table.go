@@ -17,8 +17,8 @@ import (
 	"fairlane/internal/texttable"
 )
 
-// print writes data in the chosen form: tables with an empty line between them, without those that are nil, or the API's own
-// JSON, or the same as YAML.
+// print writes data in the chosen format: as tables separated by empty lines, without nil ones, as the API's JSON, or
+// as YAML.
 func (c *cli) print(cmd *cobra.Command, data any, shows ...func() *table) error {
 	w := cmd.OutOrStdout()
 	if c.output == "table" {
@@ -38,7 +38,7 @@ func (c *cli) print(cmd *cobra.Command, data any, shows ...func() *table) error 
 	return err
 }
 
-// printTables prints tables, large ones as far as --top and --all say, with a word about the rows that are left out.
+// printTables prints tables, long ones up to the limits of --top and --all, with a line about the omitted rows.
 func (c *cli) printTables(cmd *cobra.Command, shows []func() *table) error {
 	w := cmd.OutOrStdout()
 	var text bytes.Buffer
@@ -70,8 +70,8 @@ func (c *cli) printTables(cmd *cobra.Command, shows []func() *table) error {
 	return nil
 }
 
-// toYAML turns JSON into block YAML. JSON is YAML already; reading it as nodes keeps the order of
-// fields and every digit of a number.
+// toYAML turns JSON into block YAML. JSON is valid YAML; parsing it as nodes keeps the order of fields and every digit
+// of numbers.
 func toYAML(b []byte) ([]byte, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(b, &doc); err != nil {
@@ -87,8 +87,7 @@ func toYAML(b []byte) ([]byte, error) {
 	return out.Bytes(), enc.Close()
 }
 
-// plain drops JSON's braces; strings stay quoted only where YAML needs it, which clearing the
-// style leaves to the encoder.
+// plain removes JSON's braces and quotes. With the style cleared, the encoder quotes only strings that need it.
 func plain(n *yaml.Node) {
 	n.Style = 0
 	for _, child := range n.Content {
@@ -96,20 +95,21 @@ func plain(n *yaml.Node) {
 	}
 }
 
-// table is aligned text for people.
+// table is an aligned table for terminals.
 type table struct {
 	head     []string
-	right    []bool // by column: numbers stand right
-	optional []bool // by column: it is left out of a narrow table
+	right    []bool // by column: right-aligned, for numbers
+	optional []bool // by column: omitted from a narrow table
 	rows     [][]texttable.Cell
-	prose    bool      // the last column is sentences
-	whole    bool      // no row is left out and no cell shortened
-	ranks    []float64 // of rows, the worst the highest: these stay when a table is cut
-	// latest says that rows are in the order of time, oldest first: the last ones stay when the table is cut, in their order.
+	prose    bool      // the last column contains sentences
+	whole    bool      // no row is omitted and no cell shortened
+	ranks    []float64 // of rows; a cut table keeps the highest, which are the worst
+	// latest means that rows are in order of time, oldest first: a cut table keeps the last ones, in their order.
 	latest bool
 }
 
-// newTable names columns by catalogue keys; a key that ends in ">" stands right, one that ends in "?" is left out of a narrow table.
+// newTable names columns by catalogue keys; a column whose key ends in ">" is right-aligned, one in "?" is omitted from
+// a narrow table.
 func (c *cli) newTable(keys ...string) *table {
 	t := &table{prose: isProse(keys[len(keys)-1])}
 	for _, k := range keys {
@@ -129,7 +129,7 @@ func isProse(key string) bool {
 	return false
 }
 
-// add adds a row; a cell that is a texttable.Cell stays as it is.
+// add adds a row; it keeps texttable.Cell values unchanged.
 func (t *table) add(cells ...any) { t.addRanked(0, cells...) }
 
 // addRanked adds a row that a cut table keeps before rows of lower rank.
@@ -145,7 +145,7 @@ func (t *table) addRanked(rank float64, cells ...any) {
 	t.rows, t.ranks = append(t.rows, row), append(t.ranks, rank)
 }
 
-// without leaves a column out: its contents are shown beside the table.
+// without omits a column whose contents are shown beside the table.
 func (t *table) without(name string) *table {
 	i := slices.Index(t.head, name)
 	t.head, t.right, t.optional = slices.Delete(t.head, i, i+1), slices.Delete(t.right, i, i+1), slices.Delete(t.optional, i, i+1)
@@ -155,8 +155,8 @@ func (t *table) without(name string) *table {
 	return t
 }
 
-// cut keeps the most rows of the highest rank, those first, or the latest ones, and returns how many it has left out. A table that has no more
-// stays in its order.
+// cut keeps the most rows of the highest rank, in descending order, or the latest ones, and returns the number of
+// omitted rows. A table within the limit keeps its order.
 func (t *table) cut(most int) (left int) {
 	if left = len(t.rows) - most; left <= 0 || t.whole {
 		return 0
@@ -178,7 +178,7 @@ func (t *table) cut(most int) (left int) {
 	return left
 }
 
-// clean takes control characters out: names come from devices and must not steer the terminal.
+// clean removes control characters: names come from devices and must not control the terminal.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar {
@@ -197,7 +197,7 @@ func (t *table) write(w io.Writer, columns int) error {
 	return out.Write(w, columns)
 }
 
-// bar draws part of whole with a mark where the entitlement lies: "██████▌   |   ".
+// bar draws part of whole with a mark at the entitlement: "██████▌ | ".
 func bar(part, entitled, whole float64) texttable.Cell {
 	if whole <= 0 {
 		return texttable.Cell{}
@@ -218,5 +218,5 @@ func bar(part, entitled, whole float64) texttable.Cell {
 	}}
 }
 
-// short is the first twelve digits of a long name, enough to give back to a command.
+// short returns the first twelve digits of a long name, enough to identify it in a command.
 func short(name string) string { return name[:min(12, len(name))] }

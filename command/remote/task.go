@@ -14,10 +14,10 @@ import (
 	"fairlane/internal/usage"
 )
 
-// maxScenario bounds a scenario file, in bytes, as the contract does.
+// maxScenario is the maximum size of a scenario file, in bytes, as in the contract.
 const maxScenario = 1 << 20
 
-// task is a simulation or a calibration as the commands see it.
+// task is the common part of a simulation and a calibration.
 type task struct {
 	id            int64
 	state         gen.TaskState
@@ -40,7 +40,7 @@ func calibrationTask(s *gen.Calibration) task {
 	return task{id: s.ID, state: s.State, progress: s.Progress, what: s.Profile, failure: cmdline.OrZero(s.Error), actor: s.Actor, created: s.CreatedAt, result: s.Result}
 }
 
-// tasks are the requests that one kind of task is managed by.
+// tasks are the requests for one kind of task.
 type tasks[T any] struct {
 	c           *cli
 	noun        string
@@ -49,7 +49,7 @@ type tasks[T any] struct {
 	of          func(*T) task
 }
 
-// verbs are the commands that both kinds have.
+// verbs returns the commands of both kinds.
 func (k *tasks[T]) verbs() []*cobra.Command {
 	c, one := k.c, cobra.ExactArgs(1)
 	example := func(verb, arg string) string { return "  fairlane " + k.noun + " " + verb + arg }
@@ -90,7 +90,7 @@ func (k *tasks[T]) table(list []T) *table {
 	return t
 }
 
-// show prints a task, and its result when it has one.
+// show prints a task, with its result if there is one.
 func (k *tasks[T]) show(cmd *cobra.Command, t *T) error {
 	return k.c.print(cmd, t, func() *table { return k.table([]T{*t}) }, func() *table {
 		if result := k.of(t).result; result != nil {
@@ -100,7 +100,7 @@ func (k *tasks[T]) show(cmd *cobra.Command, t *T) error {
 	})
 }
 
-// follow prints the progress on standard error until the task has ended. It fails when the task did.
+// follow prints the progress on standard error until the task ends. It fails if the task failed.
 func (k *tasks[T]) follow(cmd *cobra.Command, client *apiclient.ClientWithResponses, id int64) error {
 	c, last := k.c, -1
 	for {
@@ -138,7 +138,7 @@ func (k *tasks[T]) follow(cmd *cobra.Command, client *apiclient.ClientWithRespon
 	}
 }
 
-// started shows a task that was begun, or follows it.
+// started shows a task that was started, or follows it.
 func (k *tasks[T]) started(cmd *cobra.Command, client *apiclient.ClientWithResponses, t *T, wait bool) error {
 	id := k.of(t).id
 	k.c.kept(cmd, "msg.task-started", "id", id)
@@ -219,7 +219,7 @@ func (c *cli) readAll(cmd *cobra.Command, path string, limit int64) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = in.Close() }() // only read from
+	defer func() { _ = in.Close() }() // only read
 	text, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil {
 		return nil, usage.Wrap(err)

@@ -67,7 +67,7 @@ func (f tenantFlags) named(args []string) tenantFlags {
 	return f
 }
 
-// fill puts what was given into a tenant and leaves the rest of it.
+// fill copies the given flags into a tenant and keeps its other fields.
 func (c *cli) fill(f tenantFlags, t *gen.TenantCreate) error {
 	if f.weight != "" {
 		w, err := quantity.ParseWeight(f.weight)
@@ -162,7 +162,7 @@ func (c *cli) tenantTable(list []gen.Tenant) *table {
 	return t
 }
 
-// slOrDash prints the service level that a tenant asked for, "-" when the plan chooses it.
+// slOrDash returns the service level that a tenant requests, "-" if the plan chooses it.
 func slOrDash(sl *gen.SL) string {
 	if sl == nil {
 		return "-"
@@ -170,7 +170,7 @@ func slOrDash(sl *gen.SL) string {
 	return fmt.Sprint(*sl)
 }
 
-// rateOrDash prints a limit, "-" when there is none.
+// rateOrDash returns a limit, "-" if there is none.
 func rateOrDash(bps int64) string {
 	if bps == 0 {
 		return "-"
@@ -229,7 +229,7 @@ func (c *cli) tenantSet(cmd *cobra.Command, f tenantFlags) error {
 	return shown(c, cmd, t, c.tenantTable)
 }
 
-// updateOf is what brings a tenant to what is wanted of it.
+// updateOf returns the update to a desired tenant.
 func updateOf(t *gen.TenantCreate) gen.TenantUpdate {
 	return gen.TenantUpdate{Weight: t.Weight, GuaranteeBps: t.GuaranteeBps, CapBps: t.CapBps, Pkey: t.Pkey, Classes: t.Classes, Attachments: t.Attachments}
 }
@@ -255,7 +255,7 @@ func (c *cli) tenantApply(cmd *cobra.Command, file string, prune bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // only read from
+	defer func() { _ = in.Close() }() // only read
 	client, fabric, topo, err := c.onModel(cmd)
 	if err != nil {
 		return err
@@ -300,7 +300,7 @@ func tenantOut(t tenants.Tenant) gen.TenantCreate {
 	return out
 }
 
-// flowsOut is never nil: a file without flows declares that there are none.
+// flowsOut never returns nil: a file without flows declares that there are none.
 func flowsOut(flows []tenants.Flow) []gen.Flow {
 	out := make([]gen.Flow, len(flows))
 	for i, f := range flows {
@@ -333,7 +333,7 @@ func (c *cli) tenantExport(cmd *cobra.Command, _ []string) error {
 	return tenantfile.Write(cmd.OutOrStdout(), topo, ts, flows)
 }
 
-// tenantsIn turns answers of the API into the pure model.
+// tenantsIn converts answers of the API to the pure model.
 func tenantsIn(list []gen.Tenant) ([]tenants.Tenant, error) {
 	out := make([]tenants.Tenant, len(list))
 	for i, t := range list {

@@ -8,14 +8,14 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// ofTenant gives commands the flag --tenant, explained by text.
+// ofTenant adds the flag --tenant, described by text, to commands.
 func (c *cli) ofTenant(text string, cmds ...*cobra.Command) {
 	for _, cmd := range cmds {
 		cmd.Flags().StringVar(&c.tenantName, "tenant", "", text)
 	}
 }
 
-// inTenant is the home of what tenants have: it checks that one was named.
+// inTenant is the home of parts of tenants: it requires a named tenant.
 func (c *cli) inTenant(cmd *cobra.Command, _ ...string) (*apiclient.ClientWithResponses, string, error) {
 	if c.tenantName == "" {
 		return nil, "", c.usage("err.need-flag", "flag", "tenant")
@@ -23,8 +23,8 @@ func (c *cli) inTenant(cmd *cobra.Command, _ ...string) (*apiclient.ClientWithRe
 	return c.pick(cmd)
 }
 
-// partNoun builds a noun for what tenants have several of. Argument, example and flags are those of its verbs; option declares
-// the flags of add and set.
+// partNoun builds a noun for a part of which tenants have several. argument, example and flags are those of its verbs;
+// option defines the flags of add and set.
 func (c *cli) partNoun(noun, argument, example, flags string, option func(*cobra.Command), list, show, add, set, remove func(*cobra.Command, []string) error) *cobra.Command {
 	verb := func(name, flags string, run func(*cobra.Command, []string) error) *cobra.Command {
 		return c.verb(noun, name+" "+argument, "  fairlane "+noun+" "+name+" "+example+" --tenant red"+flags, cobra.ExactArgs(1), run)

@@ -10,15 +10,15 @@ import (
 	"fairlane/api/gen"
 )
 
-// tokenFlags say whose token it is, and what it may do.
+// tokenFlags define the owner of a token and its rights.
 type tokenFlags struct {
 	account string
 	scopes  []string
 	life    time.Duration
 }
 
-// tokenOwner is one of the three places of tokens: one's own, those of a service account that acts
-// on everything, and those of a tenant's.
+// tokenOwner manages the tokens of one owner: the caller, a service account that acts on everything, or a tenant's
+// service account.
 type tokenOwner struct {
 	list   func() (*gen.TokenList, error)
 	create func(gen.TokenCreate) (*gen.NewToken, error)
@@ -43,7 +43,7 @@ func (c *cli) token() *cobra.Command {
 	return c.noun("token", list, create, del)
 }
 
-// owner picks whose tokens are meant.
+// owner returns the owner according to the flags.
 func (c *cli) owner(cmd *cobra.Command, f tokenFlags) (*tokenOwner, error) {
 	if c.tenantName != "" && f.account == "" {
 		return nil, c.usage("err.need-flag", "flag", "service-account")
@@ -112,7 +112,7 @@ func timeOrDash(t *time.Time) string {
 	return t.Format(timeFormat)
 }
 
-// tokenCreate prints the token alone, so that it can be piped into a file.
+// tokenCreate prints only the token, so that it can be piped into a file.
 func (c *cli) tokenCreate(cmd *cobra.Command, name string, f tokenFlags) error {
 	o, err := c.owner(cmd, f)
 	if err != nil {

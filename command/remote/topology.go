@@ -90,7 +90,7 @@ func (c *cli) topologyLinks(cmd *cobra.Command, params gen.ListLinksParams) erro
 	})
 }
 
-// knownOrDash shows a rate or a delay, which is 0 where discovery cannot read it.
+// knownOrDash shows a rate or a delay, which is 0 if discovery cannot read it.
 func knownOrDash[N ~int64](v N) any {
 	if v == 0 {
 		return "-"
@@ -98,7 +98,7 @@ func knownOrDash[N ~int64](v N) any {
 	return v
 }
 
-// bothWays shows the use of a link in its two directions.
+// bothWays shows the use of a link in both directions.
 func bothWays(uses []string) string {
 	if len(uses) == 0 {
 		return "-"
@@ -154,7 +154,7 @@ func (c *cli) topologyFile(cmd *cobra.Command, client *apiclient.ClientWithRespo
 	return r.Body, nil
 }
 
-// onModel connects and reads the fabric's topology as the pure model, for files that name hosts.
+// onModel connects and reads the fabric's topology as the pure model, for files with names of hosts.
 func (c *cli) onModel(cmd *cobra.Command) (*apiclient.ClientWithResponses, string, *subnet.Fabric, error) {
 	client, fabric, err := c.pick(cmd)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/term"
 )
 
-// maxTyped bounds a line that a person types, in bytes.
+// maxTyped is the maximum length of a typed line, in bytes.
 const maxTyped = 4096
 
-// person is the terminal that standard input is, nil when standard input is something else.
+// person returns standard input if it is a terminal, otherwise nil.
 func person(cmd *cobra.Command) *os.File {
 	if in, ok := cmd.InOrStdin().(*os.File); ok && terminal(in) {
 		return in
@@ -24,8 +24,8 @@ func person(cmd *cobra.Command) *os.File {
 	return nil
 }
 
-// typed asks on standard error and reads one line from the terminal, a secret without showing it. When the command is
-// interrupted the terminal is left as it was found.
+// typed prompts on standard error and reads one line from the terminal, without echo for a secret. If the command is
+// interrupted, it restores the terminal's settings.
 func typed(cmd *cobra.Command, in *os.File, prompt string, secret bool) (string, error) {
 	fmt.Fprint(cmd.ErrOrStderr(), prompt+" ")
 	fd := int(in.Fd())
@@ -37,8 +37,8 @@ func typed(cmd *cobra.Command, in *os.File, prompt string, secret bool) (string,
 		text string
 		err  error
 	}
-	// A read of a terminal cannot be called off: after an interruption this ends with the process. So that it never reads
-	// what is opened after the terminal was closed, it has a descriptor of its own.
+	// A read of a terminal cannot be cancelled: after an interruption it ends with the process. It has its own
+	// descriptor, so that it never reads what is opened after the terminal was closed.
 	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return "", fmt.Errorf("open the terminal again: %w", err)
@@ -61,7 +61,7 @@ func typed(cmd *cobra.Command, in *os.File, prompt string, secret bool) (string,
 	select {
 	case l := <-read:
 		if secret {
-			fmt.Fprintln(cmd.ErrOrStderr()) // the newline was not shown either
+			fmt.Fprintln(cmd.ErrOrStderr()) // the newline was not echoed either
 		}
 		return l.text, l.err
 	case <-cmd.Context().Done():

@@ -16,7 +16,7 @@ import (
 	"fairlane/internal/i18n"
 )
 
-// pty is a terminal: what is written to keys is typed, and screen shows what the terminal echoes.
+// pty returns a terminal: a write to keys types, and screen shows the echo.
 func pty(t *testing.T) (keys, tty *os.File) {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -38,11 +38,11 @@ func pty(t *testing.T) (keys, tty *os.File) {
 	return keys, tty
 }
 
-// prompted types each text as soon as another prompt is shown.
+// prompted types each text as soon as the next prompt is shown.
 type prompted struct {
 	bytes.Buffer
 	keys *os.File
-	ends string // how a prompt ends
+	ends string // end of a prompt
 	say  []string
 }
 
@@ -80,7 +80,7 @@ func echoes(t *testing.T, tty *os.File) bool {
 	return s.Lflag&unix.ECHO != 0
 }
 
-func TestASecretIsAskedForAtATerminal(t *testing.T) {
+func TestASecretIsPromptedForOnATerminal(t *testing.T) {
 	t.Parallel()
 	c, cmd, out, tty := atTerminal(t, "correct horse\n")
 	got, err := c.secretFrom(cmd, "-", "msg.password")
@@ -106,7 +106,7 @@ func TestANewSecretIsTypedTwice(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedQuestionLeavesTheTerminalAsItWas(t *testing.T) {
+func TestAnInterruptedPromptRestoresTheTerminal(t *testing.T) {
 	t.Parallel()
 	for _, secret := range []bool{true, false} {
 		_, cmd, _, tty := atTerminal(t)

@@ -61,7 +61,7 @@ func grantOut(g tenants.Grant) gen.Grant {
 	return gen.Grant{Role: gen.Role(g.Role), Fabric: given(g.Domain.Fabric), Tenant: given(g.Domain.Tenant)}
 }
 
-// grantOf is what a membership grants.
+// grantOf returns the grant of a membership.
 func grantOf(m *gen.Membership) tenants.Grant {
 	return tenants.Grant{Role: tenants.Role(m.Role), Domain: tenants.Domain{Fabric: cmdline.OrZero(m.Fabric), Tenant: cmdline.OrZero(m.Tenant)}}
 }
@@ -91,7 +91,7 @@ func (c *cli) userCreate(cmd *cobra.Command, name string, f userFlags) error {
 	return shown(c, cmd, u, c.userTable)
 }
 
-// userSet changes what was given and leaves the rest, against the version that it read.
+// userSet changes the given fields against the version that it read.
 func (c *cli) userSet(cmd *cobra.Command, name string, f userFlags) error {
 	client, err := c.client()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"fairlane/service/control/rollouts"
 )
 
-func TestAWatchOutlivesAServiceThatRestarts(t *testing.T) {
+func TestAWatchSurvivesAServiceRestart(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, openStore)
 	r.Lab(t)
@@ -22,7 +22,7 @@ func TestAWatchOutlivesAServiceThatRestarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The second to the fourth request are lost: two connections break, and a balancer has nobody to ask.
+	// The second to the fourth request fail: two connections break, and a load balancer has no backend.
 	var n atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		switch n.Add(1) {
@@ -53,7 +53,7 @@ func TestAWatchOutlivesAServiceThatRestarts(t *testing.T) {
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatalf("the watch ended with %v\n%s", err, words)
 	}
-	if strings.Count(words.String(), "trying again") != 1 || !strings.Contains(words.String(), "ended as succeeded") {
+	if strings.Count(words.String(), "retrying") != 1 || !strings.Contains(words.String(), "rollout 1 succeeded") {
 		t.Errorf("the watch said\n%s", words)
 	}
 	if strings.Count(words.String(), "was started") != 1 {

@@ -1,5 +1,4 @@
-// Package archtest turns the import rules into a test whose message
-// gives the reason.
+// Package archtest tests the import rules. Its failures give the reason of the rule.
 package archtest
 
 import (
@@ -48,7 +47,7 @@ func packages(t *testing.T) []goPackage {
 	}
 }
 
-// matches reports whether pkg is pattern, or lies under it when it ends in "/...".
+// matches reports whether pkg is pattern or, if pattern ends in "/...", lies below it.
 func matches(pkg, pattern string) bool {
 	if tree, ok := strings.CutSuffix(pattern, "/..."); ok {
 		return strings.HasPrefix(pkg, tree+"/")
@@ -90,7 +89,7 @@ func TestLibrariesStayInTheirPlace(t *testing.T) {
 	}
 }
 
-// forbidden maps what a pure package may not touch to the reason.
+// forbidden maps the names that a pure package may not use to the reason.
 var forbidden = map[string]string{
 	"time.Now":   "a pure package has no clock",
 	"time.Since": "a pure package has no clock",

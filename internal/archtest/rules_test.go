@@ -1,7 +1,7 @@
 package archtest
 
-// rule says what one package, or a tree of packages when its path ends in "/...", may import
-// of this module, and why. quantity, stats, fieldwise and ident are words that every package may use.
+// rule lists the packages of this module that a package, or a tree of packages if its path ends in "/...", may import,
+// and why. Every package may import quantity, stats, fieldwise and ident.
 type rule struct {
 	pkg    string
 	may    []string
@@ -10,7 +10,7 @@ type rule struct {
 
 const pureReason = "the pure model sits at the bottom: it must be usable, testable and hashable with no I/O and no wiring"
 
-// rules says what each package may import. The first match wins.
+// rules lists the allowed imports of each package. The first match applies.
 var rules = []rule{
 	{"internal/quantity", nil, pureReason},
 	{"internal/stats", nil, pureReason},
@@ -25,14 +25,15 @@ var rules = []rule{
 	{"internal/buildinfo", nil, "a program's own version, whichever program it is"},
 	{"internal/loopback", nil, pureReason},
 	{"internal/certpool", nil, "authorities in a file, whoever trusts them"},
-	{"internal/outfile", []string{"internal/usage"}, "a file is written whole or not at all, whatever it holds"},
+	{"internal/outfile", []string{"internal/phrase", "internal/usage"}, "a file is written whole or not at all, whatever it holds"},
 	{"subnet/ident", []string{"internal/phrase"}, pureReason},
 	{"subnet", []string{"internal/phrase"}, pureReason},
 	{"subnet/mad", nil, pureReason},
 	{"internal/yamltree", []string{"internal/phrase"}, pureReason},
 	{"internal/hostset", []string{"internal/phrase"}, pureReason},
 	{"internal/suggest", nil, pureReason},
-	{"subnet/topofile", []string{"internal/yamltree", "subnet"}, pureReason},
+	{"internal/cobraerror", []string{"internal/phrase", "internal/suggest"}, "what is wrong with a command line, whichever program reads it"},
+	{"subnet/topofile", []string{"internal/phrase", "internal/yamltree", "subnet"}, pureReason},
 	{"subnet/inventory", []string{"internal/phrase", "internal/loopback", "internal/yamltree", "subnet"}, pureReason},
 	{"subnet/check", []string{"internal/disjoint", "internal/phrase", "subnet"}, pureReason},
 	{"subnet/draw", []string{"subnet"}, pureReason},
@@ -42,13 +43,13 @@ var rules = []rule{
 	{"ccconfig/ecn", nil, pureReason},
 	{"ccconfig/ibprofile", []string{"internal/phrase", "subnet", "ccconfig/ibcc"}, pureReason},
 	{"ccconfig/ibprofile/profilefile", []string{"internal/phrase", "internal/yamltree", "ccconfig/ibprofile", "ccconfig/ibcc"}, pureReason},
-	{"ccconfig/profile", []string{"internal/suggest", "internal/num", "ccconfig/dcqcn", "ccconfig/ecn"}, pureReason},
+	{"ccconfig/profile", []string{"internal/phrase", "internal/suggest", "internal/num", "ccconfig/dcqcn", "ccconfig/ecn"}, pureReason},
 	{"ccconfig/nic/nicparam", []string{"ccconfig/dcqcn"}, pureReason},
 	{"ccconfig/nic/dcbnl", []string{"ccconfig/nic/nicparam"}, pureReason},
-	{"ccconfig/nic/niccount", nil, pureReason},
+	{"ccconfig/nic/niccount", []string{"internal/phrase"}, pureReason},
 	{"ccconfig/prereq", []string{"internal/phrase"}, pureReason},
 	{"ccconfig/nic/rdmanl", nil, pureReason},
-	{"ccconfig/nic/adopt", []string{"ccconfig/nic/nicparam", "ccconfig/nic/niccount", "ccconfig/nic/dcbnl", "ccconfig/ecn"}, pureReason},
+	{"ccconfig/nic/adopt", []string{"internal/phrase", "ccconfig/nic/nicparam", "ccconfig/nic/niccount", "ccconfig/nic/dcbnl", "ccconfig/ecn"}, pureReason},
 	{"ccconfig/nic/nicfiles", []string{"ccconfig/nic/nicparam", "ccconfig/nic/niccount", "ccconfig/nic/adopt", "ccconfig/nic/dcbnl"}, "the host's files are reached through the table of parameters; who serves them is elsewhere"},
 	{"ccconfig/nic/nicyang", []string{"ccconfig/nic/nicparam", "ccconfig/gnmi/gnmitree", "wrcc"}, "the module's paths and values are words between agents and managers; neither is known here"},
 	{"agent", []string{"ccconfig/nic/nicparam", "ccconfig/nic/nicfiles", "ccconfig/nic/niccount", "ccconfig/nic/adopt", "ccconfig/nic/nicyang", "ccconfig/gnmi/gnmitree", "wrcc"}, "the agent touches no host itself: what does is behind interfaces it declares"},
@@ -83,9 +84,9 @@ var rules = []rule{
 	{"sim/ether", []string{"sim", "sim/cc", "sim/dci", "subnet", "wrcc"}, "the simulated Ethernet fabric moves packets; it does not know who manages it"},
 	{"sim/workload", []string{"internal/num", "sim"}, "traffic is made from options and a seed; it does not know what carries it"},
 	{"sim/record", nil, "result files hold values; they do not know which simulator computed them"},
-	{"sim/scenario", []string{"internal/yamltree", "internal/hostset", "internal/suggest", "sim", "sim/...", "subnet", "subnet/...", "tenants", "tenants/...", "ccconfig/ibcc", "wrcc", "policy"}, "scenarios build simulations from pure values"},
-	{"sim/lab", []string{"internal/suggest", "ccconfig/profile", "policy", "sim/lab/calibrate", "sim/lab/evaluate", "sim/scenario"}, "what the service simulates has bounds; who asks for it is elsewhere"},
-	{"sim/lab/reproduce", []string{"internal/suggest", "sim", "sim/...", "subnet", "subnet/...", "ccconfig/ibcc", "policy", "tenants", "wrcc"}, "experiments build simulations and plans from pure values"},
+	{"sim/scenario", []string{"internal/phrase", "internal/yamltree", "internal/hostset", "internal/suggest", "sim", "sim/...", "subnet", "subnet/...", "tenants", "tenants/...", "ccconfig/ibcc", "wrcc", "policy"}, "scenarios build simulations from pure values"},
+	{"sim/lab", []string{"internal/phrase", "internal/suggest", "ccconfig/profile", "policy", "sim/lab/calibrate", "sim/lab/evaluate", "sim/scenario"}, "what the service simulates has bounds; who asks for it is elsewhere"},
+	{"sim/lab/reproduce", []string{"internal/phrase", "internal/suggest", "sim", "sim/...", "subnet", "subnet/...", "ccconfig/ibcc", "policy", "tenants", "wrcc"}, "experiments build simulations and plans from pure values"},
 	{"sim/lab/calibrate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile"}, "a calibration runs the simulator and fits what it gave"},
 	{"sim/lab/evaluate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/...", "policy", "tenants", "wrcc"}, "an evaluation compiles random cases and sets the simulator against the prediction"},
 	{"sim/simdev", []string{"sim", "sim/fabric", "sim/pace", "subnet", "subnet/mad", "ccconfig/ibcc"}, "simulated devices answer protocols from simulated state; a manager must not be able to tell"},
@@ -93,7 +94,7 @@ var rules = []rule{
 	{"sim/pace", nil, "a clock knows what it runs by three methods"},
 	{"sim/tenantnet", []string{"ccconfig/dcqcn", "sim/ether", "subnet", "tenants", "wrcc"}, "tenants' queue pairs become flows of the simulator; it does not depend on its callers"},
 	{"sim/etherlive", []string{"sim/cc", "sim/ether", "sim/pace", "sim/plane", "sim/faults", "sim/tenantnet", "sim/p4dev", "subnet", "tenants", "ccconfig/dcqcn", "ccconfig/ecn", "wrcc", "wrcc/p4info"}, "a live fabric gives simulated devices their data planes; it does not know which protocols they answer"},
-	{"sim/live", []string{"internal/outfile", "internal/usage", "policy", "sim/ether", "sim/etherlive", "sim/fabric", "sim/gnmidev", "sim/p4dev", "sim/scenario", "sim/simdev", "subnet", "subnet/ibsim", "subnet/inventory", "subnet/mad", "subnet/saquery", "subnet/topofile", "tenants", "wrcc", "ccconfig/nic/nicparam"}, "a fabric that lives is a scenario with its devices and their protocols; who manages it is elsewhere"},
+	{"sim/live", []string{"internal/outfile", "internal/phrase", "internal/usage", "policy", "sim/ether", "sim/etherlive", "sim/fabric", "sim/gnmidev", "sim/p4dev", "sim/scenario", "sim/simdev", "subnet", "subnet/ibsim", "subnet/inventory", "subnet/mad", "subnet/saquery", "subnet/topofile", "tenants", "wrcc", "ccconfig/nic/nicparam"}, "a fabric that lives is a scenario with its devices and their protocols; who manages it is elsewhere"},
 	{"sim/live/livetest", []string{"ccconfig/gnmi/gnmitree", "policy", "sim/live", "sim/scenario", "sim/simdev", "subnet/topogen", "tenants"}, "live fabrics for tests"},
 	{"sim/plane", []string{"ccconfig/dcqcn", "ccconfig/ecn", "wrcc"}, "values between simulated devices and the fabric that moves their packets; neither side knows the other"},
 	{"sim/faults", nil, "what goes wrong with messages does not depend on what they say"},
@@ -113,7 +114,7 @@ var rules = []rule{
 	{"subnet/madlink", []string{"subnet/mad"}, "which answer belongs to which request, whatever carries them"},
 	{"subnet/ibsim", []string{"subnet/mad", "subnet/madlink"}, "a transport moves datagrams"},
 	{"subnet/saquery", []string{"subnet/mad"}, "questions to a port and to subnet administration, whoever asks them"},
-	{"subnet/umad", []string{"subnet/mad", "subnet/madlink"}, "a transport moves datagrams"},
+	{"subnet/umad", []string{"internal/phrase", "subnet/mad", "subnet/madlink"}, "a transport moves datagrams"},
 	{"subnet/umad/umadtest", []string{"subnet/mad"}, "a fake device file, for tests"},
 	{"subnet/ufm/ufmtest", nil, "a server for tests, whoever asks it"},
 	{"subnet/ufm", []string{"internal/loopback"}, "a client of one REST API moves partitions; which are wanted is decided elsewhere"},
@@ -167,21 +168,21 @@ var rules = []rule{
 	{"api", []string{"service/control/drift", "service/control/identity", "service/control/operations", "service/control/plans", "service/control/rollouts", "service/control/tenancy", "internal/phrase", "internal/span", "api/gen", "api/server", "api/reference", "service/control", "tenants/authz", "service/audit", "subnet", "subnet/topofile", "tenants", "policy", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/ecn", "wrcc"}, "edges translate and authenticate; never a store, never an adapter"},
 	{"api/gen", []string{"internal/phrase"}, "generated from the contract"},
 	{"api/server", []string{"api/gen"}, "generated from the contract; a server compiles without the client"},
-	{"api/client", []string{"api/gen"}, "generated from the contract; a client compiles without the server"},
+	{"api/client", []string{"internal/phrase", "api/gen"}, "generated from the contract; a client compiles without the server"},
 	{"internal/texttable", nil, "tables know columns of a terminal, not what stands in them"},
 	{"docs", nil, "pages of words, embedded"},
 	{"api/reference", []string{"docs", "internal/i18n"}, "the pages about the API are made of the contract and of words"},
 	{"internal/testkit/zhtest", []string{"internal/i18n"}, "what people read in Chinese, whoever says it"},
 	{"command/manifest", []string{"internal/phrase", "internal/yamltree", "internal/hostset", "tenants"}, "files of resources are read without a service"},
-	{"command/cmdline", []string{"internal/buildinfo", "internal/i18n", "internal/phrase", "internal/suggest", "internal/texttable", "internal/usage", "service/config", "subnet", "tenants", "tenants/tenantfile", "policy"}, "what all commands share: the terminal's words, tables and flags, and no command"},
+	{"command/cmdline", []string{"internal/cobraerror", "internal/buildinfo", "internal/i18n", "internal/phrase", "internal/suggest", "internal/texttable", "internal/usage", "service/config", "subnet", "tenants", "tenants/tenantfile", "policy"}, "what all commands share: the terminal's words, tables and flags, and no command"},
 	{"command/local", []string{"internal/joined", "internal/buildinfo", "internal/loopback", "service/control/operations", "api", "api/client", "api/gen", "ccconfig/dcqcn", "ccconfig/driver", "ccconfig/ecn", "ccconfig/ibmad", "ccconfig/ibprofile", "ccconfig/ibprofile/profilefile", "ccconfig/nic/adopt", "ccconfig/nic/niccount", "ccconfig/nic/nicparam", "ccconfig/profile", "command/cmdline", "command/remote", "internal/outfile", "internal/phrase", "internal/progress", "internal/servertls", "internal/suggest", "internal/texttable", "internal/usage", "policy", "service/config", "service/control", "service/placement", "service/placement/smfile", "service/setup", "service/site", "service/store", "sim/fabric", "sim/lab/evaluate", "subnet", "subnet/check", "subnet/discover", "subnet/draw", "subnet/mad", "subnet/opensm", "subnet/opensm/osmfile", "subnet/saquery", "subnet/topofile", "subnet/umad", "tenants", "tenants/tenantfile"}, "local commands work without a running service: they start no manager and no simulated fabric"},
 	{"command/demo", []string{"internal/phrase", "service/control/rollouts", "service/control/tenancy", "service/control/usecases", "api", "ccconfig/ibcc", "command/cmdline", "internal/listen", "internal/usage", "policy", "service/config", "service/control", "service/site", "sim/etherlive", "sim/lab/evaluate", "sim/live", "sim/plane", "sim/scenario", "sim/simdev", "sim/tenantnet", "subnet", "tenants"}, "a demo shows live fabrics under a manager that the wiring opens for it"},
-	{"command/lab", []string{"internal/buildinfo", "internal/outfile", "internal/loopback", "subnet", "ccconfig/profile", "command/cmdline", "internal/plot", "internal/progress", "internal/stats", "internal/usage", "policy", "service/config", "service/site", "sim/lab/calibrate", "sim/lab/evaluate", "sim/lab/reproduce", "sim/live", "sim/record", "sim/scenario", "sim/simdev", "tenants"}, "the laboratory runs simulations and needs no service: of the service it knows how sources and their files are read"},
+	{"command/lab", []string{"internal/buildinfo", "internal/outfile", "internal/loopback", "subnet", "ccconfig/profile", "command/cmdline", "internal/phrase", "internal/plot", "internal/progress", "internal/stats", "internal/usage", "policy", "service/config", "service/site", "sim/lab/calibrate", "sim/lab/evaluate", "sim/lab/reproduce", "sim/live", "sim/record", "sim/scenario", "sim/simdev", "tenants"}, "the laboratory runs simulations and needs no service: of the service it knows how sources and their files are read"},
 	{"command/cmdline/cmdlinetest", []string{"command/cmdline", "internal/i18n"}, "what commands share, for their tests"},
-	{"command/remote", []string{"internal/certpool", "command/manifest", "command/cmdline", "internal/usage", "internal/hostset", "internal/suggest", "api/client", "service/audit", "api/gen", "internal/i18n", "internal/phrase", "internal/progress", "internal/texttable", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
+	{"command/remote", []string{"internal/cobraerror", "internal/certpool", "command/manifest", "command/cmdline", "internal/usage", "internal/hostset", "internal/suggest", "api/client", "service/audit", "api/gen", "internal/i18n", "internal/phrase", "internal/progress", "internal/texttable", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
 
 	{"internal/sdnotify", nil, "systemd is told states; it does not know whose"},
-	{"agent/app", []string{"internal/buildinfo", "internal/loopback", "agent", "agent/host", "ccconfig/nic/nicparam", "ccconfig/nic/nicyang", "ccconfig/gnmi/gnmitree", "internal/servertls", "internal/sdnotify", "internal/i18n", "internal/yamltree"}, "wiring of the host agent, which runs on every host and knows no manager"},
+	{"agent/app", []string{"internal/cobraerror", "internal/buildinfo", "internal/loopback", "internal/phrase", "agent", "agent/host", "ccconfig/nic/nicparam", "ccconfig/nic/nicyang", "ccconfig/gnmi/gnmitree", "internal/servertls", "internal/sdnotify", "internal/i18n", "internal/yamltree"}, "wiring of the host agent, which runs on every host and knows no manager"},
 	{"cmd/fairlane-agent", []string{"agent/app"}, "main is a shell"},
 	{"service/app", []string{"*"}, "wiring"},
 	{"internal/archtest", nil, "reads source, imports nothing"},
@@ -216,7 +217,7 @@ var only = map[string]struct {
 	"gonum.org/v1/plot":             {[]string{"internal/plot"}, "charts are drawn in one place, in one style"},
 	"github.com/prometheus/":        {[]string{"service/obs"}, "metrics are registered in one table"},
 	"go.opentelemetry.io/":          {[]string{"internal/span", "service/obs", "service/app", "api"}, "spans are made through internal/span"},
-	"github.com/spf13/cobra":        {[]string{"command/cmdline", "command/lab", "command/local", "command/demo", "command/remote", "service/app", "agent/app"}, "the command line is an edge"},
+	"github.com/spf13/cobra":        {[]string{"internal/cobraerror", "command/cmdline", "command/lab", "command/local", "command/demo", "command/remote", "service/app", "agent/app"}, "the command line is an edge"},
 	"github.com/p4lang/":            {[]string{"wrcc/p4info", "wrcc/p4rt", "sim/p4dev"}, "P4Runtime is spoken by one driver and by its simulated switches"},
 	"github.com/getkin/kin-openapi": {[]string{"api", "api/reference"}, "the contract is enforced at the edge"},
 }

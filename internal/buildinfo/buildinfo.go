@@ -1,9 +1,9 @@
-// Package buildinfo says which version of a program runs, and how it was built.
+// Package buildinfo reports the version of the running program and how it was built.
 package buildinfo
 
 import "runtime/debug"
 
-// Build is what a program knows of how it was built.
+// Build is the build information of a program.
 type Build struct {
 	Version    string `json:"version"`
 	Commit     string `json:"commit,omitempty"`
@@ -13,7 +13,7 @@ type Build struct {
 	Platform   string `json:"platform"`
 }
 
-// Read reads the build of this program.
+// Read returns the build of this program.
 func Read() Build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -24,7 +24,7 @@ func Read() Build {
 
 const devVersion = "dev"
 
-// buildOf takes the version of the module, or the revision it was built from, or "dev".
+// buildOf uses the version of the module, or else the revision of the build, or else "dev".
 func buildOf(info *debug.BuildInfo) Build {
 	set := make(map[string]string, len(info.Settings))
 	for _, s := range info.Settings {
@@ -45,5 +45,5 @@ func buildOf(info *debug.BuildInfo) Build {
 	return b
 }
 
-// Version is the version of this program in short.
+// Version returns the short version of this program.
 func Version() string { return Read().Version }

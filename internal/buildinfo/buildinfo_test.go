@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestABuildIsReadFromWhatTheProgramKnows(t *testing.T) {
+func TestBuildInformation(t *testing.T) {
 	t.Parallel()
 	info := &debug.BuildInfo{GoVersion: "go1.99", Settings: []debug.BuildSetting{
 		{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.time", Value: "2026-11-24T20:00:00Z"}, {Key: "vcs.modified", Value: "true"},

@@ -8,10 +8,10 @@ import (
 	"os"
 )
 
-// ErrNone is a file without any certificate.
+// ErrNone reports a file without a certificate.
 var ErrNone = errors.New("found no certificate: want at least one in PEM")
 
-// Read reads the certificate authorities in a PEM file. Its errors name the file, never what is in it.
+// Read reads the certificate authorities in a PEM file. Its errors name the file and never contain its contents.
 func Read(path string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

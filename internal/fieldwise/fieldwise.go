@@ -1,4 +1,4 @@
-// Package fieldwise says of a value with named fields which of them is outside its range, and which differ between two values.
+// Package fieldwise reports which field of a value is out of range, and which fields differ between two values.
 package fieldwise
 
 import (
@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// Error is a field that is outside what is allowed.
+// Error reports a field with a value that is not allowed.
 type Error struct {
 	Field   string // such as "cct[17].shift"
 	Found   string
 	Allowed string
 }
 
-// Error names the field, what was found and what is allowed.
+// Error returns the field, the value found and the values allowed.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s: found %s, want %s", e.Field, e.Found, e.Allowed)
 }
@@ -24,7 +24,8 @@ func Bad(field string, found any, allowed string) error {
 	return &Error{Field: field, Found: fmt.Sprint(found), Allowed: allowed}
 }
 
-// Under puts a path such as "ports[7]." before the field of an *Error, and before the text of any other error. Nil stays nil.
+// Under adds a path such as "ports[7]." before the field of an *Error, and before the text of any other error. Nil
+// stays nil.
 func Under(path string, err error) error {
 	var e *Error
 	switch {
@@ -36,25 +37,25 @@ func Under(path string, err error) error {
 	return fmt.Errorf("%s %w", path, err)
 }
 
-// Difference is one field in which two values disagree.
+// Difference is one field with different values.
 type Difference struct {
 	Field string `json:"field"`
 	Want  string `json:"want"`
 	Got   string `json:"got"`
 }
 
-// String prints the difference as "sl[3].timer: want 150, got 0".
+// String returns the difference as "sl[3].timer: want 150, got 0".
 func (d Difference) String() string {
 	return fmt.Sprintf("%s: want %s, got %s", d.Field, d.Want, d.Got)
 }
 
-// Absent stands for a field that the other side does not have at all, such as a table entry beyond the end.
+// Absent is the value of a field that the other side lacks, such as a table entry beyond the end.
 const Absent = "absent"
 
-// Differences collects differences; a value type with append semantics keeps callers short.
+// Differences collects differences. It is a value type with append semantics, to keep callers short.
 type Differences []Difference
 
-// Add notes a field unless both sides have the same.
+// Add adds a field if its two values differ.
 func (ds *Differences) Add(field, want, got string) {
 	if want != got {
 		*ds = append(*ds, Difference{Field: field, Want: want, Got: got})

@@ -8,21 +8,21 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// Bounds of the groups of a file and of what its sets stand for.
+// Limits of a file's groups and expanded sets.
 const (
 	MaxGroups = 4096
-	// MaxExpanded bounds the names that all groups and sets of a file stand for, each time that one is used.
+	// MaxExpanded is the maximum number of names that all groups and sets of a file expand to, counted at each use.
 	MaxExpanded = 2 << 20
-	maxName     = 63 // bytes of the name of a group
+	maxName     = 63 // bytes of a group's name
 )
 
-// Names expands the sets of one file, in which groups may have names. Its zero value has no groups.
+// Names expands the sets of one file, which may use named groups. The zero value has no groups.
 type Names struct {
 	groups map[string][]string
 	total  int
 }
 
-// Define names a group. Its members are sets, and groups that were defined before.
+// Define defines a group. Its members are sets, and groups that were defined before.
 func (n *Names) Define(group string, members []string) error {
 	switch _, twice := n.groups[group]; {
 	case !validGroup(group):
@@ -55,14 +55,14 @@ func (n *Names) Define(group string, members []string) error {
 	return nil
 }
 
-// Has reports whether a group has the name.
+// Has reports whether a group of that name exists.
 func (n *Names) Has(group string) bool { return n.groups[group] != nil }
 
 // Groups returns the names of the groups, in ascending order.
 func (n *Names) Groups() []string { return slices.Sorted(maps.Keys(n.groups)) }
 
-// Expand returns the names that a text stands for: the members of a group, or those of a set, in which the name of a
-// group stands for its members.
+// Expand returns the names denoted by a text: the members of a group, or those of a set. Inside a set, the name of a
+// group denotes its members.
 func (n *Names) Expand(text string) ([]string, error) {
 	names, err := n.expand(text)
 	if err != nil {

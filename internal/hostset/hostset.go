@@ -1,6 +1,6 @@
-// Package hostset expands sets of host names as Slurm writes them: "host-[001-512]", "host-[001-004,010]",
-// "r[1-4]n[01-36]", "login1,host-[01-16]". Leading zeros are kept, expansion is bounded, and a name that a set has
-// twice is an error. Groups are sets that have a name.
+// Package hostset expands sets of host names in Slurm's notation: "host-[001-512]", "host-[001-004,010]",
+// "r[1-4]n[01-36]", "login1,host-[01-16]". It keeps leading zeros, limits the expansion, and rejects a set that
+// contains a name twice. Groups are named sets.
 package hostset
 
 import (
@@ -11,29 +11,29 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// Bounds of a set.
+// Limits of a set.
 const (
-	MaxNames  = 65_536 // that one set stands for
-	MaxLength = 64_000 // bytes of a set; that of a job of a large cluster has a few thousand
+	MaxNames  = 65_536 // in one set
+	MaxLength = 64_000 // bytes of a set; a job on a large cluster has a few thousand
 	maxDigits = 18     // of a number in brackets
 	maxParts  = 8      // pairs of brackets in one name
 	maxText   = 128    // bytes outside the brackets of one name
 	maxQuoted = 80     // bytes of a set that an error repeats
 )
 
-// Error says what is wrong with a set, and where in it.
+// Error reports a fault of a set, and its position.
 type Error struct {
 	Set  string
-	At   int         // character, from 1; 0 when it is of the set as a whole
-	Said phrase.Text // what was found and what is allowed
+	At   int         // character, from 1; 0 if the fault concerns the whole set
+	Said phrase.Text // value found and values allowed
 }
 
 var _ phrase.Sentence = (*Error)(nil)
 
-// Error prints the set, the place, what was found and what is allowed.
+// Error returns the set, the position, the value found and the values allowed.
 func (e *Error) Error() string { return e.Sentence().String() }
 
-// Sentence is the error for readers of any language.
+// Sentence returns the error as a sentence in any language.
 func (e *Error) Sentence() phrase.Text {
 	if e.At > 0 {
 		return phrase.Of("hostset.at", "set", quote(e.Set), "at", e.At, "text", e.Said)
@@ -41,11 +41,11 @@ func (e *Error) Sentence() phrase.Text {
 	return phrase.Of("hostset.whole", "set", quote(e.Set), "text", e.Said)
 }
 
-// Is reports whether a text is written as a set of hosts rather than as one name: it has brackets or commas.
+// Is reports whether a text is a set of hosts rather than one name: it contains brackets or commas.
 func Is(text string) bool { return strings.ContainsAny(text, "[],") }
 
-// Expand returns the names that a set stands for, in its order, each once. A text without brackets and commas is one
-// name. The error is an *Error.
+// Expand returns the names in a set, in its order. A text without brackets and commas is one name. The error is an
+// *Error.
 func Expand(text string) ([]string, error) {
 	if len(text) > MaxLength {
 		return nil, &Error{text, 0, phrase.Of("hostset.too-long", "n", len(text), "max", MaxLength)}
@@ -68,7 +68,7 @@ func Expand(text string) ([]string, error) {
 	return out, nil
 }
 
-// repeated finds a name that a list has twice.
+// repeated returns a name that a list contains twice.
 func repeated(names []string) (string, bool) {
 	if len(names) < 2 {
 		return "", false
@@ -91,7 +91,7 @@ type span struct {
 
 func (s span) size() uint64 { return s.high - s.low + 1 }
 
-// part is a text and the numbers in the brackets behind it; none when the name ends with the text.
+// part is a text with the numbers in the brackets after it; none if the name ends with the text.
 type part struct {
 	text  string
 	spans []span
@@ -99,7 +99,7 @@ type part struct {
 
 type pattern []part
 
-// size is the number of names of a pattern, or one more than MaxNames when it is larger.
+// size returns the number of names of a pattern, at most MaxNames+1.
 func (p pattern) size() int {
 	total := uint64(1)
 	for _, x := range p {
@@ -119,7 +119,7 @@ func (p pattern) size() int {
 	return int(total)
 }
 
-// appendTo adds the names of a pattern to a list, the numbers of the last brackets changing first.
+// appendTo appends the names of a pattern to a list; the numbers in the last brackets vary fastest.
 func (p pattern) appendTo(out []string) []string {
 	names := []string{""}
 	for _, x := range p {
@@ -150,7 +150,7 @@ func padded(v uint64, width int) string {
 	return s
 }
 
-// parser reads a set; at is the byte that comes next, started says that a name was read.
+// parser parses a set; at is the index of the next byte, and started reports that a name was parsed.
 type parser struct {
 	text    string
 	at      int
@@ -161,7 +161,7 @@ func (p *parser) fail(at int, said phrase.Text) error {
 	return &Error{p.text, utf8.RuneCountInString(p.text[:at]) + 1, said}
 }
 
-// more reports whether another name follows: the first, or one behind a comma.
+// more reports whether another name follows: the first, or one after a comma.
 func (p *parser) more() bool {
 	if !p.started {
 		p.started = true
@@ -170,11 +170,11 @@ func (p *parser) more() bool {
 	if p.at >= len(p.text) {
 		return false
 	}
-	p.at++ // the comma at which the last name ended
+	p.at++ // the comma that ended the last name
 	return true
 }
 
-// pattern reads a name up to a comma outside brackets or the end.
+// pattern parses a name up to a comma outside brackets, or to the end.
 func (p *parser) pattern() (pattern, error) {
 	var out pattern
 	begin, brackets := p.at, 0
@@ -220,7 +220,7 @@ func (p *parser) pattern() (pattern, error) {
 	return out, nil
 }
 
-// spans reads "[001-004,010]".
+// spans parses "[001-004,010]".
 func (p *parser) spans() ([]span, error) {
 	open := p.at
 	length := strings.IndexAny(p.text[open+1:], "[]")
@@ -241,7 +241,7 @@ func (p *parser) spans() ([]span, error) {
 	return out, nil
 }
 
-// span reads "010" or "001-004", which stands at a byte of the set.
+// span parses "010" or "001-004"; at is its position in the set.
 func (p *parser) span(at int, word string) (span, error) {
 	low, high, ranged := strings.Cut(strings.TrimSpace(word), "-")
 	a, okA := number(low)
@@ -266,7 +266,7 @@ func (p *parser) span(at int, word string) (span, error) {
 	return s, nil
 }
 
-// number reads decimal digits.
+// number parses decimal digits.
 func number(s string) (uint64, bool) {
 	if s == "" || len(s) > maxDigits || strings.Trim(s, "0123456789") != "" {
 		return 0, false

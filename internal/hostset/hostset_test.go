@@ -42,7 +42,7 @@ func TestSetsAreExpandedAsSlurmDoes(t *testing.T) {
 	}
 }
 
-// join keeps names with spaces apart by what stands between them.
+// join separates names visibly, since names may contain spaces.
 func join(names []string) string { return strings.Join(names, " ") }
 
 func TestAnErrorSaysWhereAndWhatIsAllowed(t *testing.T) {
@@ -137,7 +137,7 @@ func FuzzExpand(f *testing.F) {
 		if len(names) == 0 || len(names) > hostset.MaxNames {
 			t.Fatalf("%q stands for %d names", text, len(names))
 		}
-		// A list of the names is a set of the same names, unless one would be read as a set or has space around it.
+		// A list of the names is a set of the same names, unless a name looks like a set or has surrounding space.
 		if again, err := hostset.Expand(strings.Join(names, ",")); err == nil {
 			if d := cmp.Diff(names, again); d != "" {
 				t.Fatalf("%q: %s", text, d)

@@ -1,5 +1,5 @@
-// Package i18n gives the command line the texts of one language: those of a key (T), and sentences that were made elsewhere (Say). The
-// templates are in package catalogue.
+// Package i18n provides the command line with the texts of one language: those of a key (T), and sentences from other
+// packages (Say). The templates are in package catalogue.
 package i18n
 
 import (
@@ -13,7 +13,7 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// Default is the language of everyone whose language has no catalogue.
+// Default is the language for users without a catalogue in their language.
 const Default = catalogue.Default
 
 // Languages lists the catalogues, sorted.
@@ -25,7 +25,7 @@ type Catalogue struct {
 	texts catalogue.Texts
 }
 
-// Load reads the catalogue of one of Languages; another language is an error.
+// Load loads the catalogue of one of Languages; it fails for another language.
 func Load(lang string) (*Catalogue, error) {
 	texts, err := catalogue.Load(lang)
 	if err != nil {
@@ -34,7 +34,7 @@ func Load(lang string) (*Catalogue, error) {
 	return &Catalogue{lang, texts}, nil
 }
 
-// Say writes a sentence. What the catalogue does not have is in English.
+// Say returns a sentence. Parts that the catalogue lacks are in English.
 func (c *Catalogue) Say(t phrase.Text) string { return t.In(c.template) }
 
 func (c *Catalogue) template(id string) (string, bool) {
@@ -42,13 +42,13 @@ func (c *Catalogue) template(id string) (string, bool) {
 	return template, ok
 }
 
-// Either writes said when the catalogue knows it, else english.
+// Either returns said if the catalogue knows it, else english.
 func (c *Catalogue) Either(english string, said *phrase.Text) string {
 	return c.Say(phrase.Or(english, said))
 }
 
-// Error is the text of an error, in the catalogue's language as far as there are sentences for it (phrase.OfError). Errors that are joined
-// have a line each.
+// Error returns the text of an error. Parts that have sentences are in the catalogue's language (phrase.OfError). Each
+// of several joined errors has its own line.
 func (c *Catalogue) Error(err error) string {
 	text := err.Error()
 	if c.lang == Default {
@@ -72,10 +72,10 @@ func (c *Catalogue) Error(err error) string {
 	return text
 }
 
-// RuleText says in words what a rule of a reason is.
+// RuleText explains a rule of reasons.
 type RuleText struct{ Rule, Text string }
 
-// Rules are the rules among the names used, each once, by name. One that the catalogue does not know is left out.
+// Rules returns the texts of the rules used, each once, by name. It omits rules that the catalogue does not know.
 func (c *Catalogue) Rules(used []string) []RuleText {
 	used = slices.Clone(used)
 	slices.Sort(used)
@@ -97,8 +97,8 @@ func (c *Catalogue) Keys() []string { return slices.Sorted(maps.Keys(c.texts)) }
 // Has reports whether the key has a text.
 func (c *Catalogue) Has(key string) bool { _, ok := c.texts[key]; return ok }
 
-// T returns the text of a key with its values filled in (catalogue.Fill); values come as name, value, name, value. A key without a text
-// gives the key, so that a slip shows and nothing breaks.
+// T returns the text of a key with its values inserted (catalogue.Fill); values are name, value, name, value. For a key
+// without a text it returns the key, so that the error is visible but harmless.
 func (c *Catalogue) T(key string, values ...any) string {
 	text, ok := c.texts[key]
 	if !ok {
@@ -114,8 +114,8 @@ func (c *Catalogue) T(key string, values ...any) string {
 	})
 }
 
-// Asked finds --lang VALUE or --lang=VALUE among a command's arguments, "" when there is none: help texts
-// are made before flags are parsed.
+// Asked returns the value of --lang among a command's arguments, "" if there is none. It is needed because help texts
+// are built before flags are parsed.
 func Asked(args []string) string {
 	for i, a := range args {
 		if v, ok := strings.CutPrefix(a, "--lang="); ok {
@@ -128,9 +128,8 @@ func Asked(args []string) string {
 	return ""
 }
 
-// Pick chooses a language: asked (a flag's value) when it has a catalogue, else the first of
-// FAIRLANE_LANG, LC_ALL, LC_MESSAGES and LANG that is set, else Default. Locale names such as
-// zh_CN.UTF-8 and zh-Hans count as their language.
+// Pick selects a language: asked (a flag's value) if it has a catalogue, else the first of FAIRLANE_LANG, LC_ALL,
+// LC_MESSAGES and LANG that is set, else Default. Locale names such as zh_CN.UTF-8 and zh-Hans select their language.
 func Pick(asked string, getenv func(string) string) string {
 	for _, v := range []string{asked, getenv("FAIRLANE_LANG"), getenv("LC_ALL"), getenv("LC_MESSAGES"), getenv("LANG")} {
 		if v == "" {
@@ -144,10 +143,10 @@ func Pick(asked string, getenv func(string) string) string {
 	return Default
 }
 
-// Known reports whether there is a catalogue in the language of a locale name.
+// Known reports whether the language of a locale name has a catalogue.
 func Known(locale string) bool { return slices.Contains(Languages(), language(locale)) }
 
-// language is that of a locale name.
+// language returns the language of a locale name.
 func language(locale string) string {
 	lang := strings.ToLower(locale)
 	if i := strings.IndexAny(lang, "_-.@"); i >= 0 {

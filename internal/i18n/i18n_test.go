@@ -56,7 +56,7 @@ func TestCataloguesHaveTheSameKeysAndValues(t *testing.T) {
 	}
 }
 
-func TestOneIsToldInTheSingular(t *testing.T) {
+func TestOneIsSingular(t *testing.T) {
 	t.Parallel()
 	c := load(t, Default)
 	for _, x := range []struct{ got, want string }{
@@ -71,7 +71,7 @@ func TestOneIsToldInTheSingular(t *testing.T) {
 	}
 }
 
-// TestValuesStandWhereTheyBelong is about sentences whose values come in another order than in English.
+// TestValuesStandWhereTheyBelong checks sentences whose values have another order than in English.
 func TestValuesStandWhereTheyBelong(t *testing.T) {
 	t.Parallel()
 	zh := load(t, "zh")
@@ -80,7 +80,7 @@ func TestValuesStandWhereTheyBelong(t *testing.T) {
 		want string
 	}{
 		{phrase.Of("plan.guarantee-overbooked", "link", "链路", "sum", "90", "parts", "a 50, b 40", "most", "80"),
-			"链路 上的保证速率合计 90（a 50, b 40），超过可预留的 80：各保证按比例降低"},
+			"链路上的保证速率合计 90（a 50, b 40），超过可预留的 80：各保证按比例降低"},
 		{phrase.Of("plan.uncalibrated-speed", "links", phrase.Of("count.contended-link", "n", 7), "min", "10", "max", "100", "profile", `"p"`),
 			"7 条争用链路的速率不在设备配置档 \"p\" 的校准范围 10 至 100 之内：按最接近的速率计算，误差界在此未经证实"},
 		{phrase.Of("diff.tenant-new", "weight", 2, "qps", phrase.Of("count.queue-pair", "n", 8), "predicted", "P", "entitled", "E"), "新增，权重 2，8 个队列对，应得 E，预测 P"},
@@ -129,7 +129,7 @@ func TestValuesAreFilledIn(t *testing.T) {
 	}
 }
 
-func TestErrorsAreInTheLanguageAsFarAsItHasSentences(t *testing.T) {
+func TestErrorsAreTranslatedWhereSentencesExist(t *testing.T) {
 	t.Parallel()
 	weight := &quantity.Error{Want: quantity.WantDecimals, Found: "1.0005"}
 	for _, c := range []struct {
@@ -200,7 +200,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// made lists the ids of all sentences that the program makes, and holds each call of phrase.Of to the template of its id.
+// made lists the ids of all sentences in the program, and compares each call of phrase.Of with the template of its id.
 func made(t *testing.T, en *Catalogue) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -261,7 +261,7 @@ func made(t *testing.T, en *Catalogue) map[string]bool {
 	return out
 }
 
-// wantOf is what the tag of a field says that it must have (internal/yamltree).
+// wantOf returns the id in the tag "want" of a field (internal/yamltree).
 func wantOf(f *ast.Field) string {
 	if f.Tag == nil {
 		return ""
@@ -270,7 +270,7 @@ func wantOf(f *ast.Field) string {
 	return reflect.StructTag(tag).Get("want")
 }
 
-// holds compares the names of a call's values with those of the template.
+// holds compares the names of a call's values with those in the template.
 func holds(t *testing.T, path, id string, en *Catalogue, args []ast.Expr) {
 	t.Helper()
 	template, ok := en.texts[id]
@@ -288,7 +288,7 @@ func holds(t *testing.T, path, id string, en *Catalogue, args []ast.Expr) {
 	}
 }
 
-// literal is the text of a string literal, else of a constant of package phrase, else "".
+// literal returns the value of a string literal or of a constant of package phrase, else "".
 func literal(x ast.Expr) string {
 	switch x := x.(type) {
 	case *ast.BasicLit:
@@ -302,7 +302,7 @@ func literal(x ast.Expr) string {
 	return ""
 }
 
-// named recognises phrase.NAME, and NAME within package phrase.
+// named recognizes phrase.NAME, and NAME within package phrase.
 func named(x ast.Expr, file *ast.File, name string) bool {
 	switch x := x.(type) {
 	case *ast.Ident:
@@ -336,7 +336,7 @@ func TestEverySentenceHasATemplateAndEveryTemplateASentence(t *testing.T) {
 	}
 }
 
-func TestSayPutsSentencesIntoTheLanguage(t *testing.T) {
+func TestSayTranslatesSentences(t *testing.T) {
 	t.Parallel()
 	said := phrase.Of("labelled", "label", 1, "text", phrase.Of("plan.whole-fabric"))
 	if got := load(t, "zh").Say(said); got != "1：整个网络" {

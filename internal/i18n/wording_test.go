@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// coined maps words to the field's word for the same. They do not stand in what people read.
+// coined maps words to the field's terms. User-visible texts must use the terms.
 var coined = map[string]string{
 	`tells?|told`:                                "reports, returns",
 	`wish(es|ed)?`:                               "requests",
@@ -49,7 +49,7 @@ func TestTextsUseTheWordsOfTheField(t *testing.T) {
 	}
 }
 
-// contractProse has the summaries and descriptions of the API's contract by their place.
+// contractProse returns the summaries and descriptions in the API contract by their path.
 func contractProse(t *testing.T) map[string]string {
 	t.Helper()
 	b, err := os.ReadFile("../../api/openapi.yaml")

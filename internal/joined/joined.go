@@ -1,15 +1,15 @@
-// Package joined shows several errors in one line.
+// Package joined prints several errors on one line.
 package joined
 
 import "strings"
 
-// separator stands between errors in one line.
+// separator separates errors on one line.
 const separator = "; "
 
-// Errors are several errors in one line, as tables and events show them.
+// Errors are several errors whose text is one line, for tables and events.
 type Errors []error
 
-// OrNil is the errors as one, or nil when there are none.
+// OrNil returns the errors as one error; nil if there are none.
 func (f Errors) OrNil() error {
 	if len(f) == 0 {
 		return nil

@@ -2,7 +2,7 @@ package joined
 
 import "strings"
 
-// OneLine makes the text of errors that errors.Join has joined, which is a line each, one line.
+// OneLine converts the text of errors.Join, which has a line for each error, to one line.
 func OneLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	for i := range lines {

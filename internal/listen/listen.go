@@ -1,4 +1,4 @@
-// Package listen opens the addresses of a service, serves at them, and ends without losing requests under way.
+// Package listen opens the addresses of a service, serves them, and shuts down without losing open requests.
 package listen
 
 import (
@@ -16,14 +16,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Endpoint is a handler with the addresses it is served at.
+// Endpoint is a handler with its addresses.
 type Endpoint struct {
 	Server    *http.Server
 	Listeners []net.Listener
 }
 
-// On opens addresses, HOST:PORT or unix:PATH, with TLS when a configuration is given. When one cannot be
-// opened, none is left open.
+// On opens addresses, HOST:PORT or unix:PATH, with TLS if secure is not nil. If one cannot be opened, On closes the
+// others.
 func On(ctx context.Context, addresses []string, secure *tls.Config) ([]net.Listener, error) {
 	var open []net.Listener
 	for _, a := range addresses {
@@ -65,7 +65,7 @@ func listenOne(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// removeStale removes a socket that a killed process left. One that answers, and what is no socket, stay.
+// removeStale removes a socket that a killed process left. It keeps one that answers, and files that are not sockets.
 func removeStale(ctx context.Context, path string) error {
 	st, err := os.Lstat(path)
 	switch {
@@ -83,16 +83,16 @@ func removeStale(ctx context.Context, path string) error {
 	return os.Remove(path)
 }
 
-// Ending is how a service ends.
+// Ending configures the shutdown of a service.
 type Ending struct {
-	Begin        func()        // told first, before anything is closed: readiness goes false
-	Delay, Drain time.Duration // before the end of accepting; for requests under way
-	Abandoned    func()        // told when requests did not finish within drain
+	Begin        func()        // called first, before anything is closed, to report "not ready"
+	Delay, Drain time.Duration // Delay before the listeners are closed; Drain is the limit for open requests
+	Abandoned    func()        // called if requests did not finish within Drain
 }
 
-// Serve serves endpoints until the context ends or one of them fails, then lets requests finish: for delay
-// everything is served as before, then nothing new is accepted, and what is not answered after drain is broken
-// off. The last endpoint ends last, so that operations can be watched while the others drain.
+// Serve serves endpoints until the context ends or one of them fails, and then shuts down. During Delay it serves
+// everything as before. Then it accepts no new requests, and aborts those that are not answered after Drain. The last
+// endpoint ends last, so that operations can be observed while the others drain.
 func Serve(ctx context.Context, endpoints []Endpoint, e Ending) error {
 	var g errgroup.Group
 	failed, cancel := context.WithCancelCause(ctx)
@@ -114,7 +114,7 @@ func Serve(ctx context.Context, endpoints []Endpoint, e Ending) error {
 		e.Begin()
 	}
 	if ctx.Err() != nil {
-		time.Sleep(e.Delay) // nothing interrupts it but the end of the process
+		time.Sleep(e.Delay) // only the end of the process interrupts it
 	}
 	var faults []error
 	for _, p := range endpoints {
@@ -123,7 +123,7 @@ func Serve(ctx context.Context, endpoints []Endpoint, e Ending) error {
 	return errors.Join(append(faults, g.Wait())...)
 }
 
-// shut ends one server.
+// shut shuts down one server.
 func shut(ctx context.Context, s *http.Server, e Ending) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.Drain)
 	defer cancel()

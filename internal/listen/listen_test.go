@@ -59,7 +59,7 @@ func TestAddressesAreOpenedAllOrNone(t *testing.T) {
 	}
 }
 
-// pipes is a listener of connections in memory, for tests in virtual time.
+// pipes is a listener of in-memory connections, for tests in virtual time.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -98,7 +98,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-func TestTheEndLetsRequestsFinishWithinTheDrain(t *testing.T) {
+func TestShutdownLetsRequestsFinishWithinTheDrain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name         string
@@ -149,7 +149,7 @@ func TestTheEndLetsRequestsFinishWithinTheDrain(t *testing.T) {
 				if err := <-done; err != nil {
 					t.Errorf("the end: %v", err)
 				}
-				// Shutdown polls with pauses up to half a second.
+				// Shutdown polls at intervals of up to half a second.
 				if took := time.Since(at); took < c.ends || took > c.ends+time.Second {
 					t.Errorf("ended after %s, want %s", took, c.ends)
 				}

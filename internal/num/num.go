@@ -1,6 +1,6 @@
-// Package num is the logarithm and the exponential with the same bits on every machine. The standard library's are written in assembly on
-// some and may differ in the last bit. Plans must not, so these two use nothing but the four operations, each rounded by itself, and exact
-// scaling by powers of two.
+// Package num has a logarithm and an exponential with the same bits on every machine. The standard library implements
+// these in assembly on some architectures, with different last bits. Plans must not differ, so these two use only the
+// four basic operations, each rounded separately, and exact scaling by powers of two.
 package num
 
 import "math"
@@ -11,7 +11,7 @@ const Ln2 = 0.693147180559945309417232121458176568
 // ofOdd are 1/n for odd n.
 var ofOdd = [...]float64{1, 1. / 3, 1. / 5, 1. / 7, 1. / 9, 1. / 11, 1. / 13, 1. / 15, 1. / 17, 1. / 19, 1. / 21, 1. / 23, 1. / 25, 1. / 27, 1. / 29, 1. / 31, 1. / 33}
 
-// Ln is the natural logarithm of a positive finite x, to about fifteen digits.
+// Ln returns the natural logarithm of a positive finite x, to about fifteen digits.
 func Ln(x float64) float64 {
 	m, e := math.Frexp(x)
 	if m < math.Sqrt2/2 {
@@ -26,16 +26,16 @@ func Ln(x float64) float64 {
 	return float64(2*t*sum) + float64(float64(e)*Ln2)
 }
 
-// Exp is e to the power of x, to about fourteen digits, for |x| up to 700.
+// Exp returns e to the power of x, to about fourteen digits, for |x| up to 700.
 //
 // x = k ln 2 + r with |r| <= ln 2 / 2, and the Taylor polynomial of degree 12 in r: r^13/13! is below 2e-16.
 func Exp(x float64) float64 {
 	const (
 		log2e  = 1.4426950408889634
-		ln2hi  = 6.93147180369123816490e-01 // its product with an integer below 2^20 is exact
+		ln2hi  = 6.93147180369123816490e-01 // the product with an integer below 2^20 is exact
 		ln2lo  = 1.90821492927058770002e-10
 		round  = 3 << 51 // adding it leaves the nearest integer in the low bits
-		normal = 1000    // the result is a normal number for |k| up to here
+		normal = 1000    // limit of |k| up to which the result is a normal number
 	)
 	shifted := float64(x*log2e) + round
 	k := shifted - round

@@ -9,7 +9,7 @@ import (
 	"fairlane/internal/testkit/fusetest"
 )
 
-func TestLogarithmAndExponentialAgreeWithTheLibrarys(t *testing.T) {
+func TestLnAndExpAgreeWithTheStandardLibrary(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		x := rapid.Float64Range(-700, 700).Draw(rt, "x")

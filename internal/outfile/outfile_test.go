@@ -19,7 +19,7 @@ func text(s string) func(io.Writer) error {
 	}
 }
 
-// only is an error of the test when a directory holds anything but one file, with a text.
+// only fails the test if a directory contains anything but one file with the given text.
 func only(t *testing.T, path, want string) {
 	t.Helper()
 	if got, err := os.ReadFile(path); err != nil || string(got) != want {
@@ -58,7 +58,7 @@ func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// Two processes may write the same file: what is there afterwards is from one of them.
+// If two processes write the same file, the result is complete and from one of them.
 func TestWritersOfOneFileDoNotMix(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "out.txt")

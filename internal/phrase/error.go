@@ -8,32 +8,33 @@ import (
 
 var _ Sentence = (*Error)(nil)
 
-// Error is an error that is written in the reader's language. Its text in English is that of the sentence.
+// Error is an error with a sentence for every language. Its text is the sentence in English.
 type Error struct {
 	Text
 	Cause error // for errors.Is and errors.As; may be nil
 }
 
-// Because is the error of a sentence that already states its cause.
+// Because returns an error with a sentence that already states its cause.
 func Because(cause error, said Text) error { return &Error{said, cause} }
 
-// Error is the sentence in English.
+// Error returns the sentence in English.
 func (e *Error) Error() string { return e.String() }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Sentence is the error for readers of any language.
+// Sentence returns the error as a sentence.
 func (e *Error) Sentence() Text { return e.Text }
 
-// Sentence is an error that is one: its text in English is that of the sentence.
+// Sentence is an error that is a sentence: its text is the sentence in English.
 type Sentence interface {
 	error
 	Sentence() Text
 }
 
-// OfError is the sentence of an error in the language of its reader, as far as it is known: its own, or its text with the sentences of the
-// errors that it wraps in their places. What is left, such as a file's name or an error of the operating system, is verbatim.
+// OfError returns an error as a sentence, as far as it is known: its own sentence, or its text with the sentences of
+// the errors that it wraps in their places. The rest, such as a file name or an error of the operating system, is
+// verbatim.
 func OfError(err error) Text {
 	switch e := err.(type) { //nolint:errorlint // this walks the tree
 	case Sentence:
@@ -50,7 +51,7 @@ func OfError(err error) Text {
 	return Verbatim(err.Error())
 }
 
-// around is a text with the sentences of the errors that it repeats, in their order.
+// around returns a text with the sentences of the errors that it contains, in their order.
 func around(text string, inner []error) Text {
 	parts, said, joined := []Text{}, false, true
 	rest := text
@@ -82,7 +83,7 @@ func around(text string, inner []error) Text {
 	return sequence(parts)
 }
 
-// listed is the sentences among parts, which what separates lists stands between.
+// listed returns the sentences among parts, which list separators separate.
 func listed(parts []Text) Text {
 	var list []Text
 	for i := 0; i < len(parts); i += 2 {
@@ -94,10 +95,13 @@ func listed(parts []Text) Text {
 	return Of("list.whole", "list", list)
 }
 
-// sequence is one part after the other. What ends in a colon is a label, whose colon is that of the reader's language.
+// sequence joins parts. A part that ends in a colon is a label, whose colon depends on the language.
 func sequence(parts []Text) Text {
 	if len(parts) == 1 {
 		return parts[0]
+	}
+	if colon := parts[1]; len(parts) > 2 && colon.IsVerbatim() && colon.Params[0].Value.Plain == ": " {
+		return Of("labelled", "label", parts[0], "text", sequence(parts[2:]))
 	}
 	first, rest := parts[0], sequence(parts[1:])
 	if first.IsVerbatim() {
@@ -108,7 +112,8 @@ func sequence(parts []Text) Text {
 	return Of("sequence", "first", first, "rest", rest)
 }
 
-// ofQuantity is the sentence of an error of the one package with errors that this one imports, which cannot make sentences itself.
+// ofQuantity returns the sentence for an error of package quantity, which this package imports and which therefore
+// cannot build sentences itself.
 func ofQuantity(e *quantity.Error) Text {
 	switch e.Want {
 	case quantity.WantRate:

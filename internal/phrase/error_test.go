@@ -9,8 +9,9 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// TestQuantitiesAreRefusedInTheWordsOfTheCatalogue is about a package whose errors print English of their own.
-func TestQuantitiesAreRefusedInTheWordsOfTheCatalogue(t *testing.T) {
+// TestQuantityErrorsAgreeWithTheCatalogue compares the catalogue with a package whose errors have English
+// texts of their own.
+func TestQuantityErrorsAgreeWithTheCatalogue(t *testing.T) {
 	t.Parallel()
 	parse := func(_ any, err error) error { return err }
 	for name, err := range map[string]error{
@@ -28,7 +29,7 @@ func TestQuantitiesAreRefusedInTheWordsOfTheCatalogue(t *testing.T) {
 	}
 }
 
-// inner has the text of another error before it, as errors of some libraries do.
+// inner puts its text before that of another error, as some libraries do.
 type inner struct{ error }
 
 func (e inner) Error() string { return "it: " + e.error.Error() + "!" }
@@ -47,6 +48,7 @@ func TestErrorsKeepTheSentencesThatTheyWrap(t *testing.T) {
 		"behind a label":           {fmt.Errorf("a.yaml:3: %w", turns), "a.yaml:3: zo gewild"},
 		"before other words":       {fmt.Errorf("%w (%d)", turns, 3), "zo gewild (3)"},
 		"between words":            {inner{turns}, "it: zo gewild!"},
+		"a label that is one":      {fmt.Errorf("%w: %w", pinned, turns), "2 poorten: zo gewild"},
 		"two of them":              {fmt.Errorf("%w beside %w", turns, pinned), "zo gewild beside 2 poorten"},
 		"joined":                   {errors.Join(turns, fs.ErrNotExist, pinned), "zo gewild / file does not exist / 2 poorten"},
 		"joined without a word":    {errors.Join(fs.ErrNotExist, fs.ErrExist), "file does not exist; file already exists"},

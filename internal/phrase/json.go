@@ -10,10 +10,10 @@ import (
 	"slices"
 )
 
-// In JSON a sentence is {"id": ..., "params": {name: value}}. A value is a string; a whole number; {"bps": n}, {"ps": n} or {"percent": x};
-// a list of names; a sentence; or {"texts": [sentences], "join": id}.
+// In JSON a sentence is {"id": ..., "params": {name: value}}. A value is a string; an integer; {"bps": n}, {"ps": n} or
+// {"percent": x}; a list of names; a sentence; or {"texts": [sentences], "join": id}.
 
-// maxDepth bounds sentences in sentences that are read.
+// maxDepth limits the nesting of sentences that are decoded.
 const maxDepth = 32
 
 // MarshalJSON implements json.Marshaler.
@@ -31,17 +31,17 @@ func (t Text) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Canonical is the sentence in JSON: the same bytes for the same id and parameters.
+// Canonical returns the sentence as JSON: the same bytes for the same id and parameters.
 func (t Text) Canonical() string {
 	b, err := json.Marshal(t)
 	if err != nil {
-		return t.ID // strings and numbers can always be written
+		return t.ID // strings and numbers can always be encoded
 	}
 	return string(b)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. A sentence of the form before ids, {"template": ...}, becomes the zero Text: whoever kept it
-// has the English text beside it.
+// UnmarshalJSON decodes the output of MarshalJSON. The format before ids, {"template": ...}, becomes the zero Text:
+// such data also contains the English text.
 func (t *Text) UnmarshalJSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
@@ -83,7 +83,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	}
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON decodes the output of MarshalJSON.
 func (v *Value) UnmarshalJSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()

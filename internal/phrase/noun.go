@@ -1,12 +1,12 @@
 package phrase
 
-// Noun is the id of what is counted; its template has the number n.
+// Noun is the id of a counted noun; its template has the number n.
 type Noun string
 
-// Of is the phrase for n of them.
+// Of returns the phrase for n items.
 func (w Noun) Of(n int) Text { return Of(string(w), "n", n) }
 
-// Nouns that more than one package counts.
+// Nouns used by more than one package.
 const (
 	Ports    Noun = "count.port"
 	Switches Noun = "count.switch"

@@ -1,5 +1,6 @@
-// Package phrase has sentences that are made where something is found and written where a person reads it, in the reader's language: a
-// stable message id and named, typed parameters. The catalogue (internal/i18n/catalogue) has the template of each id in each language.
+// Package phrase has sentences that are built where something is found and written in the user's language where they
+// are shown: a stable message id with named, typed parameters. The catalogue (internal/i18n/catalogue) has the template
+// of each id in each language.
 package phrase
 
 import (
@@ -13,7 +14,8 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Text is a sentence or a part of one: the id of its template, and the values that the template names. The zero value is no sentence.
+// Text is a sentence or a part of one: the id of its template, and the values for the template. The zero value means no
+// sentence.
 type Text struct {
 	ID     string
 	Params []Param // by name, each name once
@@ -25,26 +27,26 @@ type Param struct {
 	Value Value
 }
 
-// Commas are sentences that are one value, with commas between them.
+// Commas are sentences that form one value, separated by commas.
 type Commas []Text
 
-// Text is one sentence of them.
+// Text returns them as one sentence.
 func (c Commas) Text() Text { return Of("list.whole", "list", c) }
 
-// The ids of what stands between the sentences of one value.
+// Ids of the separators between the sentences of one value.
 const (
 	semicolon = "list.semicolon"
 	comma     = "list.comma"
 	nameComma = "list.separator"
 )
 
-// verbatim is the id of text that reads the same in every language.
+// verbatim is the id of text that is the same in every language.
 const verbatim = "verbatim"
 
-// Of is the sentence of an id. Parameters come as name, value, name, value; names are strings. A Text, []Text, Commas or error is written
-// in the reader's language; quantities (quantity.BitRate, quantity.Picoseconds, Percent), whole numbers and lists of names ([]string) keep
-// their types; any other value is as fmt.Sprint prints it. It panics when the pairs are not complete, as a call with a missing argument
-// would not compile; a test reads every call.
+// Of returns the sentence of an id. Parameters are name, value, name, value; names are strings. A Text, []Text, Commas
+// or error is written in the user's language; quantities (quantity.BitRate, quantity.Picoseconds, Percent), integers
+// and lists of names ([]string) keep their types; any other value is converted by fmt.Sprint. Of panics if a value is
+// missing, like a call with a missing argument, which would not compile; a test checks every call.
 func Of(id string, pairs ...any) Text {
 	t := Text{ID: id}
 	for i := 0; i < len(pairs); i += 2 {
@@ -60,7 +62,7 @@ func Verbatim(text string) Text { return Of(verbatim, "text", text) }
 // IsVerbatim reports whether the sentence was made by Verbatim.
 func (t Text) IsVerbatim() bool { return t.ID == verbatim }
 
-// Or is said when the catalogue knows it, else english alone: said may be nil, or of a later version of the program.
+// Or returns said if the catalogue knows it, else english: said may be nil, or from a later version of the program.
 func Or(english string, said *Text) Text {
 	if said != nil && said.Known() {
 		return *said
@@ -71,7 +73,7 @@ func Or(english string, said *Text) Text {
 	return Verbatim(english)
 }
 
-// Known reports whether the catalogue has the sentence, and the sentence every value that its template names.
+// Known reports whether the catalogue has the sentence, and the sentence has every value that its template names.
 func (t Text) Known() bool {
 	template, ok := catalogue.English(t.ID)
 	return ok && !slices.ContainsFunc(catalogue.Names(template), func(name string) bool {
@@ -80,7 +82,7 @@ func (t Text) Known() bool {
 	})
 }
 
-// Param returns the value of a name; false when the sentence has none of that name.
+// Param returns the value of a parameter; false if the sentence has none of that name.
 func (t Text) Param(name string) (Value, bool) {
 	i, ok := slices.BinarySearchFunc(t.Params, name, func(p Param, name string) int { return cmp.Compare(p.Name, name) })
 	if !ok {
@@ -89,15 +91,16 @@ func (t Text) Param(name string) (Value, bool) {
 	return t.Params[i].Value, true
 }
 
-// String is the sentence in English.
+// String returns the sentence in English.
 func (t Text) String() string { return t.In(catalogue.English) }
 
-// maxParts bounds the templates that are filled in to write one sentence. None of ours needs a hundredth; one from elsewhere may be built to
-// double a thousand times.
+// maxParts limits the number of templates in one sentence. Fairlane's sentences need less than a hundredth; one from
+// elsewhere may be built to double a thousand times.
 const maxParts = 10_000
 
-// In is the sentence in the language of templates, which gives the template of an id; one that it does not have is taken in English. A
-// sentence of an unknown id is the id with its values. A sentence that would need more than maxParts templates ends early.
+// In returns the sentence in the language of templates, which returns the template of an id; missing templates are
+// taken in English. For an unknown id the result is the id with its values. A sentence that needs more than maxParts
+// templates is truncated.
 func (t Text) In(templates func(id string) (template string, ok bool)) string {
 	w := writer{templates: templates, left: maxParts}
 	return w.text(t)
@@ -105,7 +108,7 @@ func (t Text) In(templates func(id string) (template string, ok bool)) string {
 
 type writer struct {
 	templates func(id string) (string, bool)
-	left      int // templates that may still be filled in
+	left      int // remaining number of templates
 }
 
 func (w *writer) text(t Text) string {
@@ -129,7 +132,7 @@ func (w *writer) text(t Text) string {
 	})
 }
 
-// unknown writes a sentence without a template.
+// unknown writes a sentence that has no template.
 func (w *writer) unknown(t Text) string {
 	parts := make([]string, 0, len(t.Params))
 	for _, p := range t.Params {
@@ -167,7 +170,7 @@ func (w *writer) separator(id string) string {
 	return s
 }
 
-// valueOf types a value.
+// valueOf converts a value to its typed form.
 func valueOf(v any) Value {
 	switch v := v.(type) {
 	case Value:

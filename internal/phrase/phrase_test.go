@@ -10,7 +10,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// dutch is a language with another order of words.
+// dutch is a language with a different word order.
 func dutch(id string) (string, bool) {
 	template, ok := map[string]string{
 		"plan.sl-exhausted": "op {ports} delen {tenants} SL {sl}: {reason}",
@@ -28,7 +28,7 @@ func shared(reason any) Text {
 	return Of("plan.sl-exhausted", "tenants", []string{"a", "b"}, "sl", 3, "ports", Ports.Of(2), "reason", reason)
 }
 
-func TestSentencesAreWrittenInTheLanguageOfTheirReader(t *testing.T) {
+func TestSentencesAreWrittenInTheUsersLanguage(t *testing.T) {
 	t.Parallel()
 	const english = "tenants a, b share SL 3 on 2 ports: all their queue pairs there have one setting, which cannot reflect their weights: "
 	pinned := Of("plan.sl-pinned")
@@ -89,7 +89,7 @@ func TestSentencesSurviveJSON(t *testing.T) {
 	}
 }
 
-func TestSentencesOfAnotherFormAreRefused(t *testing.T) {
+func TestInvalidSentencesAreRejected(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"id":"x","params":{"a":`, 100) + "1" + strings.Repeat("}}", 100)
 	for _, x := range []string{`3`, `{}`, `{"id":3}`, `{"id":"x","params":[]}`, `{"id":"x","params":{"a":null}}`, `{"id":"x","params":{"a":[3]}}`, `{"id":"x","params":{"a":1.5}}`, `{"id":"x","params":{"a":{"bps":1.5}}}`,
@@ -105,7 +105,7 @@ func TestSentencesOfAnotherFormAreRefused(t *testing.T) {
 	}
 }
 
-func TestASentenceThatDoublesEndsEarly(t *testing.T) {
+func TestAnExponentialSentenceIsTruncated(t *testing.T) {
 	t.Parallel()
 	text := Verbatim("x")
 	for range 30 {
@@ -132,7 +132,7 @@ func TestSentencesThatTheCatalogueLacksAreReplaced(t *testing.T) {
 	}
 }
 
-func TestPercentagesHaveTheDecimalsThatWereAsked(t *testing.T) {
+func TestPercentagesHaveTheRequestedDecimals(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		fraction float64
@@ -145,7 +145,7 @@ func TestPercentagesHaveTheDecimalsThatWereAsked(t *testing.T) {
 	}
 }
 
-// FuzzText is about sentences from elsewhere: a service of another version makes them.
+// FuzzText checks sentences from elsewhere, such as a service of another version.
 func FuzzText(f *testing.F) {
 	b, _ := json.Marshal(everyKind())
 	f.Add(string(b))

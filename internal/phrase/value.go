@@ -13,12 +13,12 @@ type Kind uint8
 
 // The kinds of parameters.
 const (
-	KindPlain   Kind = iota // text that reads the same in every language, such as a name
-	KindInt                 // a whole number, such as a count or an SL
+	KindPlain   Kind = iota // text that is the same in every language, such as a name
+	KindInt                 // an integer, such as a count or an SL
 	KindRate                // bit/s
 	KindTime                // ps
 	KindPercent             // thousandths of a percent
-	KindNames               // names, which readers separate in their own way
+	KindNames               // names; the separator depends on the language
 	KindTexts               // sentences, with Join between them
 )
 
@@ -29,24 +29,24 @@ type Value struct {
 	N     int64
 	Names []string
 	Texts []Text
-	Join  string // id of what stands between Texts; "" is a semicolon
+	Join  string // id of the separator between Texts; "": a semicolon
 }
 
-// Percent is a part of a whole in thousandths of a percent.
+// Percent is a fraction, in thousandths of a percent.
 type Percent int64
 
-// PercentOf rounds a fraction of one to a number of decimals (0 to 3) of its percentage: PercentOf(0.12345, 1) prints "12.3 %".
+// PercentOf converts a fraction to percent, rounded to 0 to 3 decimals: PercentOf(0.12345, 1) prints "12.3 %".
 func PercentOf(fraction float64, decimals int) Percent {
 	scale := math.Pow10(decimals)
 	return Percent(math.Round(math.Round(float64(100*fraction)*scale) / scale * 1000))
 }
 
-// String prints the percentage without trailing zeros: "12.3 %".
+// String returns the percentage without trailing zeros: "12.3 %".
 func (p Percent) String() string { return p.number() + " %" }
 
 func (p Percent) number() string { return strconv.FormatFloat(float64(p)/1000, 'f', -1, 64) }
 
-// String prints a value as it reads in English.
+// String returns a value in English.
 func (v Value) String() string {
 	switch v.Kind {
 	case KindInt:

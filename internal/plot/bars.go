@@ -9,21 +9,21 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// groupPart is the part of the distance of groups that their bars fill.
+// groupPart is the fraction of the distance between groups that their bars fill.
 const groupPart = 0.8
 
-// valueGap is what at least stays free between the numbers on two bars side by side: two thirds of a digit.
+// valueGap is the minimum space between the numbers on adjacent bars: two thirds of a digit.
 const valueGap = smallSize * 3 / 8
 
 // slant is the angle of names that do not fit side by side.
 const slant = math.Pi / 5
 
-// categories are the names under the groups of bars.
+// categories are the names below the groups of bars.
 type categories struct {
 	names   []string
 	style   text.Style
 	slanted bool
-	height  vg.Length // they need below the axis
+	height  vg.Length // space below the axis
 }
 
 // fitCategories decides how the names are written on a canvas for the plot and its axes.
@@ -87,7 +87,7 @@ func (d *drawn) bars(canvas draw.Canvas, p *plot.Plot, s *Series) {
 	}
 }
 
-// valuesFit reports whether every value can stand on its bar; some alone would look like a selection.
+// valuesFit reports whether the values of all bars fit: only some of them would look like a selection.
 func (c *Chart) valuesFit(st text.Style, barWidth vg.Length) bool {
 	for _, s := range c.Series {
 		for _, q := range s.Points {

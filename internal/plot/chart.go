@@ -6,35 +6,34 @@ import (
 	"math"
 )
 
-// Limits of what one chart shows.
+// Limits of one chart.
 const (
-	MaxSeries     = 20        // more cannot be told apart
+	MaxSeries     = 20        // more cannot be distinguished
 	MaxCategories = 60        // groups of bars
 	MaxValue      = 1e18      // magnitude of a coordinate; with a logarithmic axis also 1/MaxValue
-	MaxPoints     = 1_000     // drawn for each series; longer ones are thinned, see Series
-	maxInput      = 5_000_000 // points of a series that are looked at
+	MaxPoints     = 1_000     // drawn for each series; longer series are thinned, see Series
+	maxInput      = 5_000_000 // maximum number of points of a series before thinning
 )
 
-// Chart is one picture. The zero Chart has nothing to show and is refused.
+// Chart is one picture. Render rejects the zero Chart, which has nothing to show.
 type Chart struct {
 	Title    string
-	Subtitle string // what the figures come from: scenario, seed, version
+	Subtitle string // origin of the figures: scenario, seed, version
 	X, Y     Axis
 	Series   []Series
-	// Categories name the groups of bars, from left to right. With them every series must be of kind
-	// Bars, and the X of its points is the number of the category, from 0; a category without a
-	// point has no bar.
+	// Categories names the groups of bars, from left to right. If it is set, every series must be of kind Bars, and the
+	// X of its points is the number of the category, from 0; a category without a point has no bar.
 	Categories []string
 }
 
 // Axis is one axis of a chart.
 type Axis struct {
-	Label string // what is measured: "rate"
-	Unit  string // in what: "Gbit/s"; shown in brackets
-	// Min and Max fix the range when Min < Max; otherwise it follows the data, with zero in it on
-	// a linear vertical axis.
+	Label string // measured quantity: "rate"
+	Unit  string // unit: "Gbit/s"; shown in brackets
+	// Min and Max set the range if Min < Max; otherwise it follows from the data and, on a linear vertical axis,
+	// includes zero.
 	Min, Max float64
-	Log      bool // logarithmic; all values must then be above zero
+	Log      bool // logarithmic; all values must then be positive
 }
 
 // Kind is how a series is drawn.
@@ -44,28 +43,28 @@ type Kind int
 const (
 	Line       Kind = iota // points joined by a line, in order of X
 	Steps                  // each value holds until the next point, in order of X
-	Scatter                // points alone, in any order
-	LinePoints             // points and the line that joins them, in order of X
+	Scatter                // points only, in any order
+	LinePoints             // points joined by a line, in order of X
 	Bars                   // a bar for each category; see Chart.Categories
 )
 
 // Point is one value of a series, in the units of the axes.
 type Point struct{ X, Y float64 }
 
-// Series is one set of points with a name and a colour. Of more than MaxPoints points the chart draws
-// those that make the same picture: first, last, least and greatest of each column of the
-// picture (M4, Jugel et al., VLDB 2014), and for Scatter also an even sample.
+// Series is a set of points with a name and a colour. If it has more than MaxPoints points, the chart draws those that
+// give the same picture: first, last, minimum and maximum in each column of the picture (M4, Jugel et al., VLDB 2014),
+// and for Scatter also an even sample.
 type Series struct {
 	Name   string // in the legend; a chart with a single unnamed series has no legend
 	Kind   Kind
 	Points []Point
-	// Group gives series the same colour, such as what a tenant got and what it is entitled to. An
-	// empty group is the series alone.
+	// Group gives series the same colour, for example a tenant's delivered and entitled rate. With an empty group, a
+	// series has its own colour.
 	Group  string
 	Dashed bool // a dashed line, for references such as an entitlement
 }
 
-// validate says why a chart cannot be drawn; nil when it can.
+// validate returns the reason why a chart cannot be drawn; nil if it can.
 func (c *Chart) validate() error {
 	if len(c.Series) == 0 || len(c.Series) > MaxSeries {
 		return fmt.Errorf("%d series: want 1 to %d", len(c.Series), MaxSeries)
@@ -110,7 +109,7 @@ func (a *Axis) validate() error {
 	return nil
 }
 
-// legal reports whether a coordinate can be drawn; not-a-number cannot.
+// legal reports whether a coordinate can be drawn; NaN cannot.
 func legal(v float64, log bool) bool {
 	if log {
 		return v >= 1/MaxValue && v <= MaxValue
@@ -142,7 +141,7 @@ func (c *Chart) validateSeries(s *Series) error {
 	return nil
 }
 
-// title is the text of an axis.
+// title returns the text of an axis.
 func (a *Axis) title() string {
 	switch {
 	case a.Unit == "":

@@ -11,14 +11,14 @@ import (
 // Rate is the rate of a tenant or flow over time.
 type Rate struct {
 	Name string
-	// Bps are the rates of consecutive intervals from the start of the run.
+	// Bps are the rates in consecutive intervals from the start of the run.
 	Bps []quantity.BitRate
-	// Entitled is drawn as a dashed line of the same colour; 0 for none.
+	// Entitled is drawn as a dashed line of the same colour; 0: no line.
 	Entitled quantity.BitRate
 }
 
-// RatesOverTime charts rates of consecutive intervals of equal length. An interval that is not
-// positive makes a chart that Render refuses.
+// RatesOverTime draws rates in consecutive intervals of equal length. For an interval that is not positive, Render
+// rejects the chart.
 func RatesOverTime(title string, interval quantity.Picoseconds, rates []Rate) Chart {
 	longest := 0
 	for _, r := range rates {
@@ -45,7 +45,7 @@ func RatesOverTime(title string, interval quantity.Picoseconds, rates []Rate) Ch
 	return c
 }
 
-// TimeUnit returns the unit in which a span of time is well read, and the picoseconds in it.
+// TimeUnit returns a readable unit for a span of time, and its number of picoseconds.
 func TimeUnit(span quantity.Picoseconds) (name string, picoseconds float64) {
 	switch {
 	case span >= 2*quantity.Second:
@@ -58,8 +58,8 @@ func TimeUnit(span quantity.Picoseconds) (name string, picoseconds float64) {
 	return "ns", float64(quantity.Nanosecond)
 }
 
-// CDF returns the distribution of values for a series of kind Steps: at each value, the part of all
-// values at or below it. It is nil without values.
+// CDF returns the distribution of values for a series of kind Steps: for each value, the fraction of values less than
+// or equal to it. It returns nil without values.
 func CDF(values []float64) []Point {
 	sorted := slices.Sorted(slices.Values(values))
 	var out []Point
@@ -75,8 +75,8 @@ func CDF(values []float64) []Point {
 	return out
 }
 
-// HistogramCDF is CDF of a histogram, with its values divided by unit, such as 1e6 for microseconds
-// when picoseconds were recorded.
+// HistogramCDF is CDF for a histogram, with its values divided by unit: for example 1e6 for microseconds if picoseconds
+// were recorded.
 func HistogramCDF(h *stats.Histogram, unit float64) []Point {
 	var out []Point
 	for b := range h.Buckets() {
@@ -89,13 +89,13 @@ func HistogramCDF(h *stats.Histogram, unit float64) []Point {
 	return out
 }
 
-// Distribution is a named distribution, as CDF or HistogramCDF make it.
+// Distribution is a named distribution, from CDF or HistogramCDF.
 type Distribution struct {
 	Name   string
 	Points []Point
 }
 
-// CDFs charts distributions over an axis such as a queue length or a round-trip time.
+// CDFs draws distributions over an axis such as a queue length or a round-trip time.
 func CDFs(title string, x Axis, of []Distribution) Chart {
 	c := Chart{Title: title, X: x, Y: Axis{Label: "part at or below", Min: 0, Max: 1}}
 	for _, d := range of {
@@ -104,13 +104,13 @@ func CDFs(title string, x Axis, of []Distribution) Chart {
 	return c
 }
 
-// Comparison is a published figure beside ours.
+// Comparison is a published figure and Fairlane's.
 type Comparison struct {
 	Name            string
 	Published, Ours float64
 }
 
-// PublishedBesideOurs charts pairs of bars over an axis that all figures share.
+// PublishedBesideOurs draws pairs of bars with a common axis.
 func PublishedBesideOurs(title string, y Axis, rows []Comparison) Chart {
 	c := Chart{Title: title, Y: y, Series: []Series{{Name: "published", Kind: Bars}, {Name: "ours", Kind: Bars}}}
 	for i, r := range rows {
@@ -127,9 +127,9 @@ type SlowdownSeries struct {
 	Rows []stats.SlowdownRow
 }
 
-// SlowdownBySize charts a quantile of the slowdown - 50, 95 or 99 per cent - over the upper size of each
-// bin, both logarithmic. Bins without an upper bound have no place on the axis and are left out.
-// Another quantile is an error.
+// SlowdownBySize draws a quantile of the slowdown - 50, 95 or 99 per cent - over the upper size of each bin, with two
+// logarithmic axes. It omits bins without an upper bound, which have no place on the axis. Another quantile is an
+// error.
 func SlowdownBySize(title string, percent int, of []SlowdownSeries) (Chart, error) {
 	value, ok := map[int]func(stats.SlowdownRow) float64{
 		50: func(r stats.SlowdownRow) float64 { return r.P50 },
@@ -155,14 +155,14 @@ func SlowdownBySize(title string, percent int, of []SlowdownSeries) (Chart, erro
 	return c, nil
 }
 
-// Table is a congestion-control table (CCT): the rate that each index allows one flow.
+// Table is a congestion-control table (CCT): the allowed rate of one flow for each index.
 type Table struct {
 	Name string
 	Bps  []quantity.BitRate // by index, from 0
 }
 
-// CCTs charts congestion-control tables: rate over index, the rate logarithmic since good tables fall
-// by a constant ratio.
+// CCTs draws congestion-control tables: the rate over the index. The rate axis is logarithmic because good tables
+// decrease by a constant ratio.
 func CCTs(title string, tables []Table) Chart {
 	c := Chart{Title: title, X: Axis{Label: "CCT index"}, Y: Axis{Label: "rate of a flow", Unit: "Gbit/s", Log: true}}
 	for _, t := range tables {

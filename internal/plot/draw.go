@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// draw draws a valid chart: title and subtitle on top, the legend on the right, outside the plot, and
-// the labels of the axes around it.
+// draw draws a valid chart: title and subtitle on top, the legend outside the plot on the right, and the labels around
+// the axes.
 func (c *Chart) draw(canvas draw.Canvas) {
 	canvas = draw.Crop(canvas, margin, -margin, margin, -margin)
 	canvas = c.drawTitle(canvas)
@@ -32,8 +32,8 @@ func (c *Chart) draw(canvas draw.Canvas) {
 	c.drawLabels(canvas, data)
 }
 
-// labelRoom is the space for the label of an axis. The library would put that of a logarithmic axis,
-// and the padding that it needs, in the wrong place.
+// labelRoom returns the space for the label of an axis. The library would misplace that of a logarithmic axis, and the
+// padding that it needs.
 func (c *Chart) labelRoom(a *Axis) vg.Length {
 	if clean(a.title()) == "" {
 		return 0
@@ -67,7 +67,7 @@ func (c *Chart) drawTitle(canvas draw.Canvas) draw.Canvas {
 	return canvas
 }
 
-// frame is the plot with its axes and grid and without data.
+// frame returns the plot with its axes and grid, without data.
 func (c *Chart) frame() *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
@@ -99,7 +99,7 @@ func styleAxis(pa *plot.Axis, a *Axis, s span, ticks float64) {
 	}
 }
 
-// ranges fits both axes to the data.
+// ranges returns axis ranges that fit the data.
 func (c *Chart) ranges() (x, y span) {
 	low := Point{math.Inf(1), math.Inf(1)}
 	high := Point{math.Inf(-1), math.Inf(-1)}
@@ -179,7 +179,7 @@ func (d *drawn) Plot(canvas draw.Canvas, p *plot.Plot) {
 	}
 	if s.Kind != Scatter {
 		path := at
-		// Steps of a thinned series are finer than the picture shows.
+		// The steps of a thinned series are finer than the resolution of the picture.
 		if s.Kind == Steps && len(points) == len(s.Points) {
 			path = stairs(at)
 		}
@@ -194,7 +194,7 @@ func (d *drawn) Plot(canvas draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// stairs holds the height of each point until the next.
+// stairs keeps the height of each point until the next.
 func stairs(at []vg.Point) []vg.Point {
 	var out []vg.Point
 	for i, q := range at {

@@ -81,7 +81,7 @@ func TestEveryKindIsAPictureWithItsColours(t *testing.T) {
 	}
 }
 
-// svg is what of an SVG the tests look at.
+// svg is the part of an SVG that the tests check.
 type svg struct {
 	texts []string
 	paths int
@@ -153,7 +153,7 @@ func TestStructureOfAnSVG(t *testing.T) {
 	}
 }
 
-// Numbers stand on bars as long as neighbours stay apart by more than half a digit, then all are left out.
+// Bars have numbers if the numbers of neighbours are at least half a digit apart; otherwise no bar has one.
 func TestNumbersOnBarsKeepApart(t *testing.T) {
 	t.Parallel()
 	number := regexp.MustCompile(`<text x="([0-9.]+)"[^>]*>0\.497<`)
@@ -193,7 +193,7 @@ func TestNumbersOnBarsKeepApart(t *testing.T) {
 	}
 }
 
-func TestTheSameChartGivesTheSameBytesAlsoAtOnce(t *testing.T) {
+func TestChartsAreReproducibleConcurrently(t *testing.T) {
 	t.Parallel()
 	c := samples(t)["slowdown"]
 	for _, f := range []Format{PNG, SVG} {
@@ -211,7 +211,7 @@ func TestTheSameChartGivesTheSameBytesAlsoAtOnce(t *testing.T) {
 	}
 }
 
-func TestChartsThatCannotBe(t *testing.T) {
+func TestInvalidChartsAreRejected(t *testing.T) {
 	t.Parallel()
 	line := func(points ...Point) Chart { return Chart{Title: "x", Series: []Series{{Name: "s", Points: points}}} }
 	log := line(Point{1, 0})
@@ -448,7 +448,7 @@ func TestLooksDiffer(t *testing.T) {
 	}
 }
 
-// FuzzRender draws charts of any texts and numbers: they are drawn, well-formed, or refused.
+// FuzzRender checks for arbitrary texts and numbers that charts are either well-formed or rejected.
 func FuzzRender(f *testing.F) {
 	f.Add("title", "name", 1.0, 2.0, 3.0, 4.0, uint8(0), uint8(0), 0.0, 0.0)
 	f.Add("\x00<&>\n\xff", "中文 \u202e😀", -1e18, 1e18, 1e-18, 0.0, uint8(2), uint8(0), -1.0, 1.0)

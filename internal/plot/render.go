@@ -22,12 +22,12 @@ type Format string
 // The formats of Render.
 const (
 	PNG Format = "png" // 1080 by 600 pixels
-	SVG Format = "svg" // text stays text, so that it can be searched and scaled
+	SVG Format = "svg" // text remains text, so that it can be searched and scaled
 )
 
-// Render writes the chart. A chart that cannot be drawn - no points, not-a-number, too many series, a
-// value at or below zero on a logarithmic axis - is an error, and so are an unknown format and a
-// failing writer; then nothing, or for a failing writer only a part, was written.
+// Render writes the chart. It fails for a chart that cannot be drawn - no points, NaN, too many series, a value at or
+// below zero on a logarithmic axis - and for an unknown format, without writing anything. It also fails if the writer
+// does; then a part may have been written.
 func (c Chart) Render(w io.Writer, f Format) error {
 	picture, err := c.bytes(f)
 	if err != nil {
@@ -46,8 +46,8 @@ func (c *Chart) bytes(f Format) (picture []byte, err error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	// The library panics where validate should have refused. A chart is not worth the
-	// results of a long run, so that becomes an error too.
+	// The library panics for input that validate should have rejected. A panic would lose the results of a long run, so
+	// it becomes an error.
 	defer func() {
 		if p := recover(); p != nil {
 			picture, err = nil, fmt.Errorf("draw: %v", p)
@@ -78,7 +78,7 @@ func (c *Chart) svg() ([]byte, error) {
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")), nil
 }
 
-// drawBackground makes the picture readable on dark pages too.
+// drawBackground draws a background, so that the picture is readable on dark pages.
 func (c *Chart) drawBackground(canvas vg.CanvasSizer) {
 	all := draw.New(canvas)
 	all.FillPolygon(white(), box(all.Min.X, all.Max.X, all.Min.Y, all.Max.Y))
@@ -92,9 +92,9 @@ func encode(canvas io.WriterTo) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Save writes the chart to dir/name.png and dir/name.svg, and creates dir when needed. A file is there
-// whole or not at all. The name has at most 100 letters, digits, dots, dashes and underscores and does
-// not start with a dot; any other is an error, as is what Render and the file system refuse.
+// Save writes the chart to dir/name.png and dir/name.svg, and creates dir if necessary. Each file is written completely
+// or not at all. A name has at most 100 letters, digits, dots, dashes and underscores, and does not start with a dot.
+// Save also fails where Render or the file system does.
 func (c Chart) Save(dir, name string) error {
 	if !regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$`).MatchString(name) {
 		return fmt.Errorf("chart name %q: want 1 to 100 letters, digits, dots, dashes and underscores, no dot first", name)

@@ -11,7 +11,7 @@ import (
 	"fairlane/internal/stats"
 )
 
-// samples are charts of every kind, as programs make them.
+// samples are charts of every kind, as programs build them.
 func samples(t testing.TB) map[string]Chart {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -26,16 +26,16 @@ const (
 	tickSize    vg.Length = 10
 	smallSize   vg.Length = 9
 	lineWidth   vg.Length = 1.6
-	thinLine    vg.Length = 1.1 // of charts with many series
+	thinLine    vg.Length = 1.1 // for charts with many series
 	markRadius  vg.Length = 3
 	margin      vg.Length = 10
-	legendPart            = 0.3 // of the width, at most
+	legendPart            = 0.3 // maximum fraction of the width
 	thumbWidth  vg.Length = 26
-	maxCategory vg.Length = 130 // of a category's name
+	maxCategory vg.Length = 130 // maximum width of a category's name
 )
 
-// palette returns the colours of Okabe and Ito (Color Universal Design, 2008) in an order in which
-// neighbours differ most; yellow is left out since it vanishes on white.
+// palette returns the colours of Okabe and Ito (Color Universal Design, 2008), in an order with large differences
+// between neighbours. It omits yellow, which is invisible on white.
 func palette() []color.Color {
 	return []color.Color{
 		color.RGBA{R: 0x00, G: 0x72, B: 0xB2, A: 0xFF}, // blue
@@ -53,7 +53,7 @@ func ink() color.Color   { return color.Gray{Y: 0x20} }
 func faded() color.Color { return color.Gray{Y: 0x60} }
 func faint() color.Color { return color.Gray{Y: 0xDD} }
 
-// look is how one series is drawn.
+// look is the style of a series.
 type look struct {
 	color color.Color
 	dash  []vg.Length
@@ -69,7 +69,7 @@ func (l look) mark() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: l.color, Radius: markRadius, Shape: l.shape}
 }
 
-// looks gives every series its colour by group, then dashes when the colours are used up, and a shape.
+// looks assigns each series a colour by group, dashes if there are more groups than colours, and a shape.
 func looks(series []Series) []look {
 	colors := palette()
 	dashes := [][]vg.Length{nil, {6, 3}, {1.5, 2.5}}
@@ -97,7 +97,7 @@ func looks(series []Series) []look {
 	return out
 }
 
-// textStyle is the package's font in a size and colour.
+// textStyle returns the package's font with a size and a colour.
 func textStyle(size vg.Length, bold bool, c color.Color) text.Style {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 	if bold {
@@ -106,8 +106,7 @@ func textStyle(size vg.Length, bold bool, c color.Color) text.Style {
 	return text.Style{Color: c, Font: f, XAlign: text.XLeft, YAlign: text.YBottom, Handler: plot.DefaultTextHandler}
 }
 
-// clean makes a text one line of printable characters: control characters have no glyph and are not
-// allowed in SVG.
+// clean reduces a text to one line of printable characters: control characters have no glyph and are invalid in SVG.
 func clean(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
@@ -117,7 +116,7 @@ func clean(s string) string {
 	}, s))
 }
 
-// shorten cleans a text and cuts it, with an ellipsis, to a width.
+// shorten cleans a text and truncates it to a width, with an ellipsis.
 func shorten(s string, st text.Style, room vg.Length) string {
 	r := []rune(clean(s))
 	if len(r) > 300 {

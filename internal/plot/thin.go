@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// columns is the number of columns of thinned series; each keeps at most four points.
+// columns is the number of columns in a thinned series; each keeps at most four points.
 const columns = MaxPoints / 4
 
-// thin returns at most MaxPoints of the points, in order of X, that make the same picture. at maps X to
-// a place on the axis.
+// thin returns at most MaxPoints of the points, in order of X, that give the same picture. at maps X to a position on
+// the axis.
 func thin(points []Point, kind Kind, at func(float64) float64) []Point {
 	if kind == Bars || len(points) <= MaxPoints {
 		return points
@@ -20,7 +20,7 @@ func thin(points []Point, kind Kind, at func(float64) float64) []Point {
 	}
 	points = slices.Clone(points)
 	slices.SortFunc(points, func(a, b Point) int { return cmp.Or(cmp.Compare(a.X, b.X), cmp.Compare(a.Y, b.Y)) })
-	// The envelope alone would hide where most points lie, an even sample alone the extremes.
+	// An envelope alone would hide where most points are, an even sample alone the extremes.
 	out := envelope(points, columns/2, at)
 	for i := range MaxPoints / 2 {
 		out = append(out, points[i*len(points)/(MaxPoints/2)])
@@ -28,7 +28,7 @@ func thin(points []Point, kind Kind, at func(float64) float64) []Point {
 	return out
 }
 
-// envelope keeps the first, the last, the least and the greatest point of each of n columns.
+// envelope keeps the first, the last, the lowest and the highest point in each of n columns.
 func envelope(points []Point, n int, at func(float64) float64) []Point {
 	low, high := at(points[0].X), at(points[len(points)-1].X)
 	column := func(p Point) int {
@@ -58,7 +58,7 @@ func envelope(points []Point, n int, at func(float64) float64) []Point {
 	return out
 }
 
-// place maps a coordinate to where it lies on an axis, up to scale.
+// place returns a function that maps a coordinate to its position on an axis, up to scale.
 func (a *Axis) place() func(float64) float64 {
 	if a.Log {
 		return math.Log

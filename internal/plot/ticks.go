@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// Largest numbers of labelled ticks, about, on a linear axis.
+// Approximate maximum numbers of labelled ticks on a linear axis.
 const (
 	xTicks = 10.0
 	yTicks = 8.0
@@ -16,8 +16,8 @@ const (
 // span is the range of an axis.
 type span struct{ low, high float64 }
 
-// fit returns the range of an axis for data from low to high: the one asked for, or a round one around
-// the data. base says that a linear axis starts at zero and ends on a tick.
+// fit returns the range of an axis for data from low to high: the requested one, or a round one that contains the data.
+// With base, a linear axis starts at zero and ends at a tick.
 func (a *Axis) fit(low, high, ticks float64, base bool) span {
 	switch {
 	case a.Min < a.Max:
@@ -45,8 +45,8 @@ func (a *Axis) fit(low, high, ticks float64, base bool) span {
 	return span{low, high}
 }
 
-// roundOut widens a range, but where it ends at zero, to ticks that leave a little room. Widening may
-// take a larger step, and that more widening.
+// roundOut extends a range to ticks, with a small margin, except at an end that is zero. Extending it may need a larger
+// step, which extends it further.
 func roundOut(low, high, ticks float64) span {
 	out := span{low, high}
 	for range 3 {
@@ -77,7 +77,7 @@ func round125(v float64, up bool) float64 {
 	return best
 }
 
-// linearStep is the distance of about the number of ticks: 1, 2 or 5 times a power of ten.
+// linearStep returns the distance of ticks for about the given number: 1, 2 or 5 times a power of ten.
 func linearStep(low, high, ticks float64) float64 { return round125((high-low)/ticks, true) }
 
 // ticks returns the ticks of an axis with a range.
@@ -105,7 +105,7 @@ func linearTicks(s span, most float64) []plot.Tick {
 	return out
 }
 
-// fixed prints a multiple of a step with the decimals that the step needs.
+// fixed returns a multiple of a step with the decimals that the step needs.
 func fixed(v, step float64) string {
 	if math.Abs(v) < step/2 {
 		return "0"
@@ -118,8 +118,7 @@ func fixed(v, step float64) string {
 	return strconv.FormatFloat(v, 'f', max(decimals, 0), 64)
 }
 
-// logTicks labels powers of ten, on short ranges also their double and fivefold, and on long ones not
-// every power.
+// logTicks labels powers of ten; on short ranges also 2 and 5 times these, and on long ones not every power.
 func logTicks(s span) []plot.Tick {
 	first, last := math.Floor(math.Log10(s.low)+1e-9), math.Ceil(math.Log10(s.high)-1e-9)
 	decades := math.Log10(s.high / s.low)
@@ -143,13 +142,13 @@ func logTicks(s span) []plot.Tick {
 		}
 	}
 	if labelled < 2 {
-		// A fixed range within a step of 1, 2, 5 has labels at its ends.
+		// A fixed range within one step of 1, 2, 5 has labels at its ends.
 		return []plot.Tick{{Value: s.low, Label: shortNumber(s.low)}, {Value: s.high, Label: shortNumber(s.high)}}
 	}
 	return out
 }
 
-// logLabel prints a tick of a logarithmic axis; where some have prefixes, a thousand has one too.
+// logLabel returns the label of a tick on a logarithmic axis; if others have SI prefixes, a thousand has one too.
 func logLabel(v float64, s span) string {
 	if v >= 999 && v < 1e4 && s.high >= 1e5 {
 		return strconv.FormatFloat(v/1000, 'g', 3, 64) + "k"
@@ -157,7 +156,7 @@ func logLabel(v float64, s span) string {
 	return shortNumber(v)
 }
 
-// siPrefix returns the power of 1000 at or below v, with its SI prefix.
+// siPrefix returns the largest power of 1000 that does not exceed v, with its SI prefix.
 func siPrefix(v float64) (div float64, prefix string) {
 	div = 1
 	for _, p := range []string{"k", "M", "G", "T", "P", "E"} {
@@ -169,7 +168,7 @@ func siPrefix(v float64) (div float64, prefix string) {
 	return div, prefix
 }
 
-// shortNumber prints a value with three digits: 0.25, 36k, 10M.
+// shortNumber returns a value with three digits: 0.25, 36k, 10M.
 func shortNumber(v float64) string {
 	a := math.Abs(v)
 	if a >= 1e4*(1-1e-9) {

@@ -1,4 +1,4 @@
-// Package progress shows people how far a long command is, on one line of their terminal.
+// Package progress shows the progress of a long command on one line of the terminal.
 package progress
 
 import (
@@ -14,15 +14,15 @@ import (
 	"fairlane/internal/texttable"
 )
 
-// Line is one line on a terminal that is rewritten in place; elsewhere it prints nothing.
+// Line is a line on a terminal that is rewritten in place; without a terminal it prints nothing.
 type Line struct {
 	mu      sync.Mutex
 	w       io.Writer
-	columns int // of the terminal; 0 is not known
-	width   int // in columns, of what is shown
+	columns int // of the terminal; 0: unknown
+	width   int // of the shown text, in columns
 }
 
-// On is a line on w.
+// On returns a line on w.
 func On(w io.Writer) *Line {
 	if f, ok := w.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
 		return &Line{}
@@ -30,10 +30,10 @@ func On(w io.Writer) *Line {
 	return &Line{w: w, columns: texttable.Columns(w, func(string) string { return "" })}
 }
 
-// Shown reports whether there is a terminal for the line.
+// Shown reports whether the line has a terminal.
 func (p *Line) Shown() bool { return p.w != nil }
 
-// Show puts the text in place of the one before.
+// Show replaces the text.
 func (p *Line) Show(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,15 +41,15 @@ func (p *Line) Show(text string) {
 		return
 	}
 	if p.columns > 0 {
-		text = texttable.Clip(text, p.columns-1) // a line that wraps cannot be rewritten
+		text = texttable.Clip(text, p.columns-1) // a wrapped line cannot be rewritten
 	}
 	width := texttable.Width(text)
 	pad := strings.Repeat(" ", max(0, p.width-width))
-	_, _ = fmt.Fprintf(p.w, "\r%s%s", text, pad) // words for people: a broken terminal changes nothing
+	_, _ = fmt.Fprintf(p.w, "\r%s%s", text, pad) // a broken terminal does not affect the result
 	p.width = width
 }
 
-// Clear empties the line, so that something else can be printed.
+// Clear clears the line, so that other text can be printed.
 func (p *Line) Clear() {
 	p.Show("")
 	p.mu.Lock()
@@ -59,7 +59,8 @@ func (p *Line) Clear() {
 	}
 }
 
-// Every shows a text now and again every so often, until stop is called, which empties the line. Nothing runs where there is no terminal.
+// Every shows a text now and then at intervals d, until stop is called, which clears the line. Without a terminal it
+// does nothing.
 func (p *Line) Every(d time.Duration, text func(elapsed time.Duration) string) (stop func()) {
 	if p.w == nil {
 		return func() {}
@@ -85,7 +86,7 @@ func (p *Line) Every(d time.Duration, text func(elapsed time.Duration) string) (
 	}
 }
 
-// Left is about how long the rest of something takes of which a part, up to 1, is done since it was begun.
+// Left estimates the remaining time of a task of which part, up to 1, has been done since it began.
 func Left(begun time.Time, part float64) time.Duration {
 	return time.Duration(float64(time.Since(begun)) * (1 - part) / max(part, 1e-9)).Round(time.Second)
 }

@@ -21,7 +21,7 @@ func TestALineIsRewrittenInPlace(t *testing.T) {
 }
 
 // Wide characters count twice, and a line that would wrap is shortened.
-func TestALineIsAsWideAsItLooks(t *testing.T) {
+func TestLinesAreMeasuredInColumns(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	p := &Line{w: &out, columns: 9}

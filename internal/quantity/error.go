@@ -1,24 +1,24 @@
 package quantity
 
-// Error is a text or a number that is no quantity of its kind. Package phrase has its sentence for readers of any language.
+// Error reports a text or a number that is not a valid quantity. Package phrase has its sentence in every language.
 type Error struct {
 	Want  Want
-	Found string // a text in quotes, or a number
+	Found string // quoted text, or a number
 }
 
-// Want is what a parser takes.
+// Want is the input that a parser accepts.
 type Want uint8
 
-// What the parsers take.
+// Inputs of the parsers.
 const (
 	WantRate Want = iota
 	WantRateUnit
 	WantDuration
 	WantWeight
-	WantDecimals // a weight with as many as there may be
+	WantDecimals // a weight with the allowed number of decimals
 )
 
-// Error prints what was found and what is allowed.
+// Error returns the value found and the values allowed.
 func (e *Error) Error() string {
 	switch e.Want {
 	case WantRate:

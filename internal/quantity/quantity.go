@@ -1,6 +1,5 @@
-// Package quantity holds the few measured things every other package speaks of,
-// each with its unit in its type: bit rates, simulated time and tenant weights.
-// It imports the standard library only.
+// Package quantity defines the quantities that all packages share, each with its unit in its type: bit rates, simulated
+// time and tenant weights. It imports only the standard library.
 package quantity
 
 import (
@@ -12,8 +11,7 @@ import (
 	"time"
 )
 
-// BitRate is a data rate in bits per second. The zero value means "not known" or
-// "not limited", as each field that holds it says.
+// BitRate is a data rate in bits per second. The zero value means "unknown" or "unlimited", as each field documents.
 type BitRate int64
 
 // Common rates.
@@ -31,8 +29,7 @@ const MaxBitRate = 100 * Tbps
 // Gbit returns the rate in Gbit/s.
 func (r BitRate) Gbit() float64 { return float64(r) / 1e9 }
 
-// String prints the rate in the largest unit that keeps it at or above one, with at
-// most three decimals: "57.143 Gbit/s".
+// String returns the rate in the largest unit that gives at least one, with at most three decimals: "57.143 Gbit/s".
 func (r BitRate) String() string {
 	neg := ""
 	if r < 0 {
@@ -52,9 +49,9 @@ func (r BitRate) String() string {
 	return neg + trimDecimals(float64(r)/float64(div)) + " " + unit
 }
 
-// ParseBitRate reads a rate such as "100Gbit/s", "2.5 Gbps", "400G" or "1000000".
-// It returns an *Error when the text is not a rate, or is negative, or exceeds MaxBitRate, and for a number below 1 Mbit/s
-// without a unit, which is ErrNoUnit.
+// ParseBitRate parses a rate such as "100Gbit/s", "2.5 Gbps", "400G" or "1000000". It returns an *Error for a text that
+// is not a rate, for a negative rate, for one above MaxBitRate, and, as ErrNoUnit, for a number below 1 Mbit/s without
+// a unit.
 func ParseBitRate(s string) (BitRate, error) {
 	num, unit := splitUnit(s)
 	mul, ok := map[string]BitRate{
@@ -72,11 +69,11 @@ func ParseBitRate(s string) (BitRate, error) {
 	return BitRate(math.Round(v * float64(mul))), nil
 }
 
-// ErrNoUnit is a number above 0 without a unit, so small that its unit must have been forgotten.
+// ErrNoUnit reports a positive number without a unit that is so small that the unit is probably missing.
 var ErrNoUnit = errors.New("rate without a unit")
 
-// Picoseconds is a span or an instant of simulated or propagation time, in units of
-// 10^-12 s. The range of int64 covers 106 days.
+// Picoseconds is a span or an instant of simulated or propagation time, in units of 10^-12 s. The range of int64 covers
+// 106 days.
 type Picoseconds int64
 
 // Common spans.
@@ -88,18 +85,18 @@ const (
 	Second                  = 1000 * Millisecond
 )
 
-// Elapsed is a span of wall time in picoseconds; one of more than 106 days is the longest that fits.
+// Elapsed converts a span of wall time to picoseconds; one of more than 106 days becomes the longest that fits.
 func Elapsed(d time.Duration) Picoseconds {
 	return min(max(Picoseconds(d), math.MinInt64/Nanosecond), math.MaxInt64/Nanosecond) * Nanosecond
 }
 
-// Duration returns the span as one of wall time, in whole nanoseconds towards zero.
+// Duration returns the span as a time.Duration, truncated to nanoseconds.
 func (p Picoseconds) Duration() time.Duration { return time.Duration(p / Nanosecond) }
 
 // Seconds returns the span in seconds.
 func (p Picoseconds) Seconds() float64 { return float64(p) / 1e12 }
 
-// String prints the span in the largest unit that keeps it at or above one.
+// String returns the span in the largest unit that gives at least one.
 func (p Picoseconds) String() string {
 	neg := ""
 	if p < 0 {
@@ -119,8 +116,8 @@ func (p Picoseconds) String() string {
 	return neg + trimDecimals(float64(p)/float64(div)) + " " + unit
 }
 
-// ParsePicoseconds reads a span such as "1us", "500 ns" or "1.5ms". A unit is required
-// unless the number is zero. Negative spans and spans over 1000 s are refused.
+// ParsePicoseconds parses a span such as "1us", "500 ns" or "1.5ms". A unit is required unless the number is zero. It
+// rejects negative spans and spans over 1000 s.
 func ParsePicoseconds(s string) (Picoseconds, error) {
 	num, unit := splitUnit(s)
 	mul, ok := map[string]Picoseconds{
@@ -136,11 +133,11 @@ func ParsePicoseconds(s string) (Picoseconds, error) {
 	return Picoseconds(math.Round(v * float64(mul))), nil
 }
 
-// Weight is a tenant's or a class's weight in thousandths: Weight(1500) is 1.5. Legal
-// weights are MinWeight to MaxWeight; the zero value is no weight at all.
+// Weight is a tenant's or a class's weight in thousandths: Weight(1500) is 1.5. Valid weights are MinWeight to
+// MaxWeight; the zero value means no weight.
 type Weight uint32
 
-// Bounds of a legal weight, 0.001 and 1,000,000, and the weight one.
+// Limits of a valid weight, 0.001 and 1,000,000, and the weight one.
 const (
 	MinWeight Weight = 1
 	WeightOne Weight = 1000
@@ -150,7 +147,7 @@ const (
 // Float returns the weight as a number: WeightOne.Float() is 1.
 func (w Weight) Float() float64 { return float64(w) / 1000 }
 
-// String prints the weight with at most three decimals.
+// String returns the weight with at most three decimals.
 func (w Weight) String() string { return trimDecimals(w.Float()) }
 
 // Validate reports a weight outside MinWeight..MaxWeight.
@@ -161,8 +158,8 @@ func (w Weight) Validate() error {
 	return nil
 }
 
-// ParseWeight reads a weight such as "4" or "1.5". Zero, negative, not-a-number and
-// out-of-range weights are refused, and so are more than three decimals.
+// ParseWeight parses a weight such as "4" or "1.5". It rejects zero, negative, NaN and out-of-range weights, and more
+// than three decimals.
 func ParseWeight(s string) (Weight, error) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil {
@@ -177,7 +174,7 @@ func WeightFromFloat(v float64) (Weight, error) {
 	if !(v >= 0.001 && v <= 1e6) {
 		return 0, &Error{WantWeight, fmt.Sprint(v)}
 	}
-	// A weight with three decimals is off by rounding of at most 3e-7 thousandths.
+	// A weight with three decimals has a rounding error of at most 3e-7 thousandths.
 	if r := math.Round(m); math.Abs(r-m) > 1e-6 {
 		return 0, &Error{WantDecimals, fmt.Sprint(v)}
 	}
@@ -199,8 +196,8 @@ func trimDecimals(v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
-// Percent prints a fraction of one that is itself an estimate, such as an error bound, in percent with two significant digits, and from
-// 10 % on in whole ones: "4.2 %", "0.05 %", "100 %".
+// Percent returns a fraction that is an estimate, such as an error bound, in percent: with two significant digits, and
+// from 10 % as an integer: "4.2 %", "0.05 %", "100 %".
 func Percent(fraction float64) string {
 	percent := 100 * fraction
 	digits := 0

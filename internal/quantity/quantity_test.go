@@ -61,7 +61,7 @@ func TestParseBitRate(t *testing.T) {
 	}
 }
 
-func TestARateOfHardlyAnythingHasLostItsUnit(t *testing.T) {
+func TestATinyRateWithoutUnitIsRejected(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"40", "1", "0.5", " 999999 "} {
 		if _, err := quantity.ParseBitRate(text); !errors.Is(err, quantity.ErrNoUnit) {
@@ -162,8 +162,7 @@ func TestEveryLegalWeightSurvivesItsTextAndNumber(t *testing.T) {
 	})
 }
 
-// TestTextIsWithinARoundingOfTheValue: text has three decimals, so what is read back is off by at
-// most half a thousandth of the unit.
+// A text has three decimals, so the parsed value deviates by at most half a thousandth of the unit.
 func TestTextIsWithinARoundingOfTheValue(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,5 +1,5 @@
-// Package sdnotify tells systemd what state a service is in (sd_notify(3)): a datagram to the socket that NOTIFY_SOCKET
-// names.
+// Package sdnotify reports the state of a service to systemd (sd_notify(3)): a datagram to the socket named by
+// NOTIFY_SOCKET.
 package sdnotify
 
 import (
@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Notifier tells systemd. Without a socket it does nothing.
+// Notifier sends states to systemd. Without a socket it does nothing.
 type Notifier struct {
 	socket   string
-	watchdog time.Duration // half of systemd's limit; 0: none is set
+	watchdog time.Duration // half of systemd's timeout; 0: no watchdog
 }
 
-// New is the notifier of an environment.
+// New returns the notifier for an environment.
 func New(getenv func(string) string) Notifier {
 	n := Notifier{socket: getenv("NOTIFY_SOCKET")}
 	if us, err := strconv.ParseInt(getenv("WATCHDOG_USEC"), 10, 64); err == nil && us > 0 {
@@ -25,7 +25,7 @@ func New(getenv func(string) string) Notifier {
 	return n
 }
 
-// Send tells a state such as "READY=1". That systemd cannot be told is no reason to stop: the error is for the log.
+// Send sends a state such as "READY=1". A failure is no reason to stop the service: the error is for the log.
 func (n Notifier) Send(ctx context.Context, state string) error {
 	if n.socket == "" {
 		return nil
@@ -35,15 +35,15 @@ func (n Notifier) Send(ctx context.Context, state string) error {
 	if err != nil {
 		return fmt.Errorf("tell systemd %s: %w", state, err)
 	}
-	defer func() { _ = c.Close() }() // a datagram is sent or not when Write returns
+	defer func() { _ = c.Close() }() // the datagram was sent when Write returned
 	if _, err := c.Write([]byte(state)); err != nil {
 		return fmt.Errorf("tell systemd %s: %w", state, err)
 	}
 	return nil
 }
 
-// Beat keeps systemd's watchdog quiet until the context ends. What the service depends on being away is no reason to miss
-// a beat: a restart would not bring it back.
+// Beat sends watchdog beats until the context ends. An unavailable dependency is no reason to omit a beat: a restart
+// would not bring it back.
 func (n Notifier) Beat(ctx context.Context) {
 	if n.watchdog == 0 {
 		return
@@ -55,7 +55,7 @@ func (n Notifier) Beat(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			_ = n.Send(ctx, "WATCHDOG=1") // a missed beat is what the watchdog is for
+			_ = n.Send(ctx, "WATCHDOG=1") // the watchdog handles a missed beat
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"fairlane/internal/sdnotify"
 )
 
-func TestSystemdIsTold(t *testing.T) {
+func TestStatesAreSentToSystemd(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "notify")
 	systemd, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Refusal says in words why a handshake failed, with attributes for a log: of a client's certificate its subject, issuer
-// and validity, and the time here, as either end's clock may be what is wrong.
+// Refusal explains why a handshake failed, with attributes for a log: subject, issuer and validity of a client's
+// certificate, and the local time, because the clock of either end may be wrong.
 func Refusal(err error, now time.Time) (string, []slog.Attr) {
 	var header tls.RecordHeaderError
 	if errors.As(err, &header) {

@@ -1,5 +1,5 @@
-// Package servertls makes a listener's TLS configuration from files, which are read again when they change, and says in
-// words why a client's certificate was refused.
+// Package servertls builds a listener's TLS configuration from files, which it reloads when they change, and explains
+// why a client's certificate was rejected.
 package servertls
 
 import (
@@ -19,34 +19,34 @@ import (
 // Files are a listener's TLS material, in PEM.
 type Files struct {
 	Certificate, Key string
-	Clients          string   // authorities whose certificates are accepted from clients; empty: clients have none
-	MustHave         bool     // a client without a certificate is refused; matters with Clients only
-	Protocols        []string // by ALPN; none: "h2" and "http/1.1"
+	Clients          string   // authorities of accepted client certificates; empty: no client certificates
+	MustHave         bool     // clients without a certificate are rejected; has an effect only with Clients
+	Protocols        []string // for ALPN; empty: "h2" and "http/1.1"
 }
 
-// Source is TLS material in force. What cannot be read leaves the former in force: a half-written renewal must not take
-// a service down. It is safe for concurrent use.
+// Source is the TLS material in force. If a reload fails, the previous material stays in force: a half-written renewal
+// must not interrupt the service. It is safe for concurrent use.
 type Source struct {
 	files Files
 	log   *slog.Logger
 
 	mu      sync.Mutex
 	checked time.Time
-	stamps  [3]stamp // of the certificate, the key, the client authorities
+	stamps  [3]stamp // of the certificate, the key and the client authorities
 	current *tls.Config
 }
 
-// stamp is how a changed file is noticed.
+// stamp identifies the state of a file, to detect changes.
 type stamp struct {
 	mod  time.Time
 	size int64
 }
 
-// Interval bounds how often files are looked at.
+// Interval is the minimum time between checks of the files.
 const Interval = 2 * time.Second
 
-// Open reads the files for the first time, when a fault is an error. A certificate that is not valid now is none: it is
-// logged, as the clock may be what is wrong. Without a log nothing is logged.
+// Open reads the files for the first time; a fault is then an error. A certificate that is not valid now is logged but
+// is no error, because the clock may be wrong. log may be nil.
 func Open(files Files, log *slog.Logger) (*Source, error) {
 	s := &Source{files: files, log: cmp.Or(log, slog.New(slog.DiscardHandler))}
 	if len(files.Protocols) == 0 {
@@ -63,7 +63,7 @@ func Open(files Files, log *slog.Logger) (*Source, error) {
 	return s, nil
 }
 
-// Config is the configuration of a listener: TLS 1.2 or newer, with what is in force at each handshake.
+// Config returns the configuration of a listener: TLS 1.2 or newer, with the material in force at each handshake.
 func (s *Source) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: slices.Clone(s.files.Protocols),
@@ -71,7 +71,7 @@ func (s *Source) Config() *tls.Config {
 	}
 }
 
-// At is the configuration in force at a moment.
+// At returns the configuration in force at a time.
 func (s *Source) At(now time.Time) *tls.Config {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *Source) At(now time.Time) *tls.Config {
 	return s.current
 }
 
-// look stamps the files.
+// look returns the stamps of the files.
 func (s *Source) look() (stamps [3]stamp, err error) {
 	for i, path := range []string{s.files.Certificate, s.files.Key, s.files.Clients} {
 		if path == "" {
@@ -132,7 +132,7 @@ func (s *Source) load() (*tls.Config, error) {
 	return out, nil
 }
 
-// judge warns of a certificate that clients whose clocks agree will refuse.
+// judge logs a warning about a certificate that clients with correct clocks reject.
 func (s *Source) judge(c *tls.Config, now time.Time) {
 	leaf := c.Certificates[0].Leaf
 	if leaf == nil || !now.Before(leaf.NotBefore) && !now.After(leaf.NotAfter) {
@@ -142,7 +142,7 @@ func (s *Source) judge(c *tls.Config, now time.Time) {
 		"cert_file", s.files.Certificate, "not_before", leaf.NotBefore.UTC(), "not_after", leaf.NotAfter.UTC(), "now", now.UTC())
 }
 
-// Expiry is when the certificate in a file ends, and the names it is for.
+// Expiry returns the end of a certificate's validity, and its names.
 func Expiry(certificate, key string) (time.Time, []string, error) {
 	pair, err := tls.LoadX509KeyPair(certificate, key)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"fairlane/internal/testkit/tlstest"
 )
 
-func TestACertificateThatIsNotValidNowIsWarnedOf(t *testing.T) {
+func TestAnInvalidCertificateIsLogged(t *testing.T) {
 	t.Parallel()
 	ca := tlstest.New(t)
 	for _, c := range []struct {
@@ -39,7 +39,7 @@ func TestACertificateThatIsNotValidNowIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestRefusalsInWords(t *testing.T) {
+func TestHandshakeRefusalsAreExplained(t *testing.T) {
 	t.Parallel()
 	ca := tlstest.New(t)
 	late, early, good := ca.Issue("agent", tlstest.Expired()).Leaf, ca.Issue("agent", tlstest.Early()).Leaf, ca.Issue("agent", tlstest.Valid()).Leaf

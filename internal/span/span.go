@@ -1,9 +1,9 @@
-// Package span marks stretches of work for OpenTelemetry traces. Whoever began a trace put its provider into the
-// context; here a child is made with the same provider, so that no package needs wiring and nothing is global.
-// Where no trace was begun, all of it costs a nil check.
+// Package span creates spans for OpenTelemetry traces. The package that begins a trace puts its provider into the
+// context; children use the same provider, so that no package needs wiring and nothing is global. Without a trace, each
+// call costs only a nil check.
 //
-// A trace goes request → compile, request → rollout → shard → device → apply, read back. A job outlives the
-// request that made it: Carry puts the place into the job, Resume goes on from it.
+// A trace covers request → compile, request → rollout → shard → device → apply, read back. A job outlives the request
+// that created it: Carry returns the position in the trace for the job, and Resume continues from it.
 package span
 
 import (
@@ -16,14 +16,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// scope names the instrumentation in every span.
+// scope is the instrumentation scope of every span.
 const scope = "fairlane"
 
-// Span is a stretch of work. The zero value does nothing.
+// Span is an operation in a trace. The zero value does nothing.
 type Span struct{ s trace.Span }
 
-// Start begins a child of the context's span, and returns a context that holds it. Names are few and stable,
-// such as "compile" or "device.apply"; what varies goes into attributes, given as key, value, key, value.
+// Start begins a child of the context's span, and returns a context with the child. Names are few and stable, such as
+// "compile" or "device.apply"; variable data goes into attributes, given as key, value, key, value.
 func Start(ctx context.Context, name string, attrs ...any) (context.Context, Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.SpanContext().IsValid() || !parent.IsRecording() {
@@ -32,7 +32,7 @@ func Start(ctx context.Context, name string, attrs ...any) (context.Context, Spa
 	return begin(ctx, parent.TracerProvider(), name, trace.SpanKindInternal, attrs)
 }
 
-// Root begins a trace, or goes on with the remote one that the context holds. A nil provider does nothing.
+// Root begins a trace, or continues the remote trace in the context. A nil provider does nothing.
 func Root(ctx context.Context, p trace.TracerProvider, name string, attrs ...any) (context.Context, Span) {
 	if p == nil {
 		return ctx, Span{}
@@ -52,14 +52,14 @@ func (s Span) Set(attrs ...any) {
 	}
 }
 
-// Name changes the name, for what is known only later, such as a route.
+// Name changes the name, if it is known only later, such as a route.
 func (s Span) Name(name string) {
 	if s.s != nil {
 		s.s.SetName(name)
 	}
 }
 
-// Fail marks the span as failed, with one line for people that holds no secret.
+// Fail marks the span as failed, with a line of text without secrets.
 func (s Span) Fail(text string) {
 	if s.s != nil {
 		s.s.SetStatus(codes.Error, text)
@@ -77,7 +77,7 @@ func (s Span) End(err error) {
 	s.s.End()
 }
 
-// TraceID is the identifier of the context's trace in hexadecimal, "" when there is none.
+// TraceID returns the identifier of the context's trace in hexadecimal, "" if there is none.
 func TraceID(ctx context.Context) string {
 	if c := trace.SpanContextFromContext(ctx); c.HasTraceID() {
 		return c.TraceID().String()
@@ -85,22 +85,22 @@ func TraceID(ctx context.Context) string {
 	return ""
 }
 
-// Carry is the context's place in its trace as W3C traceparent, to be kept in a job; "" when there is none.
+// Carry returns the context's position in its trace as W3C traceparent, for a job; "" if there is none.
 func Carry(ctx context.Context) string {
 	m := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, m)
 	return m["traceparent"]
 }
 
-// Resume returns a context at the place that Carry gave; what is not a traceparent changes nothing.
+// Resume returns a context at the position from Carry; an invalid traceparent changes nothing.
 func Resume(ctx context.Context, traceparent string) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": traceparent})
 }
 
-// providerKey is the context key of the provider of work that no request brought.
+// providerKey is the context key of the provider for work without a request.
 type providerKey struct{}
 
-// WithProvider returns a context in which Join makes spans; a nil provider changes nothing.
+// WithProvider returns a context in which Join creates spans; a nil provider changes nothing.
 func WithProvider(ctx context.Context, p trace.TracerProvider) context.Context {
 	if p == nil {
 		return ctx
@@ -108,7 +108,7 @@ func WithProvider(ctx context.Context, p trace.TracerProvider) context.Context {
 	return context.WithValue(ctx, providerKey{}, p)
 }
 
-// Join begins a span at the place that Carry gave, with the provider of WithProvider. Without either it does nothing.
+// Join begins a span at the position from Carry, with the provider from WithProvider. Without either it does nothing.
 func Join(ctx context.Context, traceparent, name string, attrs ...any) (context.Context, Span) {
 	p, ok := ctx.Value(providerKey{}).(trace.TracerProvider)
 	if !ok || traceparent == "" {
@@ -117,7 +117,7 @@ func Join(ctx context.Context, traceparent, name string, attrs ...any) (context.
 	return begin(Resume(ctx, traceparent), p, name, trace.SpanKindConsumer, attrs)
 }
 
-// pairs turns key, value, key, value into attributes; a value of another kind is printed.
+// pairs converts key, value, key, value to attributes; it formats values of other types.
 func pairs(in []any) []attribute.KeyValue {
 	out := make([]attribute.KeyValue, 0, len(in)/2)
 	for i := 0; i+1 < len(in); i += 2 {

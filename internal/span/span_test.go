@@ -44,8 +44,8 @@ func TestASpanIsAChildOfTheContextsSpan(t *testing.T) {
 	}
 }
 
-func TestWithoutATraceNothingIsMade(t *testing.T) {
-	// Not parallel: it counts allocations.
+func TestWithoutATraceNoSpansAreCreated(t *testing.T) {
+	// Not parallel, because it counts allocations.
 	ctx, sp := Start(t.Context(), "compile", "fabric", "lab")
 	sp.Set("a", 1)
 	sp.Name("b")
@@ -62,7 +62,7 @@ func TestWithoutATraceNothingIsMade(t *testing.T) {
 	}
 }
 
-func TestAJobGoesOnWithTheTraceOfItsRequest(t *testing.T) {
+func TestAJobContinuesTheTraceOfItsRequest(t *testing.T) {
 	t.Parallel()
 	p, e := provider(t)
 	ctx, root := Root(t.Context(), p, "request")

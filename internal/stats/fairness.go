@@ -1,6 +1,6 @@
-// Package stats holds the statistics that simulations, telemetry and reports share: histograms in
-// fixed memory, quantiles, running moments, fairness and share error, slowdowns by flow size. It is
-// pure, and any package may import it.
+// Package stats has the statistics shared by simulations, telemetry and reports: histograms in constant memory,
+// quantiles, running moments, fairness and share error, slowdowns by flow size. It is pure, and any package may import
+// it.
 package stats
 
 import (
@@ -10,10 +10,9 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Jain is Jain's fairness index (Jain, Chiu and Hawe, DEC-TR-301, 1984), (Σx)² / (n·Σx²), of values
-// that are not negative: from 1/n, where one has all, to 1, where all are equal, which all-zero
-// values are too. Zero is no index: it stands for no values, where fairness is not known. A
-// negative, infinite or not-a-number value makes the result not-a-number.
+// Jain is Jain's fairness index (Jain, Chiu and Hawe, DEC-TR-301, 1984), (Σx)² / (n·Σx²), of non-negative values: from
+// 1/n, if one value has everything, to 1, if all are equal, also for all zeros. It returns 0, which is not an index,
+// without values: fairness is then undefined. A negative, infinite or NaN value gives NaN.
 func Jain(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -30,14 +29,14 @@ func Jain(values []float64) float64 {
 	}
 	var sum, squares float64
 	for _, x := range values {
-		x /= largest // the index does not depend on the unit, and squares of large values overflow
+		x /= largest // the index is independent of the unit, and squares of large values overflow
 		sum += x
 		squares += float64(x * x)
 	}
 	return float64(sum*sum) / float64(float64(len(values))*squares)
 }
 
-// ShareError is |delivered - entitled| / entitled; 0 when nothing is entitled.
+// ShareError is |delivered - entitled| / entitled; 0 if the entitlement is 0.
 func ShareError(delivered, entitled quantity.BitRate) float64 {
 	if entitled <= 0 {
 		return 0
@@ -45,12 +44,11 @@ func ShareError(delivered, entitled quantity.BitRate) float64 {
 	return math.Abs(float64(delivered)-float64(entitled)) / float64(entitled)
 }
 
-// WeightedShareErrors compares what tenants got of one contended link with their weights alone: each
-// is entitled to the part of the sum of all rates that its weight is of the sum of all weights. It
-// returns one error per tenant by the rule of ShareError, all zero when nothing was delivered. It suits
-// tenants that always have traffic there and have no guarantee, cap or second bottleneck; with any of these
-// the compiler's entitlement is the measure. Different numbers of rates and weights, a negative rate
-// or an illegal weight are errors.
+// WeightedShareErrors compares the tenants' rates on one contended link with their weights: each is entitled to the
+// fraction of the total rate that its weight is of the total weight. It returns one error for each tenant as defined by
+// ShareError, all zero if nothing was delivered. It applies to tenants that always have traffic there and have no
+// guarantee, cap or second bottleneck; otherwise use the compiler's entitlement. Different numbers of rates and
+// weights, a negative rate or an invalid weight are errors.
 func WeightedShareErrors(delivered []quantity.BitRate, weights []quantity.Weight) ([]float64, error) {
 	if len(delivered) != len(weights) {
 		return nil, fmt.Errorf("share errors: %d rates and %d weights: want as many", len(delivered), len(weights))

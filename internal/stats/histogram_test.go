@@ -20,7 +20,7 @@ func histogram(t interface{ Fatal(...any) }, relativeError float64) *stats.Histo
 	return h
 }
 
-// samples draws values of all magnitudes: uniform draws would all lie in the last powers of two.
+// samples draws values of all magnitudes: uniform draws would almost all be in the highest powers of two.
 func samples(t *rapid.T, least int) []int64 {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) int64 {
 		return rapid.Int64Min(0).Draw(t, "value") >> rapid.IntRange(0, 63).Draw(t, "shift")
@@ -166,7 +166,7 @@ func TestSummaryIsInTheUnitAskedFor(t *testing.T) {
 	}
 }
 
-func TestHistogramsThatCannotBe(t *testing.T) {
+func TestInvalidHistogramsAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, e := range []float64{0, -1, 0.0001, 0.3, math.NaN(), math.Inf(1)} {
 		if _, err := stats.NewHistogram(e); err == nil || !strings.Contains(err.Error(), "want 0.0005 to 0.25") {

@@ -2,9 +2,9 @@ package stats
 
 import "math"
 
-// Moments is a running mean and variance of a stream of numbers (Welford, Technometrics 1962;
-// merging by Chan, Golub and LeVeque 1979). It holds no samples. The zero Moments is empty and ready
-// for use. Infinite and not-a-number samples make the results not-a-number.
+// Moments is a running mean and variance of a stream of numbers (Welford, Technometrics 1962; merging by Chan, Golub
+// and LeVeque 1979). It does not store samples. The zero Moments is empty and ready to use. Infinite and NaN samples
+// make the results NaN.
 type Moments struct {
 	n        uint64
 	mean, m2 float64 // m2 is the sum of squared deviations from the mean
@@ -40,19 +40,19 @@ func (m *Moments) Merge(o Moments) {
 	m.min, m.max = min(m.min, o.min), max(m.max, o.max)
 }
 
-// Count is the number of samples.
+// Count returns the number of samples.
 func (m *Moments) Count() uint64 { return m.n }
 
-// Mean is the arithmetic mean; 0 without samples.
+// Mean returns the arithmetic mean; 0 without samples.
 func (m *Moments) Mean() float64 { return m.mean }
 
-// Min is the smallest sample; 0 without samples.
+// Min returns the smallest sample; 0 without samples.
 func (m *Moments) Min() float64 { return m.min }
 
-// Max is the largest sample; 0 without samples.
+// Max returns the largest sample; 0 without samples.
 func (m *Moments) Max() float64 { return m.max }
 
-// Variance is that of the samples themselves (divided by n), since a simulated run is the whole
+// Variance returns the variance of the samples themselves (divided by n), because a simulated run is the whole
 // population; 0 without samples.
 func (m *Moments) Variance() float64 {
 	if m.n == 0 {
@@ -61,8 +61,8 @@ func (m *Moments) Variance() float64 {
 	return m.m2 / float64(m.n)
 }
 
-// SampleVariance estimates the variance of what the samples were drawn from (divided by n-1), such
-// as runs with different seeds; 0 with fewer than two samples.
+// SampleVariance estimates the variance of the population from which the samples were drawn (divided by n-1), such as
+// runs with different seeds; 0 with fewer than two samples.
 func (m *Moments) SampleVariance() float64 {
 	if m.n < 2 {
 		return 0
@@ -70,11 +70,10 @@ func (m *Moments) SampleVariance() float64 {
 	return m.m2 / float64(m.n-1)
 }
 
-// StdDev is the square root of Variance.
+// StdDev returns the square root of Variance.
 func (m *Moments) StdDev() float64 { return math.Sqrt(m.Variance()) }
 
-// CoV is the coefficient of variation, StdDev / |Mean|: the jitter of a rate. It is 0 when the mean
-// is 0.
+// CoV returns the coefficient of variation, StdDev / |Mean|: the jitter of a rate. It is 0 if the mean is 0.
 func (m *Moments) CoV() float64 {
 	if m.mean == 0 {
 		return 0

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// nearestRank is the 1-based rank of the q-quantile of n >= 1 sorted values: the smallest k with
-// k/n >= q. The small deduction keeps a product such as 0.07*100, which rounds to a little over 7,
-// at rank 7.
+// nearestRank returns the 1-based rank of the q-quantile of n >= 1 sorted values: the smallest k with k/n >= q. A small
+// deduction keeps a product such as 0.07*100, which rounds to slightly more than 7, at rank 7.
 func nearestRank(q float64, n uint64) uint64 {
 	if !(q < 1) {
 		return n
@@ -18,10 +17,10 @@ func nearestRank(q float64, n uint64) uint64 {
 	return min(max(rank, 1), n)
 }
 
-// Quantile returns the q-quantile of values sorted in ascending order by nearest rank: the smallest
-// value such that at least the part q of all values is at or below it. Unlike interpolation it
-// invents no value, so it suits samples with gaps such as completion times. q below 0 counts as 0,
-// above 1 and not-a-number as 1. It is false when there are no values.
+// Quantile returns the q-quantile by nearest rank of values in ascending order: the smallest value such that at least a
+// fraction q of all values is less than or equal to it. Unlike interpolation it returns only existing values, so it
+// suits samples with gaps such as completion times. q below 0 counts as 0, q above 1 and NaN as 1. It returns false
+// without values.
 func Quantile[T cmp.Ordered](sorted []T, q float64) (T, bool) {
 	if len(sorted) == 0 {
 		var zero T
@@ -30,9 +29,8 @@ func Quantile[T cmp.Ordered](sorted []T, q float64) (T, bool) {
 	return sorted[nearestRank(q, uint64(len(sorted)))-1], true
 }
 
-// Percentile returns the p-th percentile, p from 0 to 100, of values in any order by the rule of
-// Quantile, and false when there are none. It sorts a copy: for several percentiles of the same
-// values sort once and use Quantile.
+// Percentile returns the p-th percentile, p from 0 to 100, of values in any order, as defined by Quantile; false
+// without values. It sorts a copy: for several percentiles of the same values, sort once and use Quantile.
 func Percentile[T cmp.Ordered](values []T, p float64) (T, bool) {
 	return Quantile(slices.Sorted(slices.Values(values)), p/100)
 }

@@ -7,29 +7,27 @@ import (
 	"sort"
 )
 
-// MaxSizeBins is the largest number of bounds that NewSlowdowns accepts: each bin has a histogram.
+// MaxSizeBins is the maximum number of bounds in NewSlowdowns: each bin has a histogram.
 const MaxSizeBins = 256
 
 // slowdownUnit is the resolution of recorded slowdowns.
 const slowdownUnit = 1e-4
 
-// slowdownError is the bound on the relative error of a slowdown's quantiles.
+// slowdownError is the maximum relative error of a slowdown's quantiles.
 const slowdownError = 0.005
 
-// MaxSlowdown is the largest slowdown told apart; larger ones count as it.
+// MaxSlowdown is the largest recorded slowdown; larger ones count as it.
 const MaxSlowdown = 1e12
 
-// Slowdowns collects the slowdown of flows - completion time over that of the same flow alone on the
-// idle path - by flow size, in memory that does not grow with the number of flows. It is not safe for
-// concurrent use.
+// Slowdowns collects the slowdown of flows - completion time over that of the same flow alone on the idle path - by
+// flow size, in memory that does not depend on the number of flows. It is not safe for concurrent use.
 type Slowdowns struct {
 	upper []int64      // ascending; the bin after the last has no bound
-	bins  []*Histogram // nil until a flow is in it
+	bins  []*Histogram // nil until a flow was recorded in it
 }
 
-// NewSlowdowns returns an empty collection with one bin for each upper bound in bytes, which belongs
-// to its bin, and one for larger flows. Bounds that do not ascend from 1 byte or more, and more
-// than MaxSizeBins of them, are errors.
+// NewSlowdowns returns an empty collection with one bin for each upper bound in bytes, which belongs to its bin, and
+// one for larger flows. Bounds that do not ascend from at least 1 byte, or more than MaxSizeBins of them, are errors.
 func NewSlowdowns(upper []int64) (*Slowdowns, error) {
 	if len(upper) > MaxSizeBins {
 		return nil, fmt.Errorf("flow size bins: %d bounds: want at most %d", len(upper), MaxSizeBins)
@@ -56,24 +54,23 @@ func (s *Slowdowns) histogram(bin int) (*Histogram, error) {
 	return s.bins[bin], nil
 }
 
-// S3SizeBounds are the flow sizes, in bytes, of the slowdown table of the paper on LSTM prediction and
+// S3SizeBounds returns the flow sizes, in bytes, of the slowdown table of the paper on LSTM prediction and
 // PID neural control (S3, fat tree under Facebook Hadoop sizes).
 func S3SizeBounds() []int64 { return []int64{300, 1e3, 7e3, 36e3, 124e3, 336e3, 10e6} }
 
-// HadoopSizeBounds are the flow sizes, in bytes, below which 5, 10, ... 100 % of the flows of the
-// Facebook Hadoop distribution lie, rounded. Slowdown tables in the style of the HPCC paper, S3's among
-// them, have one row for each twentieth of the flows; rows named after sizes near 124 KB and 336 KB are
-// those of 120 KB and 300 KB, moved by the incast flows in the mix.
+// HadoopSizeBounds are the flow sizes, in bytes, below which 5, 10, ... 100 % of the flows of the Facebook Hadoop
+// distribution lie, rounded. Slowdown tables in the style of the HPCC paper, such as S3's, have one row for each
+// twentieth of the flows; rows named after sizes near 124 KB and 336 KB are those of 120 KB and 300 KB, shifted by the
+// incast flows in the mix.
 func HadoopSizeBounds() []int64 {
 	return []int64{300, 325, 350, 400, 450, 500, 550, 600, 650, 700, 850, 1000, 1714, 7000, 36000, 46000, 68000, 120000, 300000, 10e6}
 }
 
-// DecadeSizeBounds are the powers of ten from 100 bytes to 10 GB.
+// DecadeSizeBounds returns the powers of ten from 100 bytes to 10 GB.
 func DecadeSizeBounds() []int64 { return []int64{1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10} }
 
-// Record counts one completed flow. A size below one byte, or a slowdown that is negative, infinite or
-// not a number, is an error. Slowdowns a little below 1 are counted as they are: an ideal time is a
-// model's.
+// Record counts one completed flow. A size below one byte, or a slowdown that is negative, infinite or NaN, is an
+// error. It accepts slowdowns slightly below 1, because the ideal time comes from a model.
 func (s *Slowdowns) Record(size int64, slowdown float64) error {
 	if size < 1 {
 		return fmt.Errorf("slowdown of a flow of %d bytes: want at least one byte", size)
@@ -113,11 +110,11 @@ func (s *Slowdowns) Merge(o *Slowdowns) error {
 	return nil
 }
 
-// SlowdownRow is the slowdown of the flows of one range of sizes. Quantiles are within 0.5 %, the mean
-// within 0.0001 and the largest within 0.00005.
+// SlowdownRow is the slowdown of flows in one range of sizes. Quantiles are within 0.5 %, the mean within 0.0001 and
+// the maximum within 0.00005.
 type SlowdownRow struct {
-	Above int64   `json:"above_bytes"` // flows of more than this many bytes ...
-	UpTo  int64   `json:"up_to_bytes"` // ... and of at most this many; 0 when there is no upper bound
+	Above int64   `json:"above_bytes"` // exclusive lower bound of the size
+	UpTo  int64   `json:"up_to_bytes"` // inclusive upper bound; 0 if there is none
 	Flows uint64  `json:"flows"`
 	Mean  float64 `json:"mean"`
 	P50   float64 `json:"p50"`
@@ -126,7 +123,7 @@ type SlowdownRow struct {
 	Max   float64 `json:"max"`
 }
 
-// Rows returns the bins that hold flows, from small to large.
+// Rows returns the non-empty bins, from small to large.
 func (s *Slowdowns) Rows() []SlowdownRow {
 	var rows []SlowdownRow
 	above := int64(0)

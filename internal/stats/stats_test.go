@@ -164,7 +164,7 @@ func TestMomentsByHand(t *testing.T) {
 	if m.Mean() != 5 || m.StdDev() != 2 || m.CoV() != 0.4 || m.Variance() != 4 {
 		t.Errorf("mean %v, deviation %v, variation %v", m.Mean(), m.StdDev(), m.CoV())
 	}
-	// The textbook formula, mean of squares less square of mean, gives 0 here.
+	// The textbook formula, mean of squares minus square of the mean, gives 0 here.
 	far := stats.MomentsOf([]float64{1e9 + 1, 1e9 + 2, 1e9 + 3})
 	if math.Abs(far.Variance()-2.0/3) > 1e-6 {
 		t.Errorf("variance far from zero %v", far.Variance())
@@ -214,7 +214,7 @@ func TestSlowdownsByFlowSize(t *testing.T) {
 	}
 }
 
-func TestSlowdownsThatCannotBe(t *testing.T) {
+func TestInvalidSlowdownsAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, upper := range [][]int64{{0}, {-1}, {5, 5}, {5, 4}, make([]int64, stats.MaxSizeBins+1)} {
 		if _, err := stats.NewSlowdowns(upper); err == nil {

@@ -1,4 +1,4 @@
-// Package suggest finds the names that a mistyped one may mean.
+// Package suggest finds names similar to a mistyped one.
 package suggest
 
 import (
@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// maxLength bounds the names that are compared, in bytes: no longer one is a slip of the keyboard.
+	// maxLength is the maximum length of a compared name, in bytes: a longer one is not a typing error.
 	maxLength = 64
-	// maxFound is how many names are told.
+	// maxFound is the maximum number of suggestions.
 	maxFound = 3
 )
 
-// Names returns up to three of the names that a mistyped one may mean, the nearest first: those that differ in at most a
-// third of its letters, and in one at least.
+// Names returns up to three names similar to a mistyped one, the nearest first: those that differ in at most a third of
+// its letters, at least one.
 func Names(want string, names []string) []string {
 	if want == "" || len(want) > maxLength {
 		return nil
@@ -35,7 +35,7 @@ func Names(want string, names []string) []string {
 	return out[:min(len(out), maxFound)]
 }
 
-// Quoted lists the names that a mistyped one may mean, in quotes; "" when there are none.
+// Quoted lists the names similar to a mistyped one, in quotes; "" if there are none.
 func Quoted(want string, names []string) string {
 	var out []string
 	for _, n := range Names(want, names) {
@@ -44,7 +44,7 @@ func Quoted(want string, names []string) string {
 	return strings.Join(out, ", ")
 }
 
-// Hint is the end of an error that lists what is allowed: which of the names a mistyped one may mean, or nothing.
+// Hint returns the end of an error that lists allowed values: the names similar to a mistyped one, or "".
 func Hint(want string, names []string) string {
 	list := Quoted(want, names)
 	if list == "" {
@@ -53,7 +53,7 @@ func Hint(want string, names []string) string {
 	return "; did you mean " + list + "?"
 }
 
-// distance counts the letters put in, left out, exchanged or swapped with their neighbour between two names of at most
+// distance counts the letters inserted, omitted, replaced, or swapped with their neighbour between two names of at most
 // maxLength bytes.
 func distance(a, b string) int {
 	var d [maxLength + 1][maxLength + 1]int

@@ -7,7 +7,7 @@ import (
 	"fairlane/internal/suggest"
 )
 
-func TestNamesThatAMistypedOneMayMean(t *testing.T) {
+func TestSuggestions(t *testing.T) {
 	t.Parallel()
 	names := []string{"gold", "silver", "bronze", "golf", "storage"}
 	for want, list := range map[string]string{

@@ -7,22 +7,22 @@ import (
 
 const (
 	gap        = "  "
-	narrow     = 8  // columns to which text is shortened, at most
-	name       = 16 // the same of the first column, whose names tell the rows apart
-	narrowest  = 4  // the same where that does not do
-	several    = 20 // columns beyond which a cell of numbers has several, and the later ones may go
-	barWidth   = 24 // columns of a bar where there is room
-	barLeast   = 6  // columns below which bars are left out
-	proseLeast = 48 // columns below which prose stands under its row
+	narrow     = 8  // minimum columns to which text is shortened
+	name       = 16 // the same for the first column, whose names identify the rows
+	narrowest  = 4  // the same if that does not suffice
+	several    = 20 // wider cells of numbers have several, of which later ones may be omitted
+	barWidth   = 24 // columns of a bar if there is room
+	barLeast   = 6  // minimum columns of a bar; otherwise it is omitted
+	proseLeast = 48 // minimum columns of prose beside its row; otherwise it is placed below
 )
 
 // Cell is one cell of a table: text, or a drawing.
 type Cell struct {
 	Text string
-	Draw func(columns int) string // draws a bar that fills the columns, in place of the text
+	Draw func(columns int) string // draws a bar that fills the columns, instead of the text
 }
 
-// natural is the width of a cell where there is room.
+// natural returns the width of a cell if there is room.
 func (c *Cell) natural() int {
 	if c.Draw != nil {
 		return barWidth
@@ -30,7 +30,7 @@ func (c *Cell) natural() int {
 	return Width(c.Text)
 }
 
-// In is the cell's content in so many columns.
+// In returns the content of the cell in the given columns.
 func (c *Cell) In(columns int) string {
 	if c.Draw != nil {
 		return c.Draw(min(columns, barWidth))
@@ -38,20 +38,20 @@ func (c *Cell) In(columns int) string {
 	return Clip(c.Text, columns)
 }
 
-// Table is rows of cells. A row of one cell is a line of its own, which takes part in no column; the last cell of a row is as
-// wide as it is.
+// Table is rows of cells. A row with one cell is a separate line, which belongs to no column; the last cell of a row
+// may exceed its column.
 type Table struct {
-	Right    []bool // by column: it stands right
-	Optional []bool // by column: it is left out where cells would have to be shortened
-	Prose    bool   // the last column is sentences: they are wrapped, beside the row or else under it, and never shortened
-	Indent   string // before each row
+	Right    []bool // by column: right-aligned
+	Optional []bool // by column: omitted if cells would otherwise have to be shortened
+	Prose    bool   // the last column contains sentences: they are wrapped, beside the row or below it, and never shortened
+	Indent   string // at the start of each row
 	Rows     [][]Cell
 }
 
-// isRight says whether a column stands right.
+// isRight reports whether a column is right-aligned.
 func (t *Table) isRight(column int) bool { return column < len(t.Right) && t.Right[column] }
 
-// Write prints the table, no wider than the columns where they can be kept; 0 is as wide as it gets.
+// Write prints the table within the columns, if possible; 0 means no limit.
 func (t *Table) Write(w io.Writer, columns int) error {
 	widths := t.fit(columns)
 	var b strings.Builder
@@ -66,8 +66,8 @@ func (t *Table) Write(w io.Writer, columns int) error {
 	return err
 }
 
-// writeProse writes a row that ends with a sentence. Where the prose has no column, the sentence stands under its row, and no head stands
-// over it.
+// writeProse writes a row that ends with a sentence. If the prose has no column, the sentence is placed below its row,
+// without a header.
 func (t *Table) writeProse(b *strings.Builder, row []Cell, prose string, head bool, widths []int, columns int) {
 	line := t.line(row, widths[:len(row)], columns)
 	column := Width(line)
@@ -84,7 +84,7 @@ func (t *Table) writeProse(b *strings.Builder, row []Cell, prose string, head bo
 	b.WriteString(strings.TrimRight(line+strings.ReplaceAll(wrapped, "\n", "\n"+strings.Repeat(" ", column)), " ") + "\n")
 }
 
-// line lays out one row.
+// line formats one row.
 func (t *Table) line(row []Cell, widths []int, columns int) string {
 	if len(row) == 1 && len(widths) > 1 {
 		return t.Indent + row[0].Text
@@ -93,11 +93,11 @@ func (t *Table) line(row []Cell, widths []int, columns int) string {
 	b.WriteString(t.Indent)
 	at := Width(t.Indent)
 	for i := range row {
-		if widths[i] < 0 { // left out
+		if widths[i] < 0 { // omitted
 			continue
 		}
 		room := widths[i]
-		if last := i == len(row)-1; last && i < len(widths)-1 { // it may reach below the columns that its row does not have
+		if last := i == len(row)-1; last && i < len(widths)-1 { // it may extend into the columns that its row lacks
 			if room = row[i].natural(); columns > 0 {
 				room = max(min(room, columns-at), widths[i])
 			}
@@ -115,9 +115,9 @@ func (t *Table) line(row []Cell, widths []int, columns int) string {
 	return b.String()
 }
 
-// fit chooses the columns' widths: what they need or, where that is more than there is, first no optional columns and shorter bars, then shorter
-// words, the longest first, then no bars, then fewer numbers in a cell, then the shortest words, and at last shorter numbers.
-// Prose takes what the other columns leave. A width of -1 leaves a column out.
+// fit chooses the widths of the columns: their natural widths or, if the total is too large, in this order: omit
+// optional columns and shorten bars; shorten words, the longest first; omit bars; omit numbers in a cell; shorten words
+// further; shorten numbers. Prose takes what the other columns leave. A width of -1 omits a column.
 func (t *Table) fit(columns int) []int {
 	widths, bars := t.natural()
 	if columns <= 0 {
@@ -168,7 +168,8 @@ func (t *Table) fit(columns int) []int {
 	return widths
 }
 
-// isNumbers reports whether the cells of a column are numbers, rates or times, which mean little in part. Its head may be words.
+// isNumbers reports whether the cells of a column are numbers, rates or times, which are of little use in part. Its
+// header may be words.
 func (t *Table) isNumbers(column int) bool {
 	found := false
 	for k, row := range t.Rows {
@@ -183,7 +184,7 @@ func (t *Table) isNumbers(column int) bool {
 	return found
 }
 
-// natural is what the columns need, and which of them have bars.
+// natural returns the natural widths of the columns, and which of them have bars.
 func (t *Table) natural() (widths []int, bars []bool) {
 	most := 0
 	for _, row := range t.Rows {
@@ -202,7 +203,7 @@ func (t *Table) natural() (widths []int, bars []bool) {
 	return widths, bars
 }
 
-// total is the width of a full row.
+// total returns the width of a full row.
 func (t *Table) total(widths []int) int {
 	n := Width(t.Indent) - len(gap)
 	for _, x := range widths {

@@ -49,7 +49,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			"h2/P1               1 Gbit/s  -\n",
 	} {
 		got := written(t, table, columns)
-		if columns == 100 { // the bar takes what is left
+		if columns == 100 { // the bar takes the rest
 			if !strings.Contains(got, "请检查电缆") || strings.Count(got, "█") < 12 {
 				t.Errorf("at %d columns:\n%s", columns, got)
 			}
@@ -61,8 +61,8 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	}
 }
 
-// Whatever stands in a table, no line of it is wider than the terminal while its columns can be narrow enough, and without a
-// terminal no cell is shortened.
+// Whatever the table contains, no line is wider than the terminal as long as the columns can be narrow enough. Without
+// a terminal, no cell is shortened.
 func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -122,7 +122,7 @@ func TestColumnsAreThoseOfTheEnvironmentOrTheTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = file.Close() }() // nothing is written
+	defer func() { _ = file.Close() }() // nothing was written
 	for value, want := range map[string]int{"": 0, "200": 200, "-3": 0, "wide": 0} {
 		env := func(string) string { return value }
 		if got := Columns(file, env); got != want {
@@ -134,7 +134,7 @@ func TestColumnsAreThoseOfTheEnvironmentOrTheTerminal(t *testing.T) {
 	}
 }
 
-// A cell of several numbers loses the later ones before names are too short to tell rows apart.
+// A cell of several numbers loses the later ones before names become too short to identify rows.
 func TestNamesOutlastTheLaterNumbersOfACell(t *testing.T) {
 	t.Parallel()
 	row := func(cells ...string) (out []Cell) {
@@ -158,7 +158,7 @@ func TestNamesOutlastTheLaterNumbersOfACell(t *testing.T) {
 	}
 }
 
-// Sentences are read whole: beside their row where there is room, under it on a narrow terminal.
+// Sentences are shown completely: beside their row if there is room, below it on a narrow terminal.
 func TestProseIsWrappedAndNeverShortened(t *testing.T) {
 	t.Parallel()
 	table := &Table{Prose: true, Indent: "  ", Rows: [][]Cell{
@@ -187,7 +187,7 @@ func TestProseIsWrappedAndNeverShortened(t *testing.T) {
 	}
 }
 
-// What can be spared goes before anything is shortened.
+// Optional columns are omitted before anything is shortened.
 func TestOptionalColumnsMakeRoom(t *testing.T) {
 	t.Parallel()
 	table := &Table{Optional: []bool{false, false, true}, Rows: [][]Cell{row("ACTION", "OBJECT", "FROM"), row("rollout.start", "c54cb97d18fd", "127.0.0.1:53824")}}

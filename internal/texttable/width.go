@@ -1,5 +1,5 @@
-// Package texttable lays out text for people: tables aligned by the columns that a terminal gives to characters, and fitted to
-// its width.
+// Package texttable formats text for terminals: tables aligned by the display width of characters, and fitted to the
+// width of the terminal.
 package texttable
 
 import (
@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Columns is the width to fit text to, in columns: COLUMNS where it is set, otherwise that of the terminal that w is. It is 0
-// when w is no terminal: then nothing is shortened.
+// Columns returns the width for text, in columns: COLUMNS if it is set, otherwise the width of w's terminal. It is 0 if
+// w is not a terminal: then nothing is shortened.
 func Columns(w io.Writer, getenv func(string) string) int {
 	if n, err := strconv.Atoi(getenv("COLUMNS")); err == nil && n > 0 {
 		return n
@@ -29,8 +29,8 @@ func Columns(w io.Writer, getenv func(string) string) int {
 	return n
 }
 
-// Width is the number of terminal columns of a text: East Asian wide characters take two (Unicode Standard Annex 11),
-// combining marks none.
+// Width returns the number of terminal columns of a text: East Asian wide characters take two (Unicode Standard Annex
+// 11), combining marks none.
 func Width(s string) int {
 	n := 0
 	for _, r := range s {
@@ -61,7 +61,7 @@ func wide(r rune) bool {
 	return false
 }
 
-// Clip shortens a text to a number of columns; what it leaves out shows as an ellipsis.
+// Clip shortens a text to a number of columns, with an ellipsis for what it omits.
 func Clip(s string, columns int) string {
 	if Width(s) <= columns {
 		return s
@@ -77,8 +77,9 @@ func Clip(s string, columns int) string {
 	return strings.TrimRight(b.String(), " ") + "…"
 }
 
-// Wrap breaks a text at spaces, and between wide characters, into at most so many lines of so many columns; lines after the
-// first begin with indent. Text beyond the last line shows as an ellipsis. Columns 0 leave the text as it is.
+// Wrap breaks a text at spaces, and between wide characters, into at most the given number of lines and columns; lines
+// after the first begin with indent. An ellipsis stands for text beyond the last line. With 0 columns, it returns the
+// text unchanged.
 func Wrap(s, indent string, columns, lines int) string {
 	if columns <= 0 {
 		return s
@@ -97,7 +98,8 @@ func Wrap(s, indent string, columns, lines int) string {
 	}
 }
 
-// breakAt is the beginning of a text that fits into the columns: up to the last space or wide character, or else as much as there is room for.
+// breakAt returns the start of a text that fits into the columns: up to the last space or wide character, or else as
+// much as fits.
 func breakAt(s string, columns int) string {
 	n, fits, best := 0, 0, 0
 	for i, r := range s {

@@ -1,4 +1,5 @@
-// Package usage has the error of wrong usage or bad input, which ends a command with exit code 2 wherever it arose.
+// Package usage has the error for wrong usage or invalid input, which ends a command with exit code 2 wherever it
+// occurs.
 package usage
 
 import (
@@ -7,7 +8,7 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// Error is wrong usage or bad input: exit code 2.
+// Error reports wrong usage or invalid input: exit code 2.
 type Error struct{ Err error }
 
 // Error returns the cause's text.
@@ -16,7 +17,7 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Wrap makes an error one of wrong usage, with its chain of causes; nil stays nil.
+// Wrap converts an error to a usage error, with its chain of causes; nil stays nil.
 func Wrap(err error) error {
 	if err == nil {
 		return nil
@@ -24,8 +25,8 @@ func Wrap(err error) error {
 	return &Error{err}
 }
 
-// Errorf is wrong usage in words made as fmt.Errorf makes them.
+// Errorf returns a usage error with a text formatted as by fmt.Errorf.
 func Errorf(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
 
-// Of is wrong usage that is told in the user's language.
+// Of returns a usage error with a text in the user's language.
 func Of(t phrase.Text) error { return &Error{&phrase.Error{Text: t}} }

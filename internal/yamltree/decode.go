@@ -17,57 +17,57 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// MaxFaults bounds the faults that an error lists.
+// MaxFaults is the maximum number of faults in an error.
 const MaxFaults = 50
 
-// maxQuoted bounds what a fault quotes, in bytes.
+// maxQuoted is the maximum length of a quotation in a fault, in bytes.
 const maxQuoted = 80
 
-// Decoder reads nodes into Go values and notes what is wrong with a file. It is strict: an unknown or repeated key, a value of
-// another type or out of its range, and a value that is missing are faults.
+// Decoder decodes nodes into Go values and collects the faults of a file. It is strict: an unknown or repeated key, a
+// value of another type or out of range, and a missing value are faults.
 //
-// The keys of a structure are its json tags, and those of structures embedded in it. Other tags of a field:
+// The keys of a structure are its json tags, and those of embedded structures. Other tags of a field:
 //
-//	want:"want.file-path"      it must be given, and not be empty; the sentence that says what to write, or a word in place of one
-//	of:"qp,sl"                 words that are allowed; of the items, for a list
-//	in:"1..65535"              whole numbers that are allowed; of the items, for a list
-//	most:"256"                 items that a list may have
+//	want:"want.file-path"      it is required and must not be empty; the id of a sentence that says what to write, or a word
+//	of:"qp,sl"                 allowed words; for a list, of the items
+//	in:"1..65535"              allowed integers; for a list, of the items
+//	most:"256"                 maximum number of items of a list
 //
-// A value with a form of its own implements Noder, or encoding.TextUnmarshaler for a scalar; the error says what was found and
-// what is allowed. What is left out keeps the value that it has.
+// A value with its own form implements Noder, or encoding.TextUnmarshaler for a scalar; the error says what was found
+// and what is allowed. A missing key keeps the current value.
 type Decoder struct {
-	// NullIsNone takes a null as a value that is left out.
+	// NullIsNone treats null as a missing value.
 	NullIsNone bool
 
 	file   string
-	doc    *yaml.Node // that is read, or was last
+	doc    *yaml.Node // current document, or the last one
 	faults []error
 	shapes map[reflect.Type]*shape
 }
 
-// shape is what a structure may have.
+// shape is the allowed content of a structure.
 type shape struct {
 	keys   []string
 	fields []reflect.StructField
 }
 
-// Noder is a value that reads its node itself, such as one with a short form beside its long one.
+// Noder is a value that decodes its node itself, such as one with a short and a long form.
 type Noder interface {
 	DecodeNode(d *Decoder, n *yaml.Node, field string)
 }
 
-// NewDecoder returns a decoder of a file; the name is for messages.
+// NewDecoder returns a decoder for a file; the name is for messages.
 func NewDecoder(file string) *Decoder { return &Decoder{file: file, shapes: map[reflect.Type]*shape{}} }
 
-// Decode reads the only document of a file of at most most bytes into a T. What is wrong is Err of the decoder, to which
-// readers add what they find.
+// Decode decodes the only document of a file of at most most bytes into a T. The decoder's Err returns the faults;
+// callers add theirs.
 func Decode[T any](file string, r io.Reader, most int) (*T, *Decoder) {
 	d, to := NewDecoder(file), new(T)
 	d.Only(r, most, to)
 	return to, d
 }
 
-// Only reads the only document into what to points to.
+// Only decodes the only document into the value that to points to.
 func (d *Decoder) Only(r io.Reader, most int, to any) {
 	if root := d.root(r, most, to); root != nil {
 		d.Value(root, to, "")
@@ -87,7 +87,7 @@ func (d *Decoder) root(r io.Reader, most int, to any) *yaml.Node {
 	return d.written(root, err)
 }
 
-// Documents goes through the documents of a file, up to the first fault.
+// Documents iterates over the documents of a file, up to the first fault.
 func (d *Decoder) Documents(r io.Reader, most int) iter.Seq[*yaml.Node] {
 	return func(yield func(*yaml.Node) bool) {
 		text, ok := d.text(r, most)
@@ -115,7 +115,7 @@ func (d *Decoder) text(r io.Reader, most int) (text []byte, ok bool) {
 	return nil, false
 }
 
-// written is a document whose values are written out; nil when it is none.
+// written returns a document whose values are written out; nil if it is not one.
 func (d *Decoder) written(n *yaml.Node, err error) *yaml.Node {
 	var bad *SyntaxError
 	var second *SecondError
@@ -137,15 +137,15 @@ func (d *Decoder) written(n *yaml.Node, err error) *yaml.Node {
 	return nil
 }
 
-// Fault notes a fault.
+// Fault records a fault.
 func (d *Decoder) Fault(line int, field string, said phrase.Text) {
 	d.faults = append(d.faults, &Fault{File: d.file, Line: line, Field: field, Said: said})
 }
 
-// FaultAt notes a fault of a field, at its line or at that of the nearest one around it that the file has.
+// FaultAt records a fault of a field, at its line or that of the nearest enclosing field in the file.
 func (d *Decoder) FaultAt(field string, said phrase.Text) { d.Fault(d.Line(field), field, said) }
 
-// Line is that of a field, or of the nearest one around it that the file has; 0 of a file without content.
+// Line returns the line of a field, or of the nearest enclosing field in the file; 0 for a file without content.
 func (d *Decoder) Line(field string) int {
 	if n, _ := d.find(field); n != nil {
 		return n.Line
@@ -153,13 +153,13 @@ func (d *Decoder) Line(field string) int {
 	return 0
 }
 
-// Has tells whether the file has a field.
+// Has reports whether the file has a field.
 func (d *Decoder) Has(field string) bool {
 	_, ok := d.find(field)
 	return ok
 }
 
-// find goes down the document to a field, as far as there is something.
+// find descends the document to a field, as far as it exists.
 func (d *Decoder) find(field string) (n *yaml.Node, ok bool) {
 	n = d.doc
 	for part := range strings.FieldsFuncSeq(field, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
@@ -189,7 +189,7 @@ func child(n *yaml.Node, part string) *yaml.Node {
 	return nil
 }
 
-// Faulty tells whether a field has a fault already.
+// Faulty reports whether a field already has a fault.
 func (d *Decoder) Faulty(field string) bool {
 	return slices.ContainsFunc(d.faults, func(err error) bool {
 		var f *Fault
@@ -197,13 +197,13 @@ func (d *Decoder) Faulty(field string) bool {
 	})
 }
 
-// Faults is the number of faults so far.
+// Faults returns the number of faults so far.
 func (d *Decoder) Faults() int { return len(d.faults) }
 
-// Err joins the faults, as Join.
+// Err joins the faults as Join does.
 func (d *Decoder) Err() error { return Join(d.faults) }
 
-// Join joins the first MaxFaults of faults, and says how many more there are.
+// Join joins the first MaxFaults faults, and counts the rest.
 func Join(faults []error) error {
 	if n := len(faults) - MaxFaults; n > 0 {
 		faults = append(faults[:MaxFaults:MaxFaults], &phrase.Error{Text: phrase.Of("list.and-more", "n", n)})
@@ -211,7 +211,7 @@ func Join(faults []error) error {
 	return errors.Join(faults...)
 }
 
-// Value reads a node into what to points to.
+// Value decodes a node into the value that to points to.
 func (d *Decoder) Value(n *yaml.Node, to any, field string) {
 	d.value(n, reflect.ValueOf(to).Elem(), field, "")
 }
@@ -250,7 +250,7 @@ func (d *Decoder) value(n *yaml.Node, v reflect.Value, field string, tag reflect
 	}
 }
 
-// scalar returns a scalar's text; false, with a fault, when there is none.
+// scalar returns a scalar's text; if there is none, it records a fault and returns false.
 func (d *Decoder) scalar(n *yaml.Node, field string, want func() phrase.Text) (string, bool) {
 	if n.Kind != yaml.ScalarNode || IsNull(n) {
 		d.Fault(n.Line, field, Found(Describe(n), want()))
@@ -281,7 +281,7 @@ func (d *Decoder) items(n *yaml.Node, v reflect.Value, field string, tag reflect
 	}
 }
 
-// fields reads a mapping into a structure.
+// fields decodes a mapping into a structure.
 func (d *Decoder) fields(n *yaml.Node, v reflect.Value, field string) {
 	s := d.shapes[v.Type()]
 	if s == nil {
@@ -304,7 +304,7 @@ func (d *Decoder) fields(n *yaml.Node, v reflect.Value, field string) {
 			d.Fault(e.Key.Line, field, phrase.Of("yaml.unknown-key", "key", Quote(e.Key.Value), "keys", keys))
 		case e.Earlier > 0:
 			d.Fault(e.Key.Line, name, phrase.Of("yaml.key-twice", "line", e.Earlier))
-		case d.NullIsNone && IsNull(e.Value), isEmpty(e.Value) && fields[e.Index].Tag.Get("want") != "": // as if it were left out
+		case d.NullIsNone && IsNull(e.Value), isEmpty(e.Value) && fields[e.Index].Tag.Get("want") != "": // as if it were missing
 		default:
 			given[e.Index] = true
 			d.value(e.Value, v.FieldByIndex(fields[e.Index].Index), name, fields[e.Index].Tag)
@@ -335,7 +335,7 @@ func Keys(t reflect.Type) []string {
 	return out
 }
 
-// wanted is what the tag want says: the sentence of an id, or a word in place of one.
+// wanted returns the meaning of the tag want: the sentence of an id, or a word.
 func wanted(tag string) phrase.Text {
 	if said := (phrase.Text{ID: tag}); said.Known() {
 		return said
@@ -347,7 +347,7 @@ func wantKeys(keys []string) phrase.Text { return phrase.Of("yaml.want-keys", "k
 
 func single() phrase.Text { return phrase.Of("yaml.want-single") }
 
-// allowed says what a scalar may be.
+// allowed returns the allowed values of a scalar.
 func allowed(v reflect.Value, tag reflect.StructTag) phrase.Text {
 	if of := tag.Get("of"); of != "" {
 		return OneOf(strings.Split(of, ",")...)
@@ -369,7 +369,7 @@ func allowed(v reflect.Value, tag reflect.StructTag) phrase.Text {
 	return phrase.Of("want.integer")
 }
 
-// set sets a scalar from its text, if that is allowed.
+// set sets a scalar from its text if the value is allowed.
 func set(v reflect.Value, text string, tag reflect.StructTag) bool {
 	if of := tag.Get("of"); of != "" && !slices.Contains(strings.Split(of, ","), text) {
 		return false
@@ -389,7 +389,7 @@ func set(v reflect.Value, text string, tag reflect.StructTag) bool {
 		f, err := strconv.ParseFloat(text, 64)
 		v.SetFloat(f)
 		return err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
-	case reflect.Int: // as many bits as JSON clients have
+	case reflect.Int: // 32 bits, as JSON clients have
 		i, err := strconv.ParseInt(digits, base, 32)
 		v.SetInt(i)
 		return err == nil && within(float64(i), tag)
@@ -400,7 +400,7 @@ func set(v reflect.Value, text string, tag reflect.StructTag) bool {
 	}
 }
 
-// within compares a whole number with the tag in, whose limits are exact as floats up to 2^53.
+// within checks an integer against the tag in, whose limits are exact as floats up to 2^53.
 func within(x float64, tag reflect.StructTag) bool {
 	first, last, ok := strings.Cut(tag.Get("in"), "..")
 	least, _ := strconv.ParseFloat(first, 64)
@@ -408,15 +408,15 @@ func within(x float64, tag reflect.StructTag) bool {
 	return !ok || x >= least && x <= most
 }
 
-// Found says what a field has and what it may have.
+// Found returns a sentence with the value found and the values allowed.
 func Found(found, want phrase.Text) phrase.Text {
 	return phrase.Of("yaml.found", "found", found, "want", want)
 }
 
-// Missing says what a field that is left out may have.
+// Missing returns a sentence with the allowed values of a missing field.
 func Missing(want phrase.Text) phrase.Text { return phrase.Of("yaml.missing", "want", want) }
 
-// OneOf are words, one of which is allowed.
+// OneOf returns a phrase for one of several words.
 func OneOf(words ...string) phrase.Text {
 	last := len(words) - 1
 	if last == 0 {
@@ -425,7 +425,7 @@ func OneOf(words ...string) phrase.Text {
 	return phrase.Of("list.or", "list", words[:last], "last", words[last])
 }
 
-// Describe is a node for messages.
+// Describe returns a description of a node for messages.
 func Describe(n *yaml.Node) phrase.Text {
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -438,10 +438,10 @@ func Describe(n *yaml.Node) phrase.Text {
 	return Quoted(n.Value)
 }
 
-// Quoted is a text of a file for messages, as Quote has it.
+// Quoted returns a text of a file, quoted as by Quote, for messages.
 func Quoted(s string) phrase.Text { return phrase.Verbatim(Quote(s)) }
 
-// Quote quotes a text of a file, cut to what a message takes.
+// Quote quotes a text of a file, truncated for messages.
 func Quote(s string) string {
 	if len(s) > maxQuoted {
 		s = s[:maxQuoted] + "…"

@@ -26,7 +26,7 @@ type form struct {
 		section
 		Deep *section `json:"deep"`
 	} `json:"parts"`
-	Note string // of no key
+	Note string // without a key
 }
 
 func TestDecodeReadsAllKinds(t *testing.T) {

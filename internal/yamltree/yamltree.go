@@ -1,5 +1,5 @@
-// Package yamltree reads YAML into structures by a Decoder, or as a tree of nodes for readers of a dialect. What is wrong is a Fault
-// with file, line and field.
+// Package yamltree decodes YAML into structures with a Decoder, or parses it to a tree of nodes for other dialects.
+// Errors are Faults with file, line and field.
 package yamltree
 
 import (
@@ -21,17 +21,17 @@ import (
 // Fault is one error of a file.
 type Fault struct {
 	File  string
-	Line  int         // from 1; 0: of the file as a whole
-	Field string      // such as "profiles[0].max_timer"; empty: of no field
-	Said  phrase.Text // what was found and what is allowed
+	Line  int         // from 1; 0: the whole file
+	Field string      // such as "profiles[0].max_timer"; empty: no field
+	Said  phrase.Text // value found and values allowed
 }
 
 var _ phrase.Sentence = (*Fault)(nil)
 
-// Error prints "site.yaml:3: profiles[0].max_timer: found 0, want 1 to 65535".
+// Error returns "site.yaml:3: profiles[0].max_timer: found 0, want 1 to 65535".
 func (f *Fault) Error() string { return f.Sentence().String() }
 
-// Sentence is the fault for readers of any language.
+// Sentence returns the fault as a sentence in any language.
 func (f *Fault) Sentence() phrase.Text {
 	at, said := f.File, f.Said
 	if f.Line > 0 {
@@ -43,13 +43,13 @@ func (f *Fault) Sentence() phrase.Text {
 	return phrase.Of("labelled", "label", at, "text", said)
 }
 
-// SyntaxError says why a text is no YAML.
+// SyntaxError reports why a text is not YAML.
 type SyntaxError struct {
-	Line int // from 1; 0 when the library names none
+	Line int // from 1; 0 if the library gives none
 	Text string
 }
 
-// Error prints "line 3: did not find expected node content".
+// Error returns "line 3: did not find expected node content".
 func (e *SyntaxError) Error() string {
 	if e.Line == 0 {
 		return e.Text
@@ -57,14 +57,14 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, e.Text)
 }
 
-// SecondError is a second document in a text that must have one.
+// SecondError reports a second document in a text that must have one.
 type SecondError struct{ Line int }
 
 var _ error = (*SecondError)(nil)
 
 func (e *SecondError) Error() string { return fmt.Sprintf("line %d: a second document", e.Line) }
 
-// Documents reads the documents of a text, each as its root. It ends with the first error, a *SyntaxError.
+// Documents parses the documents of a text and yields the root of each. It ends with the first error, a *SyntaxError.
 func Documents(text []byte) iter.Seq2[*yaml.Node, error] {
 	return func(yield func(*yaml.Node, error) bool) {
 		for doc, err := range documents(text) {
@@ -79,7 +79,8 @@ func Documents(text []byte) iter.Seq2[*yaml.Node, error] {
 	}
 }
 
-// Only reads the root of a text's only document, nil when it has none. The error is a *SyntaxError or a *SecondError.
+// Only parses a text's only document and returns its root; nil if there is none. The error is a *SyntaxError or a
+// *SecondError.
 func Only(text []byte) (root *yaml.Node, err error) {
 	for doc, err := range documents(text) {
 		switch {
@@ -94,7 +95,7 @@ func Only(text []byte) (root *yaml.Node, err error) {
 	return root, nil
 }
 
-// documents yields what the library makes of each document: a node around its root.
+// documents yields the library's node of each document, which contains its root.
 func documents(text []byte) iter.Seq2[*yaml.Node, error] {
 	return func(yield func(*yaml.Node, error) bool) {
 		for dec := yaml.NewDecoder(bytes.NewReader(text)); ; {
@@ -114,7 +115,7 @@ func documents(text []byte) iter.Seq2[*yaml.Node, error] {
 	}
 }
 
-// syntax takes the line out of the library's "yaml: line N: ...".
+// syntax extracts the line from the library's "yaml: line N: ...".
 func syntax(err error) error {
 	e := &SyntaxError{Text: strings.TrimPrefix(err.Error(), "yaml: ")}
 	if rest, ok := strings.CutPrefix(e.Text, "line "); ok {
@@ -127,7 +128,7 @@ func syntax(err error) error {
 	return e
 }
 
-// FirstAlias finds the first anchor or alias under a node, nil when all values are written out.
+// FirstAlias returns the first anchor or alias below a node; nil if all values are written out.
 func FirstAlias(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return n
@@ -140,17 +141,17 @@ func FirstAlias(n *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// IsNull says whether a node is null: written so, or nothing behind a key.
+// IsNull reports whether a node is null: written as such, or nothing after a key.
 func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 // Entry is a key of a mapping with its value.
 type Entry struct {
 	Key, Value *yaml.Node
-	Index      int // of the key among those allowed, -1 for another
-	Earlier    int // line where an allowed key was given before, 0 when it was not
+	Index      int // of the key among those allowed, -1 for others
+	Earlier    int // line of an earlier occurrence of an allowed key, 0 if there is none
 }
 
-// Entries goes through the keys of a mapping in their order; a node of another kind has none.
+// Entries iterates over the keys of a mapping in their order; a node of another kind has none.
 func Entries(n *yaml.Node, allowed []string) iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		if n.Kind != yaml.MappingNode {

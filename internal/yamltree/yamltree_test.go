@@ -41,7 +41,7 @@ func TestDocumentsUpToTheFirstFault(t *testing.T) {
 		}
 		lines = append(lines, n.Line)
 	}
-	// A document without anything but its mark is null.
+	// A document with only its marker is null.
 	if want := []int{1, 4, 5, -1}; !slices.Equal(lines, want) {
 		t.Errorf("documents at %v: want %v", lines, want)
 	}

@@ -1,4 +1,4 @@
-// Package admit judges a request of a tenant to be admitted, or to have more: whether links hold all guarantees, and what changes for others.
+// Package admit decides whether a tenant can be admitted, or get more: whether links hold all guarantees, and what changes for other tenants.
 package admit
 
 import (
@@ -20,33 +20,33 @@ import (
 // Bounds of an admission request.
 const (
 	MaxPorts = 1000    // in Ports, and in To
-	MaxFlows = 300_000 // that are assumed of the tenant
+	MaxFlows = 300_000 // assumed of the tenant
 )
 
-// Request describes a tenant that asks to be admitted, or with Change one that asks for more.
+// Request describes a tenant that requests admission or, with Change, a change.
 type Request struct {
 	Tenant string
-	// Change asks for a tenant that exists: what is not given stays as it is, and Ports come beside those that it has.
+	// Change concerns an existing tenant: omitted values keep theirs, and Ports are added to its ports.
 	Change    bool
-	Weight    quantity.Weight   // 0 with Change: as it is
-	Guarantee *quantity.BitRate // nil: none, with Change as it is; 0 is none
+	Weight    quantity.Weight   // 0 with Change: unchanged
+	Guarantee *quantity.BitRate // nil: none, with Change unchanged; 0 is none
 	Cap       *quantity.BitRate // likewise
-	// Ports are the tenant's, as subnet.Fabric.ResolvePort takes them. Without To and Flows, each of them is assumed to send to each
-	// other one, and with Change also to and from the ports that the tenant has.
+	// Ports are the tenant's, in the forms of subnet.Fabric.ResolvePort. Without To and Flows, each of them is assumed to send to each other one
+	// and, with Change, to and from the tenant's existing ports.
 	Ports []string
 	To    []string // each of Ports is assumed to send to each of these instead
 	QPs   int      // of each assumed flow; 0 is 1
-	// Flows are declared traffic of the tenant, in place of what is assumed.
+	// Flows are declared traffic of the tenant, instead of the assumed one.
 	Flows []tenants.Flow
 }
 
-// Error is an admission request that cannot be judged. It matches ErrInput.
+// Error is an admission request that cannot be decided. It matches ErrInput.
 type Error struct {
 	Field string // tenant, weight, guarantee, cap, ports, to, qps or flows
 	Err   error  // what was found and what is allowed
 }
 
-// Error prints the field and what is wrong with it.
+// Error prints the field and its error.
 func (e *Error) Error() string { return e.Field + ": " + e.Err.Error() }
 
 // Unwrap returns ErrInput and the cause.
@@ -69,7 +69,7 @@ const (
 	VerdictNo Verdict = "no"
 )
 
-// Admission is the answer to an admission request: what the tenant would change for everyone.
+// Admission is the answer to an admission request: its effect on every tenant.
 type Admission struct {
 	Tenant     string           `json:"tenant"`
 	Change     bool             `json:"change"`
@@ -84,26 +84,25 @@ type Admission struct {
 	Vanished []plan.Finding `json:"vanished"`
 }
 
-// Traffic that an admission is judged by.
+// Sources of the traffic that an admission is decided by.
 const (
 	TrafficMesh     = "mesh"     // every port of the tenant sends to every other one
 	TrafficTo       = "to"       // every port of the tenant sends to every port of another list
-	TrafficDeclared = "declared" // the tenant's flows were given
+	TrafficDeclared = "declared" // the request has the tenant's flows
 )
 
-// AdmissionTraffic says which traffic of the tenant an admission is judged by.
+// AdmissionTraffic states which traffic of the tenant an admission is decided by.
 type AdmissionTraffic struct {
 	Kind  string `json:"kind"` // mesh, to or declared
 	Ports int    `json:"ports"`
 	To    int    `json:"to,omitempty"`
 	Flows int    `json:"flows"`
 	QPs   int    `json:"qps"` // of all flows
-	// Idle lists the other tenants without flows. Their guarantees are booked on every link between their ports; their rates are not
-	// predicted.
+	// Idle lists the other tenants without flows. Their guarantees are booked on every link between their ports; their rates are not predicted.
 	Idle *plan.NameList `json:"idle,omitempty"`
 }
 
-// AdmissionShare is what a tenant gets before and after.
+// AdmissionShare is a tenant's share before and after.
 type AdmissionShare struct {
 	Tenant    string           `json:"tenant"`
 	Weight    quantity.Weight  `json:"weight"`
@@ -113,12 +112,12 @@ type AdmissionShare struct {
 	After     *AdmissionRate   `json:"after,omitempty"`
 }
 
-// AdmissionRate is what a tenant gets, with all flows sending at once.
+// AdmissionRate is a tenant's rate, with all flows sending at once.
 type AdmissionRate struct {
 	Entitled  quantity.BitRate `json:"entitled_bps"` // of all its flows
 	Predicted quantity.BitRate `json:"predicted_bps"`
 	Bound     float64          `json:"bound"` // relative error of Predicted
-	// Least is the least that the tenant is predicted to get of a contended link, and Link that link; "" when it contends for none.
+	// Least is the smallest predicted part of a contended link, and Link that link; "" when the tenant contends for none.
 	Least quantity.BitRate `json:"least_bps"`
 	Link  string           `json:"link,omitempty"`
 }
@@ -129,25 +128,24 @@ type AdmissionDevices struct {
 	Switches int `json:"switches"`
 }
 
-// AdmissionFit is what would fit.
+// AdmissionFit is a request that would fit.
 type AdmissionFit struct {
 	// Guarantee is the largest guarantee of the tenant that every link holds with this traffic, and Link the link that allows no more.
 	Guarantee quantity.BitRate `json:"guarantee_bps"`
 	Link      string           `json:"link,omitempty"`
-	// Without lists ports of hosts: without their flows the guarantee fits as requested. It is set with VerdictNo only, where leaving ports out
-	// helps.
+	// Without lists ports of hosts: without their flows the requested guarantee fits. It is set only with VerdictNo, if leaving ports out helps.
 	Without []string `json:"without,omitempty"`
 }
 
-// Compile compiles an input once. It returns with the plan the model that was compiled, or nil where there are no tenants.
+// Compile compiles an input once. It returns the plan and the compiled model, which is nil if there are no tenants.
 type Compile func(in model.Input) (*plan.Plan, *model.Model, error)
 
-// Judge judges a request: it compiles the input as it is and with the tenant, and books all guarantees on every link that the flows
-// may cross. The input is not changed.
+// Judge decides a request: it compiles the input with and without the request, and books all guarantees on every link that the flows may
+// cross. It does not change the input.
 //
-// A larger guarantee is never admitted where a smaller one is refused: VerdictNo depends on booked guarantees alone.
+// A larger guarantee is never admitted where a smaller one is refused: VerdictNo depends on booked guarantees only.
 //
-// Errors of the request are *AdmitError; others are those of compile.
+// Errors of the request are *Error; others are those of compile.
 func Judge(in model.Input, r Request, compile Compile) (*Admission, error) {
 	if in.Fabric == nil {
 		return nil, fmt.Errorf("%w: no fabric", model.ErrInput)
@@ -182,7 +180,7 @@ func Judge(in model.Input, r Request, compile Compile) (*Admission, error) {
 	return out, nil
 }
 
-// verdict judges by what the admission changes: what was so before it does not count.
+// verdict considers only what the admission changes: earlier problems do not count.
 func (a *Admission) verdict() Verdict {
 	is := func(status string) bool {
 		return slices.ContainsFunc(a.Guarantees, func(g GuaranteeCheck) bool { return g.New && g.Status == status })
@@ -196,7 +194,7 @@ func (a *Admission) verdict() Verdict {
 	return VerdictYes
 }
 
-// admitter makes the input with the tenant.
+// admitter builds the input with the tenant.
 type admitter struct {
 	in      model.Input
 	r       Request
@@ -231,7 +229,7 @@ func (x *admitter) edit() error {
 	return nil
 }
 
-// tenant is the copy's tenant to work on, new or found.
+// tenant returns the copy's tenant to change, new or existing.
 func (x *admitter) tenant() (*tenants.Tenant, error) {
 	if !tenants.ValidName(x.r.Tenant) {
 		return nil, refused("tenant", phrase.Of("admit.bad-name", "found", whatif.Quoted(x.r.Tenant), "max", tenants.MaxNameLength))
@@ -294,7 +292,7 @@ func (x *admitter) ports(field string, names []string) ([]ident.PortID, error) {
 	return ids, nil
 }
 
-// declared adds the flows that were given.
+// declared adds the flows of the request.
 func (x *admitter) declared(t *tenants.Tenant) error {
 	if len(x.r.To) > 0 {
 		return refused("to", phrase.Of("admit.flows-declared", "tenant", t.Name))
@@ -342,7 +340,7 @@ func (x *admitter) assumed(t *tenants.Tenant) error {
 		}
 		if !slices.ContainsFunc(x.in.Flows, func(f tenants.Flow) bool { return f.Tenant == t.Name }) {
 			fresh := slices.DeleteFunc(slices.Clone(ids), func(p ident.PortID) bool { return slices.Contains(had, p) })
-			had, ids = nil, slices.Concat(had, fresh) // nothing is known of what its ports send
+			had, ids = nil, slices.Concat(had, fresh) // the traffic of its ports is unknown
 		}
 	}
 	switch n := len(ids) + len(had); {
@@ -375,12 +373,12 @@ func (x *admitter) assumed(t *tenants.Tenant) error {
 		x.e.Input.Flows = append(x.e.Input.Flows, tenants.Flow{Tenant: t.Name, Class: class, Src: p[0], Dst: p[1], QPs: qps})
 	}
 	if x.e.Input.Routes != nil && len(pairs) > 0 {
-		x.e.Input.Routes = append(x.e.Input.Routes, make([][]model.Way, len(x.e.Input.Flows)-len(x.e.Input.Routes))...)
+		x.e.Input.Routes = append(x.e.Input.Routes, make([][]model.Route, len(x.e.Input.Flows)-len(x.e.Input.Routes))...)
 	}
 	return nil
 }
 
-// meshed pairs each new port with every other one, and with those that were there, in both directions.
+// meshed pairs each new port with every other one, and with the existing ones, in both directions.
 func meshed(had, ids []ident.PortID) (out [][2]ident.PortID) {
 	old := make(map[ident.PortID]bool, len(had))
 	for _, p := range had {
@@ -425,7 +423,7 @@ func attach(t *tenants.Tenant, ports ...ident.PortID) {
 	}
 }
 
-// count describes the tenant's traffic as it is now.
+// count describes the tenant's current traffic.
 func (x *admitter) count(t *tenants.Tenant) {
 	x.traffic.Ports = len(t.Attachments)
 	for i := range x.e.Input.Flows {
@@ -439,7 +437,7 @@ func (x *admitter) count(t *tenants.Tenant) {
 	}
 }
 
-// admissionShares lists what tenants get before and after, the requesting one first.
+// admissionShares lists the tenants' shares before and after, the requesting one first.
 func admissionShares(name string, after []tenants.Tenant, was, is *plan.Plan) []AdmissionShare {
 	out := make([]AdmissionShare, len(after))
 	least, leastAfter := leastShares(was), leastShares(is)
@@ -467,7 +465,7 @@ func admissionRate(t *plan.TenantShare, least map[string]diff.LinkRate) *Admissi
 	return &AdmissionRate{Entitled: t.Entitled, Predicted: t.Predicted, Bound: t.Bound, Least: l.After.Predicted, Link: l.Link}
 }
 
-// leastShares finds, by tenant, the contended link of which it is predicted to get the least.
+// leastShares returns, by tenant, its smallest predicted part of a contended link.
 func leastShares(p *plan.Plan) map[string]diff.LinkRate {
 	out := make(map[string]diff.LinkRate, len(p.Tenants))
 	for i := range p.Links {

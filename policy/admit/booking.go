@@ -13,47 +13,47 @@ import (
 	"fairlane/tenants"
 )
 
-// What becomes of a guarantee.
+// States of a guarantee.
 const (
 	GuaranteeKept   = "kept"
 	GuaranteeAtRisk = "at-risk" // booked in full, but predicted to be missed by more than maxGuaranteeMiss
 	GuaranteeBroken = "broken"  // on a link, the guarantees together exceed what can be booked: they are scaled down in proportion
 )
 
-// maxGuaranteeMiss is the part of a guarantee that a prediction may lack without a word: as of weight-unreachable for parts of links.
+// maxGuaranteeMiss is the part of a guarantee that a prediction may miss without a report: as weight-unreachable for parts of links.
 const maxGuaranteeMiss = 0.05
 
-// maxGuaranteeLoss is the part of a guarantee that one at risk before may lose without being at risk anew.
+// maxGuaranteeLoss is the part of a guarantee already at risk that an admission may take without counting as the cause.
 const maxGuaranteeLoss = 0.01
 
-// GuaranteeCheck says what becomes of one tenant's guarantee.
+// GuaranteeCheck is the state of one tenant's guarantee.
 type GuaranteeCheck struct {
 	Tenant    string           `json:"tenant"`
 	Guarantee quantity.BitRate `json:"guarantee_bps"` // at most the cap
 	Status    string           `json:"status"`        // kept, at-risk or broken
-	// New means that the admission causes it: before, it was not so, or not as much.
+	// New reports that the admission causes the state: before, it did not hold, or to a lesser extent.
 	New bool `json:"new"`
-	// Left is what is left of the guarantee on the link where the least is; when it is kept, the guarantee.
+	// Left is the remaining guarantee on the link with the least; when it is kept, the guarantee.
 	Left quantity.BitRate `json:"left_bps"`
-	// Booked is the sum of the guarantees on that link, and Bookable what can be booked of it; both are 0 unless the guarantee is broken.
+	// Booked is the sum of the guarantees on that link, and Bookable the part of it that can be booked; both are 0 unless the guarantee is broken.
 	Booked   quantity.BitRate `json:"booked_bps,omitempty"`
 	Bookable quantity.BitRate `json:"bookable_bps,omitempty"`
 	// Links are those where it is broken or at risk, the worst first.
 	Links plan.NameList `json:"links"`
 }
 
-// booking is which guarantees are booked on which links.
+// booking records which guarantees are booked on which links.
 type booking struct {
 	m      *model.Model
 	loads  [][]int32 // by tenant: link directions that its flows may cross, ascending
 	booked []quantity.BitRate
-	pairs  [][][2]subnet.PortRef // by tenant: the ends of what it sends
+	pairs  [][][2]subnet.PortRef // by tenant: both ends of each flow
 	idle   *plan.NameList
 }
 
-// newBooking books the guarantees of a model, none of nil. A guarantee counts in full on every link that a flow of its tenant may cross: on
-// InfiniBand those of the forwarding tables, on Ethernet those of all shortest paths, whichever a hash chooses. A tenant without flows may
-// send from each of its ports to each other.
+// newBooking books the guarantees of a model; a nil model has none. A guarantee counts in full on every link that a flow of its tenant may
+// cross: on InfiniBand those of the forwarding tables, on Ethernet those of all shortest paths, since any may be chosen by a hash. A tenant
+// without flows may send from each of its ports to each other.
 func newBooking(m *model.Model) *booking {
 	b := &booking{m: m}
 	if m == nil {
@@ -84,7 +84,7 @@ func newBooking(m *model.Model) *booking {
 			b.pairs[t] = idlePairs(m, &m.Tenants[t])
 			plan.AddName(&b.idle, m.Tenants[t].Name)
 		}
-		b.loads[t] = w.of(int32(t)+1, b.pairs[t], given[t])
+		b.loads[t] = w.linksOf(int32(t)+1, b.pairs[t], given[t])
 		for _, d := range b.loads[t] {
 			b.booked[d] += guaranteed(&m.Tenants[t])
 		}
@@ -92,7 +92,7 @@ func newBooking(m *model.Model) *booking {
 	return b
 }
 
-// guaranteed is what is booked for a tenant on a link.
+// guaranteed returns the rate booked for a tenant on a link.
 func guaranteed(t *tenants.Tenant) quantity.BitRate {
 	if t.Cap > 0 {
 		return min(t.Guarantee, t.Cap)
@@ -100,8 +100,8 @@ func guaranteed(t *tenants.Tenant) quantity.BitRate {
 	return t.Guarantee
 }
 
-// idlePairs are the ends of what a tenant without flows may send. Sources behind one switch reach a destination over the same links but
-// their own, so each destination needs one source of each switch, and each source one destination.
+// idlePairs returns the pairs of ports between which a tenant without flows may send. Sources behind one switch reach a destination over the
+// same links except their own, so each destination needs one source of each switch, and each source one destination.
 func idlePairs(m *model.Model, t *tenants.Tenant) (out [][2]subnet.PortRef) {
 	var ports []subnet.PortRef
 	behind := map[int32][]subnet.PortRef{}
@@ -136,22 +136,22 @@ func idlePairs(m *model.Model, t *tenants.Tenant) (out [][2]subnet.PortRef) {
 
 // crossing finds the links that traffic may cross.
 type crossing struct {
-	m    *model.Model
-	ways *model.WayFinder
-	on   []int32 // by link: the last tenant that crossed it, from 1 on
-	node []int32 // by node: the last search that came by
-	n    int32   // searches
+	m         *model.Model
+	routes    *model.RouteFinder
+	crossedBy []int32 // by link: the last tenant that crossed it, from 1 on
+	visitedBy []int32 // by node: the last search that visited it
+	searches  int32   // number of searches
 }
 
 func newCrossing(m *model.Model) *crossing {
-	return &crossing{m: m, ways: &model.WayFinder{Model: m, Switches: m.SwitchLinks()}, on: make([]int32, len(m.Caps))}
+	return &crossing{m: m, routes: &model.RouteFinder{Model: m, Switches: m.SwitchLinks()}, crossedBy: make([]int32, len(m.Caps))}
 }
 
-// of lists the links of one tenant's traffic, ascending; no is the tenant's number, from 1 on, each used once.
-func (x *crossing) of(no int32, pairs [][2]subnet.PortRef, given map[int32]bool) (out []int32) {
+// linksOf lists the links of one tenant's traffic, ascending; no is the tenant's number, from 1 on, used once each.
+func (x *crossing) linksOf(no int32, pairs [][2]subnet.PortRef, given map[int32]bool) (out []int32) {
 	add := func(d int32) {
-		if x.on[d] != no {
-			x.on[d] = no
+		if x.crossedBy[d] != no {
+			x.crossedBy[d] = no
 			out = append(out, d)
 		}
 	}
@@ -174,9 +174,9 @@ func (x *crossing) of(no int32, pairs [][2]subnet.PortRef, given map[int32]bool)
 			x.shortest(peer.Node, p[1], add)
 			continue
 		}
-		// A tenant without flows may have ports that no route joins: nothing is booked between them.
-		x.ways.Ports, _ = subnet.AppendPath(x.ways.Ports[:0], x.m.Fabric, p[0], x.m.Fabric.Port(p[1]).LID)
-		for _, q := range x.ways.Ports {
+		// A tenant without flows may have ports without a route between them: nothing is booked there.
+		x.routes.Ports, _ = subnet.AppendPath(x.routes.Ports[:0], x.m.Fabric, p[0], x.m.Fabric.Port(p[1]).LID)
+		for _, q := range x.routes.Ports {
 			add(model.Direction(x.m.Fabric, q))
 		}
 	}
@@ -184,7 +184,7 @@ func (x *crossing) of(no int32, pairs [][2]subnet.PortRef, given map[int32]bool)
 	return out
 }
 
-// sortedPairs orders pairs so that those that end behind one switch follow each other, which spares searches.
+// sortedPairs groups pairs by the switch of their destination, which saves searches.
 func sortedPairs(f *subnet.Fabric, pairs [][2]subnet.PortRef) [][2]subnet.PortRef {
 	out := slices.Clone(pairs)
 	slices.SortStableFunc(out, func(a, b [2]subnet.PortRef) int {
@@ -199,36 +199,36 @@ func sortedPairs(f *subnet.Fabric, pairs [][2]subnet.PortRef) [][2]subnet.PortRe
 func (x *crossing) shortest(from int32, dst subnet.PortRef, add func(int32)) {
 	edge, _ := x.m.Fabric.Peer(dst)
 	add(model.Direction(x.m.Fabric, edge))
-	x.ways.Search(edge.Node)
-	if x.ways.Dist[from] < 0 {
+	x.routes.Search(edge.Node)
+	if x.routes.Dist[from] < 0 {
 		return
 	}
-	if x.node == nil {
-		x.node = make([]int32, len(x.m.Fabric.Nodes))
+	if x.visitedBy == nil {
+		x.visitedBy = make([]int32, len(x.m.Fabric.Nodes))
 	}
-	x.n++
-	x.node[from] = x.n
+	x.searches++
+	x.visitedBy[from] = x.searches
 	for queue := []int32{from}; len(queue) > 0; queue = queue[1:] {
 		if queue[0] == edge.Node {
 			continue
 		}
-		for _, p := range x.ways.Nearer(queue[0]) {
+		for _, p := range x.routes.Nearer(queue[0]) {
 			add(model.Direction(x.m.Fabric, p))
-			if peer, _ := x.m.Fabric.Peer(p); x.node[peer.Node] != x.n {
-				x.node[peer.Node] = x.n
+			if peer, _ := x.m.Fabric.Peer(p); x.visitedBy[peer.Node] != x.searches {
+				x.visitedBy[peer.Node] = x.searches
 				queue = append(queue, peer.Node)
 			}
 		}
 	}
 }
 
-// bookable is what guarantees may book of a link: exactly the part that the compiler books, rounded down.
+// bookable returns the part of a link that guarantees may book: exactly the part that the compiler books, rounded down.
 func (b *booking) bookable(d int32) quantity.BitRate {
 	c := quantity.BitRate(b.m.Caps[d])
 	return c/100*fill.BookablePercent + c%100*fill.BookablePercent/100
 }
 
-// left is what is left of a tenant's guarantee on a link.
+// left returns the remaining guarantee of a tenant on a link.
 func (b *booking) left(t int, d int32) quantity.BitRate {
 	g := guaranteed(&b.m.Tenants[t])
 	if most := b.bookable(d); b.booked[d] > most {
@@ -237,7 +237,7 @@ func (b *booking) left(t int, d int32) quantity.BitRate {
 	return g
 }
 
-// tenant finds a tenant by name; -1 when there is none.
+// tenant returns the index of a tenant; -1 when there is none.
 func (b *booking) tenant(name string) int {
 	if b.m == nil {
 		return -1
@@ -245,7 +245,7 @@ func (b *booking) tenant(name string) int {
 	return slices.IndexFunc(b.m.Tenants, func(t tenants.Tenant) bool { return t.Name == name })
 }
 
-// guarantee is what is booked for a tenant, 0 for one that is not there.
+// guarantee returns the rate booked for a tenant, 0 if it does not exist.
 func (b *booking) guarantee(name string) quantity.BitRate {
 	if t := b.tenant(name); t >= 0 {
 		return guaranteed(&b.m.Tenants[t])
@@ -260,7 +260,7 @@ type missing struct {
 	booked, bookable quantity.BitRate
 }
 
-// checkGuarantees says what becomes of every guarantee, by name.
+// checkGuarantees returns the state of every guarantee, by name.
 func checkGuarantees(before, after *booking, was, is *plan.Plan) []GuaranteeCheck {
 	out := []GuaranteeCheck{}
 	for t := range after.m.Tenants {
@@ -288,7 +288,7 @@ func checkGuarantees(before, after *booking, was, is *plan.Plan) []GuaranteeChec
 	return out
 }
 
-// broken lists the links on which a tenant's guarantee is scaled down, and whether on any of them more than before.
+// broken lists the links on which a tenant's guarantee is scaled down. worse reports whether it lost more than before on any of them.
 func (b *booking) broken(t int, before *booking) (out []missing, worse bool) {
 	old := before.tenant(b.m.Tenants[t].Name)
 	for _, d := range b.loads[t] {
@@ -306,8 +306,8 @@ func (b *booking) broken(t int, before *booking) (out []missing, worse bool) {
 	return out, worse
 }
 
-// atRisk lists the contended links on which a tenant is predicted to miss a guarantee that its traffic there can use, and whether any of them is
-// new or misses more than before, when its guarantee was had.
+// atRisk lists the contended links on which a tenant is predicted to miss a guarantee that its traffic there can use. worse reports whether
+// any of them is new or misses more than before, when the guarantee was had.
 func atRisk(tenant string, had, g quantity.BitRate, was, is *plan.Plan) (out []missing, worse bool) {
 	old := map[ident.PortID]quantity.BitRate{}
 	for i := range was.Links {
@@ -331,12 +331,12 @@ func atRisk(tenant string, had, g quantity.BitRate, was, is *plan.Plan) (out []m
 	return out, worse
 }
 
-// fallsShort reports whether the prediction of a tenant's part of a link lacks more of its guarantee than maxGuaranteeMiss, of what it can use.
+// fallsShort reports whether the predicted part of a link misses more than maxGuaranteeMiss of the guarantee, as far as the tenant can use it.
 func fallsShort(g quantity.BitRate, t *plan.LinkTenant) bool {
 	return float64(t.Predicted) < float64(float64(min(g, t.Entitled))*(1-maxGuaranteeMiss))
 }
 
-// fit is the largest guarantee of a tenant that the links hold beside those of the others.
+// fit returns the largest guarantee of a tenant that the links hold besides those of the others.
 func (b *booking) fit(name string) AdmissionFit {
 	t := b.tenant(name)
 	tn := &b.m.Tenants[t]
@@ -355,8 +355,8 @@ func (b *booking) fit(name string) AdmissionFit {
 	return out
 }
 
-// without lists the host ports of a tenant whose own links are booked too much, when its guarantee fits once their flows are left out; nil when
-// that does not help, or leaves fewer than two ports.
+// without lists the host ports of a tenant whose own links are overbooked, if its guarantee fits without their flows; nil when that does not
+// help, or leaves fewer than two ports.
 func (b *booking) without(name string) []string {
 	t := b.tenant(name)
 	full := map[subnet.PortRef]bool{}
@@ -379,7 +379,7 @@ func (b *booking) without(name string) []string {
 	if len(full) == 0 || len(rest) == 0 {
 		return nil
 	}
-	if slices.ContainsFunc(newCrossing(b.m).of(1, rest, nil), over) {
+	if slices.ContainsFunc(newCrossing(b.m).linksOf(1, rest, nil), over) {
 		return nil
 	}
 	var out []string

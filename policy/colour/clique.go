@@ -7,10 +7,10 @@ import (
 	"fairlane/internal/disjoint"
 )
 
-// Bounds of the search for the largest clique, in steps: for a finding, and to see early that colours are too few.
+// Bounds of the search for the largest clique, in steps: for a finding, and for the early check that colours are too few.
 const (
 	CliqueSearch = 100_000
-	cliqueGlance = 1_000
+	cliqueCheck  = 1_000
 )
 
 // set is a set of nodes, one bit each.
@@ -28,7 +28,7 @@ func (s set) empty() bool {
 	return true
 }
 
-// first is the lowest node of the set, or -1.
+// first returns the lowest node of the set, or -1.
 func (s set) first() int32 {
 	for i, w := range s {
 		if w != 0 {
@@ -38,19 +38,18 @@ func (s set) first() int32 {
 	return -1
 }
 
-// maxCliqueNodes bounds the nodes among which one search looks, for the room that their neighbours take: 32 MB.
+// maxCliqueNodes bounds the nodes of one search, for the memory of their neighbours: 32 MB.
 const maxCliqueNodes = 16_384
 
-// cliques searches the largest set of nodes that are all neighbours of each other.
+// cliques searches the largest set of pairwise neighbours.
 type cliques struct {
-	near   []set
-	best   []int32
-	budget int
+	neighbours []set
+	best       []int32
+	budget     int
 }
 
-// Clique returns the largest set of pairwise neighbours that it finds, ascending: the number of colours that are
-// needed at least. It starts from known, and is exact when the search ends within so many steps, which it
-// says. Nodes that no way of neighbours joins are searched apart.
+// Clique returns the largest set of pairwise neighbours that it finds, ascending: a lower bound of the colours needed. It starts from known,
+// and exact reports whether the search ended within so many steps. Nodes that no path of neighbours joins are searched separately.
 func (c *Colouring) Clique(known []int32, steps int) (members []int32, exact bool) {
 	x := &cliques{best: slices.Clone(known), budget: steps}
 	exact = true
@@ -69,7 +68,7 @@ func (c *Colouring) Clique(known []int32, steps int) (members []int32, exact boo
 	return x.best, exact && x.budget >= 0
 }
 
-// components are the nodes, ascending, by the ways of neighbours that join them.
+// components returns the nodes, ascending, by connected component.
 func (c *Colouring) components() [][]int32 {
 	sets := disjoint.New(len(c.Meet))
 	for v, es := range c.Meet {
@@ -96,13 +95,13 @@ func (x *cliques) search(c *Colouring, nodes []int32) {
 	words := (n + 63) / 64
 	bitsOf := make([]uint64, n*words)
 	all := make(set, words)
-	x.near = make([]set, n)
+	x.neighbours = make([]set, n)
 	for i, v := range nodes {
-		x.near[i] = bitsOf[i*words : (i+1)*words]
+		x.neighbours[i] = bitsOf[i*words : (i+1)*words]
 		all.add(int32(i))
 		for _, e := range c.Meet[v] {
 			if j, ok := slices.BinarySearch(nodes, e.To); ok {
-				x.near[i].add(int32(j))
+				x.neighbours[i].add(int32(j))
 			}
 		}
 	}
@@ -118,9 +117,9 @@ func (x *cliques) search(c *Colouring, nodes []int32) {
 	}
 }
 
-// Crowded reports that some nodes which are all neighbours have together fewer colours than they are many.
+// Crowded reports whether some clique has more nodes than colours in their domains together.
 func (c *Colouring) Crowded() bool {
-	members, _ := c.Clique(nil, cliqueGlance)
+	members, _ := c.Clique(nil, cliqueCheck)
 	all := uint16(0)
 	for _, v := range members {
 		all |= c.Domain[v]
@@ -128,9 +127,8 @@ func (c *Colouring) Crowded() bool {
 	return len(members) > bits.OnesCount16(all)
 }
 
-// grow extends a clique by candidates that are neighbours of all of it. Candidates are coloured greedily
-// first: of those with the first k colours at most k can come in (Tomita and Seki, An efficient
-// branch-and-bound algorithm for finding a maximum clique, 2003).
+// grow extends a clique by candidates that are neighbours of all of it. It first colours candidates greedily: of those with the first k
+// colours at most k can join (Tomita and Seki, An efficient branch-and-bound algorithm for finding a maximum clique, 2003).
 func (x *cliques) grow(have []int32, candidates set) {
 	if len(have) > len(x.best) {
 		x.best = slices.Clone(have)
@@ -143,7 +141,7 @@ func (x *cliques) grow(have []int32, candidates set) {
 		v := order[i]
 		rest := slices.Clone(candidates)
 		for w := range rest {
-			rest[w] &= x.near[v][w]
+			rest[w] &= x.neighbours[v][w]
 		}
 		x.grow(append(have, v), rest)
 		candidates.remove(v)
@@ -159,7 +157,7 @@ func (x *cliques) ranked(candidates set) (order []int32, bound []int) {
 			open.remove(v)
 			class.remove(v)
 			for w := range class {
-				class[w] &^= x.near[v][w]
+				class[w] &^= x.neighbours[v][w]
 			}
 			order, bound = append(order, v), append(bound, colour)
 		}

@@ -1,4 +1,4 @@
-// Package colour gives the nodes of a graph one of up to sixteen colours each: service levels of tenants, virtual lanes of service levels.
+// Package colour gives each node of a graph one of up to sixteen colours: service levels of tenants, virtual lanes of service levels.
 package colour
 
 import (
@@ -10,43 +10,41 @@ import (
 // Colours is the number of colours a node can have: service levels or virtual lanes.
 const Colours = ident.NumSLs
 
-// Edge leads to a node that is to have another colour. cost is the number of ports on which the two
-// cannot be told apart when they have the same.
+// Edge leads to a node that needs another colour. cost is the number of ports on which the two are indistinguishable with the same colour.
 type Edge struct {
 	To   int32
 	Cost int32
 }
 
-// Colouring is the problem of giving every node one of up to sixteen colours so that neighbours differ. Nodes
-// are in an order that does not depend on the order of the input, and nothing else decides ties, so the
-// same problem always has the same solution.
+// Colouring is the problem of giving every node one of up to sixteen colours so that neighbours differ. The order of nodes does not depend on
+// the order of the input and is the only tie-breaker, so the same problem always has the same solution.
 type Colouring struct {
 	Meet   [][]Edge         // by node, neighbours ascending
 	Domain []uint16         // colours a node may have
-	Barred [][Colours]int32 // ports on which a colour collides with one that is pinned there
-	Move   [][Colours]int32 // ports whose colour would not be the one preferred, such as that in force; nil: none is
-	order  []int8           // colours, most wanted first
+	Barred [][Colours]int32 // ports on which a colour collides with a pinned one
+	Move   [][Colours]int32 // ports whose colour would differ from the preferred one, such as that in force; nil: no preference
+	order  []int8           // colours in order of preference
 	Colour []int8           // the result; -1 none
 
 	uses   [][Colours]uint16 // neighbours by colour
 	taken  []uint16          // colours that a neighbour has or a pin bars
-	of     [Colours]int32    // nodes by colour
+	count  [Colours]int32    // nodes by colour
 	left   []int32           // nodes without a colour, ascending
-	budget int               // nodes that may yet be looked at
+	budget int               // nodes that the search may still visit
 }
 
-// maxSearch bounds an exact search: nodes looked at, beside those of two descents without a step back.
+// maxSearch bounds the node visits of an exact search, in addition to two descents without backtracking.
 const maxSearch = 2_000_000
 
-// New is the problem of n nodes, none of which is joined to another or may have a colour.
+// New returns a problem of n nodes without edges and without permitted colours.
 func New(n int) *Colouring {
 	return &Colouring{Meet: make([][]Edge, n), Domain: make([]uint16, n), Barred: make([][Colours]int32, n), Colour: make([]int8, n)}
 }
 
-// Start colours the nodes as kept says, -1 leaving a node without; nil leaves all without. It sets the budget.
+// Start sets the colours of nodes to kept, where -1 is none; nil removes all colours. It sets the budget.
 func (c *Colouring) Start(kept []int8) {
 	n := len(c.Colour)
-	c.uses, c.taken, c.of, c.left = make([][Colours]uint16, n), make([]uint16, n), [Colours]int32{}, c.left[:0]
+	c.uses, c.taken, c.count, c.left = make([][Colours]uint16, n), make([]uint16, n), [Colours]int32{}, c.left[:0]
 	for v := range c.Barred {
 		for k, ports := range c.Barred[v] {
 			if ports > 0 {
@@ -65,20 +63,20 @@ func (c *Colouring) Start(kept []int8) {
 	}
 }
 
-// Paint gives a node without a colour one.
+// Paint gives a colour to a node without one.
 func (c *Colouring) Paint(v int32, k int8) {
 	c.Colour[v] = k
-	c.of[k]++
+	c.count[k]++
 	for _, e := range c.Meet[v] {
 		c.uses[e.To][k]++
 		c.taken[e.To] |= 1 << k
 	}
 }
 
-// Unpaint takes the colour of a node away.
+// Unpaint removes the colour of a node.
 func (c *Colouring) Unpaint(v int32) {
 	k := c.Colour[v]
-	c.of[k]--
+	c.count[k]--
 	for _, e := range c.Meet[v] {
 		if c.uses[e.To][k]--; c.uses[e.To][k] == 0 && c.Barred[e.To][k] == 0 {
 			c.taken[e.To] &^= 1 << k
@@ -87,13 +85,12 @@ func (c *Colouring) Unpaint(v int32) {
 	c.Colour[v] = -1
 }
 
-// Free is the colours that a node may have beside its neighbours'.
+// Free returns the colours of a node's domain that no neighbour or pin takes.
 func (c *Colouring) Free(v int32) uint16 { return c.Domain[v] &^ c.taken[v] }
 
-// extend colours what is left by backtracking in DSATUR order: always the node with the fewest colours
-// left, then the one with most neighbours, then the first (Brélaz, New methods to color the vertices of a
-// graph, 1979). False when there is no way, or none was found within the budget; then nothing
-// beyond start is coloured.
+// extend colours the remaining nodes by backtracking in DSATUR order: always the node with the fewest colours left, then the one with most
+// neighbours, then the first (Brélaz, New methods to color the vertices of a graph, 1979). It returns false when there is no solution, or none
+// within the budget; it then leaves the remaining nodes without colours.
 func (c *Colouring) extend() bool {
 	if len(c.left) == 0 {
 		return true
@@ -117,7 +114,7 @@ func (c *Colouring) extend() bool {
 	return false
 }
 
-// take takes the node at a place in left out of it; the last moves there.
+// take removes the node at an index of left; the last node moves there.
 func (c *Colouring) take(at int) int32 {
 	v, last := c.left[at], len(c.left)-1
 	c.left[at] = c.left[last]
@@ -133,7 +130,7 @@ func (c *Colouring) putBack(v int32, at int) {
 	c.left[at] = v
 }
 
-// next picks the node to colour, by its place in left, and the colours it may have.
+// next picks the node to colour, by its index in left, and the colours it may have.
 func (c *Colouring) next() (at int, free uint16) {
 	best := -1
 	most := 0
@@ -152,8 +149,8 @@ func (c *Colouring) next() (at int, free uint16) {
 	return best, free
 }
 
-// choices lists the colours in the order to try: what is in force first; after a plan is in force the colours that
-// fewest nodes have, since they leave most room; else the order wanted.
+// choices lists the colours in the order to try: the one in force first; with a plan in force, then the colours that the fewest nodes have,
+// since they leave most room; else the order of preference.
 func (c *Colouring) choices(v int32) []int8 {
 	if c.Move == nil {
 		return c.order
@@ -175,20 +172,20 @@ func (c *Colouring) before(v int32, a, b int8) bool {
 	return c.unused(a) && !c.unused(b)
 }
 
-// unused says that no node has a colour yet. Colour 0 never counts as that: it is the one of traffic that nobody
-// manages, and is left to it as long as others will do.
-func (c *Colouring) unused(k int8) bool { return k != 0 && c.of[k] == 0 }
+// unused reports that no node has a colour yet. Colour 0 never counts as unused: it is reserved for unmanaged traffic while other colours
+// suffice.
+func (c *Colouring) unused(k int8) bool { return k != 0 && c.count[k] == 0 }
 
 func lowest(set uint16) int8 { return int8(bits.TrailingZeros16(set | 1<<(Colours-1))) }
 
-// Solve colours all nodes anew, with the colours in the given order.
+// Solve recolours all nodes, with the colours in the given order.
 func (c *Colouring) Solve(order []int8) bool {
 	c.order = order
 	c.Start(nil)
 	return c.extend()
 }
 
-// Conflicts is the cost of the colours: ports on which neighbours are alike, and those that collide with pins.
+// Conflicts returns the cost of the colours: ports on which neighbours have the same colour, and ports that collide with pins.
 func (c *Colouring) Conflicts() int {
 	sum := 0
 	for v, es := range c.Meet {
@@ -205,7 +202,7 @@ func (c *Colouring) Conflicts() int {
 	return sum
 }
 
-// Moved is the number of ports whose colour differs from the one in force.
+// Moved returns the number of ports whose colour differs from the one in force.
 func (c *Colouring) Moved() int {
 	sum := 0
 	for v, k := range c.Colour {

@@ -44,7 +44,7 @@ func drawProblem(t *rapid.T, inForce bool) *Colouring {
 	return c
 }
 
-// judge tries every colouring and returns the fewest conflicts and the fewest moves without any, -1 for none.
+// judge tries every colouring and returns the fewest conflicts and the fewest moves without conflicts, -1 for none.
 func judge(c *Colouring) (conflicts, moves int) {
 	conflicts, moves = 1<<30, -1
 	kept := slices.Clone(c.Colour)
@@ -116,7 +116,7 @@ func TestTheCliqueIsTheLargest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawProblem(t, false)
 		n := len(c.Colour)
-		near := func(v, u int) bool {
+		neighbours := func(v, u int) bool {
 			return slices.ContainsFunc(c.Meet[v], func(e Edge) bool { return int(e.To) == u })
 		}
 		want := 0
@@ -128,7 +128,7 @@ func TestTheCliqueIsTheLargest(t *testing.T) {
 				}
 				size++
 				for u := range v {
-					ok = ok && (set&(1<<u) == 0 || near(v, u))
+					ok = ok && (set&(1<<u) == 0 || neighbours(v, u))
 				}
 			}
 			if ok {
@@ -141,7 +141,7 @@ func TestTheCliqueIsTheLargest(t *testing.T) {
 		}
 		for i, v := range got {
 			for _, u := range got[:i] {
-				if !near(int(v), int(u)) {
+				if !neighbours(int(v), int(u)) {
 					t.Fatalf("%d and %d of %v do not meet", v, u, got)
 				}
 			}
@@ -149,7 +149,7 @@ func TestTheCliqueIsTheLargest(t *testing.T) {
 	})
 }
 
-// ring is n nodes of which each meets the next w on both sides: 2w+1 in a row all meet.
+// ring is n nodes, each joined to the next w on both sides: w+1 in a row are a clique.
 func ring(n, w int) *Colouring {
 	c := New(n)
 	for v := range n {
@@ -161,7 +161,7 @@ func ring(n, w int) *Colouring {
 	return c
 }
 
-// TestCliquesOfManyGroupsAreSearchedApart would need 20 GB if all groups were searched as one.
+// TestCliquesOfManyGroupsAreSearchedApart would need 20 GB if one search covered all groups.
 func TestCliquesOfManyGroupsAreSearchedApart(t *testing.T) {
 	t.Parallel()
 	const groups, each = 100_000, 4
@@ -171,7 +171,7 @@ func TestCliquesOfManyGroupsAreSearchedApart(t *testing.T) {
 		c.Meet[u] = append(c.Meet[u], Edge{int32(v), 1})
 	}
 	for g := range groups {
-		for i := range each - 1 { // a way of neighbours
+		for i := range each - 1 { // a path of neighbours
 			join(g*each+i, g*each+i+1)
 		}
 	}
@@ -207,8 +207,8 @@ func TestALargeRingIsColouredAndItsCliqueFound(t *testing.T) {
 func BenchmarkColouringOf4096TenantsThatDoNotFit(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		c := ring(4096, 10) // cliques of 11, so it fits 15 but for where the ring closes
-		c.Greedy(order(10)) // and never 10
+		c := ring(4096, 10) // cliques of 11, so 15 colours suffice except where the ring closes
+		c.Greedy(order(10)) // 10 colours never suffice
 		b.ReportMetric(float64(c.Conflicts()), "conflicts")
 	}
 }

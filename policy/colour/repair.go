@@ -5,15 +5,14 @@ import (
 	"slices"
 )
 
-// Bounds of the search for few conflicts and few moves. They count work, not time, so that the result is
-// the same on every machine.
+// Bounds of the search for few conflicts and few moves. They count work, not time, so that the result is the same on every machine.
 const (
-	tabuWork  = 20_000_000 // colours weighed, in all
+	tabuWork  = 20_000_000 // colours evaluated, in total
 	tabuIdle  = 4_000      // steps without a better solution
-	leastMove = 512        // nodes up to which the fewest moves are searched for exactly
+	leastMove = 512        // nodes up to which the fewest moves are searched exactly
 )
 
-// InForce is the colour that most of a node's ports have in force, or -1 when it has none or may not keep it.
+// InForce returns the colour that most of a node's ports have in force, or -1 when it has none or may not keep it.
 func (c *Colouring) InForce(v int) int8 {
 	best, most := int8(-1), int32(0)
 	for _, m := range c.Move[v] {
@@ -27,10 +26,9 @@ func (c *Colouring) InForce(v int) int8 {
 	return best
 }
 
-// Adapt colours all nodes with as few moves from the colours in force as it finds: first nodes keep what they have,
-// heaviest first, unless a neighbour that came before has it; only the others are coloured. Where that
-// takes moves, or fails, the fewest moves are searched for exactly in small problems, and by tabu search from
-// the colours in force in large ones. False when no valid colouring was found.
+// Adapt colours all nodes with as few moves from the colours in force as it finds. Nodes first keep their colours, heaviest first, unless an
+// earlier neighbour has it; only the others are coloured. If that takes moves or fails, the fewest moves are searched exactly in small
+// problems, and by tabu search from the colours in force in large ones. It returns false when no valid colouring was found.
 func (c *Colouring) Adapt(order []int8) bool {
 	c.order = order
 	kept := c.keepers()
@@ -43,7 +41,7 @@ func (c *Colouring) Adapt(order []int8) bool {
 	if solved {
 		best = slices.Clone(c.Colour)
 	}
-	if t := c.tabued(kept); t != nil && (best == nil || c.movesOf(t) < c.movesOf(best)) {
+	if t := c.tabuFrom(kept); t != nil && (best == nil || c.movesOf(t) < c.movesOf(best)) {
 		best = t
 	}
 	if len(c.Colour) <= leastMove {
@@ -85,19 +83,19 @@ func (c *Colouring) movesOf(colour []int8) int {
 	return sum
 }
 
-// tabued runs the tabu search from the kept colours and returns a valid result, or nil.
-func (c *Colouring) tabued(kept []int8) []int8 {
+// tabuFrom runs the tabu search from the kept colours and returns a valid result, or nil.
+func (c *Colouring) tabuFrom(kept []int8) []int8 {
 	c.Start(kept)
 	c.complete()
 	if c.tabu() > 0 {
 		return nil
 	}
-	c.settleBack()
+	c.takeCheaper()
 	return slices.Clone(c.Colour)
 }
 
-// settleBack gives nodes their cheaper colours again where those came free.
-func (c *Colouring) settleBack() {
+// takeCheaper gives nodes cheaper colours that have become free.
+func (c *Colouring) takeCheaper() {
 	for v := range c.Colour {
 		for _, k := range c.choices(int32(v)) {
 			if c.Move[v][k] < c.Move[v][c.Colour[v]] && c.Free(int32(v))&(1<<k) != 0 {
@@ -121,8 +119,7 @@ func (c *Colouring) fewestMoves(best []int8) []int8 {
 	return found
 }
 
-// branch is a depth-first search with the bound that every open node moves as few ports as its free colours
-// allow.
+// branch is a depth-first search with the bound that every open node moves as few ports as its free colours allow.
 func (c *Colouring) branch(moves int, bound *int, found *[]int8) {
 	if len(c.left) == 0 {
 		*bound, *found = moves, slices.Clone(c.Colour)
@@ -144,7 +141,7 @@ func (c *Colouring) branch(moves int, bound *int, found *[]int8) {
 	c.putBack(v, at)
 }
 
-// nextBounded is next with the least number of moves that the open nodes take.
+// nextBounded is next, and also returns the least number of moves of the open nodes.
 func (c *Colouring) nextBounded() (at int, free uint16, rest int) {
 	for _, v := range c.left {
 		least, f := int32(-1), c.Free(v)
@@ -162,7 +159,7 @@ func (c *Colouring) nextBounded() (at int, free uint16, rest int) {
 	return at, free, rest
 }
 
-// complete gives every node without a colour the one that costs fewest ports, in DSATUR order.
+// complete gives every node without a colour the one with the fewest conflicting ports, in DSATUR order.
 func (c *Colouring) complete() {
 	for len(c.left) > 0 {
 		at, _ := c.next()
@@ -184,7 +181,7 @@ func (c *Colouring) complete() {
 	}
 }
 
-// costAt is the number of ports on which a node would be like a neighbour or a pin.
+// costAt returns the number of ports on which a node would have the colour of a neighbour or a pin.
 func (c *Colouring) costAt(v int32, k int8) int {
 	sum := int(c.Barred[v][k])
 	for _, e := range c.Meet[v] {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// hard is a random problem near the number of colours that it takes. InForce adds a plan in force, in which a third of the nodes have
-// a colour by chance.
+// hard is a random problem near the number of colours that it needs. inForce adds a plan in force, in which a third of the nodes have a random
+// colour.
 func hard(seed uint64, n, k int, density float64, inForce bool) *Colouring {
 	r := rand.New(rand.NewPCG(seed, 1))
 	c := New(n)
@@ -48,8 +48,8 @@ func TestEveryPartOfTheSearchHasAProblemThatNeedsIt(t *testing.T) {
 		conflicts, moves int
 	}{
 		"keepers: heaviest keep their colour":       {hard(1, 30, 15, 0.8, true), 0, 21},   // without: 34 moves
-		"tabued: tabu search for fewer moves":       {hard(0, 100, 4, 0.04, true), 0, 39},  // 76
-		"settleBack: colours that came free":        {hard(1, 100, 8, 0.192, true), 0, 75}, // 89
+		"tabuFrom: tabu search for fewer moves":     {hard(0, 100, 4, 0.04, true), 0, 39},  // 76
+		"takeCheaper: colours that came free":       {hard(1, 100, 8, 0.192, true), 0, 75}, // 89
 		"fewestMoves: branch and bound":             {hard(1, 20, 4, 0.32, true), 0, 9},    // 28
 		"greedy: keepers where conflicts remain":    {hard(0, 30, 8, 0.64, true), 1, 21},   // 37
 		"tabu: steps that make matters worse first": {hard(0, 12, 4, 0.8, false), 6, 0},    // 7 conflicts

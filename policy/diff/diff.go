@@ -1,4 +1,4 @@
-// Package diff tells what changes from one plan to another.
+// Package diff compares two plans.
 package diff
 
 import (
@@ -10,30 +10,29 @@ import (
 	"fairlane/policy/plan"
 )
 
-// Difference is what changes from one plan to another, in the order people ask: what each tenant gains and loses and
-// which settings bring it, then devices as a whole, contended links and findings. Reasons and names do
-// not count: plans that set and predict the same have no difference. Lists of places are bounded, their counts are
-// not. Rates that change by less than 1e-6 of themselves, or print alike, are counted only.
+// Difference lists the changes from one plan to another, in order of interest: what each tenant gains and loses with the settings that cause
+// it, then devices as a whole, contended links and findings. Reasons and names are not compared: plans that set and predict the same have no
+// difference. Lists of places are bounded, their counts are not. Rates that change by less than a relative 1e-6, or print alike, are only
+// counted.
 type Difference struct {
-	From string `json:"from"` // name of the plan before
+	From string `json:"from"` // name of the earlier plan
 	To   string `json:"to"`
 	// Tenants that changed, by name.
 	Tenants []TenantChange `json:"tenants,omitempty"`
-	// Settings that belong to no single tenant, by kind of device and field.
+	// Settings of no single tenant, by kind of device and field.
 	Settings []SettingChange `json:"settings,omitempty"`
-	// Devices that one of the plans does not set, by kind.
+	// Devices that only one of the plans sets, by kind.
 	Devices []DeviceChange `json:"devices,omitempty"`
-	// Contended lists links on which tenants meet now and did not before; Relieved the reverse.
+	// Contended lists links on which tenants meet only in the later plan; Relieved the reverse.
 	Contended *plan.NameList `json:"contended,omitempty"`
 	Relieved  *plan.NameList `json:"relieved,omitempty"`
 	// Appeared and Vanished are the findings of only one of the plans.
 	Appeared []plan.Finding `json:"appeared,omitempty"`
 	Vanished []plan.Finding `json:"vanished,omitempty"`
-	// Reworded are findings of both plans that say something else: of the same code, tenants and links, or of a code with some of them in
-	// common where that makes a pair.
+	// Reworded are findings of both plans whose content changed: pairs of the same code, tenants and links, or of the same code with some tenants
+	// and links in common if the pair is unambiguous.
 	Reworded []FindingChange `json:"reworded,omitempty"`
-	// Minor counts the tenants, classes and parts of links that differ in nothing but rates, and in these by too little to
-	// be told.
+	// Minor counts the tenants, classes and parts of links that differ only in rates, and by too little to be reported.
 	Minor int `json:"minor,omitempty"`
 }
 
@@ -43,25 +42,25 @@ type FindingChange struct {
 	After  plan.Finding `json:"after"`
 }
 
-// TenantChange is what changes for one tenant.
+// TenantChange lists the changes for one tenant.
 type TenantChange struct {
 	Tenant string            `json:"tenant"`
 	Before *plan.TenantShare `json:"before,omitempty"` // nil: the tenant is new
-	After  *plan.TenantShare `json:"after,omitempty"`  // nil: the tenant is gone
-	// Settings changed for the tenant's traffic alone.
+	After  *plan.TenantShare `json:"after,omitempty"`  // nil: the tenant was removed
+	// Settings changed for the tenant's traffic only.
 	Settings []SettingChange `json:"settings,omitempty"`
 	Classes  []ClassChange   `json:"classes,omitempty"`
 	Links    *LinkChange     `json:"links,omitempty"`
 }
 
-// ClassChange is one class of a tenant before and after; nil where it is not there.
+// ClassChange is one class of a tenant before and after; nil where it does not exist.
 type ClassChange struct {
 	Class  string           `json:"class"`
 	Before *plan.ClassShare `json:"before,omitempty"`
 	After  *plan.ClassShare `json:"after,omitempty"`
 }
 
-// LinkChange sums a tenant's part of the links that are contended in both plans and where it changes.
+// LinkChange summarises a tenant's part of the links that are contended in both plans and where it changes.
 type LinkChange struct {
 	Count   int              `json:"count"` // links with any change
 	Gains   int              `json:"gains"` // links with more predicted
@@ -71,7 +70,7 @@ type LinkChange struct {
 	Largest []LinkRate       `json:"largest"` // up to eight, largest change first
 }
 
-// maxDiffLinks bounds the links listed of a tenant.
+// maxDiffLinks bounds the links listed for a tenant.
 const maxDiffLinks = 8
 
 // LinkRate is a tenant's part of one link before and after.
@@ -83,11 +82,11 @@ type LinkRate struct {
 
 // SettingChange is one parameter that changes in several places.
 type SettingChange struct {
-	Tenant string `json:"tenant,omitempty"` // whose traffic obeys it; empty: of the device
+	Tenant string `json:"tenant,omitempty"` // whose traffic it applies to; empty: of the device
 	Kind   string `json:"kind"`             // of the places: "port", "switch", "switch port", "queue", "link", "plan"
 	Field  string `json:"field"`            // such as "timer"
 	Unit   string `json:"unit,omitempty"`   // of Before and After where they are plain numbers
-	Before string `json:"before"`           // one value, "least to largest", of texts "first … last"; "none" where there was none
+	Before string `json:"before"`           // one value; a range "least to largest", of texts "first … last"; or "none"
 	After  string `json:"after"`
 	plan.NameList
 }
@@ -105,7 +104,7 @@ func (d *Difference) Empty() bool {
 		len(d.Appeared) == 0 && len(d.Vanished) == 0 && len(d.Reworded) == 0 && d.Minor == 0
 }
 
-// Between tells what changes from one plan to another, on any plane. Plans of different planes differ in everything.
+// Between returns the changes from one plan to another, on any plane. Plans of different planes differ in everything.
 func Between(before, after *plan.Plan) Difference {
 	x := &differ{out: Difference{From: before.Name, To: after.Name}, tenants: map[string]*TenantChange{}, groups: map[settingKey]*settingGroup{},
 		devices: map[string]*DeviceChange{}}
@@ -113,12 +112,12 @@ func Between(before, after *plan.Plan) Difference {
 	x.classes(before.Classes, after.Classes)
 	x.links(before.Links, after.Links)
 	x.settings(before, after)
-	x.rest(plan.KindPlan, plan.KindPlan, "", partOf(before), partOf(after))
+	x.compareFields(plan.KindPlan, plan.KindPlan, "", uncompared(before), uncompared(after))
 	x.findings(before.Findings, after.Findings)
 	return x.finish(before, after)
 }
 
-// settings compares what devices are set to.
+// settings compares the settings of devices.
 func (x *differ) settings(before, after *plan.Plan) {
 	x.infiniBand(before, after)
 	x.lanes(before.Lanes, after.Lanes)
@@ -126,16 +125,16 @@ func (x *differ) settings(before, after *plan.Plan) {
 	x.wrcc(orEmpty(before.WRCC), orEmpty(after.WRCC))
 }
 
-// touch notes a place where something differs.
+// touch records a place where something differs.
 func (x *differ) touch(kind, place string) {
 	if x.touched != nil {
 		x.touched[[2]string{kind, place}] = true
 	}
 }
 
-// partOf is what no other comparison of a plan looks at: fields added to Plan are caught here. Settle is an estimate that follows from what the
-// others compare, and plans of one name may have it or not.
-func partOf(p *plan.Plan) plan.Plan {
+// uncompared returns the parts of a plan that no other comparison covers: fields added to Plan are compared here. Settle is left out: it is an
+// estimate that follows from the other parts, and plans of one name may have it or not.
+func uncompared(p *plan.Plan) plan.Plan {
 	q := *p
 	q.Name, q.Placements, q.CAs, q.Switches, q.Tenants, q.Links, q.Findings, q.Classes, q.Lanes, q.RoCE, q.WRCC = "", nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	q.Settle, q.Format = 0, 0
@@ -149,7 +148,7 @@ type differ struct {
 	groups  map[settingKey]*settingGroup
 	devices map[string]*DeviceChange
 	units   map[string]string  // of fields whose values have none
-	touched map[[2]string]bool // kind and place of what differs; nil is not asked for
+	touched map[[2]string]bool // kind and place of differences; nil: not recorded
 }
 
 func (x *differ) tenant(name string) *TenantChange {
@@ -161,8 +160,7 @@ func (x *differ) tenant(name string) *TenantChange {
 	return t
 }
 
-// match pairs the entries of two lists by key: changed gets those in both, and a nil for what is missing of the others.
-// Its calls are in the order of the lists.
+// match pairs the entries of two lists by key. changed gets each pair, with nil for a missing entry, in the order of the lists.
 func match[T any, K comparable](before, after []T, key func(*T) K, changed func(a, b *T)) {
 	at := make(map[K]int, len(after))
 	for i := range after {
@@ -185,11 +183,11 @@ func match[T any, K comparable](before, after []T, key func(*T) K, changed func(
 	}
 }
 
-// shares notes the tenants whose figures differ; finish puts both sides beside each.
+// shares records the tenants whose figures differ; finish adds both sides to each.
 func (x *differ) shares(before, after []plan.TenantShare) {
 	match(before, after, func(t *plan.TenantShare) string { return t.Tenant }, func(a, b *plan.TenantShare) {
 		switch {
-		case a == nil || b == nil || settled(*a, *b) != *a:
+		case a == nil || b == nil || withoutMinor(*a, *b) != *a:
 			x.tenant(first(a, b).Tenant)
 		case *a != *b:
 			x.out.Minor++
@@ -197,11 +195,11 @@ func (x *differ) shares(before, after []plan.TenantShare) {
 	})
 }
 
-// minorChange is the relative change of a rate below which nobody is told.
+// minorChange is the relative change of a rate below which it is not reported.
 const minorChange = 1e-6
 
-// closeTo is the rate after, or the one before when nobody needs to tell them apart.
-func closeTo(before, after quantity.BitRate) quantity.BitRate {
+// unlessMinor returns the later rate, or the earlier one if the change is minor.
+func unlessMinor(before, after quantity.BitRate) quantity.BitRate {
 	d, most := after-before, max(before, after)
 	if float64(max(d, -d)) <= float64(minorChange*float64(most)) || before.String() == after.String() {
 		return before
@@ -209,9 +207,9 @@ func closeTo(before, after quantity.BitRate) quantity.BitRate {
 	return after
 }
 
-// settled is a tenant's figures after, with those before where they are near.
-func settled(a, b plan.TenantShare) plan.TenantShare {
-	b.Entitled, b.Predicted = closeTo(a.Entitled, b.Entitled), closeTo(a.Predicted, b.Predicted)
+// withoutMinor returns a tenant's later figures, with the earlier ones where the change is minor.
+func withoutMinor(a, b plan.TenantShare) plan.TenantShare {
+	b.Entitled, b.Predicted = unlessMinor(a.Entitled, b.Entitled), unlessMinor(a.Predicted, b.Predicted)
 	if d := b.PredictedError - a.PredictedError; d < minorChange && d > -minorChange {
 		b.PredictedError = a.PredictedError
 	}
@@ -231,7 +229,7 @@ func (x *differ) classes(before, after []plan.ClassShare) {
 		told := a == nil || b == nil
 		if !told {
 			c := *b
-			c.Entitled, c.Predicted = closeTo(a.Entitled, b.Entitled), closeTo(a.Predicted, b.Predicted)
+			c.Entitled, c.Predicted = unlessMinor(a.Entitled, b.Entitled), unlessMinor(a.Predicted, b.Predicted)
 			told = c != *a
 		}
 		switch {
@@ -245,7 +243,7 @@ func (x *differ) classes(before, after []plan.ClassShare) {
 	})
 }
 
-// links compares what tenants have of links that are contended in both plans, and lists the others.
+// links compares tenants' parts of links that are contended in both plans, and lists the other links.
 func (x *differ) links(before, after []plan.LinkShare) {
 	byName := func(l *plan.LinkShare) string { return l.Port.String() }
 	match(before, after, byName, func(a, b *plan.LinkShare) {
@@ -257,11 +255,11 @@ func (x *differ) links(before, after []plan.LinkShare) {
 		default:
 			u, v := *a, *b
 			u.Tenants, v.Tenants = nil, nil
-			x.rest(plan.KindLink, b.Name, "", u, v)
+			x.compareFields(plan.KindLink, b.Name, "", u, v)
 			match(a.Tenants, b.Tenants, func(t *plan.LinkTenant) string { return t.Tenant }, func(s, t *plan.LinkTenant) {
 				before, after := orEmpty(s), orEmpty(t)
 				c := *after
-				c.Entitled, c.Predicted = closeTo(before.Entitled, after.Entitled), closeTo(before.Predicted, after.Predicted)
+				c.Entitled, c.Predicted = unlessMinor(before.Entitled, after.Entitled), unlessMinor(before.Predicted, after.Predicted)
 				switch {
 				case s == nil || t == nil || c != *before:
 					x.linkRate(b.Name, before, after, first(s, t).Tenant)
@@ -280,7 +278,7 @@ func (x *differ) linkRate(link string, before, after *plan.LinkTenant, tenant st
 	}
 	l := t.Links
 	l.Count++
-	switch d := closeTo(before.Predicted, after.Predicted) - before.Predicted; {
+	switch d := unlessMinor(before.Predicted, after.Predicted) - before.Predicted; {
 	case d > 0:
 		l.Gains, l.Gained = l.Gains+1, l.Gained+d
 	case d < 0:
@@ -288,12 +286,12 @@ func (x *differ) linkRate(link string, before, after *plan.LinkTenant, tenant st
 	}
 	l.Largest = append(l.Largest, LinkRate{Link: link, Before: *before, After: *after})
 	if len(l.Largest) >= 4*maxDiffLinks {
-		l.cut()
+		l.keepLargest()
 	}
 }
 
-// cut keeps the largest changes.
-func (l *LinkChange) cut() {
+// keepLargest keeps the largest changes.
+func (l *LinkChange) keepLargest() {
 	slices.SortStableFunc(l.Largest, func(a, b LinkRate) int {
 		if c := cmp.Compare(b.size(), a.size()); c != 0 {
 			return c
@@ -304,7 +302,7 @@ func (l *LinkChange) cut() {
 }
 
 func (r LinkRate) size() quantity.BitRate {
-	d := closeTo(r.Before.Predicted, r.After.Predicted) - r.Before.Predicted
+	d := unlessMinor(r.Before.Predicted, r.After.Predicted) - r.Before.Predicted
 	return max(d, -d)
 }
 
@@ -322,7 +320,7 @@ func (x *differ) device(kind, name string, added bool) {
 	}
 }
 
-// finish sorts what was collected, so that the difference does not depend on how it was found.
+// finish sorts what was collected, so that the difference does not depend on the order of comparison.
 func (x *differ) finish(before, after *plan.Plan) Difference {
 	for k, g := range x.groups {
 		c := g.change(k)
@@ -339,7 +337,7 @@ func (x *differ) finish(before, after *plan.Plan) Difference {
 		slices.SortFunc(t.Settings, compareSettings)
 		slices.SortFunc(t.Classes, func(a, b ClassChange) int { return strings.Compare(a.Class, b.Class) })
 		if t.Links != nil {
-			t.Links.cut()
+			t.Links.keepLargest()
 		}
 		x.out.Tenants = append(x.out.Tenants, *t)
 	}

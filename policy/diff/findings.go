@@ -8,13 +8,13 @@ import (
 	"fairlane/policy/plan"
 )
 
-// findings pairs the findings of both plans: equal ones say nothing; those of the same code, tenants and links are told as
-// changed, and so are pairs that are akin. Each list is in the order of its plan.
+// findings pairs the findings of both plans. Equal ones are not reported; pairs of the same code, tenants and links are reported as changed,
+// and so are similar pairs. Each list is in the order of its plan.
 func (x *differ) findings(before, after []plan.Finding) {
 	gone, fresh := unequal(before, after)
 	var pairs [][2]int // of before and after
 	gone, fresh = pairUp(gone, fresh, &pairs, before, after)
-	gone, fresh = pairKin(gone, fresh, &pairs, before, after)
+	gone, fresh = pairSimilar(gone, fresh, &pairs, before, after)
 	slices.SortFunc(pairs, func(a, b [2]int) int { return cmp.Compare(a[1], b[1]) })
 	for _, p := range pairs {
 		x.out.Reworded = append(x.out.Reworded, FindingChange{before[p[0]], after[p[1]]})
@@ -27,9 +27,9 @@ func (x *differ) findings(before, after []plan.Finding) {
 	}
 }
 
-// unequal lists the findings of either plan that the other has not.
+// unequal lists the findings of each plan that the other lacks.
 func unequal(before, after []plan.Finding) (gone, fresh []int) {
-	equal := make(map[string]int) // how many of before are equal
+	equal := make(map[string]int) // number of equal findings in before
 	for i := range before {
 		equal[findingKey(&before[i], true)]++
 	}
@@ -49,7 +49,7 @@ func unequal(before, after []plan.Finding) (gone, fresh []int) {
 	return gone, fresh
 }
 
-// pairUp pairs findings about the same, the first with the first, and returns those that are left.
+// pairUp pairs findings of the same code, tenants and links, in order, and returns the remaining ones.
 func pairUp(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (goneStill, freshStill []int) {
 	about := make(map[string][]int)
 	for _, i := range gone {
@@ -69,11 +69,11 @@ func pairUp(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (g
 	return slices.DeleteFunc(gone, func(i int) bool { return paired[i] }), freshStill
 }
 
-// maxKin bounds the findings of a code that are compared with each other: of more nobody reads which is which.
-const maxKin = 100
+// maxSimilar bounds the findings of a code that are compared with each other: readers could not match more.
+const maxSimilar = 100
 
-// pairKin pairs findings that are akin to one of the other plan and no more, and returns those that are left.
-func pairKin(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (goneStill, freshStill []int) {
+// pairSimilar pairs findings that are similar to exactly one of the other plan, and returns the remaining ones.
+func pairSimilar(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (goneStill, freshStill []int) {
 	byCode := make(map[string][2][]int)
 	for _, i := range gone {
 		e := byCode[before[i].Code]
@@ -87,15 +87,15 @@ func pairKin(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (
 	}
 	wasPaired, isPaired := make(map[int]bool), make(map[int]bool)
 	for _, e := range byCode {
-		if len(e[0]) > maxKin || len(e[1]) > maxKin {
+		if len(e[0]) > maxSimilar || len(e[1]) > maxSimilar {
 			continue
 		}
 		for _, i := range e[0] {
-			k, ok := onlyOne(e[1], func(k int) bool { return akin(&before[i], &after[k]) })
+			k, ok := single(e[1], func(k int) bool { return similar(&before[i], &after[k]) })
 			if !ok {
 				continue
 			}
-			if _, mutual := onlyOne(e[0], func(j int) bool { return akin(&before[j], &after[k]) }); mutual {
+			if _, mutual := single(e[0], func(j int) bool { return similar(&before[j], &after[k]) }); mutual {
 				*pairs = append(*pairs, [2]int{i, k})
 				wasPaired[i], isPaired[k] = true, true
 			}
@@ -104,8 +104,8 @@ func pairKin(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (
 	return slices.DeleteFunc(gone, func(i int) bool { return wasPaired[i] }), slices.DeleteFunc(fresh, func(k int) bool { return isPaired[k] })
 }
 
-// onlyOne is the only one of a list that is right.
-func onlyOne(list []int, right func(int) bool) (one int, ok bool) {
+// single returns the only element of a list for which right holds.
+func single(list []int, right func(int) bool) (one int, ok bool) {
 	i := slices.IndexFunc(list, right)
 	if i < 0 || slices.ContainsFunc(list[i+1:], right) {
 		return 0, false
@@ -113,14 +113,14 @@ func onlyOne(list []int, right func(int) bool) (one int, ok bool) {
 	return list[i], true
 }
 
-// akin reports whether two findings of a code are about tenants in common and links in common; about none is in common, too.
-func akin(a, b *plan.Finding) bool { return share(a.Tenants, b.Tenants) && share(a.Links, b.Links) }
+// similar reports whether two findings of a code have a tenant in common and a link in common; two empty lists count as having one.
+func similar(a, b *plan.Finding) bool { return share(a.Tenants, b.Tenants) && share(a.Links, b.Links) }
 
 func share(a, b []string) bool {
 	return len(a) == 0 && len(b) == 0 || slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
 }
 
-// findingKey has what a finding is about, or all of it; lists and texts have no control characters.
+// findingKey identifies what a finding is about or, with all, its whole content; lists and texts have no control characters.
 func findingKey(f *plan.Finding, all bool) string {
 	parts := []string{f.Code, strings.Join(f.Tenants, "\x01"), strings.Join(f.Links, "\x01")}
 	if all {

@@ -16,8 +16,8 @@ import (
 	"fairlane/wrcc"
 )
 
-// infiniBand compares the InfiniBand plane. Parameters of an SL are compared by tenant, not by SL number, so that a tenant
-// that moves to another SL and keeps its parameters is told to move, and nothing else.
+// infiniBand compares the InfiniBand plane. Parameters of an SL are compared by tenant, not by SL number, so that a tenant that moves to
+// another SL and keeps its parameters is reported as moved only.
 func (x *differ) infiniBand(before, after *plan.Plan) {
 	type key struct {
 		tenant string
@@ -47,7 +47,7 @@ func (x *differ) infiniBand(before, after *plan.Plan) {
 			x.device(plan.KindSwitch, first(a, b).Name, a == nil)
 			return
 		}
-		x.rest(plan.KindSwitch, b.Name, "", a.Defaults, b.Defaults)
+		x.compareFields(plan.KindSwitch, b.Name, "", a.Defaults, b.Defaults)
 		for i := range max(len(a.Ports), len(b.Ports)) {
 			before, after := markingParts(a, b, i)
 			x.parts(plan.KindSwitchPort, fmt.Sprintf("%s/P%d", b.Name, i), "", before, after)
@@ -56,12 +56,11 @@ func (x *differ) infiniBand(before, after *plan.Plan) {
 		for _, s := range []*plan.SwitchPlan{&u, &v} {
 			s.Defaults, s.Ports, s.Reasons, s.Profile = ibcc.SwitchSettings{}, nil, nil, ""
 		}
-		x.rest(plan.KindSwitch, b.Name, "", u, v)
+		x.compareFields(plan.KindSwitch, b.Name, "", u, v)
 	})
 }
 
-// placementParts leaves out the partition of a tenant that is new on a port or gone from it: it is the tenant's, not the
-// port's.
+// placementParts omits the partition of a tenant that is new on a port or removed from it: it is the tenant's, not the port's.
 func placementParts(p *plan.Placement, withKey bool) []part {
 	if p == nil {
 		return nil
@@ -73,14 +72,14 @@ func placementParts(p *plan.Placement, withKey bool) []part {
 	return out
 }
 
-// Fields of switch ports that start or stop marking: one line tells all of the rule.
+// Fields of switch ports that start or stop marking: one line reports the whole rule.
 const (
 	fieldMarks     = "marks"
 	fieldMarkedNot = "marked"
 )
 
-// markingParts are the fields of a switch port's element in two plans. Where only one of them is valid, the other's fields
-// mean nothing; when the switch does not mark by default either, the port starts to mark or stops.
+// markingParts returns the fields of a switch port's element in two plans. If only one of them is valid, the other's fields have no meaning;
+// if the switch does not mark by default either, the port starts or stops marking.
 func markingParts(a, b *plan.SwitchPlan, i int) (before, after []part) {
 	of := func(s *plan.SwitchPlan) (m ibcc.PortMarking) {
 		if i < len(s.Ports) {
@@ -109,7 +108,7 @@ func markingParts(a, b *plan.SwitchPlan, i int) (before, after []part) {
 	return parts(a, p), parts(b, q)
 }
 
-// markingText tells a port's rule.
+// markingText prints a port's rule.
 func markingText(m ibcc.PortMarking) string {
 	out := fmt.Sprintf("threshold %d, one packet in %d", m.Threshold, max(1, m.MarkingRate))
 	if m.CreditStarvation {
@@ -129,7 +128,7 @@ func byPort(ps []plan.Placement) map[ident.PortID][]plan.Placement {
 	return out
 }
 
-// ca compares a channel-adapter port. SLs that no tenant has here, before or after, are compared by number.
+// ca compares a channel-adapter port. SLs without a tenant here, before and after, are compared by number.
 func (x *differ) ca(a, b *plan.CAPlan, was, is []plan.Placement) {
 	params := func(tenant, prefix string, before, after ibcc.SLParams) {
 		if before != after {
@@ -156,10 +155,10 @@ func (x *differ) ca(a, b *plan.CAPlan, was, is []plan.Placement) {
 	for _, c := range []*plan.CAPlan{&u, &v} {
 		c.Settings.SLs, c.Reasons, c.Profile, c.TimerUnit = [ident.NumSLs]ibcc.SLParams{}, nil, "", 0
 	}
-	x.rest(plan.KindPort, b.Name, "", u, v)
+	x.compareFields(plan.KindPort, b.Name, "", u, v)
 }
 
-// lanes compares how ports divide what they send among virtual lanes.
+// lanes compares the division of ports among virtual lanes.
 func (x *differ) lanes(before, after []plan.LanePlan) {
 	match(before, after, func(l *plan.LanePlan) ident.PortID { return l.Port }, func(a, b *plan.LanePlan) {
 		if a == nil || b == nil || !reflect.DeepEqual(a, b) {
@@ -182,7 +181,7 @@ func laneParts(l *plan.LanePlan, sameName bool) []part {
 	return out
 }
 
-// slParts gives the timer in microseconds, as people read it.
+// slParts lists the parameters of an SL, with the timer in microseconds.
 func slParts(c *plan.CAPlan, prefix string, s ibcc.SLParams) []part {
 	timer := number(float64(c.TimerPeriod(s.Timer)) / 1e6)
 	timer.text, timer.unit = strconv.FormatFloat(math.Round(float64(timer.num*10))/10, 'f', -1, 64), "us"
@@ -190,7 +189,7 @@ func slParts(c *plan.CAPlan, prefix string, s ibcc.SLParams) []part {
 		{prefix + "trigger", number(float64(s.Trigger))}, {prefix + "min", number(float64(s.Min))}}
 }
 
-// roce compares the RoCE plane. A NIC port's settings belong to its tenant when it has only one.
+// roce compares the RoCE plane. A NIC port's settings belong to its tenant if it has only one.
 func (x *differ) roce(before, after *plan.RoCEPlan) {
 	type key struct {
 		tenant string
@@ -221,7 +220,7 @@ func (x *differ) roce(before, after *plan.RoCEPlan) {
 		units := unitsOf(a.Reasons, b.Reasons)
 		u, v := *a, *b
 		u.Reasons, v.Reasons = nil, nil
-		x.measured(units).rest(plan.KindPort, b.Name, strings.Join(ts, ", "), u, v)
+		x.withUnits(units).compareFields(plan.KindPort, b.Name, strings.Join(ts, ", "), u, v)
 	})
 	match(before.Switches, after.Switches, func(s *plan.ECNPlan) ident.GUID { return s.Node }, func(a, b *plan.ECNPlan) {
 		if a == nil || b == nil {
@@ -243,7 +242,7 @@ func (x *differ) queues(a, b *plan.ECNPlan) {
 	})
 	u, v := *a, *b
 	u.Queues, v.Queues, u.Reasons, v.Reasons = nil, nil, nil, nil
-	x.rest(plan.KindSwitch, b.Name, "", u, v)
+	x.compareFields(plan.KindSwitch, b.Name, "", u, v)
 }
 
 // wrcc compares the WRCC plane.
@@ -253,7 +252,7 @@ func (x *differ) wrcc(before, after *plan.WRCCPlan) {
 			x.device(plan.KindSwitchPort, first(a, b).name, a == nil)
 			return
 		}
-		x.rest(plan.KindSwitchPort, b.name, "", a.settings, b.settings)
+		x.compareFields(plan.KindSwitchPort, b.name, "", a.settings, b.settings)
 	})
 	match(before.Domains, after.Domains, func(d *plan.WRCCDomainPlan) string { return d.Domain }, func(a, b *plan.WRCCDomainPlan) {
 		if a == nil || b == nil {
@@ -262,7 +261,7 @@ func (x *differ) wrcc(before, after *plan.WRCCPlan) {
 		}
 		u, v := *a, *b
 		u.Reasons, v.Reasons = nil, nil
-		x.rest(plan.KindDomain, plan.DomainName(b.Domain), "", u, v)
+		x.compareFields(plan.KindDomain, plan.DomainName(b.Domain), "", u, v)
 	})
 	type key struct {
 		port, peer    ident.PortID
@@ -274,7 +273,7 @@ func (x *differ) wrcc(before, after *plan.WRCCPlan) {
 			changed = append(changed, [2]*wrccSender{a, b})
 		}
 	})
-	// A port's weights one after the other, also those of only one plan: places are counted as they come.
+	// Group a port's weights, including those of only one plan: consecutive repetitions of a place count once.
 	slices.SortStableFunc(changed, func(p, q [2]*wrccSender) int { return first(p[0], p[1]).Port.Compare(first(q[0], q[1]).Port) })
 	for _, c := range changed {
 		a, b := c[0], c[1]
@@ -288,10 +287,10 @@ func (x *differ) wrcc(before, after *plan.WRCCPlan) {
 	u, v := *before, *after
 	u.Ports, u.Domains, u.Senders = nil, nil, nil
 	v.Ports, v.Domains, v.Senders = nil, nil, nil
-	x.rest(plan.KindFabric, "all", "", u, v)
+	x.compareFields(plan.KindFabric, "all", "", u, v)
 }
 
-// wrccPort is the settings of one egress port, whichever group it is in.
+// wrccPort is the settings of one egress port, in any group.
 type wrccPort struct {
 	port     ident.PortID
 	name     string

@@ -14,7 +14,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// unitsOf reads the units of fields from reasons, which name them by the end of a path.
+// unitsOf reads the units of fields from reasons, which identify fields by the end of their path.
 func unitsOf(lists ...[]plan.Reason) map[string]string {
 	out := map[string]string{}
 	for _, rs := range lists {
@@ -27,13 +27,13 @@ func unitsOf(lists ...[]plan.Reason) map[string]string {
 	return out
 }
 
-// value is one setting as people read it, and what orders it among others.
+// value is one setting as text, with its sort key.
 type value struct {
 	text    string
 	num     float64
 	numeric bool
 	unit    string
-	exact   string // tells values apart whose texts are the same
+	exact   string // distinguishes values with equal texts
 	table   bool   // exact is a congestion control table
 }
 
@@ -41,14 +41,14 @@ func number(v float64) value {
 	return value{text: plan.Decimals(v), num: v, numeric: true, exact: strconv.FormatFloat(v, 'g', -1, 64)}
 }
 
-// part is one field of something that is set, by its path.
+// part is one field of a setting, by its path.
 type part struct {
 	path  string
 	value value
 }
 
-// partsOf lists every scalar of v with its path, which is made of the names that it has as JSON. What a type gains
-// later is listed too: a setting cannot change unseen.
+// partsOf lists every scalar of v with its path of JSON names. Fields added to a type later are listed too: no setting can change without
+// being compared.
 func partsOf(v any) []part { return appendParts(nil, "", reflect.ValueOf(v)) }
 
 func pointerParts[T any](p *T, without ...string) []part {
@@ -64,7 +64,7 @@ func pointerParts[T any](p *T, without ...string) []part {
 
 func appendParts(out []part, path string, v reflect.Value) []part {
 	if x, ok := scalar(v); ok {
-		if strings.Contains(x.text, " ") { // it has its unit
+		if strings.Contains(x.text, " ") { // includes its unit
 			path = strings.TrimSuffix(strings.TrimSuffix(path, "_bps"), "_ps")
 		}
 		return append(out, part{path, x})
@@ -93,7 +93,7 @@ func appendParts(out []part, path string, v reflect.Value) []part {
 	return out
 }
 
-// jsonName is a field's name as JSON; false for one that JSON leaves out. An embedded type has none.
+// jsonName returns a field's JSON name; false for a field that JSON omits. An embedded type has none.
 func jsonName(f reflect.StructField) (string, bool) {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	switch {
@@ -114,7 +114,7 @@ func joined(path, name string) string {
 	return path + "." + name
 }
 
-// scalar is what is told as one value: numbers, text, and types with a text of their own.
+// scalar returns values that are reported as one: numbers, text, and types with a text of their own.
 func scalar(v reflect.Value) (value, bool) {
 	var out value
 	switch v.Kind() {
@@ -152,7 +152,7 @@ func scalar(v reflect.Value) (value, bool) {
 // emptyList is the text of a list without entries.
 const emptyList = "empty"
 
-// listText tells a short table entry by entry.
+// listText prints a short table entry by entry.
 func listText[T any](list []T, text func(T) string) string {
 	if len(list) == 0 {
 		return emptyList
@@ -164,7 +164,7 @@ func listText[T any](list []T, text func(T) string) string {
 	return strings.Join(out, ", ")
 }
 
-// tableText tells a congestion control table by its length and how far down it goes.
+// tableText prints the length of a congestion control table and its last entry.
 func tableText(t []ibcc.Entry) string {
 	if len(t) == 0 {
 		return "no entries"
@@ -173,7 +173,7 @@ func tableText(t []ibcc.Entry) string {
 	return fmt.Sprintf("%d entries down to 1/%s of line rate", len(t), plan.Decimals(1+float64(e.Multiplier)/float64(int(1)<<min(e.Shift, ibcc.MaxShift))))
 }
 
-// settingKey is what changes are grouped by.
+// settingKey is the key by which changes are grouped.
 type settingKey struct{ tenant, kind, field string }
 
 type settingGroup struct {
@@ -187,7 +187,7 @@ type settingGroup struct {
 type spread struct {
 	low, high value
 	some      bool
-	none      bool // at some place there was no value
+	none      bool // some place had no value
 }
 
 func (s *spread) add(v *value) {
@@ -248,7 +248,7 @@ func (g *settingGroup) change(k settingKey) SettingChange {
 	return c
 }
 
-// tableSteps tells two tables that have the same length and end by the first entry in which they differ.
+// tableSteps distinguishes two tables with the same length and end by the first entry in which they differ.
 func tableSteps(before, after *spread) (from, to string, ok bool) {
 	a, b := before.low, after.low
 	if a.exact == b.exact {
@@ -266,21 +266,21 @@ func tableSteps(before, after *spread) (from, to string, ok bool) {
 	return "", "", false
 }
 
-// rest compares two values of one type field by field.
-func (x *differ) rest(kind, place, tenant string, before, after any) {
+// compareFields compares two values of one type field by field.
+func (x *differ) compareFields(kind, place, tenant string, before, after any) {
 	if !reflect.DeepEqual(before, after) {
 		x.parts(kind, place, tenant, partsOf(before), partsOf(after))
 	}
 }
 
-// measured makes the next comparisons take the units of fields without one from a table.
-func (x *differ) measured(units map[string]string) *differ {
+// withUnits returns a differ that takes the units of fields without one from a table.
+func (x *differ) withUnits(units map[string]string) *differ {
 	y := *x
 	y.units = units
 	return &y
 }
 
-// parts notes the fields in which two lists differ.
+// parts records the fields in which two lists differ.
 func (x *differ) parts(kind, place, tenant string, before, after []part) {
 	match(before, after, func(p *part) string { return p.path }, func(a, b *part) {
 		if a != nil && b != nil && a.value == b.value {
@@ -311,7 +311,7 @@ func valueOf(p *part) *value {
 	return &p.value
 }
 
-// withoutIndices drops list positions and the word "settings" that says nothing to people.
+// withoutIndices drops list positions and the word "settings", which readers do not need.
 func withoutIndices(path string) string {
 	var b strings.Builder
 	skip := false

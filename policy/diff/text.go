@@ -8,22 +8,22 @@ import (
 	"fairlane/policy/plan"
 )
 
-// Bounds of what is told to people; the structure has all.
+// Bounds of the text; the structure is complete.
 const (
 	maxDiffPlaces   = 3
 	maxDiffFindings = 8
 )
 
-// Line is one fact of a difference, which belongs to the last line before that is less deep.
+// Line is one fact of a difference. It belongs to the last line before it with a smaller depth.
 type Line struct {
 	Depth int
 	Text  phrase.Text
 }
 
-// Indent is what stands before a line.
+// Indent returns the indentation of a line.
 func (l Line) Indent() string { return strings.Repeat("  ", l.Depth) }
 
-// String tells the difference in English, a line for each fact. The empty difference is "no difference".
+// String prints the difference in English, one line for each fact. The empty difference is "no difference".
 func (d *Difference) String() string {
 	lines := d.Lines()
 	out := make([]string, len(lines))
@@ -33,7 +33,7 @@ func (d *Difference) String() string {
 	return strings.Join(out, "\n")
 }
 
-// Lines tells the difference as people read it: a line for each tenant, group of settings and finding, what belongs to it deeper.
+// Lines returns the difference as text: a line for each tenant, group of settings and finding, with details at greater depth.
 func (d *Difference) Lines() []Line {
 	if d.Empty() {
 		return []Line{{Text: phrase.Of("diff.none")}}
@@ -72,7 +72,7 @@ func (d *Difference) Lines() []Line {
 	return out
 }
 
-// reworded tells the findings of both plans that say something else now.
+// reworded prints the findings of both plans whose content changed.
 func (d *Difference) reworded() []Line {
 	fs := make([]plan.Finding, len(d.Reworded))
 	for i, c := range d.Reworded {
@@ -108,7 +108,7 @@ func (t *TenantChange) lines() []Line {
 	return out
 }
 
-// head tells a tenant's weight, queue pairs and rates.
+// head prints a tenant's weight, queue pairs and rates.
 func (t *TenantChange) head() phrase.Text {
 	a, b := t.Before, t.After
 	switch {
@@ -120,7 +120,7 @@ func (t *TenantChange) head() phrase.Text {
 		return phrase.Of("diff.tenant-gone", "weight", a.Weight, "predicted", a.Predicted)
 	}
 	parts := figures(a.Weight, b.Weight, a.QPs, b.QPs, a.Entitled, b.Entitled)
-	if closeTo(a.Predicted, b.Predicted) != a.Predicted {
+	if unlessMinor(a.Predicted, b.Predicted) != a.Predicted {
 		parts = append(parts, phrase.Of("diff.predicted", "rates", rates(a.Predicted, b.Predicted), "change", signed(b.Predicted-a.Predicted)))
 	}
 	if quantity.Percent(a.Bound) != quantity.Percent(b.Bound) {
@@ -132,7 +132,7 @@ func (t *TenantChange) head() phrase.Text {
 	return phrase.Commas(parts).Text()
 }
 
-// figures tells which of those differ that tenants and classes have.
+// figures prints the figures of tenants and classes that differ.
 func figures(weightA, weightB quantity.Weight, qpsA, qpsB int, entitledA, entitledB quantity.BitRate) []phrase.Text {
 	var parts []phrase.Text
 	if weightA != weightB {
@@ -141,7 +141,7 @@ func figures(weightA, weightB quantity.Weight, qpsA, qpsB int, entitledA, entitl
 	if qpsA != qpsB {
 		parts = append(parts, phrase.Of("diff.queue-pairs", "before", qpsA, "after", qpsB))
 	}
-	if closeTo(entitledA, entitledB) != entitledA {
+	if unlessMinor(entitledA, entitledB) != entitledA {
 		parts = append(parts, phrase.Of("diff.entitled", "rates", rates(entitledA, entitledB)))
 	}
 	return parts
@@ -151,7 +151,7 @@ func boundsSaid(a, b float64) phrase.Text {
 	return phrase.Of("diff.bound", "before", quantity.Percent(a), "after", quantity.Percent(b))
 }
 
-// rates prints two rates that are not near.
+// rates prints two rates.
 func rates(a, b quantity.BitRate) string { return a.String() + " → " + b.String() }
 
 func signed(d quantity.BitRate) string {
@@ -161,7 +161,7 @@ func signed(d quantity.BitRate) string {
 	return "+" + d.String()
 }
 
-// String tells a class's change in English.
+// String prints a class's change in English.
 func (c ClassChange) String() string { return c.said().String() }
 
 func (c ClassChange) said() phrase.Text {
@@ -177,10 +177,10 @@ func (c ClassChange) said() phrase.Text {
 	}
 }
 
-// classFigures tells what differs between a class before and after.
+// classFigures prints the differences between a class before and after.
 func classFigures(a, b *plan.ClassShare) phrase.Text {
 	parts := figures(a.Weight, b.Weight, a.QPs, b.QPs, a.Entitled, b.Entitled)
-	if closeTo(a.Predicted, b.Predicted) != a.Predicted {
+	if unlessMinor(a.Predicted, b.Predicted) != a.Predicted {
 		parts = append(parts, phrase.Of("diff.predicted-only", "rates", rates(a.Predicted, b.Predicted)))
 	}
 	if quantity.Percent(a.Bound) != quantity.Percent(b.Bound) && len(parts) == 0 {
@@ -216,7 +216,7 @@ func (l *LinkChange) lines() []Line {
 	return out
 }
 
-// String tells the change in English, as "48 ports: timer 300 → 180 us (host-01/P1, host-02/P1 and 46 more)".
+// String prints the change in English, as "48 ports: timer 300 → 180 us (host-01/P1, host-02/P1 and 46 more)".
 func (c SettingChange) String() string { return c.said().String() }
 
 func (c SettingChange) said() phrase.Text {

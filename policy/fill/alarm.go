@@ -1,8 +1,8 @@
 package fill
 
-// alarms are visits in the history that are to be noticed, at most one of each link.
+// alarms are visits of the history that the replay must follow, at most one for each link.
 type alarms struct {
-	due   linkSet     // in the wave at hand
+	due   linkSet     // in the current wave
 	later [][][]int32 // by phase, then wave: links
 }
 
@@ -22,7 +22,7 @@ func (a *alarms) set(then, now moment) {
 	a.later[phase][wave] = append(a.later[phase][wave], link)
 }
 
-// next is the first wave of a phase after one that has alarms; negative when there is none.
+// next returns the first later wave of a phase that has alarms; negative when there is none.
 func (a *alarms) next(phase, wave int) int {
 	if phase < len(a.later) {
 		for w := wave + 1; w < len(a.later[phase]); w++ {
@@ -34,7 +34,7 @@ func (a *alarms) next(phase, wave int) int {
 	return -1
 }
 
-// begin begins a wave, when all alarms of the one before have gone off.
+// begin begins a wave, after all alarms of the previous one have gone off.
 func (a *alarms) begin(phase, wave int) {
 	if phase >= len(a.later) || wave >= len(a.later[phase]) {
 		return

@@ -30,7 +30,7 @@ func report(b *testing.B, s *Solution, err error) {
 	b.ReportMetric(s.Residual, "residual")
 }
 
-// BenchmarkSolve shares from nothing.
+// BenchmarkSolve solves from scratch.
 func BenchmarkSolve(b *testing.B) {
 	cases(b, func(b *testing.B, p *Problem) {
 		for b.Loop() {
@@ -40,7 +40,7 @@ func BenchmarkSolve(b *testing.B) {
 	})
 }
 
-// BenchmarkOneWeight changes one tenant's weight, or flat the weights of a flow, and solves again.
+// BenchmarkOneWeight changes one tenant's weight (tree) or the weights of a flow (flat), and solves again.
 func BenchmarkOneWeight(b *testing.B) {
 	cases(b, func(b *testing.B, p *Problem) {
 		var s Solver

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// scratch maps the links of a problem to those of an engine; -1 where it has none.
+// scratch maps the links of a problem to those of an engine; -1 where the engine lacks the link.
 type scratch []int32
 
 func newScratch(links int) scratch {
@@ -17,18 +17,17 @@ func newScratch(links int) scratch {
 	return s
 }
 
-// newEngine lays out the given flows of a problem, ascending, over the links that use has: those that are to bound
-// something. What it lays out, and so what it finds, depends on these flows and links alone. at is
-// left as it was.
+// newEngine lays out the given flows of a problem, ascending, over the links of use, which are those that can limit a flow. The layout, and
+// therefore the result, depends only on these flows and links. at is restored before return.
 func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
 	e := &engine{p: p, flows: flows, still: max(still, p.Precision)}
 	hops := 0
 	for _, f := range flows {
 		hops += int(p.First[f+1] - p.First[f])
 	}
-	e.ways, e.on = make([]way, len(flows)), make([]int32, 0, hops)
+	e.flowStates, e.on = make([]flowState, len(flows)), make([]int32, 0, hops)
 	for i, f := range flows {
-		e.ways[i] = way{most: p.most(f), first: int32(len(e.on))}
+		e.flowStates[i] = flowState{most: p.most(f), first: int32(len(e.on))}
 		for _, l := range p.Hops[p.First[f]:p.First[f+1]] {
 			if !use[l] {
 				continue
@@ -40,7 +39,7 @@ func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
 			e.on = append(e.on, at[l])
 			e.links[at[l]].last++
 		}
-		e.ways[i].last = int32(len(e.on))
+		e.flowStates[i].last = int32(len(e.on))
 	}
 	e.limits = make([]float64, len(e.on))
 	for i := range e.links {
@@ -57,8 +56,8 @@ func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
 	return e
 }
 
-// rank numbers links by nominal capacity for their flows: those that have least to offer are likely to limit their flows, and the
-// others then know. In this order they are visited, and lie in memory. Two problems of one layout have the same ranks.
+// rank numbers links by nominal capacity for their flows. Links with the smallest offers are likely to limit their flows, so visiting them
+// first informs the others. The rank is also their order in memory. Two problems of one layout have the same ranks.
 func (e *engine) rank() {
 	type place struct {
 		level float64
@@ -84,11 +83,11 @@ func (e *engine) rank() {
 	e.links = ranked
 }
 
-// users counts what shares each link: queue pairs, or where these are not known, flows.
+// users counts the queue pairs that share each link, or the flows where queue pairs are unknown.
 func (e *engine) users() []float64 {
 	out, count := make([]float64, len(e.links)), e.p.count()
 	for i, f := range e.flows {
-		for _, l := range e.on[e.ways[i].first:e.ways[i].last] {
+		for _, l := range e.on[e.flowStates[i].first:e.flowStates[i].last] {
 			switch {
 			case !e.p.flat():
 				out[l] += e.p.Units[f]
@@ -113,10 +112,10 @@ func (e *engine) placeMembers() {
 		widest = max(widest, n)
 	}
 	e.members = make([]member, total)
-	e.states = make([]state, len(e.links))
+	e.linkStates = make([]linkState, len(e.links))
 	e.u, e.out, e.was = make([]float64, widest), make([]float64, widest), make([]float64, widest)
 	for i, f := range e.flows {
-		for h := e.ways[i].first; h < e.ways[i].last; h++ {
+		for h := e.flowStates[i].first; h < e.flowStates[i].last; h++ {
 			l := &e.links[e.on[h]]
 			e.members[l.last] = member{flow: int32(i), hop: h, weight: e.p.weight(f, l.id)}
 			l.last++
@@ -124,7 +123,7 @@ func (e *engine) placeMembers() {
 	}
 }
 
-// grow makes the groups and classes of every link.
+// grow builds the groups and classes of every link.
 func (e *engine) grow() {
 	groups, classes := e.countNodes()
 	e.groups, e.classes = make([]node, 0, groups), make([]node, 0, classes)
@@ -152,7 +151,7 @@ func (e *engine) grow() {
 	}
 }
 
-// collapse makes the last group a leaf when it has a single class. first is the first group of its link.
+// collapse turns the last group into a leaf when it has a single class. first is the first group of its link.
 func (e *engine) collapse(first int32) {
 	if int32(len(e.groups)) == first {
 		return
@@ -164,7 +163,7 @@ func (e *engine) collapse(first int32) {
 	}
 }
 
-// countNodes counts the tenants on all links, and the classes of those with several.
+// countNodes counts the tenants on all links, and the classes of tenants with several.
 func (e *engine) countNodes() (groups, classes int) {
 	for i := range e.links {
 		tenant, class, mine := int32(-1), int32(-1), 0
@@ -189,13 +188,12 @@ func (e *engine) countNodes() (groups, classes int) {
 	return groups, classes + 1
 }
 
-// BookablePercent is the part of a link, in hundredths, that guarantees or floors may fill; the rest is left to
-// weights, so that nobody is starved.
+// BookablePercent is the part of a link, in percent, that guarantees or floors may fill. The rest is left to weights, so that no flow starves.
 const BookablePercent = 99
 
 const bookable = BookablePercent / 100.0
 
-// book scales the guarantees on a link down in proportion when they ask for more than may be booked.
+// book scales the guarantees on a link down in proportion when their sum exceeds the bookable part.
 func (e *engine) book(l *link) {
 	gs, booked := e.groups[l.gfirst:l.glast], 0.0
 	for i := range gs {
@@ -208,8 +206,7 @@ func (e *engine) book(l *link) {
 	}
 }
 
-// placeFloors lists the floors of each link's members, scaled down in proportion when they ask for more than may
-// be booked.
+// placeFloors lists the floors of each link's members, scaled down in proportion when their sum exceeds the bookable part.
 func (e *engine) placeFloors() {
 	e.floors = make([]float64, len(e.members))
 	for i := range e.links {
@@ -221,7 +218,7 @@ func (e *engine) bookFloors(l *link) {
 	booked := 0.0
 	for k := l.first; k < l.last; k++ {
 		f := e.members[k].flow
-		e.floors[k] = min(e.p.Floor[e.flows[f]], e.ways[f].most)
+		e.floors[k] = min(e.p.Floor[e.flows[f]], e.flowStates[f].most)
 		booked += e.floors[k]
 	}
 	if l.over = booked > float64(l.capacity*bookable); l.over {
@@ -231,7 +228,7 @@ func (e *engine) bookFloors(l *link) {
 	}
 }
 
-// group is a tenant's node on a link.
+// group returns a tenant's node on a link.
 func (p *Problem) group(t, firstClass int32) node {
 	n := node{weight: p.TenantWeight[t], ceil: math.Inf(1), first: firstClass}
 	if p.Cap != nil && p.Cap[t] > 0 {

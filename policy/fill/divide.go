@@ -3,34 +3,33 @@ package fill
 import "math"
 
 const (
-	// tie is the relative difference below which two rates count as equal while links are divided: far above
-	// the rounding of float64 sums, far below a bit per second at any link speed.
+	// tie is the relative difference below which two rates count as equal while links are divided: far above the rounding of float64 sums, far
+	// below a bit per second at any link speed.
 	tie = 1e-13
 	// still is the relative movement below which a limit is at rest.
 	still = 1e-12
 	// exact is the relative difference of sums that are equal but for rounding.
 	exact = 1e-15
-	// alike is the relative difference below which two limits are named as equal in the result.
+	// alike is the relative difference below which the result reports two limits as equal.
 	alike = 1e-9
 )
 
 // node is a tenant on a link, or a class of a tenant on a link.
 type node struct {
 	weight      float64
-	floor, ceil float64 // bit/s; 0 and infinite when there is none
+	floor, ceil float64 // bit/s; 0 and infinite when unset
 	first, last int32   // its classes, or its members
 
 	need  float64 // what its members can use, given their limits elsewhere
-	offer float64 // what it would get if it could use all there is
-	leaf  bool    // members: a class, or a tenant with a single class on the link
+	offer float64 // what it would get with an unlimited need
+	leaf  bool    // its children are members: a class, or a tenant with a single class on the link
 	bound Limit   // what limits the node itself: LimitLink, LimitCap or LimitGuarantee
 }
 
-// divide shares total among nodes and sets their offers: needs by weight, none below its floor unless it needs less
-// and none above its ceiling. A node that needs less than its share is offered what it would get if
-// it asked for more and the others that need less than their shares kept to that; this grows steadily out of its need,
-// which lets links that wait for each other come to rest. spare is by how much all of them can
-// grow together before the division changes, 0 when total is used up. Floors have to fit in total.
+// divide shares total among nodes and sets their offers: needs by weight, none below its floor unless it needs less, none above its ceiling. A
+// node that needs less than its share is offered what it would get with a larger need while the other nodes below their shares keep theirs.
+// This offer grows continuously with the need, which lets links that wait for each other come to rest. spare is how much all nodes can grow
+// together before the division changes, 0 when total is used up. The floors must fit in total.
 func divide(ns []node, total float64) (spare float64) {
 	if len(ns) == 1 {
 		return divideAlone(&ns[0], total)
@@ -54,7 +53,7 @@ func divide(ns []node, total float64) (spare float64) {
 	return 0
 }
 
-// divideAlone offers a node all there is.
+// divideAlone offers a single node the whole total.
 func divideAlone(n *node, total float64) (spare float64) {
 	n.offer, n.bound = total, LimitLink
 	if n.offer >= n.ceil {
@@ -66,7 +65,7 @@ func divideAlone(n *node, total float64) (spare float64) {
 	return 0
 }
 
-// offerSpare offers each node all that is left beyond its share at the level of the node that has most by weight.
+// offerSpare offers each node the spare capacity beyond its share at the level of the node that has most by weight.
 func offerSpare(ns []node, spare float64) float64 {
 	room, level := spare, 0.0
 	for i := range ns {
@@ -86,9 +85,8 @@ func offerSpare(ns []node, spare float64) float64 {
 	return max(0, room)
 }
 
-// levelOf is the level at which nodes without floors use total: Newton's method on a concave,
-// piecewise linear function from a level below it, which meets it exactly after as many steps as
-// nodes drop out.
+// levelOf returns the level at which nodes without floors use total. It is Newton's method on a concave, piecewise linear function from a
+// level below the solution, and exact after as many steps as nodes drop out.
 func levelOf(ns []node, total, level float64) float64 {
 	for closed := -1; ; {
 		used, open, n := 0.0, 0.0, 0
@@ -107,8 +105,8 @@ func levelOf(ns []node, total, level float64) float64 {
 	}
 }
 
-// levelAbove is the level at which nodes with floors use total: Newton's method kept between bounds,
-// since floors make the function convex in places.
+// levelAbove returns the level at which nodes with floors use total: Newton's method kept between bounds, since floors make the function
+// convex in places.
 func levelAbove(ns []node, total float64) float64 {
 	low, high := 0.0, 0.0
 	for i := range ns {
@@ -133,14 +131,14 @@ func levelAbove(ns []node, total float64) float64 {
 		if math.Abs(used-total) <= total*exact {
 			break
 		}
-		level = middle(&low, &high, level, used, total, open)
+		level = narrow(&low, &high, level, used, total, open)
 	}
 	return level
 }
 
-// middle narrows the bounds of a level at which used is found where total is sought, and gives the next
-// one: Newton's, or where that leaves the bounds, their middle.
-func middle(low, high *float64, level, used, total, open float64) float64 {
+// narrow narrows the bounds of a level that uses used where total is sought. It returns the next level to try: Newton's, or the middle of the
+// bounds if Newton's lies outside.
+func narrow(low, high *float64, level, used, total, open float64) float64 {
 	if used < total {
 		*low = level
 	} else {

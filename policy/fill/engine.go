@@ -2,7 +2,6 @@ package fill
 
 import "math"
 
-// link is one link of the engine.
 type link struct {
 	id            int32 // in the problem
 	first, last   int32 // members
@@ -11,90 +10,87 @@ type link struct {
 	capacity      float64
 }
 
-// way is what bounds a flow, its demand or ceiling and its hops from first on, and what follows. What a visit needs to know of a flow
-// lies together: to fetch it is most of the work.
-type way struct {
+// flowState is what bounds a flow: its demand or ceiling (most), its hops (first to last), and the offers so far. A visit reads all of it;
+// memory access dominates the cost of a visit, so the fields are adjacent.
+type flowState struct {
 	best
 	most        float64
 	first, last int32
 }
 
-// state is how far a link has come.
-type state struct {
-	spare  float64 // by how much its flows can still rise together before it bounds any; 0 when it does
+// linkState is the progress of a link.
+type linkState struct {
+	spare  float64 // how much its flows can still rise together before it limits any; 0 when it limits one
 	visits int32
-	held   bool // it moved by too little to tell
+	held   bool // its movement was below rest
 	role   role
 }
 
-// best is the least that a flow is offered, where, and the least but for that.
+// best is the smallest offer of a flow, the hop that makes it, and the second smallest.
 type best struct {
 	rate, next float64
 	at         int32 // hop, or -1 for the flow's demand or ceiling
-	heard      int32 // in a replay: how many of its links are watched, or asleep
+	watched    int32 // in a replay: number of its watched links, or asleep
 }
 
-// motion is what changes while links are visited.
+// motion is the state that visits change.
 type motion struct {
-	ways   []way     // by flow
-	limits []float64 // by hop: what its link offers the flow
-	states []state   // by link
+	flowStates []flowState // by flow
+	limits     []float64   // by hop: the link's offer to the flow
+	linkStates []linkState // by link
 }
 
-// engine finds the rates at which every flow has the least of what its links offer it and of its
-// demand. What a link offers a flow is the flow's share of the link when every other flow takes what it can by
-// its other links, so a higher offer elsewhere never raises an offer here.
+// engine finds the rates at which every flow gets the least of its demand and its links' offers. A link's offer to a flow is the flow's share
+// of the link while every other flow takes what its other links allow, so a higher offer elsewhere never raises an offer here.
 //
-// Links wait in a schedule. A visited link divides its capacity anew and schedules those links whose
-// flows it now lets have another rate, except links that stay below their capacity all the same.
-// Where the links that limit flows have an order, in which each depends on those before it alone, the
-// schedule runs dry as soon as each has been visited after its predecessors. Where links wait for each other in a circle
-// their offers close in on the fair ones by a constant factor a round, until the relative movement is below
-// still; after some rounds a link goes only part of the way, since offers can swing.
+// Links wait in a schedule. A visited link divides its capacity anew and schedules the links of the flows whose rate it changes, except links
+// that stay below their capacity in any case. Where the limiting links have an order in which each depends only on those before it, the
+// schedule is empty once each has been visited after its predecessors. Where links wait for each other in a circle, their offers approach the
+// fair ones by a constant factor a round, until the relative movement is below still. After some rounds a link takes only part of each step,
+// since offers can oscillate.
 //
-// What a visit does follows from the link's contents, its state, and what others let its flows have, and the order of
-// visits follows from the layout alone: a history of visits can be followed again where nothing differs (see replay).
+// A visit depends only on the link's contents, its state, and the other links' offers to its flows; the order of visits depends only on the
+// layout. A history of visits can therefore be replayed where nothing differs (see replay).
 type engine struct {
 	p       *Problem
 	flows   []int32 // of the problem, ascending; the engine's flow i is flows[i]
-	links   []link  // in the order in which they are visited, see rank
+	links   []link  // in the order of visits, see rank
 	members []member
-	on      []int32 // links, by hop: those on the ways of all flows, one way after the other
+	on      []int32 // links by hop: the hops of each flow in order, flow after flow
 	groups  []node
 	classes []node
 	floors  []float64 // by member; nil when none
-	// scratch, by member of a link: what it can use, what it is offered, and what it was offered last
+	// scratch, by member of a link: what it can use, its new offer, and its last offer
 	u, out, was []float64
 	motion
 	schedule schedule
-	recorder *recorder // writes down what happens; nil does not
+	recorder *recorder // records visits; nil does not
 	rest     float64   // relative movement that counts as rest
-	still    float64   // what rest is in the last phase
-	held     []int32   // links that moved by less
+	still    float64   // rest in the last phase
+	held     []int32   // links whose movement was below rest
 	work     int       // members of visited links
 	first    int       // work of the first phase; 0 before its end
-	settling int       // work that it took until all links were settled; 0 before
-	rough    bool      // links were not at rest when the work was over
-	// residual is by how much links were over their capacity before their offers were made to fit.
+	settling int       // work until all links were settled; 0 before
+	rough    bool      // links were not at rest when the budget was spent
+	// residual is the excess of links over their capacity before their offers were lowered to fit.
 	residual float64
 }
 
 const (
-	// wholeSteps, mostSteps and halfSteps are the visits up to which a link goes all, nine tenths and half of the way to
-	// new offers.
+	// wholeSteps, mostSteps and halfSteps are the numbers of visits up to which a link takes all, nine tenths and half of the step to new offers.
 	wholeSteps, mostSteps, halfSteps = 12, 80, 200
-	// roughest is the movement that counts as rest in the first phase. Where that phase is over soon there are no large circles, and the
-	// next one goes straight to still. Otherwise rest is refined tenfold from phase to phase, from settled on a hundredfold:
-	// moving finely while others still move coarsely can keep large circles from coming to rest.
+	// roughest is the movement that counts as rest in the first phase. If that phase is short there are no large circles, and the next one goes
+	// straight to still. Otherwise rest is refined tenfold from phase to phase, and a hundredfold from settled on: fine movements while other
+	// links still move coarsely can keep large circles from coming to rest.
 	roughest, settled = 1e-2, 1e-4
-	// soon is how often each link may be visited on average in a first phase that is over soon.
-	soon = 3
-	// exactWork and exactRounds bound the work that is done to bring all links to rest: that many members
-	// of visited links, or, if that is more, as many times all of them.
+	// easyVisits is the mean number of visits of a link up to which a first phase counts as short.
+	easyVisits = 3
+	// exactWork and exactRounds bound the work to bring all links to rest: exactWork members of visited links, or exactRounds times all members if
+	// that is more.
 	exactWork, exactRounds = 2_400_000, 5
-	// toTheEnd is how many times the work that it took to settle may be done in all. From there to rest it takes two to three
-	// times as much, and to break off would have been for nothing.
-	toTheEnd = 4
+	// restFactor bounds the total work by a multiple of the work that it took to settle. Coming to rest takes two to three times as much, and
+	// stopping earlier would waste what was done.
+	restFactor = 4
 )
 
 func damping(visits int32) float64 {
@@ -109,8 +105,8 @@ func damping(visits int32) float64 {
 	return 0.25
 }
 
-// finer is the movement that counts as rest in the phase after one; easy says whether the first phase was.
-func (e *engine) finer(rest float64, easy bool) float64 {
+// nextRest returns the movement that counts as rest in the phase after one; easy reports whether the first phase was short.
+func (e *engine) nextRest(rest float64, easy bool) float64 {
 	switch {
 	case easy:
 		return e.still
@@ -120,15 +116,15 @@ func (e *engine) finer(rest float64, easy bool) float64 {
 	return max(e.still, rest/100)
 }
 
-// easy tells whether a first phase of so much work was over soon.
-func (e *engine) easy(work int) bool { return work <= soon*len(e.members) }
+// easy reports whether a first phase with this work was short.
+func (e *engine) easy(work int) bool { return work <= easyVisits*len(e.members) }
 
-// run visits links until all are at rest, first roughly, then ever more finely, a phase each.
-// budget bounds the members of visited links.
+// run visits links until all are at rest, first roughly, then ever more finely, one phase for each precision. budget bounds the members of
+// visited links.
 func (e *engine) run(budget int) {
 	e.start()
 	easy := false
-	for e.rest = roughest; ; e.rest = e.finer(e.rest, easy) {
+	for e.rest = roughest; ; e.rest = e.nextRest(e.rest, easy) {
 		for e.schedule.n > 0 && e.work < budget {
 			l := e.schedule.take()
 			e.visit(l)
@@ -153,34 +149,34 @@ func (e *engine) run(budget int) {
 	}
 }
 
-// budget is the work that is done until all links have settled.
+// budget returns the work allowed until all links have settled.
 func (e *engine) budget() int { return max(exactWork, exactRounds*len(e.members)) }
 
-// extended is the work that is done in all to bring links to rest that took so much of a budget to settle.
-func extended(budget, settling int) int { return max(budget, toTheEnd*settling) }
+// extended returns the total work allowed for bringing links to rest that took settling to settle.
+func extended(budget, settling int) int { return max(budget, restFactor*settling) }
 
-// release begins a phase, with the links that were held.
+// release begins a phase with the held links.
 func (e *engine) release() {
 	e.schedule.phase()
 	for _, l := range e.held {
-		e.states[l].held = false
+		e.linkStates[l].held = false
 		e.enqueue(l)
 	}
 	e.held = e.held[:0]
 }
 
-// start schedules all links and lets them offer all there is.
+// start schedules all links and sets their offers to their full capacity.
 func (e *engine) start() {
 	e.schedule = newSchedule(len(e.links))
-	for i := range e.states {
+	for i := range e.linkStates {
 		e.schedule.add(int32(i))
-		e.states[i] = state{}
+		e.linkStates[i] = linkState{}
 	}
 	for i := range e.limits {
 		e.limits[i] = math.Inf(1)
 	}
-	for i := range e.ways {
-		e.ways[i].best = best{e.ways[i].most, math.Inf(1), -1, asleep}
+	for i := range e.flowStates {
+		e.flowStates[i].best = best{e.flowStates[i].most, math.Inf(1), -1, asleep}
 	}
 }
 
@@ -190,31 +186,31 @@ func (e *engine) enqueue(l int32) {
 	}
 	e.schedule.add(l)
 	if e.recorder != nil {
-		e.recorder.queued(e.schedule.now, l, e.states[l].spare)
+		e.recorder.queued(e.schedule.now, l, e.linkStates[l].spare)
 	}
 }
 
-// visit divides a scheduled link's capacity anew and makes its offers known.
+// visit divides a scheduled link's capacity anew and publishes its offers.
 func (e *engine) visit(l int32) {
-	ms, out := e.weigh(l)
+	ms, out := e.computeOffers(l)
 	e.work += len(ms)
 	e.publish(ms, out)
 	if e.recorder != nil {
-		e.recorder.visited(e.schedule.now, l, &e.states[l], out)
-		if e.recorder.kept > mostKept {
+		e.recorder.visited(e.schedule.now, l, &e.linkStates[l], out)
+		if e.recorder.kept > maxKeptOffers {
 			e.recorder = nil // too long to be of use
 		}
 	}
 }
 
-// weigh finds what a link offers its members from this visit on.
-func (e *engine) weigh(l int32) ([]member, []float64) {
-	lk, st := &e.links[l], &e.states[l]
+// computeOffers computes a link's offers to its members from this visit on.
+func (e *engine) computeOffers(l int32) ([]member, []float64) {
+	lk, st := &e.links[l], &e.linkStates[l]
 	st.visits++
 	ms := e.members[lk.first:lk.last]
-	u, out := e.look(ms, lk.capacity), e.out[:len(ms)]
+	u, out := e.gather(ms, lk.capacity), e.out[:len(ms)]
 	e.divide(lk, st, u, out)
-	again, held := e.moderate(out, damping(st.visits))
+	again, held := e.dampOffers(out, damping(st.visits))
 	if again {
 		e.enqueue(l)
 	}
@@ -225,14 +221,14 @@ func (e *engine) weigh(l int32) ([]member, []float64) {
 	return ms, out
 }
 
-// look finds what members of a link can use of its capacity, and what it offered them last. These are spread all over: they are
-// fetched in one go, so that the processor waits for many of them at once.
-func (e *engine) look(ms []member, capacity float64) []float64 {
+// gather collects what members of a link can use of its capacity, and their last offers. The values are scattered in memory: one loop fetches
+// them, so that the processor waits for many of them at once.
+func (e *engine) gather(ms []member, capacity float64) []float64 {
 	u, was := e.u[:len(ms)], e.was[:len(ms)]
-	ways, limits := e.ways, e.limits
+	flows, limits := e.flowStates, e.limits
 	for i := range ms {
 		m := &ms[i]
-		x := ways[m.flow].elsewhere(m.hop)
+		x := flows[m.flow].elsewhere(m.hop)
 		if x > capacity {
 			x = capacity
 		}
@@ -241,13 +237,13 @@ func (e *engine) look(ms []member, capacity float64) []float64 {
 	return u
 }
 
-// fit lowers the offers of links that are not at rest so that none carries more than its capacity.
+// fit lowers the offers of links that are not at rest so that no link exceeds its capacity.
 func (e *engine) fit() {
 	for i := range e.links {
 		l, load := &e.links[i], 0.0
 		ms := e.members[l.first:l.last]
 		for k := range ms {
-			load += e.ways[ms[k].flow].rate
+			load += e.flowStates[ms[k].flow].rate
 		}
 		if load <= l.capacity {
 			continue
@@ -256,14 +252,14 @@ func (e *engine) fit() {
 		for k := range ms {
 			m := &ms[k]
 			limit := &e.limits[m.hop]
-			*limit = min(*limit, float64(e.ways[m.flow].rate*(l.capacity/load)))
+			*limit = min(*limit, float64(e.flowStates[m.flow].rate*(l.capacity/load)))
 		}
 	}
 }
 
-// moderate has a link go but a part of the way from what it offered its members to out, and leaves as it is what hardly
-// moves. again tells that there is way left to go, held that something moves too little in this phase.
-func (e *engine) moderate(out []float64, part float64) (again, held bool) {
+// dampOffers moves a link's offers only part of the way from the last ones to out, and leaves offers that hardly move unchanged. unfinished
+// reports that part of the way remains, held that an offer moves too little for this phase.
+func (e *engine) dampOffers(out []float64, part float64) (unfinished, held bool) {
 	all, rest, still := e.was[:len(out)], e.rest, e.still
 	for i := range out {
 		was, now := all[i], out[i]
@@ -272,15 +268,15 @@ func (e *engine) moderate(out []float64, part float64) (again, held bool) {
 			out[i] = was
 		} else if part < 1 && !math.IsInf(was, 1) {
 			out[i] = was + float64(part*(now-was))
-			again = true
+			unfinished = true
 		}
 	}
-	return again, held
+	return unfinished, held
 }
 
-// publish writes what a link offers its members and schedules the links for which that changes something.
+// publish stores a link's offers to its members and schedules the links that the offers affect.
 func (e *engine) publish(ms []member, out []float64) {
-	ways, limits := e.ways, e.limits
+	flows, limits := e.flowStates, e.limits
 	out = out[:len(ms)]
 	for i := range ms {
 		m := &ms[i]
@@ -288,7 +284,7 @@ func (e *engine) publish(ms []member, out []float64) {
 		if was == now {
 			continue
 		}
-		w := &ways[m.flow]
+		w := &flows[m.flow]
 		rest := w.elsewhere(m.hop)
 		limits[m.hop] = now
 		if !w.offer(m.hop, was, now) {
@@ -302,12 +298,12 @@ func (e *engine) publish(ms []member, out []float64) {
 			after = rest
 		}
 		if before != after {
-			e.tell(w, m.hop, before, after)
+			e.scheduleLinks(w, m.hop, before, after)
 		}
 	}
 }
 
-// elsewhere is what a flow can have by its demand and its links but for that at a hop.
+// elsewhere returns what a flow can have by its demand and its links, without the one at a hop.
 func (b *best) elsewhere(hop int32) float64 {
 	if b.at != hop {
 		return b.rate
@@ -315,7 +311,7 @@ func (b *best) elsewhere(hop int32) float64 {
 	return b.next
 }
 
-// offer notes what a flow is offered at a hop from now on. It reports whether that tells which offers are the least.
+// offer records a flow's new offer at a hop. It reports whether the two smallest offers are still known; if not, compare finds them.
 func (b *best) offer(hop int32, was, now float64) bool {
 	switch {
 	case b.at == hop:
@@ -335,9 +331,9 @@ func (b *best) offer(hop int32, was, now float64) bool {
 	return true
 }
 
-// compare finds the least that a flow is offered, and the least but for that.
-func (e *engine) compare(w *way) {
-	b := best{w.most, math.Inf(1), -1, w.heard}
+// compare finds the two smallest offers of a flow.
+func (e *engine) compare(w *flowState) {
+	b := best{w.most, math.Inf(1), -1, w.watched}
 	for i, y := range e.limits[w.first:w.last] {
 		switch {
 		case y < b.rate:
@@ -349,9 +345,9 @@ func (e *engine) compare(w *way) {
 	w.best = b
 }
 
-// tell schedules the links of a flow, but for that at a hop, when the flow's rate changes or what limits it.
-func (e *engine) tell(w *way, but int32, before, after float64) {
-	states := e.states
+// scheduleLinks schedules the links of a flow, except the one at a hop, when the flow's rate changes or what limits it.
+func (e *engine) scheduleLinks(w *flowState, but int32, before, after float64) {
+	states := e.linkStates
 	for i, k := range e.on[w.first:w.last] {
 		if w.first+int32(i) == but {
 			continue

@@ -40,7 +40,7 @@ func (d *dice) below(n int) int {
 	return int((z ^ z>>31) % uint64(n))
 }
 
-// placement says where the hosts of a tenant are.
+// placement selects the hosts of a tenant.
 type placement int
 
 const (
@@ -48,7 +48,7 @@ const (
 	scattered                  // one to four random tenants on each host
 )
 
-// treeProblem puts flows of tenants between their hosts of a fat tree, 100 Gbit/s a link.
+// treeProblem puts flows of tenants between their hosts of a fat tree with links of 100 Gbit/s.
 func treeProblem(t fatTree, hosts, tenants, flows int, where placement, flat bool) *Problem {
 	d := dice(1)
 	members := make([][]int, tenants)
@@ -88,7 +88,7 @@ func treeProblem(t fatTree, hosts, tenants, flows int, where placement, flat boo
 			p.Units = append(p.Units, n)
 		}
 	}
-	if flat { // weights as a plan has them, which follow from what the flows are entitled to
+	if flat { // weights as in a plan, where they follow from the entitlements
 		p.Sending = p.Units
 		tree := *p
 		tree.Sends, tree.Sending = nil, nil

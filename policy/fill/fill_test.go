@@ -13,11 +13,10 @@ import (
 	"fairlane/policy/fill"
 )
 
-// certain is how exact rates are at least: in circles in which a little more here is a little less there, and hardly
-// anything decides between, they come to rest up to so much off.
-const certain = 1e-7
+// tolerance is the largest error of a rate: in circles that are nearly undetermined, rates may come to rest this far from the fair ones.
+const tolerance = 1e-7
 
-// off is the relative difference of two rates; below a bit per second nothing differs.
+// off returns the relative difference of two rates; differences below one bit per second count as none.
 func off(a, b float64) float64 {
 	if d := math.Abs(a - b); d > 1 {
 		return d / max(a, b)
@@ -47,7 +46,7 @@ func both(t *testing.T, property func(rt *rapid.T, p *fill.Problem)) {
 	}
 }
 
-// restless counts problems that do not come to rest: circles in which everything drifts, one in many thousands.
+// restless counts problems that do not come to rest: circles in which all rates drift, one in many thousands.
 type restless struct {
 	mu           sync.Mutex
 	solved, many int
@@ -62,7 +61,7 @@ func (r *restless) note(p *fill.Problem, s *fill.Solution) {
 	}
 }
 
-// judge allows one, and one more in a thousand.
+// judge allows one problem, and one more in a thousand.
 func (r *restless) judge(t *testing.T) {
 	if r.many > 1+r.solved/1000 {
 		t.Errorf("%d of %d problems did not come to rest, among them %+v", r.many, r.solved, r.one)
@@ -75,9 +74,9 @@ func TestEveryFlowHasExactlyWhatItsLinksOfferIt(t *testing.T) {
 	t.Cleanup(func() { drifts.judge(t) })
 	both(t, func(rt *rapid.T, p *fill.Problem) {
 		s := solve(t, p)
-		near := certain
+		near := tolerance
 		if drifts.note(p, s); s.Rough > 0 {
-			near = 1e-2 // what counts as rest in the first phase
+			near = 1e-2 // rest in the first phase
 		}
 		j := newJudge(p)
 		for f, r := range s.Rates {
@@ -208,17 +207,17 @@ func TestMoreWeightNeverMeansLessOnOneLink(t *testing.T) {
 	})
 }
 
-// tree builds a problem of tenants with one class each from flows given as tenant and way.
+// tree builds a problem of tenants with one class each from flows given as tenant and links.
 func tree(capacity, weights []float64, flows []struct {
 	tenant int32
-	way    []int32
+	links  []int32
 }) *fill.Problem {
 	p := &fill.Problem{Capacity: capacity, First: []int32{0}, TenantWeight: weights, ClassWeight: make([]float64, len(weights))}
 	for i := range p.ClassWeight {
 		p.ClassWeight[i] = 1
 	}
 	for _, f := range flows {
-		p.Hops = append(p.Hops, f.way...)
+		p.Hops = append(p.Hops, f.links...)
 		p.First = append(p.First, int32(len(p.Hops)))
 		p.Units = append(p.Units, 1)
 		p.Tenant, p.Class = append(p.Tenant, f.tenant), append(p.Class, f.tenant)
@@ -226,8 +225,8 @@ func tree(capacity, weights []float64, flows []struct {
 	return p
 }
 
-// Across a network a tenant can lose by a higher weight: a takes 25 Gbit/s from b on link 0; b's flow then leaves 25 Gbit/s on
-// each of links 1 and 2 to c's flows, and these take them from a's other two flows, on links 3 and 4.
+// Across a network a tenant can lose by a higher weight: a takes 25 Gbit/s from b on link 0; b's flow then leaves 25 Gbit/s on each of links 1
+// and 2 to c's flows, and these take them from a's other two flows, on links 3 and 4.
 func TestMoreWeightCanMeanLessAcrossANetwork(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ weight, first, others, b, c float64 }{
@@ -236,7 +235,7 @@ func TestMoreWeightCanMeanLessAcrossANetwork(t *testing.T) {
 	} {
 		p := tree([]float64{100e9, 200e9, 200e9, 400e9, 400e9}, []float64{c.weight, 1, 3}, []struct {
 			tenant int32
-			way    []int32
+			links  []int32
 		}{
 			{0, []int32{0}}, {0, []int32{3}}, {0, []int32{4}}, // a
 			{1, []int32{0, 1, 2}},                  // b
@@ -361,7 +360,7 @@ func TestASolverFindsBitForBitWhatSolveFinds(t *testing.T) {
 	})
 }
 
-// edited changes something of a problem, in a copy.
+// edited changes a value of a problem, in a copy.
 func edited(t *rapid.T, p *fill.Problem) *fill.Problem {
 	q := *p
 	n := len(p.Units)
@@ -396,7 +395,7 @@ func edited(t *rapid.T, p *fill.Problem) *fill.Problem {
 	return &q
 }
 
-// without leaves out a flow.
+// without removes a flow.
 func without(p *fill.Problem, f int) *fill.Problem {
 	q := *p
 	a, b := p.First[f], p.First[f+1]
@@ -422,7 +421,7 @@ func TestASolverComputesOnlyThePartsThatChanged(t *testing.T) {
 	t.Parallel()
 	flows := []struct {
 		tenant int32
-		way    []int32
+		links  []int32
 	}{{0, []int32{0}}, {0, []int32{1}}, {1, []int32{0}}, {2, []int32{1}}}
 	capacity := []float64{100e9, 100e9}
 	var s fill.Solver

@@ -2,10 +2,10 @@ package fill
 
 import "sort"
 
-// event is something that happened to a link.
+// event is a recorded event of a link.
 type event struct {
 	at    moment
-	spare float64 // of the link, after it
+	spare float64 // of the link, after the event
 	link  int32
 	kind  eventKind
 	held  bool // of a visit: the link is held
@@ -16,23 +16,23 @@ type eventKind uint8
 const (
 	wasVisited eventKind = iota
 	wasQueued
-	wasSpared // another link's visit left it less to spare
+	wasSpared // another link's visit reduced its spare
 )
 
-// recorder writes down what happens to links, as it happens.
+// recorder records the events of links as they happen.
 type recorder struct {
 	events []event
 	blocks [][]float64 // offers of all visits, by member
-	used   int         // blocks with offers; those behind are empty
+	used   int         // blocks with offers; the later ones are empty
 	kept   int         // offers
 }
 
-// blockSize is how many offers a block of a recorder has, or more when a single link has more members.
+// blockSize is the number of offers in a block, or more if a single link has more members.
 const blockSize = 1 << 16
 
 func newRecorder(members int) *recorder { return &recorder{events: make([]event, 0, members)} }
 
-func (r *recorder) visited(now moment, l int32, st *state, offers []float64) {
+func (r *recorder) visited(now moment, l int32, st *linkState, offers []float64) {
 	last := r.used - 1
 	if last < 0 || cap(r.blocks[last])-len(r.blocks[last]) < len(offers) {
 		last = r.block(len(offers))
@@ -42,7 +42,7 @@ func (r *recorder) visited(now moment, l int32, st *state, offers []float64) {
 	r.kept += len(offers)
 }
 
-// block begins a block that has room for so many offers, one of those that were cleared where it can.
+// block begins a block with room for so many offers. It reuses a cleared one where possible.
 func (r *recorder) block(room int) int {
 	room = max(blockSize, room)
 	switch {
@@ -63,7 +63,7 @@ func (r *recorder) spared(now moment, l int32, spare float64) {
 	r.events = append(r.events, event{at: now, link: l, kind: wasSpared, spare: spare})
 }
 
-// each calls do for what was recorded, in the order in which it happened, with the offers of visits.
+// each calls do for every recorded event in order, with the offers of visits.
 func (r *recorder) each(links []link, do func(ev *event, offers []float64)) {
 	block, at := 0, 0
 	for i := range r.events {
@@ -81,7 +81,7 @@ func (r *recorder) each(links []link, do func(ev *event, offers []float64)) {
 	}
 }
 
-// clear forgets what was recorded.
+// clear discards the recording.
 func (r *recorder) clear() {
 	r.events, r.kept, r.used = r.events[:0], 0, 0
 	for i := range r.blocks {
@@ -89,12 +89,12 @@ func (r *recorder) clear() {
 	}
 }
 
-// visit is a visit of a link, and change what happened to it between visits: it was queued, or else another link's visit left it
-// less to spare. A link that has way left to go is queued again by its own visit, at the same moment.
+// visit is a visit of a link. change is an event between its visits: the link was queued, or another link's visit reduced its spare. A link
+// whose step is unfinished is queued again by its own visit, at the same moment.
 type (
 	visit struct {
 		at    moment
-		spare float64 // of the link, after it
+		spare float64 // of the link, after the event
 		held  bool    // the link is held
 	}
 	change struct {
@@ -104,20 +104,20 @@ type (
 	}
 )
 
-// record is what happened to one link. The offers of its visits follow each other.
+// record holds the events of one link. The offers of its visits follow each other.
 type record struct {
 	visits  []visit
 	changes []change
 	offers  []float64
 }
 
-// history is what happened on the way to a sharing, by link: enough to know the state of any link at any moment.
+// history holds the events that led to a solution, by link: enough to derive the state of any link at any moment.
 type history struct {
 	of   []record
 	kept int // offers
 }
 
-// history sorts by link what was recorded.
+// history sorts the recording by link.
 func (r *recorder) history(links []link) *history {
 	h := &history{of: make([]record, len(links)), kept: r.kept}
 	visited, changed, all := make([]int32, len(links)), make([]int32, len(links)), 0
@@ -151,8 +151,8 @@ func (h *history) add(ev *event, offers []float64) {
 	rec.offers = append(rec.offers, offers...)
 }
 
-// cut drops what happened to a link with so many members from one of its visits and one of its changes on.
-func (h *history) cut(l int32, members int, visits, changes int32) {
+// truncate drops the events of a link with so many members, from the given visit and the given change on.
+func (h *history) truncate(l int32, members int, visits, changes int32) {
 	rec := &h.of[l]
 	h.kept -= len(rec.offers) - int(visits)*members
 	rec.visits, rec.changes, rec.offers = rec.visits[:visits], rec.changes[:changes], rec.offers[:int(visits)*members]
@@ -169,10 +169,11 @@ func (h *history) visits(l int32, now moment) int32 {
 	return int32(len(visits))
 }
 
-// before finds the state of a link just before a moment, and whether it waits, by the number of its visits until then, and the number of its changes.
-func (h *history) before(l, visits int32, now moment) (st state, queued bool, changes int32) {
+// before returns the state of a link just before a moment, whether it waits, and the number of its changes until then, given the number of its
+// visits.
+func (h *history) before(l, visits int32, now moment) (st linkState, queued bool, changes int32) {
 	rec := &h.of[l]
-	st, queued = state{visits: visits}, true
+	st, queued = linkState{visits: visits}, true
 	last := moment(0)
 	if visits > 0 {
 		v := &rec.visits[visits-1]

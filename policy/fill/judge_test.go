@@ -8,11 +8,11 @@ import (
 	"fairlane/policy/fill"
 )
 
-// party is one of those who share, for the naive division.
+// party is one participant of the naive division.
 type party struct{ weight, floor, ceil, need float64 }
 
-// share is the definition, by bisection: with a level L each party has
-// min(need, ceil, max(floor, weight·L)), and L is such that total is used, if they can use it. The floors fit.
+// share is the definition, by bisection: with a level L each party has min(need, ceil, max(floor, weight·L)), where L uses total if the
+// parties can. The floors fit.
 func share(total float64, ps []party) []float64 {
 	out := make([]float64, len(ps))
 	at := func(level float64) float64 {
@@ -24,7 +24,7 @@ func share(total float64, ps []party) []float64 {
 		return sum
 	}
 	low, high := 0.0, 1.0
-	for range 400 { // doubling up to where everybody has what he can use
+	for range 400 { // doubling up to where every party has its need
 		if at(high) >= total {
 			break
 		}
@@ -44,7 +44,7 @@ func share(total float64, ps []party) []float64 {
 	return out
 }
 
-// judge is a second, naive implementation of what a link offers a flow.
+// judge is a second, naive implementation of a link's offer to a flow.
 type judge struct {
 	p     *fill.Problem
 	users [][]int // flows by link
@@ -73,7 +73,7 @@ func (j *judge) most(f int) float64 {
 	return min(at(j.p.Demand, f, math.Inf(1)), at(j.p.Ceiling, f, math.Inf(1)))
 }
 
-// offer is what link l gives flow f when each other flow asks for its rate and f for all there is.
+// offer returns link l's offer to flow f when each other flow requests its rate and f the whole link.
 func (j *judge) offer(l int32, f int, rates []float64) float64 {
 	total := j.p.Capacity[l]
 	need := func(g int) float64 {
@@ -124,7 +124,7 @@ func (j *judge) guarantee(t int32) float64 {
 
 func (j *judge) floor(f int) float64 { return min(at(j.p.Floor, f, 0), j.most(f)) }
 
-// booked is the part of the guarantees or floors on a link that is kept: all, or in proportion what fits in 99 %.
+// booked returns the kept part of the guarantees or floors on a link: all, or the proportion that fits in 99 %.
 func (j *judge) booked(l int32) float64 {
 	sum, seen := 0.0, map[int32]bool{}
 	for _, g := range j.users[l] {
@@ -158,8 +158,8 @@ func (j *judge) flat(l int32, f int, need func(int) float64) float64 {
 	return share(j.p.Capacity[l], all)[mine]
 }
 
-// bestResponse is what flow f would have if it asked its links for all it can use while the others kept
-// their rates. In a fair sharing it has exactly that.
+// bestResponse returns the rate of flow f if it requested all it can use of its links while the others kept their rates. In a fair allocation
+// it has exactly that.
 func (j *judge) bestResponse(f int, rates []float64) float64 {
 	best := j.most(f)
 	for _, l := range j.path(f) {
@@ -186,8 +186,8 @@ func problem(t *rapid.T, flat bool) *fill.Problem {
 		classes := rapid.IntRange(1, 2).Draw(t, "classes")
 		for range classes {
 			for range rapid.SampledFrom([]int{0, 1, 2, 3, 5, 8}).Draw(t, "flows") {
-				way := rapid.Permutation(numbers(links)).Draw(t, "way")
-				p.Hops = append(p.Hops, way[:rapid.IntRange(1, min(links, 5)).Draw(t, "length")]...)
+				path := rapid.Permutation(numbers(links)).Draw(t, "path")
+				p.Hops = append(p.Hops, path[:rapid.IntRange(1, min(links, 5)).Draw(t, "length")]...)
 				p.First = append(p.First, int32(len(p.Hops)))
 				p.Units = append(p.Units, float64(rapid.IntRange(1, 16).Draw(t, "units"))/float64(rapid.IntRange(1, 2).Draw(t, "half")))
 				p.Demand = append(p.Demand, gbps*float64(rapid.SampledFrom([]int{0, 0, 0, 1, 5, 20, 60}).Draw(t, "demand")))

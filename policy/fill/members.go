@@ -9,9 +9,8 @@ type member struct {
 	weight float64
 }
 
-// divideMembers shares what its class has on a link among the members ms: u is what each can use, given
-// its limits elsewhere, and out what it is offered, as divide does for nodes. guess is a level near the one sought. It
-// returns spare as divide does.
+// divideMembers shares the part of a class on a link among the members ms. u is what each can use, given its limits elsewhere; out is its
+// offer, as in divide for nodes. guess is a level near the solution. It returns spare as divide does.
 func divideMembers(ms []member, u, out []float64, total, need, guess float64) (spare float64) {
 	if len(ms) == 1 {
 		out[0] = total
@@ -38,8 +37,8 @@ func divideMembers(ms []member, u, out []float64, total, need, guess float64) (s
 	return 0
 }
 
-// below is 1 where x is below y, else 0, and choose is x for 1 and y for 0, without a branch: where links are divided nobody can tell
-// beforehand which way it would go.
+// below returns 1 where x is below y, else 0; choose returns x for 1 and y for 0. Both avoid branches: while links are divided, branches would
+// be unpredictable.
 func below(x, y float64) uint64 {
 	if x < y {
 		return 1
@@ -51,8 +50,8 @@ func choose(first uint64, x, y float64) float64 {
 	return math.Float64frombits(math.Float64bits(x)&-first | math.Float64bits(y)&(first-1))
 }
 
-// memberLevel is levelOf for members, from any guess: one step of Newton's method on a concave function leads
-// from anywhere to a level that is not too high.
+// memberLevel is levelOf for members, from any guess: one step of Newton's method on a concave function leads from any point to a level that
+// is not too high.
 func memberLevel(ms []member, u []float64, total, guess float64) float64 {
 	level := guess
 	closed, again := -1, false
@@ -68,7 +67,7 @@ func memberLevel(ms []member, u []float64, total, guess float64) float64 {
 		switch {
 		case n == closed:
 			return level
-		case open == 0 && (again || closed >= 0): // all have what they can use, but for rounding
+		case open == 0 && (again || closed >= 0): // every member gets what it can use, but for rounding
 			return level
 		case open == 0: // the guess was too high for all
 			for i := range ms {
@@ -79,14 +78,13 @@ func memberLevel(ms []member, u []float64, total, guess float64) float64 {
 		}
 		next := max(0, total-used) / open
 		if closed >= 0 {
-			next = max(level, next) // rounding must not lead back
+			next = max(level, next) // rounding must not move the level back
 		}
 		closed, level = n, next
 	}
 }
 
-// divideFloors is divideMembers where links do not push members below a floor; floors have to fit in total. bounds, when not nil,
-// gets what limits each.
+// divideFloors is divideMembers on links with floors, which must fit in total. If bounds is not nil, it receives the limit of each member.
 func divideFloors(ms []member, floors, u, out []float64, total, guess float64, bounds []Limit) (spare float64) {
 	wanted := 0.0
 	for i := range ms {
@@ -117,8 +115,8 @@ func divideFloors(ms []member, floors, u, out []float64, total, guess float64, b
 	return 0
 }
 
-// floorLevel is levelAbove for members, from a guess. On a linear piece of the function, which how many want less than
-// their share and how many have their floor tell, a step of Newton's method is the last.
+// floorLevel is levelAbove for members, from a guess. The numbers of members below their share and at their floor identify a linear piece of
+// the function; on one piece, one step of Newton's method is the last.
 func floorLevel(ms []member, floors, u []float64, total, guess float64) float64 {
 	low, high := 0.0, 0.0
 	for i := range ms {
@@ -148,9 +146,9 @@ func floorLevel(ms []member, floors, u []float64, total, guess float64) float64 
 		if math.Abs(used-total) <= total*exact || a == closed && b == floored {
 			return level
 		}
-		next := middle(&low, &high, level, used, total, open)
+		next := narrow(&low, &high, level, used, total, open)
 		if closed, floored = a, b; next != level+(total-used)/open {
-			closed = -1 // it was no step of Newton's method
+			closed = -1 // the step was not Newton's
 		}
 		if next == level {
 			return level

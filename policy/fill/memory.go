@@ -5,33 +5,33 @@ import (
 	"slices"
 )
 
-// memory is how the last sharing of a part was found, so that the next is soon found after values have changed.
+// memory is how the last solution of a part was found, so that the part is solved faster after values change.
 type memory struct {
 	e *engine
 	h *history
 	r *replay
 }
 
-// mostKept bounds the offers that a history keeps. To follow it again is given up after patience hundredths of the work of a way from
-// nothing, and not begun when more than hopeless hundredths of the flows have other values.
-const mostKept, patience, hopeless = 8_000_000, 45, 60
+// maxKeptOffers bounds the offers that a history keeps. A replay is abandoned after patience percent of the work of a solution from scratch,
+// and not started when more than hopeless percent of the flows have other values.
+const maxKeptOffers, patience, hopeless = 8_000_000, 45, 60
 
-// remember keeps the way an engine has gone; nil when it kept no history, or a history too long or without an end.
+// remember keeps the history of an engine's run; nil when the engine recorded none, too long a one, or one without an end.
 func remember(e *engine) *memory {
 	r := e.recorder
 	e.recorder = nil
-	if r == nil || e.rough || r.kept > mostKept {
+	if r == nil || e.rough || r.kept > maxKeptOffers {
 		return nil
 	}
 	return &memory{e: e, h: r.history(e.links)}
 }
 
-// again solves the part for a problem with other values than the last, whose solution sol holds so far. The way that
-// it finds is what the memory then remembers, when the solver has settled. It returns how many flows were computed, and whether
-// that was worth the while; if not the memory is of no more use.
-func (m *memory) again(p *Problem, sol *Solution, pt *part, s *Solver) (computed int, ok bool) {
+// update solves the part for a problem with values other than the last, whose solution sol holds. The memory then keeps the history of the new
+// solution, once the solver has settled. It returns how many flows were computed, and whether the replay finished; otherwise the memory is no
+// longer usable.
+func (m *memory) update(p *Problem, sol *Solution, pt *part, s *Solver) (computed int, ok bool) {
 	e := m.e
-	if m.h.kept > mostKept {
+	if m.h.kept > maxKeptOffers {
 		return 0, false
 	}
 	flows, links := e.differences(p)
@@ -53,15 +53,15 @@ func (m *memory) again(p *Problem, sol *Solution, pt *part, s *Solver) (computed
 	if !m.r.run(flows, links, most, s.budget(e)) {
 		return 0, false
 	}
-	computed = len(m.r.lives)
+	computed = len(m.r.liveFlows)
 	m.r.write(sol)
 	e.note(pt)
 	s.unsettled.Go(m.r.commit)
 	return computed, true
 }
 
-// differences lists the engine's flows that have other values in a problem of the same layout, and the links that
-// have such flows or another capacity.
+// differences lists the engine's flows that have other values in a problem of the same layout, and the links that have such flows or another
+// capacity.
 func (e *engine) differences(p *Problem) (flows, links []int32) {
 	q := e.p
 	var own []bool // flows
@@ -87,8 +87,8 @@ func (e *engine) differences(p *Problem) (flows, links []int32) {
 			continue
 		}
 		flows = append(flows, int32(i))
-		for _, l := range e.on[e.ways[i].first:e.ways[i].last] {
-			// Where a tenant is alone its weight is of no account.
+		for _, l := range e.on[e.flowStates[i].first:e.flowStates[i].last] {
+			// The weight of a tenant that is alone on a link has no effect.
 			if lk := &e.links[l]; !seen[l] && (other || lk.glast-lk.gfirst > 1) {
 				seen[l] = true
 				links = append(links, l)
@@ -98,7 +98,7 @@ func (e *engine) differences(p *Problem) (flows, links []int32) {
 	return flows, links
 }
 
-// differing tells where two lists differ; nil when nowhere. A list that is not set holds zeros.
+// differing flags where two lists differ; nil when nowhere. A nil list holds zeros.
 func differing(a, b []float64) []bool {
 	if equal(a, b) {
 		return nil
@@ -120,18 +120,18 @@ func either(a, b []bool) []bool {
 	return a
 }
 
-// assume takes over the values that flows and links have in a problem.
+// assume copies the values of flows and links from a problem.
 func (e *engine) assume(p *Problem, flows, links []int32) {
 	e.p = p
 	for _, i := range flows {
-		e.ways[i].most = p.most(e.flows[i])
+		e.flowStates[i].most = p.most(e.flows[i])
 	}
 	for _, l := range links {
 		e.refresh(&e.links[l])
 	}
 }
 
-// refresh takes over the values of a link's members and nodes.
+// refresh copies the values of a link's members and nodes.
 func (e *engine) refresh(l *link) {
 	l.capacity = e.p.Capacity[l.id]
 	for k := l.first; k < l.last; k++ {
@@ -159,8 +159,8 @@ func (e *engine) refresh(l *link) {
 	}
 }
 
-// laidOutLike reports whether a problem has the links, flows, ways, owners and queue pairs of another, and orders links
-// alike, so that only weights, demands and bounds can differ, and capacities where others order the links.
+// laidOutLike reports whether a problem has the links, flows, paths, owners and queue pairs of another and ranks links alike. Then only
+// weights, demands and bounds can differ, and capacities if other values rank the links.
 func (p *Problem) laidOutLike(q *Problem) bool {
 	return p.flat() == q.flat() && p.Precision == q.Precision && (p.Floor == nil) == (q.Floor == nil) && (p.Sends == nil) == (q.Sends == nil) &&
 		len(p.Capacity) == len(q.Capacity) && equal(p.nominal(), q.nominal()) && (p.Nominal == nil) == (q.Nominal == nil) &&
@@ -168,15 +168,15 @@ func (p *Problem) laidOutLike(q *Problem) bool {
 		equal(p.Sends, q.Sends) && equal(p.count(), q.count()) && (p.flat() || equal(p.Units, q.Units))
 }
 
-// equal reports whether two lists are, at once where they are one.
+// equal reports whether two lists are equal, in constant time if they share memory.
 func equal[T comparable](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
 
-// write puts what a replay found in a solution that holds what the history led to.
+// write stores the result of a replay in a solution that holds the result of the history.
 func (r *replay) write(s *Solution) {
 	e := r.e
-	for _, f := range r.lives {
+	for _, f := range r.liveFlows {
 		e.writeFlow(f, s)
 	}
 	if !e.explains() {
@@ -185,8 +185,8 @@ func (r *replay) write(s *Solution) {
 	for _, l := range r.touched {
 		lk := &e.links[l]
 		for k := lk.first; k < lk.last; k++ {
-			if f := e.members[k].flow; e.ways[f].heard == asleep {
-				e.ways[f] = r.end.ways[f]
+			if f := e.members[k].flow; e.flowStates[f].watched == asleep {
+				e.flowStates[f] = r.end.flowStates[f]
 			}
 		}
 		e.explain(lk, s)

@@ -2,8 +2,8 @@ package fill
 
 import "math"
 
-// divide finds in out what a link that was looked at offers its members, each of which can use u, and notes what is to spare.
-func (e *engine) divide(lk *link, st *state, u, out []float64) {
+// divide computes in out a gathered link's offers to its members, each of which can use u, and records the link's spare.
+func (e *engine) divide(lk *link, st *linkState, u, out []float64) {
 	ms := e.members[lk.first:lk.last]
 	if lk.gfirst < lk.glast {
 		st.spare = e.divideTree(lk, u, out)
@@ -20,7 +20,7 @@ func (e *engine) divide(lk *link, st *state, u, out []float64) {
 	st.spare = divideMembers(ms, u, out, lk.capacity, need, e.guess(0, &ms[0]))
 }
 
-// guess is a level near the next one: what a member, by its place on the link, was offered last by its weight.
+// guess returns a level near the next one: a member's last offer by its weight. at is the member's place on the link.
 func (e *engine) guess(at int32, m *member) float64 {
 	if l := e.was[at]; !math.IsInf(l, 1) {
 		return l / m.weight
@@ -47,19 +47,19 @@ func (e *engine) divideTree(lk *link, u, out []float64) (spare float64) {
 	for i := range gs {
 		g := &gs[i]
 		if g.leaf {
-			e.hand(lk, g, u, out)
+			e.divideNode(lk, g, u, out)
 			continue
 		}
 		cs := e.classes[g.first:g.last]
 		divide(cs, g.offer)
 		for j := range cs {
-			e.hand(lk, &cs[j], u, out)
+			e.divideNode(lk, &cs[j], u, out)
 		}
 	}
 	return spare
 }
 
-// needed is what the members of a node on a link can use.
+// needed returns what the members of a node on a link can use.
 func needed(lk *link, n *node, u []float64) float64 {
 	need := 0.0
 	for k := n.first; k < n.last; k++ {
@@ -68,18 +68,18 @@ func needed(lk *link, n *node, u []float64) float64 {
 	return need
 }
 
-// hand divides what a node on a link is offered among its members.
-func (e *engine) hand(lk *link, n *node, u, out []float64) {
+// divideNode divides the offer of a node on a link among its members.
+func (e *engine) divideNode(lk *link, n *node, u, out []float64) {
 	a, b := n.first-lk.first, n.last-lk.first
 	divideMembers(e.members[n.first:n.last], u[a:b], out[a:b], n.offer, n.need, e.guess(a, &e.members[n.first]))
 }
 
-// explains tells whether there are caps, guarantees or floors, so that a link can be asked for more than that it limits.
+// explains reports whether there are caps, guarantees or floors, so that a link's limits have more kinds than LimitLink.
 func (e *engine) explains() bool {
 	return e.floors != nil || !e.p.flat() && (e.p.Cap != nil || e.p.Guarantee != nil)
 }
 
-// explain names the caps, guarantees and floors among the limits of a link's flows, by dividing once more.
+// explain identifies the caps, guarantees and floors among the limits of a link's flows, by dividing once more.
 func (e *engine) explain(lk *link, s *Solution) {
 	set := func(k int32, l Limit) {
 		f := e.flows[e.members[k].flow]
@@ -88,7 +88,7 @@ func (e *engine) explain(lk *link, s *Solution) {
 		}
 	}
 	ms := e.members[lk.first:lk.last]
-	u, out := e.look(ms, lk.capacity), e.out[:len(ms)]
+	u, out := e.gather(ms, lk.capacity), e.out[:len(ms)]
 	if e.floors != nil {
 		bounds := make([]Limit, len(ms))
 		divideFloors(ms, e.floors[lk.first:lk.last], u, out, lk.capacity, e.guess(0, &ms[0]), bounds)

@@ -1,7 +1,6 @@
-// Package fill shares the capacities of links among flows by weighted max-min fairness, in a
-// tree (tenants by weight, classes by weight, queue pairs equally) or flat (each flow by a weight). It
-// is the engine of the compiler's target and of its predictions. It knows numbers, not fabrics, and gives
-// the same bits on every machine.
+// Package fill shares the capacities of links among flows by weighted max-min fairness, in a tree (tenants by weight, classes by weight, queue
+// pairs equally) or flat (each flow by a weight). It is the engine of the compiler's target and of its predictions. It handles numbers, not
+// fabrics, and its results are the same bits on every machine.
 package fill
 
 import (
@@ -13,71 +12,69 @@ import (
 // ErrProblem marks a problem whose arrays do not fit together, for errors.Is.
 var ErrProblem = errors.New("no problem of sharing")
 
-// Boundless is the capacity, in bit/s, from which on a link bounds nothing: it is left out.
+// Boundless is the capacity, in bit/s, from which a link limits no flow and is left out.
 const Boundless = 1e18
 
-// Problem is what is to be shared among whom. Solving does not change it. Optional slices are nil when nothing in
-// them is set.
+// Problem defines links and the flows that share them. Solving does not change it. Optional slices are nil when unset.
 //
-// With Tenant set every link holds a tree: the tenants present share the link by TenantWeight, a tenant's
-// classes its part by ClassWeight, and a class's flows the class's part by Units. Without, each
-// flow counts by its weight alone: Units, or on links with Sends set, Sending.
+// With Tenant set every link holds a tree: the tenants present share the link by TenantWeight, a tenant's classes its part by ClassWeight, and
+// a class's flows the class's part by Units. Without Tenant, each flow counts by its own weight only: Units, or Sending on links with Sends
+// set.
 type Problem struct {
 	Capacity []float64 // by link, bit/s, not negative
 	First    []int32   // by flow, and one more: flow f crosses Hops[First[f]:First[f+1]] in order
 	Hops     []int32   // links; no link twice in one flow
 	Units    []float64 // by flow, above 0: queue pairs, or the flow's weight
 
-	// Nominal are capacities in whose order links are looked at, and Count what flows count for in that order. They do not
-	// change what is fair; but what is fair after Capacity or Sending changed is found sooner where these stay the same. With
-	// Nominal, links are not left out for what Capacity says. Without, Capacity and Sending count, or 1. Both are optional.
+	// Nominal are capacities that rank links, and Count the weights of flows in that ranking. They do not change the fair rates, but after changes
+	// of Capacity or Sending the solver is faster if they stay the same. With Nominal, no link is left out because of its Capacity. Without them,
+	// Capacity and Sending rank, or 1. Both are optional.
 	Nominal []float64 // by link, above 0
 	Count   []float64 // by flow, above 0; flat only
 
-	// Precision is the relative movement of a rate up to which it is taken to be at rest, at most 1e-4. 0 is the finest there is, 1e-12.
+	// Precision is the relative movement up to which a rate counts as at rest, at most 1e-4. 0 is the finest, 1e-12.
 	Precision float64
 
 	Demand  []float64 // by flow, bit/s; 0 is greedy; optional
-	Ceiling []float64 // by flow: bit/s that it cannot go above; 0 is none; optional
+	Ceiling []float64 // by flow: upper bound in bit/s; 0 is none; optional
 
 	Tenant       []int32   // by flow, into TenantWeight; ascending; nil shares flat
-	Class        []int32   // by flow, into ClassWeight; ascending inside a tenant; each class is of one tenant
+	Class        []int32   // by flow, into ClassWeight; ascending inside a tenant; each class belongs to one tenant
 	TenantWeight []float64 // by tenant, above 0
 	ClassWeight  []float64 // by class, above 0
 	Guarantee    []float64 // by tenant: bit/s on every link before weights divide the rest; 0 is none; optional
-	Cap          []float64 // by tenant: bit/s that it does not exceed on any link; 0 is none; optional
+	Cap          []float64 // by tenant: upper bound in bit/s on every link; 0 is none; optional
 
 	Sends   []bool    // by link; flat only; optional
 	Sending []float64 // by flow, above 0: its weight where Sends is set
 	Floor   []float64 // by flow: bit/s below which links do not push it; flat only; optional
 }
 
-// Limit says what holds a flow at its rate.
+// Limit states what holds a flow at its rate.
 type Limit uint8
 
-// Limits of a flow. A flow that several things limit alike has its demand for a limit if it is one of them,
-// then its ceiling, then the first link on its way.
+// Limits of a flow. If several limits are equal, its demand precedes its ceiling, and its ceiling the first link on its path.
 const (
-	LimitLink      Limit = iota // a full link, on which nobody has more by weight at its cost
+	LimitLink      Limit = iota // a full link, on which no flow has more by weight at its cost
 	LimitDemand                 // its own demand
 	LimitCeiling                // its ceiling
-	LimitCap                    // its tenant's cap, at a link
-	LimitGuarantee              // a full link, on which its tenant has its guarantee and no more
-	LimitFloor                  // a full link, on which it has its floor and no more
-	LimitNone                   // nothing: greedy, and no link on its way bounds it
+	LimitCap                    // its tenant's cap on a link
+	LimitGuarantee              // a full link, on which its tenant has only its guarantee
+	LimitFloor                  // a full link, on which it has only its floor
+	LimitNone                   // nothing: it is greedy, and no link on its path bounds it
 )
 
-// Solution is who gets what.
+// Solution is the result of a problem.
 type Solution struct {
 	Rates      []float64 // by flow, bit/s; infinite for LimitNone
-	Bottleneck []int32   // by flow: the link that limits it, or -1 when no link does
+	Bottleneck []int32   // by flow: the link that limits it, or -1
 	Limits     []Limit   // by flow
-	// Overbooked lists the links, ascending, on which the guarantees of the tenants present, or the floors of the flows, together exceed
-	// 99 % of the capacity; there they are scaled down to that in proportion.
+	// Overbooked lists the links, ascending, on which the guarantees of the tenants present, or the floors of the flows, exceed 99 % of the
+	// capacity in sum. There they are scaled down to that in proportion.
 	Overbooked []int32
-	// Rough counts the flows in parts of the problem whose links wait for each other in circles too large to
-	// be brought to rest with a bounded amount of work. Their rates exceed no link and are near the fair ones:
-	// Residual is the largest part by which a link's offers had to be lowered to fit it.
+	// Rough counts the flows in parts of the problem whose circles of waiting links are too large to come to rest with a bounded amount of work.
+	// Their rates exceed no link and approximate the fair ones: Residual is the largest relative amount by which a link's offers had to be lowered
+	// to fit it.
 	Rough    int
 	Residual float64
 }
@@ -86,8 +83,7 @@ func (p *Problem) flows() int { return max(0, len(p.First)-1) }
 
 func (p *Problem) flat() bool { return p.Tenant == nil }
 
-// check reports arrays that do not fit together or values out of range. known says that the layout is that of a problem
-// which was checked before.
+// check reports arrays that do not fit together or values out of range. known states that the layout is that of a problem already checked.
 func (p *Problem) check(known bool) error {
 	n := p.flows()
 	if len(p.First) > 0 && (p.First[0] != 0 || int(p.First[n]) != len(p.Hops)) || len(p.First) == 0 && len(p.Hops) > 0 {
@@ -124,7 +120,7 @@ func (p *Problem) check(known bool) error {
 }
 
 func (p *Problem) checkHops() error {
-	last := make([]int32, len(p.Capacity)) // flow that crossed the link last, from 1 on
+	last := make([]int32, len(p.Capacity)) // last flow that crossed the link, from 1 on
 	for f := range int32(p.flows()) {
 		for _, l := range p.Hops[p.First[f]:p.First[f+1]] {
 			if l < 0 || int(l) >= len(p.Capacity) {
@@ -172,7 +168,7 @@ func (p *Problem) checkValues() error {
 	return nil
 }
 
-// nominal are the capacities that order links.
+// nominal returns the capacities that rank links.
 func (p *Problem) nominal() []float64 {
 	if p.Nominal != nil {
 		return p.Nominal
@@ -180,7 +176,7 @@ func (p *Problem) nominal() []float64 {
 	return p.Capacity
 }
 
-// count is what flows count for in the order of links of a flat problem; nil where all count alike.
+// count returns the weights of flows in the ranking of a flat problem; nil where all count alike.
 func (p *Problem) count() []float64 {
 	if p.Count != nil {
 		return p.Count
@@ -188,7 +184,7 @@ func (p *Problem) count() []float64 {
 	return p.Sending
 }
 
-// most is the least of a flow's demand and ceiling, infinite when it has neither.
+// most returns the lower of a flow's demand and ceiling, infinite when it has neither.
 func (p *Problem) most(f int32) float64 {
 	m := math.Inf(1)
 	if p.Demand != nil && p.Demand[f] > 0 {
@@ -200,7 +196,7 @@ func (p *Problem) most(f int32) float64 {
 	return m
 }
 
-// weight is what a flow counts on a link among the flows of its class, or flat among all.
+// weight returns the weight of a flow on a link: among the flows of its class, or flat among all.
 func (p *Problem) weight(f, link int32) float64 {
 	if p.Sends != nil && p.Sends[link] {
 		return p.Sending[f]

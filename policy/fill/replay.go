@@ -5,109 +5,107 @@ import (
 	"slices"
 )
 
-// role is what is done with a link.
+// role is the treatment of a link in a replay.
 type role uint8
 
 const (
-	followed role = iota // it is visited: so are all links on a way from nothing
-	watched              // in a replay: as in the history, which a followed link hears of
-	away                 // in a replay: as in the history, and nobody asks
+	followed  role = iota // it is visited: all links are, without a replay
+	watched               // in a replay: behaves as in the history, and a followed link shares a flow with it
+	unwatched             // in a replay: behaves as in the history, and no followed link depends on it
 )
 
-// asleep is best.heard of a flow that has the values that it had in the history, and crosses no followed link; others are
-// live.
+// asleep is best.watched of a flow whose values are those of the history and that crosses no followed link. Other flows are live.
 const asleep = -1
 
-// track is how far a replay has come in the history of a link that is watched or followed.
+// track is the position of a replay in the history of a watched or followed link.
 type track struct {
 	next int32 // its next visit
-	// Of a followed link: the first of its visits and changes that it does not have in common with the history.
+	// Of a followed link: the first of its visits and changes that differ from the history.
 	visits, changes int32
 }
 
-// replay solves a problem that differs from one whose history is known in some values: as that problem would be solved
-// from nothing, visit by visit, but only those links are visited again that come to see something else than in
-// the history. At first these are the links whose own values differ. When one of them offers a flow another rate
-// than it did at the same moment, those of the flow's other links are followed from then on that now let it have another
-// rate. All others do what they did. So the result is that of the way from nothing, bit for bit, also where
-// there are several fair sharings or links are as good as alike.
+// replay solves a problem that differs in some values from one with a known history. The result is that of a solution from scratch, visit by
+// visit, but only links whose inputs differ from the history are visited again. At first these are the links whose own values differ. When one
+// of them offers a flow another rate than it did at the same moment, the flow's other links that now allow it another rate are followed from
+// then on. All other links behave as in the history. The result is therefore bit for bit that of a solution from scratch, even where several
+// allocations are fair or links are nearly alike.
 type replay struct {
-	e       *engine
-	h       *history
-	end     motion    // of the history
-	tracks  []track   // by link
-	alarms  alarms    // the next visits of links in the history
-	touched []int32   // links that are watched or followed
-	lives   []int32   // live flows
-	then    []float64 // by hop of followed links, of flows that are heard: what the link offered in the history at this moment
-	waking  []int32   // scratch: links to follow
-	all     []float64 // infinite: what a link that was not visited offers its members
-	work    int       // members of visits of followed links, less those they had in the history
-	spent   int       // members of visits of followed links
-	// first and settling are those of the way that is found.
+	e         *engine
+	h         *history
+	end       motion    // of the history
+	tracks    []track   // by link
+	alarms    alarms    // the next visits of links in the history
+	touched   []int32   // links that are watched or followed
+	liveFlows []int32   // live flows
+	recorded  []float64 // by hop of followed links, for flows with watched links: the link's offer in the history at this moment
+	waking    []int32   // scratch: links to follow
+	boundless []float64 // infinite: the offers of a link before its first visit
+	work      int       // members of visits of followed links, less those that they had in the history
+	spent     int       // members of visits of followed links
+	// first and settling are those of the new solution.
 	first, settling int
-	news            recorder // what happens to followed links
+	newEvents       recorder // events of followed links
 }
 
 func newReplay(e *engine, h *history) *replay {
-	end := motion{slices.Clone(e.ways), slices.Clone(e.limits), slices.Repeat([]state{{role: away}}, len(e.links))}
-	for f := range end.ways {
-		end.ways[f].heard = asleep
+	end := motion{slices.Clone(e.flowStates), slices.Clone(e.limits), slices.Repeat([]linkState{{role: unwatched}}, len(e.links))}
+	for f := range end.flowStates {
+		end.flowStates[f].watched = asleep
 	}
 	return &replay{
-		e: e, h: h, end: end, then: make([]float64, len(e.on)), tracks: make([]track, len(e.links)), alarms: alarms{due: newLinkSet(len(e.links))}, all: slices.Repeat([]float64{math.Inf(1)}, len(e.u)),
+		e: e, h: h, end: end, recorded: make([]float64, len(e.on)), tracks: make([]track, len(e.links)), alarms: alarms{due: newLinkSet(len(e.links))}, boundless: slices.Repeat([]float64{math.Inf(1)}, len(e.u)),
 	}
 }
 
-// begin has the engine follow the replay. It keeps where the history ended.
+// begin switches the engine to the state of the replay. It keeps the state at the end of the history.
 func (r *replay) begin() {
 	r.e.motion, r.end = r.end, r.e.motion
-	r.e.recorder = &r.news
-	r.news.clear()
+	r.e.recorder = &r.newEvents
+	r.newEvents.clear()
 }
 
-// commit makes the way that was found the history, and undoes begin.
+// commit makes the new solution the history, and undoes begin.
 func (r *replay) commit() {
 	e := r.e
 	for _, l := range r.touched {
-		if e.states[l].role == followed {
+		if e.linkStates[l].role == followed {
 			t := &r.tracks[l]
-			r.h.cut(l, int(e.links[l].last-e.links[l].first), t.visits, t.changes)
+			r.h.truncate(l, int(e.links[l].last-e.links[l].first), t.visits, t.changes)
 		}
 	}
-	r.news.each(e.links, r.h.add)
-	r.h.kept += r.news.kept
-	for _, f := range r.lives {
-		r.end.ways[f] = e.ways[f]
-		r.end.ways[f].heard = asleep
+	r.newEvents.each(e.links, r.h.add)
+	r.h.kept += r.newEvents.kept
+	for _, f := range r.liveFlows {
+		r.end.flowStates[f] = e.flowStates[f]
+		r.end.flowStates[f].watched = asleep
 	}
 	e.work, e.first, e.settling = e.work+r.work, r.first, r.settling
 	for _, l := range r.touched {
-		e.states[l].role = away
+		e.linkStates[l].role = unwatched
 	}
-	for _, f := range r.lives {
-		e.ways[f].heard = asleep
+	for _, f := range r.liveFlows {
+		e.flowStates[f].watched = asleep
 	}
 	e.motion, r.end = r.end, e.motion
 	e.recorder = nil
 	e.held = e.held[:0]
-	r.touched, r.lives, r.work, r.spent = r.touched[:0], r.lives[:0], 0, 0
+	r.touched, r.liveFlows, r.work, r.spent = r.touched[:0], r.liveFlows[:0], 0, 0
 }
 
-// run follows the links and flows whose values differ, and the links that come to differ. It reports whether it got to
-// the end with at most most members visited and inside the budget of the way from nothing, whose visits include all that are made
-// here: without that bound it could go round in a circle for ever.
+// run follows the links and flows whose values differ, and the links that come to differ. It reports whether it reached the end with at most
+// most members visited and inside the budget of a solution from scratch. Visits of that solution include all visits made here; without that
+// bound the replay could run in a circle for ever.
 func (r *replay) run(flows, links []int32, most, budget int) bool {
 	e := r.e
 	e.schedule.now = between(0, len(e.links))
 	hasSettled, easy := false, false
 	for _, f := range flows {
-		r.enliven(f)
+		r.makeLive(f)
 	}
 	for _, l := range links {
 		r.follow(l)
 	}
-	for e.rest = roughest; ; e.rest = e.finer(e.rest, easy) {
+	for e.rest = roughest; ; e.rest = e.nextRest(e.rest, easy) {
 		for {
 			now, visit, recall := r.moment()
 			if !visit && !recall {
@@ -137,8 +135,8 @@ func (r *replay) run(flows, links []int32, most, budget int) bool {
 	}
 }
 
-// moment finds what happens next in this phase: a followed link is visited, or a link that is watched or followed was visited in
-// the history, or both.
+// moment returns the next event of this phase: a visit of a followed link (visit), a visit of a watched or followed link in the history
+// (recall), or both.
 func (r *replay) moment() (now moment, visit, recall bool) {
 	s := &r.e.schedule
 	phase, wave, from := s.now.phase(), s.now.wave(), int32(s.now.link())+1
@@ -156,7 +154,7 @@ func (r *replay) moment() (now moment, visit, recall bool) {
 	}
 }
 
-// step makes one visit, of a followed link, in the history, or in both.
+// step performs one visit: of a followed link, in the history, or both.
 func (r *replay) step(now moment, visit, recall bool) {
 	e := r.e
 	l := int32(now.link())
@@ -171,8 +169,8 @@ func (r *replay) step(now moment, visit, recall bool) {
 		then = r.offers(l, t.next, len(ms))
 		r.watch(l)
 	}
-	if e.states[l].role == watched {
-		r.wake(ms, then, then, before)
+	if e.linkStates[l].role == watched {
+		r.followAffected(ms, then, then, before)
 		r.recall(ms, then)
 		return
 	}
@@ -180,31 +178,30 @@ func (r *replay) step(now moment, visit, recall bool) {
 		r.work -= len(ms)
 	}
 	if !visit {
-		r.wake(ms, nil, then, before)
+		r.followAffected(ms, nil, then, before)
 		return
 	}
 	e.schedule.drop(l)
-	_, out := e.weigh(l)
+	_, out := e.computeOffers(l)
 	r.work += len(ms)
 	r.spent += len(ms)
-	r.wake(ms, out, then, before)
+	r.followAffected(ms, out, then, before)
 	e.publish(ms, out)
-	r.news.visited(now, l, &e.states[l], out)
+	r.newEvents.visited(now, l, &e.linkStates[l], out)
 }
 
-// offers are those of a link to its members, so many, after a number of visits in the history.
+// offers returns a link's offers to its members after a number of visits in the history.
 func (r *replay) offers(l, visits int32, members int) []float64 {
 	if visits == 0 {
-		return r.all[:members]
+		return r.boundless[:members]
 	}
 	return r.h.of[l].offers[int(visits-1)*members : int(visits)*members]
 }
 
-// recall is publish for a watched link. Flows that are asleep cross no link that is visited anew: nobody asks what follows
-// for them.
+// recall is publish for a watched link. Flows that are asleep cross no followed link, so their state is not needed.
 func (r *replay) recall(ms []member, out []float64) {
 	for i := range ms {
-		if r.e.ways[ms[i].flow].heard != asleep {
+		if r.e.flowStates[ms[i].flow].watched != asleep {
 			r.e.publish(ms[i:i+1], out[i:i+1])
 		} else {
 			r.e.limits[ms[i].hop] = out[i]
@@ -212,15 +209,15 @@ func (r *replay) recall(ms []member, out []float64) {
 	}
 }
 
-// wake follows the watched links that see another rate than in the history once a link offers its members out, where
-// in the history it offered them before so far, and then from now on. out is nil when the link offers what it did.
-func (r *replay) wake(ms []member, out, then, before []float64) {
+// followAffected follows the watched links that see another rate than in the history after a link offers its members out. The history's offers
+// are before until this moment, and then from it on. out is nil when the link's offers did not change.
+func (r *replay) followAffected(ms []member, out, then, before []float64) {
 	e := r.e
 	r.waking = r.waking[:0]
-	ways, limits := e.ways, e.limits
+	flows, limits := e.flowStates, e.limits
 	for i := range ms {
 		m := &ms[i]
-		if ways[m.flow].heard <= 0 {
+		if flows[m.flow].watched <= 0 {
 			continue
 		}
 		was := limits[m.hop]
@@ -229,38 +226,37 @@ func (r *replay) wake(ms []member, out, then, before []float64) {
 			x = out[i]
 		}
 		if x != was || then[i] != before[i] {
-			r.differ(m, x, then[i])
-			r.then[m.hop] = then[i]
+			r.affected(m, x, then[i])
+			r.recorded[m.hop] = then[i]
 		}
 	}
 	for _, l := range r.waking {
-		if e.states[l].role == watched {
+		if e.linkStates[l].role == watched {
 			r.follow(l)
 		}
 	}
 }
 
-// was is what a link offers in the history.
-func (r *replay) was(hop int32) float64 {
-	if r.e.states[r.e.on[hop]].role == followed {
-		return r.then[hop]
+// recordedOffer returns the link's offer in the history.
+func (r *replay) recordedOffer(hop int32) float64 {
+	if r.e.linkStates[r.e.on[hop]].role == followed {
+		return r.recorded[hop]
 	}
 	return r.e.limits[hop]
 }
 
-// differ finds the watched links of a member's flow that see another rate than in the history when the member is
-// offered x instead of y.
-func (r *replay) differ(m *member, x, y float64) {
+// affected collects the watched links of a member's flow that see another rate than in the history when the member is offered x instead of y.
+func (r *replay) affected(m *member, x, y float64) {
 	e := r.e
-	w := &e.ways[m.flow]
+	w := &e.flowStates[m.flow]
 	for k := w.first; k < w.last; k++ {
-		if k == m.hop || e.states[e.on[k]].role != watched {
+		if k == m.hop || e.linkStates[e.on[k]].role != watched {
 			continue
 		}
 		now, then := x, y
 		for h := w.first; h < w.last; h++ {
 			if h != k && h != m.hop {
-				now, then = min(now, e.limits[h]), min(then, r.was(h))
+				now, then = min(now, e.limits[h]), min(then, r.recordedOffer(h))
 			}
 		}
 		if min(now, w.most) != min(then, w.most) {
@@ -269,13 +265,13 @@ func (r *replay) differ(m *member, x, y float64) {
 	}
 }
 
-// follow has a link visited anew from this moment on.
+// follow makes the replay visit a link from this moment on.
 func (r *replay) follow(l int32) {
 	e := r.e
 	r.sync(l)
 	t := &r.tracks[l]
 	st, queued, changes := r.h.before(l, t.next, e.schedule.now)
-	e.states[l], t.visits, t.changes = st, t.next, changes
+	e.linkStates[l], t.visits, t.changes = st, t.next, changes
 	if queued {
 		e.schedule.add(l)
 	}
@@ -285,27 +281,27 @@ func (r *replay) follow(l int32) {
 	lk := &e.links[l]
 	for k := lk.first; k < lk.last; k++ {
 		m := &e.members[k]
-		r.then[m.hop] = e.limits[m.hop]
-		if b := &e.ways[m.flow]; b.heard != asleep {
-			b.heard--
+		r.recorded[m.hop] = e.limits[m.hop]
+		if b := &e.flowStates[m.flow]; b.watched != asleep {
+			b.watched--
 		} else {
-			r.enliven(m.flow)
+			r.makeLive(m.flow)
 		}
 	}
 }
 
-// enliven watches the links of a flow from this moment on.
-func (r *replay) enliven(f int32) {
+// makeLive watches the links of a flow from this moment on.
+func (r *replay) makeLive(f int32) {
 	e := r.e
-	b := &e.ways[f]
-	if b.heard != asleep {
+	b := &e.flowStates[f]
+	if b.watched != asleep {
 		return
 	}
-	b.heard = 0
-	r.lives = append(r.lives, f)
+	b.watched = 0
+	r.liveFlows = append(r.liveFlows, f)
 	for _, l := range e.on[b.first:b.last] {
-		if r.sync(l); e.states[l].role == watched {
-			b.heard++
+		if r.sync(l); e.linkStates[l].role == watched {
+			b.watched++
 		}
 	}
 	e.compare(b)
@@ -314,10 +310,10 @@ func (r *replay) enliven(f int32) {
 // sync watches a link from this moment on.
 func (r *replay) sync(l int32) {
 	e := r.e
-	if e.states[l].role != away {
+	if e.linkStates[l].role != unwatched {
 		return
 	}
-	e.states[l].role = watched
+	e.linkStates[l].role = watched
 	r.touched = append(r.touched, l)
 	visits := r.h.visits(l, e.schedule.now)
 	r.tracks[l].next = visits
@@ -328,7 +324,7 @@ func (r *replay) sync(l int32) {
 	r.watch(l)
 }
 
-// watch waits for a link's next visit in the history.
+// watch sets an alarm for a link's next visit in the history.
 func (r *replay) watch(l int32) {
 	if visits, next := r.h.of[l].visits, r.tracks[l].next; int(next) < len(visits) {
 		r.alarms.set(visits[next].at, r.e.schedule.now)

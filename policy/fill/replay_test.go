@@ -55,7 +55,7 @@ func (d *dice) edit(p *Problem) *Problem {
 	return &q
 }
 
-// solveBoth solves a problem with a memory, and from nothing with the same budget, and compares all of what they find.
+// solveBoth solves a problem with memory, and from scratch with the same budget, and compares the complete results.
 func solveBoth(t *testing.T, s *Solver, p *Problem, where string) *Solution {
 	t.Helper()
 	got, err := s.Solve(p)
@@ -72,7 +72,7 @@ func solveBoth(t *testing.T, s *Solver, p *Problem, where string) *Solution {
 	return got
 }
 
-// ratesAgree solves two problems and compares what each flow has, to a relative difference.
+// ratesAgree solves two problems and compares the rates of each flow, to a relative difference.
 func ratesAgree(t *testing.T, p, q *Problem, within float64, where string) {
 	t.Helper()
 	want, err := Solve(p)
@@ -102,7 +102,7 @@ func TestWhatIsFollowedAgainIsBitForBitWhatSolveFinds(t *testing.T) {
 					if flat && seed%2 == 1 {
 						p.Floor = make([]float64, p.flows())
 					}
-					if seed == 2 { // links keep their order whatever they carry, and rates are wanted roughly
+					if seed == 2 { // links keep their order at any load, and rates have a coarse precision
 						p.Nominal, p.Precision = slices.Clone(p.Capacity), 1e-8
 					}
 					d, s, p0 := 77+seed, Solver{Eager: true}, p
@@ -123,15 +123,15 @@ func TestWhatIsFollowedAgainIsBitForBitWhatSolveFinds(t *testing.T) {
 	}
 }
 
-// TestHistoriesAreFollowedWithinTheSameBudget is about parts that come to rest, those that only settle within the budget, and
-// those that do not even do that: which one it is decides what is found.
+// TestHistoriesAreFollowedWithinTheSameBudget covers parts that come to rest, parts that only settle within the budget, and parts that do not
+// settle: the case determines the result.
 func TestHistoriesAreFollowedWithinTheSameBudget(t *testing.T) {
 	t.Parallel()
 	followed, rough := 0, 0
 	for seed := range dice(45) {
 		p := treeProblem(fatTree{8}, 128, 8, 1280, scattered, seed%2 == 0)
 		d, s := 900+seed, Solver{Eager: true}
-		s.effort = settlingOf(p) + 1 + d.below(500) // just enough: after some of the changes it is too little
+		s.effort = settlingOf(p) + 1 + d.below(500) // barely enough: after some of the changes it is too little
 		for step := range 6 {
 			got := solveBoth(t, &s, p, fmt.Sprintf("seed %d step %d, budget %d", seed, step, s.effort))
 			followed += s.Followed
@@ -146,8 +146,8 @@ func TestHistoriesAreFollowedWithinTheSameBudget(t *testing.T) {
 	}
 }
 
-// TestAHistoryThatLeadsIntoACircleIsGivenUp is about a change after which a small circle never comes to rest: however long it may take
-// to follow the history, it is not followed for longer than the way from nothing would be.
+// TestAHistoryThatLeadsIntoACircleIsGivenUp covers a change after which a small circle never comes to rest: however long the replay would
+// take, it stops at the work of a solution from scratch.
 func TestAHistoryThatLeadsIntoACircleIsGivenUp(t *testing.T) {
 	t.Parallel()
 	const seed = 100485
@@ -184,7 +184,7 @@ func runAsOne(p *Problem, budget int) *engine {
 	return e
 }
 
-// settlingOf is the largest work that a part of a problem takes to settle.
+// settlingOf returns the largest work that a part of a problem takes to settle.
 func settlingOf(p *Problem) int {
 	use := p.binding()
 	parts, _ := p.split(use)
@@ -222,7 +222,7 @@ func TestTheOrderOfLinksDoesNotChangeWhatIsFair(t *testing.T) {
 	t.Parallel()
 	for seed := range dice(20) {
 		p := treeProblem(fatTree{8}, 128, 8, 1280, compact, true)
-		p.Sends, p.Sending = nil, nil // with them there can be several fair sharings
+		p.Sends, p.Sending = nil, nil // with them there can be several fair allocations
 		d, q := 40+seed, *p
 		q.Nominal, q.Count = slices.Clone(p.Capacity), slices.Clone(p.Units)
 		for i := range q.Nominal {
@@ -239,7 +239,7 @@ func TestRatesAreAsPreciseAsWanted(t *testing.T) {
 	t.Parallel()
 	for seed := range dice(10) {
 		p := treeProblem(fatTree{8}, 128, 8+int(seed), 1280, compact, seed%2 == 0)
-		p.Sends, p.Sending = nil, nil // with them there can be several fair sharings
+		p.Sends, p.Sending = nil, nil // with them there can be several fair allocations
 		q := *p
 		q.Precision = 1e-8
 		ratesAgree(t, p, &q, 1e-6, fmt.Sprintf("seed %d, at a precision of 1e-8", seed))
@@ -251,7 +251,7 @@ func TestRatesAreAsPreciseAsWanted(t *testing.T) {
 	}
 }
 
-// TestAHistoryDoesNotGrow follows many changes: what is remembered stays the size of one way from nothing.
+// TestAHistoryDoesNotGrow makes many changes: the memory keeps the size of one solution from scratch.
 func TestAHistoryDoesNotGrow(t *testing.T) {
 	t.Parallel()
 	p := treeProblem(fatTree{8}, 128, 8, 1280, compact, false)
@@ -278,7 +278,7 @@ func TestAHistoryDoesNotGrow(t *testing.T) {
 			}
 			again := fresh.recorder.history(fresh.links)
 			if !cmp.Equal(again.of, m.h.of, cmp.AllowUnexported(record{}, visit{}, change{})) {
-				t.Fatalf("step %d, part %d: the history is not that of the way from nothing", step, i)
+				t.Fatalf("step %d, part %d: the history is not that of a solution from scratch", step, i)
 			}
 		}
 		p = d.edit(p)

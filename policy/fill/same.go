@@ -2,7 +2,7 @@ package fill
 
 import "slices"
 
-// same reports whether a part of a problem would be computed as a part of the last problem was.
+// same reports whether a part of a problem has the same solution as a part of the last problem.
 func (s *Solver) same(p *Problem, use []bool, pt, old *part) bool {
 	if len(pt.flows) != len(old.flows) {
 		return false
@@ -10,7 +10,7 @@ func (s *Solver) same(p *Problem, use []bool, pt, old *part) bool {
 	q := s.problem
 	for i, f := range pt.flows {
 		g := old.flows[i]
-		if !s.sameWay(p, use, f, g) || !sameFlow(p, q, f, g) {
+		if !s.sameHops(p, use, f, g) || !sameFlow(p, q, f, g) {
 			return false
 		}
 		if p.flat() {
@@ -26,8 +26,8 @@ func (s *Solver) same(p *Problem, use []bool, pt, old *part) bool {
 	return true
 }
 
-// sameWay compares the links that two flows cross, and what counts of them.
-func (s *Solver) sameWay(p *Problem, use []bool, f, g int32) bool {
+// sameHops reports whether two flows cross the same links with the same effect.
+func (s *Solver) sameHops(p *Problem, use []bool, f, g int32) bool {
 	q := s.problem
 	a, b := p.Hops[p.First[f]:p.First[f+1]], q.Hops[q.First[g]:q.First[g+1]]
 	if !slices.Equal(a, b) {
@@ -43,7 +43,7 @@ func (s *Solver) sameWay(p *Problem, use []bool, f, g int32) bool {
 
 func (p *Problem) sends(l int32) bool { return p.Sends != nil && p.Sends[l] }
 
-// sameFlow compares what two flows can use and count for.
+// sameFlow compares the demands, bounds and weights of two flows.
 func sameFlow(p, q *Problem, f, g int32) bool {
 	for _, s := range [...][2][]float64{{p.Units, q.Units}, {p.Demand, q.Demand}, {p.Ceiling, q.Ceiling}, {p.Floor, q.Floor}, {p.Sending, q.Sending}, {p.count(), q.count()}} {
 		if entry(s[0], f) != entry(s[1], g) {
@@ -53,14 +53,14 @@ func sameFlow(p, q *Problem, f, g int32) bool {
 	return true
 }
 
-// sameOwner compares the tenants and classes of two flows but for their numbers.
+// sameOwner compares the tenants and classes of two flows, ignoring their numbers.
 func sameOwner(p, q *Problem, f, g int32) bool {
 	t, u := p.Tenant[f], q.Tenant[g]
 	return p.TenantWeight[t] == q.TenantWeight[u] && p.ClassWeight[p.Class[f]] == q.ClassWeight[q.Class[g]] &&
 		entry(p.Guarantee, t) == entry(q.Guarantee, u) && entry(p.Cap, t) == entry(q.Cap, u)
 }
 
-// sameOwners reports whether a pair of flows is of one tenant, and of one class, just as another pair is.
+// sameOwners reports whether two pairs of flows agree on sharing a tenant and on sharing a class.
 func sameOwners(p, q *Problem, f, g [2]int32) bool {
 	return (p.Tenant[f[0]] == p.Tenant[f[1]]) == (q.Tenant[g[0]] == q.Tenant[g[1]]) &&
 		(p.Class[f[0]] == p.Class[f[1]]) == (q.Class[g[0]] == q.Class[g[1]])
@@ -73,7 +73,7 @@ func entry(s []float64, i int32) float64 {
 	return s[i]
 }
 
-// reuse takes over what was found for a part.
+// reuse takes over the solution of a part.
 func (s *Solver) reuse(sol *Solution, pt, old *part) {
 	pt.over, pt.residual, pt.rough, pt.misses = old.over, old.residual, old.rough, old.misses
 	for i, f := range pt.flows {

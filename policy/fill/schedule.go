@@ -2,8 +2,8 @@ package fill
 
 import "math/bits"
 
-// moment is when a visit happens: in a phase, in a wave of it, and by the link that is visited. Moments are compared as
-// numbers. What happens between phases has wave 0.
+// moment is the time of a visit: a phase, a wave of the phase, and the visited link. Moments compare as numbers. Events between phases have
+// wave 0.
 type moment uint64
 
 const (
@@ -15,18 +15,18 @@ func at(phase, wave, link int) moment {
 	return moment(phase)<<(waveBits+linkBits) | moment(wave)<<linkBits | moment(link)
 }
 
-// between is the moment before the first wave of a phase.
+// between returns the moment before the first wave of a phase.
 func between(phase, links int) moment { return at(phase, 0, max(0, links-1)) }
 
 func (m moment) phase() int { return int(m >> (waveBits + linkBits)) }
 func (m moment) wave() int  { return int(m >> linkBits & (1<<waveBits - 1)) }
 func (m moment) link() int  { return int(m & (1<<linkBits - 1)) }
 
-// schedule has links visited in waves: those that wait in their order, and those that have to wait again in the next wave.
+// schedule makes links visited in waves: those that wait, in their order; those that must wait again, in the next wave.
 type schedule struct {
 	waiting linkSet // links that wait
-	n       int     // so many
-	now     moment  // of the visit under way, or the last
+	n       int     // number of waiting links
+	now     moment  // of the current visit, or the last
 	links   int
 }
 
@@ -47,7 +47,7 @@ func (s *schedule) drop(l int32) {
 	s.n--
 }
 
-// take takes the next link. There has to be one.
+// take removes and returns the next link. There must be one.
 func (s *schedule) take() int32 {
 	wave, l := s.now.wave(), s.waiting.from(int32(s.now.link())+1, s.waiting)
 	if l < 0 { // the link visited last and those before it wait for the next wave
@@ -61,7 +61,6 @@ func (s *schedule) take() int32 {
 // phase ends a phase.
 func (s *schedule) phase() { s.now = between(s.now.phase()+1, s.links) }
 
-// linkSet is a set of links.
 type linkSet []uint64
 
 func newLinkSet(n int) linkSet { return make(linkSet, (n+63)/64) }
@@ -70,7 +69,7 @@ func (s linkSet) add(l int32)      { s[l>>6] |= 1 << (l & 63) }
 func (s linkSet) drop(l int32)     { s[l>>6] &^= 1 << (l & 63) }
 func (s linkSet) has(l int32) bool { return s[l>>6]>>(l&63)&1 != 0 }
 
-// from is the first link from one on that s or t has; negative when there is none.
+// from returns the first link, from l on, in s or t; negative when there is none.
 func (s linkSet) from(l int32, t linkSet) int32 {
 	if int(l>>6) >= len(s) {
 		return -1

@@ -5,27 +5,24 @@ import (
 	"slices"
 )
 
-// Solve shares the problem's capacities. Every flow's rate is the least of its demand, its ceiling and what
-// its links offer it, where a link's offer is the flow's share of it when each other flow takes
-// its rate: the certificate of hierarchical weighted max-min fairness. Rates are exact to a
-// relative 1e-9, in rare circles that hardly anything decides to 1e-6, but for the flows that
-// Solution.Rough counts. It fails, wrapping ErrProblem, when the arrays of the
-// problem do not fit together or hold values out of range.
+// Solve shares the problem's capacities. Every flow's rate is the least of its demand, its ceiling and its links' offers, where a link's offer
+// is the flow's share of it while each other flow takes its rate: the certificate of hierarchical weighted max-min fairness. Rates are exact
+// to a relative 1e-9, and to 1e-6 in rare circles that are nearly undetermined, except for the flows that Solution.Rough counts. It fails,
+// wrapping ErrProblem, when the arrays of the problem do not fit together or hold values out of range.
 //
-// Where links weigh flows differently there can, in rare symmetric cases, be more than one fair sharing. Solve then
-// finds always the same one.
+// Where links weigh flows differently there can, in rare symmetric cases, be several fair allocations. Solve then always returns the same one.
 func Solve(p *Problem) (*Solution, error) { return (&Solver{once: true}).Solve(p) }
 
 func newSolution(flows int) *Solution {
 	return &Solution{Rates: make([]float64, flows), Bottleneck: make([]int32, flows), Limits: make([]Limit, flows)}
 }
 
-// copy is a solution with the same rates and limits.
+// copy returns a solution with the same rates and limits.
 func (s *Solution) copy() *Solution {
 	return &Solution{Rates: slices.Clone(s.Rates), Bottleneck: slices.Clone(s.Bottleneck), Limits: slices.Clone(s.Limits)}
 }
 
-// write puts the rates that an engine found, and what limits each, in the solution.
+// write stores the rates of an engine, and what limits each, in the solution.
 func (e *engine) write(s *Solution) {
 	for i := range e.flows {
 		e.writeFlow(int32(i), s)
@@ -38,7 +35,7 @@ func (e *engine) write(s *Solution) {
 }
 
 func (e *engine) writeFlow(i int32, s *Solution) {
-	f, w := e.flows[i], &e.ways[i]
+	f, w := e.flows[i], &e.flowStates[i]
 	r := w.most
 	for h := w.first; h < w.last; h++ {
 		r = min(r, e.limits[h])
@@ -60,7 +57,7 @@ func (e *engine) writeFlow(i int32, s *Solution) {
 	}
 }
 
-// note puts what an engine found beside the rates in a part.
+// note stores an engine's other results in a part.
 func (e *engine) note(pt *part) {
 	pt.over, pt.residual, pt.rough = nil, e.residual, e.rough
 	for i := range e.links {

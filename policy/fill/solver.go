@@ -7,52 +7,51 @@ import (
 	"fairlane/internal/disjoint"
 )
 
-// Solver solves one problem after another and remembers. What it finds is the same, bit for bit, as what Solve finds.
-// Parts that are as before are not computed again; a part is a set of flows that links connect,
-// with those links, and what is found for it depends on its own contents alone. Of a large part in which values
-// have changed only that is computed which sees the change (see replay). The zero value is ready. A
-// Solver is not safe for concurrent use.
+// Solver solves one problem after another with memory. Its solutions are the same, bit for bit, as those of Solve. It does not compute
+// unchanged parts again; a part is a set of flows that links connect, with those links, and its solution depends only on its own contents. Of
+// a large part in which values changed, it computes only what the change affects (see replay). The zero value is ready. A Solver is not safe
+// for concurrent use.
 type Solver struct {
 	problem *Problem
 	found   *Solution
 	parts   []part
 	of      []int32 // part by link, -1 for none
-	use     []bool  // links that count
-	once    bool    // nothing is to be remembered
+	use     []bool  // links that can limit a flow
+	once    bool    // disables the memory
 	effort  int     // the budget of every part; 0 is the engine's own
-	// unsettled is what goes on after Solve has returned: histories are brought up to date.
+	// unsettled is the work that continues after Solve has returned: updating histories.
 	unsettled sync.WaitGroup
-	// Eager keeps the histories of parts of any size, and follows them to their end whatever it costs. It is for tests.
+	// Eager keeps the histories of parts of any size, and replays them to their end at any cost. It is for tests.
 	Eager bool
-	// Followed counts the parts of the last problem whose histories were followed again.
+	// Followed counts the parts of the last problem whose histories were replayed.
 	Followed int
 	// Computed counts the flows of the last problem that were computed, not taken over.
 	Computed int
 }
 
-// smallPart is the size of a part, in flows, from which on its history is kept. After fewMisses in a row it is not, until there are
+// smallPart is the size of a part, in flows, from which its history is kept. After fewMisses in a row the history is not kept, until there are
 // manyMisses.
 const smallPart, fewMisses, manyMisses = 500, 3, 20
 
-// part is a set of flows that share links with each other and with no flow beside.
+// part is a set of flows that share links only with each other.
 type part struct {
 	flows    []int32 // ascending
 	over     []int32
 	residual float64
 	rough    bool
 	memory   *memory // nil when there is none
-	misses   int8    // times in a row that it was computed from nothing after it had been remembered, or could not be
+	misses   int8    // times in a row that it was computed from scratch although remembered, or could not be remembered
 }
 
-// Settle waits until the solver has remembered all of its last problem. Who lets go of a solver calls it; Solve begins with it.
+// Settle waits until the solver has updated its memory after the last problem. Callers that drop a solver must call it; Solve does first.
 func (s *Solver) Settle() { s.unsettled.Wait() }
 
-// Solve is the function of that name with a memory: neither the problem nor the solution may be changed any more. It leaves a part
-// of its work to goroutines of its own, see Settle.
+// Solve is the function Solve with memory: callers must not change the problem or the solution afterwards. It leaves part of its work to
+// goroutines of its own, see Settle.
 func (s *Solver) Solve(p *Problem) (*Solution, error) {
 	s.Settle()
-	again := s.problem != nil && p.laidOutLike(s.problem)
-	if err := p.check(again); err != nil {
+	sameLayout := s.problem != nil && p.laidOutLike(s.problem)
+	if err := p.check(sameLayout); err != nil {
 		return nil, err
 	}
 	s.Computed, s.Followed = 0, 0
@@ -60,7 +59,7 @@ func (s *Solver) Solve(p *Problem) (*Solution, error) {
 	var parts []part
 	var at scratch
 	use, of := s.use, s.of
-	if again {
+	if sameLayout {
 		sol, parts = s.found.copy(), slices.Clone(s.parts)
 	} else {
 		sol, use = newSolution(p.flows()), p.binding()
@@ -68,8 +67,8 @@ func (s *Solver) Solve(p *Problem) (*Solution, error) {
 	}
 	for i := range parts {
 		pt := &parts[i]
-		if again && pt.memory != nil {
-			if n, ok := pt.memory.again(p, sol, pt, s); ok {
+		if sameLayout && pt.memory != nil {
+			if n, ok := pt.memory.update(p, sol, pt, s); ok {
 				s.Computed += n
 				s.Followed++
 				pt.misses = 0
@@ -89,7 +88,7 @@ func (s *Solver) Solve(p *Problem) (*Solution, error) {
 	return sol.gather(parts), nil
 }
 
-// compute solves a part from nothing.
+// compute solves a part from scratch.
 func (s *Solver) compute(p *Problem, sol *Solution, pt *part, use []bool, at scratch) {
 	s.Computed += len(pt.flows)
 	e := newEngine(p, pt.flows, use, at)
@@ -104,8 +103,8 @@ func (s *Solver) compute(p *Problem, sol *Solution, pt *part, use []bool, at scr
 	}
 }
 
-// remembers tells whether to keep the history of a part. Where changes reached most of it some times in a row, the next ones
-// are likely to as well, and it is not worth the while; but now and then it is tried again.
+// remembers reports whether to keep the history of a part. After several changes in a row that affected most of the part, further ones are
+// likely to as well, and recording is not worth its cost; it is retried now and then.
 func (s *Solver) remembers(pt *part) bool {
 	return s.Eager || !s.once && pt.misses < fewMisses && len(pt.flows) >= smallPart
 }
@@ -117,7 +116,7 @@ func (s *Solver) budget(e *engine) int {
 	return e.budget()
 }
 
-// gather puts together what parts have.
+// gather combines the results of parts.
 func (s *Solution) gather(parts []part) *Solution {
 	for i := range parts {
 		pt := &parts[i]
@@ -133,8 +132,8 @@ func (s *Solution) gather(parts []part) *Solution {
 
 const none, many = -1, -2
 
-// neighbours finds, for each link, the one link from which all its flows come, and the one to which all go on;
-// many where there are several, or flows that begin or end there.
+// neighbours returns, for each link, the only link from which its flows come, and the only link to which they go on; many where there are
+// several, or flows begin or end there.
 func (p *Problem) neighbours() (before, after []int32) {
 	before, after = make([]int32, len(p.Capacity)), make([]int32, len(p.Capacity))
 	for i := range before {
@@ -166,9 +165,9 @@ func (p *Problem) neighbours() (before, after []int32) {
 	return before, after
 }
 
-// binding tells which links can limit a flow. A link whose flows all come from, or all go on to, one and the same
-// link that is no faster never does: that one limits them first. Of two such links in a row
-// with the same flows and capacity the first one counts. Where links have nominal capacities all with flows count.
+// binding flags the links that can limit a flow. A link whose flows all come from, or all go on to, one link that is no faster never does:
+// that link limits them first. Of two such links in a row with the same flows and capacity the first counts. With nominal capacities, all
+// links with flows count.
 func (p *Problem) binding() []bool {
 	before, after := p.neighbours()
 	use := make([]bool, len(p.Capacity))
@@ -185,7 +184,7 @@ func (p *Problem) binding() []bool {
 	return use
 }
 
-// split finds the parts of a problem, by their first flows, and the part of each link.
+// split returns the parts of a problem, by their first flows, and the part of each link.
 func (p *Problem) split(use []bool) ([]part, []int32) {
 	sets := disjoint.New(len(p.Capacity))
 	for f := range p.flows() {
@@ -203,7 +202,7 @@ func (p *Problem) split(use []bool) ([]part, []int32) {
 	return p.gather(use, sets)
 }
 
-// gather lists the flows of each part. Flows that no link limits are a part each.
+// gather lists the flows of each part. Each flow that no link limits is a part of its own.
 func (p *Problem) gather(use []bool, sets disjoint.Sets) ([]part, []int32) {
 	of := make([]int32, len(p.Capacity))
 	for i := range of {
@@ -238,7 +237,7 @@ func (p *Problem) gather(use []bool, sets disjoint.Sets) ([]part, []int32) {
 	return parts, of
 }
 
-// like finds the part of the last problem that has the same contents.
+// like returns the part of the last problem with the same contents.
 func (s *Solver) like(p *Problem, pt *part, use []bool) *part {
 	if s.problem == nil || s.problem.flat() != p.flat() || s.problem.Precision != p.Precision {
 		return nil

@@ -3,7 +3,7 @@ package halves
 
 import "sync"
 
-// Do calls work for two halves of 0..n-1, on two goroutines.
+// Do calls work for the two halves of 0..n-1, on two goroutines.
 func Do(n int, work func(from, to int)) {
 	if n == 0 {
 		return

@@ -9,36 +9,36 @@ import (
 	"fairlane/policy/model"
 )
 
-// What the prediction of an InfiniBand plan may be off by, relative: fitted to packet simulations of random cases
-// (see docs/compiler.md), of which 95 in 100 lie well within the sum.
+// Relative error contributions of an InfiniBand prediction, fitted to packet simulations of random cases (see docs/compiler.md): 95 in 100
+// cases lie well within the sum.
 const (
-	boundBase    = 0.02  // the chance of who is marked, for 10,000 marks and more
-	boundSingle  = 0.005 // of a tenant that marks steer by a single CCTI, so that its chances do not average out
-	boundFull    = 0.03  // for each full link beyond the first on the longest way that meets the tenant's: links that wait for each other do not fill
-	boundLinked  = 0.02  // beside a flow that several limiting links mark: what one link is off by, the other divides anew
-	boundRest    = 0.03  // of what such flows have at a link, passed on to the flows that this link alone limits
-	boundVictim  = 0.06  // of a flow that shares a link with flows to a limiting link further on (head-of-line blocking)
+	boundBase    = 0.02  // random choice of the marked packets, for 10,000 marks and more
+	boundSingle  = 0.005 // for tenants that marks control through a single CCTI, so that random errors do not average out
+	boundFull    = 0.03  // for each full link beyond the first on the longest path that meets the tenant's: links that wait for each other do not fill
+	boundLinked  = 0.02  // for tenants that meet a flow marked by several limiting links: one link redistributes the error of the other
+	boundRest    = 0.03  // part of the rate of such flows on a link, passed on to the flows that only this link limits
+	boundVictim  = 0.06  // for a flow that shares a link with flows to a limiting link further on (head-of-line blocking)
 	boundBlocked = 0.15  // instead, where the shared link and the flow's own next one are limiting as well: the links wait for each other
-	boundFar     = 0.02  // of queue pairs far below the fastest that they meet: some were 4 to 5 % below their predictions (the cause is not known)
-	boundSending = 0.20  // where queue pairs take turns at a sending port and answer marks as well
-	boundChance  = 3     // standard deviations of the chance of few marks: of hundreds of tenants some are two off
+	boundFar     = 0.02  // for queue pairs far below the fastest that they meet: some were 4 to 5 % below their predictions (cause unknown)
+	boundSending = 0.20  // where queue pairs take turns at a sending port and also react to marks
+	boundChance  = 3     // standard deviations of the random error of few marks: of hundreds of tenants some are two off
 )
 
-// farBelow is the ratio from which on boundFar counts.
+// farBelow is the ratio from which boundFar applies.
 const farBelow = 20
 
-// BoundTime is the time, in seconds, over which the delivered rates are means that the bounds of an InfiniBand plan are for. Means over less
-// swing more: a mean of m marks is known to 1/sqrt(m).
+// BoundTime is the averaging time, in seconds, of the delivered rates that the bounds of an InfiniBand plan refer to. Shorter means vary more:
+// the relative error of a mean of m marks is 1/sqrt(m).
 const BoundTime = 4
 
-// bounds is the relative error that each tenant's prediction may have on InfiniBand.
+// bounds returns the relative error bound of each tenant's prediction on InfiniBand.
 func (s *Settings) bounds(predicted model.Forecast) []float64 {
 	full := s.m.FullLinks(s.target)
-	near, links := s.m.BesideTurns(s.target, full), longestWays(s.m, full)
-	linked := s.m.Beside(s.target, func(i int) bool { return s.marks[i] > 1 })
-	spare := s.m.Beside(s.target, s.m.Over(s.m.SpareLinks(s.target, full, nil)))
-	steered, victims, far := s.steered(), victims(s.m, s.target), far(s.m, s.target)
-	chance, rest := s.chance(), s.m.MeanByTenant(s.target, s.rest())
+	meetsTurns, links := s.m.TenantsMeetingTurns(s.target, full), mostFullLinks(s.m, full)
+	linked := s.m.TenantsMeeting(s.target, func(i int) bool { return s.marks[i] > 1 })
+	spare := s.m.TenantsMeeting(s.target, s.m.Crosses(s.m.SpareLinks(s.target, full, nil)))
+	steered, victims, far := s.steered(), victims(s.m, s.target), farBelowFastest(s.m, s.target)
+	markErrors, rest := s.markErrors(), s.m.MeanByTenant(s.target, s.passedOnErrors())
 	out := make([]float64, len(s.m.Tenants))
 	for t := range out {
 		out[t] = boundBase + float64(boundFull*float64(max(0, links[t]-1)))
@@ -56,15 +56,15 @@ func (s *Settings) bounds(predicted model.Forecast) []float64 {
 			out[t] += boundSingle
 		}
 		sending := 0.0
-		if near[t] {
+		if meetsTurns[t] {
 			sending = boundSending
 		}
 		if predicted.Circles != nil {
 			sending = max(sending, predicted.Circles[t])
 		}
 		out[t] += sending
-		sure := out[t] - boundBase // independent of who is marked
-		out[t] = max(out[t], math.Sqrt(float64(sure*sure)+float64(chance[t]*chance[t])))
+		independent := out[t] - boundBase // of the random choice of marked packets
+		out[t] = max(out[t], math.Sqrt(float64(independent*independent)+float64(markErrors[t]*markErrors[t])))
 		if far[t] {
 			out[t] += boundFar
 		}
@@ -72,9 +72,10 @@ func (s *Settings) bounds(predicted model.Forecast) []float64 {
 	return out
 }
 
-// chance is the part of each tenant's bound that is due to who happens to be marked, 0 without marks. A mean of m marks is known to 1/sqrt(m),
-// the bound has three times that. At rest a CCTI has Increase steps up for each mark, and one down for each tick of its timer.
-func (s *Settings) chance() []float64 {
+// markErrors returns the part of each tenant's bound that comes from the random choice of marked packets; 0 without marks. The relative error
+// of a mean of m marks is 1/sqrt(m), and the bound is three times that. At rest a CCTI goes up by Increase for each mark and down by one for
+// each timer tick.
+func (s *Settings) markErrors() []float64 {
 	marks := make([]float64, len(s.m.Tenants))
 	last := make([]int32, len(s.all)) // as in steered
 	l := s.m.Layout()
@@ -102,10 +103,10 @@ func (s *Settings) chance() []float64 {
 	return marks
 }
 
-// steered counts the CCTIs that hold the queue pairs of each tenant.
+// steered counts the CCTIs that control the queue pairs of each tenant.
 func (s *Settings) steered() []float64 {
 	cctis := make([]float64, len(s.m.Tenants))
-	last := make([]int32, len(s.all)) // tenant + 1 whose flow was the last to be seen on a setting
+	last := make([]int32, len(s.all)) // tenant + 1 of the last flow seen on a setting
 	l := s.m.Layout()
 	for i, t := range l.Tenant {
 		k := s.ofFlow[i]
@@ -120,8 +121,9 @@ func (s *Settings) steered() []float64 {
 	return cctis
 }
 
-// longestWays is, of each tenant, the most full links that a flow crosses which meets one of the tenant's on a full link. Only links that queue and mark count.
-func longestWays(m *model.Model, full []bool) []int {
+// mostFullLinks returns, for each tenant, the largest number of full links on the path of a flow that meets one of the tenant's flows on a
+// full link. Only links that queue and mark count.
+func mostFullLinks(m *model.Model, full []bool) []int {
 	l := m.Layout()
 	most, out, caps := make([]int, len(m.Caps)), make([]int, len(m.Tenants)), m.Feedable(nil)
 	marks := func(d int32) bool { return full[d] && !l.Sends[d] && caps[d] < fill.Boundless }
@@ -146,9 +148,9 @@ func longestWays(m *model.Model, full []bool) []int {
 	return out
 }
 
-// rest is by flow the relative error that flows which several links mark pass on to it.
-func (s *Settings) rest() []float64 {
-	return s.m.PassedOn(s.target, func(f int32) (alike, apart float64) {
+// passedOnErrors returns, by flow, the relative error passed on by flows that several links mark.
+func (s *Settings) passedOnErrors() []float64 {
+	return s.m.PassedOnErrors(s.target, func(f int32) (alike, apart float64) {
 		if s.marks[f] > 1 {
 			return boundRest, 0
 		}
@@ -156,8 +158,8 @@ func (s *Settings) rest() []float64 {
 	}, func(f int32) bool { return s.target.Bottleneck[f] >= 0 })
 }
 
-// far are the tenants with queue pairs that are entitled to less than a farBelow-th of the fastest at the link that limits them.
-func far(m *model.Model, target *model.Allocation) []bool {
+// farBelowFastest flags the tenants with queue pairs entitled to less than 1/farBelow of the fastest at the link that limits them.
+func farBelowFastest(m *model.Model, target *model.Allocation) []bool {
 	l, fastest, out := m.Layout(), make([]float64, len(m.Caps)), make([]bool, len(m.Tenants))
 	for i, r := range target.Rates {
 		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
@@ -172,9 +174,9 @@ func far(m *model.Model, target *model.Allocation) []bool {
 	return out
 }
 
-// victims is, of each tenant, boundVictim if a flow of it shares a link between switches with flows that go on to another, limiting link, and
-// boundBlocked if the shared link and its own next one are limiting too. Links are lossless: when a queue is full, the link before it stops for all.
-// Links from adapters do not count: simulations show no effect there.
+// victims returns, for each tenant, boundVictim if one of its flows shares a link between switches with flows that go on to another, limiting
+// link, and boundBlocked if the shared link and the flow's own next one are limiting too. Links are lossless: when a queue is full, the link
+// before it stops for all flows. Links from adapters do not count: simulations show no effect there.
 func victims(m *model.Model, target *model.Allocation) []float64 {
 	const none, many = -1, -2
 	l, out := m.Layout(), make([]float64, len(m.Tenants))
@@ -207,21 +209,22 @@ func victims(m *model.Model, target *model.Allocation) []float64 {
 	return out
 }
 
-// ackRange is by tenant how far its rate may be from a prediction, relative, because a link that one sending port fills carries acknowledgements of other
-// flows as well. With these it queues and marks, and its flows' weights divide it; without, their turns at the sending port do. Acknowledgements take so
-// little that rates rest between both; how much they take does not matter. nil: nowhere, or not known, with more than CircleFlows flows.
+// ackRange returns, by tenant, the relative distance of its rate from the prediction that acknowledgements allow. A link that one sending port
+// fills also carries acknowledgements of other flows. With them it queues and marks, and the weights of its flows divide it; without them,
+// their turns at the sending port do. Acknowledgements take so little that rates rest between both, whatever their exact part. nil: zero
+// everywhere, or unknown because there are more than CircleFlows flows.
 func (s *Settings) ackRange(a *model.Allocation, w model.ShareWeights) []float64 {
 	if len(s.m.Flows) > model.CircleFlows {
 		return nil
 	}
 	w.Caps = s.m.DataCaps(s.target, ibcc.AckShare)
 	data, both, full := s.m.Feedable(nil), s.m.Feedable(w.Caps), s.m.Filled(a, w.Caps)
-	if !slices.ContainsFunc(model.Numbered(len(full)), func(d int32) bool { return full[d] && data[d] >= fill.Boundless && both[d] < fill.Boundless }) {
+	if !slices.ContainsFunc(model.Indices(len(full)), func(d int32) bool { return full[d] && data[d] >= fill.Boundless && both[d] < fill.Boundless }) {
 		return nil
 	}
 	b := s.m.ShareByWeightOn(nil, w)
 	if b.Err != nil {
 		return nil
 	}
-	return s.m.Different(a, b)
+	return s.m.SignificantDistances(a, b)
 }

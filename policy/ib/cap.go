@@ -14,14 +14,13 @@ import (
 	"fairlane/tenants"
 )
 
-// maxCapMiss is the part of a cap that may be lost to the steps of a table without a finding.
+// maxCapMiss is the part of a cap that the steps of a table may lose without a finding.
 const maxCapMiss = 0.05
 
-// capRates is, by setting, the most that one queue pair may send, in bit/s; 0 is no bound. A capped tenant's queue
-// pairs together may not exceed the cap on any link, whatever marks there are: on the link that its port
-// sends on they share it equally; on a link where several ports of the tenant meet, each port has a part
-// in proportion to what its flows over that link are entitled to. A port without flows is taken to
-// have one queue pair. Tenants that share a setting share the tightest bound.
+// capRates returns, by setting, the highest rate of one queue pair, in bit/s; 0 is unbounded. The queue pairs of a capped tenant together must
+// not exceed the cap on any link, whatever the marks. On the link that its port sends on they share the cap equally. On a link where several
+// ports of the tenant meet, each port has a part in proportion to the entitlements of its flows over that link. A port without flows counts as
+// one queue pair. Tenants that share a setting share the tightest bound.
 func (s *Settings) capRates() []float64 {
 	if !slices.ContainsFunc(s.m.Tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
 		return nil
@@ -44,8 +43,8 @@ func (s *Settings) capRates() []float64 {
 	return out
 }
 
-// idleCap is the cap of a setting that no flow of a capped tenant uses; 0 is none. Receivers that share the setting get the highest
-// cap of them, and none when one has no cap: each is held where it sends.
+// idleCap returns the cap of a setting that no flow of a capped tenant uses; 0 is none. Receivers that share the setting get the highest of
+// their caps, and none when one has no cap: each tenant's cap is enforced where it sends.
 func (s *Settings) idleCap(st *setting) float64 {
 	out := 0.0
 	for i, t := range st.tenants {
@@ -66,8 +65,8 @@ func (s *Settings) idleCap(st *setting) float64 {
 type capper struct {
 	s    *Settings
 	out  []float64
-	load []float64 // by link: what the tenant is entitled to there
-	part []float64 // by link: what of it comes from one setting
+	load []float64 // by link: the tenant's entitlement there
+	part []float64 // by link: the part of it from one setting
 	qps  []float64 // by link: that setting's queue pairs
 }
 
@@ -96,7 +95,7 @@ func (x *capper) tenant(flows []int32, limit float64) {
 	}
 }
 
-// setting bounds one queue pair of a setting: on every link the setting's part of the cap over its queue pairs.
+// setting bounds one queue pair of a setting: on every link, the setting's part of the cap divided by its queue pairs.
 func (x *capper) setting(k int32, flows []int32, limit float64) {
 	m := x.s.m
 	for _, f := range flows {
@@ -123,12 +122,12 @@ func (x *capper) setting(k int32, flows []int32, limit float64) {
 	}
 }
 
-// capLimits reports whether nothing but its tenant's cap limits a flow in the target.
+// capLimits reports whether only its tenant's cap limits a flow in the target.
 func (s *Settings) capLimits(f int32) bool {
 	return s.target.Limits != nil && s.target.Limits[f] == fill.LimitCap
 }
 
-// capOf is the most that one CCTI of a setting may let through, in bit/s, or 0.
+// capOf returns the highest rate of one CCTI of a setting, in bit/s, or 0.
 func (s *Settings) capOf(k int32) float64 {
 	if s.capped == nil {
 		return 0
@@ -139,9 +138,9 @@ func (s *Settings) capOf(k int32) float64 {
 	return s.capped[k]
 }
 
-// chooseCaps sets CCTI_Min of the settings of capped tenants: an index below which CCTI never falls, so a rate that
-// one CCTI never exceeds, marked or not (IBTA vol. 1, annex A10, CACongestionSetting). The table gets the
-// entry that the cap needs, the shortest delay that holds it, in the place of its first that does.
+// chooseCaps sets CCTI_Min of the settings of capped tenants: CCTI never falls below it, so one CCTI never exceeds the rate of that table
+// entry, marked or not (IBTA vol. 1, annex A10, CACongestionSetting). The shortest delay that holds the cap replaces the first table entry
+// that holds it.
 func (s *Settings) chooseCaps() {
 	for i := range s.ports {
 		p := &s.ports[i]
@@ -155,7 +154,7 @@ func (s *Settings) chooseCaps() {
 		ks := slices.DeleteFunc(slices.Clone(p.settings), func(k int32) bool { c := s.capOf(k); return c == 0 || c >= p.line })
 		slices.SortStableFunc(ks, func(a, b int32) int { return cmp.Compare(s.capOf(b), s.capOf(a)) })
 		if len(ks) > 0 {
-			p.table = slices.Clone(p.table) // others have it too
+			p.table = slices.Clone(p.table) // other ports share the table
 		}
 		for _, k := range ks {
 			s.chooseCap(p, k)
@@ -174,7 +173,7 @@ func (s *Settings) chooseCap(p *port, k int32) {
 	for i < last && p.table[i].Eighths() < exact.Eighths() {
 		i++
 	}
-	// Entries before i delay less, so the table stays monotone; an entry that another cap has is equal or left.
+	// Entries before i delay less, so the table stays monotone. An entry that serves another cap is equal or remains unchanged.
 	if p.table[i].Eighths() >= exact.Eighths() && !s.holds(p, k, i) {
 		p.table[i] = exact
 	}
@@ -185,12 +184,12 @@ func (s *Settings) chooseCap(p *port, k int32) {
 	}
 }
 
-// holds reports whether another setting of the port has the table entry as its CCTI_Min.
+// holds reports whether another setting of the port uses the table entry as its CCTI_Min.
 func (s *Settings) holds(p *port, k int32, entry int) bool {
 	return slices.ContainsFunc(p.settings, func(j int32) bool { return j != k && int(s.all[j].min) == entry })
 }
 
-// entryFor is the shortest delay that slows a flow by at least a factor: 1 + delay >= factor.
+// entryFor returns the shortest delay that slows a flow by at least a factor: 1 + delay >= factor.
 func entryFor(factor float64) ibcc.Entry {
 	e := max(1, math.Ceil(float64((factor-1)*8)-1e-6))
 	for shift := ibcc.MaxShift; shift >= 0; shift-- {
@@ -207,7 +206,8 @@ func (s *Settings) capCoarse(p *port, st *setting, want float64) plan.Finding {
 	if p.perSL {
 		of = phrase.Of("plan.the-sl")
 	}
-	// From 8/20 of the line rate down a step of an eighth changes a rate by at most maxCapMiss, and a coarser step from as much less on.
+	// From 8/20 of the line rate down, a step of an eighth changes a rate by at most maxCapMiss; a coarser step does so from a proportionally
+	// lower rate on.
 	steps := float64(int(1) << p.profile.Adapter.MaxShift)
 	fix := phrase.Of("plan.cap-coarse.fix", "who", of, "held", model.Rate(st.held), "step", model.Rate(float64(p.line*(steps/20))))
 	if st.held > want {
@@ -235,7 +235,7 @@ func (s *Settings) capReason(p *port, k int32, tenant string) plan.Reason {
 			model.Rate(s.capOf(k)), of, p.table[st.min], model.Rate(p.line), p.table[st.min].Factor(), model.Rate(st.held))}
 }
 
-// capCeilings is, by flow, the rate that CCTI_Min holds it at, in bit/s; nil when no setting has one.
+// capCeilings returns, by flow, the rate at CCTI_Min, in bit/s; nil when no setting has one.
 func (s *Settings) capCeilings() []float64 {
 	var out []float64
 	for i := range s.m.Flows {

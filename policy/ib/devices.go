@@ -16,7 +16,7 @@ import (
 	"fairlane/subnet"
 )
 
-// adapterPort is a port in the making with what the model of its adapter holds.
+// adapterPort returns a port with the limits of its adapter's model.
 func adapterPort(m *model.Model, ref subnet.PortRef, d int32) port {
 	profile := m.Profiles[ref.Node]
 	a := &profile.Adapter
@@ -31,7 +31,7 @@ func adapterPort(m *model.Model, ref subnet.PortRef, d int32) port {
 	return p
 }
 
-// units is the port's timer unit in that of the standard.
+// units returns the port's timer unit in standard units.
 func (p *port) units() float64 { return p.unit / timerUnit }
 
 // unitText prints the port's timer unit.
@@ -48,7 +48,7 @@ func (p *port) wholeForm() bool {
 	return a.MaxShift == ibcc.MaxShift && a.MaxMultiplier == ibcc.MaxMultiplier
 }
 
-// profileName is the name of a profile for the plan; empty of a generic one.
+// profileName returns the name of a profile for the plan; empty for a generic one.
 func profileName(p *ibprofile.Profile) string {
 	if p.Generic() {
 		return ""
@@ -56,18 +56,18 @@ func profileName(p *ibprofile.Profile) string {
 	return p.Name
 }
 
-// holdMode gives a port the mode that was chosen for it or, where its model lacks it, the other.
-func (p *port) holdMode() {
+// enforceMode gives a port its chosen mode, or the other if the model lacks it.
+func (p *port) enforceMode() {
 	a := &p.profile.Adapter
 	switch {
 	case p.perSL && !a.PerSL:
-		p.perSL, p.why = false, "per queue pair: adapters of the profile "+p.profile.Name+" have no SL mode"
+		p.perSL, p.modeReason = false, "per queue pair: adapters of the profile "+p.profile.Name+" have no SL mode"
 	case !p.perSL && !a.PerQP:
-		p.perSL, p.why = true, "per SL: adapters of the profile "+p.profile.Name+" have no QP mode"
+		p.perSL, p.modeReason = true, "per SL: adapters of the profile "+p.profile.Name+" have no QP mode"
 	}
 }
 
-// markingRange is the packets a mark that all switches of a group's links can be set to; low is above high when they have none in common.
+// markingRange returns the packets per mark that all switches of a group's links support; low is above high when they have none in common.
 func (s *Settings) markingRange(g *group) (low, high int) {
 	low, high = 1, 1<<16-1
 	for _, d := range g.links {
@@ -77,7 +77,7 @@ func (s *Settings) markingRange(g *group) (low, high int) {
 	return low, high
 }
 
-// choicesOf are the packets a mark that a group may use, most wanted first.
+// choicesOf returns the packets per mark that a group may use, in order of preference.
 func (s *Settings) choicesOf(g *group) []int {
 	low, high := s.markingRange(g)
 	var out []int
@@ -92,14 +92,14 @@ func (s *Settings) choicesOf(g *group) []int {
 	return out
 }
 
-// deviceLimit is what a model cannot hold, on which ports or switches.
+// deviceLimit is a value that a model cannot hold, with the ports or switches concerned.
 type deviceLimit struct {
 	tenants map[string]bool
 	names   []string
 	worst   float64
 }
 
-// limitKey tells limits apart.
+// limitKey identifies a limit.
 type limitKey struct {
 	profile *ibprofile.Profile
 	of      limitKind
@@ -115,7 +115,7 @@ const (
 	limitPorts
 )
 
-// deviceFindings reports what devices cannot hold by their profiles, one finding for each profile and limit.
+// deviceFindings reports values beyond the limits of device profiles, one finding for each profile and limit.
 func (s *Settings) deviceFindings() []plan.Finding {
 	limits := map[limitKey]*deviceLimit{}
 	note := func(p *ibprofile.Profile, of limitKind, name string, need float64, tenants ...int32) {

@@ -10,7 +10,7 @@ import (
 	"fairlane/policy/plan"
 )
 
-// leverFindings reports settings that miss their aim before any prediction.
+// leverFindings reports settings that miss their aim, before any prediction.
 func (s *Settings) leverFindings() []plan.Finding {
 	out := append(s.sharedSettings(), s.deviceFindings()...)
 	for i := range s.ports {
@@ -41,8 +41,8 @@ func (s *Settings) names(ts []int32) []string {
 	return out
 }
 
-// sharedSettings reports settings whose flows have different entitlements, one finding for each set of
-// tenants, with the worst of its ports first.
+// sharedSettings reports settings whose flows have different entitlements, one finding for each set of tenants, with the worst of its ports
+// first.
 func (s *Settings) sharedSettings() []plan.Finding {
 	worst := map[string][]*setting{}
 	for i := range s.all {
@@ -67,7 +67,7 @@ func (s *Settings) sharedSettings() []plan.Finding {
 	return out
 }
 
-// eachOf is what a setting gives each queue pair when it gives what it is made for, in bit/s.
+// eachOf returns the intended rate of each queue pair of a setting, in bit/s.
 func (s *Settings) eachOf(st *setting) float64 {
 	if s.ports[st.port].perSL {
 		return st.rate / st.qps
@@ -98,11 +98,11 @@ func (s *Settings) groupFindings(g *group) []plan.Finding {
 			phrase.Of("plan.timer-quantised.fix"))
 	}
 	if g.marking > sparseMarking {
-		add(plan.CodeMarkingSparse, phrase.Of("plan.marking-too-sparse", "packets", g.marking, "settle", model.About(g.settle)),
+		add(plan.CodeMarkingSparse, phrase.Of("plan.marking-too-sparse", "packets", g.marking, "settle", model.RoundTime(g.settle)),
 			phrase.Of("plan.marking-too-sparse.fix"))
 	}
 	if g.settle > model.MaxConvergence {
-		add(plan.CodeSlowConvergence, phrase.Of("plan.slow-convergence", "settle", model.About(g.settle), "packets", g.marking),
+		add(plan.CodeSlowConvergence, phrase.Of("plan.slow-convergence", "settle", model.RoundTime(g.settle), "packets", g.marking),
 			phrase.Of("plan.slow-convergence.fix"))
 	}
 	return out

@@ -1,5 +1,5 @@
-// Package ib has the levers of InfiniBand: the settings of each (port, SL), congestion control tables, the marking of switches, virtual lanes,
-// and what they are predicted to give.
+// Package ib holds the levers of InfiniBand and their prediction: the settings of each (port, SL), congestion control tables, the marking of
+// switches, and virtual lanes.
 package ib
 
 import (
@@ -19,7 +19,7 @@ func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
 	} else {
 		placed, findings := sl.Place(t.Model)
 		s = newSettings(t.Model, t.Target, placed)
-		s.placed = findings
+		s.placementFindings = findings
 	}
 	if err := s.choosePortModes(); err != nil {
 		return nil, nil, err
@@ -36,7 +36,7 @@ func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
 	var work sync.WaitGroup
 	work.Go(func() { predicted = s.predict() })
 	parts := s.plan(t.Before, t.Digests, t.Was)
-	o := &model.Outcome{Findings: slices.Concat(s.placed, s.leverFindings(), s.laneFindings()), Settle: s.settle()}
+	o := &model.Outcome{Findings: slices.Concat(s.placementFindings, s.leverFindings(), s.laneFindings()), Settle: s.settle()}
 	work.Wait()
 	s.prev = nil
 	o.Predicted, o.Bounds = predicted.Allocation, s.bounds(predicted)

@@ -11,13 +11,13 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// dataVLs is the number of data lanes of a port that does not say how many it has.
+// dataVLs is the number of data lanes assumed of a port whose number is unknown.
 const dataVLs = 8
 
 // arbUnit is the unit of arbitration weights in bytes.
 const arbUnit = 64
 
-// lanes is the lanes of one port in the making.
+// lanes describes the lanes of one port.
 type lanes struct {
 	port   int32 // into Settings.ports
 	vls    int   // data lanes of the port
@@ -36,10 +36,10 @@ type lane struct {
 	settings []int32
 	entitled float64 // bit/s
 	qps      float64
-	packets  int // that it may send in one round of the table
+	packets  int // packets that it may send in one round of the table
 }
 
-// chooseLanes weighs the lanes of every port that limits flows of several SLs.
+// chooseLanes sets the lane weights of every port that limits flows of several SLs.
 func (s *Settings) chooseLanes() {
 	s.lanes = nil
 	if !s.m.Input.Options.VLArbitration {
@@ -78,12 +78,12 @@ func (s *Settings) chooseLanes() {
 	}
 }
 
-// busy lists the settings of a port that flows use.
+// busy lists the settings of a port that have flows.
 func (s *Settings) busy(p *port) []int32 {
 	return slices.DeleteFunc(slices.Clone(p.settings), func(k int32) bool { return len(s.all[k].flows) == 0 })
 }
 
-// lanesAt finds a port's lanes in those of a plan; nil when it has none.
+// lanesAt returns a port's lanes in those of a plan; nil when it has none.
 func lanesAt(plans []plan.LanePlan, port ident.PortID) *plan.LanePlan {
 	i, ok := slices.BinarySearchFunc(plans, port, func(p plan.LanePlan, id ident.PortID) int { return p.Port.Compare(id) })
 	if !ok {
@@ -100,7 +100,7 @@ func worstLane(of []*lanes) float64 {
 	return worst
 }
 
-// lanesOfLink is the number of data lanes that both ends of a link have: VLCap where it is known, else dataVLs.
+// lanesOfLink returns the number of data lanes that both ends of a link have: VLCap if known, else dataVLs.
 func lanesOfLink(m *model.Model, d int32) int {
 	n := 0
 	for _, p := range [2]uint8{m.Fabric.Port(m.Transmitter(d)).VLCap, m.Fabric.Port(m.Receiver(d)).VLCap} {
@@ -114,14 +114,13 @@ func lanesOfLink(m *model.Model, d int32) int {
 	return n
 }
 
-// mapLanes chooses one map from SL to VL for all ports with so many lanes, and weighs them: SLs that contend for a
-// port on different lanes, lane 0 left to SLs without tenants, each SL on the lane of its own number where
-// that is to be had. Where lanes are too few, SLs share one whose queue pairs are entitled to nearly the same. With
-// alike set, SLs whose queue pairs are entitled to the same wherever they meet have one lane, which
-// saves entries of the tables: its queue pairs take turns, which is just what they should.
+// mapLanes chooses one map from SL to VL for all ports with vls lanes, and sets their weights. SLs that contend for a port get different
+// lanes, lane 0 stays free for SLs without tenants, and each SL gets the lane of its own number if available. Where lanes are too few, SLs
+// whose queue pairs have nearly the same entitlements share one. With alike set, SLs whose queue pairs have equal entitlements wherever they
+// meet share a lane, which saves table entries: inside a lane queue pairs take turns, which gives them equal rates.
 func (s *Settings) mapLanes(of []*lanes, vls int, alike bool) {
 	meet, unlike := s.laneCosts(of)
-	var rep [ident.NumSLs]int // the SL whose lane each has
+	var rep [ident.NumSLs]int // the SL whose lane each SL has
 	for v := range rep {
 		rep[v] = v
 		for u := 0; u < v && alike && rep[v] == v; u++ {
@@ -156,7 +155,7 @@ func (s *Settings) mapLanes(of []*lanes, vls int, alike bool) {
 			}
 		}
 		if rep[v] != v || len(c.Meet[v]) == 0 && meet[v] == [ident.NumSLs]int32{} {
-			c.Domain[v] = 1 // it follows another, or nobody contends on it: the lane of unmanaged traffic
+			c.Domain[v] = 1 // it follows another, or no flow contends on it: the lane of unmanaged traffic
 		}
 	}
 	if !c.Adapt(order) {
@@ -166,12 +165,12 @@ func (s *Settings) mapLanes(of []*lanes, vls int, alike bool) {
 		for sl := range l.sl2vl {
 			l.sl2vl[sl] = ident.VL(c.Colour[rep[sl]])
 		}
-		s.fold(l)
+		s.assignLanes(l)
 		l.weigh()
 	}
 }
 
-// laneCosts is the number of ports on which two SLs contend, and how unlike they are there in all.
+// laneCosts returns the number of ports on which two SLs contend, and the sum of unlike over them.
 func (s *Settings) laneCosts(of []*lanes) (meet, unlike [ident.NumSLs][ident.NumSLs]int32) {
 	for _, l := range of {
 		for _, a := range l.busy {
@@ -186,7 +185,7 @@ func (s *Settings) laneCosts(of []*lanes) (meet, unlike [ident.NumSLs][ident.Num
 	return meet, unlike
 }
 
-// preferLanes makes the SLs that contend prefer the lanes in force on their ports, then those of their own number.
+// preferLanes makes contending SLs prefer the lanes in force on their ports, then those of their own number.
 func (s *Settings) preferLanes(of []*lanes) [][colour.Colours]int32 {
 	move := make([][colour.Colours]int32, ident.NumSLs)
 	for _, l := range of {
@@ -209,8 +208,8 @@ func (s *Settings) preferLanes(of []*lanes) [][colour.Colours]int32 {
 	return move
 }
 
-// unlike is what it costs to put two SLs on one lane, whose queue pairs take turns: 0 to 60 by the
-// ratio of what a queue pair of each is entitled to.
+// unlike returns the cost of putting two SLs on one lane, where their queue pairs take turns: 0 to 60 by the ratio of the entitlements of one
+// queue pair of each.
 func (s *Settings) unlike(a, b *setting) int32 {
 	x, y := s.entitledOf(a)/a.qps, s.entitledOf(b)/b.qps
 	if x > y {
@@ -230,11 +229,11 @@ func (s *Settings) entitledOf(st *setting) float64 {
 	return sum
 }
 
-// blocks is a full packet of the port in units of arbitration weights.
+// blocks returns the size of a full packet of the port in units of arbitration weights.
 func (p *port) blocks() int { return (int(p.packet)/8 + arbUnit - 1) / arbUnit }
 
-// fold puts the settings on their lanes.
-func (s *Settings) fold(l *lanes) {
+// assignLanes puts the settings on their lanes.
+func (s *Settings) assignLanes(l *lanes) {
 	var byVL [ident.NumVLs]lane
 	for _, k := range l.busy {
 		st := &s.all[k]
@@ -262,11 +261,10 @@ func (s *Settings) fold(l *lanes) {
 	}
 }
 
-// weigh chooses how many full packets each lane may send in a round, so that the worst relative error of a
-// lane's share is least, and lays them out as a table. Devices round a weight up to whole packets, so weights
-// are whole packets to begin with. A table must hold as many entries as the port has data lanes, and
-// is not known to hold more. Lane 0, where unmanaged traffic is, and the lanes of tenants without flows here
-// have an entry of one packet each, lest they starve.
+// weigh chooses how many full packets each lane may send in a round, minimising the worst relative error of a lane's share, and lays them out
+// as a table. Devices round a weight up to whole packets, so weights are whole packets from the start. A table must hold as many entries as
+// the port has data lanes, and is not known to hold more. Lane 0, which carries unmanaged traffic, and the lanes of tenants without flows here
+// get an entry of one packet each, so that they do not starve.
 func (l *lanes) weigh() {
 	perEntry := max(1, math.MaxUint8/l.blocks)
 	entries := l.vls - len(l.idle)

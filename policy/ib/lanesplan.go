@@ -12,7 +12,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// maxLaneMiss is the relative error of a lane's share without a finding.
+// maxLaneMiss is the relative error of a lane's share up to which there is no finding.
 const maxLaneMiss = 0.05
 
 // lanePlans assembles the lanes of each port.
@@ -51,7 +51,7 @@ func vlList(vls []ident.VL) string {
 	return strings.Join(out, ",")
 }
 
-// laneNames lists the tenants whose flows a lane has.
+// laneNames lists the tenants with flows on a lane.
 func (s *Settings) laneNames(p lane) []string {
 	var out []string
 	for _, k := range p.settings {
@@ -60,7 +60,7 @@ func (s *Settings) laneNames(p lane) []string {
 	return out
 }
 
-// text is the low table as OpenSM's options have it.
+// text prints the low table in the format of OpenSM's options.
 func (l *lanes) text() string {
 	out := make([]string, len(l.low))
 	for i, e := range l.low {
@@ -69,7 +69,7 @@ func (l *lanes) text() string {
 	return strings.Join(out, ",")
 }
 
-// laneFindings says who has to set the lanes, and where lanes are too few or too coarse.
+// laneFindings states who must set the lanes, and reports where lanes are too few or too coarse.
 func (s *Settings) laneFindings() []plan.Finding {
 	if len(s.lanes) == 0 {
 		return nil
@@ -94,7 +94,7 @@ func (s *Settings) laneFindings() []plan.Finding {
 		phrase.Of("plan.vl-arbitration-needs-sm", "ports", plan.Counted(len(ports), plan.KindPort)), fix))
 }
 
-// laneCoarse reports a port on which lanes do not come near what they should have.
+// laneCoarse reports a port whose lanes miss their shares.
 func (s *Settings) laneCoarse(l *lanes, name string) []plan.Finding {
 	var shared []phrase.Text
 	var names []string
@@ -120,7 +120,7 @@ func (s *Settings) laneCoarse(l *lanes, name string) []plan.Finding {
 	return []plan.Finding{plan.NewFinding(plan.CodeLanesCoarse, slices.Compact(names), []string{name}, said, fix)}
 }
 
-// lanesOfPlan takes over the lanes of a plan, to predict what they give.
+// lanesOfPlan takes over the lanes of a plan, to predict their effect.
 func (s *Settings) lanesOfPlan(plans []plan.LanePlan) error {
 	for i := range s.ports {
 		p := &s.ports[i]
@@ -134,7 +134,7 @@ func (s *Settings) lanesOfPlan(plans []plan.LanePlan) error {
 				return fmt.Errorf("%w: the plan puts SL %d of port %s on lane %d: want 0 to %d", model.ErrInput, sl, p.id, vl, ident.MaxDataVL)
 			}
 		}
-		s.fold(&l)
+		s.assignLanes(&l)
 		for j := range l.parts {
 			for _, e := range l.low {
 				if e.VL == l.parts[j].vl {
@@ -152,12 +152,12 @@ func (s *Settings) lanesOfPlan(plans []plan.LanePlan) error {
 	return nil
 }
 
-// laneRounds bounds how often the shares inside lanes are settled against what other links leave.
+// laneRounds bounds how often the shares inside lanes are adjusted to what other links leave.
 const laneRounds = 4
 
-// predictLanes is ShareByWeight on ports whose lanes are weighed: a lane has its packets of a round as long as
-// it has something to send, and its queue pairs take turns inside. What some of them cannot use, because
-// another link limits them, goes to the others of their lane first; so their weights are settled in rounds, and stay in w.
+// predictLanes is ShareByWeight on ports with lane weights. A lane sends its packets of a round as long as it has traffic, and its queue pairs
+// take turns. What flows limited by other links leave goes to the other flows of their lane first; the weights are therefore settled in
+// rounds, and stored in w.
 func (s *Settings) predictLanes(w *model.ShareWeights) *model.Allocation {
 	if len(s.lanes) == 0 {
 		return s.m.ShareByWeight(*w)
@@ -183,9 +183,8 @@ func (s *Settings) predictLanes(w *model.ShareWeights) *model.Allocation {
 	return a
 }
 
-// divideLanes sets the sending weights of a port's flows from the allocation before, nil for none, and says
-// whether any changed. Flows found to be limited elsewhere stay so: with their weight at their rate, the port
-// and the other link limit them together.
+// divideLanes sets the sending weights of a port's flows from the previous allocation, nil for none, and reports whether any changed. Flows
+// once limited elsewhere stay so: their weight equals their rate, so that the port and the other link limit them together.
 func (s *Settings) divideLanes(l *lanes, before *model.Allocation, weights []float64, elsewhere []bool) bool {
 	d := model.Direction(s.m.Fabric, s.ports[l.port].ref)
 	sum := 0
@@ -210,7 +209,7 @@ func (s *Settings) divideLanes(l *lanes, before *model.Allocation, weights []flo
 			}
 		}
 		if len(open) == 0 || left <= 0 {
-			continue // the weights so far do
+			continue // the weights so far are correct
 		}
 		set := func(f int32, w float64) {
 			moved = moved || weights[f] != w

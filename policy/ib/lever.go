@@ -9,25 +9,24 @@ import (
 	"fairlane/policy/model"
 )
 
-// Rules of the levers, measured on one bottleneck with free-running timers: shares hold for a mark load
-// between a half and 0.8; above one the switch cannot mark as often as the weights need and they vanish
-// at full link use.
+// Limits of the levers, measured on one bottleneck with free-running timers: shares hold for a mark load between a half and 0.8. Above one,
+// the switch cannot mark as often as the weights need, and shares vanish at full link use.
 const (
 	loadLow, loadTarget, loadHigh = 500, 650, 800 // mark load, thousandths
 	defaultMarking                = 32            // packets per mark
-	sparseMarking                 = 64            // packets per mark up to which no finding says so
-	steadyQuantisation            = 0.0025        // below this the load may stay at its target
+	sparseMarking                 = 64            // packets per mark up to which there is no finding
+	steadyQuantisation            = 0.0025        // rounding error below which the load may stay at its target
 	calmQuantisation              = 0.005         // the same in a group of manySettings
-	manySettings                  = 200           // from so many on, finer timers are not worth writing all of them anew
+	manySettings                  = 200           // group size from which finer timers are not worth rewriting every setting
 	planRatio                     = 1080          // CCT ratio, thousandths, by which convergence is judged
 )
 
-// markingChoices are the packets per mark that a group of links may use, most wanted first.
-// Fewer settle sooner; more allow longer, so finer, timers.
+// markingChoices are the packets per mark that a group of links may use, in order of preference. Fewer settle sooner; more allow longer, and
+// so finer, timers.
 var markingChoices = [...]int{defaultMarking, 16, 8, 64, 128}
 
-// group is a set of settings and marking links connected by flows; its links share one
-// marking interval and one mark load, because a setting has the same timer towards all.
+// group is a set of settings and marking links connected by flows. Its links share one marking interval and one mark load, because a setting
+// has the same timer towards all.
 type group struct {
 	settings []int32
 	links    []int32 // limiting marking link directions, ascending
@@ -40,7 +39,7 @@ type group struct {
 // connect finds the groups.
 func (s *Settings) connect() {
 	n := int32(len(s.all))
-	sets := disjoint.New(int(n) + len(s.m.Caps)) // settings, then link directions: each set is known by its first setting
+	sets := disjoint.New(int(n) + len(s.m.Caps)) // settings, then link directions: the first setting identifies each set
 	l := s.m.Layout()
 	marking := make([]bool, len(s.m.Caps))
 	for d, on := range s.target.Limiting {
@@ -82,8 +81,8 @@ func (s *Settings) connect() {
 	}
 }
 
-// chooseLevers sets Increase and Timer of every setting. What has them from the compilation before keeps them where its group
-// marks as it did then.
+// chooseLevers sets Increase and Timer of every setting. Settings of the previous compilation keep them while the marking of their group is
+// unchanged.
 func (s *Settings) chooseLevers() {
 	var moved []int32
 	for i := range s.groups {
@@ -99,7 +98,7 @@ func (s *Settings) chooseLevers() {
 			}
 		}
 	}
-	for _, p := range moved { // not at once: other settings of the port may keep their levers
+	for _, p := range moved { // deferred: other settings of the port may keep their levers
 		s.fresh[p] = true
 	}
 	for i := range s.all {
@@ -109,8 +108,8 @@ func (s *Settings) chooseLevers() {
 	}
 }
 
-// keepsLevers reports whether a setting that is not fresh has the levers that its group gives it. Those of theorem1 depend on all
-// the group has.
+// keepsLevers reports whether a setting that is not fresh has the levers that its group gives it. With theorem1 they depend on the whole
+// group.
 func (s *Settings) keepsLevers(k int32, g *group) bool {
 	if s.prev == nil || s.fresh[s.all[k].port] || s.m.Input.Options.Mode == model.ModeTheorem1 {
 		return false
@@ -119,7 +118,7 @@ func (s *Settings) keepsLevers(k int32, g *group) bool {
 	return was >= 0 && s.prev.groups[was].marking == g.marking && s.prev.groups[was].load == g.load
 }
 
-// keepsMarking takes over what was chosen for the same group before, when nothing of it is fresh.
+// keepsMarking takes over the marking chosen for the same group before, when no part of it is fresh.
 func (s *Settings) keepsMarking(g *group) bool {
 	if s.prev == nil || slices.ContainsFunc(g.settings, func(k int32) bool { return s.fresh[s.all[k].port] }) {
 		return false
@@ -132,8 +131,8 @@ func (s *Settings) keepsMarking(g *group) bool {
 	return true
 }
 
-// chooseMarking takes the first interval at which timers are fine enough and shares settle in time, or
-// the one that misses the two bounds by the smallest factor.
+// chooseMarking takes the first interval at which timers are fine enough and shares settle in time, else the one that misses the two bounds by
+// the smallest factor.
 func (s *Settings) chooseMarking(g *group) {
 	best, bestScore := *g, math.Inf(1)
 	for _, n := range s.choicesOf(g) {
@@ -157,18 +156,17 @@ func (s *Settings) chooseMarking(g *group) {
 	*g = best
 }
 
-// steady is the rounding error below which the load of a group may stay at its target. It is larger where moving the load for the sake of
-// one tenant gives very many settings other timers.
-func (g *group) steady() float64 {
+// steadyMiss returns the rounding error below which the load of a group may stay at its target. It is larger for groups of many settings,
+// where moving the load for one tenant would change very many timers.
+func (g *group) steadyMiss() float64 {
 	if len(g.settings) >= manySettings {
 		return calmQuantisation
 	}
 	return steadyQuantisation
 }
 
-// chooseLoad scales all timers of a group together, within the allowed mark load, so that their
-// worst rounding error is least; errors below what is steady count as none, and of equal
-// ones the load nearest the target wins.
+// chooseLoad scales all timers of a group together, within the allowed mark load, to minimise their worst rounding error. Errors below
+// steadyMiss count as none, and of equal ones the load nearest the target wins.
 func (s *Settings) chooseLoad(g *group, marking int) (load int, miss float64) {
 	needs := s.coarseNeeds(g, marking)
 	load, best := loadTarget, math.Inf(1)
@@ -177,7 +175,7 @@ func (s *Settings) chooseLoad(g *group, marking int) (load int, miss float64) {
 			if l > loadHigh || off == 0 && l != loadTarget {
 				continue
 			}
-			if m := max(g.steady(), worstMiss(needs, marking, l, best)); m < best {
+			if m := max(g.steadyMiss(), worstMiss(needs, marking, l, best)); m < best {
 				load, best = l, m
 			}
 		}
@@ -185,7 +183,7 @@ func (s *Settings) chooseLoad(g *group, marking int) (load int, miss float64) {
 	return load, worstMiss(needs, marking, load, math.Inf(1))
 }
 
-// worstMiss is the largest relative error of rounded timers, or one that is not below enough.
+// worstMiss returns the largest relative error of rounded timers. It stops at the first error that is at least enough.
 func worstMiss(needs []float64, marking, load int, enough float64) float64 {
 	worst := 0.0
 	for _, n := range needs {
@@ -197,14 +195,14 @@ func worstMiss(needs []float64, marking, load int, enough float64) float64 {
 	return worst
 }
 
-// coarseNeeds lists, once each, the needs whose timers can be off by more than is steady,
-// in units that include the response to an Increase of one.
+// coarseNeeds lists, once each, the needs whose timers can miss by more than steadyMiss, in units that include the response to an Increase of
+// one.
 func (s *Settings) coarseNeeds(g *group, marking int) []float64 {
 	var needs []float64
 	for _, k := range g.settings {
 		st := &s.all[k]
 		n := float64(st.need * response(1, s.ports[st.port].restart))
-		if n*float64(marking)*1000/loadHigh < 0.5/g.steady() {
+		if n*float64(marking)*1000/loadHigh < 0.5/g.steadyMiss() {
 			needs = append(needs, n)
 		}
 	}
@@ -214,7 +212,7 @@ func (s *Settings) coarseNeeds(g *group, marking int) []float64 {
 
 func roundTimer(exact float64) float64 { return min(math.MaxUint16, max(1, math.Floor(exact+0.5))) }
 
-// settle is the settleTime of the slowest group.
+// settle returns the settleTime of the slowest group.
 func (s *Settings) settle() float64 {
 	slowest := 0.0
 	for i := range s.groups {
@@ -223,8 +221,7 @@ func (s *Settings) settle() float64 {
 	return slowest
 }
 
-// settleTime estimates how long the slowest setting of a group takes from line rate to its share: one
-// timer period for each table step.
+// settleTime estimates how long the slowest setting of a group takes from line rate to its share: one timer period for each table step.
 func (s *Settings) settleTime(g *group) float64 {
 	slowest := 0.0
 	for _, k := range g.settings {
@@ -236,7 +233,7 @@ func (s *Settings) settleTime(g *group) float64 {
 	return slowest
 }
 
-// geometricSteps is the number of table steps between line rate and a rate.
+// geometricSteps returns the number of table steps between line rate and a rate.
 func geometricSteps(line, rate float64) float64 {
 	if rate >= line {
 		return 0
@@ -252,7 +249,7 @@ func (s *Settings) set(st *setting, g *group) {
 	s.setProduct(st, g.marking, g.load)
 }
 
-// setProduct uses the smallest Increase, whose saw-tooth is the finest, with which the timer fits the device.
+// setProduct uses the smallest Increase with which the timer fits the device, since its saw-tooth is the finest.
 func (s *Settings) setProduct(st *setting, marking, load int) {
 	scale := float64(marking) * 1000 / float64(load)
 	p := &s.ports[st.port]
@@ -267,9 +264,8 @@ func (s *Settings) setProduct(st *setting, marking, load int) {
 	st.timer = min(a.MaxTimer, uint16(roundTimer(st.exact)))
 }
 
-// setTheorem1 uses S1's own lever: all settings of a group have one timer, that of its fastest
-// with an Increase of one, and Increase in inverse proportion to the rate (Theorem 1 of the
-// differentiated-bandwidth paper).
+// setTheorem1 uses S1's own lever: all settings of a group have one timer, that of its fastest with an Increase of one, and Increase in
+// inverse proportion to the rate (Theorem 1 of the differentiated-bandwidth paper).
 func (s *Settings) setTheorem1(st *setting, g *group) {
 	p := &s.ports[st.port]
 	model, own := &p.profile.Adapter, float64(st.need*p.units())
@@ -293,14 +289,14 @@ func (s *Settings) setTheorem1(st *setting, g *group) {
 	}
 }
 
-// aggressiveness is response/Timer, the timer in units of the standard: in equilibrium what the setting's CCTI lets through is in
-// proportion to it among all that see the same marks.
+// aggressiveness is response/Timer, with the timer in standard units. In equilibrium the rate of the setting's CCTI is proportional to it
+// among all settings that see the same marks.
 func (s *Settings) aggressiveness(st *setting) float64 {
 	p := &s.ports[st.port]
 	return response(st.incr, p.restart) / float64(float64(st.timer)*p.units())
 }
 
-// floor is the rate the last table entry lets through.
+// floor returns the rate at the last table entry.
 func (p *port) floor() float64 {
 	if len(p.table) == 0 {
 		return 0

@@ -13,33 +13,30 @@ import (
 )
 
 const (
-	// roundTripPart is the part of a round trip's bytes that may queue.
+	// roundTripPart is the divisor of the bytes of a round trip that gives the queue depth.
 	roundTripPart = 7
-	// minimumPackets is the least depth, in packets, at which a queue is called congested.
+	// minimumPackets is the least depth, in packets, at which a queue counts as congested.
 	minimumPackets = 8
-	// latestThreshold is the code that marks last of those that mark at all.
+	// latestThreshold is the code that marks last among those that mark at all.
 	latestThreshold = 1
-	// unmarkedSize is the size below which packets are not marked, unit 64 bytes: it exempts
-	// acknowledgements and notifications.
+	// unmarkedSize is the size below which packets are not marked, in units of 64 bytes: it exempts acknowledgements and notifications.
 	unmarkedSize = 8
 )
 
-// queueDepth is the queue above which a link direction is to mark, in bytes, for a round trip in seconds: a
-// seventh of what one round trip brings (Alizadeh et al., Data Center TCP, 2010, equation 13, whose
-// argument holds for any sources whose steps are small), at least minimumPackets and at most three quarters of
-// the switch's queue, which leaves a quarter for what arrives before a mark takes effect. It does not grow with the number of queue pairs: sources that pace their packets
-// do not queue in step, and a deeper queue only adds delay to the loop, which then swings wider and
-// marks the fastest flow out of proportion (measured on the 16-host fat tree with 1 us links: 96 KiB
-// instead of 40 KiB raises the worst share error from about 2 to 3 % and costs 0.3 % of the link).
+// queueDepth returns the queue, in bytes, above which a link direction marks, for a round trip in seconds: a seventh of the data of one round
+// trip (Alizadeh et al., Data Center TCP, 2010, equation 13, whose argument holds for any sources whose steps are small), at least
+// minimumPackets, at most three quarters of the switch's queue. The last quarter is for data that arrives before a mark takes effect.
+// The depth does not grow with the number of queue pairs: sources that pace their packets do not queue in step. A deeper queue only adds delay
+// to the loop, which then oscillates more and marks the fastest flow out of proportion (measured on the 16-host fat tree with 1 us links: 96
+// KiB instead of 40 KiB raises the worst share error from about 2 to 3 % and costs 0.3 % of the link).
 func queueDepth(m *model.Model, d int32, roundTrip float64) int {
 	packet := int(m.PacketBits(m.Transmitter(d))) / 8
 	want := int(m.Caps[d] * roundTrip / 8 / roundTripPart)
 	return min(m.Profiles[m.Transmitter(d).Node].Switch.QueueBytes*3/4, max(want, minimumPackets*packet))
 }
 
-// switchPlans makes every switch's marking: defaults for all its ports, and overrides where a link
-// that limits flows wants other values. A switch none of whose ports wants anything else than in
-// the compilation before keeps its plan.
+// switchPlans builds every switch's marking: defaults for all its ports, and overrides where a link that limits flows needs other values. A
+// switch whose ports are unchanged since the previous compilation keeps its plan.
 func (s *Settings) switchPlans(before []plan.SwitchPlan, was []plan.Digest) ([]plan.SwitchPlan, []plan.Digest) {
 	trips := s.m.LongestTrips()
 	s.marking = make([]int, len(s.m.Caps))
@@ -58,7 +55,7 @@ func (s *Settings) switchPlans(before []plan.SwitchPlan, was []plan.Digest) ([]p
 	return plan.Renew(before, was, fresh, func(i int) plan.SwitchPlan { return s.switchPlan(order[i], trips) })
 }
 
-// marksAsBefore reports whether all ports of a switch mark as they did in the compilation before.
+// marksAsBefore reports whether all ports of a switch mark as in the previous compilation.
 func (s *Settings) marksAsBefore(n int32) bool {
 	for p := range s.m.Fabric.Nodes[n].Ports {
 		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
@@ -113,7 +110,7 @@ func (s *Settings) switchPlan(n int32, trips []float64) plan.SwitchPlan {
 	return sp
 }
 
-// unmarked is the packet size below which a link does not mark: unmarkedSize, or half of a small MTU.
+// unmarked returns the packet size below which a link does not mark: unmarkedSize, or half of a small MTU.
 func unmarked(m *model.Model, d int32) uint8 {
 	from := m.Transmitter(d)
 	packet := int(m.PacketBits(from)) / 8
@@ -146,7 +143,7 @@ func (s *Settings) override(sp *plan.SwitchPlan, p int, d int32, trip float64) {
 	sp.Reasons = append(sp.Reasons, reasons...)
 }
 
-// oneMarking gives a switch whose ports have no marking of their own that of its first port with a limiting link.
+// oneMarking gives a switch without per-port marking that of its first port with a limiting link.
 func (s *Settings) oneMarking(sp *plan.SwitchPlan, n int32, trips []float64) {
 	for p := range s.m.Fabric.Nodes[n].Ports {
 		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
@@ -162,7 +159,7 @@ func (s *Settings) oneMarking(sp *plan.SwitchPlan, n int32, trips []float64) {
 	}
 }
 
-// portMarking is the marking of a port that sends on a limiting link, with the reasons; field is what their fields begin with.
+// portMarking returns the marking of a port that sends on a limiting link, with the reasons; field is the prefix of their fields.
 func (s *Settings) portMarking(field string, d int32, trip float64) (ibcc.PortMarking, []plan.Reason) {
 	profile := s.m.Profiles[s.m.Transmitter(d).Node]
 	depth := queueDepth(s.m, d, trip)

@@ -27,8 +27,7 @@ func (s *Settings) placements() []plan.Placement {
 	return out
 }
 
-// plan writes the plane's sections of a plan. What is as in the compilation before is taken over from its plan, with the
-// digests.
+// plan writes the plane's sections of a plan. It takes over unchanged parts from the plan of the previous compilation, with their digests.
 func (s *Settings) plan(before *plan.Plan, d, was *plan.Digests) *plan.Plan {
 	if s.prev == nil {
 		before, was = &plan.Plan{Placements: s.placements()}, &plan.Digests{}
@@ -41,8 +40,8 @@ func (s *Settings) plan(before *plan.Plan, d, was *plan.Digests) *plan.Plan {
 	return p
 }
 
-// caPlan assembles a port's settings. SLs that no tenant of the port has get the least
-// aggressive of its settings, so that stray traffic takes no more than the lightest tenant instead of escaping control.
+// caPlan assembles a port's settings. SLs without a tenant on the port get the least aggressive of its settings, so that stray traffic takes
+// no more than the lightest tenant and does not escape control.
 func (s *Settings) caPlan(p *port) plan.CAPlan {
 	c := plan.CAPlan{Port: p.id, Name: s.m.Fabric.PortName(p.ref), Settings: ibcc.CASettings{
 		PerSL: p.perSL, Limit: uint16(len(p.table) - 1), Table: p.table,
@@ -60,9 +59,9 @@ func (s *Settings) caPlan(p *port) plan.CAPlan {
 	for sl := range c.Settings.SLs {
 		c.Settings.SLs[sl] = ibcc.SLParams{Timer: least.timer, Increase: least.incr}
 	}
-	const eachPort, eachSetting = 4, 4 // at most
+	const eachPort, eachSetting = 4, 4 // upper bounds
 	c.Reasons = make([]plan.Reason, 0, eachPort+eachSetting*len(p.settings))
-	c.Reasons = append(c.Reasons, plan.Reason{Field: "per_sl", Value: strconv.FormatBool(p.perSL), Range: "false, true", Rule: plan.RulePortControl, Formula: p.why})
+	c.Reasons = append(c.Reasons, plan.Reason{Field: "per_sl", Value: strconv.FormatBool(p.perSL), Range: "false, true", Rule: plan.RulePortControl, Formula: p.modeReason})
 	for _, k := range p.settings {
 		st := &s.all[k]
 		c.Settings.SLs[st.sl] = ibcc.SLParams{Timer: st.timer, Increase: st.incr, Trigger: s.trigger(p, st), Min: st.min}
@@ -83,7 +82,7 @@ func (s *Settings) caPlan(p *port) plan.CAPlan {
 	return c
 }
 
-// freeSLs names the SLs that are not used, as "sl[1,2]"; "" when all are.
+// freeSLs names the unused SLs, as "sl[1,2]"; "" when there are none.
 func freeSLs(used *[ident.NumSLs]bool) string {
 	out := make([]byte, 0, 48)
 	for sl, u := range used {
@@ -103,7 +102,7 @@ func freeSLs(used *[ident.NumSLs]bool) string {
 	return string(append(out, ']'))
 }
 
-// reasons appends to out what explains the timer and the increase of one setting.
+// reasons appends the reasons for the timer and the increase of one setting to out.
 func (s *Settings) reasons(out []plan.Reason, p *port, st *setting) []plan.Reason {
 	names := make([]string, len(st.tenants))
 	for i, t := range st.tenants {
@@ -131,8 +130,8 @@ func (s *Settings) reasons(out []plan.Reason, p *port, st *setting) []plan.Reaso
 	return out
 }
 
-// trigger is the CCTI at which a device is to log that a CCTI is held to half of what its setting is made for; 0, no
-// log, where that is off the table, beyond 8 bits, or where a cap holds it anyway.
+// trigger returns the CCTI at which a device logs that a CCTI is held to half of its intended rate. It is 0, no log, if that CCTI is off the
+// table, beyond 8 bits, or below the cap's CCTI_Min.
 func (s *Settings) trigger(p *port, st *setting) uint8 {
 	half := st.rate / 2
 	i := sort.Search(len(p.table), func(i int) bool { return p.line/(1+p.table[i].Factor()) <= half })
@@ -180,14 +179,14 @@ func (s *Settings) formula(p *port, st *setting) string {
 		mean = ", geometric mean of unequal ones"
 	}
 	lost := ""
-	if st.took < 1 {
-		lost = fmt.Sprintf(" · %.3f (ticks that find CCTI above 0)", st.took)
+	if st.taken < 1 {
+		lost = fmt.Sprintf(" · %.3f (ticks that find CCTI above 0)", st.taken)
 	}
 	return fmt.Sprintf("%d packets per mark · %.0f bit / (0.%03d mark load · %s%s (%s rate%s) · %s · %s)%s = %.3f",
 		marking, p.packet, load, links, model.Rate(st.rate), of, mean, response, p.unitText(), lost, st.exact)
 }
 
-// settingsOf rebuilds the settings from a plan, to predict what it gives.
+// settingsOf rebuilds the settings from a plan, to predict their effect.
 func settingsOf(m *model.Model, p *plan.Plan, target *model.Allocation) (*Settings, error) {
 	place := make(sl.Placements, len(m.Tenants))
 	at := make(map[model.TenantPort]ident.SL, len(p.Placements))

@@ -8,21 +8,20 @@ import (
 	"fairlane/subnet"
 )
 
-// Prediction is what settings are expected to give.
+// Prediction is the predicted effect of settings.
 type Prediction struct {
 	Tenants []plan.TenantShare // by name
 	Links   []plan.LinkShare   // contended links of the target, by transmitting port
 }
 
-// Predict computes what a plan's settings and placements are expected to give on the input: the flat
-// weighted max-min allocation in which a queue pair counts by its setting's aggressiveness,
-// 1/(Increase·Timer) with free-running timers or ln(1+1/Increase)/Timer with restarted ones, divided by
-// the number of limiting links that mark it, since it gets the marks of each; where these are several, rates are
-// those at which the marks of all links agree, up to 20,000 flows. A port that
-// sends does not mark; its queue pairs take turns, so there all count alike. In SL mode the
-// queue pairs of an SL split its aggressiveness. No queue pair goes below the rate of its port's
-// last table entry. It is for plans of the InfiniBand plane. It fails like Compile, and when the plan is of another
-// plane or lacks a port or tenant of the input.
+// Predict computes the effect of a plan's settings and placements on the input: the flat weighted max-min allocation in which a queue pair
+// counts by its setting's aggressiveness, 1/(Increase·Timer) with free-running timers or ln(1+1/Increase)/Timer with restarted ones, divided
+// by the number of limiting links that mark it, since it gets the marks of each. Where these are several, rates are those at which the marks
+// of all links agree, up to 20,000 flows. A sending port does not mark; its queue pairs take turns, so they count equally there. In SL mode
+// the queue pairs of an SL split its aggressiveness. No queue pair goes below the rate of its port's last table entry.
+//
+// Predict is for plans of the InfiniBand plane. It fails like Compile, and when the plan is of another plane or lacks a port or tenant of the
+// input.
 func Predict(in model.Input, p *plan.Plan) (*Prediction, error) {
 	if p.Plane != subnet.PlaneIB {
 		return nil, fmt.Errorf("%w: a plan of plane %q: want %q", model.ErrInput, p.Plane, subnet.PlaneIB)
@@ -48,7 +47,7 @@ func Predict(in model.Input, p *plan.Plan) (*Prediction, error) {
 	return out, nil
 }
 
-// predict fills the links by aggressiveness. Where prices replace the rates of that allocation, bottlenecks and the range of circles stay its own.
+// predict fills the links by aggressiveness. If prices replace the rates of that allocation, its bottlenecks and circle ranges remain.
 func (s *Settings) predict() (f model.Forecast) {
 	floors := make([]float64, len(s.m.Flows))
 	for i := range floors {
@@ -58,9 +57,9 @@ func (s *Settings) predict() (f model.Forecast) {
 	if f.Allocation = s.predictLanes(&w); f.Err != nil {
 		return f
 	}
-	f.Circles = model.Larger(s.m.CircleRange(f.Allocation, w), s.ackRange(f.Allocation, w))
+	f.Circles = model.Maxima(s.m.CircleRange(f.Allocation, w), s.ackRange(f.Allocation, w))
 	if len(s.m.Flows) <= model.PricedFlows {
-		if flows := s.m.Joined(s.m.Feedable(nil), func(i int) bool { return s.marks[i] > 1 }); flows != nil {
+		if flows := s.m.ConnectedFlows(s.m.Feedable(nil), func(i int) bool { return s.marks[i] > 1 }); flows != nil {
 			s.prices(w, flows).Run(f.Rates)
 		}
 		f.Spare = s.m.SpareRange(f.Allocation, s.target, w, s.marks, s.prices)
@@ -68,7 +67,8 @@ func (s *Settings) predict() (f model.Forecast) {
 	return f
 }
 
-// prices prepares the search for the marks that flows meet. At the marks of the target, prices of 1, flows have their entitlements on the whole.
+// prices prepares the search for the marks that flows meet. At the marks of the target, which are prices of 1, flows have their entitlements
+// in sum.
 func (s *Settings) prices(w model.ShareWeights, flows []int32) *model.Prices {
 	x := s.m.NewPrices(w, 1, s.target.Limiting, flows)
 	rates, weights := 0.0, 0.0
@@ -84,7 +84,7 @@ func (s *Settings) prices(w model.ShareWeights, flows []int32) *model.Prices {
 	return x
 }
 
-// flowWeights is the aggressiveness of each flow, all its queue pairs together, less what it loses near its port's line rate when it has its
+// flowWeights returns the aggressiveness of each flow, all its queue pairs together, less what it loses near its port's line rate at its
 // entitlement.
 func (s *Settings) flowWeights() []float64 {
 	w := make([]float64, len(s.m.Flows))
@@ -100,12 +100,12 @@ func (s *Settings) flowWeights() []float64 {
 		if p.perSL {
 			n, one = n/st.qps, through[k]
 		}
-		w[i] = n * s.aggressiveness(st) * s.tookOf(st, p.table, one, &last) / float64(max(1, s.marks[i]))
+		w[i] = n * s.aggressiveness(st) * s.takenPartOf(st, p.table, one, &last) / float64(max(1, s.marks[i]))
 	}
 	return w
 }
 
-// floorOf is the rate at a flow's last table entry.
+// floorOf returns the rate at a flow's last table entry.
 func (s *Settings) floorOf(f int32) float64 {
 	st := &s.all[s.ofFlow[f]]
 	p := &s.ports[st.port]

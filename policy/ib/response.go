@@ -6,12 +6,10 @@ import (
 	"fairlane/internal/num"
 )
 
-// response is the decay a flow needs per BECN in units of CCTI_Timer periods: its rate in
-// equilibrium is proportional to response / Timer. A free-running timer takes one step
-// per period and a BECN adds Increase, so it is 1/Increase; a timer that each BECN restarts
-// completes only in gaps longer than its period, and with BECNs at random it
-// is ln(1 + 1/Increase) (derived from the proof of
-// Theorem 1 of the differentiated-bandwidth paper, S1).
+// response is the decay that a flow needs per BECN, in CCTI_Timer periods: its rate in equilibrium is proportional to response / Timer. A
+// free-running timer takes one step per period and a BECN adds Increase, so the response is 1/Increase. A timer that each BECN restarts
+// completes only in gaps longer than its period; with BECNs at random the response is ln(1 + 1/Increase) (derived from the proof of Theorem 1
+// of the differentiated-bandwidth paper, S1).
 func response(increase uint8, restart bool) float64 {
 	if increase == 0 {
 		return math.Inf(1)

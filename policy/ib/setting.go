@@ -15,23 +15,22 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// setting is the congestion-control parameters of one (port, SL) in the making.
+// setting holds the congestion-control parameters of one (port, SL).
 type setting struct {
 	port    int32 // into Settings.ports
 	sl      ident.SL
-	tenants []int32 // that may send on it; all of them where all only receive
-	flows   []int32 // that leave the port on this SL
+	tenants []int32 // tenants that may send on it; all of them if all only receive
+	flows   []int32 // flows that leave the port on this SL
 	qps     float64
-	// rate is what one CCTI is to let through, in bit/s: one queue pair's entitlement, or in SL mode
-	// that of all of the SL's queue pairs; of unequal ones, the geometric mean.
+	// rate is the intended rate of one CCTI, in bit/s: one queue pair's entitlement, or in SL mode that of all queue pairs of the SL; if these
+	// differ, the geometric mean.
 	rate float64
-	// need is the product Increase·Timer (more exactly Timer/response), in timer units, for one
-	// packet per mark and a mark load of one.
+	// need is the product Increase·Timer (more exactly Timer/response), in timer units, for one packet per mark and a mark load of one.
 	need float64
-	// marked is the number of marking links that limit the setting's flows, on the flow that has most.
+	// marked is the largest number of marking links that limit one of the setting's flows.
 	marked int
-	// took is the part of its timer's ticks that a CCTI takes at rate, which need has.
-	took float64
+	// taken is the part of timer ticks that take a step at rate; need includes it.
+	taken float64
 	// spread is the largest relative miss of need by a flow that shares the setting.
 	spread float64
 	kind   model.Kind
@@ -40,54 +39,54 @@ type setting struct {
 	timer  uint16
 	incr   uint8
 	min    uint8   // CCTI_Min; 0 when no tenant is capped
-	held   float64 // bit/s that one CCTI lets through at min
+	held   float64 // rate of one CCTI at min, bit/s
 }
 
-// port is a channel-adapter port that tenants are attached to.
+// port is a channel-adapter port with attached tenants.
 type port struct {
-	ref      subnet.PortRef
-	id       ident.PortID
-	line     float64 // bit/s
-	packet   float64 // bits of a full packet
-	profile  *ibprofile.Profile
-	entries  int     // of its table, at most
-	unit     float64 // of its timer, seconds
-	restart  bool    // every BECN restarts its timer
-	settings []int32 // by SL
-	perSL    bool
-	why      string // of perSL
-	table    []ibcc.Entry
-	shape    int     // of the table: its growth or scale in thousandths
-	smallest float64 // bit/s that the table is to reach below with reachMargin
-	tableWhy plan.Reason
-	clamps   *plan.Finding  // when no table reaches low enough
-	coarse   []plan.Finding // caps that the table cannot hold well
+	ref        subnet.PortRef
+	id         ident.PortID
+	line       float64 // bit/s
+	packet     float64 // bits of a full packet
+	profile    *ibprofile.Profile
+	entries    int     // most entries of its table
+	unit       float64 // of its timer, seconds
+	restart    bool    // every BECN restarts its timer
+	settings   []int32 // by SL
+	perSL      bool
+	modeReason string // reason for perSL
+	table      []ibcc.Entry
+	shape      int     // of the table: its growth or scale in thousandths
+	smallest   float64 // bit/s that the table must reach below with reachMargin
+	tableWhy   plan.Reason
+	clamps     *plan.Finding  // set when no table reaches low enough
+	coarse     []plan.Finding // caps that the table cannot hold accurately
 }
 
-// Settings is the whole fabric's in the making.
+// Settings holds the settings of the whole fabric.
 type Settings struct {
-	m      *model.Model
-	target *model.Allocation
-	place  sl.Placements
-	placed []plan.Finding // about place
-	// receivers are the tenants that only receive on a port, on an SL that another tenant has there too.
+	m                 *model.Model
+	target            *model.Allocation
+	place             sl.Placements
+	placementFindings []plan.Finding // findings about place
+	// receivers are the tenants that only receive on a port, on an SL that another tenant also has there.
 	receivers map[model.TenantPort]bool
 	ports     []port
 	all       []setting
 	ofFlow    []int32 // setting of each flow
-	marks     []int32 // number of limiting marking links each flow crosses
+	marks     []int32 // number of limiting marking links that each flow crosses
 	groups    []group
-	// prev is a compilation of the same flows on the same service levels, or nil. fresh says which ports have
-	// to be computed because something that they depend on differs from prev.
+	// prev is a compilation of the same flows on the same service levels, or nil. fresh flags the ports whose inputs differ from prev and that
+	// must be computed.
 	prev    *Settings
 	fresh   []bool
-	capped  []float64 // by setting: see capRates
-	lanes   []lanes   // ports whose virtual lanes are weighed
+	capped  []float64 // by setting, see capRates
+	lanes   []lanes   // ports with lane weights
 	tops    *tops     // shared with prev
-	marking []int     // packets a mark, by link direction, for the switches; 0 where nothing is to be said
+	marking []int     // packets per mark, by link direction, for the switches; 0 where unset
 }
 
-// newSettings finds which flows use which (port, SL).
+// newSettings assigns the flows to their (port, SL).
 func newSettings(m *model.Model, target *model.Allocation, place sl.Placements) *Settings {
 	s := &Settings{m: m, target: target, place: place, ofFlow: make([]int32, len(m.Flows)), marks: m.MarksOf(target),
 		tops: newTops(), receivers: map[model.TenantPort]bool{}}
@@ -138,11 +137,11 @@ func newSettings(m *model.Model, target *model.Allocation, place sl.Placements) 
 	return s
 }
 
-// settingsLike is newSettings for the flows and service levels of prev, which it changes nothing of: ports all of
-// whose flows are entitled to what they were, by the same links, keep what was computed for them.
+// settingsLike is newSettings for the flows and service levels of prev, which it does not change. Ports whose flows keep their entitlements
+// and limiting links keep their settings.
 func settingsLike(m *model.Model, prev *Settings, target *model.Allocation) *Settings {
-	a := m.Since(target, prev.target)
-	s := &Settings{m: m, target: target, place: prev.place, placed: prev.placed, ports: slices.Clone(prev.ports), all: slices.Clone(prev.all),
+	a := m.ChangesSince(target, prev.target)
+	s := &Settings{m: m, target: target, place: prev.place, placementFindings: prev.placementFindings, ports: slices.Clone(prev.ports), all: slices.Clone(prev.all),
 		ofFlow: prev.ofFlow, marks: m.MarksSince(target, a, prev.marks), prev: prev, fresh: make([]bool, len(prev.ports)), tops: prev.tops,
 		receivers: prev.receivers}
 	for i, anew := range a.Flows {
@@ -176,13 +175,13 @@ func settingsLike(m *model.Model, prev *Settings, target *model.Allocation) *Set
 	return s
 }
 
-// weightMoved reports whether a tenant of a setting has another weight than before.
+// weightMoved reports whether the weight of a tenant of a setting changed.
 func (s *Settings) weightMoved(k int32) bool {
 	return slices.ContainsFunc(s.all[k].tenants, func(t int32) bool { return s.m.Tenants[t].Weight != s.prev.m.Tenants[t].Weight })
 }
 
-// wanted is the rate a flow's settings should aim at: its entitlement, or twice its demand or its part of a cap when
-// that is all that limits it, so that marks meant for others do not hold it below that.
+// wanted returns the rate that a flow's settings aim at: its entitlement; or, if only its demand or its part of a cap limits it, twice that,
+// so that marks meant for others do not hold it below.
 func (s *Settings) wanted(f int32) float64 {
 	if s.target.Bottleneck[f] < 0 || s.capLimits(f) {
 		return float64(2 * s.target.Rates[f])
@@ -190,7 +189,7 @@ func (s *Settings) wanted(f int32) float64 {
 	return s.target.Rates[f]
 }
 
-// choosePortModes decides for each port between one CCTI per queue pair and one per SL.
+// choosePortModes chooses for each port between one CCTI per queue pair and one per SL.
 func (s *Settings) choosePortModes() error {
 	tables := s.newTables()
 	var last lastTop
@@ -201,13 +200,13 @@ func (s *Settings) choosePortModes() error {
 		p := &s.ports[i]
 		switch s.m.Input.Options.PerQP {
 		case model.PerQPOn:
-			p.why = "asked for: one CCTI per queue pair"
+			p.modeReason = "asked for: one CCTI per queue pair"
 		case model.PerQPOff:
-			p.perSL, p.why = true, "asked for: one CCTI per SL"
+			p.perSL, p.modeReason = true, "asked for: one CCTI per SL"
 		default:
-			p.perSL, p.why = s.autoMode(p)
+			p.perSL, p.modeReason = s.autoMode(p)
 		}
-		p.holdMode()
+		p.enforceMode()
 		finest, err := tables.finest(p)
 		if err != nil {
 			return err
@@ -220,12 +219,11 @@ func (s *Settings) choosePortModes() error {
 	return nil
 }
 
-// autoMode prefers one CCTI per queue pair, in which a queue pair slowed by one bottleneck does not hold
-// up the others of its SL. Its price is time: each queue pair of a crowd has a small rate, so a long
-// timer, and takes as much longer to settle and to average out. One CCTI for all of them is as exact and
-// sooner by their number where it can hold up none: all cross the same bottlenecks, and the SL
-// is the only one with traffic on the port, so that it does not matter whether the device slows the SL
-// or, as some are said to, the whole port.
+// autoMode prefers one CCTI per queue pair, in which a queue pair slowed by one bottleneck does not slow the others of its SL. Its cost is
+// time: with many queue pairs each has a small rate, therefore a long timer, and settles and averages out more slowly in proportion. One CCTI
+// for all is as exact, and faster by their number, where it can slow no queue pair wrongly: all cross the same bottlenecks, and the SL is the
+// only one with traffic on the port, so that it does not matter whether the device slows the SL or, as reported of some devices, the whole
+// port.
 func (s *Settings) autoMode(p *port) (perSL bool, why string) {
 	busy, together, crowd := 0, true, 1.0
 	for _, k := range p.settings {
@@ -246,7 +244,7 @@ func (s *Settings) autoMode(p *port) (perSL bool, why string) {
 	case !together:
 		return false, "per queue pair: queue pairs of the SL cross different bottlenecks, so one CCTI for all would let one hold up the others"
 	}
-	return true, fmt.Sprintf("per SL: the %d queue pairs here cross the same bottlenecks, and one CCTI for all settles that many times sooner", model.Whole(crowd))
+	return true, fmt.Sprintf("per SL: the %d queue pairs here cross the same bottlenecks, and one CCTI for all settles that many times sooner", model.RoundQPs(crowd))
 }
 
 func (s *Settings) sameBottlenecks(st *setting) bool {
@@ -271,16 +269,14 @@ func (s *Settings) sameBottlenecks(st *setting) bool {
 // timerUnit is the standard's unit of CCTI_Timer in seconds.
 const timerUnit = ibcc.TimerUnitPicoseconds * 1e-12
 
-// measure computes a setting's rate and need from its flows. Derivation: a CCTI that lets through r bit/s
-// of packets of S bits gets p·r/S BECNs a second when a share p of the packets is
-// marked, and in equilibrium that is the decay, response/(Timer·unit). A link that marks every Nth
-// packet while its queue is over the threshold a share ρ of the time, has p = ρ/N; ρ is the mark
-// load. A flow that crosses k such links gets the marks of all. So
+// measure computes a setting's rate and need from its flows. Derivation: a CCTI that lets through r bit/s of packets of S bits gets p·r/S
+// BECNs a second when a share p of the packets is marked, and in equilibrium that is the decay, response/(Timer·unit). A link that marks every
+// Nth packet while its queue is over the threshold a share ρ of the time has p = ρ/N; ρ is the mark load. A flow that crosses k such links
+// gets the marks of all. So
 //
 //	Timer/response = N·S / (ρ·k·r·unit) = (N/ρ) · need,  need = S/(k·r·unit).
 //
-// Flows of different need that share a setting get the geometric mean, weighted by queue pairs, which is
-// least squares on a logarithmic scale.
+// Flows of different need that share a setting get the geometric mean, weighted by queue pairs, which is least squares on a logarithmic scale.
 func (s *Settings) measure(st *setting) {
 	p := &s.ports[st.port]
 	flows := s.relevant(st)
@@ -327,7 +323,7 @@ func (s *Settings) measure(st *setting) {
 	st.spread = max(most/st.need-1, st.need/least-1)
 }
 
-// uneven is the largest relative miss by a queue pair of flows that get the same for each queue pair.
+// uneven returns the largest relative miss by a queue pair when all queue pairs of the flows get the same rate.
 func (s *Settings) uneven(flows []int32) float64 {
 	total, qps := 0.0, 0.0
 	for _, f := range flows {
@@ -352,8 +348,7 @@ func rateOf(flows []int32, perSL bool, total float64, s *Settings) float64 {
 	return s.wanted(flows[0]) / s.m.Flows[flows[0]].QPs
 }
 
-// relevant are the flows a setting is made for: those that a marking link limits, or all of
-// them when there are none.
+// relevant returns the flows that determine a setting: those that a marking link limits, or all of them when there are none.
 func (s *Settings) relevant(st *setting) []int32 {
 	var out []int32
 	for _, f := range st.flows {
@@ -373,8 +368,8 @@ func (s *Settings) relevant(st *setting) []int32 {
 	return out
 }
 
-// idleRate is what a (port, SL) without flows is set up for: one queue pair that has the share of the
-// port that its tenants' weights give it among the tenants attached there.
+// idleRate returns the rate for a (port, SL) without flows: one queue pair with the share of the port that its tenants' weights give among the
+// tenants attached there.
 func (s *Settings) idleRate(p *port, st *setting) float64 {
 	weight := func(ts []int32) float64 {
 		w := 0.0

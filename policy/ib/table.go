@@ -13,21 +13,21 @@ import (
 	"fairlane/policy/plan"
 )
 
-// ratioChoices are the growths of a geometric table, in thousandths. The first four are the measured
-// good ones; the rest are for ports whose queue pairs are entitled to very little.
+// ratioChoices are the growths of a geometric table, in thousandths. The first four are the good ones by measurement; the rest are for ports
+// whose queue pairs have very small entitlements.
 var ratioChoices = [...]int{1040, 1045, 1050, 1060, 1070, planRatio, 1100, 1125, 1150, 1200, 1250, 1300, 1400, 1500, 1700, 2000}
 
 // scaleChoices stretch S1's quadratic table, in thousandths.
 var scaleChoices = [...]int{1000, 2000, 4000, 8000, 16_000, 32_000, 62_500}
 
 const (
-	// reachMargin is how far below the smallest entitlement the last entry must slow a flow.
+	// reachMargin is the factor below the smallest entitlement that the last entry must reach.
 	reachMargin = 2
 	// tableTime is the convergence, in seconds, up to which a finer table is preferred.
 	tableTime = 0.250
 )
 
-// tables makes the tables of ports once per shape and form.
+// tables builds each table once per shape and form.
 type tables struct {
 	law  model.CCTLaw
 	made map[tableKey][]ibcc.Entry
@@ -45,7 +45,7 @@ func (s *Settings) newTables() *tables {
 
 func cctLaw(o model.Options) model.CCTLaw { return cmp.Or(o.CCTLaw, model.CCTGeometric) }
 
-// finest is the table that a port gets unless its queue pairs are entitled to very little.
+// finest returns the table for a port unless its queue pairs have very small entitlements.
 func (t *tables) finest(p *port) ([]ibcc.Entry, error) { return t.get(p, t.shapes()[0]) }
 
 func (t *tables) get(p *port, shape int) ([]ibcc.Entry, error) {
@@ -78,8 +78,8 @@ func (t *tables) shapes() []int {
 	return ratioChoices[:]
 }
 
-// chooseTables gives every port the first table that reaches below the smallest rate on it with
-// margin and, while finer ones are to be had, settles within tableTime.
+// chooseTables gives every port the first table that reaches below the smallest rate on it with margin. A geometric table finer than planRatio
+// must also settle within tableTime.
 func (s *Settings) chooseTables() error {
 	var failed [2]error
 	halves.Do(len(s.ports), func(from, to int) {
@@ -112,11 +112,11 @@ func (s *Settings) chooseTable(t *tables, p *port) error {
 	return nil
 }
 
-// reaches reports whether the port's table slows as much as it should.
+// reaches reports whether the port's table slows flows enough.
 func (p *port) reaches() bool { return p.floor()*reachMargin <= p.smallest }
 
-// slowest returns the smallest rate that the table of a port is to reach below with reachMargin, and the longest time one table step takes. Flows
-// that send no more than their demand need no slowing, and a cap needs an entry of its own rate.
+// slowest returns the smallest rate that the table of a port must reach below with reachMargin, and the longest duration of one table step.
+// Flows at their demand need no slowing, and a cap needs an entry of its own rate.
 func (s *Settings) slowest(p *port) (smallest, step float64) {
 	smallest = p.line
 	for _, k := range p.settings {
@@ -132,12 +132,13 @@ func (s *Settings) slowest(p *port) (smallest, step float64) {
 	return smallest, step
 }
 
-// needsReach reports whether marks have to slow a setting: something else than its own demands and caps limits a flow of it, or it has none yet.
+// needsReach reports whether marks must slow a setting: another limit than its own demands and caps limits a flow of it, or it has no flow
+// yet.
 func (s *Settings) needsReach(st *setting) bool {
 	return len(st.flows) == 0 || slices.ContainsFunc(st.flows, func(f int32) bool { return s.target.Bottleneck[f] >= 0 && !s.capLimits(f) })
 }
 
-// explainTables says why each port has its table, when caps have their entries in it.
+// explainTables states why each port has its table, when caps have their entries in it.
 func (s *Settings) explainTables() {
 	law := cctLaw(s.m.Input.Options)
 	halves.Do(len(s.ports), func(from, to int) {
@@ -166,7 +167,8 @@ func (p *port) tableReason(law model.CCTLaw) plan.Reason {
 	return r
 }
 
-// limitClamps is the finding about flows that the port's table does not slow enough, or nil. What a table cannot cap is told by itself.
+// limitClamps returns the finding about flows that the port's table does not slow enough, or nil. Caps that a table cannot hold have their own
+// findings.
 func (s *Settings) limitClamps(p *port) *plan.Finding {
 	if p.reaches() {
 		return nil
@@ -195,8 +197,8 @@ func (s *Settings) limitClamps(p *port) *plan.Finding {
 	return &f
 }
 
-// reachFix is what helps where a table does not slow a CCTI enough; several says that it is one of several on its SL, beyond what no
-// table slows more.
+// reachFix returns the advice where a table does not slow a CCTI enough. several states that it is one of several on its SL; beyond is the
+// advice for a limit that no table can extend.
 func (p *port) reachFix(several bool, beyond phrase.Text) phrase.Text {
 	a := &p.profile.Adapter
 	longest := p.table[len(p.table)-1].Eighths() >= uint32(a.MaxMultiplier)<<ibcc.MaxShift || !p.profile.Generic() && len(p.table) >= a.TableEntries
@@ -211,5 +213,5 @@ func (p *port) reachFix(several bool, beyond phrase.Text) phrase.Text {
 	return phrase.Of("plan.longer-tables.fix")
 }
 
-// seconds prints a time; a longer one than quantity.Picoseconds holds as the longest.
+// seconds prints a time, at most the longest that quantity.Picoseconds holds.
 func seconds(s float64) string { return quantity.Picoseconds(min(float64(s*1e12), 1<<62)).String() }

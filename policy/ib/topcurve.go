@@ -9,53 +9,53 @@ import (
 	"fairlane/policy/model"
 )
 
-// The product rule counts on every tick of CCTI_Timer to take a step off CCTI. At CCTI 0 there is none to take: the nearer a CCTI's rate is
-// to its port's line rate, the more ticks have no effect, the fewer marks balance the others, and the less it gets
-// beside those that are far from theirs. A topCurve says how much less: CCTI as a Markov chain, with marks at random at a rate in proportion
-// to what the table's entry lets through, and steps of the timer.
+// The product rule assumes that every tick of CCTI_Timer decreases CCTI by a step. At CCTI 0 no step is possible: the nearer a CCTI's rate is
+// to its port's line rate, the more timer ticks have no effect. Fewer marks then balance the effective ticks, and the CCTI gets less than
+// others that are far from their line rates. A topCurve gives the loss, from CCTI as a Markov chain with marks at random, at a rate in
+// proportion to the rate of the table's entry, and steps of the timer.
 type topCurve struct {
-	took  [topPoints]float64 // part of the ticks that take a step, by naive
-	share [topPoints]float64 // part of the line rate, ascending: naive · took
+	taken [topPoints]float64 // part of the ticks that take a step, by naive
+	share [topPoints]float64 // part of the line rate, ascending: naive · taken
 }
 
 const (
 	topPoints = 37
-	topLowest = 1.0 / 8 // of the line rate, by the product rule: below it no tick is lost
+	topLowest = 1.0 / 8 // part of the line rate, by the product rule: below it no tick is lost
 	topStep   = 1.0 / 8 // octaves
-	// leastTook bounds by how much a setting is made stronger: what is to have the whole line rate could never be strong enough.
-	leastTook = 0.5
-	// fewLost is the part from which on the rest is not worth a word.
-	fewLost = 0.999
-	// nearLine is the part of the line rate from which on ticks may be lost.
+	// leastTaken bounds the strengthening of a setting: no strength would reach the whole line rate.
+	leastTaken = 0.5
+	// negligibleLoss is the part of the ticks above which the loss is ignored.
+	negligibleLoss = 0.999
+	// nearLine is the part of the line rate from which ticks may be lost.
 	nearLine = 1.0 / 8
-	// manyMarks is the number of marks in one period beyond which there are hardly ever more, and rarely the chance from which on there are none.
+	// manyMarks is the number of marks in one period that is hardly ever exceeded, and rarely the probability that counts as zero.
 	manyMarks, rarely = 40, 1e-12
 )
 
-// newTopCurve is that of a table with an Increase of one.
+// newTopCurve computes the curve of a table with an Increase of one.
 func newTopCurve(table []ibcc.Entry, restart bool) *topCurve {
 	c := &topCurve{}
-	for i := range c.took {
+	for i := range c.taken {
 		naive := float64(topLowest * num.Exp(float64(float64(float64(i)*topStep)*num.Ln2)))
-		c.took[i] = tookPart(table, naive, restart)
-		c.share[i] = float64(naive * c.took[i])
+		c.taken[i] = takenPart(table, naive, restart)
+		c.share[i] = float64(naive * c.taken[i])
 	}
 	return c
 }
 
-// tookPart is the mean rate of a CCTI beside the naive one, both as part of the line rate.
-func tookPart(table []ibcc.Entry, naive float64, restart bool) float64 {
+// takenPart returns the mean rate of a CCTI relative to the naive one; both are parts of the line rate.
+func takenPart(table []ibcc.Entry, naive float64, restart bool) float64 {
 	if restart {
 		return restartedMean(table, num.Ln2/naive) / naive
 	}
 	return freeRunningMean(table, 1/naive) / naive
 }
 
-// freeRunningMean is the mean part of the line rate that a table lets through with a free-running timer, when CCTI 0 would get pressure marks a period. From
-// one tick to the next CCTI rises by marks, at random, and falls by one step: never by more, so what goes up past a state in the long run is what
-// comes down to it from the next, which gives the chance of one state after the other.
+// freeRunningMean returns the mean rate of a table with a free-running timer, as part of the line rate, when CCTI 0 would get pressure marks
+// per period. From one tick to the next CCTI rises by marks, at random, and falls by one step, never by more. In the long run the flow upwards
+// past a state equals the flow down to it from the next, which gives the probability of one state after the other.
 func freeRunningMean(table []ibcc.Entry, pressure float64) float64 {
-	// above is the chance to be at a state and to go up by more than k, of the last manyMarks states by their number.
+	// above is the probability of being at a state and rising by more than k, for the last manyMarks states by their number.
 	var above [manyMarks][manyMarks]float64
 	var total, mean float64
 	chance := 1.0
@@ -84,7 +84,7 @@ func freeRunningMean(table []ibcc.Entry, pressure float64) float64 {
 	return mean / total
 }
 
-// restartedMean is freeRunningMean with a timer that each mark restarts: a step is taken when a whole period goes by without a mark.
+// restartedMean is freeRunningMean with a timer that each mark restarts: a step needs a whole period without a mark.
 func restartedMean(table []ibcc.Entry, pressure float64) float64 {
 	var total, mean, chance, up float64
 	for c := range table {
@@ -104,33 +104,33 @@ func restartedMean(table []ibcc.Entry, pressure float64) float64 {
 	return mean / total
 }
 
-// at is the part of its ticks that a CCTI takes whose mean rate is a part of the line rate, at least leastTook.
+// at returns the part of its ticks that a CCTI takes when its mean rate is a part of the line rate, at least leastTaken.
 func (c *topCurve) at(share float64) float64 {
 	i, _ := slices.BinarySearch(c.share[:], share)
 	switch i {
 	case 0:
 		return 1
 	case topPoints:
-		return leastTook
+		return leastTaken
 	}
 	low, high := c.share[i-1], c.share[i]
 	part := (share - low) / (high - low)
-	took := c.took[i-1] + float64(part*(c.took[i]-c.took[i-1]))
-	if took > fewLost {
+	took := c.taken[i-1] + float64(part*(c.taken[i]-c.taken[i-1]))
+	if took > negligibleLoss {
 		return 1
 	}
-	return max(leastTook, took)
+	return max(leastTaken, took)
 }
 
-// tops are the curves of tables, each made once.
+// tops holds the curves of tables, each computed once.
 type tops struct {
-	mutex sync.Mutex           // compilations that began with the same one may run at the same time
+	mutex sync.Mutex           // compilations derived from the same one may run concurrently
 	made  map[string]*topCurve // by the table's delays and the form of the timer
 }
 
 func newTops() *tops { return &tops{made: map[string]*topCurve{}} }
 
-// of is the curve of a table; last is the one asked for before, since most ports have the same.
+// of returns the curve of a table; last is the previous result, since most ports have the same table.
 func (t *tops) of(table []ibcc.Entry, restart bool, last *lastTop) *topCurve {
 	if last.table == &table[0] && last.restart == restart {
 		return last.curve
@@ -161,9 +161,9 @@ type lastTop struct {
 	curve   *topCurve
 }
 
-// tookOf is the part of its timer's ticks that a CCTI of a setting takes, with a table, when it lets a rate (bit/s) through. Caps hold CCTI away
-// from 0, and Increases of more than one are for rates that are far from the line's.
-func (s *Settings) tookOf(st *setting, table []ibcc.Entry, rate float64, last *lastTop) float64 {
+// takenPartOf returns the part of timer ticks that a CCTI of a setting takes, with a table, at a rate in bit/s. Caps keep CCTI away from 0,
+// and Increases above one are for rates far from the line rate.
+func (s *Settings) takenPartOf(st *setting, table []ibcc.Entry, rate float64, last *lastTop) float64 {
 	p := &s.ports[st.port]
 	if rate < float64(nearLine*p.line) || st.min > 0 || st.incr > 1 || len(table) == 0 {
 		return 1
@@ -171,12 +171,12 @@ func (s *Settings) tookOf(st *setting, table []ibcc.Entry, rate float64, last *l
 	return s.tops.of(table, p.restart, last).at(rate / p.line)
 }
 
-// makeUpForLostTicks makes a setting as much stronger as it loses ticks.
+// makeUpForLostTicks strengthens a setting by the part of ticks that it loses.
 func (s *Settings) makeUpForLostTicks(k int32, finest []ibcc.Entry, last *lastTop) {
 	st := &s.all[k]
-	st.took = 1
+	st.taken = 1
 	if s.m.Input.Options.Mode != model.ModeTheorem1 && s.capOf(k) == 0 {
-		st.took = s.tookOf(st, finest, st.rate, last)
+		st.taken = s.takenPartOf(st, finest, st.rate, last)
 	}
-	st.need = float64(st.need * st.took)
+	st.need = float64(st.need * st.taken)
 }

@@ -8,7 +8,7 @@ import (
 	"fairlane/sim"
 )
 
-// TestTicksAreLostNearTheLineRate holds the curve against the chain itself, stepped at random.
+// TestTicksAreLostNearTheLineRate compares the curve with the chain itself, stepped at random.
 func TestTicksAreLostNearTheLineRate(t *testing.T) {
 	t.Parallel()
 	table, err := ibcc.Geometric(128, 1040)
@@ -19,8 +19,8 @@ func TestTicksAreLostNearTheLineRate(t *testing.T) {
 		curve := newTopCurve(table, restart)
 		last := 0.0
 		for i, share := range curve.share {
-			if share <= last || curve.took[i] > 1.002 {
-				t.Errorf("restart %v: point %d: share %v after %v, %v of the ticks taken", restart, i, share, last, curve.took[i])
+			if share <= last || curve.taken[i] > 1.002 {
+				t.Errorf("restart %v: point %d: share %v after %v, %v of the ticks taken", restart, i, share, last, curve.taken[i])
 			}
 			last = share
 		}
@@ -34,8 +34,8 @@ func TestTicksAreLostNearTheLineRate(t *testing.T) {
 				t.Errorf("restart %v: %.3f of the ticks taken at %v of the line rate", restart, took, share)
 			}
 		}
-		if got := curve.at(1); got != leastTook {
-			t.Errorf("restart %v: %v of the ticks taken at line rate, want %v", restart, got, leastTook)
+		if got := curve.at(1); got != leastTaken {
+			t.Errorf("restart %v: %v of the ticks taken at line rate, want %v", restart, got, leastTaken)
 		}
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"fairlane/tenants"
 )
 
-// Unenforced reports the tenants that are predicted to get more on a link than their cap, with why that is and what
-// helps, on planes whose settings bound no rate.
-func (m *Model) Unenforced(predicted *Allocation, why, fix phrase.Text) []plan.Finding {
+// UnenforcedCaps reports the tenants predicted to exceed their cap on a link. It serves planes whose settings do not bound rates; why gives
+// the cause and fix the remedy.
+func (m *Model) UnenforcedCaps(predicted *Allocation, why, fix phrase.Text) []plan.Finding {
 	if !slices.ContainsFunc(m.Tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
 		return nil
 	}
 	var out []plan.Finding
-	links := make([]float64, len(m.Caps)) // of the tenant at hand
+	links := make([]float64, len(m.Caps)) // of the current tenant
 	for t, flows := range m.FlowsByTenant() {
 		limit, most := float64(m.Tenants[t].Cap), 0.0
 		if limit == 0 {

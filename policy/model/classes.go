@@ -8,10 +8,9 @@ import (
 	"fairlane/tenants"
 )
 
-// ClassShares sums both allocations by class, for the tenants that have classes, by tenant and by the name of
-// the class.
+// ClassShares sums both allocations by class, for tenants that have classes. The result is ordered by tenant, then class name.
 func (m *Model) ClassShares(target, predicted *Allocation) []plan.ClassShare {
-	first := make([]int, len(m.Tenants)) // of a tenant's classes in out
+	first := make([]int, len(m.Tenants)) // index of each tenant's first class in out
 	var out []plan.ClassShare
 	for t := range m.Tenants {
 		first[t] = len(out)
@@ -34,13 +33,12 @@ func (m *Model) ClassShares(target, predicted *Allocation) []plan.ClassShare {
 		qps[k] += f.QPs
 	}
 	for k := range out {
-		out[k].QPs, out[k].Entitled, out[k].Predicted = Whole(qps[k]), Rate(entitled[k]), Rate(expected[k])
+		out[k].QPs, out[k].Entitled, out[k].Predicted = RoundQPs(qps[k]), Rate(entitled[k]), Rate(expected[k])
 	}
 	return out
 }
 
-// SortClasses puts the classes of every tenant in the order of their names, so that the order in which they are
-// written does not matter.
+// SortClasses sorts the classes of each tenant by name, so that their order in the input has no effect.
 func SortClasses(ts []tenants.Tenant) {
 	for i := range ts {
 		ts[i].Classes = slices.SortedStableFunc(slices.Values(ts[i].Classes), func(a, b tenants.Class) int { return cmp.Compare(a.Name, b.Name) })

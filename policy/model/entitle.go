@@ -11,33 +11,30 @@ import (
 	"fairlane/tenants"
 )
 
-// Target is what the weights ask for.
+// Target is the allocation that the weights require.
 type Target struct {
-	// Flows is in the order of Input.Flows.
+	// Flows follows the order of Input.Flows.
 	Flows []Entitlement
-	// Links lists the contended link directions, by transmitting port: those that limit at least
-	// one flow and carry more than one tenant. Predicted is zero here.
+	// Links lists the contended link directions, by transmitting port: those that limit at least one flow and carry more than one tenant.
+	// Predicted is zero here.
 	Links []plan.LinkShare
-	// Rough counts flows whose rates are near the fair ones only: links that wait for each other in a circle that hardly
-	// anything decides, or in a very large one, were not brought to rest.
+	// Rough counts the flows whose rates only approximate the fair ones. Their links wait for each other in a circle that is very large or nearly
+	// undetermined, and did not come to rest.
 	Rough int
 }
 
-// Entitle computes the target: hierarchical weighted max-min fairness over link directions, each with
-// its own capacity. On every link the tenants present share by weight; inside a tenant's part
-// its classes share by class weight; inside a class's part all queue pairs share equally. What a queue
-// pair cannot use, because another link or its demand limits it, goes to its class first, then
-// to its tenant's other classes, then to the other tenants. When nothing but this link
-// limits anyone, a flow of n queue pairs of a class counts w_tenant · (w_class/Σ w_class) · n/n_class,
-// which is S1's w_t/n_t per flow.
+// Entitle computes the target: hierarchical weighted max-min fairness over link directions, each with its own capacity.
+// On every link the tenants present share by weight; inside a tenant's part its classes share by class weight; inside a class's part all queue
+// pairs share equally. A queue pair that another link or its demand limits leaves the rest to its class first, then to its tenant's other
+// classes, then to the other tenants. Where only this link limits flows, a flow of n queue pairs of a class counts w_tenant · (w_class/Σ
+// w_class) · n/n_class, which is S1's w_t/n_t per flow.
 //
-// The result has this certificate: every flow not limited by its own demand crosses a link that
-// is full, and on which no queue pair of its class has more, no class of its tenant has more per weight,
-// and no tenant has more per weight. Rates are in bit/s of whole packets on the wire. Rates
-// depend neither on the order of the input nor on the scale of the weights.
+// The result has this certificate: every flow not limited by its own demand crosses a full link on which no queue pair of its class has more,
+// no class of its tenant has more per weight, and no tenant has more per weight. Rates are in bit/s of whole packets on the wire. They depend
+// neither on the order of the input nor on the scale of the weights.
 //
-// It fails, wrapping ErrInput, on input that tenants.Validate refuses, ports that are not in
-// the fabric, links without a rate, and missing routes.
+// Entitle fails, wrapping ErrInput, on input that tenants.Validate rejects, ports that are not in the fabric, links without a rate, and
+// missing routes.
 func Entitle(in Input) (*Target, error) {
 	m, err := New(in)
 	if err != nil {
@@ -50,21 +47,21 @@ func Entitle(in Input) (*Target, error) {
 	return m.target(a), nil
 }
 
-// Allocation is the outcome of a fill, by flow in the model's order.
+// Allocation is the result of a fill, by flow in the model's order.
 type Allocation struct {
 	Rates      []float64
 	Bottleneck []int32 // link direction, or -1
 	Limits     []fill.Limit
 	// Limiting marks the link directions that are the first to limit some flow.
 	Limiting []bool
-	// Overbooked are the link directions whose guarantees or floors ask for more than may be booked.
+	// Overbooked lists the link directions whose guarantees or floors exceed the bookable part.
 	Overbooked []int32
-	// Rough counts flows whose rates are near the fair ones only.
+	// Rough counts the flows whose rates only approximate the fair ones.
 	Rough int
-	Err   error // the problem was refused: nothing else counts
+	Err   error // the solver rejected the problem; the other fields are invalid
 }
 
-// Entitle finds the target.
+// Entitle computes the target.
 func (m *Model) Entitle() *Allocation {
 	p := m.problem()
 	p.Capacity = m.Caps
@@ -88,21 +85,21 @@ func (m *Model) Entitle() *Allocation {
 	}
 	a := m.share(m.Targets, p)
 	for i := range a.Rates {
-		a.Rates[i] = steady(a.Rates[i])
+		a.Rates[i] = roundRate(a.Rates[i])
 	}
 	if m.Plane == subnet.PlaneIB {
-		m.limitAlso(a)
+		m.markTied(a)
 	}
 	return a
 }
 
-// tied is the part of a link that may be free where it counts as full: the rounding of rates.
+// tied is the largest free part of a link that counts as full: rates are rounded.
 const tied = 1e-9
 
-// limitAlso marks the links as limiting that queue and mark and are exactly full, although the flows on them are limited elsewhere first. Such ties are common:
-// where three of the four links between two leaf switches and two spines are full, the fourth is. A full link queues, so it marks
-// whether or not a sharing needs it, and the flows on it get its marks beside those of others.
-func (m *Model) limitAlso(a *Allocation) {
+// markTied adds links to the limiting ones: those that queue, mark and are exactly full, although other links limit their flows first. Such
+// ties are common: where three of the four links between two leaf switches and two spines are full, the fourth is too. A full link queues and
+// therefore marks, whether or not the allocation needs it, and its flows receive its marks in addition to others.
+func (m *Model) markTied(a *Allocation) {
 	l := m.Layout()
 	load, held := make([]float64, len(m.Caps)), make([]bool, len(m.Caps))
 	for i, r := range a.Rates {
@@ -118,21 +115,20 @@ func (m *Model) limitAlso(a *Allocation) {
 	}
 }
 
-// steady rounds a rate to 39 bits. What is finer is rounding, which differs when all weights are three times as
-// large: levers are chosen by comparing, and must not be tipped by it.
-func steady(rate float64) float64 {
+// roundRate rounds a rate to 39 bits. Finer digits are rounding errors, which change when all weights are tripled; levers are chosen by
+// comparison and must not depend on them.
+func roundRate(rate float64) float64 {
 	const spare = 14
 	return math.Float64frombits((math.Float64bits(rate) + 1<<(spare-1)) &^ (1<<spare - 1))
 }
 
-// problem lays out what all sharings of the model have in common.
+// problem builds the part that all problems of the model have in common.
 func (m *Model) problem() *fill.Problem {
 	l := m.Layout()
 	return &fill.Problem{First: l.First, Hops: l.Hops, Units: l.QPs, Demand: l.Demand}
 }
 
-// share solves a problem of the model. Where the solver refuses it, the allocation has the error and no flow
-// a rate.
+// share solves a problem of the model. If the solver rejects the problem, the allocation holds the error and all rates are zero.
 func (m *Model) share(solver *fill.Solver, p *fill.Problem) *Allocation {
 	a := &Allocation{Limiting: make([]bool, len(m.Caps))}
 	solve := fill.Solve
@@ -147,10 +143,10 @@ func (m *Model) share(solver *fill.Solver, p *fill.Problem) *Allocation {
 		}
 		return a
 	}
-	// The solver keeps its solution: of the allocation the rates alone are the caller's to change.
+	// The solver keeps its solution: callers may change only the rates of the allocation.
 	a.Rates, a.Bottleneck, a.Limits, a.Overbooked, a.Rough = slices.Clone(s.Rates), s.Bottleneck, s.Limits, s.Overbooked, s.Rough
 	for i, b := range a.Bottleneck {
-		if b >= 0 && a.Limits[i] != fill.LimitCap { // a link need not be full for a cap
+		if b >= 0 && a.Limits[i] != fill.LimitCap { // a cap can limit a flow on a link that is not full
 			a.Limiting[b] = true
 		}
 	}
@@ -200,7 +196,7 @@ func (m *Model) LinkShares(target, predicted *Allocation) []plan.LinkShare {
 			Tenants: make([]plan.LinkTenant, b-a)}
 		for k := a; k < b; k++ {
 			p := &l.carries[k]
-			s.Tenants[k-a] = plan.LinkTenant{Tenant: m.Tenants[p.tenant].Name, QPs: Whole(p.qps), Entitled: Rate(entitled[k]), Predicted: Rate(expected[k])}
+			s.Tenants[k-a] = plan.LinkTenant{Tenant: m.Tenants[p.tenant].Name, QPs: RoundQPs(p.qps), Entitled: Rate(entitled[k]), Predicted: Rate(expected[k])}
 		}
 		out = append(out, s)
 	}

@@ -9,26 +9,25 @@ import (
 	"fairlane/subnet"
 )
 
-// Forecast is what settings are expected to give.
+// Forecast is the predicted effect of settings.
 type Forecast struct {
 	*Allocation
-	// Circles and spare are by tenant how far its rate may be from that, relative: where several sharings are at rest or
-	// acknowledgements make links mark, and where full links that limit no flow mark. nil: nowhere.
+	// Circles and Spare are relative uncertainties of each tenant's rate. Circles: several allocations are at rest, or acknowledgements make links
+	// mark. Spare: full links that limit no flow mark. nil: zero everywhere.
 	Circles, Spare []float64
 }
 
-// ShareWeights says how flows share the links of a prediction. Slices go by model flow, and are not changed once they were
-// shared by.
+// ShareWeights defines how flows share links in a prediction. Slices are indexed by model flow and immutable after first use.
 type ShareWeights struct {
-	Marked   []float64 // weight of each flow, all its queue pairs together, on links whose transmitter is a switch
-	Sending  []float64 // on links that an adapter sends on; nil: its queue pairs
-	Floors   []float64 // bit/s below which a flow is not pushed; nil: none
-	Ceilings []float64 // bit/s above which a flow cannot go, 0 is no bound; nil: none
-	Caps     []float64 // bit/s of each link direction that is to be shared; nil: all of it
-	Slack    []float64 // part by which a link direction that sends counts as faster than it is, or slower where below 0; nil: none
+	Marked   []float64 // weight of each flow, all its queue pairs together, on links transmitted by a switch
+	Sending  []float64 // the same on links transmitted by an adapter; nil: the number of queue pairs
+	Floors   []float64 // bit/s, by flow: links do not push the flow below it; nil: none
+	Ceilings []float64 // bit/s, by flow: the flow cannot exceed it; 0 is unbounded; nil: none
+	Caps     []float64 // bit/s to share, by link direction; nil: the full capacity
+	Slack    []float64 // by link direction: relative amount by which a sending port counts as faster than it is, or slower if negative; nil: none
 }
 
-// capsOf is w.caps, or all that links carry.
+// capsOf returns w.Caps, or the full capacities.
 func (m *Model) capsOf(w *ShareWeights) []float64 {
 	if w.Caps == nil {
 		return m.Caps
@@ -36,16 +35,15 @@ func (m *Model) capsOf(w *ShareWeights) []float64 {
 	return w.Caps
 }
 
-// forecastPrecision is the relative movement at which the rates of a prediction are at rest: its errors are told in six decimals,
-// and its bounds are percents.
+// forecastPrecision is the relative movement at which predicted rates are at rest. Errors are reported to six decimals, and bounds are
+// percents.
 const forecastPrecision = 1e-6
 
-// ShareByWeight is the prediction of every plane: the flat weighted max-min allocation of the flows
-// over the links that can queue. No link pushes a flow below its floor; floors that ask for more than 99 %
-// of a link count in proportion.
+// ShareByWeight is the prediction of every plane: the flat weighted max-min allocation of the flows over the links that can queue. No link
+// pushes a flow below its floor; floors that exceed 99 % of a link are scaled down in proportion.
 func (m *Model) ShareByWeight(w ShareWeights) *Allocation { return m.ShareByWeightOn(m.Forecasts, w) }
 
-// ShareByWeightOn does so on a solver; nil is one without a memory.
+// ShareByWeightOn is ShareByWeight on the given solver; nil selects one without memory.
 func (m *Model) ShareByWeightOn(solver *fill.Solver, w ShareWeights) *Allocation {
 	p := m.problem()
 	if p.Capacity = m.Feedable(w.Caps); w.Caps != nil {
@@ -58,7 +56,7 @@ func (m *Model) ShareByWeightOn(solver *fill.Solver, w ShareWeights) *Allocation
 		p.Sending = l.QPs
 	}
 	if m.Plane == subnet.PlaneIB {
-		p.Count = p.Sending // lanes are settled in rounds, each from nothing
+		p.Count = p.Sending // lanes are settled in rounds, and each round solves from scratch
 	}
 	if w.Slack == nil {
 		return m.share(solver, p)
@@ -73,7 +71,7 @@ func (m *Model) ShareByWeightOn(solver *fill.Solver, w ShareWeights) *Allocation
 	return a
 }
 
-// fitSending takes off the flows what their sending ports carry above their capacity.
+// fitSending lowers the rates of flows whose sending ports carry more than their capacity.
 func (m *Model) fitSending(a *Allocation, caps []float64) {
 	l := m.Layout()
 	load := make([]float64, len(caps))
@@ -101,7 +99,7 @@ func (m *Model) TenantShares(target, predicted *Allocation) []plan.TenantShare {
 		qps[t] += l.QPs[i]
 	}
 	for t := range out {
-		out[t].QPs, out[t].Entitled, out[t].Predicted = Whole(qps[t]), Rate(entitled[t]), Rate(expected[t])
+		out[t].QPs, out[t].Entitled, out[t].Predicted = RoundQPs(qps[t]), Rate(entitled[t]), Rate(expected[t])
 		if entitled[t] > 0 {
 			out[t].PredictedError = sixDecimals(math.Abs(expected[t]-entitled[t]) / entitled[t])
 		}
@@ -109,10 +107,10 @@ func (m *Model) TenantShares(target, predicted *Allocation) []plan.TenantShare {
 	return out
 }
 
-// sixDecimals rounds a relative error: what is finer is rounding, not prediction.
+// sixDecimals rounds a relative error; finer digits are rounding errors of the prediction.
 func sixDecimals(x float64) float64 { return math.Floor(float64(x*1e6)+0.5) / 1e6 }
 
-// SetBounds writes each tenant's error bound beside its predictions.
+// SetBounds writes each tenant's error bound into its predictions.
 func (m *Model) SetBounds(ts []plan.TenantShare, classes []plan.ClassShare, links []plan.LinkShare, bounds []float64) {
 	of := make(map[string]float64, len(bounds))
 	for t, b := range bounds {

@@ -3,14 +3,14 @@ package model
 import "slices"
 
 const (
-	// BoundSpare is what a prediction may be off by, relative, beside a flow over a full link that limits no flow: it marks now and then.
+	// BoundSpare is the relative error of predictions for a flow that crosses a full link limiting no flow: such a link marks now and then.
 	BoundSpare = 0.08
-	// fullLoad is the part of a link's capacity, entitled, from which on it marks now and then.
+	// fullLoad is the entitled load, as part of the capacity, above which a link marks now and then.
 	fullLoad = 0.95
 )
 
-// Beside are the tenants with a flow of some kind, and those that meet one on a link that limits flows and marks.
-func (m *Model) Beside(target *Allocation, kind func(i int) bool) []bool {
+// TenantsMeeting flags the tenants with a flow that kind selects, and the tenants that meet such a flow on a link that limits flows and marks.
+func (m *Model) TenantsMeeting(target *Allocation, kind func(i int) bool) []bool {
 	l, out, met := m.Layout(), make([]bool, len(m.Tenants)), make([]bool, len(m.Caps))
 	for i, t := range l.Tenant {
 		if !kind(i) {
@@ -27,12 +27,12 @@ func (m *Model) Beside(target *Allocation, kind func(i int) bool) []bool {
 	return out
 }
 
-// BesideTurns are the tenants that take turns at a sending port, and those that meet one of these on a full link.
-func (m *Model) BesideTurns(target *Allocation, full []bool) []bool {
+// TenantsMeetingTurns flags the tenants that take turns at a sending port, and the tenants that meet one of them on a full link.
+func (m *Model) TenantsMeetingTurns(target *Allocation, full []bool) []bool {
 	turns := m.tenantsTakingTurns(target)
-	near := slices.Clone(turns)
+	out := slices.Clone(turns)
 	if !slices.Contains(turns, true) {
-		return near
+		return out
 	}
 	l := m.Parts()
 	for d, on := range full {
@@ -41,16 +41,16 @@ func (m *Model) BesideTurns(target *Allocation, full []bool) []bool {
 			continue
 		}
 		for _, c := range met {
-			near[c.tenant] = true
+			out[c.tenant] = true
 		}
 	}
-	return near
+	return out
 }
 
-// FullLinks are the link directions that an allocation nearly fills.
+// FullLinks flags the link directions that an allocation nearly fills.
 func (m *Model) FullLinks(a *Allocation) []bool { return fullOf(m.Loads(a.Rates), m.Caps) }
 
-// fullOf are those whose load is nearly their capacity.
+// fullOf flags the link directions whose load is close to their capacity.
 func fullOf(load, caps []float64) []bool {
 	full := make([]bool, len(caps))
 	for d, c := range caps {
@@ -59,11 +59,10 @@ func fullOf(load, caps []float64) []bool {
 	return full
 }
 
-// tenantsTakingTurns are those with a flow over a sending port that limits it and that other tenants send
-// from as well.
+// tenantsTakingTurns flags the tenants with a flow limited by a sending port from which other tenants send as well.
 func (m *Model) tenantsTakingTurns(target *Allocation) []bool {
 	const none, many = -1, -2
-	only := make([]int32, len(m.Caps)) // the one tenant that sends there
+	only := make([]int32, len(m.Caps)) // the only tenant that sends there
 	for d := range only {
 		only[d] = none
 	}

@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// boundHash is what a prediction is less sure of where a hash chooses paths, in standard deviations of what meets on one path; a
-// tenant's rate, over several, varies less than that. It was chosen so that 95 of 100 tenants are within their bounds of what is
-// predicted once the paths are told (TestBoundsCoverHashes of sim/lab/evaluate).
+// boundHash is the error of a prediction due to path hashing, in standard deviations of the load of one path. A tenant's rate spans several
+// paths and varies less. The factor puts 95 of 100 tenants within their bounds of the prediction made with the paths known
+// (TestBoundsCoverHashes of sim/lab/evaluate).
 const boundHash = 0.7
 
-// ByChance is, by tenant, how much of a prediction is chance because a hash that nobody told chooses the paths of
-// queue pairs, its own and those of the tenants that it meets. Of n queue pairs that spread over w paths, a path has
-// n/w ± sqrt(n/w·(1-1/w)), relative sqrt((w-1)/n). Aggregates are independent, and count by their rates.
-func (m *Model) ByChance(target *Allocation) []float64 {
+// HashErrors returns, by tenant, the error contribution of unknown path hashing: of its own queue pairs and of those of the tenants that it
+// meets. When n queue pairs spread over w paths, a path carries n/w ± sqrt(n/w·(1-1/w)), relative sqrt((w-1)/n). Aggregates are independent
+// and weighted by their rates.
+func (m *Model) HashErrors(target *Allocation) []float64 {
 	out := make([]float64, len(m.Tenants))
-	if !slices.ContainsFunc(m.Flows, func(f Flow) bool { return f.of > 1 }) {
+	if !slices.ContainsFunc(m.Flows, func(f Flow) bool { return f.choices > 1 }) {
 		return out
 	}
 	l := m.Parts()
 	rates, byInput := make([]float64, len(m.Tenants)), make([]float64, len(m.Input.Flows))
-	has, variance := make([]float64, len(l.carries)), make([]float64, len(l.carries)) // of what a tenant has on a link
+	has, variance := make([]float64, len(l.carries)), make([]float64, len(l.carries)) // of a tenant's rate on a link
 	for first := 0; first < len(m.Flows); {
-		last := m.between(first)
+		last := m.aggregateEnd(first)
 		t := m.Flows[first].Tenant
 		scale, own := m.varianceOf(first, last, target, byInput)
 		out[t] += own
@@ -50,8 +50,8 @@ func (m *Model) ByChance(target *Allocation) []float64 {
 	return out
 }
 
-// addMet adds to the tenants' variances what those that they meet on a full link do: a tenant with the part s of its capacity loses s·d
-// there when the others have d more than is to be expected.
+// addMet adds to the tenants' variances those of the tenants that they meet on a full link. A tenant with the part s of the capacity loses s·d
+// there when the others exceed their mean by d.
 func addMet(variances []float64, on []Carried, has, variance []float64, capacity float64) {
 	all := 0.0
 	for _, v := range variance {
@@ -63,28 +63,29 @@ func addMet(variances []float64, on []Carried, has, variance []float64, capacity
 	}
 }
 
-// between is the end of the flows that have tenant, class and ports in common with flow i.
-func (m *Model) between(i int) int {
+// aggregateEnd returns the end of the run of flows that share tenant, class and ports with flow i.
+func (m *Model) aggregateEnd(i int) int {
 	last := i + 1
-	for last < len(m.Flows) && m.Flows[i].alongside(&m.Flows[last]) {
+	for last < len(m.Flows) && m.Flows[i].sameAggregate(&m.Flows[last]) {
 		last++
 	}
 	return last
 }
 
-// spreadOf is the relative variance of how many queue pairs of a flow's aggregate are on one of its paths; 0 where the path is known.
+// spreadOf returns the relative variance of the number of queue pairs that a flow's aggregate has on one of its paths; 0 where the path is
+// known.
 func (m *Model) spreadOf(i int) float64 {
 	f := &m.Flows[i]
-	return float64(f.of-1) / float64(m.Input.Flows[f.Index].QPs)
+	return float64(f.choices-1) / float64(m.Input.Flows[f.Index].QPs)
 }
 
-// varianceOf is the variance of what the flows first to last have together, which are of one tenant, class and pair of ports, and
-// by what their spreads are too large: of a few queue pairs on many paths not more varies than there is. byInput has a zero for
-// each aggregate, and has it again after.
+// varianceOf returns the variance of the total rate of flows first to last, which share tenant, class and both ports. scale is the factor
+// that keeps it within the square of the total: with few queue pairs on many paths, no more than the total can vary. byInput holds a zero for
+// each aggregate, before and after the call.
 func (m *Model) varianceOf(first, last int, target *Allocation, byInput []float64) (scale, variance float64) {
-	all := 0.0 // whose paths are not known
+	all := 0.0 // rate of the flows whose paths are unknown
 	for i := first; i < last; i++ {
-		if f := &m.Flows[i]; f.of > 1 {
+		if f := &m.Flows[i]; f.choices > 1 {
 			byInput[f.Index] += target.Rates[i]
 			all += target.Rates[i]
 		}

@@ -18,7 +18,7 @@ func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
 	t.Parallel()
 	m := model.TreeModel(t, 4, [][2]int{{0, 15}})
 	in := m.Input
-	compile := func(qps int, plane subnet.Plane, routes [][]policy.Way) (float64, bool) {
+	compile := func(qps int, plane subnet.Plane, routes [][]policy.Route) (float64, bool) {
 		in := in
 		in.Options.Plane, in.Routes = plane, routes
 		in.Flows = slices.Clone(in.Flows)
@@ -36,13 +36,13 @@ func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
 		}
 		return p.Tenants[0].Bound, i >= 0
 	}
-	var certain policy.Way
+	var given policy.Route
 	for _, d := range m.Flows[0].Links {
-		certain.Path = append(certain.Path, m.Transmitter(d))
+		given.Path = append(given.Path, m.Transmitter(d))
 	}
-	certain.QPs = 1
+	given.QPs = 1
 	for _, plane := range []subnet.Plane{subnet.PlaneRoCE, subnet.PlaneWRCC} {
-		base, found := compile(1, plane, [][]policy.Way{{certain}})
+		base, found := compile(1, plane, [][]policy.Route{{given}})
 		if found {
 			t.Errorf("%s: a finding though the path is given", plane)
 		}
@@ -57,15 +57,15 @@ func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
 	}
 }
 
-// Flows between the same ports differ in what is known of their paths, and in their rates: neither hides what a hash does to another.
-func TestAFlowWithAToldPathOrASmallDemandHidesNoChance(t *testing.T) {
+// Flows between the same ports differ in whether their paths are known, and in their rates: neither hides the hash error of another.
+func TestKnownPathsAndSmallDemandsHideNoHashError(t *testing.T) {
 	t.Parallel()
 	m := model.TreeModel(t, 4, [][2]int{{0, 15}})
-	var told policy.Way
+	var known policy.Route
 	for _, d := range m.Flows[0].Links {
-		told.Path = append(told.Path, m.Transmitter(d))
+		known.Path = append(known.Path, m.Transmitter(d))
 	}
-	compile := func(plane subnet.Plane, flows []tenants.Flow, routes [][]policy.Way) (float64, bool) {
+	compile := func(plane subnet.Plane, flows []tenants.Flow, routes [][]policy.Route) (float64, bool) {
 		in := m.Input
 		in.Options.Plane, in.Routes, in.Flows = plane, routes, nil
 		for _, f := range flows {
@@ -79,14 +79,14 @@ func TestAFlowWithAToldPathOrASmallDemandHidesNoChance(t *testing.T) {
 		return p.Tenants[0].Bound, slices.ContainsFunc(p.Findings, func(f plan.Finding) bool { return f.Code == plan.CodePathsByChance })
 	}
 	for _, plane := range []subnet.Plane{subnet.PlaneRoCE, subnet.PlaneWRCC} {
-		sure, _ := compile(plane, []tenants.Flow{{QPs: 2}}, [][]policy.Way{{{told.Path, 2}}})
+		base, _ := compile(plane, []tenants.Flow{{QPs: 2}}, [][]policy.Route{{{known.Path, 2}}})
 		for name, c := range map[string]struct {
 			flows []tenants.Flow
-			first int // queue pairs of the first flow whose path is told
+			first int // queue pairs of the first flow whose path is known
 			more  float64
 		}{
-			"a told one first":                 {[]tenants.Flow{{QPs: 1}, {QPs: 1}}, 1, 0.35},
-			"a told one of many":               {[]tenants.Flow{{QPs: 3}, {QPs: 1}}, 3, 0.175},
+			"a known one first":                {[]tenants.Flow{{QPs: 1}, {QPs: 1}}, 1, 0.35},
+			"a known one of many":              {[]tenants.Flow{{QPs: 3}, {QPs: 1}}, 3, 0.175},
 			"two like one of two":              {[]tenants.Flow{{QPs: 1}, {QPs: 1}}, 0, 0.7},
 			"one of two":                       {[]tenants.Flow{{QPs: 2}}, 0, 0.7},
 			"two like one of 300":              {[]tenants.Flow{{QPs: 200}, {QPs: 100}}, 0, 0.07},
@@ -94,14 +94,14 @@ func TestAFlowWithAToldPathOrASmallDemandHidesNoChance(t *testing.T) {
 			"beside a crowd that wants little": {[]tenants.Flow{{QPs: 1000, Demand: quantity.Gbps}, {QPs: 1}}, 0, 0.7 * 0.99},
 		} {
 			for range 2 {
-				var routes [][]policy.Way
+				var routes [][]policy.Route
 				if c.first > 0 {
-					routes = make([][]policy.Way, len(c.flows))
-					routes[slices.IndexFunc(c.flows, func(f tenants.Flow) bool { return f.QPs == c.first })] = []policy.Way{{told.Path, float64(c.first)}}
+					routes = make([][]policy.Route, len(c.flows))
+					routes[slices.IndexFunc(c.flows, func(f tenants.Flow) bool { return f.QPs == c.first })] = []policy.Route{{known.Path, float64(c.first)}}
 				}
 				got, found := compile(plane, c.flows, routes)
-				if !found || math.Abs(got-sure-c.more) > 0.01 {
-					t.Errorf("%s, %s: bound %g, %g with told paths, finding %t; want %g more and the finding", plane, name, got, sure, found, c.more)
+				if !found || math.Abs(got-base-c.more) > 0.01 {
+					t.Errorf("%s, %s: bound %g, %g with known paths, finding %t; want %g more and the finding", plane, name, got, base, found, c.more)
 				}
 				slices.Reverse(c.flows)
 			}

@@ -13,51 +13,50 @@ import (
 	"fairlane/tenants"
 )
 
-// Input is everything a plan depends on. Compile does not change it.
+// Input is everything that a plan depends on. Compile does not change it.
 type Input struct {
 	Fabric  *subnet.Fabric
 	Tenants []tenants.Tenant
 	Flows   []tenants.Flow
 	Options Options
-	// Routes gives the ways of each flow, in the order of Flows: what a hash of the fabric really chose, or
-	// the LIDs that queue pairs use. Nil, or an empty entry: the compiler finds them, by the
-	// forwarding tables on InfiniBand, and on Ethernet all shortest paths with the queue pairs spread evenly.
-	Routes [][]Way
-	// Profiles are the device profiles that ports may have, beside the embedded ones, for the RoCE plane.
+	// Routes gives the routes of each flow, in the order of Flows: the paths that the fabric's hash chose, or the LIDs that queue pairs use. Nil
+	// or an empty entry lets the compiler find them: by the forwarding tables on InfiniBand; on Ethernet over all shortest paths, with the queue
+	// pairs spread evenly.
+	Routes [][]Route
+	// Profiles are device profiles that ports may have in addition to the embedded ones, for the RoCE plane.
 	Profiles []profile.Profile
-	// IBProfiles are the profiles of InfiniBand devices; nil is the built-in ones alone.
+	// IBProfiles are the profiles of InfiniBand devices; nil selects the built-in ones.
 	IBProfiles *ibprofile.Set
-	// InForce is the plan whose placements are kept where they still serve; nil is none.
+	// InForce is the plan whose placements are kept while they remain usable; nil is none.
 	InForce *plan.Plan
 }
 
-// Way is one path of a flow and the queue pairs that take it. Queue pairs of all of a flow's ways sum
-// to those of the flow; where a hash is unknown they are fractions.
-type Way struct {
+// Route is one path of a flow and the number of queue pairs that take it. The queue pairs of all routes sum to those of the flow; where the
+// hash is unknown they are fractions.
+type Route struct {
 	Path FlowPath
 	QPs  float64
 }
 
-// Options are the operator's choices; the zero value is the default of each.
+// Options are the operator's choices; the zero value selects each default.
 type Options struct {
 	Mode         Mode      `json:"mode,omitempty"`          // "" is ModeProduct
 	CCTLaw       CCTLaw    `json:"cct_law,omitempty"`       // "" is CCTGeometric
 	TimerRestart bool      `json:"timer_restart,omitempty"` // adapters of the generic profile restart CCTI_Timer on every BECN (S1's Algorithm 1)
 	PerQP        PerQPMode `json:"per_qp,omitempty"`        // "" is PerQPAuto
-	// ReservedSLs are never assigned to tenants; nil is SL 15 alone, empty none.
+	// ReservedSLs are never assigned to tenants; nil reserves SL 15 only, an empty list none.
 	ReservedSLs []ident.SL `json:"reserved_sls,omitzero"`
-	// TableEntries is the number of CCT entries to use, at most those of a profile other than the generic one; 0: the profile's, 128
-	// of the generic one.
+	// TableEntries is the number of CCT entries to use, at most those of the profile unless it is the generic one. 0 is the profile's number, 128
+	// for the generic one.
 	TableEntries int          `json:"table_entries,omitempty"`
 	Plane        subnet.Plane `json:"plane,omitempty"` // "" is subnet.PlaneIB
 	// Profile names the device profile of NIC ports on the RoCE plane; "" is profile.Default.
 	Profile string `json:"profile,omitempty"`
-	// VLArbitration lets the plan weigh the lanes of ports that send for several tenants (InfiniBand).
+	// VLArbitration lets the plan set lane weights on ports that send for several tenants (InfiniBand).
 	VLArbitration bool `json:"vl_arbitration,omitempty"`
 }
 
-// Misplaced lists the options that are set and have no effect on the plane, by their names in JSON, with the plane that they are
-// for.
+// Misplaced yields the options that are set but have no effect on the plane, by JSON name, with the plane that they apply to.
 func (o Options) Misplaced() iter.Seq2[string, subnet.Plane] {
 	return func(yield func(string, subnet.Plane) bool) {
 		for _, x := range []struct {
@@ -81,7 +80,7 @@ func (o Options) Misplaced() iter.Seq2[string, subnet.Plane] {
 	}
 }
 
-// Mode chooses the lever.
+// Mode selects the lever.
 type Mode string
 
 // Modes.
@@ -99,10 +98,10 @@ const (
 	CCTQuadratic CCTLaw = "quadratic" // S1's 14·i²/1062 us, scaled to the speed
 )
 
-// PerQPMode chooses between one CCTI per QP and one per (port, SL).
+// PerQPMode selects one CCTI per QP or one per (port, SL).
 type PerQPMode string
 
-// Port_Control choices.
+// Values of Port_Control.
 const (
 	PerQPAuto PerQPMode = "auto"
 	PerQPOn   PerQPMode = "qp"
@@ -113,7 +112,7 @@ const (
 type Entitlement struct {
 	Flow       int              // index into Input.Flows
 	Rate       quantity.BitRate // of the aggregate
-	Bottleneck subnet.PortRef   // the transmitting port that limits it
+	Bottleneck subnet.PortRef   // transmitting port of the link that limits the aggregate
 }
 
 // FlowPath lists the transmitting ports of a flow in order, source port first.

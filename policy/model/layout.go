@@ -8,29 +8,29 @@ import (
 	"fairlane/subnet"
 )
 
-// Layout is what follows from flows and their ways alone. Models of the same flows share it; its slices are not changed once
-// they are made. Parts of it are made when they are first asked for, which two goroutines must not do at once.
+// Layout holds what depends only on flows and their routes. Models of the same flows share it, and its slices are immutable. Parts are built
+// on first use, which is not safe for concurrent use.
 type Layout struct {
-	// The links of flow i are hops[first[i]:first[i+1]].
+	// The links of flow i are Hops[First[i]:First[i+1]].
 	First, Hops  []int32
 	QPs, Demand  []float64 // by flow
 	Tenant       []int32   // by flow
-	Sends        []bool    // by link direction: its transmitter does not mark
-	carries      []Carried // by link direction, then tenant: what a tenant has on a link
-	FirstPart    []int32   // by link direction, and one more: into carries
+	Sends        []bool    // by link direction: its transmitter is an adapter, which does not mark
+	carries      []Carried // by link direction, then tenant
+	FirstPart    []int32   // by link direction, plus one: into carries
 	partOf       []int32   // by hop: into carries
 	before       []int32   // see linksBefore
 	senders      []int32   // see SendersOf
 	firstSender  []int32
 	ofSender     []int32   // see BySender
 	longest      []float64 // see LongestTrips
-	allFeedable  []float64 // feedable(nil)
+	allFeedable  []float64 // Feedable(nil)
 	classOfFlow  []int32   // see classLayout
 	firstClasses []int32
 	roles        [][]Role // see Model.Roles
 }
 
-// Carried is the flows of one tenant on a link direction.
+// Carried describes the flows of one tenant on a link direction.
 type Carried struct {
 	tenant int32
 	qps    float64
@@ -45,7 +45,7 @@ func (m *Model) Layout() *Layout {
 	return m.layout
 }
 
-// layOut makes the links of all flows one list.
+// layOut concatenates the links of all flows.
 func (m *Model) layOut() {
 	hops, l := 0, m.layout
 	for i := range m.Flows {
@@ -66,7 +66,7 @@ func (m *Model) layOut() {
 	}
 }
 
-// Parts lists who has flows on each link direction.
+// Parts lists the tenants with flows on each link direction.
 func (m *Model) Parts() *Layout {
 	l := m.Layout()
 	if l.partOf != nil {
@@ -99,8 +99,8 @@ func (m *Model) Parts() *Layout {
 	return l
 }
 
-// classLayout numbers the classes of all tenants, one for a tenant without any: by tenant the number of its first, and by
-// flow the number of its class.
+// classLayout numbers the classes of all tenants; a tenant without classes counts as one. first is the number of each tenant's first class, of
+// the class of each flow.
 func (m *Model) classLayout() (first, of []int32) {
 	l := m.Layout()
 	if l.classOfFlow == nil {
@@ -113,7 +113,7 @@ func (m *Model) classLayout() (first, of []int32) {
 	return l.firstClasses, l.classOfFlow
 }
 
-// Loads sums rates, by flow, on each link direction.
+// Loads sums the rates of flows on each link direction.
 func (m *Model) Loads(rates []float64) []float64 {
 	l, load := m.Layout(), make([]float64, len(m.Caps))
 	for i, r := range rates {
@@ -124,7 +124,7 @@ func (m *Model) Loads(rates []float64) []float64 {
 	return load
 }
 
-// Squeeze takes off the rates of flows what a search left above capacities. load is by link direction what the rates sum up to.
+// Squeeze lowers the rates of flows where a search left loads above capacities. load is the sum of the rates by link direction.
 func (m *Model) Squeeze(flows []int32, caps, load, rates []float64) {
 	l := m.Layout()
 	for _, i := range flows {
@@ -136,11 +136,11 @@ func (m *Model) Squeeze(flows []int32, caps, load, rates []float64) {
 	}
 }
 
-// Joined lists, in order, the flows of a kind and all that share links which can fill, by their capacities, with these, directly or through others: their
-// rates depend on no other flow.
-func (m *Model) Joined(caps []float64, kind func(i int) bool) []int32 {
+// ConnectedFlows lists, in order, the flows that kind selects and all flows that share links with them, directly or through others. Only links
+// that can fill by caps count. The rates of the result depend on no other flow.
+func (m *Model) ConnectedFlows(caps []float64, kind func(i int) bool) []int32 {
 	l := m.Layout()
-	var ports []int32 // of flows of the kind
+	var ports []int32 // of the selected flows
 	for i := range m.Flows {
 		if kind(i) {
 			ports = append(ports, l.Hops[l.First[i]])
@@ -170,9 +170,9 @@ func (m *Model) Joined(caps []float64, kind func(i int) bool) []int32 {
 	return out
 }
 
-// Feedable is caps, by link direction, nil: all that links carry (found once), but boundless where what feeds a link is never more than
-// it carries: all its flows come out of one and the same link that is no faster, or out of sending ports that are together
-// no faster. Such a link neither queues nor marks, and only the links before it divide. The result is not to be changed.
+// Feedable returns caps by link direction, with Boundless for links that never carry more than they can: all their flows come from one link
+// that is no faster, or from sending ports that are together no faster. Such a link neither queues nor marks; only the links before it divide.
+// caps nil means the full capacities, whose result is cached. Callers must not change the result.
 func (m *Model) Feedable(caps []float64) []float64 {
 	if caps != nil {
 		return m.findFeedable(caps)
@@ -194,9 +194,9 @@ func (m *Model) findFeedable(caps []float64) []float64 {
 	return out
 }
 
-// DataCaps are the capacities of the link directions without what acknowledgements take of them: those of
-// the target's flows, on their ways back. Which of several equal ways an acknowledgement takes is not known; the one that its
-// data came counts. share is what they take, as a part of the rate of a queue pair in bit/s.
+// DataCaps returns the capacities of the link directions without the part that acknowledgements of the target's flows take on their return
+// path. Which of several equal paths an acknowledgement takes is unknown; the reverse of the data's path is assumed. share is the
+// acknowledgements' part of the rate of a queue pair, given in bit/s.
 func (m *Model) DataCaps(target *Allocation, share func(rate float64) float64) []float64 {
 	caps, l := slices.Clone(m.Caps), m.Layout()
 	for i, r := range target.Rates {
@@ -208,8 +208,8 @@ func (m *Model) DataCaps(target *Allocation, share func(rate float64) float64) [
 	return caps
 }
 
-// linksBefore is, for each link direction, the one link from which all its flows come; negative when there are
-// several, or flows begin there.
+// linksBefore returns, for each link direction, the only link from which its flows come; negative when there are several, or flows begin
+// there.
 func (m *Model) linksBefore() []int32 {
 	const none, many = -1, -2
 	l := m.Layout()
@@ -233,8 +233,8 @@ func (m *Model) linksBefore() []int32 {
 	return l.before
 }
 
-// senderRates sums, for each link direction, the given capacities of the ports whose flows cross it, each once; 0 for
-// links on which flows begin.
+// senderRates sums, for each link direction, the given capacities of the ports whose flows cross it, each once; 0 for links on which flows
+// begin.
 func (m *Model) senderRates(caps []float64) []float64 {
 	first, senders := m.SendersOf()
 	sum := make([]float64, len(m.Caps))
@@ -246,8 +246,8 @@ func (m *Model) senderRates(caps []float64) []float64 {
 	return sum
 }
 
-// SendersOf lists the sending ports, by the link directions that they drive, whose flows cross each link direction beyond, in order:
-// those of direction d are senders[first[d]:first[d+1]].
+// SendersOf lists, for each link direction, the sending ports whose flows cross it, by the link directions that they drive, in order: those of
+// direction d are senders[first[d]:first[d+1]].
 func (m *Model) SendersOf() (first, senders []int32) {
 	l := m.Layout()
 	if l.firstSender == nil {
@@ -256,11 +256,11 @@ func (m *Model) SendersOf() (first, senders []int32) {
 	return l.firstSender, l.senders
 }
 
-// BySender lists the flows of each sending port one after another.
+// BySender orders the flows by sending port.
 func (m *Model) BySender() []int32 {
 	l := m.Layout()
 	if l.ofSender == nil {
-		l.ofSender = sortedBy(Numbered(len(m.Flows)), len(m.Caps), func(i int32) int32 { return m.Flows[i].Links[0] })
+		l.ofSender = sortedBy(Indices(len(m.Flows)), len(m.Caps), func(i int32) int32 { return m.Flows[i].Links[0] })
 	}
 	return l.ofSender
 }
@@ -293,13 +293,13 @@ func (m *Model) gatherSenders() (first, senders []int32) {
 	return first, senders
 }
 
-// trip is what a link direction adds to the time, in seconds, that a packet and its answer take over a path with empty queues: its
-// delay both ways and one full packet's transmission.
+// trip returns the time, in seconds, that a link direction adds to an unloaded round trip: its delay in both directions and the transmission
+// of one full packet.
 func (m *Model) trip(d int32) float64 {
 	return float64(2*m.Fabric.Links[d/2].Delay.Seconds()) + m.PacketBits(m.Transmitter(d))/m.Caps[d]
 }
 
-// LongestTrips is, for each link direction, the longest round trip of a flow that crosses it, in seconds.
+// LongestTrips returns, for each link direction, the longest round trip of a flow that crosses it, in seconds.
 func (m *Model) LongestTrips() []float64 {
 	l := m.Layout()
 	if l.longest == nil {

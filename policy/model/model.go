@@ -1,17 +1,18 @@
-// Package model has the checked input in the form that compiling works on: numbered tenants, flows on the links of their routes, and how
-// links are shared, by the entitlements of tenants (Entitle) and by what settings make flows count for (ShareByWeight). It is the same on
-// every plane and knows no lever.
+// Package model holds the checked input in the form that the compiler works on: numbered tenants, and flows on the links of their routes. It
+// computes how links are shared: by the entitlements of tenants (Entitle) and by the weights that settings give to flows (ShareByWeight). It
+// is the same on every plane and contains no lever.
 package model
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibprofile"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy/fill"
 	"fairlane/policy/halves"
@@ -21,42 +22,40 @@ import (
 )
 
 // ErrInput marks input that cannot be compiled, for errors.Is.
-var ErrInput = errors.New("input cannot be compiled")
+var ErrInput error = &phrase.Error{Text: phrase.Of("plan.input")}
 
-// Model is the checked input in the form the stages work on: tenants sorted by name with
-// complete attachments, flows sorted so that the order given does not matter, link directions
-// numbered. Link direction 2i is Fabric.Links[i] from A to B, 2i+1 from B to A.
+// Model is the checked input: tenants sorted by name with complete attachments, flows sorted so that their order in the input has no effect,
+// and numbered link directions. Link direction 2i is Fabric.Links[i] from A to B, 2i+1 from B to A.
 type Model struct {
 	Input    Input
 	Plane    subnet.Plane
 	Fabric   *subnet.Fabric // with LIDs and forwarding tables
 	Tenants  []tenants.Tenant
 	Flows    []Flow
-	Caps     []float64 // bit/s of each link direction
+	Caps     []float64 // bit/s, by link direction
 	Usable   []ident.SL
 	Profiles []*ibprofile.Profile // by node, on InfiniBand
-	// Targets and forecasts solve what is to be shared, and remember: models of the same flows have them together. nil
-	// where there is nothing to remember for.
+	// Targets and Forecasts solve the model's sharing problems with memory. Models of the same flows share them. nil disables the memory.
 	Targets, Forecasts *fill.Solver
 	layout             *Layout // see Layout
 }
 
-// Flow is one way of an aggregate.
+// Flow is one route of an aggregate.
 type Flow struct {
 	Index    int   // into Input.Flows
-	of       int32 // ways that a hash chooses from; 1 when this one is certain
+	choices  int32 // number of routes that the unknown hash chooses from; 1 when the route is known
 	Tenant   int32
 	Class    int32   // into the tenant's classes, or 0
-	QPs      float64 // a fraction where a hash that is not known spreads queue pairs
+	QPs      float64 // a fraction where an unknown hash spreads queue pairs
 	demand   float64 // bit/s; 0 is greedy
 	Src, Dst subnet.PortRef
-	Links    []int32 // link directions in order
+	Links    []int32 // link directions in path order
 }
 
 // New checks the input and completes it: attachments, LIDs, routes.
 func New(in Input) (*Model, error) {
 	if in.Fabric == nil {
-		return nil, fmt.Errorf("%w: no fabric", ErrInput)
+		return nil, fmt.Errorf("%w: %w", ErrInput, fault(phrase.Of("edit.no-fabric")))
 	}
 	if err := in.Options.validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
@@ -81,8 +80,7 @@ func New(in Input) (*Model, error) {
 	m.Caps = make([]float64, 2*len(f.Links))
 	for i, l := range f.Links {
 		if l.Rate <= 0 {
-			return nil, fmt.Errorf("%w: link %s - %s has no rate: give its width and speed, or its rate",
-				ErrInput, f.PortName(l.A), f.PortName(l.B))
+			return nil, fmt.Errorf("%w: %w", ErrInput, fault(phrase.Of("input.link-rate", "a", f.PortName(l.A), "b", f.PortName(l.B))))
 		}
 		m.Caps[2*i], m.Caps[2*i+1] = float64(l.Rate), float64(l.Rate)
 	}
@@ -92,7 +90,7 @@ func New(in Input) (*Model, error) {
 	return m, m.addFlows()
 }
 
-// Routed returns the fabric with LIDs and forwarding tables, computing what is not given.
+// Routed returns the fabric with LIDs and forwarding tables; it computes those that are missing.
 func Routed(f *subnet.Fabric) (*subnet.Fabric, error) {
 	out, err := subnet.AssignLIDs(f, 0)
 	if err != nil {
@@ -121,28 +119,27 @@ func (m *Model) checkAttachments() error {
 	for _, t := range m.Tenants {
 		for _, a := range t.Attachments {
 			if _, err := CAPort(m.Fabric, a.Port); err != nil {
-				return fmt.Errorf("%w: tenant %s: attachment: %w", ErrInput, t.Name, err)
+				return fmt.Errorf("%w: %w", ErrInput, phrase.Because(err, phrase.Of("input.attachment", "tenant", t.Name, "reason", err)))
 			}
 			if a.SL != nil && *a.SL == dropped && m.Plane == subnet.PlaneIB && m.Input.Options.ReservedSLs == nil {
-				return fmt.Errorf("%w: tenant %s: attachment %s: SL %d is reserved, since a fabric with all data VLs drops it: want 0 to %d, or say which are reserved (reserved_sls)",
-					ErrInput, t.Name, a.Port, dropped, dropped-1)
+				return fmt.Errorf("%w: %w", ErrInput, fault(phrase.Of("input.sl-reserved", "tenant", t.Name, "port", a.Port.String(), "sl", dropped, "max", dropped-1)))
 			}
 		}
 	}
 	return nil
 }
 
-// CAPort finds a channel-adapter port with a link.
+// CAPort returns a channel-adapter port that has a link.
 func CAPort(f *subnet.Fabric, id ident.PortID) (subnet.PortRef, error) {
 	ref, ok := f.PortByID(id)
 	if !ok {
-		return ref, fmt.Errorf("port %s: want a port of this fabric", id)
+		return ref, fault(phrase.Of("input.port-foreign", "port", id.String()))
 	}
 	if f.Nodes[ref.Node].Kind != subnet.KindCA {
-		return ref, fmt.Errorf("port %s (%s): want a channel-adapter port", id, f.PortName(ref))
+		return ref, fault(phrase.Of("input.port-not-ca", "port", id.String(), "name", f.PortName(ref)))
 	}
 	if _, ok := f.Peer(ref); !ok {
-		return ref, fmt.Errorf("port %s (%s): nothing is plugged in", id, f.PortName(ref))
+		return ref, fault(phrase.Of("input.port-unplugged", "port", id.String(), "name", f.PortName(ref)))
 	}
 	return ref, nil
 }
@@ -162,7 +159,7 @@ func (m *Model) addFlows() error {
 		if to == len(order) {
 			half = &both[1]
 		}
-		w := &WayFinder{Model: m, Switches: switches, arena: make([]int32, 0, 6*(to-from))}
+		w := &RouteFinder{Model: m, Switches: switches, arena: make([]int32, 0, 6*(to-from))}
 		half.flows, half.err = w.flows(order[from:to], byName)
 	})
 	for i := range both {
@@ -175,10 +172,10 @@ func (m *Model) addFlows() error {
 	return nil
 }
 
-// flows makes those of the input that order lists, a flow for each way. byName finds tenants.
-func (w *WayFinder) flows(order []int32, byName map[string]int32) ([]Flow, error) {
+// flows builds the model flows of the input flows in order, one for each route. byName maps tenant names to numbers.
+func (w *RouteFinder) flows(order []int32, byName map[string]int32) ([]Flow, error) {
 	m, out := w.Model, make([]Flow, 0, len(order))
-	var ways []way
+	var routes []route
 	for _, k := range order {
 		i := int(k)
 		fl := &m.Input.Flows[i]
@@ -186,7 +183,7 @@ func (w *WayFinder) flows(order []int32, byName map[string]int32) ([]Flow, error
 		if err != nil {
 			return nil, err
 		}
-		if ways, err = w.find(ways[:0], i, fl, src, dst); err != nil {
+		if routes, err = w.routesOf(routes[:0], i, fl, src, dst); err != nil {
 			return nil, err
 		}
 		ti := byName[fl.Tenant]
@@ -194,11 +191,11 @@ func (w *WayFinder) flows(order []int32, byName map[string]int32) ([]Flow, error
 		class, _ := t.ClassNamed(fl.Class)
 		x := Flow{Index: i, Tenant: ti, Src: src, Dst: dst}
 		x.Class = int32(max(0, slices.IndexFunc(t.Classes, func(c tenants.Class) bool { return c.Name == class.Name })))
-		for k := range ways {
-			x.of, x.Links, x.QPs = int32(ways[k].of), ways[k].links, ways[k].qps
-			x.demand = float64(float64(fl.Demand) * (ways[k].qps / float64(fl.QPs)))
+		for k := range routes {
+			x.choices, x.Links, x.QPs = int32(routes[k].choices), routes[k].links, routes[k].qps
+			x.demand = float64(float64(fl.Demand) * (routes[k].qps / float64(fl.QPs)))
 			if len(x.Links) == 0 {
-				return nil, fmt.Errorf("flow %d of tenant %s: its source and destination are the same LID", i, fl.Tenant)
+				return nil, fault(phrase.Of("input.flow", "flow", i, "tenant", fl.Tenant, "reason", phrase.Of("input.same-lid")))
 			}
 			out = append(out, x)
 		}
@@ -206,7 +203,7 @@ func (w *WayFinder) flows(order []int32, byName map[string]int32) ([]Flow, error
 	return out, nil
 }
 
-// Direction numbers the link direction that a transmitting port drives.
+// Direction returns the link direction that a transmitting port drives.
 func Direction(f *subnet.Fabric, p subnet.PortRef) int32 {
 	l, i := f.Link(p)
 	if l.A == p {
@@ -215,10 +212,10 @@ func Direction(f *subnet.Fabric, p subnet.PortRef) int32 {
 	return 2*i + 1
 }
 
-// Transmitter is the port that drives a link direction.
+// Transmitter returns the port that drives a link direction.
 func (m *Model) Transmitter(d int32) subnet.PortRef { return Transmitter(m.Fabric, d) }
 
-// Transmitter is the port of a fabric that drives a link direction.
+// Transmitter returns the port of a fabric that drives a link direction.
 func Transmitter(f *subnet.Fabric, d int32) subnet.PortRef {
 	if l := &f.Links[d/2]; d%2 == 0 {
 		return l.A
@@ -227,17 +224,16 @@ func Transmitter(f *subnet.Fabric, d int32) subnet.PortRef {
 	}
 }
 
-// Receiver is the far end of a link direction.
+// Receiver returns the far end of a link direction.
 func (m *Model) Receiver(d int32) subnet.PortRef { return m.Transmitter(d ^ 1) }
 
-// Marks reports whether the transmitter of a link direction is a switch: channel adapters do
-// not set FECN on what they send.
+// Marks reports whether the transmitter of a link direction is a switch: channel adapters do not set FECN on what they send.
 func (m *Model) Marks(d int32) bool {
 	return !m.Layout().Sends[d]
 }
 
-// PacketBits is the size on the wire of a full packet over a port: its MTU and the 26 bytes of LRH,
-// BTH, ICRC and VCRC (IBTA vol. 1, 7.7, 9.2, 7.8).
+// PacketBits returns the size on the wire of a full packet of a port: its MTU and the 26 bytes of LRH, BTH, ICRC and VCRC (IBTA vol. 1, 7.7,
+// 9.2, 7.8).
 func (m *Model) PacketBits(p subnet.PortRef) float64 {
 	mtu := int(m.Fabric.Port(p).MTU)
 	if mtu == 0 {
@@ -246,13 +242,13 @@ func (m *Model) PacketBits(p subnet.PortRef) float64 {
 	return float64((mtu + PacketHeader) * 8)
 }
 
-// Sizes in bytes: the MTU of a port that does not give it, and the headers of a full packet.
+// Sizes in bytes: the MTU of a port whose MTU is unknown, and the headers of a full packet.
 const (
 	DefaultMTU   = 4096
 	PacketHeader = 26
 )
 
-// WantedPlane is the plane asked for.
+// WantedPlane returns the requested plane.
 func (o Options) WantedPlane() subnet.Plane {
 	if o.Plane == "" {
 		return subnet.PlaneIB
@@ -260,30 +256,30 @@ func (o Options) WantedPlane() subnet.Plane {
 	return o.Plane
 }
 
-// validate checks the options' ranges.
+// validate checks the ranges of the options.
 func (o Options) validate() error {
 	if p := o.WantedPlane(); p != subnet.PlaneIB && p != subnet.PlaneRoCE && p != subnet.PlaneWRCC {
-		return fmt.Errorf("plane %q: want %q, %q or %q", p, subnet.PlaneIB, subnet.PlaneRoCE, subnet.PlaneWRCC)
+		return fault(phrase.Of("input.plane", "found", strconv.Quote(string(p)), "want", oneOf(subnet.PlaneIB, subnet.PlaneRoCE, subnet.PlaneWRCC)))
 	}
 	if o.Mode != "" && o.Mode != ModeProduct && o.Mode != ModeTheorem1 {
-		return fmt.Errorf("mode %q: want %q or %q", o.Mode, ModeProduct, ModeTheorem1)
+		return fault(phrase.Of("input.mode", "found", strconv.Quote(string(o.Mode)), "want", oneOf(ModeProduct, ModeTheorem1)))
 	}
 	if o.CCTLaw != "" && o.CCTLaw != CCTGeometric && o.CCTLaw != CCTQuadratic {
-		return fmt.Errorf("CCT law %q: want %q or %q", o.CCTLaw, CCTGeometric, CCTQuadratic)
+		return fault(phrase.Of("input.law", "found", strconv.Quote(string(o.CCTLaw)), "want", oneOf(CCTGeometric, CCTQuadratic)))
 	}
 	if o.PerQP != "" && o.PerQP != PerQPAuto && o.PerQP != PerQPOn && o.PerQP != PerQPOff {
-		return fmt.Errorf("per-QP mode %q: want %q, %q or %q", o.PerQP, PerQPAuto, PerQPOn, PerQPOff)
+		return fault(phrase.Of("input.per-qp", "found", strconv.Quote(string(o.PerQP)), "want", oneOf(PerQPAuto, PerQPOn, PerQPOff)))
 	}
 	if n := o.TableEntries; n != 0 && (n < 16 || n > ibcc.MaxTableEntries) {
-		return fmt.Errorf("CCT of %d entries: want 16 to %d, or 0 for 128", n, ibcc.MaxTableEntries)
+		return fault(phrase.Of("input.cct", "n", n, "min", 16, "max", ibcc.MaxTableEntries, "default", 128))
 	}
 	for _, sl := range o.ReservedSLs {
 		if sl >= ident.NumSLs {
-			return fmt.Errorf("reserved SL %d: want 0 to 15", sl)
+			return fault(phrase.Of("input.reserved-sl", "sl", sl, "max", ident.NumSLs-1))
 		}
 	}
 	if len(o.usableSLs()) == 0 {
-		return errors.New("all service levels are reserved: want at least one left for tenants")
+		return fault(phrase.Of("input.all-reserved"))
 	}
 	return nil
 }
@@ -291,9 +287,8 @@ func (o Options) validate() error {
 // dropped is the service level that a fabric with all data VLs maps to VL 15.
 const dropped ident.SL = 15
 
-// usableSLs lists the service levels that tenants may get, in the order of preference: 1 to
-// 15, then 0, which unmanaged traffic uses. Without a list of its own SL 15 is reserved, since VL 15
-// drops it.
+// usableSLs lists the service levels available to tenants, in order of preference: 1 to 15, then 0, which unmanaged traffic uses. By default
+// SL 15 is reserved, since VL 15 drops it.
 func (o Options) usableSLs() []ident.SL {
 	reserved := o.ReservedSLs
 	if reserved == nil {
@@ -308,16 +303,29 @@ func (o Options) usableSLs() []ident.SL {
 	return out
 }
 
-// Whole rounds a sum of queue pairs.
-func Whole(qps float64) int { return int(qps + 0.5) }
+// RoundQPs rounds a sum of queue pairs.
+func RoundQPs(qps float64) int { return int(qps + 0.5) }
 
 // Rate rounds a computed rate to whole bits per second.
 func Rate(x float64) quantity.BitRate { return quantity.BitRate(x + 0.5) }
 
-// UnknownDelay counts for a link of which the fabric says nothing: some metres and a switch. S0's links have 1 us.
+// UnknownDelay is assumed for a link whose delay the fabric does not give: some metres and a switch. S0's links have 1 us.
 const UnknownDelay = quantity.Microsecond
 
-// Delay is that of a link direction on the planes of Ethernet.
+// Delay returns the delay of a link direction on the Ethernet planes.
 func (m *Model) Delay(d int32) quantity.Picoseconds {
 	return cmp.Or(m.Fabric.Links[d/2].Delay, UnknownDelay)
+}
+
+// fault is input that cannot be compiled.
+func fault(said phrase.Text) error { return &phrase.Error{Text: said} }
+
+// oneOf lists the values of an option.
+func oneOf[T ~string](values ...T) phrase.Text {
+	var quoted []string
+	for _, v := range values {
+		quoted = append(quoted, strconv.Quote(string(v)))
+	}
+	last := len(quoted) - 1
+	return phrase.Of("list.or", "list", quoted[:last], "last", quoted[last])
 }

@@ -7,8 +7,8 @@ import (
 	"fairlane/subnet"
 )
 
-// Numbered lists the numbers below n.
-func Numbered(n int) []int32 {
+// Indices lists the numbers below n.
+func Indices(n int) []int32 {
 	out := make([]int32, n)
 	for i := range out {
 		out[i] = int32(i)
@@ -16,8 +16,8 @@ func Numbered(n int) []int32 {
 	return out
 }
 
-// sortedBy sorts a list by keys from 0 to below keys, and leaves what has one key in its order: a counting sort, which for long lists
-// of few keys is several times as fast as comparing.
+// sortedBy sorts a list by keys from 0 to keys-1; the sort is stable. It is a counting sort, several times as fast as comparison for long
+// lists of few keys.
 func sortedBy(list []int32, keys int, key func(x int32) int32) []int32 {
 	first := make([]int32, keys+1)
 	for _, x := range list {
@@ -35,7 +35,7 @@ func sortedBy(list []int32, keys int, key func(x int32) int32) []int32 {
 	return out
 }
 
-// sortFlows puts the flows in their order. Positions are sorted, since flows are large to move.
+// sortFlows sorts the flows. It sorts positions first, since flows are large to move.
 func (m *Model) sortFlows() {
 	order := m.flowOrder()
 	sorted, hops := make([]Flow, len(m.Flows)), 0
@@ -52,18 +52,18 @@ func (m *Model) sortFlows() {
 	m.Flows = sorted
 }
 
-// flowOrder lists flows by all that matters of them, so that equal flows are exchangeable and the result does not depend on
-// the order of the input: by tenant, class, source, destination, and the rest. Between two ports there are few flows of a class.
+// flowOrder orders flows by all their properties, so that equal flows are exchangeable and the result does not depend on the order of the
+// input: tenant, class, source, destination, and the rest. Few flows of a class share both ports, so comparisons of the rest are rare.
 func (m *Model) flowOrder() []int32 {
 	flows := m.Flows
 	ports, number := m.adapterPorts()
 	firstClass, classes := m.firstClasses()
-	order := sortedBy(Numbered(len(flows)), ports, func(i int32) int32 { return number(flows[i].Dst) })
+	order := sortedBy(Indices(len(flows)), ports, func(i int32) int32 { return number(flows[i].Dst) })
 	order = sortedBy(order, ports, func(i int32) int32 { return number(flows[i].Src) })
 	order = sortedBy(order, classes, func(i int32) int32 { return firstClass[flows[i].Tenant] + flows[i].Class })
 	for rest := order; len(rest) > 0; {
 		n := 1
-		for n < len(rest) && flows[rest[0]].alongside(&flows[rest[n]]) {
+		for n < len(rest) && flows[rest[0]].sameAggregate(&flows[rest[n]]) {
 			n++
 		}
 		slices.SortFunc(rest[:n], func(i, k int32) int {
@@ -75,8 +75,8 @@ func (m *Model) flowOrder() []int32 {
 	return order
 }
 
-// alongside reports whether a flow is of the tenant and class of another, between its ports: both may be ways of one aggregate.
-func (f *Flow) alongside(g *Flow) bool {
+// sameAggregate reports whether two flows share tenant, class and both ports, and so may be routes of one aggregate.
+func (f *Flow) sameAggregate(g *Flow) bool {
 	return f.Tenant == g.Tenant && f.Class == g.Class && f.Src == g.Src && f.Dst == g.Dst
 }
 
@@ -92,8 +92,8 @@ func (m *Model) adapterPorts() (n int, number func(subnet.PortRef) int32) {
 	return n, func(p subnet.PortRef) int32 { return first[p.Node] + int32(p.Port) }
 }
 
-// firstClasses numbers the classes of all tenants, one for a tenant without any: by tenant the number of its first, and how many
-// there are.
+// firstClasses numbers the classes of all tenants; a tenant without classes counts as one. first is the number of each tenant's first class,
+// classes their count.
 func (m *Model) firstClasses() (first []int32, classes int) {
 	for t := range m.Tenants {
 		first = append(first, int32(classes))

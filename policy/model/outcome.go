@@ -7,27 +7,27 @@ import (
 	"fairlane/policy/plan"
 )
 
-// Task is what the levers of a plane are to meet.
+// Task is the input of a plane's levers.
 type Task struct {
 	Model  *Model
 	Target *Allocation
-	// Before is the plan of the compilation before, with its digests was. They are read only where the plane's settings of that compilation
-	// are given as well. digests are those of the new plan, to be filled.
+	// Before is the plan of the previous compilation and was are its digests. A plane reads them only when it also has its settings of that
+	// compilation. digests are those of the new plan, to be filled.
 	Before       *plan.Plan
 	Was, Digests *plan.Digests
 }
 
-// Outcome is what the levers of a plane make of the target.
+// Outcome is the result of a plane's levers.
 type Outcome struct {
 	Predicted *Allocation
 	Bounds    []float64 // by tenant: relative error bound of the predicted rate
 	Findings  []plan.Finding
 	Write     func(*plan.Plan) // sets the plane's sections
-	Settle    float64          // see Plan.Settle, in seconds
+	Settle    float64          // seconds, see Plan.Settle
 }
 
-// About is a time in seconds in whole microseconds and by its first two digits, since an estimate has no more; at most 1e6 s.
-func About(s float64) quantity.Picoseconds {
+// RoundTime converts seconds to whole microseconds, rounds to two significant digits since the value is an estimate, and limits it to 1e6 s.
+func RoundTime(s float64) quantity.Picoseconds {
 	us, unit := float64(min(s, 1e6)*1e6), quantity.Microsecond
 	for us >= 99.5 {
 		us /= 10
@@ -36,7 +36,7 @@ func About(s float64) quantity.Picoseconds {
 	return quantity.Picoseconds(math.Round(us)) * unit
 }
 
-// What settings may miss before a finding says so.
+// Limits above which a finding reports settings.
 const (
 	MaxConvergence  = 0.150 // seconds
 	MaxQuantisation = 0.01  // relative error of a rounded timer

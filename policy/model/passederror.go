@@ -2,10 +2,11 @@ package model
 
 import "math"
 
-// PassedOn is by flow the error, relative, that others pass on to it: a flow that one link alone limits gets the rest of that link. off is what a flow is
-// off by itself: alike, as all such flows get less than predicted, so that errors add up, and apart, independent of other flows'. limited reports
-// whether a flow has a bottleneck that counts; a flow that is not off itself, and has one, gets its rest.
-func (m *Model) PassedOn(target *Allocation, off func(f int32) (alike, apart float64), limited func(f int32) bool) []float64 {
+// PassedOnErrors returns, by flow, the relative error that other flows pass on to it: a flow that only one link limits gets the rest of that
+// link. off returns the error of a flow itself in two parts: alike, which adds up because all such flows get less than predicted, and apart,
+// which is independent of other flows. limited reports whether a flow has a bottleneck that counts; a flow with a bottleneck and no error of
+// its own gets the rest there.
+func (m *Model) PassedOnErrors(target *Allocation, off func(f int32) (alike, apart float64), limited func(f int32) bool) []float64 {
 	links := len(m.Caps)
 	sum, squares, rest := make([]float64, links), make([]float64, links), make([]float64, links)
 	l, takes := m.Layout(), make([]bool, len(target.Rates))
@@ -32,7 +33,7 @@ func (m *Model) PassedOn(target *Allocation, off func(f int32) (alike, apart flo
 	return out
 }
 
-// MeanByTenant is the mean of a value of flows by tenant, weighted by the rates of an allocation.
+// MeanByTenant returns the mean by tenant of a value of flows, weighted by the rates of an allocation.
 func (m *Model) MeanByTenant(a *Allocation, ofFlow []float64) []float64 {
 	rates, out := m.byTenant(a), make([]float64, len(m.Tenants))
 	for i, t := range m.Layout().Tenant {

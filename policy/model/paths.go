@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"slices"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
 
 const (
-	// maxWays bounds how many equal-cost paths of a flow are told apart, and allWays how many of all flows
-	// together (at least minWays each). Of more, as many are taken, which others being others for other ends.
-	maxWays, minWays = 64, 2
-	allWays          = 200_000
+	// maxRoutes bounds how many equal-cost paths of a flow are modelled separately, and maxTotalRoutes how many of all flows together (at least
+	// minRoutes each). Above these, a subset that differs between pairs of ports is used.
+	maxRoutes, minRoutes = 64, 2
+	maxTotalRoutes       = 200_000
 )
 
-// Paths returns, for each flow, the ports that transmit it, source port first, by the
-// fabric's forwarding tables; tables and LIDs that the fabric lacks are computed as the compiler
-// does. It fails when a flow's ports are not in the fabric or have no route between them.
+// Paths returns, for each flow, the ports that transmit it, source port first, by the fabric's forwarding tables. It computes missing tables
+// and LIDs as the compiler does. It fails when a flow's ports are not in the fabric or have no route between them.
 func Paths(f *subnet.Fabric, flows []tenants.Flow) ([]FlowPath, error) {
 	r, err := Routed(f)
 	if err != nil {
@@ -33,7 +33,7 @@ func Paths(f *subnet.Fabric, flows []tenants.Flow) ([]FlowPath, error) {
 		}
 		start := len(arena)
 		if arena, err = subnet.AppendPath(arena, r, src, r.Port(dst).LID); err != nil {
-			return nil, fmt.Errorf("flow %d of tenant %s: %w", i, fl.Tenant, err)
+			return nil, phrase.Because(err, phrase.Of("input.flow", "flow", i, "tenant", fl.Tenant, "reason", err))
 		}
 		out[i] = FlowPath(arena[start:len(arena):len(arena)])
 	}
@@ -43,41 +43,41 @@ func Paths(f *subnet.Fabric, flows []tenants.Flow) ([]FlowPath, error) {
 // ends resolves the ports of a flow.
 func ends(f *subnet.Fabric, i int, fl *tenants.Flow) (src, dst subnet.PortRef, err error) {
 	if src, err = CAPort(f, fl.Src); err != nil {
-		return src, dst, fmt.Errorf("flow %d of tenant %s: source: %w", i, fl.Tenant, err)
+		return src, dst, phrase.Because(err, phrase.Of("input.flow-source", "flow", i, "tenant", fl.Tenant, "reason", err))
 	}
 	if dst, err = CAPort(f, fl.Dst); err != nil {
-		return src, dst, fmt.Errorf("flow %d of tenant %s: destination: %w", i, fl.Tenant, err)
+		return src, dst, phrase.Because(err, phrase.Of("input.flow-destination", "flow", i, "tenant", fl.Tenant, "reason", err))
 	}
 	return src, dst, nil
 }
 
-// WayFinder makes the link directions of flows. Its slices are cut from one arena.
-type WayFinder struct {
+// RouteFinder finds the link directions of flows. Its slices are cut from one arena.
+type RouteFinder struct {
 	Model *Model
 	arena []int32
 	Ports []subnet.PortRef // scratch
 	Switches
-	// towards is the switch that dist and next are about: the number of links from each node to it, and the
-	// ports of a switch that lead nearer, found when a way first comes by.
+	// towards is the switch that Dist and next refer to. Dist is the number of links from each node to it, next the ports of a switch that lead
+	// nearer, found on first use.
 	towards int32
 	Dist    []int32
 	next    [][]subnet.PortRef
 	queue   []int32
 }
 
-// Switches are the links between switches: those of node i are links[first[i]:first[i+1]], by its ports.
+// Switches are the links between switches: those of node i are links[first[i]:first[i+1]], by port.
 type Switches struct {
 	first []int32
 	links []SwitchLink
 }
 
-// SwitchLink is a link as a switch sees it.
+// SwitchLink is a link as one of its switches sees it.
 type SwitchLink struct {
 	port ident.PortNum
 	Peer int32 // node
 }
 
-// SwitchLinks lists the links between switches for the search of ways; none on InfiniBand, where forwarding tables give the ways.
+// SwitchLinks lists the links between switches for the route search; none on InfiniBand, where forwarding tables define the routes.
 func (m *Model) SwitchLinks() Switches {
 	f := m.Fabric
 	s := Switches{first: make([]int32, 1, len(f.Nodes)+1)}
@@ -98,13 +98,13 @@ func (m *Model) SwitchLinks() Switches {
 	return s
 }
 
-// Of lists the links of a node to switches.
+// Of lists the links from a node to switches.
 func (s *Switches) Of(node int32) []SwitchLink { return s.links[s.first[node]:s.first[node+1]] }
 
-// order lists the flows so that those that end behind one switch follow each other, which spares searches.
+// order groups the flows by the switch of their destination, which saves searches.
 func (m *Model) order() []int32 {
 	flows := m.Input.Flows
-	out := Numbered(len(flows))
+	out := Indices(len(flows))
 	if m.Plane == subnet.PlaneIB {
 		return out
 	}
@@ -118,19 +118,18 @@ func (m *Model) order() []int32 {
 	return sortedBy(out, len(m.Fabric.Nodes), func(i int32) int32 { return edge[i] })
 }
 
-// way is one path of a flow as link directions, with the queue pairs that take it.
-type way struct {
+// route is one path of a flow as link directions, with the queue pairs that take it.
+type route struct {
 	links []int32
 	qps   float64
-	// of is how many ways a hash that is not known chooses from; 1 when the way is certain.
-	of int
+	// choices is the number of routes that an unknown hash chooses from; 1 when the route is known.
+	choices int
 }
 
-// find appends the ways of a flow to out: those given, else by forwarding tables on
-// InfiniBand, else every shortest path.
-func (w *WayFinder) find(out []way, i int, fl *tenants.Flow, src, dst subnet.PortRef) ([]way, error) {
+// routesOf appends the routes of a flow to out: those of the input, else by forwarding tables on InfiniBand, else every shortest path.
+func (w *RouteFinder) routesOf(out []route, i int, fl *tenants.Flow, src, dst subnet.PortRef) ([]route, error) {
 	if r := w.Model.Input.Routes; i < len(r) && len(r[i]) > 0 {
-		return w.given(out, r[i], i, fl, src, dst)
+		return w.givenRoutes(out, r[i], i, fl, src, dst)
 	}
 	if w.Model.Plane != subnet.PlaneIB {
 		return w.shortest(out, i, fl, src, dst)
@@ -138,13 +137,13 @@ func (w *WayFinder) find(out []way, i int, fl *tenants.Flow, src, dst subnet.Por
 	var err error
 	w.Ports, err = subnet.AppendPath(w.Ports[:0], w.Model.Fabric, src, w.Model.Fabric.Port(dst).LID)
 	if err != nil {
-		return nil, fmt.Errorf("flow %d of tenant %s: %w", i, fl.Tenant, err)
+		return nil, phrase.Because(err, phrase.Of("input.flow", "flow", i, "tenant", fl.Tenant, "reason", err))
 	}
-	return append(out, way{w.cut(w.Ports), float64(fl.QPs), 1}), nil
+	return append(out, route{w.directions(w.Ports), float64(fl.QPs), 1}), nil
 }
 
-// cut turns transmitting ports into link directions.
-func (w *WayFinder) cut(ports []subnet.PortRef) []int32 {
+// directions converts transmitting ports to link directions.
+func (w *RouteFinder) directions(ports []subnet.PortRef) []int32 {
 	start := len(w.arena)
 	for _, p := range ports {
 		w.arena = append(w.arena, Direction(w.Model.Fabric, p))
@@ -152,9 +151,8 @@ func (w *WayFinder) cut(ports []subnet.PortRef) []int32 {
 	return w.arena[start:len(w.arena):len(w.arena)]
 }
 
-// given checks routes that came with the input: linked ports that lead from source to destination, and
-// queue pairs that sum to the flow's.
-func (w *WayFinder) given(out []way, routes []Way, i int, fl *tenants.Flow, src, dst subnet.PortRef) ([]way, error) {
+// givenRoutes checks the routes of the input: linked ports that lead from source to destination, and queue pairs that sum to the flow's.
+func (w *RouteFinder) givenRoutes(out []route, routes []Route, i int, fl *tenants.Flow, src, dst subnet.PortRef) ([]route, error) {
 	sum := 0.0
 	for k := range routes {
 		r := &routes[k]
@@ -162,45 +160,45 @@ func (w *WayFinder) given(out []way, routes []Way, i int, fl *tenants.Flow, src,
 		for j, p := range r.Path {
 			peer, ok := w.Model.Fabric.Peer(p)
 			if !ok || j == 0 && p != src || j > 0 && p.Node != at.Node || slices.Contains(r.Path[:j], p) {
-				return nil, fmt.Errorf("flow %d of tenant %s: way %d: hop %d is %s: want linked ports from %s on, each once and on the node that the last one leads to",
+				return nil, fmt.Errorf("flow %d of tenant %s: route %d: hop %d is %s: want linked ports from %s on, each once and on the node that the last one leads to",
 					i, fl.Tenant, k, j, w.Model.Fabric.PortName(p), w.Model.Fabric.PortName(src))
 			}
 			at = peer
 		}
 		if at != dst || !(r.QPs > 0) {
-			return nil, fmt.Errorf("flow %d of tenant %s: way %d ends at %s with %g queue pairs: want it to end at %s with more than 0",
+			return nil, fmt.Errorf("flow %d of tenant %s: route %d ends at %s with %g queue pairs: want it to end at %s with more than 0",
 				i, fl.Tenant, k, w.Model.Fabric.PortName(at), r.QPs, w.Model.Fabric.PortName(dst))
 		}
 		sum += r.QPs
-		out = append(out, way{w.cut(r.Path), r.QPs, 1})
+		out = append(out, route{w.directions(r.Path), r.QPs, 1})
 	}
 	if d := sum - float64(fl.QPs); d > 1e-6 || d < -1e-6 {
-		return nil, fmt.Errorf("flow %d of tenant %s: its ways have %g queue pairs: want %d", i, fl.Tenant, sum, fl.QPs)
+		return nil, fmt.Errorf("flow %d of tenant %s: its routes have %g queue pairs: want %d", i, fl.Tenant, sum, fl.QPs)
 	}
 	return out, nil
 }
 
 // shortest spreads a flow evenly over the shortest paths, as a hash of five-tuples does on average.
-func (w *WayFinder) shortest(out []way, i int, fl *tenants.Flow, src, dst subnet.PortRef) ([]way, error) {
+func (w *RouteFinder) shortest(out []route, i int, fl *tenants.Flow, src, dst subnet.PortRef) ([]route, error) {
 	edge, _ := w.Model.Fabric.Peer(dst)
 	first, _ := w.Model.Fabric.Peer(src)
 	if first == dst {
-		return append(out, way{w.cut([]subnet.PortRef{src}), float64(fl.QPs), 1}), nil
+		return append(out, route{w.directions([]subnet.PortRef{src}), float64(fl.QPs), 1}), nil
 	}
 	w.Search(edge.Node)
 	if w.Model.Fabric.Nodes[edge.Node].Kind != subnet.KindSwitch || w.Dist[first.Node] < 0 {
-		return nil, fmt.Errorf("flow %d of tenant %s: %s to %s: %w", i, fl.Tenant, w.Model.Fabric.PortName(src), w.Model.Fabric.PortName(dst), subnet.ErrNoRoute)
+		return nil, phrase.Because(subnet.ErrNoRoute, phrase.Of("input.flow-no-route", "flow", i, "tenant", fl.Tenant, "source", w.Model.Fabric.PortName(src), "destination", w.Model.Fabric.PortName(dst)))
 	}
-	var ways int
-	w.Ports, ways = w.walk(w.Ports[:0], src, edge, 0)
-	total := min(ways, maxWays, max(minWays, allWays/len(w.Model.Input.Flows)))
+	var paths int
+	w.Ports, paths = w.walk(w.Ports[:0], src, edge, 0)
+	total := min(paths, maxRoutes, max(minRoutes, maxTotalRoutes/len(w.Model.Input.Flows)))
 	offset := 0
-	if total < ways {
-		offset = int(scatter(uint64(fl.Src.Node)<<8^uint64(fl.Src.Port), uint64(fl.Dst.Node)<<8^uint64(fl.Dst.Port)) % uint64(ways))
+	if total < paths {
+		offset = int(scatter(uint64(fl.Src.Node)<<8^uint64(fl.Src.Port), uint64(fl.Dst.Node)<<8^uint64(fl.Dst.Port)) % uint64(paths))
 	}
 	for k := range total {
 		w.Ports, _ = w.walk(w.Ports[:0], src, edge, offset+k)
-		out = append(out, way{w.cut(w.Ports), float64(fl.QPs) / float64(total), ways})
+		out = append(out, route{w.directions(w.Ports), float64(fl.QPs) / float64(total), paths})
 	}
 	return out, nil
 }
@@ -213,25 +211,24 @@ func scatter(a, b uint64) uint64 {
 	return z ^ z>>31
 }
 
-// walk follows the k-th way to a host behind a port of a switch, and returns how many there are, as far as the widths of
-// this one tell. The choice at each switch is a digit of k, least significant first, so that ways with successive
-// numbers part at the first switch.
-func (w *WayFinder) walk(path []subnet.PortRef, src, edge subnet.PortRef, k int) (_ []subnet.PortRef, ways int) {
+// walk follows the k-th path to a host behind a port of a switch. It returns the number of paths, estimated by the number of choices along
+// this one. The choice at each switch is a digit of k, least significant first, so that successive paths part at the first switch.
+func (w *RouteFinder) walk(path []subnet.PortRef, src, edge subnet.PortRef, k int) (_ []subnet.PortRef, paths int) {
 	path = append(path, src)
 	at, _ := w.Model.Fabric.Peer(src)
-	ways = 1
+	paths = 1
 	for at.Node != edge.Node {
 		next := w.Nearer(at.Node)
 		path = append(path, next[k%len(next)])
 		k /= len(next)
-		ways = min(ways*len(next), 1<<20)
+		paths = min(paths*len(next), 1<<20)
 		at, _ = w.Model.Fabric.Peer(path[len(path)-1])
 	}
-	return append(path, edge), ways
+	return append(path, edge), paths
 }
 
 // Nearer lists the ports of a switch that lead one link nearer to the switch of the last search.
-func (w *WayFinder) Nearer(node int32) []subnet.PortRef {
+func (w *RouteFinder) Nearer(node int32) []subnet.PortRef {
 	if w.next[node] == nil {
 		for _, l := range w.Of(node) {
 			if w.Dist[l.Peer] == w.Dist[node]-1 {
@@ -242,8 +239,8 @@ func (w *WayFinder) Nearer(node int32) []subnet.PortRef {
 	return w.next[node]
 }
 
-// Search finds the number of links from each switch to one; hosts do not forward and have none.
-func (w *WayFinder) Search(edge int32) {
+// Search finds the number of links from each switch to one; hosts do not forward and are not searched.
+func (w *RouteFinder) Search(edge int32) {
 	f := w.Model.Fabric
 	if w.Dist != nil && w.towards == edge {
 		return

@@ -7,7 +7,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Attachment finds a tenant's attachment to a port.
+// Attachment returns the index of a tenant's attachment to a port.
 func Attachment(m *Model, tenant int32, port ident.PortID) (int, bool) {
 	as := m.Tenants[tenant].Attachments
 	lo, hi := 0, len(as)
@@ -22,7 +22,7 @@ func Attachment(m *Model, tenant int32, port ident.PortID) (int, bool) {
 	return lo, lo < len(as) && as[lo].Port == port
 }
 
-// PortTenants is a port with the tenants that are attached to it.
+// PortTenants is a port with the tenants attached to it.
 type PortTenants struct {
 	Port    ident.PortID
 	Tenants []int32
@@ -63,7 +63,7 @@ func (m *Model) onPorts(keep func(tenant, attachment int) bool) []PortTenants {
 	return out
 }
 
-// Role is what a tenant's flows do on one of its ports.
+// Role states whether a tenant's flows begin or end on one of its ports.
 type Role uint8
 
 // Roles of tenants on ports.
@@ -73,7 +73,7 @@ const (
 	RoleSends                // flows begin there
 )
 
-// Roles lists what each tenant does on each of its ports, parallel to its attachments. It is computed once for a set of flows.
+// Roles returns each tenant's role on each of its ports, parallel to its attachments. The result is computed once for a set of flows.
 func (m *Model) Roles() [][]Role {
 	l := m.Layout()
 	if l.roles != nil {

@@ -8,54 +8,53 @@ import (
 	"fairlane/policy/fill"
 )
 
-// Where flows meet the marks of several links, the flat weighted max-min allocation is too coarse: a flow answers the sum of all the marks it
-// meets, and a link that is not full does not mark. Marks are then found like prices: each link marks as much as keeps its load at its
+// Where flows meet the marks of several links, the flat weighted max-min allocation is too coarse: a flow reacts to the sum of all marks that
+// it meets, and a link that is not full does not mark. Marks are then found like prices: each link marks as much as keeps its load at its
 // capacity, or not at all.
 const (
-	// priceRounds bounds the search, priceRest is the movement at which it ends, relative to what flows meet, and PricedFlows are the flows for
-	// which it is worth its time.
+	// priceRounds bounds the search. priceRest is the movement at which it ends, relative to the sums that flows meet. PricedFlows is the number
+	// of flows up to which the search is run.
 	priceRounds = 120
 	priceRest   = 1e-6
 	PricedFlows = 20_000
-	// priceStep damps it: at one link alone the step 1 would be exact at once. A link moves in proportion to what it marks, and at least as if it
-	// marked leastPart of what its flows meet: otherwise a link that hardly marks would hardly move.
+	// priceStep damps the search: at one link alone the step 1 would be exact at once. A link's price moves in proportion to itself, or to
+	// leastPart of the sum that its flows meet if that is more: otherwise the price of a link that hardly marks would hardly move.
 	priceStep = 0.7
 	leastPart = 0.25
-	// leastPrice stands for none.
+	// leastPrice counts as no price.
 	leastPrice = 1e-9
 )
 
-// Prices is the search for the marks of all links, in units of what a link marks whose flows have the
-// rates that they are meant to have.
+// Prices searches for the marks of all links, in units of the marks of a link whose flows have their intended rates.
 type Prices struct {
 	m       *Model
 	w       ShareWeights
-	Flows   []int32   // of which rates are found
-	data    []float64 // bit/s that links carry beside acknowledgements
-	caps    []float64 // of those that can fill; see Feedable
-	price   []float64 // by link direction; of those that mark and can queue
+	Flows   []int32   // whose rates are searched
+	data    []float64 // bit/s of each link without acknowledgements
+	caps    []float64 // of the links that can fill, see Feedable
+	price   []float64 // by link direction, for links that mark and can queue
 	priced  []bool
-	links   []int32   // those
-	least   []float64 // of a price, by link direction
+	links   []int32   // links with a price
+	least   []float64 // least price by link direction
 	load    []float64
-	yields  []float64 // by link direction: by how much its load falls with the sum of prices, in bit/s
+	yields  []float64 // by link direction: decrease of its load with the sum of prices, in bit/s
 	rates   []float64 // by flow
-	sums    []float64 // by flow: of the prices that it meets
-	Full    []float64 // bit/s that a flow has at a price of 1
-	Decline []float64 // by flow: its rate goes with the price to the power of -decline; nil: of -1
+	sums    []float64 // by flow: sum of the prices that it meets
+	Full    []float64 // bit/s of a flow at a price of 1
+	Decline []float64 // by flow: its rate is proportional to price^-decline; nil: price^-1
 	step    float64
 	turns   []float64
 	senders []sender
 }
 
-// sender is a link direction that a port of an adapter drives, with the flows that it sends.
+// sender is a link direction that an adapter port drives, with the flows that it sends.
 type sender struct {
 	out   int32
 	flows []int32
 }
 
-// NewPrices prepares a search for the rates of flows. It starts with a price of 1 at limiting links, nil: at all. Rates go with the price to the power
-// of about -decline; the caller sets full.
+// NewPrices prepares a search for the rates of flows. Prices start at 1 on limiting links, or on all links if limiting is nil. Rates are
+// proportional to about price^-decline; the caller sets Full.
 func (m *Model) NewPrices(w ShareWeights, decline float64, limiting []bool, flows []int32) *Prices {
 	l, links := m.Layout(), len(m.Caps)
 	x := &Prices{m: m, w: w, Flows: flows, data: m.capsOf(&w), turns: w.Sending, step: priceStep / decline,
@@ -87,7 +86,7 @@ func (m *Model) NewPrices(w ShareWeights, decline float64, limiting []bool, flow
 	return x
 }
 
-// Run replaces rates of flows by those at which the marks of all links agree.
+// Run replaces the rates of flows by those at which the marks of all links agree.
 func (x *Prices) Run(rates []float64) {
 	for range priceRounds {
 		x.send()
@@ -102,7 +101,7 @@ func (x *Prices) Run(rates []float64) {
 	}
 }
 
-// send gives every flow the rate that its marks, its demand and its NIC port allow.
+// send sets every flow's rate to what its marks, its demand and its NIC port allow.
 func (x *Prices) send() {
 	l := x.m.Layout()
 	for _, i := range x.Flows {
@@ -133,7 +132,7 @@ func (x *Prices) send() {
 	clear(x.yields)
 	for _, i := range x.Flows {
 		r := x.rates[i]
-		yields := r / max(x.sums[i], x.Full[i]/max(r, 1)) // a flow that waits for turns yields from the price on at which marks hold it as well
+		yields := r / max(x.sums[i], x.Full[i]/max(r, 1)) // a flow that waits for turns yields once marks would hold it at the same rate
 		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
 			x.load[d] += r
 			x.yields[d] += yields
@@ -141,8 +140,8 @@ func (x *Prices) send() {
 	}
 }
 
-// takeTurns bounds the flows of a port to its line rate: those that want more than their turn divide what the others leave
-// by what they count for.
+// takeTurns bounds the flows of a port to its line rate: flows that want more than their turn divide what the others leave, by their sending
+// weights.
 func (x *Prices) takeTurns(s *sender) {
 	level, before := 0.0, -1.0
 	for level > before {
@@ -165,13 +164,13 @@ func (x *Prices) takeTurns(s *sender) {
 	}
 }
 
-// mark lets every link mark more where its load is above its capacity and less where it is below. It returns by how much prices moved at most,
-// relative to what flows meet there.
+// mark raises the price of every link whose load exceeds its capacity and lowers the others. It returns the largest movement, relative to the
+// sums that flows meet there.
 func (x *Prices) mark() (moved float64) {
 	for _, d := range x.links {
 		was, met := x.price[d], x.load[d]/max(x.yields[d], math.SmallestNonzeroFloat64)
 		over := min(max(x.load[d]/x.caps[d], 0.25), 4)
-		// The step's part of ln(over), and what e to its power adds to one; both to the third order.
+		// The step's part of ln(over), and exp(log)-1, both to the third order.
 		log := float64(2*x.step*(over-1)) / (over + 1)
 		more := log / (1 - log/2)
 		x.price[d] = max(was+float64(max(was, float64(leastPart*met))*more), x.least[d])

@@ -8,29 +8,28 @@ import (
 )
 
 const (
-	// CircleSlack is by how much sending ports count as faster than they are in a prediction: hundred times what rates are found to.
+	// circleSlack is how much faster, relative, sending ports count in a prediction: a hundred times the precision of the rates.
 	circleSlack = 100 * forecastPrecision
-	// endSlack is by how much they count as faster or slower at the ends of the range: sharings along circles are found in a time that
-	// goes with 1/slack.
+	// endSlack is how much faster or slower they count at the ends of the range. The time to find an allocation along a circle grows with 1/slack.
 	endSlack = 20 * circleSlack
-	// CircleFlows bounds the flows for which the sharings along circles are compared.
+	// CircleFlows is the number of flows up to which allocations along circles are compared.
 	CircleFlows = 20_000
-	// circleApart is the relative distance from which on two sharings are different ones.
+	// circleApart is the relative distance from which two allocations count as different.
 	circleApart = 0.01
-	// circleFull is the part of its capacity from which on a link may belong to a circle: acknowledgements take up to 6.8 % of the others.
+	// circleFull is the load, as part of the capacity, from which a link may belong to a circle: acknowledgements take up to 6.8 % of the others.
 	circleFull = 0.9
 )
 
-// A sending port divides by queue pairs, and other links divide by weight. Where full ones of both kinds form a circle, rates can move along
-// it while every link stays full: each sharing of a range is at rest. Slack of the sending ports selects one end of the range. Where they
-// count as a little faster than they are, the other links decide, and queue pairs have the shares of their weights; where
-// they count as a little slower, their turns decide.
+// A sending port divides by queue pairs, and other links divide by weight. Where full links of both kinds form a circle, rates can move along
+// it while every link stays full: a whole range of allocations is at rest. The slack of the sending ports selects one end of the range. If
+// they count as slightly faster than they are, the other links decide, and queue pairs get the shares of their weights; if slightly slower,
+// the turns of the sending ports decide.
 
-// CircleSlack is that of the prediction, by link direction. caps are the capacities for data, nil: all of them. Where sending ports carry data
-// alone, packet simulations of WRCC come to rest at the shares of the weights. Why is not proven. Where they carry acknowledgements as well,
-// either end and what is between was found; the prediction then has what capacities alone give. CircleRange has the distance from the ends.
-// On InfiniBand links that mark are some tenths of a percent to 3 % short of full, and sending ports are not: they are those that have room,
-// and simulations rest nearer the shares of the weights.
+// CircleSlack returns the slack of the prediction, by link direction. caps are the capacities for data; nil means the full ones.
+// Where sending ports carry data only, packet simulations of WRCC come to rest at the shares of the weights; this is not proven. Where they
+// also carry acknowledgements, simulations rested at either end and between; the prediction then uses the capacities without slack, and
+// CircleRange gives the distance from the ends. On InfiniBand, links that mark stay some tenths of a percent to 3 % short of full and sending
+// ports do not: the sending ports have room, and simulations rest nearer the shares of the weights.
 func (m *Model) CircleSlack(caps []float64) []float64 {
 	if caps == nil {
 		caps = m.Caps
@@ -44,10 +43,10 @@ func (m *Model) CircleSlack(caps []float64) []float64 {
 	return out
 }
 
-// CircleRange is how far, relative, the rate of each tenant may be from a prediction because other sharings are at rest as well: the
-// larger of its distances from the ends of the range. How acknowledgements take turns with data is not known, so at the end of the weights
-// they take nothing of sending ports. nil is nowhere, or not known, with more than CircleFlows flows.
-// Without a circle the slack alone moves rates: where a flow has what another leaves of a port, by many times the slack.
+// CircleRange returns the relative distance of each tenant's rate from the prediction that other allocations at rest allow: the larger of its
+// distances from the ends of the range. How acknowledgements take turns with data is unknown, so at the end of the weights they take nothing
+// of sending ports. nil means no range, or unknown because there are more than CircleFlows flows.
+// Without a circle only the slack moves rates: by many times the slack where a flow gets what another leaves of a port.
 func (m *Model) CircleRange(a *Allocation, w ShareWeights) []float64 {
 	if len(m.Flows) > CircleFlows || len(m.FullSenders(a, func(float64) bool { return true })) == 0 {
 		return nil
@@ -69,13 +68,13 @@ func (m *Model) CircleRange(a *Allocation, w ShareWeights) []float64 {
 		if b.Err != nil {
 			return nil
 		}
-		out = Larger(out, m.Different(a, b))
+		out = Maxima(out, m.SignificantDistances(a, b))
 	}
 	return out
 }
 
-// Different is distances, 0 for tenants that have the same in both.
-func (m *Model) Different(a, b *Allocation) []float64 {
+// SignificantDistances returns distances, with 0 for tenants whose rates are the same in both.
+func (m *Model) SignificantDistances(a, b *Allocation) []float64 {
 	out := m.distances(a, b)
 	for t, off := range out {
 		if off <= circleApart {
@@ -85,8 +84,8 @@ func (m *Model) Different(a, b *Allocation) []float64 {
 	return out
 }
 
-// Larger is by index the larger of two values; nil stands for zeros.
-func Larger(a, b []float64) []float64 {
+// Maxima returns the element-wise maximum of two lists; nil stands for zeros.
+func Maxima(a, b []float64) []float64 {
 	if a == nil {
 		return b
 	}
@@ -97,7 +96,7 @@ func Larger(a, b []float64) []float64 {
 	return out
 }
 
-// distances is by tenant how far its rate in one allocation is from that in another, relative to the first.
+// distances returns, by tenant, the distance of its rates in two allocations, relative to the first.
 func (m *Model) distances(from, to *Allocation) []float64 {
 	here, out := m.byTenant(from), m.byTenant(to)
 	for t, there := range out {
@@ -115,8 +114,8 @@ func (m *Model) byTenant(a *Allocation) []float64 {
 	return out
 }
 
-// onCircle reports whether full links and the flows over them form a circle that a full sending port belongs to. Without one no rate can move
-// while every link stays full, so one sharing alone is at rest. Links that are never full, and flows that have their demand, do not count.
+// onCircle reports whether full links and the flows over them form a circle that includes a full sending port. Without one no rate can move
+// while every link stays full, so only one allocation is at rest. Links that never fill and flows at their demand do not count.
 func (m *Model) onCircle(a *Allocation, caps []float64) bool {
 	l, full := m.Layout(), m.Filled(a, caps)
 	sets, circle := disjoint.New(len(m.Caps)), make([]bool, len(m.Caps))
@@ -146,7 +145,7 @@ func (m *Model) onCircle(a *Allocation, caps []float64) bool {
 	return false
 }
 
-// Filled are the link directions that an allocation fills, of those that can fill.
+// Filled flags the link directions that an allocation fills, among those that can fill.
 func (m *Model) Filled(a *Allocation, caps []float64) []bool {
 	full, load := make([]bool, len(m.Caps)), m.Loads(a.Rates)
 	for d, c := range m.Feedable(caps) {
@@ -155,8 +154,8 @@ func (m *Model) Filled(a *Allocation, caps []float64) []bool {
 	return full
 }
 
-// FullSenders are the sending link directions that an allocation fills and of which accept takes the rate, in bit/s, of a queue pair that
-// takes all its turns.
+// FullSenders lists the sending link directions that an allocation fills and that accept selects. accept gets the rate, in bit/s, of a queue
+// pair that takes all its turns.
 func (m *Model) FullSenders(a *Allocation, accept func(turn float64) bool) []int32 {
 	l := m.Layout()
 	var out []int32
@@ -174,5 +173,5 @@ func (m *Model) FullSenders(a *Allocation, accept func(turn float64) bool) []int
 	return out
 }
 
-// fullSending is the part of its capacity from which on a sending port has queue pairs wait.
+// fullSending is the load, as part of the capacity, from which queue pairs wait at a sending port.
 const fullSending = 0.98

@@ -8,7 +8,7 @@ import (
 	"fairlane/policy/fill"
 )
 
-// A capacity that is no number would otherwise come out as a plan in which nobody gets anything.
+// Otherwise a capacity that is not a number would give a plan in which all rates are zero.
 func TestAProblemThatTheSolverRefusesIsAnError(t *testing.T) {
 	t.Parallel()
 	m := treeModel(t, 4, [][2]int{{0, 15}})

@@ -7,15 +7,15 @@ import (
 	"fairlane/subnet"
 )
 
-// The largest price assumed of a link that limits no flow: spareMost where nothing of its capacity is free by the rates predicted, falling to nothing
-// where spareNone is. In simulations such links, with 0.85, 1.7, 3.3 and 4.9 % free, had up to 49, 31, 9 and 0 % of the price that their flows met on
-// InfiniBand, and 78, 67, 43 and 27 % on RoCE (docs/compiler.md, Error bounds).
+// The largest price assumed of a link that limits no flow: spareMost where the predicted rates leave nothing of its capacity free, falling to
+// zero where they leave spareNone. In simulations such links, with 0.85, 1.7, 3.3 and 4.9 % free, had up to 49, 31, 9 and 0 % of the price
+// that their flows met on InfiniBand, and 78, 67, 43 and 27 % on RoCE (docs/compiler.md, Error bounds).
 const (
 	spareMost, spareNone         = 0.6, 0.05
 	spareMostRoCE, spareNoneRoCE = 0.9, 0.07
 )
 
-// sparePrice is that of a link of which a part is free.
+// sparePrice returns the price of a link with a free part of its capacity.
 func (m *Model) sparePrice(free float64) float64 {
 	most, none := spareMost, spareNone
 	if m.Plane == subnet.PlaneRoCE {
@@ -24,8 +24,8 @@ func (m *Model) sparePrice(free float64) float64 {
 	return max(leastPrice, float64(most*(1-max(0, free)/none)))
 }
 
-// SpareRange is by tenant how far its rate may be from a prediction, relative, because full links that limit no flow mark as well: flows that cross
-// no such link gain what the others lose. prices prepares the search for some flows' rates. nil: nowhere.
+// SpareRange returns, by tenant, the relative distance of its rate from the prediction because full links that limit no flow mark as well:
+// flows that cross no such link gain what the others lose. prices prepares the search for the rates of some flows. nil: zero everywhere.
 func (m *Model) SpareRange(a, target *Allocation, w ShareWeights, marks []int32, prices func(w ShareWeights, flows []int32) *Prices) []float64 {
 	caps, load := m.capsOf(&w), m.Loads(a.Rates)
 	spare := m.SpareLinks(a, fullOf(load, caps), w.Caps)
@@ -35,7 +35,7 @@ func (m *Model) SpareRange(a, target *Allocation, w ShareWeights, marks []int32,
 	if !slices.Contains(spare, true) || !slices.ContainsFunc(marks, func(k int32) bool { return k > 0 }) {
 		return nil
 	}
-	x := prices(w, m.Joined(m.Feedable(w.Caps), m.Over(spare)))
+	x := prices(w, m.ConnectedFlows(m.Feedable(w.Caps), m.Crosses(spare)))
 	for d, on := range spare {
 		if on && x.priced[d] {
 			x.price[d] = leastPrice
@@ -52,8 +52,8 @@ func (m *Model) SpareRange(a, target *Allocation, w ShareWeights, marks []int32,
 	return m.distances(&here, &there)
 }
 
-// SpareLinks are, of full link directions, those that queue and mark by their capacities, nil: all that they carry, and limit no flow of an allocation.
-// Their marks are in no setting, and how many they are is not known.
+// SpareLinks flags, of full link directions, those that queue and mark by caps (nil: full capacities) and limit no flow of an allocation. No
+// setting determines their marks, and the number of marks is unknown.
 func (m *Model) SpareLinks(a *Allocation, full []bool, caps []float64) []bool {
 	l, feedable, out := m.Layout(), m.Feedable(caps), make([]bool, len(full))
 	for d := range out {
@@ -62,8 +62,8 @@ func (m *Model) SpareLinks(a *Allocation, full []bool, caps []float64) []bool {
 	return out
 }
 
-// Over reports whether a flow crosses one of the links.
-func (m *Model) Over(links []bool) func(i int) bool {
+// Crosses returns a function that reports whether a flow crosses one of the links.
+func (m *Model) Crosses(links []bool) func(i int) bool {
 	l := m.Layout()
 	return func(i int) bool {
 		return slices.ContainsFunc(l.Hops[l.First[i]:l.First[i+1]], func(d int32) bool { return links[d] })

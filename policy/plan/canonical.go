@@ -13,39 +13,39 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// The canonical form of a plan, of which the SHA-256 is its name. Every exported field but Plan.Name and those with the tag canonical:"-"
-// goes in, in the order of the types; those with canonical:"1" or canonical:"2" only in plans of that format (Plan.Format):
+// The canonical form of a plan, whose SHA-256 is the plan's name. It has every exported field except Plan.Name and fields tagged
+// canonical:"-", in the order of the types; fields tagged canonical:"1" or canonical:"2" only in plans of that format (Plan.Format):
 //
 //	integers  uvarint; signed ones zigzag first        bool    one byte
 //	floats    IEEE 754 bits, 8 bytes little-endian      string  uvarint length, bytes
 //	slices    uvarint length, elements                  arrays, structs  elements, fields
 //	pointers  one byte 0 or 1, then what they point to
 //
-// with one exception: every CAPlan, every SwitchPlan, and Plan.Placements as a whole, of which there is much, are
-// replaced by the 32 bytes of the SHA-256 of their own canonical form, behind the rest; so are, in plans that have them, every
-// NICPlan and every ECNPlan, and RoCEPlan.Traffic as a whole, and every WRCCPortPlan and every WRCCSenderPlan. So a plan in which
-// few devices changed is named without visiting the others.
+// with one exception. Every CAPlan, every SwitchPlan, and Plan.Placements as a whole, which make up most of a plan, are replaced by the 32
+// bytes of the SHA-256 of their own canonical form, after the rest; so are, in plans that have them, every NICPlan and every ECNPlan,
+// RoCEPlan.Traffic as a whole, every WRCCPortPlan and every WRCCSenderPlan. A plan in which few devices changed is thus named without visiting
+// the others.
 
 // Digest is the SHA-256 of a part of a plan.
 type Digest [sha256.Size]byte
 
-// Digests remembers those of devices that another plan, compiled before, shares with this one.
+// Digests holds the digests of parts that a plan shares with an earlier compilation.
 type Digests struct {
 	CAs      []Digest
 	Switches []Digest
-	Places   []Digest // one
+	Places   []Digest // at most one
 
 	NICs     []Digest
 	Markings []Digest
-	Traffic  []Digest // one
+	Traffic  []Digest // at most one
 
 	Ports   []Digest
 	Senders []Digest
 
-	head []byte // to write the rest of a plan in
+	head []byte // buffer for the rest of a plan
 }
 
-// Next are digests to be filled for the plan after that of d, which may be nil and is not hashed again.
+// Next returns digests for the plan that follows the one of d, to be filled. d may be nil and is not used for hashing again.
 func (d *Digests) Next() *Digests {
 	if d == nil {
 		return &Digests{}
@@ -53,12 +53,10 @@ func (d *Digests) Next() *Digests {
 	return &Digests{head: d.head}
 }
 
-// Hash returns the plan's name: the SHA-256, in lower-case hexadecimal, of its canonical form. The plan
-// is not changed.
+// Hash returns the plan's name: the SHA-256, in lower-case hexadecimal, of its canonical form. It does not change the plan.
 func (p *Plan) Hash() string { return p.HashWith(&Digests{}) }
 
-// HashWith names the plan and fills what is missing in d: digests in it that are not zero are taken to be those of
-// the plan.
+// HashWith returns the plan's name and fills the digests missing in d. Digests in d that are not zero must be those of the plan.
 func (p *Plan) HashWith(d *Digests) string {
 	d.Fill(p)
 	head := *p
@@ -87,7 +85,7 @@ func (p *Plan) HashWith(d *Digests) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Fill computes the digests that are missing.
+// Fill computes the missing digests.
 func (d *Digests) Fill(p *Plan) {
 	fillDigests(&d.CAs, p.CAs)
 	fillDigests(&d.Switches, p.Switches)
@@ -121,7 +119,7 @@ func fillDigests[T any](d *[]Digest, parts []T) {
 	})
 }
 
-// Renew makes the parts of a plan. Those that are not fresh it takes over from the plan before, with their digests.
+// Renew builds the parts of a plan. It takes those that are not fresh from the previous plan, with their digests.
 func Renew[T any](before []T, was []Digest, fresh []bool, anew func(i int) T) ([]T, []Digest) {
 	out, digests := make([]T, len(fresh)), make([]Digest, len(fresh))
 	halves.Do(len(fresh), func(from, to int) {
@@ -147,7 +145,7 @@ type encoder struct {
 	format string // of the plan
 }
 
-// has reports whether a field goes into the canonical form.
+// has reports whether a field is part of the canonical form.
 func (e *encoder) has(f reflect.StructField) bool {
 	tag := f.Tag.Get("canonical")
 	return f.IsExported() && (tag == "" || tag == e.format)
@@ -170,8 +168,7 @@ func (e *encoder) bool(x bool) {
 	}
 }
 
-// value appends any value. What a plan has most of is written out by hand; the tests hold that against the
-// walk by reflection.
+// value appends any value. The most frequent types are encoded by hand; tests compare that with the encoding by reflection.
 func (e *encoder) value(v reflect.Value) {
 	if v.CanAddr() {
 		switch x := v.Addr().Interface().(type) {
@@ -242,7 +239,7 @@ func (e *encoder) walk(v reflect.Value) {
 			}
 		}
 	default:
-		panic("plan: a plan has a field of kind " + v.Kind().String()) // a test walks every type
+		panic("plan: a plan has a field of kind " + v.Kind().String()) // a test encodes every type
 	}
 }
 

@@ -9,14 +9,14 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// everyField calls f with each settable leaf below v that a plan's name depends on, after growing empty slices and nil pointers to one element.
+// everyField calls f for each settable leaf below v that a plan's name depends on, after growing empty slices and nil pointers to one element.
 func everyField(v reflect.Value, path string, f func(path string, v reflect.Value)) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			t := v.Type().Field(i)
 			if nested := v.Type() == reflect.TypeFor[phrase.Value]() && t.Name == "Texts"; nested {
-				continue // sentences hold sentences without end
+				continue // sentences nest without limit
 			}
 			if tag := t.Tag.Get("canonical"); t.IsExported() && tag != "-" && tag != "1" {
 				everyField(v.Field(i), path+"."+t.Name, f)

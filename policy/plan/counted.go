@@ -2,7 +2,7 @@ package plan
 
 import "fairlane/internal/phrase"
 
-// What is counted besides places that settings have.
+// Kinds of counted things other than places of settings.
 const (
 	KindFigure    = "figure"
 	KindFlow      = "flow"
@@ -13,7 +13,7 @@ const (
 	KindWeight    = "weight"
 )
 
-// counts has the words of each kind.
+// counts maps each kind to its words.
 var counts = map[string]phrase.Noun{
 	KindPort:       phrase.Ports,
 	KindSwitch:     phrase.Switches,
@@ -32,7 +32,7 @@ var counts = map[string]phrase.Noun{
 	KindQueuePair:  phrase.Noun("count.queue-pair"),
 }
 
-// Counted tells how many there are of a kind, also of one without words.
+// Counted returns a number with the words of its kind, or with the kind itself if it has none.
 func Counted(n int, kind string) phrase.Text {
 	words, ok := counts[kind]
 	if !ok {
@@ -41,7 +41,7 @@ func Counted(n int, kind string) phrase.Text {
 	return words.Of(n)
 }
 
-// Kinds of places that settings have.
+// Kinds of places of settings.
 const (
 	KindPort       = "port"
 	KindSwitch     = "switch"

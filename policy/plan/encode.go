@@ -9,8 +9,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Encode returns the plan as JSON: no spaces, fields in the order of the types, one trailing
-// newline. The same plan has the same bytes on every machine.
+// Encode returns the plan as JSON: no spaces, fields in the order of the types, one trailing newline. The same plan has the same bytes on
+// every machine.
 func (p *Plan) Encode() ([]byte, error) {
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -19,7 +19,7 @@ func (p *Plan) Encode() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// Decode reads a plan that Encode wrote, and fails when its name is not that of its contents.
+// Decode reads a plan that Encode wrote. It fails when the plan's name does not match its contents.
 func Decode(b []byte) (*Plan, error) {
 	var p Plan
 	if err := json.Unmarshal(b, &p); err != nil {
@@ -31,7 +31,7 @@ func Decode(b []byte) (*Plan, error) {
 	if name := p.Hash(); name != p.Name {
 		return nil, fmt.Errorf("decode plan: its name is %q, but its contents have the name %s", p.Name, name)
 	}
-	if p.Format < PlanFormat { // sentences had no ids then
+	if p.Format < PlanFormat { // format 1 has no sentence ids
 		for i := range p.Findings {
 			p.Findings[i].Said, p.Findings[i].Advice = nil, nil
 		}
@@ -39,8 +39,7 @@ func Decode(b []byte) (*Plan, error) {
 	return &p, nil
 }
 
-// SL returns the service level of a tenant's traffic on a port; false when the plan does not place
-// the tenant there.
+// SL returns the service level of a tenant's traffic on a port; false when the plan does not place the tenant there.
 func (p *Plan) SL(tenant string, port ident.PortID) (ident.SL, bool) {
 	i, ok := slices.BinarySearchFunc(p.Placements, Placement{Tenant: tenant, Port: port}, func(a, b Placement) int {
 		if c := strings.Compare(a.Tenant, b.Tenant); c != 0 {
@@ -54,7 +53,7 @@ func (p *Plan) SL(tenant string, port ident.PortID) (ident.SL, bool) {
 	return p.Placements[i].SL, true
 }
 
-// Share is what the plan says of a tenant, or nil.
+// Share returns a tenant's share of the plan, or nil.
 func (p *Plan) Share(tenant string) *TenantShare {
 	for i := range p.Tenants {
 		if p.Tenants[i].Tenant == tenant {

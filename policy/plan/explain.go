@@ -11,39 +11,39 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Explanation is why one device, or several with the same settings, are set as they are.
+// Explanation gives the reasons for the settings of one device, or of several with the same settings.
 type Explanation struct {
 	Kind    string   `json:"kind"` // "port", "switch", "switch port", "sender", "data centre"
 	Name    string   `json:"name"`
-	Devices []string `json:"devices"`        // GUIDs or port identifiers, as configuration has them
-	Note    string   `json:"note,omitempty"` // what is not a setting with a reason: profile, traffic
+	Devices []string `json:"devices"`        // GUIDs or port identifiers, as in configuration files
+	Note    string   `json:"note,omitempty"` // values that are not settings with a reason: profile, traffic
 	Reasons []Reason `json:"reasons"`
 
-	ports   []ident.PortID // the zero port number is a whole node
+	ports   []ident.PortID // port number zero is a whole node
 	names   []string
-	tenants []string // that the device serves; nil with a whole switch: those on its contended links
-	numbers []string // of a whole switch: its ports that the plan knows
+	tenants []string // served by the device; nil with a whole switch, which serves those on its contended links
+	numbers []string // of a whole switch: its ports in the plan
 }
 
-// ExplainFilter narrows Explain; empty fields let everything through.
+// ExplainFilter narrows Explain; empty fields do not filter.
 type ExplainFilter struct {
 	// Port is a port or node as the plan names it ("host1/P1", "host1"), or by its GUID and number.
 	Port string
-	// Tenant keeps what is set for a tenant, and what is set for all on devices that it uses.
+	// Tenant selects the settings for a tenant, and the settings for all tenants on devices that it uses.
 	Tenant string
 }
 
-// FilterError says why nothing passes an ExplainFilter.
+// FilterError reports an ExplainFilter that nothing matches.
 type FilterError struct {
 	Field string // "port" or "tenant"
 	text  string
 }
 
-// Error says what was asked for and what there is, with near misses.
+// Error states the request and the alternatives, with near matches.
 func (e *FilterError) Error() string { return e.text }
 
-// Explain lists the reasons of a plan by device, in the order of the plan. It fails with a *FilterError when the filter names a tenant
-// that the plan has not, or a port where the plan sets nothing, or nothing for that tenant.
+// Explain lists the reasons of a plan by device, in the order of the plan. It fails with a *FilterError when the plan lacks the filter's
+// tenant, or sets nothing at its port, or nothing there for that tenant.
 func (p *Plan) Explain(f ExplainFilter) ([]Explanation, error) {
 	all := slices.Concat(p.explainIB(), p.explainRoCE(), p.explainWRCC())
 	if f.Tenant != "" {
@@ -52,7 +52,7 @@ func (p *Plan) Explain(f ExplainFilter) ([]Explanation, error) {
 		}
 	}
 	var out []Explanation
-	set := false // something at the port
+	set := false // something is set at the port
 	for i := range all {
 		e := &all[i]
 		if f.Port != "" && !e.narrow(f.Port) {
@@ -104,8 +104,7 @@ func notSet(name string, all []Explanation) error {
 	return &FilterError{"port", fmt.Sprintf("the plan sets nothing at %q%s", name, want)}
 }
 
-// narrow reports whether a device is the one named. Of a switch that has the port named, reasons of its other ports
-// are dropped.
+// narrow reports whether a device matches the name. For a switch with the named port, it drops the reasons of other ports.
 func (e *Explanation) narrow(want string) bool {
 	node, port, numbered := subnet.CutPort(want)
 	num := strconv.Itoa(int(port))
@@ -127,7 +126,7 @@ func (e *Explanation) narrow(want string) bool {
 	return false
 }
 
-// narrowTenant keeps what concerns a tenant: reasons with its name, and those without any name on devices it uses.
+// narrowTenant keeps the reasons that concern a tenant: those with its name, and those without any name on devices that it uses.
 func (p *Plan) narrowTenant(e *Explanation, tenant string) bool {
 	uses := slices.Contains(e.tenants, tenant)
 	if e.tenants == nil {
@@ -146,8 +145,7 @@ func splitNames(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// meets reports whether a tenant has part in a contended link that one of the ports, or a port of one of the nodes,
-// transmits on.
+// meets reports whether a tenant has a part of a contended link that one of the ports, or a port of one of the nodes, transmits on.
 func (p *Plan) meets(ports []ident.PortID, tenant string) bool {
 	return slices.ContainsFunc(p.Links, func(l LinkShare) bool {
 		return slices.ContainsFunc(ports, func(id ident.PortID) bool { return id.Node == l.Port.Node && (id.Port == 0 || id.Port == l.Port.Port) }) &&
@@ -155,7 +153,7 @@ func (p *Plan) meets(ports []ident.PortID, tenant string) bool {
 	})
 }
 
-// onePort is the explanation of a host's port, with the tenants that it serves.
+// onePort returns the explanation of a host's port, with the tenants that it serves.
 func onePort(kind string, id ident.PortID, name string, reasons []Reason, served []string) Explanation {
 	if served == nil {
 		served = []string{}
@@ -163,7 +161,7 @@ func onePort(kind string, id ident.PortID, name string, reasons []Reason, served
 	return Explanation{Kind: kind, Name: name, Devices: []string{id.String()}, Reasons: reasons, ports: []ident.PortID{id}, names: []string{name}, tenants: served}
 }
 
-// oneSwitch is the explanation of a switch, of which the plan knows the ports with these numbers and those with reasons.
+// oneSwitch returns the explanation of a switch, with the ports of these numbers and the ports with reasons.
 func oneSwitch(node ident.GUID, name string, reasons []Reason, numbers []string) Explanation {
 	for _, r := range reasons {
 		if rest, ok := strings.CutPrefix(r.Field, "ports["); ok {
@@ -276,7 +274,7 @@ func shareNames(p *Plan) []string {
 	return out
 }
 
-// DomainName is the name of a data centre for people; that of a fabric without data centres is empty.
+// DomainName returns the displayed name of a data centre; empty for a fabric without data centres.
 func DomainName(d string) string {
 	if d == "" {
 		return "default"
@@ -284,7 +282,7 @@ func DomainName(d string) string {
 	return d
 }
 
-// Decimals prints a number with three decimals at most.
+// Decimals prints a number with at most three decimals.
 func Decimals(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 3, 64)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")

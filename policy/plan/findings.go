@@ -10,16 +10,15 @@ import (
 
 // Codes of findings. They are stable: scripts and the documentation refer to them.
 const (
-	// CodeSLExhausted: tenants share an SL on a port, so the port cannot tell them apart.
+	// CodeSLExhausted: tenants share an SL on a port, so the port cannot distinguish them.
 	CodeSLExhausted = "sl-exhausted"
-	// CodeSharedSetting: flows with different entitlements share one (port, SL) and so one
-	// aggressiveness.
+	// CodeSharedSetting: flows with different entitlements share one (port, SL) and so one aggressiveness.
 	CodeSharedSetting = "shared-setting"
-	// CodeSourcePort: tenants contend for a port that sends, where congestion control has no say.
+	// CodeSourcePort: tenants contend for a sending port, where congestion control has no effect.
 	CodeSourcePort = "source-port-contended"
-	// CodeTimerQuantised: a rounded CCTI_Timer misses the wanted ratio by more than 1 %.
+	// CodeTimerQuantised: a rounded CCTI_Timer misses the required ratio by more than 1 %.
 	CodeTimerQuantised = "timer-quantised"
-	// CodeMarkingSparse: marks are so rare that the shares need long to settle.
+	// CodeMarkingSparse: marks are so rare that the shares settle slowly.
 	CodeMarkingSparse = "marking-too-sparse"
 	// CodeSlowConvergence: shares settle in more than 150 ms.
 	CodeSlowConvergence = "slow-convergence"
@@ -29,39 +28,39 @@ const (
 	CodeWeightUnreachable = "weight-unreachable"
 	// CodeIncreaseClamped: theorem1 mode needs a CCTI_Increase over 255.
 	CodeIncreaseClamped = "increase-clamped"
-	// CodeCapCoarse means that the table cannot hold a tenant at its cap within 5 %.
+	// CodeCapCoarse: the table cannot hold a tenant at its cap within 5 %.
 	CodeCapCoarse = "cap-coarse"
-	// CodeFlowUnreachable is the finding of flows that a failed link leaves no way: they are left out.
+	// CodeFlowUnreachable: a failed link leaves flows without a path; they are omitted.
 	CodeFlowUnreachable = "flow-unreachable"
-	// CodeOverbooked means that the guarantees of the tenants on a link exceed it, so none of them is kept in full.
+	// CodeOverbooked: the guarantees of the tenants on a link exceed it, so none of them is kept in full.
 	CodeOverbooked = "guarantee-overbooked"
-	// CodeDCQCNSharedPort: tenants send from one NIC port, whose DCQCN registers cannot tell them apart.
+	// CodeDCQCNSharedPort: tenants send from one NIC port, whose DCQCN registers cannot distinguish them.
 	CodeDCQCNSharedPort = "dcqcn-shared-port"
-	// CodeUncalibratedSpeed: a link is faster or slower than any that the profile was calibrated at.
+	// CodeUncalibratedSpeed: a link is faster or slower than any speed that the profile was calibrated at.
 	CodeUncalibratedSpeed = "uncalibrated-speed"
-	// CodeSLSplit means that a tenant has several SLs, because one for all its ports does not fit.
+	// CodeSLSplit: a tenant has several SLs, because one for all its ports does not fit.
 	CodeSLSplit = "sl-split"
-	// CodeLanesNeedSM: the plan weighs lanes, which only the subnet manager can set.
+	// CodeLanesNeedSM: the plan sets lane weights, which only the subnet manager can write.
 	CodeLanesNeedSM = "vl-arbitration-needs-sm"
 	// CodeLanesCoarse: a lane's share is off by more than 5 %, because lanes or table entries are too few.
 	CodeLanesCoarse = "vl-arbitration-coarse"
 	// CodeWRCCUnstable: no WRCCT of S0's range is stable for all round trips that cross a data centre.
 	CodeWRCCUnstable = "wrcc-unstable"
-	// CodePeriodClamped: the round trips of a data centre call for a WRCCT that switches cannot set.
+	// CodePeriodClamped: the round trips of a data centre require a WRCCT that switches cannot set.
 	CodePeriodClamped = "wrcc-period-clamped"
-	// CodeFairRateCoarse: a link is so slow that headers, in whole Mbit/s, tell fair rates to worse than 0.1 %.
+	// CodeFairRateCoarse: a link is so slow that headers, in whole Mbit/s, carry fair rates with an error above 0.1 %.
 	CodeFairRateCoarse = "fair-rate-coarse"
-	// CodeWeightRange: queue pairs are entitled to rates whose ratio is out of the range of weights.
+	// CodeWeightRange: the ratio of the entitled rates of queue pairs is out of the range of weights.
 	CodeWeightRange = "weight-out-of-range"
-	// CodeCapUnenforced: a tenant is held below its cap by nothing but its own restraint.
+	// CodeCapUnenforced: no setting and no link keeps a tenant below its cap.
 	CodeCapUnenforced = "cap-unenforced"
-	// CodePathsByChance: a hash that the input does not tell chooses the paths of few queue pairs.
+	// CodePathsByChance: a hash unknown to the compiler chooses the paths of few queue pairs.
 	CodePathsByChance = "paths-by-chance"
 	// CodeShareUncertain: the bound of a tenant's prediction is above 5 %, on RoCE above 9 %.
 	CodeShareUncertain = "share-uncertain"
 	// CodeDeviceLimit: the profile of an InfiniBand device's model cannot hold what the shares need.
 	CodeDeviceLimit = "device-limit"
-	// CodeSharingApproximate: so many links wait for each other that the sharing is near the fair one, not exactly it.
+	// CodeSharingApproximate: so many links wait for each other that the allocation only approximates the fair one.
 	CodeSharingApproximate = "sharing-approximate"
 )
 
@@ -88,7 +87,7 @@ func SortFindings(fs []Finding) []Finding {
 	return fs
 }
 
-// Content is what the finding says, apart from its wording; its English in plans of format 1.
+// Content identifies what the finding says, apart from its wording; in plans of format 1 it is the English text.
 func (f *Finding) Content() string {
 	if f.Said == nil {
 		return f.Message
@@ -96,24 +95,24 @@ func (f *Finding) Content() string {
 	return f.Said.Canonical()
 }
 
-// NewFinding has a finding say something, with what helps.
+// NewFinding returns a finding with a statement and an advice.
 func NewFinding(code string, tenants, links []string, said, advice phrase.Text) Finding {
 	return Finding{Code: code, Tenants: tenants, Links: links, Message: said.String(), Said: &said}.Advised(advice)
 }
 
-// Advised is the finding with another advice.
+// Advised returns the finding with another advice.
 func (f Finding) Advised(advice phrase.Text) Finding {
 	f.Fix, f.Advice = advice.String(), &advice
 	return f
 }
 
-// Saying is the finding with other words.
+// Saying returns the finding with another statement.
 func (f Finding) Saying(said phrase.Text) Finding {
 	f.Message, f.Said = said.String(), &said
 	return f
 }
 
-// Bounded keeps the first MaxNames of a list.
+// Bounded returns the first MaxNames of a list.
 func Bounded[T any](list []T) []T {
 	if len(list) > MaxNames {
 		return list[:MaxNames]
@@ -121,7 +120,7 @@ func Bounded[T any](list []T) []T {
 	return list
 }
 
-// InsteadOf says what a tenant is predicted to get.
+// InsteadOf states the rate that a tenant is predicted to get.
 func InsteadOf(tenant string, predicted, entitled quantity.BitRate) phrase.Text {
 	if predicted.String() == entitled.String() {
 		return phrase.Of("plan.as-entitled", "tenant", tenant, "predicted", predicted)
@@ -129,5 +128,5 @@ func InsteadOf(tenant string, predicted, entitled quantity.BitRate) phrase.Text 
 	return phrase.Of("plan.instead", "tenant", tenant, "predicted", predicted, "entitled", entitled)
 }
 
-// MaxNames bounds how many ports or links a finding lists.
+// MaxNames bounds the ports or links that a finding lists.
 const MaxNames = 16

@@ -8,19 +8,19 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// FunctionShare is what a plan gives a virtual function of a port: that of one of the tenants there.
+// FunctionShare is the share of a port that a plan gives to a virtual function, which belongs to one of the tenants there.
 type FunctionShare struct {
 	Tenant      string
 	Function    int // from 0
 	Thousandths int // of the port, 1 to 1000
 }
 
-// Mbps is the share of a port of the given line rate, in Mbit/s. It is at least 1, since 0 would be no share at all.
+// Mbps returns the share of a port of the given line rate, in Mbit/s. It is at least 1, since 0 would be no share at all.
 func (s FunctionShare) Mbps(line quantity.BitRate) uint64 {
 	return max(1, uint64(line/quantity.Mbps)*uint64(s.Thousandths)/1000)
 }
 
-// Functions are the shares of virtual functions by port, by function. Ports from which one tenant sends, or none, are not divided.
+// Functions returns the shares of virtual functions by port, by function. Ports from which at most one tenant sends are not divided.
 func (p *RoCEPlan) Functions() map[ident.PortID][]FunctionShare {
 	out := make(map[ident.PortID][]FunctionShare)
 	for i := range p.Traffic {

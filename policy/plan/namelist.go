@@ -2,13 +2,13 @@ package plan
 
 import "fairlane/internal/phrase"
 
-// NameList is how many there are and the first few names of them.
+// NameList is a count of names with the first few of them.
 type NameList struct {
 	Count int      `json:"count"`
 	Names []string `json:"names"`
 }
 
-// maxNamesKept bounds the names listed of anything.
+// maxNamesKept bounds the names kept in a list.
 const maxNamesKept = 8
 
 // Add counts a name, and keeps it while there are few.
@@ -19,7 +19,7 @@ func (l *NameList) Add(name string) {
 	}
 }
 
-// AddName adds a name to a list that need not exist yet.
+// AddName adds a name to a list, which it creates if nil.
 func AddName(l **NameList, name string) {
 	if *l == nil {
 		*l = &NameList{}
@@ -27,13 +27,13 @@ func AddName(l **NameList, name string) {
 	(*l).Add(name)
 }
 
-// maxNamesTold bounds the names told to people; the structure has all that are kept.
-const maxNamesTold = 3
+// maxNamesShown bounds the names shown in texts; the structure holds up to maxNamesKept.
+const maxNamesShown = 3
 
-// Of tells "3 ports (a, b, c)".
+// Of returns a text such as "3 ports (a, b, c)".
 func (l *NameList) Of(kind string) phrase.Text {
 	return phrase.Of("diff.counted", "count", Counted(l.Count, kind), "list", l.List())
 }
 
-// List tells the first names and how many more there are.
-func (l *NameList) List() phrase.Text { return phrase.Names(l.Names, l.Count, maxNamesTold) }
+// List returns the first names and the number of the others as a text.
+func (l *NameList) List() phrase.Text { return phrase.Names(l.Names, l.Count, maxNamesShown) }

@@ -1,5 +1,5 @@
-// Package plan has what the compiler makes: plans with their predictions, findings and reasons, the canonical form of which a
-// plan's name is the hash, and what explains them. It knows neither inputs nor how settings are chosen.
+// Package plan holds the results of the compiler: plans with their predictions, findings and reasons, the canonical form whose hash is a
+// plan's name, and explanations. It does not depend on inputs or on how settings are chosen.
 package plan
 
 import (
@@ -12,8 +12,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// PlanFormat is the format of the plans that Compile makes. Format 1 has the English sentences of findings in the canonical form, format 2
-// has their ids and parameters. Plans of both are read, verified and rolled out.
+// PlanFormat is the format of the plans that Compile makes. The canonical form of format 1 has the English sentences of findings, that of
+// format 2 their ids and parameters. Plans of both are read, verified and rolled out.
 const PlanFormat = 2
 
 // Plan is the compiled result. It is sorted, and named by the SHA-256 of its canonical form (see Hash).
@@ -28,25 +28,24 @@ type Plan struct {
 	Links      []LinkShare   `json:"links"`             // contended links, by port
 	Findings   []Finding     `json:"findings"`          // by code, then tenants
 	Classes    []ClassShare  `json:"classes,omitempty"` // of tenants with classes, by tenant and class
-	Lanes      []LanePlan    `json:"lanes,omitempty"`   // by port; the subnet manager's to set
+	Lanes      []LanePlan    `json:"lanes,omitempty"`   // by port; written by the subnet manager
 
 	RoCE *RoCEPlan `json:"roce,omitempty"` // on the RoCE plane
 	WRCC *WRCCPlan `json:"wrcc,omitempty"` // on the WRCC plane
 
-	// Settle is about how long shares take to become what is predicted, after a change of settings or of traffic: docs/compiler.md says what
-	// that means on each plane. 0 where no marks hold anybody back, and in plans of earlier versions. It is no part of the name: it follows
-	// from what made the plan.
+	// Settle is about how long shares take to reach the prediction after a change of settings or of traffic: docs/compiler.md defines it for each
+	// plane. It is 0 where no marks limit flows, and in plans of earlier versions. It is not part of the name: it follows from the plan's inputs.
 	Settle quantity.Picoseconds `json:"settle_ps,omitempty" canonical:"-"`
 }
 
-// Placement says which SL a tenant's traffic uses on a port.
+// Placement states which SL a tenant's traffic uses on a port.
 type Placement struct {
 	Tenant string       `json:"tenant"`
-	PKey   ident.PKey   `json:"pkey"` // the tenant's partition, by which the subnet manager hands out the SL
+	PKey   ident.PKey   `json:"pkey"` // the tenant's partition, by which the subnet manager assigns the SL
 	Port   ident.PortID `json:"port"`
 	SL     ident.SL     `json:"sl"`
-	// Receives reports that, by its flows, the tenant only receives on this port and shares the SL there with another tenant, so that the
-	// port's counter of the SL is not the tenant's alone. It is not part of the plan's name: it follows from what made the plan.
+	// Receives reports that, by its flows, the tenant only receives on this port and shares the SL there with another tenant. The port's counter
+	// of the SL then covers several tenants. It is not part of the plan's name: it follows from the plan's inputs.
 	Receives bool `json:"receives,omitempty" canonical:"-"`
 }
 
@@ -58,11 +57,11 @@ type CAPlan struct {
 	Reasons  []Reason        `json:"reasons"`
 	// Profile is the name of the device profile; empty: the generic one. It is not part of the plan's name: the settings follow from it.
 	Profile string `json:"profile,omitempty" canonical:"-"`
-	// TimerUnit is that of the timers in Settings where the profile has another than 1.024 us; 0: 1.024 us. It is not part of the name either.
+	// TimerUnit is the unit of the timers in Settings if the profile's differs from 1.024 us; 0: 1.024 us. It is not part of the name either.
 	TimerUnit quantity.Picoseconds `json:"timer_unit_ps,omitempty" canonical:"-"`
 }
 
-// TimerPeriod is the duration of a CCTI_Timer of the port.
+// TimerPeriod returns the duration of a CCTI_Timer of the port.
 func (c *CAPlan) TimerPeriod(timer uint16) quantity.Picoseconds {
 	return quantity.Picoseconds(timer) * cmp.Or(c.TimerUnit, ibcc.TimerUnitPicoseconds)
 }
@@ -77,8 +76,7 @@ type SwitchPlan struct {
 	Profile  string              `json:"profile,omitempty" canonical:"-"` // as in CAPlan
 }
 
-// Reason explains one setting: which field has which value, in which unit and legal range, by which rule and
-// formula, and what was clamped.
+// Reason explains one setting: its field, value, unit and legal range, the rule and formula of the value, and any clamping.
 type Reason struct {
 	Field   string `json:"field"` // such as "sl[3].timer", "cct", "threshold"
 	Value   string `json:"value"`
@@ -90,8 +88,7 @@ type Reason struct {
 	Clamped string `json:"clamped,omitempty"`
 }
 
-// TenantShare compares what a tenant is entitled to with what the settings are predicted to give,
-// summed over its flows.
+// TenantShare compares a tenant's entitlement with the predicted effect of the settings, summed over its flows.
 type TenantShare struct {
 	Tenant    string           `json:"tenant"`
 	Weight    quantity.Weight  `json:"weight"`
@@ -100,8 +97,8 @@ type TenantShare struct {
 	Predicted quantity.BitRate `json:"predicted_bps"`
 	// PredictedError is |predicted - entitled| / entitled.
 	PredictedError float64 `json:"predicted_error"`
-	// Bound is the relative error of Predicted that the calibration of the plane's levers promises in 95 of 100
-	// cases: delivered is expected within Predicted·(1 ± Bound).
+	// Bound is the relative error of Predicted that holds in 95 of 100 cases by the calibration of the plane's levers: delivered is expected
+	// within Predicted·(1 ± Bound).
 	Bound float64 `json:"bound"`
 }
 
@@ -139,19 +136,19 @@ type Finding struct {
 	Code    string   `json:"code"`
 	Tenants []string `json:"tenants,omitempty"`
 	Links   []string `json:"links,omitempty"`
-	// Message and Fix are Said and Advice in the English of the version that compiled the plan.
+	// Message and Fix are Said and Advice in English, as of the version that compiled the plan.
 	Message string `json:"message" canonical:"1"`
 	Fix     string `json:"fix,omitempty" canonical:"1"`
-	// Said is what was found, and Advice what helps. Plans of format 1 do not have them.
+	// Said is the statement and Advice the remedy. Plans of format 1 do not have them.
 	Said   *phrase.Text `json:"said,omitempty" canonical:"2"`
 	Advice *phrase.Text `json:"advice,omitempty" canonical:"2"`
 }
 
-// UnknownBound is the bound of a prediction, relative, that means its error is unknown.
+// UnknownBound is the relative bound of a prediction whose error is unknown.
 const UnknownBound = 1
 
-// MissLimit is how far, relative, a tenant may be from its entitlement or its prediction on a plane before it is off its share: a finding has to
-// announce it, and a measurement lists it as wrong. "" is PlaneIB.
+// MissLimit returns the relative distance of a tenant from its entitlement or its prediction on a plane, above which it is off its share: a
+// finding must announce it, and a measurement lists it as wrong. "" is PlaneIB.
 func MissLimit(plane subnet.Plane) float64 {
 	if plane == subnet.PlaneRoCE {
 		return 0.10

@@ -18,8 +18,7 @@ type RoCEPlan struct {
 	Traffic  []RoCEPlacement `json:"traffic"`  // by tenant, then port
 }
 
-// NICPlan is the desired DCQCN state of one NIC port: one set for all its tenants, since no device has
-// finer ones.
+// NICPlan is the desired DCQCN state of one NIC port: one set for all its tenants, since no device has finer ones.
 type NICPlan struct {
 	Port     ident.PortID   `json:"port"`
 	Name     string         `json:"name"`
@@ -36,17 +35,16 @@ type ECNPlan struct {
 	Reasons []Reason           `json:"reasons"`
 }
 
-// RoCEPlacement says how a tenant's traffic is told apart on a port.
+// RoCEPlacement states how devices identify a tenant's traffic on a port.
 type RoCEPlacement struct {
 	Tenant   string       `json:"tenant"`
 	Port     ident.PortID `json:"port"`
 	DSCP     uint8        `json:"dscp"`
 	Priority uint8        `json:"priority"`
 	Queue    uint8        `json:"queue"`
-	// VFShare is the tenant's share of a port from which others send too, in thousandths; 0 when the port
-	// is its own.
+	// VFShare is the tenant's share of a port from which others send too, in thousandths; 0 when no other tenant sends from the port.
 	VFShare int `json:"vf_share,omitempty"`
-	// Function is the tenant's virtual function on the port, from 0, which has the share if there is one.
+	// Function is the tenant's virtual function on the port, from 0. It has the share, if there is one.
 	Function int `json:"function,omitempty"`
 }
 
@@ -54,15 +52,15 @@ type RoCEPlacement struct {
 type WRCCPlan struct {
 	// Unit is the fair rate at which every full port comes to rest: a queue pair of weight w then has w·Unit.
 	Unit quantity.BitRate `json:"unit_bps"`
-	// Increase is how senders come to a higher rate, "ask" or "timer" (wrcc.IncreaseAsk, wrcc.IncreaseTimer).
+	// Increase is the method by which senders increase their rate, "ask" or "timer" (wrcc.IncreaseAsk, wrcc.IncreaseTimer).
 	Increase string           `json:"increase"`
-	MinRate  quantity.BitRate `json:"min_rate_bps"` // that a queue pair always may send
+	MinRate  quantity.BitRate `json:"min_rate_bps"` // always permitted to a queue pair
 	Domains  []WRCCDomainPlan `json:"domains"`      // data centres, by name
 	Ports    []WRCCPortPlan   `json:"ports"`        // egress ports of switches, by the first of them
 	Senders  []WRCCSenderPlan `json:"senders"`      // by port, then tenant and class
 }
 
-// WRCCDomainPlan is what all devices of one data centre have in common.
+// WRCCDomainPlan is the part that all devices of one data centre have in common.
 type WRCCDomainPlan struct {
 	Domain  string               `json:"domain"`
 	MaxRTT  quantity.Picoseconds `json:"max_rtt_ps"` // largest unloaded round trip between two of its hosts
@@ -71,15 +69,15 @@ type WRCCDomainPlan struct {
 	Reasons []Reason             `json:"reasons"`
 }
 
-// WRCCPortPlan is the desired state of egress ports of switches that have the same settings. Settings hold
-// for all classes of traffic on the port.
+// WRCCPortPlan is the desired state of egress ports of switches that have the same settings. Settings apply to all classes of traffic on the
+// port.
 type WRCCPortPlan struct {
 	Ports    []NamedPort `json:"ports"` // in order
 	Settings wrcc.Params `json:"settings"`
 	Reasons  []Reason    `json:"reasons"`
 }
 
-// NamedPort is a port with the name that people know it by.
+// NamedPort is a port with its displayed name.
 type NamedPort struct {
 	Port ident.PortID `json:"port"`
 	Name string       `json:"name"`
@@ -91,7 +89,7 @@ type WRCCSenderPlan struct {
 	Name   string       `json:"name"`
 	Tenant string       `json:"tenant"`
 	Class  string       `json:"class"`
-	// Weight is that of one queue pair, on the normalised fair rate, towards all ports but those of Peers.
+	// Weight is the weight of one queue pair, on the normalised fair rate, towards all ports but those of Peers.
 	Weight  float64    `json:"weight"`
 	Peers   []WRCCPeer `json:"peers,omitempty"` // by port
 	Reasons []Reason   `json:"reasons"`
@@ -135,24 +133,22 @@ func (s *WRCCSenderPlan) WeightTo(peer ident.PortID) float64 {
 	return s.Weight
 }
 
-// LanePlan is how one channel-adapter port divides its link among virtual lanes, where congestion control has
-// no say because the port itself is the bottleneck of several tenants. The tables belong to the subnet manager:
-// rollouts write them where OpenSM's files are theirs to write and one table serves all ports, and leave them alone elsewhere.
+// LanePlan divides the link of one channel-adapter port among virtual lanes. It is used where the port itself is the bottleneck of several
+// tenants, so that congestion control has no effect. The tables belong to the subnet manager: rollouts write them only if they manage OpenSM's
+// files and one table serves all ports.
 type LanePlan struct {
 	Port ident.PortID `json:"port"`
 	Name string       `json:"name"`
-	// SL2VL is the lane of each service level on packets that the port sends (SLtoVLMappingTable, IBTA vol. 1,
-	// 7.6.6).
+	// SL2VL is the lane of each service level on packets that the port sends (SLtoVLMappingTable, IBTA vol. 1, 7.6.6).
 	SL2VL [ident.NumSLs]ident.VL `json:"sl2vl"`
-	// High and Low are the two arbitration tables in the order of their entries (IBTA vol. 1, 7.6.9). High is
-	// empty: nothing goes before the shares.
+	// High and Low are the two arbitration tables in the order of their entries (IBTA vol. 1, 7.6.9). High is empty: nothing precedes the shares.
 	High    []VLWeight `json:"high,omitempty"`
 	Low     []VLWeight `json:"low"`
 	Reasons []Reason   `json:"reasons"`
 }
 
-// VLWeight is one entry of an arbitration table: the lane may send Weight units of 64 bytes, rounded up to
-// whole packets, before it is the next entry's turn; 1 to 255.
+// VLWeight is one entry of an arbitration table: the lane may send Weight units of 64 bytes, rounded up to whole packets, before the next
+// entry's turn; 1 to 255.
 type VLWeight struct {
 	VL     ident.VL `json:"vl"`
 	Weight uint8    `json:"weight"`

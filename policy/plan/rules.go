@@ -1,24 +1,24 @@
 package plan
 
-// Rules of reasons: by which of them a setting has its value. They are stable: scripts and catalogues refer to them.
+// Rules of reasons: the rule that gave a setting its value. They are stable: scripts and catalogues refer to them.
 const (
 	// RulePortControl: one CCTI for each queue pair of an InfiniBand port, or for each SL.
 	RulePortControl = "port-control"
-	// RuleProduct: CCTI_Timer in inverse proportion to the rate wanted.
+	// RuleProduct: CCTI_Timer in inverse proportion to the wanted rate.
 	RuleProduct = "product-rule"
-	// RuleTheorem1: CCTI_Increase in inverse proportion to the rate wanted, with one timer for all (S1, Theorem 1).
+	// RuleTheorem1: CCTI_Increase in inverse proportion to the wanted rate, with one timer for all (S1, Theorem 1).
 	RuleTheorem1 = "theorem1"
-	// RuleUncontended: as RuleProduct, for flows that nothing marks.
+	// RuleUncontended: as RuleProduct, for flows that no link marks.
 	RuleUncontended = "uncontended"
-	// RuleIdle: for the part of the port that its tenants would have by weight, since no flows are known.
+	// RuleIdle: the part of the port that its tenants' weights give, since no flows are known.
 	RuleIdle = "idle-share"
 	// RuleSmallestIncrease: the least CCTI_Increase whose timer fits.
 	RuleSmallestIncrease = "smallest-increase"
 	// RuleTrigger: the CCTI at which a device logs.
 	RuleTrigger = "log-at-half-share"
-	// RuleCap: what holds a tenant at its cap.
+	// RuleCap: the value that holds a tenant at its cap.
 	RuleCap = "cap"
-	// RuleUnassigned: SLs of no tenant.
+	// RuleUnassigned: SLs without a tenant.
 	RuleUnassigned = "unassigned-sl"
 	// RuleTableGeometric: the entries of a congestion control table, each slower by the same factor.
 	RuleTableGeometric = "cct-geometric"
@@ -30,9 +30,9 @@ const (
 	RuleMarkingLate = "marking-late"
 	// RuleMarkingRate: packets per mark.
 	RuleMarkingRate = "marking-rate"
-	// RuleMarkingDepth: the queue from which a port marks.
+	// RuleMarkingDepth: the queue length from which a port marks.
 	RuleMarkingDepth = "marking-depth"
-	// RuleUnmarkedSize: packets that are too small to be marked.
+	// RuleUnmarkedSize: packets too small to be marked.
 	RuleUnmarkedSize = "unmarked-size"
 	// RuleRoots: ports that mark even without credits.
 	RuleRoots = "host-ports-are-roots"
@@ -40,11 +40,11 @@ const (
 	RuleNoStarvation = "no-credit-starvation"
 	// RuleLaneBySL: the virtual lane of each SL.
 	RuleLaneBySL = "lane-by-sl"
-	// RuleLaneWeight: what a virtual lane may send in its turn.
+	// RuleLaneWeight: the amount that a virtual lane may send in its turn.
 	RuleLaneWeight = "lane-weight"
-	// RuleVendorDefault: as the device comes.
+	// RuleVendorDefault: the device's default.
 	RuleVendorDefault = "vendor-default"
-	// RuleManagedPort: as the device profile was calibrated.
+	// RuleManagedPort: the value that the device profile was calibrated with.
 	RuleManagedPort = "managed-port"
 	// RuleCalibratedLever: the measured response of DCQCN, inverted.
 	RuleCalibratedLever = "calibrated-lever"
@@ -62,13 +62,13 @@ const (
 	RuleFmax = "fmax"
 	// RuleFmin: the least fair rate.
 	RuleFmin = "fmin"
-	// RuleTarget: the load that a WRCC port aims for.
+	// RuleTarget: the target load of a WRCC port.
 	RuleTarget = "target"
-	// RuleS0Default: as in S0's experiments.
+	// RuleS0Default: the value of S0's experiments.
 	RuleS0Default = "s0-default"
 	// RuleShortQueue: the least QRatioMax.
 	RuleShortQueue = "short-queue"
-	// RuleEntitledRate: the weight of a WRCC sender from what a queue pair is entitled to.
+	// RuleEntitledRate: the weight of a WRCC sender from the entitled rate of a queue pair.
 	RuleEntitledRate = "entitled-rate"
 	// RuleDemand: the weight of a WRCC sender from the demand of a queue pair.
 	RuleDemand = "demand"

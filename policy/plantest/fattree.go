@@ -10,12 +10,12 @@ import (
 	"fairlane/tenants"
 )
 
-// TreeOptions sizes FatTree.
+// TreeOptions are the sizes of FatTree.
 type TreeOptions struct {
-	K              int // ports of a switch, as topogen.FatTreeOptions
-	Hosts          int // that tenants are on: the first ones; at most K³/4
+	K              int // ports of a switch, as in topogen.FatTreeOptions
+	Hosts          int // number of hosts with tenants: the first ones; at most K³/4
 	Tenants, Flows int
-	Bare           bool // neither LIDs nor forwarding tables, as topogen.Wire
+	Bare           bool // neither LIDs nor forwarding tables, as in topogen.Wire
 	Scattered      bool // one to four random tenants on each host; else a tenant's hosts are neighbours, as schedulers place jobs
 	Seed           uint64
 }

@@ -1,5 +1,4 @@
-// Package plantest makes fabrics, tenants and flows for the compiler's property tests and
-// benchmarks. It is imported by tests only.
+// Package plantest makes fabrics, tenants and flows for the compiler's property tests and benchmarks. Only tests import it.
 package plantest
 
 import (
@@ -15,7 +14,7 @@ import (
 	"fairlane/tenants"
 )
 
-// Compiled compiles an input that has to compile.
+// Compiled compiles an input that must compile.
 func Compiled(t rapid.TB, in policy.Input) *policy.Plan {
 	t.Helper()
 	p, err := policy.Compile(in)
@@ -93,7 +92,7 @@ func Hosts(f *subnet.Fabric) []ident.PortID {
 	return out
 }
 
-// LargeOptions sizes Large.
+// LargeOptions are the sizes of Large.
 type LargeOptions struct {
 	Leaves, HostsPerLeaf, Spines int
 	Tenants, Flows               int

@@ -7,31 +7,32 @@ import (
 	"fairlane/policy/model"
 )
 
-// Parts of a bound beyond the calibration's. The calibration's runs have one link, one path and one
-// rate for each port; what a plan has beyond that is less sure.
+// Parts of a bound beyond the calibration's. The calibration's runs have one link, one path and one rate for each port; whatever a plan has
+// beyond that adds uncertainty.
 const (
-	// boundFree is the bound of a flow that no marks limit: its NIC or its demand does.
+	// boundFree is the bound of a flow that its NIC or its demand limits, not marks.
 	boundFree = 0.03
-	// boundPaths is for what a fabric has beyond the calibration's star: more hops and other traffic on them.
+	// boundPaths covers what a fabric has beyond the calibration's star: more hops and other traffic on them.
 	boundPaths = 0.005
-	// boundTurns is for flows of a NIC port at its line rate: a flow that its registers hold waits for its turn there, and
-	// so falls behind by some percent, which the others gain.
+	// boundTurns is for flows of a NIC port at its line rate: a flow limited by its registers waits for its turn there, and so falls behind by
+	// some percent, which the others gain.
 	boundTurns = 0.10
-	// boundTurnsPassed is what such a flow passes on at a link that flows of other ports share: at its own port others make up for half of what it misses.
+	// boundTurnsPassed is the error that such a flow passes on at a link shared with flows of other ports. At its own port others make up for half
+	// of what it misses.
 	boundTurnsPassed = 0.20
 	// boundPerLink is for each further link whose marks a flow meets.
 	boundPerLink = 0.05
-	// boundSpread is the part of the spread of what a port's flows want.
+	// boundSpread is the factor on the spread of the wanted rates of a port's flows.
 	boundSpread = 0.25
-	// boundCoarse is for each factor e by which RPG_AI_RATE, of at least 1 Mbit/s, is more than the lever's: the law of rates is less sure there.
+	// boundCoarse is for each factor e by which RPG_AI_RATE, at least 1 Mbit/s, exceeds the lever's: the law of rates is less certain there.
 	boundCoarse = 0.06
 )
 
-// bounds is the relative error that each tenant's prediction may have: the mean of its flows' by their rates, BoundSpare, and the ranges of circles and of
-// nearly full links.
+// bounds returns the relative error bound of each tenant's prediction: the mean of its flows' bounds by their rates, BoundSpare, and the
+// ranges of circles and of nearly full links.
 func (s *Settings) bounds(predicted model.Forecast) []float64 {
 	out := s.m.MeanByTenant(s.target, s.flowBounds())
-	spare := s.m.Beside(s.target, s.m.Over(s.m.SpareLinks(s.target, s.m.FullLinks(s.target), nil)))
+	spare := s.m.TenantsMeeting(s.target, s.m.Crosses(s.m.SpareLinks(s.target, s.m.FullLinks(s.target), nil)))
 	for t := range out {
 		if spare[t] {
 			out[t] += model.BoundSpare
@@ -46,8 +47,8 @@ func (s *Settings) bounds(predicted model.Forecast) []float64 {
 	return out
 }
 
-// flowBounds are those of all flows. At a full sending port flows that no marks limit have what the others leave, and so what these are off by;
-// and a tenant has what the other tenants miss by their turns, which is more than its own part where it is the smaller one.
+// flowBounds returns the bounds of all flows. At a full sending port, flows that no marks limit get what the others leave, and inherit their
+// errors. A tenant also inherits what the other tenants miss by their turns, which exceeds its own part where that is the smaller one.
 func (s *Settings) flowBounds() []float64 {
 	fastest, out, own := s.fastest(), make([]float64, len(s.m.Flows)), make([]float64, len(s.m.Tenants))
 	for i := range out {
@@ -80,16 +81,16 @@ func (s *Settings) flowBounds() []float64 {
 			out[f] += float64(boundTurns * max(0, (all-own[t])/max(own[t], 1)-1))
 		}
 	}
-	for i, more := range s.rest() {
+	for i, more := range s.passedOnErrors() {
 		out[i] += more
 	}
 	return out
 }
 
-// rest is by flow the error that others pass on, relative.
-func (s *Settings) rest() []float64 {
-	return s.m.PassedOn(s.target, func(f int32) (alike, apart float64) {
-		links, turns := s.elsewhere(f)
+// passedOnErrors returns, by flow, the relative error that others pass on.
+func (s *Settings) passedOnErrors() []float64 {
+	return s.m.PassedOnErrors(s.target, func(f int32) (alike, apart float64) {
+		links, turns := s.extraErrors(f)
 		if turns > 0 {
 			turns = boundTurnsPassed
 		}
@@ -97,15 +98,15 @@ func (s *Settings) rest() []float64 {
 	}, s.contended)
 }
 
-// elsewhere is what a flow may be off by because several links mark it, and because its sending port is full.
-func (s *Settings) elsewhere(f int32) (links, turns float64) {
+// extraErrors returns the errors of a flow because several links mark it, and because its sending port is full.
+func (s *Settings) extraErrors(f int32) (links, turns float64) {
 	if s.target.Limiting[s.m.Flows[f].Links[0]] {
 		turns = boundTurns
 	}
 	return float64(boundPerLink * float64(max(s.marks[f]-1, 0))), turns
 }
 
-// fastest is the largest rate that settings mean a queue pair on each link direction to have.
+// fastest returns the highest intended rate of a queue pair on each link direction.
 func (s *Settings) fastest() []float64 {
 	most := make([]float64, len(s.m.Caps))
 	for i := range s.m.Flows {
@@ -117,7 +118,7 @@ func (s *Settings) fastest() []float64 {
 	return most
 }
 
-// reached is what a port's settings mean a queue pair to have: what is wanted, as far as the lever goes.
+// reached returns the intended rate of a port's queue pair: the wanted one, as far as the lever reaches.
 func (s *Settings) reached(p *nicPort) float64 {
 	if !p.clamped {
 		return p.wanted
@@ -125,11 +126,11 @@ func (s *Settings) reached(p *nicPort) float64 {
 	return float64(s.groups[p.group].rate * num.Exp(s.curve(p.link).Gain(p.position)))
 }
 
-// flowBound is that of one flow. What the response is off by grows with the distance from the fastest queue pair at the link, so that of
-// the flow counts, and not that of the slowest it meets.
+// flowBound returns the bound of one flow. The error of the response grows with the distance from the fastest queue pair at the link, so the
+// flow's own distance counts, not that of the slowest flow it meets.
 func (s *Settings) flowBound(f int32, fastest []float64) float64 {
 	d := s.responseLink(f)
-	links, turns := s.elsewhere(f)
+	links, turns := s.extraErrors(f)
 	b := boundPaths + links + turns
 	if d < 0 {
 		return b + boundFree
@@ -138,8 +139,8 @@ func (s *Settings) flowBound(f int32, fastest []float64) float64 {
 	return b + float64(s.profile.Bound(fastest[d]/s.reached(p))*s.beyondSpeed(d)) + float64(boundSpread*p.spread) + float64(boundCoarse*p.coarse)
 }
 
-// beyondSpeed is by how much a link is faster than the fastest that the profile was calibrated at, at least 1: the faster a link, the more
-// the fast queue pairs of unequal ones get beyond what they are meant to have.
+// beyondSpeed returns the ratio of a link's speed to the fastest calibrated one, at least 1: the faster a link, the more the fast ones of
+// unequal queue pairs exceed their intended rates.
 func (s *Settings) beyondSpeed(d int32) float64 {
 	speeds := s.profile.Response.Speeds
 	return max(1, s.m.Caps[d]/float64(speeds[len(speeds)-1]))

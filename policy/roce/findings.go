@@ -13,13 +13,13 @@ import (
 	"fairlane/policy/plan"
 )
 
-// sharedSpread is the |ln| of rates on one set of registers from which a finding says so: 5 %.
+// sharedSpread is the |ln| of rates on one set of registers from which a finding reports them: 5 %.
 const sharedSpread = 0.05
 
 // findings lists what the plane cannot honour.
 func (s *Settings) findings(predicted *model.Allocation) []plan.Finding {
 	var out []plan.Finding
-	far, unreached := make(map[string]*offPorts), make(map[string]*offPorts)
+	far, unreached := make(map[string]*missedPorts), make(map[string]*missedPorts)
 	for i := range s.ports {
 		p := &s.ports[i]
 		switch {
@@ -42,25 +42,25 @@ func (s *Settings) findings(predicted *model.Allocation) []plan.Finding {
 	return append(out, s.caps(predicted)...)
 }
 
-// offPorts are ports that miss what is wanted of them, with the worst.
-type offPorts struct {
+// missedPorts are ports that miss their wanted rates, with the worst.
+type missedPorts struct {
 	ports int
-	names []string // of the first ports, as many as a finding names
+	names []string // of the first ports, up to the number that a finding names
 	worst *nicPort
 	by    float64
 }
 
-// note files a port under its tenants.
-func (s *Settings) note(off map[string]*offPorts, p *nicPort, by float64) {
+// note records a port under its tenants.
+func (s *Settings) note(off map[string]*missedPorts, p *nicPort, by float64) {
 	key := strings.Join(s.names(s.senders(p)), "\x00")
 	if off[key] == nil {
-		off[key] = &offPorts{}
+		off[key] = &missedPorts{}
 	}
 	s.add(off[key], p, by)
 }
 
-// add files a port.
-func (s *Settings) add(o *offPorts, p *nicPort, by float64) {
+// add records a port.
+func (s *Settings) add(o *missedPorts, p *nicPort, by float64) {
 	if o.worst == nil || by > o.by {
 		o.worst, o.by = p, by
 	}
@@ -69,8 +69,8 @@ func (s *Settings) add(o *offPorts, p *nicPort, by float64) {
 	}
 }
 
-// links names the ports, the worst among them.
-func (s *Settings) links(o *offPorts) []string {
+// links names the ports, including the worst.
+func (s *Settings) links(o *missedPorts) []string {
 	worst := s.portName(o.worst)
 	if slices.Contains(o.names, worst) {
 		return o.names
@@ -80,7 +80,7 @@ func (s *Settings) links(o *offPorts) []string {
 
 func (s *Settings) portName(p *nicPort) string { return s.m.Fabric.PortName(p.ref) }
 
-// others says how many ports beside the worst a finding is about.
+// others states how many ports a finding concerns besides the worst.
 func others(ports int) phrase.Text {
 	if ports > 1 {
 		return phrase.Of("plan.worst-of", "ports", ports)
@@ -88,10 +88,10 @@ func others(ports int) phrase.Text {
 	return phrase.Text{}
 }
 
-// senders are the tenants with flows from a port, each once; others on it only receive.
+// senders lists the tenants with flows from a port, each once; others on it only receive.
 func (s *Settings) senders(p *nicPort) []int32 {
 	var out []int32
-	for _, f := range p.flows { // by tenant
+	for _, f := range p.flows { // ordered by tenant
 		if t := s.m.Flows[f].Tenant; len(out) == 0 || out[len(out)-1] != t {
 			out = append(out, t)
 		}
@@ -99,7 +99,7 @@ func (s *Settings) senders(p *nicPort) []int32 {
 	return out
 }
 
-// names of tenants.
+// names returns the names of tenants.
 func (s *Settings) names(tenants []int32) []string {
 	out := make([]string, len(tenants))
 	for i, t := range tenants {
@@ -128,32 +128,32 @@ func (s *Settings) sharedPort(p *nicPort, predicted *model.Allocation) plan.Find
 		phrase.Of("plan.dcqcn-shared-port.fix"))
 }
 
-func (s *Settings) sharedFlows(o *offPorts) plan.Finding {
+func (s *Settings) sharedFlows(o *missedPorts) plan.Finding {
 	p := o.worst
 	return plan.NewFinding(plan.CodeSharedSetting, plan.Bounded(s.names(s.senders(p))), s.links(o),
 		phrase.Of("plan.dcqcn-spread",
-			"port", s.portName(p), "others", others(o.ports), "times", fmt.Sprintf("%.3g", num.Exp(p.spread)), "each", model.Rate(p.wanted)), s.apart(p))
+			"port", s.portName(p), "others", others(o.ports), "times", fmt.Sprintf("%.3g", num.Exp(p.spread)), "each", model.Rate(p.wanted)), s.separationAdvice(p))
 }
 
-// apart says what of a port's traffic to send from other ports so that the rest wants one rate.
-func (s *Settings) apart(p *nicPort) phrase.Text {
+// separationAdvice names the traffic of a port to send from other ports, so that the rest wants one rate.
+func (s *Settings) separationAdvice(p *nicPort) phrase.Text {
 	switch {
-	case s.agree(p, func(f int32) int32 { return s.target.Bottleneck[f] }):
+	case s.wantOneRate(p, func(f int32) int32 { return s.target.Bottleneck[f] }):
 		return phrase.Of("plan.dcqcn-spread.links.fix")
-	case s.agree(p, func(f int32) int32 { return s.m.Flows[f].Class }):
+	case s.wantOneRate(p, func(f int32) int32 { return s.m.Flows[f].Class }):
 		return phrase.Of("plan.dcqcn-spread.classes.fix")
 	}
 	return phrase.Of("plan.dcqcn-spread.fix")
 }
 
-// agree reports whether the flows of a port that the settings are for want one rate among those that are of one kind.
-func (s *Settings) agree(p *nicPort, kind func(f int32) int32) bool {
+// wantOneRate reports whether those flows of a port that its settings serve want one rate within each kind.
+func (s *Settings) wantOneRate(p *nicPort, kind func(f int32) int32) bool {
 	least, most := make(map[int32]float64), make(map[int32]float64)
 	for _, f := range p.flows {
 		if p.kind == model.Contended && !s.contended(f) {
 			continue
 		}
-		k, w := kind(f), s.want(f)
+		k, w := kind(f), s.wantedRate(f)
 		if _, ok := least[k]; !ok || w < least[k] {
 			least[k] = w
 		}
@@ -164,7 +164,7 @@ func (s *Settings) agree(p *nicPort, kind func(f int32) int32) bool {
 	return true
 }
 
-func (s *Settings) unreachable(o *offPorts) plan.Finding {
+func (s *Settings) unreachable(o *missedPorts) plan.Finding {
 	p := o.worst
 	g := &s.groups[p.group]
 	return plan.NewFinding(plan.CodeWeightUnreachable, plan.Bounded(s.names(s.senders(p))), s.links(o),
@@ -194,11 +194,11 @@ func (s *Settings) speeds() []plan.Finding {
 
 // caps reports tenants that nothing holds below their cap: RPG_MAX_RATE releases a limiter, it bounds nothing.
 func (s *Settings) caps(predicted *model.Allocation) []plan.Finding {
-	return s.m.Unenforced(predicted, phrase.Of("plan.dcqcn-cap"),
+	return s.m.UnenforcedCaps(predicted, phrase.Of("plan.dcqcn-cap"),
 		phrase.Of("plan.dcqcn-cap.fix"))
 }
 
-// times prints a ratio with four digits, or with all before the point when there are more.
+// times prints a ratio with four digits, or with all digits before the point if there are more.
 func times(ratio float64) string {
 	if ratio >= 1000 {
 		return strconv.FormatFloat(ratio, 'f', 0, 64)

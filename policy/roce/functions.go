@@ -12,19 +12,18 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// shareRegister is how a NIC port is divided among the tenants on it: the rate that a virtual function has for sure, in
-// Mbit/s, 0 for none. What one function does not use the others have.
+// shareRegister divides a NIC port among the tenants on it: the guaranteed rate of a virtual function, in Mbit/s, 0 for none. The other
+// functions use what one function leaves.
 const shareRegister = "vf_tx_share"
 
-// maxFunctions bounds the numbers of virtual functions that are taken over from a plan in force.
+// maxFunctions bounds the numbers of virtual functions taken over from a plan in force.
 const maxFunctions = 4096
 
 // maxShareRate is the largest value of the register, in Mbit/s.
 const maxShareRate = 1<<32 - 1
 
-// assign gives the tenants of ports their functions: the one that a tenant has by the plan in force, since its workload has
-// that in hands; to the others, by name, the lowest that are left. A tenant that has a port alone keeps its number for when
-// others come.
+// assign gives the tenants of ports their functions: the function of the plan in force, since the tenant's workload already uses it; to the
+// others, by name, the lowest free ones. A tenant that is alone on a port keeps its number for when others join.
 func (s *Settings) assign() {
 	inForce := make(map[ident.PortID][]*plan.RoCEPlacement)
 	if old := s.m.Input.InForce; old != nil && old.RoCE != nil {
@@ -52,7 +51,7 @@ func (s *Settings) assignAt(p *nicPort, inForce []*plan.RoCEPlacement) {
 		}
 	}
 	next := 0
-	for _, t := range slices.Sorted(slices.Values(p.tenants)) { // by name
+	for _, t := range slices.Sorted(slices.Values(p.tenants)) { // ordered by name
 		at := model.TenantPort{Tenant: t, Port: p.id}
 		if has(s.functions, at) {
 			continue
@@ -69,7 +68,7 @@ func has[K comparable, V any](m map[K]V, k K) bool {
 	return ok
 }
 
-// shareReasons explains the shares of a port's functions, and that others have none.
+// shareReasons explains the shares of a port's functions, and that other functions have none.
 func (s *Settings) shareReasons(p *nicPort) []plan.Reason {
 	legal := fmt.Sprintf("0..%d", int64(maxShareRate))
 	line := quantity.BitRate(p.line)

@@ -15,19 +15,19 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Where RoCE traffic goes on ports and switches: the values that operators use, and those of the vendors' guides. Plans
-// take for granted that DSCP RoCEDSCP leads to queue RoCEQueue, which is lossless.
+// RoCE traffic on ports and switches: the values that operators use and vendors' guides recommend. Plans assume that DSCP RoCEDSCP maps to
+// queue RoCEQueue, which is lossless.
 const (
 	DSCP     = 26
 	Queue    = 3
 	Priority = 3 // of NIC ports
 )
 
-// nicPlans makes the settings of all ports; those that are as before are taken from the plan before.
+// nicPlans builds the settings of all ports; it takes unchanged ones from the previous plan.
 func (s *Settings) nicPlans(before []plan.NICPlan, was []plan.Digest) ([]plan.NICPlan, []plan.Digest) {
 	fresh := make([]bool, len(s.ports))
 	for i := range fresh {
-		fresh[i] = !s.alike(i)
+		fresh[i] = !s.planUnchanged(i)
 	}
 	base, registers := s.baseReasons(), s.registers()
 	return plan.Renew(before, was, fresh, func(i int) plan.NICPlan {
@@ -39,7 +39,7 @@ func (s *Settings) nicPlans(before []plan.NICPlan, was []plan.Digest) ([]plan.NI
 	})
 }
 
-// switchPlans makes the marking of all switches, which follows from the fabric and the longest round trip of a flow.
+// switchPlans builds the marking of all switches from the fabric and the longest round trip of a flow.
 func (s *Settings) switchPlans() []plan.ECNPlan {
 	out := []plan.ECNPlan{}
 	for _, n := range s.m.Fabric.Switches() {
@@ -48,7 +48,7 @@ func (s *Settings) switchPlans() []plan.ECNPlan {
 	return out
 }
 
-// registers by name.
+// registers returns the registers by name.
 func (s *Settings) registers() map[string]dcqcn.Register {
 	out := make(map[string]dcqcn.Register)
 	for _, r := range s.profile.Limits().Registers() {
@@ -57,12 +57,12 @@ func (s *Settings) registers() map[string]dcqcn.Register {
 	return out
 }
 
-// moved are the registers that the lever sets.
-func moved(name string) bool {
+// leverSets reports whether the lever sets a register.
+func leverSets(name string) bool {
 	return name == "rpg_time_reset" || name == "rpg_ai_rate" || name == "rpg_hai_rate" || name == "rate_to_set_on_first_cnp"
 }
 
-// baseFormulas say why a managed port has a register as it has.
+// baseFormulas explain the registers of all managed ports.
 var baseFormulas = [...][2]string{
 	{"clamp_tgt_rate", "every cut counts: without it two cuts in a row are undone by the next increase"},
 	{"rpg_byte_reset", "off: increases come by time alone, at a pace that the plan sets; with the vendor's other values a faster flow would earn more of them and take most"},
@@ -75,12 +75,12 @@ var baseFormulas = [...][2]string{
 	{"min_time_between_cnps", "short: notifications of fast flows do not fall together"},
 }
 
-// baseReasons explains what all managed ports have in common.
+// baseReasons explains the values that all managed ports have in common.
 func (s *Settings) baseReasons() []plan.Reason {
 	defaults := dcqcn.Default()
 	var out []plan.Reason
 	for _, r := range s.profile.Limits().Registers() {
-		if moved(r.Name) {
+		if leverSets(r.Name) {
 			continue
 		}
 		v := r.Value(&s.profile.Base)
@@ -103,7 +103,7 @@ func (s *Settings) leverReasons(p *nicPort, registers map[string]dcqcn.Register)
 	g, l := &s.groups[p.group], &s.profile.Lever
 	tenant := strings.Join(plan.Bounded(s.names(p.tenants)), ",")
 	scale := num.Exp(p.position)
-	meant, increase := s.meant(p), float64(l.Step*g.rate)/scale/1e6
+	meant, increase := s.targetText(p), float64(l.Step*g.rate)/scale/1e6
 	first := fmt.Sprintf("%.3g x the rate meant: a new flow starts near its share", l.First)
 	if p.set.RateOnFirstCNP == 0 {
 		first += "; that is above 85 % of line rate, and 0 is line rate"
@@ -127,8 +127,8 @@ func (s *Settings) leverReasons(p *nicPort, registers map[string]dcqcn.Register)
 	}
 }
 
-// meant says in words what rate a port is set for.
-func (s *Settings) meant(p *nicPort) string {
+// targetText describes the rate that a port is set for.
+func (s *Settings) targetText(p *nicPort) string {
 	switch {
 	case p.kind == model.Idle:
 		return fmt.Sprintf("no flows of the plan leave here: line rate %s", model.Rate(p.wanted))
@@ -140,7 +140,7 @@ func (s *Settings) meant(p *nicPort) string {
 	return fmt.Sprintf("%s for a queue pair by %s, the largest it meets or a step above", model.Rate(p.wanted), model.Rate(s.groups[p.group].rate))
 }
 
-// switchPlan is the marking of every linked port of a switch, for the queue that RoCE traffic has.
+// switchPlan returns the marking of every linked port of a switch, for the queue of RoCE traffic.
 func (s *Settings) switchPlan(n int32) plan.ECNPlan {
 	f := s.m.Fabric
 	node := &f.Nodes[n]
@@ -177,8 +177,8 @@ func (s *Settings) markingReasons(l *subnet.Link, mark ecn.Marking) []plan.Reaso
 	}
 }
 
-// traffic places every tenant's traffic: one priority for all of RoCE, since parameters are per port; on ports of several
-// tenants each has a share for its VFs, by weight.
+// traffic places every tenant's traffic: one priority for all of RoCE, since parameters are per port. On ports of several tenants each has a
+// share for its VFs, by weight.
 func (s *Settings) traffic() []plan.RoCEPlacement {
 	out := []plan.RoCEPlacement{}
 	for t := range s.m.Tenants {

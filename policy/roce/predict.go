@@ -7,15 +7,15 @@ import (
 	"fairlane/policy/model"
 )
 
-// predict is what the settings are expected to give.
+// predict returns the predicted effect of the settings.
 func (s *Settings) predict() (f model.Forecast) {
 	w := model.ShareWeights{Marked: s.weights, Sending: s.turns, Caps: s.m.DataCaps(s.target, dcqcn.AckShare)}
 	if f.Allocation = s.m.ShareByWeight(w); f.Err != nil {
 		return f
 	}
 	priced := len(s.m.Flows) <= model.PricedFlows
-	if priced && s.several() {
-		s.prices(w, model.Numbered(len(s.m.Flows))).Run(f.Rates)
+	if priced && s.needsPrices() {
+		s.prices(w, model.Indices(len(s.m.Flows))).Run(f.Rates)
 	}
 	f.Circles = s.m.CircleRange(f.Allocation, w)
 	if priced {
@@ -29,14 +29,15 @@ func (s *Settings) prices(w model.ShareWeights, flows []int32) *model.Prices {
 	x := s.m.NewPrices(w, s.profile.Lever.Decline, nil, flows)
 	x.Decline = make([]float64, len(x.Full))
 	for _, i := range flows {
-		x.Full[i] = float64(s.weights[i] * s.crowd(i))
+		x.Full[i] = float64(s.weights[i] * s.markCompensation(i))
 		x.Decline[i] = s.ports[s.ofFlow[i]].decline
 	}
 	return x
 }
 
-// several reports whether marks must be found like prices: a flow meets those of several links, or a port's flows, with one set of registers, want different rates.
-func (s *Settings) several() bool {
+// needsPrices reports whether marks must be found like prices: a flow meets those of several links, or flows of a port, which has one set of
+// registers, want different rates.
+func (s *Settings) needsPrices() bool {
 	if slices.ContainsFunc(s.marks, func(k int32) bool { return k > 1 }) {
 		return true
 	}

@@ -1,5 +1,5 @@
-// Package roce has the levers of RoCE: DCQCN registers by the response of a device's profile, shares of virtual functions, the marking of
-// switches, and what they are predicted to give.
+// Package roce holds the levers of RoCE and their prediction: DCQCN registers by the response of a device's profile, shares of virtual
+// functions, and the marking of switches.
 package roce
 
 import (
@@ -19,32 +19,31 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// nicPort is a NIC port that tenants are attached to: one set of DCQCN registers for all that it sends.
+// nicPort is a NIC port with attached tenants: one set of DCQCN registers for all that it sends.
 type nicPort struct {
 	ref     subnet.PortRef
 	id      ident.PortID
 	out     int32   // the link direction that it drives
 	line    float64 // bit/s
 	tenants []int32
-	sharers []int32 // of several tenants, those that send from it, see findSharers
+	sharers []int32 // tenants that send from it, if several; see findSharers
 	flows   []int32
 	kind    model.Kind
-	// wanted is the rate that one queue pair is meant to have where it meets the marks of one link, in bit/s; of
-	// flows that want different ones the geometric mean.
+	// wanted is the intended rate of one queue pair under the marks of one link, in bit/s; if flows want different ones, the geometric mean.
 	wanted float64
-	spread float64 // largest |ln| of what a flow wants by wanted
-	group  int32   // into RoceSettings.groups
+	spread float64 // largest |ln| of a flow's wanted rate by wanted
+	group  int32   // into Settings.groups
 	link   int32   // whose response counts, or -1
-	// position of the lever, exact period in us, and the position that the registers stand for, which hold whole numbers.
+	// position of the lever, exact period in us, and the position that corresponds to the registers, which hold whole numbers.
 	position, period, held float64
-	clamped                bool // the lever does not reach as far as wanted
-	// decline is the exponent by which the rate of a flow falls with the marking. coarse is ln of the least RPG_AI_RATE by the lever's, at least 0,
-	// where registers have that.
+	clamped                bool // the lever does not reach wanted
+	// decline is the exponent by which the rate of a flow falls with the marking. coarse is ln of the least RPG_AI_RATE by the lever's, at least
+	// 0, if the registers hold the former.
 	decline, coarse float64
 	set             dcqcn.Settings
 }
 
-// group is ports whose flows meet at links that limit somebody: only ratios count among them.
+// group is a set of ports whose flows meet at limiting links: only their ratios matter.
 type group struct {
 	top float64 // largest wanted, bit/s
 	zero
@@ -52,11 +51,11 @@ type group struct {
 
 // zero is the lever at position 0.
 type zero struct {
-	rate   float64 // bit/s that a queue pair is meant to have there: top, or a step above
+	rate   float64 // bit/s, intended rate of a queue pair there: top, or a step above
 	period float64 // us
 }
 
-// Settings is what the RoCE plane makes of a target.
+// Settings holds the RoCE plane's settings for a target.
 type Settings struct {
 	m         *model.Model
 	target    *model.Allocation
@@ -65,26 +64,25 @@ type Settings struct {
 	rtt       quantity.Picoseconds // longest base round trip of a flow
 	ports     []nicPort
 	ofFlow    []int32          // port of each flow
-	marks     []int32          // limiting marking links on the way of each flow
+	marks     []int32          // limiting marking links on the path of each flow
 	tops      []topFlow        // see findTops
 	curves    []*profile.Curve // by link direction; nil until needed
-	unmarked  *profile.Curve   // of flows that nothing marks; nil until needed
+	unmarked  *profile.Curve   // of flows that no link marks; nil until needed
 	groups    []group
-	shares    map[model.TenantPort]int // thousandths of a port that tenants on it have by their virtual functions
-	functions map[model.TenantPort]int // of the tenants that have shares
-	turns     []float64                // by flow: what it counts for where its port divides its line rate
+	shares    map[model.TenantPort]int // thousandths of a port, by the tenants' virtual functions
+	functions map[model.TenantPort]int // of the tenants with shares
+	turns     []float64                // by flow: its weight where its port divides the line rate
 	weights   []float64                // see weigh
-	// prev is a compilation of the same flows, or nil. fresh says of which ports the flows are entitled to something else than in
-	// prev, and moved that other links limit somebody.
+	// prev is a compilation of the same flows, or nil. fresh flags the ports whose flows' entitlements differ from prev; moved reports that other
+	// links limit flows.
 	prev  *Settings
 	fresh []bool
 	moved bool
 }
 
-// Compile compiles the levers of the RoCE plane: one set of DCQCN registers for each NIC port, by the lever
-// of the device's profile, and the marking of switches. Flows that meet the same marks come to rest
-// at rates in proportion to what their ports' settings mean them to have; a flow that meets the marks of k
-// links falls by k^-Decline, for which its settings make up.
+// Compile compiles the levers of the RoCE plane: one set of DCQCN registers for each NIC port, by the lever of the device's profile, and the
+// marking of switches. Flows that meet the same marks come to rest at rates in proportion to the intended rates of their ports' settings. The
+// rate of a flow that meets the marks of k links falls by k^-Decline, for which its settings compensate.
 //
 // prev is a compilation of the same flows and attachments, or nil.
 func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
@@ -127,7 +125,7 @@ func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
 	return s, o, nil
 }
 
-// newSettings finds what follows from flows and attachments.
+// newSettings computes what depends only on flows and attachments.
 func newSettings(m *model.Model, p *profile.Profile, target *model.Allocation) (*Settings, error) {
 	s := &Settings{m: m, target: target, profile: p, law: p.Law(), marks: m.MarksOf(target), curves: make([]*profile.Curve, len(m.Caps)), moved: true}
 	s.findPorts()
@@ -141,7 +139,7 @@ func newSettings(m *model.Model, p *profile.Profile, target *model.Allocation) (
 	return s, nil
 }
 
-// nicProfile is the profile that the options name: one of the input's, or an embedded one.
+// nicProfile returns the profile that the options name: one of the input's, or an embedded one.
 func nicProfile(m *model.Model) (*profile.Profile, error) {
 	name := m.Input.Options.Profile
 	if name == "" {
@@ -162,7 +160,7 @@ func nicProfile(m *model.Model) (*profile.Profile, error) {
 	return p, nil
 }
 
-// findPorts lists the ports that tenants are attached to and which flows leave by each.
+// findPorts lists the ports with attached tenants and the flows that leave by each.
 func (s *Settings) findPorts() {
 	at := slices.Repeat([]int32{-1}, len(s.m.Caps)) // port by the link direction that it drives
 	for _, pt := range s.m.TenantsByPort() {
@@ -180,13 +178,13 @@ func (s *Settings) findPorts() {
 	s.findSharers()
 }
 
-// topFlow is the fastest of the queue pairs that a link limits.
+// topFlow is the fastest queue pair that a link limits.
 type topFlow struct {
-	rate float64 // bit/s that it is entitled to
+	rate float64 // bit/s, its entitlement
 	port profile.Port
 }
 
-// findTops finds the fastest queue pair at each link direction of those that it limits; of equals, one whose port sends most.
+// findTops finds the fastest queue pair that each link direction limits; of equal ones, one whose port sends most.
 func (s *Settings) findTops() {
 	s.tops = make([]topFlow, len(s.m.Caps))
 	sent, qps := make([]float64, len(s.ports)), make([]float64, len(s.ports))
@@ -218,35 +216,34 @@ func (s *Settings) measureTrips() {
 	}
 }
 
-// contended reports whether marks are what limits a flow.
+// contended reports whether marks limit a flow.
 func (s *Settings) contended(f int32) bool {
 	b := s.target.Bottleneck[f]
 	return b >= 0 && s.m.Marks(b)
 }
 
-// spare is how much more than it takes a flow is meant for where its demand or its NIC limits it, so that
-// marks meant for others do not.
+// spare is the factor on the rate of a flow that its demand or its NIC limits, so that marks meant for others do not limit it.
 const spare = 2
 
-// want is the rate that one queue pair of a flow is meant to have where it meets the marks of one link.
-func (s *Settings) want(f int32) float64 {
+// wantedRate returns the intended rate of one queue pair of a flow under the marks of one link.
+func (s *Settings) wantedRate(f int32) float64 {
 	r := s.target.Rates[f] / s.m.Flows[f].QPs
 	if !s.contended(f) {
 		r = float64(spare * r)
 	}
-	return max(float64(r*s.crowd(f)), 1)
+	return max(float64(r*s.markCompensation(f)), 1)
 }
 
-// crowd is how much a flow's settings must make up for the marks of several links.
-func (s *Settings) crowd(f int32) float64 {
+// markCompensation returns the factor by which a flow's settings compensate for the marks of several links.
+func (s *Settings) markCompensation(f int32) float64 {
 	if s.marks[f] <= 1 {
 		return 1
 	}
 	return num.Exp(float64(s.profile.Lever.Decline * num.Ln(float64(s.marks[f]))))
 }
 
-// measure finds what a port's flows want: contended ones, or else all of them. The least-squares choice in the
-// logarithm is the geometric mean, by queue pairs.
+// measure finds the wanted rate of a port's flows: of the contended ones, else of all. The least-squares choice on a logarithmic scale is the
+// geometric mean, weighted by queue pairs.
 func (s *Settings) measure(p *nicPort) {
 	kind, sum, n := model.Idle, 0.0, 0.0
 	pick := func(f int32) bool { return kind == model.Uncontended || s.contended(f) }
@@ -267,7 +264,7 @@ func (s *Settings) measure(p *nicPort) {
 			continue
 		}
 		q := s.m.Flows[f].QPs
-		sum += float64(q * num.Ln(s.want(f)))
+		sum += float64(q * num.Ln(s.wantedRate(f)))
 		n += q
 		if q > most {
 			most, p.link = q, s.responseLink(f)
@@ -276,13 +273,12 @@ func (s *Settings) measure(p *nicPort) {
 	p.wanted = num.Exp(sum / n)
 	for _, f := range p.flows {
 		if pick(f) {
-			p.spread = max(p.spread, math.Abs(num.Ln(s.want(f)/p.wanted)))
+			p.spread = max(p.spread, math.Abs(num.Ln(s.wantedRate(f)/p.wanted)))
 		}
 	}
 }
 
-// responseLink is the link whose marks a flow answers: the one that limits it, or else the first on its way that
-// limits somebody.
+// responseLink returns the link whose marks a flow reacts to: its bottleneck, else the first limiting link on its path.
 func (s *Settings) responseLink(f int32) int32 {
 	if s.contended(f) {
 		return s.target.Bottleneck[f]
@@ -295,10 +291,10 @@ func (s *Settings) responseLink(f int32) int32 {
 	return -1
 }
 
-// curve is the response at a link.
+// curve returns the response at a link.
 func (s *Settings) curve(d int32) *profile.Curve {
 	if d < 0 {
-		// Nothing marks the flows: any response will do, but one that does not change with the rates at some link.
+		// No link marks the flows: any response is valid, but it must not change with the rates at some link.
 		if s.unmarked == nil {
 			c := s.profile.Response.Curve(profile.Condition{Speed: s.profile.Response.Speeds[0], RTT: s.rtt})
 			s.unmarked = &c
@@ -313,7 +309,7 @@ func (s *Settings) curve(d int32) *profile.Curve {
 	return s.curves[d]
 }
 
-// connectWhile groups the ports whose flows meet at limiting links, while something else is done that does not touch groups.
+// connectWhile groups the ports whose flows meet at limiting links, concurrently with do, which must not use groups.
 func (s *Settings) connectWhile(do func()) {
 	if !s.moved {
 		s.groups = make([]group, len(s.prev.groups))
@@ -357,8 +353,8 @@ func (s *Settings) connect() (of []int32, groups int) {
 	return of, groups
 }
 
-// zeroStep is ln of the steps in which a lever's position 0 moves: finer ones would have nearly every change of the fastest flows give all
-// ports of a group other settings.
+// zeroStep is ln of the steps in which a lever's position 0 moves. With finer steps nearly every change of the fastest flows would change the
+// settings of all ports of a group.
 const zeroStep = num.Ln2 / 4
 
 // scale sets the lever of each group.
@@ -378,8 +374,8 @@ func (s *Settings) scale() {
 	}
 }
 
-// begin finds where the lever of a group begins: a step at or above what its fastest flows want. It begins at just that where the step would
-// put its slowest port out of reach, and where no link marks any of its flows: then there is no response to place them by.
+// begin returns the start of a group's lever: a step at or above the wanted rate of its fastest flows. It is exactly that rate if the step
+// would put the slowest port out of reach, or if no link marks any of the group's flows: then no response defines their positions.
 func (s *Settings) begin(top float64, slowest *nicPort) zero {
 	z := s.zeroAt(num.Exp(float64(zeroStep * math.Ceil(num.Ln(top)/zeroStep-1e-6))))
 	if slowest.link < 0 || s.curve(slowest.link).Position(num.Ln(slowest.wanted/z.rate)) > s.reach(z, slowest.link) {
@@ -390,12 +386,12 @@ func (s *Settings) begin(top float64, slowest *nicPort) zero {
 
 func (s *Settings) zeroAt(rate float64) zero { return zero{rate, s.profile.Lever.Shortest(rate)} }
 
-// reach is the last position of a lever at a link.
+// reach returns the last position of a lever at a link.
 func (s *Settings) reach(z zero, link int32) float64 {
 	return min(s.curve(link).Reach(), num.Ln(float64(s.profile.Lever.MaxPeriod)/z.period))
 }
 
-// choose inverts the response: the position whose gain is the rate wanted by that at position 0.
+// choose inverts the response: it finds the position whose gain is the ratio of the wanted rate to that at position 0.
 func (s *Settings) choose(p *nicPort) {
 	g := &s.groups[p.group]
 	p.position = s.curve(p.link).Position(num.Ln(p.wanted / g.rate))
@@ -409,11 +405,11 @@ func (s *Settings) choose(p *nicPort) {
 	s.hold(p)
 }
 
-// hold finds the position that registers stand for, in a group, and how rates fall from there: functions of nothing else, so that equal
-// registers count alike.
+// hold finds the position that the registers correspond to, in a group, and the decline of rates from there. Both depend on nothing else, so
+// that equal registers count alike.
 func (s *Settings) hold(p *nicPort) {
 	g, l := &s.groups[p.group], &s.profile.Lever
-	increase := float64(p.set.AIRate) * 1e6 / float64(l.Step*g.rate) // by that at position 0
+	increase := float64(p.set.AIRate) * 1e6 / float64(l.Step*g.rate) // relative to that at position 0
 	rate := s.law.Rate(float64(p.set.TimeReset)/g.period, increase)
 	p.held = -num.Ln(rate)
 	p.decline = float64(l.Decline * (s.law.Decline(rate, increase) / s.law.Decline(1, 1)))
@@ -422,12 +418,12 @@ func (s *Settings) hold(p *nicPort) {
 	}
 }
 
-// chooseAll sets the levers of all ports but those that keep theirs. It refuses settings that the device cannot hold; a profile
-// with a legal lever makes none.
+// chooseAll sets the levers of all ports except those that keep theirs. It rejects settings that the device cannot hold; a profile with a
+// legal lever produces none.
 func (s *Settings) chooseAll() error {
 	limits := s.profile.Limits()
 	for i := range s.ports {
-		if s.keeps(i) {
+		if s.keepsSettings(i) {
 			continue
 		}
 		s.choose(&s.ports[i])
@@ -438,21 +434,21 @@ func (s *Settings) chooseAll() error {
 	return nil
 }
 
-// weigh finds what every flow counts in the prediction: what its port's settings really are, at the response of
-// the link that it answers, in bit/s.
+// weigh computes the weight of every flow in the prediction: the rate of its port's actual settings at the response of the link that it reacts
+// to, in bit/s.
 func (s *Settings) weigh() {
 	w := make([]float64, len(s.m.Flows))
 	if s.prev != nil {
 		copy(w, s.prev.weights)
 	}
 	for k := range s.ports {
-		if s.keeps(k) {
+		if s.keepsSettings(k) {
 			continue
 		}
 		p := &s.ports[k]
 		for _, f := range p.flows {
 			gain := s.curve(s.responseLink(f)).Gain(p.held)
-			w[f] = float64(float64(s.m.Flows[f].QPs*s.groups[p.group].rate) * (num.Exp(gain) / s.crowd(f)))
+			w[f] = float64(float64(s.m.Flows[f].QPs*s.groups[p.group].rate) * (num.Exp(gain) / s.markCompensation(f)))
 		}
 	}
 	s.weights = w

@@ -9,15 +9,15 @@ import (
 	"fairlane/policy/plan"
 )
 
-// settleTime is how long queue pairs need until marks hold them at what is predicted.
+// settleTime is the time until marks hold queue pairs at the predicted rates.
 type settleTime struct {
-	time    float64  // seconds, of the slowest; 0 where nothing is marked
-	slow    offPorts // ports that need more than MaxConvergence, by their times
-	rate    float64  // bit/s that a queue pair of the slowest is predicted to have
-	tenants []int32  // of slow
+	time    float64     // seconds, of the slowest; 0 where no link marks
+	slow    missedPorts // ports that need more than MaxConvergence, by their times
+	rate    float64     // bit/s, predicted rate of a queue pair of the slowest
+	tenants []int32     // of slow
 }
 
-// settle looks at the queue pairs that marks limit; others start at their rates.
+// settle computes the time of the queue pairs that marks limit; others start at their rates.
 func (s *Settings) settle(predicted *model.Allocation) settleTime {
 	var out settleTime
 	qps := s.m.Layout().QPs
@@ -44,7 +44,7 @@ func (s *Settings) settle(predicted *model.Allocation) settleTime {
 	return out
 }
 
-// slowFindings tells of the ports that need long, in one finding.
+// slowFindings reports the ports that settle slowly, in one finding.
 func (s *Settings) slowFindings(x *settleTime) []plan.Finding {
 	p := x.slow.worst
 	if p == nil {
@@ -57,6 +57,6 @@ func (s *Settings) slowFindings(x *settleTime) []plan.Finding {
 	}
 	return []plan.Finding{plan.NewFinding(plan.CodeSlowConvergence, tenants, s.links(&x.slow),
 		phrase.Of("plan.dcqcn-slow",
-			"port", s.portName(p), "others", others(x.slow.ports), "step", p.set.AIRate, "period", p.set.TimeReset, "settle", model.About(x.time), "held", model.Rate(x.rate)),
+			"port", s.portName(p), "others", others(x.slow.ports), "step", p.set.AIRate, "period", p.set.TimeReset, "settle", model.RoundTime(x.time), "held", model.Rate(x.rate)),
 		phrase.Of("plan.fewer-qps.fix"))}
 }

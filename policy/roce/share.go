@@ -8,8 +8,8 @@ import (
 	"fairlane/policy/model"
 )
 
-// findSharers lists the tenants among whom each port is divided when they are several: those with a flow from it. A tenant of which
-// no flow at all is known may send from every port that it is attached to.
+// findSharers lists, for each port with several sending tenants, the tenants that share it: those with a flow from it. A tenant without any
+// known flow may send from every port that it is attached to.
 func (s *Settings) findSharers() {
 	known := make([]bool, len(s.m.Tenants))
 	for i := range s.m.Flows {
@@ -25,11 +25,11 @@ func (s *Settings) findSharers() {
 	}
 }
 
-// divide finds how ports divide their line rate: among the queue pairs in turn, and where several tenants send, first among
-// the tenants by the shares of their virtual functions.
+// divide computes how ports divide their line rate: among the queue pairs in turn; if several tenants send, first among the tenants by the
+// shares of their virtual functions.
 func (s *Settings) divide() {
 	s.shares, s.turns = make(map[model.TenantPort]int), s.m.Layout().QPs
-	pairs := make([]float64, len(s.m.Tenants)) // of the port at hand
+	pairs := make([]float64, len(s.m.Tenants)) // of the current port
 	for i := range s.ports {
 		p := &s.ports[i]
 		if len(p.sharers) < 2 {
@@ -51,10 +51,10 @@ func (s *Settings) divide() {
 	}
 }
 
-// wholePort is a port in the unit of shares, and so the most tenants that can share one.
+// wholePort is a port in the unit of shares, and so the maximum number of tenants that can share one.
 const wholePort = 1000
 
-// shareable refuses ports from which more tenants send than there are shares.
+// shareable rejects ports from which more tenants send than there are shares.
 func (s *Settings) shareable() error {
 	for i := range s.ports {
 		if p := &s.ports[i]; len(p.sharers) > wholePort {
@@ -65,8 +65,8 @@ func (s *Settings) shareable() error {
 	return nil
 }
 
-// shareVFs divides a port among the tenants that send from it in thousandths, at least one for each. What that takes more than there is,
-// those with more than one give, by weight.
+// shareVFs divides a port among its sending tenants in thousandths, at least one for each. If that exceeds the port, tenants with more than
+// one give up the excess, by weight.
 func (s *Settings) shareVFs(p *nicPort) {
 	total, left := 0.0, wholePort
 	for _, t := range p.sharers {
@@ -82,7 +82,7 @@ func (s *Settings) shareVFs(p *nicPort) {
 	}
 }
 
-// shareRest gives the sending tenants of a port that weigh too little for more one thousandth each, and divides the rest among the others.
+// shareRest gives one thousandth to each sending tenant whose weight entitles it to no more, and divides the rest among the others.
 func (s *Settings) shareRest(p *nicPort) {
 	byWeight := slices.Clone(p.sharers)
 	slices.SortStableFunc(byWeight, func(a, b int32) int { return cmp.Compare(s.m.Tenants[a].Weight, s.m.Tenants[b].Weight) })
@@ -90,7 +90,7 @@ func (s *Settings) shareRest(p *nicPort) {
 	for _, t := range byWeight {
 		total += float64(s.m.Tenants[t].Weight)
 	}
-	rest, light := wholePort, true // so far all weigh too little
+	rest, light := wholePort, true // so far all are too light
 	for _, t := range byWeight {
 		w := float64(s.m.Tenants[t].Weight)
 		if light = light && float64(rest)*w < total; light {

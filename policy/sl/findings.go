@@ -20,7 +20,7 @@ func split(tenant string, sls []string, groups int) plan.Finding {
 			"tenant", tenant, "sls", sls, "groups", groups), splitFix)
 }
 
-// maxSharings bounds how many sets of tenants that share an SL have a finding of their own.
+// maxSharings bounds the number of tenant sets sharing an SL that have a finding of their own.
 const maxSharings = 64
 
 var (
@@ -35,7 +35,7 @@ type sharers struct {
 	ports   []string
 	count   int
 	pinned  bool // two of them are pinned to the SL on a port
-	unknown bool // no declared flow of one of them begins or ends on a port
+	unknown bool // one of them is on a port where none of its declared flows begins or ends
 }
 
 // sharedSLs reports tenants that share an SL on a port from which they send or may send, one finding for each set of tenants.
@@ -95,7 +95,7 @@ func sharedSLs(m *model.Model, x *problem, senders []model.PortTenants, p Placem
 	return out
 }
 
-// whyExhausted says how many SLs are needed at least, and who needs them.
+// whyExhausted states the least number of SLs needed, and which tenants need them.
 func (x *problem) whyExhausted() phrase.Text {
 	if x.lowerBound != nil {
 		x = x.lowerBound
@@ -148,7 +148,7 @@ func exhausted(m *model.Model, g *sharers, why phrase.Text) plan.Finding {
 			"tenants", names, "sl", g.sl, "ports", plan.Counted(g.count, plan.KindPort), "reason", why), fix)
 }
 
-// WithShares adds to the findings about shared SLs what the tenants that share are predicted to get.
+// WithShares adds the predicted shares of the tenants to the findings about shared SLs.
 func WithShares(fs []plan.Finding, shares []plan.TenantShare) []plan.Finding {
 	out := slices.Clone(fs)
 	for i := range out {

@@ -5,9 +5,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// preferInForce makes the problem prefer the placements of the plan in force. A tenant is known by its name or,
-// when it was renamed, by its partition, since it is the partition that has an SL in the subnet
-// manager. Pinned attachments have no choice and count for nothing.
+// preferInForce makes the problem prefer the placements of the plan in force. It identifies a tenant by name or, after a rename, by partition,
+// since the subnet manager maps partitions to SLs. Pinned attachments have no choice and do not count.
 func (x *problem) preferInForce() {
 	old := x.m.Input.InForce
 	if old == nil || len(old.Placements) == 0 {
@@ -31,15 +30,15 @@ func (x *problem) preferInForce() {
 		for _, i := range x.nodes[v].at {
 			sl, ok := old.SL(name, t.Attachments[i].Port)
 			if ok && sl < ident.NumSLs && t.Attachments[i].SL == nil {
-				x.wants(v, int8(sl), 1)
+				x.addMoveCost(v, int8(sl), 1)
 			}
 		}
 	}
 	x.inForce = true
 }
 
-// wants makes every SL but one cost a node so many moves more.
-func (x *problem) wants(v int, sl int8, ports int32) {
+// addMoveCost raises the cost of every SL but one, for a node, by a number of ports.
+func (x *problem) addMoveCost(v int, sl int8, ports int32) {
 	for k := range colour.Colours {
 		if int8(k) != sl {
 			x.c.Move[v][k] += ports
@@ -47,9 +46,9 @@ func (x *problem) wants(v int, sl int8, ports int32) {
 	}
 }
 
-// stayAt makes the problem of parts prefer the SL that the whole tenant would have, so that few tenants are
-// split, and twice as much the one in force.
-func (x *problem) stayAt(p Placements) {
+// preferPlacements makes the problem of parts prefer the SL of the whole tenant, so that few tenants are split, and the SL in force twice as
+// much.
+func (x *problem) preferPlacements(p Placements) {
 	x.preferInForce()
 	if x.c.Move == nil {
 		x.c.Move = make([][colour.Colours]int32, len(x.nodes))
@@ -64,7 +63,7 @@ func (x *problem) stayAt(p Placements) {
 		n := &x.nodes[v]
 		for _, i := range n.at {
 			if x.m.Tenants[n.tenant].Attachments[i].SL == nil {
-				x.wants(v, int8(p[n.tenant][i]), 1)
+				x.addMoveCost(v, int8(p[n.tenant][i]), 1)
 			}
 		}
 	}

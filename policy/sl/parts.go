@@ -11,9 +11,8 @@ import (
 	"fairlane/policy/plan"
 )
 
-// flowParts divides each tenant's attachments into groups that no flow joins, numbered from the group with most
-// ports on. Ports without flows belong to the first: nothing is known of whom they will talk to, and
-// the largest group is the likeliest. It returns nil when no tenant has more than one group.
+// flowParts divides each tenant's attachments into groups that no flow joins, numbered from the largest on. Ports without flows belong to the
+// first: their traffic is unknown, and the largest group is the most likely peer. It returns nil when no tenant has more than one group.
 func flowParts(m *model.Model) [][]int32 {
 	sets := make([]disjoint.Sets, len(m.Tenants))
 	used := make([][]bool, len(m.Tenants))
@@ -57,7 +56,7 @@ func flowParts(m *model.Model) [][]int32 {
 	return parts
 }
 
-// reunite gives a tenant one SL again where one of those of its parts is free for all of them.
+// reunite gives a tenant a single SL where an SL of one of its parts is free for all of them.
 func (x *problem) reunite() {
 	for first := 0; first < len(x.nodes); {
 		last := first + 1
@@ -89,7 +88,7 @@ func (x *problem) reuniteParts(first, last int32) {
 	}
 }
 
-// maxSplits bounds how many split tenants have a finding of their own.
+// maxSplits bounds the number of split tenants that have a finding of their own.
 const maxSplits = 64
 
 // splits reports the tenants that have several SLs.

@@ -1,4 +1,4 @@
-// Package sl places tenants on the service levels of InfiniBand: who gets which on which ports, and who has to share one.
+// Package sl places tenants on the service levels of InfiniBand: it assigns them on each port, and decides which tenants share one.
 package sl
 
 import (
@@ -11,20 +11,22 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Placements is the SL of each tenant on each of its ports, parallel to the attachments of
-// model.Model.Tenants.
+// Placements is the SL of each tenant on each of its ports, parallel to the attachments of model.Model.Tenants.
 type Placements [][]ident.SL
 
-// Place assigns SLs. A tenant has one SL on all its ports where none is pinned, because a partition has one SL in the
-// whole fabric. Distinct SLs for all tenants come first, so that a counter of an SL means one
-// tenant everywhere; then distinct ones for tenants that meet on a port; then distinct ones for tenants that may send from one port,
-// because settings by SL act only on what a port sends. SL 0 stays free for unmanaged
-// traffic unless nothing else works. With a plan in force, placements that still serve stay. When one SL
-// for each tenant does not fit, tenants whose endpoints fall into separate groups get several; when that
-// fails too, tenants share an SL on as few ports as the search finds, and a finding says where.
+// Place assigns SLs. A tenant has one SL on all its ports where none is pinned, because a partition has one SL in the whole fabric. The order
+// of preference is:
+//
+//   - distinct SLs for all tenants, so that a counter of an SL identifies one tenant everywhere;
+//   - distinct SLs for tenants that meet on a port;
+//   - distinct SLs for tenants that may send from one port, because settings by SL act only on what a port sends;
+//   - several SLs for tenants whose endpoints fall into separate groups;
+//   - a shared SL on as few ports as the search finds, reported by a finding.
+//
+// SL 0 stays free for unmanaged traffic unless nothing else works. Usable placements of the plan in force stay.
 func Place(m *model.Model) (Placements, []plan.Finding) {
 	ports, senders := m.TenantsByPort(), m.SendersByPort()
-	x, solved := apart(m, ports, senders)
+	x, solved := placeWhole(m, ports, senders)
 	if solved {
 		return x.placements(), sharedSLs(m, x, senders, x.placements())
 	}
@@ -32,7 +34,7 @@ func Place(m *model.Model) (Placements, []plan.Finding) {
 	x.c.Greedy(x.order)
 	if parts := flowParts(m); parts != nil {
 		y := newProblem(m, senders, parts)
-		y.stayAt(x.placements())
+		y.preferPlacements(x.placements())
 		y.restrict(true)
 		if y.c.Crowded() || !y.c.Adapt(y.order) {
 			y.c.Greedy(y.order)
@@ -48,9 +50,9 @@ func Place(m *model.Model) (Placements, []plan.Finding) {
 	return x.placements(), sharedSLs(m, x, senders, x.placements())
 }
 
-// apart gives each tenant one SL. Tenants that meet on a port get different SLs; where that does not fit, or changes more of the plan in
-// force, only tenants that may send from one port do. False when neither fits: then the problem returned is that of the senders.
-func apart(m *model.Model, ports, senders []model.PortTenants) (x *problem, solved bool) {
+// placeWhole gives each tenant one SL. Tenants that meet on a port get different SLs. If that does not fit, or changes more of the plan in
+// force, only tenants that may send from one port do. If neither fits, solved is false and x is the problem of the senders.
+func placeWhole(m *model.Model, ports, senders []model.PortTenants) (x *problem, solved bool) {
 	same := slices.EqualFunc(ports, senders, func(a, b model.PortTenants) bool { return len(a.Tenants) == len(b.Tenants) })
 	moved := math.MaxInt
 	if same || !slices.ContainsFunc(ports, func(p model.PortTenants) bool { return len(p.Tenants) > ident.NumSLs }) {
@@ -75,9 +77,9 @@ func apart(m *model.Model, ports, senders []model.PortTenants) (x *problem, solv
 	return y, false
 }
 
-// onePin is the SL a tenant has pinned wherever it pinned one, which it then keeps everywhere,
-// even if it is reserved: the operator said so. -1 when there is none, or several.
-func onePin(m *model.Model, t int32) int8 {
+// solePin returns the SL that a tenant has pinned wherever it pinned one. The tenant keeps it everywhere, even if it is reserved, since the
+// operator requested it. -1 when there is none, or several.
+func solePin(m *model.Model, t int32) int8 {
 	own := int8(-1)
 	for _, a := range m.Tenants[t].Attachments {
 		if a.SL != nil {
@@ -108,7 +110,7 @@ type node struct {
 	at     []int32 // attachments
 }
 
-// newProblem builds the problem. parts gives the part of each attachment, by tenant; nil is one part each.
+// newProblem builds the problem. parts is the part of each attachment, by tenant; nil makes one part for each tenant.
 func newProblem(m *model.Model, ports []model.PortTenants, parts [][]int32) *problem {
 	x := &problem{m: m, ports: ports, nodeOf: make([][]int32, len(m.Tenants))}
 	for t := range m.Tenants {
@@ -136,8 +138,8 @@ func newProblem(m *model.Model, ports []model.PortTenants, parts [][]int32) *pro
 	return x
 }
 
-// connect finds which nodes meet on which number of ports, and which SLs others have pinned there. Settings
-// and counters are per (port, SL), so nodes that send from one channel-adapter port need different ones.
+// connect finds on how many ports nodes meet, and which SLs others have pinned there. Settings and counters are per (port, SL), so nodes that
+// send from one channel-adapter port need different ones.
 func (x *problem) connect() {
 	type occupant struct {
 		node int32
@@ -180,8 +182,8 @@ func (x *problem) connect() {
 	}
 }
 
-// restrict sets the SLs that nodes may have: the usable ones, SL 0 only if zero says so or they have it in force,
-// or the one that the tenant is pinned to.
+// restrict sets the SLs that nodes may have: the usable ones, or the one that the tenant is pinned to. SL 0 is included only if zero is set or
+// the node has it in force.
 func (x *problem) restrict(zero bool) {
 	all := uint16(0)
 	for _, k := range x.order {
@@ -189,7 +191,7 @@ func (x *problem) restrict(zero bool) {
 	}
 	pins := make([]int8, len(x.m.Tenants))
 	for t := range pins {
-		pins[t] = onePin(x.m, int32(t))
+		pins[t] = solePin(x.m, int32(t))
 	}
 	for v := range x.nodes {
 		d := all
@@ -203,8 +205,8 @@ func (x *problem) restrict(zero bool) {
 	}
 }
 
-// solve finds an SL for each node so that none of those that meet are alike, in the order of preference that place
-// describes. False when it finds none.
+// solve finds an SL for each node so that nodes that meet differ, in the order of preference that Place describes. It returns false when it
+// finds none.
 func (x *problem) solve() bool {
 	if x.restrict(true); x.c.Crowded() {
 		return false
@@ -223,7 +225,7 @@ func (x *problem) solve() bool {
 	return false
 }
 
-// solveInForce moves as few ports as it can; using SL 0 comes before moving anybody.
+// solveInForce moves as few ports as it can; it uses SL 0 before it moves a port.
 func (x *problem) solveInForce() bool {
 	x.restrict(false)
 	first := x.c.Adapt(x.order)
@@ -239,8 +241,8 @@ func (x *problem) solveInForce() bool {
 	return first
 }
 
-// solveDistinct solves the problem in which every two tenants conflict, wherever they are. It is tried only
-// for as many tenants as there are SLs.
+// solveDistinct solves the problem in which every two tenants conflict, wherever they are. It is tried only if there are no more tenants than
+// SLs.
 func (x *problem) solveDistinct() bool {
 	n := len(x.nodes)
 	d := colour.New(n)
@@ -256,7 +258,7 @@ func (x *problem) solveDistinct() bool {
 	for v := range n {
 		d.Barred[v] = x.c.Barred[v]
 		d.Domain[v] = x.c.Domain[v]
-		if onePin(x.m, x.nodes[v].tenant) < 0 {
+		if solePin(x.m, x.nodes[v].tenant) < 0 {
 			d.Domain[v] &^= pinned
 		}
 		for u := range n {

@@ -7,11 +7,11 @@ import (
 	"fairlane/policy/model"
 )
 
-// spreadRounds bounds how often all nodes are weighed again.
+// spreadRounds bounds the passes over all nodes.
 const spreadRounds = 4
 
-// spread has few nodes share an SL on ports where that is allowed: where tenants only receive, those that share an SL share its counter,
-// and its setting should they begin to send. Nodes with an SL in force or pinned keep theirs, and SL 0 stays free.
+// spread reduces the number of nodes that share an SL on ports where sharing is allowed: tenants that only receive there share the SL's counter, and
+// its setting should they begin to send. Nodes with an SL in force or pinned keep theirs, and SL 0 stays free.
 func (x *problem) spread(ports []model.PortTenants) {
 	on := make([][]int32, len(x.nodes))              // ports
 	count := make([][colour.Colours]int, len(ports)) // of attachments
@@ -39,7 +39,7 @@ func (x *problem) spread(ports []model.PortTenants) {
 	}
 }
 
-// spreadNode gives a node the free SL that fewest others have on its ports.
+// spreadNode gives a node the free SL that the fewest others have on its ports.
 func (x *problem) spreadNode(v int32, on []int32, count [][colour.Colours]int) bool {
 	was := x.c.Colour[v]
 	if was <= 0 || bits.OnesCount16(x.c.Domain[v]) < 2 || x.c.Move != nil && x.c.InForce(int(v)) >= 0 {

@@ -1,11 +1,11 @@
-// Package whatif changes a copy of an input by edits, to ask what they would do.
+// Package whatif applies edits to a copy of an input, to predict their effect.
 package whatif
 
 import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
+	"strconv"
 
 	"fairlane/internal/disjoint"
 	"fairlane/internal/phrase"
@@ -18,19 +18,19 @@ import (
 	"fairlane/tenants"
 )
 
-// Edit is one change of an input, to ask what it would do. ParseEdit reads one, Apply does it.
+// Edit is one change of an input. ParseEdit reads one, Apply applies it.
 type Edit struct {
 	Kind   EditKind
 	Tenant string
 	Class  string           // EditFlow: of the flow; "" is the default class
 	Weight quantity.Weight  // EditWeight, EditAdd
-	Rate   quantity.BitRate // EditGuarantee, EditCap: 0 takes it away; EditFlow: demand, 0 is greedy
-	Factor float64          // EditFlows: of each flow's queue pairs, MinFactor to MaxFactor
+	Rate   quantity.BitRate // EditGuarantee, EditCap: 0 removes it; EditFlow: demand, 0 is greedy
+	Factor float64          // EditFlows: factor on each flow's queue pairs, MinFactor to MaxFactor
 	QPs    int              // EditFlow: queue pairs, 1 to tenants.MaxQPs
-	Ports  []string         // EditFail: one; EditAdd: any; EditFlow: source and destination; as subnet.Fabric.ResolvePort takes them
+	Ports  []string         // EditFail: one; EditAdd: any number; EditFlow: source and destination; in the forms of subnet.Fabric.ResolvePort
 }
 
-// EditKind is what an edit changes; its text is the word before the colon.
+// EditKind is the kind of an edit; its text is the word before the colon.
 type EditKind string
 
 // Kinds of edits.
@@ -54,25 +54,25 @@ const (
 	MaxEditLength = 64 << 10
 )
 
-// Apply makes a copy of an input with the edits done in their order. The input itself is not changed; the copy shares
-// with it what the edits leave alone.
+// Apply returns a copy of an input with the edits applied in order. It does not change the input; the copy shares with it what no edit
+// changes.
 //
-// A failed link is taken out of the fabric. Forwarding tables and given routes were made with it, so all of them are
-// dropped and the compiler finds new ones, as a subnet manager does after a failure. LIDs of InfiniBand stay. Flows that
-// no way is left for are left out, and attachments of ports that have no link any more; the findings say so.
+// A failed link is removed from the fabric. Forwarding tables and given routes depend on it, so Apply drops all of them and the compiler
+// computes new ones, as a subnet manager does after a failure. LIDs of InfiniBand stay. Flows without a path and attachments of ports without
+// a link are removed, and the findings report them.
 //
-// Errors wrap ErrInput, name what is not there and what comes near it.
+// Errors wrap ErrInput and name what was not found, with near matches.
 func Apply(in model.Input, edits ...Edit) (model.Input, []plan.Finding, error) {
 	if len(edits) > MaxEdits {
-		return model.Input{}, nil, fmt.Errorf("%w: %d edits: want at most %d", model.ErrInput, len(edits), MaxEdits)
+		return model.Input{}, nil, input(phrase.Of("edit.too-many", "n", len(edits), "max", MaxEdits), nil)
 	}
 	if in.Fabric == nil {
-		return model.Input{}, nil, fmt.Errorf("%w: no fabric", model.ErrInput)
+		return model.Input{}, nil, input(phrase.Of("edit.no-fabric"), nil)
 	}
 	e := NewEditor(in)
 	for i, edit := range edits {
 		if err := e.do(edit); err != nil {
-			return model.Input{}, nil, fmt.Errorf("%w: edit %d, %s: %w", model.ErrInput, i+1, edit, err)
+			return model.Input{}, nil, input(phrase.Of("edit.at", "n", i+1, "edit", edit.String(), "reason", err), err)
 		}
 	}
 	findings, err := e.dropUnreachable()
@@ -80,19 +80,19 @@ func Apply(in model.Input, edits ...Edit) (model.Input, []plan.Finding, error) {
 		return model.Input{}, nil, fmt.Errorf("%w: %w", model.ErrInput, err)
 	}
 	if err := tenants.Validate(e.Input.Tenants, e.Input.Flows); err != nil {
-		return model.Input{}, nil, fmt.Errorf("%w: after the edits: %w", model.ErrInput, err)
+		return model.Input{}, nil, input(phrase.Of("edit.after", "reason", err), err)
 	}
 	return e.Input, findings, nil
 }
 
-// Editor holds the copy.
+// Editor holds the copy that edits change.
 type Editor struct {
 	Input    model.Input
 	ownFlows bool     // Flows and Routes are the copy's own
-	failed   []string // names of links taken out
+	failed   []string // names of removed links
 }
 
-// NewEditor copies what edits change of tenants; flows and routes are shared until an edit changes them.
+// NewEditor copies the parts of tenants that edits change; flows and routes are shared until an edit changes them.
 func NewEditor(in model.Input) *Editor {
 	in.Tenants = slices.Clone(in.Tenants)
 	for i := range in.Tenants {
@@ -101,8 +101,7 @@ func NewEditor(in model.Input) *Editor {
 	return &Editor{Input: in}
 }
 
-// TakeFlows makes flows and routes the copy's own. Edits of weights alone leave them shared, from which a Compiler
-// sees that they are as before.
+// TakeFlows makes flows and routes the copy's own. Edits of weights only leave them shared, by which a Compiler recognises them as unchanged.
 func (e *Editor) TakeFlows() {
 	if e.ownFlows {
 		return
@@ -110,7 +109,7 @@ func (e *Editor) TakeFlows() {
 	e.ownFlows = true
 	e.Input.Flows = slices.Clone(e.Input.Flows)
 	if e.Input.Routes != nil {
-		e.Input.Routes = append(slices.Clone(e.Input.Routes), make([][]model.Way, max(0, len(e.Input.Flows)-len(e.Input.Routes)))...)
+		e.Input.Routes = append(slices.Clone(e.Input.Routes), make([][]model.Route, max(0, len(e.Input.Flows)-len(e.Input.Routes)))...)
 	}
 }
 
@@ -122,7 +121,7 @@ func (e *Editor) do(x Edit) error {
 		return e.addTenant(x)
 	case EditWeight, EditGuarantee, EditCap, EditFlows, EditFlow, EditRemove:
 	default:
-		return fmt.Errorf("kind %q: want %s", string(x.Kind), editKinds())
+		return fault(phrase.Of("edit.kind", "kind", strconv.Quote(string(x.Kind)), "kinds", editKinds()))
 	}
 	t, err := e.Tenant(x.Tenant)
 	if err != nil {
@@ -146,7 +145,7 @@ func (e *Editor) do(x Edit) error {
 	return nil
 }
 
-// Tenant finds a tenant of the copy.
+// Tenant returns a tenant of the copy.
 func (e *Editor) Tenant(name string) (*tenants.Tenant, error) {
 	names := make([]string, len(e.Input.Tenants))
 	for i := range e.Input.Tenants {
@@ -156,19 +155,15 @@ func (e *Editor) Tenant(name string) (*tenants.Tenant, error) {
 	}
 	slices.Sort(names)
 	if like := suggest.Names(name, names); len(like) > 0 {
-		return nil, fmt.Errorf("no tenant %q; did you mean %s?", name, strings.Join(like, ", "))
+		return nil, fault(phrase.Of("edit.no-tenant-near", "tenant", strconv.Quote(name), "near", like))
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("no tenant %q: there are none", name)
+		return nil, fault(phrase.Of("edit.no-tenants", "tenant", strconv.Quote(name)))
 	}
-	list := strings.Join(names[:min(len(names), plan.MaxNames)], ", ")
-	if len(names) > plan.MaxNames {
-		list += fmt.Sprintf(" and %d more", len(names)-plan.MaxNames)
-	}
-	return nil, fmt.Errorf("no tenant %q: there are %s", name, list)
+	return nil, fault(phrase.Of("edit.no-tenant", "tenant", strconv.Quote(name), "tenants", phrase.Names(names, len(names), plan.MaxNames)))
 }
 
-// Port finds a channel-adapter port that has a link.
+// Port returns a channel-adapter port that has a link.
 func (e *Editor) Port(name string) (ident.PortID, error) {
 	ref, err := e.Input.Fabric.ResolvePort(name)
 	if err != nil {
@@ -182,7 +177,7 @@ func (e *Editor) Port(name string) (ident.PortID, error) {
 // multiply scales queue pairs, and those of given routes with them.
 func (e *Editor) multiply(x Edit) error {
 	if !(x.Factor >= MinFactor && x.Factor <= MaxFactor) {
-		return fmt.Errorf("factor %v: want %v to %d", x.Factor, MinFactor, MaxFactor)
+		return fault(phrase.Of("edit.factor-range", "factor", x.Factor, "min", MinFactor, "max", MaxFactor))
 	}
 	e.TakeFlows()
 	for i := range e.Input.Flows {
@@ -193,7 +188,7 @@ func (e *Editor) multiply(x Edit) error {
 		before := f.QPs
 		qps := max(1, math.Round(float64(float64(before)*x.Factor)))
 		if qps > tenants.MaxQPs {
-			return fmt.Errorf("flow %d would have %.0f queue pairs: want at most %d", i, qps, tenants.MaxQPs)
+			return fault(phrase.Of("edit.flow-queue-pairs", "flow", i, "n", fmt.Sprintf("%.0f", qps), "max", tenants.MaxQPs))
 		}
 		f.QPs = int(qps)
 		if e.Input.Routes != nil {
@@ -209,7 +204,7 @@ func (e *Editor) multiply(x Edit) error {
 
 func (e *Editor) addFlow(t *tenants.Tenant, x Edit) error {
 	if len(x.Ports) != 2 {
-		return fmt.Errorf("%d ports: want a source and a destination", len(x.Ports))
+		return fault(phrase.Of("edit.two-ports", "n", len(x.Ports)))
 	}
 	src, err := e.Port(x.Ports[0])
 	if err != nil {
@@ -223,7 +218,7 @@ func (e *Editor) addFlow(t *tenants.Tenant, x Edit) error {
 	return nil
 }
 
-// Append adds a flow, and attaches a tenant that lists its ports to the flow's.
+// Append adds a flow. If the tenant lists its ports, it is attached to the flow's.
 func (e *Editor) Append(t *tenants.Tenant, f tenants.Flow) {
 	e.TakeFlows()
 	e.Input.Flows = append(e.Input.Flows, f)
@@ -240,13 +235,13 @@ func (e *Editor) Append(t *tenants.Tenant, f tenants.Flow) {
 	}
 }
 
-// addTenant adds a tenant with a queue pair from each of its ports to each other.
+// addTenant adds a tenant with a queue pair from each of its ports to every other.
 func (e *Editor) addTenant(x Edit) error {
 	if slices.ContainsFunc(e.Input.Tenants, func(t tenants.Tenant) bool { return t.Name == x.Tenant }) {
-		return fmt.Errorf("tenant %q is there already: want another name, or weight:%s=%s", x.Tenant, x.Tenant, x.Weight)
+		return fault(phrase.Of("edit.tenant-exists", "tenant", x.Tenant, "weight", x.Weight.String()))
 	}
 	if len(x.Ports) == 1 || len(x.Ports) > MaxEditPorts {
-		return fmt.Errorf("%s: want none, or 2 to %d, with a flow from each to each other", phrase.Ports.Of(len(x.Ports)), MaxEditPorts)
+		return fault(phrase.Of("edit.ports-mesh", "ports", phrase.Ports.Of(len(x.Ports)), "max", MaxEditPorts))
 	}
 	ids := make([]ident.PortID, len(x.Ports))
 	for i, name := range x.Ports {
@@ -255,12 +250,12 @@ func (e *Editor) addTenant(x Edit) error {
 			return err
 		}
 		if slices.Contains(ids[:i], id) {
-			return fmt.Errorf("port %q: want each port once", name)
+			return fault(phrase.Of("edit.port-twice", "port", strconv.Quote(name)))
 		}
 		ids[i] = id
 	}
 	if n := len(ids) * (len(ids) - 1); n > tenants.MaxFlows-len(e.Input.Flows) {
-		return fmt.Errorf("%d more flows: want at most %d in all", n, tenants.MaxFlows)
+		return fault(phrase.Of("edit.flows-max", "n", n, "max", tenants.MaxFlows))
 	}
 	t := tenants.Tenant{Name: x.Tenant, Weight: x.Weight}
 	for _, src := range ids {
@@ -279,7 +274,7 @@ func (e *Editor) remove(tenant string) {
 	e.keep(func(f *tenants.Flow) bool { return f.Tenant != tenant })
 }
 
-// keep leaves out flows with their routes.
+// keep removes the flows that ok rejects, with their routes.
 func (e *Editor) keep(ok func(*tenants.Flow) bool) {
 	e.TakeFlows()
 	n := 0
@@ -298,10 +293,10 @@ func (e *Editor) keep(ok func(*tenants.Flow) bool) {
 	}
 }
 
-// fail takes a port's link out of the fabric.
+// fail removes a port's link from the fabric.
 func (e *Editor) fail(x Edit) error {
 	if len(x.Ports) != 1 {
-		return fmt.Errorf("%d ports: want one", len(x.Ports))
+		return fault(phrase.Of("edit.one-port", "n", len(x.Ports)))
 	}
 	ref, err := e.Input.Fabric.ResolvePort(x.Ports[0])
 	if err != nil {
@@ -309,11 +304,11 @@ func (e *Editor) fail(x Edit) error {
 	}
 	peer, ok := e.Input.Fabric.Peer(ref)
 	if !ok {
-		return fmt.Errorf("port %s: nothing is plugged in: want a port with a link", e.Input.Fabric.PortName(ref))
+		return fault(phrase.Of("edit.port-unplugged", "port", e.Input.Fabric.PortName(ref)))
 	}
 	f := e.Input.Fabric
 	if e.Input.Options.WantedPlane() == subnet.PlaneIB {
-		// LIDs first: those that are handed out must not shift because a port is unplugged.
+		// LIDs first: a removed link must not change assigned LIDs.
 		if f, err = subnet.AssignLIDs(f, 0); err != nil {
 			return err
 		}
@@ -326,7 +321,7 @@ func (e *Editor) fail(x Edit) error {
 	return err
 }
 
-// dropUnreachable leaves out what failed links cut off.
+// dropUnreachable removes what failed links disconnect.
 func (e *Editor) dropUnreachable() ([]plan.Finding, error) {
 	if len(e.failed) == 0 {
 		return nil, nil
@@ -371,8 +366,7 @@ func (e *Editor) dropUnreachable() ([]plan.Finding, error) {
 	return plan.SortFindings(out), nil
 }
 
-// linked reports whether both ends are plugged in and reachable finds a way from one to the other. What is wrong with a flow
-// beyond that is for Compile to say.
+// linked reports whether both ends have links and reachable finds a path between them. Compile reports other errors of a flow.
 func linked(f *subnet.Fabric, fl *tenants.Flow, reachable func(src, dst subnet.PortRef) bool) bool {
 	src, ok := f.PortByID(fl.Src)
 	if !ok {
@@ -390,8 +384,8 @@ func linked(f *subnet.Fabric, fl *tenants.Flow, reachable func(src, dst subnet.P
 	return reachable(src, dst)
 }
 
-// reachable tells of two ports with links whether the compiler will find a way between them: on InfiniBand by forwarding tables; on Ethernet
-// there is one between neighbours, and between hosts of switches that links between switches join.
+// reachable returns a function that reports whether the compiler will find a path between two ports with links: on InfiniBand by forwarding
+// tables; on Ethernet between neighbours, and between hosts whose switches are connected by links between switches.
 func (e *Editor) reachable() (func(src, dst subnet.PortRef) bool, error) {
 	if e.Input.Options.WantedPlane() == subnet.PlaneIB {
 		f, err := model.Routed(e.Input.Fabric)

@@ -11,7 +11,7 @@ import (
 	"fairlane/tenants"
 )
 
-// EditForms lists the texts that ParseEdit takes, one for each kind, with capitals where a value stands.
+// EditForms lists the texts that ParseEdit accepts, one for each kind, with capitals for values.
 func EditForms() []string {
 	return []string{
 		"weight:TENANT=WEIGHT", "guarantee:TENANT=RATE", "cap:TENANT=RATE", "flows:TENANT*FACTOR",
@@ -19,31 +19,31 @@ func EditForms() []string {
 	}
 }
 
-func editKinds() string {
+func editKinds() []string {
 	var out []string
 	for _, f := range EditForms() {
 		kind, _, _ := strings.Cut(f, ":")
 		out = append(out, kind)
 	}
-	return strings.Join(out, ", ")
+	return out
 }
 
 // ParseEdit reads one edit in one of these forms:
 //
 //	weight:gold=8                  the tenant's weight
-//	guarantee:gold=10Gbit/s        its guarantee; 0 takes it away
-//	cap:bronze=25Gbit/s            its cap; 0 takes it away
+//	guarantee:gold=10Gbit/s        its guarantee; 0 removes it
+//	cap:bronze=25Gbit/s            its cap; 0 removes it
 //	flows:bronze*4                 four times as many queue pairs in each of its flows
 //	flow:gold/bulk=h1>h2*8@5Gbit/s a flow of class bulk from h1 to h2: 8 queue pairs (1), demand 5 Gbit/s (greedy)
 //	add:new=3@h1,h2,h3             a tenant of weight 3 with a queue pair from each of the ports to each other
-//	remove:silver                  the tenant and its flows are gone
-//	fail:leaf1/P5                  the link of a port is unplugged
+//	remove:silver                  the tenant and its flows are removed
+//	fail:leaf1/P5                  the link of a port is removed
 //
-// Ports are written as subnet.Fabric.ResolvePort takes them; whether they and the tenant exist is for Apply to find.
-// The error names the form that is wanted, or all of them when the kind is not known.
+// Ports have the forms of subnet.Fabric.ResolvePort. Apply checks whether they and the tenant exist. The error names the required form, or all
+// forms when the kind is unknown.
 func ParseEdit(text string) (Edit, error) {
 	if len(text) > MaxEditLength {
-		return Edit{}, fmt.Errorf("%w: edit of %d bytes: want at most %d", model.ErrInput, len(text), MaxEditLength)
+		return Edit{}, input(phrase.Of("edit.too-long", "n", len(text), "max", MaxEditLength), nil)
 	}
 	kind, rest, _ := strings.Cut(strings.TrimSpace(text), ":")
 	x := Edit{Kind: EditKind(strings.TrimSpace(kind))}
@@ -52,14 +52,22 @@ func ParseEdit(text string) (Edit, error) {
 			continue
 		}
 		if err := x.parse(strings.TrimSpace(rest)); err != nil {
-			return Edit{}, fmt.Errorf("%w: edit %s: want %s: %w", model.ErrInput, Quoted(text), form, err)
+			return Edit{}, input(phrase.Of("edit.form", "edit", Quoted(text), "form", form, "reason", err), err)
 		}
 		return x, nil
 	}
-	return Edit{}, fmt.Errorf("%w: edit %s: want one of %s", model.ErrInput, Quoted(text), strings.Join(EditForms(), ", "))
+	return Edit{}, input(phrase.Of("edit.forms", "edit", Quoted(text), "forms", EditForms()), nil)
 }
 
-// Quoted quotes a text for a message, cut to 80 bytes.
+// fault is an edit that cannot be made.
+func fault(said phrase.Text) error { return &phrase.Error{Text: said} }
+
+// input is a fault of the compiler's input, of which the sentence states the cause; cause may be nil.
+func input(said phrase.Text, cause error) error {
+	return fmt.Errorf("%w: %w", model.ErrInput, phrase.Because(cause, said))
+}
+
+// Quoted quotes a text for a message, truncated to 80 bytes.
 func Quoted(s string) string {
 	if len(s) > 80 {
 		s = s[:80] + "..."
@@ -67,7 +75,7 @@ func Quoted(s string) string {
 	return strconv.Quote(s)
 }
 
-// parse reads what stands behind the colon.
+// parse reads the text after the colon.
 func (x *Edit) parse(s string) (err error) {
 	if x.Kind == EditFail {
 		x.Ports = []string{s}
@@ -84,15 +92,15 @@ func (x *Edit) parse(s string) (err error) {
 	if x.Kind == EditFlow {
 		var classed bool
 		if name, x.Class, classed = strings.Cut(name, "/"); classed && !tenants.ValidName(strings.TrimSpace(x.Class)) {
-			return fmt.Errorf("class %s: want a name of a-z, 0-9 and -", Quoted(x.Class))
+			return fault(phrase.Of("edit.class", "class", Quoted(x.Class)))
 		}
 		x.Class = strings.TrimSpace(x.Class)
 	}
 	if x.Tenant = strings.TrimSpace(name); !tenants.ValidName(x.Tenant) {
-		return fmt.Errorf("tenant %s: want a name of a-z, 0-9 and -", Quoted(name))
+		return fault(phrase.Of("edit.tenant", "tenant", Quoted(name)))
 	}
 	if value = strings.TrimSpace(value); !ok {
-		return fmt.Errorf("%q is missing", sep)
+		return fault(phrase.Of("edit.separator", "separator", strconv.Quote(sep)))
 	}
 	switch x.Kind {
 	case EditWeight:
@@ -112,7 +120,7 @@ func (x *Edit) parse(s string) (err error) {
 func parseFactor(s string) (float64, error) {
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(v >= MinFactor && v <= MaxFactor) {
-		return 0, fmt.Errorf("factor %s: want a number from %v to %d", Quoted(s), MinFactor, MaxFactor)
+		return 0, fault(phrase.Of("edit.factor", "factor", Quoted(s), "min", MinFactor, "max", MaxFactor))
 	}
 	return v, nil
 }
@@ -123,13 +131,13 @@ func (x *Edit) parseAdd(s string) (err error) {
 		return err
 	}
 	if n := strings.Count(ports, ",") + 1; n < 2 || n > MaxEditPorts {
-		return fmt.Errorf("%s: want none, or 2 to %d", phrase.Ports.Of(n), MaxEditPorts)
+		return fault(phrase.Of("edit.ports", "ports", phrase.Ports.Of(n), "max", MaxEditPorts))
 	}
 	x.Ports = strings.Split(ports, ",")
 	return portNames(x.Ports)
 }
 
-// parseFlow reads SOURCE>DESTINATION[*QPS][@RATE] from its end, because names of hosts may hold any character.
+// parseFlow reads SOURCE>DESTINATION[*QPS][@RATE] from its end, because names of hosts may contain any character.
 func (x *Edit) parseFlow(s string) (err error) {
 	x.QPs = 1
 	if head, tail, ok := cutLast(s, "@"); ok {
@@ -140,13 +148,13 @@ func (x *Edit) parseFlow(s string) (err error) {
 	}
 	if head, tail, ok := cutLast(s, "*"); ok {
 		if x.QPs, err = strconv.Atoi(strings.TrimSpace(tail)); err != nil || x.QPs < 1 || x.QPs > tenants.MaxQPs {
-			return fmt.Errorf("queue pairs %s: want 1 to %d", Quoted(tail), tenants.MaxQPs)
+			return fault(phrase.Of("edit.queue-pairs", "n", Quoted(tail), "max", tenants.MaxQPs))
 		}
 		s = head
 	}
 	src, dst, ok := strings.Cut(s, ">")
 	if !ok {
-		return fmt.Errorf("%q is missing between source and destination", ">")
+		return fault(phrase.Of("edit.arrow", "separator", strconv.Quote(">")))
 	}
 	x.Ports = []string{src, dst}
 	return portNames(x.Ports)
@@ -160,11 +168,11 @@ func cutLast(s, sep string) (head, tail string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// portNames trims names and refuses empty ones.
+// portNames trims names and rejects empty ones.
 func portNames(names []string) error {
 	for i := range names {
 		if names[i] = strings.TrimSpace(names[i]); names[i] == "" {
-			return fmt.Errorf("port name is empty")
+			return fault(phrase.Of("edit.port-empty"))
 		}
 	}
 	return nil
@@ -206,7 +214,7 @@ func (x Edit) flowText() string {
 	return s
 }
 
-// rateText has a unit where that loses nothing.
+// rateText prints a rate with a unit if that loses no digits.
 func rateText(r quantity.BitRate) string {
 	if s := strings.ReplaceAll(r.String(), " ", ""); r != 0 {
 		if back, err := quantity.ParseBitRate(s); err == nil && back == r {

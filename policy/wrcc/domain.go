@@ -23,30 +23,30 @@ type domain struct {
 	rtt     quantity.Picoseconds // largest between two hosts
 	flowRTT quantity.Picoseconds // largest of the flows that stay inside
 	rtts    []int64              // us, of the flows that cross its switches, in order
-	perRTT  float64              // WRCCT over rtt
+	perRTT  float64              // ratio of WRCCT to rtt
 	period  quantity.Picoseconds
 	slowest float64              // bit/s, of the switch ports that flows cross
 	paces   []pace               // of the queue pairs that links hold and that cross its switches
-	react   quantity.Picoseconds // rtt, and the time between two packets of a slow queue pair
+	react   quantity.Picoseconds // rtt plus the time between two packets of a slow queue pair
 	why     string
 
 	findings []plan.Finding
 }
 
-// settle is about how long, in seconds, shares need near rest, where a fair rate moves by a 64th of what is missing each WRCCT.
+// settle returns about how long, in seconds, shares need near rest, where a fair rate moves by a 64th of the remaining distance each WRCCT.
 func (d *domain) settle() float64 { return float64(64 * d.period.Seconds()) }
 
 // pace is the entitled rate of a number of queue pairs.
 type pace struct{ rate, qps float64 }
 
-// A sender learns a fair rate, and asks for more, once a packet: its loop is later by the time between
-// two packets. The slowest twentieth of queue pairs is not waited for, nor anybody longer than longestGap.
+// A sender learns a fair rate, and asks for more, once a packet: its loop is delayed by the time between two packets. The period does not wait
+// for the slowest twentieth of queue pairs, nor for any longer than longestGap.
 const (
 	slowPart   = 0.05
 	longestGap = 250 * quantity.Microsecond
 )
 
-// gap is the time between two packets of 1,024 bytes of a slow queue pair. It changes the order of paces.
+// gap returns the time between two packets of 1,024 bytes of a slow queue pair. It changes the order of paces.
 func (d *domain) gap() quantity.Picoseconds {
 	sum := 0.0
 	for _, p := range d.paces {
@@ -59,8 +59,8 @@ func (d *domain) gap() quantity.Picoseconds {
 	return min(packetGap(slow), longestGap)
 }
 
-// slowest is the rate up to which the slowest paces together have as many queue pairs as given, found by parting the paces at one of
-// their rates again and again (Hoare's Find). It changes the order of ps, which are not none.
+// slowest returns the rate up to which the slowest paces together have the given number of queue pairs. It repeatedly partitions the paces at
+// one of their rates (Hoare's Find), which changes the order of ps. ps must not be empty.
 func slowest(ps []pace, qps float64) float64 {
 	for {
 		r := middlePace(ps)
@@ -91,24 +91,23 @@ func slowest(ps []pace, qps float64) float64 {
 	}
 }
 
-// middlePace is the middle one of three rates.
+// middlePace returns the median of three rates.
 func middlePace(ps []pace) float64 {
 	a, b, c := ps[0].rate, ps[len(ps)/2].rate, ps[len(ps)-1].rate
 	return max(min(a, b), min(max(a, b), c))
 }
 
-// Bytes on the wire beside the payload of a RoCEv2 packet: Ethernet header, check sequence, preamble and gap (38),
-// IPv4 (20), UDP (8), BTH (12), RETH (16), ICRC (4), and the INT header.
+// Bytes on the wire beside the payload of a RoCEv2 packet: Ethernet header, check sequence, preamble and gap (38), IPv4 (20), UDP (8), BTH
+// (12), RETH (16), ICRC (4), and the INT header.
 const overhead = 98 + wrcc.HeaderSize
 
-// linkTime is what a link direction and the way back over the same link add to a round trip: both
-// delays, and one full packet.
+// linkTime returns what a link direction and the return path over the same link add to a round trip: both delays, and one full packet.
 func (s *Settings) linkTime(d int32) quantity.Picoseconds {
 	bits := (cmp.Or(int64(s.m.Fabric.Port(s.m.Transmitter(d)).MTU), model.DefaultMTU) + overhead) * 8
 	return 2*s.m.Delay(d) + quantity.Picoseconds(float64(bits)/float64(s.m.Fabric.Links[d/2].Rate)*float64(quantity.Second))
 }
 
-// linkTimes is linkTime of every link direction.
+// linkTimes returns linkTime of every link direction.
 func (s *Settings) linkTimes() []quantity.Picoseconds {
 	out := make([]quantity.Picoseconds, 2*len(s.m.Fabric.Links))
 	for d := range out {
@@ -117,7 +116,7 @@ func (s *Settings) linkTimes() []quantity.Picoseconds {
 	return out
 }
 
-// findDomains lists the data centres, by name, and finds that of every node.
+// findDomains lists the data centres, by name, and assigns every node to one.
 func (s *Settings) findDomains() {
 	nodes := s.m.Fabric.Nodes
 	at := make(map[string]int32)
@@ -164,7 +163,7 @@ func (s *Settings) measureDomains() {
 	}
 }
 
-// roundTrips finds the round trips inside of all data centres and of the flows that cross them.
+// roundTrips finds the round trips inside all data centres and of the flows that cross them.
 func (s *Settings) roundTrips() {
 	times := s.linkTimes()
 	s.crossings(times)
@@ -177,7 +176,7 @@ func (s *Settings) roundTrips() {
 	}
 	for i := range s.domains {
 		d := &s.domains[i]
-		if d.rtt == 0 { // a domain of switches alone, which pass on what others send
+		if d.rtt == 0 { // a domain of switches only, which carries transit traffic
 			d.rtt = max(widest, model.UnknownDelay)
 		}
 	}
@@ -207,12 +206,12 @@ func (s *Settings) findPaces() {
 	}
 }
 
-// domainOf is the data centre of a node.
+// domainOf returns the data centre of a node.
 func (s *Settings) domainOf(node int32) *domain { return &s.domains[s.home[node]] }
 
 // crossings collects the round trips of the flows that cross each domain's switches. times are those of the links.
 func (s *Settings) crossings(times []quantity.Picoseconds) {
-	const most = 512 // different ones of a domain; more add nothing to its extremes
+	const most = 512 // distinct round trips of a domain; more do not change its extremes
 	seen := make([]map[int64]struct{}, len(s.domains))
 	for i := range seen {
 		seen[i] = map[int64]struct{}{}
@@ -258,16 +257,16 @@ func (s *Settings) crossings(times []quantity.Picoseconds) {
 	}
 }
 
-// periodChoices are the WRCCT of S0's range in largest round trips, in the order of preference.
+// periodChoices are the WRCCT of S0's range in largest round trips, in order of preference.
 var periodChoices = [...]float64{wrcc.DefaultPeriodRTTs, 2.5, 3, 3.5, wrcc.MaxPeriodRTTs}
 
-// steadyPackets is how many packets a port should send in a WRCCT: a port that counts fewer takes their
-// coming and going for load, and divides its fair rate by it.
+// steadyPackets is how many packets a port should send in a WRCCT: a port that counts fewer mistakes the arrival of single packets for changes
+// of load, and divides its fair rate by it.
 const steadyPackets = 128
 
 var nameDomains = phrase.Of("plan.wrcc-domains.fix")
 
-// limit makes the round trip one that switches can be set for, and finds how late the loop is.
+// limit limits the round trip to one that switches can be set for, and computes the delay of the loop.
 func (d *domain) limit() {
 	most := wrcc.MaxPeriod / wrcc.MaxPeriodRTTs
 	if d.rtt > most {
@@ -278,9 +277,9 @@ func (d *domain) limit() {
 	d.react = min(d.rtt+d.gap(), most)
 }
 
-// choosePeriod takes the shortest WRCCT of S0's range with which the loop is stable for every round trip that
-// crosses the domain, its largest own included, and the slowest port counts enough packets, or the longest
-// stable one. Without any it takes the shortest, and says so.
+// choosePeriod selects the shortest WRCCT of S0's range with which the loop is stable for every round trip that crosses the domain, including
+// its largest own, and the slowest port counts enough packets; else the longest stable one. If none is stable it selects the shortest and
+// reports that.
 func (d *domain) choosePeriod() {
 	d.perRTT, d.period = periodChoices[0], periodOf(d.react, periodChoices[0])
 	for _, x := range periodChoices {
@@ -303,7 +302,7 @@ func (d *domain) choosePeriod() {
 	}
 	if settle := d.settle(); d.used && settle > model.MaxConvergence {
 		d.findings = append(d.findings, plan.NewFinding(plan.CodeSlowConvergence, nil, nil,
-			phrase.Of("plan.wrcc-slow", "domain", d.title(), "period", d.period, "settle", model.About(settle)), nameDomains))
+			phrase.Of("plan.wrcc-slow", "domain", d.title(), "period", d.period, "settle", model.RoundTime(settle)), nameDomains))
 	}
 }
 
@@ -312,7 +311,7 @@ func periodOf(rtt quantity.Picoseconds, rtts float64) quantity.Picoseconds {
 	return max(us/quantity.Microsecond*quantity.Microsecond, wrcc.MinPeriod)
 }
 
-// stable reports whether a port's loop is, with a WRCCT, for every round trip that crosses the domain.
+// stable reports whether a port's loop is stable with a WRCCT, for every round trip that crosses the domain.
 func (d *domain) stable(period quantity.Picoseconds) bool {
 	p := wrcc.DefaultParams(usualUnit, period)
 	return p.CheckStable(d.rtt.Seconds()) == nil &&
@@ -326,7 +325,7 @@ func (d *domain) title() phrase.Text {
 	return phrase.Of("plan.domain", "domain", d.name)
 }
 
-// timer is T1: S0 wants it no shorter than the WRCCT of any switch on the way.
+// timer returns T1: S0 requires it to be no shorter than the WRCCT of any switch on the path.
 func (s *Settings) timer() quantity.Picoseconds {
 	t := wrcc.MinPeriod
 	for i := range s.domains {
@@ -350,9 +349,9 @@ func (s *Settings) domainPlan(d *domain) plan.WRCCDomainPlan {
 // span finds the largest round trip between two hosts of a domain.
 type span struct {
 	m     *model.Model
-	times []quantity.Picoseconds // of each link direction, see linkTime
-	hops  []int32                // of each node, -1 where not reached
-	far   []quantity.Picoseconds // of each switch: the longest of the shortest ways
+	times []quantity.Picoseconds // by link direction, see linkTime
+	hops  []int32                // by node, -1 where not reached
+	far   []quantity.Picoseconds // by switch: the longest of the shortest paths
 	queue []int32
 	hosts map[int32][2]quantity.Picoseconds // the longest two links to hosts of each switch
 }
@@ -362,13 +361,12 @@ func (s *Settings) newSpan(times []quantity.Picoseconds) *span {
 	return &span{m: s.m, times: times, hops: slices.Repeat([]int32{-1}, n), far: make([]quantity.Picoseconds, n)}
 }
 
-// exactSpan bounds the link visits that the exact search may take; above it, sweeps go from the farthest
-// switch to the one farthest from it, and so on, which is exact on trees and fabrics whose
-// edge switches are alike.
+// exactSpan bounds the link visits of the exact search. Above it, sweeps go from the farthest switch to the one farthest from it, and so on,
+// which is exact on trees and on fabrics with identical edge switches.
 const exactSpan = 1 << 22
 
-// largest is the largest round trip between two hosts among the nodes, along ways with the fewest switches, of
-// which the longest counts. It is 0 with less than two hosts.
+// largest returns the largest round trip between two hosts among the nodes, along the longest of the paths with the fewest switches. It is 0
+// with fewer than two hosts.
 func (x *span) largest(nodes []int32) quantity.Picoseconds {
 	f := x.m.Fabric
 	edges := x.edges(nodes)
@@ -384,7 +382,7 @@ func (x *span) largest(nodes []int32) quantity.Picoseconds {
 	return x.sweeps(edges)
 }
 
-// exact goes from every edge switch.
+// exact searches from every edge switch.
 func (x *span) exact(edges []int32) quantity.Picoseconds {
 	best := quantity.Picoseconds(0)
 	for _, e := range edges {
@@ -394,7 +392,7 @@ func (x *span) exact(edges []int32) quantity.Picoseconds {
 	return best
 }
 
-// sweeps goes from the first of the edge switches to the farthest, and on while that is farther than before.
+// sweeps searches from the first of the edge switches, then from the farthest, and continues while the distance grows.
 func (x *span) sweeps(edges []int32) quantity.Picoseconds {
 	best := quantity.Picoseconds(0)
 	at := edges[0]
@@ -408,7 +406,7 @@ func (x *span) sweeps(edges []int32) quantity.Picoseconds {
 	return best
 }
 
-// edges lists the switches with hosts in order and notes their longest two links to hosts.
+// edges lists the switches with hosts in order and records their longest two links to hosts.
 func (x *span) edges(nodes []int32) []int32 {
 	f := x.m.Fabric
 	x.hosts = make(map[int32][2]quantity.Picoseconds)
@@ -419,7 +417,7 @@ func (x *span) edges(nodes []int32) []int32 {
 		}
 		var two [2]quantity.Picoseconds
 		for i := range f.Nodes[n].Ports {
-			d, peer, ok := x.leads(n, i)
+			d, peer, ok := x.neighbour(n, i)
 			if !ok || f.Nodes[peer].Kind == subnet.KindSwitch || f.Nodes[peer].Domain != f.Nodes[n].Domain {
 				continue
 			}
@@ -437,8 +435,8 @@ func (x *span) edges(nodes []int32) []int32 {
 	return out
 }
 
-// leads follows a port to the node at its other end.
-func (x *span) leads(node int32, port int) (d, peer int32, ok bool) {
+// neighbour returns the node at the other end of a port.
+func (x *span) neighbour(node int32, port int) (d, peer int32, ok bool) {
 	f := x.m.Fabric
 	ref := subnet.PortRef{Node: node, Port: ident.PortNum(port)}
 	to, ok := f.Peer(ref)
@@ -448,7 +446,7 @@ func (x *span) leads(node int32, port int) (d, peer int32, ok bool) {
 	return model.Direction(f, ref), to.Node, true
 }
 
-// from returns the largest round trip between a host of a switch and another of its domain, and that one's switch.
+// from returns the largest round trip between a host of a switch and another of its domain, and the other host's switch.
 func (x *span) from(start int32) (rtt quantity.Picoseconds, farthest int32) {
 	f := x.m.Fabric
 	x.queue = append(x.queue[:0], start)
@@ -456,7 +454,7 @@ func (x *span) from(start int32) (rtt quantity.Picoseconds, farthest int32) {
 	for i := 0; i < len(x.queue); i++ {
 		at := x.queue[i]
 		for p := range f.Nodes[at].Ports {
-			d, peer, ok := x.leads(at, p)
+			d, peer, ok := x.neighbour(at, p)
 			if !ok || f.Nodes[peer].Kind != subnet.KindSwitch || f.Nodes[peer].Domain != f.Nodes[at].Domain {
 				continue
 			}

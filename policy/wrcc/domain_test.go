@@ -16,8 +16,8 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// A loop swings when flows have a round trip of just its WRCCT. The compiler goes round them while S0's range has room,
-// and says so when it has none.
+// A loop oscillates when flows have a round trip of exactly its WRCCT. The compiler avoids these periods while S0's range has room, and
+// reports when it has none.
 func TestPeriodsAvoidRoundTripsAtWhichTheLoopSwings(t *testing.T) {
 	t.Parallel()
 	const rtt = 100 * quantity.Microsecond
@@ -53,7 +53,7 @@ func TestTheLargestRoundTripOfAFatTree(t *testing.T) {
 	}
 	s := &Settings{m: &model.Model{Fabric: f}}
 	x := s.newSpan(s.linkTimes())
-	nodes := model.Numbered(len(f.Nodes))
+	nodes := model.Indices(len(f.Nodes))
 	packet := 6 * quantity.Picoseconds(float64((4096+overhead)*8)/100e9*1e12)
 	want := 12*quantity.Microsecond + packet
 	if got := x.largest(nodes); got < want-10 || got > want+10 {
@@ -68,7 +68,7 @@ func TestTheLargestRoundTripOfAFatTree(t *testing.T) {
 	}
 }
 
-// Sweeps are exact on trees, wherever they begin: the farthest switch from any is at one end of the longest way.
+// Sweeps are exact on trees from any start: the farthest switch from any is at one end of the longest path.
 func TestSweepsFindTheLargestRoundTripOfATree(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -104,7 +104,7 @@ func TestSweepsFindTheLargestRoundTripOfATree(t *testing.T) {
 		}
 		s := &Settings{m: &model.Model{Fabric: f}}
 		x := s.newSpan(s.linkTimes())
-		e := x.edges(model.Numbered(len(f.Nodes)))
+		e := x.edges(model.Indices(len(f.Nodes)))
 		if len(e) == 0 {
 			return
 		}
@@ -114,7 +114,7 @@ func TestSweepsFindTheLargestRoundTripOfATree(t *testing.T) {
 	})
 }
 
-// The slowest twentieth of the queue pairs is not waited for, and nobody longer than 250 us.
+// The period does not wait for the slowest twentieth of the queue pairs, nor longer than 250 us for any.
 func TestTheLoopWaitsForAllButTheSlowestTwentieth(t *testing.T) {
 	t.Parallel()
 	packet := float64(1134 * 8)                                       // bits of a packet with 1,024 bytes of payload
@@ -166,7 +166,7 @@ func TestEveryNodeIsInItsDataCentre(t *testing.T) {
 	}
 }
 
-// BenchmarkFindDomains is of 40,000 nodes with a data centre each: 50 ms, where comparing each with all took 7 s.
+// BenchmarkFindDomains has 40,000 nodes with a data centre each: 50 ms, where pairwise comparison took 7 s.
 func BenchmarkFindDomains(b *testing.B) {
 	f := &subnet.Fabric{}
 	for i := range 40_000 {

@@ -12,38 +12,38 @@ import (
 	"fairlane/wrcc"
 )
 
-// The bound of a prediction, from packet simulations of random cases at 10 to 100 Gbit/s.
+// Error contributions of a prediction, from packet simulations of random cases at 10 to 100 Gbit/s.
 const (
-	boundFair = 0.0002 // what fair rates move by where they rest, over four settling times
-	// boundTurnsFair is for tenants that contend for a sending port, and those that they meet on full links.
+	boundFair = 0.0002 // movement of fair rates at rest, over four settling times
+	// boundTurnsFair is for tenants that contend for a sending port, and for those that they meet on full links.
 	boundTurnsFair = 0.0035
-	// boundTurnsLate is for the same where turns were not followed: their number is too large, or they do not come to rest.
+	// boundTurnsLate is for the same tenants if the turns were not modelled: there are too many, or they do not come to rest.
 	boundTurnsLate = 0.25
 	// boundPacket is a packet of 1,024 bytes of payload on the wire, in bits.
 	boundPacket = float64((1024 + overhead) * 8)
 )
 
-// off is where the weights of a tenant had to miss what its queue pairs are entitled to.
-type off struct {
-	shared  int     // (port, class, peer) whose queue pairs want different weights
-	spread  float64 // the largest of these
-	worst   string  // and where
+// weightMiss records where the weights of a tenant miss the entitlements of its queue pairs.
+type weightMiss struct {
+	shared  int     // number of (port, class, peer) whose queue pairs want different weights
+	spread  float64 // the largest of their spreads
+	worst   string  // where that is
 	rate    float64
 	clamped int
 	beyond  float64 // bit/s of the queue pair whose weight was furthest out of range
-	by      float64 // and by how much, as |ln|
+	by      float64 // its distance from the range, as |ln|
 }
 
-// note keeps what the weight towards a peer misses.
-func (s *Settings) note(e *entry, p *toPeer) {
+// noteMiss records the miss of the weight towards a peer.
+func (s *Settings) noteMiss(e *entry, p *toPeer) {
 	clamped := s.outOfRange(p)
-	if s.off == nil {
-		s.off = make(map[int32]*off)
+	if s.misses == nil {
+		s.misses = make(map[int32]*weightMiss)
 	}
-	o := s.off[e.tenant]
+	o := s.misses[e.tenant]
 	if o == nil {
-		o = &off{}
-		s.off[e.tenant] = o
+		o = &weightMiss{}
+		s.misses[e.tenant] = o
 	}
 	if p.spread > model.MaxQuantisation {
 		o.shared++
@@ -62,10 +62,10 @@ func (s *Settings) note(e *entry, p *toPeer) {
 // outOfRange reports whether the weight towards a peer had to be changed to be legal.
 func (s *Settings) outOfRange(p *toPeer) bool { return p.weight != p.rate/s.unit }
 
-// compromises reports the weights that miss what they are for, and a unit too small.
+// compromises reports the weights that miss their purpose, and a unit that is too small.
 func (s *Settings) compromises() {
 	for t := range s.m.Tenants {
-		o := s.off[int32(t)]
+		o := s.misses[int32(t)]
 		if o == nil {
 			continue
 		}
@@ -93,20 +93,20 @@ func (s *Settings) compromises() {
 	}
 }
 
-// resolution is the relative error with which headers tell a fair rate of one unit.
+// resolution returns the relative error of a fair rate of one unit in headers.
 func (s *Settings) resolution() float64 { return float64(wrcc.MinFairRate) / 2 / s.unit }
 
-// bounds is the relative error bound of each tenant's prediction. Where fair rates may swing it is not known.
+// bounds returns the relative error bound of each tenant's prediction. Where fair rates may oscillate the bound is unknown.
 func (s *Settings) bounds(predicted model.Forecast, followed bool) []float64 {
-	near := s.m.BesideTurns(s.target, s.m.FullLinks(s.target))
+	meetsTurns := s.m.TenantsMeetingTurns(s.target, s.m.FullLinks(s.target))
 	out := make([]float64, len(s.m.Tenants))
 	for t := range out {
 		switch out[t] = boundFair + s.resolution(); {
 		case slices.Contains(s.swinging, int32(t)):
 			out[t] = 1
-		case near[t] && followed:
+		case meetsTurns[t] && followed:
 			out[t] += boundTurnsFair
-		case near[t]:
+		case meetsTurns[t]:
 			out[t] += boundTurnsLate
 		}
 		if predicted.Circles != nil {
@@ -118,6 +118,6 @@ func (s *Settings) bounds(predicted model.Forecast, followed bool) []float64 {
 
 // uncapped reports the tenants that no link and no setting keeps below their cap.
 func (s *Settings) uncapped(predicted *model.Allocation) []plan.Finding {
-	return s.m.Unenforced(predicted, phrase.Of("plan.cap-no-demand"),
+	return s.m.UnenforcedCaps(predicted, phrase.Of("plan.cap-no-demand"),
 		phrase.Of("plan.cap-no-demand.fix"))
 }

@@ -10,23 +10,24 @@ import (
 	"fairlane/wrcc"
 )
 
-// lateLoad is the part of a port's capacity from which on late queue pairs upset it: when it has halved the rates of the others, as much
-// keeps it above RateRatioMax, and it divides again.
+// lateLoad is the part of a port's capacity from which late queue pairs disturb it: after the port has halved the rates of the others, their
+// load keeps it above RateRatioMax, and it divides again.
 const lateLoad = wrcc.DefaultRateRatioPct/100. - 1
 
-// late is queue pairs that a port waits for in vain: they learn of a fair rate once a packet, so late that the loop is not stable with them.
-type late struct {
+// latePairs are queue pairs whose reaction a port cannot wait for: they learn a fair rate once a packet, so late that the loop is unstable
+// with them.
+type latePairs struct {
 	load    float64 // bit/s
 	qps     float64
 	gap     quantity.Picoseconds // the longest time between two packets of one
 	tenants []int32
 }
 
-// lateFinding reports the ports that much of their load answers too late: longestGap bounds what WRCCT waits for.
+// lateFinding reports the ports with much load that reacts too late: longestGap bounds the gaps that WRCCT accounts for.
 func (s *Settings) lateFinding() {
 	l := s.m.Layout()
-	patience := make(map[int32]quantity.Picoseconds) // by domain
-	at := make(map[int32]*late)                      // by link direction
+	stableGap := make(map[int32]quantity.Picoseconds) // by domain
+	at := make(map[int32]*latePairs)                  // by link direction
 	for i, by := range s.limits {
 		d := s.target.Bottleneck[i]
 		if by != byLink || d < 0 || !s.m.Marks(d) {
@@ -35,21 +36,21 @@ func (s *Settings) lateFinding() {
 		gap := packetGap(s.target.Rates[i] / l.QPs[i])
 		k := s.home[s.m.Transmitter(d).Node]
 		if gap+s.domains[k].rtt <= s.domains[k].period/2 {
-			continue // most are fast, and need no patience
+			continue // most queue pairs are fast; their domain's gap is not needed
 		}
-		if _, ok := patience[k]; !ok {
-			patience[k] = s.domains[k].patience()
+		if _, ok := stableGap[k]; !ok {
+			stableGap[k] = s.domains[k].longestStableGap()
 		}
-		if gap <= patience[k] {
+		if gap <= stableGap[k] {
 			continue
 		}
 		if at[d] == nil {
-			at[d] = &late{}
+			at[d] = &latePairs{}
 		}
 		at[d].add(l.Tenant[i], s.target.Rates[i], l.QPs[i], gap)
 	}
 	var links []string
-	worst, tenants := late{}, []int32{}
+	worst, tenants := latePairs{}, []int32{}
 	for d := range int32(len(s.m.Caps)) {
 		x := at[d]
 		if x == nil || x.load < float64(lateLoad*s.m.Caps[d]) {
@@ -70,27 +71,27 @@ func (s *Settings) lateFinding() {
 	}
 	s.findings = append(s.findings, plan.NewFinding(plan.CodeWRCCUnstable, names, plan.Bounded(links),
 		phrase.Of("plan.wrcc-late",
-			"qps", plan.Counted(model.Whole(worst.qps), plan.KindQueuePair), "links", plan.Counted(len(links), plan.KindLink), "gap", model.About(worst.gap.Seconds())),
+			"qps", plan.Counted(model.RoundQPs(worst.qps), plan.KindQueuePair), "links", plan.Counted(len(links), plan.KindLink), "gap", model.RoundTime(worst.gap.Seconds())),
 		phrase.Of("plan.wrcc-late.fix")))
 }
 
-func (x *late) add(tenant int32, load, qps float64, gap quantity.Picoseconds) {
+func (x *latePairs) add(tenant int32, load, qps float64, gap quantity.Picoseconds) {
 	x.load += load
 	x.qps += qps
 	x.gap = max(x.gap, gap)
-	if len(x.tenants) == 0 || x.tenants[len(x.tenants)-1] != tenant { // flows are by tenant
+	if len(x.tenants) == 0 || x.tenants[len(x.tenants)-1] != tenant { // flows are ordered by tenant
 		x.tenants = append(x.tenants, tenant)
 	}
 }
 
-// packetGap is the time between two packets of a queue pair with a rate in bit/s.
+// packetGap returns the time between two packets of a queue pair with a rate in bit/s.
 func packetGap(rate float64) quantity.Picoseconds {
 	return quantity.Picoseconds(boundPacket / max(rate, 1) * float64(quantity.Second))
 }
 
-// patience is the longest time between two packets of queue pairs with which the loop of the domain's ports is stable, to a microsecond;
-// for ever where it is not stable anyhow, of which choosePeriod tells.
-func (d *domain) patience() quantity.Picoseconds {
+// longestStableGap returns the longest time between two packets of queue pairs with which the loop of the domain's ports is stable, to a
+// microsecond. It is unlimited where the loop is unstable in any case, which choosePeriod reports.
+func (d *domain) longestStableGap() quantity.Picoseconds {
 	p := wrcc.DefaultParams(usualUnit, d.period)
 	stable := func(gap quantity.Picoseconds) bool { return p.CheckLate(d.rtt.Seconds(), gap.Seconds()) == nil }
 	if !stable(0) {

@@ -12,23 +12,23 @@ import (
 	"fairlane/tenants"
 )
 
-// layout is what follows from flows, attachments and fabric alone. Compilations of the same flows share it.
+// layout holds what depends only on flows, attachments and fabric. Compilations of the same flows share it.
 type layout struct {
 	unit    float64
-	groups  []int32      // first flow of each entry, and one more
-	idle    []idleSender // entries without flows, which come after those with
+	groups  []int32      // first flow of each entry, plus one
+	idle    []idleSender // entries without flows, after those with flows
 	order   []int32      // entries in the order of the plan
-	egress  []int32      // link directions that switches drive which flows cross, by port
+	egress  []int32      // link directions that switches drive and flows cross, by port
 	names   []string     // of these ports
 	home    []int32      // by node: its data centre, into domains
-	domains []domain     // nil until they are measured
-	// What compilations of the past have left to write in.
+	domains []domain     // nil until measured
+	// Buffers of earlier compilations, for reuse.
 	paces [][]pace // by domain
 	ports []egressKind
 	of    []egress
 }
 
-// idleSender is a class of an attached tenant that has no flows at a port.
+// idleSender is a class of an attached tenant without flows at a port.
 type idleSender struct {
 	port          ident.PortID
 	ref           subnet.PortRef
@@ -51,8 +51,8 @@ func newLayout(m *model.Model) *layout {
 	return l
 }
 
-// chooseUnit is usualUnit, or half of the slowest link that a flow crosses where that is less: AutoParm takes a
-// port whose fair rate is at its target or above for one that limits nobody.
+// chooseUnit returns usualUnit, or half of the slowest link that a flow crosses if that is less: AutoParm takes a port whose fair rate is at
+// its target or above for one that limits no flow.
 func chooseUnit(m *model.Model) float64 {
 	slowest := float64(2 * usualUnit)
 	for i := range m.Flows {
@@ -64,7 +64,7 @@ func chooseUnit(m *model.Model) float64 {
 	return float64(float64(mbps) * float64(quantity.Mbps))
 }
 
-// findIdle lists the classes of attached tenants that have no flows at a port.
+// findIdle lists the classes of attached tenants without flows at a port.
 func (l *layout) findIdle(m *model.Model) {
 	type key struct {
 		src           subnet.PortRef
@@ -88,7 +88,7 @@ func (l *layout) findIdle(m *model.Model) {
 	}
 }
 
-// sortEntries orders entries by port, tenant and the name of the class.
+// sortEntries orders entries by port, tenant and class name.
 func (l *layout) sortEntries(m *model.Model) {
 	type entry struct {
 		port   ident.PortID
@@ -103,7 +103,7 @@ func (l *layout) sortEntries(m *model.Model) {
 	for _, x := range l.idle {
 		all = append(all, entry{x.port, x.tenant, className(m, x.tenant, x.class)})
 	}
-	l.order = model.Numbered(len(all))
+	l.order = model.Indices(len(all))
 	slices.SortFunc(l.order, func(a, b int32) int {
 		x, y := &all[a], &all[b]
 		return cmp.Or(x.port.Compare(y.port), cmp.Compare(x.tenant, y.tenant), strings.Compare(x.class, y.class))

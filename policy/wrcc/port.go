@@ -14,7 +14,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// egressKind is an egress port of a switch.
+// egressKind holds the settings of an egress port of a switch.
 type egressKind struct {
 	port   ident.PortID
 	ref    subnet.PortRef
@@ -23,11 +23,11 @@ type egressKind struct {
 	caps   bool // Fmax enforces caps
 }
 
-// egress is what the flows over a link direction tell of the port that drives it.
+// egress summarises the flows over a link direction for the port that drives it.
 type egress struct {
 	flows    bool
-	open     bool // carries a flow that a link holds: more than its entitlement may be there for it one day
-	capped   bool // carries a flow that its tenant's cap holds
+	open     bool // carries a flow that a link limits, which may later get more than its entitlement
+	capped   bool // carries a flow that its tenant's cap limits
 	least    float64
 	sum      float64
 	hostRate float64
@@ -57,7 +57,7 @@ func (s *Settings) setPorts() error {
 	return nil
 }
 
-// gather sums up the flows over each link direction, and over any, but for what holdCaps found.
+// gather summarises the flows over each link direction, and over all, except what holdCaps finds.
 func (s *Settings) gather(all *egress) {
 	l, of := s.m.Layout(), s.of
 	for i, w := range s.weights {
@@ -77,9 +77,8 @@ func (s *Settings) gather(all *egress) {
 	}
 }
 
-// holdCaps finds a port for each flow that only its tenant's cap holds. Where all flows of a port have their
-// demand or their cap, a largest fair rate of one unit holds each at its weight, and takes nothing
-// from anybody.
+// holdCaps finds a port for each flow that only its tenant's cap limits. If all flows of a port have their demand or their cap, a largest fair
+// rate of one unit holds each at its weight, at no other flow's expense.
 func (s *Settings) holdCaps() {
 	if s.of, s.lay.of = s.lay.of, nil; s.of == nil {
 		s.of = make([]egress, len(s.m.Caps))
@@ -106,8 +105,8 @@ func (s *Settings) holdCaps() {
 
 func (o *egress) enforces() bool { return o.capped && !o.open }
 
-// egressSettings derives the settings of one port. Its facts are rounded, to powers of two on the side of more
-// room, so that ports alike have the same settings. was is those of the same port before, or nil.
+// egressSettings derives the settings of one port. It rounds the inputs to powers of two, on the side of more room, so that similar ports have
+// the same settings. was is the previous result of the port, or nil.
 func (s *Settings) egressSettings(d int32, o *egress, was *egressKind) (egressKind, error) {
 	tx := s.m.Transmitter(d)
 	dom := s.domainOf(tx.Node)
@@ -134,7 +133,7 @@ func (s *Settings) egressSettings(d int32, o *egress, was *egressKind) (egressKi
 	return e, nil
 }
 
-// powerBelow is the largest power of two that is at most x, which is 0 or more; of 0 and infinity it is that.
+// powerBelow returns the largest power of two that is at most x, which is 0 or more; 0 and infinity are returned unchanged.
 func powerBelow(x float64) float64 {
 	if x == 0 || math.IsInf(x, 1) {
 		return x
@@ -143,7 +142,7 @@ func powerBelow(x float64) float64 {
 	return math.Ldexp(1, exp-1)
 }
 
-// powerAbove is the smallest power of two that is at least x, likewise.
+// powerAbove returns the smallest power of two that is at least x; 0 and infinity are returned unchanged.
 func powerAbove(x float64) float64 {
 	p := powerBelow(x)
 	if p < x {
@@ -152,8 +151,8 @@ func powerAbove(x float64) float64 {
 	return p
 }
 
-// portPlans groups ports with the same settings for the same reasons. A group of the plan before that has the same ports is taken
-// over, with its digest.
+// portPlans groups ports with the same settings for the same reasons. A group with the same ports as in the previous plan is taken over, with
+// its digest.
 func (s *Settings) portPlans(before []plan.WRCCPortPlan, was []plan.Digest) ([]plan.WRCCPortPlan, []plan.Digest) {
 	first := s.kindsOfPorts()
 	out, digests, size := make([]plan.WRCCPortPlan, len(first)), make([]plan.Digest, len(first)), make([]int, len(first))
@@ -187,7 +186,7 @@ func (s *Settings) kindsOfPorts() (first []int) {
 		caps   bool
 	}
 	at := make(map[kind]int32)
-	var known []int32 // kind by kind of the ports before, -1 where that is not known
+	var known []int32 // kind by the port's previous kind, -1 where unknown
 	if s.prev != nil {
 		known = slices.Repeat([]int32{-1}, len(s.ports))
 	}

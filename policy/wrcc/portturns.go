@@ -9,39 +9,39 @@ import (
 )
 
 const (
-	// turnRounds bounds the search for paces and rounds that agree, and turnRest is the movement at which they do.
+	// turnRounds bounds the search for consistent paces and rounds, and turnRest is the movement at which it ends.
 	turnRounds = 300
 	turnRest   = 1e-6
 	// turnStep damps it: at one link alone the step 1 would be exact at once.
 	turnStep = 0.7
-	// turnFlows bounds the flows for which it is worth its time.
+	// turnFlows is the number of flows up to which the search is run.
 	turnFlows = 3000
-	// turnHalvings is how finely the round of a port is found.
+	// turnHalvings is the number of bisection steps for the round of a port.
 	turnHalvings = 40
 )
 
-// turnSearch finds what queue pairs get that links pace and that wait for their turns at a full sending port as well. Weighted max-min
-// gives such a queue pair the lower of the two rates, and it gets less than either. The links that pace it then have room for others, and
-// so has its sending port. The search finds the levels of links and the turns of ports at which all of them are full.
+// turnSearch finds the rates of queue pairs that links pace and that also wait for their turns at a full sending port. Weighted max-min gives
+// such a queue pair the lower of the two rates, but it gets less than either. The links that pace it then have room for others, and so has its
+// sending port. The search finds the levels of links and the turns of ports at which all of them are full.
 type turnSearch struct {
 	m *model.Model
 	w *model.ShareWeights
-	// rate is what a queue pair of a flow gets, in bit/s, whose links let a pace (bit/s) through, where a queue pair that takes all its
-	// turns has turn (bit/s).
+	// rate returns the rate of a queue pair of a flow, in bit/s, when its links allow pace (bit/s) and a queue pair that takes all its turns has
+	// turn (bit/s).
 	rate func(f int32, pace, turn float64) float64
 
 	caps  []float64
 	flows []int32           // of the parts that full sending ports belong to
 	ports map[int32][]int32 // flows by sending link direction
-	links []int32           // those that mark and may fill
-	level []float64         // by link direction: what it lets through for each unit of weight; 0: everything
+	links []int32           // links that mark and may fill
+	level []float64         // by link direction: rate allowed per unit of weight; 0: unlimited
 	load  []float64         // by link direction
 	pace  []float64         // by flow: of a queue pair
 	rates []float64         // by flow: bit/s
 }
 
-// run replaces the rates of the parts of an allocation that ports belong to. It reports whether levels and rounds agree; parts of
-// more than turnFlows flows are left as they are.
+// run replaces the rates of the parts of an allocation that contain ports. It reports whether levels and rounds agree; parts of more than
+// turnFlows flows remain unchanged.
 func (x *turnSearch) run(a *model.Allocation, ports []int32) bool {
 	if len(ports) == 0 {
 		return true
@@ -51,7 +51,7 @@ func (x *turnSearch) run(a *model.Allocation, ports []int32) bool {
 		at[d] = true
 	}
 	x.caps = x.m.Feedable(x.w.Caps)
-	x.flows = x.m.Joined(x.caps, func(i int) bool { return at[l.Hops[l.First[i]]] })
+	x.flows = x.m.ConnectedFlows(x.caps, func(i int) bool { return at[l.Hops[l.First[i]]] })
 	if len(x.flows) > turnFlows {
 		return false
 	}
@@ -70,7 +70,7 @@ func (x *turnSearch) run(a *model.Allocation, ports []int32) bool {
 	return rest
 }
 
-// begin starts with the levels of an allocation. Links that limit no flow let all of them through twice.
+// begin starts with the levels of an allocation. Links that limit no flow start at twice what their flows need.
 func (x *turnSearch) begin(a *model.Allocation) {
 	l, links, flows := x.m.Layout(), len(x.m.Caps), len(x.m.Flows)
 	x.ports, x.level, x.load = make(map[int32][]int32), make([]float64, links), make([]float64, links)
@@ -100,7 +100,7 @@ func (x *turnSearch) begin(a *model.Allocation) {
 	}
 }
 
-// send gives each flow what levels and turns allow, and returns by how much the rates moved, relative.
+// send sets each flow's rate to what levels and turns allow, and returns the largest relative movement.
 func (x *turnSearch) send() (moved float64) {
 	l := x.m.Layout()
 	for _, f := range x.flows {
@@ -136,7 +136,7 @@ func (x *turnSearch) send() (moved float64) {
 	return moved
 }
 
-// takeTurns finds the turn of a port by bisection: the largest at which it carries what its flows get.
+// takeTurns finds the turn of a port by bisection: the largest at which the port carries the rates of its flows.
 func (x *turnSearch) takeTurns(d int32, flows []int32) (moved float64) {
 	l := x.m.Layout()
 	sum := func(turn float64) (rate float64) {
@@ -170,7 +170,7 @@ func (x *turnSearch) takeTurns(d int32, flows []int32) (moved float64) {
 	return moved
 }
 
-// raise has links that are not full let more through, and others less.
+// raise raises the levels of links that are not full, and lowers the others.
 func (x *turnSearch) raise() {
 	for _, d := range x.links {
 		over := min(max(x.caps[d]/max(x.load[d], 1), 0.25), 4)
@@ -178,7 +178,7 @@ func (x *turnSearch) raise() {
 	}
 }
 
-// fits reports whether no link carries more than it can.
+// fits reports whether no link exceeds its capacity.
 func (x *turnSearch) fits() bool {
 	for _, d := range x.links {
 		if x.load[d] > x.caps[d]*(1+1e-4) {

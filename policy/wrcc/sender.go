@@ -22,14 +22,14 @@ type entry struct {
 	port          ident.PortID
 	ref           subnet.PortRef
 	tenant, class int32
-	weight        float64 // of a queue pair, towards all but peers
+	weight        float64 // of a queue pair, towards all ports but peers
 	rule, formula string
 	clamped       string
 	peers         []plan.WRCCPeer
-	misses        []toPeer // whose weights are not what their flows want
+	misses        []toPeer // peers whose weights miss what their flows want
 }
 
-// toPeer is what the flows of an entry towards one port want.
+// toPeer summarises what the flows of an entry towards one port want.
 type toPeer struct {
 	peer   ident.PortID
 	qps    float64
@@ -37,13 +37,13 @@ type toPeer struct {
 	least  float64 // by demands
 	spread float64 // largest relative distance of one of its flows from rate
 	weight float64
-	demand bool // demands alone hold its flows
+	demand bool // only demands limit its flows
 	first  int  // of its flows, which follow each other
 	end    int
 }
 
-// weigh gives every (port, tenant, class) its weights, by which a network adapter knows its queue pairs
-// (systems that hold a weight for each can take one for each peer).
+// weigh sets the weights of every (port, tenant, class), by which a network adapter identifies its queue pairs. (Adapters that hold a weight
+// for each queue pair can use one for each peer.)
 func (s *Settings) weigh() {
 	groups := s.lay.groups
 	n := len(groups) - 1
@@ -54,7 +54,7 @@ func (s *Settings) weigh() {
 	}
 	halves.Do(n, func(from, to int) {
 		for k := from; k < to; k++ {
-			if s.fresh[k] = s.anew(int(groups[k]), int(groups[k+1])); s.fresh[k] {
+			if s.fresh[k] = s.changed(int(groups[k]), int(groups[k+1])); s.fresh[k] {
 				s.entries[k] = s.entry(int(groups[k]), int(groups[k+1]))
 			} else {
 				s.entries[k] = s.prev.entries[k]
@@ -63,19 +63,19 @@ func (s *Settings) weigh() {
 	})
 	for k := range s.entries {
 		for i := range s.entries[k].misses {
-			s.note(&s.entries[k], &s.entries[k].misses[i])
+			s.noteMiss(&s.entries[k], &s.entries[k].misses[i])
 		}
 	}
 	s.addIdle()
 	s.compromises()
 }
 
-// anew reports whether the model flows first to end, which are one entry, have not what they had before.
-func (s *Settings) anew(first, end int) bool {
+// changed reports whether the model flows first to end, which are one entry, differ from the previous compilation.
+func (s *Settings) changed(first, end int) bool {
 	return s.prev == nil || !slices.Equal(s.target.Rates[first:end], s.prev.target.Rates[first:end]) || !slices.Equal(s.limits[first:end], s.prev.limits[first:end])
 }
 
-// entry weighs the model flows first to end, which are of one class at one port.
+// entry computes the weights of the model flows first to end, which are of one class at one port.
 func (s *Settings) entry(first, end int) entry {
 	f := &s.m.Flows[first]
 	e := entry{port: s.m.Fabric.PortID(f.Src), ref: f.Src, tenant: f.Tenant, class: f.Class}
@@ -88,8 +88,8 @@ func (s *Settings) entry(first, end int) entry {
 		peers = append(peers, s.toPeer(i, n))
 		i = n
 	}
-	common := s.common(peers)
-	e.weight, e.clamped = s.legal(common.rate)
+	common := s.commonPeer(peers)
+	e.weight, e.clamped = s.legalWeight(common.rate)
 	e.rule = plan.RuleEntitledRate
 	if common.demand {
 		e.rule = plan.RuleDemand
@@ -98,7 +98,7 @@ func (s *Settings) entry(first, end int) entry {
 	for i := range peers {
 		p := &peers[i]
 		if p.rate != common.rate {
-			p.weight, _ = s.legal(p.rate)
+			p.weight, _ = s.legalWeight(p.rate)
 			if p.weight != e.weight {
 				e.peers = append(e.peers, plan.WRCCPeer{Port: p.peer, Weight: p.weight})
 			}
@@ -116,9 +116,9 @@ func (s *Settings) entry(first, end int) entry {
 	return e
 }
 
-// toPeer sums up what the model flows first to end, which have both ends in common, want. Queue
-// pairs that take different ways cannot be told apart: unequal entitlements get their geometric mean, weighted by queue pairs,
-// which is least squares on a logarithmic scale. A demand is a lower bound.
+// toPeer summarises what the model flows first to end, which share both ends, want. Queue pairs on different paths cannot have different
+// weights: unequal entitlements get their geometric mean, weighted by queue pairs, which is least squares on a logarithmic scale. A demand is
+// a lower bound.
 func (s *Settings) toPeer(first, end int) toPeer {
 	p := toPeer{peer: s.m.Fabric.PortID(s.m.Flows[first].Dst), demand: true, first: first, end: end}
 	var n, sum, low, high float64
@@ -148,9 +148,9 @@ func (s *Settings) toPeer(first, end int) toPeer {
 	return p
 }
 
-// common is the peer whose rate most queue pairs of an entry have, of several the one with the least
-// rate: its weight is the entry's, so that queue pairs towards ports that are not declared get it too.
-func (s *Settings) common(peers []toPeer) *toPeer {
+// commonPeer returns the peer whose rate most queue pairs of an entry have, of several the one with the lowest rate. Its weight becomes the
+// entry's, so that queue pairs towards undeclared ports get it too.
+func (s *Settings) commonPeer(peers []toPeer) *toPeer {
 	byRate := make([]int, len(peers))
 	for i := range byRate {
 		byRate[i] = i
@@ -171,8 +171,8 @@ func (s *Settings) common(peers []toPeer) *toPeer {
 	return &peers[best]
 }
 
-// legal turns a rate into a weight within the range of senders, and says so when it had to be changed.
-func (s *Settings) legal(rate float64) (weight float64, clamped string) {
+// legalWeight converts a rate to a weight within the range of senders. clamped states how the weight was changed, if at all.
+func (s *Settings) legalWeight(rate float64) (weight float64, clamped string) {
 	w := rate / s.unit
 	weight = min(max(w, wrcc.MinSenderWeight), wrcc.MaxSenderWeight)
 	if weight != w {
@@ -196,8 +196,7 @@ func (s *Settings) weightFormula(p *toPeer) string {
 	return string(append(b, quantity.BitRate(s.unit).String()...))
 }
 
-// addIdle gives the classes of attached tenants that have no flows at a port the weight of one queue pair with the
-// tenant's share of the port.
+// addIdle gives the classes of attached tenants without flows at a port the weight of one queue pair with the tenant's share of the port.
 func (s *Settings) addIdle() {
 	if len(s.lay.idle) == 0 {
 		return
@@ -221,7 +220,7 @@ func (s *Settings) addIdle() {
 		}
 		share := float64(model.Rate(float64(x.line * part)))
 		e := entry{port: x.port, ref: x.ref, tenant: x.tenant, class: x.class, rule: plan.RuleIdle}
-		e.weight, e.clamped = s.legal(share)
+		e.weight, e.clamped = s.legalWeight(share)
 		e.formula = model.Rate(share).String() + ", the share of the port's tenants by weight, for one queue pair / " + quantity.BitRate(s.unit).String()
 		k := len(s.entries)
 		s.entries = append(s.entries, e)
@@ -229,7 +228,7 @@ func (s *Settings) addIdle() {
 	}
 }
 
-// senderPlans makes the settings of all entries; those that are not fresh are taken from the plan before.
+// senderPlans builds the settings of all entries; it takes those that are not fresh from the previous plan.
 func (s *Settings) senderPlans(before []plan.WRCCSenderPlan, was []plan.Digest) ([]plan.WRCCSenderPlan, []plan.Digest) {
 	fresh := make([]bool, len(s.entries))
 	for i, k := range s.lay.order {

@@ -8,18 +8,18 @@ import (
 	"fairlane/policy/plan"
 )
 
-// leastMoved is the least part of a port's capacity that its fair rate is taken to move: with less, shares move little.
+// leastMoved is the smallest part of a port's capacity that its fair rate is assumed to move: with less, shares move little.
 const leastMoved = 0.02
 
-// settleTime is how long shares need near rest.
+// settleTime is the time that shares need near rest.
 type settleTime struct {
 	time float64 // seconds, of the slowest
-	port int32   // link direction of the slowest port; -1: its domain alone counts
-	part float64 // of the port's capacity that its fair rate moves, at least leastMoved
+	port int32   // link direction of the slowest port; -1: only its domain counts
+	part float64 // of the port's capacity, moved by its fair rate; at least leastMoved
 }
 
-// settle is that of the slowest domain in use and of its full ports. Where the fair rate of a port moves a part of its load only, it has to move
-// by as much more, and takes as much longer.
+// settle returns the time of the slowest domain in use and of its full ports. Where the fair rate of a port moves only part of its load, it
+// must move further in proportion, and takes longer in proportion.
 func (s *Settings) settle(predicted *model.Allocation) settleTime {
 	out := settleTime{port: -1}
 	for i := range s.domains {
@@ -39,8 +39,8 @@ func (s *Settings) settle(predicted *model.Allocation) settleTime {
 	return out
 }
 
-// moved is, by link direction, how much of its load (bit/s) follows its fair rate: what the flows that it holds have, less what flows lose that take
-// turns with these at a full sending port and cross the link too. 0: it holds no flow.
+// moved returns, by link direction, the part of its load (bit/s) that follows its fair rate: the rates of the flows that it limits, less the
+// losses of flows that take turns with these at a full sending port and also cross the link. 0: it limits no flow.
 func (s *Settings) moved(predicted *model.Allocation) []float64 {
 	l, m := s.m.Layout(), s.m
 	held, lost := make([]float64, len(m.Caps)), make([]float64, len(m.Caps))
@@ -49,7 +49,7 @@ func (s *Settings) moved(predicted *model.Allocation) []float64 {
 			held[d] += predicted.Rates[i]
 		}
 	}
-	turns := make([]float64, len(m.Caps)) // of the port at hand: bit/s, by link direction, of the flows that take turns there
+	turns := make([]float64, len(m.Caps)) // of the current port: bit/s, by link direction, of the flows that take turns there
 	for flows := m.BySender(); len(flows) > 0; {
 		port, n := l.Hops[l.First[flows[0]]], 1
 		for n < len(flows) && l.Hops[l.First[flows[n]]] == port {
@@ -68,8 +68,8 @@ func (s *Settings) moved(predicted *model.Allocation) []float64 {
 	return held
 }
 
-// addLost adds to lost for the flows of one full sending port. What flows that a link holds gain, those that take turns at the port lose: of the rates that
-// link d holds, lost[d] is the part that they lose on d itself. turns is all 0, before and after.
+// addLost adds to lost for the flows of one full sending port. Flows that take turns at the port lose what flows that a link limits gain:
+// lost[d] is the part of the rates limited by link d that is lost on d itself. turns is all 0, before and after.
 func (s *Settings) addLost(predicted *model.Allocation, flows []int32, turns, lost []float64) {
 	l, all := s.m.Layout(), 0.0
 	taking := func(i int32) bool { return predicted.Bottleneck[i] == l.Hops[l.First[i]] }
@@ -96,13 +96,13 @@ func (s *Settings) addLost(predicted *model.Allocation, flows []int32, turns, lo
 	}
 }
 
-// slowFinding reports a port that needs long. Slow domains have a finding of their own (measure).
+// slowFinding reports a port that settles slowly. Slow domains have a finding of their own (measure).
 func (s *Settings) slowFinding(x settleTime) []plan.Finding {
 	if x.port < 0 || x.time <= model.MaxConvergence {
 		return nil
 	}
 	name := s.m.LinkName(x.port)
 	return []plan.Finding{plan.NewFinding(plan.CodeSlowConvergence, nil, []string{name},
-		phrase.Of("plan.wrcc-settle", "port", name, "part", phrase.PercentOf(math.Ceil(float64(x.part*100))/100, 0), "settle", model.About(x.time)),
-		phrase.Of("plan.judge-by-means", "settle", model.About(x.time)))}
+		phrase.Of("plan.wrcc-settle", "port", name, "part", phrase.PercentOf(math.Ceil(float64(x.part*100))/100, 0), "settle", model.RoundTime(x.time)),
+		phrase.Of("plan.judge-by-means", "settle", model.RoundTime(x.time)))}
 }

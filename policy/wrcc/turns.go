@@ -8,13 +8,13 @@ import (
 // turnPacket is a packet on the wire, in bits.
 const turnPacket = wrcc.PacketWire * 8.
 
-// turns finds what queue pairs get at sending ports whose rounds of turns are longer than wrcc.PaceCredit. A queue pair that a fair rate
-// paces waits for its turn once it is due, and is due as much earlier for the next packet, but only by the credit. Where a round
-// takes longer, the distance between its packets grows by the part of the round beyond the credit:
+// turns computes the rates at sending ports whose rounds of turns are longer than wrcc.PaceCredit. A queue pair that a fair rate paces waits
+// for its turn once it is due. The wait makes it due earlier for the next packet, but only up to the credit. If a round takes longer, the
+// distance between its packets grows by the part of the round beyond the credit:
 //
 //	distance = max(round, packet / fair rate + max(0, round - credit))
 //
-// It reports whether that is the prediction.
+// turns reports whether the prediction models them.
 func (s *Settings) turns(a *model.Allocation, w *model.ShareWeights) bool {
 	credit := wrcc.PaceCredit.Seconds()
 	x := &turnSearch{m: s.m, w: w, rate: func(_ int32, pace, turn float64) float64 {

@@ -1,5 +1,4 @@
-// Package wrcc has the levers of WRCC: weights of senders, the fair-rate parameters of switches by data centre, and what they are predicted
-// to give.
+// Package wrcc holds the levers of WRCC and their prediction: weights of senders, and the fair-rate parameters of switches by data centre.
 package wrcc
 
 import (
@@ -15,18 +14,16 @@ import (
 
 // Settings of the WRCC plane that do not depend on the fabric.
 const (
-	// usualUnit is the fair rate at which full ports come to rest where links allow it. Headers tell fair rates
-	// in whole Mbit/s (S0, section 3.3), so it is told to 0.05 %, and a weight is the queue pair's entitled
-	// rate in Gbit/s.
+	// usualUnit is the fair rate at which full ports come to rest where links allow it. Headers carry fair rates in whole Mbit/s (S0, section
+	// 3.3), so its resolution is 0.05 %, and a weight is the queue pair's entitled rate in Gbit/s.
 	usualUnit = quantity.Gbps
-	// Increase is the way to a higher rate with which weighted shares are exact: senders that double by a timer
-	// gain at a pace that does not follow their weight.
+	// Increase is the method of increase with which weighted shares are exact: senders that double by a timer gain at a pace that does not follow
+	// their weight.
 	Increase = wrcc.IncreaseAsk
-	// demandMargin is how much more than its demand a flow is weighed for, so that its demand and not a
-	// fair rate that moves about its point of rest holds it.
+	// demandMargin is the factor on the demand of a flow in its weight, so that its demand limits it and not a fair rate that moves about its
+	// point of rest.
 	demandMargin = 1.1
-	// weightReserve is how many times the weight of the declared flows may meet at a port before its least fair rate
-	// holds them.
+	// weightReserve is how many times the weight of the declared flows may meet at a port before its least fair rate limits them.
 	weightReserve = 10
 )
 
@@ -37,7 +34,7 @@ const (
 	byCap                 // its tenant's cap
 )
 
-// Settings is what the WRCC plane makes of a target.
+// Settings holds the WRCC plane's settings for a target.
 type Settings struct {
 	m       *model.Model
 	target  *model.Allocation
@@ -52,19 +49,18 @@ type Settings struct {
 	kinds   []int32 // by port: into the ports of the plan
 	domains []domain
 	home    []int32 // by node: its data centre, into domains
-	// prev is a compilation of the same flows, or nil. fresh says which entries differ from those in it.
+	// prev is a compilation of the same flows, or nil. fresh flags the entries that differ from it.
 	prev  *Settings
 	fresh []bool
 
-	off      map[int32]*off // by tenant
-	swinging []int32        // tenants whose queue pairs learn of fair rates too late
+	misses   map[int32]*weightMiss // by tenant
+	swinging []int32               // tenants whose queue pairs learn fair rates too late
 	findings []plan.Finding
 }
 
-// Compile compiles the levers of the WRCC plane. A queue pair's weight is the rate that it is entitled to, in
-// units of the fair rate at which full ports come to rest. All flows of the target reach it at that one fair
-// rate, and each then crosses a full link or has its demand: so the flat weighted max-min allocation, which is
-// what WRCC converges to, is the target, however many links, classes and guarantees made it.
+// Compile compiles the levers of the WRCC plane. A queue pair's weight is its entitled rate in units of the fair rate at which full ports come
+// to rest. All flows of the target reach it at that one fair rate, and each then crosses a full link or has its demand. The flat weighted
+// max-min allocation, to which WRCC converges, is therefore the target, regardless of the links, classes and guarantees that shaped it.
 //
 // prev is a compilation of the same flows and attachments, or nil.
 func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
@@ -103,11 +99,11 @@ func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
 	return s, o, nil
 }
 
-// findLimits says what limits each flow of the target. A flow that neither has its demand nor crosses a
-// full link is held by the cap of its tenant.
+// findLimits determines what limits each flow of the target. A flow that neither has its demand nor crosses a full link is limited by its
+// tenant's cap.
 func (s *Settings) findLimits() {
 	l := s.m.Layout()
-	var full []bool // when somebody is capped
+	var full []bool // set when a tenant has a cap
 	if slices.ContainsFunc(s.m.Tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
 		full = make([]bool, len(s.m.Caps))
 		for d, load := range s.m.Loads(s.target.Rates) {
@@ -125,7 +121,8 @@ func (s *Settings) findLimits() {
 	}
 }
 
-// predict is what the weights, the ports' bounds and the senders' least rate are expected to give. followed is whether turns at sending ports were.
+// predict returns the predicted effect of the weights, the ports' bounds and the senders' least rate. followed reports whether it models the
+// turns at sending ports.
 func (s *Settings) predict() (f model.Forecast, followed bool) {
 	qps := s.m.Layout().QPs
 	w := model.ShareWeights{Marked: make([]float64, len(qps)), Floors: make([]float64, len(qps)), Ceilings: s.ceiling}
@@ -142,8 +139,7 @@ func (s *Settings) predict() (f model.Forecast, followed bool) {
 	return f, s.turns(f.Allocation, &w)
 }
 
-// plan writes the plane's section of a plan. When a plan of the same flows is known, and the digests of its parts, what is as before
-// is taken over.
+// plan writes the plane's section of a plan. It takes over unchanged parts from a previous plan of the same flows, with their digests.
 func (s *Settings) plan(before *plan.Plan, d, was *plan.Digests) *plan.WRCCPlan {
 	p := &plan.WRCCPlan{Unit: quantity.BitRate(s.unit), Increase: Increase.String(), MinRate: wrcc.MinFairRate, Domains: []plan.WRCCDomainPlan{}}
 	if s.prev == nil {

@@ -46,7 +46,7 @@ type workOptions struct {
 	tracer    trace.TracerProvider // nil: no spans
 	lease     time.Duration        // see rollout.Deps.Lease
 	retention operations.Retention // for how long what is of no more use is kept
-	relook    time.Duration        // between looks at discovered fabrics; 0 is never
+	relook    time.Duration        // between scans at discovered fabrics; 0 is never
 	still     bool                 // no periodic work: for tests, which ask for it themselves
 }
 
@@ -70,8 +70,8 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 	if m.store, err = store.Open(ctx, database, store.Options{}); err != nil {
 		return nil, err
 	}
-	p.Relook = o.relook
-	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: lab.Laboratory{}, SourceAllowed: p.SourceAllowed, IBProfiles: p.IBProfiles}
+	p.RescanInterval = o.relook
+	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Rescanner: p, Laboratory: lab.Laboratory{}, SourceAllowed: p.SourceAllowed, IBProfiles: p.IBProfiles}
 	for _, f := range adjust {
 		f(&deps)
 	}
@@ -120,7 +120,7 @@ func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter)
 	return nil
 }
 
-// periodic is what one of all managers does every so often.
+// periodic returns the periodic tasks, which one of all managers runs.
 func (m *manager) periodic(name string) []riverwork.Periodic {
 	if m.options.still {
 		return nil
@@ -137,7 +137,7 @@ func (m *manager) periodic(name string) []riverwork.Periodic {
 // relookTick is how often it is asked which fabrics are to be looked at again.
 const relookTick = 5 * time.Second
 
-// keep looks after rollouts that stand still.
+// keep scans after rollouts that stand still.
 func (m *manager) keep(ctx context.Context) {
 	tick := time.NewTicker(m.engine.Every())
 	defer tick.Stop()
@@ -169,7 +169,7 @@ var _ slog.Handler = leveled{}
 
 func (leveled) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
 
-// Handler is the API over the service. The version is filled in.
+// Handler returns the API over the service. The version is filled in.
 func (m *manager) Handler(o api.Options) (*api.Server, error) {
 	o.Version = buildinfo.Version()
 	return api.New(m.service, o)
@@ -178,7 +178,7 @@ func (m *manager) Handler(o api.Options) (*api.Server, error) {
 // closeGrace bounds how long the end waits for devices that are being written.
 const closeGrace = 20 * time.Second
 
-// Service is the use cases that the manager offers.
+// Service returns the use cases that the manager offers.
 func (m *manager) Service() *usecases.Services { return m.service }
 
 // Close lets running jobs end at their next safe point, hands the rest on, and closes the store.

@@ -82,13 +82,13 @@ func storeFault(err error) string {
 type measuredPorts struct {
 	control.Discoverer
 	control.Meter
-	control.Looker
+	control.Rescanner
 	m *obs.Metrics
 }
 
 var (
 	_ control.Discoverer = measuredPorts{}
-	_ control.Looker     = measuredPorts{}
+	_ control.Rescanner  = measuredPorts{}
 	_ control.Meter      = measuredPorts{}
 )
 
@@ -103,10 +103,10 @@ func (p measuredPorts) Discover(ctx context.Context, source string) (f *subnet.F
 	return f, stats, err
 }
 
-func (p measuredPorts) Look(ctx context.Context, f control.Fabric, known *subnet.Fabric, manager ident.PortID) (control.Look, error) {
-	ctx, sp := span.Start(ctx, "look", "fabric", f.Name)
+func (p measuredPorts) Rescan(ctx context.Context, f control.Fabric, known *subnet.Fabric, manager ident.PortID) (control.Rescan, error) {
+	ctx, sp := span.Start(ctx, "rescan", "fabric", f.Name)
 	begun := time.Now()
-	l, err := p.Looker.Look(ctx, f, known, manager)
+	l, err := p.Rescanner.Rescan(ctx, f, known, manager)
 	p.m.Discovered(time.Since(begun), err)
 	sp.Set("mads", l.Stats.MADsSent)
 	sp.End(err)
@@ -131,7 +131,7 @@ func readings(list []control.DeviceReport) map[string]int {
 	return out
 }
 
-// watch is what api.Options.Watch calls.
+// watch returns what api.Options.Watch calls.
 func watch(m *obs.Metrics) func() func(api.Answered) {
 	return func() func(api.Answered) {
 		end := m.Begin()

@@ -12,7 +12,7 @@ import (
 // beginning, so it has to be shorter than the time between two restarts.
 const pruneEvery = time.Hour
 
-// pruning is the retention as periodic work.
+// pruning returns the retention as periodic work.
 func (m *manager) pruning() riverwork.Periodic {
 	return riverwork.Periodic{Name: "retention", Every: pruneEvery, Do: func(ctx context.Context) error {
 		out, err := m.service.Prune(ctx, m.options.retention)

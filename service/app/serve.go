@@ -134,9 +134,9 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 		s.metrics.Congested(sum)
 	}
 	s.manager, err = openManager(ctx, material.Database, p, o, func(d *control.Deps) {
-		measured := measuredPorts{Discoverer: d.Discoverer, Meter: d.Meter, Looker: d.Looker, m: s.metrics}
+		measured := measuredPorts{Discoverer: d.Discoverer, Meter: d.Meter, Rescanner: d.Rescanner, m: s.metrics}
 		d.Store = measuredStore{d.Store, s.metrics}
-		d.Discoverer, d.Meter, d.Looker = measured, measured, measured
+		d.Discoverer, d.Meter, d.Rescanner = measured, measured, measured
 		d.Swept = func(list []control.DeviceReport, took time.Duration, err error) {
 			s.metrics.Swept(readings(list), took, err)
 		}

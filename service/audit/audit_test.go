@@ -16,7 +16,7 @@ import (
 	"fairlane/internal/testkit/zhtest"
 )
 
-// entry draws what happened, before it is chained.
+// entry draws an entry's content, before it is chained.
 func entry(t *rapid.T, name string) Entry {
 	text := rapid.StringN(0, 12, 40)
 	e := Entry{
@@ -61,7 +61,7 @@ func verify(v Verifier, list []Entry, tail Tail) (Report, error) {
 	return v.Finish(tail)
 }
 
-func TestAChainVerifiesAlsoAfterBeingWrittenAndRead(t *testing.T) {
+func TestStoredChainsVerify(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		list, tail := chain(t, 0, 8)
@@ -89,7 +89,7 @@ func TestAChainVerifiesAlsoAfterBeingWrittenAndRead(t *testing.T) {
 	})
 }
 
-// tamper changes a chain in one of the ways in which somebody with the database could.
+// tamper changes a chain in one of the ways open to an attacker with write access to the database.
 func tamper(t *rapid.T, list []Entry) (changed []Entry, how string) {
 	list = slices.Clone(list)
 	i := rapid.IntRange(0, len(list)-1).Draw(t, "which")
@@ -100,7 +100,7 @@ func tamper(t *rapid.T, list []Entry) (changed []Entry, how string) {
 	case "swap":
 		j := rapid.IntRange(0, len(list)-1).Filter(func(j int) bool { return j != i }).Draw(t, "with")
 		list[i], list[j] = list[j], list[i]
-		if rapid.Bool().Draw(t, "keep numbers") { // contents change places, numbers stay in order
+		if rapid.Bool().Draw(t, "keep numbers") { // contents are exchanged, numbers stay in order
 			list[i].Seq, list[j].Seq = list[j].Seq, list[i].Seq
 		}
 		return list, how
@@ -135,13 +135,13 @@ func tamper(t *rapid.T, list []Entry) (changed []Entry, how string) {
 	case 12:
 		e.Token += "x"
 	}
-	if how == "resum" { // the forger knows how hashes are made, and stops there
+	if how == "resum" { // the forger recomputes the hash of this entry, but no later one
 		e.Hash = e.Sum()
 	}
 	return list, how
 }
 
-func TestWhatWasChangedRemovedOrMovedIsFound(t *testing.T) {
+func TestChangedRemovedAndMovedEntriesAreFound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		list, tail := chain(t, 2, 8)
@@ -155,16 +155,16 @@ func TestWhatWasChangedRemovedOrMovedIsFound(t *testing.T) {
 		for first < len(bad) && first < len(list) && cmp.Equal(bad[first], list[first]) {
 			first++
 		}
-		// A forged hash shows at the entry itself only through the one after it, or the tail.
+		// A recomputed hash is detected only at the next entry, or at the tail.
 		want := int64(first + 1)
-		// A beginning that is not number 1 may have been pruned: it is judged last, after all later faults.
+		// A chain that begins after number 1 may have been pruned: this is checked last, after all later faults.
 		if bad[0].Seq == list[0].Seq && named.Seq != want && !(how == "resum" && named.Seq == min(want+1, int64(len(list)))) {
 			t.Errorf("%s: entry %d is named (%v), the first bad one is %d", how, named.Seq, err, want)
 		}
 	})
 }
 
-func TestAChainWrittenAnewIsFoundByWhatWasRemembered(t *testing.T) {
+func TestARecordedTailDetectsARewrittenChain(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		list, _ := chain(t, 1, 6)
@@ -192,7 +192,7 @@ func TestAChainWrittenAnewIsFoundByWhatWasRemembered(t *testing.T) {
 	})
 }
 
-// prune takes out the first n entries and chains the entry that says so.
+// prune removes the first n entries and appends the entry that records it.
 func prune(t *testing.T, list []Entry, n int) ([]Entry, Tail) {
 	t.Helper()
 	last := list[len(list)-1]
@@ -227,7 +227,7 @@ func TestPruning(t *testing.T) {
 	ten, end := plain(t, 10)
 	once, onceEnd := prune(t, ten, 4)       // 5..11
 	twice, twiceEnd := prune(t, once, 3)    // 8..12, the entry of the first pruning is 11
-	thrice, thriceEnd := prune(t, twice, 5) // 13 alone, which speaks of 12
+	thrice, thriceEnd := prune(t, twice, 5) // 13 alone, which records 12
 	remembered := Tail{ten[2].Seq, ten[2].Hash}
 	for name, c := range map[string]struct {
 		list   []Entry
@@ -268,7 +268,7 @@ func TestPruning(t *testing.T) {
 	}
 }
 
-func TestTheCanonicalFormStaysAsItIs(t *testing.T) {
+func TestTheCanonicalEncodingIsStable(t *testing.T) {
 	t.Parallel()
 	e, err := Tail{Seq: 6, Hash: Hash{1, 2}}.Append(Entry{
 		At: time.Date(2026, 11, 21, 10, 0, 0, 1999, time.UTC), Actor: "ada", ActorKind: "user", Addr: "127.0.0.1", RequestID: "r1", Fabric: "lab",
@@ -277,7 +277,7 @@ func TestTheCanonicalFormStaysAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A stored chain must verify with every later release: a change here is a change of every log.
+	// Later releases must verify stored chains: a change of this value invalidates every stored log.
 	const want = "ba896d8d"
 	if got := e.Hash.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("hash is %s, want one that begins with %s", got, want)
@@ -307,7 +307,7 @@ func TestDifferentEntriesHaveDifferentEncodings(t *testing.T) {
 	}
 }
 
-func TestTailsAndHashesRead(t *testing.T) {
+func TestParseTailAndHash(t *testing.T) {
 	t.Parallel()
 	want := Tail{42, Hash{0xab, 31: 1}}
 	if got, err := ParseTail(want.String()); err != nil || got != want {
@@ -320,7 +320,7 @@ func TestTailsAndHashesRead(t *testing.T) {
 	}
 }
 
-func TestBadJSONIsRefused(t *testing.T) {
+func TestInvalidJSONIsRejected(t *testing.T) {
 	t.Parallel()
 	if _, err := (Tail{}).Append(Entry{After: json.RawMessage("{")}); err == nil {
 		t.Error("an entry with broken JSON was chained")

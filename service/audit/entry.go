@@ -1,9 +1,9 @@
-// Package audit is the arithmetic of the audit log: entries, the hash that chains each to the one
-// before, and the check that none was changed, taken out or moved. It knows no database.
+// Package audit implements the arithmetic of the audit log: entries, the hash that chains each to the previous one, and
+// the check that no entry was changed, removed or moved. It does not access a database.
 //
-// The hash of an entry is SHA-256 over its canonical encoding, which ends with the hash of the entry
-// before. To change one entry unseen one has to compute all later ones anew; to notice even that, keep
-// the number and the hash of the newest entry somewhere else and compare (Verifier.Expect).
+// The hash of an entry is SHA-256 over its canonical encoding, which ends with the previous entry's hash. To hide a
+// change of one entry, all later hashes must be recomputed. To detect even that, store the number and the hash of the
+// newest entry elsewhere and compare (Verifier.Expect).
 package audit
 
 import (
@@ -21,23 +21,22 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// Outcomes of what an entry tells of.
+// Outcomes of the action that an entry records.
 const (
 	Done    = "done"    // the change was made, in the transaction that added the entry
-	Refused = "refused" // somebody tried and was not let
+	Refused = "refused" // the caller was not allowed to make the change
 )
 
-// ActionPruned is the action of the entry that says which entries before it were taken out by
-// retention; its After is a Pruned.
+// ActionPruned is the action of the entry that records which earlier entries retention removed; its After is a Pruned.
 const ActionPruned = "audit.pruned"
 
-// Hash is a SHA-256. The zero hash stands before the first entry.
+// Hash is a SHA-256. The zero hash precedes the first entry.
 type Hash [sha256.Size]byte
 
-// String prints 64 hexadecimal digits.
+// String returns 64 hexadecimal digits.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// ParseHash reads what String prints.
+// ParseHash parses the output of String.
 func ParseHash(s string) (h Hash, err error) {
 	if len(s) != 2*len(h) {
 		return h, &phrase.Error{Text: phrase.Of("audit.hash-length", "n", len(s), "want", 2*len(h))}
@@ -57,9 +56,9 @@ func (h *Hash) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// Entry is one line of the log.
+// Entry is one entry of the log.
 type Entry struct {
-	Seq       int64           `json:"seq"` // 1, 2, 3 ... without a gap
+	Seq       int64           `json:"seq"` // from 1, without gaps
 	At        time.Time       `json:"at"`  // UTC, whole microseconds
 	Actor     string          `json:"actor"`
 	ActorKind string          `json:"actor_kind"`           // user, service-account, token, system
@@ -68,7 +67,7 @@ type Entry struct {
 	RequestID string          `json:"request_id,omitempty"` // empty for the service itself
 	Fabric    string          `json:"fabric,omitempty"`
 	Action    string          `json:"action"` // stable code such as "tenant.updated"
-	Object    string          `json:"object"` // the thing's name
+	Object    string          `json:"object"` // name of the changed object
 	Outcome   string          `json:"outcome"`
 	Detail    string          `json:"detail,omitempty"` // one English sentence
 	Before    json.RawMessage `json:"before,omitempty"`
@@ -77,16 +76,15 @@ type Entry struct {
 	Hash      Hash            `json:"hash"`
 }
 
-// One of the domains begins every canonical encoding, so that no other use of SHA-256 gives the same bytes.
+// Each canonical encoding begins with one of these domains, so that no other use of SHA-256 hashes the same bytes.
 const (
 	domain      = "fairlane audit entry 1\n"
-	tokenDomain = "fairlane audit entry 2\n" // with a token; entries from before tokens were kept stay as they are
+	tokenDomain = "fairlane audit entry 2\n" // of entries with a token; entries of earlier releases, without one, keep their hash
 )
 
-// Canonical returns the bytes that are hashed: the domain, sequence number and microseconds since 1970
-// as 64-bit big-endian numbers, each text with its length before it as a 64-bit number (the token first
-// when there is one, by another domain), and the previous hash. No two different entries have the same
-// encoding.
+// Canonical returns the bytes that are hashed: the domain; sequence number and microseconds since 1970 as 64-bit
+// big-endian numbers; each text after its length as a 64-bit number (the token first if there is one, in another
+// domain); and the previous hash. Different entries have different encodings.
 func (e *Entry) Canonical() []byte {
 	var b bytes.Buffer
 	texts := []string{
@@ -109,19 +107,19 @@ func (e *Entry) Canonical() []byte {
 	return b.Bytes()
 }
 
-// Sum returns the hash that the entry should have.
+// Sum returns the hash that the entry must have.
 func (e *Entry) Sum() Hash { return sha256.Sum256(e.Canonical()) }
 
-// Tail is the end of a chain: the number and the hash of its newest entry; zero before the first.
+// Tail is the end of a chain: number and hash of its newest entry; zero for an empty chain.
 type Tail struct {
 	Seq  int64
 	Hash Hash
 }
 
-// String prints "SEQ:HASH".
+// String returns "SEQ:HASH".
 func (t Tail) String() string { return fmt.Sprintf("%d:%s", t.Seq, t.Hash) }
 
-// ParseTail reads what String prints.
+// ParseTail parses the output of String.
 func ParseTail(s string) (Tail, error) {
 	number, hash, ok := strings.Cut(s, ":")
 	if !ok {
@@ -144,8 +142,8 @@ func (t *Tail) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// Append makes e the entry after the tail: it sets Seq, Prev and Hash, brings the time to
-// microseconds and the JSON to the one form that survives being written and read again.
+// Append makes e the entry after the tail. It sets Seq, Prev and Hash, truncates the time to microseconds, and
+// converts the JSON to the form that storing and reading does not change.
 func (t Tail) Append(e Entry) (Entry, error) {
 	e.Seq, e.Prev = t.Seq+1, t.Hash
 	e.At = e.At.UTC().Truncate(time.Microsecond)
@@ -164,8 +162,8 @@ func (t Tail) Append(e Entry) (Entry, error) {
 	return e, nil
 }
 
-// Pruned is the After of an ActionPruned entry: what was taken out before the chain's first entry.
+// Pruned is the After of an ActionPruned entry: the entries removed before the chain's first entry.
 type Pruned struct {
-	Through Tail  `json:"through"` // the newest entry taken out
-	Removed int64 `json:"removed"` // entries taken out this time
+	Through Tail  `json:"through"` // the newest removed entry
+	Removed int64 `json:"removed"` // number of entries removed by this pruning
 }

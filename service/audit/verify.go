@@ -6,36 +6,36 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// BadError names the first entry that does not fit.
+// BadError reports the first invalid entry.
 type BadError struct {
-	Seq  int64       // of the entry, or of the place where one is missing
+	Seq  int64       // of the entry, or of a missing one
 	Said phrase.Text // what is wrong with it
 }
 
 var _ phrase.Sentence = (*BadError)(nil)
 
-// Error prints both.
+// Error returns the number and the fault.
 func (e *BadError) Error() string { return e.Sentence().String() }
 
-// Sentence is the error for readers of any language.
+// Sentence returns the error for readers of any language.
 func (e *BadError) Sentence() phrase.Text {
 	return phrase.Of("audit.bad", "seq", e.Seq, "reason", e.Said)
 }
 
-// Verifier checks a chain that it is given entry by entry, oldest first. The zero value is ready.
+// Verifier checks a chain entry by entry, oldest first. The zero value is ready to use.
 type Verifier struct {
-	// Expect, when its Seq is not 0, is an entry remembered from elsewhere that has to be in the
-	// chain as it was, unless it was pruned.
+	// Expect, if its Seq is not 0, is an entry recorded elsewhere. The chain must contain it unchanged, unless it was
+	// pruned.
 	Expect Tail
 
-	first  Tail // what stands before the first entry
+	first  Tail // what precedes the first entry
 	tail   Tail
 	count  int64
-	pruned Tail // what the newest pruning took out
+	pruned Tail // what the newest pruning removed
 	met    bool // Expect was seen
 }
 
-// Add checks the next entry. The error is a *BadError; after one, what Add and Finish say is void.
+// Add checks the next entry. Its error is a *BadError; after one, the results of Add and Finish are invalid.
 func (v *Verifier) Add(e Entry) error {
 	if v.count == 0 {
 		v.first = Tail{Seq: e.Seq - 1, Hash: e.Prev}
@@ -70,15 +70,15 @@ func (v *Verifier) Add(e Entry) error {
 	return nil
 }
 
-// Report says what was checked.
+// Report is the result of a check.
 type Report struct {
 	Entries int64 `json:"entries"`
-	First   int64 `json:"first"` // number of the oldest entry kept; 0 when there is none
+	First   int64 `json:"first"` // number of the oldest kept entry; 0 if there is none
 	Tail    Tail  `json:"tail"`
 }
 
-// Finish checks the two ends: what stands before the first entry must be the beginning, or what an
-// entry in the chain says was pruned; the last entry must be the store's tail.
+// Finish checks both ends. What precedes the first entry must be the beginning, or what an entry of the chain records
+// as pruned. The last entry must be the store's tail.
 func (v *Verifier) Finish(tail Tail) (Report, error) {
 	r := Report{Entries: v.count, Tail: v.tail}
 	if v.count > 0 {
@@ -102,5 +102,5 @@ func (v *Verifier) Finish(tail Tail) (Report, error) {
 	return r, nil
 }
 
-// Tail is the end of what was added so far.
+// Tail returns the end of the entries added so far.
 func (v *Verifier) Tail() Tail { return v.tail }

@@ -1,8 +1,8 @@
-// Package config is the configuration of `fairlane serve`: a YAML file, the environment and flags. Every key
-// stands once, in the table of keys.go; parsing, messages and `fairlane config check|print|reference` are made of it.
+// Package config reads the configuration of `fairlane serve`: a YAML file, the environment and flags. The table in
+// keys.go defines each key once; parsing, messages and `fairlane config check|print|reference` are generated from it.
 //
-// Later ones win: defaults, file, environment, flags. Secrets are never values of the file: a key whose name
-// ends in _file names the file that holds one.
+// Precedence, lowest first: defaults, file, environment, flags. The file never contains secrets: a key whose name ends
+// in _file names a file that holds one.
 package config
 
 import (
@@ -17,18 +17,18 @@ import (
 	"fairlane/internal/usage"
 )
 
-// Config is what the service runs with. The meaning and the range of each field are those of its key in Keys.
+// Config is the configuration of the service. Keys defines the meaning and the range of each field.
 type Config struct {
 	Listen               []string // HOST:PORT or unix:PATH of the API
 	Database             string   // path of a SQLite file, or a postgres:// URL
 	DatabasePasswordFile string
-	AdminTokenFile       string   // empty: made at the first start and printed once
-	CCKeyFile            string   // empty: key 0, which is no key
-	MKeyFile             string   // empty: key 0, which is no key
+	AdminTokenFile       string   // empty: created at the first start and printed once
+	CCKeyFile            string   // empty: key 0, which means no key
+	MKeyFile             string   // empty: key 0, which means no key
 	CCLayouts            []string // entries for ParseCCLayout; deprecated for IBProfiles
 	IBProfiles           string
-	SubnetManagers       []string // "FABRIC=PATH": the file that says who manages the subnet of a fabric
-	PublicURL            string   // address that browsers use; empty: none, cookies are for TLS only when we speak it
+	SubnetManagers       []string // "FABRIC=PATH": the file that describes the subnet manager of a fabric
+	PublicURL            string   // address that browsers use; empty: none, and cookies are TLS-only if the service itself speaks TLS
 	TLS                  TLS
 	OIDC                 OIDC
 	Operations           Operations
@@ -40,65 +40,65 @@ type Config struct {
 	Shutdown             Shutdown
 }
 
-// TLS says how the API's listeners are secured; without CertFile they speak plain HTTP.
+// TLS configures the API's listeners; without CertFile they speak plain HTTP.
 type TLS struct {
-	CertFile, KeyFile string // PEM, read again when they change
-	ClientCAFile      string // PEM; certificates signed by it are accepted from clients
-	ClientAuth        string // "optional" or "require"; matters with ClientCAFile only
+	CertFile, KeyFile string // PEM, reloaded when they change
+	ClientCAFile      string // PEM; client certificates signed by these authorities are accepted
+	ClientAuth        string // "optional" or "require"; has an effect only with ClientCAFile
 }
 
-// OIDC is the OpenID provider where people can sign in; without Issuer there is none.
+// OIDC is the OpenID provider for sign-in; without Issuer there is none.
 type OIDC struct {
 	Issuer, ClientID string
 	ClientSecretFile string   // empty: a public client
-	Name             string   // what people call the provider; empty: the issuer's host
+	Name             string   // display name of the provider; empty: the issuer's host
 	NameClaim        string   // claim with the user's name
-	RolesClaim       string   // claim with groups or roles, parts joined by dots
-	Roles            []string // "VALUE=ROLE@DOMAIN": what a value of that claim gives
-	Audience         string   // of the provider's tokens that the API takes; empty: none
+	RolesClaim       string   // claim with groups or roles, nested names joined by dots
+	Roles            []string // "VALUE=ROLE@DOMAIN": grant for a value of that claim
+	Audience         string   // of the provider's tokens that the API accepts; empty: accepts none
 }
 
-// Operations is the listener for those who run the service: metrics and profiles, without sign-in.
+// Operations is the listener for operators of the service: metrics and profiles, without sign-in.
 type Operations struct {
 	Listen []string // empty: none
 	Pprof  bool     // serve /debug/pprof/ there
 }
 
-// Log says what is logged on standard error.
+// Log configures the log on standard error.
 type Log struct {
 	Level  string // "debug", "info", "warn" or "error"
 	Format string // "json" or "text"
 }
 
-// Trace says where spans are sent.
+// Trace configures where spans are sent.
 type Trace struct {
 	Endpoint    string  // URL of an OTLP/HTTP collector; empty: none
-	SampleRatio float64 // of requests that come without a decision of their caller, 0 to 1
+	SampleRatio float64 // of requests without a sampling decision of their caller, 0 to 1
 }
 
-// Retention says for how long what is of no more use is kept; 0 is for ever.
+// Retention is how long the service keeps records that it no longer needs; 0: for ever.
 type Retention struct {
 	Events, Rollouts, Plans, Snapshots, Audit time.Duration
 }
 
-// Discovery limits the sources of fabrics, and says how often discovered fabrics are swept again.
+// Discovery limits the sources of fabrics and sets the interval of rescans.
 type Discovery struct {
-	Interval time.Duration // of live InfiniBand fabrics; 0 is never
-	Sources  []string      // entries for ParseSourceRule: where fabrics of the API may be
+	Interval time.Duration // between rescans of live InfiniBand fabrics; 0: no rescans
+	Sources  []string      // entries for ParseSourceRule: sources that clients of the API may name
 }
 
-// Rollouts says how a manager works rollouts.
+// Rollouts configures how a manager works on rollouts.
 type Rollouts struct {
-	Lease time.Duration // a worker without a sign of life for so long is taken for lost
+	Lease time.Duration // a worker without a heartbeat for this long is considered lost
 }
 
-// Shutdown says how the service ends.
+// Shutdown configures how the service stops.
 type Shutdown struct {
-	Delay time.Duration // between "not ready" and the end of accepting
-	Drain time.Duration // for requests under way
+	Delay time.Duration // between reporting "not ready" and closing the listeners
+	Drain time.Duration // limit for finishing open requests
 }
 
-// Default returns the configuration of a service that nobody configured.
+// Default returns the configuration of a service with no settings given.
 func Default() Config {
 	return Config{
 		Listen:   []string{"127.0.0.1:8470"},
@@ -116,20 +116,20 @@ func Default() Config {
 	}
 }
 
-// Sources are where a configuration comes from; the zero value gives the defaults.
+// Sources are the inputs of a configuration; the zero value gives the defaults.
 type Sources struct {
 	Path   string                   // of the YAML file; empty: none
 	Getenv func(name string) string // nil: an empty environment
-	Flags  map[string]string        // by name, those that were given
+	Flags  map[string]string        // by name, only those that were given
 }
 
-// Loaded is a configuration, and where each value came from.
+// Loaded is a configuration with the origin of each value.
 type Loaded struct {
 	Config
 	from map[string]string
 }
 
-// From says where a key's value came from: "default", "FILE:LINE", "FAIRLANE_NAME" or "--flag".
+// From returns the origin of a key's value: "default", "FILE:LINE", "FAIRLANE_NAME" or "--flag".
 func (l *Loaded) From(key string) string {
 	if from, ok := l.from[key]; ok {
 		return from
@@ -137,11 +137,10 @@ func (l *Loaded) From(key string) string {
 	return byDefault
 }
 
-// byDefault is where a value that nobody gave comes from.
+// byDefault is the origin of a value that no source sets.
 const byDefault = "default"
 
-// Load reads and checks a configuration. Its error names everything that is wrong, with the place, what was
-// found and what is allowed.
+// Load reads and checks a configuration. Its error names every fault: where it is, what was found, and what is allowed.
 func Load(s Sources) (*Loaded, error) {
 	l := &Loaded{Config: Default(), from: map[string]string{}}
 	keys := Keys()
@@ -174,7 +173,7 @@ func Load(s Sources) (*Loaded, error) {
 	return l, nil
 }
 
-// set gives a key a value in its text form.
+// set sets a key from the text form of a value.
 func (l *Loaded) set(k *Key, value, from string) error {
 	if err := k.set(&l.Config, value); err != nil {
 		return at(from, k.Name, err)
@@ -183,15 +182,15 @@ func (l *Loaded) set(k *Key, value, from string) error {
 	return nil
 }
 
-// fault is an error that is a sentence.
+// fault returns a sentence as an error.
 func fault(said phrase.Text) error { return &phrase.Error{Text: said} }
 
-// found says what a value is and what it may be.
+// found returns an error with the value found and the values allowed.
 func found(what string, want phrase.Text) error {
 	return fault(phrase.Of("problem.found", "found", what, "want", want))
 }
 
-// at says where the value of a key that is wrong came from.
+// at adds the origin of a key's invalid value to an error.
 func at(from, key string, err error) error {
 	label := phrase.Verbatim(from)
 	if from == byDefault {
@@ -200,7 +199,7 @@ func at(from, key string, err error) error {
 	return phrase.Because(err, phrase.Of("labelled", "label", label, "text", phrase.Of("labelled", "label", key, "text", err)))
 }
 
-// check looks at each value's range, and then at what keys mean together.
+// check checks each value's range, and then the rules between keys.
 func (l *Loaded) check(keys []Key) error {
 	var faults []error
 	for _, k := range keys {
@@ -214,12 +213,12 @@ func (l *Loaded) check(keys []Key) error {
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
-		return err // what keys mean together is asked of values that are right
+		return err // the rules between keys assume valid values
 	}
 	return errors.Join(l.together()...)
 }
 
-// together is the rules between keys.
+// together checks the rules between keys.
 func (l *Loaded) together() []error {
 	var faults []error
 	wrong := func(key string, why phrase.Text) {
@@ -255,8 +254,8 @@ func (l *Loaded) together() []error {
 	return faults
 }
 
-// Secret reads the secret in a file: its text without white space around it. An empty path is no secret, an
-// empty file is an error. The text is never part of an error, which is a *usage.Error.
+// Secret reads the secret in a file: its text without surrounding white space. With an empty path it returns no secret;
+// an empty file is an error. The error is a *usage.Error and never contains the secret.
 func Secret(path string) (string, error) {
 	if path == "" {
 		return "", nil
@@ -279,5 +278,5 @@ func Secret(path string) (string, error) {
 	return text, nil
 }
 
-// maxSecret bounds a file with a secret, in bytes.
+// maxSecret is the maximum size of a file with a secret, in bytes.
 const maxSecret = 64 << 10

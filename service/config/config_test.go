@@ -27,7 +27,7 @@ func environment(pairs map[string]string) func(string) string {
 	return func(name string) string { return pairs[name] }
 }
 
-func TestAFileSetsWhatItNamesAndNothingElse(t *testing.T) {
+func TestAFileSetsOnlyTheKeysItNames(t *testing.T) {
 	t.Parallel()
 	with := func(f func(*Config)) Config { c := Default(); f(&c); return c }
 	for text, want := range map[string]Config{
@@ -64,7 +64,7 @@ func TestAFileSetsWhatItNamesAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestAWrongFileIsRefusedWithLineAndAllowed(t *testing.T) {
+func TestFileErrorsNameLineAndAllowedValues(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"listen: :1\ncolour: red\n":              `c.yaml:2: unknown key "colour": want listen, database`,
@@ -115,10 +115,10 @@ func TestAWrongFileIsRefusedWithLineAndAllowed(t *testing.T) {
 	}
 }
 
-// keys are what a Chinese message has as the file has it.
+// keys are the words that a Chinese message takes from the file unchanged.
 var keys = strings.Fields("listen database log level format json text debug info warn error optional require trace retention shutdown tls oidc operations pprof discovery rollouts nothing")
 
-func TestEveryFaultIsNamedAtOnce(t *testing.T) {
+func TestAllFaultsAreReportedTogether(t *testing.T) {
 	t.Parallel()
 	_, err := Load(Sources{
 		Path: file(t, "colour: red\nlog: {level: loud, format: 7}\n"), Flags: map[string]string{"nothing": "1"},
@@ -138,7 +138,7 @@ func TestEveryFaultIsNamedAtOnce(t *testing.T) {
 	}
 }
 
-func TestLaterSourcesWinAndAreNamed(t *testing.T) {
+func TestLaterSourcesOverrideAndAreReported(t *testing.T) {
 	t.Parallel()
 	path := file(t, "database: file.db\nlisten: :1\nlog:\n  level: warn\n")
 	l, err := Load(Sources{
@@ -158,7 +158,7 @@ func TestLaterSourcesWinAndAreNamed(t *testing.T) {
 	}
 }
 
-func TestAPasswordComesFromTheEnvironmentOnlyAndIsNeverShown(t *testing.T) {
+func TestPasswordsComeOnlyFromTheEnvironmentAndAreHidden(t *testing.T) {
 	t.Parallel()
 	const dsn = "postgres://fairlane:geheim@db:5432/fairlane?sslmode=verify-full&password=geheim"
 	l, err := Load(Sources{Getenv: environment(map[string]string{"FAIRLANE_DATABASE": dsn})})
@@ -186,8 +186,8 @@ func TestAPasswordComesFromTheEnvironmentOnlyAndIsNeverShown(t *testing.T) {
 	}
 }
 
-// TestTheTableIsComplete compares the table with the struct: every field has one key, every key a field of its own,
-// a default that passes its own check, and a text form that reads back.
+// TestTheTableIsComplete compares the table with the struct. Every field has one key; every key has a field of its own,
+// a default that passes its own check, and a text form that parses to the same value.
 func TestTheTableIsComplete(t *testing.T) {
 	t.Parallel()
 	fields := 0
@@ -248,7 +248,7 @@ func TestTheExampleIsAFileOfDefaults(t *testing.T) {
 	}
 }
 
-// uncomment takes the mark from the lines that hold keys: "#key" and "#  key".
+// uncomment removes the comment mark from lines with keys: "#key" and "# key".
 func uncomment(text string) string {
 	var out []string
 	for line := range strings.Lines(text) {

@@ -14,7 +14,7 @@ import (
 	"fairlane/internal/yamltree"
 )
 
-// maxSize bounds a configuration file, in bytes.
+// maxSize is the maximum size of a configuration file, in bytes.
 const maxSize = 1 << 20
 
 // readFile applies a file.
@@ -27,7 +27,7 @@ func (l *Loaded) readFile(path string, keys []Key) []error {
 	return l.read(path, r, keys)
 }
 
-// read applies the YAML text of a file. An empty one changes nothing.
+// read applies the YAML text of a file. An empty text changes nothing.
 func (l *Loaded) read(path string, r io.Reader, keys []Key) []error {
 	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	if err != nil {
@@ -54,8 +54,8 @@ func (l *Loaded) read(path string, r io.Reader, keys []Key) []error {
 	return w.faults
 }
 
-// fileWalk goes through the nodes of a file. Its depth is that of the table: a key that is not there ends it. The table serves the
-// environment and flags too, so keys are those of the table, not fields of a structure as yamltree.Decoder has them.
+// fileWalk walks the nodes of a file no deeper than the table: it stops at an unknown key. The table also serves the
+// environment and flags, so keys are entries of the table, not fields of a structure as in yamltree.Decoder.
 type fileWalk struct {
 	to     *Loaded
 	path   string
@@ -71,7 +71,7 @@ func atLine(path string, line int, said phrase.Text) error {
 	return fault(phrase.Of("labelled", "label", fmt.Sprintf("%s:%d", path, line), "text", said))
 }
 
-// allowed lists the keys of a level: "tls" has cert_file, key_file, ...
+// allowed lists the keys of a level; for "tls": cert_file, key_file, ...
 func (w *fileWalk) allowed(prefix string) []string {
 	var out []string
 	for _, k := range w.keys {
@@ -87,7 +87,7 @@ func (w *fileWalk) allowed(prefix string) []string {
 	return out
 }
 
-// mapping takes the keys of one level; prefix is "" or ends in a dot.
+// mapping reads the keys of one level; prefix is "" or ends in a dot.
 func (w *fileWalk) mapping(prefix string, n *yaml.Node) {
 	allowed := w.allowed(prefix)
 	if n.Kind != yaml.MappingNode {
@@ -111,7 +111,7 @@ func (w *fileWalk) mapping(prefix string, n *yaml.Node) {
 	}
 }
 
-// value takes the value of a key, or goes down a level. null leaves the default.
+// value reads the value of a key, or descends one level. null keeps the default.
 func (w *fileWalk) value(name string, n *yaml.Node) {
 	i := slices.IndexFunc(w.keys, func(k Key) bool { return k.Name == name })
 	switch {
@@ -132,7 +132,7 @@ func (w *fileWalk) value(name string, n *yaml.Node) {
 	}
 }
 
-// scalars is the text of a scalar, or of a list of them, joined by commas.
+// scalars returns the text of a scalar, or of a list of scalars joined by commas.
 func scalars(n *yaml.Node, list bool) (string, error) {
 	switch {
 	case n.Kind == yaml.ScalarNode:

@@ -13,20 +13,20 @@ import (
 
 // Key is one setting.
 type Key struct {
-	Name string // in the file, parts joined by dots: "tls.cert_file"
+	Name string // in the file, levels joined by dots: "tls.cert_file"
 	Flag string // of `fairlane serve`, without dashes; empty: none
-	Doc  string // what it means, one sentence without its full stop
-	// Reload says that a reload applies the key; any other needs a restart.
+	Doc  string // its meaning, one sentence without the full stop
+	// Reload reports that a reload applies the key; other keys need a restart.
 	Reload bool
-	// bind gives the field: a pointer to string, []string, bool, float64 or time.Duration.
+	// bind returns the field: a pointer to string, []string, bool, float64 or time.Duration.
 	bind func(*Config) any
-	// check refuses a value of the right type, for a list each entry; nil takes all.
+	// check rejects an invalid value, for a list each entry; nil accepts all.
 	check func(string) error
-	// hide makes a value printable when a secret may be part of it; nil prints it as it is.
+	// hide removes secrets from a value before it is printed; nil prints it unchanged.
 	hide func(string) string
 }
 
-// Keys is the table of all keys, in the order in which they are listed.
+// Keys returns the table of all keys, in the order of listings.
 func Keys() []Key {
 	return []Key{
 		{Name: "listen", Flag: "listen", check: isAddress, bind: func(c *Config) any { return &c.Listen },
@@ -108,12 +108,12 @@ func Keys() []Key {
 	}
 }
 
-// Env is the environment variable of the key: FAIRLANE_ and the name in capitals, dots as underscores.
+// Env returns the environment variable of the key: FAIRLANE_ and the name in capitals, dots as underscores.
 func (k *Key) Env() string {
 	return "FAIRLANE_" + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
 }
 
-// Kind names the type of the value for people.
+// Kind names the type of the value for users.
 func (k *Key) Kind() string {
 	switch k.bind(&Config{}).(type) {
 	case *[]string:
@@ -128,7 +128,7 @@ func (k *Key) Kind() string {
 	return "text"
 }
 
-// Copy gives the key in one configuration the value that it has in another.
+// Copy copies the key's value from one configuration to another.
 func (k *Key) Copy(to, from *Config) {
 	switch p := k.bind(to).(type) {
 	case *string:
@@ -144,7 +144,7 @@ func (k *Key) Copy(to, from *Config) {
 	}
 }
 
-// set parses the text form; a list is separated by commas.
+// set parses the text form; commas separate the entries of a list.
 func (k *Key) set(c *Config, text string) error {
 	switch p := k.bind(c).(type) {
 	case *string:
@@ -183,7 +183,7 @@ func splitList(text string) []string {
 	return out
 }
 
-// values is the value as texts: one, or the entries of a list.
+// values returns the value as texts: one, or the entries of a list.
 func (k *Key) values(c *Config) []string {
 	switch p := k.bind(c).(type) {
 	case *[]string:
@@ -200,7 +200,7 @@ func (k *Key) values(c *Config) []string {
 	return nil
 }
 
-// Value is the value as text, fit to print: what may hold a secret is hidden.
+// Value returns the value as printable text, with secrets hidden.
 func (k *Key) Value(c *Config) string {
 	text := strings.Join(k.values(c), ", ")
 	if k.hide != nil {
@@ -227,7 +227,7 @@ func between(low, high float64) func(string) error {
 	}
 }
 
-// keptFor takes 0, which is for ever, and what is long enough that a mistyped unit does not empty the store.
+// keptFor accepts 0, which means for ever, and times long enough that a mistyped unit does not empty the store.
 func keptFor(s string) error {
 	if d, err := time.ParseDuration(s); err == nil && d == 0 {
 		return nil
@@ -238,7 +238,7 @@ func keptFor(s string) error {
 	return nil
 }
 
-// lookedAtEvery takes 0, which is never, and what leaves a fabric some rest.
+// lookedAtEvery accepts 0, which means never, and intervals long enough not to burden a fabric.
 func lookedAtEvery(s string) error {
 	if d, err := time.ParseDuration(s); err == nil && d == 0 {
 		return nil
@@ -273,7 +273,7 @@ func isAddress(s string) error {
 	return nil
 }
 
-// isPostgres reports whether a database is a URL of PostgreSQL rather than the path of a SQLite file.
+// isPostgres reports whether a database is a PostgreSQL URL rather than the path of a SQLite file.
 func isPostgres(database string) bool {
 	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
 }
@@ -289,7 +289,7 @@ func isDatabase(s string) error {
 		return fault(phrase.Of("config.database-scheme", "scheme", strconv.Quote(scheme)))
 	}
 	u, err := url.Parse(s)
-	if err != nil { // its text repeats the URL, which may hold a password
+	if err != nil { // the error repeats the URL, which may contain a password
 		return fault(phrase.Of("config.database-url"))
 	}
 	if strings.Trim(u.Path, "/") == "" {
@@ -298,7 +298,7 @@ func isDatabase(s string) error {
 	return nil
 }
 
-// passwordInURL reports whether a PostgreSQL URL holds a password, in its user part or as a parameter.
+// passwordInURL reports whether a PostgreSQL URL contains a password, as user information or as a parameter.
 func passwordInURL(s string) bool {
 	if !isPostgres(s) {
 		return false
@@ -311,7 +311,7 @@ func passwordInURL(s string) bool {
 	return user || u.Query().Has("password") || u.Query().Has("sslpassword")
 }
 
-// ShownDatabase is a database fit to print: the passwords of a PostgreSQL URL are replaced by "xxxxx".
+// ShownDatabase returns a database for printing, with passwords in a PostgreSQL URL replaced by "xxxxx".
 func ShownDatabase(s string) string {
 	if !isPostgres(s) {
 		return s
@@ -352,7 +352,7 @@ func isWebURL(s string) error {
 	return nil
 }
 
-// isFabricFile checks the form; the file is read where it is used.
+// isFabricFile checks only the form; placement.ReadManagers reads the file.
 func isFabricFile(s string) error {
 	if fabric, path, ok := strings.Cut(s, "="); !ok || strings.TrimSpace(fabric) == "" || strings.TrimSpace(path) == "" {
 		return found(strconv.Quote(s), phrase.Verbatim("FABRIC=PATH"))
@@ -360,7 +360,7 @@ func isFabricFile(s string) error {
 	return nil
 }
 
-// isRoleLine checks the form; the roles themselves are judged where they are mapped.
+// isRoleLine checks only the form; openid.ParseMapping checks the roles.
 func isRoleLine(s string) error {
 	value, grant, ok := strings.Cut(s, "=")
 	if !ok || strings.TrimSpace(value) == "" || !strings.Contains(grant, "@") {

@@ -9,17 +9,17 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// CCLayout is one entry of cc_layouts: which InfiniBand devices lay out attributes of congestion control otherwise than
-// the standard's annex does.
+// CCLayout is one entry of cc_layouts: InfiniBand devices whose layout of congestion control attributes differs from
+// the annex of the standard.
 type CCLayout struct {
-	Pattern  string // of path.Match, for names of nodes
+	Pattern  string // for path.Match on node names
 	Switches []string
 }
 
-// CCLayoutSwitches lists what a layout may have: what docs/infiniband.md says of each.
+// CCLayoutSwitches lists the switches of a layout; docs/infiniband.md describes each.
 func CCLayoutSwitches() []string { return []string{"libibmad-log", "wide-ports", "packed-ca"} }
 
-// ParseCCLayout reads an entry of cc_layouts, such as "old-*=packed-ca+libibmad-log".
+// ParseCCLayout parses an entry of cc_layouts, such as "old-*=packed-ca+libibmad-log".
 func ParseCCLayout(s string) (CCLayout, error) {
 	pattern, list, ok := strings.Cut(s, "=")
 	l := CCLayout{Pattern: strings.TrimSpace(pattern)}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Reference is the table of all keys in Markdown, as `fairlane config reference` prints it.
+// Reference returns the table of all keys in Markdown, as `fairlane config reference` prints it.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("| key | kind | default | environment | flag | meaning |\n|---|---|---|---|---|---|\n")
@@ -24,7 +24,7 @@ func Reference() string {
 	return b.String()
 }
 
-// Example is a configuration file with every key at its default, as comments: a file to begin with.
+// Example returns a configuration file to start from: every key at its default, as a comment.
 func Example() string {
 	var b strings.Builder
 	b.WriteString("# Configuration of `fairlane serve`. Later ones win: defaults, this file, the environment (FAIRLANE_ and the key\n" +
@@ -54,7 +54,7 @@ func Example() string {
 	return b.String()
 }
 
-// quoted puts entries of a list that YAML would read as something else into quotes.
+// quoted quotes list entries that YAML would otherwise parse as another type.
 func quoted(list []string) []string {
 	out := slices.Clone(list)
 	for i, s := range out {
@@ -65,5 +65,5 @@ func quoted(list []string) []string {
 	return out
 }
 
-// capital begins a sentence.
+// capital capitalizes the first letter of a sentence.
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

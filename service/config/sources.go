@@ -16,14 +16,15 @@ import (
 
 // SourceRule is one entry of discovery.sources: sources of fabrics that clients of the API may name.
 type SourceRule struct {
-	kind string // as sourceKinds has it
-	// rest follows the kind: the whole source or, when open is set, a prefix; of paths with open set, a folder.
+	kind string // one of sourceKinds
+	// rest is the text after the kind: a whole source or, if open is set, a prefix. For paths with open set it is a
+	// folder.
 	rest       string
 	open       bool
 	host, port string // of ibsim:udp; "*" is any
 }
 
-// Kinds of sources, each what a source of it begins with.
+// Kinds of sources, as the prefix of their text.
 const (
 	KindUMAD     = "umad:"
 	KindUnix     = "ibsim:unix:"
@@ -34,17 +35,18 @@ const (
 
 func sourceKinds() []string { return []string{KindUMAD, KindUnix, KindUDP, KindEthernet, KindFile} }
 
-// DefaultSources are the rules of a service without configured ones: ports and simulated fabrics of this machine, and files below
-// the folder that the service runs in and below /etc/fairlane.
+// DefaultSources returns the rules of a service with none configured: ports and simulated fabrics of this machine, and
+// files below the service's working directory and below /etc/fairlane.
 func DefaultSources() []string {
 	return []string{"umad:*", "ibsim:unix:*", "ibsim:udp:127.0.0.1:*", "ibsim:udp:[::1]:*", "ibsim:udp:localhost:*",
 		"ethernet:./*", "ethernet:/etc/fairlane/*", "file:./*", "file:/etc/fairlane/*"}
 }
 
-// CutSource splits a source into its kind and what follows; ok is false for what is no source. ibsim:NAME is short for ibsim:unix:NAME.
+// CutSource splits a source into its kind and the rest; ok is false for an invalid source. ibsim:NAME is short for
+// ibsim:unix:NAME.
 func CutSource(s string) (kind, rest string, ok bool) {
 	name, short := strings.CutPrefix(s, "ibsim:")
-	if short && !strings.Contains(name, ":") && name != "" && name != "unix" && name != "udp" { // those lack their address
+	if short && !strings.Contains(name, ":") && name != "" && name != "unix" && name != "udp" { // "unix" and "udp" lack their address
 		s = KindUnix + name
 	}
 	for _, kind := range sourceKinds() {
@@ -55,7 +57,7 @@ func CutSource(s string) (kind, rest string, ok bool) {
 	return "", "", false
 }
 
-// ParseSourceRule reads an entry of discovery.sources.
+// ParseSourceRule parses an entry of discovery.sources.
 func ParseSourceRule(s string) (SourceRule, error) {
 	bad := func() (SourceRule, error) {
 		return SourceRule{}, found(strconv.Quote(s), phrase.Of("config.want-source-rule"))
@@ -79,7 +81,7 @@ func ParseSourceRule(s string) (SourceRule, error) {
 		return bad()
 	}
 	if r.path() && r.open && r.rest != "" && !strings.HasSuffix(r.rest, "/") {
-		return bad() // a prefix of a name would be read as a folder
+		return bad() // a prefix of a name would be taken for a folder
 	}
 	return r, nil
 }
@@ -97,7 +99,7 @@ type SourceRules struct {
 	texts []string
 }
 
-// NewSourceRules reads entries of discovery.sources.
+// NewSourceRules parses the entries of discovery.sources.
 func NewSourceRules(list []string) (*SourceRules, error) {
 	out := &SourceRules{texts: list}
 	var faults []error
@@ -109,8 +111,8 @@ func NewSourceRules(list []string) (*SourceRules, error) {
 	return out, errors.Join(faults...)
 }
 
-// Check refuses a source that no rule allows. It opens no file, so that its answer does not depend on whether one exists. Nil rules
-// allow everything.
+// Check rejects a source that no rule allows. It opens no file, so its result does not reveal whether one exists. Nil
+// rules allow everything.
 func (l *SourceRules) Check(source string) error {
 	if l == nil {
 		return nil
@@ -131,15 +133,15 @@ func (l *SourceRules) Check(source string) error {
 	return phrase.Because(ErrSource, phrase.Of("config.source", "source", fmt.Sprintf("%.200q", source), "allowed", allowed))
 }
 
-// ErrSource says that the service's configuration does not allow a source.
+// ErrSource reports a source that the service's configuration does not allow.
 var ErrSource = errors.New("source not allowed")
 
-// errOutside says that a path leads out of the folders that are allowed, by a symbolic link.
+// errOutside reports a path that leaves the allowed folders through a symbolic link.
 var errOutside = fault(phrase.Of("config.source-outside"))
 
-// Resolve is Check for a source that is about to be opened. For a file it returns the source with all symbolic links resolved, and
-// fails when that path is not allowed. A path that is missing, or that cannot be resolved, is returned unchanged: opening it fails
-// with the reason.
+// Resolve is Check for a source that is about to be opened. For a file it returns the source with all symbolic links
+// resolved, and fails if that path is not allowed. It returns a path that is missing or cannot be resolved unchanged:
+// opening it then fails with the reason.
 func (l *SourceRules) Resolve(source string) (string, error) {
 	if err := l.Check(source); err != nil || l == nil {
 		return source, err
@@ -163,7 +165,8 @@ func (l *SourceRules) Resolve(source string) (string, error) {
 	return source, errOutside
 }
 
-// resolved is the rule with the symbolic links of its own path resolved: the operator's rule allows what its path leads to.
+// resolved returns the rule with the symbolic links in its own path resolved: the operator allows the folder that the
+// path leads to.
 func (r SourceRule) resolved() *SourceRule {
 	if real, err := filepath.EvalSymlinks(r.rest); err == nil && r.rest != "" {
 		if r.rest = real; r.open {
@@ -173,7 +176,7 @@ func (r SourceRule) resolved() *SourceRule {
 	return &r
 }
 
-// allows judges what follows the kind of a source, by the text alone.
+// allows checks the text after the kind of a source, without file access.
 func (r *SourceRule) allows(rest string) bool {
 	switch {
 	case r.kind == KindUDP:
@@ -184,20 +187,21 @@ func (r *SourceRule) allows(rest string) bool {
 	case r.open && r.rest == "":
 		return true
 	}
-	path, err := filepath.Abs(rest) // which cleans it
+	path, err := filepath.Abs(rest) // Abs also cleans the path
 	folder, err2 := filepath.Abs(r.rest)
 	switch {
 	case err != nil || err2 != nil:
 		return false
 	case !r.open:
 		return path == folder
-	case folder == "/": // ./ of a service that runs in / must not allow all files; file:* does
+	case folder == "/": // with "./*" in a service that runs in /, not all files are allowed; "file:*" allows them
 		return false
 	}
 	return strings.HasPrefix(path, folder+"/")
 }
 
-// sameHost reports whether two hosts have the same name or IP address. Names are not resolved, since their addresses may change.
+// sameHost reports whether two hosts have the same name or IP address. It does not resolve names, since their addresses
+// may change.
 func sameHost(a, b string) bool {
 	x, err := netip.ParseAddr(a)
 	y, err2 := netip.ParseAddr(b)

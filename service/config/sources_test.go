@@ -115,7 +115,7 @@ func TestSymbolicLinksDoNotEscape(t *testing.T) {
 	if got, err := r.Resolve("file:" + in + "/none"); err != nil || got != "file:"+in+"/none" {
 		t.Errorf("a file that is not there: %s, %v", got, err)
 	}
-	// A rule whose own path has a link allows what the link leads to.
+	// A rule whose own path contains a link allows the target of the link.
 	if got, err := rules(t, "file:"+out+"/same/*").Resolve("file:" + out + "/same/a.yaml"); err != nil || got != "file:"+real+"/a.yaml" {
 		t.Errorf("through the rule's own link: %s, %v", got, err)
 	}

@@ -10,61 +10,61 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// OnceTTL is how long the answer to a request with an idempotency key is kept.
-const OnceTTL = 24 * time.Hour
+// IdempotencyTTL is how long the answer to a request with an idempotency key is kept.
+const IdempotencyTTL = 24 * time.Hour
 
-// OnceKey identifies a request that must take effect at most once: a key that its actor chose, and the digest of the
+// IdempotencyKey identifies a request that must take effect at most once: a key that its actor chose, and the digest of the
 // request.
-type OnceKey struct {
+type IdempotencyKey struct {
 	Actor   string
 	Key     string
 	Request [32]byte // SHA-256 of method, path, query and body
 }
 
-// OnceAnswer is the answer to a request. Status 0 means that the change was made but its answer is not stored: it was too
+// IdempotentAnswer is the answer to a request. Status 0 means that the change was made but its answer is not stored: it was too
 // large, or the manager stopped before it stored the answer.
-type OnceAnswer struct {
+type IdempotentAnswer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// OnceRepo stores the idempotency keys of completed requests, with their answers.
-type OnceRepo interface {
-	// TakeOnce reserves a key in this transaction, and removes expired keys. It returns false when the key is taken.
-	TakeOnce(ctx context.Context, k OnceKey, now time.Time) (bool, error)
-	// KeepOnce stores the answer of a reserved key.
-	KeepOnce(ctx context.Context, k OnceKey, a OnceAnswer) error
-	// Once returns a reserved, unexpired key with the digest of its request, or *NotFoundError.
-	Once(ctx context.Context, actor, key string, now time.Time) (OnceKey, OnceAnswer, error)
+// IdempotencyRepo stores the idempotency keys of completed requests, with their answers.
+type IdempotencyRepo interface {
+	// ReserveIdempotencyKey reserves a key in this transaction, and removes expired keys. It returns false when the key is taken.
+	ReserveIdempotencyKey(ctx context.Context, k IdempotencyKey, now time.Time) (bool, error)
+	// KeepIdempotentAnswer stores the answer of a reserved key.
+	KeepIdempotentAnswer(ctx context.Context, k IdempotencyKey, a IdempotentAnswer) error
+	// IdempotencyKey returns a reserved, unexpired key with the digest of its request, or *NotFoundError.
+	IdempotencyKey(ctx context.Context, actor, key string, now time.Time) (IdempotencyKey, IdempotentAnswer, error)
 }
 
 // Codes of *ConflictError about idempotency keys.
 const (
-	CodeOnceBusy = "idempotency-in-progress"
-	CodeOnceLost = "idempotency-answer-lost"
+	CodeIdempotencyBusy = "idempotency-in-progress"
+	CodeIdempotencyLost = "idempotency-answer-lost"
 )
 
-// ErrOnceMismatch means that an idempotency key was used before for another request.
-var ErrOnceMismatch = errors.New("the idempotency key was used for another request")
+// ErrIdempotencyMismatch means that an idempotency key was used before for another request.
+var ErrIdempotencyMismatch = errors.New("the idempotency key was used for another request")
 
-// errOnceTaken rolls back a change whose key another request reserved meanwhile.
-var errOnceTaken = errors.New("idempotency key taken")
+// errIdempotencyKeyTaken rolls back a change whose key another request reserved meanwhile.
+var errIdempotencyKeyTaken = errors.New("idempotency key taken")
 
 // ActorName returns the name that the changes of a context are recorded under, "system" without a principal.
 func ActorName(ctx context.Context) string { return Actor(ctx) }
 
 // session holds the state that a request's context carries into the store.
 type session struct {
-	repos Repos      // the open transaction that use cases join; nil: each opens its own
-	scope WriteScope // scope of that transaction
-	dry   bool       // roll every transaction back after it succeeded
-	once  *onceTaking
+	repos       Repos      // the open transaction that use cases join; nil: each opens its own
+	scope       WriteScope // scope of that transaction
+	dry         bool       // roll every transaction back after it succeeded
+	reservation *idempotencyReservation
 }
 
-// onceTaking is a key to be reserved in the first transaction of a request.
-type onceTaking struct {
-	key   OnceKey
+// idempotencyReservation is a key to be reserved in the first transaction of a request.
+type idempotencyReservation struct {
+	key   IdempotencyKey
 	taken atomic.Bool
 }
 
@@ -92,14 +92,14 @@ func (j joining) Tx(ctx context.Context, f func(Repos) error) error {
 		}
 		return f(s.repos)
 	}
-	taking := s.once != nil && !s.once.taken.Load()
+	taking := s.reservation != nil && !s.reservation.taken.Load()
 	err := j.Store.Tx(ctx, func(r Repos) error {
 		if taking {
-			switch ok, err := r.TakeOnce(ctx, s.once.key, j.now()); {
+			switch ok, err := r.ReserveIdempotencyKey(ctx, s.reservation.key, j.now()); {
 			case err != nil:
 				return err
 			case !ok:
-				return errOnceTaken
+				return errIdempotencyKeyTaken
 			}
 		}
 		if err := f(r); err != nil {
@@ -113,13 +113,13 @@ func (j joining) Tx(ctx context.Context, f func(Repos) error) error {
 	switch {
 	case err == nil:
 		if taking {
-			s.once.taken.Store(true)
+			s.reservation.taken.Store(true)
 		}
 		j.changed.fire()
 	case s.dry && errors.Is(err, ErrDryRun):
 		return nil
-	case errors.Is(err, errOnceTaken):
-		return &ConflictError{Code: CodeOnceBusy, Said: phrase.Of("problem.idempotency-busy")}
+	case errors.Is(err, errIdempotencyKeyTaken):
+		return &ConflictError{Code: CodeIdempotencyBusy, Said: phrase.Of("problem.idempotency-busy")}
 	}
 	return err
 }
@@ -155,49 +155,49 @@ func (s *Base) Atomic(ctx context.Context, do func(ctx context.Context) error) e
 }
 
 // Replay returns the answer of an earlier request under the same key; found is false when there was none. It fails with
-// ErrOnceMismatch when the key belongs to another request, and with a *ConflictError of code CodeOnceLost when the
+// ErrIdempotencyMismatch when the key belongs to another request, and with a *ConflictError of code CodeIdempotencyLost when the
 // request was completed but its answer is not stored.
-func (s *Base) Replay(ctx context.Context, k OnceKey) (a OnceAnswer, found bool, err error) {
-	var had OnceKey
+func (s *Base) Replay(ctx context.Context, k IdempotencyKey) (a IdempotentAnswer, found bool, err error) {
+	var had IdempotencyKey
 	err = s.Store.View(ctx, func(r Repos) (err error) {
-		had, a, err = r.Once(ctx, k.Actor, k.Key, s.Now())
+		had, a, err = r.IdempotencyKey(ctx, k.Actor, k.Key, s.Now())
 		return err
 	})
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return OnceAnswer{}, false, nil
+		return IdempotentAnswer{}, false, nil
 	case err != nil:
-		return OnceAnswer{}, false, err
+		return IdempotentAnswer{}, false, err
 	case had.Request != k.Request:
-		return OnceAnswer{}, false, ErrOnceMismatch
+		return IdempotentAnswer{}, false, ErrIdempotencyMismatch
 	case a.Status == 0:
-		return OnceAnswer{}, true, &ConflictError{Code: CodeOnceLost, Said: phrase.Of("problem.idempotency-lost", "key", Clipped(k.Key))}
+		return IdempotentAnswer{}, true, &ConflictError{Code: CodeIdempotencyLost, Said: phrase.Of("problem.idempotency-lost", "key", Clipped(k.Key))}
 	}
 	return a, true, nil
 }
 
-// Once runs do and stores the key together with its changes, so that a crash never leaves a change without its key. When
+// Idempotent runs do and stores the key together with its changes, so that a crash never leaves a change without its key. When
 // whole is set, one transaction holds changes, key and answer; else the key is stored in do's first transaction. The
-// answer is what do returns. When the key is taken, the error is a *ConflictError of code CodeOnceBusy, and nothing is
+// answer is what do returns. When the key is taken, the error is a *ConflictError of code CodeIdempotencyBusy, and nothing is
 // stored.
-func (s *Base) Once(ctx context.Context, k OnceKey, whole bool, do func(ctx context.Context) (OnceAnswer, error)) (a OnceAnswer, err error) {
+func (s *Base) Idempotent(ctx context.Context, k IdempotencyKey, whole bool, do func(ctx context.Context) (IdempotentAnswer, error)) (a IdempotentAnswer, err error) {
 	in := sessionOf(ctx)
-	in.once = &onceTaking{key: k}
+	in.reservation = &idempotencyReservation{key: k}
 	ctx = context.WithValue(ctx, sessionKey{}, in)
 	if whole {
 		err = s.Atomic(ctx, func(inner context.Context) (err error) {
 			if a, err = do(inner); err != nil {
 				return err
 			}
-			return sessionOf(inner).repos.KeepOnce(inner, k, a)
+			return sessionOf(inner).repos.KeepIdempotentAnswer(inner, k, a)
 		})
 		return a, err
 	}
 	if a, err = do(ctx); err != nil {
 		return a, err
 	}
-	// The change is made. If storing the answer fails, a repeated request receives CodeOnceLost.
-	return a, s.Store.Tx(WithScope(ctx, ScopeSignIn), func(r Repos) error { return r.KeepOnce(ctx, k, a) })
+	// The change is made. If storing the answer fails, a repeated request receives CodeIdempotencyLost.
+	return a, s.Store.Tx(WithScope(ctx, ScopeSignIn), func(r Repos) error { return r.KeepIdempotentAnswer(ctx, k, a) })
 }
 
 // signal wakes all its waiters.

@@ -29,7 +29,7 @@ type Repos interface {
 	TenantRepo
 	PlanRepo
 	PolicyRepo
-	OnceRepo
+	IdempotencyRepo
 	SettingsRepo
 	ShareRepo
 	TaskRepo
@@ -46,8 +46,8 @@ type Repos interface {
 	MembershipRepo
 	SessionRepo
 	SigninRepo
-	SightRepo
-	NearRepo
+	ScopedListRepo
+	TenantConflictRepo
 }
 
 // FabricRepo stores fabrics and their snapshots.

@@ -108,9 +108,9 @@ func Actor(ctx context.Context) string {
 	return string(PrincipalSystem)
 }
 
-// TenantsInSight returns the names of a fabric's tenants that a context may see; nil means all. A context without a
+// VisibleTenants returns the names of a fabric's tenants that a context may see; nil means all. A context without a
 // principal is the service's own and sees all.
-func TenantsInSight(ctx context.Context, fabric string) []string {
+func VisibleTenants(ctx context.Context, fabric string) []string {
 	p, ok := PrincipalFrom(ctx)
 	if !ok || p.Runs(fabric) {
 		return nil

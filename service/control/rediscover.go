@@ -8,15 +8,15 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Looker rescans fabrics that were discovered before.
-type Looker interface {
-	// Look scans a fabric and returns what changed since the known state. manager is the port of the subnet manager in
+// Rescanner rescans fabrics that were discovered before.
+type Rescanner interface {
+	// Rescan scans a fabric and returns what changed since the known state. manager is the port of the subnet manager in
 	// the known state, zero when unknown.
-	Look(ctx context.Context, f Fabric, known *subnet.Fabric, manager ident.PortID) (Look, error)
+	Rescan(ctx context.Context, f Fabric, known *subnet.Fabric, manager ident.PortID) (Rescan, error)
 }
 
-// Look is the result of a rescan.
-type Look struct {
+// Rescan is the result of a rescan.
+type Rescan struct {
 	Topology *subnet.Fabric
 	Stats    DiscoverStats // with warnings about devices that did not answer
 	Manager  ident.PortID  // the port of the master subnet manager; zero when there is none

@@ -28,7 +28,7 @@ func (f *Fabric) WaitingText() string {
 	return ""
 }
 
-// RestoredEvent is the event that a restore of the database, by the actor by, put automatic repairs on a fabric on hold.
+// RestoredEvent returns the event that a restore of the database, by the actor by, put automatic repairs on a fabric on hold.
 func (f *Fabric) RestoredEvent(by string) Event {
 	return Event{At: f.RestoredAt, Fabric: f.Name, Actor: by, Kind: "fabric.repairs-wait", Subject: f.Name, Said: *f.Waiting()}
 }

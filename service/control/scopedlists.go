@@ -6,9 +6,9 @@ import (
 	"fairlane/tenants"
 )
 
-// SightRepo returns lists limited to some tenants of a fabric. The database filters before it pages, so that neither the
+// ScopedListRepo returns lists limited to some tenants of a fabric. The database filters before it pages, so that neither the
 // length of a page nor its cursor reveals hidden rows.
-type SightRepo interface {
+type ScopedListRepo interface {
 	// TenantsNamed is ListTenants for the named tenants.
 	TenantsNamed(ctx context.Context, fabric string, names []string, p Page) (list []Tenant, next string, err error)
 	// FabricsNamed is ListFabrics for the named fabrics.

@@ -25,7 +25,7 @@ type Deps struct {
 	Discoverer Discoverer
 	Observer   Observer
 	Meter      Meter
-	Looker     Looker           // nil: discovered fabrics are not rescanned
+	Rescanner  Rescanner        // nil: discovered fabrics are not rescanned
 	Laboratory Laboratory       // nil: no simulations or calibrations
 	Series     series.Store     // nil: no series are kept
 	Clock      func() time.Time // nil is time.Now

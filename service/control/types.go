@@ -174,8 +174,8 @@ type Rollout struct {
 	// lower one is rejected.
 	Revision    int64
 	Phase       Phase
-	Wish        Wish
-	WishActor   string // the actor of the request
+	Request     RolloutRequest
+	RequestedBy string // the actor of the request
 	Owner       string // the manager that runs a long step; empty without one
 	Options     RolloutOptions
 	Wave, Waves int    // the open wave, from 0, -1 before the first; and the number of waves

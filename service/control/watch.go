@@ -33,7 +33,7 @@ func (s *Base) WatchEvents(ctx context.Context, f EventFilter, after int64) (*Wa
 			}
 		}
 		last, err := r.LastEvent(ctx)
-		if TenantsInSight(ctx, f.Fabric) != nil {
+		if VisibleTenants(ctx, f.Fabric) != nil {
 			last = s.Now().UnixMicro() // callers with a limited view use times as positions
 		}
 		if after < 0 || after > last {
@@ -78,7 +78,7 @@ func (w *Watch) read(ctx context.Context) (list []Event, err error) {
 		if err != nil {
 			return err
 		}
-		if names := TenantsInSight(ctx, w.filter.Fabric); names != nil {
+		if names := VisibleTenants(ctx, w.filter.Fabric); names != nil {
 			list, _, err = TenantEvents(ctx, r, w.filter.Fabric, names, w.filter.Rollout, p)
 			return err
 		}

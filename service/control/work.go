@@ -23,15 +23,15 @@ const (
 	PhaseEnded      Phase = "ended"
 )
 
-// Wish is the latest operator request to a running rollout.
-type Wish string
+// RolloutRequest is the latest operator request to a running rollout.
+type RolloutRequest string
 
 // Operator requests.
 const (
-	WishRun    Wish = "run"
-	WishPause  Wish = "pause"  // stop at the next safe point and wait
-	WishCancel Wish = "cancel" // stop at the next safe point and leave the devices as they are
-	WishUndo   Wish = "undo"   // restore the previous state everywhere
+	RequestRun    RolloutRequest = "run"
+	RequestPause  RolloutRequest = "pause"  // stop at the next safe point and wait
+	RequestCancel RolloutRequest = "cancel" // stop at the next safe point and leave the devices as they are
+	RequestUndo   RolloutRequest = "undo"   // restore the previous state everywhere
 )
 
 // Placed is the result of the placement stage.
@@ -104,10 +104,10 @@ type WorkRepo interface {
 	// SaveRollout writes what a running rollout's steps change, when the stored revision is still ro.Revision, and
 	// returns it with the next revision; else *ConflictError "fenced". It does not write operator requests.
 	SaveRollout(ctx context.Context, ro Rollout) (Rollout, error)
-	// SetWish stores an operator's request to a running rollout, and whether it is confirmed, without a new revision.
-	SetWish(ctx context.Context, id int64, w Wish, actor string, confirmed bool, at time.Time) error
-	// RolloutWish reads the latest operator request, without holding the row.
-	RolloutWish(ctx context.Context, id int64) (Wish, error)
+	// SetRolloutRequest stores an operator's request to a running rollout, and whether it is confirmed, without a new revision.
+	SetRolloutRequest(ctx context.Context, id int64, request RolloutRequest, actor string, confirmed bool, at time.Time) error
+	// RolloutRequest reads the latest operator request, without holding the row.
+	RolloutRequest(ctx context.Context, id int64) (RolloutRequest, error)
 	// LockShard reads a shard and holds it.
 	LockShard(ctx context.Context, k ShardKey) (Shard, error)
 	// PutShard adds or replaces a shard.

@@ -167,7 +167,7 @@ func (r *runner) drive(ctx context.Context, dev *device, goal driver.Settings, d
 	return why
 }
 
-// applyOnce is one apply and one read-back. again says that a retry may succeed.
+// applyOnce returns one apply and one read-back. again says that a retry may succeed.
 func (r *runner) applyOnce(dev *device, goal driver.Settings, done State) (again bool, err error) {
 	said := phrase.Of("note.writing", "device", dev.Device)
 	if done == RolledBack {

@@ -193,7 +193,7 @@ func FirstLook(id ident.PortID, now time.Time, interval time.Duration) time.Time
 	return now.Add(spread(id.String(), now, interval))
 }
 
-// spread is a time below span that looks random.
+// spread returns a time below span that looks random.
 func spread(name string, now time.Time, span time.Duration) time.Duration {
 	if span <= 0 {
 		return 0

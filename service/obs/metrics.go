@@ -128,7 +128,7 @@ func (m *Metrics) Answered(r Request) {
 	}
 }
 
-// refusal is the kind of a refused authentication, by the code of the problem; empty when it was none.
+// refusal returns the kind of a refused authentication, by the code of the problem; empty when it was none.
 func refusal(code string) string {
 	switch code {
 	case "unauthorized":

@@ -84,7 +84,7 @@ func Table() []Metric {
 	}
 }
 
-// Reference is the table in Markdown, as docs/operations.md shows it.
+// Reference returns the table in Markdown, as docs/operations.md shows it.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("| metric | kind | labels | meaning |\n|---|---|---|---|\n")

@@ -12,10 +12,10 @@ import (
 	"fairlane/tenants"
 )
 
-// Mapping says which grants a value of the roles claim gives.
+// Mapping lists the grants for each value of the roles claim.
 type Mapping map[string][]tenants.Grant
 
-// ParseMapping reads lines "VALUE=ROLE@DOMAIN"; a value may have several.
+// ParseMapping parses lines "VALUE=ROLE@DOMAIN"; a value may have several lines.
 func ParseMapping(lines []string) (Mapping, error) {
 	m := Mapping{}
 	for _, line := range lines {
@@ -33,13 +33,14 @@ func ParseMapping(lines []string) (Mapping, error) {
 	return m, nil
 }
 
-// identity maps claims to our words.
+// identity maps claims to the service's user name and grants.
 func (p *Provider) identity(id *oidc.IDToken, claims map[string]any) (identity.Identity, error) {
 	name, _ := lookup(claims, p.o.NameClaim).(string)
 	if name == "" {
 		return identity.Identity{}, fmt.Errorf("the claim %q is missing: it names the user", p.o.NameClaim)
 	}
-	// An address is a fine name but for its @. Two that become alike are told apart by their subject.
+	// An email address is a valid name except for its @. Users whose names then coincide are distinguished by their
+	// subject.
 	out := identity.Identity{Issuer: id.Issuer, Subject: id.Subject, Name: strings.ReplaceAll(strings.ToLower(name), "@", "."), ExpiresAt: id.Expiry}
 	if id.Subject == "" {
 		return identity.Identity{}, errors.New("the token has no subject")
@@ -55,7 +56,7 @@ func (p *Provider) identity(id *oidc.IDToken, claims map[string]any) (identity.I
 	return out, nil
 }
 
-// widest keeps of several roles in one domain the first in the order of tenants.Roles.
+// widest keeps one role in each domain: the first in the order of tenants.Roles.
 func widest(grants []tenants.Grant) []tenants.Grant {
 	rank := func(g tenants.Grant) int { return slices.Index(tenants.Roles(), g.Role) }
 	var out []tenants.Grant
@@ -71,7 +72,7 @@ func widest(grants []tenants.Grant) []tenants.Grant {
 	return out
 }
 
-// lookup finds a claim; parts of a path are joined by dots, as in "realm_access.roles".
+// lookup returns a claim. The path joins nested names by dots, such as "realm_access.roles".
 func lookup(claims map[string]any, path string) any {
 	if v, ok := claims[path]; ok {
 		return v
@@ -84,7 +85,7 @@ func lookup(claims map[string]any, path string) any {
 	return lookup(inner, rest)
 }
 
-// texts reads a claim that is a text or a list of texts; other entries are left out.
+// texts reads a claim that is a string or a list of strings; it omits other entries.
 func texts(v any) []string {
 	switch v := v.(type) {
 	case string:

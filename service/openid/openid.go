@@ -1,9 +1,9 @@
-// Package openid signs people in at an OpenID provider (OpenID Connect Core 1.0, authorization code
-// flow, 3.1, with PKCE, RFC 7636) and maps its claims to names and roles.
+// Package openid signs people in at an OpenID provider (OpenID Connect Core 1.0, authorization code flow, 3.1, with
+// PKCE, RFC 7636) and maps its claims to names and roles.
 //
-// Nothing is kept between the two halves of a sign-in: state, nonce and code verifier are derived
-// from one secret in the browser's cookie. Whoever cannot read that cookie can forge none of them,
-// a sign-in can be finished by any manager, and there is no memory to fill.
+// The service stores nothing between the two halves of a sign-in: it derives state, nonce and code verifier from one
+// secret in the browser's cookie. Without that cookie they cannot be forged, any manager can finish a sign-in, and a
+// flood of sign-ins cannot fill memory.
 package openid
 
 import (
@@ -30,24 +30,24 @@ import (
 
 // Options of a provider. Issuer, ClientID and RedirectURL are required.
 type Options struct {
-	Issuer       string // URL under which the provider publishes its configuration
+	Issuer       string // URL where the provider publishes its configuration
 	ClientID     string
 	ClientSecret string  // empty for a public client
-	RedirectURL  string  // our callback, as registered at the provider
-	Name         string  // what people call the provider; empty is the issuer's host
-	NameClaim    string  // claim with the user's name; empty is "preferred_username"
-	RolesClaim   string  // claim with the groups or roles, parts joined by dots; empty is "groups"
-	Roles        Mapping // what each of its values gives
-	// Audience makes bearer tokens of the provider acceptable to the API: JSON Web Tokens whose
-	// audience this is. Empty takes none.
+	RedirectURL  string  // the service's callback, as registered at the provider
+	Name         string  // display name of the provider; empty: the issuer's host
+	NameClaim    string  // claim with the user's name; empty: "preferred_username"
+	RolesClaim   string  // claim with the groups or roles, nested names joined by dots; empty: "groups"
+	Roles        Mapping // grants for each value of that claim
+	// Audience lets the API accept the provider's bearer tokens: JSON Web Tokens with this audience. If empty, it
+	// accepts none.
 	Audience string
-	Now      func() time.Time // nil is time.Now
+	Now      func() time.Time // nil: time.Now
 }
 
 // Patience is how long a sign-in at the provider may take.
 const Patience = 10 * time.Minute
 
-// maxToken bounds the tokens that are looked into, in bytes.
+// maxToken is the maximum size of a token that is parsed, in bytes.
 const maxToken = 64 << 10
 
 // Provider is an OpenID provider. It is safe for concurrent use.
@@ -56,11 +56,11 @@ type Provider struct {
 	client *http.Client
 
 	mu    sync.Mutex
-	found *oidc.Provider // nil until the provider answered once
+	found *oidc.Provider // nil until the provider has answered
 }
 
-// New checks the options. The provider is asked for its configuration when the first sign-in
-// begins, so that it may be down while the service starts.
+// New checks the options. It requests the provider's configuration only when the first sign-in begins, so that the
+// service can start while the provider is down.
 func New(o Options) (*Provider, error) {
 	issuer, err := url.Parse(o.Issuer)
 	if err != nil || issuer.Host == "" || issuer.Scheme != "https" && issuer.Scheme != "http" {
@@ -87,15 +87,15 @@ func New(o Options) (*Provider, error) {
 	return &Provider{o: o, client: &http.Client{Timeout: 10 * time.Second}}, nil
 }
 
-// Name is what people call the provider.
+// Name returns the provider's display name.
 func (p *Provider) Name() string { return p.o.Name }
 
-// with gives a context the HTTP client. Keys are fetched in it long after the request ended.
+// with returns a context with the HTTP client. The library fetches keys in it long after the request has ended.
 func (p *Provider) with(ctx context.Context) context.Context {
 	return oidc.ClientContext(ctx, p.client)
 }
 
-// discover returns the provider's configuration, asking for it once.
+// discover returns the provider's configuration and keeps it once it has been fetched.
 func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,14 +117,14 @@ func (p *Provider) oauth(found *oidc.Provider) *oauth2.Config {
 	}
 }
 
-// derive makes one of the values of a sign-in from its secret.
+// derive derives one of the values of a sign-in from its secret.
 func derive(secret, what string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(what))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Begin returns where to send the browser, and the secret of this sign-in, which holds no dot.
+// Begin returns the address for the browser, and the secret of this sign-in, which contains no dot.
 func (p *Provider) Begin(ctx context.Context) (address, secret string, err error) {
 	found, err := p.discover(ctx)
 	if err != nil {
@@ -170,7 +170,7 @@ func (p *Provider) Finish(ctx context.Context, secret, state, code string) (iden
 	return p.identity(id, claims)
 }
 
-// fresh refuses a secret that is not ours or too old.
+// fresh rejects a secret that Begin did not make or that is older than Patience.
 func (p *Provider) fresh(secret string) error {
 	text, _, ok := strings.Cut(secret, "~")
 	begun, err := strconv.ParseInt(text, 36, 64)
@@ -199,7 +199,7 @@ func (p *Provider) verify(ctx context.Context, found *oidc.Provider, raw, audien
 	return id, claims, nil
 }
 
-// complete asks the provider's user info for the claims that its ID token does not hold.
+// complete fetches the claims that the ID token lacks from the provider's user info.
 func (p *Provider) complete(ctx context.Context, found *oidc.Provider, token *oauth2.Token, subject string, claims map[string]any) error {
 	if lookup(claims, p.o.NameClaim) != nil && lookup(claims, p.o.RolesClaim) != nil || found.UserInfoEndpoint() == "" {
 		return nil
@@ -223,7 +223,7 @@ func (p *Provider) complete(ctx context.Context, found *oidc.Provider, token *oa
 	return nil
 }
 
-// Bearer judges a token of the provider that a program sent.
+// Bearer verifies a provider's token that a program sent.
 func (p *Provider) Bearer(ctx context.Context, raw string) (identity.Identity, error) {
 	if p.o.Audience == "" {
 		return identity.Identity{}, errors.New("tokens of the provider are not taken")
@@ -239,7 +239,7 @@ func (p *Provider) Bearer(ctx context.Context, raw string) (identity.Identity, e
 	return p.identity(id, claims)
 }
 
-// withoutBody keeps what the provider answered out of our log: it may repeat what was sent.
+// withoutBody removes the provider's answer from an error before it is logged: it may repeat what was sent.
 func withoutBody(err error) error {
 	var answer *oauth2.RetrieveError
 	if errors.As(err, &answer) {

@@ -45,7 +45,7 @@ func newProvider(t testing.TB, s *openidtest.Server, change ...func(*Options)) *
 	return p
 }
 
-// back does the browser's half and returns the state and code that came back.
+// back plays the browser's half and returns the state and the code of the callback.
 func back(t testing.TB, s *openidtest.Server, address, user string) (state, code string) {
 	t.Helper()
 	u, err := url.Parse(s.SignIn(address, user, "secret-"+strings.Replace(user, "No Good", "bad", 1)))
@@ -82,7 +82,7 @@ func TestSignInAtARealProvider(t *testing.T) {
 	id, err := p.Finish(t.Context(), secret, state, code)
 	want := identity.Identity{
 		Issuer: s.Issuer, Subject: "alice", Name: "alice", DisplayName: "alice Example",
-		Grants: []tenants.Grant{{Role: tenants.RoleFabricAdmin}}, // wider than the auditor of staff
+		Grants: []tenants.Grant{{Role: tenants.RoleFabricAdmin}}, // wider than auditor, the role for the group staff
 	}
 	if left := time.Until(id.ExpiresAt); left <= 0 || left > 24*time.Hour {
 		t.Errorf("the identity ends at %v", id.ExpiresAt)
@@ -134,13 +134,13 @@ func TestSignInAtARealProvider(t *testing.T) {
 	t.Run("a name that cannot be", func(t *testing.T) {
 		address, secret := begin()
 		state, code := back(t, s, address, "No Good")
-		if id, err := p.Finish(t.Context(), secret, state, code); err != nil || id.Name != "no good" { // judged by service/control
+		if id, err := p.Finish(t.Context(), secret, state, code); err != nil || id.Name != "no good" { // service/control rejects the name
 			t.Errorf("identity is %+v, %v", id, err)
 		}
 	})
 }
 
-// tokenFor gets an ID token for a client as a program would.
+// tokenFor gets an ID token for a client, as a program does.
 func tokenFor(t testing.TB, s *openidtest.Server, client string) string {
 	t.Helper()
 	p := newProvider(t, s, func(o *Options) { o.ClientID = client })
@@ -202,7 +202,7 @@ func TestBearerTokensOfAProvider(t *testing.T) {
 	}
 }
 
-func TestAProviderThatIsDownIsAskedAgain(t *testing.T) {
+func TestDiscoveryIsRetriedAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	up := false

@@ -37,11 +37,11 @@ func (p *verifyOnly) Drift(ctx context.Context, plan *policy.Plan, ask []ident.P
 	return out, false, nil
 }
 
-// spareHosts is how many ports of a partition are asked about when the first ones are down.
+// spareHosts is how many ports of a partition are queried while those before are down.
 const spareHosts = 4
 
-// answer is what subnet administration says of a partition, asked about the first of the ports with the service level wanted that is
-// up; "" when none is.
+// answer returns subnet administration's answer for a partition, queried for the first port that is up among those with
+// the planned service level; "" if none is up.
 func (p *verifyOnly) answer(ctx context.Context, sa ident.LID, plan *policy.Plan, want policy.Placement) (string, error) {
 	tried := 0
 	for _, e := range plan.Placements {
@@ -62,7 +62,7 @@ func (p *verifyOnly) answer(ctx context.Context, sa ident.LID, plan *policy.Plan
 		if !errors.As(err, new(saquery.NoPathError)) {
 			return "", err
 		}
-		_, err = saquery.Path(ctx, p.transport, sa, mad.PathRecord{SLID: lid, DLID: lid}, mad.PathCompSLID|mad.PathCompDLID) // in whatever partition
+		_, err = saquery.Path(ctx, p.transport, sa, mad.PathRecord{SLID: lid, DLID: lid}, mad.PathCompSLID|mad.PathCompDLID) // in any partition
 		if err == nil {
 			return "no path", nil
 		}

@@ -11,28 +11,28 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// history remembers what happened to the subnet managers whose files are ours to write, so that drift of devices is reported with
-// its cause. Its zero value has seen nothing. It is safe for concurrent use.
+// history records what happened to the subnet managers whose files Fairlane writes, so that drift of devices is
+// reported with its cause. Its zero value has no observations. It is safe for concurrent use.
 type history struct {
 	mu      sync.Mutex
 	fabrics map[string]*managerHistory
 	turns   map[string]int // observations of placements so far, by fabric
 }
 
-// managerHistory is what was seen on one fabric.
+// managerHistory is the history of the subnet manager of one fabric.
 type managerHistory struct {
-	last    osmfile.Observation // of the latest look
-	changes int                 // that were seen so far
-	text    string              // what the latest change was; empty when it explains no settings
-	// news and placed are changes and text for what concerns placements: any change does, also of files.
+	last    osmfile.Observation // the latest observation
+	changes int                 // number of changes so far that can affect settings
+	text    string              // the latest such change; empty if it explains no change of settings
+	// news and placed correspond to changes and text, but for placements: any change affects these, also of files
 	news   int
 	placed string
-	// clean is after how many changes, or news for the subnet manager itself, each device was last in sync.
+	// clean maps each device to the value of changes when it was last in sync; for the subnet manager itself, of news.
 	clean map[ident.PortID]int
 }
 
-// look takes an observation of a fabric's subnet manager. One that leaves congestion control alone explains nothing, whatever
-// happened to it.
+// look adds an observation of a fabric's subnet manager. Changes of a subnet manager that does not write congestion
+// control explain no drift of devices.
 func (w *history) look(fabric string, now osmfile.Observation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,7 +62,7 @@ func (w *history) look(fabric string, now osmfile.Observation) {
 	}
 }
 
-// turn counts the observations of the placements of a fabric, from 0.
+// turn returns the number of earlier observations of a fabric's placements.
 func (w *history) turn(fabric string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,7 +73,7 @@ func (w *history) turn(fabric string) int {
 	return w.turns[fabric] - 1
 }
 
-// wrote notes that a fabric's files were changed by us, which is no news.
+// wrote records that Fairlane itself changed a fabric's files, which is not a cause of drift.
 func (w *history) wrote(fabric string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,8 +82,8 @@ func (w *history) wrote(fabric string) {
 	}
 }
 
-// explain gives those of a fabric's reports that drifted the cause, as far as it is known: what happened to the subnet manager since
-// the device was last in sync.
+// explain adds the cause, if known, to those of a fabric's reports that have drifted: what happened to the subnet
+// manager since the device was last in sync.
 func (w *history) explain(fabric string, reports []control.DeviceReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

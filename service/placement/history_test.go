@@ -11,17 +11,17 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// Drift is told with what happened to the subnet manager since the device was last read as wanted, and with nothing that does
-// not explain it.
-func TestDriftIsToldWithWhatTheSubnetManagerDid(t *testing.T) {
+// Drift is reported with what happened to the subnet manager since the device was last in sync, and with nothing that
+// does not explain it.
+func TestDriftOfDevicesIsReportedWithItsCause(t *testing.T) {
 	t.Parallel()
 	base := osmfile.Observation{GUID: 0x11, LID: 1, Activity: 100, Process: "7@1", Options: "a", Partitions: "p"}
 	with := func(o osmfile.Observation, f func(*osmfile.Observation)) osmfile.Observation { f(&o); return o }
 	writes := with(base, func(o *osmfile.Observation) { o.WritesCC, o.Options = true, "b" })
 	restarted := with(writes, func(o *osmfile.Observation) { o.Process = "8@2" })
 	for name, c := range map[string]struct {
-		looks []osmfile.Observation // the device is as wanted at the first
-		wrote bool                  // by us, before the last
+		looks []osmfile.Observation // the device is in sync at the first
+		wrote bool                  // by Fairlane, before the last
 		want  string
 	}{
 		"nothing happened":                              {[]osmfile.Observation{base, base}, false, ""},

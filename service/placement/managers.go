@@ -19,10 +19,10 @@ import (
 	"fairlane/subnet/umad"
 )
 
-// Managers are the subnet managers that tenants' partitions are placed with, by fabric.
+// Managers are the subnet managers that place tenants' partitions, by fabric.
 type Managers map[string]*smfile.File
 
-// ReadManagers reads the files of the setting subnet_managers, "FABRIC=PATH" each.
+// ReadManagers reads the files of the setting subnet_managers, whose entries are "FABRIC=PATH".
 func ReadManagers(list []string) (Managers, error) {
 	out := Managers{}
 	var faults []error
@@ -45,7 +45,7 @@ func ReadManagers(list []string) (Managers, error) {
 	return out, errors.Join(faults...)
 }
 
-// checkSubnetManager checks what the reader of the file does not know, and the files of secrets.
+// checkSubnetManager checks what the parser of the file cannot check, and the files with secrets.
 func checkSubnetManager(f *smfile.File) error {
 	if f.UFM != nil {
 		_, err := UFMClient(f.UFM)
@@ -54,8 +54,8 @@ func checkSubnetManager(f *smfile.File) error {
 	return CheckOptions(f.OpenSM)
 }
 
-// CheckOptions is an error when OpenSM's options are not where the file says. Its partitions may not be there yet: they are
-// written; an absent file of options is read by no OpenSM.
+// CheckOptions returns an error if OpenSM's options file is not where the file says: OpenSM does not read an absent
+// one. The partitions file may be absent, since Fairlane writes it.
 func CheckOptions(o *smfile.OpenSM) error {
 	if _, err := os.Stat(o.Options); err != nil {
 		return fmt.Errorf("opensm.options: %w: want the file that OpenSM is given with -F; opensm -c %s writes one", err, o.Options)
@@ -63,12 +63,12 @@ func CheckOptions(o *smfile.OpenSM) error {
 	return nil
 }
 
-// PlanOptions are what a plan leaves open for OpenSM.
+// PlanOptions returns the options that a plan does not define.
 func PlanOptions(o *smfile.OpenSM) opensm.PlanOptions {
 	return opensm.PlanOptions{IPoIB: !o.NoIPoIB, AllMembers: o.AllMembers}
 }
 
-// OpenSM is the manager of an OpenSM's files, with a transport on its fabric.
+// OpenSM returns the manager of an OpenSM's files, with a transport on its fabric.
 func OpenSM(o *smfile.OpenSM, t mad.Transport) (*opensm.Manager, error) {
 	cfg := opensm.Config{
 		Options: o.Options, Partitions: o.Partitions, Policy: o.Policy,
@@ -82,11 +82,12 @@ func OpenSM(o *smfile.OpenSM, t mad.Transport) (*opensm.Manager, error) {
 	return opensm.New(cfg, opensm.Disk{}, reload, t)
 }
 
-// UFMClient reads the credentials and the certificate authorities for UFM. It sends nothing. Its connections are its own; Placements
-// share theirs between operations.
+// UFMClient reads the credentials and the certificate authorities for UFM, and sends nothing. It has connections of its
+// own; Placements shares connections between operations.
 func UFMClient(u *smfile.UFM) (*ufm.Client, error) { return ufmClient(u, newUFMConnections) }
 
-// ufmClient is UFMClient on the connections of an HTTP client that trusts the given authorities, nil those of the system.
+// ufmClient is UFMClient on the connections of an HTTP client that trusts the given authorities; nil means those of the
+// system.
 func ufmClient(u *smfile.UFM, connections func(*x509.CertPool) *http.Client) (*ufm.Client, error) {
 	o := ufm.Options{URL: u.URL, User: u.User}
 	var err error

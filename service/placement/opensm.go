@@ -15,15 +15,16 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// byOpenSM places by the files of an OpenSM, which say themselves what was there before.
+// byOpenSM places tenants through the files of an OpenSM. The files record earlier placements, so it does not need the
+// plan before.
 type byOpenSM struct {
 	*opensm.Placer
-	fabric, source string // for the commands in a refusal
+	fabric, source string // for the commands in an error
 }
 
 var _ Port = byOpenSM{}
 
-// ForOpenSM is what a plan wants of OpenSM.
+// ForOpenSM returns the requirements of a plan for OpenSM.
 func ForOpenSM(p *policy.Plan) *opensm.Plan {
 	out := &opensm.Plan{}
 	for _, x := range p.Placements {
@@ -56,8 +57,8 @@ func (p byOpenSM) Verify(ctx context.Context, plan *policy.Plan) error {
 	return p.Placer.Verify(ctx, ForOpenSM(plan))
 }
 
-// explained adds to a refusal what would have been written, and the command that helps. The command names no file of this machine,
-// since clients of the API read it.
+// explained adds to an error the changes that would have been written, and the command that helps. The command names no
+// file of this machine, because clients of the API read it.
 func (p byOpenSM) explained(err error) error {
 	var refused *opensm.RefusedError
 	if !errors.As(err, &refused) {
@@ -85,13 +86,13 @@ func (p byOpenSM) Drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey
 	return out, leftover, err
 }
 
-// shownLines bounds the changed lines that a refusal shows, and shownWidth each of them in characters.
+// shownLines is the maximum number of changed lines in an error, shownWidth the maximum characters of each.
 const (
 	shownLines = 6
 	shownWidth = 120
 )
 
-// withDifference adds to a refusal what would have been written.
+// withDifference adds to an error the changes that would have been written.
 func withDifference(err error) error {
 	var refused *opensm.RefusedError
 	if !errors.As(err, &refused) || len(refused.Differences) == 0 {

@@ -1,5 +1,6 @@
-// Package placement brings the service levels of plans in force through the subnet managers of fabrics. A Port is one fabric's subnet
-// manager: OpenSM by its files, UFM by its API, or any other, which only answers path queries.
+// Package placement brings the service levels of plans into force through the subnet managers of fabrics. A Port is one
+// fabric's subnet manager: OpenSM through its files, UFM through its API, or any other, which is only queried for
+// paths.
 package placement
 
 import (
@@ -16,18 +17,18 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// Placements bring tenants' service levels in force on fabrics, and remember what happened to the subnet managers there. The zero value
-// is ready. They are safe for concurrent use.
+// Placements brings tenants' service levels into force on fabrics, and records what happened to the subnet managers
+// there. The zero value is ready to use. It is safe for concurrent use.
 type Placements struct {
-	// Simulated moves a partition's traffic to a service level, by fabric name, where the manager can do it itself: on a simulated
-	// fabric in this process. Elsewhere that is the subnet manager's business.
+	// Simulated moves a partition's traffic to a service level, by fabric name, on simulated fabrics in this process.
+	// Elsewhere only the subnet manager can do so.
 	Simulated map[string]func(ident.PKey, ident.SL) int
 	watch     history
 	ufm       ufmConnections
 }
 
-// Open is the port to the subnet manager of a target's fabric, with a transport there. f says how the manager is reached; nil is one
-// that takes no orders from Fairlane and is only queried.
+// Open returns the port to the subnet manager of a target's fabric, with a transport there. f describes the manager;
+// nil means one that Fairlane does not configure and only queries.
 func (p *Placements) Open(t control.Target, f *smfile.File, c mad.Transport) (Port, error) {
 	asked := &verifyOnly{transport: c, topology: t.Topology, set: p.Simulated[t.Fabric.Name]}
 	switch {
@@ -53,18 +54,20 @@ func (p *Placements) Open(t control.Target, f *smfile.File, c mad.Transport) (Po
 	}}, err
 }
 
-// Port places tenants on one fabric and observes placements: by OpenSM, by UFM, or through a subnet manager that is only queried.
+// Port places tenants on one fabric and observes placements: through OpenSM, through UFM, or at a subnet manager that
+// is only queried.
 type Port interface {
 	device.Placer
-	// Drift lists the deviations from a plan's placements. It queries subnet administration about the partitions of ask, by
-	// their base P_Keys; nil is all. It changes nothing. leftover reports that an earlier plan placed all that it found.
+	// Drift lists the deviations from a plan's placements. It queries subnet administration about the partitions in
+	// ask, by base P_Key; nil means all. It changes nothing. leftover reports that all deviations are placements of an
+	// earlier plan.
 	Drift(ctx context.Context, p *policy.Plan, ask []ident.PKey) (found []control.Difference, leftover bool, err error)
-	// Refusal is why a repair of what drifted would be refused; nil when it would not.
+	// Refusal returns the reason for which a repair of drift would be refused; nil if it would not.
 	Refusal(ctx context.Context, p *policy.Plan) error
 }
 
-// Observe compares the subnet manager of a target's fabric with the plan by its port: all partitions, or a sample that is another one
-// each time.
+// Observe compares the subnet manager of a target's fabric with the plan, by its port: all partitions, or a sample, a
+// different one each time.
 func (p *Placements) Observe(ctx context.Context, t control.Target, port Port, all bool) control.DeviceReport {
 	r := control.DeviceReport{Device: device.Manager(), State: device.InSync}
 	var ask []ident.PKey
@@ -85,27 +88,27 @@ func (p *Placements) Observe(ctx context.Context, t control.Target, port Port, a
 	return r
 }
 
-// maxDeviations bounds what is kept of a subnet manager that differs everywhere.
+// maxDeviations is the maximum number of deviations that are kept of one subnet manager.
 const maxDeviations = 64
 
-// Explain observes what happened to the subnet manager behind a port, when its files are ours, and gives those of its fabric's reports
-// that drifted the cause.
+// Explain observes the subnet manager behind a port, if Fairlane writes its files, and adds the cause to those of its
+// fabric's reports that have drifted.
 func (p *Placements) Explain(ctx context.Context, fabric string, port Port, reports []control.DeviceReport) {
 	sm, ok := port.(byOpenSM)
 	if !ok {
 		return
 	}
-	if now, err := sm.Manager.Observe(ctx); err == nil { // else there is nothing to compare with
+	if now, err := sm.Manager.Observe(ctx); err == nil { // without an observation there is nothing to compare
 		p.watch.look(fabric, now)
 	}
 	p.watch.explain(fabric, reports)
 }
 
-// askedPartitions bounds the partitions that subnet administration is asked about in one check for drift: of a plan with more,
-// the next check takes the next ones.
+// askedPartitions is the maximum number of partitions that one check for drift queries subnet administration about. If
+// a plan has more, the next check takes the next ones.
 const askedPartitions = 32
 
-// partitionsOf are the base P_Keys of a plan in ascending order.
+// partitionsOf returns the base P_Keys of a plan in ascending order.
 func partitionsOf(p *policy.Plan) (out []ident.PKey) {
 	for i := range p.Placements {
 		out = append(out, basePKey(p.Placements[i]))
@@ -114,7 +117,8 @@ func partitionsOf(p *policy.Plan) (out []ident.PKey) {
 	return slices.Compact(out)
 }
 
-// sampled takes at most askedPartitions of a list: those of a turn, counted from 0. As many turns as it takes see all.
+// sampled returns at most askedPartitions entries of a list: those of a turn, counted from 0. Successive turns cover
+// the whole list.
 func sampled(list []ident.PKey, turn int) []ident.PKey {
 	if len(list) <= askedPartitions {
 		return list

@@ -21,8 +21,8 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// What UFM has is compared whole, and a service level that somebody else set is told and left to him.
-func TestPlacementsInUFMAreLookedAt(t *testing.T) {
+// Partitions in UFM are compared completely. A service level that another writer set is reported and not changed.
+func TestPlacementsInUFMAreObserved(t *testing.T) {
 	t.Parallel()
 	s := newUFMSite(t)
 	target := control.Target{Fabric: control.Fabric{Name: "lab"}, Topology: s.topo, Plan: s.plan(0x8010, 3, 0, 1)}
@@ -33,7 +33,7 @@ func TestPlacementsInUFMAreLookedAt(t *testing.T) {
 	look := func() control.DeviceReport {
 		return s.placements.Observe(t.Context(), target, place, true)
 	}
-	if r := look(); r.State != device.Failed || r.Error == "" { // subnet administration is silent
+	if r := look(); r.State != device.Failed || r.Error == "" { // subnet administration does not answer
 		t.Errorf("no answer: %+v", r)
 	}
 	s.sa.sl[0x8010] = 3
@@ -75,8 +75,9 @@ func TestPlacementsInUFMAreLookedAt(t *testing.T) {
 	}
 }
 
-// However many partitions a plan has, one look asks about a bounded number, and some looks about all of them.
-func TestLooksTakeTurnsOverPartitions(t *testing.T) {
+// One observation queries a bounded number of partitions, however many a plan has; several observations cover all of
+// them.
+func TestObservationsSampleAllPartitions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := &policy.Plan{}
@@ -100,15 +101,15 @@ func TestLooksTakeTurnsOverPartitions(t *testing.T) {
 	})
 }
 
-// The service tells with drift of placements whatever happened to the subnet manager or its files, and only since it was as
-// wanted.
-func TestDriftOfPlacementsIsToldWithItsCause(t *testing.T) {
+// The service reports drift of placements with everything that happened to the subnet manager or its files since they
+// were last in sync.
+func TestDriftOfPlacementsIsReportedWithItsCause(t *testing.T) {
 	t.Parallel()
 	base := osmfile.Observation{GUID: 0x11, LID: 1, Activity: 100, Process: "7@1", Options: "a", Partitions: "p", Policy: "q"}
 	with := func(f func(*osmfile.Observation)) osmfile.Observation { o := base; f(&o); return o }
 	for name, c := range map[string]struct {
 		now   osmfile.Observation
-		wrote bool // by us
+		wrote bool // by Fairlane
 		want  string
 	}{
 		"nothing":        {base, false, ""},
@@ -132,7 +133,7 @@ func TestDriftOfPlacementsIsToldWithItsCause(t *testing.T) {
 			w.wrote("lab")
 		}
 		w.look("lab", c.now)
-		for range 2 { // the cause stays until it is as wanted
+		for range 2 { // the cause is reported until they are in sync
 			if got := report(device.Drifted); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 				t.Errorf("%s: cause %q, want %q", name, got, c.want)
 			}
@@ -145,7 +146,7 @@ func TestDriftOfPlacementsIsToldWithItsCause(t *testing.T) {
 	}
 }
 
-// counting counts the requests that reach subnet administration.
+// counting counts the queries to subnet administration.
 type counting struct {
 	fakeSA
 	n *atomic.Int64
@@ -156,9 +157,9 @@ func (c counting) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) 
 	return c.fakeSA.Exchange(ctx, to, req)
 }
 
-// One look costs a bounded number of requests, however many partitions and ports there are, and finds what is wrong within as many
-// looks as it takes to see all.
-func TestALookAtPlacementsCostsLittle(t *testing.T) {
+// One observation costs a bounded number of queries, however many partitions and ports there are, and a deviation is
+// found within the number of observations that covers all of them.
+func TestObservationsOfPlacementsAreBounded(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(40, topogen.Wire{})
 	if err != nil {
@@ -211,8 +212,8 @@ func TestALookAtPlacementsCostsLittle(t *testing.T) {
 	}
 }
 
-// A tenant without a P_Key is in the default partition, and asked about as such.
-func TestTheDefaultPartitionIsAskedAbout(t *testing.T) {
+// A tenant without a P_Key is in the default partition and is queried there.
+func TestTheDefaultPartitionIsQueried(t *testing.T) {
 	t.Parallel()
 	p := &policy.Plan{Placements: []policy.Placement{{Tenant: "a", PKey: 2}, {Tenant: "b"}, {Tenant: "c", PKey: ident.DefaultPKey}}}
 	if got, want := partitionsOf(p), []ident.PKey{2, ident.DefaultPKey.Base()}; !slices.Equal(got, want) {

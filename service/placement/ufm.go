@@ -12,11 +12,12 @@ import (
 	"fairlane/subnet/ufm"
 )
 
-// byUFM places by UFM, and verifies by path queries that its subnet manager assigns what was placed.
+// byUFM places tenants through UFM, and verifies by path queries that its subnet manager assigns the planned service
+// levels.
 type byUFM struct {
 	*verifyOnly
 	client *ufm.Client
-	force  bool // service levels that another writer set are set, too
+	force  bool // service levels that another writer set are replaced, too
 }
 
 var _ Port = (*byUFM)(nil)
@@ -34,7 +35,7 @@ func (p *byUFM) Check(ctx context.Context, plan, before *policy.Plan) error {
 	return err
 }
 
-// Place removes stale entries last: UFM has no two-phase placement.
+// Place removes stale entries last, because UFM has no two-phase placement.
 func (p *byUFM) Place(ctx context.Context, plan, before *policy.Plan, _ bool) error {
 	o, err := p.placement(plan, before)
 	if err != nil {
@@ -44,11 +45,11 @@ func (p *byUFM) Place(ctx context.Context, plan, before *policy.Plan, _ bool) er
 	return err
 }
 
-// placement is what UFM is to have by a plan, when what another had is there until then.
+// placement returns the content of UFM for a plan, while entries of the plan before it remain.
 func (p *byUFM) placement(plan, before *policy.Plan) (o ufm.Placement, err error) {
 	o.Force = p.force
 	if o.Want, err = p.partitions(plan); err == nil && before != nil {
-		there := *before // ports that left the fabric cannot be named any more, and need no removal
+		there := *before // partitions fails for ports that have left the fabric, and they need no removal
 		there.Placements = slices.DeleteFunc(slices.Clone(before.Placements), func(e policy.Placement) bool {
 			_, ok := p.topology.PortByID(e.Port)
 			return !ok
@@ -67,7 +68,7 @@ func (p *byUFM) Verify(ctx context.Context, plan *policy.Plan) error {
 	return nil
 }
 
-// partitions are those of a plan, with the ports of their tenants as members.
+// partitions returns the partitions of a plan, with its tenants' ports as members.
 func (p *byUFM) partitions(plan *policy.Plan) ([]ufm.Partition, error) {
 	each, err := onePerPartition(plan.Placements, "UFM")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"fairlane/subnet/ufm/ufmtest"
 )
 
-// ufmSite is a fabric whose subnet manager is UFM's, with the file that says so.
+// ufmSite is a fabric whose subnet manager is UFM's, with the file that describes it.
 type ufmSite struct {
 	*ufmtest.Server
 	topo       *subnet.Fabric
@@ -69,7 +69,7 @@ func TestPlacementsGoThroughUFM(t *testing.T) {
 	if p := s.Partitions["0x10"]; p == nil || p.SL != 3 || len(p.Members) != 2 || !p.IPoIB {
 		t.Fatalf("partition is %+v", p)
 	}
-	// UFM has it; its subnet manager does not hand it out yet.
+	// UFM has stored it; its subnet manager does not yet assign it.
 	s.sa.sl[0x8010] = 0
 	if err := place.Verify(ctx, first); err == nil || !strings.Contains(err.Error(), "may need a restart") {
 		t.Errorf("not in force: %v", err)
@@ -78,7 +78,7 @@ func TestPlacementsGoThroughUFM(t *testing.T) {
 	if err := place.Verify(ctx, first); err != nil {
 		t.Error(err)
 	}
-	// Another service level, one port more and one less; and the way back.
+	// Change the service level, add a port and remove one; then roll back.
 	if err := place.Place(ctx, second, first, false); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestPlacementsGoThroughUFM(t *testing.T) {
 	if p := s.Partitions["0x10"]; p.SL != 3 || len(p.Members) != 2 {
 		t.Errorf("back again, partition is %+v", p)
 	}
-	// Somebody else set a service level meanwhile.
+	// Another writer sets a service level meanwhile.
 	s.With(func() { s.Partitions["0x10"].SL = 9 })
 	if err := place.Place(ctx, second, first, false); err == nil || !strings.Contains(err.Error(), "has service level 9, we set 3 and want 4") {
 		t.Errorf("a second writer: %v", err)
@@ -104,7 +104,7 @@ func TestPlacementsGoThroughUFM(t *testing.T) {
 	if err := errors.Join(accepting.Check(ctx, second, first), accepting.Place(ctx, second, first, false)); err != nil || s.Partitions["0x10"].SL != 4 {
 		t.Errorf("accepted: %v, partition is %+v", err, s.Partitions["0x10"])
 	}
-	// A host that the plan before had is not on the fabric any more.
+	// A host of the plan before has left the fabric.
 	gone := s.plan(0x8010, 4, 1, 2)
 	gone.Placements = append(gone.Placements, policy.Placement{Tenant: "red", PKey: 0x8010, Port: ident.PortID{Node: 0xdead, Port: 1}, SL: 4})
 	if err := errors.Join(place.Check(ctx, first, gone), place.Place(ctx, first, gone, false)); err != nil || s.Partitions["0x10"].SL != 3 {
@@ -113,7 +113,7 @@ func TestPlacementsGoThroughUFM(t *testing.T) {
 	if err := place.Check(ctx, s.plan(0xffff, 3, 0), nil); err == nil || !strings.Contains(err.Error(), "a partition of its own") {
 		t.Errorf("a tenant in the default partition: %v", err)
 	}
-	// A tenant with two service levels: refused, before a device or UFM is touched.
+	// A tenant with two service levels is refused before a device or UFM is touched.
 	split := s.plan(0x8010, 4, 0, 1)
 	split.Placements = append(split.Placements, s.plan(0x8010, 5, 2).Placements...)
 	requests := len(s.Log)
@@ -126,7 +126,7 @@ func TestPlacementsGoThroughUFM(t *testing.T) {
 	}
 }
 
-func TestSubnetManagerFilesThatAreRefused(t *testing.T) {
+func TestInvalidSubnetManagerFilesAreRejected(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ text, say string }{

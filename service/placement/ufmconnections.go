@@ -11,18 +11,18 @@ import (
 	"fairlane/subnet/ufm"
 )
 
-// ufmIdle is how long an unused connection to UFM stays open: longer than most pauses between two requests of a rollout.
+// ufmIdle is how long an unused connection to UFM stays open: longer than most pauses between requests of a rollout.
 const ufmIdle = time.Minute
 
-// newUFMConnections makes an HTTP client that trusts some authorities, nil those of the system.
+// newUFMConnections returns an HTTP client that trusts the given authorities; nil means those of the system.
 func newUFMConnections(authorities *x509.CertPool) *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities}, Proxy: http.ProxyFromEnvironment, IdleConnTimeout: ufmIdle,
 	}}
 }
 
-// ufmConnections keeps the HTTP client of each fabric whose subnet manager is UFM, so that operations share connections. The zero value
-// has none. It is safe for concurrent use.
+// ufmConnections keeps the HTTP client of each fabric whose subnet manager is UFM's, so that operations share
+// connections. The zero value is empty. It is safe for concurrent use.
 type ufmConnections struct {
 	mu   sync.Mutex
 	kept map[string]keptConnections // by fabric
@@ -34,8 +34,8 @@ type keptConnections struct {
 	client      *http.Client
 }
 
-// open is UFMClient for a fabric, on the connections that are kept for it. The files of credentials and authorities are read each time,
-// since they may change. Connections that were opened with other authorities are closed once they are idle.
+// open is UFMClient on the connections kept for a fabric. It reads the files of credentials and authorities each time,
+// since they may change. Connections opened with other authorities are closed once they are idle.
 func (c *ufmConnections) open(fabric string, u *smfile.UFM) (*ufm.Client, error) {
 	return ufmClient(u, func(authorities *x509.CertPool) *http.Client {
 		c.mu.Lock()

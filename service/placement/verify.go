@@ -13,21 +13,21 @@ import (
 	"fairlane/subnet/saquery"
 )
 
-// verifyOnly is for fabrics whose subnet manager Fairlane does not configure. Subnet administration assigns service levels by partition:
-// those of a simulated fabric in this process are set directly; any other is only queried, by PathRecord, whether it returns what the
-// plan needs.
+// verifyOnly is the port to a subnet manager that Fairlane does not configure. On a simulated fabric in this process it
+// sets the service levels of partitions directly. Elsewhere it only verifies, by PathRecord queries, that subnet
+// administration returns the planned ones.
 type verifyOnly struct {
 	transport mad.Transport
 	topology  *subnet.Fabric
-	set       func(ident.PKey, ident.SL) int // nil where only the subnet manager can
+	set       func(ident.PKey, ident.SL) int // nil where only the subnet manager can set them
 }
 
 var _ Port = (*verifyOnly)(nil)
 
-// simulatedSM is the subnet manager of a simulated fabric, in words.
+// simulatedSM names the subnet manager of a simulated fabric in messages.
 const simulatedSM = "the simulated subnet manager"
 
-// Check requires that what cannot be changed from here is in force already.
+// Check requires that placements that cannot be changed from here are in force already.
 func (p *verifyOnly) Check(ctx context.Context, plan, _ *policy.Plan) error {
 	if p.set == nil {
 		return p.Verify(ctx, plan)
@@ -36,7 +36,8 @@ func (p *verifyOnly) Check(ctx context.Context, plan, _ *policy.Plan) error {
 	return err
 }
 
-// Place, with clear, gives partitions that only the plan before needed service level 0, which they had before their first placement.
+// Place, with clear, sets partitions that only the plan before needed to service level 0, their level before the first
+// placement.
 func (p *verifyOnly) Place(_ context.Context, plan, before *policy.Plan, clear bool) error {
 	if p.set == nil {
 		return nil
@@ -59,7 +60,7 @@ func (p *verifyOnly) Place(_ context.Context, plan, before *policy.Plan, clear b
 	return nil
 }
 
-// Verify asks subnet administration for a path of each partition and compares its service level.
+// Verify queries subnet administration for a path of each partition and compares its service level.
 func (p *verifyOnly) Verify(ctx context.Context, plan *policy.Plan) error {
 	each, err := distinct(plan.Placements)
 	if err != nil || len(each) == 0 {
@@ -91,7 +92,7 @@ func (p *verifyOnly) Verify(ctx context.Context, plan *policy.Plan) error {
 	return wrong.OrNil()
 }
 
-// lid is that of the port of a placement.
+// lid returns the LID of a placement's port.
 func (p *verifyOnly) lid(e policy.Placement) (ident.LID, error) {
 	ref, ok := p.topology.PortByID(e.Port)
 	if !ok {
@@ -100,8 +101,9 @@ func (p *verifyOnly) lid(e policy.Placement) (ident.LID, error) {
 	return p.topology.Port(ref).LID, nil
 }
 
-// distinct is one placement for each partition and service level in it: subnet administration knows partitions and ports, not
-// tenants. It fails when a plan wants two service levels for a port in one partition, which no subnet manager can assign.
+// distinct returns one placement for each partition and service level in it, because subnet administration knows
+// partitions and ports but not tenants. It fails if a plan needs two service levels for a port in one partition, which
+// no subnet manager can assign.
 func distinct(ps []policy.Placement) ([]policy.Placement, error) {
 	type place struct {
 		base ident.PKey
@@ -129,15 +131,16 @@ func distinct(ps []policy.Placement) ([]policy.Placement, error) {
 	return out, wrong.OrNil()
 }
 
-// basePKey is the partition of a placement.
+// basePKey returns the partition of a placement.
 func basePKey(e policy.Placement) ident.PKey {
 	if base := e.PKey.Base(); base != 0 {
 		return base
 	}
-	return ident.DefaultPKey.Base() // none given
+	return ident.DefaultPKey.Base() // no P_Key given
 }
 
-// onePerPartition is distinct where a partition has one service level, whatever the port: who, in words.
+// onePerPartition is distinct for managers with one service level for each partition, whatever the port. who names the
+// manager.
 func onePerPartition(ps []policy.Placement, who string) ([]policy.Placement, error) {
 	out, err := distinct(ps)
 	if err != nil {

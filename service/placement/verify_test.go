@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// fakeSA answers the two questions of the placer.
+// fakeSA answers the placer's two queries.
 type fakeSA struct {
 	smLID uint16
 	sl    map[ident.PKey]ident.SL
@@ -102,7 +102,7 @@ func TestAPartitionCannotHaveTwoServiceLevels(t *testing.T) {
 	}
 }
 
-// bySource is subnet administration that chooses by the port where a path begins.
+// bySource is subnet administration whose answer depends on the first port of a path.
 type bySource map[ident.LID]ident.SL
 
 func (f bySource) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) (mad.Packet, error) {
@@ -113,8 +113,8 @@ func (f bySource) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) 
 	return fakeSA{1, map[ident.PKey]ident.SL{rec.PKey: f[rec.SLID]}}.Exchange(ctx, to, req)
 }
 
-// Where Fairlane does not configure the subnet manager, it is queried whether each part of a tenant has its service level.
-func TestEachPartOfATenantIsAskedAbout(t *testing.T) {
+// A subnet manager that Fairlane does not configure is queried for the service level of each part of a tenant.
+func TestEachPartOfATenantIsQueried(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(4, topogen.Wire{})
 	if err == nil {

@@ -206,7 +206,7 @@ func (c *claim) tell(ev device.Event) *control.Event {
 // its turn, so that more of them share it. It also reads the operator's requests.
 func (c *claim) commit(ctx context.Context) (batch []*record, err error) {
 	began := c.e.d.Clock.Now()
-	wish := control.WishRun
+	request := control.RequestRun
 	err = c.e.d.Store.Tx(c.e.on(ctx, c.key.Rollout), func(r control.Repos) error {
 		s, err := c.hold(ctx, r)
 		if err != nil {
@@ -253,7 +253,7 @@ func (c *claim) commit(ctx context.Context) (batch []*record, err error) {
 				return err
 			}
 		}
-		wish, err = r.RolloutWish(ctx, c.key.Rollout)
+		request, err = r.RolloutRequest(ctx, c.key.Rollout)
 		return err
 	})
 	if err != nil {
@@ -264,7 +264,7 @@ func (c *claim) commit(ctx context.Context) (batch []*record, err error) {
 		c.began = began
 	}
 	c.mu.Unlock()
-	if c.parks(wish) {
+	if c.parks(request) {
 		c.park()
 	}
 	return batch, nil

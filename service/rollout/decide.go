@@ -65,12 +65,12 @@ func decide(v view) decision {
 		return decision{} // the last running shard requests the next step
 	}
 	switch {
-	case v.ro.Wish == control.WishPause:
+	case v.ro.Request == control.RequestPause:
 		return decision{}
-	case v.ro.Wish == control.WishCancel && !v.ro.Undoing():
+	case v.ro.Request == control.RequestCancel && !v.ro.Undoing():
 		return canceled(v)
-	case v.ro.Wish == control.WishUndo && !v.ro.Undoing():
-		reason := phrase.Of("result.roll-back-requested", "actor", v.ro.WishActor)
+	case v.ro.Request == control.RequestUndo && !v.ro.Undoing():
+		reason := phrase.Of("result.roll-back-requested", "actor", v.ro.RequestedBy)
 		if unwritten(v) { // not refused: an operator ended it
 			return decision{act: actEnd, state: control.RolloutRolledBack, reason: reason}
 		}
@@ -290,11 +290,11 @@ func canceled(v view) decision {
 	switch {
 	case v.tally.Dirty > 0:
 		d.state = control.RolloutFailed
-		d.reason = phrase.Of("result.canceled", "actor", v.ro.WishActor, "what", phrase.Of("result.in-between", "n", v.tally.Dirty, "why", v.faults))
+		d.reason = phrase.Of("result.canceled", "actor", v.ro.RequestedBy, "what", phrase.Of("result.in-between", "n", v.tally.Dirty, "why", v.faults))
 	case v.ro.Phase == control.PhaseConfirming:
-		d.reason = phrase.Of("result.canceled", "actor", v.ro.WishActor, "what", phrase.Of("result.stay", "n", v.tally.InSync))
+		d.reason = phrase.Of("result.canceled", "actor", v.ro.RequestedBy, "what", phrase.Of("result.stay", "n", v.tally.InSync))
 	default:
-		d.reason = phrase.Of("result.canceled", "actor", v.ro.WishActor, "what", phrase.Of("result.reached", "n", v.tally.InSync, "all", v.tally.All, "open", v.tally.Open))
+		d.reason = phrase.Of("result.canceled", "actor", v.ro.RequestedBy, "what", phrase.Of("result.reached", "n", v.tally.InSync, "all", v.tally.All, "open", v.tally.Open))
 	}
 	if v.ro.Placed == control.PlacedUnverified && !v.unplaced {
 		d.reason = phrase.Of("joined", "first", d.reason, "second", halfPlaced)

@@ -46,7 +46,7 @@ func moves(from control.Phase) []control.Phase {
 	return nil
 }
 
-// each walks all views of a small rollout: every phase, wish, wave, and state of three devices.
+// each walks all views of a small rollout: every phase, request, wave, and state of three devices.
 func each(f func(view)) {
 	now := time.Unix(1000, 0)
 	states := []struct {
@@ -54,13 +54,13 @@ func each(f func(view)) {
 		touched bool
 	}{{"in-sync", true}, {"in-sync", false}, {"pending", false}, {"failed", true}, {"failed", false}, {"rolled-back", false}}
 	for _, phase := range []control.Phase{control.PhasePlacing, control.PhasePushing, control.PhaseConfirming, control.PhaseUndoing, control.PhaseUnplacing, control.PhaseEnded} {
-		for _, wish := range []control.Wish{control.WishRun, control.WishPause, control.WishCancel, control.WishUndo} {
+		for _, request := range []control.RolloutRequest{control.RequestRun, control.RequestPause, control.RequestCancel, control.RequestUndo} {
 			for bits := range 1 << 11 {
 				bit := func(n int) int { return bits >> n & 1 }
 				for _, a := range states {
 					for _, b := range states {
 						v := view{now: now, busy: bit(0), ready: bit(1), lower: bit(2) - 1, faults: []phrase.Text{phrase.Verbatim("x")}}
-						v.ro = control.Rollout{ID: 1, Phase: phase, Wish: wish, WishActor: "ada", Waves: 2, Wave: bit(3), Gated: bit(4) - 1, Stages: []control.Stage{control.StagePlacement, control.StageSettings},
+						v.ro = control.Rollout{ID: 1, Phase: phase, Request: request, RequestedBy: "ada", Waves: 2, Wave: bit(3), Gated: bit(4) - 1, Stages: []control.Stage{control.StagePlacement, control.StageSettings},
 							Confirmed: bit(5) == 1, ConfirmBy: now.Add(time.Duration(bit(6)*2-1) * time.Second), Reason: phrase.Verbatim("why")}
 						v.ro.Plan = "q"
 						v.ro.Placed = []control.Placed{control.PlacedVerified, control.PlacedUnverified, control.PlacedNone, control.PlacedNone}[bit(7)+2*bit(9)]
@@ -99,10 +99,10 @@ func TestDecideKeepsInvariantsInEveryView(t *testing.T) {
 		if v.busy > 0 && d.act != actWait {
 			fault(v, d, "something is done while workers write")
 		}
-		if v.ro.Wish == control.WishPause && d.act != actWait {
+		if v.ro.Request == control.RequestPause && d.act != actWait {
 			fault(v, d, "a paused rollout goes on")
 		}
-		if d.act == actOpen && !undone && (v.ro.Wish != control.WishRun || v.tally.Failed > v.ro.Options.FailureBudget) {
+		if d.act == actOpen && !undone && (v.ro.Request != control.RequestRun || v.tally.Failed > v.ro.Options.FailureBudget) {
 			fault(v, d, "a wave is opened though the rollout is to stop")
 		}
 		if d.act == actUndo && undone && (v.ready > 0 || v.lower >= 0 || v.ro.Placed != control.PlacedVerified) {
@@ -141,7 +141,7 @@ func TestDecideKeepsInvariantsInEveryView(t *testing.T) {
 			switch nothing := unwritten(v); {
 			case v.tally.Touched > 0:
 				fault(v, d, "a roll-back that left something")
-			case nothing && v.ro.Wish != control.WishUndo:
+			case nothing && v.ro.Request != control.RequestUndo:
 				fault(v, d, "a roll-back of nothing")
 			case !nothing && !undone:
 				fault(v, d, "a roll-back that returned nothing")
@@ -150,7 +150,7 @@ func TestDecideKeepsInvariantsInEveryView(t *testing.T) {
 			if v.tally.Touched+v.tally.Returned > 0 || v.ro.Placed != control.PlacedNone {
 				fault(v, d, "refused, though something was written")
 			}
-			if !undone && v.ro.Wish == control.WishUndo {
+			if !undone && v.ro.Request == control.RequestUndo {
 				fault(v, d, "a roll-back that an operator requested is called refused")
 			}
 		case control.RolloutPartial:
@@ -158,7 +158,7 @@ func TestDecideKeepsInvariantsInEveryView(t *testing.T) {
 				fault(v, d, "a partial success that hides something")
 			}
 		case control.RolloutCanceled:
-			if v.ro.Wish != control.WishCancel || v.tally.Dirty > 0 {
+			if v.ro.Request != control.RequestCancel || v.tally.Dirty > 0 {
 				fault(v, d, "canceled by nobody, or with a device in the middle")
 			}
 		case control.RolloutFailed:
@@ -182,7 +182,7 @@ func TestDecideKeepsInvariantsInEveryView(t *testing.T) {
 func TestAnUnconfirmedRolloutIsUndone(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
-	ro := control.Rollout{Phase: control.PhaseConfirming, Wish: control.WishRun, Waves: 1, ConfirmBy: now, Options: control.RolloutOptions{ConfirmWindow: time.Minute}}
+	ro := control.Rollout{Phase: control.PhaseConfirming, Request: control.RequestRun, Waves: 1, ConfirmBy: now, Options: control.RolloutOptions{ConfirmWindow: time.Minute}}
 	v := view{ro: ro, now: now.Add(-1), lower: -1}
 	v.tally.Add("in-sync", true, 3)
 	if d := decide(v); d.act != actWait {

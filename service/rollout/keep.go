@@ -162,7 +162,7 @@ func (e *Engine) wake(ctx context.Context, seen control.Rollout) error {
 
 // idle reports whether a rollout is waiting as intended.
 func idle(ro control.Rollout, now time.Time) bool {
-	return ro.Owner == "" && (ro.Wish == control.WishPause || ro.Phase == control.PhaseConfirming && ro.Wish == control.WishRun && !ro.Confirmed && now.Before(ro.ConfirmBy))
+	return ro.Owner == "" && (ro.Request == control.RequestPause || ro.Phase == control.PhaseConfirming && ro.Request == control.RequestRun && !ro.Confirmed && now.Before(ro.ConfirmBy))
 }
 
 // gone ignores the error of a row that was deleted meanwhile.

@@ -70,7 +70,7 @@ func (r *repos) SaveRollout(_ context.Context, ro control.Rollout) (control.Roll
 		return ro, &control.ConflictError{Code: "fenced", Said: phrase.Of("problem.fenced", "rollout", ro.ID, "revision", ro.Revision)}
 	}
 	ro.Revision++
-	ro.Wish, ro.WishActor, ro.Confirmed = old.Wish, old.WishActor, old.Confirmed
+	ro.Request, ro.RequestedBy, ro.Confirmed = old.Request, old.RequestedBy, old.Confirmed
 	r.s.rollouts[ro.ID] = ro
 	if _, ok := r.s.turned[ro.ID]; !ok && ro.Phase == control.PhaseUndoing {
 		r.s.turned[ro.ID] = len(r.s.events)
@@ -80,8 +80,8 @@ func (r *repos) SaveRollout(_ context.Context, ro control.Rollout) (control.Roll
 
 func (r *repos) Fabric(context.Context, string) (control.Fabric, error) { return r.w.plan.Fabric, nil }
 
-func (r *repos) RolloutWish(_ context.Context, id int64) (control.Wish, error) {
-	return r.s.rollouts[id].Wish, nil
+func (r *repos) RolloutRequest(_ context.Context, id int64) (control.RolloutRequest, error) {
+	return r.s.rollouts[id].Request, nil
 }
 
 func (r *repos) RunningRollouts(context.Context) (out []control.Rollout, err error) {

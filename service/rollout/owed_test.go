@@ -42,7 +42,7 @@ func TestSettledDevicesThatMustStillBeReturned(t *testing.T) {
 		k := &claim{key: control.ShardKey{Undo: c.undo}, rows: []control.RolloutDevice{d}}
 		k.index()
 		k.tried[d.Device.ID] = c.tried
-		left, midway := k.left(control.Rollout{Wish: control.WishPause})
+		left, midway := k.left(control.Rollout{Request: control.RequestPause})
 		if left != c.left || midway != c.midway {
 			t.Errorf("%s: left %t, midway %t; want %t, %t", name, left, midway, c.left, c.midway)
 		}

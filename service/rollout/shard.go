@@ -27,7 +27,7 @@ func (e *Engine) WorkShard(ctx context.Context, k control.ShardKey, epoch int64)
 	parkable, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c.park = func() { cancel(errParked) }
-	if c.parks(c.ro.Wish) {
+	if c.parks(c.ro.Request) {
 		c.park()
 	}
 	stop := e.d.Steady(e.d.Lease/3, func() { _ = c.renew(ctx) }) // the next record returns the error
@@ -88,8 +88,8 @@ func (c *claim) work(ctx, parkable context.Context, items []device.Item, d drive
 }
 
 // parks reports whether an operator's request makes the shard stop at the next safe point.
-func (c *claim) parks(w control.Wish) bool {
-	return w == control.WishPause || !c.key.Undo && w != control.WishRun
+func (c *claim) parks(request control.RolloutRequest) bool {
+	return request == control.RequestPause || !c.key.Undo && request != control.RequestRun
 }
 
 func devicesOf(items []device.Item) []driver.Device {
@@ -225,7 +225,7 @@ func (c *claim) finish(ctx context.Context, stopping bool) (next *control.Job, e
 			return err
 		}
 		left, midway := c.left(ro)
-		if midway || left && stopping && ro.Wish == control.WishRun {
+		if midway || left && stopping && ro.Request == control.RequestRun {
 			return askAgain(ctx, r, s)
 		}
 		if s.State, s.Owner = control.ShardDone, ""; left {
@@ -257,7 +257,7 @@ func (c *claim) left(ro control.Rollout) (left, midway bool) {
 		left = left || back || !settled && (!c.key.Undo || row.Touched)
 		midway = midway || !settled && row.Touched || back && !c.key.Undo
 	}
-	if c.key.Undo || !left || ro.Wish != control.WishRun {
+	if c.key.Undo || !left || ro.Request != control.RequestRun {
 		return left, midway
 	}
 	failed := c.elsewhere + failedOf(c.rows)

@@ -140,7 +140,7 @@ func (w *world) begin(list []device.Target, o control.RolloutOptions, dirty map[
 	}
 	w.id++
 	ro := control.Rollout{ID: w.id, Fabric: "lab", Plan: w.plan.Plan.Name, State: control.RolloutRunning, Revision: 1, Phase: control.PhasePlacing,
-		Wish: control.WishRun, Wave: -1, Waves: len(steps), Placed: control.PlacedNone, Gated: -1, Stages: []control.Stage{control.StagePlacement, control.StageSettings}}
+		Request: control.RequestRun, Wave: -1, Waves: len(steps), Placed: control.PlacedNone, Gated: -1, Stages: []control.Stage{control.StagePlacement, control.StageSettings}}
 	ro.Prior = []string{"", w.plan.Plan.Name, w.prior.Plan.Name}[w.rng.IntN(3)]
 	w.db.devices[w.id] = map[ident.PortID]control.RolloutDevice{}
 	for i, s := range steps {
@@ -209,9 +209,9 @@ func (w *world) play() {
 
 // settle resumes a paused rollout, since nothing else will.
 func (w *world) settle() {
-	if ro := w.db.rollouts[w.id]; ro.State == control.RolloutRunning && ro.Wish == control.WishPause {
-		ro.Wish = control.WishRun
-		w.wish(ro)
+	if ro := w.db.rollouts[w.id]; ro.State == control.RolloutRunning && ro.Request == control.RequestPause {
+		ro.Request = control.RequestRun
+		w.request(ro)
 	}
 }
 
@@ -219,7 +219,7 @@ func (w *world) settle() {
 func (w *world) judge() {
 	ro := w.db.rollouts[w.id]
 	if ro.State == control.RolloutRunning {
-		w.fault("the rollout does not end: phase %s, wish %s, wave %d of %d, owner %q, jobs %v, shards %v", ro.Phase, ro.Wish, ro.Wave, ro.Waves, ro.Owner, w.db.jobs, w.db.shards)
+		w.fault("the rollout does not end: phase %s, request %s, wave %d of %d, owner %q, jobs %v, shards %v", ro.Phase, ro.Request, ro.Wave, ro.Waves, ro.Owner, w.db.jobs, w.db.shards)
 		return
 	}
 	if len(w.db.ended) != int(w.id) || w.db.ended[w.id-1] != w.id {

@@ -218,8 +218,8 @@ func TestTrafficReturnsWhenThePlacementResultIsLost(t *testing.T) {
 			w.onPlaced = nil
 			w.kill(m)
 			ro := w.db.rollouts[w.id]
-			ro.Wish, ro.WishActor = control.WishUndo, "ada"
-			w.wish(ro)
+			ro.Request, ro.RequestedBy = control.RequestUndo, "ada"
+			w.request(ro)
 		}
 		ro := w.ended(t)
 		if ro.State != control.RolloutRolledBack || ro.Placed != control.PlacedRestored || !slices.Equal(w.placed, w.prior.Plan.Placements) {

@@ -326,32 +326,32 @@ func (w *world) operate() {
 	undoing := ro.Undoing()
 	switch w.rng.IntN(6) {
 	case 0:
-		if ro.Wish == control.WishRun {
-			ro.Wish = control.WishPause
+		if ro.Request == control.RequestRun {
+			ro.Request = control.RequestPause
 		}
 	case 1, 2:
-		if ro.Wish == control.WishPause {
-			ro.Wish = control.WishRun
+		if ro.Request == control.RequestPause {
+			ro.Request = control.RequestRun
 		}
 	case 3:
 		if !undoing && w.rng.IntN(3) == 0 {
-			ro.Wish = control.WishCancel
+			ro.Request = control.RequestCancel
 		}
 	case 4:
 		if !undoing && !ro.Confirmed {
-			ro.Wish, ro.WishActor = control.WishUndo, "ada"
+			ro.Request, ro.RequestedBy = control.RequestUndo, "ada"
 		}
 	case 5:
 		if ro.Phase == control.PhaseConfirming {
-			ro.Wish, ro.Confirmed = control.WishRun, true
+			ro.Request, ro.Confirmed = control.RequestRun, true
 		}
 	}
-	w.wish(ro)
+	w.request(ro)
 	w.count("operator commands")
 }
 
-// wish stores the operator's request and queues a step, as Service.steer does.
-func (w *world) wish(ro control.Rollout) {
+// request stores the operator's request and queues a step, as Service.steer does.
+func (w *world) request(ro control.Rollout) {
 	next := w.db.clone()
 	if ro.Owner == "" {
 		ro.Revision++

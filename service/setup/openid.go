@@ -8,7 +8,7 @@ import (
 	"fairlane/service/openid"
 )
 
-// openID is the OpenID provider of the configuration, nil when there is none.
+// openID returns the OpenID provider of the configuration, nil when there is none.
 func openID(c *config.Config, callbackPath string) (*openid.Provider, error) {
 	if c.OIDC.Issuer == "" {
 		return nil, nil //nolint:nilnil // nobody signs in at a provider

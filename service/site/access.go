@@ -1,6 +1,6 @@
-// Package site is the access to the devices of fabrics: sources, discovery, observing, measuring and sessions of rollouts, over management
-// datagrams on InfiniBand and by gNMI and P4Runtime on Ethernet. Before anything is read from a device or written to it, the guard of
-// identities makes sure that it is the one meant.
+// Package site provides access to the devices of fabrics: sources, discovery, observation, measurement and sessions of
+// rollouts. It uses management datagrams on InfiniBand, and gNMI and P4Runtime on Ethernet. The identity guard verifies
+// each device before any of its settings is read or written.
 package site
 
 import (
@@ -28,31 +28,31 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Access is what control needs from the outside: over the MAD transport of an InfiniBand
-// fabric's source, and by gNMI and P4Runtime where the inventory of an Ethernet fabric says. Connections live
-// for one operation, so that a fabric that went away and came back needs no care.
+// Access implements what package control needs of fabrics: over MADs at the source of an InfiniBand fabric, and by gNMI
+// and P4Runtime at the addresses in the inventory of an Ethernet fabric. A connection lives for one operation, so a
+// fabric that was unreachable needs no special handling once it is back.
 type Access struct {
 	mu      sync.RWMutex // guards current
 	current Settings
 
 	Placements placement.Placements
-	// Congested receives what congestion control did during each measurement; nil: it is not read.
-	Congested func(*telemetry.Congestion)
-	Relook    time.Duration // between sweeps of a fabric; 0 is never
-	Patience  int           // with clocks of simulated devices, see telemetry.Options
-	files     inventories
-	lookouts  lookouts // what is known from sweeping fabrics again
+	// Congested receives the congestion-control events of each measurement; nil: they are not read.
+	Congested      func(*telemetry.Congestion)
+	RescanInterval time.Duration // between rescans of a fabric; 0: no rescans
+	Patience       int           // with clocks of simulated devices, see telemetry.Options
+	files          inventories
+	rescans        rescans // latest scan of each fabric
 }
 
 var (
 	_ control.Discoverer = (*Access)(nil)
-	_ control.Looker     = (*Access)(nil)
+	_ control.Rescanner  = (*Access)(nil)
 	_ control.Meter      = (*Access)(nil)
 	_ control.Observer   = (*Access)(nil)
 	_ rollout.Opener     = (*Access)(nil)
 )
 
-// Discover turns the source of a fabric into the model. Its errors contain nothing that files hold.
+// Discover builds the model from the source of a fabric. Its errors contain nothing of the contents of files.
 func (p *Access) Discover(ctx context.Context, src string) (_ *subnet.Fabric, stats control.DiscoverStats, err error) {
 	now := p.Settings()
 	s, err := now.source(src)
@@ -70,7 +70,7 @@ func (p *Access) Discover(ctx context.Context, src string) (_ *subnet.Fabric, st
 	return o.Fabric, o.Stats, nil
 }
 
-// source parses the source of a fabric, with links resolved, when the settings allow it.
+// source parses the source of a fabric and resolves its links, if the settings allow it.
 func (now *Settings) source(src string) (Source, error) {
 	s, err := ParseSource(src)
 	if err != nil {
@@ -88,8 +88,8 @@ func (now *Settings) source(src string) (Source, error) {
 	return s, err
 }
 
-// open attaches to the fabric of a target, with a driver for its plane. The settings are those of the whole operation, so that a reload in
-// the middle mixes no two.
+// open attaches to the fabric of a target, with a driver for its plane. One operation uses one copy of the settings, so
+// that a reload during it does not mix old and new ones.
 func (p *Access) open(ctx context.Context, now *Settings, t control.Target) (*session, error) {
 	s, err := now.source(t.Fabric.Source)
 	if err != nil {
@@ -122,16 +122,16 @@ func (p *Access) open(ctx context.Context, now *Settings, t control.Target) (*se
 // session is an attachment to one fabric.
 type session struct {
 	driver driver.Driver
-	// others finds the devices among some that are not the ones meant.
+	// others finds those of some devices that are not the devices in the plan.
 	others func(context.Context, []driver.Device) map[ident.PortID]error
-	// placer opens the port to the subnet manager when it is first asked, since most operations need none; nil: nothing is placed on
-	// the plane.
+	// placer opens the port to the subnet manager on first use, since most operations need none; nil: the plane has no
+	// placements.
 	placer  func() (placement.Port, error)
 	measure func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error)
 	close   func() error
 }
 
-// Open attaches to the fabric of a target, once it is sure that none of the devices is another one by now.
+// Open attaches to the fabric of a target after checking that none of the devices has been replaced by another node.
 func (p *Access) Open(ctx context.Context, t control.Target, devices []driver.Device) (rollout.Session, error) {
 	now := p.Settings()
 	s, err := p.open(ctx, &now, t)
@@ -148,8 +148,8 @@ func (p *Access) Open(ctx context.Context, t control.Target, devices []driver.De
 	return out, nil
 }
 
-// Observe reads devices of a plan and, where it is due, the subnet manager, and compares both with the plan; ids limits it, nil is all. A
-// device at whose address another one is by now is one that cannot be read.
+// Observe reads devices of a plan and, when due, the subnet manager, and compares both with the plan; ids limits it,
+// nil means all. A device whose address now belongs to another node is reported as unreadable.
 func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.PortID) ([]control.DeviceReport, error) {
 	targets := slices.Clone(t.Devices)
 	if t.Devices == nil {
@@ -167,14 +167,14 @@ func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.Port
 	}
 	now := p.Settings()
 	if m := now.Managers[t.Fabric.Name]; m != nil && m.OpenSM != nil && !t.Placed {
-		device.WithoutLanes(targets) // the placement of the plan sets OpenSM's lanes
+		device.WithoutLanes(targets) // the placement of the plan sets these lanes through OpenSM
 	}
-	t.Repair = true // for what would refuse one; nothing is written
+	t.Repair = true // to find what would refuse a repair; nothing is written
 	s, err := p.open(ctx, &now, t)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = s.close() }() // the slot is gone either way
+	defer func() { _ = s.close() }() // the slot is released in any case
 	observed := device.Observe(ctx, targets, s.driver, observers)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("read devices back: %w", err)
@@ -186,7 +186,7 @@ func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.Port
 			Differences: append(differences(o.Differences), prerequisites(o.Unmet)...), Error: o.Error,
 		}
 		for k := range o.Unmet {
-			if o.Observed == nil { // the differences of a device that cannot be read are those of its last reading
+			if o.Observed == nil { // an unreadable device has the differences of its last reading
 				reports[i].Error += "; " + o.Unmet[k].Sentence().String()
 			}
 		}
@@ -205,13 +205,13 @@ func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.Port
 			return nil, fmt.Errorf("query the subnet manager: %w", err)
 		}
 	}
-	if unopened == nil { // else nothing is known of the subnet manager that explains drift
+	if unopened == nil { // an unopened port provides no observation that could explain drift
 		p.Placements.Explain(ctx, t.Fabric.Name, port, reports)
 	}
 	return reports, nil
 }
 
-// observers is how many devices are read at the same time.
+// observers is the number of devices that are read concurrently.
 const observers = 64
 
 func differences(in []fieldwise.Difference) []control.Difference {
@@ -222,7 +222,7 @@ func differences(in []fieldwise.Difference) []control.Difference {
 	return out
 }
 
-// prerequisites makes differences of unmet prerequisites, each with the reason why it matters.
+// prerequisites converts unmet prerequisites to differences, each with the reason why it matters.
 func prerequisites(in []prereq.Item) []control.Difference {
 	var out []control.Difference
 	for i := range in {
@@ -239,7 +239,7 @@ func prerequisites(in []prereq.Item) []control.Difference {
 	return out
 }
 
-// markRefused marks a drifted device of which a repair would change nothing.
+// markRefused marks a drifted device on which a repair would change nothing.
 func markRefused(x *control.DeviceReport, p control.Prerequisites) {
 	if x.State != device.Drifted || slices.ContainsFunc(x.Differences, func(d control.Difference) bool { return !d.Left(p) }) {
 		return

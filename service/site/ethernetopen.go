@@ -18,8 +18,8 @@ import (
 	"fairlane/subnet/inventory"
 )
 
-// openEthernet makes a session on the devices of an inventory. Who answers at an address is asked for by the driver: an
-// agent that does not have the port that is meant is one that cannot be reached.
+// openEthernet opens a session on the devices of an inventory. The driver identifies what answers at an address: an
+// agent without the expected port is unreachable.
 func (p *Access) openEthernet(path string, t control.Target) (*session, error) {
 	k, err := p.files.open(path)
 	if err != nil {
@@ -33,7 +33,7 @@ func (p *Access) openEthernet(path string, t control.Target) (*session, error) {
 		close: d.Close, driver: tracedDriver{d},
 		others: func(context.Context, []driver.Device) map[ident.PortID]error { return nil },
 		measure: func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error) {
-			if len(t.Flows) == 0 { // of a plan that takes everything away
+			if len(t.Flows) == 0 { // a plan that removes everything has no flows
 				return telemetry.Shares(t.Plan, telemetry.Window{}), nil
 			}
 			source := &etherSource{driver: d, topo: t.Topology, plane: t.Plan.Plane}
@@ -46,7 +46,7 @@ func (p *Access) openEthernet(path string, t control.Target) (*session, error) {
 	}, nil
 }
 
-// etherSource reads counters by the driver's connections.
+// etherSource reads counters over the driver's connections.
 type etherSource struct {
 	driver *InventoryDriver
 	topo   *subnet.Fabric
@@ -64,7 +64,7 @@ func (s *etherSource) ReadNIC(ctx context.Context, port ident.PortID) (telemetry
 	if err != nil {
 		return telemetry.NICReading{}, err
 	}
-	// Only differences mean something: that a number of picoseconds since 1970 wraps does no harm.
+	// Only differences are used, so an overflow of picoseconds since 1970 does no harm.
 	at := quantity.Picoseconds(c.At.UnixNano()) * quantity.Nanosecond
 	read := func(n niccount.Counter) telemetry.Octets { return telemetry.Octets{N: n.Value, At: at, Err: n.Err} }
 	r := telemetry.NICReading{
@@ -83,7 +83,7 @@ func (s *etherSource) ReadNIC(ctx context.Context, port ident.PortID) (telemetry
 	return r, nil
 }
 
-// loopOf is what a port has counted of congestion control.
+// loopOf returns a port's congestion-control counters.
 func loopOf(c niccount.Counters, at quantity.Picoseconds) *telemetry.LoopReading {
 	read := func(name string) telemetry.Octets {
 		n, err := c.Read(name)
@@ -96,8 +96,7 @@ func loopOf(c niccount.Counters, at quantity.Picoseconds) *telemetry.LoopReading
 	}
 }
 
-// whole is what a port has counted altogether: octets by ethtool's counter, or words of four octets by that of the RDMA
-// port.
+// whole returns a port's total: octets from ethtool's counter, or words of four octets from the RDMA port's counter.
 func whole(c niccount.Counters, at quantity.Picoseconds, octets, words string) telemetry.Octets {
 	if n, ok := c[octets]; ok && n.Err == nil {
 		return telemetry.Octets{N: n.Value, At: at}
@@ -106,8 +105,8 @@ func whole(c niccount.Counters, at quantity.Picoseconds, octets, words string) t
 	return telemetry.Octets{N: 4 * n, At: at, Err: err}
 }
 
-// ReadSwitch reads octets. A switch that marks reports what its queues sent, and may refresh the counters
-// seldom; a WRCC switch counts traffic towards a port, and reports no time.
+// ReadSwitch reads octets. A marking switch reports what its queues have sent, and may refresh these counters rarely. A
+// WRCC switch counts the traffic that arrives at a port, and reports no time.
 func (s *etherSource) ReadSwitch(ctx context.Context, port ident.PortID) (telemetry.Octets, error) {
 	node, ok := s.topo.NodeByGUID(port.Node)
 	if !ok {
@@ -135,7 +134,7 @@ func (s *etherSource) ReadSwitch(ctx context.Context, port ident.PortID) (teleme
 	return telemetry.Octets{}, fmt.Errorf("%s has no counter of port %d", dev, port.Port)
 }
 
-// queues sums what the queues of a port have sent.
+// queues sums the octets that the queues of a port have sent.
 func (s *etherSource) queues(ctx context.Context, dev driver.Device, port ident.PortNum) (telemetry.Octets, error) {
 	list, err := s.driver.gnmi.QueueCounters(ctx, dev, 0, 1, 2, 3, 4, 5, 6, 7)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"fairlane/subnet/saquery"
 )
 
-// othersAmong refuses to go on when one of the devices is not who it was.
+// othersAmong returns an error if another node has taken the place of any device.
 func othersAmong(devices []driver.Device, wrong map[ident.PortID]error) error {
 	var list joined.Errors
 	for i := range devices {
@@ -43,7 +43,7 @@ var (
 	_ driver.Examiner = (*identityGuard)(nil)
 )
 
-// check asks who a device is until it has said so once.
+// check queries the identity of a device until it was confirmed once.
 func (c *identityGuard) check(ctx context.Context, d driver.Device) error {
 	c.mu.Lock()
 	known := c.known[d.ID]
@@ -65,8 +65,8 @@ func (c *identityGuard) check(ctx context.Context, d driver.Device) error {
 	return nil
 }
 
-// others finds the devices among some in whose place another node is. Those that are silent are asked again when they are next
-// read or written.
+// others finds those of some devices in whose place another node is. It skips devices that do not answer; they are
+// queried again when they are next read or written.
 func (c *identityGuard) others(ctx context.Context, devices []driver.Device) map[ident.PortID]error {
 	var mu sync.Mutex
 	wrong := map[ident.PortID]error{}
@@ -87,13 +87,13 @@ func (c *identityGuard) others(ctx context.Context, devices []driver.Device) map
 	return wrong
 }
 
-// otherNodeError is a node in the place of a device.
+// otherNodeError reports another node in the place of a device.
 type otherNodeError struct {
 	device driver.Device
 	found  ident.GUID
 }
 
-// Error names both.
+// Error names the device and the node.
 func (e *otherNodeError) Error() string {
 	return fmt.Sprintf("LID %d of %s now belongs to node %s: discover the fabric again and make a new plan", e.device.LID, e.device.Name, e.found)
 }

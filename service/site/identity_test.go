@@ -54,7 +54,7 @@ func TestSettingsDoNotReachANodeThatTookOverALID(t *testing.T) {
 		t.Errorf("LID of another node: %v", err)
 	}
 
-	// A node that does not say who it is answers questions about congestion control all the same.
+	// A node that hides its identity still answers congestion-control requests.
 	if err := dev.GuardSM(hosts[2], 7, 2, 0); err != nil {
 		t.Fatal(err)
 	}

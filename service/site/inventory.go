@@ -10,22 +10,23 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/certpool"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/subnet"
 	"fairlane/subnet/inventory"
 )
 
-// inventories keeps what inventory files say while they stay as they are: a large fabric takes a noticeable time to read.
-// The zero value is ready.
+// inventories caches parsed inventory files until they change, because parsing that of a large fabric takes noticeable
+// time. The zero value is ready to use.
 type inventories struct {
 	mu   sync.Mutex
 	kept map[string]*Inventory // by path; at most maxInventories
 }
 
-// maxInventories bounds the inventories kept.
+// maxInventories is the maximum number of cached inventories.
 const maxInventories = 8
 
-// Inventory is an inventory on its fabric.
+// Inventory is a parsed inventory with its fabric.
 type Inventory struct {
 	Fabric  *subnet.Fabric
 	devices inventory.Directory
@@ -34,7 +35,7 @@ type Inventory struct {
 	stamps  [2]stamp // of the inventory and its fabric file
 }
 
-// stamp is how a changed file is noticed.
+// stamp identifies the state of a file, to detect changes.
 type stamp struct {
 	at   time.Time
 	size int64
@@ -48,7 +49,7 @@ func stampOf(path string) stamp {
 	return stamp{st.ModTime(), st.Size()}
 }
 
-// open reads an inventory and its fabric, or returns what was read before when neither file was changed.
+// open reads an inventory and its fabric, or returns the cached ones if neither file has changed.
 func (v *inventories) open(path string) (*Inventory, error) {
 	v.mu.Lock()
 	k := v.kept[path]
@@ -72,7 +73,7 @@ func (v *inventories) open(path string) (*Inventory, error) {
 // ReadInventory reads an inventory and the fabric file that it names.
 func ReadInventory(path string) (*Inventory, error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return nil, usage.Errorf("%s: want a regular file", path)
+		return nil, usage.Of(phrase.Of("file.want-regular", "file", path))
 	}
 	k := &Inventory{path: path}
 	k.stamps[0] = stampOf(path)
@@ -95,7 +96,7 @@ func ReadInventory(path string) (*Inventory, error) {
 	return k, nil
 }
 
-// beside is a path that the inventory names.
+// beside returns a path in the inventory, relative to the inventory's directory.
 func (k *Inventory) beside(path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -103,7 +104,7 @@ func (k *Inventory) beside(path string) string {
 	return filepath.Join(filepath.Dir(k.path), path)
 }
 
-// plane is the one that the fabric's switches are for.
+// plane returns the plane that the fabric's switches serve.
 func (k *Inventory) plane() subnet.Plane {
 	for _, e := range k.devices {
 		if e.Protocol == inventory.P4Runtime {
@@ -113,7 +114,7 @@ func (k *Inventory) plane() subnet.Plane {
 	return driver.PlaneRoCE
 }
 
-// switchPlane is plane, or "" where no switch answers: hosts are the same on both.
+// switchPlane is plane, or "" if the inventory has no address of a switch: hosts are the same on both planes.
 func (k *Inventory) switchPlane() subnet.Plane {
 	for id := range k.devices {
 		if n, ok := k.Fabric.NodeByGUID(id); ok && k.Fabric.Nodes[n].Kind == subnet.KindSwitch {
@@ -123,7 +124,8 @@ func (k *Inventory) switchPlane() subnet.Plane {
 	return ""
 }
 
-// tls reads the certificates that the inventory names; nil is plain text. Errors name files, never what is in them.
+// tls reads the certificates that the inventory names; nil means plain text. Errors name files and never contain their
+// contents.
 func (k *Inventory) tls() (*tls.Config, error) {
 	t := k.file.TLS
 	if t == nil {

@@ -19,8 +19,8 @@ import (
 	"fairlane/subnet/inventory"
 )
 
-// Two leaves are alike but for their names. Swapped in the inventory, neither is programmed with the settings of the other.
-func TestSwitchesThatAreSwappedInTheInventoryAreNotWrittenTo(t *testing.T) {
+// Two leaves differ only in their names. If the inventory has them swapped, neither gets the settings of the other.
+func TestSwappedSwitchesInTheInventoryAreNotWritten(t *testing.T) {
 	t.Parallel()
 	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6, Dir: filepath.Join(t.TempDir(), "lab")})
 	leaf := func(k *Inventory, name string) driver.Device {
@@ -55,7 +55,7 @@ devices:
 			t.Errorf("%s was written to: %v, %v", is, before[is].Diff(after), err)
 		}
 	}
-	// An inventory that says so is believed.
+	// An inventory that states a switch's hostname is trusted.
 	rewrite(t, l.Dir, live.InventoryName, "target: leaf2}", "target: leaf2, hostname: leaf2}")
 	k, named := connect(t, l.Source())
 	if _, err := named.Apply(t.Context(), leaf(k, "leaf1"), want); err != nil {
@@ -63,8 +63,8 @@ devices:
 	}
 }
 
-// Nodes may have names that hosts cannot have: the inventory of a live fabric says what its switches are called.
-func TestALiveFabricOfOddNamesFindsItsSwitches(t *testing.T) {
+// Nodes may have names that are invalid as host names: the inventory of a live fabric maps switches to them.
+func TestSwitchesWithInvalidHostNamesAreFound(t *testing.T) {
 	t.Parallel()
 	c := livetest.SlowCase(t, policy.PlaneRoCE)
 	for i := range c.Fabric.Nodes {
@@ -82,7 +82,7 @@ func TestALiveFabricOfOddNamesFindsItsSwitches(t *testing.T) {
 	}
 }
 
-func TestSharedDeviceIDsAreTold(t *testing.T) {
+func TestSharedDeviceIDsAreReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	nodes := "version: 1\nnodes:\n"
@@ -111,7 +111,7 @@ func TestSharedDeviceIDsAreTold(t *testing.T) {
 	}
 }
 
-func TestSwitchesOfOneTargetAreTold(t *testing.T) {
+func TestSwitchesWithOneTargetAreReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -134,7 +134,7 @@ func TestSwitchesOfOneTargetAreTold(t *testing.T) {
 	}
 }
 
-// connect reads the inventory of a source and speaks with its devices until the test ends.
+// connect reads the inventory of a source and connects to its devices until the test ends.
 func connect(t *testing.T, from string) (*Inventory, *InventoryDriver) {
 	t.Helper()
 	k, err := ReadInventory(strings.TrimPrefix(from, "ethernet:"))
@@ -145,6 +145,6 @@ func connect(t *testing.T, from string) (*Inventory, *InventoryDriver) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Close() }) // everything was answered
+	t.Cleanup(func() { _ = d.Close() }) // every device has answered
 	return k, d
 }

@@ -24,7 +24,7 @@ import (
 	"fairlane/subnet/inventory"
 )
 
-// etherCensus asks every device of an inventory who it is.
+// etherCensus queries the identity of every device in an inventory.
 type etherCensus struct {
 	k      *Inventory
 	driver *InventoryDriver
@@ -38,23 +38,23 @@ type etherCensus struct {
 	progress func(asked, of int)
 }
 
-// etherWarning is what is wrong with one device.
+// etherWarning is a fault of one device.
 type etherWarning struct {
 	node int32
 	said phrase.Text
 }
 
-// discoverParallel is how many devices are asked at the same time.
+// discoverParallel is the number of devices that are queried concurrently.
 const discoverParallel = 128
 
-// census asks every device of the inventory, in parallel, and notes what is wrong, in the order of the fabric's nodes, and
-// how many answered. progress may be nil.
+// census queries every device in the inventory concurrently. It records faults, in the order of the fabric's nodes, and
+// the number of devices that answered. progress may be nil.
 func (o *Found) census(ctx context.Context, k *Inventory, progress func(asked, of int)) error {
 	d, err := k.Connect()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = d.Close() }() // everything was answered, or will not be
+	defer func() { _ = d.Close() }() // every device has answered, or will not
 	c := &etherCensus{k: k, driver: d, plane: k.plane(), progress: progress}
 	var g errgroup.Group
 	g.SetLimit(discoverParallel)
@@ -73,7 +73,7 @@ func (o *Found) census(ctx context.Context, k *Inventory, progress func(asked, o
 			return nil
 		})
 	}
-	_ = g.Wait() // what is wrong is in the warnings
+	_ = g.Wait() // the warnings have the faults
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("ask the devices of %s: %w", k.path, err)
 	}
@@ -89,8 +89,9 @@ func (o *Found) census(ctx context.Context, k *Inventory, progress func(asked, o
 	return nil
 }
 
-// sharedIDs tells of switches that only their address tells apart, since P4Runtime says nothing of who answers, but every
-// switch refuses requests that name another device_id than its own; and of nodes that lead to one and the same switch by gNMI.
+// sharedIDs warns of P4Runtime switches that only their addresses distinguish: P4Runtime does not identify the device
+// that answers, but every switch rejects requests with a device_id other than its own. It also warns of nodes that lead
+// to the same switch by gNMI.
 func (k *Inventory) sharedIDs() (warnings []phrase.Text) {
 	by := map[uint64][]string{}
 	targets := map[[2]string][]string{}
@@ -117,10 +118,10 @@ func (k *Inventory) sharedIDs() (warnings []phrase.Text) {
 	return warnings
 }
 
-// firstNames lists the first few of some names.
+// firstNames lists the first few names.
 func firstNames(names []string) phrase.Text { return phrase.Names(names, len(names), 4) }
 
-// ask asks one node.
+// ask queries one node.
 func (c *etherCensus) ask(ctx context.Context, node int32, e inventory.Endpoint) {
 	if ctx.Err() != nil {
 		return
@@ -148,7 +149,8 @@ func (c *etherCensus) ask(ctx context.Context, node int32, e inventory.Endpoint)
 	}
 }
 
-// askHost asks the agent of a host which ports it has. Settings that are not as plans need them are kept apart from other faults.
+// askHost queries the agent of a host for its ports. Settings that do not meet a plan's prerequisites are counted apart
+// from other faults.
 func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpoint) (faults, settings []phrase.Text, answered bool) {
 	f := c.k.Fabric
 	n := &f.Nodes[node]
@@ -160,7 +162,7 @@ func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpo
 		}
 	}
 	if len(ports) == 0 {
-		return nil, nil, true // nothing of it is part of the fabric
+		return nil, nil, true // no port of it belongs to the fabric
 	}
 	list, err := c.driver.gnmi.HostPorts(ctx, driver.PortDevice(f, ports[0], c.plane))
 	if err != nil {
@@ -190,7 +192,7 @@ func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpo
 	return faults, settings, true
 }
 
-// prerequisites lists which prerequisites of DCQCN do not hold on a port, or are not known.
+// prerequisites lists the prerequisites of DCQCN that a port does not meet, or whose state is unknown.
 func (c *etherCensus) prerequisites(ctx context.Context, ref subnet.PortRef) (faults []phrase.Text) {
 	dev := driver.PortDevice(c.k.Fabric, ref, c.plane)
 	got, err := c.driver.Read(ctx, dev)
@@ -203,11 +205,12 @@ func (c *etherCensus) prerequisites(ctx context.Context, ref subnet.PortRef) (fa
 	return faults
 }
 
-// maxClockOff is how far a host's clock may be off before it is reported: certificates live for days, logs are compared by minutes.
+// maxClockOff is the largest deviation of a host's clock that is not reported: certificates are valid for days, and
+// logs are compared by minutes.
 const maxClockOff = 5 * time.Minute
 
-// clockOf reports when a host's clock is off. Without TLS it is not asked: nothing is judged by it then, and simulated fabrics have a
-// time of their own.
+// clockOf reports a deviating clock of a host. Without TLS nothing depends on the clock, and simulated fabrics have
+// their own time, so it is not queried.
 func (c *etherCensus) clockOf(ctx context.Context, ref subnet.PortRef) []phrase.Text {
 	if c.k.file.TLS == nil {
 		return nil
@@ -226,7 +229,7 @@ func (c *etherCensus) clockOf(ctx context.Context, ref subnet.PortRef) []phrase.
 	return []phrase.Text{phrase.Of("inventory.clock-ahead", "off", off)}
 }
 
-// idsOf lists ports for people.
+// idsOf lists ports for a message.
 func idsOf(list []gnmi.HostPort) phrase.Text {
 	if len(list) == 0 {
 		return phrase.Of("none")
@@ -266,7 +269,7 @@ func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.End
 	return faults, settings, true
 }
 
-// preflight lists what of a switch is not as plans take it for granted.
+// preflight lists the settings of a switch that do not meet a plan's prerequisites.
 func (c *etherCensus) preflight(ctx context.Context, dev driver.Device) (faults []phrase.Text) {
 	list, err := c.driver.gnmi.Preflight(ctx, dev, gnmi.Expectation{DSCP: policy.RoCEDSCP, Queue: policy.RoCEQueue, Lossless: true})
 	if err != nil {
@@ -282,7 +285,7 @@ func (c *etherCensus) preflight(ctx context.Context, dev driver.Device) (faults 
 	return faults
 }
 
-// lastLinked is the highest port of a node with a link.
+// lastLinked returns the highest port of a node with a link.
 func lastLinked(f *subnet.Fabric, node int32) int {
 	for num := len(f.Nodes[node].Ports) - 1; num > 0; num-- {
 		if l, _ := f.Link(subnet.PortRef{Node: node, Port: ident.PortNum(num)}); l != nil {

@@ -25,8 +25,8 @@ import (
 	"fairlane/subnet/topofile"
 )
 
-// Switches are looked at as far as plans take their classes of service for granted.
-func TestASwitchOnWhichPauseIsOffIsNamed(t *testing.T) {
+// The census checks those settings of switches that the classes of service of plans need.
+func TestASwitchWithoutPauseIsReported(t *testing.T) {
 	t.Parallel()
 	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6})
 	livetest.PauseOff(t, l.Addr)
@@ -39,7 +39,7 @@ func TestASwitchOnWhichPauseIsOffIsNamed(t *testing.T) {
 	}
 }
 
-func TestDevicesOfAnInventoryAreAskedWhoTheyAre(t *testing.T) {
+func TestIdentitiesOfInventoryDevicesAreQueried(t *testing.T) {
 	t.Parallel()
 	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6, Dir: filepath.Join(t.TempDir(), "lab")})
 	find := func() *Found {
@@ -90,14 +90,15 @@ devices:
 	if text := strings.Join(phrase.English(find().Warnings), "\n"); !strings.Contains(text, "2 hosts and switches have no address") {
 		t.Errorf("unlisted hosts are not told:\n%s", text)
 	}
-	// A client of the service learns where a fault is and never what the file holds.
+	// The error names the place of the fault and never the content of the file.
 	rewrite(t, l.Dir, live.InventoryName, "insecure: true", "insecure: canary")
 	if _, _, err := (&Access{}).Discover(t.Context(), l.Source()); err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), live.InventoryName+":") {
 		t.Errorf("a faulty inventory: %v", err)
 	}
 }
 
-// Devices are asked over TLS with certificates of both sides, and a manager without one, or with one that is over, is told why.
+// Devices are queried over TLS with certificates on both sides. A manager with none, or with an expired one, gets the
+// reason.
 func TestInventoriesWithCertificates(t *testing.T) {
 	t.Parallel()
 	a, dir := tlstest.New(t), t.TempDir()
@@ -146,7 +147,7 @@ func TestInventoriesWithCertificates(t *testing.T) {
 	put("fabric.yaml", file.String())
 	for name, x := range map[string]struct {
 		tls, says string
-		fails     bool // at once, without asking anybody
+		fails     bool // at once, without a request
 	}{
 		"right":          {"{ca: ca.pem, certificate: " + manager.CertFile + ", key: " + manager.KeyFile + "}", "", false},
 		"none":           {"{ca: ca.pem}", "we show no certificate", false},

@@ -15,7 +15,7 @@ import (
 	"fairlane/wrcc/p4rt"
 )
 
-// InventoryDriver is the driver of all devices of an Ethernet fabric: each is reached as the inventory says.
+// InventoryDriver is the driver of all devices of an Ethernet fabric. It reaches each device as the inventory says.
 type InventoryDriver struct {
 	devices inventory.Directory
 	gnmi    *gnmi.Driver
@@ -27,10 +27,10 @@ var (
 	_ driver.Examiner = (*InventoryDriver)(nil)
 )
 
-// etherInFlight bounds the operations under way on a fabric.
+// etherInFlight is the maximum number of concurrent operations on a fabric.
 const etherInFlight = 256
 
-// Connect makes the driver of an inventory's devices. Nothing is dialed until a device is asked for.
+// Connect returns the driver of an inventory's devices. It dials a device only on first use.
 func (k *Inventory) Connect() (*InventoryDriver, error) {
 	secure, err := k.tls()
 	if err != nil {
@@ -50,7 +50,7 @@ func (k *Inventory) Connect() (*InventoryDriver, error) {
 // Close closes the connections.
 func (d *InventoryDriver) Close() error { return errors.Join(d.gnmi.Close(), d.p4rt.Close()) }
 
-// endpoint is where a device answers.
+// endpoint returns the inventory's entry for a device.
 func (d *InventoryDriver) endpoint(dev driver.Device) (inventory.Endpoint, error) {
 	e, ok := d.devices[dev.ID.Node]
 	if !ok {
@@ -69,7 +69,7 @@ func (d *InventoryDriver) p4Target(dev driver.Device) (p4rt.Target, error) {
 	return p4rt.Target{Address: e.Address, DeviceID: e.DeviceID}, err
 }
 
-// of is the driver that speaks with a device.
+// of returns the driver for a device's protocol.
 func (d *InventoryDriver) of(dev driver.Device) (driver.Driver, error) {
 	e, err := d.endpoint(dev)
 	if err != nil {
@@ -88,7 +88,7 @@ func (d *InventoryDriver) of(dev driver.Device) (driver.Driver, error) {
 	return d.gnmi, nil
 }
 
-// Capabilities returns those that the device's own driver knows.
+// Capabilities returns the capabilities according to the device's own driver.
 func (d *InventoryDriver) Capabilities(ctx context.Context, dev driver.Device) (driver.Capabilities, error) {
 	to, err := d.of(dev)
 	if err != nil {
@@ -97,7 +97,7 @@ func (d *InventoryDriver) Capabilities(ctx context.Context, dev driver.Device) (
 	return to.Capabilities(ctx, dev)
 }
 
-// Read reads by the device's own driver.
+// Read reads through the device's own driver.
 func (d *InventoryDriver) Read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
 	to, err := d.of(dev)
 	if err != nil {
@@ -106,7 +106,7 @@ func (d *InventoryDriver) Read(ctx context.Context, dev driver.Device) (driver.S
 	return to.Read(ctx, dev)
 }
 
-// Examine examines by the device's own driver. WRCC's switches have no classes of service to examine.
+// Examine examines through the device's own driver. WRCC switches have no classes of service to examine.
 func (d *InventoryDriver) Examine(ctx context.Context, dev driver.Device, got driver.Settings, n prereq.Needs) ([]prereq.Item, error) {
 	to, err := d.of(dev)
 	if err != nil {
@@ -115,7 +115,7 @@ func (d *InventoryDriver) Examine(ctx context.Context, dev driver.Device, got dr
 	return driver.Examine(ctx, to, dev, got, &n), nil
 }
 
-// Apply writes by the device's own driver.
+// Apply writes through the device's own driver.
 func (d *InventoryDriver) Apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
 	to, err := d.of(dev)
 	if err != nil {
@@ -128,9 +128,9 @@ func (d *InventoryDriver) Apply(ctx context.Context, dev driver.Device, want dri
 	return r, err
 }
 
-// withoutShares adds what to do to the refusal of a port that cannot be divided as a plan wants it to be. Nothing of the
-// plan is written to such a port: with its other settings alone the tenants on it would not have what they are promised, and it
-// would read back as neither wanted nor as before.
+// withoutShares adds advice to the error of a port that cannot be divided as planned. Nothing of the plan is written to
+// such a port. With its other settings alone, tenants would not have their entitlements, and the port would be neither
+// in sync nor at its baseline.
 func withoutShares(ctx context.Context, to driver.Driver, dev driver.Device, want *driver.NICState, refused error) error {
 	needs, tenants := 0, 0
 	for _, p := range want.Params {
@@ -143,7 +143,7 @@ func withoutShares(ctx context.Context, to driver.Driver, dev driver.Device, wan
 	}
 	caps, err := to.Capabilities(ctx, dev)
 	if err != nil || caps.NIC == nil {
-		return refused // that error is reported on its own
+		return refused // the caller reports that error itself
 	}
 	has := caps.NIC.VFs
 	if !slices.Contains(caps.NIC.Params, driver.ShareParam) {

@@ -12,20 +12,20 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// deviceModels are the profiles of InfiniBand devices, and the layouts of the deprecated setting cc_layouts, which replace those of the
-// profiles on the nodes that they name.
+// deviceModels are the profiles of InfiniBand devices and the layouts of the deprecated setting cc_layouts. The latter
+// override the profiles on the nodes that they name.
 type deviceModels struct {
 	set     *ibprofile.Set
-	chooser *ibprofile.Chooser // of set; nil: as of the built-in profiles
-	old     []ccLayout         // the first entry that fits counts
+	chooser *ibprofile.Chooser // of set; nil: that of the built-in profiles
+	old     []ccLayout         // the first match applies
 }
 
 type ccLayout struct {
-	pattern string // of path.Match
+	pattern string // for path.Match
 	mad.CCLayout
 }
 
-// readCCLayouts reads entries of cc_layouts.
+// readCCLayouts parses entries of cc_layouts.
 func readCCLayouts(entries []string) (list []ccLayout, err error) {
 	for _, e := range entries {
 		l, err := config.ParseCCLayout(e)
@@ -40,7 +40,7 @@ func readCCLayouts(entries []string) (list []ccLayout, err error) {
 	return list, nil
 }
 
-// layout is the layout of a device of a fabric.
+// layout returns the layout of a device of a fabric.
 func (m deviceModels) layout(f *subnet.Fabric, id ident.PortID) mad.CCLayout {
 	if f == nil {
 		return mad.CCLayout{}
@@ -61,7 +61,7 @@ func (m deviceModels) layout(f *subnet.Fabric, id ident.PortID) mad.CCLayout {
 	return mad.CCLayout(c.Of(ibprofile.IdentityOf(&f.Nodes[at])).Layout)
 }
 
-// driver is layout for the driver of a fabric.
+// driver adapts layout for the driver of a fabric.
 func (m deviceModels) driver(f *subnet.Fabric) func(driver.Device) mad.CCLayout {
 	return func(d driver.Device) mad.CCLayout { return m.layout(f, d.ID) }
 }

@@ -20,7 +20,7 @@ func modelsOf(file string, layouts []string) (deviceModels, error) {
 	return s.models, err
 }
 
-func TestTheFirstLayoutThatFitsANodeCounts(t *testing.T) {
+func TestTheFirstMatchingLayoutApplies(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Star(3, topogen.Wire{})
 	if err != nil {
@@ -51,7 +51,7 @@ func TestTheFirstLayoutThatFitsANodeCounts(t *testing.T) {
 	}
 }
 
-// Layouts come from the device's profile; entries of the deprecated cc_layouts replace them on the nodes that they name.
+// Layouts come from the device's profile; entries of the deprecated cc_layouts override it on the nodes that they name.
 func TestLayoutsComeFromProfilesUnlessCCLayoutsNamesTheNode(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Star(3, topogen.Wire{})

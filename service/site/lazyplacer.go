@@ -8,8 +8,8 @@ import (
 	"fairlane/service/placement"
 )
 
-// lazyPlacer opens the port to a subnet manager when it is first used, so that a fault in the manager's files does not fail a session
-// that only writes devices.
+// lazyPlacer opens the port to a subnet manager on first use, so that a fault in the manager's files does not fail a
+// session that only writes devices.
 type lazyPlacer func() (placement.Port, error)
 
 var _ device.Placer = lazyPlacer(nil)

@@ -18,7 +18,8 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// A subnet manager whose files are at fault fails what needs it and nothing else. A session keeps the settings it began with.
+// A fault in a subnet manager's files fails only operations that need it. A session keeps the settings with which it
+// began.
 func TestASessionNeedsItsSubnetManagerOnlyForPlacements(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(2, topogen.Wire{})

@@ -12,14 +12,14 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// Measure measures the shares that tenants of a target get. The window is the fabric's own time.
+// Measure measures the shares of a target's tenants. The window is in the fabric's own time.
 func (p *Access) Measure(ctx context.Context, t control.Target, window time.Duration) (control.Shares, error) {
 	now := p.Settings()
 	s, err := p.open(ctx, &now, t)
 	if err != nil {
 		return control.Shares{}, err
 	}
-	defer func() { _ = s.close() }() // the slot is gone either way
+	defer func() { _ = s.close() }() // the slot is released in any case
 	r, err := s.measure(ctx, quantity.Elapsed(window))
 	if err != nil {
 		return control.Shares{}, err
@@ -33,7 +33,7 @@ func (p *Access) measure(ctx context.Context, now *Settings, transport mad.Trans
 	if err != nil {
 		return telemetry.Report{}, err
 	}
-	if len(where) == 0 { // of a plan that takes everything away
+	if len(where) == 0 { // a plan that removes everything has no ports
 		return telemetry.Shares(t.Plan, telemetry.Window{}), nil
 	}
 	c, err := telemetry.New(transport, where, p.counting(now, t))
@@ -56,13 +56,13 @@ func (p *Access) measure(ctx context.Context, now *Settings, transport mad.Trans
 	return r, nil
 }
 
-// counting is how the counters of a fabric are read.
+// counting returns the options for reading the counters of a fabric.
 func (p *Access) counting(now *Settings, t control.Target) telemetry.Options {
 	return telemetry.Options{CCKey: now.CCKey, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, KeepCounters: t.Fabric.Counters == control.CountersKeep}
 }
 
-// watchCongestion begins to count the events of congestion control. The function that it returns reports those since to p.congested
-// and returns them: nil when they are not read.
+// watchCongestion starts counting congestion-control events. The returned function reports the events since to
+// p.Congested and returns them: nil if they are not read.
 func (p *Access) watchCongestion(ctx context.Context, now *Settings, transport mad.Transport, t control.Target) (since func() *telemetry.Congestion, err error) {
 	if p.Congested == nil {
 		return func() *telemetry.Congestion { return nil }, nil
@@ -74,12 +74,12 @@ func (p *Access) watchCongestion(ctx context.Context, now *Settings, transport m
 	if err != nil {
 		return nil, err
 	}
-	if _, err = w.Read(ctx); err != nil { // the base line
+	if _, err = w.Read(ctx); err != nil { // the baseline
 		return nil, err
 	}
 	return func() *telemetry.Congestion {
 		c, err := w.Read(ctx)
-		if err != nil { // the context ended, which the measurement outlived
+		if err != nil { // the context ended, which the measurement survived
 			return nil
 		}
 		p.Congested(c)
@@ -112,7 +112,7 @@ func sharesOf(t control.Target, r *telemetry.Report) control.Shares {
 	return out
 }
 
-// english is a sentence in English, "" for none.
+// english returns a sentence in English; "" for nil.
 func english(t *phrase.Text) string {
 	if t == nil {
 		return ""

@@ -17,12 +17,12 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// examineTime bounds how long a discovery reads the prerequisites of InfiniBand devices: a fabric without congestion control may
-// answer none of the requests.
+// examineTime limits how long a discovery reads the prerequisites of InfiniBand devices: a fabric without congestion
+// control may not answer any of the requests.
 const examineTime = 15 * time.Second
 
-// examineDevices returns a warning for each kind of prerequisite that is not met on devices of a live InfiniBand fabric. No plan is
-// known: congestion control and the CC_Key are judged, and lanes are not.
+// examineDevices returns a warning for each kind of prerequisite that devices of a live InfiniBand fabric do not meet.
+// It has no plan, so it checks congestion control and the CC_Key but not lanes.
 func examineDevices(ctx context.Context, t mad.Transport, key mad.Key, f *subnet.Fabric) ([]phrase.Text, error) {
 	d, err := ibmad.New(t, ibmad.Options{CCKey: key, InFlight: SweepParallel})
 	if err != nil {
@@ -46,7 +46,7 @@ func examineDevices(ctx context.Context, t mad.Transport, key mad.Key, f *subnet
 	for i := range devices {
 		for _, item := range items[i] {
 			text := item.Sentence()
-			if item.ID == prereq.Readable { // each with its own reason
+			if item.ID == prereq.Readable { // each device has its own reason
 				text = phrase.Of("prereq.unread")
 			}
 			k := text.String()
@@ -61,8 +61,8 @@ func examineDevices(ctx context.Context, t mad.Transport, key mad.Key, f *subnet
 	return out, nil
 }
 
-// CCDevices are the devices of a fabric that have an agent of congestion control: switches, and the linked ports of
-// channel adapters.
+// CCDevices returns the devices of a fabric with a congestion-control agent: switches, and the linked ports of channel
+// adapters.
 func CCDevices(f *subnet.Fabric) []driver.Device {
 	var out []driver.Device
 	for i := range f.Nodes {

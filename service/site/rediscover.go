@@ -13,30 +13,30 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// keepLooks is how long the result of a fabric's latest sweep is kept without another one; longer where sweeps are far apart.
-const keepLooks = time.Hour
+// keepScans is the minimum time that a scan is kept without another one; twice the rescan interval where that is longer.
+const keepScans = time.Hour
 
 // routesEvery is how often a sweep reads all routes, in sweeps: a subnet manager may change these and nothing else.
 const routesEvery = 10
 
-// lookouts remembers the sweeps of fabrics, so that the next ones ask for less. Its zero value remembers nothing.
-type lookouts struct {
+// rescans keeps the latest scan of each fabric, so that the next scan sends fewer requests. The zero value is empty.
+type rescans struct {
 	mu      sync.Mutex
 	fabrics map[string]*swept
 }
 
-// swept is what the latest sweep of a fabric found.
+// swept is the result of the latest scan of a fabric.
 type swept struct {
 	source string
-	mu     sync.Mutex // one sweep at a time
+	mu     sync.Mutex // one scan at a time
 	last   *discover.Result
-	looks  int
-	asked  time.Time // when it was last swept, under the mutex of lookouts
+	scans  int
+	asked  time.Time // last request, guarded by the mutex of rescans
 }
 
-// of returns what is remembered of a fabric: nothing when its source changed, or its latest sweep is long ago, by which entries of
-// deleted fabrics are removed.
-func (l *lookouts) of(f control.Fabric, now time.Time, keep time.Duration) *swept {
+// of returns the latest scan of a fabric, empty when the source changed or the scan is older than keep. It also removes entries of
+// deleted fabrics.
+func (l *rescans) of(f control.Fabric, now time.Time, keep time.Duration) *swept {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.fabrics == nil {
@@ -50,10 +50,11 @@ func (l *lookouts) of(f control.Fabric, now time.Time, keep time.Duration) *swep
 	return l.fabrics[f.Name]
 }
 
-// Look sweeps a fabric again and compares it with what is known of it. The transport lives for one sweep, so traps are not received.
-func (p *Access) Look(ctx context.Context, f control.Fabric, known *subnet.Fabric, manager ident.PortID) (out control.Look, err error) {
+// Rescan scans a fabric again and compares the result with its known state. The transport lives for one sweep, so traps
+// are not received.
+func (p *Access) Rescan(ctx context.Context, f control.Fabric, known *subnet.Fabric, manager ident.PortID) (out control.Rescan, err error) {
 	begun := time.Now()
-	s := p.lookouts.of(f, begun, max(keepLooks, 2*p.Relook))
+	s := p.rescans.of(f, begun, max(keepScans, 2*p.RescanInterval))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	settings := p.Settings()
@@ -81,7 +82,7 @@ func (p *Access) Look(ctx context.Context, f control.Fabric, known *subnet.Fabri
 	return out, nil
 }
 
-// sweep finds the whole fabric the first time, and later what is other than before.
+// sweep discovers the whole fabric the first time, and later only changes.
 func (s *swept) sweep(ctx context.Context, parse func(string) (Source, error)) (*discover.Result, error) {
 	from, err := parse(s.source)
 	if err != nil {
@@ -91,8 +92,8 @@ func (s *swept) sweep(ctx context.Context, parse func(string) (Source, error)) (
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = c.Close() }() // the slot is gone either way
-	o := discover.AgainOptions{Options: discover.Options{Parallel: SweepParallel}, Routes: s.looks%routesEvery == routesEvery-1}
+	defer func() { _ = c.Close() }() // the slot is released in any case
+	o := discover.AgainOptions{Options: discover.Options{Parallel: SweepParallel}, Routes: s.scans%routesEvery == routesEvery-1}
 	var r *discover.Result
 	if s.last == nil {
 		r, err = discover.Sweep(ctx, c, o.Options)
@@ -103,11 +104,11 @@ func (s *swept) sweep(ctx context.Context, parse func(string) (Source, error)) (
 		return nil, err
 	}
 	s.last = r
-	s.looks++
+	s.scans++
 	return r, nil
 }
 
-// nodeLabel is a node's name in the first of some fabrics that has it.
+// nodeLabel returns a node's name in the first of the fabrics that contains it.
 func nodeLabel(g ident.GUID, fabrics ...*subnet.Fabric) string {
 	for _, f := range fabrics {
 		if n, ok := f.NodeByGUID(g); ok {

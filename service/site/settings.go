@@ -13,7 +13,8 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// Settings are the settings for reaching fabrics that a reload may change. Operations under way keep those they began with.
+// Settings are the settings for reaching fabrics that a reload may change. Running operations keep those with which
+// they began.
 type Settings struct {
 	CCKey    mad.Key
 	MKey     mad.Key
@@ -22,8 +23,8 @@ type Settings struct {
 	Sources  *config.SourceRules // allowed for fabrics; nil allows all
 }
 
-// ReadSettings reads them, and the files that a configuration names for them. Its error is one of wrong usage and names every key that is
-// at fault; what is valid is returned beside it.
+// ReadSettings reads the settings from a configuration and the files that it names. Its error is a usage error that
+// names every faulty key; valid settings are returned with it.
 func ReadSettings(c *config.Config) (s Settings, err error) {
 	var faults []error
 	add := func(key string, err error) {
@@ -47,7 +48,7 @@ func ReadSettings(c *config.Config) (s Settings, err error) {
 	return s, usage.Wrap(errors.Join(faults...))
 }
 
-// Changed names the keys whose settings differ from before.
+// Changed names the keys whose settings differ from those before.
 func (s *Settings) Changed(before *Settings) []string {
 	keys := []string{}
 	for _, x := range []struct {
@@ -67,7 +68,7 @@ func (s *Settings) Changed(before *Settings) []string {
 	return keys
 }
 
-// New reaches fabrics with the given settings.
+// New returns the access to fabrics with the given settings.
 func New(s Settings) *Access { return &Access{current: s} }
 
 // Settings returns the settings in force.
@@ -84,13 +85,13 @@ func (p *Access) Reset(s Settings) {
 	p.current = s
 }
 
-// SourceAllowed is an error when the configuration does not allow a source.
+// SourceAllowed returns an error if the configuration does not allow a source.
 func (p *Access) SourceAllowed(source string) error { return p.Settings().Sources.Check(source) }
 
-// IBProfiles are the profiles of InfiniBand devices in force.
+// IBProfiles returns the profiles of InfiniBand devices in force.
 func (p *Access) IBProfiles() *ibprofile.Set { return p.Settings().models.set }
 
-// ReadIBProfiles reads a site's profiles of InfiniBand devices; of no file there are the built-in ones alone.
+// ReadIBProfiles reads a site's profiles of InfiniBand devices; without a file, only the built-in ones exist.
 func ReadIBProfiles(path string) (*ibprofile.Set, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // a nil set is the built-in profiles

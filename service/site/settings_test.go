@@ -8,7 +8,7 @@ import (
 	"fairlane/service/config"
 )
 
-// The keys that a reload applies are those of the settings for reaching fabrics, and the level of the log.
+// The keys that a reload applies are the log level and the settings for reaching fabrics.
 func TestAReloadNoticesEveryKeyThatItApplies(t *testing.T) {
 	t.Parallel()
 	profiles := filetest.Write(t, "site.yaml", "version: 1\nprofiles:\n  - {name: old, kind: adapter, origin: inventory}\nassign:\n  - {profile: old, name: \"*\"}\n")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,32 +23,37 @@ import (
 	"fairlane/subnet/umad"
 )
 
-// Source is where a fabric comes from: exactly one of the first four fields is set.
+// Source is the origin of a fabric: exactly one of the first four fields is set.
 type Source struct {
 	File     string    // path of a fabric file
 	IBSim    string    // address for ibsim.Dial
 	UMAD     umad.Name // port of this machine
 	Ethernet string    // path of an inventory
-	MKey     mad.Key   // of a live InfiniBand fabric; 0 is none
+	MKey     mad.Key   // of a live InfiniBand fabric; 0: no key
 	CCKey    mad.Key   // as mKey
 	examine  bool      // discovery checks the prerequisites of InfiniBand devices
 }
 
-// sourceForms says what sources look like.
-const sourceForms = "file:PATH, umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT or ethernet:PATH"
+// sourceForms lists the forms of sources.
+var sourceForms = oneOf("file:PATH", "umad:CA:PORT", "ibsim:unix:NAME", "ibsim:udp:HOST:PORT", "ethernet:PATH")
 
-// InfiniBandForms says what sources of InfiniBand fabrics look like.
-const InfiniBandForms = "file:PATH, " + LiveForms
+// InfiniBandForms lists the forms of sources of InfiniBand fabrics.
+var InfiniBandForms = oneOf("file:PATH", "umad:CA:PORT", "ibsim:unix:NAME", "ibsim:udp:HOST:PORT")
 
-// LiveForms says what sources of live InfiniBand fabrics look like.
-const LiveForms = "umad:CA:PORT, ibsim:unix:NAME or ibsim:udp:HOST:PORT"
+// LiveForms lists the forms of sources of live InfiniBand fabrics.
+var LiveForms = oneOf("umad:CA:PORT", "ibsim:unix:NAME", "ibsim:udp:HOST:PORT")
 
-// ParseSource reads "file:PATH", "ethernet:PATH", "umad:CA:PORT" or "ibsim:ADDR", ADDR as ibsim.Dial takes it or a bare
-// name for abstract Unix sockets.
+func oneOf(forms ...string) phrase.Text {
+	last := len(forms) - 1
+	return phrase.Of("list.or", "list", forms[:last], "last", forms[last])
+}
+
+// ParseSource parses "file:PATH", "ethernet:PATH", "umad:CA:PORT" or "ibsim:ADDR". ADDR is an address for ibsim.Dial,
+// or a bare name of an abstract Unix socket.
 func ParseSource(s string) (Source, error) { return ParseSourceOf(s, sourceForms) }
 
-// ParseSourceOf is ParseSource for those who take fewer forms; forms says which.
-func ParseSourceOf(s, forms string) (Source, error) {
+// ParseSourceOf is ParseSource for callers that accept fewer forms; forms lists these.
+func ParseSourceOf(s string, forms phrase.Text) (Source, error) {
 	kind, rest, _ := config.CutSource(s)
 	switch kind {
 	case config.KindFile:
@@ -57,7 +63,7 @@ func ParseSourceOf(s, forms string) (Source, error) {
 	case config.KindUMAD:
 		n, err := umad.ParseName(rest)
 		if err != nil {
-			return Source{}, usage.Errorf("source %q: want %s: %w", s, forms, err)
+			return Source{}, usage.Wrap(phrase.Because(err, phrase.Of("source.want-because", "source", strconv.Quote(s), "want", forms, "reason", err)))
 		}
 		return Source{UMAD: n}, nil
 	case config.KindUnix:
@@ -65,7 +71,7 @@ func ParseSourceOf(s, forms string) (Source, error) {
 	case config.KindUDP:
 		return Source{IBSim: "udp:" + rest}, nil
 	}
-	return Source{}, usage.Errorf("source %q: want %s", s, forms)
+	return Source{}, usage.Of(phrase.Of("source.want", "source", strconv.Quote(s), "want", forms))
 }
 
 // Transport is an attachment to a live InfiniBand fabric.
@@ -74,7 +80,7 @@ type Transport interface {
 	io.Closer
 }
 
-// String prints the source; that of a live InfiniBand fabric without its kind.
+// String returns the source; that of a live InfiniBand fabric without its kind.
 func (s Source) String() string {
 	switch {
 	case s.File != "":
@@ -90,7 +96,7 @@ func (s Source) String() string {
 // isFile reports whether a source is a file on this machine.
 func isFile(s Source) bool { return s.File+s.Ethernet != "" }
 
-// Dial opens a management transport to the live fabric that a source names. mKeyFile holds its M_Key; empty is no key.
+// Dial opens a management transport to the live fabric of a source. mKeyFile holds its M_Key; empty means no key.
 func Dial(ctx context.Context, from, mKeyFile string) (Transport, error) {
 	s, err := ParseSource(from)
 	if err != nil {
@@ -105,7 +111,7 @@ func Dial(ctx context.Context, from, mKeyFile string) (Transport, error) {
 // Dial opens a management transport to a live fabric.
 func (s Source) Dial(ctx context.Context) (Transport, error) { return s.DialBy(ctx, umad.Options{}) }
 
-// DialBy is dial with options for the port of this machine.
+// DialBy is Dial with options for the port of this machine.
 func (s Source) DialBy(ctx context.Context, o umad.Options) (Transport, error) {
 	switch {
 	case s.UMAD != umad.Name{}:
@@ -113,34 +119,34 @@ func (s Source) DialBy(ctx context.Context, o umad.Options) (Transport, error) {
 		if absent := new(umad.AbsentError); errors.As(err, &absent) {
 			return nil, usage.Wrap(err)
 		} else if err != nil {
-			return nil, fmt.Errorf("attach to the fabric: %w", err)
+			return nil, phrase.Because(err, phrase.Of("source.attach", "reason", err))
 		}
 		return withMKey(c, s.MKey), nil
 	case s.IBSim == "":
-		return nil, usage.Errorf("source %s: want a live InfiniBand fabric, %s", s, LiveForms)
+		return nil, usage.Of(phrase.Of("source.want-live", "source", s.String(), "want", LiveForms))
 	}
 	c, err := ibsim.Dial(ctx, s.IBSim, ibsim.Options{InFlight: 256})
 	if err != nil {
-		return nil, fmt.Errorf("attach to fabric %s: %w", s.IBSim, err)
+		return nil, phrase.Because(err, phrase.Of("source.attach-to", "fabric", s.IBSim, "reason", err))
 	}
 	return withMKey(c, s.MKey), nil
 }
 
-// SweepParallel is how many requests of a sweep are under way.
+// SweepParallel is the number of requests of a sweep that are outstanding at a time.
 const SweepParallel = 256
 
-// Found is a fabric as its source has it.
+// Found is a discovered fabric.
 type Found struct {
 	Fabric   *subnet.Fabric
 	Stats    control.DiscoverStats
 	Warnings []phrase.Text
-	Settings int // of the warnings: settings of devices that are not as plans need them
-	Asked    int // devices of an inventory
-	Answered int // of them
+	Settings int // number of warnings about settings of devices that do not meet a plan's prerequisites
+	Asked    int // devices of an inventory that were queried
+	Answered int // number of those that answered
 }
 
-// DiscoverSource turns a source into the model: a file is read, an InfiniBand fabric is swept, and the devices of an inventory
-// are asked who they are. progress may be nil.
+// DiscoverSource builds the model from a source: it reads a file, sweeps an InfiniBand fabric, or queries the devices
+// of an inventory for their identities. progress may be nil.
 func DiscoverSource(ctx context.Context, s Source, progress func(discover.Progress)) (*Found, error) {
 	start := time.Now()
 	out := &Found{}
@@ -160,7 +166,7 @@ func DiscoverSource(ctx context.Context, s Source, progress func(discover.Progre
 	return out, nil
 }
 
-// ask reads an inventory and asks its devices.
+// ask reads an inventory and queries its devices.
 func (o *Found) ask(ctx context.Context, path string, progress func(discover.Progress)) error {
 	k, err := ReadInventory(path)
 	if err != nil {
@@ -180,7 +186,7 @@ func (o *Found) sweep(ctx context.Context, s Source, progress func(discover.Prog
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close() }() // the slot is gone either way
+	defer func() { _ = c.Close() }() // the slot is released in any case
 	r, err := discover.Sweep(ctx, c, discover.Options{Parallel: SweepParallel, Progress: progress})
 	if err != nil {
 		return fmt.Errorf("discover fabric %s: %w", s, err)
@@ -200,7 +206,7 @@ func (o *Found) sweep(ctx context.Context, s Source, progress func(discover.Prog
 // ReadFabric reads a fabric file of either form.
 func ReadFabric(path string) (*subnet.Fabric, error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return nil, usage.Errorf("%s: want a regular file", path)
+		return nil, usage.Of(phrase.Of("file.want-regular", "file", path))
 	}
 	r, err := os.Open(path)
 	if err != nil {
@@ -214,8 +220,8 @@ func ReadFabric(path string) (*subnet.Fabric, error) {
 	return f, nil
 }
 
-// withoutContent keeps what a file holds out of an error that goes to a client of the service: a caller may be allowed
-// to name a file to the service and not to read it.
+// withoutContent removes a file's contents from an error for a client of the service: the caller may be allowed to name
+// a file to the service but not to read it.
 func withoutContent(source string, err error) error {
 	if err == nil {
 		return nil

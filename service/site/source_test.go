@@ -66,8 +66,8 @@ func TestCCKeyIsReadAndNeverEchoed(t *testing.T) {
 	}
 }
 
-// TestNoFileOfTheServerIsToldToItsClients names files that are no fabrics as the source of one.
-func TestNoFileOfTheServerIsToldToItsClients(t *testing.T) {
+// TestErrorsDoNotRevealServerFiles uses files that are not fabrics as the source of one.
+func TestErrorsDoNotRevealServerFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -98,7 +98,7 @@ func TestNoFileOfTheServerIsToldToItsClients(t *testing.T) {
 	}
 }
 
-// heard remembers the M_Keys of requests.
+// heard records the M_Keys of requests.
 type heard struct{ keys []mad.Key }
 
 func (*heard) Close() error { return nil }
@@ -108,7 +108,7 @@ func (h *heard) Exchange(_ context.Context, _ mad.Target, p *mad.Packet) (mad.Pa
 	return mad.Packet{}, nil
 }
 
-func TestAnMKeyGoesWithSubnetManagementAlone(t *testing.T) {
+func TestAnMKeyIsSentOnlyWithSubnetManagement(t *testing.T) {
 	t.Parallel()
 	own := mad.NewSMP(mad.MethodGet, mad.AttrNodeInfo, 0)
 	own.SetMKey(9)

@@ -7,12 +7,12 @@ import (
 	"fairlane/internal/span"
 )
 
-// tracedDriver makes a span of each operation on a device.
+// tracedDriver adds a span for each operation on a device.
 type tracedDriver struct{ driver.Driver }
 
 var _ driver.Driver = tracedDriver{}
 
-// Unwrap returns the driver that is traced.
+// Unwrap returns the traced driver.
 func (d tracedDriver) Unwrap() driver.Driver { return d.Driver }
 
 func (d tracedDriver) Read(ctx context.Context, dev driver.Device) (driver.Settings, error) {

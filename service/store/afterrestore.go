@@ -80,7 +80,7 @@ func reportHolds(ctx context.Context, r control.Repos) error {
 }
 
 func pause(ctx context.Context, r control.Repos, ro control.Rollout, now time.Time) error {
-	if err := r.SetWish(ctx, ro.ID, control.WishPause, restoredBy, ro.Confirmed, now); err != nil {
+	if err := r.SetRolloutRequest(ctx, ro.ID, control.RequestPause, restoredBy, ro.Confirmed, now); err != nil {
 		return err
 	}
 	return r.AddEvent(ctx, control.Event{

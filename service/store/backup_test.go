@@ -133,7 +133,7 @@ func TestABackupOfARunningStoreIsRestoredWhole(t *testing.T) {
 				t.Errorf("the restored tenant is %+v", got)
 			}
 			running, rerr := r.RunningRollouts(t.Context())
-			if len(running) != 1 || running[0].Wish != control.WishPause {
+			if len(running) != 1 || running[0].Request != control.RequestPause {
 				t.Errorf("what was running is %+v, want it paused", running)
 			}
 			last, _, lerr := r.ListAudit(t.Context(), control.AuditFilter{}, control.Page{Limit: 1})

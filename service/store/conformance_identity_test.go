@@ -321,7 +321,7 @@ func checkSessions(t *testing.T, f *fixture) {
 	})
 }
 
-func checkSight(t *testing.T, f *fixture) {
+func checkScopedLists(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	for _, n := range []string{"lab", "prod", "test"} {
 		f.fabric(n)

@@ -30,7 +30,7 @@ func checkOneRollout(t *testing.T, f *fixture) {
 	first := f.rollout()
 	f.equal("rollout", control.Rollout{ID: first.ID, Fabric: "lab", Plan: planName("a"), State: control.RolloutRunning, Actor: "ada", Version: 1,
 		Stages: []control.Stage{control.StagePlacement, control.StageSettings}, CreatedAt: at(), UpdatedAt: at(),
-		Revision: first.Revision, Phase: first.Phase, Wish: first.Wish, Wave: first.Wave, Placed: first.Placed, Gated: first.Gated}, first)
+		Revision: first.Revision, Phase: first.Phase, Request: first.Request, Wave: first.Wave, Placed: first.Placed, Gated: first.Gated}, first)
 	err := f.s.Tx(ctx, func(r control.Repos) error {
 		_, err := r.CreateRollout(ctx, control.Rollout{Fabric: "lab", Plan: planName("a"), Stages: []control.Stage{"settings"}, CreatedAt: at()})
 		return err

@@ -60,7 +60,7 @@ func conform(t *testing.T, open func(t *testing.T) control.Store) {
 		"roles and accounts go with their tenant":             checkAccountsOfTenant,
 		"roles and accounts go with their fabric":             checkAccountsOfFabric,
 		"sessions and failed sign-ins":                        checkSessions,
-		"lists are cut before paging":                         checkSight,
+		"lists are cut before paging":                         checkScopedLists,
 		"a failed transaction leaves nothing":                 checkRollback,
 		"a view cannot write":                                 checkReadOnly,
 		"deleting a fabric takes all that is its own":         checkCascade,

@@ -48,21 +48,21 @@ func checkRolloutRevision(t *testing.T, f *fixture) {
 		}
 		_, stale := r.SaveRollout(ctx, held)
 		f.want(stale, control.ErrConflict)
-		return errors.Join(err, err2, r.SetWish(ctx, ro.ID, control.WishPause, "ada", true, at()))
+		return errors.Join(err, err2, r.SetRolloutRequest(ctx, ro.ID, control.RequestPause, "ada", true, at()))
 	})
 	f.tx(func(r control.Repos) error {
 		held, err := r.LockRollout(ctx, ro.ID)
-		wish, err2 := r.RolloutWish(ctx, ro.ID)
-		if held.Wish != control.WishPause || wish != control.WishPause || held.WishActor != "ada" || !held.Confirmed || held.Revision != 2 || held.Owner != "m1" || held.Reason.String() != "why" {
-			t.Errorf("after a wish the rollout is %+v", held)
+		request, err2 := r.RolloutRequest(ctx, ro.ID)
+		if held.Request != control.RequestPause || request != control.RequestPause || held.RequestedBy != "ada" || !held.Confirmed || held.Revision != 2 || held.Owner != "m1" || held.Reason.String() != "why" {
+			t.Errorf("after a request the rollout is %+v", held)
 		}
-		held.Wish, held.State, held.Phase, held.FinishedAt = control.WishRun, control.RolloutSucceeded, control.PhaseEnded, at()
+		held.Request, held.State, held.Phase, held.FinishedAt = control.RequestRun, control.RolloutSucceeded, control.PhaseEnded, at()
 		ended, err3 := r.SaveRollout(ctx, held)
 		_, again := r.SaveRollout(ctx, ended)
 		f.want(again, control.ErrConflict)
-		f.want(r.SetWish(ctx, ro.ID, control.WishCancel, "ada", false, at()), control.ErrConflict)
-		if got, err := r.LockRollout(ctx, ro.ID); err != nil || got.Wish != control.WishPause || !got.FinishedAt.Equal(at()) {
-			t.Errorf("ended rollout is %+v, %v: a step must not change the wish", got, err)
+		f.want(r.SetRolloutRequest(ctx, ro.ID, control.RequestCancel, "ada", false, at()), control.ErrConflict)
+		if got, err := r.LockRollout(ctx, ro.ID); err != nil || got.Request != control.RequestPause || !got.FinishedAt.Equal(at()) {
+			t.Errorf("ended rollout is %+v, %v: a step must not change the request", got, err)
 		}
 		_, missing := r.LockRollout(ctx, 999)
 		f.want(missing, control.ErrNotFound)

@@ -121,8 +121,8 @@ type rolloutRow struct {
 	FinishedAtUS *int64  `gorm:"column:finished_at_us"`
 	Revision     int64   `gorm:"column:revision"`
 	Phase        string  `gorm:"column:phase"`
-	Wish         string  `gorm:"column:wish"`
-	WishActor    string  `gorm:"column:wish_actor"`
+	Request      string  `gorm:"column:wish"`
+	RequestedBy  string  `gorm:"column:wish_actor"`
 	Owner        string  `gorm:"column:owner"`
 	Options      []byte  `gorm:"column:options"`
 	Wave         int     `gorm:"column:wave"`

@@ -31,7 +31,7 @@ func (r *repos) CreateRollout(ctx context.Context, ro control.Rollout) (control.
 	row := rolloutRow{
 		FabricID: f.ID, PlanID: p.ID, Stages: joinStages(ro.Stages), State: string(control.RolloutRunning),
 		Actor: ro.Actor, Version: 1, CreatedAtUS: micros(ro.CreatedAt), UpdatedAtUS: micros(ro.CreatedAt),
-		Revision: 1, Phase: string(cmp.Or(ro.Phase, control.PhasePlacing)), Wish: string(control.WishRun), Wave: -1, Waves: ro.Waves,
+		Revision: 1, Phase: string(cmp.Or(ro.Phase, control.PhasePlacing)), Request: string(control.RequestRun), Wave: -1, Waves: ro.Waves,
 		PriorPlan: ro.Prior, Placed: string(control.PlacedNone), Gated: min(ro.Gated, -1),
 	}
 	if row.Options, err = json.Marshal(ro.Options); err != nil {
@@ -186,7 +186,7 @@ func (row rolloutRow) domain(fabric, plan string) (control.Rollout, error) {
 		ID: row.ID, Fabric: fabric, Plan: plan, State: control.RolloutState(row.State), Result: said(row.Result, row.ResultSaid),
 		Actor: row.Actor, Version: row.Version,
 		CreatedAt: fromMicros(row.CreatedAtUS), UpdatedAt: fromMicros(row.UpdatedAtUS),
-		Revision: row.Revision, Phase: control.Phase(row.Phase), Wish: control.Wish(row.Wish), WishActor: row.WishActor, Owner: row.Owner,
+		Revision: row.Revision, Phase: control.Phase(row.Phase), Request: control.RolloutRequest(row.Request), RequestedBy: row.RequestedBy, Owner: row.Owner,
 		Wave: row.Wave, Waves: row.Waves, Prior: row.PriorPlan, Placed: control.Placed(row.Placed), Gated: row.Gated,
 		Confirmed: row.Confirmed != 0, Reason: said(row.Reason, row.ReasonSaid), FinishedAt: optionalTime(row.FinishedAtUS), ConfirmBy: optionalTime(row.ConfirmByUS),
 	}

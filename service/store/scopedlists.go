@@ -12,7 +12,7 @@ import (
 	"fairlane/tenants"
 )
 
-var _ control.SightRepo = (*repos)(nil)
+var _ control.ScopedListRepo = (*repos)(nil)
 
 func (r *repos) TenantsNamed(ctx context.Context, fabric string, names []string, p control.Page) ([]control.Tenant, string, error) {
 	f, err := r.fabric(ctx, fabric)
@@ -22,7 +22,7 @@ func (r *repos) TenantsNamed(ctx context.Context, fabric string, names []string,
 	return r.listTenants(ctx, fabric, r.in(ctx).Where("fabric_id = ? AND name IN ?", f.ID, names), p)
 }
 
-// FabricsNamed implements control.SightRepo. It reads no snapshots: callers limited to some fabrics do not see their
+// FabricsNamed implements control.ScopedListRepo. It reads no snapshots: callers limited to some fabrics do not see their
 // topologies.
 func (r *repos) FabricsNamed(ctx context.Context, names []string, p control.Page) ([]control.Fabric, string, error) {
 	rows, next, err := byName(r.in(ctx).Where("name IN ?", names), "name", "fabrics", p, fabricRow.name)
@@ -37,7 +37,7 @@ func (r *repos) FlowsOf(ctx context.Context, fabric string, names []string) ([]t
 	return readFlows(r.in(ctx).Where("flows.fabric_id = ? AND tenants.name IN ?", f.ID, names), fabric)
 }
 
-// TenantEvents implements control.SightRepo. The cursor consists of times, which the events show anyway: a row number
+// TenantEvents implements control.ScopedListRepo. The cursor consists of times, which the events show anyway: a row number
 // would reveal how many events of others lie between.
 func (r *repos) TenantEvents(ctx context.Context, fabric string, names []string, p control.Page) ([]control.Event, string, error) {
 	at, shown, err := afterTime(p)

@@ -10,9 +10,9 @@ import (
 	"fairlane/subnet/ident"
 )
 
-var _ control.NearRepo = (*repos)(nil)
+var _ control.TenantConflictRepo = (*repos)(nil)
 
-func (r *repos) Near(ctx context.Context, fabric, name string, pkey ident.PKey) ([]control.Tenant, int64, error) {
+func (r *repos) TenantsInPartition(ctx context.Context, fabric, name string, pkey ident.PKey) ([]control.Tenant, int64, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
 		return nil, 0, err

@@ -80,19 +80,19 @@ func (r *repos) SaveRollout(ctx context.Context, ro control.Rollout) (control.Ro
 	return ro, nil
 }
 
-func (r *repos) SetWish(ctx context.Context, id int64, w control.Wish, actor string, confirmed bool, at time.Time) error {
+func (r *repos) SetRolloutRequest(ctx context.Context, id int64, request control.RolloutRequest, actor string, confirmed bool, at time.Time) error {
 	res := r.in(ctx).Model(&rolloutRow{}).Where("id = ? AND state = ?", id, string(control.RolloutRunning)).Updates(map[string]any{
-		"wish": string(w), "wish_actor": actor, "confirmed": flag(confirmed), "updated_at_us": micros(at), "version": gorm.Expr("version + 1"),
+		"wish": string(request), "wish_actor": actor, "confirmed": flag(confirmed), "updated_at_us": micros(at), "version": gorm.Expr("version + 1"),
 	})
-	return changed(res, notRunning(id), "store the wish for rollout %d", id)
+	return changed(res, notRunning(id), "store the request for rollout %d", id)
 }
 
-func (r *repos) RolloutWish(ctx context.Context, id int64) (control.Wish, error) {
+func (r *repos) RolloutRequest(ctx context.Context, id int64) (control.RolloutRequest, error) {
 	var row rolloutRow
 	if err := found(r.in(ctx).Select("wish").Where("id = ?", id).Take(&row).Error, "rollout", fmt.Sprint(id)); err != nil {
 		return "", err
 	}
-	return control.Wish(row.Wish), nil
+	return control.RolloutRequest(row.Request), nil
 }
 
 func shardWhere(db *gorm.DB, k control.ShardKey) *gorm.DB {
@@ -276,7 +276,7 @@ func (r *repos) FaultyDevices(ctx context.Context, rollout int64, limit int) ([]
 	return rolloutDevices(r.in(ctx).Where("rollout_id = ? AND error <> ''", rollout).Order("node_guid, port_num").Limit(limit), nameOf(rollout))
 }
 
-// Queries at the start of a rollout. History grows for ever, so both start with an index of the few rows that matter and
+// Queries at the start of a rollout. History grows forever, so both start with an index of the few rows that matter and
 // repeat its condition literally; a CROSS JOIN keeps its order.
 const (
 	dirtyDevices = `SELECT d.* FROM rollout_devices d CROSS JOIN rollouts o

@@ -95,7 +95,7 @@ func (c *deviceClock) advance(ticks uint32) quantity.Picoseconds {
 	return c.now
 }
 
-// ticksOf returns the duration of so many units of TimeStamp.
+// ticksOf returns the duration of this many units of TimeStamp.
 func ticksOf(n uint32) quantity.Picoseconds {
 	return quantity.Picoseconds(n) * ibcc.TimerUnitPicoseconds
 }

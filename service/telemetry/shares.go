@@ -192,7 +192,7 @@ func atPort(err error, port string) error {
 	return phrase.Because(err, phrase.Of("measure.at-port", "text", err, "port", port))
 }
 
-// sentOn returns what a port sent on an SL with so many users; the port is nil when it was not read.
+// sentOn returns what a port sent on an SL with this many users; the port is nil when it was not read.
 func (r *PortRate) sentOn(sl ident.SL, users int) (quantity.BitRate, error) {
 	switch {
 	case r == nil:

@@ -34,7 +34,7 @@ func boundRate(rate, low, line float64) float64 {
 	return min(low, line)
 }
 
-// windowParam is the parameter "window" of the rate-based algorithms, with the named default.
+// windowParam returns the parameter "window" of the rate-based algorithms, with the named default.
 func windowParam(def int) Param {
 	return Param{
 		Name: "window", Kind: ParamWord, Default: float64(def), Words: []string{"variable", "fixed", "none"},
@@ -62,7 +62,7 @@ func windowFor(mode uint8, full int64, rate, line float64) int64 {
 	}
 }
 
-// minRateParam is the parameter "min_rate"; the reference simulators use 1 Gbit/s.
+// minRateParam returns the parameter "min_rate"; the reference simulators use 1 Gbit/s.
 func minRateParam() Param {
 	return Param{
 		Name: "min_rate", Kind: ParamRate, Default: 1e9, Min: 1e6, Max: 100e9,

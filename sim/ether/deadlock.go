@@ -18,7 +18,7 @@ func (d *Deadlock) Error() string {
 	return fmt.Sprintf("priority flow control deadlock in class %d: %s waits for itself", d.Class, strings.Join(d.Ports, " waits for "))
 }
 
-// Deadlock returns a cycle of ports that wait for each other for ever, or nil. Port A waits for port B when the switch at A's
+// Deadlock returns a cycle of ports that wait for each other forever, or nil. Port A waits for port B when the switch at A's
 // far end pauses A, and packets from A are queued at B. A port is stuck when every packet that could end its pause is queued at
 // a stuck port. The search removes, one after the other, the ports that can continue. It is valid at any instant and never
 // reports mere congestion as a deadlock.
@@ -58,7 +58,7 @@ func (n jam) asked(pi int32, cls int) bool {
 	return n.of(n.ports[pi].node).ingress[int(pi)*n.classes+cls].paused
 }
 
-// stuck returns the ports that are paused for ever in a class.
+// stuck returns the ports that are paused forever in a class.
 func (n jam) stuck(cls int) []bool {
 	stuck := make([]bool, len(n.ports))
 	var left []int32

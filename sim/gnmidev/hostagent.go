@@ -63,11 +63,11 @@ func (m *machine) nic(c *card, loads int) (agent.NIC, error) {
 		Name: c.name, PCI: c.ports[0].pci, Vendor: vendor, Model: model, Firmware: firmware, Driver: "mlx5_core",
 		NodeGUID: c.guid, Incarnation: strconv.Itoa(loads), Table: c.layout.table,
 	}
-	var ways []nicfiles.Way
+	var accessors []nicfiles.Accessor
 	files := root{m.host}
-	add := func(w nicfiles.Way, err error) error {
+	add := func(a nicfiles.Accessor, err error) error {
 		if err == nil {
-			ways = append(ways, w)
+			accessors = append(accessors, a)
 		}
 		return err
 	}
@@ -99,10 +99,10 @@ func (m *machine) nic(c *card, loads int) (agent.NIC, error) {
 		if err != nil {
 			return n, err
 		}
-		ways = append(ways, newRates(c), nv)
+		accessors = append(accessors, newRates(c), nv)
 		n.NV = nv
 	}
-	n.Device = nicfiles.NewDevice(c.layout.table, ways...)
+	n.Device = nicfiles.NewDevice(c.layout.table, accessors...)
 	return n, nil
 }
 

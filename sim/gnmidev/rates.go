@@ -33,7 +33,7 @@ func newRates(c *card) *rates {
 	return r
 }
 
-var _ nicfiles.Way = (*rates)(nil)
+var _ nicfiles.Accessor = (*rates)(nil)
 
 func (r *rates) Backend() nicparam.Backend { return nicparam.Devlink }
 

@@ -32,14 +32,14 @@ type Server struct {
 	gnmi  *gnmitree.Server
 	clock func() time.Time
 
-	mu      sync.RWMutex
-	trees   map[string]opener
-	hosts   []*Host
-	shared  map[nicparam.Caps]*layout
-	rules   map[string]rule // model of switches' configurations
-	only    string          // name of the only device, which clients may omit; empty with several devices
-	dialect map[Dialect]bool
-	agents  bool
+	mu       sync.RWMutex
+	trees    map[string]opener
+	hosts    []*Host
+	shared   map[nicparam.Caps]*layout
+	rules    map[string]rule // model of switches' configurations
+	only     string          // name of the only device, which clients may omit; empty with several devices
+	dialects map[Dialect]bool
+	agents   bool
 }
 
 // opener is a device in the server's list. It may create its tree on the first request.
@@ -49,7 +49,7 @@ type opener interface {
 
 // NewServer returns a server without devices.
 func NewServer(o Options) (*Server, error) {
-	s := &Server{o: o, clock: o.Clock, trees: map[string]opener{}, shared: map[nicparam.Caps]*layout{}, rules: newRules(), dialect: map[Dialect]bool{}}
+	s := &Server{o: o, clock: o.Clock, trees: map[string]opener{}, shared: map[nicparam.Caps]*layout{}, rules: newRules(), dialects: map[Dialect]bool{}}
 	if s.clock == nil {
 		s.clock = time.Now
 	}
@@ -89,7 +89,7 @@ func (s *Server) Models() []gnmitree.Model {
 		out = append(out, nicyang.Model())
 	}
 	for _, d := range []Dialect{SONiC, OpenConfig} {
-		if s.dialect[d] {
+		if s.dialects[d] {
 			out = append(out, modelsOf(d)...)
 		}
 	}

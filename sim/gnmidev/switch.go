@@ -129,7 +129,7 @@ func (s *Server) AddSwitch(name string, o SwitchOptions) (*Switch, error) {
 	if err := s.add(devices, name); err != nil {
 		return nil, err
 	}
-	s.dialect[o.Dialect] = true
+	s.dialects[o.Dialect] = true
 	return w, nil
 }
 

@@ -8,12 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/quantity"
-	"fairlane/internal/suggest"
 	"fairlane/policy"
 	"fairlane/sim/lab/calibrate"
 	"fairlane/sim/lab/evaluate"
@@ -42,16 +40,16 @@ func parseScenario(text string) (*scenario.Scenario, error) {
 	return s, s.SetThreads(1)
 }
 
-// CheckScenario is an error when a scenario cannot be simulated in the service.
+// CheckScenario returns an error when a scenario cannot be simulated in the service.
 func (Laboratory) CheckScenario(text string) error {
 	_, err := parseScenario(text)
 	return err
 }
 
-// CheckProfile is an error when there is no such device profile.
+// CheckProfile returns an error when there is no such device profile.
 func (Laboratory) CheckProfile(name string) error {
 	if !slices.Contains(profile.Names(), name) {
-		return fmt.Errorf("profile %q: want one of %s%s", name, strings.Join(profile.Names(), ", "), suggest.Hint(name, profile.Names()))
+		return profile.Unknown(name)
 	}
 	return nil
 }

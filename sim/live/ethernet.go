@@ -17,6 +17,7 @@ import (
 
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/outfile"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/usage"
 	"fairlane/policy"
@@ -61,13 +62,13 @@ func CaseOf(s *scenario.Scenario) (*Case, error) {
 		c.Plane = policy.PlaneWRCC
 	}
 	if len(e.Workload) > 0 || e.BiCC != nil {
-		return nil, usage.Errorf("scenario %s: a live fabric carries tenants' flows without end: want no workload and no bicc", s.Name)
+		return nil, usage.Of(phrase.Of("scenario.live-workload", "scenario", s.Name))
 	}
 	hosts := scenario.Hosts(s.Fabric)
 	for i := range e.Flows {
 		f := &e.Flows[i]
 		if f.Bytes != 0 || f.Start != 0 || f.Stop != 0 {
-			return nil, usage.Errorf("scenario %s: flow %d begins late or ends: a live fabric carries flows without end", s.Name, i)
+			return nil, usage.Of(phrase.Of("scenario.live-flow", "scenario", s.Name, "flow", i))
 		}
 		c.Flows = append(c.Flows, tenants.Flow{
 			Tenant: s.Tenants[f.Tenant].Name, Src: s.Fabric.PortID(hosts[f.Src]), Dst: s.Fabric.PortID(hosts[f.Dst]), QPs: max(1, f.Count), Demand: f.Demand,
@@ -80,7 +81,7 @@ func CaseOf(s *scenario.Scenario) (*Case, error) {
 	}
 	c.Tenants = tenants.Attach(c.Tenants, c.Flows)
 	if err := tenants.Validate(c.Tenants, c.Flows); err != nil {
-		return nil, usage.Errorf("scenario %s: %w", s.Name, err)
+		return nil, usage.Wrap(phrase.Because(err, phrase.Of("scenario.reason", "scenario", s.Name, "reason", err)))
 	}
 	return c, nil
 }

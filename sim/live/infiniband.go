@@ -5,11 +5,11 @@ package live
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 
 	"golang.org/x/sync/errgroup"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/usage"
 	"fairlane/sim/scenario"
@@ -44,9 +44,9 @@ func StartInfiniBand(ctx context.Context, s *scenario.Scenario, addr string, o s
 	var socket *net.OpError
 	switch {
 	case errors.As(err, &socket):
-		return nil, fmt.Errorf("serve the simulated fabric: %w", err)
+		return nil, phrase.Because(err, phrase.Of("scenario.serve", "reason", err))
 	case err != nil:
-		return nil, usage.Errorf("serve the simulated fabric: %w", err)
+		return nil, usage.Wrap(phrase.Because(err, phrase.Of("scenario.serve", "reason", err)))
 	}
 	ctx, stop := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)

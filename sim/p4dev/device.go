@@ -38,7 +38,7 @@ type Device struct {
 	weights map[uint32]wrcc.ClassWeight // by key
 	domains map[uint16]wrcc.PortDomain
 	digest  *p4v1.DigestEntry // nil means no digests
-	list    uint64            // last list_id
+	listID  uint64            // list_id of the last digest list
 
 	clients []*client // with a stream that has arbitrated
 	primary *client
@@ -164,9 +164,9 @@ func (d *Device) Congested(c p4info.Congestion) bool {
 	if d.digest == nil || d.primary == nil {
 		return false
 	}
-	d.list++
+	d.listID++
 	return d.primary.send(&p4v1.StreamMessageResponse{Update: &p4v1.StreamMessageResponse_Digest{Digest: &p4v1.DigestList{
-		DigestId: p4info.DigestCongestion, ListId: d.list, Data: []*p4v1.P4Data{p4info.Digest(c)},
+		DigestId: p4info.DigestCongestion, ListId: d.listID, Data: []*p4v1.P4Data{p4info.Digest(c)},
 		Timestamp: int64(c.TimeUs) * 1000,
 	}}})
 }

@@ -94,7 +94,7 @@ func (p *pass) gates(w *[Params]float64, t int) {
 	}
 }
 
-// dot is a scalar product, summed in the fixed order of four interleaved sums.
+// dot returns a scalar product, summed in the fixed order of four interleaved sums.
 func dot(a, b *[Hidden]float64) float64 {
 	var s0, s1, s2, s3 float64
 	for i := 0; i < Hidden; i += 4 {

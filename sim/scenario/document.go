@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"fairlane/internal/hostset"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/yamltree"
 	"fairlane/subnet/topofile"
@@ -28,29 +28,28 @@ type document struct {
 	names   hostset.Names
 }
 
-// madeBy starts the location of an error in a setting.
-const madeBy = "setting "
-
-// place returns the source of a node: a line of the file, or a setting.
-func (d *document) place(n *yaml.Node) (file string, line int) {
+// at is an error without its reason at the source of a node: a line of the file, or a setting.
+func (d *document) at(n *yaml.Node) *topofile.ParseError {
 	if s, ok := d.made[n]; ok {
-		return madeBy + s, 0
+		return &topofile.ParseError{Setting: s}
 	}
-	return d.file, n.Line
+	return &topofile.ParseError{File: d.file, Line: n.Line}
 }
 
-func (d *document) fail(n *yaml.Node, field, found, allowed string) {
+func (d *document) fail(n *yaml.Node, field string, found, allowed phrase.Text) {
 	if d.err == nil {
-		file, line := d.place(n)
-		d.err = &topofile.ParseError{File: file, Line: line, Field: field, Found: found, Allowed: allowed}
+		err := d.at(n)
+		err.Field, err.Found, err.Allowed = field, found, allowed
+		d.err = err
 	}
 }
 
 // failWith keeps an error that another package found in the values of a node.
 func (d *document) failWith(n *yaml.Node, err error) {
 	if d.err == nil && err != nil {
-		file, line := d.place(n)
-		d.err = &topofile.ParseError{File: file, Line: line, Err: err}
+		at := d.at(n)
+		at.Err = err
+		d.err = at
 	}
 }
 
@@ -61,13 +60,13 @@ func (d *document) parse(data []byte) *yaml.Node {
 	var second *yamltree.SecondError
 	switch {
 	case errors.As(err, &bad):
-		d.err = &topofile.ParseError{File: d.file, Line: bad.Line, Err: errors.New("not YAML: " + bad.Text)}
+		d.err = &topofile.ParseError{File: d.file, Line: bad.Line, Err: fault(phrase.Of("topofile.not-yaml", "reason", bad.Text))}
 	case errors.As(err, &second):
-		d.err = &topofile.ParseError{File: d.file, Line: second.Line, Field: "file", Found: "a second document", Allowed: "one scenario"}
+		d.err = &topofile.ParseError{File: d.file, Line: second.Line, Field: "file", Found: phrase.Of("topofile.second-document"), Allowed: phrase.Of("scenario.want-one")}
 	case err != nil:
 		d.err = fmt.Errorf("read %s: %w", d.file, err)
 	case root == nil:
-		d.err = &topofile.ParseError{File: d.file, Line: 1, Field: "file", Allowed: "a scenario: a YAML mapping with fabric, tenants and flows"}
+		d.err = &topofile.ParseError{File: d.file, Line: 1, Field: "file", Found: topofile.Quoted(""), Allowed: phrase.Of("scenario.want-scenario")}
 	}
 	return root
 }
@@ -88,15 +87,15 @@ func (d *document) mapping(n *yaml.Node, name string, keys ...string) fields {
 		return f
 	}
 	if n.Kind != yaml.MappingNode {
-		d.fail(n, name, describe(n), "a mapping with "+strings.Join(keys, ", "))
+		d.fail(n, name, describe(n), phrase.Of("topofile.want-keys", "keys", keys))
 		return f
 	}
 	for e := range yamltree.Entries(n, keys) {
 		switch {
 		case e.Index < 0:
-			d.fail(e.Key, "unknown key in "+name, describe(e.Key), "one of "+strings.Join(keys, ", "))
+			d.fail(e.Key, "unknown key in "+name, describe(e.Key), phrase.Of("topofile.want-one-of", "keys", keys))
 		case e.Earlier > 0:
-			d.fail(e.Key, "repeated key in "+name, e.Key.Value, "each key once")
+			d.fail(e.Key, "repeated key in "+name, topofile.Quoted(e.Key.Value), phrase.Of("topofile.want-key-once"))
 		}
 		f.m[e.Key.Value] = e.Value
 	}
@@ -125,7 +124,7 @@ func (f fields) at(key string) *yaml.Node {
 func (f fields) need(keys ...string) {
 	for _, k := range keys {
 		if !f.has(k) {
-			f.d.fail(f.node, f.path(k), "nothing", "it to be given")
+			f.d.fail(f.node, f.path(k), phrase.Of("scenario.found-nothing"), phrase.Of("scenario.want-given"))
 		}
 	}
 }
@@ -146,7 +145,7 @@ func (f fields) text(key string) string {
 		return ""
 	}
 	if n.Kind != yaml.ScalarNode {
-		f.d.fail(n, f.path(key), describe(n), "a single value")
+		f.d.fail(n, f.path(key), describe(n), phrase.Of("topofile.want-single"))
 	}
 	return n.Value
 }
@@ -158,7 +157,7 @@ func (f fields) word(key string, allowed ...string) string {
 	}
 	w := f.text(key)
 	if !slices.Contains(allowed, w) {
-		f.d.fail(f.m[key], f.path(key), w, "one of "+strings.Join(allowed, ", "))
+		f.d.fail(f.m[key], f.path(key), topofile.Quoted(w), phrase.Of("topofile.want-one-of", "keys", allowed))
 	}
 	return w
 }
@@ -170,7 +169,7 @@ func (f fields) number(key string, def, low, high uint64) uint64 {
 	s := f.text(key)
 	v, err := strconv.ParseUint(s, 0, 64)
 	if err != nil || v < low || v > high {
-		f.d.fail(f.m[key], f.path(key), s, fmt.Sprintf("a number from %d to %d", low, high))
+		f.d.fail(f.m[key], f.path(key), topofile.Quoted(s), phrase.Of("topofile.want-number", "min", low, "max", high))
 		return def
 	}
 	return v
@@ -186,11 +185,11 @@ func (f fields) flagOr(key string, def bool) bool {
 }
 
 func (f fields) span(key string, def quantity.Picoseconds) quantity.Picoseconds {
-	return scalar(f, key, def, "a duration from 0 to 1000 s such as 1us or 400ms", quantity.ParsePicoseconds)
+	return scalar(f, key, def, phrase.Of("scenario.want-duration"), quantity.ParsePicoseconds)
 }
 
 func (f fields) rate(key string) quantity.BitRate {
-	return scalar(f, key, 0, "a rate from 0 to 100 Tbit/s such as 100Gbit/s", quantity.ParseBitRate)
+	return scalar(f, key, 0, phrase.Of("scenario.want-rate"), quantity.ParseBitRate)
 }
 
 // rateOrNone reads a rate to which a setting refers; the word none means that the setting is the same at every rate.
@@ -198,9 +197,9 @@ func (f fields) rateOrNone(key string) (rate quantity.BitRate, none bool) {
 	if n := f.m[key]; n != nil && n.Value == "none" {
 		return 0, true
 	}
-	rate = scalar(f, key, 0, "none, or a rate above 0 such as 100Gbit/s", quantity.ParseBitRate)
+	rate = scalar(f, key, 0, phrase.Of("scenario.want-none-or-rate"), quantity.ParseBitRate)
 	if rate == 0 {
-		f.d.fail(f.at(key), f.path(key), f.text(key), "none, or a rate above 0 such as 100Gbit/s")
+		f.d.fail(f.at(key), f.path(key), topofile.Quoted(f.text(key)), phrase.Of("scenario.want-none-or-rate"))
 	}
 	return rate, false
 }
@@ -209,7 +208,7 @@ func (f fields) rateOrNone(key string) (rate quantity.BitRate, none bool) {
 func (f fields) someRate(key string) quantity.BitRate {
 	r := f.rate(key)
 	if f.has(key) && r == 0 {
-		f.d.fail(f.m[key], f.path(key), f.text(key), "a rate above 0 such as 100Gbit/s")
+		f.d.fail(f.m[key], f.path(key), topofile.Quoted(f.text(key)), phrase.Of("scenario.want-some-rate"))
 	}
 	return r
 }
@@ -218,20 +217,20 @@ func (f fields) someRate(key string) quantity.BitRate {
 func (f fields) startBefore(key string, end quantity.Picoseconds) quantity.Picoseconds {
 	at := f.span(key, 0)
 	if f.has(key) && at >= end {
-		f.d.fail(f.m[key], f.path(key), at.String(), "less than the duration, "+end.String())
+		f.d.fail(f.m[key], f.path(key), topofile.Quoted(at.String()), phrase.Of("scenario.want-before-end", "duration", end))
 	}
 	return at
 }
 
 // scalar reads a value with the parser of its type.
-func scalar[T any](f fields, key string, def T, allowed string, parse func(string) (T, error)) T {
+func scalar[T any](f fields, key string, def T, allowed phrase.Text, parse func(string) (T, error)) T {
 	if !f.has(key) {
 		return def
 	}
 	s := f.text(key)
 	v, err := parse(s)
 	if err != nil {
-		f.d.fail(f.m[key], f.path(key), s, allowed)
+		f.d.fail(f.m[key], f.path(key), topofile.Quoted(s), allowed)
 		return def
 	}
 	return v
@@ -244,7 +243,7 @@ func (f fields) list(key string, most int) []*yaml.Node {
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode || len(n.Content) > most {
-		f.d.fail(n, f.path(key), describe(n), fmt.Sprintf("a list of at most %d", most))
+		f.d.fail(n, f.path(key), describe(n), phrase.Of("yaml.want-list-most", "max", most))
 		return nil
 	}
 	return n.Content
@@ -262,22 +261,25 @@ func (f fields) words(key string, most int) []*yaml.Node {
 	items := f.list(key, most)
 	for _, it := range items {
 		if it.Kind != yaml.ScalarNode {
-			f.d.fail(it, f.path(key), describe(it), "single values")
+			f.d.fail(it, f.path(key), describe(it), phrase.Of("scenario.want-singles"))
 			return nil
 		}
 	}
 	return items
 }
 
-func describe(n *yaml.Node) string {
+func describe(n *yaml.Node) phrase.Text {
 	switch n.Kind {
 	case yaml.MappingNode:
-		return "a mapping"
+		return phrase.Of("topofile.mapping")
 	case yaml.SequenceNode:
-		return fmt.Sprintf("a list of %d", len(n.Content))
+		return phrase.Of("scenario.found-list", "n", len(n.Content))
 	case yaml.AliasNode:
-		return "*" + n.Value
+		return topofile.Quoted("*" + n.Value)
 	default:
-		return n.Value
+		return topofile.Quoted(n.Value)
 	}
 }
+
+// fault is a sentence that is an error.
+func fault(said phrase.Text) error { return &phrase.Error{Text: said} }

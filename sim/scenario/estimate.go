@@ -111,7 +111,7 @@ func (s *Scenario) estimateEthernet(est *Estimate) (packets, atOnce float64) {
 	return packets, atOnce
 }
 
-// endlessBytes is the most that the endless flows can deliver: what the links into their
+// endlessBytes returns the most that the endless flows can deliver: what the links into their
 // destinations, and those out of their sources, carry in the time.
 func (s *Scenario) endlessBytes() float64 {
 	in, out := map[int32]float64{}, map[int32]float64{}

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/stats"
 	"fairlane/sim/cc"
@@ -52,7 +53,7 @@ func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 		Sample:     f.span("sample", defaultSample(s.Duration, s.Interval)), freeSample: !f.has("sample"), open: open,
 	}
 	if d.err == nil && (e.Sample <= 0 || s.Duration/e.Sample > maxSampled) {
-		d.fail(f.at("sample"), "sample", e.Sample.String(), fmt.Sprintf("more than 0 and at least 1/%d of the duration", maxSampled))
+		d.fail(f.at("sample"), "sample", topofile.Quoted(e.Sample.String()), phrase.Of("scenario.want-sampled", "parts", maxSampled))
 	}
 	s.Ethernet = e
 	s.Config.Seed = f.number("seed", 1, 0, 1<<64-1)
@@ -83,7 +84,7 @@ func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 		return nil, d.err
 	}
 	if len(e.Flows) == 0 && len(e.Workload) == 0 {
-		d.fail(f.node, "flows, workload", "", "one of them to be given")
+		d.fail(f.node, "flows, workload", topofile.Quoted(""), phrase.Of("scenario.want-one-given"))
 		return nil, d.err
 	}
 	if err := s.SetThreads(e.threads()); err != nil {
@@ -99,7 +100,7 @@ func (d *document) sizeBins(f fields) []int64 {
 	for _, n := range f.list("size_bins", stats.MaxSizeBins) {
 		v, err := strconv.ParseInt(n.Value, 0, 64)
 		if err != nil || v < 1 || len(out) > 0 && v <= out[len(out)-1] {
-			d.fail(n, "size_bins", describe(n), "numbers of bytes that increase")
+			d.fail(n, "size_bins", describe(n), phrase.Of("scenario.want-rising-bytes"))
 			return nil
 		}
 		out = append(out, v)
@@ -115,7 +116,7 @@ func (f fields) decimal(key string, def, low, high float64) float64 {
 	s := f.text(key)
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(v) || v < low || v > high {
-		f.d.fail(f.m[key], f.path(key), s, fmt.Sprintf("a number from %g to %g", low, high))
+		f.d.fail(f.m[key], f.path(key), topofile.Quoted(s), phrase.Of("topofile.want-number", "min", low, "max", high))
 		return def
 	}
 	return v
@@ -174,7 +175,7 @@ func (d *document) classes(f fields, c *ether.Config) {
 		})
 	}
 	if n := f.m["classes"]; n != nil && n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
-		d.fail(n, f.path("classes"), describe(n), "at least one class, or no such key for one lossless class")
+		d.fail(n, f.path("classes"), describe(n), phrase.Of("scenario.want-a-class"))
 	}
 }
 
@@ -189,11 +190,11 @@ func (d *document) ecn(n *yaml.Node, c *ether.Config) {
 	e.PMax, e.AtEnqueue = k.decimal("p_max", e.PMax, 0, 1), k.word("at", "dequeue", "enqueue") == "enqueue"
 	switch {
 	case k.has("min") != k.has("max"):
-		d.fail(k.node, "ecn", "one of min and max", "both or none")
+		d.fail(k.node, "ecn", phrase.Of("scenario.found-min-or-max"), phrase.Of("scenario.want-both"))
 	case c.ECN.Min > c.ECN.Max:
-		d.fail(k.at("min"), "ecn.min", strconv.FormatInt(c.ECN.Min, 10), fmt.Sprintf("at most max, %d", c.ECN.Max))
+		d.fail(k.at("min"), "ecn.min", topofile.Quoted(strconv.FormatInt(c.ECN.Min, 10)), phrase.Of("scenario.want-ecn-max", "max", c.ECN.Max))
 	case k.has("p_max") && c.ECN.PMax == 0:
-		d.fail(k.at("p_max"), "ecn.p_max", "0", "more than 0 and at most 1")
+		d.fail(k.at("p_max"), "ecn.p_max", topofile.Quoted("0"), phrase.Of("scenario.want-part"))
 	}
 }
 
@@ -217,15 +218,15 @@ func (d *document) checkLinks(n *yaml.Node, f *subnet.Fabric) {
 	d.failWith(n, checkSize(len(f.Links), false))
 	for i := range f.Links {
 		if l := &f.Links[i]; l.Rate <= 0 {
-			d.fail(n, "fabric: link from "+f.PortName(l.A)+" to "+f.PortName(l.B), l.Rate.String(), "a rate of more than 0")
+			d.fail(n, "fabric: link from "+f.PortName(l.A)+" to "+f.PortName(l.B), topofile.Quoted(l.Rate.String()), phrase.Of("scenario.want-rate-above"))
 		}
 	}
 	hosts, switches := len(Hosts(f)), len(f.Switches())
 	if hosts < 2 {
-		d.fail(n, "fabric", fmt.Sprintf("%d linked hosts", hosts), "at least 2")
+		d.fail(n, "fabric", phrase.Of("scenario.found-linked", "n", hosts), phrase.Of("want.least", "min", 2))
 	}
 	if hosts*switches > maxRoutes {
-		d.fail(n, "fabric", fmt.Sprintf("%d hosts and %d switches", hosts, switches), fmt.Sprintf("at most %d routes, hosts times switches", maxRoutes))
+		d.fail(n, "fabric", phrase.Of("scenario.found-hosts-switches", "hosts", hosts, "switches", switches), phrase.Of("scenario.want-routes", "max", maxRoutes))
 	}
 }
 
@@ -237,7 +238,7 @@ func (d *document) checkPatterns(f fields, s *Scenario) {
 			return ok
 		})
 		if !hit {
-			d.fail(f.at("model"), "buffers.switches", b.Pattern, "a pattern that some switch's name matches, such as leaf*")
+			d.fail(f.at("model"), "buffers.switches", topofile.Quoted(b.Pattern), phrase.Of("scenario.want-switch-pattern"))
 		}
 	}
 }
@@ -256,19 +257,19 @@ func (d *document) controls(f fields, e *Ethernet) {
 	for _, it := range items {
 		c := d.control(it, e.preset)
 		if slices.ContainsFunc(e.Controls, func(o Control) bool { return o.Name == c.Name }) {
-			d.fail(it, "congestion_control.name", c.Name, "a name that no other has")
+			d.fail(it, "congestion_control.name", topofile.Quoted(c.Name), phrase.Of("scenario.want-own-name"))
 		}
 		e.Controls = append(e.Controls, c)
 	}
 	if len(e.Controls) == 0 {
-		d.fail(n, "congestion_control", "a list of 0", "at least one")
+		d.fail(n, "congestion_control", phrase.Of("scenario.found-list", "n", 0), phrase.Of("scenario.want-at-least-one"))
 	}
 }
 
 // control reads a congestion control on top of the values of a preset.
 func (d *document) control(n *yaml.Node, preset string) Control {
 	if n.Kind != yaml.MappingNode {
-		d.fail(n, "congestion_control", describe(n), "a mapping with algorithm and its parameters, or a list of such")
+		d.fail(n, "congestion_control", describe(n), phrase.Of("scenario.want-algorithm"))
 		return Control{}
 	}
 	f := fields{d: d, node: n, name: "congestion_control", m: map[string]*yaml.Node{}}
@@ -297,7 +298,7 @@ func (d *document) control(n *yaml.Node, preset string) Control {
 	for i := range spec.Params {
 		p := &spec.Params[i]
 		if f.has(p.Name) {
-			c.Values[p.Name] = scalar(f, p.Name, p.Default, p.Allowed(), p.Parse)
+			c.Values[p.Name] = scalar(f, p.Name, p.Default, phrase.Verbatim(p.Allowed()), p.Parse)
 		}
 	}
 	if _, err := c.build(); err != nil {
@@ -342,8 +343,7 @@ func (d *document) checkFairRates(f fields, e *Ethernet) {
 		if n.Kind == yaml.SequenceNode {
 			n = n.Content[i]
 		}
-		d.fail(d.child(n, "algorithm"), "congestion_control.algorithm", c.Algorithm,
-			"switches that compute its rates: add `wrcc: {period: 24us}` to the scenario")
+		d.fail(d.child(n, "algorithm"), "congestion_control.algorithm", topofile.Quoted(c.Algorithm), phrase.Of("scenario.want-wrcc"))
 	}
 }
 
@@ -358,7 +358,7 @@ func (d *document) bicc(n *yaml.Node, fabric *subnet.Fabric) *BiCC {
 		NoticeBytes: f.bytes("notice_bytes", 0, 1<<40), NoticeInterval: f.span("notice_interval", 0),
 	}
 	if f.has("switches") && len(b.build(fabric).Nodes) == 0 {
-		d.fail(f.at("switches"), f.path("switches"), b.Switches, "a pattern that some switch's name matches, such as *-dci")
+		d.fail(f.at("switches"), f.path("switches"), topofile.Quoted(b.Switches), phrase.Of("scenario.want-dci-pattern"))
 	}
 	return b
 }
@@ -369,7 +369,7 @@ func (s *Scenario) readEtherTenants(f fields) {
 		t := f.d.mapping(n, "tenant", "name", "weight")
 		t.need("name", "weight")
 		s.Tenants = append(s.Tenants, tenants.Tenant{
-			Name: t.text("name"), Weight: scalar(t, "weight", 0, "a number from 0.001 to 1000000", quantity.ParseWeight),
+			Name: t.text("name"), Weight: scalar(t, "weight", 0, phrase.Of("scenario.want-weight"), quantity.ParseWeight),
 		})
 	}
 	if len(s.Tenants) == 0 {
@@ -396,13 +396,13 @@ func (s *Scenario) readEtherFlows(f fields) {
 			Start: g.startBefore("start", s.Duration), Stop: g.span("stop", 0), Demand: g.someRate("demand"), Count: int(g.number("qps", 1, 1, tenants.MaxQPs)),
 		}
 		if g.has("stop") && proto.Stop <= proto.Start {
-			f.d.fail(g.at("stop"), "flow.stop", proto.Stop.String(), "more than the start, "+proto.Start.String())
+			f.d.fail(g.at("stop"), "flow.stop", topofile.Quoted(proto.Stop.String()), phrase.Of("scenario.want-after-start", "start", proto.Start))
 		}
 		from, to := r.many(g, "src"), r.many(g, "dst")
 		g.some("src", len(from))
 		g.some("dst", len(to))
 		if n := len(e.Flows) + len(from)*len(to); n > maxEntries {
-			f.d.fail(g.at("src"), "flows", strconv.Itoa(n), fmt.Sprintf("at most %d, one for each source and destination", maxEntries))
+			f.d.fail(g.at("src"), "flows", topofile.Quoted(strconv.Itoa(n)), phrase.Of("scenario.want-entries", "max", maxEntries))
 			return
 		}
 		for _, src := range from {
@@ -411,7 +411,7 @@ func (s *Scenario) readEtherFlows(f fields) {
 					continue // hosts in both lists do not send to themselves
 				}
 				if src == dst && f.d.err == nil {
-					f.d.fail(g.at("dst"), "flow.dst", describe(g.at("dst")), "a host other than the source")
+					f.d.fail(g.at("dst"), "flow.dst", describe(g.at("dst")), phrase.Of("scenario.want-other-host"))
 				}
 				fl := proto
 				fl.Src, fl.Dst = src, dst
@@ -420,7 +420,7 @@ func (s *Scenario) readEtherFlows(f fields) {
 			}
 		}
 		if total > maxFixed {
-			f.d.fail(g.at("qps"), "flows", strconv.Itoa(total), fmt.Sprintf("at most %d with all alike ones", maxFixed))
+			f.d.fail(g.at("qps"), "flows", topofile.Quoted(strconv.Itoa(total)), phrase.Of("scenario.want-alike", "max", maxFixed))
 			return
 		}
 	}
@@ -434,7 +434,7 @@ func (s *Scenario) tenant(g fields) int {
 	name := g.text("tenant")
 	i, ok := g.d.tenants[name]
 	if !ok {
-		g.d.fail(g.at("tenant"), g.path("tenant"), name, "one of the tenants")
+		g.d.fail(g.at("tenant"), g.path("tenant"), topofile.Quoted(name), phrase.Of("scenario.want-tenant"))
 		return 0
 	}
 	return i
@@ -506,7 +506,7 @@ func (r *hostReader) match(field string, n *yaml.Node) []int32 {
 		return nil
 	}
 	if n.Kind != yaml.ScalarNode {
-		r.d.fail(n, field, describe(n), "a host")
+		r.d.fail(n, field, describe(n), phrase.Of("scenario.want-host"))
 		return nil
 	}
 	if len(r.fabric.NodesByName(n.Value)) > 0 || !isPattern(n.Value) {
@@ -518,11 +518,11 @@ func (r *hostReader) match(field string, n *yaml.Node) []int32 {
 		r.known[n.Value] = out
 	}
 	if r.looked += len(out); r.looked > maxLooked {
-		r.d.fail(n, field, n.Value, fmt.Sprintf("patterns that stand for at most %d hosts in all", maxLooked))
+		r.d.fail(n, field, topofile.Quoted(n.Value), phrase.Of("scenario.want-looked", "max", maxLooked))
 		return nil
 	}
 	if len(out) == 0 {
-		r.d.fail(n, field, n.Value, "a pattern that some host's name matches; hosts of this fabric: "+someHosts(r.fabric))
+		r.d.fail(n, field, topofile.Quoted(n.Value), phrase.Of("scenario.want-host-pattern", "hosts", someHosts(r.fabric)))
 	}
 	return out
 }

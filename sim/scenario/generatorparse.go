@@ -6,8 +6,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/sim/workload"
+	"fairlane/subnet/topofile"
 )
 
 // maxGenerators is the largest number of entries of workload.
@@ -54,7 +56,7 @@ func (s *Scenario) readWorkload(f fields) {
 			return
 		}
 		if members += g.size(len(r.hosts)); members > maxMembers {
-			f.d.fail(n, "workload", fmt.Sprintf("%d hosts", members), fmt.Sprintf("at most %d in all its items together", maxMembers))
+			f.d.fail(n, "workload", phrase.Of("scenario.found-hosts", "n", members), phrase.Of("scenario.want-members", "max", maxMembers))
 			return
 		}
 		if g.Kind == KindTrace {
@@ -67,7 +69,7 @@ func (s *Scenario) readWorkload(f fields) {
 		}
 		s.Ethernet.Workload = append(s.Ethernet.Workload, g)
 		if total += s.expect(&g).flows; total > maxExpected {
-			f.d.fail(n, "workload", fmt.Sprintf("about %.3g flows", total), fmt.Sprintf("at most %d", maxExpected))
+			f.d.fail(n, "workload", phrase.Of("scenario.found-about", "n", fmt.Sprintf("%.3g", total)), phrase.Of("want.most", "max", maxExpected))
 			return
 		}
 	}
@@ -105,7 +107,7 @@ func (s *Scenario) readGenerator(d *document, n *yaml.Node, r *hostReader) Gener
 	if f.has("rounds") {
 		g.Count = int64(f.number("rounds", 1, 1, 1_000_000))
 	}
-	g.needs(f)
+	g.requireKeys(f)
 	if f.has("sizes") {
 		g.Sizes = d.sizes(f)
 	}
@@ -113,23 +115,23 @@ func (s *Scenario) readGenerator(d *document, n *yaml.Node, r *hostReader) Gener
 		ratio := f.decimal("cross_ratio", 0, 0, 1e6)
 		g.Cross = ratio / (1 + ratio)
 		if !f.has("groups") {
-			d.fail(f.at("cross_ratio"), f.path("cross_ratio"), f.text("cross_ratio"), "groups too")
+			d.fail(f.at("cross_ratio"), f.path("cross_ratio"), topofile.Quoted(f.text("cross_ratio")), phrase.Of("scenario.want-groups"))
 		}
 	}
 	if f.has("groups") && f.has("hosts") {
-		d.fail(f.at("groups"), "workload", "hosts and groups", "one of them")
+		d.fail(f.at("groups"), "workload", phrase.Of("scenario.found-hosts-and-groups"), phrase.Of("scenario.want-one-of-them"))
 	}
 	if d.err == nil && f.has("stop") && g.Until <= g.From {
-		d.fail(f.at("stop"), f.path("stop"), g.Until.String(), "more than the start, "+g.From.String())
+		d.fail(f.at("stop"), f.path("stop"), topofile.Quoted(g.Until.String()), phrase.Of("scenario.want-after-start", "start", g.From))
 	}
 	if d.err == nil && g.From >= s.Duration {
-		d.fail(f.at("start"), f.path("start"), g.From.String(), "less than the duration, "+s.Duration.String())
+		d.fail(f.at("start"), f.path("start"), topofile.Quoted(g.From.String()), phrase.Of("scenario.want-before-end", "duration", s.Duration))
 	}
 	return g
 }
 
-// needs records an error unless the required keys of the kind are present.
-func (g *Generator) needs(f fields) {
+// requireKeys records an error unless the required keys of the kind are present.
+func (g *Generator) requireKeys(f fields) {
 	switch g.Kind {
 	case KindPoisson:
 		f.need("sizes", "load")
@@ -183,7 +185,7 @@ func (d *document) sizes(f fields) *workload.Sizes {
 }
 
 func (d *document) knot(n *yaml.Node) workload.Knot {
-	const allowed = "a pair of bytes and cumulative per cent, such as [10000, 15]"
+	allowed := phrase.Of("scenario.want-knot")
 	if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
 		d.fail(n, "sizes", describe(n), allowed)
 		return workload.Knot{}
@@ -191,7 +193,7 @@ func (d *document) knot(n *yaml.Node) workload.Knot {
 	bytes, err := strconv.ParseInt(n.Content[0].Value, 0, 64)
 	percent, err2 := strconv.ParseFloat(n.Content[1].Value, 64)
 	if err != nil || err2 != nil {
-		d.fail(n, "sizes", n.Content[0].Value+", "+n.Content[1].Value, allowed)
+		d.fail(n, "sizes", topofile.Quoted(n.Content[0].Value+", "+n.Content[1].Value), allowed)
 	}
 	return workload.Knot{Bytes: bytes, Percent: percent}
 }
@@ -209,7 +211,7 @@ func (s *Scenario) expect(g *Generator) expectation {
 		hosts = workload.HostRange(0, len(Hosts(s.Fabric)))
 	}
 	n := float64(len(g.members(hosts)))
-	times := func(flows, mean, atOnce float64) expectation { return expectation{flows, flows * mean, atOnce} }
+	ofMeanSize := func(flows, mean, atOnce float64) expectation { return expectation{flows, flows * mean, atOnce} }
 	switch g.Kind {
 	case KindPoisson, KindIncast:
 		mean, burst := float64(g.Bytes), float64(g.FanIn)
@@ -221,11 +223,11 @@ func (s *Scenario) expect(g *Generator) expectation {
 			starts = min(starts, float64(g.Count))
 		}
 		// Little's law, for flows at the rate that the load leaves free on a host's link.
-		return times(starts*burst, mean, burst+min(starts*burst, s.littles(g, mean, starts*burst)))
+		return ofMeanSize(starts*burst, mean, burst+min(starts*burst, s.activeFlows(g, mean, starts*burst)))
 	case KindPermutation:
-		return times(n, float64(g.Bytes), n)
+		return ofMeanSize(n, float64(g.Bytes), n)
 	case KindBatch:
-		return times(float64(g.Count), g.Sizes.Mean(), float64(g.Count))
+		return ofMeanSize(float64(g.Count), g.Sizes.Mean(), float64(g.Count))
 	case KindTrace:
 		return g.traced.expectation(s.slowestHost())
 	default:
@@ -239,8 +241,8 @@ func (s *Scenario) expect(g *Generator) expectation {
 	}
 }
 
-// littles estimates the number of active flows of a generator.
-func (s *Scenario) littles(g *Generator, mean, flows float64) float64 {
+// activeFlows estimates the number of active flows of a generator, by Little's law.
+func (s *Scenario) activeFlows(g *Generator, mean, flows float64) float64 {
 	span := s.spanOf(g).Seconds()
 	if span <= 0 {
 		return flows

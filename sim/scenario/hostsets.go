@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/yamltree"
 	"fairlane/subnet"
 	"fairlane/subnet/topofile"
@@ -17,13 +18,13 @@ func (d *document) groups(n *yaml.Node, fabric *subnet.Fabric) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		d.fail(n, "groups", describe(n), "a mapping from names to host sets such as host-[001-016]")
+		d.fail(n, "groups", describe(n), phrase.Of("scenario.want-groups-map"))
 		return
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if len(fabric.NodesByName(key.Value)) > 0 {
-			d.fail(key, "groups", key.Value, "a name that no host of the fabric has")
+			d.fail(key, "groups", topofile.Quoted(key.Value), phrase.Of("scenario.want-no-host"))
 		}
 		f := fields{d: d, node: n, name: "groups", m: map[string]*yaml.Node{key.Value: value}}
 		var members []string
@@ -53,8 +54,7 @@ func (d *document) hostNames(field string, n *yaml.Node, fabric *subnet.Fabric) 
 	}
 	names, err := d.names.Expand(n.Value)
 	if err != nil {
-		file, line := d.place(n)
-		d.err = &topofile.ParseError{File: file, Line: line, Err: fmt.Errorf("%s: %w", field, err)}
+		d.failWith(n, fmt.Errorf("%s: %w", field, err))
 	}
 	return names
 }
@@ -79,13 +79,13 @@ func (d *document) apart(seen map[string]hostSource, field string, n *yaml.Node,
 
 // twice records the error that two texts of one list have the same host.
 func (d *document) twice(field string, n *yaml.Node, host string, first, second hostSource) {
-	d.fail(n, field, fmt.Sprintf("%s, which %s and %s both have", host, first.text, second.text), "each host once")
+	d.fail(n, field, phrase.Of("scenario.found-twice", "host", host, "first", first.text, "second", second.text), phrase.Of("scenario.want-host-once"))
 }
 
 // some records an error if a key has no hosts.
 func (f fields) some(key string, hosts int) {
 	if hosts == 0 {
-		f.d.fail(f.at(key), f.path(key), describe(f.at(key)), "at least one host")
+		f.d.fail(f.at(key), f.path(key), describe(f.at(key)), phrase.Of("scenario.want-a-host"))
 	}
 }
 
@@ -117,7 +117,7 @@ func (r *hostReader) set(field string, n *yaml.Node) []int32 {
 		case err != nil:
 			r.d.failWith(n, noHost(field, err, r.fabric))
 		case !ok:
-			r.d.fail(n, field, name, "a host's port with a link")
+			r.d.fail(n, field, topofile.Quoted(name), phrase.Of("scenario.want-host-port"))
 		}
 		if r.d.err != nil {
 			return nil

@@ -6,8 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/suggest"
 )
 
@@ -42,7 +44,7 @@ func Builtins() ([]Builtin, error) {
 func BuiltinText(name string) ([]byte, error) {
 	data, err := builtin.ReadFile("builtin/" + name + ".yaml")
 	if err != nil {
-		return nil, fmt.Errorf("scenario %q: want a file or one of %s%s", name, strings.Join(builtinNames(), ", "), suggest.Hint(name, builtinNames()))
+		return nil, fault(unknown(name))
 	}
 	return data, nil
 }
@@ -83,12 +85,12 @@ func Open(pathOrName string) (*File, error) {
 	}
 	f, err := os.Open(pathOrName)
 	if err != nil {
-		return nil, fmt.Errorf("open scenario: %w", err)
+		return nil, phrase.Because(err, phrase.Of("scenario.open", "reason", err))
 	}
 	defer func() { _ = f.Close() }() // read only
 	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
 	if err != nil {
-		return nil, fmt.Errorf("read scenario: %w", err)
+		return nil, phrase.Because(err, phrase.Of("scenario.read", "reason", err))
 	}
 	return &File{name: pathOrName, data: data, open: func(path string) (io.ReadCloser, error) {
 		if !filepath.IsAbs(path) {
@@ -111,4 +113,9 @@ func Load(pathOrName string) (*Scenario, error) {
 		return nil, err
 	}
 	return f.Scenario()
+}
+
+// unknown refuses a name that no built-in scenario has, and proposes those that are near.
+func unknown(name string) phrase.Text {
+	return phrase.Meant(phrase.Of("scenario.unknown", "scenario", strconv.Quote(name), "names", builtinNames()), suggest.Quoted(name, builtinNames()))
 }

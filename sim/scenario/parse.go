@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/sim/fabric"
 	"fairlane/subnet"
@@ -48,7 +48,7 @@ func ParseWith(name string, data []byte, open Opener, settings ...Setting) (*Sce
 // read is ParseWith without the settings in its errors.
 func read(name string, data []byte, open Opener, settings []Setting) (*Scenario, error) {
 	if len(data) > MaxSize {
-		return nil, &topofile.ParseError{File: name, Field: "file size", Found: strconv.Itoa(len(data)), Allowed: fmt.Sprintf("at most %d bytes", MaxSize)}
+		return nil, &topofile.ParseError{File: name, Field: "file size", Found: topofile.Quoted(strconv.Itoa(len(data))), Allowed: phrase.Of("scenario.want-bytes", "max", MaxSize)}
 	}
 	d := &document{file: name}
 	root := d.parse(data)
@@ -128,7 +128,7 @@ func (d *document) plane(root *yaml.Node) string {
 		}
 	}
 	if ethernet != nil && !f.has("plane") {
-		d.fail(ethernet, ethernet.Value, "what Ethernet alone has", "it with plane: ethernet; a scenario that does not say so is of InfiniBand")
+		d.fail(ethernet, ethernet.Value, phrase.Of("scenario.found-ethernet"), phrase.Of("scenario.want-ethernet"))
 	}
 	return f.word("plane", PlaneInfiniBand, PlaneEthernet)
 }
@@ -145,11 +145,11 @@ func lineOf(f fields, err error) int {
 func (s *Scenario) checkTimes(f fields) {
 	switch {
 	case s.Duration <= 0:
-		f.d.fail(f.at("duration"), "duration", s.Duration.String(), "more than 0")
+		f.d.fail(f.at("duration"), "duration", topofile.Quoted(s.Duration.String()), phrase.Of("scenario.want-above-0"))
 	case s.Warmup >= s.Duration:
-		f.d.fail(f.at("warmup"), "warmup", s.Warmup.String(), "less than the duration, "+s.Duration.String())
+		f.d.fail(f.at("warmup"), "warmup", topofile.Quoted(s.Warmup.String()), phrase.Of("scenario.want-before-end", "duration", s.Duration))
 	case s.Interval <= 0 || s.Duration/s.Interval > maxSamples:
-		f.d.fail(f.at("interval"), "interval", s.Interval.String(), fmt.Sprintf("at least 1/%d of the duration", maxSamples))
+		f.d.fail(f.at("interval"), "interval", topofile.Quoted(s.Interval.String()), phrase.Of("scenario.want-samples", "parts", maxSamples))
 	}
 }
 
@@ -242,14 +242,14 @@ func (s *Scenario) readTenants(f fields) {
 		t.need("name", "weight")
 		v := tenants.Tenant{
 			Name:   t.text("name"),
-			Weight: scalar(t, "weight", 0, "a number from 0.001 to 1000000", quantity.ParseWeight),
-			PKey:   scalar(t, "pkey", 0, "0x0000 to 0xffff", ident.ParsePKey),
+			Weight: scalar(t, "weight", 0, phrase.Of("scenario.want-weight"), quantity.ParseWeight),
+			PKey:   scalar(t, "pkey", 0, phrase.Of("want.pkey"), ident.ParsePKey),
 		}
 		for _, cn := range t.list("classes", tenants.MaxClasses) {
 			c := f.d.mapping(cn, "class", "name", "weight")
 			c.need("name", "weight")
 			v.Classes = append(v.Classes, tenants.Class{
-				Name: c.text("name"), Weight: scalar(c, "weight", 0, "a number from 0.001 to 1000000", quantity.ParseWeight),
+				Name: c.text("name"), Weight: scalar(c, "weight", 0, phrase.Of("scenario.want-weight"), quantity.ParseWeight),
 			})
 		}
 		s.Tenants = append(s.Tenants, v)
@@ -274,7 +274,7 @@ func (s *Scenario) readFlows(f fields) {
 		g.some("src", len(from))
 		g.some("dst", len(to))
 		if len(s.Flows)+len(from)*len(to) > maxFlows {
-			f.d.fail(f.at("flows"), "flows", strconv.Itoa(len(s.Flows)+len(from)*len(to)), fmt.Sprintf("at most %d", maxFlows))
+			f.d.fail(f.at("flows"), "flows", topofile.Quoted(strconv.Itoa(len(s.Flows)+len(from)*len(to))), phrase.Of("want.most", "max", maxFlows))
 			return
 		}
 		for _, src := range from {
@@ -312,7 +312,7 @@ func (s *Scenario) ports(g fields, key string) []ident.PortID {
 
 // noHost returns the error for a name that is not a host, with examples of host names.
 func noHost(field string, err error, f *subnet.Fabric) error {
-	return fmt.Errorf("%s: %w (hosts of this fabric: %s)", field, err, someHosts(f))
+	return phrase.Because(err, phrase.Of("scenario.no-host", "field", field, "reason", err, "hosts", someHosts(f)))
 }
 
 // someHosts lists a few names of hosts: the first ones and the last.
@@ -337,17 +337,17 @@ func (s *Scenario) readChanges(f fields) {
 		c.need("at", "tenant", "increase", "timer")
 		ch := Change{At: c.span("at", 0), Tenant: c.text("tenant"), Params: slParams(c)}
 		if i := len(s.Changes); i > 0 && s.Changes[i-1].At > ch.At {
-			f.d.fail(c.at("at"), "change.at", ch.At.String(), "changes in the order of time")
+			f.d.fail(c.at("at"), "change.at", topofile.Quoted(ch.At.String()), phrase.Of("scenario.want-time-order"))
 		}
 		if ch.At >= s.Duration {
-			f.d.fail(c.at("at"), "change.at", ch.At.String(), "less than the duration, "+s.Duration.String())
+			f.d.fail(c.at("at"), "change.at", topofile.Quoted(ch.At.String()), phrase.Of("scenario.want-before-end", "duration", s.Duration))
 		}
 		known := false
 		for i := range s.Tenants {
 			known = known || s.Tenants[i].Name == ch.Tenant
 		}
 		if !known {
-			f.d.fail(c.at("tenant"), "change.tenant", ch.Tenant, "one of the tenants")
+			f.d.fail(c.at("tenant"), "change.tenant", topofile.Quoted(ch.Tenant), phrase.Of("scenario.want-tenant"))
 		}
 		s.Changes = append(s.Changes, ch)
 	}

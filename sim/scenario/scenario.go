@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/sim/fabric"
 	"fairlane/subnet"
@@ -87,11 +88,11 @@ func (s *Scenario) SetTimes(duration, interval quantity.Picoseconds) error {
 	}
 	switch {
 	case duration <= s.Warmup || duration > maxDuration:
-		return fmt.Errorf("duration %s: want more than the warm-up, %s, and at most %s", duration, s.Warmup, maxDuration)
+		return fault(phrase.Of("scenario.duration", "duration", duration, "min", s.Warmup, "max", maxDuration))
 	case interval <= 0 || duration/interval > maxSamples:
-		return fmt.Errorf("interval %s: want at least 1/%d of the duration, %s", interval, maxSamples, duration)
+		return fault(phrase.Of("scenario.interval", "interval", interval, "parts", maxSamples, "duration", duration))
 	case s.Ethernet != nil && duration/sample > maxSampled:
-		return fmt.Errorf("duration %s: want at most %d times the sample, %s", duration, maxSampled, sample)
+		return fault(phrase.Of("scenario.sample", "duration", duration, "times", maxSampled, "sample", sample))
 	}
 	s.Duration, s.Interval, s.freeInterval = duration, interval, free
 	if s.Ethernet != nil {
@@ -123,7 +124,7 @@ func (s *Scenario) TenantFlows() []tenants.Flow {
 // apply Changes; Run does so. Build returns an error for an Ethernet scenario and for a flow without a path.
 func (s *Scenario) Build() (*fabric.Network, []fabric.FlowID, error) {
 	if s.Ethernet != nil {
-		return nil, nil, fmt.Errorf("scenario %s: plane ethernet: want infiniband", s.Name)
+		return nil, nil, fault(phrase.Of("scenario.wrong-plane", "scenario", s.Name, "plane", "ethernet", "want", "infiniband"))
 	}
 	n, err := fabric.New(s.Fabric, s.Config)
 	if err != nil {

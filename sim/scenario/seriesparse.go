@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 )
@@ -62,7 +63,7 @@ type SeriesText struct{ Values, Every, Flows, Ports string }
 // SetSeries changes the series of the scenario. An error names the flag.
 func (s *Scenario) SetSeries(t SeriesText) error {
 	if s.Ethernet == nil {
-		return fmt.Errorf("--series: plane %s has no series: want a scenario of plane %s", s.Plane(), PlaneEthernet)
+		return fault(phrase.Of("scenario.series-plane", "plane", s.Plane(), "want", PlaneEthernet))
 	}
 	series := Series{Every: defaultSeriesEvery}
 	if s.Ethernet.Series != nil {
@@ -71,30 +72,30 @@ func (s *Scenario) SetSeries(t SeriesText) error {
 	var err error
 	if t.Values != "" {
 		if series.Values, err = seriesValues(strings.Split(t.Values, ",")); err != nil {
-			return fmt.Errorf("--series: %w", err)
+			return phrase.Because(err, phrase.Of("usage.flag-reason", "flag", "series", "reason", err))
 		}
 	}
 	if t.Every != "" {
 		if series.Every, err = quantity.ParsePicoseconds(t.Every); err != nil {
-			return fmt.Errorf("--series-every: %w", err)
+			return phrase.Because(err, phrase.Of("usage.flag-reason", "flag", "series-every", "reason", err))
 		}
 	}
 	if t.Flows != "" {
 		if series.Flows, series.AllFlows, err = seriesFlows(strings.Split(t.Flows, ",")); err != nil {
-			return fmt.Errorf("--series-flows: %w", err)
+			return phrase.Because(err, phrase.Of("usage.flag-reason", "flag", "series-flows", "reason", err))
 		}
 	}
 	if t.Ports != "" {
 		series.Ports = strings.Split(t.Ports, ",")
 		if err = seriesPorts(s.Fabric, series.Ports); err != nil {
-			return fmt.Errorf("--series-ports: %w", err)
+			return phrase.Because(err, phrase.Of("usage.flag-reason", "flag", "series-ports", "reason", err))
 		}
 	}
 	if len(series.Values) == 0 {
-		return fmt.Errorf("--series: no value: want some of %s", seriesWords())
+		return fault(phrase.Of("scenario.series-none", "words", seriesWords()))
 	}
 	if err := series.checkEvery(s.Duration); err != nil {
-		return fmt.Errorf("--series-every: %w", err)
+		return phrase.Because(err, phrase.Of("usage.flag-reason", "flag", "series-every", "reason", err))
 	}
 	s.Ethernet.Series = &series
 	return nil
@@ -102,17 +103,17 @@ func (s *Scenario) SetSeries(t SeriesText) error {
 
 func (s *Series) checkEvery(duration quantity.Picoseconds) error {
 	if s.Every <= 0 || duration/s.Every > maxSampled {
-		return fmt.Errorf("found %s: want more than 0 and at least 1/%d of the duration, %s", s.Every, maxSampled, duration)
+		return fault(phrase.Of("scenario.series-every", "found", s.Every, "parts", maxSampled, "duration", duration))
 	}
 	return nil
 }
 
-func seriesWords() string {
+func seriesWords() []string {
 	var words []string
 	for _, v := range append(FlowSeries(), SeriesQueue, SeriesPFC) {
 		words = append(words, string(v))
 	}
-	return strings.Join(words, ", ")
+	return words
 }
 
 func seriesValues(words []string) ([]SeriesValue, error) {
@@ -121,7 +122,7 @@ func seriesValues(words []string) ([]SeriesValue, error) {
 	for _, w := range words {
 		v := SeriesValue(w)
 		if !slices.Contains(all, v) || slices.Contains(out, v) {
-			return nil, fmt.Errorf("found %q: want some of %s, each once", w, seriesWords())
+			return nil, fault(phrase.Of("scenario.series-value", "found", strconv.Quote(w), "words", seriesWords()))
 		}
 		out = append(out, v)
 	}
@@ -133,12 +134,12 @@ func seriesFlows(words []string) (flows []int64, all bool, err error) {
 		return nil, true, nil
 	}
 	if len(words) > maxSeriesFlows {
-		return nil, false, fmt.Errorf("found %d flows: want at most %d, or all", len(words), maxSeriesFlows)
+		return nil, false, fault(phrase.Of("scenario.series-flows-max", "n", len(words), "max", maxSeriesFlows))
 	}
 	for _, w := range words {
 		n, err := strconv.ParseInt(w, 10, 64)
 		if err != nil || n < 0 {
-			return nil, false, fmt.Errorf("found %q: want numbers from 0 to %d, or all", w, int64(math.MaxInt64))
+			return nil, false, fault(phrase.Of("scenario.series-flows", "found", strconv.Quote(w), "max", int64(math.MaxInt64)))
 		}
 		flows = append(flows, n)
 	}
@@ -148,7 +149,7 @@ func seriesFlows(words []string) (flows []int64, all bool, err error) {
 // seriesPorts rejects patterns that match no port.
 func seriesPorts(f *subnet.Fabric, patterns []string) error {
 	if len(patterns) > maxSeriesPorts {
-		return fmt.Errorf("found %d patterns: want at most %d", len(patterns), maxSeriesPorts)
+		return fault(phrase.Of("scenario.series-ports-max", "n", len(patterns), "max", maxSeriesPorts))
 	}
 	for _, p := range patterns {
 		hit := false
@@ -156,7 +157,7 @@ func seriesPorts(f *subnet.Fabric, patterns []string) error {
 			hit = hit || portMatches(f, f.Links[i].A, p) || portMatches(f, f.Links[i].B, p)
 		}
 		if !hit {
-			return fmt.Errorf("found %q: want a pattern that the name of some node with links, or of some port such as %s, matches", p, f.PortName(f.Links[0].A))
+			return fault(phrase.Of("scenario.series-ports", "found", strconv.Quote(p), "port", f.PortName(f.Links[0].A)))
 		}
 	}
 	return nil

@@ -2,13 +2,13 @@ package scenario
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet/topofile"
 )
 
@@ -36,14 +36,14 @@ const (
 func ParseSettings(text string) (path string, values []string, err error) {
 	path, list, found := strings.Cut(text, "=")
 	if !found || path == "" {
-		return "", nil, fmt.Errorf("setting %q: want PATH=VALUE,... such as model.ecn.min=50000,100000", text)
+		return "", nil, fault(phrase.Of("scenario.setting-form", "setting", strconv.Quote(text)))
 	}
 	for v := range splitValues(list) {
 		if v == "" {
-			return "", nil, fmt.Errorf("setting %s: value %d is empty: want PATH=VALUE,VALUE,...", path, len(values)+1)
+			return "", nil, fault(phrase.Of("scenario.setting-empty", "path", path, "n", len(values)+1))
 		}
 		if slices.Contains(values, v) {
-			return "", nil, fmt.Errorf("setting %s: value %q twice: want each once", path, v)
+			return "", nil, fault(phrase.Of("scenario.setting-twice", "path", path, "value", strconv.Quote(v)))
 		}
 		values = append(values, v)
 	}
@@ -81,7 +81,7 @@ func splitValues(list string) func(func(string) bool) {
 // line that does not exist.
 func (d *document) put(root *yaml.Node, settings []Setting) {
 	if len(settings) > maxSettings && d.err == nil {
-		d.err = fmt.Errorf("%d settings: want at most %d", len(settings), maxSettings)
+		d.err = fault(phrase.Of("scenario.settings-max", "n", len(settings), "max", maxSettings))
 	}
 	d.made = make(map[*yaml.Node]string)
 	for _, s := range settings {
@@ -93,11 +93,11 @@ func (d *document) put(root *yaml.Node, settings []Setting) {
 
 func (d *document) putOne(at *yaml.Node, s Setting) error {
 	keys := strings.Split(s.Path, ".")
-	wrong := func(depth int, found, allowed string) error {
-		return &topofile.ParseError{File: madeBy + s.String(), Field: strings.Join(keys[:depth], "."), Found: found, Allowed: allowed}
+	wrong := func(depth int, found, allowed phrase.Text) error {
+		return &topofile.ParseError{Setting: s.String(), Field: strings.Join(keys[:depth], "."), Found: found, Allowed: allowed}
 	}
 	if len(keys) > maxSettingPath || len(s.Value) > maxSettingText || slices.Contains(keys, "") {
-		return wrong(len(keys), s.Value, fmt.Sprintf("a path of 1 to %d keys with dots between, and a value of at most %d bytes", maxSettingPath, maxSettingText))
+		return wrong(len(keys), topofile.Quoted(s.Value), phrase.Of("scenario.want-path", "keys", maxSettingPath, "bytes", maxSettingText))
 	}
 	value, err := d.value(s)
 	if err != nil {
@@ -111,11 +111,11 @@ func (d *document) putOne(at *yaml.Node, s Setting) error {
 		case yaml.SequenceNode:
 			n, err := strconv.Atoi(key)
 			if err != nil || n < 0 || n >= len(at.Content) {
-				return wrong(i+1, key, listIndex(len(at.Content)))
+				return wrong(i+1, topofile.Quoted(key), listIndex(len(at.Content)))
 			}
 			slot = &at.Content[n]
 		default:
-			return wrong(i, describe(at), "a mapping or a list, to set "+strings.Join(keys[i:], ".")+" in it")
+			return wrong(i, describe(at), phrase.Of("scenario.want-into", "path", strings.Join(keys[i:], ".")))
 		}
 		if i == len(keys)-1 {
 			*slot = value
@@ -130,14 +130,14 @@ func (d *document) putOne(at *yaml.Node, s Setting) error {
 	return nil
 }
 
-func listIndex(n int) string {
+func listIndex(n int) phrase.Text {
 	switch n {
 	case 0:
-		return "no number: the list is empty"
+		return phrase.Of("scenario.want-no-index")
 	case 1:
-		return "0: the list has one item"
+		return phrase.Of("scenario.want-index-0")
 	}
-	return fmt.Sprintf("a number from 0 to %d, one of the list's items", n-1)
+	return phrase.Of("scenario.want-index", "max", n-1)
 }
 
 // slot returns the location of a key's value in a mapping, and adds the key if necessary.
@@ -157,10 +157,10 @@ func (d *document) slot(m *yaml.Node, key string, s Setting) **yaml.Node {
 func (d *document) value(s Setting) (*yaml.Node, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(s.Value), &doc); err != nil {
-		return nil, &topofile.ParseError{File: madeBy + s.String(), Err: fmt.Errorf("not a YAML value: %s", strings.TrimPrefix(err.Error(), "yaml: "))}
+		return nil, &topofile.ParseError{Setting: s.String(), Err: fault(phrase.Of("scenario.not-yaml", "reason", strings.TrimPrefix(err.Error(), "yaml: ")))}
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
-		return nil, &topofile.ParseError{File: madeBy + s.String(), Err: errors.New("want a value after the equals sign")}
+		return nil, &topofile.ParseError{Setting: s.String(), Err: fault(phrase.Of("scenario.no-value"))}
 	}
 	var mark func(n *yaml.Node)
 	mark = func(n *yaml.Node) {
@@ -179,12 +179,12 @@ func settingsErr(settings []Setting, err error) error {
 		return err
 	}
 	var pe *topofile.ParseError
-	if errors.As(err, &pe) && strings.HasPrefix(pe.File, madeBy) {
+	if errors.As(err, &pe) && pe.Setting != "" {
 		return err
 	}
 	var all []string
 	for _, s := range settings {
 		all = append(all, s.String())
 	}
-	return fmt.Errorf("with %s: %w", strings.Join(all, ", "), err)
+	return phrase.Because(err, phrase.Of("scenario.with", "settings", all, "reason", err))
 }

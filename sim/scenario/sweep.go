@@ -3,12 +3,13 @@ package scenario
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"fairlane/internal/phrase"
 )
 
 // Limits of a sweep.
@@ -65,14 +66,14 @@ func ParseSeeds(text string) ([]uint64, error) {
 			to, err = strconv.ParseUint(high, 10, 64)
 		}
 		if err != nil || to < from {
-			return nil, fmt.Errorf("seeds %q: found %q: want numbers and ranges such as 1..8 or 1,2,5", text, part)
+			return nil, fault(phrase.Of("scenario.seeds", "seeds", strconv.Quote(text), "found", strconv.Quote(part)))
 		}
 		if to-from >= MaxSweepRuns || len(out)+int(to-from)+1 > MaxSweepRuns {
-			return nil, fmt.Errorf("seeds %q: want at most %d seeds", text, MaxSweepRuns)
+			return nil, fault(phrase.Of("scenario.seeds-max", "seeds", strconv.Quote(text), "max", MaxSweepRuns))
 		}
 		for i := range to - from + 1 {
 			if seen[from+i] {
-				return nil, fmt.Errorf("seeds %q: %d twice: want each once", text, from+i)
+				return nil, fault(phrase.Of("scenario.seed-twice", "seeds", strconv.Quote(text), "seed", from+i))
 			}
 			seen[from+i] = true
 			out = append(out, from+i)
@@ -85,7 +86,7 @@ func ParseSeeds(text string) ([]uint64, error) {
 // and for an axis without values or a repeated one; Check checks that every combination is a valid scenario.
 func NewSweep(file *File, axes []Axis, seeds []uint64) (*Sweep, error) {
 	if len(axes) > maxSettings {
-		return nil, fmt.Errorf("sweep over %d paths: want at most %d", len(axes), maxSettings)
+		return nil, fault(phrase.Of("scenario.sweep-paths", "n", len(axes), "max", maxSettings))
 	}
 	s := &Sweep{Axes: axes, Seeds: seeds, file: file, settings: [][]Setting{nil}}
 	if len(seeds) == 0 {
@@ -99,11 +100,11 @@ func NewSweep(file *File, axes []Axis, seeds []uint64) (*Sweep, error) {
 	for i, a := range axes {
 		switch {
 		case a.Path == "seed":
-			return nil, errors.New("setting seed: want the seeds of a sweep apart from its settings: --seeds")
+			return nil, fault(phrase.Of("scenario.setting-seed"))
 		case len(a.Values) == 0:
-			return nil, fmt.Errorf("setting %s: no value: want at least one", a.Path)
+			return nil, fault(phrase.Of("scenario.setting-no-value", "path", a.Path))
 		case slices.ContainsFunc(axes[:i], func(o Axis) bool { return o.Path == a.Path }):
-			return nil, fmt.Errorf("setting %s twice: want all its values together", a.Path)
+			return nil, fault(phrase.Of("scenario.setting-again", "path", a.Path))
 		}
 		if runs *= len(a.Values); runs > MaxSweepRuns { // each factor is small, so the product cannot overflow
 			break
@@ -117,7 +118,7 @@ func NewSweep(file *File, axes []Axis, seeds []uint64) (*Sweep, error) {
 		s.settings = next
 	}
 	if runs > MaxSweepRuns {
-		return nil, fmt.Errorf("sweep of more than %d runs: want at most that: fewer seeds or values", MaxSweepRuns)
+		return nil, fault(phrase.Of("scenario.sweep-runs", "max", MaxSweepRuns))
 	}
 	return s, nil
 }

@@ -1,8 +1,7 @@
 package scenario
 
 import (
-	"fmt"
-
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/sim/ether"
 	"fairlane/subnet"
@@ -40,19 +39,19 @@ var (
 // InfiniBand; with collectives, whose flows wait for each other across parts; with BiCC, whose switches share state of flows;
 // and for more threads than switches with hosts.
 func (s *Scenario) SetThreads(n int) error {
-	refuse := func(why string) error { return fmt.Errorf("threads %d: want 1: %s", n, why) }
+	refuse := func(why phrase.Text) error { return fault(phrase.Of("scenario.threads-one", "n", n, "reason", why)) }
 	switch e := s.Ethernet; {
 	case n < 1 || n > MaxThreads:
-		return fmt.Errorf("threads %d: want 1 to %d", n, MaxThreads)
+		return fault(phrase.Of("scenario.threads", "n", n, "max", MaxThreads))
 	case e == nil && n > 1:
-		return refuse("a run on the plane infiniband has one")
+		return refuse(phrase.Of("scenario.threads-infiniband"))
 	case e == nil || n == 1:
 	case e.BiCC != nil:
-		return refuse("BiCC switches keep flows in common")
+		return refuse(phrase.Of("scenario.threads-bicc"))
 	case e.collectives():
-		return refuse("the flows of a collective wait for each other")
+		return refuse(phrase.Of("scenario.threads-collective"))
 	case n > edgeSwitches(s.Fabric):
-		return fmt.Errorf("threads %d: want at most %d, the number of switches that have hosts", n, edgeSwitches(s.Fabric))
+		return fault(phrase.Of("scenario.threads-switches", "n", n, "max", edgeSwitches(s.Fabric)))
 	}
 	if s.Ethernet != nil {
 		s.Ethernet.Threads = n

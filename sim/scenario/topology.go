@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/topofile"
@@ -29,7 +30,7 @@ func (d *document) fabric(n *yaml.Node, open Opener, routes bool) *subnet.Fabric
 			continue
 		}
 		if len(f.m) > 1 {
-			d.fail(n, "fabric", from.key+" with other keys", "a file alone")
+			d.fail(n, "fabric", phrase.Of("scenario.found-with-others", "key", from.key), phrase.Of("scenario.want-file-alone"))
 			return nil
 		}
 		return d.fabricFile(f, from.key, open, from.read)
@@ -51,7 +52,7 @@ func (f fields) generate(routes bool) (*subnet.Fabric, error) {
 	}
 	for _, key := range []string{"rate", "uplink_rate", "agg_rate", "core_rate", "dci_rate"} {
 		if f.has(key) && f.rate(key) < minLinkRate {
-			f.d.fail(f.m[key], f.path(key), f.text(key), "a rate of at least 1Mbit/s such as 100Gbit/s")
+			f.d.fail(f.m[key], f.path(key), topofile.Quoted(f.text(key)), phrase.Of("scenario.want-rate-1m"))
 		}
 	}
 	w := topogen.Wire{Rate: f.rate("rate"), Delay: f.span("delay", 0), LMC: uint8(f.number("lmc", 0, 0, 7)), Bare: !routes}
@@ -105,7 +106,7 @@ func checkSize(links int, routes bool) error {
 		most = maxRoutedLinks
 	}
 	if links > most {
-		return fmt.Errorf("fabric: found %d links: want at most %d", links, most)
+		return fault(phrase.Of("scenario.links-max", "n", links, "max", most))
 	}
 	return nil
 }
@@ -149,7 +150,7 @@ func (f fields) threeTier(w topogen.Wire) topogen.ThreeTierOptions {
 func (d *document) fabricFile(f fields, key string, open Opener, read func(string, io.Reader) (*subnet.Fabric, error)) *subnet.Fabric {
 	path := f.text(key)
 	if open == nil {
-		d.fail(f.m[key], f.path(key), path, "a topology by name; files cannot be read here")
+		d.fail(f.m[key], f.path(key), topofile.Quoted(path), phrase.Of("scenario.want-topology"))
 		return nil
 	}
 	r, err := open(path)

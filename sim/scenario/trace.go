@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/sim/workload"
 	"fairlane/subnet"
@@ -27,7 +28,7 @@ func (s *Scenario) newTrace(r io.Reader, g *Generator) (*trace, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if t.perFlow = t.in.HasTenants(); g.Tenant < 0 && !t.perFlow {
-		return nil, fmt.Errorf("%s: trace: line 1: found no column tenant: want one, or workload.tenant in the scenario", file)
+		return nil, fault(phrase.Of("scenario.trace-tenant", "file", file))
 	}
 	return t, nil
 }
@@ -58,7 +59,7 @@ func (s *Scenario) tryFlow(r io.Reader, g *Generator) error {
 	case t.Err() != nil:
 		return t.Err()
 	case !ok:
-		return fmt.Errorf("%s: trace: found no flows: want at least one", g.File)
+		return fault(phrase.Of("scenario.trace-empty", "file", g.File))
 	case a.At >= s.Duration:
 		return t.fault("column start_ns: the first flow starts at %s: want less than the duration, %s", a.At, s.Duration)
 	}

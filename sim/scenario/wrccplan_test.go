@@ -26,7 +26,7 @@ type wrccRun struct {
 	of   []int // flow ID to index of Input.Tenants
 }
 
-// simulated compiles a case for the ways that the fabric's hash takes, and installs the plan.
+// simulated compiles a case for the paths that the fabric's hash chooses, and installs the plan.
 func simulated(t testing.TB, in policy.Input) *wrccRun {
 	t.Helper()
 	in.Options.Plane = policy.PlaneWRCC
@@ -115,11 +115,11 @@ func (r *wrccRun) each(t testing.TB, yield func(ether.FlowSpec, int)) {
 	}
 }
 
-// route finds the ways of all queue pairs.
+// route finds the paths of all queue pairs.
 func (r *wrccRun) route(t testing.TB) {
 	t.Helper()
 	n := r.network(t)
-	r.in.Routes = make([][]policy.Way, len(r.in.Flows))
+	r.in.Routes = make([][]policy.Route, len(r.in.Flows))
 	r.each(t, func(f ether.FlowSpec, i int) {
 		path, err := n.Path(f)
 		if err != nil {
@@ -131,7 +131,7 @@ func (r *wrccRun) route(t testing.TB) {
 				return
 			}
 		}
-		r.in.Routes[i] = append(r.in.Routes[i], policy.Way{Path: path, QPs: 1})
+		r.in.Routes[i] = append(r.in.Routes[i], policy.Route{Path: path, QPs: 1})
 	})
 }
 

@@ -26,7 +26,7 @@ type ccRequest struct {
 	from ident.LID // of the requester
 }
 
-// actCC is the congestion-control agent (IBTA annex A10.4).
+// actCC returns the congestion-control agent (IBTA annex A10.4).
 func (d *Devices) actCC(to arrival, m *Message) (s mad.Status, silent bool) {
 	p := &m.MAD
 	switch d.fault.ccSupport(to.at.Node) {

@@ -95,7 +95,7 @@ func (d *Devices) ccNotice(r ccRequest) mad.Status {
 }
 
 // GuardCC sets the CC_Key of all end ports of a node (0 means unchecked), whether Gets require it too, and the lease: the
-// seconds of simulated time after a violation until they no longer do; 0 means for ever. The violation counter restarts at
+// seconds of simulated time after a violation until they no longer do; 0 means forever. The violation counter restarts at
 // zero.
 func (d *Devices) GuardCC(node int32, key mad.Key, protect bool, leaseSeconds uint16) error {
 	return d.guard(node, func(p *port) { p.cc = ccKeyState{key: key, protect: protect, lease: leaseSeconds} })

@@ -10,11 +10,11 @@ import (
 // answerPatience is the longest time for a subnet manager's answer before the request is returned to its sender as timed out.
 const answerPatience = 2 * time.Second
 
-// maxUnanswered is the largest number of stored requests; senders of further requests wait for ever, as with ibsim.
+// maxUnanswered is the largest number of stored requests; senders of further requests wait forever, as with ibsim.
 const maxUnanswered = 4096
 
 // unanswered stores requests forwarded to a subnet manager. On a real host the kernel returns a request as timed out. The
-// preload library has no clock, so a sender would wait for ever, for example a standby subnet manager for a master that was
+// preload library has no clock, so a sender would wait forever, for example a standby subnet manager for a master that was
 // killed before it answered.
 type unanswered struct {
 	mu   sync.Mutex

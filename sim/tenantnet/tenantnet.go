@@ -38,7 +38,7 @@ type Network struct {
 	*ether.Network
 	ByPort map[subnet.PortRef]int32
 	Pairs  []int              // flow index of each queue pair
-	Ways   [][]subnet.PortRef // for each queue pair, the ports that send its packets
+	Paths  [][]subnet.PortRef // for each queue pair, the ports that send its packets
 	Wire   float64            // wire bytes per payload byte
 
 	fabric *subnet.Fabric
@@ -72,11 +72,11 @@ func New(fabric *subnet.Fabric, flows []tenants.Flow, cfg ether.Config) (*Networ
 		}
 	}
 	for i := range n.Pairs {
-		way, err := net.Path(n.Spec(i))
+		path, err := net.Path(n.Spec(i))
 		if err != nil {
 			return nil, err
 		}
-		n.Ways = append(n.Ways, way)
+		n.Paths = append(n.Paths, path)
 	}
 	return n, nil
 }

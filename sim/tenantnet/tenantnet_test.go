@@ -45,16 +45,16 @@ func TestQueuePairsAreFlows(t *testing.T) {
 			t.Errorf("queue pairs of flows %v, want %v; %g wire bytes a byte", n.Pairs, want, n.Wire)
 		}
 		spines := map[int32]bool{}
-		for i, way := range n.Ways {
+		for i, path := range n.Paths {
 			f, s := &flows[n.Pairs[i]], n.Spec(i)
-			if src, _ := n.HostOf(f.Src); s.ID != int64(i) || s.Src != src || topo.PortID(way[0]) != f.Src || i < 8 && s.Demand != 2*quantity.Gbps || i == 8 && s.Demand != 0 {
-				t.Errorf("queue pair %d: %+v by %v", i, s, way)
+			if src, _ := n.HostOf(f.Src); s.ID != int64(i) || s.Src != src || topo.PortID(path[0]) != f.Src || i < 8 && s.Demand != 2*quantity.Gbps || i == 8 && s.Demand != 0 {
+				t.Errorf("queue pair %d: %+v by %v", i, s, path)
 			}
-			if last, ok := topo.Peer(way[len(way)-1]); !ok || topo.PortID(last) != f.Dst {
+			if last, ok := topo.Peer(path[len(path)-1]); !ok || topo.PortID(last) != f.Dst {
 				t.Errorf("queue pair %d ends at %v", i, last)
 			}
-			if len(way) == 4 {
-				spines[way[2].Node] = true
+			if len(path) == 4 {
+				spines[path[2].Node] = true
 			}
 			if err := n.Add(s); err != nil {
 				t.Error(err)

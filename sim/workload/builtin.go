@@ -9,7 +9,7 @@ import (
 // reduced table must be within 1 % of it.
 const MeanOfLongGoogleRPC = 2891.62
 
-// WebSearch is the size distribution of a web-search cluster: Alizadeh et al., "Data center TCP
+// WebSearch returns the size distribution of a web-search cluster: Alizadeh et al., "Data center TCP
 // (DCTCP)", SIGCOMM 2010. Mean 1,711,250 bytes.
 func WebSearch() *Sizes {
 	return &Sizes{name: "websearch", source: "Alizadeh et al., Data center TCP (DCTCP), SIGCOMM 2010", mean: 1_711_250, knots: []Knot{
@@ -18,7 +18,7 @@ func WebSearch() *Sizes {
 	}}
 }
 
-// FacebookHadoop is the size distribution of Facebook's Hadoop clusters (Roy et al., "Inside the social network's (datacenter)
+// FacebookHadoop returns the size distribution of Facebook's Hadoop clusters (Roy et al., "Inside the social network's (datacenter)
 // network", SIGCOMM 2015), with the knots used in HPCC's evaluation (Li et al., SIGCOMM 2019). Mean 120,420.75 bytes.
 func FacebookHadoop() *Sizes {
 	return &Sizes{name: "facebook-hadoop", source: "Roy et al., Inside the social network's (datacenter) network, SIGCOMM 2015; knots of HPCC, SIGCOMM 2019", mean: 120_420.75, knots: []Knot{
@@ -28,7 +28,7 @@ func FacebookHadoop() *Sizes {
 	}}
 }
 
-// DataMining is the size distribution of a data-mining cluster: Greenberg et al., "VL2", SIGCOMM 2009, in the form of pFabric
+// DataMining returns the size distribution of a data-mining cluster: Greenberg et al., "VL2", SIGCOMM 2009, in the form of pFabric
 // (Alizadeh et al., SIGCOMM 2013), which counts packets of 1460 bytes: half of the flows have exactly one packet, and the mean
 // is 5116.6 packets (7.47 MB).
 func DataMining() *Sizes {
@@ -39,7 +39,7 @@ func DataMining() *Sizes {
 	}}
 }
 
-// AlibabaStorage is the size distribution of Alibaba's storage traffic of 2019, as published with
+// AlibabaStorage returns the size distribution of Alibaba's storage traffic of 2019, as published with
 // the artifact of HPCC (Li et al., SIGCOMM 2019). Mean 40,869.8 bytes.
 func AlibabaStorage() *Sizes {
 	return &Sizes{name: "alibaba-storage", source: "Alibaba storage 2019, artifact of HPCC, SIGCOMM 2019", mean: 40_869.8, knots: []Knot{
@@ -48,7 +48,7 @@ func AlibabaStorage() *Sizes {
 	}}
 }
 
-// GoogleRPC is the size distribution of all applications in a Google data centre: Sivaram, "Some measured Google flow sizes",
+// GoogleRPC returns the size distribution of all applications in a Google data centre: Sivaram, "Some measured Google flow sizes",
 // 2008, as used by Homa (Montazeri et al., SIGCOMM 2018). The published table has 843 knots. These 40 knots keep the mean
 // (2,918.5 bytes against MeanOfLongGoogleRPC, +0.93 %) and are everywhere within 1.3 percentage points.
 func GoogleRPC() *Sizes {

@@ -11,7 +11,7 @@ import (
 
 // channels is the channel dependency graph of Dally and Seitz ("Deadlock-free message routing in multiprocessor
 // interconnection networks", 1987). A channel is one direction of a link between two switches, on one lane. It depends on
-// another when a packet of a host may hold the one and request the other. Packets can wait for each other for ever
+// another when a packet of a host may hold the one and request the other. Packets can wait for each other forever
 // exactly when the graph has a cycle.
 //
 // A packet's SL is constant, and each switch determines the lane of the next channel from the SL and the ports of entry

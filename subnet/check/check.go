@@ -1,5 +1,5 @@
 // Package check finds faults of a fabric: cables slower than both ends support, routes that loop or lead nowhere, packets
-// that may wait for each other for ever, lanes that drop a tenant or are never served, devices without congestion
+// that may wait for each other forever, lanes that drop a tenant or are never served, devices without congestion
 // control, partitions that separate endpoints. It is pure: the same fabric gives the same findings in the same order, and
 // it changes nothing.
 //

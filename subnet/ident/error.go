@@ -29,7 +29,7 @@ const (
 // Error prints what was found and what is allowed.
 func (e *Error) Error() string { return e.Sentence().String() }
 
-// Sentence is the error for readers of any language.
+// Sentence returns the error for readers of any language.
 func (e *Error) Sentence() phrase.Text {
 	found := strconv.Quote(e.Text)
 	switch e.Want {

@@ -21,8 +21,8 @@ func Read(name string, r io.Reader) (*Inventory, error) {
 	if d.Faults() == 0 {
 		v.TLS = f.tls(d)
 		v.Devices = f.devices(d)
-		f.local(d, "agents", f.Agents)
-		f.local(d, "switches", f.Switches)
+		f.requireLoopback(d, "agents", f.Agents)
+		f.requireLoopback(d, "switches", f.Switches)
 	}
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (f *fileForm) devices(d *yamltree.Decoder) []Device {
 	out := make([]Device, len(f.Devices))
 	for i := range f.Devices {
 		in, field := &f.Devices[i], fmt.Sprintf("devices[%d]", i)
-		f.local(d, field+".address", in.Address)
+		f.requireLoopback(d, field+".address", in.Address)
 		out[i] = Device{
 			Node: string(in.Node), Address: in.Address.text, Protocol: Protocol(in.Protocol), Target: string(in.Target),
 			DeviceID: in.DeviceID, Hostname: string(in.Hostname), line: d.Line(field),
@@ -115,8 +115,8 @@ func (f *fileForm) devices(d *yamltree.Decoder) []Device {
 	return out
 }
 
-// local checks an address of a file without TLS.
-func (f *fileForm) local(d *yamltree.Decoder, field string, a address) {
+// requireLoopback rejects an address of another machine in a file without TLS.
+func (f *fileForm) requireLoopback(d *yamltree.Decoder, field string, a address) {
 	if a.host != "" && f.Insecure && !loopback.Is(a.host) {
 		d.FaultAt(field, yamltree.Found(yamltree.Quoted(a.text), phrase.Of("inventory.want-loopback")))
 	}

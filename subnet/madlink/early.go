@@ -22,7 +22,7 @@ const (
 
 // roundTrip estimates how long answers take, by the mean and the mean deviation, as TCP does (RFC 6298). An answer to a
 // repetition may belong to any try and is counted from the first one. Ignoring it, as Karn's rule does, would retry too
-// early for ever with agents that are slower than the early tries.
+// early forever with agents that are slower than the early tries.
 type roundTrip struct {
 	mu        sync.Mutex
 	samples   int

@@ -265,7 +265,7 @@ func (a *applying) run(ctx context.Context) error {
 
 // prove proves files that need no change.
 func (a *applying) prove(ctx context.Context, want []expectation) error {
-	why := "the files are as wanted already, and whether it has read them is not known"
+	why := "the files are already up to date, but whether OpenSM has read them is unknown"
 	if !a.standby {
 		proof, err := a.ask.round(ctx, want)
 		proof.Rounds = 1
@@ -274,7 +274,7 @@ func (a *applying) prove(ctx context.Context, want []expectation) error {
 			a.r.step(StepProve, "%s", held(proof))
 			return nil
 		}
-		why = "the files are as wanted and do not hold"
+		why = "the files are up to date, but their contents are not in force"
 	}
 	if err := a.m.reload.Reload(ctx); err != nil {
 		return &FailedError{Step: StepReload, Err: err}
@@ -331,7 +331,7 @@ func (a *applying) write() (done []int, err error) {
 // proven queries until the desired state holds. A standby's cannot be proven.
 func (a *applying) proven(ctx context.Context, want []expectation) error {
 	if a.standby {
-		a.r.step(StepStandby, "nothing can be proven until this OpenSM is master; apply without standby after a handover")
+		a.r.step(StepStandby, "nothing can be verified until this OpenSM is master; apply without standby after a handover")
 		return nil
 	}
 	proof, err := a.within(ctx, a.ask, want)

@@ -17,7 +17,7 @@ func OwnPort(ctx context.Context, t mad.Transport) (p mad.PortInfo, err error) {
 	return p, err
 }
 
-// MasterLID is the LID of the master subnet manager, which is that of subnet administration, as the port knows it that the transport is
+// MasterLID returns the LID of the master subnet manager, which is that of subnet administration, as the port knows it that the transport is
 // attached at.
 func MasterLID(ctx context.Context, t mad.Transport) (ident.LID, error) {
 	own, err := OwnPort(ctx, t)

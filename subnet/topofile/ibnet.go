@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -63,14 +64,14 @@ func parseIbnet(file string, data []byte) (*subnet.Fabric, error) {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	if len(p.records) == 0 {
-		return nil, &ParseError{File: file, Line: max(p.line, 1), Field: "file", Found: "no node",
-			Allowed: `at least one node, such as: Switch 8 "S1"`}
+		return nil, &ParseError{File: file, Line: max(p.line, 1), Field: "file", Found: phrase.Of("topofile.no-node"),
+			Allowed: phrase.Of("topofile.want-a-node")}
 	}
 	return p.join()
 }
 
 // fail returns an error of the current line.
-func (p *ibnetParser) fail(field, found, allowed string) error {
+func (p *ibnetParser) fail(field string, found, allowed phrase.Text) error {
 	return &ParseError{File: p.file, Line: p.line, Field: field, Found: found, Allowed: allowed}
 }
 
@@ -93,7 +94,7 @@ func (p *ibnetParser) parseLine(s string) error {
 	case "Rt":
 		return p.parseHeader(subnet.KindRouter, s[len(word):])
 	case "include", "do":
-		return p.fail("line", s, "no ibsim command: join the files, and leave out \"do\" lines")
+		return p.fail("line", Quoted(s), phrase.Of("topofile.want-no-command"))
 	case "Chassis", "Hostname", "DR", "ibwarn", "pdebug":
 		return nil // headings of ibnetdiscover -g, progress of -s, warnings, ibsim's debugging
 	}
@@ -105,7 +106,7 @@ func (p *ibnetParser) parseAssignment(word, line string) error {
 	rest, _, _ := strings.Cut(line[len(word):], "#")
 	rest = strings.TrimSpace(rest)
 	if rest == "" || rest[0] != '=' && rest[0] != '+' {
-		return p.fail("line", line, "Switch, Ca, Hca, Rt, [PORT], vendid=, devid=, sysimgguid=, switchguid=, caguid=, rtguid=, module=, width=, speed= or a # comment")
+		return p.fail("line", Quoted(line), phrase.Of("topofile.want-line"))
 	}
 	relative, value := rest[0] == '+', strings.TrimSpace(rest[1:])
 	switch word {
@@ -117,7 +118,7 @@ func (p *ibnetParser) parseAssignment(word, line string) error {
 		return p.parseGUIDBase(subnet.KindRouter, word, value, relative)
 	}
 	if relative {
-		return p.fail(word, line, "= behind it; + is for switchguid, caguid and rtguid")
+		return p.fail(word, Quoted(line), phrase.Of("topofile.want-equals"))
 	}
 	var err error
 	var v uint64
@@ -139,11 +140,11 @@ func (p *ibnetParser) parseAssignment(word, line string) error {
 	case "module":
 		id, _, ok := quoted(value)
 		if !ok || len(id) > 32 {
-			return p.fail(word, value, "a prefix of at most 32 bytes in double quotes")
+			return p.fail(word, Quoted(value), phrase.Of("topofile.want-prefix"))
 		}
 		p.prefix = id
 	default:
-		return p.fail("line", line, "vendid, devid, sysimgguid, switchguid, caguid, rtguid, module, width or speed before the = sign")
+		return p.fail("line", Quoted(line), phrase.Of("topofile.want-assignments"))
 	}
 	return err
 }
@@ -169,7 +170,7 @@ func (p *ibnetParser) parseGUIDBase(kind subnet.NodeKind, field, value string, r
 func (p *ibnetParser) parseHeader(kind subnet.NodeKind, rest string) error {
 	count, rest, ok := strings.Cut(rest, `"`)
 	if !ok {
-		return p.fail("node", strings.TrimSpace(count), `PORTS "id", such as: Switch 8 "S1"`)
+		return p.fail("node", Quoted(strings.TrimSpace(count)), phrase.Of("topofile.want-node-head"))
 	}
 	ports, err := p.number("number of ports", strings.TrimSpace(count), 1, subnet.MaxPorts)
 	if err != nil {
@@ -177,18 +178,18 @@ func (p *ibnetParser) parseHeader(kind subnet.NodeKind, rest string) error {
 	}
 	base, rest, ok := strings.Cut(rest, `"`)
 	if !ok || base == "" || strings.ContainsAny(base, "#@") {
-		return p.fail("node id", base, `a name in double quotes without # and @`)
+		return p.fail("node id", Quoted(base), phrase.Of("topofile.want-quoted-name"))
 	}
 	rest = strings.TrimSpace(rest)
 	if rest != "" && rest[0] != '#' {
-		return p.fail("node", rest, `nothing or a # comment behind the node id`)
+		return p.fail("node", Quoted(rest), phrase.Of("topofile.want-after-id"))
 	}
 	id := p.fullID(base)
 	if at, dup := p.byID[id]; dup {
-		return p.fail("node id", id, fmt.Sprintf("unique node ids: line %d has it too", p.records[at].line))
+		return p.fail("node id", Quoted(id), phrase.Of("topofile.want-unique-id", "line", p.records[at].line))
 	}
 	if p.ports += int(ports) + 1; p.ports > subnet.MaxAllPorts || len(p.records) == subnet.MaxNodes {
-		return p.fail("node", id, fmt.Sprintf("at most %d nodes with %d ports in all", subnet.MaxNodes, subnet.MaxAllPorts))
+		return p.fail("node", Quoted(id), phrase.Of("topofile.want-nodes-max", "nodes", subnet.MaxNodes, "ports", subnet.MaxAllPorts))
 	}
 	r := record{line: p.line, id: id, node: p.newNode(kind, base, int(ports))}
 	r.bare = base != nodeID(&r.node)
@@ -261,7 +262,7 @@ func (p *ibnetParser) parseLID(port *subnet.Port, comment string) error {
 func (p *ibnetParser) number(field, s string, low, high uint64) (uint64, error) {
 	v, err := strconv.ParseUint(s, 0, 64)
 	if err != nil || v < low || v > high {
-		return 0, p.fail(field, s, fmt.Sprintf("a number from %d to %d", low, high))
+		return 0, p.fail(field, Quoted(s), phrase.Of("topofile.want-number", "min", low, "max", high))
 	}
 	return v, nil
 }
@@ -269,7 +270,7 @@ func (p *ibnetParser) number(field, s string, low, high uint64) (uint64, error) 
 func (p *ibnetParser) guid(field, s string) (ident.GUID, error) {
 	g, err := ident.ParseGUID(s)
 	if err != nil {
-		return 0, p.fail(field, s, "1 to 16 hexadecimal digits")
+		return 0, p.fail(field, Quoted(s), phrase.Of("topofile.want-hex"))
 	}
 	return g, nil
 }

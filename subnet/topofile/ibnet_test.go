@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/subnet"
 	"fairlane/subnet/ibsim/ibsimtest"
 	"fairlane/subnet/ident"
@@ -316,6 +317,7 @@ func TestFaultyTextIsRefusedWithItsLine(t *testing.T) {
 			if !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("error %q\nwant   %q", err, c.want)
 			}
+			zhtest.Error(t, name, err, strings.Fields(ibnetKeys)...)
 		})
 	}
 }
@@ -490,3 +492,6 @@ func TestAParseErrorOfTheFabricUnwraps(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// ibnetKeys are words of the format that no language translates.
+const ibnetKeys = "port vendid devid sysimgguid switchguid caguid rtguid module width speed lid lmc Switch Ca Hca Rt ext ibsim"

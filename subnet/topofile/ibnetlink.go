@@ -2,8 +2,10 @@ package topofile
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -39,13 +41,13 @@ type end struct {
 // declares an alias has the alias's name in place of the remote.
 func (p *ibnetParser) parsePort(s string, isAlias bool) error {
 	if len(p.records) == 0 {
-		return p.fail("port", s, `a node line, such as: Switch 8 "S1", before its ports`)
+		return p.fail("port", Quoted(s), phrase.Of("topofile.want-node-first"))
 	}
 	r := &p.records[len(p.records)-1]
 	body, comment := cutComment(s)
 	num, body, ok := strings.Cut(body[1:], "]")
 	if !ok {
-		return p.fail("port", s, `[PORT] "remote"[PORT]`)
+		return p.fail("port", Quoted(s), phrase.Of("topofile.want-port-line"))
 	}
 	v, err := p.number("port number", num, 1, uint64(len(r.node.Ports)-1))
 	if err != nil {
@@ -56,14 +58,14 @@ func (p *ibnetParser) parsePort(s string, isAlias bool) error {
 	if bit := uint64(1) << (v % 64); r.taken[v/64]&bit == 0 {
 		r.taken[v/64] |= bit
 	} else {
-		return p.fail("port number", num, "one line for each port")
+		return p.fail("port number", Quoted(num), phrase.Of("topofile.want-line-per-port"))
 	}
 	if body, err = p.parseParens(body, &port.GUID); err != nil {
 		return err
 	}
 	e.remote, body, ok = quoted(body)
 	if !ok || e.remote == "" {
-		return p.fail("remote node", s, `[PORT] "remote"[PORT], with the remote node's id in double quotes`)
+		return p.fail("remote node", Quoted(s), phrase.Of("topofile.want-remote"))
 	}
 	if err := p.parseRemote(&e, body); err != nil {
 		return err
@@ -109,13 +111,13 @@ func (p *ibnetParser) parseParens(s string, g *ident.GUID) (rest string, err err
 		case strings.HasPrefix(s, "[ext "):
 			_, after, ok := strings.Cut(s, "]")
 			if !ok {
-				return "", p.fail("port", s, "a ] behind [ext")
+				return "", p.fail("port", Quoted(s), phrase.Of("topofile.want-ext"))
 			}
 			s = after
 		case strings.HasPrefix(s, "("):
 			text, after, ok := strings.Cut(s[1:], ")")
 			if !ok {
-				return "", p.fail("port GUID", s, "a ) behind it")
+				return "", p.fail("port GUID", Quoted(s), phrase.Of("topofile.want-paren"))
 			}
 			if *g, err = p.guid("port GUID", text); err != nil {
 				return "", err
@@ -132,7 +134,7 @@ func (p *ibnetParser) parseRemote(e *end, s string) (err error) {
 	if s = strings.TrimSpace(s); strings.HasPrefix(s, "[") && !strings.HasPrefix(s, "[ext ") {
 		num, rest, ok := strings.Cut(s[1:], "]")
 		if !ok {
-			return p.fail("remote port", s, "[PORT]")
+			return p.fail("remote port", Quoted(s), phrase.Of("topofile.want-bracket-port"))
 		}
 		v, err := p.number("remote port", strings.TrimSpace(num), 1, subnet.MaxPorts)
 		if err != nil {
@@ -154,7 +156,7 @@ func (p *ibnetParser) parseRemote(e *end, s string) (err error) {
 			v, err = p.number("s (enabled speeds)", value, 1, 7)
 			e.speeds = uint8(v)
 		default:
-			return p.fail("link option", word, "w=1..15, s=1..7 or a # comment")
+			return p.fail("link option", Quoted(word), phrase.Of("topofile.want-options"))
 		}
 		if err != nil {
 			return err
@@ -187,7 +189,7 @@ func (p *ibnetParser) parseLinkComment(r *record, port *subnet.Port, e *end, com
 	}
 	w, s, err := subnet.ParseWidthSpeed(words[2])
 	if err != nil {
-		return p.fail("link width and speed", words[2], "a width 1x, 2x, 4x, 8x or 12x and a speed SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR, such as 4xEDR")
+		return p.fail("link width and speed", Quoted(words[2]), phrase.Of("topofile.want-width-speed"))
 	}
 	e.told, e.width, e.speed = true, w, s
 	for _, word := range words[3:] {
@@ -205,10 +207,10 @@ func (p *ibnetParser) parseLinkComment(r *record, port *subnet.Port, e *end, com
 func (p *ibnetParser) addAlias(e end) error {
 	name := p.prefix + "@" + e.remote
 	if strings.ContainsAny(e.remote, "#@") {
-		return p.fail("alias", e.remote, "a name without # and @")
+		return p.fail("alias", Quoted(e.remote), phrase.Of("topofile.want-name"))
 	}
 	if _, dup := p.aliases[name]; dup {
-		return p.fail("alias", name, "unique aliases")
+		return p.fail("alias", Quoted(name), phrase.Of("topofile.want-unique-aliases"))
 	}
 	p.aliases[name] = alias{len(p.records) - 1, e.port}
 	return nil
@@ -270,10 +272,10 @@ func (p *ibnetParser) link(node int32, e *end, peers map[subnet.PortRef]*end) (l
 	case e.byAlias && !ok:
 		back = e // an alias's owner has no port line of its own
 	case !ok:
-		return l, false, p.fail("link", p.linkText(here, there), fmt.Sprintf("the same link in the record of %q, which begins in line %d", remote.id, remote.line))
+		return l, false, p.fail("link", Quoted(p.linkText(here, there)), phrase.Of("topofile.want-link-in-record", "node", strconv.Quote(remote.id), "line", remote.line))
 	default:
 		if other, err := p.remoteOf(back); err != nil || other != here {
-			return l, false, p.fail("link", p.linkText(here, there), fmt.Sprintf("the same link at the other end: line %d has %q[%d]", back.line, back.remote, back.remotePort))
+			return l, false, p.fail("link", Quoted(p.linkText(here, there)), phrase.Of("topofile.want-same-link", "line", back.line, "remote", strconv.Quote(back.remote), "port", back.remotePort))
 		}
 	}
 	port := &remote.node.Ports[there.Port]
@@ -281,7 +283,7 @@ func (p *ibnetParser) link(node int32, e *end, peers map[subnet.PortRef]*end) (l
 		if port.GUID == 0 {
 			port.GUID = e.remoteGUID
 		} else if port.GUID != e.remoteGUID {
-			return l, false, p.fail("port GUID of the remote", e.remoteGUID.String(), "that of the port's own line, "+port.GUID.String())
+			return l, false, p.fail("port GUID of the remote", Quoted(e.remoteGUID.String()), phrase.Of("topofile.want-own-guid", "guid", port.GUID.String()))
 		}
 	}
 	l = subnet.Link{A: here, B: there}
@@ -301,16 +303,16 @@ func (p *ibnetParser) remoteOf(e *end) (subnet.PortRef, error) {
 	if e.byAlias {
 		a, ok := p.aliases[e.remote]
 		if !ok {
-			return subnet.PortRef{}, p.fail("remote alias", e.remote, "an alias that an @[PORT] line declares")
+			return subnet.PortRef{}, p.fail("remote alias", Quoted(e.remote), phrase.Of("topofile.want-alias"))
 		}
 		return subnet.PortRef{Node: int32(a.record), Port: a.port}, nil
 	}
 	i, ok := p.byID[e.remote]
 	if !ok {
-		return subnet.PortRef{}, p.fail("remote node", e.remote, "the id of a node that the file has a record of")
+		return subnet.PortRef{}, p.fail("remote node", Quoted(e.remote), phrase.Of("topofile.want-known-id"))
 	}
 	if high := len(p.records[i].node.Ports) - 1; e.remotePort > high {
-		return subnet.PortRef{}, p.fail("remote port", fmt.Sprint(e.remotePort), fmt.Sprintf("1 to %d, the ports of %q", high, e.remote))
+		return subnet.PortRef{}, p.fail("remote port", Quoted(fmt.Sprint(e.remotePort)), phrase.Of("topofile.want-ports-of", "max", high, "node", strconv.Quote(e.remote)))
 	}
 	return subnet.PortRef{Node: int32(i), Port: ident.PortNum(e.remotePort)}, nil
 }
@@ -321,8 +323,7 @@ func (p *ibnetParser) widthSpeed(a, b *end) (subnet.Width, subnet.Speed, error) 
 	if !a.told && !b.told {
 		w, s := subnet.WidthFromCode(a.widths&b.widths), subnet.SpeedFromCodes(a.speeds&b.speeds, 0)
 		if w == 0 || s == 0 {
-			return 0, 0, p.fail("link options", fmt.Sprintf("w=%d s=%d", a.widths, a.speeds),
-				fmt.Sprintf("a width and a speed in common with the other end's w=%d s=%d in line %d", b.widths, b.speeds, b.line))
+			return 0, 0, p.fail("link options", Quoted(fmt.Sprintf("w=%d s=%d", a.widths, a.speeds)), phrase.Of("topofile.want-common", "widths", b.widths, "speeds", b.speeds, "line", b.line))
 		}
 		return w, s, nil
 	}
@@ -334,8 +335,7 @@ func (p *ibnetParser) widthSpeed(a, b *end) (subnet.Width, subnet.Speed, error) 
 		s = b.speed
 	}
 	if b.told && (b.width != 0 && b.width != w || b.speed != 0 && b.speed != s) {
-		return 0, 0, p.fail("link width and speed", subnet.FormatWidthSpeed(w, s),
-			fmt.Sprintf("the same at the other end: line %d has %s", b.line, subnet.FormatWidthSpeed(b.width, b.speed)))
+		return 0, 0, p.fail("link width and speed", Quoted(subnet.FormatWidthSpeed(w, s)), phrase.Of("topofile.want-same-speed", "line", b.line, "speed", subnet.FormatWidthSpeed(b.width, b.speed)))
 	}
 	return w, s, nil
 }

@@ -1,12 +1,12 @@
 package topofile
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -50,7 +50,7 @@ func ReadLinks(name string, r io.Reader) (*subnet.Fabric, error) {
 		text = strings.TrimRight(text, "\r\n")
 		switch {
 		case t.line == 1 && text != LinksHeader:
-			return nil, t.fail("header", text, LinksHeader)
+			return nil, t.fail("header", Quoted(text), phrase.Of("topofile.want-header", "header", LinksHeader))
 		case t.line > 1:
 			if err := t.add(text); err != nil {
 				return nil, err
@@ -59,7 +59,7 @@ func ReadLinks(name string, r io.Reader) (*subnet.Fabric, error) {
 	}
 	if len(t.links) == 0 {
 		t.line = max(1, t.line)
-		return nil, t.fail("links", "none", "a line with a link under the header "+LinksHeader)
+		return nil, t.fail("links", none, phrase.Of("topofile.want-a-link", "header", LinksHeader))
 	}
 	return t.build()
 }
@@ -88,7 +88,7 @@ type tableLink struct {
 	delay quantity.Picoseconds
 }
 
-func (t *linkTable) fail(column, found, allowed string) error {
+func (t *linkTable) fail(column string, found, allowed phrase.Text) error {
 	return &ParseError{File: t.file, Line: t.line, Field: column, Found: found, Allowed: allowed}
 }
 
@@ -97,10 +97,10 @@ func (t *linkTable) add(text string) error {
 	cells := strings.Split(text, ",")
 	columns := strings.Split(LinksHeader, ",")
 	if len(cells) != len(columns) {
-		return t.fail("line", text, fmt.Sprintf("%d columns: %s", len(columns), LinksHeader))
+		return t.fail("line", Quoted(text), phrase.Of("topofile.want-columns", "n", len(columns), "header", LinksHeader))
 	}
 	if len(t.links) == subnet.MaxLinks {
-		return t.fail("links", "more", fmt.Sprintf("at most %d", subnet.MaxLinks))
+		return t.fail("links", more, phrase.Of("topofile.want-most", "max", subnet.MaxLinks))
 	}
 	var l tableLink
 	for end := range 2 {
@@ -109,15 +109,15 @@ func (t *linkTable) add(text string) error {
 		}
 	}
 	if l.node[0] == l.node[1] {
-		return t.fail("column node_b", cells[3], "another node than node_a")
+		return t.fail("column node_b", Quoted(cells[3]), phrase.Of("topofile.want-other-node"))
 	}
 	rate, err := strconv.ParseUint(cells[6], 10, 63)
 	if err != nil || rate < 1 || rate > uint64(maxLinkRate) {
-		return t.fail("column rate_bps", cells[6], fmt.Sprintf("a whole number from 1 to %d", int64(maxLinkRate)))
+		return t.fail("column rate_bps", Quoted(cells[6]), phrase.Of("topofile.want-whole", "min", 1, "max", int64(maxLinkRate)))
 	}
 	delay, ok := nanoseconds(cells[7])
 	if !ok {
-		return t.fail("column delay_ns", cells[7], fmt.Sprintf("a number from 0 to %d with at most three decimals", maxLinkDelay/quantity.Nanosecond))
+		return t.fail("column delay_ns", Quoted(cells[7]), phrase.Of("topofile.want-decimals", "max", int64(maxLinkDelay/quantity.Nanosecond)))
 	}
 	l.rate, l.delay = quantity.BitRate(rate), delay
 	t.links = append(t.links, l)
@@ -128,14 +128,14 @@ func (t *linkTable) add(text string) error {
 func (t *linkTable) end(l *tableLink, end int, cells, columns []string) error {
 	number, err := strconv.ParseUint(cells[0], 10, 32)
 	if err != nil || number > maxLinkNode {
-		return t.fail("column "+columns[0], cells[0], fmt.Sprintf("a whole number from 0 to %d", maxLinkNode))
+		return t.fail("column "+columns[0], Quoted(cells[0]), phrase.Of("topofile.want-whole", "min", 0, "max", maxLinkNode))
 	}
 	if cells[1] != "host" && cells[1] != "switch" {
-		return t.fail("column "+columns[1], cells[1], "host or switch")
+		return t.fail("column "+columns[1], Quoted(cells[1]), phrase.Of("topofile.want-host-switch"))
 	}
 	port, err := strconv.ParseUint(cells[2], 10, 32)
 	if err != nil || port < 1 || port > subnet.MaxPorts {
-		return t.fail("column "+columns[2], cells[2], fmt.Sprintf("a whole number from 1 to %d", subnet.MaxPorts))
+		return t.fail("column "+columns[2], Quoted(cells[2]), phrase.Of("topofile.want-whole", "min", 1, "max", subnet.MaxPorts))
 	}
 	id, host := int(number), cells[1] == "host"
 	n := t.nodes[id]
@@ -146,11 +146,11 @@ func (t *linkTable) end(l *tableLink, end int, cells, columns []string) error {
 	}
 	switch {
 	case n.host != host:
-		return t.fail("column "+columns[1], cells[1], fmt.Sprintf("the kind that node %d has in the lines above", id))
+		return t.fail("column "+columns[1], Quoted(cells[1]), phrase.Of("topofile.want-same-kind", "node", id))
 	case n.used[port]:
-		return t.fail("column "+columns[2], cells[2], fmt.Sprintf("a port of node %d that no line above has", id))
+		return t.fail("column "+columns[2], Quoted(cells[2]), phrase.Of("topofile.want-free-port", "node", id))
 	case host && n.linked:
-		return t.fail("column "+columns[0], cells[0], "a host in one line only: it has one link")
+		return t.fail("column "+columns[0], Quoted(cells[0]), phrase.Of("topofile.want-host-once"))
 	}
 	n.used[port], n.linked = true, true
 	if more := int(port) - n.ports; more > 0 {
@@ -158,7 +158,7 @@ func (t *linkTable) end(l *tableLink, end int, cells, columns []string) error {
 		t.ports += more
 	}
 	if len(t.nodes) > subnet.MaxNodes || t.ports > subnet.MaxAllPorts {
-		return t.fail("nodes", "more", fmt.Sprintf("at most %d nodes with %d ports in all", subnet.MaxNodes, subnet.MaxAllPorts))
+		return t.fail("nodes", more, phrase.Of("topofile.want-nodes-max", "nodes", subnet.MaxNodes, "ports", subnet.MaxAllPorts))
 	}
 	l.node[end], l.port[end] = id, int(port)
 	return nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/subnet"
 )
 
@@ -78,6 +79,7 @@ func TestFaultsOfLinksNameLineAndColumn(t *testing.T) {
 		if !errors.As(err, &pe) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
 		}
+		zhtest.Error(t, c.want, err, strings.Fields("links nodes "+strings.ReplaceAll(LinksHeader, ",", " "))...)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 )
 
@@ -25,34 +26,43 @@ const (
 // nil, is a fault of the fabric as a whole that was traced to the line.
 type ParseError struct {
 	File    string
-	Line    int // from 1; 0 for a fault that belongs to no line
+	Setting string // given in place of a value of the file: what the fault is in, instead of a file
+	Line    int    // from 1; 0 for a fault that belongs to no line
 	Field   string
-	Found   string
-	Allowed string
+	Found   phrase.Text
+	Allowed phrase.Text
 	Err     error
 }
+
+var _ phrase.Sentence = (*ParseError)(nil)
 
 // maxFound truncates long texts in messages.
 const maxFound = 60
 
 // Error prints "file:line: field: found "x": want y".
 func (e *ParseError) Error() string {
-	var b strings.Builder
-	b.WriteString(e.File)
-	if e.Line > 0 {
-		fmt.Fprintf(&b, ":%d", e.Line)
-	}
-	b.WriteString(": ")
 	if e.Err != nil {
-		b.WriteString(e.Err.Error())
-		return b.String()
+		return e.at().String() + ": " + e.Err.Error()
 	}
-	found := e.Found
-	if len(found) > maxFound {
-		found = found[:maxFound] + "..."
+	return e.Sentence().String()
+}
+
+// Sentence is the fault for readers of any language.
+func (e *ParseError) Sentence() phrase.Text {
+	if e.Err != nil {
+		return phrase.Of("labelled", "label", e.at(), "text", e.Err)
 	}
-	fmt.Fprintf(&b, "%s: found %q: want %s", e.Field, found, e.Allowed)
-	return b.String()
+	return phrase.Of("topofile.fault", "at", e.at(), "field", fieldText(e.Field), "found", e.Found, "want", e.Allowed)
+}
+
+func (e *ParseError) at() phrase.Text {
+	switch {
+	case e.Setting != "":
+		return phrase.Of("topofile.setting", "setting", e.Setting)
+	case e.Line > 0:
+		return phrase.Verbatim(fmt.Sprintf("%s:%d", e.File, e.Line))
+	}
+	return phrase.Verbatim(e.File)
 }
 
 // Unwrap returns Err.
@@ -99,10 +109,10 @@ func readAll(name string, r io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	if len(data) > MaxSize {
-		return nil, &ParseError{File: name, Field: "file size", Found: "more than 64 MiB", Allowed: "at most 64 MiB"}
+		return nil, &ParseError{File: name, Field: "file size", Found: phrase.Of("topofile.size"), Allowed: phrase.Of("topofile.want-size")}
 	}
 	if at, line := longLine(data); at > 0 {
-		return nil, &ParseError{File: name, Line: at, Field: "line", Found: string(line), Allowed: "at most 64 KiB in a line"}
+		return nil, &ParseError{File: name, Line: at, Field: "line", Found: Quoted(string(line)), Allowed: phrase.Of("topofile.want-line-size")}
 	}
 	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -73,13 +74,13 @@ func parseYAML(file string, data []byte) (*subnet.Fabric, error) {
 func (r *yamlReader) head(doc *yaml.Node, root map[string]*yaml.Node) (string, error) {
 	version, ok := root["version"]
 	if !ok {
-		return "", r.fail(doc, "version", "none", fmt.Sprintf("version: %d", yamlVersion))
+		return "", r.fail(doc, "version", none, phrase.Of("topofile.want-version", "version", yamlVersion))
 	}
 	if _, err := r.number(version, "version", yamlVersion, yamlVersion); err != nil {
 		return "", err
 	}
 	if root["nodes"] == nil {
-		return "", r.fail(doc, "nodes", "none", "a list of at least one node")
+		return "", r.fail(doc, "nodes", none, phrase.Of("topofile.want-node-list"))
 	}
 	if n, ok := root["name"]; ok {
 		return r.text(n, "name")
@@ -135,9 +136,9 @@ func (r *yamlReader) node(item *yaml.Node) error {
 func (r *yamlReader) newNode(item *yaml.Node, m map[string]*yaml.Node) (n subnet.Node, err error) {
 	kind, ok := m["kind"]
 	if !ok {
-		return n, r.fail(item, "kind", "none", "host, switch or router")
+		return n, r.fail(item, "kind", none, phrase.Of("topofile.want-kinds"))
 	}
-	if n.Kind, err = parsed(r.yamlDoc, kind, "kind", "host, switch or router", parseKind); err != nil {
+	if n.Kind, err = parsed(r.yamlDoc, kind, "kind", phrase.Of("topofile.want-kinds"), parseKind); err != nil {
 		return n, err
 	}
 	ports := uint64(1)
@@ -146,10 +147,10 @@ func (r *yamlReader) newNode(item *yaml.Node, m map[string]*yaml.Node) (n subnet
 			return n, err
 		}
 	} else if n.Kind == subnet.KindSwitch {
-		return n, r.fail(item, "ports", "none", fmt.Sprintf("the number of a switch's ports, 1 to %d", subnet.MaxPorts))
+		return n, r.fail(item, "ports", none, phrase.Of("topofile.want-switch-ports", "max", subnet.MaxPorts))
 	}
 	if r.ports += int(ports) + 1; r.ports > subnet.MaxAllPorts || len(r.nodes) == subnet.MaxNodes {
-		return n, r.fail(item, "nodes", "more", fmt.Sprintf("at most %d nodes with %d ports in all", subnet.MaxNodes, subnet.MaxAllPorts))
+		return n, r.fail(item, "nodes", more, phrase.Of("topofile.want-nodes-max", "nodes", subnet.MaxNodes, "ports", subnet.MaxAllPorts))
 	}
 	n.Ports = subnet.NewPorts(int(ports))
 	return n, nil
@@ -236,7 +237,7 @@ func (r *yamlReader) portSettings(p *subnet.Port, m map[string]*yaml.Node) (err 
 		p.VLCap = uint8(x)
 	}
 	if v, ok := m["state"]; ok {
-		p.State, err = parsed(r.yamlDoc, v, "state", "down, init, armed, active or unknown", parseState)
+		p.State, err = parsed(r.yamlDoc, v, "state", phrase.Of("topofile.want-state"), parseState)
 	}
 	return err
 }
@@ -256,7 +257,7 @@ func (r *yamlReader) eachPort(n *subnet.Node, item *yaml.Node) error {
 		return nil
 	}
 	if item.Kind != yaml.MappingNode {
-		return r.fail(item, "port", describe(item), "a mapping from port numbers to settings")
+		return r.fail(item, "port", describe(item), phrase.Of("topofile.want-port-map"))
 	}
 	seen := make(map[uint64]bool, len(item.Content)/2)
 	for i := 0; i+1 < len(item.Content); i += 2 {
@@ -265,7 +266,7 @@ func (r *yamlReader) eachPort(n *subnet.Node, item *yaml.Node) error {
 			return err
 		}
 		if seen[num] {
-			return r.fail(item.Content[i], "repeated port number", item.Content[i].Value, "each port once")
+			return r.fail(item.Content[i], "repeated port number", Quoted(item.Content[i].Value), phrase.Of("topofile.want-port-once"))
 		}
 		seen[num] = true
 		m, err := r.mapping(item.Content[i+1], "port", portKeys())
@@ -302,12 +303,12 @@ func (r *yamlReader) link(item *yaml.Node) error {
 		return err
 	}
 	if v, ok := m["delay"]; ok {
-		if l.Delay, err = parsed(r.yamlDoc, v, "delay", "0 to 1 s with a unit ps, ns, us, ms or s", quantity.ParsePicoseconds); err != nil {
+		if l.Delay, err = parsed(r.yamlDoc, v, "delay", phrase.Of("topofile.want-delay"), quantity.ParsePicoseconds); err != nil {
 			return err
 		}
 	}
 	if len(r.links) == subnet.MaxLinks {
-		return r.fail(item, "links", "more", fmt.Sprintf("at most %d links", subnet.MaxLinks))
+		return r.fail(item, "links", more, phrase.Of("topofile.want-links-max", "max", subnet.MaxLinks))
 	}
 	r.links, r.linkLines = append(r.links, l), append(r.linkLines, item.Line)
 	return nil
@@ -317,10 +318,10 @@ func (r *yamlReader) link(item *yaml.Node) error {
 // that exactly matches a width and speed implies them.
 func (r *yamlReader) linkSpeed(l *subnet.Link, item *yaml.Node, m map[string]*yaml.Node) (err error) {
 	if m["rate"] == nil && m["width"] == nil && m["speed"] == nil {
-		return r.fail(item, "rate", "none", "a rate, or a width and a speed")
+		return r.fail(item, "rate", none, phrase.Of("topofile.want-rate-or-width"))
 	}
 	if v, ok := m["rate"]; ok {
-		if l.Rate, err = parsed(r.yamlDoc, v, "rate", "a number above 0 to 100 Tbit/s with a unit such as Gbit/s", parseRate); err != nil {
+		if l.Rate, err = parsed(r.yamlDoc, v, "rate", phrase.Of("topofile.want-rate"), parseRate); err != nil {
 			return err
 		}
 		if m["width"] == nil && m["speed"] == nil {
@@ -328,12 +329,12 @@ func (r *yamlReader) linkSpeed(l *subnet.Link, item *yaml.Node, m map[string]*ya
 		}
 	}
 	if v, ok := m["width"]; ok && v.Value != unknownWord {
-		if l.Width, err = parsed(r.yamlDoc, v, "width", "1x, 2x, 4x, 8x, 12x or unknown", subnet.ParseWidth); err != nil {
+		if l.Width, err = parsed(r.yamlDoc, v, "width", phrase.Of("topofile.want-width"), subnet.ParseWidth); err != nil {
 			return err
 		}
 	}
 	if v, ok := m["speed"]; ok && v.Value != unknownWord {
-		l.Speed, err = parsed(r.yamlDoc, v, "speed", "SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR, XDR or unknown", subnet.ParseSpeed)
+		l.Speed, err = parsed(r.yamlDoc, v, "speed", phrase.Of("topofile.want-speed"), subnet.ParseSpeed)
 	}
 	return err
 }
@@ -351,12 +352,12 @@ func parseRate(s string) (quantity.BitRate, error) {
 const unknownWord = "unknown"
 
 // wantEnd describes the valid forms of a link's end.
-const wantEnd = "NODE:PORT, such as leaf1:3 or leaf1/P3"
+func wantEnd() phrase.Text { return phrase.Of("topofile.want-end") }
 
 // end parses NODE:PORT, with PORT at least low.
 func (r *yamlReader) end(item, v *yaml.Node, field string, low uint64) (ref subnet.PortRef, err error) {
 	if v == nil {
-		return ref, r.fail(item, field, "none", wantEnd)
+		return ref, r.fail(item, field, none, wantEnd())
 	}
 	s, err := r.text(v, field)
 	if err != nil {
@@ -364,14 +365,14 @@ func (r *yamlReader) end(item, v *yaml.Node, field string, low uint64) (ref subn
 	}
 	node, num, ok := subnet.CutPort(s)
 	if !ok {
-		return ref, r.fail(v, field, s, wantEnd)
+		return ref, r.fail(v, field, Quoted(s), wantEnd())
 	}
 	if ref.Node, err = r.nodeRef(v, field, node); err != nil {
 		return ref, err
 	}
 	high := len(r.nodes[ref.Node].Ports) - 1
 	if uint64(num) < low || int(num) > high {
-		return ref, r.fail(v, field, s, fmt.Sprintf("a port number from %d to %d", low, high))
+		return ref, r.fail(v, field, Quoted(s), phrase.Of("topofile.want-port-range", "min", low, "max", high))
 	}
 	ref.Port = num
 	return ref, nil
@@ -388,11 +389,11 @@ func (r *yamlReader) nodeRef(v *yaml.Node, field, s string) (int32, error) {
 	}
 	switch at := r.byName[s]; len(at) {
 	case 0:
-		return 0, r.fail(v, field, v.Value, "the name or GUID of a node in nodes")
+		return 0, r.fail(v, field, Quoted(v.Value), phrase.Of("topofile.want-known-node"))
 	case 1:
 		return at[0], nil
 	default:
-		return 0, r.fail(v, field, v.Value, fmt.Sprintf("a unique name: %d nodes have this one, so name one by its GUID", len(at)))
+		return 0, r.fail(v, field, Quoted(v.Value), phrase.Of("topofile.want-unique-name", "n", len(at)))
 	}
 }
 
@@ -410,14 +411,14 @@ func (r *yamlReader) lid(item *yaml.Node) error {
 		return err
 	}
 	if ref.Port == 0 && r.nodes[ref.Node].Kind != subnet.KindSwitch {
-		return r.fail(item, "port", m["port"].Value, "a port from 1 on: only a switch has a port 0")
+		return r.fail(item, "port", Quoted(m["port"].Value), phrase.Of("topofile.want-port-from-1"))
 	}
 	port := &r.nodes[ref.Node].Ports[ref.Port]
 	if port.LID != 0 {
-		return r.fail(item, "port", m["port"].Value, "each port once")
+		return r.fail(item, "port", Quoted(m["port"].Value), phrase.Of("topofile.want-port-once"))
 	}
 	if m["lid"] == nil {
-		return r.fail(item, "lid", "none", fmt.Sprintf("1 to %d", ident.MaxUnicastLID))
+		return r.fail(item, "lid", none, phrase.Of("topofile.want-range", "min", 1, "max", ident.MaxUnicastLID))
 	}
 	lid, err := r.number(m["lid"], "lid", 1, uint64(ident.MaxUnicastLID))
 	if err != nil {
@@ -452,13 +453,13 @@ func (r *yamlReader) lfts(f *subnet.Fabric, list *yaml.Node) (*subnet.Fabric, er
 			return nil, err
 		}
 		if rows[at] != nil {
-			return nil, r.fail(item, "switch", m["switch"].Value, "each switch once")
+			return nil, r.fail(item, "switch", Quoted(m["switch"].Value), phrase.Of("topofile.want-switch-once"))
 		}
 		if rows[at], err = r.routes(item, m["routes"], len(f.Nodes[at].Ports)-1); err != nil {
 			return nil, err
 		}
 		if total += len(rows[at]); total > maxLFTEntries {
-			return nil, r.fail(item, "lfts", "more", fmt.Sprintf("at most %d entries in all", maxLFTEntries))
+			return nil, r.fail(item, "lfts", more, phrase.Of("topofile.want-entries", "max", maxLFTEntries))
 		}
 	}
 	g, err := f.WithLFTs(rows)
@@ -470,7 +471,7 @@ func (r *yamlReader) lfts(f *subnet.Fabric, list *yaml.Node) (*subnet.Fabric, er
 
 func (r *yamlReader) lftSwitch(item, v *yaml.Node) (int32, error) {
 	if v == nil {
-		return 0, r.fail(item, "switch", "none", "the name or GUID of a switch")
+		return 0, r.fail(item, "switch", none, phrase.Of("topofile.want-a-switch"))
 	}
 	s, err := r.text(v, "switch")
 	if err != nil {
@@ -478,7 +479,7 @@ func (r *yamlReader) lftSwitch(item, v *yaml.Node) (int32, error) {
 	}
 	at, err := r.nodeRef(v, "switch", s)
 	if err == nil && r.nodes[at].Kind != subnet.KindSwitch {
-		err = r.fail(v, "switch", s, "the name or GUID of a switch: this is a "+kindWord(r.nodes[at].Kind))
+		err = r.fail(v, "switch", Quoted(s), phrase.Of("topofile.want-not-a", "kind", kindWord(r.nodes[at].Kind)))
 	}
 	return at, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topofile"
@@ -176,6 +177,7 @@ func TestFaultyYAMLIsRefusedWithItsLine(t *testing.T) {
 			if !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("error %q\nwant   %q", err, c.want)
 			}
+			zhtest.Error(t, name, err, strings.Fields(yamlKeys)...)
 		})
 	}
 }
@@ -220,3 +222,6 @@ func FuzzReadYAML(f *testing.F) {
 		}
 	})
 }
+
+// yamlKeys are words of the format, and of an error of the YAML library, that no language translates.
+const yamlKeys = "did not find expected or version name nodes links lids lfts kind guid system_guid vendor_id device_id revision domain ports mtu vls state port width speed rate delay lid lmc switch routes such leaf1"

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/yamltree"
 	"fairlane/subnet/ident"
 )
@@ -20,7 +20,7 @@ const maxYAMLParts = 4_000_000
 // it stops at the first fault and makes no values between the tree and the fabric: fabrics have a million links.
 type yamlDoc struct{ file string }
 
-func (d yamlDoc) fail(n *yaml.Node, field, found, allowed string) error {
+func (d yamlDoc) fail(n *yaml.Node, field string, found, allowed phrase.Text) error {
 	return &ParseError{File: d.file, Line: n.Line, Field: field, Found: found, Allowed: allowed}
 }
 
@@ -31,20 +31,20 @@ func (d yamlDoc) parse(data []byte) (*yaml.Node, error) {
 		parts += bytes.Count(data, []byte{c})
 	}
 	if parts > maxYAMLParts {
-		return nil, &ParseError{File: d.file, Field: "file size", Found: fmt.Sprintf("%d YAML marks", parts), Allowed: fmt.Sprintf("at most %d", maxYAMLParts)}
+		return nil, &ParseError{File: d.file, Field: "file size", Found: phrase.Of("topofile.marks", "n", parts), Allowed: phrase.Of("topofile.want-most", "max", maxYAMLParts)}
 	}
 	root, err := yamltree.Only(data)
 	var bad *yamltree.SyntaxError
 	var second *yamltree.SecondError
 	switch {
 	case errors.As(err, &bad):
-		return nil, &ParseError{File: d.file, Line: bad.Line, Err: errors.New("not YAML: " + bad.Text)}
+		return nil, &ParseError{File: d.file, Line: bad.Line, Err: fault(phrase.Of("topofile.not-yaml", "reason", bad.Text))}
 	case errors.As(err, &second):
-		return nil, &ParseError{File: d.file, Line: second.Line, Field: "file", Found: "a second document", Allowed: "one YAML document"}
+		return nil, &ParseError{File: d.file, Line: second.Line, Field: "file", Found: phrase.Of("topofile.second-document"), Allowed: phrase.Of("topofile.want-one-document")}
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", d.file, err)
 	case root == nil:
-		return nil, &ParseError{File: d.file, Line: 1, Field: "file", Found: "", Allowed: "a YAML mapping with version, nodes and links"}
+		return nil, &ParseError{File: d.file, Line: 1, Field: "file", Found: Quoted(""), Allowed: phrase.Of("topofile.want-fabric")}
 	}
 	return root, nil
 }
@@ -52,15 +52,15 @@ func (d yamlDoc) parse(data []byte) (*yaml.Node, error) {
 // mapping returns the values of a mapping by key. It rejects unknown and duplicate keys.
 func (d yamlDoc) mapping(n *yaml.Node, field string, keys []string) (map[string]*yaml.Node, error) {
 	if n.Kind != yaml.MappingNode {
-		return nil, d.fail(n, field, describe(n), "a mapping with "+strings.Join(keys, ", "))
+		return nil, d.fail(n, field, describe(n), phrase.Of("topofile.want-keys", "keys", keys))
 	}
 	m := make(map[string]*yaml.Node, len(n.Content)/2)
 	for e := range yamltree.Entries(n, keys) {
 		if e.Index < 0 {
-			return nil, d.fail(e.Key, "unknown key in "+field, describe(e.Key), "one of "+strings.Join(keys, ", "))
+			return nil, d.fail(e.Key, "unknown key in "+field, describe(e.Key), phrase.Of("topofile.want-one-of", "keys", keys))
 		}
 		if e.Earlier > 0 {
-			return nil, d.fail(e.Key, "repeated key in "+field, e.Key.Value, "each key once")
+			return nil, d.fail(e.Key, "repeated key in "+field, Quoted(e.Key.Value), phrase.Of("topofile.want-key-once"))
 		}
 		m[e.Key.Value] = e.Value
 	}
@@ -72,7 +72,7 @@ func (d yamlDoc) sequence(n *yaml.Node, field string) ([]*yaml.Node, error) {
 		return nil, nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		return nil, d.fail(n, field, describe(n), "a list")
+		return nil, d.fail(n, field, describe(n), phrase.Of("topofile.want-a-list"))
 	}
 	return n.Content, nil
 }
@@ -80,7 +80,7 @@ func (d yamlDoc) sequence(n *yaml.Node, field string) ([]*yaml.Node, error) {
 // text returns a scalar unchanged.
 func (d yamlDoc) text(n *yaml.Node, field string) (string, error) {
 	if n.Kind != yaml.ScalarNode {
-		return "", d.fail(n, field, describe(n), "a single value")
+		return "", d.fail(n, field, describe(n), phrase.Of("topofile.want-single"))
 	}
 	return n.Value, nil
 }
@@ -92,7 +92,7 @@ func (d yamlDoc) number(n *yaml.Node, field string, low, high uint64) (uint64, e
 	}
 	v, err := strconv.ParseUint(s, 0, 64)
 	if err != nil || v < low || v > high {
-		return 0, d.fail(n, field, s, fmt.Sprintf("a number from %d to %d", low, high))
+		return 0, d.fail(n, field, Quoted(s), phrase.Of("topofile.want-number", "min", low, "max", high))
 	}
 	return v, nil
 }
@@ -104,13 +104,13 @@ func (d yamlDoc) guid(n *yaml.Node, field string) (ident.GUID, error) {
 	}
 	g, err := ident.ParseGUID(s)
 	if err != nil {
-		return 0, d.fail(n, field, s, "1 to 16 hexadecimal digits, such as 0x0002c90300a1b2c3")
+		return 0, d.fail(n, field, Quoted(s), phrase.Of("topofile.want-guid"))
 	}
 	return g, nil
 }
 
 // parsed parses a scalar; allowed describes the valid values in errors.
-func parsed[T any](d yamlDoc, n *yaml.Node, field, allowed string, parse func(string) (T, error)) (T, error) {
+func parsed[T any](d yamlDoc, n *yaml.Node, field string, allowed phrase.Text, parse func(string) (T, error)) (T, error) {
 	s, err := d.text(n, field)
 	if err != nil {
 		var zero T
@@ -118,20 +118,20 @@ func parsed[T any](d yamlDoc, n *yaml.Node, field, allowed string, parse func(st
 	}
 	v, err := parse(s)
 	if err != nil {
-		return v, d.fail(n, field, s, allowed)
+		return v, d.fail(n, field, Quoted(s), allowed)
 	}
 	return v, nil
 }
 
-func describe(n *yaml.Node) string {
+func describe(n *yaml.Node) phrase.Text {
 	switch n.Kind {
 	case yaml.MappingNode:
-		return "a mapping"
+		return phrase.Of("topofile.mapping")
 	case yaml.SequenceNode:
-		return "a list"
+		return phrase.Of("topofile.list")
 	case yaml.AliasNode:
-		return "*" + n.Value
+		return Quoted("*" + n.Value)
 	default:
-		return n.Value
+		return Quoted(n.Value)
 	}
 }

@@ -1,12 +1,12 @@
 package topofile
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
 
@@ -14,7 +14,7 @@ import (
 // Other LIDs have no route.
 func (r *yamlReader) routes(item, v *yaml.Node, ports int) ([]ident.PortNum, error) {
 	if v == nil {
-		return nil, r.fail(item, "routes", "none", "words such as 1=5 or 2..17=3")
+		return nil, r.fail(item, "routes", none, phrase.Of("topofile.want-route-words"))
 	}
 	texts := []*yaml.Node{v}
 	if v.Kind == yaml.SequenceNode {
@@ -30,11 +30,11 @@ func (r *yamlReader) routes(item, v *yaml.Node, ports int) ([]ident.PortNum, err
 			first, last, port, ok := parseRun(word)
 			switch {
 			case !ok:
-				return nil, r.fail(t, "routes", word, "LID=PORT or LID..LID=PORT, such as 1=5 or 2..17=3")
+				return nil, r.fail(t, "routes", Quoted(word), phrase.Of("topofile.want-routes"))
 			case first < len(row) || last < first || last > int(ident.MaxUnicastLID):
-				return nil, r.fail(t, "routes", word, fmt.Sprintf("rising LIDs from %d to %d", len(row), ident.MaxUnicastLID))
+				return nil, r.fail(t, "routes", Quoted(word), phrase.Of("topofile.want-rising", "min", len(row), "max", ident.MaxUnicastLID))
 			case port > ports:
-				return nil, r.fail(t, "routes", word, fmt.Sprintf("a port from 0 to %d", ports))
+				return nil, r.fail(t, "routes", Quoted(word), phrase.Of("topofile.want-port-to", "max", ports))
 			}
 			for len(row) < first {
 				row = append(row, ident.DropPort)
@@ -68,7 +68,7 @@ func parseRun(word string) (first, last, port int, ok bool) {
 	return fields[0], fields[1], fields[2], true
 }
 
-// routeLines is the inverse of routes, in lines of moderate length.
+// routeLines returns the inverse of routes, in lines of moderate length.
 func routeLines(row []ident.PortNum) []string {
 	const width = 100
 	var lines []string

@@ -106,7 +106,7 @@ func (b *builder) threeTier(o ThreeTierOptions, prefix, domain string, spare int
 	return firstCore
 }
 
-// FatTree320 is the fabric of HPCC's evaluation (Li et al., SIGCOMM 2019, section 5.1), which
+// FatTree320 returns the fabric of HPCC's evaluation (Li et al., SIGCOMM 2019, section 5.1), which
 // the prediction paper (S3) uses too: 320 hosts at 100 Gbit/s on 20 ToRs, 20 aggregation
 // switches and 16 cores joined at 400 Gbit/s, 1 us a link. It has five pods of four ToRs, each with 16
 // hosts, and four aggregation switches, each with a link to four cores.
@@ -158,7 +158,7 @@ func DualDC(o DualDCOptions) (*subnet.Fabric, error) {
 	return b.finish("dual-dc", site.Wire)
 }
 
-// S0DualDC is the fabric of WRCC's simulations (S0): two data centres, each with 4 cores, 8 aggregation
+// S0DualDC returns the fabric of WRCC's simulations (S0): two data centres, each with 4 cores, 8 aggregation
 // switches, 8 ToRs and 4 servers a ToR, 100 Gbit/s and 1 us a link, joined at 400 Gbit/s and 1 ms.
 //
 // S0 does not say how the tiers are wired. Here each has four pods of two ToRs and two aggregation

@@ -37,18 +37,18 @@ func (e *AbsentError) Error() string {
 	return fmt.Sprintf("port %s: no channel adapter has a umad file here: is its driver loaded, and does this container see it?", e.Name)
 }
 
-// openError says why a device file cannot be opened, and what helps.
+// openError adds to an error why a device file cannot be opened, and the remedy.
 func openError(path string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("%w%s: want a group that may, for example by the udev rule "+
+		return fmt.Errorf("%w%s: want a group with access, for example by the udev rule "+
 			`KERNEL=="umad*", SUBSYSTEM=="infiniband_mad", GROUP="umad", MODE="0660"`+
 			", and this user in it", err, owner(path))
 	case errors.Is(err, syscall.EPERM):
-		return fmt.Errorf("%w: want the network namespace of the adapter, which is another one where `rdma system` says netns exclusive, "+
+		return fmt.Errorf("%w: want the network namespace of the adapter, which is a different one where `rdma system` says netns exclusive, "+
 			"and a device controller that allows the file", err)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w, though the kernel has the device: want udev's file, or in a container the host's mounted there", err)
+		return fmt.Errorf("%w, though the kernel has the device: want the file that udev creates; in a container, mount the host's file", err)
 	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.EIO):
 		return fmt.Errorf("%w: %w", ErrRemoved, err)
 	}

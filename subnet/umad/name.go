@@ -1,10 +1,10 @@
 package umad
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
 
@@ -24,11 +24,11 @@ const maxCAName = 63
 func ParseName(s string) (Name, error) {
 	ca, port, ok := strings.Cut(s, ":")
 	if !ok || !validCA(ca) {
-		return Name{}, fmt.Errorf("port %q: want CA:PORT, such as mlx5_0:1, with the name of a channel adapter in /sys/class/infiniband", s)
+		return Name{}, &phrase.Error{Text: phrase.Of("source.umad", "port", strconv.Quote(s))}
 	}
 	n, err := strconv.ParseUint(port, 10, 8)
 	if err != nil || n < 1 || n > 254 {
-		return Name{}, fmt.Errorf("port %q: port number %q: want 1 to 254", s, port)
+		return Name{}, &phrase.Error{Text: phrase.Of("source.umad-port", "port", strconv.Quote(s), "number", strconv.Quote(port))}
 	}
 	return Name{CA: ca, Port: ident.PortNum(n)}, nil
 }

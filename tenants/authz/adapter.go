@@ -9,14 +9,14 @@ import (
 	"fairlane/tenants"
 )
 
-// errReadOnly answers casbin's attempts to store policies: roles are code, memberships are rows
-// of the store, and neither is casbin's to change.
+// errReadOnly rejects casbin's attempts to store policies: roles are code, memberships are rows of the store, and
+// casbin may change neither.
 var errReadOnly = errors.New("rights are read-only here: roles are code, memberships belong to the store")
 
-// subject is the name under which casbin knows the one subject that an adapter speaks of.
+// subject is casbin's name for the one subject of an adapter.
 const subject = "subject"
 
-// adapter gives casbin the memberships of one subject and the table of the roles in them.
+// adapter provides casbin with the memberships of one subject and the table of their roles.
 type adapter []tenants.Grant
 
 var _ persist.Adapter = adapter(nil)

@@ -12,8 +12,8 @@ import (
 	"fairlane/tenants"
 )
 
-// modelText is the model of the package comment in casbin's words. The last two terms of
-// the matcher are the rules for roles on a whole fabric and on everything.
+// modelText is the model of the package comment in casbin's syntax. The last two terms of the matcher are the rules for
+// roles on a whole fabric and on everything.
 const modelText = `
 [request_definition]
 r = sub, dom, fab, obj, act
@@ -31,18 +31,18 @@ e = some(where (p.eft == allow))
 m = r.obj == p.obj && r.act == p.act && (g(r.sub, p.sub, r.dom) || g(r.sub, p.sub, r.fab) || g(r.sub, p.sub, "*"))
 `
 
-// maxKept bounds the subjects whose rights are kept ready. Rights are kept by their grants, not
-// by who has them: operators share one entry, and nothing kept can become stale.
+// maxKept is the maximum number of cached sets of rights. The cache is keyed by grants, not by subject: operators share
+// one entry, and no entry can become stale.
 const maxKept = 512
 
-// Enforcer answers what sets of grants allow. It is safe for concurrent use.
+// Enforcer evaluates sets of grants. It is safe for concurrent use.
 type Enforcer struct {
 	mu   sync.Mutex
 	kept map[string]*Rights
 	used []string // keys of kept, the most recently used last
 }
 
-// New returns an enforcer, or an error when the model cannot be read.
+// New returns an enforcer, or an error if the model cannot be parsed.
 func New() (*Enforcer, error) {
 	if _, err := model.NewModelFromString(modelText); err != nil {
 		return nil, fmt.Errorf("read the model of rights: %w", err)
@@ -50,12 +50,12 @@ func New() (*Enforcer, error) {
 	return &Enforcer{kept: make(map[string]*Rights)}, nil
 }
 
-// Rights is what one set of grants allows. It is safe for concurrent use.
+// Rights are the rights of one set of grants. It is safe for concurrent use.
 type Rights struct {
 	casbin *casbin.SyncedEnforcer // nil: nothing is allowed
 }
 
-// Rights returns what the grants allow; an error means that one of them is not valid.
+// Rights returns the rights of the grants; it fails if a grant is invalid.
 func (e *Enforcer) Rights(grants []tenants.Grant) (*Rights, error) {
 	sorted := slices.SortedFunc(slices.Values(grants), tenants.CompareGrants)
 	sorted = slices.Compact(sorted)
@@ -118,9 +118,9 @@ func (e *Enforcer) touch(key string) {
 	e.used = append(e.used, key)
 }
 
-// Can reports whether an action on an object is allowed in a domain. In the domain of everything
-// only a role that is held there allows it, in the domain of a fabric also a role on that fabric. Objects of the service
-// are in the domain of everything only.
+// Can reports whether an action on an object is allowed in a domain. In the domain of everything, only a role held
+// there allows it; in the domain of a fabric, also a role on that fabric. Objects of the service exist only in the
+// domain of everything.
 func (r *Rights) Can(d tenants.Domain, o Object, a Action) (bool, error) {
 	if r.casbin == nil {
 		return false, nil
@@ -136,8 +136,8 @@ func (r *Rights) Can(d tenants.Domain, o Object, a Action) (bool, error) {
 	return ok, nil
 }
 
-// named reports whether a domain is everything or has names that a fabric and a tenant can have. Other text comes from the path of
-// a request, where "lab/red" as the name of a fabric must not print like the tenant red of the fabric lab.
+// named reports whether a domain is everything or has valid names of a fabric and a tenant. Other text comes from the
+// path of a request, where the fabric name "lab/red" must not print like tenant red of fabric lab.
 func named(d tenants.Domain) bool {
 	return (d.Fabric == "" || tenants.ValidName(d.Fabric)) && (d.Tenant == "" || tenants.ValidName(d.Tenant))
 }

@@ -41,7 +41,7 @@ func can(t testing.TB, r *Rights, d tenants.Domain, o Object, a Action) bool {
 	return ok
 }
 
-// inTable is the naive second opinion: no casbin, no domains but by comparison.
+// inTable is a naive second implementation: no casbin, and domains are only compared.
 func inTable(grants []tenants.Grant, d tenants.Domain, o Object, a Action) bool {
 	return slices.ContainsFunc(grants, func(g tenants.Grant) bool {
 		in := g.Domain.All() || !OfService(o) && (g.Domain == d || g.Domain.Tenant == "" && g.Domain.Fabric == d.Fabric)
@@ -51,7 +51,7 @@ func inTable(grants []tenants.Grant, d tenants.Domain, o Object, a Action) bool 
 	})
 }
 
-func TestRightsAreWhatTheTableSaysInTheDomainOfTheGrant(t *testing.T) {
+func TestRightsFollowTheTableInTheDomainOfTheGrant(t *testing.T) {
 	t.Parallel()
 	e, err := New()
 	if err != nil {
@@ -133,8 +133,8 @@ func TestAFabricRoleEndsAtItsFabric(t *testing.T) {
 	}
 }
 
-// TestTextThatIsNoNameIsNoDomain: the names of a request come from its path. None may print like the domain of a grant.
-func TestTextThatIsNoNameIsNoDomain(t *testing.T) {
+// The names of a request come from its path. None may print like the domain of a grant.
+func TestInvalidNamesAreNoDomain(t *testing.T) {
 	t.Parallel()
 	r := rights(t, "fabric-admin@lab", "tenant-admin@lab/red")
 	for _, d := range []tenants.Domain{{Fabric: "lab/red"}, {Fabric: "lab/red", Tenant: "x"}, {Fabric: "*"}, {Fabric: "lab", Tenant: "red/x"}, {Fabric: "lab/", Tenant: ""}, {Tenant: "lab"}} {
@@ -181,7 +181,7 @@ func TestTheTableKeepsTheOrderOfPower(t *testing.T) {
 	}
 }
 
-func TestNobodyAndInvalidGrants(t *testing.T) {
+func TestEmptyAndInvalidGrants(t *testing.T) {
 	t.Parallel()
 	if can(t, rights(t), tenants.Domain{}, Fabric, Read) {
 		t.Error("without a grant something is allowed")
@@ -207,7 +207,7 @@ func TestNothingCanBeWrittenThroughCasbin(t *testing.T) {
 	}
 }
 
-func TestKeptRightsAreBoundedAndShared(t *testing.T) {
+func TestCachedRightsAreBoundedAndShared(t *testing.T) {
 	t.Parallel()
 	e, err := New()
 	if err != nil {

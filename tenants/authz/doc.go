@@ -1,7 +1,6 @@
-// Package authz decides who may do what: the table of roles in roles.go, and casbin, which
-// evaluates it with domains. Memberships are the truth; casbin gets those of one subject through
-// a read-only adapter and keeps nothing, so that a membership that was withdrawn is gone with the
-// next request, on every manager.
+// Package authz decides which subject may do what: the table of roles in roles.go, evaluated by casbin with domains.
+// The store's memberships are authoritative: casbin gets those of one subject through a read-only adapter and stores
+// nothing, so a withdrawn membership has no effect from the next request, on every manager.
 //
 // The model (house rule: no patterns, explicit rules for roles on a whole fabric and on everything):
 //

@@ -6,7 +6,7 @@ import (
 	"fairlane/tenants"
 )
 
-// Object is a kind of thing that rights are about.
+// Object is a kind of object to which rights apply.
 type Object string
 
 // Objects.
@@ -32,7 +32,7 @@ const (
 	Diagnostics    Object = "diagnostics"
 )
 
-// Objects lists all objects with what they stand for, in the order of the table.
+// Objects lists all objects with their meaning, in the order of the table.
 func Objects() []ObjectInfo {
 	return []ObjectInfo{
 		{Fabric, "fabrics with their sources, discovered topologies and link use"},
@@ -57,8 +57,8 @@ func Objects() []ObjectInfo {
 	}
 }
 
-// OfService reports whether an object belongs to the service as such rather than to a fabric: a role that is held on a fabric
-// or a tenant gives no right on it.
+// OfService reports whether an object belongs to the service rather than to a fabric: a role on a fabric or a tenant
+// gives no right on it.
 func OfService(o Object) bool {
 	return slices.Contains([]Object{Simulation, Calibration, Audit, User, Settings, Diagnostics}, o)
 }
@@ -69,10 +69,10 @@ type ObjectInfo struct {
 	About  string
 }
 
-// Action is a kind of thing that is done.
+// Action is a kind of access.
 type Action string
 
-// Actions. Run is what reaches devices or costs minutes of a processor.
+// Actions. Run covers what accesses devices or uses minutes of processor time.
 const (
 	Read  Action = "read"
 	Write Action = "write"
@@ -82,14 +82,13 @@ const (
 // Actions lists all actions.
 func Actions() []Action { return []Action{Read, Write, Run} }
 
-// Right is what a role may do with an object.
+// Right is the actions that a role may perform on an object.
 type Right struct {
 	Object  Object
 	Actions []Action
 }
 
-// Table lists what a role may do, in the order of Objects; nil for an unknown role. What is not
-// in it is not allowed.
+// Table lists the rights of a role, in the order of Objects; nil for an unknown role. Everything else is denied.
 func Table(r tenants.Role) []Right {
 	rw, rwr := []Action{Read, Write}, Actions()
 	r1 := []Action{Read}
@@ -100,13 +99,13 @@ func Table(r tenants.Role) []Right {
 			all = append(all, Right{o.Object, rwr})
 		}
 		return all
-	case tenants.RoleOperator: // runs the fabrics; does not decide who else may
+	case tenants.RoleOperator: // runs the fabrics; does not manage access
 		return []Right{
 			{Fabric, rwr}, {Tenant, rw}, {Class, rw}, {Attachment, rw}, {Flow, rw}, {Policy, rw}, {Plan, rwr}, {Rollout, rwr},
 			{Device, rwr}, {Share, rwr}, {Simulation, rwr}, {Calibration, rwr}, {Event, r1}, {Audit, r1}, {Member, r1},
 			{Settings, r1}, {Diagnostics, r1},
 		}
-	case tenants.RoleAuditor: // sees everything, changes nothing, reaches no device
+	case tenants.RoleAuditor: // reads everything, changes nothing, accesses no device
 		all := make([]Right, 0, len(Objects()))
 		for _, o := range Objects() {
 			if o.Object != Diagnostics {
@@ -114,17 +113,17 @@ func Table(r tenants.Role) []Right {
 			}
 		}
 		return all
-	case tenants.RoleTenantAdmin: // its own tenant: how its share is divided inside, and who has access
+	case tenants.RoleTenantAdmin: // its own tenant: the division of its share, and its members
 		return []Right{
 			{Tenant, r1}, {Class, rw}, {Attachment, r1}, {Flow, r1}, {Share, r1}, {Event, r1}, {Member, rw}, {ServiceAccount, rw},
 		}
-	case tenants.RoleTenantViewer: // its own tenant, to look at
+	case tenants.RoleTenantViewer: // its own tenant, read only
 		return []Right{{Tenant, r1}, {Class, r1}, {Attachment, r1}, {Flow, r1}, {Share, r1}, {Event, r1}, {Member, r1}}
 	}
 	return nil
 }
 
-// Known reports whether an object and an action are ones of this package.
+// Known reports whether this package defines an object and an action.
 func Known(o Object, a Action) bool {
 	return slices.Contains(Actions(), a) && slices.ContainsFunc(Objects(), func(i ObjectInfo) bool { return i.Object == o })
 }

@@ -1,8 +1,7 @@
-// Package tenantfile reads and writes the YAML file in which an operator lists tenants,
-// their weights, classes and attachments, and the flows they run. Hosts are named as
-// subnet.Fabric.ResolvePort accepts them. Every fault is reported with file, line, field,
-// what was found and what is allowed; unknown keys, anchors, aliases and several documents in a
-// file are faults.
+// Package tenantfile reads and writes the YAML file in which an operator lists tenants, their weights, classes and
+// attachments, and their flows. Names of hosts have the forms of subnet.Fabric.ResolvePort. Each fault is reported with
+// file, line, field, the value found and the values allowed; unknown keys, anchors, aliases and more than one document
+// in a file are faults.
 package tenantfile
 
 import (
@@ -14,7 +13,7 @@ import (
 	"fairlane/tenants"
 )
 
-// Bounds of a file.
+// Limits of a file.
 const (
 	MaxBytes   = 16 << 20
 	maxErrors  = 50
@@ -26,18 +25,18 @@ const (
 // ParseError is one fault in a file.
 type ParseError struct {
 	File    string
-	Line    int // from 1; 0 when the fault is not at a line
+	Line    int // from 1; 0 if the fault has no line
 	Field   phrase.Text
 	Found   phrase.Text
-	Allowed phrase.Text // the zero Text when Found says it
+	Allowed phrase.Text // the zero Text if Found says it
 }
 
 var _ phrase.Sentence = (*ParseError)(nil)
 
-// Error prints the fault as "tenants.yaml:7: weight \"0\": want a number from 0.001 to 1000000".
+// Error returns the fault as "tenants.yaml:7: weight \"0\": want a number from 0.001 to 1000000".
 func (e *ParseError) Error() string { return e.Sentence().String() }
 
-// Sentence is the fault for readers of any language.
+// Sentence returns the fault as a sentence in any language.
 func (e *ParseError) Sentence() phrase.Text {
 	at := e.File
 	if e.Line > 0 {
@@ -49,10 +48,10 @@ func (e *ParseError) Sentence() phrase.Text {
 	return phrase.Of("tenantfile.fault", "at", at, "field", e.Field, "found", e.Found, "want", e.Allowed)
 }
 
-// thing is what a fault is about: a key as the file has it, or one of the words below.
+// thing is the subject of a fault: a key of the file, or one of the words below.
 type thing string
 
-// What is no key of the file.
+// Subjects that are not keys of the file.
 const (
 	theAlias          thing = "anchor or alias"
 	theAttachment     thing = "attachment"
@@ -67,7 +66,7 @@ const (
 	theTenant         thing = "tenant"
 )
 
-// text is the thing for people. It is made of faults alone: a file has a million flows.
+// text returns the thing as text for a message. It is called only for faults, since a file may have a million flows.
 func (x thing) text() phrase.Text {
 	switch x {
 	case theAlias:
@@ -96,7 +95,7 @@ func (x thing) text() phrase.Text {
 	return phrase.Verbatim(string(x))
 }
 
-// What is allowed where; that of faults with figures is made where they are found.
+// Values allowed at each place; those of faults with figures are built where the fault is found.
 var (
 	wantClass     = phrase.Of("tenantfile.want-class")
 	wantGroup     = phrase.Of("tenantfile.want-group")
@@ -130,17 +129,17 @@ func (f *faults) addText(line int, field, found, allowed phrase.Text) {
 	}
 }
 
-// fault is a ParseError that ends reading.
+// fault reports a ParseError that ends reading.
 func (f *faults) fault(line int, field thing, found, allowed phrase.Text) error {
 	return &ParseError{f.file, line, field.text(), found, allowed}
 }
 
 func (f *faults) err() error { return errors.Join(f.errs...) }
 
-// quoted is a text of the file in quotes.
+// quoted returns a text of the file in quotes.
 func quoted(s string) phrase.Text { return phrase.Verbatim(quote(s)) }
 
-// quote bounds what a message repeats of the file.
+// quote limits how much of the file a message repeats.
 func quote(s string) string {
 	if len(s) > maxQuoted {
 		s = s[:maxQuoted] + "..."

@@ -13,7 +13,7 @@ import (
 	"fairlane/tenants"
 )
 
-// flowList reads the flows of a tenant, or with no owner flows that name theirs.
+// flowList reads the flows of a tenant; without an owner, each flow names its tenant.
 func (p *parser) flowList(n *yaml.Node, owner string) {
 	keys := []string{"tenant", "class", "from", "to", "qps", "demand"}
 	if owner != "" {
@@ -52,7 +52,7 @@ func (p *parser) qps(n *yaml.Node) int {
 	return v
 }
 
-// rate reads a rate; one that is left out is 0.
+// rate reads a rate; 0 if it is absent.
 func (p *parser) rate(n *yaml.Node, field thing, allowed phrase.Text) quantity.BitRate {
 	if n == nil {
 		return 0
@@ -82,7 +82,7 @@ func (p *parser) expand(f tenants.Flow, from, to []ident.PortID, line int) {
 	for _, src := range from {
 		for _, dst := range to {
 			if src == dst && len(from)*len(to) > 1 {
-				continue // all-to-all lists leave out a host's flow to itself
+				continue // all-to-all lists skip a host's flow to itself
 			}
 			f.Src, f.Dst = src, dst
 			p.flows = append(p.flows, f)
@@ -94,7 +94,7 @@ func (p *parser) expand(f tenants.Flow, from, to []ident.PortID, line int) {
 	}
 }
 
-// validate runs the model's own checks and gives their faults a line.
+// validate runs the model's checks and adds lines to their faults.
 func (p *parser) validate() {
 	for _, err := range unjoin(tenants.Validate(p.tenants, p.flows)) {
 		var fe *tenants.FieldError
@@ -117,7 +117,7 @@ func (p *parser) validate() {
 	}
 }
 
-// lineOf finds the line of a field, or of the smallest thing around it that has one.
+// lineOf returns the line of a field, or of the smallest enclosing element that has one.
 func (p *parser) lineOf(fe *tenants.FieldError) int {
 	if fe.Flow >= 0 && fe.Flow < len(p.lines) {
 		return p.lines[fe.Flow]

@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// maxUnknown is how many unknown names of one set an error lists.
+// maxUnknown is the maximum number of a set's unknown names in an error.
 const maxUnknown = 5
 
 // groups reads the named host sets of the file.
@@ -51,14 +51,15 @@ func (p *parser) group(key, n *yaml.Node) {
 	}
 }
 
-// set is the ports that one text of the file stands for.
+// set is the ports denoted by one text of the file.
 type set struct {
 	text  string
 	ports []ident.PortID
 	many  bool // a host set or a group, not the name of one host
 }
 
-// ports resolves the channel-adapter ports that a text stands for: a name, a host set or a group. It is nil with a fault.
+// ports resolves a text to channel-adapter ports: a name, a host set or a group. It returns nil and reports a fault on
+// failure.
 func (p *parser) ports(n *yaml.Node, line int, what thing) *set {
 	s, ok := p.text(n, line, what, wantPort)
 	if !ok {
@@ -69,10 +70,10 @@ func (p *parser) ports(n *yaml.Node, line int, what thing) *set {
 
 func (p *parser) members(n *yaml.Node, text string, what thing) *set {
 	if len(p.errs) >= maxErrors {
-		return nil // nothing more is told, and looking for near misses costs time
+		return nil // no more faults are reported, and searching similar names takes time
 	}
 	names := []string{text}
-	if p.fabric == nil || len(p.fabric.NodesByName(text)) == 0 { // a host may be called anything, brackets included
+	if p.fabric == nil || len(p.fabric.NodesByName(text)) == 0 { // a host name may contain any characters, including brackets
 		var err error
 		if names, err = p.names.Expand(text); err != nil {
 			p.add(n.Line, what, phrase.OfError(err), phrase.Text{})
@@ -121,7 +122,7 @@ func list(names []string) []string {
 	return out
 }
 
-// port resolves one name, or says what is allowed instead.
+// port resolves one name, or returns the allowed values.
 func (p *parser) port(name string) (id ident.PortID, allowed phrase.Text) {
 	if p.fabric == nil {
 		id, err := ident.ParsePortID(name)
@@ -142,8 +143,8 @@ func (p *parser) port(name string) (id ident.PortID, allowed phrase.Text) {
 	return id, allowed
 }
 
-// portList resolves one text or a list of them. A port that a host set or group has and another text of the list too is a
-// fault.
+// portList resolves one text or a list of texts. It is a fault if a host set or group contains a port that another text
+// of the list also contains.
 func (p *parser) portList(n *yaml.Node, line int, what thing) []ident.PortID {
 	if n == nil || n.Kind != yaml.SequenceNode {
 		if s := p.ports(n, line, what); s != nil {
@@ -165,10 +166,11 @@ func (p *parser) portList(n *yaml.Node, line int, what thing) []ident.PortID {
 	return out
 }
 
-// origins are the sets that ports came from.
+// origins maps ports to the sets that contain them.
 type origins map[ident.PortID]*set
 
-// apart notes the ports of a set, and reports a fault where an earlier text has one of them and one of the two is a set.
+// apart records the ports of a set. It reports a fault if an earlier text contains one of them and either of the two is
+// a set.
 func (p *parser) apart(seen origins, s *set, n *yaml.Node, what thing) bool {
 	for _, id := range s.ports {
 		if other := seen[id]; other != nil && (other.many || s.many) {

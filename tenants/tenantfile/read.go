@@ -17,10 +17,9 @@ import (
 	"fairlane/tenants"
 )
 
-// Read reads tenants and their flows from r; name is the file's, for messages. Ports are resolved on the
-// fabric, and must be channel-adapter ports of it. A tenant without attachments comes back with
-// none: tenants.Attach derives them from its flows. The result passes tenants.Validate. The error joins
-// up to fifty *ParseError.
+// Read reads tenants and their flows from r; name is the file's name for messages. Names resolve to channel-adapter
+// ports of the fabric. A tenant without attachments is returned without any: tenants.Attach derives them from its
+// flows. The result passes tenants.Validate. The error joins up to fifty *ParseError.
 func Read(name string, r io.Reader, fabric *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
 	p := &parser{faults: faults{file: name}, fabric: fabric, fields: map[string]map[string]int{}, written: map[string]string{}}
 	root, err := p.document(r, "version", "tenants")
@@ -37,8 +36,8 @@ func Read(name string, r io.Reader, fabric *subnet.Fabric) ([]tenants.Tenant, []
 	return p.tenants, p.flows, nil
 }
 
-// ReadFlows reads a file that has only a list of flows, each naming its tenant, for tenants that are known
-// already. The errors are those of Read.
+// ReadFlows reads a file with only a list of flows, each with its tenant's name, for tenants that are already known.
+// The errors are those of Read.
 func ReadFlows(name string, r io.Reader, fabric *subnet.Fabric, known []tenants.Tenant) ([]tenants.Flow, error) {
 	p := &parser{faults: faults{file: name}, fabric: fabric, fields: map[string]map[string]int{}, written: map[string]string{}, tenants: known}
 	root, err := p.document(r, "version", "flows")
@@ -58,8 +57,9 @@ func ReadFlows(name string, r io.Reader, fabric *subnet.Fabric, known []tenants.
 	return p.flows, nil
 }
 
-// parser walks the nodes itself rather than by yamltree.Decoder: hosts, host sets and groups stand for ports of the fabric, groups
-// have names of their own choice as keys, and faults of the model come back to the lines of tenants and flows by name.
+// parser walks the nodes itself instead of using yamltree.Decoder: hosts, host sets and groups denote ports of the
+// fabric, groups have user-defined names as keys, and faults of the model are mapped to the lines of tenants and flows
+// by name.
 type parser struct {
 	faults
 	fabric  *subnet.Fabric
@@ -67,11 +67,11 @@ type parser struct {
 	flows   []tenants.Flow
 	lines   []int                     // of flows
 	fields  map[string]map[string]int // line of each tenant's fields; "" is the tenant itself
-	written map[string]string         // what the file calls a port, by its identifier
+	written map[string]string         // the file's text for a port, by the port's identifier
 	names   hostset.Names
 }
 
-// document reads the one document of a file; keys are those that it wants, for the message.
+// document reads the only document of a file; keys lists the allowed ones, for the message.
 func (p *parser) document(r io.Reader, keys ...string) (*yaml.Node, error) {
 	b, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
@@ -147,7 +147,7 @@ func (p *parser) list(n *yaml.Node, what thing) []*yaml.Node {
 	return n.Content
 }
 
-// text returns a scalar's text; false, with a fault, when there is none.
+// text returns a scalar's text; if there is none, it reports a fault and returns false.
 func (p *parser) text(n *yaml.Node, line int, what thing, allowed phrase.Text) (string, bool) {
 	if n == nil {
 		p.add(line, what, describe(nil), allowed)
@@ -212,7 +212,7 @@ func (p *parser) tenant(n *yaml.Node) {
 	if m["pkey"] != nil {
 		if s, ok := p.text(m["pkey"], n.Line, "pkey", wantPKey); ok {
 			k, err := ident.ParsePKey(s)
-			if err != nil || k == 0 { // a file without the key says so by leaving it out
+			if err != nil || k == 0 { // to use the default partition, a file omits the key
 				p.add(m["pkey"].Line, "pkey", quoted(s), wantPKey)
 			}
 			t.PKey = k
@@ -235,7 +235,7 @@ func (p *parser) tenant(n *yaml.Node) {
 	p.flowList(m["flows"], t.Name)
 }
 
-// weight reads a weight; a missing one is a fault when required, otherwise one.
+// weight reads a weight; if it is absent, that is a fault when required, and otherwise the weight is one.
 func (p *parser) weight(n *yaml.Node, line int, required bool) quantity.Weight {
 	if n == nil && !required {
 		return quantity.WeightOne
@@ -275,7 +275,7 @@ func (p *parser) attachment(t *tenants.Tenant, seen origins, n *yaml.Node, lines
 	}
 }
 
-// pinned reads a service level; nil is one that the compiler chooses.
+// pinned reads a service level; nil lets the compiler choose.
 func (p *parser) pinned(n *yaml.Node) *ident.SL {
 	if n == nil {
 		return nil

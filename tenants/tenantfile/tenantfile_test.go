@@ -30,7 +30,7 @@ func fabric(t testing.TB) *subnet.Fabric {
 	return f
 }
 
-func TestEveryExampleOfTheDocumentationReads(t *testing.T) {
+func TestDocumentationExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../../docs/tenant-files.md")
 	if err != nil {
@@ -77,7 +77,7 @@ tenants:
 	}
 }
 
-// names are what a Chinese message has as the file has it.
+// names are the words that a Chinese message takes from the file unchanged.
 var names = strings.Fields("version groups tenants flows name weight guarantee cap pkey classes attachments port sl class from to qps demand tenant red Red")
 
 func TestHostSetsAndGroupsStandForTheirHosts(t *testing.T) {
@@ -153,7 +153,7 @@ func TestFaultsOfHostSetsNameTheHosts(t *testing.T) {
 	}
 }
 
-func TestFaultsSpeakTheWordsOfTheFile(t *testing.T) {
+func TestFaultsUseTheKeysOfTheFile(t *testing.T) {
 	t.Parallel()
 	_, _, err := tenantfile.Read("f.yaml", strings.NewReader(`version: 1
 tenants:
@@ -234,12 +234,12 @@ func TestEveryFaultNamesItsLineFieldAndWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// limit draws a guarantee or a cap; 0 is none.
+// limit draws a guarantee or a cap; 0 means none.
 func limit(t *rapid.T, name string) quantity.BitRate {
 	return quantity.BitRate(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(int64(tenants.MinLimit), 1e12)).Draw(t, name))
 }
 
-func TestReadFlowsTakesTenantsThatAreKnown(t *testing.T) {
+func TestReadFlowsUsesKnownTenants(t *testing.T) {
 	t.Parallel()
 	known := []tenants.Tenant{{Name: "red", Weight: 1000}}
 	flows, err := tenantfile.ReadFlows("flows.yaml", strings.NewReader("version: 1\nflows:\n  - {tenant: red, from: host-001, to: host-002}\n"), fabric(t), known)
@@ -253,7 +253,7 @@ func TestReadFlowsTakesTenantsThatAreKnown(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrittenReadsBackEqual(t *testing.T) {
+func TestWriteAndReadRoundTrip(t *testing.T) {
 	t.Parallel()
 	f := fabric(t)
 	var hosts []ident.PortID
@@ -309,7 +309,7 @@ func TestWhatIsWrittenReadsBackEqual(t *testing.T) {
 	})
 }
 
-func TestTheSchemaHasTheKeysTheReaderTakes(t *testing.T) {
+func TestTheSchemaHasTheKeysOfTheReader(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../docs/schema/tenants.schema.json")
 	if err != nil {

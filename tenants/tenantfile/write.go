@@ -14,9 +14,9 @@ import (
 	"fairlane/tenants"
 )
 
-// Write writes tenants and flows so that Read gives them back, flows under their tenants. Ports are named as
-// the fabric prints them where that name finds them again, otherwise, and with a nil fabric, by
-// node GUID and port number. It fails on what tenants.Validate refuses.
+// Write writes tenants and flows so that Read returns them unchanged, with flows under their tenants. It writes the
+// fabric's name of a port if that name resolves to the port again; otherwise, and with a nil fabric, node GUID and port
+// number. It fails for input that tenants.Validate rejects.
 func Write(w io.Writer, fabric *subnet.Fabric, ts []tenants.Tenant, flows []tenants.Flow) error {
 	if err := tenants.Validate(ts, flows); err != nil {
 		return fmt.Errorf("write tenant file: %w", err)
@@ -130,14 +130,14 @@ func mapping(pairs ...any) *yaml.Node {
 
 func flow(n *yaml.Node) *yaml.Node { n.Style = yaml.FlowStyle; return n }
 
-// text is a string, quoted where YAML would read it as something else.
+// text returns a string, quoted if YAML would parse it as another type.
 func text(s string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(s)
 	return n
 }
 
-// exactRate is a rate with a unit, or in whole bit/s where the three decimals before a unit would lose some.
+// exactRate returns a rate with a unit, or in whole bit/s if three decimals before the unit would lose digits.
 func exactRate(r quantity.BitRate) *yaml.Node {
 	s := strings.ReplaceAll(r.String(), " ", "")
 	if back, err := quantity.ParseBitRate(s); err != nil || back != r {
@@ -146,5 +146,5 @@ func exactRate(r quantity.BitRate) *yaml.Node {
 	return text(s)
 }
 
-// scalar is a number, written as it is.
+// scalar returns a number, without quotes.
 func scalar(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }

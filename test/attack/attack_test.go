@@ -1,6 +1,6 @@
-// Package attack is an attack on two managers, which run as processes on one PostgreSQL, manage simulated fabrics and are frozen and
-// killed meanwhile: malformed requests, slow clients, tenants that look for others, guessed passwords. An operator works all along.
-// Everything random comes from one seed.
+// Package attack tests two managers under attack. They run as processes on one PostgreSQL, manage simulated fabrics,
+// and are frozen and killed meanwhile. The attack consists of malformed requests, slow clients, tenants that probe for
+// others, and guessed passwords. An operator works throughout. All randomness comes from one seed.
 package attack
 
 import (
@@ -23,7 +23,7 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(servetest.Main(m)) }
 
-// attack is what goes on at once.
+// attack is the concurrent activities.
 type attack struct {
 	*world
 	ctx context.Context // until the attack ends
@@ -38,7 +38,8 @@ func TestTheServiceUnderAttack(t *testing.T) {
 	w.watch.begin()
 	a := &attack{world: w, bucket: make(chan struct{})}
 	var stop context.CancelFunc
-	// A deadline would not do: net ends a dial at a context's deadline, some milliseconds before the context itself says that it ended.
+	// A deadline would not work: net ends a dial at a context's deadline, some milliseconds before the context itself
+	// is done.
 	a.ctx, stop = context.WithCancel(w.ctx)
 	defer stop()
 	defer time.AfterFunc(*lasting, stop).Stop()
@@ -73,7 +74,7 @@ func (a *attack) drip(*rand.Rand) {
 	}
 }
 
-// turn waits for the turn of an attacker; it is false at the end.
+// turn waits for an attacker's turn; it returns false at the end.
 func (a *attack) turn() bool {
 	select {
 	case <-a.ctx.Done():
@@ -83,7 +84,7 @@ func (a *attack) turn() bool {
 	}
 }
 
-// pause waits a while; it is false at the end.
+// pause waits for a duration; it returns false at the end.
 func (a *attack) pause(d time.Duration) bool { return pause(a.ctx, d) }
 
 func pause(ctx context.Context, d time.Duration) bool {

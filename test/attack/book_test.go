@@ -11,34 +11,34 @@ import (
 	"time"
 )
 
-// timed is how long a write took, and under which load of the machine.
+// timed is the duration of a write and the load of the machine at that time.
 type timed struct {
 	begun   time.Time
 	took    time.Duration
-	machine time.Duration // of an answer that needs no database, just before
+	machine time.Duration // duration of an answer that needs no database, measured just before
 	load    string
 }
 
-// book keeps what was done and what was found.
+// book records what was done and what was found.
 type book struct {
 	t     *testing.T
 	mu    sync.Mutex
 	count map[string]int
 	peak  map[string]float64
-	// found are violations by kind; the first ones of each are told.
+	// found counts violations by kind; the first ones of each kind are reported.
 	found  map[string]int
 	writes []timed
-	alone  time.Duration // of 90 in 100 writes before the attack
+	alone  time.Duration // 90th percentile of writes before the attack
 }
 
 func newBook(t *testing.T) *book {
 	return &book{t: t, count: map[string]int{}, peak: map[string]float64{}, found: map[string]int{}}
 }
 
-// toldOf is how many violations of one kind are told.
+// toldOf is the maximum number of reported violations of one kind.
 const toldOf = 20
 
-// violation notes that a promise was broken, and by what.
+// violation records a broken guarantee and its cause.
 func (b *book) violation(kind, format string, args ...any) {
 	b.t.Helper()
 	b.mu.Lock()
@@ -50,34 +50,34 @@ func (b *book) violation(kind, format string, args ...any) {
 	}
 }
 
-// tally counts one of a kind.
+// tally increments a counter.
 func (b *book) tally(kind string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.count[kind]++
 }
 
-// high notes a value of which the highest counts.
+// high records a value; the maximum counts.
 func (b *book) high(kind string, v float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.peak[kind] = max(b.peak[kind], v)
 }
 
-// wrote notes how long a write took.
+// wrote records the duration of a write.
 func (b *book) wrote(w timed) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.writes = append(b.writes, w)
 }
 
-// load is the load of the machine: beside a time it says whether the service was slow or the machine.
+// load returns the load of the machine: it helps to tell whether the service or the machine was slow.
 func load() string {
-	text, _ := os.ReadFile("/proc/loadavg") // only said beside what is found
+	text, _ := os.ReadFile("/proc/loadavg") // only for information
 	return strings.Join(strings.Fields(string(text))[:min(3, len(strings.Fields(string(text))))], " ")
 }
 
-// soFar prints the totals in one line, for who waits.
+// soFar prints the totals in one line during the run.
 func (b *book) soFar() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

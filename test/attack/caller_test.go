@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// caller is somebody who sends requests.
+// caller is a client that sends requests.
 type caller struct {
 	name  string
-	token string // none: anonymous
-	from  string // address of this machine that it calls from
+	token string // empty: anonymous
+	from  string // address of this machine from which it calls
 	http  *http.Client
-	// forbidden are words of others that no answer to it may have.
+	// forbidden are words of others that no answer to it may contain.
 	forbidden []string
-	// reads is set for who may change nothing.
+	// reads is set for callers that may change nothing.
 	reads bool
 }
 
@@ -31,12 +31,13 @@ func newCaller(name, token, from string) *caller {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: 10 * time.Second}
 	return &caller{name: name, token: token, from: from, http: &http.Client{
 		Timeout: 40 * time.Second,
-		// Who announces Expect: 100-continue and does not wait may lose the refusal of a large body: net/http resets such a connection at once.
+		// A client that sends Expect: 100-continue and does not wait may lose the rejection of a large body: net/http
+		// resets such a connection at once.
 		Transport: &http.Transport{DialContext: d.DialContext, MaxIdleConnsPerHost: 8, IdleConnTimeout: 5 * time.Second, ExpectContinueTimeout: time.Second},
 	}}
 }
 
-// request is what is sent.
+// request is a request to send.
 type request struct {
 	method, path string // below /api/v1
 	header       http.Header
@@ -47,7 +48,7 @@ func (r request) String() string {
 	return fmt.Sprintf("%s %.300s %.500s %.300q", r.method, r.path, fmt.Sprint(r.header), r.body)
 }
 
-// jsonRequest is a request with a body that was made for it.
+// jsonRequest returns a request with a JSON body.
 func jsonRequest(method, path string, body any) request {
 	r := request{method: method, path: path, header: http.Header{}}
 	if body != nil {
@@ -57,7 +58,7 @@ func jsonRequest(method, path string, body any) request {
 	return r
 }
 
-// answer is what came back.
+// answer is the answer to a request.
 type answer struct {
 	status int
 	header http.Header
@@ -72,7 +73,7 @@ func (a answer) String() string {
 	return fmt.Sprintf("%d after %v: %.300s %v", a.status, a.took.Round(time.Millisecond), a.body, a.err)
 }
 
-// send sends a request to a manager and judges the answer by what holds for every answer.
+// send sends a request to a manager and checks what must hold for every answer.
 func (w *world) send(ctx context.Context, c *caller, m *manager, r request) answer {
 	a := w.exchange(ctx, c, m, r)
 	w.book.tally("requests of " + c.name)
@@ -108,7 +109,7 @@ func (w *world) exchange(ctx context.Context, c *caller, m *manager, r request) 
 	defer func() { _ = resp.Body.Close() }()
 	a.status, a.header = resp.StatusCode, resp.Header
 	var body io.Reader = resp.Body
-	if resp.Header.Get("Content-Encoding") == "gzip" { // it was asked for by hand, so that it is not unpacked for us
+	if resp.Header.Get("Content-Encoding") == "gzip" { // requested explicitly, so the client does not unpack it
 		if body, a.err = gzip.NewReader(resp.Body); a.err != nil {
 			return a
 		}
@@ -117,11 +118,11 @@ func (w *world) exchange(ctx context.Context, c *caller, m *manager, r request) 
 	return a
 }
 
-// graceOfManager is how long after a freeze or kill of a manager what it was asked may still fail.
+// graceOfManager is how long after a freeze or kill of a manager its requests may still fail.
 const graceOfManager = 15 * time.Second
 
-// excused reports whether an answer of 5xx means something else than a fault of the service. A manager whose database ended its connections
-// while it was frozen says so afterwards; a fabric's source may be none.
+// excused reports whether a 5xx answer is not a fault of the service. A manager whose database closed its connections
+// during a freeze reports it afterwards; a fabric's source may not exist.
 func (w *world) excused(a answer) bool {
 	switch a.code {
 	case "busy":
@@ -134,7 +135,7 @@ func (w *world) excused(a answer) bool {
 	return false
 }
 
-// judge checks what holds for every answer to anybody.
+// judge checks what must hold for every answer to every caller.
 func (w *world) judge(c *caller, m *manager, r request, a *answer) {
 	if a.status >= 400 {
 		w.judgeProblem(c, m, r, a)
@@ -158,7 +159,7 @@ func (w *world) judge(c *caller, m *manager, r request, a *answer) {
 	}
 	for _, word := range c.forbidden {
 		body := a.body
-		if strings.Contains(r.path, "/"+strings.Trim(word, `"`)) { // what was not found has the name that the caller gave
+		if strings.Contains(r.path, "/"+strings.Trim(word, `"`)) { // "not found" repeats the name that the caller gave
 			body = bytes.ReplaceAll(body, []byte(`"name":`+word), nil)
 		}
 		if bytes.Contains(body, []byte(word)) && !strings.Contains(r.String(), word) {
@@ -167,14 +168,14 @@ func (w *world) judge(c *caller, m *manager, r request, a *answer) {
 	}
 }
 
-// judgeProblem checks the form of a refusal.
+// judgeProblem checks the form of a problem.
 func (w *world) judgeProblem(c *caller, m *manager, r request, a *answer) {
 	var p struct {
 		Type, Title, Code string
 		Status            int
 		RequestID         string `json:"request_id"`
 	}
-	if r.method == http.MethodHead || a.status == http.StatusExpectationFailed { // the latter is net/http's own
+	if r.method == http.MethodHead || a.status == http.StatusExpectationFailed { // the latter is sent by net/http itself
 		return
 	}
 	if err := json.Unmarshal(a.body, &p); err != nil || a.header.Get("Content-Type") != "application/problem+json" ||
@@ -185,7 +186,7 @@ func (w *world) judgeProblem(c *caller, m *manager, r request, a *answer) {
 	a.code = p.Code
 }
 
-// errStatus is an answer that was not wanted.
+// errStatus reports an unexpected answer.
 type errStatus struct {
 	status int
 	code   string
@@ -194,11 +195,11 @@ type errStatus struct {
 
 func (e *errStatus) Error() string { return e.text }
 
-// patient is how long honest work is tried.
+// patient is how long legitimate requests are repeated.
 const patient = 60 * time.Second
 
-// do sends honest work until some manager answers, as behind a balancer; the key makes it count once. An answer that says that
-// it cannot be done is an *errStatus.
+// do sends a legitimate request until a manager answers, as behind a load balancer; the key makes it count once. A
+// final failure is an *errStatus.
 func (w *world) do(ctx context.Context, c *caller, method, path string, body, out any) error {
 	r := jsonRequest(method, path, body)
 	if method == http.MethodPost {
@@ -232,7 +233,7 @@ func (w *world) do(ctx context.Context, c *caller, method, path string, body, ou
 	return errors.New("not done")
 }
 
-// codeOf is the code of a refusal, "" for none.
+// codeOf returns the code of a problem, "" for other errors.
 func codeOf(err error) string {
 	var s *errStatus
 	if errors.As(err, &s) {

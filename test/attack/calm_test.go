@@ -12,7 +12,7 @@ import (
 	"fairlane/test/servetest"
 )
 
-// calm looks, when the attack is over, whether everything is as it should be.
+// calm checks the state after the attack.
 func (w *world) calm() {
 	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Minute)
 	defer cancel()
@@ -42,8 +42,8 @@ func (w *world) calm() {
 	w.watch.end()
 }
 
-// settle waits for the end of what runs on a fabric, then takes it through one round in peace: a plan, which must come about, and
-// its release, which must leave the baseline.
+// settle waits until nothing runs on a fabric, and then makes one undisturbed round: a plan, which must come into
+// force, and its release, which must leave the baseline.
 func (a *attack) settle(ctx context.Context, fabric string) {
 	at := "/fabrics/" + fabric
 	if err := a.do(ctx, a.operator, "GET", at, nil, nil); codeOf(err) == "not-found" && fabric == "race" {
@@ -62,17 +62,17 @@ func (a *attack) settle(ctx context.Context, fabric string) {
 			a.book.violation("a rollout is stuck", "on %s after the attack: %+v", fabric, list.Items[0])
 			return
 		}
-		// The attack may have left it paused, or waiting to be confirmed.
+		// The attack may have left it paused, or awaiting confirmation.
 		a.send(ctx, a.operator, a.serving(), jsonRequest("POST", at+"/rollouts/"+itoa(list.Items[0].ID)+"/resume", nil))
 		pause(ctx, 500*time.Millisecond)
 	}
-	a.send(ctx, a.operator, a.serving(), jsonRequest("POST", at+"/manage", nil)) // it may be managed
+	a.send(ctx, a.operator, a.serving(), jsonRequest("POST", at+"/manage", nil)) // it may be under management
 	var f struct{ Management string }
 	if err := a.do(ctx, a.operator, "GET", at, nil, &f); err != nil {
 		a.book.violation("no peace", "on %s: %v", fabric, err)
 		return
 	}
-	if f.Management == "releasing" { // the attack rolled a release back, or canceled it
+	if f.Management == "releasing" { // the attack rolled back or canceled a release
 		a.release(ctx, rand.New(rand.NewPCG(1, 1)), fabric)
 	}
 	a.peace(ctx, fabric)
@@ -83,7 +83,7 @@ func itoa(n int64) string {
 	return string(b)
 }
 
-// peace is the round in peace.
+// peace is the undisturbed round.
 func (a *attack) peace(ctx context.Context, fabric string) {
 	at := "/fabrics/" + fabric
 	var plan struct{ Name string }
@@ -120,13 +120,13 @@ func (a *attack) peace(ctx context.Context, fabric string) {
 	}
 }
 
-// doctor runs the program's own check; it may find no fault.
+// doctor runs the program's doctor, which must find no fault.
 func (a *attack) doctor(ctx context.Context) {
 	cmd := servetest.Command(ctx, "doctor", "--config", a.managers[0].Config, "--json")
 	cmd.Dir = a.dir
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	_ = cmd.Run() // 1 when there are faults, which are looked at
+	_ = cmd.Run() // exit code 1 means faults, which are checked below
 	var list []struct{ Check, Subject, Status, Code, Found string }
 	if err := json.Unmarshal(out.Bytes(), &list); err != nil || len(list) < 5 {
 		a.book.violation("doctor does not answer", "%v: %s %s", err, out.Bytes(), errs.Bytes())

@@ -9,18 +9,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// operation is one operation of the contract.
+// operation is one operation in the contract.
 type operation struct {
 	id, method, path string // the path below /api/v1
 	hasBody          bool
 	example          any // of its body
 	public           bool
-	domain           string // who passes: all, fabric, tenant, own or self
+	domain           string // scope of its rights: all, fabric, tenant, own or self
 	action           string
 	query            []string // names of its parameters
 }
 
-// contract is what the attackers read of the contract.
+// contract is the part of the contract that the attackers need.
 type contract struct{ ops []operation }
 
 type yamlOperation struct {
@@ -71,14 +71,14 @@ func readContract(t *testing.T) *contract {
 			c.ops = append(c.ops, op)
 		}
 	}
-	slices.SortFunc(c.ops, func(a, b operation) int { return strings.Compare(a.id, b.id) }) // the seed decides, not the map
+	slices.SortFunc(c.ops, func(a, b operation) int { return strings.Compare(a.id, b.id) }) // the seed decides the order, not the map
 	if len(c.ops) < 100 {
 		t.Fatalf("%d operations in the contract", len(c.ops))
 	}
 	return c
 }
 
-// fill gives the parameters of a path values.
+// fill inserts the values of a path's parameters.
 func fill(path string, values map[string]string) string {
 	for name, v := range values {
 		path = strings.ReplaceAll(path, "{"+name+"}", v)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// freeze stops one of the managers for a while, again and again, and now and then kills it.
+// freeze stops one of the managers repeatedly for a while, and sometimes kills it.
 func (a *attack) freeze(r *rand.Rand) {
 	for a.pause(time.Duration(2000+r.IntN(9000)) * time.Millisecond) {
 		m := pick(r, a.managers...)
@@ -23,7 +23,7 @@ func (a *attack) freeze(r *rand.Rand) {
 		}
 		long := time.Duration(1000+r.IntN(7000)) * time.Millisecond
 		if r.IntN(5) == 0 {
-			long = longestWrite + 5*time.Second // a write that waits for it shows
+			long = longestWrite + 5*time.Second // long enough to delay a write that waits for it
 		}
 		a.pause(long)
 		if err := m.Signal(syscall.SIGCONT); err != nil {
@@ -34,7 +34,7 @@ func (a *attack) freeze(r *rand.Rand) {
 	}
 }
 
-// kill ends a manager, starts it again after a while and waits until it is ready.
+// kill ends a manager, starts it again later, and waits until it is ready.
 func (a *attack) kill(m *manager, after time.Duration) {
 	m.set(true)
 	m.Kill()
@@ -55,20 +55,21 @@ func (a *attack) kill(m *manager, after time.Duration) {
 	m.set(false)
 }
 
-// freed is the time after which what a frozen manager held is free; longestWrite is how long an honest write may take at all.
+// freed is the time after which everything that a frozen manager held is released; longestWrite is the maximum duration
+// of a legitimate write.
 const (
 	freed        = 5 * time.Second
 	longestWrite = freed + 5*time.Second
 )
 
-// smallWrite is the i-th of the honest writes.
+// smallWrite returns the i-th legitimate write.
 func smallWrite(i int) request {
 	q := jsonRequest("PUT", "/fabrics/books", object{"source": "file:./star.yaml", "time_scale": 0.001 + float64(i%100)/1000})
 	q.header.Set("If-Match", "*")
 	return q
 }
 
-// alone notes how long writes take before the attack.
+// alone measures the duration of writes before the attack.
 func (w *world) alone() {
 	var list []time.Duration
 	for i := range 20 {
@@ -78,7 +79,7 @@ func (w *world) alone() {
 	w.book.alone = list[len(list)*90/100]
 }
 
-// write writes small things honestly all along and notes how long each takes, at managers that are not down.
+// write makes legitimate small writes throughout, at managers that are not down, and records their durations.
 func (a *attack) write(*rand.Rand) {
 	for i := 0; a.pause(150 * time.Millisecond); i++ {
 		m := a.serving()
@@ -106,7 +107,7 @@ func (a *attack) write(*rand.Rand) {
 	}
 }
 
-// troubledWithin reports whether at t the manager was not yet down for so long, or came up again within that time.
+// troubledWithin reports whether at t the manager had been down for less than d, or had come up again within that time.
 func (m *manager) troubledWithin(t time.Time, d time.Duration) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,10 +117,10 @@ func (m *manager) troubledWithin(t time.Time, d time.Duration) bool {
 	return m.trouble.After(t.Add(-d))
 }
 
-// turnsOfAWrite is how many turns of processes a write takes: manager, database, and back, for a few statements.
+// turnsOfAWrite is the number of process switches of a write: manager, database and back, for a few statements.
 const turnsOfAWrite = 5
 
-// judgeWrites checks how long honest writes took when what a frozen manager held was free.
+// judgeWrites checks the durations of legitimate writes after the locks of a frozen manager were released.
 func (b *book) judgeWrites() {
 	b.mu.Lock()
 	list := slices.Clone(b.writes)
@@ -136,12 +137,12 @@ func (b *book) judgeWrites() {
 	slices.SortFunc(list, func(x, y timed) int { return int(x.took - y.took) })
 	at := func(k int) time.Duration { return list[min(len(list)-1, len(list)*k/100)].took.Round(time.Millisecond) }
 	b.t.Logf("before the attack 90 of 100 honest writes take up to %v; %d from %v after a freeze or kill: p50 %v, p90 %v, p99 %v, at most %v", b.alone.Round(time.Millisecond), len(list), freed, at(50), at(90), at(99), at(100))
-	most := 99 // in 100
+	most := 99 // per cent
 	if len(list) < 200 {
 		most = 90
 	}
-	// How long writes took before the attack, and answers that need nothing but a turn of the processor during it, say how much of the
-	// time is the machine's: a write takes some such turns.
+	// The durations of writes before the attack, and of answers that need only the processor during it, show the
+	// machine's part of the time: a write takes several such switches.
 	limit := max(time.Second, 2*b.alone) + turnsOfAWrite*machine[len(machine)*most/100]
 	var slow string
 	for _, w := range list[max(0, len(list)-10):] {

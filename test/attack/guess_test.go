@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// guess signs in with wrong passwords, under names that exist and names that do not, and tries tokens. The answers must not tell the
-// names apart.
+// guess signs in with wrong passwords, under existing and unknown names, and tries tokens. The answers must not reveal
+// which names exist.
 func (a *attack) guess(r *rand.Rand) {
 	for i := 0; a.turn(); i++ {
 		from := fmt.Sprintf("127.0.5.%d", 1+r.IntN(250))
@@ -23,13 +23,14 @@ func (a *attack) guess(r *rand.Rand) {
 			c.http.CloseIdleConnections()
 			continue
 		}
-		// "ada" signs in honestly and is left alone; under the other names all is wrong.
+		// "ada" signs in legitimately and is not guessed; under the other names every password is wrong.
 		a.twin(c, i)
 		c.http.CloseIdleConnections()
 	}
 }
 
-// twin tries a name that exists and one that does not in the same way, at the same manager. Each pair of names is tried as often.
+// twin tries an existing and an unknown name in the same way, at the same manager. Each pair of names gets the same
+// number of tries.
 func (a *attack) twin(c *caller, i int) {
 	m := a.serving()
 	wrong := fmt.Sprintf("wrong-password-%d-%d", *seed, i)
@@ -42,7 +43,7 @@ func (a *attack) twin(c *caller, i int) {
 			a.book.violation("a wrong password signs in", "%s: %s", name, got[k])
 		}
 	}
-	// The lock of one may have ended just before the other's, or the address may be heard no more.
+	// The lock of one may have ended just before the other's, or the address may be blocked by now.
 	if got[0].err == nil && got[1].err == nil && got[0].status == http.StatusUnauthorized && got[1].status == http.StatusUnauthorized {
 		if x, y := shape(got[0], "/sign-in", map[string]string{"name": "grace"}), shape(got[1], "/sign-in", map[string]string{"name": "grxce"}); x != y {
 			a.book.violation("an existence leaks", "sign-in with a name that exists: %s\nand one that does not: %s", x, y)
@@ -50,7 +51,7 @@ func (a *attack) twin(c *caller, i int) {
 	}
 }
 
-// signInAll signs in honestly all along: who guesses under other names, from other addresses, keeps nobody out.
+// signInAll signs in legitimately throughout: guessing under other names from other addresses must not lock out users.
 func (a *attack) signInAll(*rand.Rand) {
 	for a.pause(2 * time.Second) {
 		c := newCaller("ada", "", "127.0.0.1")

@@ -16,7 +16,7 @@ import (
 	"unicode/utf16"
 )
 
-// broken makes bodies that no operation may take, out of one that fits.
+// broken makes bodies that every operation must reject, from a valid one.
 var broken = []struct {
 	name string
 	make func(r *rand.Rand, fits []byte) []byte
@@ -54,7 +54,7 @@ var broken = []struct {
 	{"packed", func(_ *rand.Rand, b []byte) []byte {
 		var z bytes.Buffer
 		p := gzip.NewWriter(&z)
-		_, _ = p.Write(b) // to memory
+		_, _ = p.Write(b) // a buffer in memory
 		_ = p.Close()
 		return z.Bytes()
 	}},
@@ -68,7 +68,7 @@ var broken = []struct {
 	}},
 }
 
-// into puts a field into an object.
+// into adds a field to an object.
 func into(b []byte, field string) []byte {
 	if len(b) < 3 {
 		return []byte("{" + field + "}")
@@ -76,18 +76,18 @@ func into(b []byte, field string) []byte {
 	return append([]byte("{"+field+","), b[1:]...)
 }
 
-// oddities are texts that some software somewhere falls over.
+// oddities are texts that are known to break software.
 var oddities = []string{
 	"", " ", "%00", "%ff", "..%2f..", "%2e%2e", "/", "\\", "%s%n", "$(reboot)", "${jndi:ldap://x}", "<script>", "\u202e", "🦀", "İ", "-", "--help", "0", "-1", "1e9",
 	"9223372036854775808", "NaN", "null", "*", "c.", "c.-1", "c.99999999999999999999", "2026-02-30T25:61:00Z", "lab' OR '1'='1", "0xffffffffffffffff:255", "true",
 }
 
-// malform sends requests of the contract with something wrong in them, for all kinds of callers.
+// malform sends requests of the contract with something wrong in them, as callers of all kinds.
 func (a *attack) malform(r *rand.Rand) {
 	for a.turn() {
 		c := pick(r, a.decoy, a.decoy, a.decoy, a.auditor, a.red, a.blue, a.nobody, a.redViewer, a.neighbour)
 		op := pick(r, a.spec.ops...)
-		if strings.HasSuffix(op.path, "/stream") || op.id == "signIn" { // both have attackers of their own
+		if strings.HasSuffix(op.path, "/stream") || op.id == "signIn" { // both have their own attackers
 			continue
 		}
 		q, refused := a.malformed(r, c, op)
@@ -104,10 +104,10 @@ func (a *attack) malform(r *rand.Rand) {
 	}
 }
 
-// malformed makes a request and says why it must be refused, when it must.
+// malformed builds a request and says why it must be rejected, if it must.
 func (a *attack) malformed(r *rand.Rand, c *caller, op operation) (q request, refused string) {
 	fabric := "decoy"
-	measures := strings.Contains(op.path, "/shares") // for as long as it is asked to, where there is something to measure
+	measures := strings.Contains(op.path, "/shares") // it takes as long as requested if there is something to measure
 	if c != a.decoy && r.IntN(2) == 0 && !measures {
 		fabric = "lab"
 	}
@@ -164,13 +164,13 @@ func (a *attack) oddHeaders(r *rand.Rand, q *request) {
 	name := pick(r, "If-Match", "If-Match", "If-Match", "Idempotency-Key", "X-Request-ID", "Accept", "Accept-Encoding", "Range", "Last-Event-ID", "traceparent", "Cookie", "Origin", "Host", "Expect", "X-CSRF-Token", "none")
 	value := pick(r, "*", `"1"`, `W/"1"`, `"`, "0", "-1", "text/html", "gzip;q=9", "bytes=0-1,2-3", "00-00000000000000000000000000000000-0000000000000000-01", "https://evil.example",
 		"__Host-fairlane=x", "fairlane_session=x; fairlane_session=y", strings.Repeat("x", 5000), "\xff\xfe", "100-continue", "k1")
-	if name == "Expect" { // to any other net/http answers 417 and hangs up without reading the body
+	if name == "Expect" { // for any other value, net/http answers 417 and closes the connection without reading the body
 		value = "100-continue"
 	}
 	q.header.Set(name, value)
 }
 
-// garbage are texts that are no requests, or hardly.
+// garbage returns texts that are not, or hardly, requests.
 func garbage(r *rand.Rand, host string) string {
 	get := func(more string) string {
 		return "GET /api/v1/fabrics HTTP/1.1\r\nHost: " + host + "\r\n" + more + "\r\n"
@@ -195,7 +195,7 @@ func garbage(r *rand.Rand, host string) string {
 	)
 }
 
-// garble sends bytes that are no requests.
+// garble sends bytes that are not requests.
 func (a *attack) garble(r *rand.Rand) {
 	for a.turn() {
 		m := a.serving()
@@ -210,9 +210,9 @@ func (a *attack) garble(r *rand.Rand) {
 		}
 		a.book.tally("garbage")
 		_ = conn.SetDeadline(time.Now().Add(3 * time.Second))
-		_, _ = io.WriteString(conn, text)     // it may be refused in the middle
+		_, _ = io.WriteString(conn, text)     // it may be rejected in the middle
 		back := make([]byte, 4096)            // enough for the status of the first answer
-		n, _ := io.ReadAtLeast(conn, back, 9) // it may be closed without an answer, and a text without an end waits
+		n, _ := io.ReadAtLeast(conn, back, 9) // the connection may be closed without an answer, and an endless text waits
 		_ = conn.Close()
 		var status int
 		if _, err := fmt.Sscanf(string(back[:n]), "HTTP/1.1 %d", &status); err == nil && status >= 500 && status != http.StatusNotImplemented && status != http.StatusHTTPVersionNotSupported &&

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// rollout is a rollout as the API tells it.
+// rollout is a rollout as the API returns it.
 type rollout struct {
 	ID                         int64
 	Plan, State, Result, Phase string
 	To                         string
 }
 
-// longestRollout is how long a rollout may take: a manager that works it may be frozen or killed some times meanwhile, each of which
+// longestRollout is the maximum duration of a rollout: its manager may be frozen or killed several times, each of which
 // costs a lease of 6 s, and congestion control is watched for 5 s.
 const longestRollout = 2 * time.Minute
 
-// operate works on a fabric as an operator does: tenants, plans, rollouts and the ways back, and looks whether the devices hold what
-// the rollouts say.
+// operate works on a fabric as an operator does, with tenants, plans, rollouts and roll-backs, and checks that the
+// devices hold what the rollouts report.
 func (a *attack) operate(r *rand.Rand, fabric string) {
 	for a.pause(time.Duration(r.IntN(1000)) * time.Millisecond) {
 		a.operation(a.ctx, r, fabric)
@@ -63,8 +63,8 @@ func (a *attack) operation(ctx context.Context, r *rand.Rand, fabric string) {
 	}
 }
 
-// steerOwn pauses, cancels, rolls back or confirms a rollout now and then. It returns the one that counts then: the roll-back of one
-// that has ended is a rollout of its own.
+// steerOwn sometimes pauses, cancels, rolls back or confirms a rollout. It returns the resulting rollout: a roll-back
+// of an ended rollout is a rollout of its own.
 func (a *attack) steerOwn(ctx context.Context, r *rand.Rand, fabric string, ro rollout) rollout {
 	of := func(what string) string { return fmt.Sprintf("/fabrics/%s/rollouts/%d/%s", fabric, ro.ID, what) }
 	for _, what := range []string{"pause", "cancel", "roll-back", "confirm"} {
@@ -73,7 +73,7 @@ func (a *attack) steerOwn(ctx context.Context, r *rand.Rand, fabric string, ro r
 		}
 		now := rollout{ID: ro.ID}
 		if what == "roll-back" {
-			now, _ = a.start(ctx, fabric, strings.TrimPrefix(of(what), "/fabrics/"+fabric), nil) // there may be nothing to go back to
+			now, _ = a.start(ctx, fabric, strings.TrimPrefix(of(what), "/fabrics/"+fabric), nil) // there may be nothing to roll back to
 		} else {
 			_ = a.do(ctx, a.operator, "POST", of(what), nil, nil) // it may have ended
 		}
@@ -91,11 +91,12 @@ func (a *attack) steerOwn(ctx context.Context, r *rand.Rand, fabric string, ro r
 	return ro
 }
 
-// refused judges why honest work on a fabric was refused: nobody else works there, so that hardly anything may.
+// refused checks why a legitimate request on a fabric was rejected: nothing else changes the fabric, so few reasons are
+// valid.
 func (a *attack) refused(ctx context.Context, fabric string, err error) {
 	code := codeOf(err)
 	if ctx.Err() != nil || code == "" {
-		return // told already
+		return // already reported
 	}
 	a.book.tally("honest work refused: " + code)
 	switch code {
@@ -105,7 +106,7 @@ func (a *attack) refused(ctx context.Context, fabric string, err error) {
 	}
 }
 
-// start starts a rollout or a release. When its answer is lost it is the newest one: nobody else starts any.
+// start starts a rollout or a release. If its answer is lost, it is the newest rollout, since nothing else starts one.
 func (a *attack) start(ctx context.Context, fabric, path string, body any) (ro rollout, err error) {
 	err = a.do(ctx, a.operator, "POST", "/fabrics/"+fabric+path, body, &ro)
 	if codeOf(err) == "idempotency-answer-lost" {
@@ -120,7 +121,7 @@ func (a *attack) start(ctx context.Context, fabric, path string, body any) (ro r
 	return ro, err
 }
 
-// final waits for the end of a rollout; its state is "" when the attack ends before.
+// final waits for the end of a rollout; its state is "" if the attack ends first.
 func (a *attack) final(ctx context.Context, fabric string, id int64) (ro rollout) {
 	for begun := time.Now(); ; {
 		if err := a.do(ctx, a.operator, "GET", fmt.Sprintf("/fabrics/%s/rollouts/%d", fabric, id), nil, &ro); err != nil {
@@ -142,13 +143,14 @@ func (a *attack) final(ctx context.Context, fabric string, id int64) (ro rollout
 	}
 }
 
-// holds checks that devices hold what a rollout that ended says. After success all hold its plan, or none does after a release. Else
-// each holds what it did before, which may be from a rollout that was canceled and left it there, or, when this one was canceled, its plan.
+// holds checks that devices hold what an ended rollout reports. After success all hold its plan or, after a release,
+// the baseline. Otherwise each holds its earlier settings, which may come from a canceled rollout, or, if this rollout
+// was canceled, those of its plan.
 func (a *attack) holds(ctx context.Context, fabric string, ro rollout) {
 	if ro.State == "succeeded" {
 		a.watch.settled(fabric)
 	}
-	plans := []string{""} // the one in force
+	plans := []string{""} // the plan in force
 	switch {
 	case ro.State == "succeeded" && ro.To == "":
 		plans = []string{"?plan=" + ro.Plan}
@@ -162,7 +164,7 @@ func (a *attack) holds(ctx context.Context, fabric string, ro rollout) {
 		a.book.violation("a rollout ended badly", "on %s: %+v", fabric, ro)
 		return
 	}
-	states := map[string][]string{} // of each device, by each plan that it may hold
+	states := map[string][]string{} // by device, for each plan that it may hold
 	for _, query := range plans {
 		var list struct {
 			Items []struct{ Name, State string }
@@ -189,7 +191,7 @@ func (a *attack) holds(ctx context.Context, fabric string, ro rollout) {
 	a.book.tally("times that devices were held against plans")
 }
 
-// atBaseline notes of each device that was ever written, and that no plan in force has, whether it holds its baseline.
+// atBaseline records, for each device that was ever written and is in no plan in force, whether it holds its baseline.
 func (a *attack) atBaseline(ctx context.Context, fabric string, states map[string][]string) {
 	for _, d := range a.baseline(ctx, fabric) {
 		if _, planned := states[d.Name]; planned {
@@ -204,7 +206,7 @@ func (a *attack) atBaseline(ctx context.Context, fabric string, states map[strin
 	a.book.tally("times that devices were held against the baseline")
 }
 
-// baselineDevice is a device compared with its baseline.
+// baselineDevice is the comparison of a device with its baseline.
 type baselineDevice struct {
 	Name, Error string
 	Differences []struct{ Field, Desired, Observed string }
@@ -218,7 +220,7 @@ func (a *attack) baseline(ctx context.Context, fabric string) []baselineDevice {
 	return list.Items
 }
 
-// isBaseline checks that all devices hold what they did before the first rollout.
+// isBaseline checks that all devices hold their settings before the first rollout.
 func (a *attack) isBaseline(ctx context.Context, fabric string, ro rollout) {
 	for _, d := range a.baseline(ctx, fabric) {
 		if len(d.Differences) > 0 || d.Error != "" {
@@ -228,7 +230,7 @@ func (a *attack) isBaseline(ctx context.Context, fabric string, ro rollout) {
 	a.book.tally("times that devices were held against the baseline")
 }
 
-// goBack rolls back what ended, to the plan before it or to the baseline.
+// goBack rolls back an ended rollout, to the plan before it or to the baseline.
 func (a *attack) goBack(ctx context.Context, fabric string, ro rollout) {
 	back, err := a.start(ctx, fabric, fmt.Sprintf("/rollouts/%d/roll-back", ro.ID), object{})
 	if err != nil {
@@ -243,7 +245,7 @@ func (a *attack) goBack(ctx context.Context, fabric string, ro rollout) {
 	}
 }
 
-// release takes everything back and begins to manage the fabric again.
+// release releases the fabric and puts it under management again.
 func (a *attack) release(ctx context.Context, r *rand.Rand, fabric string) {
 	to := pick(r, "baseline", "factory")
 	ro, err := a.start(ctx, fabric, "/release", object{"to": to, "options": object{"attempts": 30}})
@@ -259,7 +261,7 @@ func (a *attack) release(ctx context.Context, r *rand.Rand, fabric string) {
 		a.refused(ctx, fabric, err)
 		return
 	}
-	if ro.State == "partial" && f.Management == "releasing" && strings.Contains(ro.Result, "unreachable") { // the machine is busy; what is done twice is done once
+	if ro.State == "partial" && f.Management == "releasing" && strings.Contains(ro.Result, "unreachable") { // the machine is busy; a repeated request has no further effect
 		a.book.tally("releases that did not reach all devices")
 		a.release(ctx, r, fabric)
 		return
@@ -277,8 +279,8 @@ func (a *attack) release(ctx context.Context, r *rand.Rand, fabric string) {
 	}
 }
 
-// race does what does not go together on one fabric, at both managers at once: rollouts, releases, its end and its beginning. Whatever
-// is refused, nothing fails; the end of the attack looks whether all of it ended.
+// race makes conflicting requests on one fabric at both managers concurrently: rollouts, releases, deleting and
+// creating it. Requests may be rejected, but none may fail; the end of the attack checks that all rollouts end.
 func (a *attack) race(r *rand.Rand) {
 	const at = "/fabrics/race"
 	for a.turn() {
@@ -320,7 +322,7 @@ func (a *attack) race(r *rand.Rand) {
 	}
 }
 
-// revive puts the fabric under management again when it was deleted.
+// revive puts the fabric under management again if it was deleted.
 func (a *attack) revive(at string) {
 	q := jsonRequest("POST", "/fabrics", object{"name": "race", "source": "ibsim:" + a.socket("race"), "time_scale": timeScale})
 	if got := a.send(a.ctx, a.admin, a.serving(), q); got.status != 201 {
@@ -334,7 +336,7 @@ func (a *attack) revive(at string) {
 	}
 }
 
-// steer asks something of the newest rollout.
+// steer makes a random request to the newest rollout.
 func (a *attack) steer(r *rand.Rand, at string) {
 	var list struct{ Items []rollout }
 	if decode(a.send(a.ctx, a.operator, a.serving(), jsonRequest("GET", at+"/rollouts?limit=1", nil)), &list) && len(list.Items) > 0 {

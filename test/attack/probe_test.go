@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// pair is a name of somebody else's thing and one of no thing. They are of one length, so that answers that repeat them are, too.
+// pair is the name of another tenant's object and one of no object. They have the same length, so that answers that
+// repeat them have, too.
 type pair struct{ theirs, none string }
 
-// probe is a tenant that looks for others: whatever it asks about a thing of another, it must be told what it is told about a thing
-// that does not exist.
+// probe is a tenant that probes for others: for every request about another tenant's object it must get the same answer
+// as for one that does not exist.
 func (a *attack) probe(r *rand.Rand) {
 	for a.turn() {
 		c := pick(r, a.red, a.blue, a.redViewer, a.neighbour)
@@ -27,7 +28,7 @@ func (a *attack) probe(r *rand.Rand) {
 			continue
 		}
 		theirs, none := a.values(r, op, tenant, word)
-		if c == a.neighbour && strings.Contains(op.path, "{plan}") && r.IntN(2) == 0 { // a plan of lab below its own fabric
+		if c == a.neighbour && strings.Contains(op.path, "{plan}") && r.IntN(2) == 0 { // a plan of lab, requested below its own fabric
 			theirs, none = map[string]string{"fabric": annex, "plan": theirs["plan"]}, map[string]string{"fabric": annex, "plan": strings.Repeat("e", 64)}
 		}
 		if maps.Equal(theirs, none) {
@@ -67,7 +68,7 @@ func (a *attack) probe(r *rand.Rand) {
 	}
 }
 
-// values gives the parameters of a path the names of things of others, and of none in their place.
+// values sets the parameters of a path to names of other tenants' objects, and to names of none.
 func (a *attack) values(r *rand.Rand, op operation, tenant, word pair) (theirs, none map[string]string) {
 	things := map[string]pair{
 		"tenant": tenant, "class": word, "account": word, "token": {"attack", "attick"}, "user": {"grace", "grxce"}, "port": {"host2", "host9"}, "device": {"host2", "host9"},
@@ -94,12 +95,13 @@ func (a *attack) values(r *rand.Rand, op operation, tenant, word pair) (theirs, 
 	return theirs, none
 }
 
-// shape is what of an answer may not depend on whether a thing exists. The path that was asked for and the names in it are taken out.
+// shape is the part of an answer that must not depend on whether an object exists. It removes the requested path and
+// the names in it.
 func shape(a answer, path string, names map[string]string) string {
 	path, _, _ = strings.Cut(path, "?")
 	pairs := []string{path, "PATH", a.header.Get("X-Request-Id"), "ID"}
 	for _, k := range slices.Sorted(maps.Keys(names)) {
-		if v := names[k]; len(v) > 2 { // numbers of one digit are anywhere
+		if v := names[k]; len(v) > 2 { // numbers of one digit occur everywhere
 			pairs = append(pairs, v, "THING")
 		}
 	}
@@ -115,7 +117,8 @@ func shape(a answer, path string, names map[string]string) string {
 	return strings.Join(list, "\n") + "\n" + text
 }
 
-// look reads as tenants and the auditor do all that they may, and follows events: send looks for words of others in each answer.
+// look reads everything that tenants and the auditor may read, and follows events: send searches each answer for other
+// tenants' words.
 func (a *attack) look(r *rand.Rand) {
 	for a.turn() {
 		c := pick(r, a.red, a.blue, a.redViewer, a.neighbour, a.auditor)
@@ -148,7 +151,7 @@ func (a *attack) look(r *rand.Rand) {
 	}
 }
 
-// follow reads an event stream from its beginning for a moment.
+// follow reads an event stream from its start for a moment.
 func (a *attack) follow(c *caller, path string) {
 	ctx, cancel := context.WithTimeout(a.ctx, 1500*time.Millisecond)
 	defer cancel()

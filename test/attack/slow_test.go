@@ -18,23 +18,23 @@ func dial(ctx context.Context, m *manager, from string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", strings.TrimPrefix(m.URL, "http://"))
 }
 
-// How long the service may keep a connection that does not get on: the head of a request has 10 s, a body a minute at most, and what
-// was refused is read for 5 s. An idle connection has two minutes.
+// How long the service may keep a stalled connection: the head of a request has 10 s, a body at most a minute, and the
+// rest of a rejected one is read for 5 s. An idle connection has two minutes.
 const (
 	longestHead = 10*time.Second + 10*time.Second
 	longestBody = time.Minute + 15*time.Second
 )
 
-// slowClient is one way of keeping a connection busy.
+// slowClient is one method of keeping a connection busy.
 type slowClient struct {
 	name string
-	// head is sent at once, then drop every beat.
+	// head is sent at once, then drop at every beat.
 	head func(a *attack, c *caller) string
 	drop string
 	beat time.Duration
-	// within is when the service has ended the connection; 0: it need not.
+	// within is the time in which the service must end the connection; 0: no limit.
 	within time.Duration
-	// reads a byte at a beat: the others read nothing but the end.
+	// reads a byte at each beat; the others read only the end.
 	reads bool
 }
 
@@ -64,10 +64,10 @@ var slowClients = []slowClient{
 	}, beat: 300 * time.Millisecond, reads: true},
 }
 
-// wave is how many slow clients there are at once.
+// wave is the number of concurrent slow clients.
 const wave = 120
 
-// crawl keeps many connections open that do not get on.
+// crawl keeps many stalled connections open.
 func (a *attack) crawl(r *rand.Rand) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -94,13 +94,13 @@ func (a *attack) crawl(r *rand.Rand) {
 	}
 }
 
-// slow is one slow client. It ends by itself after two minutes, or when the service ends the connection.
+// slow is one slow client. It ends after two minutes, or when the service ends the connection.
 func (a *attack) slow(m *manager, c *caller, from string, kind slowClient) {
 	ctx, cancel := context.WithTimeout(a.ctx, 2*time.Minute)
 	defer cancel()
 	conn, err := dial(ctx, m, from)
 	if err != nil {
-		return // garble judges that
+		return // garble checks that
 	}
 	defer func() { _ = conn.Close() }()
 	a.book.tally("slow clients: " + kind.name)

@@ -16,30 +16,30 @@ import (
 	"time"
 )
 
-// watch looks at the managers from outside: their logs, what they use.
+// watch observes the managers from outside: their logs and their resource usage.
 type watch struct {
 	w     *world
 	mu    sync.Mutex
 	plans map[string]string // the newest plan of each fabric
-	// left are the plans of rollouts that were canceled since all devices of a fabric were last known to hold one thing.
+	// left are the plans of canceled rollouts since all devices of a fabric were last known to hold the same state.
 	left map[string][]string
 	read map[*manager]int64
 	stop context.CancelFunc
 	done chan struct{}
-	// first is what a manager used when it was at rest for the first time, by its name and how often it was started.
+	// first is a manager's usage when it was idle for the first time, by its name and number of starts.
 	first map[string]usage
 }
 
-// usage is what a manager uses.
+// usage is a manager's resource usage.
 type usage struct{ goroutines, files, resident, heap float64 }
 
-// lookEvery is the time between two looks, sayEvery that between two lines about the totals.
+// lookEvery is the interval of observations, sayEvery that of lines with the totals.
 const (
 	lookEvery = 2 * time.Second
 	sayEvery  = 5 * time.Minute
 )
 
-// Bounds of what a manager may use at any time. A slow client costs a connection and its goroutine.
+// Maximum usage of a manager at any time. A slow client costs a connection and its goroutine.
 var most = usage{goroutines: 2500, files: 1500, resident: 1 << 30, heap: 700 << 20}
 
 func newWatch(w *world) *watch {
@@ -61,14 +61,14 @@ func (v *watch) setPlan(fabric, name string) {
 	v.plans[fabric] = name
 }
 
-// settled notes that all devices of a fabric hold one thing.
+// settled records that all devices of a fabric hold the same state.
 func (v *watch) settled(fabric string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.left, fabric)
 }
 
-// canceled notes plans of rollouts that were canceled, and returns all since all devices held one thing.
+// canceled records plans of canceled rollouts, and returns all since the devices held the same state.
 func (v *watch) canceled(fabric string, plans ...string) []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -76,7 +76,7 @@ func (v *watch) canceled(fabric string, plans ...string) []string {
 	return slices.Clone(v.left[fabric])
 }
 
-// begin notes what the managers use at rest and looks at them every lookEvery until end.
+// begin records the usage of idle managers and observes them every lookEvery until end.
 func (v *watch) begin() {
 	for _, m := range v.w.managers {
 		if u, ok := v.usage(m); ok {
@@ -151,7 +151,7 @@ func (v *watch) bounds(m *manager, u usage) {
 	}
 }
 
-// atRest checks that managers use again about what they did at first.
+// atRest checks that managers use about as much as at the start.
 func (v *watch) atRest() {
 	for _, m := range v.w.managers {
 		was, known := v.first[m.name]
@@ -177,7 +177,7 @@ func (v *watch) atRest() {
 
 var fatal = regexp.MustCompile(`panic|DATA RACE|fatal error|goroutine \d+ \[|runtime error|nil pointer`)
 
-// logs reads what a manager has logged since it was last looked at.
+// logs reads what a manager has logged since the last observation.
 func (v *watch) logs(m *manager) {
 	f, err := os.Open(m.Log)
 	if err != nil {
@@ -191,7 +191,7 @@ func (v *watch) logs(m *manager) {
 	if err != nil {
 		return
 	}
-	end := bytes.LastIndexByte(text, '\n') + 1 // what follows is not whole yet
+	end := bytes.LastIndexByte(text, '\n') + 1 // the last line may be incomplete
 	v.read[m] += int64(end)
 	for line := range strings.Lines(string(text[:end])) {
 		v.line(m, strings.TrimSpace(line))
@@ -224,10 +224,11 @@ func (v *watch) line(m *manager, line string) {
 	}
 }
 
-// storeError are errors that a freeze explains: the database ended the connections or transactions of the manager meanwhile, or its leases ran out.
+// storeError matches errors that a freeze explains: meanwhile the database closed the manager's connections or
+// transactions, or its leases expired.
 var storeError = regexp.MustCompile(`database|connection|conn closed|transaction has already been|broken pipe|unexpected EOF|deadline exceeded|context canceled|timeout|fenced|lease`)
 
-// explained reports whether a freeze or kill of a manager explains what it has logged just now.
+// explained reports whether a freeze or kill of a manager explains its latest errors.
 func (v *watch) explained(m *manager) bool {
 	return m.troubledSince(time.Now().Add(-graceOfManager - 2*lookEvery))
 }

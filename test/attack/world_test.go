@@ -53,16 +53,16 @@ tenants:
 // timeScale makes the simulated fabrics cheap.
 const timeScale = 0.0005
 
-// Words that only one tenant's people, or nobody, may see.
+// Words that only one tenant's users, or no user, may see.
 const (
 	wordOfRed  = "crimson-heron"
 	wordOfBlue = "cobalt-otter"
 )
 
-// annex is a fabric without tenants. Only its administrator looks at it.
+// annex is a fabric without tenants. Only its administrator may see it.
 const annex = "annex"
 
-// world is the service with all that is on it.
+// world is the service with its contents.
 type world struct {
 	t        *testing.T
 	ctx      context.Context
@@ -73,10 +73,10 @@ type world struct {
 	spec     *contract
 
 	admin, operator, auditor, nobody *caller
-	decoy                            *caller // has an operator's rights and uses them on the fabric "decoy" alone
+	decoy                            *caller // has an operator's rights and uses them only on the fabric "decoy"
 	red, blue                        *caller
 	redViewer                        *caller
-	neighbour                        *caller // administers the fabric "annex" alone
+	neighbour                        *caller // administers only the fabric "annex"
 	password                         string  // of every user
 
 	mu      sync.Mutex
@@ -85,10 +85,10 @@ type world struct {
 	keys    atomic.Int64
 }
 
-// key is an idempotency key of its own.
+// key returns a new idempotency key.
 func (w *world) key() string { return fmt.Sprintf("key-%d-%d", *seed, w.keys.Add(1)) }
 
-// secret notes a text that no log may have.
+// secret records a text that no log may contain.
 func (w *world) secret(s string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,7 +128,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// await waits for a condition of the start.
+// await waits for a condition during the start.
 func (w *world) await(what string, ok func() bool) {
 	w.t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); {
@@ -154,7 +154,7 @@ func (w *world) simulate(args ...string) {
 	w.t.Cleanup(func() { cancel(); _ = cmd.Wait() })
 }
 
-// must does honest work of the start or the end.
+// must makes a legitimate request at the start or the end.
 func (w *world) must(c *caller, method, path string, body, out any) {
 	w.t.Helper()
 	if err := w.do(w.ctx, c, method, path, body, out); err != nil {
@@ -162,7 +162,7 @@ func (w *world) must(c *caller, method, path string, body, out any) {
 	}
 }
 
-// furnish makes fabrics, tenants and accounts.
+// furnish creates fabrics, tenants and accounts.
 func (w *world) furnish() {
 	w.nobody = newCaller("nobody", "", "127.0.2.1")
 	w.admin = newCaller("the administrator", w.secret(servetest.Token), "127.0.0.1")
@@ -198,7 +198,7 @@ func (w *world) furnish() {
 	w.neighbour.forbidden = append([]string{"hands", "grace"}, w.nobody.forbidden...)
 }
 
-// account makes an account of a program with a token; its role is on the one fabric that is named.
+// account creates a service account with a token; its role applies to the fabric, if one is named.
 func (w *world) account(path, name, role, from string, fabric ...string) *caller {
 	w.t.Helper()
 	var made struct{ Secret string }
@@ -220,7 +220,7 @@ func tenantsOf(red, blue int) object {
 	return object{"tenants": list, "flows": []object{{"tenant": "red", "src": "host1", "dst": "host4"}, {"tenant": "blue", "src": "host2", "dst": "host4", "qps": 8}}}
 }
 
-// manager is one of the two, with what was done to it.
+// manager is one of the two managers, with its freezes and kills.
 type manager struct {
 	*servetest.Process
 	name string
@@ -228,7 +228,7 @@ type manager struct {
 	mu      sync.Mutex
 	down    bool      // frozen, or killed and not ready yet
 	trouble time.Time // when it was last down
-	born    int       // how often it was started anew
+	born    int       // number of restarts
 }
 
 func (m *manager) set(down bool) {
@@ -251,7 +251,7 @@ func (m *manager) troubledSince(t time.Time) bool {
 	return m.down || m.trouble.After(t)
 }
 
-// serving is a manager that is not down, as a balancer would choose it.
+// serving returns a manager that is not down, as a load balancer would.
 func (w *world) serving() *manager {
 	w.mu.Lock()
 	i := w.rng.IntN(len(w.managers))
@@ -264,7 +264,7 @@ func (w *world) serving() *manager {
 	return w.managers[i]
 }
 
-// decode reads an answer that was judged already.
+// decode decodes an answer that was already checked.
 func decode(a answer, out any) bool {
 	return a.err == nil && a.status < 300 && json.Unmarshal(a.body, out) == nil
 }

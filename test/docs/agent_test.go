@@ -22,8 +22,8 @@ func TestThePageOfTheAgentHasEverySetting(t *testing.T) {
 	}
 }
 
-// TestThePageOfTheAgentNamesLeavesThatThereAre looks at the paths that the page names.
-func TestThePageOfTheAgentNamesLeavesThatThereAre(t *testing.T) {
+// TestThePageOfTheAgentNamesExistingLeaves checks the paths in the page.
+func TestThePageOfTheAgentNamesExistingLeaves(t *testing.T) {
 	t.Parallel()
 	text := section(page(t, "docs/agent.md"), "Tree")
 	all := nicyang.Leaves()
@@ -48,8 +48,8 @@ func TestThePageOfTheAgentNamesLeavesThatThereAre(t *testing.T) {
 	}
 }
 
-// TestTheUnitOfTheAgentIsSound lets systemd judge the unit, with a program in it that exists here.
-func TestTheUnitOfTheAgentIsSound(t *testing.T) {
+// TestTheUnitOfTheAgentIsValid has systemd verify the unit, with an existing program in it.
+func TestTheUnitOfTheAgentIsValid(t *testing.T) {
 	t.Parallel()
 	analyze := peertest.Program(t, "systemd-analyze")
 	text := page(t, "deploy/systemd/fairlane-agent.service")

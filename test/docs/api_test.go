@@ -20,10 +20,10 @@ import (
 	"fairlane/service/store"
 )
 
-// example is a command of a page with the answer that is shown below it.
+// example is a command of a page with the answer shown below it.
 type example struct{ command, answer string }
 
-// examples reads the commands, with a dollar sign before them, of a page's blocks of text.
+// examples returns the commands in a page's blocks of text, which begin with a dollar sign.
 func examples(text string) []example {
 	var out []example
 	for _, block := range regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(text, -1) {
@@ -42,7 +42,7 @@ func examples(text string) []example {
 	return out
 }
 
-// like reports whether an answer is what the page shows, in which … stands for anything.
+// like reports whether an answer matches the page, in which … stands for any text.
 func like(shown, got string) bool {
 	parts := strings.Split(strings.TrimSuffix(shown, "\n"), "…")
 	for i, p := range parts {
@@ -51,7 +51,7 @@ func like(shown, got string) bool {
 	return regexp.MustCompile("(?s)^" + strings.Join(parts, ".*?") + "\n*$").MatchString(got)
 }
 
-// TestTheCommandsOfThePageOfTheAPIRun runs them all in one shell, as a reader would, against a real service.
+// TestTheCommandsOfThePageOfTheAPIRun runs all commands in one shell against a real service, as a reader would.
 func TestTheCommandsOfThePageOfTheAPIRun(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl", "sed"} {
@@ -95,8 +95,8 @@ func TestTheCommandsOfThePageOfTheAPIRun(t *testing.T) {
 	rig.Wait()
 }
 
-// TestThePageOfTheAPINamesOnlyWhatThereIs compares the paths of the page with the contract.
-func TestThePageOfTheAPINamesOnlyWhatThereIs(t *testing.T) {
+// TestThePageOfTheAPINamesExistingPaths compares the paths in the page with the contract.
+func TestThePageOfTheAPINamesExistingPaths(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData(api.Contract())
 	if err != nil {
@@ -118,7 +118,7 @@ func TestThePageOfTheAPINamesOnlyWhatThereIs(t *testing.T) {
 	}
 }
 
-func TestAnswersAreComparedInEarnest(t *testing.T) {
+func TestWrongAnswersAreDetected(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		shown, got string

@@ -33,7 +33,7 @@ func imports(t *testing.T) map[string][]string {
 	return out
 }
 
-// diagram reads the boxes and the arrows, solid and dotted, of one of the page's mermaid flowcharts, from 0.
+// diagram returns the boxes and the solid and dotted arrows of the page's n-th mermaid flowchart, from 0.
 func diagram(t *testing.T, n int) (boxes map[string]bool, arrows, dotted map[string][]string) {
 	t.Helper()
 	texts := strings.Split(page(t, "docs/architecture.md"), "```mermaid\n")[1:]
@@ -71,7 +71,7 @@ func reaches(arrows map[string][]string, from, to string) bool {
 	return slices.ContainsFunc(arrows[from], func(next string) bool { return next == to || reaches(arrows, next, to) })
 }
 
-// room is the box of the diagram in which a package is: its top folder, but for the wiring.
+// room returns the diagram's box of a package: its top folder, except for the wiring.
 func room(pkg string) string {
 	if pkg == "service/app" {
 		return pkg
@@ -99,8 +99,8 @@ func TestTheRoomsAreTheFoldersAndTheirImports(t *testing.T) {
 	sameArrows(t, boxes, arrows, dotted, real)
 }
 
-// sameArrows compares the arrows of a diagram with the real imports of its boxes. Imports that follow from other arrows may be left
-// out.
+// sameArrows compares the arrows of a diagram with the actual imports of its boxes. Imports implied by other arrows may
+// be omitted.
 func sameArrows(t *testing.T, boxes map[string]bool, arrows, dotted, real map[string][]string) {
 	t.Helper()
 	for from := range boxes {
@@ -120,7 +120,7 @@ func sameArrows(t *testing.T, boxes map[string]bool, arrows, dotted, real map[st
 	}
 }
 
-// The second and the third diagram have the packages of a folder as their boxes.
+// The boxes of the second and the third diagram are the packages of a folder.
 func TestTheDiagramsOfFoldersAreTheImportsOfTheirPackages(t *testing.T) {
 	t.Parallel()
 	real := imports(t)

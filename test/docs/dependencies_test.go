@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// required are the modules of a go.mod with their versions, and the paths of its tool lines.
+// required returns the modules in a go.mod with their versions, and the paths of its tool lines.
 func required(text string) (versions map[string]string, tools []string) {
 	versions = map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^(?:require\s+|\t)([a-zA-Z0-9./_-]+\.[a-zA-Z0-9./_-]+) (v\S+)`).FindAllStringSubmatch(text, -1) {
@@ -25,7 +25,7 @@ func required(text string) (versions map[string]string, tools []string) {
 	return versions, tools
 }
 
-// imported are the packages that the Go files below a folder import, without those of folders that are modules of their own.
+// imported returns the packages that the Go files below a folder import, except in folders that are separate modules.
 func imported(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
@@ -54,7 +54,7 @@ func imported(t *testing.T, dir string) map[string]bool {
 	return found
 }
 
-// direct are the modules that a folder's code or tool lines use by themselves, with their versions; all is its go.mod.
+// direct returns the modules that a folder's code or tool lines use directly, with their versions; all is its go.mod.
 func direct(t *testing.T, dir string) (used, all map[string]string) {
 	t.Helper()
 	all, tools := required(page(t, filepath.Join(dir, "go.mod")))
@@ -76,7 +76,7 @@ func direct(t *testing.T, dir string) (used, all map[string]string) {
 	return used, all
 }
 
-// TestEveryDependencyHasARow compares the table with the go.mod of the project and those of its tools, both ways.
+// TestEveryDependencyHasARow compares the table with the go.mod files of the project and its tools, in both directions.
 func TestEveryDependencyHasARow(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(root, "tools", "*", "go.mod"))

@@ -1,4 +1,4 @@
-// Package docs keeps what the pages of docs say in step with what the code does.
+// Package docs tests that the pages of docs agree with the code.
 package docs
 
 import (
@@ -69,7 +69,7 @@ func TestThePageOfTheCompilerHasEveryFindingAndNoOther(t *testing.T) {
 func TestThePageOfTheServiceHasEveryDeviceState(t *testing.T) {
 	t.Parallel()
 	text := section(page(t, "docs/service.md"), "What a rollout does")
-	// The names of the states do not share a prefix: they are the first block of the file.
+	// The names of the states share no prefix: they are the first block of the file.
 	for _, s := range []string{"unknown", "in-sync", "pending", "applying", "verifying", "drifted", "failed", "rolled-back", "unsupported"} {
 		if !strings.Contains(text, "| `"+s+"` |") {
 			t.Errorf("docs/service.md does not explain the device state %q", s)
@@ -82,14 +82,14 @@ func TestThePageOfTheServiceHasEveryDeviceState(t *testing.T) {
 	}
 }
 
-// section returns what stands under a heading of the second level.
+// section returns the text below a heading of the second level.
 func section(text, heading string) string {
 	_, rest, _ := strings.Cut(text, "\n## "+heading+"\n")
 	out, _, _ := strings.Cut(rest, "\n## ")
 	return out
 }
 
-// pages lists the pages of the repository by their path below its root.
+// pages lists the pages of the repository by path.
 func pages(t *testing.T) []string {
 	t.Helper()
 	var out []string
@@ -112,7 +112,7 @@ var (
 	notOfSlug = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
 )
 
-// anchors are the places in a page that a link can name: its headings, as GitHub and the service write them.
+// anchors returns the link targets in a page: its headings, as GitHub and the service render them.
 func anchors(text string) map[string]bool {
 	out := map[string]bool{}
 	for _, m := range pageTitle.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
@@ -121,8 +121,8 @@ func anchors(text string) map[string]bool {
 	return out
 }
 
-// TestLinksLead checks that every relative link of every page leads to a file that exists, and to a heading that the file has.
-func TestLinksLead(t *testing.T) {
+// TestLinksHaveTargets checks that every relative link leads to an existing file, and to an existing heading in it.
+func TestLinksHaveTargets(t *testing.T) {
 	t.Parallel()
 	link := regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
 	named := 0
@@ -154,8 +154,8 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
-// TestTheTwoReadmesHaveTheSameShape compares the headings, commands and links of the English and the Chinese
-// README, which is what a change to one of them alone would break.
+// TestTheTwoReadmesHaveTheSameShape compares the headings, commands and links of the English and the Chinese README,
+// since a change may miss one of them.
 func TestTheTwoReadmesHaveTheSameShape(t *testing.T) {
 	t.Parallel()
 	shape := func(path string) []string {

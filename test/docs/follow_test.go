@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Each function that the page names is in the package that the page names.
+// Each function in the page exists in the package that the page names.
 func TestTheFunctionsThatAWeightPassesExist(t *testing.T) {
 	t.Parallel()
 	named := regexp.MustCompile("`([a-z0-9]+(?:/[a-z0-9]+)*)\\.([A-Za-z]+)`").FindAllStringSubmatch(page(t, "docs/follow-a-weight.md"), -1)

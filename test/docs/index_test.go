@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestEveryPageIsInTheIndex looks for each page of docs in the table of the README.
+// TestEveryPageIsInTheIndex searches the table of the README for each page of docs.
 func TestEveryPageIsInTheIndex(t *testing.T) {
 	t.Parallel()
 	index := section(page(t, "README.md"), "Documentation")
@@ -19,8 +19,8 @@ func TestEveryPageIsInTheIndex(t *testing.T) {
 	}
 }
 
-// TestPagesUseTheFieldsTerms looks for turns of phrase that leave open who acts, or that have a term of the field. Tables that programs print are
-// theirs to word.
+// TestPagesUseTheFieldsTerms searches for phrases that hide who acts, or for which the field has a term. It ignores
+// tables that programs print.
 func TestPagesUseTheFieldsTerms(t *testing.T) {
 	t.Parallel()
 	loose := regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|told|tells|hands? out|handed out|brought back|brings back|turns? back|way out|ways? back|looked after|forgotten|as desired)\b`)
@@ -30,7 +30,7 @@ func TestPagesUseTheFieldsTerms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if name == "CHANGELOG.md" { // what was, in the words of its time
+		if name == "CHANGELOG.md" { // history, in the words of its time
 			continue
 		}
 		for line := range strings.Lines(page(t, name)) {

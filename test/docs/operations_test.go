@@ -16,7 +16,7 @@ import (
 	"fairlane/service/obs"
 )
 
-// between returns what stands between <!-- mark --> and <!-- /mark --> of a page.
+// between returns the text between <!-- mark --> and <!-- /mark --> in a page.
 func between(t *testing.T, text, mark string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(text, "<!-- "+mark+" -->\n")
@@ -38,7 +38,7 @@ func TestThePageOfOperationsHasTheMetricsAndTheExampleEverySetting(t *testing.T)
 	}
 }
 
-// rules are the parts of an alerting rules file that are checked here.
+// rules is the part of an alerting rules file that is checked here.
 type rules struct {
 	Groups []struct {
 		Name  string
@@ -97,8 +97,8 @@ func TestAlertsUseMetricsThatExistAndSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestTheUnitIsSound lets systemd judge the unit, with a program in it that exists here.
-func TestTheUnitIsSound(t *testing.T) {
+// TestTheUnitIsValid has systemd verify the unit, with an existing program in it.
+func TestTheUnitIsValid(t *testing.T) {
 	t.Parallel()
 	analyze := peertest.Program(t, "systemd-analyze")
 	text := page(t, "deploy/systemd/fairlane.service")

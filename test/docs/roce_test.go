@@ -9,13 +9,13 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// widestNIC is the table of devices that have everything.
+// widestNIC returns the table of devices with all capabilities.
 func widestNIC() *nicparam.Table {
 	return nicparam.New(nicparam.Caps{Limits: dcqcn.Limits{Rate32: true, UndocumentedGD: true}, GeneralCC: true, NewNV: true, VFRates: true, Switchdev: true, TCRates: true})
 }
 
-// roceRow is a parameter's row in the page: what the narrowest device allows, and in brackets what the widest does where that
-// is more; the back ends with the width of a register; what the device needs; the effect.
+// roceRow returns a parameter's row in the page: the range of the narrowest device and, in brackets, that of the widest
+// if it is larger; the back ends, with the width of a register; the required capability; the effect.
 func roceRow(p, wide *nicparam.Param) string {
 	allowed := p.Allowed()
 	if w := wide.Allowed(); w != allowed {
@@ -47,8 +47,8 @@ func roceRow(p, wide *nicparam.Param) string {
 	return fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s | %s | %s |", p.Name, p.Scope, allowed, unit, value, strings.Join(backEnds, ", "), needs, p.Description)
 }
 
-// TestThePageOfRoCEHasEveryParameter compares the table of parameters with nicparam's, both of the narrowest and of the widest
-// devices, and there is no row more.
+// TestThePageOfRoCEHasEveryParameter compares the table of parameters with nicparam's, for the narrowest and the widest
+// devices. It fails for an extra row.
 func TestThePageOfRoCEHasEveryParameter(t *testing.T) {
 	t.Parallel()
 	rows := map[string]bool{}

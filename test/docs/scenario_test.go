@@ -16,7 +16,7 @@ import (
 	"fairlane/sim/scenario"
 )
 
-// literals are the strings that stand in a piece of source.
+// literals returns the strings in a piece of source code.
 func literals(t *testing.T, n ast.Node) (words []string) {
 	t.Helper()
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -32,8 +32,8 @@ func literals(t *testing.T, n ast.Node) (words []string) {
 	return words
 }
 
-// readerKeys finds the keys that the scenario reader accepts: the literals of its calls of mapping, or of the function that
-// lists them, by the name that it gives each mapping, with a prefix for those of Ethernet.
+// readerKeys returns the keys that the scenario reader accepts: the literals in its calls of mapping, or in the
+// function that lists them, by the name that it gives each mapping, with a prefix for those of Ethernet.
 func readerKeys(t *testing.T) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -141,7 +141,7 @@ func TestThePageOfScenariosHasEveryKeyAndItsExamplesRun(t *testing.T) {
 			t.Errorf("example %d: %v", i+1, err)
 			continue
 		}
-		// A hundredth of the time shows that it runs.
+		// A hundredth of the time suffices to show that it runs.
 		s.Duration, s.Warmup, s.Changes = s.Duration/100, 0, nil
 		if s.Plane() == scenario.PlaneEthernet {
 			r, err := scenario.RunEthernet(context.Background(), s, scenario.EtherOptions{})

@@ -14,11 +14,11 @@ import (
 	"fairlane/sim/scenario"
 )
 
-// validator checks values against the part of JSON Schema (draft 2020-12) that our schemas use. A keyword
-// that it does not know is an error, so that none is silently not checked.
+// validator validates values against the part of JSON Schema (draft 2020-12) that Fairlane's schemas use. An unknown
+// keyword is an error, so that none is ignored silently.
 type validator struct{ root map[string]any }
 
-// validate returns the faults of a value, each with the place in it.
+// validate returns the faults of a value, each with its path.
 func (v *validator) validate(schema map[string]any, value any, at string) (faults []string) {
 	for _, key := range slices.Sorted(mapKeys(schema)) {
 		arg := schema[key]
@@ -133,7 +133,7 @@ func (v *validator) array(key string, arg, value any, at string) (faults []strin
 	return faults
 }
 
-// scalarFault checks the keywords that look at the value alone.
+// scalarFault checks the keywords that concern only the value.
 func scalarFault(key string, arg, value any, at string) []string {
 	var ok bool
 	number, isNumber := value.(float64)
@@ -185,7 +185,7 @@ func isType(t string, value any) bool {
 	}
 }
 
-// againstSchema returns the faults of a scenario file by the published schema.
+// againstSchema returns the faults of a scenario file according to the published schema.
 func againstSchema(t *testing.T, text string) []string {
 	t.Helper()
 	var v validator
@@ -196,7 +196,7 @@ func againstSchema(t *testing.T, text string) []string {
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
 		t.Fatal(err)
 	}
-	plain, err := json.Marshal(doc) // numbers become float64
+	plain, err := json.Marshal(doc) // converts numbers to float64
 	if err != nil {
 		t.Fatal(err)
 	}

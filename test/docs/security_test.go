@@ -14,7 +14,7 @@ import (
 
 var updateSecurity = flag.Bool("update-security", false, "rewrite the table of roles in docs/security.md")
 
-// rolesTable is the table of roles as the page shows it.
+// rolesTable returns the page's table of roles.
 func rolesTable() string {
 	var b strings.Builder
 	b.WriteString("| object | what it is |")

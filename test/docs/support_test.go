@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestTheSupportMatrixNamesWhatThereIs compares the versions of the table that a go.mod states with it, and looks for the paths that the
-// table names.
-func TestTheSupportMatrixNamesWhatThereIs(t *testing.T) {
+// TestTheSupportMatrixNamesExistingPaths compares the versions in the table with go.mod, and checks that the named paths
+// exist.
+func TestTheSupportMatrixNamesExistingPaths(t *testing.T) {
 	t.Parallel()
 	text := page(t, "docs/support.md")
 	for _, c := range []struct{ words, mod, module string }{

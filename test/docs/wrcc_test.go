@@ -10,7 +10,8 @@ import (
 	"fairlane/wrcc/p4info"
 )
 
-// TestThePageOfWRCCHasEveryEntity compares the table of entities with the P4Info: names, ids, fields and widths, and no row more.
+// TestThePageOfWRCCHasEveryEntity compares the table of entities with the P4Info: names, ids, fields and widths. It
+// fails for an extra row.
 func TestThePageOfWRCCHasEveryEntity(t *testing.T) {
 	t.Parallel()
 	info, err := p4info.New()
@@ -18,7 +19,7 @@ func TestThePageOfWRCCHasEveryEntity(t *testing.T) {
 		t.Fatal(err)
 	}
 	type named interface{ GetPreamble() *configv1.Preamble }
-	want := map[string][]string{} // by "| kind `name`", what else its row says
+	want := map[string][]string{} // maps "| kind `name`" to the rest of its row
 	add := func(kind string, e named, says ...string) {
 		want[fmt.Sprintf("| %s `%s`", kind, e.GetPreamble().GetAlias())] = append(says, fmt.Sprintf("`0x%08x`", e.GetPreamble().GetId()))
 	}

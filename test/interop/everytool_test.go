@@ -27,8 +27,8 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// Everything that the field's tools can say about a fabric, on fabrics of the size of real ones that OpenSM routed by
-// two engines: the tools, our discovery and the model agree, and what we write to every adapter is what ibccquery shows.
+// Runs every query of the field's tools on fabrics of realistic size that OpenSM routed with two engines. The tools,
+// Fairlane's discovery and the model must agree, and ibccquery must show what Fairlane writes to each adapter.
 func TestEveryToolOnFabricsOfSize(t *testing.T) {
 	t.Parallel()
 	for name, build := range map[string]func() (*subnet.Fabric, error){
@@ -56,16 +56,16 @@ func TestEveryToolOnFabricsOfSize(t *testing.T) {
 	}
 }
 
-// atScale is a fabric that OpenSM brought up by one engine.
+// atScale is a fabric that OpenSM configured with one routing engine.
 type atScale struct {
 	*lab
 	engine string
-	found  *subnet.Fabric // by our discovery
-	at     string         // the host that the tools run on
+	found  *subnet.Fabric // result of Fairlane's discovery
+	at     string         // host that runs the tools
 	watch  time.Time
 }
 
-// everyTool runs the list on a cold fabric and returns a digest of the routes.
+// everyTool runs the queries on a cold fabric and returns a digest of the routes.
 func everyTool(t *testing.T, topo *subnet.Fabric, engine string) uint64 {
 	hosts := topo.Hosts()
 	a := &atScale{
@@ -95,14 +95,14 @@ func everyTool(t *testing.T, topo *subnet.Fabric, engine string) uint64 {
 	return digest
 }
 
-// lap logs how long a step took.
+// lap logs the duration of a step.
 func (a *atScale) lap(what string) {
 	now := time.Now()
 	a.t.Logf("%d nodes, %s: %s %s", len(a.topo.Nodes), a.engine, what, now.Sub(a.watch).Round(time.Millisecond))
 	a.watch = now
 }
 
-// discovered sweeps the fabric and compares it with the model, forwarding tables included.
+// discovered sweeps the fabric and compares it with the model, including forwarding tables.
 func (a *atScale) discovered(c *ibsim.Client) {
 	t := a.t
 	t.Helper()
@@ -132,7 +132,7 @@ func (a *atScale) discovered(c *ibsim.Client) {
 	}
 }
 
-// routes follows a path from every leaf to every host, which must be a shortest one, and digests the tables.
+// routes follows a path from every leaf to every host, which must be a shortest path, and digests the tables.
 func (a *atScale) routes() uint64 {
 	t := a.t
 	t.Helper()
@@ -202,7 +202,8 @@ func (a *atScale) ibnetdiscover() {
 	}
 }
 
-// linkLine is a link in the lines of iblinkinfo: LID and port of both ends, width, speed and state between them.
+// linkLine matches a link in the output of iblinkinfo: LID and port of both ends, with width, speed and state between
+// them.
 var linkLine = regexp.MustCompile(`(?m)^0x\w+ "[^"]*" +(\d+) +(\d+)\[..\] ==\( *(\d+)X +([0-9.]+) Gbps +Active/ +LinkUp\)==> +0x\w+ +(\d+) +(\d+)\[..\] `)
 
 // iblinkinfo compares every line of iblinkinfo with a link of the model.
@@ -235,7 +236,7 @@ func (a *atScale) iblinkinfo() {
 	}
 }
 
-// some picks n of a list, evenly spaced, the first and the last among them.
+// some selects n entries of a list, evenly spaced, including the first and the last.
 func some[T any](list []T, n int) (out []T) {
 	for i := range n {
 		out = append(out, list[i*(len(list)-1)/(n-1)])
@@ -243,7 +244,7 @@ func some[T any](list []T, n int) (out []T) {
 	return out
 }
 
-// queries asks for single attributes and the subnet manager.
+// queries requests single attributes, and the subnet manager.
 func (a *atScale) queries(s *ibsimtest.SM) {
 	t := a.t
 	t.Helper()
@@ -269,10 +270,10 @@ func (a *atScale) queries(s *ibsimtest.SM) {
 	a.lap("smpquery and sminfo")
 }
 
-// traced is a port by which ibtracert's path leaves a node.
+// traced matches a port through which ibtracert's path leaves a node.
 var traced = regexp.MustCompile(`(?m)^\[(\d+)\]`)
 
-// paths asks the subnet manager for paths between pairs of hosts, and follows some by ibtracert.
+// paths queries the subnet manager for paths between pairs of hosts, and traces some with ibtracert.
 func (a *atScale) paths() {
 	t := a.t
 	t.Helper()
@@ -305,7 +306,7 @@ func (a *atScale) paths() {
 	a.lap("saquery PR and ibtracert")
 }
 
-// traffic sends between hosts far apart and compares what perfquery shows of a leaf with what the packets did.
+// traffic sends between distant hosts and compares perfquery's counters of a leaf with the packets sent.
 func (a *atScale) traffic() {
 	t := a.t
 	t.Helper()
@@ -324,7 +325,7 @@ func (a *atScale) traffic() {
 	a.lap("perfquery")
 }
 
-// ibccconfig lets the tool write some devices and looks at them in the network and by ibccquery.
+// ibccconfig writes some devices with the tool, and checks them in the network and with ibccquery.
 func (a *atScale) ibccconfig() {
 	t := a.t
 	t.Helper()
@@ -353,7 +354,7 @@ func (a *atScale) ibccconfig() {
 	a.lap("ibccconfig and ibccquery")
 }
 
-// adapter is what ibccquery shows of an adapter's port.
+// adapter returns ibccquery's output for an adapter's port.
 func (l *lab) adapter(lid string, options ...string) (got ibcc.CASettings) {
 	t := l.t
 	t.Helper()
@@ -389,7 +390,7 @@ func (l *lab) adapter(lid string, options ...string) (got ibcc.CASettings) {
 	return got
 }
 
-// pushed writes every adapter with settings that no other has, reads them all back, and lets ibccquery show some.
+// pushed writes unique settings to every adapter, reads all of them, and compares some with ibccquery.
 func (a *atScale) pushed(c *ibsim.Client) {
 	t := a.t
 	t.Helper()
@@ -420,7 +421,7 @@ func (a *atScale) pushed(c *ibsim.Client) {
 	a.lap("ibccquery of samples")
 }
 
-// settingsOf are settings that tell one adapter from another.
+// settingsOf returns settings that are unique to an adapter.
 func settingsOf(i int) ibcc.CASettings {
 	s := ibcc.CASettings{PerSL: i%2 == 0, Limit: 127, Table: make([]ibcc.Entry, 128)}
 	for e := range s.Table {

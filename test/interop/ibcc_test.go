@@ -95,7 +95,7 @@ func TestEveryIbccconfigIsSeenInTheNetworkAndReadBack(t *testing.T) {
 	query([]string{`CC_KeyViolations:\.+[1-9]\d*$`}, "-c", "0xAABB", "CongestionKeyInfo", ca)
 }
 
-// What ibccconfig writes changes what packets do: CCTI_Min 1 with a table of 1/4 line rate.
+// The settings of ibccconfig affect packets: CCTI_Min 1 with a table entry of 1/4 of the line rate.
 func TestIbccconfigCapsTraffic(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{TimeScale: 1e-4})
@@ -111,7 +111,7 @@ func TestIbccconfigCapsTraffic(t *testing.T) {
 	})
 	rate := func() (gbit float64) {
 		l.dev.With(func(n *fabric.Network) {
-			n.RunUntil(n.Now() + 200*quantity.Microsecond) // past what is under way
+			n.RunUntil(n.Now() + 200*quantity.Microsecond) // until packets in flight have arrived
 			before, since := n.Delivered(id), n.Now()
 			n.RunUntil(since + quantity.Millisecond)
 			gbit = float64(n.Delivered(id)-before) * 8 / (n.Now() - since).Seconds() / 1e9
@@ -126,7 +126,7 @@ func TestIbccconfigCapsTraffic(t *testing.T) {
 	if capped := rate(); capped < 24.5 || capped > 25.5 {
 		t.Errorf("%.2f Gbit/s with CCTI_Min 1 and entry 0:3, want 25", capped)
 	}
-	l.run(host(3), "ibccconfig", "CACongestionSetting", l.lid(2), "0", "0x2", "1", "0", "0", "0") // the timer lets the CCTI fall again
+	l.run(host(3), "ibccconfig", "CACongestionSetting", l.lid(2), "0", "0x2", "1", "0", "0", "0") // the timer lets the CCTI decrease again
 	if free := rate(); free < 97 {
 		t.Errorf("%.2f Gbit/s after, want about 100", free)
 	}

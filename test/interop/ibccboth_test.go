@@ -23,7 +23,7 @@ import (
 
 const ccKey mad.Key = 0x1122334455667788
 
-// ours is Fairlane's own driver on the lab's fabric, with devices to drive: a leaf and a host.
+// ours returns Fairlane's driver on the lab's fabric, with two devices: a leaf and a host.
 func (l *lab) ours() (d *ibmad.Driver, wire mad.Transport, leaf, ca driver.Device) {
 	l.t.Helper()
 	wire, err := l.dev.Local(subnet.PortRef{Node: 2, Port: 1})
@@ -48,7 +48,7 @@ func (l *lab) ours() (d *ibmad.Driver, wire mad.Transport, leaf, ca driver.Devic
 	return d, wire, device(0, 0), device(4, 1)
 }
 
-// line is one line that ibccquery prints.
+// line is one line of ibccquery's output.
 type line struct{ name, value string }
 
 var dotted = regexp.MustCompile(`(?m)^(\w+):\.*(\S*)$`)
@@ -60,7 +60,7 @@ func dump(text string) (out []line) {
 	return out
 }
 
-// number reads "12", "0x0c" or, for return delays and masks, longer hexadecimal.
+// number parses "12", "0x0c" or, for return delays and masks, longer hexadecimal.
 func number(t *testing.T, text string) uint64 {
 	t.Helper()
 	v, err := strconv.ParseUint(text, 0, 64)
@@ -70,7 +70,7 @@ func number(t *testing.T, text string) uint64 {
 	return v
 }
 
-// What each operation of ibccconfig writes is what our Read finds.
+// Fairlane's Read returns what each operation of ibccconfig writes.
 func TestOurReadAgreesWithEveryIbccconfig(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{TimeScale: 1, CCKey: ccKey})
@@ -91,7 +91,7 @@ func TestOurReadAgreesWithEveryIbccconfig(t *testing.T) {
 			second = append(second, text)
 		}
 	}
-	second[2] = "1" // the block, not the index, whatever the help says
+	second[2] = "1" // the number of the block, not the index, contrary to the help text
 	config("CongestionControlTable", first...)
 	config("CongestionControlTable", second...)
 	config("CACongestionSetting", l.lid(4), "1", "0xffff", "65535", "255", "9", "127")
@@ -128,7 +128,7 @@ func TestOurReadAgreesWithEveryIbccconfig(t *testing.T) {
 	}
 }
 
-// What our driver writes is what ibccquery shows, field by field.
+// ibccquery shows what Fairlane's driver writes, field by field.
 func TestIbccqueryAgreesWithOurApply(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{TimeScale: 1, CCKey: ccKey})
@@ -202,7 +202,7 @@ func TestIbccqueryAgreesWithOurApply(t *testing.T) {
 	}
 }
 
-// Keys that ChangeKeys sets are those that ibccquery needs and shows.
+// ibccquery needs, and shows, the keys that ChangeKeys sets.
 func TestIbccqueryAgreesWithOurKeys(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{TimeScale: 1e-6, CCKey: ccKey})
@@ -224,8 +224,8 @@ func TestIbccqueryAgreesWithOurKeys(t *testing.T) {
 	}
 }
 
-// Events in the log of an adapter are disputed: ibccquery reads them as libibmad lays them out, and so do we when we
-// are told that the device does, and otherwise as the annex does.
+// The layout of events in an adapter's log is disputed: ibccquery uses that of libibmad. Fairlane does so for devices
+// that are configured accordingly, and otherwise uses that of the annex.
 func TestIbccqueryAgreesWithOurLogs(t *testing.T) {
 	t.Parallel()
 	layout := mad.CCLayout{LibibmadLog: true}
@@ -249,7 +249,7 @@ func TestIbccqueryAgreesWithOurLogs(t *testing.T) {
 			}
 		}
 		n.RunUntil(3 * quantity.Millisecond)
-		for _, h := range []int32{2, 4, 5} { // from here on nothing is logged
+		for _, h := range []int32{2, 4, 5} { // no events are logged from here on
 			n.SetCAParams(h, 1, false, [ident.NumSLs]ibcc.SLParams{})
 		}
 		n.SetSwitchCC(0, ibcc.SwitchSettings{})
@@ -295,7 +295,7 @@ func TestIbccqueryAgreesWithOurLogs(t *testing.T) {
 			e.TimeStamp = uint32(number(t, v))
 		}
 	}
-	const whole = 9 // events that the preload library delivers whole: it cuts a message after 200 bytes
+	const whole = 9 // number of events in a complete message: the preload library truncates messages to 200 bytes
 	if len(got) < whole || log.Events[2].LocalQP == 0 || log.Events[2].RemoteLID == 0 || log.Events[2].LocalLID != ident.LID(lid) {
 		t.Fatalf("%d events, the third %+v: %v", len(got), log.Events[2], head)
 	}
@@ -306,7 +306,7 @@ func TestIbccqueryAgreesWithOurLogs(t *testing.T) {
 	}
 }
 
-// takeKey is a change from the lab's key to another one, protected.
+// takeKey returns a change from the lab's key to another, with protection.
 func takeKey(to mad.Key) ibmad.KeyChange {
 	return ibmad.KeyChange{
 		From: []mad.Key{ccKey}, To: to, Protect: true, LeaseSeconds: 600,

@@ -36,11 +36,11 @@ type lab struct {
 	dev    *simdev.Devices
 	server *simdev.Server
 	topo   *subnet.Fabric
-	dir    string // working directory of the tools, which litter it
+	dir    string // working directory of the tools, in which they leave files
 	lib    string
 }
 
-// newLab serves the fabric on unix sockets of its own until the test ends.
+// newLab serves the fabric on its own Unix sockets until the test ends.
 func newLab(t *testing.T, topo *subnet.Fabric, cfg fabric.Config, o simdev.Options) *lab {
 	t.Helper()
 	l := &lab{t: t, topo: topo, dir: t.TempDir()}
@@ -87,7 +87,7 @@ func (l *lab) serve(addr string, cfg fabric.Config, o simdev.Options) {
 	})
 }
 
-// command prepares a tool on the host of that name; its whole process group dies with ctx.
+// command prepares a tool on the named host; its whole process group is killed with ctx.
 func (l *lab) command(ctx context.Context, host, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, peertest.Program(l.t, name), args...)
 	cmd.Dir = l.dir
@@ -99,7 +99,7 @@ func (l *lab) command(ctx context.Context, host, name string, args ...string) *e
 	return cmd
 }
 
-// try runs a tool and returns what it printed.
+// try runs a tool and returns its output.
 func (l *lab) try(host, name string, args ...string) (string, error) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), toolDeadline)
@@ -132,8 +132,8 @@ func (l *lab) startOpenSM(host, options string) *ibsimtest.SM {
 	return s
 }
 
-// twoSwitches is the fabric of most tests: h1 and h2 on leaf1, h3 and h4 on leaf2, two links
-// between the switches, 4xEDR everywhere.
+// twoSwitches is the fabric of most tests: h1 and h2 on leaf1, h3 and h4 on leaf2, two links between the switches,
+// 4xEDR everywhere.
 func twoSwitches(t *testing.T) *subnet.Fabric {
 	t.Helper()
 	var nodes []subnet.Node
@@ -166,10 +166,10 @@ func twoSwitches(t *testing.T) *subnet.Fabric {
 	return topo
 }
 
-// host is the node description of host i, from 1.
+// host returns the node description of host i, from 1.
 func host(i int) string { return fmt.Sprintf("h%d HCA-1", i) }
 
-// lid is the LID of a node: port 1 of a channel adapter, port 0 of a switch.
+// lid returns the LID of a node: that of port 1 of a channel adapter, or of port 0 of a switch.
 func (l *lab) lid(node int32) string {
 	port := ident.PortNum(1)
 	if l.topo.Nodes[node].Kind == subnet.KindSwitch {
@@ -190,7 +190,7 @@ func wantMatch(t *testing.T, text string, patterns ...string) {
 	}
 }
 
-// eventually waits for a condition that another process brings about.
+// eventually waits for a condition that another process fulfils.
 func eventually(f func() bool) error {
 	expired := time.After(subnetDeadline)
 	tick := time.NewTicker(10 * time.Millisecond)

@@ -17,11 +17,11 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// qosConf is what OpenSM needs to spread SLs over eight lanes.
+// qosConf is the configuration with which OpenSM spreads SLs over eight lanes.
 const qosConf = "qos TRUE\nqos_max_vls 8\nqos_high_limit 5\nqos_sl2vl 0,1,2,3,4,5,6,7,0,1,2,3,4,5,6,7\n" +
 	"qos_vlarb_high 0:64,1:32\nqos_vlarb_low 0:64,1:64\n"
 
-// noErrors fails when OpenSM logged an error; any means that a device answered badly.
+// noErrors fails if OpenSM logged an error, which would mean that a device gave an invalid answer.
 func noErrors(t *testing.T, s *ibsimtest.SM) {
 	t.Helper()
 	for line := range strings.Lines(s.Log()) {
@@ -113,9 +113,9 @@ func TestOpenSMProgramsPartitionsAndLanes(t *testing.T) {
 	})
 }
 
-// Our own client asks OpenSM's subnet administration which service level a partition gets: the question by
-// which a rollout verifies its placements. OpenSM's answer is shorter than a MAD.
-func TestOpenSMTellsOurClientThePartitionsServiceLevel(t *testing.T) {
+// Fairlane's client queries OpenSM's subnet administration for the service level of a partition, as a rollout does to
+// verify its placements. OpenSM's answer is shorter than a MAD.
+func TestOpenSMReturnsThePartitionsServiceLevel(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{SMMode: simdev.Cold, TimeScale: 1})
 	partitions := filepath.Join(l.dir, "partitions.conf")
@@ -155,7 +155,7 @@ func TestOpenSMSweepsAgainWhenALinkChanges(t *testing.T) {
 	s := l.startOpenSM(host(1), "")
 	trunk := subnet.PortRef{Node: 0, Port: 11}
 	l.dev.SetLink(trunk, false)
-	// Without the trap the next light sweep would be 10 s away.
+	// Without the trap, the next light sweep would be 10 s later.
 	s.WaitFor("SUBNET UP", 2, subnetDeadline/6)
 	wantMatch(t, l.run(host(3), "smpquery", "portinfo", l.lid(0), "11"), `LinkState:\.+Down$`)
 	l.dev.With(func(n *fabric.Network) {
@@ -181,7 +181,7 @@ func TestOpenSMTakesOverAConfiguredFabric(t *testing.T) {
 	}
 }
 
-// OpenSM's own congestion-control manager writes to our devices, as drift would.
+// OpenSM's own congestion-control manager writes to Fairlane's devices, which then drift.
 func TestOpenSMsCongestionControlManagerWrites(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{SMMode: simdev.Cold, TimeScale: 1})

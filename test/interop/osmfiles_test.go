@@ -20,7 +20,7 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// managed is an OpenSM with files of its own and the manager of these files.
+// managed is an OpenSM with its own files, and the manager of these files.
 type managed struct {
 	*ibsimtest.SM
 
@@ -45,7 +45,8 @@ func (o *managed) write(name, text string) {
 	}
 }
 
-// manage prepares an OpenSM on a host with the given files beside its options, and a manager of it that asks from host 3.
+// manage prepares an OpenSM on a host with the given files in addition to its options, and a manager that queries it
+// from host 3.
 func (l *lab) manage(at int, options string, files map[string]string, cfg sm.Config) *managed {
 	l.t.Helper()
 	o := &managed{SM: ibsimtest.NewSM(l.t, l.server.Addr(), host(at), ""), l: l}
@@ -62,7 +63,7 @@ func (l *lab) manage(at int, options string, files map[string]string, cfg sm.Con
 	if cfg.ProofTimeout == 0 {
 		cfg.ProofTimeout = subnetDeadline
 	}
-	if cfg.PortGUID == 0 { // the client sits on another host, so that Fairlane cannot see where this OpenSM runs
+	if cfg.PortGUID == 0 { // the client is on another host, so Fairlane cannot determine the host of this OpenSM
 		cfg.PortGUID = members(at)[0].PortGUID
 	}
 	o.client = client
@@ -70,7 +71,7 @@ func (l *lab) manage(at int, options string, files map[string]string, cfg sm.Con
 	return o
 }
 
-// with makes the manager one of another configuration.
+// with replaces the manager by one with another configuration.
 func (o *managed) with(cfg sm.Config) {
 	o.l.t.Helper()
 	m, err := sm.New(cfg, sm.Disk{}, sm.PIDFile{Path: o.Path("pid")}, o.client)
@@ -97,14 +98,14 @@ func (o *managed) apply(d osmfile.Desired, a sm.ApplyOptions) sm.Report {
 	return r
 }
 
-// hasSL asks saquery, which is not ours, for the service level between two hosts in a partition.
+// hasSL queries the service level between two hosts in a partition with saquery, which is independent of Fairlane.
 func (o *managed) hasSL(from, to int, pkey ident.PKey, want ident.SL) {
 	o.l.t.Helper()
 	out := o.l.run(host(2), "saquery", "PR", "--slid", o.l.lid(int32(from+1)), "--dlid", o.l.lid(int32(to+1)), "--pkey", pkey.String())
 	wantMatch(o.l.t, out, fmt.Sprintf(`sl\.+0x%X$`, want), `(?i)pkey\.+`+pkey.String()+`$`)
 }
 
-// members are the ports of hosts, full.
+// members returns the ports of hosts as full members.
 func members(hosts ...int) []osmfile.Member {
 	var out []osmfile.Member
 	for _, h := range hosts {
@@ -113,7 +114,7 @@ func members(hosts ...int) []osmfile.Member {
 	return out
 }
 
-// goldAndSilver is what most tests want.
+// goldAndSilver is the desired state in most tests.
 func goldAndSilver() osmfile.Desired {
 	return osmfile.Desired{Partitions: []osmfile.Partition{
 		{Tenant: "gold", PKey: 1, SL: 2, IPoIB: true, Members: members(1, 2, 4)},
@@ -130,7 +131,7 @@ func TestTenantsGetTheirServiceLevelsFromOpenSM(t *testing.T) {
 	l := coldLab(t)
 	o := l.manage(1, "", nil, sm.Config{Settings: osmfile.Settings{OneLane: true}}).start("SUBNET UP")
 	want := goldAndSilver()
-	for i := range 20 { // ports that are not there, so that the members take several lines
+	for i := range 20 { // ports that do not exist, so that the members take several lines
 		want.Partitions[1].Members = append(want.Partitions[1].Members, osmfile.Member{PortGUID: ident.GUID(0x200 + i)})
 	}
 	r := o.apply(want, sm.ApplyOptions{})
@@ -149,8 +150,8 @@ func TestTenantsGetTheirServiceLevelsFromOpenSM(t *testing.T) {
 	t.Logf("proven after %d rounds of questions", r.Proof.Rounds)
 }
 
-// A tenant that goes, one that comes and one whose service level changes: the first step takes nothing away, the second
-// takes what is left over.
+// One tenant leaves, one is added, and one changes its service level: the first step removes nothing, the second
+// removes the rest.
 func TestTenantsComeAndGoInTwoSteps(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
@@ -161,7 +162,7 @@ func TestTenantsComeAndGoInTwoSteps(t *testing.T) {
 		{Tenant: "bronze", PKey: 0x20, SL: 1, Members: members(1, 3)},
 	}}
 	o.apply(next, sm.ApplyOptions{Phase: sm.PhasePrepare})
-	o.hasSL(1, 4, 0x8001, 5) // host 1 is still in
+	o.hasSL(1, 4, 0x8001, 5) // host 1 is still a member
 	o.hasSL(2, 3, 0x8010, 3)
 	o.hasSL(1, 3, 0x8020, 1)
 	r := o.apply(next, sm.ApplyOptions{Phase: sm.PhaseFinish})
@@ -175,8 +176,8 @@ func TestTenantsComeAndGoInTwoSteps(t *testing.T) {
 	wantMatch(t, l.run(host(3), "smpquery", "pkeys", l.lid(2)), `0: 0xffff 0x0000 0x0000`)
 }
 
-// A policy's default beats every partition's service level. That is refused; forced, the proof finds it, and the files go
-// back.
+// A policy's default overrides every partition's service level. This is refused; when it is forced, verification finds
+// it, and the files are restored.
 func TestAnOverridingPolicyIsRefusedAndWhenForcedRolledBack(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
@@ -205,7 +206,7 @@ func TestAnOverridingPolicyIsRefusedAndWhenForcedRolledBack(t *testing.T) {
 	wantMatch(t, l.run(host(3), "smpquery", "pkeys", l.lid(4)), `0: 0xffff 0x0000 0x0000`)
 }
 
-// With a line for each partition the same policy serves.
+// With a line for each partition, the same policy works.
 func TestAPolicyInForceGetsALineForEachTenant(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
@@ -221,7 +222,7 @@ func TestAPolicyInForceGetsALineForEachTenant(t *testing.T) {
 	}
 }
 
-// The long form of a policy comes first, wherever it stands; without a qos-ulps section Fairlane brings one.
+// The long form of a policy has precedence, wherever it is; without a qos-ulps section Fairlane adds one.
 func TestAPolicyOfTheLongFormGetsASection(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
@@ -237,7 +238,7 @@ func TestAPolicyOfTheLongFormGetsASection(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Problems[0].Code != osmfile.CodePolicyRule {
 		t.Fatalf("error %v", err)
 	}
-	// What we say of the rule is what OpenSM does with it.
+	// OpenSM applies the rule as Fairlane predicts.
 	next := goldAndSilver()
 	next.Partitions[1].SL = 4
 	_, err = o.manager.Apply(t.Context(), next, sm.ApplyOptions{Force: []osmfile.Code{osmfile.CodePolicyRule}})
@@ -246,7 +247,7 @@ func TestAPolicyOfTheLongFormGetsASection(t *testing.T) {
 	}
 }
 
-// splitGold is a tenant whose hosts 1 and 2 talk to each other, and 3 and 4, and each two have a service level.
+// splitGold is a tenant whose hosts 1 and 2 communicate, and 3 and 4, with a service level for each pair.
 func splitGold(sl, other ident.SL) osmfile.Desired {
 	d := osmfile.Desired{Partitions: []osmfile.Partition{{Tenant: "gold", PKey: 1, SL: sl, IPoIB: true, Members: members(1, 2, 3, 4)}}}
 	if other != sl {
@@ -255,8 +256,9 @@ func splitGold(sl, other ident.SL) osmfile.Desired {
 	return d
 }
 
-// One partition, two service levels: a QoS policy is made for it, of which the operator's partitions notice nothing. Between the
-// groups a path has the service level of the port that it begins at. The policy goes with the split.
+// One partition has two service levels: Fairlane writes a QoS policy for it, which does not affect the operator's
+// partitions. Between the groups a path has the service level of its first port. The policy is removed together with
+// the split.
 func TestASplitTenantHasAServiceLevelByPort(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
@@ -281,7 +283,7 @@ func TestASplitTenantHasAServiceLevelByPort(t *testing.T) {
 	if again := o.apply(want, sm.ApplyOptions{}); again.Changed || len(again.Steps) != 1 {
 		t.Errorf("applied again: %+v", again.Steps)
 	}
-	// The two change places, and then there is only one.
+	// The two levels are exchanged, and then only one remains.
 	o.apply(splitGold(5, 2), sm.ApplyOptions{Phase: sm.PhasePrepare})
 	paths(0x8001, map[[2]int]ident.SL{{1, 2}: 5, {3, 4}: 2})
 	paths(0x8010, map[[2]int]ident.SL{{2, 3}: 3})
@@ -294,7 +296,7 @@ func TestASplitTenantHasAServiceLevelByPort(t *testing.T) {
 	}
 }
 
-// A port that comes later, or again, is in its group: OpenSM reads the policy when it has found the ports.
+// A port that appears later, or again, is in its group: OpenSM reads the policy after it has found the ports.
 func TestAPortThatComesLaterIsInItsGroup(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
@@ -320,8 +322,9 @@ func TestAPortThatComesLaterIsInItsGroup(t *testing.T) {
 	o.hasSL(1, 4, 0x8001, 2)
 }
 
-// Beside a policy of the operator's our rules come first, and his stay. A policy that is left alone and gives the tenant another level is
-// refused; when it is forced the proof finds it, and the files go back.
+// In the operator's policy, Fairlane's rules come first, and the operator's remain. A policy that Fairlane may not
+// write and that assigns the tenant another level is refused; when it is forced, verification finds it, and the files
+// are restored.
 func TestASplitTenantBesideAPolicy(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
@@ -346,7 +349,7 @@ func TestASplitTenantBesideAPolicy(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Problems[0].Code != osmfile.CodePolicyDefault {
 		t.Fatalf("error %v", err)
 	}
-	next.Partitions[0].IPoIB = false // so that there is something to write
+	next.Partitions[0].IPoIB = false // to have something to write
 	r, err := o.manager.Apply(t.Context(), next, sm.ApplyOptions{Force: []osmfile.Code{osmfile.CodePolicyDefault, osmfile.CodePolicyRule}})
 	if err == nil || !strings.Contains(err.Error(), "returns SL 7 in partition 0x0001") || r.Changed {
 		t.Errorf("error %v", err)
@@ -394,8 +397,9 @@ func TestAHandEditIsRefusedWithTheDifference(t *testing.T) {
 	o.hasSL(1, 4, 0x8001, 2)
 }
 
-// With qos TRUE OpenSM gives each service level a lane and serves lane 0 before all others, on every port; both is told.
-func TestOpenSMsOwnTablesOfLanesAreTold(t *testing.T) {
+// With qos TRUE, OpenSM maps each service level to its own lane and serves lane 0 before all others, on every port;
+// both are reported.
+func TestOpenSMsLaneTablesAreReported(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
 	o := l.manage(1, "qos TRUE\n", nil, sm.Config{}).start("SUBNET UP")
@@ -414,13 +418,13 @@ func TestOpenSMsOwnTablesOfLanesAreTold(t *testing.T) {
 	if r = o.apply(next, sm.ApplyOptions{}); len(r.Problems) != 0 {
 		t.Errorf("problems %v", r.Problems)
 	}
-	// Arbitration is set after the paths are known.
+	// Arbitration tables are set after the paths are known.
 	if err := eventually(func() bool { return !strings.Contains(vlarb(), "|0x4 |") }); err != nil {
 		t.Errorf("%v:\n%s", err, vlarb())
 	}
 }
 
-// On the lane that Fairlane writes tenants meet, at adapters and at switches, instead of each on one of its own.
+// On the lane that Fairlane writes, tenants contend, at adapters and at switches, instead of each having its own lane.
 func TestTenantsMeetOnOneLane(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
@@ -460,15 +464,15 @@ func TestLanesOfAPlanReachTheAdapters(t *testing.T) {
 	}
 	wantMatch(t, l.run(host(3), "smpquery", "sl2vl", l.lid(4)), `\| 0\| 0\| 2\| 3\| 0\|`)
 	wantMatch(t, l.run(host(3), "smpquery", "vlarb", l.lid(4)), `WEIGHT: \|0x41\|0xC3\|0x82\|0x0 \|`)
-	// Taken back, the tables are OpenSM's again.
+	// After removal, the tables are OpenSM's again.
 	o.apply(goldAndSilver(), sm.ApplyOptions{})
 	if strings.Contains(o.read("opensm.conf"), "sl2vl") {
 		t.Errorf("the options still have the lanes:\n%s", o.read("opensm.conf"))
 	}
 }
 
-// Whatever happens to OpenSM, the files are in force after it, and we can say what happened.
-func TestARestartKeepsServiceLevelsAndIsTold(t *testing.T) {
+// Whatever happens to OpenSM, the files are in force afterwards, and Fairlane reports what happened.
+func TestARestartKeepsServiceLevelsAndIsReported(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
 	o := l.manage(1, "", nil, sm.Config{}).start("SUBNET UP")
@@ -504,8 +508,9 @@ func TestARestartKeepsServiceLevelsAndIsTold(t *testing.T) {
 	}
 }
 
-// OpenSM dies while its files are written: nothing can be proven, so they go back; once it runs again, all is well.
-func TestAnOpenSMThatDiedIsToldAndNothingIsLost(t *testing.T) {
+// OpenSM dies while its files are written: nothing can be verified, so they are restored; once it runs again, it uses
+// them.
+func TestADeadOpenSMIsReportedAndTheFilesAreRestored(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
 	o := l.manage(1, "", nil, sm.Config{ProofTimeout: 2 * time.Second}).start("SUBNET UP")
@@ -527,7 +532,8 @@ func TestAnOpenSMThatDiedIsToldAndNothingIsLost(t *testing.T) {
 	o.hasSL(1, 4, 0x8001, 6)
 }
 
-// Two subnet managers: the standby's files are written as such, and after the master went it hands out the same service levels.
+// Two subnet managers: the standby's files are written as those of a standby, and after the master stops, it assigns
+// the same service levels.
 func TestAHandoverBetweenTwoOpenSMs(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)

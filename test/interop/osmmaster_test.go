@@ -16,7 +16,7 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// Neither OpenSM's options name a port. The one beside us is master, until another of higher priority comes.
+// Neither OpenSM's options name a port. The local one is master until another with a higher priority starts.
 func TestASecondOpenSMIsAForeignMaster(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{SMMode: simdev.Cold, TimeScale: 1})

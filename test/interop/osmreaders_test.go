@@ -17,7 +17,7 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// optionLines are pieces of opensm.conf, sound and not.
+// optionLines are parts of opensm.conf, valid and invalid.
 var optionLines = []string{
 	"qos TRUE", "qos true", "qos FALSE", "qos", "qos \"TRUE\"", "qos TRUE # yes", "qos TRUE yes", "\tqos\tTRUE\t", "qos=TRUE", "#qos TRUE", "qos#TRUE",
 	"congestion_control TRUE", "congestion_control 1", "congestion_control (null)",
@@ -31,7 +31,7 @@ var optionLines = []string{
 	strings.Repeat("#", 1022) + "qos TRUE",
 }
 
-// Whatever stands in opensm.conf, we read what OpenSM reads: it prints its options with -c.
+// For any opensm.conf, Fairlane reads the same options as OpenSM, which prints them with -c.
 func TestOptionsAreReadAsOpenSMReadsThem(t *testing.T) {
 	t.Parallel()
 	program, dir := peertest.Program(t, "opensm"), t.TempDir()
@@ -66,7 +66,7 @@ func TestOptionsAreReadAsOpenSMReadsThem(t *testing.T) {
 	}
 }
 
-// sameOptions compares our reading of a text with OpenSM's.
+// sameOptions compares Fairlane's reading of a text with OpenSM's.
 func sameOptions(t *testing.T, text, dump string) {
 	t.Helper()
 	theirs := map[string]string{}
@@ -96,7 +96,8 @@ func sameOptions(t *testing.T, text, dump string) {
 	}
 }
 
-// Whatever stands in partitions.conf, OpenSM makes the partitions that we read, or none for a line that we say it refuses.
+// For any partitions.conf, OpenSM creates the partitions that Fairlane reads, or none for a line that Fairlane expects
+// it to reject.
 func TestPartitionsAreReadAsOpenSMReadsThem(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
@@ -123,7 +124,7 @@ func TestPartitionsAreReadAsOpenSMReadsThem(t *testing.T) {
 		"a = 0x10 , sl = 1 : ALL = full ;\n# b=0x11:ALL;\n",
 		"a=0x10,sl=1:ALL=full # no end\n",
 	} {
-		key := ident.PKey(0x100 + i) // of a partition behind
+		key := ident.PKey(0x100 + i) // of a later partition
 		text = "Default=0x7fff:ALL=full;\n" + text + fmt.Sprintf("last=0x%x,sl=9:ALL=full;\n", uint16(key))
 		stanzas, faults := osmfile.ReadPartitions(text)
 		want, refused := map[ident.PKey]ident.SL{}, osmfile.Refused(faults)
@@ -145,9 +146,9 @@ func TestPartitionsAreReadAsOpenSMReadsThem(t *testing.T) {
 	}
 }
 
-// pairOf tells whether hosts 1 and 2 can talk in a partition.
+// pairOf reports whether hosts 1 and 2 can communicate in a partition.
 func pairOf(stanzas []osmfile.Stanza, key ident.PKey) bool {
-	in := map[int]bool{} // full or not, of the hosts that are members
+	in := map[int]bool{} // maps hosts that are members to full membership
 	for _, s := range stanzas {
 		if s.PKey != key {
 			continue
@@ -163,8 +164,8 @@ func pairOf(stanzas []osmfile.Stanza, key ident.PKey) bool {
 	return len(in) == 2 && (in[1] || in[2])
 }
 
-// What we say of a QoS policy is what OpenSM makes of it: which service level a path in a partition gets, by the ports where it begins
-// and ends, or that OpenSM refuses the policy and the partition's own holds.
+// Fairlane predicts what OpenSM makes of a QoS policy: the service level of a path in a partition, by its first and
+// last port, or that OpenSM rejects the policy, so that the partition's own level applies.
 func TestPoliciesAreReadAsOpenSMReadsThem(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
@@ -202,7 +203,7 @@ func TestPoliciesAreReadAsOpenSMReadsThem(t *testing.T) {
 		short("any, pkey 0x10 : 6\n") + long(rule("pkey: 0x11-0x12\n qos-level-name: High\n use: some words : 3\n")),
 		long(rule("pkey: 0x10\n qos-level-name: Low\n")),
 		long(rule("service-id: 0x7\n qos-level-name: High\n")),
-		// Rules by port: where a path begins, where it ends, or both.
+		// Rules by port: the first port of a path, the last, or both.
 		groups + long(rule("pkey: 0x10\n source: A\n qos-level-name: high\n")) + short("any, pkey 0x10 : 3\n") + short("default : 2\n"),
 		groups + long(rule("pkey: 0x10\n destination: a\n qos-level-name: high\n")),
 		long(rule("pkey: 0x10\n source: a\n destination: b\n qos-level-name: high\n")) + groups,
@@ -210,12 +211,12 @@ func TestPoliciesAreReadAsOpenSMReadsThem(t *testing.T) {
 		groups + long(rule("pkey: 0x11\n source: a\n source: b\n qos-level-name: High\n")),
 		groups + long(rule("source: none\n qos-level-name: High\n")),
 		groups + groups[:len(groups)-len("end-port-groups\n")] + " port-group\n name: B\n port-guid: " + g(1) + "\n end-port-group\nend-port-groups\n" +
-			long(rule("source: b\n qos-level-name: High\n")), // the first group of a name counts
+			long(rule("source: b\n qos-level-name: High\n")), // the first group with a name applies
 		long(rule("source: nobody\n qos-level-name: High\n")),
 		"port-groups\n port-group\n port-guid: 0x1\n end-port-group\nend-port-groups\n" + short("default : 3\n"),
 		"port-groups\nend-port-groups\n" + short("default : 3\n"),
 		"PORT-GROUPS\nEND-PORT-GROUPS\n" + short("default : 3\n"),
-		// Which default counts, and what makes levels and rules unreadable.
+		// Which default applies, and what makes levels and rules invalid.
 		long("") + short("default : 3\n"),
 		short("default : 3\n") + "qos-levels\n" + level("default", 6) + level("Default", 7) + "end-qos-levels\n",
 		short("default : 3\n") + short("default : 5\n"),

@@ -38,7 +38,7 @@ func TestSmpquery(t *testing.T) {
 	}
 }
 
-// Routes by LID to a switch and by ports from there, with what the tool sends.
+// Routes by LID to a switch and from there by ports, with the requests that the tool sends.
 func TestSmpqueryOverCombinedRoutes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{TimeScale: 1})
@@ -46,7 +46,7 @@ func TestSmpqueryOverCombinedRoutes(t *testing.T) {
 	wantMatch(t, l.run(host(1), "smpquery", "-c", "nodedesc", l.lid(1), "0,11,1"), `Node Description:\.+h1 `)
 }
 
-// What ibportstate enables acts on the link when it resets it.
+// ibportstate's settings take effect on the link after a reset.
 func TestIbportstateSetsWidthAndSpeed(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{TimeScale: 1})
@@ -80,13 +80,13 @@ func (l *lab) counters(node int32, port ident.PortNum) (c fabric.PortCounters) {
 	return c
 }
 
-// Every counter the tools print is the one the packets made. The port looked at is h2's end,
-// which no management packet of the client on h1 passes except its own requests to it.
+// Every counter that the tools print matches the packets. The observed port is h2's end of its link: the only
+// management packets that pass it are requests of the client on h1 to h2 itself.
 func TestPerfquery(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{TimeScale: 1})
 	leaf := l.lid(0)
-	l.send(2, 3, 3) // h1 to h2 on SL 3: leaves leaf1 by port 2
+	l.send(2, 3, 3) // h1 to h2 on SL 3: they leave leaf1 through port 2
 	truth := l.counters(0, 2)
 	if truth.XmitPkts < 100 {
 		t.Fatalf("only %d packets were sent", truth.XmitPkts)

@@ -19,11 +19,12 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// scaleRounds is how often each side runs, in turns; the fastest of each counts.
+// scaleRounds is the number of alternate runs of each side; the fastest of each counts.
 const scaleRounds = 3
 
-// TestDiscoveryAtScale sweeps 1,944 nodes beside ibnetdiscover, on the same server in the same run: both see the same
-// fabric, and so does ibnetdiscover's reader of what we write. The times are told, not judged: other tests run beside.
+// TestDiscoveryAtScale sweeps 1,944 nodes with Fairlane and ibnetdiscover, on the same server in the same run. Both
+// must find the same fabric, and ibnetdiscover must read Fairlane's output. The durations are logged and not checked,
+// since other tests run concurrently.
 func TestDiscoveryAtScale(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 52, HostsPerLeaf: 36, Spines: 20})
@@ -69,7 +70,7 @@ func TestDiscoveryAtScale(t *testing.T) {
 		a, found.MADs, b, b.Seconds()/a.Seconds(), slices.Min(again), judged)
 }
 
-// sweepTwice attaches, sweeps, and sweeps again what did not change.
+// sweepTwice attaches, sweeps, and sweeps the unchanged fabric again.
 func (l *lab) sweepTwice(t *testing.T) (*discover.Result, [2]time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), toolDeadline)
@@ -105,8 +106,8 @@ func (l *lab) sweepTwice(t *testing.T) (*discover.Result, [2]time.Duration) {
 	return r, took
 }
 
-// TestCheckOfWhatOpenSMSetUp judges a fabric with the lanes and weights that a real OpenSM wrote, and then one of its
-// tables spoilt.
+// TestCheckOfWhatOpenSMSetUp checks a fabric with lanes and weights written by a real OpenSM, and again with one faulty
+// table.
 func TestCheckOfWhatOpenSMSetUp(t *testing.T) {
 	t.Parallel()
 	topo := twoSwitches(t)
@@ -154,7 +155,7 @@ func TestCheckOfWhatOpenSMSetUp(t *testing.T) {
 		table := n.SL2VL(0, 1, 11)
 		for _, out := range []ident.PortNum{11, 12} {
 			table[1] = ident.ManagementVL
-			n.SetSL2VL(0, 2, out, table) // h2's tenant, on its way from leaf1 to leaf2
+			n.SetSL2VL(0, 2, out, table) // h2's tenant, from leaf1 to leaf2
 		}
 	})
 	r = judge()

@@ -41,7 +41,7 @@ func sameFabric(t *testing.T, want, got *subnet.Fabric) {
 	}
 }
 
-// sameSpeed compares what PortInfo can say: FDR10 is a vendor's speed and reads as QDR.
+// sameSpeed compares speeds that PortInfo can express: FDR10 is vendor-specific and reads as QDR.
 func sameSpeed(a, b subnet.Speed) bool {
 	ab, ae := a.Codes()
 	bb, be := b.Codes()
@@ -100,7 +100,7 @@ func TestIblinkinfoShowsSpeedsAndStates(t *testing.T) {
 	}
 }
 
-// A fabric that computes traffic without a pause, far behind its time scale, still answers.
+// A fabric that simulates traffic continuously, far behind its time scale, still answers.
 func TestToolsAreAnsweredUnderLoad(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 4, HostsPerLeaf: 16, Spines: 4})
@@ -128,7 +128,7 @@ func TestToolsAreAnsweredUnderLoad(t *testing.T) {
 	t.Logf("72 nodes under load: ibnetdiscover %s, pace %+v", time.Since(start), l.dev.Pace())
 }
 
-// Our own discovery over our own transport sees the same fabric as the model and as ibnetdiscover.
+// Fairlane's discovery over its own transport finds the same fabric as the model and ibnetdiscover.
 func TestDiscoveryOfAThousandNodes(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 30, HostsPerLeaf: 32, Spines: 10})

@@ -73,8 +73,8 @@ func openUmad(t *testing.T, topo *subnet.Fabric, faults simdev.Faults) (*umad.Cl
 	return c, f
 }
 
-// Discovery and a plan's settings through the Linux device file, with and without losses: the
-// model is the fabric's, every device is read back as wanted, and it is so in the fabric.
+// Discovery and a plan's settings through the Linux device file, with and without losses: the model must match the
+// fabric, and every device must be verified and have its settings in the fabric.
 func TestAFabricIsManagedThroughTheDeviceFile(t *testing.T) {
 	t.Parallel()
 	in, err := plantest.Large(plantest.LargeOptions{Leaves: 6, HostsPerLeaf: 8, Spines: 3, Tenants: 4, Flows: 200, Seed: 7})
@@ -114,7 +114,7 @@ func TestAFabricIsManagedThroughTheDeviceFile(t *testing.T) {
 	}
 }
 
-// pushAll writes every device and reads it back.
+// pushAll writes and reads every device.
 func pushAll(t *testing.T, c mad.Transport, targets []device.Target) {
 	t.Helper()
 	d, err := ibmad.New(c, ibmad.Options{})

@@ -1,5 +1,5 @@
-// Package kill runs managers as real processes on a real database against a simulated fabric of a thousand ports, and
-// kills them at random instants.
+// Package kill runs managers as real processes on a real database with a simulated fabric of a thousand ports, and
+// kills them at random times.
 package kill
 
 import (
@@ -38,17 +38,17 @@ type lab struct {
 	rng   *rand.Rand
 	c     *client
 	dev   *devices
-	crash []func() error // ends the database, each in its way, and begins it anew; none when it is no process of its own
+	crash []func() error // stops the database, each by another method, and starts it again; empty if it is not a separate process
 	plans [2]string
-	// holds is what the devices hold under each plan, off what they come up with.
+	// holds is what the devices hold under each plan, off their settings after power-on.
 	holds [2]truth
 	off   truth
 
 	mu    sync.Mutex
-	count map[string]int // what was done to whom
+	count map[string]int // number of actions of each kind
 }
 
-// tally counts one of a kind.
+// tally increments a counter.
 func (l *lab) tally(what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,7 +94,7 @@ func newLab(t *testing.T, databases ...string) *lab {
 	return l
 }
 
-// call calls within two minutes.
+// call sends a request, with a limit of two minutes.
 func (l *lab) call(method, path, key string, body, out any) error {
 	ctx, cancel := context.WithTimeout(l.ctx, 2*time.Minute)
 	defer cancel()
@@ -102,7 +102,7 @@ func (l *lab) call(method, path, key string, body, out any) error {
 	return err
 }
 
-// must calls and fails the test on anything but success.
+// must sends a request and fails the test unless it succeeds.
 func (l *lab) must(method, path, key string, body, out any) {
 	l.t.Helper()
 	if err := l.call(method, path, key, body, out); err != nil {
@@ -112,7 +112,7 @@ func (l *lab) must(method, path, key string, body, out any) {
 
 type object = map[string]any
 
-// onboard puts the fabric under management and makes two plans that differ on every port.
+// onboard puts the fabric under management and creates two plans that differ on every port.
 func (l *lab) onboard(source string, leaves int) {
 	l.must("POST", "/fabrics", "f1", object{"name": "lab", "source": source, "time_scale": 1e-4}, nil)
 	l.must("POST", "/fabrics", "f2", object{"name": "other", "source": source}, nil)
@@ -134,7 +134,7 @@ func (l *lab) onboard(source string, leaves int) {
 		}
 		l.must("PUT", "/fabrics/lab/tenants", "", object{"tenants": ts, "flows": flows}, nil)
 		var plan struct{ Name string }
-		// The plans must differ everywhere, so that a mixture would show: the table is of another law.
+		// The plans must differ everywhere, so that a mixture is detected: the second has another table law.
 		l.must("POST", "/fabrics/lab/plans", fmt.Sprintf("p%d", p), object{"options": object{"cct_law": [2]string{"geometric", "quadratic"}[p]}}, &plan)
 		l.plans[p] = plan.Name
 	}
@@ -154,7 +154,7 @@ func (l *lab) roll(plan string, n int) int64 {
 	var ro rollout
 	err := l.call("POST", "/fabrics/lab/rollouts", fmt.Sprintf("r%d", n), object{"plan": plan, "stages": []string{"settings"},
 		"options": object{"attempts": 30, "shard": 64, "failure_budget": 0}}, &ro)
-	if errors.Is(err, errLost) { // nobody else starts rollouts: it is the newest one
+	if errors.Is(err, errLost) { // nothing else starts rollouts, so it is the newest one
 		var list struct{ Items []rollout }
 		l.must("GET", "/fabrics/lab/rollouts?limit=1", "", nil, &list)
 		if len(list.Items) != 1 || list.Items[0].Plan != plan {
@@ -185,7 +185,7 @@ func (l *lab) final(id int64) rollout {
 	}
 }
 
-// storm kills something at random instants, and starts it again. Now and then devices restart, too.
+// storm kills something at random times, and starts it again. Sometimes it also restarts devices.
 func (l *lab) storm(n int) {
 	for i := range n {
 		wait := time.NewTimer(time.Duration(50+l.rng.IntN(1500)) * time.Millisecond)
@@ -210,7 +210,7 @@ func (l *lab) storm(n int) {
 	}
 }
 
-// killManager kills one of the managers, sometimes all of them, and starts them again.
+// killManager kills one of the managers, or sometimes all of them, and starts them again.
 func (l *lab) killManager() {
 	first := l.rng.IntN(len(l.c.managers))
 	dead := l.c.managers[first : first+1]
@@ -226,7 +226,7 @@ func (l *lab) killManager() {
 	}
 }
 
-// restartDevices switches some devices off and on.
+// restartDevices powers some devices off and on.
 func (l *lab) restartDevices(n int) {
 	for range n {
 		if err := l.dev.restart(int32(l.rng.IntN(len(l.dev.topo.Nodes)))); err != nil {
@@ -236,7 +236,7 @@ func (l *lab) restartDevices(n int) {
 	}
 }
 
-// learn brings both plans about in peace and notes what the devices hold then. It leaves the second one.
+// learn rolls out both plans without disturbance and records what the devices then hold. It leaves the second in force.
 func (l *lab) learn() {
 	l.off = l.dev.read()
 	for i, plan := range l.plans {
@@ -256,7 +256,7 @@ func (l *lab) learn() {
 	}
 }
 
-// run rolls plans out while things are killed, and checks the promises at the end.
+// run rolls out plans while processes are killed, and checks the guarantees at the end.
 func (l *lab) run() {
 	l.learn()
 	l.dev.sim.SetFaults(simdev.Faults{Seed: *seed, DropRequest: 0.002, DropReply: 0.002, DelayReply: 0.002, Delay: 700 * time.Millisecond})
@@ -274,7 +274,7 @@ func (l *lab) run() {
 	for calm := false; !calm; n++ {
 		select {
 		case <-done:
-			calm = true // one more, in peace: whatever was restarted takes part again
+			calm = true // one more without disturbance: restarted devices take part again
 			stop()
 			wg.Wait()
 			l.dev.sim.SetFaults(simdev.Faults{})
@@ -293,7 +293,7 @@ func (l *lab) run() {
 	l.books()
 }
 
-// check holds a rollout that ended against what the devices hold.
+// check compares an ended rollout with what the devices hold.
 func (l *lab) check(ro rollout, at int, calm bool) {
 	l.t.Helper()
 	v := l.dev.judge(l.holds[1-at], l.holds[at], l.off)
@@ -313,7 +313,8 @@ func (l *lab) check(ro rollout, at int, calm bool) {
 	}
 }
 
-// asBefore reports whether all devices are as before or off. Those to which both plans give the same count as wanted.
+// asBefore reports whether all devices hold the earlier plan or are reset. Devices with the same settings in both plans
+// count as wanted.
 func (l *lab) asBefore(v verdict, at, all int) bool {
 	same := 0
 	for name, is := range l.holds[at] {
@@ -324,7 +325,7 @@ func (l *lab) asBefore(v verdict, at, all int) bool {
 	return v.before+v.off+min(same, v.wanted) == all
 }
 
-// books checks that the managers see what is, and that the audit chain is whole.
+// books checks that the managers report the actual state, and that the audit chain is intact.
 func (l *lab) books() {
 	l.t.Helper()
 	var list struct {

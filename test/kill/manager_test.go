@@ -22,7 +22,7 @@ func newProcess(t *testing.T, name, database string) *servetest.Process {
 	return servetest.New(t, servetest.Options{Name: name, Database: database, Config: "rollouts: {lease: 1s}\n"})
 }
 
-// client speaks to whichever manager answers.
+// client sends requests to whichever manager answers.
 type client struct {
 	managers []*servetest.Process
 	http     *http.Client
@@ -31,13 +31,13 @@ type client struct {
 }
 
 var (
-	// errGone says that no manager answered; whether the request was done is not known.
+	// errGone reports that no manager answered; the request may or may not have been executed.
 	errGone = errors.New("no manager answers")
-	// errLost says that the request was done, by a manager that was killed before it kept its answer.
+	// errLost reports that the request was executed by a manager that was killed before it stored its answer.
 	errLost = errors.New("the answer is lost")
 )
 
-// once sends a request to one of the managers. It returns errGone when there was no answer.
+// once sends a request to one of the managers. It returns errGone if there was no answer.
 func (c *client) once(ctx context.Context, method, path, key string, body any) (status int, answer []byte, err error) {
 	var in io.Reader
 	if body != nil {
@@ -73,7 +73,7 @@ func (c *client) once(ctx context.Context, method, path, key string, body any) (
 	return resp.StatusCode, answer, nil
 }
 
-// call sends a request until it is answered with something else than "not now". The key makes it count once.
+// call repeats a request until the answer is other than "unavailable". The key makes it count once.
 func (c *client) call(ctx context.Context, method, path, key string, body, out any) (int, error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -11,7 +11,7 @@ import (
 	"fairlane/sim/simdev"
 )
 
-// releaseTries bounds how often a release is run again.
+// releaseTries is the maximum number of runs of a release.
 const releaseTries = 20
 
 // release starts the release of the fabric and returns its number.
@@ -19,7 +19,7 @@ func (l *lab) release(key, to string) int64 {
 	l.t.Helper()
 	var ro rollout
 	err := l.call("POST", "/fabrics/lab/release", key, object{"to": to, "options": object{"shard": 64}}, &ro)
-	if errors.Is(err, errLost) { // it is the newest rollout: no other is started meanwhile
+	if errors.Is(err, errLost) { // it is the newest rollout, since no other is started meanwhile
 		var list struct{ Items []rollout }
 		l.must("GET", "/fabrics/lab/rollouts?limit=1", "", nil, &list)
 		return list.Items[0].ID
@@ -30,8 +30,8 @@ func (l *lab) release(key, to string) int64 {
 	return ro.ID
 }
 
-// releases brings a plan to the fabric and releases it again, to the baseline and to factory settings, while managers are killed. A
-// release that does not take everything back is run again, and must in the end.
+// releases rolls a plan out on the fabric and releases it again, to the baseline and to factory settings, while
+// managers are killed. A release that does not restore everything is run again, and must succeed eventually.
 func (l *lab) releases() {
 	off := l.dev.read()
 	for i, to := range []string{"baseline", "factory"} {
@@ -85,7 +85,7 @@ func (l *lab) releases() {
 	}
 }
 
-// at is a rollout as it is now.
+// at returns the current state of a rollout.
 func (l *lab) at(id int64) (ro rollout) {
 	l.t.Helper()
 	l.must("GET", fmt.Sprintf("/fabrics/lab/rollouts/%d", id), "", nil, &ro)

@@ -12,7 +12,8 @@ import (
 	"fairlane/test/servetest"
 )
 
-// TestASecondCtrlCEndsTheServiceAtOnce interrupts a manager that has minutes to end in, and then once more.
+// TestASecondCtrlCEndsTheServiceAtOnce interrupts a manager that has minutes for its shutdown, and then interrupts it
+// again.
 func TestASecondCtrlCEndsTheServiceAtOnce(t *testing.T) {
 	t.Setenv("FAIRLANE_SHUTDOWN_DELAY", "5m")
 	p := newProcess(t, "m", filepath.Join(t.TempDir(), "fairlane.db"))
@@ -25,7 +26,7 @@ func TestASecondCtrlCEndsTheServiceAtOnce(t *testing.T) {
 	if err := p.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	for status := 0; status != http.StatusServiceUnavailable; { // it serves on, and says that it is stopping
+	for status := 0; status != http.StatusServiceUnavailable; { // it still serves, and reports that it is stopping
 		var err error
 		if status, _, err = c.once(ctx, "GET", "/ready", "", nil); err != nil {
 			t.Fatal(err)
@@ -38,12 +39,12 @@ func TestASecondCtrlCEndsTheServiceAtOnce(t *testing.T) {
 		status, err = p.Wait()
 		ended <- err
 	}()
-	again := time.NewTicker(100 * time.Millisecond) // as somebody does who sees that nothing happens
+	again := time.NewTicker(100 * time.Millisecond) // repeatedly, as an impatient user does
 	defer again.Stop()
 	for {
 		select {
 		case <-again.C:
-			_ = p.Signal(syscall.SIGINT) // it may have ended just now
+			_ = p.Signal(syscall.SIGINT) // the process may have ended
 		case <-ctx.Done():
 			t.Fatal("the service does not end")
 		case err := <-ended:

@@ -14,9 +14,9 @@ import (
 	"fairlane/test/servetest"
 )
 
-// TestSuspendedManagerDoesNotBlockOthers stops one of two managers with SIGSTOP in the middle of a rollout, while it works jobs and
-// writes to devices that answer late. The other one takes the rollout over and ends it; after five seconds its own writes wait for
-// no lock. When the stopped one continues, it writes nothing to any device and nothing to the store.
+// TestSuspendedManagerDoesNotBlockOthers suspends one of two managers with SIGSTOP during a rollout, while it works on
+// jobs and writes to devices that answer late. The other one takes over the rollout and finishes it; after five seconds
+// its own writes wait for no lock. When the suspended one continues, it writes nothing to any device or to the store.
 func TestSuspendedManagerDoesNotBlockOthers(t *testing.T) {
 	was := *hosts
 	*hosts = min(was, 100)
@@ -38,7 +38,8 @@ func TestSuspendedManagerDoesNotBlockOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		took := l.latencies(3*time.Second, 5*time.Second)
-		// A write that waits for the stopped manager waits for what is left of its time, so that on any machine 2 s is too long.
+		// A write that waits for the suspended manager waits for the rest of its time limit, so that 2 s is too long on
+		// any machine.
 		limit := min(max(time.Second, 2*alone), 2*time.Second)
 		t.Logf("round %d: 99 of 100 writes take up to %v alone, %v from 5 s after the other manager was stopped", round, alone, took)
 		if took > limit {
@@ -68,7 +69,7 @@ func TestSuspendedManagerDoesNotBlockOthers(t *testing.T) {
 	l.books()
 }
 
-// latencies writes for a while, beginning after another, and returns how long 99 of 100 writes take.
+// latencies writes for a while, starting after a delay, and returns the 99th percentile of the durations.
 func (l *lab) latencies(lasting, after time.Duration) time.Duration {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.ctx, after+lasting)

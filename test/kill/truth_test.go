@@ -12,23 +12,23 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// digest stands for all congestion-control settings of one device.
+// digest identifies all congestion-control settings of one device.
 type digest [sha256.Size]byte
 
-// truth is what the devices hold, read in the simulated devices themselves and past every manager.
+// truth is what the devices hold, read directly from the simulated devices without a manager.
 type truth map[string]digest
 
-// devices is the fabric as the test sees it: it reads past the managers, and restarts devices.
+// devices is the test's access to the fabric: it reads without the managers, and restarts devices.
 type devices struct {
 	sim  *simdev.Devices
 	topo *subnet.Fabric
 
 	mu sync.Mutex
-	// restarted are the devices that lost their settings since they were last seen with some.
+	// restarted are the devices that lost their settings and have not been seen with settings since.
 	restarted map[string]bool
 }
 
-// read returns what every device holds, at one moment.
+// read returns what every device holds, at one time.
 func (d *devices) read() truth {
 	out := truth{}
 	d.sim.With(func(n *fabric.Network) {
@@ -41,7 +41,8 @@ func (d *devices) read() truth {
 	return out
 }
 
-// settingsOf writes the settings of a node's devices out. Entries of a table beyond its limit are without effect.
+// settingsOf prints the settings of a node's devices. It omits entries of a table beyond its limit, which have no
+// effect.
 func settingsOf(n *fabric.Network, topo *subnet.Fabric, at int32) map[string]string {
 	node := &topo.Nodes[at]
 	if node.Kind == subnet.KindSwitch {
@@ -66,7 +67,7 @@ func settingsOf(n *fabric.Network, topo *subnet.Fabric, at int32) map[string]str
 	return out
 }
 
-// restart switches a node off and on, settings lost.
+// restart powers a node off and on, which resets its settings.
 func (d *devices) restart(at int32) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,8 +88,8 @@ type verdict struct {
 	mixed               []string // neither of them
 }
 
-// judge compares what the devices hold with what was wanted, what was before, and what they come up with. Only a
-// device that was restarted may hold the last.
+// judge compares what the devices hold with the wanted plan, the plan before, and their state after power-on. Only a
+// restarted device may hold the last.
 func (d *devices) judge(wanted, before, off truth) (v verdict) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -11,24 +11,26 @@ import (
 	"time"
 )
 
-// writer changes tenants beside the rollouts and remembers what it was promised.
+// writer changes tenants concurrently with the rollouts and records the confirmed changes.
 type writer struct {
 	c   *client
 	rng *rand.Rand
-	// promised is the weight of each tenant whose every request was answered; 0 is a tenant that was removed.
+	// promised is the confirmed weight of each tenant whose requests were all answered; 0 means that the tenant was
+	// removed.
 	promised map[string]int
-	// doubtful are tenants with a request that was not answered: it may have been done or not. They are left alone.
+	// doubtful are tenants with an unanswered request, which may or may not have been executed. They are not changed
+	// any more.
 	doubtful map[string]bool
 	names    []string // of promised
 	acked    int
-	odd      []string // answers that nobody should get
+	odd      []string // invalid answers
 }
 
 func newWriter(c *client, seed uint64) *writer {
 	return &writer{c: c, rng: rand.New(rand.NewPCG(seed, 3)), promised: map[string]int{}, doubtful: map[string]bool{}}
 }
 
-// run makes, changes and removes tenants until ctx ends.
+// run creates, changes and removes tenants until ctx ends.
 func (w *writer) run(ctx context.Context) {
 	tick := time.NewTicker(60 * time.Millisecond)
 	defer tick.Stop()
@@ -57,7 +59,7 @@ func (w *writer) write(ctx context.Context, i int) {
 	}
 	status, answer, err := w.c.once(ctx, method, path, "", body)
 	switch {
-	case err != nil || status >= 500: // done or not
+	case err != nil || status >= 500: // executed or not
 		w.doubtful[name] = true
 		delete(w.promised, name)
 		w.drop(name)
@@ -72,7 +74,7 @@ func (w *writer) write(ctx context.Context, i int) {
 	}
 }
 
-// drop makes sure that a tenant is not written again.
+// drop excludes a tenant from further writes.
 func (w *writer) drop(name string) {
 	if k := slices.Index(w.names, name); k >= 0 {
 		w.names[k] = w.names[len(w.names)-1]
@@ -80,7 +82,7 @@ func (w *writer) drop(name string) {
 	}
 }
 
-// check holds what is stored against what was promised.
+// check compares the stored tenants with the confirmed changes.
 func (w *writer) check(t *testing.T, list func(method, path, key string, body, out any)) {
 	t.Helper()
 	have := map[string]int{}

@@ -14,7 +14,7 @@ import (
 	"fairlane/subnet/ibsim"
 )
 
-// fabricUp is "fabricup ADDRESS": it waits until the fabric takes clients.
+// fabricUp is "fabricup ADDRESS": it waits until the fabric accepts clients.
 func fabricUp(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: fabricup ADDRESS")
@@ -28,8 +28,8 @@ func fabricUp(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
-// rival is "rival ADDRESS HOST": a second writer changes the CCTI_Timer of SL 3 on the host's
-// first port, by management datagrams of its own.
+// rival is "rival ADDRESS HOST": a second manager changes the CCTI_Timer of SL 3 on the host's first port, with its own
+// management datagrams.
 func rival(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: rival ADDRESS HOST")

@@ -12,16 +12,15 @@ import (
 	"strings"
 )
 
-// minUtilisation is the use of links, against that of before, that the demo promises.
+// minUtilisation is the minimum link utilisation, relative to that before, that the demo guarantees.
 const minUtilisation = 0.97
 
-// maxShareError is the share error that the demo promises, by plane.
+// maxShareError is the maximum share error that the demo guarantees, by plane.
 func maxShareError(plane string) float64 {
 	return map[string]float64{"ib": 0.05, "roce": 0.10, "wrcc": 0.01}[plane]
 }
 
-// demoPlane is the contract of one element of what `fairlane demo --once --json` prints.
-// Pointers tell a field that is missing.
+// demoPlane is one element of the output of `fairlane demo --once --json`. Pointers detect missing fields.
 type demoPlane struct {
 	Plane             *string        `json:"plane"`
 	Tenants           []demoTenant   `json:"tenants"`
@@ -43,9 +42,8 @@ type demoTenant struct {
 	ShareError *float64 `json:"share_error"`
 }
 
-// checkDemo is "checkdemo FILE TENANTS [PLANE [PLANES]]": FILE is what the demo printed for that many tenants on a
-// plane, ib when none is named, among so many planes, 1 when none is said. It says everything that is wrong and prints the
-// figures that count.
+// checkDemo is "checkdemo FILE TENANTS [PLANE [PLANES]]": FILE is the output of a demo with that many tenants on a
+// plane (default ib), among that many planes (default 1). It reports every fault and prints the main figures.
 func checkDemo(args []string) int {
 	if len(args) < 2 || len(args) > 4 {
 		return fail("usage: checkdemo FILE TENANTS [PLANE [PLANES]]")
@@ -124,8 +122,7 @@ func (p *demoPlane) wrong(tenants int) []string {
 	return out
 }
 
-// jsonGet is "jsonget FILE PATH": it prints the value at a path such as 0.tenants.1.name; of
-// strings without quotes.
+// jsonGet is "jsonget FILE PATH": it prints the value at a path such as 0.tenants.1.name; strings without quotes.
 func jsonGet(args []string) int {
 	if len(args) != 2 {
 		return fail("usage: jsonget FILE PATH")

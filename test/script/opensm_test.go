@@ -14,11 +14,12 @@ import (
 	"fairlane/subnet/ibsim/ibsimtest"
 )
 
-// subnetManager is that of a script.
+// subnetManager is the OpenSM of a script.
 type subnetManager struct{ sm *ibsimtest.SM }
 
-// openSM is "opensm start HOST", "opensm restart", "opensm hup" and "opensm stop": a real OpenSM on a host of the fabric at $SOCKET,
-// with its files in $OPENSM. Starting returns when the subnet is up. A restart is without a farewell.
+// openSM is "opensm start HOST", "opensm restart", "opensm hup" and "opensm stop": a real OpenSM on a host of the
+// fabric at $SOCKET, with its files in $OPENSM. Start returns once the subnet is up. Restart kills OpenSM without a
+// graceful stop.
 func openSM(ts *testscript.TestScript, neg bool, args []string) {
 	m := ts.Value("opensm").(*subnetManager)
 	what := strings.Join(args, " ")
@@ -44,7 +45,7 @@ func openSM(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// await is "await PATTERN PROGRAM ARGS...": it runs the program again and again until what it prints matches.
+// await is "await PATTERN PROGRAM ARGS...": it runs the program repeatedly until its output matches.
 func await(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: await PATTERN PROGRAM ARGS...")
@@ -60,7 +61,7 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// replace is "replace FILE OLD NEW": the text must be there.
+// replace is "replace FILE OLD NEW": the file must contain the old text.
 func replace(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: replace FILE OLD NEW")

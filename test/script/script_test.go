@@ -1,5 +1,5 @@
-// Package script runs the whole program as a user does: commands, files, exit codes, and live
-// simulated fabrics behind real sockets.
+// Package script runs the whole program as a user does: commands, files, exit codes, and live simulated fabrics behind
+// real sockets.
 package script
 
 import (
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// scripts numbers the scripts of this process: names of abstract sockets belong to the machine.
+// scripts numbers the scripts of this process, because abstract socket names are global on a machine.
 var scripts atomic.Int64
 
 func TestScripts(t *testing.T) {
@@ -81,7 +81,7 @@ func serviceUp(ts *testscript.TestScript, _ bool, args []string) {
 	until(ts, "the service", func(ctx context.Context) error { return get(ctx, base+"/api/v1/ready") })
 }
 
-// postgres makes services that are started later use a database of their own on a real PostgreSQL.
+// postgres makes services that are started later use a new database on a real PostgreSQL.
 func postgres(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("FAIRLANE_DATABASE", pgtest.Database(ts.Value("test").(testing.TB)))
 }
@@ -94,7 +94,7 @@ func expand(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
 }
 
-// freeAddress is a TCP address that nothing listened on a moment ago.
+// freeAddress returns a TCP address on which nothing listened a moment ago.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -103,7 +103,7 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// exitCode is "exit CODE PROGRAM ARGS...": the exit code must be exactly that.
+// exitCode is "exit CODE PROGRAM ARGS...": the exit code must be equal.
 func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 || neg {
 		ts.Fatalf("usage: exit CODE PROGRAM ARGS...")
@@ -120,7 +120,7 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// setVariable is "setvar NAME FILE": the variable takes the file's only line.
+// setVariable is "setvar NAME FILE": it sets the variable to the file's only line.
 func setVariable(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: setvar NAME FILE")
@@ -128,7 +128,7 @@ func setVariable(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], strings.TrimRight(ts.ReadFile(args[1]), "\n"))
 }
 
-// until tries again until f succeeds; a process in the background needs a moment to come up.
+// until repeats f until it succeeds, since a background process needs time to start.
 func until(ts *testscript.TestScript, what string, f func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -147,7 +147,7 @@ func until(ts *testscript.TestScript, what string, f func(context.Context) error
 	}
 }
 
-// fileUp is "fileup FILE": it waits until a program in the background has made the file.
+// fileUp is "fileup FILE": it waits until a background program has created the file.
 func fileUp(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 || neg {
 		ts.Fatalf("usage: fileup FILE")

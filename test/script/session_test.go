@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTheSessionOfTheDocsIsTheScript checks that every command of the session with two managers in the docs is run by
-// session.txtar, in the same order.
+// TestTheSessionOfTheDocsIsTheScript checks that session.txtar runs every command of the session with two managers in
+// the docs, in the same order.
 func TestTheSessionOfTheDocsIsTheScript(t *testing.T) {
 	t.Parallel()
 	read := func(path string) string {
@@ -37,7 +37,7 @@ func TestTheSessionOfTheDocsIsTheScript(t *testing.T) {
 	if commands < 20 {
 		t.Errorf("%d commands found in docs/service.md, want the whole session", commands)
 	}
-	// The files of the docs are those of the script.
+	// The files in the docs are those of the script.
 	for _, m := range regexp.MustCompile("(?s)```yaml\n# (\\S+)\n(.*?)```").FindAllStringSubmatch(section, -1) {
 		_, file, _ := strings.Cut("\n-- "+files, "\n-- "+m[1]+" --\n")
 		file, _, _ = strings.Cut(file, "\n-- ")

@@ -1,5 +1,5 @@
-// Package servetest runs managers as real processes for tests, to be stopped, killed and started again. The program is
-// the test binary itself, so that what is tested is what was just built, with the race detector when the test has it.
+// Package servetest runs managers as real processes for tests, which can stop, kill and restart them. The program is
+// the test binary itself, so that the test covers the current build, with the race detector if the test uses it.
 package servetest
 
 import (
@@ -19,10 +19,10 @@ import (
 // Token is the administrator's token of every process.
 const Token = "a-token-of-more-than-thirty-two-letters"
 
-// childVariable makes a test binary the program.
+// childVariable is the environment variable that makes a test binary run the program.
 const childVariable = "FAIRLANE_SERVETEST_CHILD"
 
-// Main is what TestMain of packages that start processes does; it returns the exit code.
+// Main is TestMain for packages that start processes; it returns the exit code.
 func Main(m *testing.M) int {
 	if os.Getenv(childVariable) == "1" {
 		return app.Process()
@@ -30,7 +30,7 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// Command is a command of the program, which ends with the test binary.
+// Command returns a command of the program, which is killed with the test binary.
 func Command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Env = append(os.Environ(), childVariable+"=1")
@@ -38,20 +38,20 @@ func Command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Options of a process.
+// Options configure a process.
 type Options struct {
 	Name     string // of its log
 	Database string // path or URL
 	Config   string // further lines of the configuration file
-	Dir      string // the process runs there; the test's own folder when it is ""
+	Dir      string // working directory of the process; "": the test's own
 }
 
-// Process is one `fairlane serve`, which may be killed and started again.
+// Process is one `fairlane serve`, which can be killed and restarted.
 type Process struct {
 	URL        string // of the API
 	Operations string // URL of the metrics
 	Config     string // path of the configuration file
-	Log        string // path of what it wrote
+	Log        string // path of its log
 
 	t   testing.TB
 	dir string
@@ -79,14 +79,14 @@ func New(t testing.TB, o Options) *Process {
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {
-			text, _ := os.ReadFile(p.Log) // a log that is away is no further fault
+			text, _ := os.ReadFile(p.Log) // a missing log is no further fault
 			t.Logf("the end of %s:\n%s", p.Log, text[max(0, len(text)-3000):])
 		}
 	})
 	return p
 }
 
-// freeAddress is an address of this machine that nobody listens at.
+// freeAddress returns an address of this machine on which nothing listens.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	var free net.ListenConfig
@@ -100,7 +100,7 @@ func freeAddress(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// Start starts the process; its log goes on where it ended.
+// Start starts the process, which appends to its log.
 func (p *Process) Start() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +117,7 @@ func (p *Process) Start() {
 	}
 }
 
-// Kill sends SIGKILL and waits until nothing is left of the process.
+// Kill sends SIGKILL and waits until the process has ended.
 func (p *Process) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +136,7 @@ func (p *Process) Signal(s syscall.Signal) error {
 	return p.cmd.Process.Signal(s)
 }
 
-// Wait waits for the end of the process and returns how it ended.
+// Wait waits for the end of the process and returns its status.
 func (p *Process) Wait() (syscall.WaitStatus, error) {
 	err := p.cmd.Wait()
 	status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)

@@ -2,7 +2,8 @@ package tour
 
 import "testing"
 
-// What is run of a page: indented and shell blocks, and lines after a prompt; not data, output, nor what is marked with a reason.
+// Indented and shell blocks of a page, and lines after a prompt, are run; data, output, and blocks marked with a reason
+// are not.
 func TestCommandsAreFoundInPages(t *testing.T) {
 	t.Parallel()
 	text := "# Page\n\n    first --flag   # why\n    # a comment\n\n    second \\\n      goes on\n\nWords\n    that are indented.\n\n" +

@@ -8,7 +8,7 @@ import (
 	"fairlane/internal/testkit/peertest"
 )
 
-// `make run` runs the demo once; with LISTEN it keeps the demo up at that address.
+// `make run` runs the demo once; with LISTEN the demo keeps serving at that address.
 func TestMakeRunIsTheDemo(t *testing.T) {
 	t.Parallel()
 	makes := peertest.Program(t, "make")

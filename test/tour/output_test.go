@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// volatile is what differs between runs of a command, each with the sign that stands for it: bars of charts, durations, digests, numbers.
+// volatile is what differs between runs of a command, each with its replacement: bars of charts, durations, digests,
+// numbers.
 var volatile = []struct {
 	pattern *regexp.Regexp
 	sign    string
@@ -17,7 +18,8 @@ var volatile = []struct {
 	{regexp.MustCompile(`\d+(?:[.,:-]\d+)*`), "#"},
 }
 
-// words are a text without what differs between runs, all space in it made one blank, since tables are as wide as their figures.
+// words removes what differs between runs from a text, and reduces white space to single blanks, since figures
+// determine the width of tables.
 func words(text string, exact bool) string {
 	if !exact {
 		for _, v := range volatile {
@@ -27,8 +29,8 @@ func words(text string, exact bool) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// shows reports whether a sample of a page, in which … stands for anything, is what a command printed. Only an exact sample has its figures
-// compared. A page that shows nothing claims nothing.
+// shows reports whether a page's sample, in which … stands for any text, matches the output of a command. Figures are
+// only compared if the sample is exact. An empty sample matches everything.
 func shows(sample, got string, exact bool) bool {
 	if sample == "" {
 		return true
@@ -40,7 +42,7 @@ func shows(sample, got string, exact bool) bool {
 	return regexp.MustCompile("^" + strings.Join(parts, " ?.*? ?") + "$").MatchString(words(got, exact))
 }
 
-func TestSamplesAreComparedInEarnest(t *testing.T) {
+func TestWrongSamplesAreDetected(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		sample, got string

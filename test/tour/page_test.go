@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// block is a piece of a page that stands as code.
+// block is a code block of a page.
 type block struct {
-	line   int    // of its first line, from 1
-	text   string // without indentation or fence
-	fence  string // language of the fence; "" without
+	line   int    // number of its first line, from 1
+	text   string // without indentation and fence
+	fence  string // language of the fence; "" if there is none
 	fenced bool
-	notRun string // why it is not run
-	marked bool   // that it is not run, with or without a reason
-	file   string // that it is the contents of
-	exits  int    // what every command of it ends with
-	output string // the command that it is the output of; lastCommand for the one before it
-	exact  bool   // its output is compared with all figures
+	notRun string // reason why it is not run
+	marked bool   // it is not run, with or without a reason
+	file   string // file whose contents it shows
+	exits  int    // exit code of each of its commands
+	output string // command whose output it shows; lastCommand for the preceding one
+	exact  bool   // its output is compared including figures
 }
 
-// lastCommand stands for the command that comes before a block in its page.
+// lastCommand means the command before a block in its page.
 const lastCommand = "$last"
 
-// Marks in a page, in comments that readers do not see. Each is about the next block.
+// Marks in a page, in comments that readers do not see. Each applies to the next block.
 var (
 	notRunMark = regexp.MustCompile(`^<!-- not run:(.*)-->$`)
 	fileMark   = regexp.MustCompile(`^<!-- file: (\S+) -->$`)
@@ -33,7 +33,7 @@ var (
 	exactMark  = "<!-- exact -->"
 )
 
-// marks are what comments said of the block that follows.
+// marks are the comments' marks for the next block.
 type marks struct {
 	notRun, file, output string
 	marked, exact        bool
@@ -64,8 +64,8 @@ func (m *marks) read(line string) bool {
 	return false
 }
 
-// blocksOf finds the code of a page: fenced, or indented by four spaces after an empty line or a comment. Indented blocks that only empty lines
-// separate are one.
+// blocksOf returns the code blocks of a page: fenced, or indented by four spaces after an empty line or a comment.
+// Indented blocks separated only by empty lines form one block.
 func blocksOf(text string) ([]block, error) {
 	var out []block
 	var next marks
@@ -106,7 +106,7 @@ func blocksOf(text string) ([]block, error) {
 			finish()
 			switch {
 			case next.read(line):
-				line = "" // a block may follow at once
+				line = "" // a block may follow immediately
 			case line != "" && next != marks{}:
 				return nil, fmt.Errorf("line %d: a mark that no block follows", i+1)
 			}
@@ -117,21 +117,22 @@ func blocksOf(text string) ([]block, error) {
 	return out, nil
 }
 
-// command is one command line of a page, with what the page shows of its output.
+// command is one command line of a page, with its sample output.
 type command struct {
 	line   int
 	text   string
 	exits  int
-	sample string // "" where the page shows none
+	sample string // "" if the page shows none
 	exact  bool
 }
 
-// commandsOf are the command lines of a block: those after a prompt where there are prompts, otherwise all lines but comments. A line
-// that ends in a backslash goes on in the next. What stands below a prompt's command is the sample of its output.
+// commandsOf returns the command lines of a block: those after a prompt if there are prompts, otherwise all lines
+// except comments. A line that ends in a backslash continues on the next. The text below a prompt's command is the
+// sample of its output.
 func (b *block) commandsOf() []command {
 	prompts := strings.HasPrefix(b.text, "$ ")
 	var out []command
-	open := false // the line before goes on
+	open := false // the line before continues
 	for i, line := range strings.Split(b.text, "\n") {
 		text, prompt := strings.CutPrefix(line, "$ ")
 		switch {
@@ -151,7 +152,7 @@ func (b *block) commandsOf() []command {
 	return out
 }
 
-// isCode reports whether the block is to be run: it has prompts, or is of the shell's language or of none.
+// isCode reports whether the block is to be run: it has prompts, or its language is a shell or not given.
 func (b *block) isCode() bool {
 	if b.fenced {
 		return b.fence == "sh" || strings.HasPrefix(b.text, "$ ")

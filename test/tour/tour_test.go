@@ -1,4 +1,5 @@
-// Package tour runs the commands of the README and the guides as a reader does: in their order, in one shell, from an empty directory.
+// Package tour runs the commands of the README and the guides as a reader does: in their order, in one shell, from an
+// empty directory.
 package tour
 
 import (
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"fairlane": func() { os.Exit(app.Process()) }})
 }
 
-// pages are those whose commands run, and what they need beside this program.
+// pages are the pages whose commands are run, with their requirements besides this program.
 var pages = []struct {
 	path  string
 	tools []string
@@ -60,7 +61,7 @@ func TestTheCommandsOfThePagesRunAsPrinted(t *testing.T) {
 	}
 }
 
-// A new lab's own README is one that runs, on every plane.
+// The README of a new lab runs as printed, on every plane.
 func TestTheReadmeOfALabRunsAsPrinted(t *testing.T) {
 	t.Parallel()
 	for _, plane := range []string{"ib", "roce", "wrcc"} {
@@ -80,8 +81,8 @@ func TestTheReadmeOfALabRunsAsPrinted(t *testing.T) {
 	}
 }
 
-// walk runs a page. Names that belong to the machine, the service's address and the name of the simulated fabric's socket, are those of this
-// test.
+// walk runs a page. It replaces names that are global on a machine, the service's address and the name of the simulated
+// fabric's socket, with the test's own.
 func walk(t *testing.T, path, dir, text, socket string) {
 	t.Helper()
 	blocks, err := blocksOf(text)
@@ -115,15 +116,15 @@ func walk(t *testing.T, path, dir, text, socket string) {
 	})
 }
 
-// prelude defines, for the shell that runs a page, what is done after each command: its exit code is reported, and after one in the background it
-// waits as a reader does for it to say that it is up.
+// prelude defines, for the shell that runs a page, what is done after each command: report its exit code and, after one
+// in the background, wait until it reports that it is up.
 const prelude = `
 up() { # OUTPUT PID
 	while [ ! -s "$1" ] && kill -0 "$2" 2>/dev/null; do sleep 0.05; done
 }
 `
 
-// run runs commands in a shell and compares their exit codes, and their output with what the page shows of it.
+// run runs commands in a shell, and compares their exit codes and their output with the page.
 func run(t *testing.T, path, dir string, commands []command, env []string) {
 	var script strings.Builder
 	script.WriteString(prelude)
@@ -154,7 +155,7 @@ func run(t *testing.T, path, dir string, commands []command, env []string) {
 		t.Fatal(err)
 	}
 	ended := cmd.Wait()
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what a page leaves in the background
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // ends what a page leaves in the background
 	_ = w.Close()
 	got := make([]int, len(commands))
 	for i := range got {
@@ -184,27 +185,28 @@ func run(t *testing.T, path, dir string, commands []command, env []string) {
 	}
 }
 
-// title is what stands before the output of a command.
+// title returns the line before the output of a command.
 func title(c command) string { return fmt.Sprintf("+ %d: %s", c.line, c.text) }
 
-// said is what a command printed, of the output of all.
+// said returns the output of one command from that of all.
 func said(output string, c command) string {
 	_, after, _ := strings.Cut(output, title(c)+"\n")
 	own, _, _ := strings.Cut(after, "\n+ ")
 	return own
 }
 
-// background reports whether a command runs in the background with its output on the terminal, and what it is without the ampersand.
+// background reports whether a command runs in the background with its output on the terminal, and returns it without
+// the ampersand.
 func background(text string) (string, bool) {
 	own, _, _ := strings.Cut(text, " # ")
 	own, ok := strings.CutSuffix(strings.TrimSpace(own), "&")
 	return strings.TrimSpace(own), ok && !strings.HasSuffix(own, "&") && !strings.Contains(own, ">")
 }
 
-// quote makes one word of a text for the shell.
+// quote quotes a text as one word for the shell.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// freeAddress is a TCP address that nothing listened on a moment ago.
+// freeAddress returns a TCP address on which nothing listened a moment ago.
 func freeAddress(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

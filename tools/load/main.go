@@ -1,5 +1,5 @@
-// Command load measures the API under load with vegeta: lists and writes at constant rates at the same time, on a
-// service whose store holds many tenants and attachments. test/load.sh starts the service and calls it.
+// Command load measures the API under load with vegeta: concurrent lists and writes at constant rates, on a service
+// whose store holds many tenants and attachments. test/load.sh starts the service and runs this command.
 package main
 
 import (
@@ -21,11 +21,11 @@ type options struct {
 	url, token, fabric   string
 	tenants, attachments int // attachments of all tenants
 	hosts                int // of the fabric
-	listRate, writeRate  int // requests a second
+	listRate, writeRate  int // requests per second
 	duration             time.Duration
-	maxList, maxWrite    time.Duration // bounds of the 99th percentile
+	maxList, maxWrite    time.Duration // limits of the 99th percentile
 	json                 bool
-	write                string // path of the fabric file to write; nothing else is done then
+	write                string // path of the fabric file to write; if set, nothing else is done
 }
 
 func main() {
@@ -67,7 +67,7 @@ func (o *options) run(ctx context.Context) error {
 	return o.report(results)
 }
 
-// result is what one kind of requests came to.
+// result is the result of one kind of request.
 type result struct {
 	Kind      string         `json:"kind"`
 	Rate      float64        `json:"rate_per_s"`
@@ -83,7 +83,7 @@ type result struct {
 	FirstFail []string       `json:"errors,omitempty"`
 }
 
-// measure attacks with both kinds at the same time.
+// measure attacks with both kinds of request concurrently.
 func (o *options) measure(lists, writes vegeta.Targeter) []result {
 	var wg sync.WaitGroup
 	out := make([]result, 2)
@@ -115,7 +115,7 @@ func (o *options) measure(lists, writes vegeta.Targeter) []result {
 	return out
 }
 
-// report prints the results and fails when a bound was missed.
+// report prints the results and fails if a limit was exceeded.
 func (o *options) report(results []result) error {
 	var missed []string
 	for _, r := range results {

@@ -13,10 +13,10 @@ import (
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 )
 
-// perLeaf is the number of hosts of a leaf switch, spines that of spine switches.
+// perLeaf is the number of hosts on each leaf switch, spines the number of spine switches.
 const perLeaf, spines = 40, 4
 
-// fabricFile is a leaf-spine fabric of so many hosts, as a fabric file.
+// fabricFile returns the fabric file of a leaf-spine fabric with the given number of hosts.
 func fabricFile(hosts int) string {
 	var nodes, links strings.Builder
 	leaves := (hosts + perLeaf - 1) / perLeaf
@@ -40,7 +40,7 @@ func host(n int) string { return fmt.Sprintf("host-%05d", n) }
 
 func tenant(n int) string { return fmt.Sprintf("tenant-%05d", n) }
 
-// service talks to the API.
+// service is a client of the API.
 type service struct {
 	o      *options
 	client *http.Client
@@ -50,7 +50,7 @@ func (s *service) header() http.Header {
 	return http.Header{"Authorization": {"Bearer " + s.o.token}, "Content-Type": {"application/json"}}
 }
 
-// send makes one request and decodes its answer into to, when that is not nil.
+// send sends one request and decodes the answer into to, unless that is nil.
 func (s *service) send(ctx context.Context, method, path string, body, to any) (int, error) {
 	var text []byte
 	if body != nil {
@@ -82,7 +82,7 @@ func (s *service) send(ctx context.Context, method, path string, body, to any) (
 	return resp.StatusCode, json.Unmarshal(answer, to)
 }
 
-// attachment and tenantBody are the contract's, as far as they are needed.
+// attachment and tenantBody are the parts of the contract's types that are needed here.
 type attachment struct {
 	Port string `json:"port"`
 }
@@ -94,7 +94,7 @@ type tenantBody struct {
 	Attachments []attachment `json:"attachments"`
 }
 
-// body is the nth tenant: its attachments are spread over the fabric.
+// body returns the nth tenant, with its attachments spread over the fabric.
 func (s *service) body(n int, weight float64) tenantBody {
 	per := s.o.attachments / s.o.tenants
 	t := tenantBody{Weight: weight, Pkey: fmt.Sprintf("0x%04x", 0x8001+n)}
@@ -104,10 +104,10 @@ func (s *service) body(n int, weight float64) tenantBody {
 	return t
 }
 
-// fabricPath is the fabric's path in the API.
+// fabricPath returns the fabric's path in the API.
 func (s *service) fabricPath() string { return "/api/v1/fabrics/" + s.o.fabric }
 
-// fill makes the tenants that are not there, 200 in a transaction.
+// fill creates the missing tenants, 200 in each transaction.
 func (s *service) fill(ctx context.Context) error {
 	for first := 0; first < s.o.tenants; first += 200 {
 		var set struct {
@@ -125,7 +125,7 @@ func (s *service) fill(ctx context.Context) error {
 	return nil
 }
 
-// cursors walks the list of tenants once and returns the query of each page.
+// cursors reads the list of tenants once and returns the query of each page.
 func (s *service) cursors(ctx context.Context) ([]string, error) {
 	pages := []string{""}
 	for {
@@ -142,10 +142,10 @@ func (s *service) cursors(ctx context.Context) ([]string, error) {
 	}
 }
 
-// spread turns a counter into an index below n that jumps about, the same in each run.
+// spread hashes a counter to an index below n, the same in each run.
 func spread(k uint64, n int) int { return int((k * 2654435761) % uint64(n)) }
 
-// lists are pages of 100 tenants with their attachments, and the attachments of single tenants, in turn.
+// lists alternates between pages of 100 tenants with their attachments and the attachments of single tenants.
 func (s *service) lists(pages []string) vegeta.Targeter {
 	var count atomic.Uint64
 	return func(t *vegeta.Target) error {
@@ -160,7 +160,7 @@ func (s *service) lists(pages []string) vegeta.Targeter {
 	}
 }
 
-// writes replace tenants with a new weight.
+// writes changes the weights of tenants.
 func (s *service) writes() vegeta.Targeter {
 	var count atomic.Uint64
 	return func(t *vegeta.Target) error {

@@ -1,12 +1,11 @@
-// Command oidcserver is an OpenID provider for tests: zitadel's certified library with storage in
-// memory, three users, two clients and a signing key that can be changed. It prints its issuer and
-// serves until its standard input ends.
+// Command oidcserver is an OpenID provider for tests: zitadel's certified library with storage in memory, three users,
+// two clients and a signing key that can be rotated. It prints its issuer and serves until its standard input ends.
 //
 //	go run . -redirect http://127.0.0.1:8470/api/v1/sign-in/oidc/callback
 //
-// Users are alice (groups staff and fabric-admins), rob (group red-team) and "No Good" (a name
-// that cannot be one of Fairlane's); their password is "secret-" and the user's id. Clients are
-// fairlane and other, both with the secret "client-secret". POST /test/rotate changes the key.
+// The users are alice (groups staff and fabric-admins), rob (group red-team) and "No Good" (a name that is invalid in
+// Fairlane); each password is "secret-" and the user's id. The clients are fairlane and other, both with the secret
+// "client-secret". POST /test/rotate rotates the key.
 package main
 
 import (
@@ -61,7 +60,7 @@ func run(listen, redirect string, until io.Reader, out io.Writer) error {
 	return nil
 }
 
-// provider is the OpenID provider with its login page and the means of tests.
+// provider returns the OpenID provider with its login page and the endpoints for tests.
 func provider(issuer, redirect string) (http.Handler, error) {
 	s, err := newStore(storage.NewStorageWithClients(people{}, map[string]*storage.Client{
 		"fairlane": storage.WebClient("fairlane", "client-secret", redirect),

@@ -13,7 +13,7 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
 
-// store is the library's storage in memory with groups as a claim and a key that changes.
+// store is the library's storage in memory, extended by groups as a claim and a key that can be rotated.
 type store struct {
 	*storage.Storage
 
@@ -27,7 +27,7 @@ func newStore(s *storage.Storage) (*store, error) {
 	return st, st.rotate()
 }
 
-// rotate signs with a new key from now on; the old one is forgotten.
+// rotate replaces the signing key and drops the old one.
 func (s *store) rotate() error {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *store) rotate() error {
 	return nil
 }
 
-// signing is the present key; it is both halves.
+// signing is the current key, private and public.
 type signing struct {
 	key    *rsa.PrivateKey
 	id     string
@@ -82,7 +82,7 @@ func (s *store) GetPrivateClaimsFromScopes(context.Context, string, string, []st
 	return nil, nil
 }
 
-// SetUserinfoFromRequest implements op.CanSetUserinfoFromRequest: what goes into an ID token.
+// SetUserinfoFromRequest sets the claims of an ID token. It implements op.CanSetUserinfoFromRequest.
 func (s *store) SetUserinfoFromRequest(ctx context.Context, info *oidc.UserInfo, token op.IDTokenRequest, scopes []string) error {
 	if err := s.Storage.SetUserinfoFromRequest(ctx, info, token, scopes); err != nil {
 		return err

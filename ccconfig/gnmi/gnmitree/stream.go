@@ -34,7 +34,7 @@ func (st *stream) run() (err error) {
 	from := time.Now()
 	c := Call{Method: "Subscribe", Peer: PeerOf(st.ctx)}
 	defer func() { st.server.ended(c, from, err) }()
-	// A client that sends nothing would occupy a stream for ever.
+	// A client that sends nothing would occupy a stream forever.
 	limit := st.server.limits.SendTimeout
 	watch := time.AfterFunc(limit, func() { st.end(errorf(codes.DeadlineExceeded, "no subscription list came for %s", limit)) })
 	first, err := st.wire.Recv()

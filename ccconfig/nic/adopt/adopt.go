@@ -12,6 +12,7 @@ import (
 
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/internal/phrase"
 )
 
 // MaxBytes is the largest size of a text.
@@ -22,30 +23,49 @@ type ParseError struct {
 	File    string
 	Line    int    // from 1; 0 if Field is more precise
 	Field   string // such as "WRED_PROFILE|AZURE_LOSSLESS green_max_threshold"; may be empty
-	Found   string
-	Allowed string
+	Found   phrase.Text
+	Allowed phrase.Text
 }
 
+var _ phrase.Sentence = (*ParseError)(nil)
+
 // Error contains the file, the location, the value found and the allowed values.
-func (e *ParseError) Error() string {
-	var b strings.Builder
-	b.WriteString(e.File)
+func (e *ParseError) Error() string { return e.Sentence().String() }
+
+// Sentence is the error for readers of any language.
+func (e *ParseError) Sentence() phrase.Text {
+	at := e.File
 	if e.Line > 0 {
-		b.WriteString(":" + strconv.Itoa(e.Line))
+		at += ":" + strconv.Itoa(e.Line)
 	}
 	if e.Field != "" {
-		b.WriteString(": " + e.Field)
+		return phrase.Of("adopt.fault-field", "at", at, "field", e.Field, "found", e.Found, "want", e.Allowed)
 	}
-	b.WriteString(": found " + e.Found + ", want " + e.Allowed)
-	return b.String()
+	return phrase.Of("adopt.fault", "at", at, "found", e.Found, "want", e.Allowed)
 }
 
 // quote truncates and quotes input for an error text.
 func quote(s string) string { return strconv.Quote(nicparam.Clip(s)) }
 
+// quoted is quote for a sentence.
+func quoted(s string) phrase.Text { return phrase.Verbatim(quote(s)) }
+
+// allowed lists the legal values of a parameter.
+func allowed(p *nicparam.Param) phrase.Text {
+	if p.Kind != nicparam.Enum {
+		return phrase.Verbatim(p.Allowed())
+	}
+	words := make([]string, len(p.Values))
+	for i, v := range p.Values {
+		words[i] = v.Name + "(" + strconv.FormatUint(v.Number, 10) + ")"
+	}
+	last := len(words) - 1
+	return phrase.Of("list.or", "list", words[:last], "last", words[last])
+}
+
 func tooLong(file string, n int) error {
 	if n > MaxBytes {
-		return &ParseError{File: file, Found: fmt.Sprintf("%d bytes", n), Allowed: fmt.Sprintf("at most %d", MaxBytes)}
+		return &ParseError{File: file, Found: phrase.Of("adopt.bytes", "n", n), Allowed: phrase.Of("want.most", "max", MaxBytes)}
 	}
 	return nil
 }
@@ -102,8 +122,7 @@ func (s *State) Merge(o *State) error {
 			s.Settings = append(s.Settings, f)
 			have[slot{f.Key, f.Stage, f.By}] = f
 		case old.Value != f.Value:
-			return &ParseError{File: f.File, Line: f.Line, Field: f.Key.String(), Found: strconv.FormatUint(f.Value, 10),
-				Allowed: fmt.Sprintf("%d, as %s has it", old.Value, old.File)}
+			return &ParseError{File: f.File, Line: f.Line, Field: f.Key.String(), Found: phrase.Verbatim(strconv.FormatUint(f.Value, 10)), Allowed: phrase.Of("adopt.want-same", "value", old.Value, "file", old.File)}
 		}
 	}
 	s.Unknown = append(s.Unknown, o.Unknown...)
@@ -115,7 +134,7 @@ func (s *State) Merge(o *State) error {
 	}
 	if o.Switch != nil {
 		if s.Switch != nil {
-			return &ParseError{File: o.Switch.File, Found: "a second switch", Allowed: "one; the first is in " + s.Switch.File}
+			return &ParseError{File: o.Switch.File, Found: phrase.Of("adopt.second-switch"), Allowed: phrase.Of("adopt.want-one-switch", "file", s.Switch.File)}
 		}
 		s.Switch = o.Switch
 	}

@@ -15,6 +15,7 @@ import (
 	"fairlane/ccconfig/nic/dcbnl"
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/internal/testkit/zhtest"
 )
 
 func read(t testing.TB, name string) string {
@@ -45,6 +46,11 @@ func wantError(t *testing.T, title string, err error, parts ...string) {
 			t.Errorf("%s: %q is not in %q", title, p, err)
 		}
 	}
+	same := pe.Field + " drop forward alert mstconfig ethtool dcb ets show strict cbs vendor"
+	if pe.Found.IsVerbatim() { // the text itself, or an error of the JSON decoder
+		same += " " + pe.Found.String()
+	}
+	zhtest.Error(t, title, err, strings.FieldsFunc(same, func(r rune) bool { return r == ' ' || r == '|' || r == ':' })...)
 }
 
 func TestMlxconfigTellsDefaultCurrentAndNext(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"fairlane/ccconfig/nic/dcbnl"
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/internal/phrase"
 )
 
 // dcbText is the output of "dcb -j OBJECT show dev DEV", for all objects together.
@@ -65,7 +66,7 @@ func DCB(file, text string) (*dcbnl.IEEE, []Unknown, error) {
 		line := lineAt(text, d.InputOffset())
 		names, err := unknownNames(raw)
 		if err != nil {
-			return nil, nil, &ParseError{File: file, Line: line, Found: quote(string(raw)), Allowed: "an object as dcb -j prints it"}
+			return nil, nil, &ParseError{File: file, Line: line, Found: quoted(string(raw)), Allowed: phrase.Of("adopt.want-dcb")}
 		}
 		for _, name := range names {
 			unknown = append(unknown, Unknown{Name: name, File: file, Line: line})
@@ -94,12 +95,12 @@ func DCBState(file, text string, port int) (*State, error) {
 			continue
 		}
 		if p, ok := table.Find(v.Name); ok && !p.Legal(v.Value) {
-			return nil, &ParseError{File: file, Field: v.Key.String(), Found: fmt.Sprint(v.Value), Allowed: p.Allowed()}
+			return nil, &ParseError{File: file, Field: v.Key.String(), Found: phrase.Verbatim(fmt.Sprint(v.Value)), Allowed: allowed(p)}
 		}
 		s.Settings = append(s.Settings, Found{Setting: v, Stage: StageCurrent, By: nicparam.DCB, File: file})
 	}
 	if len(s.Settings) == 0 && len(unknown) > 0 {
-		return nil, &ParseError{File: file, Line: unknown[0].Line, Found: quote(unknown[0].Name), Allowed: "an object as dcb -j prints it"}
+		return nil, &ParseError{File: file, Line: unknown[0].Line, Found: quoted(unknown[0].Name), Allowed: phrase.Of("adopt.want-dcb")}
 	}
 	return s, nil
 }
@@ -107,9 +108,9 @@ func DCBState(file, text string, port int) (*State, error) {
 func dcbTypeError(file string, line int, err error) error {
 	var te *json.UnmarshalTypeError
 	if errors.As(err, &te) {
-		return &ParseError{File: file, Line: line, Field: te.Field, Found: te.Value, Allowed: te.Type.String()}
+		return &ParseError{File: file, Line: line, Field: te.Field, Found: phrase.Verbatim(te.Value), Allowed: phrase.Verbatim(te.Type.String())}
 	}
-	return &ParseError{File: file, Line: line, Found: err.Error(), Allowed: "an object as dcb -j prints it"}
+	return &ParseError{File: file, Line: line, Found: phrase.Verbatim(err.Error()), Allowed: phrase.Of("adopt.want-dcb")}
 }
 
 // unknownNames returns the members of an object that dcbText does not have, sorted.
@@ -130,7 +131,7 @@ func fixed[T any](file string, line int, field string, from *[]T, to *[8]T) erro
 		return nil
 	}
 	if len(*from) != len(to) {
-		return &ParseError{File: file, Line: line, Field: field, Found: fmt.Sprintf("%d values", len(*from)), Allowed: "8"}
+		return &ParseError{File: file, Line: line, Field: field, Found: phrase.Of("adopt.values", "n", len(*from)), Allowed: phrase.Verbatim("8")}
 	}
 	copy(to[:], *from)
 	return nil
@@ -145,7 +146,7 @@ func octets(file string, line int, field string, from *[]uint16, to *[8]uint8) e
 	}
 	for i, v := range wide {
 		if v > 255 {
-			return &ParseError{File: file, Line: line, Field: fmt.Sprintf("%s[%d]", field, i), Found: fmt.Sprint(v), Allowed: "0..255"}
+			return &ParseError{File: file, Line: line, Field: fmt.Sprintf("%s[%d]", field, i), Found: phrase.Verbatim(fmt.Sprint(v)), Allowed: phrase.Verbatim("0..255")}
 		}
 		to[i] = uint8(v)
 	}
@@ -161,7 +162,7 @@ func tsaCodes(file string, line int, field string, from *[]string, to *[8]uint8)
 	for i, word := range *from {
 		v, err := p.Parse(word)
 		if err != nil || !p.Legal(v) {
-			return &ParseError{File: file, Line: line, Field: fmt.Sprintf("%s[%d]", field, i), Found: quote(word), Allowed: p.Allowed()}
+			return &ParseError{File: file, Line: line, Field: fmt.Sprintf("%s[%d]", field, i), Found: quoted(word), Allowed: allowed(p)}
 		}
 		codes[i] = uint16(v)
 	}
@@ -174,7 +175,7 @@ func (t *dcbText) into(file string, line int, o *dcbnl.IEEE) error {
 	check := func(err error) { errs = append(errs, err) }
 	if t.TCBW != nil || t.TCTSA != nil || t.PrioTC != nil {
 		if t.TCBW == nil || t.TCTSA == nil || t.PrioTC == nil {
-			return &ParseError{File: file, Line: line, Found: "some of tc_bw, tc_tsa and prio_tc", Allowed: "all of them, as dcb ets show prints them"}
+			return &ParseError{File: file, Line: line, Found: phrase.Of("adopt.some-ets"), Allowed: phrase.Of("adopt.want-all-ets")}
 		}
 		e := &dcbnl.ETS{Willing: t.Willing != nil && *t.Willing, CBS: t.CBS != nil && *t.CBS}
 		if t.ETSCap != nil {
@@ -232,7 +233,7 @@ func (t *dcbText) pfc(file string, line int, o *dcbnl.IEEE) error {
 func (t *dcbText) apps(file string, line int, o *dcbnl.IEEE) error {
 	for i, prio := range t.Default {
 		if prio > 7 {
-			return &ParseError{File: file, Line: line, Field: fmt.Sprintf("default_prio[%d]", i), Found: fmt.Sprint(prio), Allowed: "0..7"}
+			return &ParseError{File: file, Line: line, Field: fmt.Sprintf("default_prio[%d]", i), Found: phrase.Verbatim(fmt.Sprint(prio)), Allowed: phrase.Verbatim("0..7")}
 		}
 		o.Apps = append(o.Apps, dcbnl.App{Selector: dcbnl.SelectorEtherType, Priority: uint8(prio)})
 	}
@@ -248,14 +249,13 @@ func (t *dcbText) apps(file string, line int, o *dcbnl.IEEE) error {
 	} {
 		for i, pair := range g.pairs {
 			if len(pair) != 2 || pair[0] > g.most || pair[1] > 7 {
-				return &ParseError{File: file, Line: line, Field: fmt.Sprintf("%s[%d]", g.field, i), Found: fmt.Sprint(pair),
-					Allowed: fmt.Sprintf("a number 0..%d and a priority 0..7", g.most)}
+				return &ParseError{File: file, Line: line, Field: fmt.Sprintf("%s[%d]", g.field, i), Found: phrase.Verbatim(fmt.Sprint(pair)), Allowed: phrase.Of("adopt.want-pair", "max", g.most)}
 			}
 			o.Apps = append(o.Apps, dcbnl.App{Selector: g.selector, Priority: uint8(pair[1]), Protocol: pair[0]})
 		}
 	}
 	if len(o.Apps) > dcbnl.MaxApps {
-		return &ParseError{File: file, Line: line, Found: fmt.Sprintf("%d entries of the application table", len(o.Apps)), Allowed: fmt.Sprintf("at most %d", dcbnl.MaxApps)}
+		return &ParseError{File: file, Line: line, Found: phrase.Of("adopt.apps", "n", len(o.Apps)), Allowed: phrase.Of("want.most", "max", dcbnl.MaxApps)}
 	}
 	return nil
 }

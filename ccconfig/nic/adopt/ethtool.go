@@ -1,11 +1,11 @@
 package adopt
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
 	"fairlane/ccconfig/nic/niccount"
+	"fairlane/internal/phrase"
 )
 
 const maxCounters = 65536
@@ -26,32 +26,32 @@ func Ethtool(file, text string) (*State, error) {
 		}
 		if !begun {
 			if !strings.HasPrefix(row, "NIC statistics") {
-				return nil, &ParseError{File: file, Line: line, Found: quote(row), Allowed: "\"NIC statistics:\""}
+				return nil, &ParseError{File: file, Line: line, Found: quoted(row), Allowed: phrase.Verbatim("\"NIC statistics:\"")}
 			}
 			begun = true
 			continue
 		}
 		at := strings.LastIndexByte(row, ':')
 		if at <= 0 {
-			return nil, &ParseError{File: file, Line: line, Found: quote(row), Allowed: "a name, a colon and a number"}
+			return nil, &ParseError{File: file, Line: line, Found: quoted(row), Allowed: phrase.Of("adopt.want-statistic")}
 		}
 		name, word := strings.TrimSpace(row[:at]), strings.TrimSpace(row[at+1:])
 		if _, twice := s.Counters[name]; twice {
-			return nil, &ParseError{File: file, Line: line, Found: quote(name) + " again", Allowed: "each statistic once"}
+			return nil, &ParseError{File: file, Line: line, Found: phrase.Of("adopt.again", "name", quote(name)), Allowed: phrase.Of("adopt.want-statistic-once")}
 		}
 		if len(s.Counters) == maxCounters {
-			return nil, &ParseError{File: file, Line: line, Found: "one more statistic", Allowed: fmt.Sprintf("at most %d", maxCounters)}
+			return nil, &ParseError{File: file, Line: line, Found: phrase.Of("adopt.more-statistics"), Allowed: phrase.Of("want.most", "max", maxCounters)}
 		}
 		c := niccount.Counter{Name: name}
 		if v, err := strconv.ParseUint(word, 10, 64); err != nil {
-			c.Err = &ParseError{File: file, Line: line, Field: name, Found: quote(word), Allowed: "0..18446744073709551615"}
+			c.Err = &ParseError{File: file, Line: line, Field: name, Found: quoted(word), Allowed: phrase.Verbatim("0..18446744073709551615")}
 		} else {
 			c.Value = v
 		}
 		s.Counters[name] = c
 	}
 	if !begun {
-		return nil, &ParseError{File: file, Line: 1, Found: "no statistics", Allowed: "the output of ethtool -S"}
+		return nil, &ParseError{File: file, Line: 1, Found: phrase.Of("adopt.no-statistics"), Allowed: phrase.Of("adopt.want-ethtool")}
 	}
 	return s, nil
 }

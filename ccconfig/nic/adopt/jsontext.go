@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"fairlane/internal/phrase"
 )
 
 // lineAt returns the line, from 1, of an offset in a text.
@@ -23,7 +25,7 @@ func jsonError(file, text string, offset int64, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		offset = int64(len(text))
 	}
-	return &ParseError{File: file, Line: lineAt(text, offset), Found: err.Error(), Allowed: "JSON"}
+	return &ParseError{File: file, Line: lineAt(text, offset), Found: phrase.Verbatim(err.Error()), Allowed: phrase.Verbatim("JSON")}
 }
 
 // notIn returns the members of an object for which a structure has no field, sorted.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/internal/phrase"
 )
 
 // Limits of a query.
@@ -57,7 +58,7 @@ func ParseQuery(file, text string) ([]Query, error) {
 		}
 	}
 	if p.columns == 0 {
-		return nil, &ParseError{File: file, Line: max(line, 1), Found: "no line \"Configurations:\"", Allowed: "the output of mstconfig -e q"}
+		return nil, &ParseError{File: file, Line: max(line, 1), Found: phrase.Of("adopt.no-configurations"), Allowed: phrase.Of("adopt.want-mstconfig")}
 	}
 	return p.out, nil
 }
@@ -74,12 +75,12 @@ type queryParser struct {
 
 func (p *queryParser) line(n int, s string) error {
 	trimmed := strings.TrimSpace(s)
-	fail := func(found, allowed string) error {
+	fail := func(found, allowed phrase.Text) error {
 		return &ParseError{File: p.file, Line: n, Found: found, Allowed: allowed}
 	}
 	switch {
 	case strings.HasPrefix(trimmed, "-E-"):
-		return fail(quote(trimmed), "a query that succeeded")
+		return fail(quoted(trimmed), phrase.Of("adopt.want-success"))
 	case trimmed == "", strings.HasPrefix(trimmed, "-W-"), strings.HasPrefix(trimmed, "-I-"), strings.Trim(trimmed, "-") == "":
 		return nil
 	case strings.HasPrefix(trimmed, "The '*' shows"):
@@ -108,20 +109,20 @@ func (p *queryParser) line(n int, s string) error {
 	return p.row(n, s, fail)
 }
 
-func (p *queryParser) begin(s string, fail func(string, string) error) error {
+func (p *queryParser) begin(s string, fail func(found, allowed phrase.Text) error) error {
 	word := strings.TrimSuffix(strings.TrimPrefix(s, "Device #"), ":")
 	number, err := strconv.Atoi(word)
 	if err != nil || number < 1 {
-		return fail(quote(s), "\"Device #\" and a number from 1")
+		return fail(quoted(s), phrase.Of("adopt.want-device"))
 	}
 	if len(p.out) == maxDevices {
-		return fail("one more device", fmt.Sprintf("at most %d", maxDevices))
+		return fail(phrase.Of("adopt.more-devices"), phrase.Of("want.most", "max", maxDevices))
 	}
 	p.out, p.rows, p.seen = append(p.out, Query{Number: number}), false, map[string]int{}
 	return nil
 }
 
-func (p *queryParser) header(titles string, fail func(string, string) error) error {
+func (p *queryParser) header(titles string, fail func(found, allowed phrase.Text) error) error {
 	var columns []Stage
 	for rest := strings.TrimSpace(titles); rest != ""; rest = strings.TrimSpace(rest) {
 		switch {
@@ -132,20 +133,20 @@ func (p *queryParser) header(titles string, fail func(string, string) error) err
 		case strings.HasPrefix(rest, "Next Boot"):
 			columns, rest = append(columns, StageNext), rest[len("Next Boot"):]
 		default:
-			return fail(quote(rest), "the columns Default, Current and Next Boot")
+			return fail(quoted(rest), phrase.Of("adopt.want-columns"))
 		}
 	}
 	sorted := slices.Clone(columns)
 	slices.Sort(sorted)
 	if len(columns) == 0 || len(slices.Compact(sorted)) != len(columns) {
-		return fail(quote(strings.TrimSpace(titles)), "each of the columns Default, Current and Next Boot at most once")
+		return fail(quoted(strings.TrimSpace(titles)), phrase.Of("adopt.want-columns-once"))
 	}
 	if len(p.out) == 0 {
 		p.out, p.seen = append(p.out, Query{Number: 1}), map[string]int{}
 	}
 	q := &p.out[len(p.out)-1]
 	if q.Columns != nil && !slices.Equal(q.Columns, columns) {
-		return fail(quote(strings.TrimSpace(titles)), "the columns of the device's first table")
+		return fail(quoted(strings.TrimSpace(titles)), phrase.Of("adopt.want-same-columns"))
 	}
 	q.Columns, p.rows = columns, true
 	p.columns++
@@ -154,7 +155,7 @@ func (p *queryParser) header(titles string, fail func(string, string) error) err
 
 // row parses "* NAME value value value". Values as wide as their column have no space between them, so a value in parentheses
 // ends at its parenthesis.
-func (p *queryParser) row(n int, s string, fail func(string, string) error) error {
+func (p *queryParser) row(n int, s string, fail func(found, allowed phrase.Text) error) error {
 	words := strings.Fields(strings.ReplaceAll(s, ")", ") "))
 	r := Row{Line: n}
 	if len(words) > 0 && words[0] == "*" {
@@ -165,14 +166,14 @@ func (p *queryParser) row(n int, s string, fail func(string, string) error) erro
 	}
 	q := &p.out[len(p.out)-1]
 	if len(words) != 1+len(q.Columns) {
-		return fail(fmt.Sprintf("%d values in %s", max(0, len(words)-1), quote(strings.TrimSpace(s))), fmt.Sprintf("a name and %d values", len(q.Columns)))
+		return fail(phrase.Of("adopt.values-in", "n", max(0, len(words)-1), "row", quote(strings.TrimSpace(s))), phrase.Of("adopt.want-values", "n", len(q.Columns)))
 	}
 	if p.count++; p.count > maxParameters {
-		return fail("one more parameter", fmt.Sprintf("at most %d", maxParameters))
+		return fail(phrase.Of("adopt.more-parameters"), phrase.Of("want.most", "max", maxParameters))
 	}
 	r.Name, r.Values = words[0], words[1:]
 	if first, twice := p.seen[r.Name]; twice {
-		return fail(quote(r.Name)+" again", fmt.Sprintf("it once; it is in line %d", first))
+		return fail(phrase.Of("adopt.again", "name", quote(r.Name)), phrase.Of("adopt.want-once", "line", first))
 	}
 	p.seen[r.Name] = n
 	q.Rows = append(q.Rows, r)
@@ -187,7 +188,7 @@ func Mlxconfig(file, text string, table *nicparam.Table) (*State, error) {
 		return nil, err
 	}
 	if len(queries) != 1 {
-		return nil, &ParseError{File: file, Found: fmt.Sprintf("%d devices", len(queries)), Allowed: "one: query each by its address"}
+		return nil, &ParseError{File: file, Found: phrase.Of("adopt.devices", "n", len(queries)), Allowed: phrase.Of("adopt.want-one-device")}
 	}
 	return queries[0].State(file, table)
 }
@@ -209,7 +210,7 @@ func (q *Query) State(file string, table *nicparam.Table) (*State, error) {
 			}
 			v, err := p.Parse(r.Values[c])
 			if err != nil || !p.Legal(v) && !p.Holds(nicparam.NV, v, table.Caps()) {
-				return nil, &ParseError{File: file, Line: r.Line, Field: r.Name, Found: quote(r.Values[c]), Allowed: p.Allowed()}
+				return nil, &ParseError{File: file, Line: r.Line, Field: r.Name, Found: quoted(r.Values[c]), Allowed: allowed(p)}
 			}
 			s.Settings = append(s.Settings, Found{Setting: nicparam.Setting{Key: nicparam.Key{Port: port, Name: p.Name}, Value: v},
 				Stage: stage, By: nicparam.NV, File: file, Line: r.Line})

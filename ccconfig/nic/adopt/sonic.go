@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"fairlane/ccconfig/ecn"
+	"fairlane/internal/phrase"
 )
 
 // Switch is the quality-of-service configuration of a switch.
@@ -78,7 +79,7 @@ func SONiC(file, text string) (*State, error) {
 		return nil, jsonError(file, text, d.InputOffset(), err)
 	}
 	if d.More() {
-		return nil, &ParseError{File: file, Line: lineAt(text, d.InputOffset()), Found: "something after the object", Allowed: "one object of tables"}
+		return nil, &ParseError{File: file, Line: lineAt(text, d.InputOffset()), Found: phrase.Of("adopt.trailing"), Allowed: phrase.Of("adopt.want-tables")}
 	}
 	r := &sonicReader{file: file, tables: map[string]map[string]row{}}
 	for _, name := range []string{"WRED_PROFILE", "SCHEDULER", "QUEUE", "PORT_QOS_MAP", "DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "PFC_WD"} {
@@ -109,10 +110,10 @@ func (r *sonicReader) front(raw json.RawMessage) ([]string, error) {
 	}
 	var rows map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &rows); err != nil {
-		return nil, r.fail("PORT", "", "", err.Error(), "an object of rows")
+		return nil, r.fail("PORT", "", "", phrase.Verbatim(err.Error()), phrase.Of("adopt.want-rows"))
 	}
 	if len(rows) > maxRows {
-		return nil, r.fail("PORT", "", "", fmt.Sprintf("%d rows", len(rows)), fmt.Sprintf("at most %d", maxRows))
+		return nil, r.fail("PORT", "", "", phrase.Of("adopt.rows", "n", len(rows)), phrase.Of("want.most", "max", maxRows))
 	}
 	names := slices.Collect(maps.Keys(rows))
 	slices.SortFunc(names, func(a, b string) int {
@@ -142,7 +143,7 @@ type sonicReader struct {
 	tables map[string]map[string]row
 }
 
-func (r *sonicReader) fail(table, key, field, found, allowed string) error {
+func (r *sonicReader) fail(table, key, field string, found, allowed phrase.Text) error {
 	where := table
 	if key != "" {
 		where += "|" + key
@@ -161,17 +162,17 @@ func (r *sonicReader) table(name string, raw json.RawMessage) error {
 	}
 	var table map[string]map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &table); err != nil {
-		return r.fail(name, "", "", err.Error(), "an object of rows, each an object of fields")
+		return r.fail(name, "", "", phrase.Verbatim(err.Error()), phrase.Of("adopt.want-rows-of-fields"))
 	}
 	if len(table) > maxRows {
-		return r.fail(name, "", "", fmt.Sprintf("%d rows", len(table)), fmt.Sprintf("at most %d", maxRows))
+		return r.fail(name, "", "", phrase.Of("adopt.rows", "n", len(table)), phrase.Of("want.most", "max", maxRows))
 	}
 	for key, fields := range table {
 		rows[key] = row{}
 		for field, raw := range fields {
 			var word string
 			if json.Unmarshal(raw, &word) != nil {
-				return r.fail(name, key, field, quote(string(raw)), "a string")
+				return r.fail(name, key, field, quoted(string(raw)), phrase.Of("adopt.want-string"))
 			}
 			rows[key][field] = word
 		}
@@ -186,12 +187,12 @@ func (r *sonicReader) ref(table, key, field, word, to string) (string, row, erro
 		var named string
 		named, name, _ = strings.Cut(strings.TrimSuffix(inner, "]"), "|")
 		if named != to {
-			return "", nil, r.fail(table, key, field, quote(word), "a row of "+to)
+			return "", nil, r.fail(table, key, field, quoted(word), phrase.Of("adopt.want-row", "table", to))
 		}
 	}
 	target, ok := r.tables[to][name]
 	if !ok {
-		return "", nil, r.fail(table, key, field, quote(word), "a row of "+to+" that the file has")
+		return "", nil, r.fail(table, key, field, quoted(word), phrase.Of("adopt.want-row-here", "table", to))
 	}
 	return name, target, nil
 }
@@ -204,7 +205,7 @@ func (r *sonicReader) number(table, key string, fields row, field string, low, h
 	}
 	v, err := strconv.ParseInt(word, 10, 64)
 	if err != nil || v < low || v > high {
-		return 0, r.fail(table, key, field, quote(word), fmt.Sprintf("%d..%d", low, high))
+		return 0, r.fail(table, key, field, quoted(word), phrase.Verbatim(fmt.Sprintf("%d..%d", low, high)))
 	}
 	return v, nil
 }
@@ -216,7 +217,7 @@ func (r *sonicReader) word(table, key string, fields row, field, otherwise strin
 		return otherwise, nil
 	}
 	if !slices.Contains(allowed, word) {
-		return "", r.fail(table, key, field, quote(word), strings.Join(allowed, ", "))
+		return "", r.fail(table, key, field, quoted(word), phrase.Of("list.whole", "list", allowed))
 	}
 	return word, nil
 }
@@ -239,11 +240,11 @@ func (r *sonicReader) queues() ([]Queue, error) {
 		fields := r.tables["QUEUE"][key]
 		at := strings.LastIndexByte(key, '|')
 		if at <= 0 {
-			return nil, r.fail("QUEUE", key, "", "a key without a queue", "PORT|QUEUE or PORT|FIRST-LAST")
+			return nil, r.fail("QUEUE", key, "", phrase.Of("adopt.no-queue"), phrase.Of("adopt.want-queue-key"))
 		}
 		low, high, ok := span(key[at+1:], maxQueue)
 		if !ok {
-			return nil, r.fail("QUEUE", key, "", quote(key[at+1:]), fmt.Sprintf("a queue or FIRST-LAST within 0..%d", maxQueue))
+			return nil, r.fail("QUEUE", key, "", quoted(key[at+1:]), phrase.Of("adopt.want-queue", "max", maxQueue))
 		}
 		q := Queue{}
 		if err := r.scheduler(key, fields, &q); err != nil {
@@ -256,7 +257,7 @@ func (r *sonicReader) queues() ([]Queue, error) {
 			for n := low; n <= high; n++ {
 				q.Port, q.Number = port, n
 				if out = append(out, q); len(out) > maxRows {
-					return nil, r.fail("QUEUE", "", "", "one more queue", fmt.Sprintf("at most %d", maxRows))
+					return nil, r.fail("QUEUE", "", "", phrase.Of("adopt.more-queues"), phrase.Of("want.most", "max", maxRows))
 				}
 			}
 		}
@@ -269,7 +270,7 @@ func (r *sonicReader) queues() ([]Queue, error) {
 	})
 	for i := 1; i < len(out); i++ {
 		if out[i].Port == out[i-1].Port && out[i].Number == out[i-1].Number {
-			return nil, r.fail("QUEUE", out[i].Port+"|"+strconv.Itoa(out[i].Number), "", "two rows for it", "one")
+			return nil, r.fail("QUEUE", out[i].Port+"|"+strconv.Itoa(out[i].Number), "", phrase.Of("adopt.two-rows"), phrase.Of("adopt.want-one"))
 		}
 	}
 	return out, nil
@@ -326,7 +327,7 @@ func (r *sonicReader) marking(key string, fields row, q *Queue) error {
 		first, last, chance = "ecn_green_min_threshold", "ecn_green_max_threshold", "ecn_green_mark_probability"
 	}
 	if _, ok := p[last]; !ok {
-		return r.fail(table, name, last, "nothing", "the threshold at which all packets are marked, in bytes")
+		return r.fail(table, name, last, phrase.Of("yaml.nothing"), phrase.Of("adopt.want-threshold"))
 	}
 	low, err := r.number(table, name, p, first, 0, ecn.MaxThreshold, 0)
 	if err != nil {
@@ -404,7 +405,7 @@ func (r *sonicReader) portMap(key string, fields row, p *SwitchPort) error {
 			}
 			n, _, ok := span(strings.TrimSpace(prio), 7)
 			if !ok || strings.Contains(prio, "-") {
-				return r.fail("PORT_QOS_MAP", key, "pfc_enable", quote(word), "priorities 0..7 with commas between")
+				return r.fail("PORT_QOS_MAP", key, "pfc_enable", quoted(word), phrase.Of("adopt.want-priorities"))
 			}
 			p.PFC |= 1 << n
 		}
@@ -431,14 +432,14 @@ func (r *sonicReader) mapping(key string, fields row, field, table string, mostK
 	for from, to := range pairs {
 		a, err := strconv.Atoi(from)
 		if err != nil || a < 0 || a > mostKey {
-			return "", nil, r.fail(table, name, from, "the key "+quote(from), fmt.Sprintf("0..%d", mostKey))
+			return "", nil, r.fail(table, name, from, phrase.Of("adopt.key", "key", quote(from)), phrase.Verbatim(fmt.Sprintf("0..%d", mostKey)))
 		}
 		b, err := r.number(table, name, pairs, from, 0, int64(mostValue), 0)
 		if err != nil {
 			return "", nil, err
 		}
 		if _, twice := out[a]; twice {
-			return "", nil, r.fail(table, name, from, "two spellings of "+to, "one")
+			return "", nil, r.fail(table, name, from, phrase.Of("adopt.two-spellings", "value", to), phrase.Of("adopt.want-one"))
 		}
 		out[a] = int(b)
 	}

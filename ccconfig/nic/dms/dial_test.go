@@ -44,7 +44,7 @@ func trust(t *testing.T, a Address) error {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	return newWay(t, s.Client(), pci).Read(t.Context(), []nicparam.Key{{Port: 1, Name: "trust"}})[0].Err
+	return newAccessor(t, s.Client(), pci).Read(t.Context(), []nicparam.Key{{Port: 1, Name: "trust"}})[0].Err
 }
 
 func TestTheServiceIsReachedWithAndWithoutTLS(t *testing.T) {

@@ -34,40 +34,42 @@ const (
 	maxUpdates = 4096 // of an answer
 )
 
-// Way gives access to one port.
-type Way struct {
+// Accessor accesses the parameters of one port.
+type Accessor struct {
 	client Client
 	target string
 	port   nicfiles.Port
 	table  *nicparam.Table
 }
 
-var _ nicfiles.Way = (*Way)(nil)
+var _ nicfiles.Accessor = (*Accessor)(nil)
 
 // New returns the access to a port of the card with a PCI address, which is the service's target.
-func New(client Client, table *nicparam.Table, pci string, port nicfiles.Port) (*Way, error) {
+func New(client Client, table *nicparam.Table, pci string, port nicfiles.Port) (*Accessor, error) {
 	if port.NetDev == "" || pci == "" {
 		return nil, fmt.Errorf("port %d: found network device %q of %q, want both", port.Number, nicparam.Clip(port.NetDev), nicparam.Clip(pci))
 	}
-	return &Way{client: client, target: pci, port: port, table: table}, nil
+	return &Accessor{client: client, target: pci, port: port, table: table}, nil
 }
 
-func (w *Way) Backend() nicparam.Backend { return nicparam.DMS }
+func (a *Accessor) Backend() nicparam.Backend { return nicparam.DMS }
 
-func (w *Way) Keys() []nicparam.Key { return nicfiles.KeysOf(w.table, nicparam.DMS, w.port.Number) }
+func (a *Accessor) Keys() []nicparam.Key {
+	return nicfiles.KeysOf(a.table, nicparam.DMS, a.port.Number)
+}
 
-func (w *Way) Knows(k nicparam.Key) bool {
-	return k.Port == w.port.Number && nicfiles.LeadsTo(w.table, nicparam.DMS, k.Name, k.Index) != nil
+func (a *Accessor) Knows(k nicparam.Key) bool {
+	return k.Port == a.port.Number && nicfiles.LeadsTo(a.table, nicparam.DMS, k.Name, k.Index) != nil
 }
 
 // path returns the path of the leaf for a key.
-func (w *Way) path(k nicparam.Key) (*gnmi.Path, error) {
-	if !w.Knows(k) {
+func (a *Accessor) path(k nicparam.Key) (*gnmi.Path, error) {
+	if !a.Knows(k) {
 		return nil, fmt.Errorf("%s by dms: %w", k, nicfiles.ErrAbsent)
 	}
-	p, _ := w.table.Find(k.Name)
+	p, _ := a.table.Find(k.Name)
 	s, _ := p.Source(nicparam.DMS)
-	out := &gnmi.Path{Elem: []*gnmi.PathElem{{Name: "interfaces"}, {Name: "interface", Key: map[string]string{"name": w.port.NetDev}}}}
+	out := &gnmi.Path{Elem: []*gnmi.PathElem{{Name: "interfaces"}, {Name: "interface", Key: map[string]string{"name": a.port.NetDev}}}}
 	for word := range strings.SplitSeq(s.Name, "/") {
 		name, rest, keyed := strings.Cut(word, "[")
 		e := &gnmi.PathElem{Name: name}
@@ -80,9 +82,9 @@ func (w *Way) path(k nicparam.Key) (*gnmi.Path, error) {
 	return out, nil
 }
 
-// Read implements nicfiles.Way: one request for each leaf that the keys are part of, since a leaf which a card lacks must not
-// hide the others.
-func (w *Way) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Reading {
+// Read sends one request for each leaf that the keys are part of, so that a leaf which a card lacks does not hide the
+// others.
+func (a *Accessor) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Reading {
 	out := make([]nicfiles.Reading, len(keys))
 	type answer struct {
 		value any
@@ -91,7 +93,7 @@ func (w *Way) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Reading 
 	answers := map[nicparam.Key]answer{}
 	for i, k := range keys {
 		out[i] = nicfiles.Reading{Setting: nicparam.Setting{Key: k}, By: nicparam.DMS}
-		path, err := w.path(k)
+		path, err := a.path(k)
 		if err != nil {
 			out[i].Err = err
 			continue
@@ -100,13 +102,13 @@ func (w *Way) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Reading 
 		if k.Name == "pfc" { // one leaf for all priorities
 			leaf.Index = 0
 		}
-		a, have := answers[leaf]
+		known, have := answers[leaf]
 		if !have {
-			a.value, a.err = w.get(ctx, path)
-			answers[leaf] = a
+			known.value, known.err = a.get(ctx, path)
+			answers[leaf] = known
 		}
-		if out[i].Err = a.err; a.err == nil {
-			out[i].Value, out[i].Err = w.value(k, a.value)
+		if out[i].Err = known.err; known.err == nil {
+			out[i].Value, out[i].Err = a.value(k, known.value)
 		}
 		if out[i].Err != nil {
 			out[i].Err = fmt.Errorf("%s by dms: %w", k, out[i].Err)
@@ -116,8 +118,8 @@ func (w *Way) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Reading 
 }
 
 // get reads one leaf.
-func (w *Way) get(ctx context.Context, path *gnmi.Path) (any, error) {
-	r, err := w.client.Get(ctx, &gnmi.GetRequest{Prefix: &gnmi.Path{Target: w.target}, Path: []*gnmi.Path{path}, Encoding: gnmi.Encoding_JSON_IETF})
+func (a *Accessor) get(ctx context.Context, path *gnmi.Path) (any, error) {
+	r, err := a.client.Get(ctx, &gnmi.GetRequest{Prefix: &gnmi.Path{Target: a.target}, Path: []*gnmi.Path{path}, Encoding: gnmi.Encoding_JSON_IETF})
 	if err != nil {
 		return nil, kind(err, nicfiles.ErrUnreadable)
 	}
@@ -178,7 +180,7 @@ func unquote(b []byte) (any, error) {
 }
 
 // value extracts a key's number from its leaf.
-func (w *Way) value(k nicparam.Key, leaf any) (uint64, error) {
+func (a *Accessor) value(k nicparam.Key, leaf any) (uint64, error) {
 	if k.Name == "pfc" {
 		mask, err := pause(leaf)
 		if err != nil {
@@ -186,7 +188,7 @@ func (w *Way) value(k nicparam.Key, leaf any) (uint64, error) {
 		}
 		return uint64(mask>>k.Index) & 1, nil
 	}
-	p, _ := w.table.Find(k.Name)
+	p, _ := a.table.Find(k.Name)
 	v, err := uint64(0), error(nil)
 	switch x := leaf.(type) {
 	case bool:
@@ -201,7 +203,7 @@ func (w *Way) value(k nicparam.Key, leaf any) (uint64, error) {
 	case string:
 		v, err = p.Parse(x)
 	}
-	if err == nil && !p.Holds(nicparam.DMS, v, w.table.Caps()) {
+	if err == nil && !p.Holds(nicparam.DMS, v, a.table.Caps()) {
 		err = fmt.Errorf("found %d, want %s", v, p.Allowed())
 	}
 	if err != nil {
@@ -223,10 +225,10 @@ func pause(leaf any) (mask uint8, err error) {
 	return mask, nil
 }
 
-// Write implements nicfiles.Way with one request, which the service executes completely or not at all, as gNMI requires.
-func (w *Way) Write(ctx context.Context, set []nicparam.Setting) []error {
+// Write sends one request, which the service executes completely or not at all, as gNMI requires.
+func (a *Accessor) Write(ctx context.Context, set []nicparam.Setting) []error {
 	errs := make([]error, len(set))
-	if err := w.write(ctx, set); err != nil {
+	if err := a.write(ctx, set); err != nil {
 		for i := range errs {
 			errs[i] = err
 		}
@@ -234,21 +236,21 @@ func (w *Way) Write(ctx context.Context, set []nicparam.Setting) []error {
 	return errs
 }
 
-func (w *Way) write(ctx context.Context, set []nicparam.Setting) error {
-	request := &gnmi.SetRequest{Prefix: &gnmi.Path{Target: w.target}}
+func (a *Accessor) write(ctx context.Context, set []nicparam.Setting) error {
+	request := &gnmi.SetRequest{Prefix: &gnmi.Path{Target: a.target}}
 	var pfc *gnmi.Update // one leaf for all priorities
 	var mask uint8
 	for _, s := range set {
-		path, err := w.path(s.Key)
+		path, err := a.path(s.Key)
 		if err != nil {
 			return err
 		}
 		if s.Name != "pfc" {
-			request.Update = append(request.Update, &gnmi.Update{Path: path, Val: w.typed(s)})
+			request.Update = append(request.Update, &gnmi.Update{Path: path, Val: a.typed(s)})
 			continue
 		}
 		if pfc == nil {
-			if mask, err = w.pauseNow(ctx, path); err != nil {
+			if mask, err = a.pauseNow(ctx, path); err != nil {
 				return fmt.Errorf("%s by dms: %w", s.Key, err)
 			}
 			pfc = &gnmi.Update{Path: path}
@@ -257,15 +259,15 @@ func (w *Way) write(ctx context.Context, set []nicparam.Setting) error {
 		mask = mask&^(1<<s.Index) | uint8(s.Value&1)<<s.Index
 		pfc.Val = text(digits(mask))
 	}
-	if _, err := w.client.Set(ctx, request); err != nil {
-		return fmt.Errorf("dms of %s: %w", w.target, kind(err, nicfiles.ErrRefused))
+	if _, err := a.client.Set(ctx, request); err != nil {
+		return fmt.Errorf("dms of %s: %w", a.target, kind(err, nicfiles.ErrRefused))
 	}
 	return nil
 }
 
 // pauseNow returns the priorities with pause, for those that a set does not contain.
-func (w *Way) pauseNow(ctx context.Context, path *gnmi.Path) (uint8, error) {
-	leaf, err := w.get(ctx, path)
+func (a *Accessor) pauseNow(ctx context.Context, path *gnmi.Path) (uint8, error) {
+	leaf, err := a.get(ctx, path)
 	if err != nil {
 		return 0, err
 	}
@@ -281,8 +283,8 @@ func digits(mask uint8) string {
 }
 
 // typed encodes a setting for its leaf: an enumeration by name, a switch as a bool, anything else as a number.
-func (w *Way) typed(s nicparam.Setting) *gnmi.TypedValue {
-	p, _ := w.table.Find(s.Name)
+func (a *Accessor) typed(s nicparam.Setting) *gnmi.TypedValue {
+	p, _ := a.table.Find(s.Name)
 	switch p.Kind {
 	case nicparam.Enum:
 		for _, v := range p.Values {

@@ -106,13 +106,13 @@ func dial(t testing.TB, s *service) gnmi.GNMIClient {
 
 func table() *nicparam.Table { return nicparam.New(nicparam.Caps{}) }
 
-func newWay(t testing.TB, c Client, target string) *Way {
+func newAccessor(t testing.TB, c Client, target string) *Accessor {
 	t.Helper()
-	w, err := New(c, table(), target, nicfiles.Port{Number: 1, NetDev: netdev})
+	a, err := New(c, table(), target, nicfiles.Port{Number: 1, NetDev: netdev})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w
+	return a
 }
 
 func set(name string, index int, v uint64) nicparam.Setting {
@@ -122,11 +122,11 @@ func set(name string, index int, v uint64) nicparam.Setting {
 func TestTheServiceIsSetAsOneRequestAndReadBack(t *testing.T) {
 	t.Parallel()
 	s := newService()
-	w := newWay(t, dial(t, s), pci)
-	if n := len(w.Keys()); n != 1+8+1+8+8 {
+	a := newAccessor(t, dial(t, s), pci)
+	if n := len(a.Keys()); n != 1+8+1+8+8 {
 		t.Errorf("%d keys", n)
 	}
-	d := nicfiles.NewDevice(table(), w)
+	d := nicfiles.NewDevice(table(), a)
 	r, err := d.Set(t.Context(), []nicparam.Setting{
 		set("trust", 0, nicparam.TrustDSCP), set("pfc", 3, 1), set("pfc", 5, 1), set("default_roce_tos", 0, 106), set("rp_enable", 3, 1), set("np_enable", 2, 0),
 	})
@@ -177,7 +177,7 @@ func TestServiceErrorsHaveTheirKind(t *testing.T) {
 			t.Parallel()
 			s := newService()
 			c.mend(s)
-			_, err := nicfiles.NewDevice(table(), newWay(t, dial(t, s), pci)).Set(t.Context(), []nicparam.Setting{c.set})
+			_, err := nicfiles.NewDevice(table(), newAccessor(t, dial(t, s), pci)).Set(t.Context(), []nicparam.Setting{c.set})
 			if !errors.Is(err, c.want) || errors.Is(err, nicfiles.ErrNotRestored) {
 				t.Errorf("%v, want %v", err, c.want)
 			}
@@ -188,15 +188,15 @@ func TestServiceErrorsHaveTheirKind(t *testing.T) {
 func TestAnotherCardAndAnotherPortAreAbsent(t *testing.T) {
 	t.Parallel()
 	client := dial(t, newService())
-	if r := newWay(t, client, "0000:5e:00.0").Read(t.Context(), []nicparam.Key{{Port: 1, Name: "trust"}})[0]; !errors.Is(r.Err, nicfiles.ErrAbsent) {
+	if r := newAccessor(t, client, "0000:5e:00.0").Read(t.Context(), []nicparam.Key{{Port: 1, Name: "trust"}})[0]; !errors.Is(r.Err, nicfiles.ErrAbsent) {
 		t.Errorf("another card: %v", r.Err)
 	}
-	w := newWay(t, client, pci)
+	a := newAccessor(t, client, pci)
 	for _, k := range []nicparam.Key{{Port: 2, Name: "trust"}, {Port: 1, Name: "rpg_gd"}, {Port: 1, Name: "nothing"}, {Port: 1, Name: "pfc", Index: 8}} {
-		if r := w.Read(t.Context(), []nicparam.Key{k})[0]; !errors.Is(r.Err, nicfiles.ErrAbsent) {
+		if r := a.Read(t.Context(), []nicparam.Key{k})[0]; !errors.Is(r.Err, nicfiles.ErrAbsent) {
 			t.Errorf("%s: %v", k, r.Err)
 		}
-		if err := w.Write(t.Context(), []nicparam.Setting{{Key: k}})[0]; !errors.Is(err, nicfiles.ErrAbsent) {
+		if err := a.Write(t.Context(), []nicparam.Setting{{Key: k}})[0]; !errors.Is(err, nicfiles.ErrAbsent) {
 			t.Errorf("%s: %v", k, err)
 		}
 	}
@@ -207,10 +207,10 @@ func TestAnotherCardAndAnotherPortAreAbsent(t *testing.T) {
 
 func TestATimeoutIsNotAbsence(t *testing.T) {
 	t.Parallel()
-	w := newWay(t, dial(t, newService()), pci)
+	a := newAccessor(t, dial(t, newService()), pci)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := w.Read(ctx, []nicparam.Key{{Port: 1, Name: "trust"}})[0]
+	r := a.Read(ctx, []nicparam.Key{{Port: 1, Name: "trust"}})[0]
 	if errors.Is(r.Err, nicfiles.ErrAbsent) || !errors.Is(r.Err, nicfiles.ErrUnreadable) {
 		t.Error(r.Err)
 	}
@@ -219,7 +219,7 @@ func TestATimeoutIsNotAbsence(t *testing.T) {
 // Answers come in every form that gNMI has for a value.
 func TestFormsOfValues(t *testing.T) {
 	t.Parallel()
-	w := newWay(t, nil, pci)
+	a := newAccessor(t, nil, pci)
 	for _, c := range []struct {
 		v    *gnmi.TypedValue
 		name string
@@ -239,7 +239,7 @@ func TestFormsOfValues(t *testing.T) {
 			t.Errorf("%v: %v", c.v, err)
 			continue
 		}
-		if got, err := w.value(nicparam.Key{Port: 1, Name: c.name}, v); err != nil || got != c.want {
+		if got, err := a.value(nicparam.Key{Port: 1, Name: c.name}, v); err != nil || got != c.want {
 			t.Errorf("%v as %s: %d, %v", c.v, c.name, got, err)
 		}
 	}
@@ -249,7 +249,7 @@ func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{`"7000000000"`, `"dscp"`, `1`, `true`, `[1]`, `"00010000"`, `1e300`, `-1`, `null`} {
 		f.Add([]byte(s))
 	}
-	w := newWay(f, nil, pci)
+	a := newAccessor(f, nil, pci)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		v, err := plain(&gnmi.TypedValue{Value: &gnmi.TypedValue_JsonIetfVal{JsonIetfVal: b}})
 		if err != nil {
@@ -260,7 +260,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		for _, name := range []string{"trust", "pfc", "default_roce_tos", "rp_enable"} {
 			p, _ := table().Find(name)
-			if got, err := w.value(nicparam.Key{Port: 1, Name: name}, v); err == nil && !p.Legal(got) {
+			if got, err := a.value(nicparam.Key{Port: 1, Name: name}, v); err == nil && !p.Legal(got) {
 				t.Errorf("%s: %d", name, got)
 			}
 		}

@@ -4,10 +4,11 @@ package niccount
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"fairlane/internal/phrase"
 )
 
 // Counter is one counter's value, or the error of its reading.
@@ -20,7 +21,7 @@ type Counter struct {
 // Read returns the value, or the error of the reading.
 func (c Counter) Read() (uint64, error) {
 	if c.Err != nil {
-		return 0, fmt.Errorf("counter %s: %w", c.Name, c.Err)
+		return 0, phrase.Because(c.Err, phrase.Of("adopt.counter", "name", c.Name, "reason", c.Err))
 	}
 	return c.Value, nil
 }

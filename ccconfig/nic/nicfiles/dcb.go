@@ -39,7 +39,7 @@ func NewDCB(socket Socket, codec dcbnl.Codec, table *nicparam.Table, port Port) 
 	return &DCB{socket: socket, codec: codec, table: table, port: port}, nil
 }
 
-var _ Way = (*DCB)(nil)
+var _ Accessor = (*DCB)(nil)
 
 func (d *DCB) Backend() nicparam.Backend { return nicparam.DCB }
 
@@ -91,7 +91,7 @@ func (d *DCB) get(ctx context.Context) (*dcbnl.IEEE, error) {
 	return m.IEEE, nil
 }
 
-// Read implements Way with one request for any number of keys.
+// Read sends one request for any number of keys.
 func (d *DCB) Read(ctx context.Context, keys []nicparam.Key) []Reading {
 	out := make([]Reading, len(keys))
 	ieee, err := d.get(ctx)

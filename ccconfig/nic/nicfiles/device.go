@@ -11,36 +11,38 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// Device accesses the parameters of one card by all its ways (back ends). It is safe for concurrent use; sets are serialized.
+// Device accesses the parameters of one card through its accessors, one for each back end. It is safe for concurrent
+// use; sets are serialized.
 type Device struct {
-	table *nicparam.Table
-	ways  []Way
-	mu    sync.Mutex // held by a set
+	table     *nicparam.Table
+	accessors []Accessor
+	mu        sync.Mutex // held by a set
 }
 
-// NewDevice returns a device with the given ways. For a parameter with several ways, it uses the first that the host supports.
-func NewDevice(table *nicparam.Table, ways ...Way) *Device {
-	return &Device{table: table, ways: ways}
+// NewDevice returns a device with the given accessors. It reads a parameter by the first accessor that supports it on
+// the host.
+func NewDevice(table *nicparam.Table, accessors ...Accessor) *Device {
+	return &Device{table: table, accessors: accessors}
 }
 
-// Read reads parameters, in their order. A parameter without a way has ErrAbsent.
+// Read reads parameters, in their order. A parameter without an accessor has ErrAbsent.
 func (d *Device) Read(ctx context.Context, keys []nicparam.Key) []Reading {
 	return d.look(ctx, keys, nil)
 }
 
-// ReadAll reads all parameters that the host supports, including unreadable ones with their errors. Each way in instead
-// replaces the device's own way of the same back end.
-func (d *Device) ReadAll(ctx context.Context, instead ...Way) []Reading {
+// ReadAll reads all parameters that the host supports, including unreadable ones with their errors. Each accessor in instead
+// replaces the device's own accessor of the same back end.
+func (d *Device) ReadAll(ctx context.Context, instead ...Accessor) []Reading {
 	var keys []nicparam.Key
-	for _, w := range d.ways {
-		keys = append(keys, w.Keys()...)
+	for _, a := range d.accessors {
+		keys = append(keys, a.Keys()...)
 	}
 	from := d
 	if len(instead) > 0 {
-		from = &Device{table: d.table, ways: slices.Clone(d.ways)}
-		for i, w := range from.ways {
-			if at := slices.IndexFunc(instead, func(x Way) bool { return x.Backend() == w.Backend() }); at >= 0 {
-				from.ways[i] = instead[at]
+		from = &Device{table: d.table, accessors: slices.Clone(d.accessors)}
+		for i, a := range from.accessors {
+			if at := slices.IndexFunc(instead, func(x Accessor) bool { return x.Backend() == a.Backend() }); at >= 0 {
+				from.accessors[i] = instead[at]
 			}
 		}
 	}
@@ -60,48 +62,49 @@ func unique(keys []nicparam.Key) []nicparam.Key {
 	return out
 }
 
-// resolved is a reading and its way.
+// resolved is a reading and its accessor.
 type resolved struct {
 	Reading
-	way Way
+	accessor Accessor
 }
 
-// resolve reads keys by the first way that supports each.
+// resolve reads keys by the first accessor that supports each.
 func (d *Device) resolve(ctx context.Context, keys []nicparam.Key) map[nicparam.Key]resolved {
 	keys = unique(keys)
-	out, by := make(map[nicparam.Key]resolved, len(keys)), make([]Way, len(keys))
+	out, by := make(map[nicparam.Key]resolved, len(keys)), make([]Accessor, len(keys))
 	for i, r := range d.look(ctx, keys, by) {
 		out[keys[i]] = resolved{r, by[i]}
 	}
 	return out
 }
 
-// look reads keys, in their order, by the first way that supports each. It stores the ways in by, unless that is nil.
-func (d *Device) look(ctx context.Context, keys []nicparam.Key, by []Way) []Reading {
+// look reads keys, in their order, by the first accessor that supports each. It stores the accessors in by, unless that
+// is nil.
+func (d *Device) look(ctx context.Context, keys []nicparam.Key, by []Accessor) []Reading {
 	out := make([]Reading, len(keys))
 	left := make([]int, len(keys)) // keys not yet read
 	for i := range left {
 		left[i] = i
 	}
 	mine, at := make([]nicparam.Key, 0, len(keys)), make([]int, 0, len(keys))
-	for _, w := range d.ways {
+	for _, a := range d.accessors {
 		if len(left) == 0 {
 			break
 		}
 		mine, at = mine[:0], at[:0]
 		rest := left[:0]
 		for _, i := range left {
-			if w.Knows(keys[i]) {
+			if a.Knows(keys[i]) {
 				mine, at = append(mine, keys[i]), append(at, i)
 			} else {
 				rest = append(rest, i)
 			}
 		}
 		if len(mine) > 0 {
-			for j, r := range w.Read(ctx, mine) {
+			for j, r := range a.Read(ctx, mine) {
 				out[at[j]] = r
 				if by != nil {
-					by[at[j]] = w
+					by[at[j]] = a
 				}
 				if errors.Is(r.Err, ErrAbsent) {
 					rest = append(rest, at[j])
@@ -111,7 +114,7 @@ func (d *Device) look(ctx context.Context, keys []nicparam.Key, by []Way) []Read
 		left = rest
 	}
 	for _, i := range left {
-		if out[i].Err == nil { // no way was tried
+		if out[i].Err == nil { // no accessor was tried
 			out[i] = Reading{Setting: nicparam.Setting{Key: keys[i]}, Err: fmt.Errorf("%s: %w by any way of this host", keys[i], ErrAbsent)}
 		}
 	}

@@ -210,15 +210,15 @@ func (h *host) linkEffects(t testing.TB, port int) {
 // debugfsDevice is a card whose ports are reached by the kernel's driver.
 func debugfsDevice(t testing.TB, h *host, ports ...int) *Device {
 	t.Helper()
-	var ways []Way
+	var accessors []Accessor
 	for _, n := range ports {
-		w, err := Debugfs(h, newTable(), portOf(n))
+		a, err := Debugfs(h, newTable(), portOf(n))
 		if err != nil {
 			t.Fatal(err)
 		}
-		ways = append(ways, w)
+		accessors = append(accessors, a)
 	}
-	return NewDevice(newTable(), ways...)
+	return NewDevice(newTable(), accessors...)
 }
 
 func at(port int, name string) nicparam.Key { return nicparam.Key{Port: port, Name: name} }
@@ -241,19 +241,19 @@ func TestWaysReadEveryParameterOfAPort(t *testing.T) {
 	for _, c := range []struct {
 		title string
 		files map[string]string
-		make  func(Files) (Way, error)
+		make  func(Files) (Accessor, error)
 		count int
 	}{
-		{"debugfs", debugfsFiles(1), func(f Files) (Way, error) { return Debugfs(f, newTable(), portOf(1)) }, 20},
-		{"sysfs", sysfsFiles(1, ""), func(f Files) (Way, error) { return Sysfs(f, newTable(), portOf(1)) }, 19 + 16},
-		{"sysfs with params", sysfsFiles(1, "params/"), func(f Files) (Way, error) { return Sysfs(f, newTable(), portOf(1)) }, 19 + 16},
+		{"debugfs", debugfsFiles(1), func(f Files) (Accessor, error) { return Debugfs(f, newTable(), portOf(1)) }, 20},
+		{"sysfs", sysfsFiles(1, ""), func(f Files) (Accessor, error) { return Sysfs(f, newTable(), portOf(1)) }, 19 + 16},
+		{"sysfs with params", sysfsFiles(1, "params/"), func(f Files) (Accessor, error) { return Sysfs(f, newTable(), portOf(1)) }, 19 + 16},
 	} {
 		h := newHost(t, c.files)
-		w, err := c.make(h)
+		a, err := c.make(h)
 		if err != nil {
 			t.Fatal(err)
 		}
-		readings := NewDevice(newTable(), w).ReadAll(t.Context())
+		readings := NewDevice(newTable(), a).ReadAll(t.Context())
 		if len(readings) != c.count || len(c.files) != c.count {
 			t.Errorf("%s: %d readings of %d files, want %d", c.title, len(readings), len(c.files), c.count)
 		}
@@ -279,12 +279,12 @@ func TestWaysReadEveryParameterOfAPort(t *testing.T) {
 func TestEnableFilesAreByPriority(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, sysfsFiles(1, "params/"))
-	w, err := Sysfs(h, newTable(), portOf(1))
+	a, err := Sysfs(h, newTable(), portOf(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := nicparam.Setting{Key: nicparam.Key{Port: 1, Name: "rp_enable", Index: 3}, Value: 1}
-	if _, err := NewDevice(newTable(), w).Set(t.Context(), []nicparam.Setting{s}); err != nil {
+	if _, err := NewDevice(newTable(), a).Set(t.Context(), []nicparam.Setting{s}); err != nil {
 		t.Fatal(err)
 	}
 	for prio := range 8 {
@@ -301,11 +301,11 @@ func TestConfigfsTakesTypesOfServiceAndVersions(t *testing.T) {
 	port := portOf(1)
 	port.RDMA, port.RDMAPort = "mlx5_0", 1
 	h := newHost(t, map[string]string{dir + "default_roce_tos": "0", dir + "default_roce_mode": "IB/RoCE v1"})
-	w, err := Configfs(h, newTable(), port)
+	a, err := Configfs(h, newTable(), port)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewDevice(newTable(), w).Set(t.Context(), []nicparam.Setting{want(1, "default_roce_tos", 106), want(1, "default_roce_mode", 1)})
+	r, err := NewDevice(newTable(), a).Set(t.Context(), []nicparam.Setting{want(1, "default_roce_tos", 106), want(1, "default_roce_mode", 1)})
 	if err != nil || outcomes(r) != "default_roce_tos=verified default_roce_mode=verified" {
 		t.Fatalf("error %v", err)
 	}
@@ -313,14 +313,14 @@ func TestConfigfsTakesTypesOfServiceAndVersions(t *testing.T) {
 		t.Errorf("type of service %s, version %s", tos, mode)
 	}
 	fresh := newHost(t, map[string]string{"sys/kernel/config/rdma_cm/other/x": ""})
-	w, err = Configfs(fresh, newTable(), port)
+	a, err = Configfs(fresh, newTable(), port)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(filepath.Join(fresh.dir, "sys/kernel/config/rdma_cm/mlx5_0")); err != nil || !info.IsDir() {
 		t.Errorf("the device's directory was not made: %v", err)
 	}
-	if r := NewDevice(newTable(), w).ReadAll(t.Context()); len(r) != 0 {
+	if r := NewDevice(newTable(), a).ReadAll(t.Context()); len(r) != 0 {
 		t.Errorf("a device that the kernel does not know: %+v", r)
 	}
 	if _, err := Configfs(newHost(t, nil), newTable(), port); !errors.Is(err, ErrAbsent) {

@@ -31,7 +31,7 @@ func NewNV(run Runner, table *nicparam.Table, device string, ports int) (*NV, er
 	return &NV{run: run, table: table, device: device, ports: ports}, nil
 }
 
-var _ Way = (*NV)(nil)
+var _ Accessor = (*NV)(nil)
 
 func (n *NV) Backend() nicparam.Backend { return nicparam.NV }
 
@@ -73,14 +73,14 @@ func (n *NV) Query(ctx context.Context) (*adopt.State, error) {
 	return s, nil
 }
 
-// Read implements Way with one query for any number of keys.
+// Read runs one query for any number of keys.
 func (n *NV) Read(ctx context.Context, keys []nicparam.Key) []Reading {
 	s, err := n.Query(ctx)
 	return n.readings(s, err, keys)
 }
 
-// Answered returns a way that reads from the result of an earlier Query instead of the card.
-func (n *NV) Answered(s *adopt.State, err error) Way { return &answered{n, s, err} }
+// Answered returns an accessor that reads from the result of an earlier Query instead of the card.
+func (n *NV) Answered(s *adopt.State, err error) Accessor { return &answered{n, s, err} }
 
 type answered struct {
 	*NV
@@ -88,7 +88,7 @@ type answered struct {
 	err   error
 }
 
-var _ Way = (*answered)(nil)
+var _ Accessor = (*answered)(nil)
 
 func (n *answered) Read(_ context.Context, keys []nicparam.Key) []Reading {
 	return n.readings(n.state, n.err, keys)
@@ -111,8 +111,8 @@ func (n *NV) readings(s *adopt.State, err error, keys []nicparam.Key) []Reading 
 	return out
 }
 
-// Write implements Way with one command, which sets all values, or none if it fails. The end of the context does not stop a
-// running command, because a killed program would leave the card's semaphore locked.
+// Write runs one command, which sets all values, or none if it fails. The end of the context does not stop a running
+// command, because a killed program would leave the card's semaphore locked.
 func (n *NV) Write(ctx context.Context, set []nicparam.Setting) []error {
 	errs := make([]error, len(set))
 	if err := ctx.Err(); err != nil {

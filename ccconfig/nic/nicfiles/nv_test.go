@@ -215,7 +215,7 @@ func TestCardsHaveOneToSixteenPorts(t *testing.T) {
 	}
 }
 
-// A run-time way and the non-volatile one in one set: the second fails, the first goes back.
+// A run-time accessor and the non-volatile one in one set: the second fails, and the first is rolled back.
 func TestSetAcrossBackEndsIsOneTransaction(t *testing.T) {
 	t.Parallel()
 	h, m := newHost(t, debugfsFiles(1)), newMst()

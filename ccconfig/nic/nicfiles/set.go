@@ -49,18 +49,18 @@ func (d *Device) Restore(ctx context.Context, earlier []nicparam.Setting) error 
 		r := now[s.Key]
 		_, twice := t.at[s.Key]
 		switch {
-		case r.way == nil || errors.Is(r.Err, ErrAbsent):
+		case r.accessor == nil || errors.Is(r.Err, ErrAbsent):
 			errs = append(errs, fmt.Errorf("%s: was %d: %w: %w", s.Key, s.Value, ErrNotRestored, r.Err))
 		case twice:
 			errs = append(errs, fmt.Errorf("%s: found twice, want once: %w", s.Key, ErrNotRestored))
 		default:
-			t.add(Field{Key: s.Key, By: r.By, Before: s.Value, Want: s.Value}, r.way)
+			t.add(Field{Key: s.Key, By: r.By, Before: s.Value, Want: s.Value}, r.accessor)
 		}
 	}
 	errs = append(errs, t.prepareAffected(ctx))
-	ways, fields := t.byWay()
-	for _, w := range ways {
-		t.restore(ctx, w, fields[w])
+	accessors, fields := t.byAccessor()
+	for _, a := range accessors {
+		t.restore(ctx, a, fields[a])
 	}
 	for i := range t.fields {
 		errs = append(errs, t.fields[i].NotRestored)
@@ -70,13 +70,13 @@ func (d *Device) Restore(ctx context.Context, earlier []nicparam.Setting) error 
 
 // transaction is the state of one set.
 type transaction struct {
-	device *Device
-	fields []Field
-	ways   []Way                               // way of each field
-	at     map[nicparam.Key]int                // index of each field
-	order  []int                               // order of writing
-	begun  map[Way]bool                        // ways with possible writes
-	back   map[Way]func(context.Context) error // by way, restores a state; nil if values are restored instead
+	device    *Device
+	fields    []Field
+	accessors []Accessor                               // accessor of each field
+	at        map[nicparam.Key]int                     // index of each field
+	order     []int                                    // order of writing
+	begun     map[Accessor]bool                        // accessors with possible writes
+	back      map[Accessor]func(context.Context) error // by accessor, restores a state; nil if values are restored instead
 }
 
 // prepare checks the set and reads the affected values.
@@ -104,7 +104,7 @@ func (t *transaction) prepare(ctx context.Context, set []nicparam.Setting) error
 			errs = append(errs, fmt.Errorf("%s: %w", s.Key, r.Err))
 			continue
 		}
-		t.add(Field{Key: s.Key, By: r.By, Before: r.Value, Want: s.Value, Got: r.Value, Outcome: Skipped}, r.way)
+		t.add(Field{Key: s.Key, By: r.By, Before: r.Value, Want: s.Value, Got: r.Value, Outcome: Skipped}, r.accessor)
 	}
 	if len(errs) > 0 {
 		return errors.Join(errs...)
@@ -115,9 +115,9 @@ func (t *transaction) prepare(ctx context.Context, set []nicparam.Setting) error
 	return t.snapshot(ctx)
 }
 
-func (t *transaction) add(f Field, w Way) {
+func (t *transaction) add(f Field, a Accessor) {
 	t.at[f.Key] = len(t.fields)
-	t.fields, t.ways = append(t.fields, f), append(t.ways, w)
+	t.fields, t.accessors = append(t.fields, f), append(t.accessors, a)
 }
 
 // also returns the side effects of a write of a field.
@@ -144,13 +144,13 @@ func (t *transaction) prepareAffected(ctx context.Context) error {
 			if _, have := t.at[e.Key]; have {
 				continue
 			}
-			r := t.ways[i].Read(ctx, []nicparam.Key{e.Key})[0]
+			r := t.accessors[i].Read(ctx, []nicparam.Key{e.Key})[0]
 			switch {
 			case errors.Is(r.Err, ErrAbsent):
 			case r.Err != nil:
 				errs = append(errs, fmt.Errorf("%s changes %s too: %w", t.fields[i].Key, e.Key, r.Err))
 			default:
-				t.add(Field{Key: e.Key, By: r.By, Before: r.Value, Want: r.Value, Got: r.Value, Outcome: Affected}, t.ways[i])
+				t.add(Field{Key: e.Key, By: r.By, Before: r.Value, Want: r.Value, Got: r.Value, Outcome: Affected}, t.accessors[i])
 			}
 		}
 	}
@@ -161,32 +161,33 @@ func (t *transaction) prepareAffected(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// snapshot takes a snapshot of each way whose state is more than values.
+// snapshot takes a snapshot of each accessor whose state is more than values.
 func (t *transaction) snapshot(ctx context.Context) error {
-	t.back = map[Way]func(context.Context) error{}
-	for _, w := range t.ways {
-		if r, ok := w.(Rewinder); ok && t.back[w] == nil {
+	t.back = map[Accessor]func(context.Context) error{}
+	for _, a := range t.accessors {
+		if r, ok := a.(Rewinder); ok && t.back[a] == nil {
 			back, err := r.Snapshot(ctx)
 			if err != nil {
 				return err
 			}
-			t.back[w] = back
+			t.back[a] = back
 		}
 	}
 	return nil
 }
 
-// byWay groups the indices of fields by way, in the order of writing; the ways are in the order of their first field.
-func (t *transaction) byWay() (ways []Way, fields map[Way][]int) {
-	fields = map[Way][]int{}
+// byAccessor groups the indices of fields by accessor, in the order of writing; the accessors are in the order of their
+// first field.
+func (t *transaction) byAccessor() (accessors []Accessor, fields map[Accessor][]int) {
+	fields = map[Accessor][]int{}
 	for _, i := range t.order {
-		w := t.ways[i]
-		if fields[w] == nil {
-			ways = append(ways, w)
+		a := t.accessors[i]
+		if fields[a] == nil {
+			accessors = append(accessors, a)
 		}
-		fields[w] = append(fields[w], i)
+		fields[a] = append(fields[a], i)
 	}
-	return ways, fields
+	return accessors, fields
 }
 
 func (t *transaction) keys(fields []int) []nicparam.Key {
@@ -199,13 +200,13 @@ func (t *transaction) keys(fields []int) []nicparam.Key {
 
 // write writes the values that differ and reports whether all writes were accepted.
 func (t *transaction) write(ctx context.Context) bool {
-	t.begun = map[Way]bool{}
+	t.begun = map[Accessor]bool{}
 	touched := make([]bool, len(t.fields))
-	ways, fields := t.byWay()
-	for _, w := range ways {
+	accessors, fields := t.byAccessor()
+	for _, a := range accessors {
 		var todo []nicparam.Setting
 		var index []int
-		for _, i := range fields[w] {
+		for _, i := range fields[a] {
 			f := &t.fields[i]
 			if f.Outcome == Affected {
 				continue
@@ -217,7 +218,7 @@ func (t *transaction) write(ctx context.Context) bool {
 			todo, index = append(todo, nicparam.Setting{Key: f.Key, Value: f.Want}), append(index, i)
 			t.touch(i, touched)
 		}
-		if len(todo) > 0 && !t.writeBy(ctx, w, todo, index) {
+		if len(todo) > 0 && !t.writeBy(ctx, a, todo, index) {
 			return false
 		}
 	}
@@ -242,10 +243,10 @@ func (t *transaction) touch(i int, touched []bool) {
 	}
 }
 
-func (t *transaction) writeBy(ctx context.Context, w Way, todo []nicparam.Setting, index []int) bool {
-	t.begun[w] = true
+func (t *transaction) writeBy(ctx context.Context, a Accessor, todo []nicparam.Setting, index []int) bool {
+	t.begun[a] = true
 	ok := true
-	for n, err := range w.Write(ctx, todo) {
+	for n, err := range a.Write(ctx, todo) {
 		f := &t.fields[index[n]]
 		switch {
 		case err == nil:
@@ -266,10 +267,10 @@ func (t *transaction) writeBy(ctx context.Context, w Way, todo []nicparam.Settin
 
 // verify reads everything back and sets the outcomes.
 func (t *transaction) verify(ctx context.Context) {
-	ways, fields := t.byWay()
-	for _, w := range ways {
-		for n, r := range w.Read(ctx, t.keys(fields[w])) {
-			t.fields[fields[w][n]].judge(r)
+	accessors, fields := t.byAccessor()
+	for _, a := range accessors {
+		for n, r := range a.Read(ctx, t.keys(fields[a])) {
+			t.fields[fields[a][n]].judge(r)
 		}
 	}
 }
@@ -323,10 +324,10 @@ func (t *transaction) finish(ctx context.Context) (*Receipt, error) {
 	if len(e.Causes) == 0 {
 		return &Receipt{Fields: t.fields}, nil
 	}
-	ways, fields := t.byWay()
-	for _, w := range ways {
-		if t.begun[w] {
-			t.restore(ctx, w, fields[w])
+	accessors, fields := t.byAccessor()
+	for _, a := range accessors {
+		if t.begun[a] {
+			t.restore(ctx, a, fields[a])
 		}
 	}
 	for i := range t.fields {
@@ -337,17 +338,17 @@ func (t *transaction) finish(ctx context.Context) (*Receipt, error) {
 	return &Receipt{Fields: t.fields, RolledBack: len(t.begun) > 0}, e
 }
 
-// restore restores the earlier values of a way's fields, and marks those that do not have them at the end. If the way has a
-// snapshot, only that is restored, because writing values would not restore more.
-func (t *transaction) restore(ctx context.Context, w Way, fields []int) {
+// restore restores the earlier values of an accessor's fields, and marks those that do not have them at the end. If the
+// accessor has a snapshot, only that is restored, because writing values would not restore more.
+func (t *transaction) restore(ctx context.Context, a Accessor, fields []int) {
 	var rewound error
 	var failed map[nicparam.Key]error
-	if back := t.back[w]; back != nil {
+	if back := t.back[a]; back != nil {
 		rewound = back(ctx)
 	} else {
-		failed = t.rewrite(ctx, w, fields)
+		failed = t.rewrite(ctx, a, fields)
 	}
-	for n, r := range w.Read(ctx, t.keys(fields)) {
+	for n, r := range a.Read(ctx, t.keys(fields)) {
 		f := &t.fields[fields[n]]
 		why := cmp.Or(rewound, failed[f.Key], r.Err)
 		switch {
@@ -360,12 +361,12 @@ func (t *transaction) restore(ctx context.Context, w Way, fields []int) {
 	}
 }
 
-// rewrite writes the earlier values of a way's fields and returns the errors. A rejected write may have been executed anyway,
-// so it reads the current values to find what to write.
-func (t *transaction) rewrite(ctx context.Context, w Way, fields []int) map[nicparam.Key]error {
+// rewrite writes the earlier values of an accessor's fields and returns the errors. A rejected write may have been
+// executed anyway, so it reads the current values to find what to write.
+func (t *transaction) rewrite(ctx context.Context, a Accessor, fields []int) map[nicparam.Key]error {
 	var todo []nicparam.Setting
 	touched := make([]bool, len(t.fields))
-	for n, r := range w.Read(ctx, t.keys(fields)) {
+	for n, r := range a.Read(ctx, t.keys(fields)) {
 		i := fields[n]
 		f := &t.fields[i]
 		if r.Err == nil && r.Value == f.Before && !touched[i] {
@@ -378,12 +379,12 @@ func (t *transaction) rewrite(ctx context.Context, w Way, fields []int) map[nicp
 		return nil
 	}
 	failed := map[nicparam.Key]error{}
-	for n, err := range w.Write(ctx, todo) {
+	for n, err := range a.Write(ctx, todo) {
 		if err == nil {
 			continue
 		}
 		// Another value of the set may have been the rejected one.
-		if err := w.Write(ctx, todo[n:n+1])[0]; err != nil {
+		if err := a.Write(ctx, todo[n:n+1])[0]; err != nil {
 			failed[todo[n].Key] = err
 		}
 	}

@@ -449,11 +449,11 @@ func affectedBy(r *Receipt, file string, err error) bool {
 // A set of all parameters of a port, apart from what the device itself takes.
 func BenchmarkSetFullPort(b *testing.B) {
 	h := &host{mem: memory(debugfsFiles(1))}
-	w, err := Debugfs(h, newTable(), portOf(1))
+	a, err := Debugfs(h, newTable(), portOf(1))
 	if err != nil {
 		b.Fatal(err)
 	}
-	d := NewDevice(newTable(), w)
+	d := NewDevice(newTable(), a)
 	var sets [2][]nicparam.Setting
 	for _, p := range newTable().By(nicparam.Debugfs) {
 		if p.Name != "rpg_min_rate" && p.Name != "rpg_max_rate" {
@@ -474,33 +474,33 @@ func BenchmarkSetFullPort(b *testing.B) {
 func TestWaysKnowTheirKeys(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, join(sysfsFiles(2, ""), debugfsFiles(2)))
-	var ways []Way
-	for _, make := range []func() (Way, error){
-		func() (Way, error) { return Sysfs(h, newTable(), portOf(2)) },
-		func() (Way, error) { return Debugfs(h, newTable(), portOf(2)) },
-		func() (Way, error) { return NewDCB(newKernel(), little, newTable(), portOf(2)) },
-		func() (Way, error) { return NewNV(newMst(), newTable(), "0000:3b:00.0", 2) },
+	var accessors []Accessor
+	for _, make := range []func() (Accessor, error){
+		func() (Accessor, error) { return Sysfs(h, newTable(), portOf(2)) },
+		func() (Accessor, error) { return Debugfs(h, newTable(), portOf(2)) },
+		func() (Accessor, error) { return NewDCB(newKernel(), little, newTable(), portOf(2)) },
+		func() (Accessor, error) { return NewNV(newMst(), newTable(), "0000:3b:00.0", 2) },
 	} {
-		w, err := make()
+		a, err := make()
 		if err != nil {
 			t.Fatal(err)
 		}
-		ways = append(ways, w)
+		accessors = append(accessors, a)
 	}
-	for _, w := range ways {
+	for _, a := range accessors {
 		has := map[nicparam.Key]bool{}
-		for _, k := range w.Keys() {
+		for _, k := range a.Keys() {
 			has[k] = true
 		}
 		if len(has) == 0 {
-			t.Errorf("%s leads nowhere", w.Backend())
+			t.Errorf("%s leads nowhere", a.Backend())
 		}
 		for _, p := range newTable().Params() {
 			for port := range 4 {
 				for _, i := range []int{-1, 0, 1, p.Scope.Size() - 1, p.Scope.Size()} {
 					k := nicparam.Key{Port: port, Name: p.Name, Index: i}
-					if w.Knows(k) != has[k] {
-						t.Errorf("%s: knows %s is %t", w.Backend(), k, !has[k])
+					if a.Knows(k) != has[k] {
+						t.Errorf("%s: knows %s is %t", a.Backend(), k, !has[k])
 					}
 				}
 			}

@@ -23,7 +23,7 @@ type Devlink struct {
 	keys      []nicparam.Key
 }
 
-var _ nicfiles.Way = (*Devlink)(nil)
+var _ nicfiles.Accessor = (*Devlink)(nil)
 
 // NewDevlink returns the access to the functions of a port.
 func NewDevlink(tool Tool, table *nicparam.Table, port int, functions []Function) (*Devlink, error) {
@@ -84,7 +84,7 @@ func (d *Devlink) rates(ctx context.Context) (map[string]Rate, error) {
 	return rates, nil
 }
 
-// Read implements nicfiles.Way with one command for any number of keys.
+// Read sends one command for any number of keys.
 func (d *Devlink) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Reading {
 	out := make([]nicfiles.Reading, len(keys))
 	rates, err := d.rates(ctx)

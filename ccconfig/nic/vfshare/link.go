@@ -32,7 +32,7 @@ type Link struct {
 	functions int
 }
 
-var _ nicfiles.Way = (*Link)(nil)
+var _ nicfiles.Accessor = (*Link)(nil)
 
 // NewLink returns the access to the functions of a port; functions is their number.
 func NewLink(links Links, table *nicparam.Table, port int, netdev string, functions int) (*Link, error) {
@@ -69,7 +69,7 @@ func (l *Link) now(ctx context.Context) (map[int]LinkRate, error) {
 	return out, nil
 }
 
-// Read implements nicfiles.Way with one request for any number of keys.
+// Read sends one request for any number of keys.
 func (l *Link) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Reading {
 	out := make([]nicfiles.Reading, len(keys))
 	rates, err := l.now(ctx)
@@ -89,7 +89,7 @@ func (l *Link) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Reading
 	return out
 }
 
-// Write implements nicfiles.Way with one request per function, which contains both of its rates.
+// Write sends one request for each function, with both of its rates.
 func (l *Link) Write(ctx context.Context, set []nicparam.Setting) []error {
 	now := sync.OnceValues(func() (map[int]LinkRate, error) { return l.now(ctx) })
 	return byFunction(set, func(function int, set []nicparam.Setting) error {

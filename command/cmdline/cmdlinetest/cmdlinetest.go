@@ -1,4 +1,4 @@
-// Package cmdlinetest makes what commands share, for their tests.
+// Package cmdlinetest provides tests with what commands share.
 package cmdlinetest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"fairlane/internal/i18n"
 )
 
-// App speaks a language and prints nowhere.
+// App returns an App with a language and discarded output.
 func App(t testing.TB, lang string) *cmdline.App {
 	t.Helper()
 	texts, err := i18n.Load(lang)

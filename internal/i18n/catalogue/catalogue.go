@@ -1,7 +1,7 @@
-// Package catalogue holds the templates of every text that people read, in English and in Chinese: one flat YAML map of id to template in
-// two files a language, the command line's own texts (en.yaml) and the messages that are made elsewhere (messages.en.yaml, see
-// internal/phrase). A template names its values in braces, "rollout {id}: {state}"; {n:port|ports} stands for its first part where the value
-// n prints as 1, else for the second.
+// Package catalogue holds the templates of all user-visible texts in English and in Chinese. Each language has two
+// files, flat YAML maps from id to template: the texts of the command line (en.yaml), and the messages from other
+// packages (messages.en.yaml, see internal/phrase). A template names its values in braces, "rollout {id}: {state}";
+// {n:port|ports} stands for its first part if the value n prints as 1, else for the second.
 package catalogue
 
 import (
@@ -17,16 +17,16 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// Default is the language of readers whose language has no catalogue, and of the sentences in the API.
+// Default is the language for users without a catalogue in their language, and that of sentences in the API.
 const Default = "en"
 
 // Languages lists the languages, sorted.
 func Languages() []string { return []string{"en", "zh"} }
 
-// Texts are the templates of one language by id. They are shared and must not be changed.
+// Texts maps ids to the templates of one language. They are shared and must not be changed.
 type Texts map[string]string
 
-// loaders read each language once.
+// loaders load each language once.
 var loaders = func() map[string]func() (Texts, error) {
 	out := map[string]func() (Texts, error){}
 	for _, lang := range Languages() {
@@ -35,7 +35,7 @@ var loaders = func() map[string]func() (Texts, error) {
 	return out
 }()
 
-// Load returns the texts of one of Languages; another language is an error.
+// Load returns the texts of one of Languages; it fails for another language.
 func Load(lang string) (Texts, error) {
 	load, ok := loaders[lang]
 	if !ok {
@@ -48,7 +48,7 @@ func Load(lang string) (Texts, error) {
 func English(id string) (template string, ok bool) {
 	texts, err := Load(Default)
 	if err != nil {
-		return "", false // the catalogue's own test reads it
+		return "", false // the catalogue's own test loads it and reports the error
 	}
 	template, ok = texts[id]
 	return template, ok
@@ -75,30 +75,30 @@ func read(lang string) (Texts, error) {
 	return out, nil
 }
 
-// Fill returns the template with its values, which value gives by name. What stands in braces and is no name of a value stays as it is.
-// Values are not searched for names again.
+// Fill returns the template with its values inserted; value returns them by name. It keeps braces that contain no name
+// of a value. It does not search values for names.
 func Fill(template string, value func(name string) (string, bool)) string {
-	var out strings.Builder
+	var out []byte
 	for {
 		before, s, after, ok := next(template)
-		out.WriteString(before)
+		out = meet(out, before, false)
 		if !ok {
-			return out.String()
+			return string(out)
 		}
 		if v, known := value(s.name); !known {
-			out.WriteString(s.text)
+			out = append(out, s.text...)
 		} else if !s.counts {
-			out.WriteString(v)
+			out = meet(out, v, true)
 		} else if v == "1" {
-			out.WriteString(s.one)
+			out = append(out, s.one...)
 		} else {
-			out.WriteString(s.other)
+			out = append(out, s.other...)
 		}
 		template = after
 	}
 }
 
-// Names lists the values that a template names, sorted, each once.
+// Names lists the names of a template's values, sorted, each once.
 func Names(template string) []string {
 	var out []string
 	for {
@@ -111,15 +111,15 @@ func Names(template string) []string {
 	}
 }
 
-// slot is a place for a value in a template.
+// slot is the place of a value in a template.
 type slot struct {
-	text       string // as it stands in the template
+	text       string // its text in the template
 	name       string
-	counts     bool   // it stands for one or other
-	one, other string // by the value
+	counts     bool   // it selects one or other
+	one, other string // depending on the value
 }
 
-// next finds the first slot of a template. Without one, before is all of it.
+// next returns the first slot of a template. If there is none, before is the whole template.
 func next(template string) (before string, s slot, after string, ok bool) {
 	for from := 0; ; {
 		open := strings.IndexByte(template[from:], '{')
@@ -139,7 +139,7 @@ func next(template string) (before string, s slot, after string, ok bool) {
 	}
 }
 
-// parse reads {name} or {name:one|other}.
+// parse parses {name} or {name:one|other}.
 func parse(text string) (slot, bool) {
 	name, forms, counts := strings.Cut(text[1:len(text)-1], ":")
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {

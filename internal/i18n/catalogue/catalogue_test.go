@@ -45,6 +45,31 @@ func TestTemplatesAreFilledIn(t *testing.T) {
 	}
 }
 
+func TestChineseHasSpacesBesideLatinValuesOnly(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ template, value, want string }{
+		{"应为 {v}", "不小于 1 的数", "应为不小于 1 的数"},
+		{"应为 {v}", "（无）", "应为（无）"},
+		{"应为 {v}", "9 到 15", "应为 9 到 15"},
+		{"应为 {v}", `"a"`, `应为 "a"`},
+		{"应为 {v}", "", "应为 "},
+		{"在{v}上", "链路", "在链路上"},
+		{"在{v}上", "leaf1/P4", "在 leaf1/P4 上"},
+		{"在 {v} 上", "链路", "在链路上"},
+		{"在 {v} 上", "3 条链路", "在 3 条链路上"},
+		{"{v} {v}", "网络", "网络网络"},
+		{"{v} lab", "网络", "网络 lab"},
+		{"SL {v}", "无", "SL 无"},
+		{"port {v} of", "链路", "port 链路 of"},
+		{"{v}：{v}", "a", "a：a"},
+		{"{v}s", "链路", "链路s"},
+	} {
+		if got := Fill(c.template, func(string) (string, bool) { return c.value, true }); got != c.want {
+			t.Errorf("%q with %q: got %q, want %q", c.template, c.value, got, c.want)
+		}
+	}
+}
+
 // FuzzFill is about templates that nobody wrote: filling them in ends, and loses nothing outside of slots.
 func FuzzFill(f *testing.F) {
 	f.Add("a {b} {c:one|other} {", "{b}")

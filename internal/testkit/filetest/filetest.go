@@ -1,4 +1,4 @@
-// Package filetest makes files for tests.
+// Package filetest creates files for tests.
 package filetest
 
 import (
@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Write writes a file into a directory of its own, which goes with the test, and returns its path.
+// Write writes a file to a new directory, which is removed after the test, and returns its path.
 func Write(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

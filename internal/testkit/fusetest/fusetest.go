@@ -1,4 +1,4 @@
-// Package fusetest checks, for tests, that a package gives the same floating-point numbers on every machine.
+// Package fusetest checks in tests that a package computes the same floating-point numbers on every machine.
 package fusetest
 
 import (
@@ -15,12 +15,11 @@ import (
 	"testing"
 )
 
-// Check fails where the package in the working directory has a product that a compiler may fuse into
-// a sum. A compiler may turn x*y+z into one rounding on some machines and not on others, also across
-// statements; only an explicit conversion of the product forbids it. So every floating-point product
-// must stand in one, or in another product, in a quotient or in a comparison, and none may be written
-// with *=. It fails too for fewer than least products: then it looks in the wrong place. name is that of
-// the package, for messages.
+// Check fails if the package in the working directory has a product that a compiler may fuse into a sum. A compiler may
+// round x*y+z once on some machines and twice on others, also across statements; only an explicit conversion of the
+// product prevents it. So every floating-point product must be inside a conversion, another product, a quotient or a
+// comparison, and *= is not allowed. Check also fails for fewer than least products, which means that it searches the
+// wrong place. name is the package's name for messages.
 func Check(t testing.TB, name string, least int) {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -77,7 +76,8 @@ func Check(t testing.TB, name string, least int) {
 	}
 }
 
-// findRoot gives the importer the sources of the standard library, whose place a binary built with -trimpath does not know.
+// findRoot gives the importer the path of the standard library's sources, which a binary built with -trimpath does not
+// know.
 var findRoot = sync.OnceValue(func() error {
 	if build.Default.GOROOT != "" {
 		return nil
@@ -93,7 +93,7 @@ func isFloat(info *types.Info, e ast.Expr) bool {
 	return ok && b.Info()&types.IsFloat != 0 && tv.Value == nil
 }
 
-// rounded looks outward from a product to the first thing that rounds it or uses it otherwise.
+// rounded searches outward from a product for the first expression that rounds it or uses it otherwise.
 func rounded(info *types.Info, stack []ast.Node) bool {
 	for i := len(stack) - 1; i >= 0; i-- {
 		switch p := stack[i].(type) {

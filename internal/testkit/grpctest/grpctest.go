@@ -1,4 +1,4 @@
-// Package grpctest connects the gRPC servers and clients of tests in memory.
+// Package grpctest connects gRPC servers and clients of tests in memory.
 package grpctest
 
 import (
@@ -12,14 +12,14 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 )
 
-// Dial opens a connection to a server, whatever the address is.
+// Dial opens a connection to a server, ignoring the address.
 type Dial = func(ctx context.Context, address string) (net.Conn, error)
 
-// buffer is what a connection holds in each direction, bytes.
+// buffer is the size of a connection's buffer in each direction, in bytes.
 const buffer = 1 << 20
 
-// Serve runs a server in memory until the test ends, and returns how to dial it. serve is to return nil when its context ends;
-// the test fails when it does not.
+// Serve runs a server in memory until the test ends, and returns a function to dial it. serve must return nil when its
+// context ends; otherwise the test fails.
 func Serve(t testing.TB, serve func(context.Context, net.Listener) error) Dial {
 	t.Helper()
 	l := bufconn.Listen(buffer)
@@ -27,7 +27,7 @@ func Serve(t testing.TB, serve func(context.Context, net.Listener) error) Dial {
 	return func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }
 }
 
-// ServeOn is Serve on a listener, for clients that are other programs.
+// ServeOn is Serve on a listener, for clients in other processes.
 func ServeOn(t testing.TB, l net.Listener, serve func(context.Context, net.Listener) error) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -41,7 +41,7 @@ func ServeOn(t testing.TB, l net.Listener, serve func(context.Context, net.Liste
 	})
 }
 
-// Connect is a client in plain text, until the test ends.
+// Connect returns a plain-text client that lives until the test ends.
 func Connect(t testing.TB, dial Dial, o ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
 	o = append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial)}, o...)
@@ -53,7 +53,7 @@ func Connect(t testing.TB, dial Dial, o ...grpc.DialOption) *grpc.ClientConn {
 	return conn
 }
 
-// CloseAtEnd closes a client when the test ends, which fails when that does.
+// CloseAtEnd closes a client when the test ends; a failure fails the test.
 func CloseAtEnd(t testing.TB, c io.Closer) {
 	t.Helper()
 	t.Cleanup(func() {

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve is a server without services, which therefore answers everything with UNIMPLEMENTED.
+// serve runs a server without services, which answers every request with UNIMPLEMENTED.
 func serve(ctx context.Context, l net.Listener) error {
 	s := grpc.NewServer()
 	defer context.AfterFunc(ctx, s.Stop)()
@@ -32,7 +32,7 @@ func TestAClientReachesItsServer(t *testing.T) {
 	}
 }
 
-// TestTheServerEndsWithTheTest would not return before it has.
+// TestTheServerEndsWithTheTest returns only after the server has ended.
 func TestTheServerEndsWithTheTest(t *testing.T) {
 	t.Parallel()
 	ended := false

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// packages are Debian's packages with the programs that tests name.
+// packages maps the programs that tests name to Debian packages.
 var packages = map[string]string{
 	"opensm": "opensm", "ibsim": "ibsim-utils", "ip": "iproute2", "systemd-analyze": "systemd",
-	"unshare": "util-linux", "sh": "dash", "make": "make", // in every Debian, and what `make test` itself needs
+	"unshare": "util-linux", "sh": "dash", "make": "make", // in every Debian, and required by `make test` itself
 }
 
 // read reads a file of the repository.
@@ -45,7 +45,7 @@ func TestMissingPeersFailWhereEverythingIsRun(t *testing.T) {
 	}
 }
 
-// Every program that a test names is installed by the script that the failure names, and no test skips in another way.
+// The script that the failure message names installs every program that a test names, and no test skips by other means.
 func TestPeersAreInstalledAndNothingElseIsSkipped(t *testing.T) {
 	t.Parallel()
 	installed := " " + regexp.MustCompile(`packages=\((.*)\)`).FindStringSubmatch(read(t, "test/install-peers.sh"))[1] + " "
@@ -84,7 +84,7 @@ func TestPeersAreInstalledAndNothingElseIsSkipped(t *testing.T) {
 	}
 }
 
-// A run of a test that was renamed would pass without a test.
+// If a test was renamed, a script that runs it by name would pass without running it.
 func TestScriptsRunTestsThatExist(t *testing.T) {
 	t.Parallel()
 	tests, err := exec.Command("git", "-C", "../../..", "grep", "-hoE", "^func Test[A-Za-z0-9_]+", "--", "*_test.go").Output()

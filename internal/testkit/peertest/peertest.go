@@ -1,6 +1,6 @@
-// Package peertest says what becomes of a test whose peers are not there: programs of others that it runs unmodified, or
-// something else that a machine may lack. It is skipped, or fails where the environment variable FAIRLANE_REQUIRE_INTEROP
-// is set, as `make test` sets it.
+// Package peertest skips or fails tests whose peers are missing: unmodified third-party programs, or other features
+// that a machine may lack. A test is skipped, or fails if the environment variable FAIRLANE_REQUIRE_INTEROP is set, as
+// `make test` does.
 package peertest
 
 import (
@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Missing ends a test, for what it lacks.
+// Missing ends a test that lacks what.
 func Missing(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv("FAIRLANE_REQUIRE_INTEROP") != "" {
@@ -19,8 +19,8 @@ func Missing(t testing.TB, what string) {
 	t.Skip(what)
 }
 
-// Root returns the folder of the repository, which holds the folder that the test runs in. Paths of source files would not do:
-// builds with -trimpath leave them out.
+// Root returns the repository's root, which contains the test's working directory. Paths of source files are of no use:
+// builds with -trimpath omit them.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -37,8 +37,8 @@ func Root(t testing.TB) string {
 	}
 }
 
-// Program returns the path of a program, or ends the test as Missing does. It also looks where administrators' programs
-// live, which is not in every PATH.
+// Program returns the path of a program, or ends the test as Missing does. It also searches the directories of system
+// administration, which PATH may lack.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	for _, dir := range []string{"", "/usr/sbin", "/sbin", "/usr/local/sbin"} {

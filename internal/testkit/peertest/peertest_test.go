@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// judged is a test that notes how it is ended.
+// judged is a test that records how it is ended.
 type judged struct {
 	testing.TB
 	skipped, failed bool
@@ -24,7 +24,7 @@ func (j *judged) Fatal(...any) {
 	runtime.Goexit()
 }
 
-// judge runs f as a test of its own.
+// judge runs f as a separate test.
 func judge(f func(testing.TB)) *judged {
 	j := &judged{}
 	done := make(chan struct{})
@@ -36,7 +36,7 @@ func judge(f func(testing.TB)) *judged {
 	return j
 }
 
-func TestWhatIsMissingSkipsOrFailsAsTheEnvironmentSays(t *testing.T) {
+func TestAMissingPeerSkipsOrFails(t *testing.T) {
 	for value, fails := range map[string]bool{"": false, "1": true, "yes": true} {
 		t.Setenv("FAIRLANE_REQUIRE_INTEROP", value)
 		got := judge(func(t testing.TB) { Program(t, "fairlane-no-such-program") })

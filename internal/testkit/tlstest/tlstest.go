@@ -1,4 +1,4 @@
-// Package tlstest issues the certificates that tests of TLS show each other.
+// Package tlstest issues certificates for TLS tests.
 package tlstest
 
 import (
@@ -17,37 +17,38 @@ import (
 	"time"
 )
 
-// Validity is from when until when a certificate is valid, from the moment it is issued.
+// Validity is the period of validity, relative to the time of issue.
 type Validity struct{ From, Until time.Duration }
 
-// Valid is a certificate of this hour.
+// Valid returns a validity until in an hour.
 func Valid() Validity { return Until(time.Hour) }
 
-// Expired is a certificate that ended an hour ago.
+// Expired returns a validity that ended an hour ago.
 func Expired() Validity { return Until(-time.Hour) }
 
-// Early is a certificate of tomorrow.
+// Early returns a validity that begins tomorrow.
 func Early() Validity { return Validity{24 * time.Hour, 48 * time.Hour} }
 
-// Until is a certificate that was issued two days ago and ends then, from now; then may have passed by less than that.
+// Until returns a validity that began two days ago and ends then from now; then may be negative, but less than two days
+// ago.
 func Until(then time.Duration) Validity { return Validity{-48 * time.Hour, then} }
 
 // Authority issues certificates.
 type Authority struct {
-	File string         // its certificate in PEM, in a directory that goes with the test
-	Pool *x509.CertPool // of its certificate alone
+	File string         // its certificate in PEM, in a directory that is removed after the test
+	Pool *x509.CertPool // with only its certificate
 	t    testing.TB
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate
 }
 
-// Certificate is a certificate with its key, as value (Leaf is set) and as files in PEM, NAME.pem and NAME.key.
+// Certificate is a certificate with its key, as a value (with Leaf set) and as PEM files NAME.pem and NAME.key.
 type Certificate struct {
 	tls.Certificate
 	CertFile, KeyFile string
 }
 
-// New returns an authority that nobody else knows.
+// New returns a new authority.
 func New(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{t: t, key: newKey(t), File: filepath.Join(t.TempDir(), "ca.pem"), Pool: x509.NewCertPool()}
@@ -59,14 +60,14 @@ func New(t testing.TB) *Authority {
 	return a
 }
 
-// Issue makes a certificate for servers and clients, for a name and the address 127.0.0.1, into a directory of its own.
-// Edits change it before it is signed.
+// Issue issues a certificate for servers and clients, for a name and the address 127.0.0.1, to a new directory. Edits
+// change it before it is signed.
 func (a *Authority) Issue(name string, v Validity, edits ...func(*x509.Certificate)) Certificate {
 	a.t.Helper()
 	return a.IssueTo(a.t.TempDir(), name, v, edits...)
 }
 
-// IssueTo is Issue with the files in dir, in place of those that bear the name there.
+// IssueTo is Issue to the files in dir, which it replaces if they exist.
 func (a *Authority) IssueTo(dir, name string, v Validity, edits ...func(*x509.Certificate)) Certificate {
 	a.t.Helper()
 	c := template(name, v)

@@ -1,4 +1,4 @@
-// Package zhtest finds, for tests, English in errors that a reader of Chinese gets.
+// Package zhtest finds English words in errors for Chinese users.
 package zhtest
 
 import (
@@ -12,16 +12,16 @@ import (
 
 var (
 	quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)
-	// tokens are words, and what is a name by its form: a GUID, a path, a unit, an address.
+	// tokens are words, and names recognized by their form: a GUID, a path, a unit, an address.
 	tokens = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9_./@+=:\[\]-]*`)
 	word   = regexp.MustCompile(`^[A-Za-z]*[a-z][A-Za-z]+$`)
 )
 
-// alike are words that Chinese texts have too.
-var alike = strings.Fields("ms us ns ps MiB true false OpenSM OpenID SQLite")
+// alike are words that also occur in Chinese texts.
+var alike = strings.Fields("ms us ns ps KiB MiB true false OpenSM OpenID SQLite")
 
-// Error fails unless an error has a Chinese text without English words. Names, such as the keys of a file, read the same in every language;
-// so does what stands in quotes. name is that of the case.
+// Error fails unless an error has a Chinese text without English words. Names, such as the keys of a file, and quoted
+// text are the same in every language. name is that of the test case.
 func Error(t testing.TB, name string, err error, names ...string) {
 	t.Helper()
 	if err == nil {
@@ -35,7 +35,7 @@ func Error(t testing.TB, name string, err error, names ...string) {
 	Text(t, name, zh.Error(err), names...)
 }
 
-// Text is Error of a text that was written already.
+// Text is Error for a text.
 func Text(t testing.TB, name, text string, names ...string) {
 	t.Helper()
 	if !strings.ContainsFunc(text, han) {

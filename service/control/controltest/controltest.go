@@ -165,8 +165,8 @@ type Devices struct {
 	problems map[string]phrase.Text // why tenants are not measured
 }
 
-// Looks returns how often drift sweeps read each device.
-func (d *Devices) Looks() map[ident.PortID]int {
+// Reads returns how often drift sweeps read each device.
+func (d *Devices) Reads() map[ident.PortID]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return maps.Clone(d.looks)
@@ -273,7 +273,7 @@ func (d *Devices) broken() error {
 	return d.fault
 }
 
-// Star is the fabric that is discovered.
+// Star returns the fabric that is discovered.
 func Star() (*subnet.Fabric, error) { return topogen.Star(4, topogen.Wire{}) }
 
 var _ control.Discoverer = (*Devices)(nil)
@@ -327,7 +327,7 @@ func (p placer) Verify(context.Context, *policy.Plan) error {
 	return nil
 }
 
-// report is the result of checking the subnet manager.
+// report returns the result of checking the subnet manager.
 func (p placer) report() control.DeviceReport {
 	r := control.DeviceReport{Device: device.Manager(), State: "in-sync"}
 	p.d.mu.Lock()

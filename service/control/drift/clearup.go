@@ -21,9 +21,9 @@ import (
 // after it had placed traffic leaves its own partitions in the subnet manager; a rollout of the plan that is in force
 // again removes them.
 
-// clearUpLooks bounds how many of the latest rollouts are searched for the one that placed traffic: repairs may follow
+// clearUpSearch bounds how many of the latest rollouts are searched for the one that placed traffic: repairs may follow
 // it.
-const clearUpLooks = 16
+const clearUpSearch = 16
 
 // ClearUp starts the rollout that removes what a fabric's last rollout left, if anything. It does so once for each
 // rollout; when the clean-up is undone or fails, what is left counts as drift.
@@ -35,7 +35,7 @@ func (s *Drift) ClearUp(ctx context.Context, fabric string) error {
 		if err != nil || f.RepairsWait {
 			return err
 		}
-		list, _, err := r.ListRollouts(ctx, fabric, control.Page{Limit: clearUpLooks})
+		list, _, err := r.ListRollouts(ctx, fabric, control.Page{Limit: clearUpSearch})
 		if err == nil {
 			last, newest = lastPlacing(list)
 		}

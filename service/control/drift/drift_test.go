@@ -33,12 +33,12 @@ func TestOneOfSeveralManagersReadsADevice(t *testing.T) {
 		wg.Wait()
 	}
 	sweep() // seeds the records; devices that are due at once are read already
-	before := r.Devices.Looks()
+	before := r.Devices.Reads()
 	for round := 1; round <= 5; round++ {
 		ahead.Add(int64(6 * time.Minute)) // more than an interval with all its jitter
 		sweep()
 		sweep() // nothing is due
-		for id, n := range r.Devices.Looks() {
+		for id, n := range r.Devices.Reads() {
 			if got := n - before[id]; got != round {
 				t.Fatalf("in %d intervals %s was read %d times", round, id, got)
 			}
@@ -48,8 +48,8 @@ func TestOneOfSeveralManagersReadsADevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(views) != len(r.Devices.Looks()) {
-		t.Errorf("%d devices are known, %d were read", len(views), len(r.Devices.Looks()))
+	if len(views) != len(r.Devices.Reads()) {
+		t.Errorf("%d devices are known, %d were read", len(views), len(r.Devices.Reads()))
 	}
 	for _, v := range views {
 		if v.State != "in-sync" || v.ReadBy != "m" || v.ReadAt.IsZero() {
@@ -68,8 +68,8 @@ func TestZeroIntervalReadsNoDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	ahead.Add(int64(time.Hour))
-	if err := list[0].SweepDrift(t.Context(), "m"); err != nil || len(r.Devices.Looks()) > 0 {
-		t.Errorf("%v was read: %v", r.Devices.Looks(), err)
+	if err := list[0].SweepDrift(t.Context(), "m"); err != nil || len(r.Devices.Reads()) > 0 {
+		t.Errorf("%v was read: %v", r.Devices.Reads(), err)
 	}
 	p.Interval = 5
 	if _, err := list[0].PutDriftPolicy(t.Context(), "lab", 1, p); err != nil {
@@ -81,7 +81,7 @@ func TestZeroIntervalReadsNoDevice(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(r.Devices.Looks()) == 0 {
+	if len(r.Devices.Reads()) == 0 {
 		t.Error("a shorter interval changes nothing")
 	}
 }
@@ -91,15 +91,15 @@ func TestUnreachableFabricIsNoDrift(t *testing.T) {
 	t.Parallel()
 	r, _ := controltest.InForce(t)
 	list, ahead := controltest.Managers(t, r, 1)
-	look := func() error {
+	sweep := func() error {
 		ahead.Add(int64(6 * time.Minute))
 		return list[0].SweepDrift(t.Context(), "m")
 	}
-	if err := errors.Join(look(), look()); err != nil {
+	if err := errors.Join(sweep(), sweep()); err != nil {
 		t.Fatal(err)
 	}
 	r.Devices.Break(errors.New("no light on the cable"))
-	if err := look(); err == nil || !strings.Contains(err.Error(), "no light") {
+	if err := sweep(); err == nil || !strings.Contains(err.Error(), "no light") {
 		t.Errorf("sweep of a fabric that is away: %v", err)
 	}
 	v, err := list[0].Device(t.Context(), "lab", "h1", false)
@@ -107,7 +107,7 @@ func TestUnreachableFabricIsNoDrift(t *testing.T) {
 		t.Errorf("h1 is %+v, %v", v, err)
 	}
 	r.Devices.Break(nil)
-	if err := look(); err != nil {
+	if err := sweep(); err != nil {
 		t.Errorf("after the fabric came back: %v", err)
 	}
 }
@@ -124,7 +124,7 @@ func TestReadingsOvertakenByARolloutAreDropped(t *testing.T) {
 	if _, err := s.PutDriftPolicy(t.Context(), "lab", 0, p); err != nil {
 		t.Fatal(err)
 	}
-	look := func() {
+	sweep := func() {
 		t.Helper()
 		ahead.Add(int64(6 * time.Minute))
 		if err := s.SweepDrift(t.Context(), "m"); err != nil {
@@ -132,20 +132,20 @@ func TestReadingsOvertakenByARolloutAreDropped(t *testing.T) {
 		}
 		r.Wait()
 	}
-	look()
-	look()
+	sweep()
+	sweep()
 	r.Devices.Drift()
 	o.meanwhile = func() {
 		o.meanwhile = nil
 		controltest.Start(t, r.Service, plan)
 		r.Wait()
 	}
-	look()
+	sweep()
 	list, _, err := s.ListRollouts(t.Context(), "lab", control.Page{})
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%d rollouts: a repair was begun by a reading that a rollout overtook (%v)", len(list), err)
 	}
-	look() // now the drift counts
+	sweep() // now the drift counts
 	if list, _, err = s.ListRollouts(t.Context(), "lab", control.Page{}); err != nil || len(list) != 3 || !list[0].Options.Repair {
 		t.Errorf("rollouts are %+v, %v: want a repair", list, err)
 	}

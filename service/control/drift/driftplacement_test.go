@@ -34,15 +34,15 @@ func newPlacedLab(t *testing.T, p device.Policy) *placedLab {
 	if _, err := l.s.PutDriftPolicy(t.Context(), "lab", 0, policy); err != nil {
 		t.Fatal(err)
 	}
-	l.look()
-	if v := l.look(); v.State != "in-sync" || v.ReadBy != "m" || v.ReadAt.IsZero() {
+	l.sweep()
+	if v := l.sweep(); v.State != "in-sync" || v.ReadBy != "m" || v.ReadAt.IsZero() {
 		t.Fatalf("at first the subnet manager is %+v", v)
 	}
 	return l
 }
 
-// look advances the clock by more than an interval and sweeps, with any repair that follows.
-func (l *placedLab) look() drift.DeviceView {
+// sweep advances the clock by more than an interval and sweeps, with any repair that follows.
+func (l *placedLab) sweep() drift.DeviceView {
 	l.t.Helper()
 	l.ahead(2 * time.Minute)
 	if err := l.s.SweepDrift(l.t.Context(), "m"); err != nil {
@@ -92,7 +92,7 @@ func TestPolicyReportReportsDriftedPlacementsWithCause(t *testing.T) {
 	l := newPlacedLab(t, device.PolicyReport)
 	l.Devices.Stray(false, nil)
 	for range 2 { // it is reported once
-		if v := l.look(); v.State != "drifted" || len(v.Differences) != 1 || v.Differences[0].Desired != "SL 1" || v.Repair != 0 {
+		if v := l.sweep(); v.State != "drifted" || len(v.Differences) != 1 || v.Differences[0].Desired != "SL 1" || v.Repair != 0 {
 			t.Fatalf("the subnet manager is %+v", v)
 		}
 	}
@@ -126,7 +126,7 @@ func TestPolicyRepairRepairsPlacements(t *testing.T) {
 	t.Parallel()
 	l := newPlacedLab(t, device.PolicyRepair)
 	l.Devices.Stray(false, nil)
-	v := l.look()
+	v := l.sweep()
 	list := l.rollouts()
 	if len(list) != 1 || list[0].State != control.RolloutSucceeded || !slices.Equal(list[0].Stages, []control.Stage{control.StagePlacement}) || list[0].Waves != 0 {
 		t.Fatalf("repairs are %+v", list)
@@ -134,8 +134,8 @@ func TestPolicyRepairRepairsPlacements(t *testing.T) {
 	if v.State != "in-sync" || v.Repair != list[0].ID || len(v.Differences) > 0 || v.SeenAt.IsZero() || len(v.Watch.Incidents) != 1 {
 		t.Errorf("after its repair the subnet manager is %+v", v)
 	}
-	if v = l.look(); v.State != "in-sync" || len(l.rollouts()) != 1 {
-		t.Errorf("one look later it is %+v, with %d repairs", v, len(l.rollouts()))
+	if v = l.sweep(); v.State != "in-sync" || len(l.rollouts()) != 1 {
+		t.Errorf("one sweep later it is %+v, with %d repairs", v, len(l.rollouts()))
 	}
 	if kinds, _ := l.told(); kinds != "drifted in-sync" {
 		t.Errorf("events are %q", kinds)
@@ -147,14 +147,14 @@ func TestSubnetManagerThatLosesPlacementsIsQuarantined(t *testing.T) {
 	t.Parallel()
 	l := newPlacedLab(t, device.PolicyRepair)
 	l.Devices.Stray(true, nil)
-	if v := l.look(); v.State != "drifted" || len(v.Watch.Incidents) != 2 || !strings.Contains(v.Error, "returns SL 0") {
+	if v := l.sweep(); v.State != "drifted" || len(v.Watch.Incidents) != 2 || !strings.Contains(v.Error, "returns SL 0") {
 		t.Fatalf("after a repair that did not help it is %+v", v)
 	}
-	if v := l.look(); v.State != control.StateQuarantined {
+	if v := l.sweep(); v.State != control.StateQuarantined {
 		t.Fatalf("after two such repairs it is %+v", v)
 	}
 	tries := len(l.rollouts())
-	if l.look(); len(l.rollouts()) != tries || tries != 2 {
+	if l.sweep(); len(l.rollouts()) != tries || tries != 2 {
 		t.Errorf("%d repairs, %d of them of one in quarantine", len(l.rollouts()), len(l.rollouts())-tries)
 	}
 	if kinds, _ := l.told(); kinds != "drifted quarantined" {
@@ -169,7 +169,7 @@ func TestUnrepairablePlacementsAreOnlyReported(t *testing.T) {
 	l := newPlacedLab(t, device.PolicyRepair)
 	l.Devices.Stray(false, errors.New("set sl=1 for the partition"))
 	for range 4 {
-		if v := l.look(); v.State != "drifted" || v.Error != "set sl=1 for the partition" || len(v.Watch.Incidents) != 1 || len(l.rollouts()) > 0 {
+		if v := l.sweep(); v.State != "drifted" || v.Error != "set sl=1 for the partition" || len(v.Watch.Incidents) != 1 || len(l.rollouts()) > 0 {
 			t.Fatalf("the subnet manager is %+v, with %d repairs", v, len(l.rollouts()))
 		}
 	}
@@ -185,7 +185,7 @@ func TestFrozenSubnetManagerIsNotWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Devices.Stray(false, nil)
-	if v := l.look(); v.State != "drifted" || v.InForce != device.PolicyFreeze || len(l.rollouts()) > 0 {
+	if v := l.sweep(); v.State != "drifted" || v.InForce != device.PolicyFreeze || len(l.rollouts()) > 0 {
 		t.Fatalf("the subnet manager is %+v", v)
 	}
 	plan := movingPlan(t, l.Rig)
@@ -211,7 +211,7 @@ func TestDevicesAreRepairedBeforePlacements(t *testing.T) {
 	l := newPlacedLab(t, device.PolicyRepair)
 	l.Devices.Stray(false, nil)
 	l.Devices.Drift()
-	l.look()
+	l.sweep()
 	if list := l.rollouts(); len(list) != 1 || !slices.Equal(list[0].Stages, []control.Stage{control.StageSettings}) {
 		t.Fatalf("the first repair is %+v", list)
 	}

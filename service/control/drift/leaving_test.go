@@ -64,8 +64,8 @@ func newLeavingLab(t *testing.T, drift device.Policy) *leavingLab {
 	return l
 }
 
-// look advances the clock by more than an interval and sweeps.
-func (l *leavingLab) look() {
+// sweep advances the clock by more than an interval and sweeps.
+func (l *leavingLab) sweep() {
 	l.t.Helper()
 	l.ahead.Add(int64(6 * time.Minute))
 	if err := l.s.SweepDrift(l.t.Context(), "m"); err != nil {
@@ -126,7 +126,7 @@ func (l *leavingLab) events(kind string) (n int) {
 // gone checks that the port is neither listed nor read any more.
 func (l *leavingLab) gone() {
 	l.t.Helper()
-	l.look()
+	l.sweep()
 	if live, known := l.port(); live.State != "" || known.State != "" {
 		l.t.Errorf("once verified it is still listed, as %s and %s", live.State, known.State)
 	}
@@ -147,9 +147,9 @@ func TestDeviceLeavingThePlanIsListedUntilVerifiedClean(t *testing.T) {
 	if live.State != string(drift.ReadingCleanup) || known.State != string(drift.ReadingCleanup) || !strings.Contains(live.Note, "clean-up") || live.Note != known.Note {
 		t.Errorf("before its clean-up the port is %s, %q, and known as %s, %q", live.State, live.Note, known.State, known.Note)
 	}
-	l.look() // the clean-up, which fails on the port
-	l.look()
-	l.look()
+	l.sweep() // the clean-up, which fails on the port
+	l.sweep()
+	l.sweep()
 	live, known = l.port()
 	for _, v := range []drift.DeviceView{live, known} {
 		if v.State != "drifted" || len(v.Differences) == 0 || !strings.Contains(v.Note, "not part of plan") {
@@ -174,18 +174,18 @@ func TestDeviceLeavingThePlanIsListedUntilVerifiedClean(t *testing.T) {
 func TestDeviceThatLeftThePlanIsRepairedByPolicy(t *testing.T) {
 	t.Parallel()
 	l := newLeavingLab(t, device.PolicyRepair)
-	l.look() // the clean-up, which fails on the port
+	l.sweep() // the clean-up, which fails on the port
 	l.Devices.OnApply(nil)
-	l.look()
-	l.look()
+	l.sweep()
+	l.sweep()
 	l.gone()
 }
 
 func TestSweepVerifiesDeviceCleanedByAnotherProgram(t *testing.T) {
 	t.Parallel()
 	l := newLeavingLab(t, device.PolicyReport)
-	l.look() // the clean-up, which fails on the port
-	l.look()
+	l.sweep() // the clean-up, which fails on the port
+	l.sweep()
 	if live, _ := l.port(); live.State != "drifted" {
 		t.Fatalf("the port is %s", live.State)
 	}
@@ -194,7 +194,7 @@ func TestSweepVerifiesDeviceCleanedByAnotherProgram(t *testing.T) {
 	if live, _ := l.port(); live.State != "in-sync" || !live.Left {
 		t.Errorf("read clean, the port is %s", live.State)
 	}
-	l.look()
+	l.sweep()
 	l.gone()
 	if n := l.events("device.left"); n != 1 {
 		t.Errorf("%d events say that it was verified, want 1", n)

@@ -63,8 +63,8 @@ func newRestoredLab(t *testing.T) *restoredLab {
 	return l
 }
 
-// look advances the clock by more than an interval and sweeps for drift, with the repairs that follow.
-func (l *restoredLab) look() []drift.DeviceView {
+// sweep advances the clock by more than an interval and sweeps for drift, with the repairs that follow.
+func (l *restoredLab) sweep() []drift.DeviceView {
 	l.t.Helper()
 	l.ahead.Add(int64(6 * time.Minute))
 	if err := l.s.SweepDrift(l.t.Context(), "m"); err != nil {
@@ -106,9 +106,9 @@ func (l *restoredLab) hold(plan string) {
 func (l *restoredLab) waits() {
 	l.t.Helper()
 	const why = "the database was restored at 2026-11-21 11:00:00 UTC: automatic repairs are on hold until"
-	l.look() // creates the records
+	l.sweep() // creates the records
 	var drifted int
-	for _, d := range l.look() {
+	for _, d := range l.sweep() {
 		if d.State != "drifted" {
 			continue
 		}
@@ -163,7 +163,7 @@ func TestRestoreHoldsAutomaticRepairs(t *testing.T) {
 			last := l.latest()
 			l.waits()
 			for range 3 {
-				l.look()
+				l.sweep()
 			}
 			if n, got := l.writes.Load(), l.latest(); n != 0 || got != last {
 				t.Fatalf("without a request, %d writes reached devices and rollout %d began", n, got)
@@ -181,7 +181,7 @@ func TestRestoreHoldsAutomaticRepairs(t *testing.T) {
 			wanted := act(l)
 			l.Wait()
 			for range 4 {
-				l.look()
+				l.sweep()
 			}
 			if f, err := l.s.Fabric(t.Context(), "lab"); err != nil || f.RepairsWait {
 				t.Errorf("after an operator acted repairs are still on hold: %v", err)

@@ -94,7 +94,7 @@ func checkSource(source string, plane policy.Plane) error {
 // Fabric returns a fabric, reduced when the caller sees only its own tenants.
 func (s *Fabrics) Fabric(ctx context.Context, name string) (f control.Fabric, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) (err error) { f, err = r.Fabric(ctx, name); return err })
-	if control.TenantsInSight(ctx, name) != nil {
+	if control.VisibleTenants(ctx, name) != nil {
 		f = f.Reduced()
 	}
 	return f, err

@@ -19,13 +19,13 @@ import (
 
 // Bounds of a rescan.
 const (
-	lookTime      = 2 * time.Minute  // of one scan
+	rescanTimeout = 2 * time.Minute  // of one scan
 	doubtTime     = 10 * time.Second // delay before a scan that may be incomplete is repeated
 	maxLookEvents = 100              // changes that get an event of their own
 )
 
-// lookout is the state of a fabric between rescans.
-type lookout struct {
+// rescanState is the state of a fabric between rescans.
+type rescanState struct {
 	source string // source of the latest scan; another source resets the state
 	tried  time.Time
 	silent bool   // the latest scan failed, and the event was sent
@@ -44,21 +44,21 @@ type lookout struct {
 // likelier cause; a requested discovery (Discover) accepts it. The error joins the service's own failures; a fabric that
 // does not answer is an event.
 func (s *Fabrics) Rediscover(ctx context.Context, interval time.Duration) error {
-	if s.Looker == nil || interval <= 0 {
+	if s.Rescanner == nil || interval <= 0 {
 		return nil
 	}
 	s.looking.Lock()
 	defer s.looking.Unlock()
-	now := map[string]*lookout{} // drops fabrics that were deleted
-	err := s.EachFabric(ctx, "look again at", func(fabric string) error {
-		o := cmp.Or(s.lookouts[fabric], &lookout{})
+	now := map[string]*rescanState{} // drops fabrics that were deleted
+	err := s.EachFabric(ctx, "rescan", func(fabric string) error {
+		o := cmp.Or(s.rescanStates[fabric], &rescanState{})
 		now[fabric] = o
 		return s.rediscover(ctx, fabric, interval, o)
 	})
 	if err != nil { // keeps the fabrics that were not reached
-		maps.Copy(now, s.lookouts)
+		maps.Copy(now, s.rescanStates)
 	}
-	s.lookouts = now
+	s.rescanStates = now
 	return err
 }
 
@@ -67,13 +67,13 @@ func isLive(source string) bool {
 	return strings.HasPrefix(source, "ibsim:") || strings.HasPrefix(source, "umad:")
 }
 
-func (s *Fabrics) rediscover(ctx context.Context, fabric string, interval time.Duration, o *lookout) error {
+func (s *Fabrics) rediscover(ctx context.Context, fabric string, interval time.Duration, o *rescanState) error {
 	f, err := s.Fabric(ctx, fabric)
 	if err != nil || f.Snapshot == nil || !isLive(f.Source) {
 		return err
 	}
 	if o.source != f.Source {
-		*o = lookout{source: f.Source}
+		*o = rescanState{source: f.Source}
 	}
 	last := f.Snapshot.SeenAt
 	if o.tried.After(last) {
@@ -92,8 +92,8 @@ func (s *Fabrics) rediscover(ctx context.Context, fabric string, interval time.D
 		return err
 	}
 	o.tried = now
-	within, cancel := context.WithTimeout(ctx, lookTime)
-	look, err := s.Looker.Look(within, f, known, o.manager)
+	within, cancel := context.WithTimeout(ctx, rescanTimeout)
+	rescan, err := s.Rescanner.Rescan(within, f, known, o.manager)
 	cancel()
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -104,22 +104,22 @@ func (s *Fabrics) rediscover(ctx context.Context, fabric string, interval time.D
 			return nil
 		}
 		o.silent = true
-		return s.tellFabric(ctx, fabric, control.Event{Kind: "fabric.silent", Said: phrase.Of("event.fabric-silent", "fabric", fabric, "reason", err)})
+		return s.addFabricEvent(ctx, fabric, control.Event{Kind: "fabric.silent", Said: phrase.Of("event.fabric-silent", "fabric", fabric, "reason", err)})
 	}
-	return s.judgeLook(ctx, f, known, &look, o)
+	return s.judgeRescan(ctx, f, known, &rescan, o)
 }
 
-// judgeLook decides whether a scan is accepted.
-func (s *Fabrics) judgeLook(ctx context.Context, f control.Fabric, known *subnet.Fabric, look *control.Look, o *lookout) error {
+// judgeRescan decides whether a scan is accepted.
+func (s *Fabrics) judgeRescan(ctx context.Context, f control.Fabric, known *subnet.Fabric, rescan *control.Rescan, o *rescanState) error {
 	if o.silent {
 		o.silent = false
-		if err := s.tellFabric(ctx, f.Name, control.Event{Kind: "fabric.answers", Said: phrase.Of("event.fabric-answers", "fabric", f.Name)}); err != nil {
+		if err := s.addFabricEvent(ctx, f.Name, control.Event{Kind: "fabric.answers", Said: phrase.Of("event.fabric-answers", "fabric", f.Name)}); err != nil {
 			return err
 		}
 	}
 	lost := 0
 	for i := range known.Nodes {
-		if _, ok := look.Topology.NodeByGUID(known.Nodes[i].GUID); !ok {
+		if _, ok := rescan.Topology.NodeByGUID(known.Nodes[i].GUID); !ok {
 			lost++
 		}
 	}
@@ -129,28 +129,28 @@ func (s *Fabrics) judgeLook(ctx context.Context, f control.Fabric, known *subnet
 			return nil
 		}
 		o.shrunk = true
-		return s.tellFabric(ctx, f.Name, control.Event{Kind: "fabric.shrunk", Said: phrase.Of("event.fabric-shrunk", "lost", lost, "nodes", len(known.Nodes), "fabric", f.Name)})
+		return s.addFabricEvent(ctx, f.Name, control.Event{Kind: "fabric.shrunk", Said: phrase.Of("event.fabric-shrunk", "lost", lost, "nodes", len(known.Nodes), "fabric", f.Name)})
 	}
 	o.shrunk = false
-	text, sha, err := control.EncodeTopology(look.Topology)
+	text, sha, err := control.EncodeTopology(rescan.Topology)
 	if err != nil {
 		return err
 	}
-	if sha != f.Snapshot.SHA256 && len(look.Stats.Warnings) > 0 && o.doubt != sha {
+	if sha != f.Snapshot.SHA256 && len(rescan.Stats.Warnings) > 0 && o.doubt != sha {
 		o.doubt = sha
 		return nil
 	}
 	o.doubt = ""
-	if err := s.keepLook(ctx, f, look, text, sha); err != nil {
+	if err := s.keepRescan(ctx, f, rescan, text, sha); err != nil {
 		return err
 	}
-	o.manager = look.Manager
+	o.manager = rescan.Manager
 	return nil
 }
 
-// keepLook makes a scan's topology the latest one, unless a caller discovered or moved the fabric meanwhile.
-func (s *Fabrics) keepLook(ctx context.Context, f control.Fabric, look *control.Look, text []byte, sha string) error {
-	snap := s.snapshotOf(f.Name, look.Topology, look.Stats, text, sha)
+// keepRescan makes a scan's topology the latest one, unless a caller discovered or moved the fabric meanwhile.
+func (s *Fabrics) keepRescan(ctx context.Context, f control.Fabric, rescan *control.Rescan, text []byte, sha string) error {
+	snap := s.snapshotOf(f.Name, rescan.Topology, rescan.Stats, text, sha)
 	return s.Store.Tx(control.OnFabric(ctx, f.Name), func(r control.Repos) error {
 		now, err := r.Fabric(ctx, f.Name)
 		if err != nil || now.Source != f.Source || now.Snapshot == nil || now.Snapshot.SHA256 != f.Snapshot.SHA256 || !now.Snapshot.SeenAt.Equal(f.Snapshot.SeenAt) {
@@ -160,7 +160,7 @@ func (s *Fabrics) keepLook(ctx context.Context, f control.Fabric, look *control.
 			return err
 		}
 		var events []control.Event
-		for _, c := range look.Changes[:min(len(look.Changes), maxLookEvents)] {
+		for _, c := range rescan.Changes[:min(len(rescan.Changes), maxLookEvents)] {
 			data, err := json.Marshal(map[string]any{"node": c.Port.Node, "port": c.Port.Port, "peer": c.Peer})
 			if err != nil {
 				return fmt.Errorf("encode a change of a fabric: %w", err)
@@ -168,7 +168,7 @@ func (s *Fabrics) keepLook(ctx context.Context, f control.Fabric, look *control.
 			events = append(events, s.fabricEvent(f.Name, control.Event{Kind: "fabric." + c.Kind, Subject: c.Node, Said: c.Said, Data: data}))
 		}
 		if sha != f.Snapshot.SHA256 {
-			said := phrase.Of("event.rediscovered", "changes", len(look.Changes), "switches", snap.Switches, "hosts", snap.Hosts, "links", snap.Links)
+			said := phrase.Of("event.rediscovered", "changes", len(rescan.Changes), "switches", snap.Switches, "hosts", snap.Hosts, "links", snap.Links)
 			events = append(events, s.fabricEvent(f.Name, control.Event{Kind: "fabric.rediscovered", Subject: sha, Said: said}))
 		}
 		return r.AddEvents(ctx, events)
@@ -181,8 +181,8 @@ func (s *Fabrics) fabricEvent(fabric string, e control.Event) control.Event {
 	return e
 }
 
-// tellFabric adds such an event; a deleted fabric is no error.
-func (s *Fabrics) tellFabric(ctx context.Context, fabric string, e control.Event) error {
+// addFabricEvent adds such an event; a deleted fabric is no error.
+func (s *Fabrics) addFabricEvent(ctx context.Context, fabric string, e control.Event) error {
 	err := s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error { return r.AddEvents(ctx, []control.Event{s.fabricEvent(fabric, e)}) })
 	if errors.Is(err, control.ErrNotFound) {
 		return nil

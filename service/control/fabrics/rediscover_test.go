@@ -36,24 +36,24 @@ type watched struct {
 
 const lookInterval = 100 * time.Second
 
-func (w *watched) Look(_ context.Context, _ control.Fabric, known *subnet.Fabric, manager ident.PortID) (control.Look, error) {
+func (w *watched) Rescan(_ context.Context, _ control.Fabric, known *subnet.Fabric, manager ident.PortID) (control.Rescan, error) {
 	w.looks++
 	w.knew = manager
 	if w.during != nil {
 		w.during()
 	}
 	if w.fault != nil {
-		return control.Look{}, w.fault
+		return control.Rescan{}, w.fault
 	}
 	whole, err := controltest.Star()
 	if err != nil {
-		return control.Look{}, err
+		return control.Rescan{}, err
 	}
 	f, err := lessNodes(whole, w.without)
 	if err != nil {
-		return control.Look{}, err
+		return control.Rescan{}, err
 	}
-	out := control.Look{Topology: f, Stats: control.DiscoverStats{Wall: time.Millisecond, MADsSent: 7, Warnings: w.warnings}, Manager: w.manager}
+	out := control.Rescan{Topology: f, Stats: control.DiscoverStats{Wall: time.Millisecond, MADsSent: 7, Warnings: w.warnings}, Manager: w.manager}
 	diff := subnet.Diff(known, f)
 	for _, g := range diff.NodesRemoved {
 		n, _ := known.NodeByGUID(g)
@@ -96,7 +96,7 @@ func newWatched(t *testing.T) *watched {
 	t.Helper()
 	r, _ := controltest.InForce(t)
 	w := &watched{t: t}
-	list, ahead := controltest.Managers(t, r, 1, func(d *control.Deps) { d.Looker = w })
+	list, ahead := controltest.Managers(t, r, 1, func(d *control.Deps) { d.Rescanner = w })
 	w.s, w.ahead = list[0], ahead
 	if _, err := w.s.Discover(t.Context(), "lab"); err != nil {
 		t.Fatal(err)

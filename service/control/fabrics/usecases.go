@@ -11,8 +11,8 @@ import (
 type Fabrics struct {
 	*control.Base
 
-	looking  sync.Mutex          // held during a rescan
-	lookouts map[string]*lookout // by fabric
+	looking      sync.Mutex              // held during a rescan
+	rescanStates map[string]*rescanState // by fabric
 }
 
 // New returns the use cases over the shared base.

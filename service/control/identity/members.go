@@ -128,7 +128,7 @@ type ServiceAccountInput struct {
 	Grant       tenants.Grant // its one role; see Home
 }
 
-// Home is the domain that the account belongs to: its tenant. An account with a role on one fabric or on everything
+// Home returns the domain that the account belongs to: its tenant. An account with a role on one fabric or on everything
 // belongs to the service, because only administrators of the service grant such roles.
 func (in ServiceAccountInput) Home() tenants.Domain {
 	if in.Grant.Domain.Tenant == "" {

@@ -10,7 +10,7 @@ import (
 	"fairlane/service/control"
 )
 
-// Retention says how long old rows are kept; 0 keeps them for ever.
+// Retention says how long old rows are kept; 0 keeps them forever.
 type Retention struct {
 	Events    time.Duration // events, except those of rollouts that are kept with their devices
 	Rollouts  time.Duration // device rows of rollouts that have ended, after their end

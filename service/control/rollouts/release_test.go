@@ -94,7 +94,7 @@ func TestReleaseRestoresEverything(t *testing.T) {
 		if err := r.Service.SweepDrift(t.Context(), "m1"); err != nil || len(counted(t, r)) == 0 {
 			t.Fatalf("devices count as %v, %v", counted(t, r), err)
 		}
-		looks := r.Devices.Looks()
+		looks := r.Devices.Reads()
 		p, err := r.Service.PreviewRelease(t.Context(), "lab", to, control.RolloutOptions{})
 		if err != nil || len(p.Devices) == 0 || len(p.Devices[0].Changes) == 0 || len(p.Placements) == 0 || len(p.Waves) == 0 {
 			t.Fatalf("preview is %+v, %v", p, err)
@@ -126,8 +126,8 @@ func TestReleaseRestoresEverything(t *testing.T) {
 		if _, err := r.Service.ReleaseFabric(t.Context(), "lab", to, control.RolloutOptions{}); controltest.Code(err) != "fabric-released" {
 			t.Errorf("a second release gives %v", err)
 		}
-		if err := r.Service.SweepDrift(t.Context(), "m1"); err != nil || !maps.Equal(looks, r.Devices.Looks()) {
-			t.Errorf("a sweep of a released fabric read %v, %v", r.Devices.Looks(), err)
+		if err := r.Service.SweepDrift(t.Context(), "m1"); err != nil || !maps.Equal(looks, r.Devices.Reads()) {
+			t.Errorf("a sweep of a released fabric read %v, %v", r.Devices.Reads(), err)
 		}
 		if _, _, err := r.Service.Devices(t.Context(), "lab", ""); controltest.Code(err) != "no-plan" {
 			t.Errorf("devices of a released fabric: %v", err)
@@ -142,8 +142,8 @@ func TestReleaseRestoresEverything(t *testing.T) {
 		if _, err := r.Service.PlanOrInForce(t.Context(), "lab", ""); controltest.Code(err) != "no-plan" || !strings.Contains(err.Error(), "since its release") {
 			t.Errorf("the plan in force after a release: %v", err)
 		}
-		if err := r.Service.SweepDrift(t.Context(), "m1"); err != nil || !maps.Equal(looks, r.Devices.Looks()) {
-			t.Errorf("a sweep after a release read %v, %v", r.Devices.Looks(), err)
+		if err := r.Service.SweepDrift(t.Context(), "m1"); err != nil || !maps.Equal(looks, r.Devices.Reads()) {
+			t.Errorf("a sweep after a release read %v, %v", r.Devices.Reads(), err)
 		}
 		if _, _, err := r.Service.Devices(t.Context(), "lab", ""); controltest.Code(err) != "no-plan" {
 			t.Errorf("devices after a release: %v", err)
@@ -193,8 +193,8 @@ func TestAReleaseNamesTheDeviceThatCannotBeReturnedAndRunsAgain(t *testing.T) {
 			t.Errorf("%s: held %t, differences %+v", b.Device, b.Held, b.Differences)
 		}
 	}
-	if err := r.Service.SweepDrift(t.Context(), "m1"); err != nil || len(r.Devices.Looks()) > 0 {
-		t.Errorf("a sweep of a fabric that is being released read %v, %v", r.Devices.Looks(), err)
+	if err := r.Service.SweepDrift(t.Context(), "m1"); err != nil || len(r.Devices.Reads()) > 0 {
+		t.Errorf("a sweep of a fabric that is being released read %v, %v", r.Devices.Reads(), err)
 	}
 	if _, err := r.Service.StartRollout(t.Context(), "lab", rollouts.RolloutInput{Plan: plan}); controltest.Code(err) != "fabric-released" || !strings.Contains(err.Error(), "fabric release lab` again") {
 		t.Errorf("a rollout gives %v", err)

@@ -294,7 +294,7 @@ func (s *Rollouts) SettleRelease(ctx context.Context, r control.Repos, ro contro
 	if err != nil || to != control.Released {
 		return err
 	}
-	// The devices are not read any more: old readings would be shown and counted for ever.
+	// The devices are not read any more: old readings would be shown and counted forever.
 	if err := r.SeedDevices(ctx, ro.Fabric, "", nil); err != nil {
 		return err
 	}

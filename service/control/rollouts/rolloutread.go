@@ -126,7 +126,7 @@ func (s *Rollouts) Events(ctx context.Context, fabric string, rollout int64, p c
 		if err != nil {
 			return err
 		}
-		if names := control.TenantsInSight(ctx, fabric); names != nil {
+		if names := control.VisibleTenants(ctx, fabric); names != nil {
 			list, next, err = control.TenantEvents(ctx, r, fabric, names, rollout, p)
 			return err
 		}

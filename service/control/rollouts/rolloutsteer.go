@@ -29,13 +29,13 @@ func (s *Rollouts) steer(ctx context.Context, fabric string, id int64, kind stri
 		if err := change(&ro); err != nil {
 			return err
 		}
-		if ro.Wish == control.WishRun || ro.Wish == control.WishUndo {
+		if ro.Request == control.RequestRun || ro.Request == control.RequestUndo {
 			if err := control.Acted(ctx, r, f); err != nil {
 				return err
 			}
 		}
 		now := s.Now()
-		if err := r.SetWish(ctx, id, ro.Wish, control.Actor(ctx), ro.Confirmed, now); err != nil {
+		if err := r.SetRolloutRequest(ctx, id, ro.Request, control.Actor(ctx), ro.Confirmed, now); err != nil {
 			return err
 		}
 		if ro.Owner == "" { // otherwise the running step reads the request at its end
@@ -55,10 +55,10 @@ func (s *Rollouts) steer(ctx context.Context, fabric string, id int64, kind stri
 // PauseRollout stops a running rollout at the next safe point, until it is resumed, cancelled or rolled back.
 func (s *Rollouts) PauseRollout(ctx context.Context, fabric string, id int64) (control.Rollout, error) {
 	return s.steer(ctx, fabric, id, "rollout.paused", phrase.Of("event.pause", "rollout", id), func(ro *control.Rollout) error {
-		if ro.Wish == control.WishCancel || ro.Wish == control.WishUndo && !ro.Undoing() {
-			return &control.ConflictError{Code: "rollout-ending", Said: phrase.Of("problem.rollout-ending", "rollout", id, "request", ro.Wish)}
+		if ro.Request == control.RequestCancel || ro.Request == control.RequestUndo && !ro.Undoing() {
+			return &control.ConflictError{Code: "rollout-ending", Said: phrase.Of("problem.rollout-ending", "rollout", id, "request", ro.Request)}
 		}
-		ro.Wish = control.WishPause
+		ro.Request = control.RequestPause
 		return nil
 	})
 }
@@ -66,10 +66,10 @@ func (s *Rollouts) PauseRollout(ctx context.Context, fabric string, id int64) (c
 // ResumeRollout resumes a paused rollout.
 func (s *Rollouts) ResumeRollout(ctx context.Context, fabric string, id int64) (control.Rollout, error) {
 	return s.steer(ctx, fabric, id, "rollout.resumed", phrase.Of("event.resume", "rollout", id), func(ro *control.Rollout) error {
-		if ro.Wish != control.WishPause {
+		if ro.Request != control.RequestPause {
 			return &control.ConflictError{Code: "not-paused", Said: phrase.Of("problem.rollout-not-paused", "rollout", id)}
 		}
-		ro.Wish = control.WishRun
+		ro.Request = control.RequestRun
 		return nil
 	})
 }
@@ -80,7 +80,7 @@ func (s *Rollouts) ConfirmRollout(ctx context.Context, fabric string, id int64) 
 		if ro.Phase != control.PhaseConfirming {
 			return &control.ConflictError{Code: "not-confirming", Said: phrase.Of("problem.rollout-not-confirming", "rollout", id, "phase", ro.Phase)}
 		}
-		ro.Wish, ro.Confirmed = control.WishRun, true
+		ro.Request, ro.Confirmed = control.RequestRun, true
 		return nil
 	})
 }
@@ -92,7 +92,7 @@ func (s *Rollouts) CancelRollout(ctx context.Context, fabric string, id int64) (
 		if ro.Undoing() {
 			return &control.ConflictError{Code: "rollout-ending", Said: phrase.Of("problem.rollout-rolls-back", "rollout", id)}
 		}
-		ro.Wish = control.WishCancel
+		ro.Request = control.RequestCancel
 		return nil
 	})
 }
@@ -104,11 +104,11 @@ func (s *Rollouts) UndoRollout(ctx context.Context, fabric string, id int64) (co
 
 // undo requests the undoing of a running rollout, unless it is ending already.
 func undo(ro *control.Rollout) error {
-	if ro.Undoing() && ro.Wish != control.WishPause || ro.Confirmed {
+	if ro.Undoing() && ro.Request != control.RequestPause || ro.Confirmed {
 		return &control.ConflictError{Code: "rollout-ending", Said: phrase.Of("problem.rollout-ends", "rollout", ro.ID)}
 	}
-	if ro.Wish = control.WishUndo; ro.Undoing() {
-		ro.Wish = control.WishRun
+	if ro.Request = control.RequestUndo; ro.Undoing() {
+		ro.Request = control.RequestRun
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func TestSteeringAndReadingLoadNoDeviceRows(t *testing.T) {
 		t.Errorf("the devices during a rollout are %+v, %v", list, err)
 	}
 	paused, err := s.PauseRollout(t.Context(), "lab", ro.ID)
-	if err != nil || paused.Wish != control.WishPause {
+	if err != nil || paused.Request != control.RequestPause {
 		t.Errorf("paused rollout is %+v, %v", paused, err)
 	}
 	if _, err := s.ResumeRollout(t.Context(), "lab", ro.ID); err != nil {

@@ -12,7 +12,7 @@ import (
 // ReadShares measures delivered shares over a window of the fabric's own time, from MinWindow to MaxWindow; plan "" means
 // that of the latest successful rollout.
 func (s *Shares) ReadShares(ctx context.Context, fabric, plan string, window time.Duration) (control.Shares, error) {
-	names := control.TenantsInSight(ctx, fabric)
+	names := control.VisibleTenants(ctx, fabric)
 	if names == nil {
 		return s.measure(ctx, fabric, plan, window)
 	}

@@ -47,7 +47,7 @@ func (s *Shares) ListShares(ctx context.Context, fabric string, since, until tim
 	if err != nil {
 		return nil, "", err
 	}
-	names := control.TenantsInSight(ctx, fabric)
+	names := control.VisibleTenants(ctx, fabric)
 	for _, st := range stored {
 		sh, err := decodeShares(st)
 		if err != nil {

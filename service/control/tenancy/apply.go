@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -149,7 +150,9 @@ func (a *applier) resolve(ctx context.Context, set TenantSet) error {
 		var inv *control.InvalidError
 		switch {
 		case errors.As(err, &inv):
-			bad.Fields = append(bad.Fields, inv.Fields...)
+			for _, f := range inv.Fields {
+				bad.Add(f.Pointer, f.Said)
+			}
 		case err != nil:
 			return err
 		}
@@ -173,13 +176,13 @@ func (a *applier) check(ctx context.Context, set TenantSet) error {
 		a.res.FlowsChanged = !sameFlows(old, a.flows)
 	}
 	all := slices.Clone(a.next)
-	for name, t := range a.old {
+	for _, name := range slices.Sorted(maps.Keys(a.old)) { // sorted, so that faults and events have the same order each time
 		switch _, listed := a.wanted[name]; {
 		case listed:
 		case set.Prune:
 			a.res.Deleted = append(a.res.Deleted, name)
 		default:
-			all = append(all, t.Tenant)
+			all = append(all, a.old[name].Tenant)
 		}
 	}
 	return control.InvalidModel(tenants.Validate(all, a.flows), func(f *tenants.FieldError) string {

@@ -19,7 +19,7 @@ import (
 // 0, since the version counts the changes of all tenants.
 func (s *Tenancy) Flows(ctx context.Context, fabric string) (flows []tenants.Flow, version int64, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) (err error) {
-		if names := control.TenantsInSight(ctx, fabric); names != nil {
+		if names := control.VisibleTenants(ctx, fabric); names != nil {
 			flows, err = r.FlowsOf(ctx, fabric, names)
 		} else {
 			flows, version, err = r.Flows(ctx, fabric)

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
+	"strings"
 
 	"fairlane/internal/phrase"
 	"fairlane/service/control"
@@ -73,9 +75,9 @@ func (s *Tenancy) editTenant(ctx context.Context, fabric, name string, said phra
 			return err
 		}
 		if err := tenants.Validate([]tenants.Tenant{t}, nil); err != nil {
-			return control.InvalidModel(err, func(*tenants.FieldError) string { return "" })
+			return control.InvalidModel(err, inPart)
 		}
-		if err := control.CheckWhole(ctx, r, fabric, t, ""); err != nil {
+		if err := control.CheckWhole(ctx, r, fabric, t, inPart); err != nil {
 			return err
 		}
 		if _, err := s.updateTenant(ctx, r, before, before.Version, t); err != nil {
@@ -85,14 +87,27 @@ func (s *Tenancy) editTenant(ctx context.Context, fabric, name string, said phra
 	})
 }
 
+// inPart maps a fault to its place in a request whose body is one part of a tenant. A fault elsewhere in the tenant, or in
+// a flow that no longer has its part, is in no field of it.
+func inPart(f *tenants.FieldError) string {
+	i := strings.Index(f.Field, "].")
+	if f.Flow >= 0 || i < 0 {
+		return ""
+	}
+	return "/" + f.Field[i+len("]."):]
+}
+
 // attachment finds the attachment of a tenant at a port. text is the port's form in answers, or any name in the topology.
 func (s *Tenancy) attachment(ctx context.Context, r control.Repos, fabric string, t *tenants.Tenant, text string) (int, error) {
 	missing := &control.NotFoundError{Kind: "attachment", Name: text}
 	id, err := ident.ParsePortID(text)
 	if err != nil {
 		_, topo, err := s.Latest(ctx, r, fabric)
-		if err != nil {
+		switch {
+		case errors.Is(err, control.ErrConflict): // before the first discovery no port has a name
 			return 0, missing
+		case err != nil:
+			return 0, err
 		}
 		ref, err := resolveEndpoint(topo, text)
 		if err != nil {
@@ -238,7 +253,11 @@ func (s *Tenancy) DeleteClass(ctx context.Context, fabric, tenant, class, tag st
 		if err := unchanged(tag, t.Classes[i], "class", class); err != nil {
 			return err
 		}
-		if err := unused(ctx, r, fabric, tenant, phrase.Of("problem.of-class", "class", class), func(f tenants.Flow) bool { return f.Class == class }); err != nil {
+		// Flows without a class are of the default one. Where it is the only class, an implied one takes its place.
+		implied := class == tenants.DefaultClass && len(t.Classes) > 1
+		if err := unused(ctx, r, fabric, tenant, phrase.Of("problem.of-class", "class", class), func(f tenants.Flow) bool {
+			return f.Class == class || f.Class == "" && implied
+		}); err != nil {
 			return err
 		}
 		t.Classes = slices.Delete(t.Classes, i, i+1)

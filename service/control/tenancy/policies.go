@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"fairlane/internal/phrase"
 	"fairlane/policy"
@@ -132,9 +133,12 @@ func ContentOf(ctx context.Context, r control.Repos, fabric string, number int64
 	return c, nil
 }
 
+// maxLabel bounds a label, in characters.
+const maxLabel = 200
+
 // LabelPolicy sets the label of a revision; "" removes it.
 func (s *Tenancy) LabelPolicy(ctx context.Context, fabric string, number int64, label string) (p control.Policy, err error) {
-	if len(label) > 200 || strings.ContainsFunc(label, func(r rune) bool { return r < ' ' }) {
+	if utf8.RuneCountInString(label) > maxLabel || strings.ContainsFunc(label, func(r rune) bool { return r < ' ' || r == '\x7f' }) {
 		return control.Policy{}, control.Invalid("/label", phrase.Of("problem.label", "found", control.Clipped(label)))
 	}
 	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
@@ -204,7 +208,10 @@ func (s *Tenancy) restore(ctx context.Context, r control.Repos, now, then Policy
 		return err
 	}
 	c := a.change(phrase.Of("event.policy-was-restored", "policy", then.Number))
-	c.restores, c.options = then.Number, &then.Options
+	c.restores = then.Number
+	if !control.SameJSON(now.Options, then.Options) { // otherwise their version would grow, and an edit of them be refused
+		c.options = &then.Options
+	}
 	return s.revise(ctx, r, now.Fabric, c)
 }
 

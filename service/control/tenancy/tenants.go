@@ -47,7 +47,7 @@ func (s *Tenancy) CreateTenant(ctx context.Context, fabric string, in TenantInpu
 		if err != nil {
 			return err
 		}
-		if err := control.CheckWhole(ctx, r, fabric, t, ""); err != nil {
+		if err := control.CheckWhole(ctx, r, fabric, t, control.InTenant("")); err != nil {
 			return err
 		}
 		if out, err = s.createTenant(ctx, r, fabric, t); err != nil {
@@ -76,7 +76,7 @@ func (s *Tenancy) Tenant(ctx context.Context, fabric, name string) (t control.Te
 // ListTenants returns the tenants that the caller may see, by name.
 func (s *Tenancy) ListTenants(ctx context.Context, fabric string, p control.Page) (list []control.Tenant, next string, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) (err error) {
-		if names := control.TenantsInSight(ctx, fabric); names != nil {
+		if names := control.VisibleTenants(ctx, fabric); names != nil {
 			list, next, err = r.TenantsNamed(ctx, fabric, names, p)
 		} else {
 			list, next, err = r.ListTenants(ctx, fabric, p)
@@ -86,7 +86,8 @@ func (s *Tenancy) ListTenants(ctx context.Context, fabric string, p control.Page
 	return list, next, err
 }
 
-// UpdateTenant replaces everything of a tenant except its name; version 0 means any version.
+// UpdateTenant replaces everything of a tenant except its name; version 0 means any version. When nothing differs, the
+// tenant keeps its version.
 func (s *Tenancy) UpdateTenant(ctx context.Context, fabric string, version int64, in TenantInput) (control.Tenant, error) {
 	var out control.Tenant
 	err := s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
@@ -98,10 +99,14 @@ func (s *Tenancy) UpdateTenant(ctx context.Context, fabric string, version int64
 		if err != nil {
 			return err
 		}
-		if err := control.CheckWhole(ctx, r, fabric, t, ""); err != nil {
+		if err := control.CheckWhole(ctx, r, fabric, t, control.InTenant("")); err != nil {
 			return err
 		}
-		if out, err = s.updateTenant(ctx, r, before, version, t); err != nil || sameTenant(before.Tenant, t) {
+		if sameTenant(before.Tenant, t) && (version == 0 || version == before.Version) {
+			out = before
+			return nil
+		}
+		if out, err = s.updateTenant(ctx, r, before, version, t); err != nil {
 			return err
 		}
 		return s.revise(ctx, r, fabric, policyChange{said: phrase.Of("event.tenant-changed", "tenant", t.Name), put: []tenants.Tenant{t}})

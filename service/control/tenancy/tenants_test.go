@@ -2,14 +2,18 @@ package tenancy_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/tenancy"
+	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
 
@@ -94,5 +98,148 @@ func TestWithoutDiscoveryPortsCannotBeNamed(t *testing.T) {
 	}
 	if _, _, err = r.Service.CreatePlan(ctx, "lab", policy.Options{}, true); controltest.Code(err) != "not-discovered" {
 		t.Errorf("compiling gives %v", err)
+	}
+}
+
+func TestTenantIsChangedOnlyAtTheVersionThatWasRead(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t, controltest.OpenSQLite)
+	r.Lab(t)
+	s, ctx := r.Service, t.Context()
+	in := controltest.Tenants().Tenants[0]
+	in.Weight = 9000
+	leaves(t, s, "a stale change", func() {
+		for _, stale := range []int64{-1, 2} {
+			_, err := s.UpdateTenant(ctx, "lab", stale, in)
+			controltest.MustFail(t, "update at a stale version", err, control.ErrPrecondition)
+			_, err = s.UpdateTenant(ctx, "lab", stale, controltest.Tenants().Tenants[0])
+			controltest.MustFail(t, "update to the same at a stale version", err, control.ErrPrecondition)
+			controltest.MustFail(t, "deletion at a stale version", s.DeleteTenant(ctx, "lab", "red", stale), control.ErrPrecondition)
+		}
+	})
+	red, err := s.UpdateTenant(ctx, "lab", 1, in)
+	if err != nil || red.Version != 2 || red.Weight != 9000 {
+		t.Fatalf("%+v, %v", red, err)
+	}
+	if _, _, err := s.PutFlows(ctx, "lab", control.AnyVersion, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteTenant(ctx, "lab", "red", 2); err != nil {
+		t.Fatal(err)
+	}
+	controltest.MustFail(t, "deleting it again", s.DeleteTenant(ctx, "lab", "red", 0), control.ErrNotFound)
+	_, err = s.UpdateTenant(ctx, "lab", 0, in)
+	controltest.MustFail(t, "changing one that is gone", err, control.ErrNotFound)
+	if again, err := s.CreateTenant(ctx, "lab", in); err != nil || again.Version != 1 {
+		t.Errorf("made anew it is %+v, %v", again, err)
+	}
+}
+
+func TestUpdateThatChangesNothingLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	s := labWithParts(t)
+	leaves(t, s, "the same again", func() {
+		for _, in := range controltest.Tenants().Tenants {
+			slices.Reverse(in.Attachments) // their order is irrelevant
+			if got, err := s.UpdateTenant(t.Context(), "lab", 1, in); err != nil || got.Version != 1 {
+				t.Errorf("%s: version %d, %v", in.Name, got.Version, err)
+			}
+		}
+	})
+}
+
+func TestAuditLogSaysWhatOfATenantChanged(t *testing.T) {
+	t.Parallel()
+	s := labWithParts(t)
+	in := controltest.Tenants().Tenants[0]
+	for _, c := range []struct {
+		change func()
+		want   string
+	}{
+		{func() { in.Weight = 9000 }, "tenant red: weight 3 -> 9"},
+		{func() { in.Guarantee = 2 * quantity.Gbps }, "tenant red: guarantee 0 bit/s -> 2 Gbit/s"},
+		{func() { in.Cap = 5 * quantity.Gbps }, "tenant red: cap 0 bit/s -> 5 Gbit/s"},
+		{func() { in.Classes = []tenants.Class{{Name: "default", Weight: 1000}} }, "tenant red was changed"},
+	} {
+		c.change()
+		if _, err := s.UpdateTenant(t.Context(), "lab", 0, in); err != nil {
+			t.Fatal(err)
+		}
+		list, _, err := s.Events(t.Context(), "lab", 0, control.Page{Limit: control.MaxPageLimit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := list[len(list)-1]; e.Kind != "tenant.updated" || e.Subject != "red" || e.Said.String() != c.want {
+			t.Errorf("event %s of %s: %q, want %q", e.Kind, e.Subject, e.Said.String(), c.want)
+		}
+	}
+}
+
+func TestTenantsOfAFabricAreLimited(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t, controltest.OpenSQLite)
+	r.Lab(t)
+	s, ctx := r.Service, t.Context()
+	err := r.Store.Tx(ctx, func(repos control.Repos) error {
+		for i := range tenants.MaxTenants - 3 { // red and blue are there
+			if _, err := repos.CreateTenant(ctx, control.Tenant{Tenant: tenants.Tenant{Name: fmt.Sprintf("t%d", i), Weight: 1}, Fabric: "lab", CreatedAt: s.Now()}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(name string) error {
+		_, err := s.CreateTenant(ctx, "lab", tenancy.TenantInput{Name: name, Weight: 1})
+		return err
+	}
+	if err := add("last"); err != nil {
+		t.Fatalf("the last one that may be: %v", err)
+	}
+	controltest.MustFail(t, "one more", add("more"), control.ErrInvalid)
+	_, err = s.ApplyTenants(ctx, "lab", tenancy.TenantSet{Tenants: []tenancy.TenantInput{{Name: "more", Weight: 1}}}, false)
+	controltest.MustFail(t, "one more, as a set", err, control.ErrInvalid)
+	if _, err := s.UpdateTenant(ctx, "lab", 0, tenancy.TenantInput{Name: "last", Weight: 2}); err != nil {
+		t.Errorf("a change of one of them: %v", err)
+	}
+	if err := s.DeleteTenant(ctx, "lab", "last", 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := add("more"); err != nil {
+		t.Errorf("after one went: %v", err)
+	}
+}
+
+func TestTenantOfThatNameOrPartitionExists(t *testing.T) {
+	t.Parallel()
+	s := labWithParts(t)
+	ctx := t.Context()
+	leaves(t, s, "a rejected tenant", func() {
+		_, err := s.CreateTenant(ctx, "lab", tenancy.TenantInput{Name: "red", Weight: 1})
+		if controltest.Code(err) != "already-exists" {
+			t.Errorf("a second red: %v", err)
+		}
+		for _, key := range []ident.PKey{0x8001, 0x0001} { // the membership bit does not make another partition
+			_, err = s.CreateTenant(ctx, "lab", tenancy.TenantInput{Name: "new", Weight: 1, PKey: key})
+			if got := pointers(err); !slices.Equal(got, []string{"/pkey"}) {
+				t.Errorf("partition %s of red: %v", key, err)
+			}
+		}
+		in := controltest.Tenants().Tenants[1]
+		in.PKey = 0x8001
+		_, err = s.UpdateTenant(ctx, "lab", 0, in)
+		if got := pointers(err); !slices.Equal(got, []string{"/pkey"}) {
+			t.Errorf("blue in the partition of red: %v", err)
+		}
+		_, err = s.CreateTenant(ctx, "nowhere", tenancy.TenantInput{Name: "new", Weight: 1})
+		controltest.MustFail(t, "a tenant of no fabric", err, control.ErrNotFound)
+	})
+	if _, err := s.CreateFabric(ctx, control.Fabric{Name: "other", Source: controltest.Source}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateTenant(ctx, "other", tenancy.TenantInput{Name: "red", Weight: 1, PKey: 0x8001}); err != nil {
+		t.Errorf("red on another fabric: %v", err)
 	}
 }

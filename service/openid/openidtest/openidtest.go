@@ -1,5 +1,5 @@
-// Package openidtest starts a real OpenID provider for tests: the one of tools/oidcserver, built
-// by the test and run as a process of its own.
+// Package openidtest starts a real OpenID provider for tests: tools/oidcserver, built by the test and run as a separate
+// process.
 package openidtest
 
 import (
@@ -16,7 +16,7 @@ import (
 	"fairlane/internal/testkit/peertest"
 )
 
-// Secret is the secret of the provider's clients "fairlane" and "other".
+// Secret is the client secret of the provider's clients "fairlane" and "other".
 const Secret = "client-secret"
 
 // Server is a running provider with the users alice (groups staff, fabric-admins), rob (group
@@ -26,7 +26,7 @@ type Server struct {
 	t      testing.TB
 }
 
-// Start starts a provider whose clients may be sent back to redirect. It ends with the test.
+// Start starts a provider whose clients may be redirected to redirect. It ends with the test.
 func Start(t testing.TB, redirect string) *Server {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "oidcserver")
@@ -60,7 +60,7 @@ func Start(t testing.TB, redirect string) *Server {
 	return &Server{Issuer: strings.TrimSpace(line), t: t}
 }
 
-// Rotate makes the provider sign with a new key and forget the old one.
+// Rotate makes the provider sign with a new key and drop the old one.
 func (s *Server) Rotate() {
 	s.t.Helper()
 	resp, err := http.Post(s.Issuer+"test/rotate", "", nil) //nolint:noctx // a test's own server
@@ -73,8 +73,8 @@ func (s *Server) Rotate() {
 	}
 }
 
-// SignIn does what a browser and a user do at the provider: it follows the address, fills in the
-// form, and returns the address that the provider sends the browser back to.
+// SignIn acts as a browser and a user at the provider: it follows the address, fills in the form, and returns the
+// address to which the provider redirects the browser.
 func (s *Server) SignIn(address, user, password string) string {
 	s.t.Helper()
 	jar, err := cookiejar.New(nil)

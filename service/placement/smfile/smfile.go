@@ -1,25 +1,26 @@
-// Package smfile reads the file that says who manages a fabric's subnet and how tenants' partitions reach it. A
-// subnet manager is OpenSM, whose files we write and which we make read them, or UFM, which we ask by its REST API:
+// Package smfile reads the file that describes the subnet manager of a fabric and how tenants' partitions reach it. The
+// subnet manager is OpenSM, whose files Fairlane writes and which it signals to read them, or UFM, which Fairlane calls
+// by its REST API:
 //
 //	opensm:
 //	  options: /etc/opensm/opensm.conf
 //	  partitions: /etc/opensm/partitions.conf
-//	  policy: /etc/opensm/qos-policy.conf    # may be left out
+//	  policy: /etc/opensm/qos-policy.conf    # optional
 //	  unit: opensm.service                   # or pid_file: /run/opensm.pid
 //	  leave: [options, policy, lanes]        # files that are only read; arbitration tables that are not written
 //	  accept: [not-master]                   # problems, by code, that do not stop a rollout
-//	  members: all                           # every port in every partition; else those that a tenant is attached to
+//	  members: all                           # every port in every partition; default: those that a tenant is attached to
 //	  ipoib: false                           # partitions are not for IPoIB, by whose addresses rdma_cm finds them
 //	  stop_congestion_control: true          # write congestion_control FALSE where the options say TRUE
 //
 //	ufm:
 //	  url: https://ufm.example
 //	  token_file: /etc/fairlane/ufm-token    # or user and password_file
-//	  ca_file: /etc/fairlane/ufm-ca.pem      # may be left out
-//	  accept: [service-levels]               # those that another writer set in tenants' partitions are replaced by the next rollout
+//	  ca_file: /etc/fairlane/ufm-ca.pem      # optional
+//	  accept: [service-levels]               # the next rollout replaces those that another writer set in tenants' partitions
 //
-// Such a file is the operator's of the machine that the service runs on: it names files that are written and a process
-// that is signalled, which no client of the API may name.
+// Such a file belongs to the operator of the service's machine: it names files that are written and a process that is
+// signalled, which no client of the API may name.
 package smfile
 
 import (
@@ -37,22 +38,22 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// MaxBytes bounds a file.
+// MaxBytes is the maximum size of a file.
 const MaxBytes = 64 << 10
 
-// File is a file that was read. Exactly one of its fields is set.
+// File is the content of a file. Exactly one of its fields is set.
 type File struct {
 	OpenSM *OpenSM
 	UFM    *UFM
 }
 
-// OpenSM is an OpenSM whose files we write. Paths are absolute.
+// OpenSM is an OpenSM whose files Fairlane writes. Paths are absolute.
 type OpenSM struct {
-	Options    string // the file given to it with -F
+	Options    string // the file of its option -F
 	Partitions string // its partition_config_file
 	Policy     string // its qos_policy_file; empty: it has none
-	Unit       string // systemd unit that is sent SIGHUP; empty: PIDFile
-	PIDFile    string // file with the process id that is sent SIGHUP
+	Unit       string // systemd unit that receives SIGHUP; empty: PIDFile
+	PIDFile    string // file with the id of the process that receives SIGHUP
 
 	LeaveOptions, LeavePolicy, LeaveLanes bool           // not written
 	Accept                                []osmfile.Code // problems that do not stop a rollout
@@ -67,11 +68,11 @@ type UFM struct {
 	TokenFile          string // access token; empty: User
 	User, PasswordFile string
 	CAFile             string // authorities in PEM; empty: those of the system
-	AcceptSLs          bool   // service levels of tenants' partitions that another writer set do not stop a rollout
+	AcceptSLs          bool   // service levels that another writer set in tenants' partitions do not stop a rollout
 }
 
-// Load reads a file; paths in it are relative to its directory. An error that is not of the file's content is the
-// system's.
+// Load reads a file; paths in it are relative to its directory. An error that does not concern the file's content is
+// the operating system's.
 func Load(path string) (*File, error) {
 	r, err := os.Open(path)
 	if err != nil {
@@ -85,7 +86,8 @@ func Load(path string) (*File, error) {
 	return Read(path, dir, r)
 }
 
-// Read reads the text of a file; name is for messages, and paths in it are relative to dir. The error joins *yamltree.Fault.
+// Read parses the text of a file; name is for error messages, and paths in the text are relative to dir. The error
+// joins values of type *yamltree.Fault.
 func Read(name, dir string, r io.Reader) (*File, error) {
 	f, d := yamltree.Decode[struct {
 		OpenSM *opensm `json:"opensm"`
@@ -111,7 +113,7 @@ func Read(name, dir string, r io.Reader) (*File, error) {
 // path is a path in a file.
 type path string
 
-// DecodeNode reads a path that is given.
+// DecodeNode requires a path that is not empty.
 func (p *path) DecodeNode(d *yamltree.Decoder, n *yaml.Node, field string) {
 	decodeText(d, n, field, p)
 }
@@ -119,7 +121,7 @@ func (p *path) DecodeNode(d *yamltree.Decoder, n *yaml.Node, field string) {
 // text is a text in a file.
 type text string
 
-// DecodeNode reads a text that is given.
+// DecodeNode requires a text that is not empty.
 func (t *text) DecodeNode(d *yamltree.Decoder, n *yaml.Node, field string) {
 	decodeText(d, n, field, t)
 }
@@ -127,7 +129,7 @@ func (t *text) DecodeNode(d *yamltree.Decoder, n *yaml.Node, field string) {
 // code is the code of a problem in a file.
 type code string
 
-// DecodeNode reads a code that there is.
+// DecodeNode requires the code of a known problem.
 func (c *code) DecodeNode(d *yamltree.Decoder, n *yaml.Node, field string) {
 	before := d.Faults()
 	decodeText(d, n, field, c)
@@ -139,7 +141,7 @@ func (c *code) DecodeNode(d *yamltree.Decoder, n *yaml.Node, field string) {
 	}
 }
 
-// codes are those of all problems.
+// codes returns the codes of all problems.
 func codes() (names []string) {
 	for _, c := range osmfile.Codes() {
 		names = append(names, string(c))
@@ -157,7 +159,7 @@ func decodeText[T ~string](d *yamltree.Decoder, n *yaml.Node, field string, to *
 	*to = T(s)
 }
 
-// in is the path from dir; an empty one stays so.
+// in returns the path relative to dir; an empty path stays empty.
 func (p path) in(dir string) string {
 	if p == "" || filepath.IsAbs(string(p)) {
 		return string(p)
@@ -165,7 +167,7 @@ func (p path) in(dir string) string {
 	return filepath.Join(dir, string(p))
 }
 
-// opensm is the section of an OpenSM as it is written.
+// opensm is the section of an OpenSM, as written in the file.
 type opensm struct {
 	Options    path     `json:"options" want:"smfile.want-options"`
 	Partitions path     `json:"partitions" want:"smfile.want-partitions"`
@@ -179,7 +181,7 @@ type opensm struct {
 	StopCC     bool     `json:"stop_congestion_control"`
 }
 
-// checked is the section with absolute paths. It notes what of it does not go together.
+// checked returns the section with absolute paths. It reports keys that exclude or need each other.
 func (o *opensm) checked(d *yamltree.Decoder, dir string) *OpenSM {
 	out := &OpenSM{
 		Options: o.Options.in(dir), Partitions: o.Partitions.in(dir), Policy: o.Policy.in(dir), Unit: string(o.Unit), PIDFile: o.PIDFile.in(dir),
@@ -189,7 +191,7 @@ func (o *opensm) checked(d *yamltree.Decoder, dir string) *OpenSM {
 	for _, c := range o.Accept {
 		out.Accept = append(out.Accept, osmfile.Code(c))
 	}
-	// One of two files that are the same would be written over by the other.
+	// If two of these files were the same, one would overwrite the other.
 	files := []struct{ key, file string }{{"options", out.Options}, {"partitions", out.Partitions}, {"policy", out.Policy}, {"pid_file", out.PIDFile}}
 	for i, f := range files {
 		for _, g := range files[:i] {
@@ -209,7 +211,7 @@ func (o *opensm) checked(d *yamltree.Decoder, dir string) *OpenSM {
 	return out
 }
 
-// ufm is the section of a UFM as it is written.
+// ufm is the section of a UFM, as written in the file.
 type ufm struct {
 	URL          text     `json:"url" want:"smfile.want-url"`
 	TokenFile    path     `json:"token_file"`
@@ -219,7 +221,7 @@ type ufm struct {
 	Accept       []string `json:"accept" of:"service-levels"`
 }
 
-// checked is the section with absolute paths. It notes what of it does not go together.
+// checked returns the section with absolute paths. It reports keys that exclude or need each other.
 func (u *ufm) checked(d *yamltree.Decoder, dir string) *UFM {
 	switch {
 	case u.TokenFile != "" && (u.User != "" || u.PasswordFile != ""):

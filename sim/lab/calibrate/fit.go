@@ -18,7 +18,7 @@ type Check struct {
 	Measured  float64 `json:"measured"`
 }
 
-// Error is the relative error of the prediction.
+// Error returns the relative error of the prediction.
 func (c *Check) Error() float64 { return math.Abs(c.Predicted-c.Measured) / c.Measured }
 
 // fitter converts measured runs to a profile.

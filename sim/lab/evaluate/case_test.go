@@ -130,7 +130,7 @@ func checkForm(t *testing.T, c *Case) {
 	}
 }
 
-// checkRoutes looks whether the ways of a flow lead from its source to its destination and hold all its queue pairs.
+// checkRoutes checks that the routes of a flow lead from its source to its destination and hold all its queue pairs.
 func checkRoutes(t *testing.T, c *Case) {
 	t.Helper()
 	in := &c.Input
@@ -140,25 +140,25 @@ func checkRoutes(t *testing.T, c *Case) {
 		}
 		return
 	}
-	for i, ways := range in.Routes {
+	for i, routes := range in.Routes {
 		sum := 0.0
-		for _, w := range ways {
+		for _, w := range routes {
 			sum += w.QPs
 			src, _ := in.Fabric.PortByID(in.Flows[i].Src)
 			dst, _ := in.Fabric.PortByID(in.Flows[i].Dst)
 			at := src
 			for k, ref := range w.Path {
 				if k > 0 && ref.Node != at.Node || k == 0 && ref != src {
-					t.Fatalf("case %d: flow %d: way %v has a gap", c.Index, i, w.Path)
+					t.Fatalf("case %d: flow %d: path %v has a gap", c.Index, i, w.Path)
 				}
 				at, _ = in.Fabric.Peer(ref)
 			}
 			if at != dst {
-				t.Errorf("case %d: flow %d: way %v ends at %v, want %v", c.Index, i, w.Path, at, dst)
+				t.Errorf("case %d: flow %d: path %v ends at %v, want %v", c.Index, i, w.Path, at, dst)
 			}
 		}
 		if sum != float64(in.Flows[i].QPs) {
-			t.Errorf("case %d: flow %d: %g of %d queue pairs have a way", c.Index, i, sum, in.Flows[i].QPs)
+			t.Errorf("case %d: flow %d: %g of %d queue pairs have a route", c.Index, i, sum, in.Flows[i].QPs)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func newEther(in *policy.Input, p *policy.Plan, seed uint64) (*etherNetwork, err
 
 // Routes returns the paths of the queue pairs of an input's flows on Ethernet in a simulation with a seed, for
 // policy.Input.Routes. It returns an error if flows cannot be simulated.
-func Routes(in *policy.Input, seed uint64) ([][]policy.Way, error) {
+func Routes(in *policy.Input, seed uint64) ([][]policy.Route, error) {
 	none, err := algorithm("none", nil)
 	if err != nil {
 		return nil, err
@@ -66,28 +66,28 @@ func Routes(in *policy.Input, seed uint64) ([][]policy.Way, error) {
 	if err != nil {
 		return nil, fmt.Errorf("routes: %w", err)
 	}
-	out := make([][]policy.Way, len(in.Flows))
+	out := make([][]policy.Route, len(in.Flows))
 	for i, f := range n.Pairs {
-		out[f] = addWay(out[f], n.Ways[i])
+		out[f] = addRoute(out[f], n.Paths[i])
 	}
 	return out, nil
 }
 
-// addWay adds one queue pair to a path.
-func addWay(ways []policy.Way, way []subnet.PortRef) []policy.Way {
-	for i := range ways {
-		if slices.Equal(ways[i].Path, way) {
-			ways[i].QPs++
-			return ways
+// addRoute adds one queue pair to a path.
+func addRoute(routes []policy.Route, path []subnet.PortRef) []policy.Route {
+	for i := range routes {
+		if slices.Equal(routes[i].Path, path) {
+			routes[i].QPs++
+			return routes
 		}
 	}
-	return append(ways, policy.Way{Path: way, QPs: 1})
+	return append(routes, policy.Route{Path: path, QPs: 1})
 }
 
 func (n *etherNetwork) streams() []stream {
 	out := make([]stream, len(n.Pairs))
 	for i, f := range n.Pairs {
-		out[i] = stream{flow: f, way: n.Ways[i]}
+		out[i] = stream{flow: f, path: n.Paths[i]}
 	}
 	return out
 }

@@ -56,7 +56,7 @@ func newIB(in *policy.Input, p *policy.Plan, seed uint64) (*ibNetwork, error) {
 func (n *ibNetwork) streams() []stream {
 	out := make([]stream, len(n.paths))
 	for i, p := range n.paths {
-		out[i] = stream{flow: i, way: p}
+		out[i] = stream{flow: i, path: p}
 	}
 	return out
 }

@@ -46,7 +46,7 @@ func paceOf(in *policy.Input, p *policy.Plan, n network, o *Options) pace {
 	}
 	streams := n.streams()
 	for _, s := range streams {
-		hopRate += float64(len(s.way))
+		hopRate += float64(len(s.path))
 	}
 	hopRate *= total / bits / float64(max(1, len(streams))) // packet hops per second
 	var pc pace

@@ -74,7 +74,7 @@ type network interface {
 // stream is the part of a flow on one path.
 type stream struct {
 	flow int // index in the input's flows
-	way  []subnet.PortRef
+	path []subnet.PortRef
 }
 
 // Simulate runs the input's flows on a simulated fabric of the plan's plane with the plan's settings, waits until its control
@@ -241,7 +241,7 @@ func (r *run) use(c *counted) []float64 {
 	}
 	out := make([]float64, len(r.plan.Links))
 	for i, s := range c.streams {
-		for _, ref := range s.way {
+		for _, ref := range s.path {
 			if k, ok := at[ref]; ok {
 				out[k] += float64(c.first[i]+c.second[i]) * 8 / c.seconds / float64(r.plan.Links[k].Capacity)
 			}

@@ -61,7 +61,7 @@ func useChoices(seed uint64) []*open {
 	return out
 }
 
-// useClosedFormRows are the rates that the thresholds by themselves give C->A.
+// useClosedFormRows returns the rates that the thresholds by themselves give C->A.
 func useClosedFormRows() []Row {
 	var rows []Row
 	for t := uint8(mostThreshold); t > 0; t-- {

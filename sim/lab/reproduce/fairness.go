@@ -122,7 +122,7 @@ func (r *fairnessRun) summarize() {
 	r.jitter = math.Sqrt(squares / float64(len(r.series)))
 }
 
-// figure is the throughput over time, in S1's seconds.
+// figure returns the throughput over time, in S1's seconds.
 func (r *fairnessRun) figure(label, title string) Figure {
 	f := Figure{Name: "s1-fairness." + label, Title: "S1, E1: four flows onto C, " + title,
 		X: Axis{Label: "time", Unit: "s of the paper"}, Y: Axis{Label: "payload", Unit: "Gbit/s"}}

@@ -11,11 +11,12 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/suggest"
 )
 
@@ -203,7 +204,7 @@ func choose(names []string) ([]experiment, error) {
 	for i, name := range names {
 		at := slices.IndexFunc(all, func(e experiment) bool { return e.Name == name })
 		if at < 0 {
-			return nil, fmt.Errorf("%w %q: want %s%s", ErrUnknown, name, strings.Join(Names(), ", "), suggest.Hint(name, Names()))
+			return nil, phrase.Because(ErrUnknown, phrase.Meant(phrase.Of("usage.unknown-experiment", "name", strconv.Quote(name), "names", Names()), suggest.Quoted(name, Names())))
 		}
 		if !slices.Contains(names[:i], name) {
 			out = append(out, all[at])

@@ -84,7 +84,7 @@ func endLine(s string) string {
 	return s + "\n"
 }
 
-// Digest is the SHA-256 of a text in hexadecimal digits.
+// Digest returns the SHA-256 of a text in hexadecimal digits.
 func Digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

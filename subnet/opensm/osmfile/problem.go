@@ -76,7 +76,7 @@ type Problem struct {
 	Remedy  string `json:"remedy"`         // what to do about it
 }
 
-// String is "FILE:LINE: text; remedy".
+// String returns "FILE:LINE: text; remedy".
 func (p Problem) String() string {
 	s := p.Text + "; " + p.Remedy
 	switch {

@@ -8,10 +8,10 @@ import (
 	"fairlane/policy/plan"
 )
 
-// settingsLike is newSettings for the flows of prev, which it changes nothing of: ports all of whose flows are entitled to what they were,
-// by the same links, keep what they want.
+// settingsLike is newSettings for the flows of prev, which it does not change. Ports whose flows keep their entitlements and limiting links
+// keep their wanted rates.
 func settingsLike(m *model.Model, prev *Settings, target *model.Allocation) *Settings {
-	a := m.Since(target, prev.target)
+	a := m.ChangesSince(target, prev.target)
 	s := &Settings{
 		m: m, target: target, profile: prev.profile, law: prev.law, rtt: prev.rtt, ports: slices.Clone(prev.ports), ofFlow: prev.ofFlow,
 		marks: m.MarksSince(target, a, prev.marks), curves: slices.Clone(prev.curves), unmarked: prev.unmarked, functions: prev.functions, prev: prev, moved: a.Moved != nil,
@@ -32,8 +32,7 @@ func settingsLike(m *model.Model, prev *Settings, target *model.Allocation) *Set
 	return s
 }
 
-// dropCurves removes the responses of links at which the fastest queue pair is another than before, and has the ports that answer them made
-// anew.
+// dropCurves removes the responses of links whose fastest queue pair changed, and marks the ports that depend on them as fresh.
 func (s *Settings) dropCurves() {
 	for d, top := range s.tops {
 		if top != s.prev.tops[d] {
@@ -48,8 +47,8 @@ func (s *Settings) dropCurves() {
 	}
 }
 
-// keeps reports whether a port wants what it did, in a group whose lever begins where it did: its settings are as before.
-func (s *Settings) keeps(i int) bool {
+// keepsSettings reports whether a port's wanted rate and the start of its group's lever are unchanged, and therefore its settings.
+func (s *Settings) keepsSettings(i int) bool {
 	if s.prev == nil || s.fresh[i] {
 		return false
 	}
@@ -57,9 +56,8 @@ func (s *Settings) keeps(i int) bool {
 	return s.groups[p.group].zero == s.prev.groups[was.group].zero
 }
 
-// alike reports whether a port's part of the plan is as before: it names nothing but the port's tenants, settings and what they
-// were made from.
-func (s *Settings) alike(i int) bool {
+// planUnchanged reports whether a port's part of the plan is unchanged: it depends only on the port's tenants, settings and their inputs.
+func (s *Settings) planUnchanged(i int) bool {
 	if s.prev == nil {
 		return false
 	}
@@ -73,8 +71,7 @@ func (s *Settings) alike(i int) bool {
 		p.clamped == was.clamped && (!p.clamped || s.reached(p) == s.prev.reached(was)) && p.set == was.set && s.groups[p.group].zero == s.prev.groups[was.group].zero
 }
 
-// plan writes the plane's section of a plan. What is as in the compilation before is taken over from its plan, with
-// the digests.
+// plan writes the plane's section of a plan. It takes over unchanged parts from the plan of the previous compilation, with their digests.
 func (s *Settings) plan(before *plan.Plan, d, was *plan.Digests) *plan.RoCEPlan {
 	out := &plan.RoCEPlan{}
 	if s.prev == nil {

@@ -13,8 +13,9 @@ import (
 	"fairlane/subnet"
 )
 
-// TestFabricsAreToldInChinese has faults of a live fabric, what a sweep could not read, and an event, in Chinese.
-func TestFabricsAreToldInChinese(t *testing.T) {
+// TestFabricFindingsAreInChinese prints faults of a live fabric, parts that a sweep could not read, and an event in
+// Chinese.
+func TestFabricFindingsAreInChinese(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, simdev.Options{})
 	cmdline.Must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
@@ -39,7 +40,7 @@ func TestFabricsAreToldInChinese(t *testing.T) {
 	}
 }
 
-// TestJSONOfAFabricIsInOneLanguage asks for the same findings in two.
+// TestJSONOfAFabricIsInOneLanguage requests the same findings in two languages.
 func TestJSONOfAFabricIsInOneLanguage(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, simdev.Options{})
@@ -48,7 +49,7 @@ func TestJSONOfAFabricIsInOneLanguage(t *testing.T) {
 	for _, lang := range i18n.Languages() {
 		var out, words bytes.Buffer
 		runLocal(t.Context(), []string{"fabric", "check", "--json", "--from", "ibsim:" + f.addr, "--lang", lang}, &out, &words)
-		_, text, _ := strings.Cut(out.String(), `"mads_sent"`) // behind the time that it took
+		_, text, _ := strings.Cut(out.String(), `"mads_sent"`) // after the duration, which differs
 		said[lang] = text
 	}
 	if said["en"] != said["zh"] || !strings.Contains(said["en"], "no NodeInfo") {
@@ -56,7 +57,7 @@ func TestJSONOfAFabricIsInOneLanguage(t *testing.T) {
 	}
 }
 
-func TestAWatchIsToldInChinese(t *testing.T) {
+func TestWatchEventsAreInChinese(t *testing.T) {
 	t.Parallel()
 	x := newWatched(t, false, "zh")
 	host := subnet.PortRef{Node: x.node("host-004"), Port: 1}

@@ -1,4 +1,4 @@
-package cmdline
+package cobraerror
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func TestFlagErrorsAreInWords(t *testing.T) {
+func TestFlagErrorsAreSentences(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ flag, value, want string }{
 		{"short", "99999", "want a smaller number"},
@@ -32,13 +32,13 @@ func TestFlagErrorsAreInWords(t *testing.T) {
 		if err == nil {
 			t.Fatalf("--%s %s was taken", c.flag, c.value)
 		}
-		got := FlagError(cmd, err).Error()
+		got := Flag(cmd, err).Error()
 		if !strings.HasSuffix(got, "\" flag: "+c.want) || !strings.Contains(got, c.value) || strings.Contains(got, "strconv") {
 			t.Errorf("--%s %s: %s", c.flag, c.value, got)
 		}
 	}
 	other := errors.New("unknown flag: --x")
-	if got := FlagError(&cobra.Command{}, other); got.Error() != other.Error() {
+	if got := Flag(&cobra.Command{}, other); got.Error() != other.Error() {
 		t.Errorf("another error became %v", got)
 	}
 }

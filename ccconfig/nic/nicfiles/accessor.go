@@ -20,11 +20,11 @@ type Reading struct {
 	Err error // if set, there is no value
 }
 
-// Way accesses the parameters of one or several ports through one back end.
-type Way interface {
+// Accessor accesses the parameters of one or several ports through one back end.
+type Accessor interface {
 	// Backend returns the back end.
 	Backend() nicparam.Backend
-	// Keys returns the keys that the way may support. Read shows which of them exist.
+	// Keys returns the keys that the accessor may support. Read shows which of them exist.
 	Keys() []nicparam.Key
 	// Knows reports whether k is one of Keys, without building the list.
 	Knows(k nicparam.Key) bool
@@ -35,11 +35,11 @@ type Way interface {
 	Write(ctx context.Context, set []nicparam.Setting) []error
 }
 
-// Rewinder is a way whose state is more than the values of its parameters, so that writing the earlier values does not restore
-// it. For example, a missing table entry has no value to write.
+// Rewinder is an accessor whose state is more than the values of its parameters: writing the earlier values does not
+// restore it. For example, a missing table entry has no value to write.
 type Rewinder interface {
-	Way
-	// Snapshot reads the complete state of the way and returns a function that restores it.
+	Accessor
+	// Snapshot reads the complete state of the accessor and returns a function that restores it.
 	Snapshot(ctx context.Context) (back func(context.Context) error, err error)
 }
 
@@ -64,8 +64,8 @@ func checkName(what, name string, most int) error {
 	return nil
 }
 
-// fileWay is a way with one file for each parameter.
-type fileWay struct {
+// fileAccessor is an accessor with one file for each parameter.
+type fileAccessor struct {
 	files   Files
 	backend nicparam.Backend
 	port    int
@@ -97,23 +97,23 @@ func KeysOf(table *nicparam.Table, backend nicparam.Backend, port int) []nicpara
 	return out
 }
 
-// Debugfs returns the way by files of the kernel's mlx5 driver. The files exist only if the firmware allows queries and changes
-// of congestion parameters; a virtual function has none.
-func Debugfs(files Files, table *nicparam.Table, port Port) (Way, error) {
+// Debugfs returns the accessor to the files of the kernel's mlx5 driver. The files exist only if the firmware allows
+// queries and changes of congestion parameters; a virtual function has none.
+func Debugfs(files Files, table *nicparam.Table, port Port) (Accessor, error) {
 	if !pciAddress.MatchString(port.PCI) {
 		return nil, fmt.Errorf("port %d: found PCI address %q, want one such as 0000:3b:00.0", port.Number, port.PCI)
 	}
-	w := &fileWay{files: files, backend: nicparam.Debugfs, port: port.Number, table: table}
-	w.path = func(p *nicparam.Param, _ nicparam.Key) string {
+	a := &fileAccessor{files: files, backend: nicparam.Debugfs, port: port.Number, table: table}
+	a.path = func(p *nicparam.Param, _ nicparam.Key) string {
 		s, _ := p.Source(nicparam.Debugfs)
 		return "sys/kernel/debug/mlx5/" + port.PCI + "/cc_params/" + s.Name
 	}
-	return w, nil
+	return a, nil
 }
 
-// Sysfs returns the way by files of the vendor's driver. Some releases have a directory "params" between role and parameter;
-// Sysfs detects the existing layout for each role.
-func Sysfs(files Files, table *nicparam.Table, port Port) (Way, error) {
+// Sysfs returns the accessor to the files of the vendor's driver. Some releases have a directory "params" between role
+// and parameter; Sysfs detects the existing layout for each role.
+func Sysfs(files Files, table *nicparam.Table, port Port) (Accessor, error) {
 	if err := checkName(fmt.Sprintf("port %d: network device", port.Number), port.NetDev, 15); err != nil {
 		return nil, err
 	}
@@ -123,8 +123,8 @@ func Sysfs(files Files, table *nicparam.Table, port Port) (Way, error) {
 		_, err := files.List(base + role + "/params")
 		params[role] = !errors.Is(err, fs.ErrNotExist)
 	}
-	w := &fileWay{files: files, backend: nicparam.Sysfs, port: port.Number, table: table}
-	w.path = func(p *nicparam.Param, k nicparam.Key) string {
+	a := &fileAccessor{files: files, backend: nicparam.Sysfs, port: port.Number, table: table}
+	a.path = func(p *nicparam.Param, k nicparam.Key) string {
 		s, _ := p.Source(nicparam.Sysfs)
 		name := strings.ReplaceAll(s.Name, "<index>", strconv.Itoa(k.Index))
 		role, file, _ := strings.Cut(name, "/")
@@ -133,7 +133,7 @@ func Sysfs(files Files, table *nicparam.Table, port Port) (Way, error) {
 		}
 		return base + role + "/" + file
 	}
-	return w, nil
+	return a, nil
 }
 
 // Maker creates directories, as configfs requires before a device is configured.
@@ -143,9 +143,9 @@ type Maker interface {
 	Make(name string) error
 }
 
-// Configfs returns the way to the default type of service and version of RDMA-CM connections. It creates the device's directory
-// if it is missing. On a host without configfs, or without rdma_cm, it returns ErrAbsent.
-func Configfs(files Maker, table *nicparam.Table, port Port) (Way, error) {
+// Configfs returns the accessor to the default type of service and version of RDMA-CM connections. It creates the
+// device's directory if it is missing. On a host without configfs, or without rdma_cm, it returns ErrAbsent.
+func Configfs(files Maker, table *nicparam.Table, port Port) (Accessor, error) {
 	if err := checkName(fmt.Sprintf("port %d: RDMA device", port.Number), port.RDMA, 63); err != nil {
 		return nil, err
 	}
@@ -156,54 +156,54 @@ func Configfs(files Maker, table *nicparam.Table, port Port) (Way, error) {
 	if err := files.Make(base + "/" + port.RDMA); err != nil {
 		return nil, fileError(base+"/"+port.RDMA, ErrRefused, err)
 	}
-	w := &fileWay{files: files, backend: nicparam.Configfs, port: port.Number, table: table, words: true}
-	w.path = func(p *nicparam.Param, _ nicparam.Key) string {
+	a := &fileAccessor{files: files, backend: nicparam.Configfs, port: port.Number, table: table, words: true}
+	a.path = func(p *nicparam.Param, _ nicparam.Key) string {
 		s, _ := p.Source(nicparam.Configfs)
 		return base + "/" + port.RDMA + "/ports/" + strconv.Itoa(port.RDMAPort) + "/" + s.Name
 	}
-	return w, nil
+	return a, nil
 }
 
-var _ Way = (*fileWay)(nil)
+var _ Accessor = (*fileAccessor)(nil)
 
-func (w *fileWay) Backend() nicparam.Backend { return w.backend }
+func (a *fileAccessor) Backend() nicparam.Backend { return a.backend }
 
-// Keys implements Way. It builds a new list on each call, because it is called seldom, and a manager of simulated hosts has
-// thousands of ways.
-func (w *fileWay) Keys() []nicparam.Key { return KeysOf(w.table, w.backend, w.port) }
+// Keys builds a new list on each call, because it is called seldom, and a manager of simulated hosts has thousands of
+// accessors.
+func (a *fileAccessor) Keys() []nicparam.Key { return KeysOf(a.table, a.backend, a.port) }
 
-func (w *fileWay) Knows(k nicparam.Key) bool {
-	return k.Port == w.port && LeadsTo(w.table, w.backend, k.Name, k.Index) != nil
+func (a *fileAccessor) Knows(k nicparam.Key) bool {
+	return k.Port == a.port && LeadsTo(a.table, a.backend, k.Name, k.Index) != nil
 }
 
 // row returns the row of a key of this port.
-func (w *fileWay) row(k nicparam.Key) (*nicparam.Param, error) {
-	if !w.Knows(k) {
-		return nil, fmt.Errorf("%s by %s: %w", k, w.backend, ErrAbsent)
+func (a *fileAccessor) row(k nicparam.Key) (*nicparam.Param, error) {
+	if !a.Knows(k) {
+		return nil, fmt.Errorf("%s by %s: %w", k, a.backend, ErrAbsent)
 	}
-	p, _ := w.table.Find(k.Name)
+	p, _ := a.table.Find(k.Name)
 	return p, nil
 }
 
-func (w *fileWay) Read(ctx context.Context, keys []nicparam.Key) []Reading {
+func (a *fileAccessor) Read(ctx context.Context, keys []nicparam.Key) []Reading {
 	out := make([]Reading, len(keys))
 	for i, k := range keys {
-		out[i] = Reading{Setting: nicparam.Setting{Key: k}, By: w.backend}
-		out[i].Value, out[i].Err = w.read(ctx, k)
+		out[i] = Reading{Setting: nicparam.Setting{Key: k}, By: a.backend}
+		out[i].Value, out[i].Err = a.read(ctx, k)
 	}
 	return out
 }
 
-func (w *fileWay) read(ctx context.Context, k nicparam.Key) (uint64, error) {
-	p, err := w.row(k)
+func (a *fileAccessor) read(ctx context.Context, k nicparam.Key) (uint64, error) {
+	p, err := a.row(k)
 	if err != nil {
 		return 0, err
 	}
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	name := w.path(p, k)
-	b, err := w.files.Read(name)
+	name := a.path(p, k)
+	b, err := a.files.Read(name)
 	if err != nil {
 		return 0, fileError(name, ErrUnreadable, err)
 	}
@@ -214,7 +214,7 @@ func (w *fileWay) read(ctx context.Context, k nicparam.Key) (uint64, error) {
 	return v, nil
 }
 
-func (w *fileWay) Write(ctx context.Context, set []nicparam.Setting) []error {
+func (a *fileAccessor) Write(ctx context.Context, set []nicparam.Setting) []error {
 	errs := make([]error, len(set))
 	failed := false
 	for i, s := range set {
@@ -222,26 +222,26 @@ func (w *fileWay) Write(ctx context.Context, set []nicparam.Setting) []error {
 			errs[i] = fmt.Errorf("%s: %w", s.Key, ErrSkipped)
 			continue
 		}
-		errs[i] = w.write(ctx, s)
+		errs[i] = a.write(ctx, s)
 		failed = errs[i] != nil
 	}
 	return errs
 }
 
-func (w *fileWay) write(ctx context.Context, s nicparam.Setting) error {
-	p, err := w.row(s.Key)
+func (a *fileAccessor) write(ctx context.Context, s nicparam.Setting) error {
+	p, err := a.row(s.Key)
 	if err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", ErrSkipped, err)
 	}
-	name := w.path(p, s.Key)
+	name := a.path(p, s.Key)
 	text := strconv.AppendUint(nil, s.Value, 10)
-	if i := slices.IndexFunc(p.Values, func(v nicparam.Value) bool { return v.Number == s.Value }); w.words && i >= 0 {
+	if i := slices.IndexFunc(p.Values, func(v nicparam.Value) bool { return v.Number == s.Value }); a.words && i >= 0 {
 		text = []byte(p.Values[i].Name)
 	}
-	if err := w.files.Write(name, text); err != nil {
+	if err := a.files.Write(name, text); err != nil {
 		return fileError(name, ErrRefused, err)
 	}
 	return nil

@@ -1,4 +1,5 @@
-package cmdline
+// Package cobraerror says what cobra finds wrong with a command line in the words of the catalogue, for every program.
+package cobraerror
 
 import (
 	"errors"
@@ -14,12 +15,12 @@ import (
 	"fairlane/internal/suggest"
 )
 
-// badValue is what cobra says of a flag's value that cannot be read.
+// badValue matches cobra's error for an invalid value of a flag.
 var badValue = regexp.MustCompile(`(?s)^invalid argument (".*") for (".*") flag: (.*)$`)
 
-// FlagError is the error of a flag that cannot be read, in words instead of those of packages strconv and time, as a sentence where cobra's
-// is known. Other errors come back as they are.
-func FlagError(cmd *cobra.Command, err error) error {
+// Flag rewrites the error for an invalid flag: without the texts of packages strconv and time, and as a sentence
+// if cobra's text is known. It returns other errors unchanged.
+func Flag(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	if m := badValue.FindStringSubmatch(text); m != nil {
 		return &phrase.Error{Text: phrase.Of("usage.bad-value", "value", m[1], "flag", m[2], "reason", wanted(err, m[3]))}
@@ -36,7 +37,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// flagNames are the flags that a command shows.
+// flagNames lists the visible flags of a command.
 func flagNames(cmd *cobra.Command) (names []string) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
@@ -46,8 +47,8 @@ func flagNames(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// UnknownCommand says which commands a group of them has in place of one that it has not.
-func UnknownCommand(group *cobra.Command, name string) error {
+// Command returns an error that lists the commands of a group, for an unknown one.
+func Command(group *cobra.Command, name string) error {
 	var names []string
 	for _, c := range group.Commands() {
 		if c.IsAvailableCommand() {
@@ -60,9 +61,9 @@ func UnknownCommand(group *cobra.Command, name string) error {
 	return &phrase.Error{Text: phrase.Of("usage.unknown-command", "command", fmt.Sprintf("%q", name), "group", fmt.Sprintf("%q", group.CommandPath()), "commands", names)}
 }
 
-// ArgsError says what is wrong with a command's arguments, which cobra calls an unknown command where none is wanted, and counts where they
-// are too few or too many.
-func ArgsError(cmd *cobra.Command, args []string, err error) error {
+// Args reports what is wrong with a command's arguments. Cobra reports an unknown command if there should be none,
+// and only their number if they are too few or too many.
+func Args(cmd *cobra.Command, args []string, err error) error {
 	switch text := err.Error(); {
 	case strings.HasPrefix(text, "unknown command ") && !cmd.HasSubCommands():
 		return &phrase.Error{Text: phrase.Of("usage.no-argument", "argument", fmt.Sprintf("%q", args[0]))}
@@ -74,7 +75,7 @@ func ArgsError(cmd *cobra.Command, args []string, err error) error {
 	return &phrase.Error{Text: phrase.Of("usage.arguments", "arguments", strings.Join(args, " "), "usage", cmd.UseLine())}
 }
 
-// wanted says what the value of a flag must be; why is cobra's reason without the flag.
+// wanted returns the allowed values of a flag; why is cobra's reason without the flag.
 func wanted(err error, why string) phrase.Text {
 	var e *strconv.NumError
 	switch {

@@ -11,7 +11,7 @@ import (
 	"fairlane/internal/phrase"
 )
 
-func TestFindingsAreToldInTheUsersLanguageWhereTheServiceSaysHow(t *testing.T) {
+func TestFindingsAreInTheUsersLanguage(t *testing.T) {
 	t.Parallel()
 	fix, advice := "use mode product", phrase.Of("plan.increase-clamped.fix")
 	said := phrase.Of("plan.weight-unreachable", "tenant", "gold\x1b[31m", "entitled", "3 Gbit/s", "predicted", "2 Gbit/s")
