@@ -427,7 +427,7 @@ func TestPathFaults(t *testing.T) {
 		"taken for its own": {with(func(r [][]ident.PortNum) { r[0][lid(4)] = 0 }), at(3, 1), lid(4), subnet.ErrNoRoute, "takes it for its own"},
 		"wrong host":        {with(func(r [][]ident.PortNum) { r[0][lid(4)] = 3 }), at(3, 1), lid(4), subnet.ErrNoRoute, "it ends at 0x0000000000000004/P1, which has another LID"},
 		"loop":              {with(func(r [][]ident.PortNum) { r[0][lid(4)], r[1][lid(4)] = 1, 2 }), at(3, 1), lid(4), subnet.ErrLoop, "forwarding loop: 0x0000000000000002/P2 - 0x0000000000000001/P1 - 0x0000000000000002/P2"},
-		"unplugged source":  {unplugged, at(0, 1), 7, subnet.ErrNoRoute, "nothing is plugged into a/P1"},
+		"unplugged source":  {unplugged, at(0, 1), 7, subnet.ErrNoRoute, "a/P1 has no link"},
 		"other end of wire": {unplugged, at(0, 2), 7, subnet.ErrNoRoute, "it ends at c/P1"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -200,7 +200,7 @@ func TestFaultyFabrics(t *testing.T) {
 				q.Lanes = append(q.Lanes, subnet.SLToVL{Read: subnet.Answered})
 			}
 			b.lfts[leaf][b.lid("host-001")] = 6
-		}, check.CodeLFTDeadEnd, check.Error, "to port 6, where nothing is plugged in", []check.Code{check.CodeUnreachable}},
+		}, check.CodeLFTDeadEnd, check.Error, "to port 6, which has no link", []check.Code{check.CodeUnreachable}},
 		{"a route to another host", func(b *bed) { b.lfts[b.node("leaf1")][b.lid("host-001")] = 2 },
 			check.CodeLFTDeadEnd, check.Error, "to port 2, which leads to host-002/P1, which has another LID", []check.Code{check.CodeUnreachable}},
 		{"a route that is missing", func(b *bed) { b.lfts[b.node("leaf2")][b.lid("host-001")] = ident.DropPort },
