@@ -40,7 +40,6 @@ const (
 	LinkDelivered   = "fairlane_link_delivered_bits_per_second"
 	LinkCapacity    = "fairlane_link_capacity_bits_per_second"
 	LinkUse         = "fairlane_link_use_ratio"
-	LinkTenant      = "fairlane_link_tenant_delivered_bits_per_second"
 	LinkEntitled    = "fairlane_link_tenant_entitled_bits_per_second"
 	Coverage        = "fairlane_measured_ratio"
 	FabricJain      = "fairlane_fabric_jain_index"
@@ -55,7 +54,6 @@ func Families() []Family {
 		{LinkCapacity, Gauge, []string{LabelFabric, LabelLink}, "data rate of a contended link direction", false},
 		{LinkDelivered, Gauge, []string{LabelFabric, LabelLink}, "octets sent on a contended link direction, as a rate on the device's clock", false},
 		{LinkEntitled, Gauge, []string{LabelFabric, LabelLink, LabelTenant}, "entitlement of a tenant on a contended link direction", false},
-		{LinkTenant, Gauge, []string{LabelFabric, LabelLink, LabelTenant}, "rate that a tenant received on a contended link direction", false},
 		{LinkUse, Gauge, []string{LabelFabric, LabelLink}, "delivered over capacity of a contended link direction, 0 to 1", false},
 		{Coverage, Gauge, []string{LabelFabric}, "fraction of the period in which the counters of every measured port were read unambiguously, 0 to 1", false},
 		{TenantDelivered, Gauge, []string{LabelFabric, LabelTenant}, "rate that a tenant received, summed over the ports it sends from", true},

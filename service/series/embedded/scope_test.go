@@ -30,7 +30,7 @@ func TestAScopeAnswersAsIfNothingElseExisted(t *testing.T) {
 		var all, visible []series.Sample
 		for _, fabric := range []string{"lab", "dc2"} {
 			for i, tenant := range []string{"red", "blue", "redder", "green"} {
-				for k, f := range []string{series.TenantDelivered, series.TenantEntitled, series.LinkTenant, series.LinkUse} {
+				for k, f := range []string{series.TenantDelivered, series.TenantEntitled, series.LinkEntitled, series.LinkUse} {
 					s := series.Sample{Family: f, Value: float64((i+1)*(k+1)*minute%7) - 2, Labels: []series.Label{{Name: series.LabelFabric, Value: fabric}, {Name: series.LabelTenant, Value: tenant}}}
 					if minute == 3+i { // series that end, so that absence shows
 						s.Gap = true
@@ -146,7 +146,7 @@ func (g *generator) label() string {
 
 func (g *generator) selector() string {
 	var b strings.Builder
-	b.WriteString(g.pick("", series.TenantDelivered, series.TenantEntitled, series.LinkTenant, series.LinkUse, "up"))
+	b.WriteString(g.pick("", series.TenantDelivered, series.TenantEntitled, series.LinkEntitled, series.LinkUse, "up"))
 	named := b.Len() > 0
 	b.WriteByte('{')
 	for i := range g.r.IntN(3) {
