@@ -1,5 +1,10 @@
 package series
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Family describes the series of one metric name.
 type Family struct {
 	Name string
@@ -26,8 +31,7 @@ const (
 const (
 	LabelFabric = "fabric"
 	LabelTenant = "tenant"
-	LabelLink   = "link"   // a link direction, named by its transmitting port
-	LabelReason = "reason" // why nothing was measured, one word
+	LabelLink   = "link" // a link direction, named by its transmitting port
 )
 
 // Names of the families.
@@ -62,4 +66,24 @@ func Families() []Family {
 		{TenantError, Gauge, []string{LabelFabric, LabelTenant}, "|delivered - entitled| / entitled of a tenant; meaningful only while it contends", true},
 		{TenantWeight, Gauge, []string{LabelFabric, LabelTenant}, "weight of a tenant in the plan in force", true},
 	}
+}
+
+// Reference is the table of families in Markdown, as docs/telemetry.md shows it.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString("| metric | labels beside `fabric` | tenant | meaning |\n|---|---|---|---|\n")
+	for _, f := range Families() {
+		var labels []string
+		for _, l := range f.Labels {
+			if l != LabelFabric {
+				labels = append(labels, "`"+l+"`")
+			}
+		}
+		tenant := ""
+		if f.Tenant {
+			tenant = "yes"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, strings.Join(labels, ", "), tenant, f.Help)
+	}
+	return b.String()
 }
