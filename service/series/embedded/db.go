@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"os"
 	"sync"
 	"time"
 
@@ -68,6 +69,9 @@ func Open(dir string, o Options) (*DB, error) {
 	t.MaxBlockDuration = max(o.Retention/10, time.Duration(t.MinBlockDuration)*time.Millisecond).Milliseconds()
 	t.WALCompression = compression.Snappy
 	t.EnableMemorySnapshotOnShutdown = true // a restart reads it instead of the whole log
+	if err := os.MkdirAll(dir, 0o700); err != nil { // the TSDB itself would let others read it
+		return nil, fmt.Errorf("open the series: %w", err)
+	}
 	db, err := tsdb.Open(dir, o.Log, nil, t, nil)
 	if err != nil {
 		return nil, fmt.Errorf("open the series in %s: %w", dir, err)

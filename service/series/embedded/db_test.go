@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -50,9 +51,9 @@ func TestSeriesSurviveARestartAndASnapshot(t *testing.T) {
 	}
 }
 
-func TestAFolderBelongsToOneProcess(t *testing.T) {
+func TestAFolderBelongsToOneProcessAndOneUser(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := t.TempDir() + "/series"
 	d, err := embedded.Open(dir, embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +61,9 @@ func TestAFolderBelongsToOneProcess(t *testing.T) {
 	defer func() { _ = d.Close() }()
 	if _, err := embedded.Open(dir, embedded.Options{}); err == nil {
 		t.Error("the folder was opened twice")
+	}
+	if at, err := os.Stat(dir); err != nil || at.Mode().Perm() != 0o700 {
+		t.Errorf("the folder has mode %v, %v: want 0700", at.Mode(), err)
 	}
 }
 
