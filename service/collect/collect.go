@@ -26,6 +26,8 @@ type UseCases interface {
 	LoadTarget(ctx context.Context, fabric, plan string) (control.Target, error)
 	// ClaimCollection reports whether this manager is to measure the fabric until the given time.
 	ClaimCollection(ctx context.Context, fabric, owner string, until time.Time) (bool, error)
+	// Now returns the service's time, which samples and leases bear.
+	Now() time.Time
 }
 
 // Options configure a Collector.
@@ -122,7 +124,7 @@ const leasePeriods = 3
 
 // fabric measures a fabric and appends what was found. A measurement that fails ends the fabric's series until the next.
 func (c *Collector) fabric(ctx context.Context, name string) error {
-	mine, err := c.use.ClaimCollection(ctx, name, c.o.Name, time.Now().Add(leasePeriods*c.o.Period))
+	mine, err := c.use.ClaimCollection(ctx, name, c.o.Name, c.use.Now().Add(leasePeriods*c.o.Period))
 	if err != nil || !mine {
 		c.mu.Lock()
 		delete(c.last, name) // another manager continues the series
@@ -198,7 +200,7 @@ func (c *Collector) append(ctx context.Context, name string, batch []series.Samp
 	if len(batch) == 0 {
 		return nil
 	}
-	if err := c.keep.Append(ctx, time.Now(), batch); err != nil {
+	if err := c.keep.Append(ctx, c.use.Now(), batch); err != nil {
 		return fmt.Errorf("keep the series of %s: %w", name, err)
 	}
 	return nil

@@ -47,6 +47,8 @@ func (s *service) ClaimCollection(_ context.Context, fabric, _ string, _ time.Ti
 	return !s.held[fabric], nil
 }
 
+func (s *service) Now() time.Time { return time.Now() }
+
 func (s *service) Measure(_ context.Context, _ control.Target, window time.Duration) (control.Shares, error) {
 	s.windows = append(s.windows, window)
 	sh := s.shares

@@ -68,7 +68,7 @@ func Open(dir string, o Options) (*DB, error) {
 	t.OutOfOrderTimeWindow = outOfOrder.Milliseconds()
 	t.MaxBlockDuration = max(o.Retention/10, time.Duration(t.MinBlockDuration)*time.Millisecond).Milliseconds()
 	t.WALCompression = compression.Snappy
-	t.EnableMemorySnapshotOnShutdown = true // a restart reads it instead of the whole log
+	t.EnableMemorySnapshotOnShutdown = true         // a restart reads it instead of the whole log
 	if err := os.MkdirAll(dir, 0o700); err != nil { // the TSDB itself would let others read it
 		return nil, fmt.Errorf("open the series: %w", err)
 	}
