@@ -21,8 +21,11 @@ import (
 // bodyKey is the key of the unmodified request body in gin's context.
 const bodyKey = "fairlane.body"
 
-// jsonType is the media type of every request body in the contract.
-const jsonType = "application/json"
+// Media types of request bodies: JSON, but for the queries of series, which clients of Prometheus send as forms.
+const (
+	jsonType = "application/json"
+	formType = "application/x-www-form-urlencoded"
+)
 
 // smallBody is the default limit of a body, in bytes; operations that take whole tables use MaxBody.
 const smallBody = 256 << 10
@@ -72,16 +75,16 @@ func notText(s string) (at int, what phrase.Text) {
 	return 0, phrase.Text{}
 }
 
-// isJSON reports whether the header fields declare a JSON body: exactly one Content-Type, application/json in any case (RFC 9110,
-// 8.3.1). Of its parameters only charset matters, and must be utf-8: JSON between systems is UTF-8 (RFC 8259, 8.1).
-func isJSON(h http.Header) bool {
+// isOf reports whether the header fields declare a body of a media type: exactly one Content-Type, in any case (RFC 9110, 8.3.1). Of its
+// parameters only charset matters, and must be utf-8: JSON between systems is UTF-8 (RFC 8259, 8.1).
+func isOf(want string, h http.Header) bool {
 	types := h.Values("Content-Type")
 	if len(types) != 1 {
 		return false
 	}
 	kind, params, err := mime.ParseMediaType(types[0]) // in lower case, as are the names of the parameters
 	charset, given := params["charset"]
-	return err == nil && kind == jsonType && (!given || strings.EqualFold(charset, "utf-8"))
+	return err == nil && kind == want && (!given || strings.EqualFold(charset, "utf-8"))
 }
 
 // Time limits of a body: bodyGrace plus its bytes at minRate, at most bodyTime, or unknownBodyTime before sign-in.
@@ -187,14 +190,35 @@ func (b *receiving) read(c *gin.Context, connection *http.ResponseController) ([
 
 // checkBody checks the media type and the text of a body, and normalises the media type for later handlers.
 func (s *Server) checkBody(c *gin.Context, body []byte) error {
-	if !isJSON(c.Request.Header) {
-		if r := s.spec.of(c); r != nil && r.Operation.RequestBody == nil {
+	want := jsonType
+	if r := s.spec.of(c); r != nil {
+		switch b := r.Operation.RequestBody; {
+		case b == nil:
 			return nil // the operation ignores bodies
+		case b.Value.Content[formType] != nil:
+			want = formType
 		}
-		return &problemError{code: "unsupported-media-type", said: phrase.Of("problem.content-type", "found", clip(strings.Join(c.Request.Header.Values("Content-Type"), ", ")), "want", jsonType)}
 	}
-	c.Request.Header.Set("Content-Type", jsonType)
+	if !isOf(want, c.Request.Header) {
+		return &problemError{code: "unsupported-media-type", said: phrase.Of("problem.content-type", "found", clip(strings.Join(c.Request.Header.Values("Content-Type"), ", ")), "want", want)}
+	}
+	c.Request.Header.Set("Content-Type", want)
+	if want == formType {
+		return checkForm(body)
+	}
 	return checkJSON(body)
+}
+
+// checkForm rejects a form that is not text, as sent or after decoding.
+func checkForm(body []byte) error {
+	form, err := url.QueryUnescape(string(body))
+	if err != nil {
+		return &problemError{code: "malformed-body", said: phrase.Of("problem.malformed-form")}
+	}
+	if at, what := notText(form); what.ID != "" {
+		return &problemError{code: "malformed-body", said: phrase.Of("problem.malformed-part", "part", gen.ProblemFieldInBody, "what", what, "at", at)}
+	}
+	return nil
 }
 
 // answerGrace is the time that a client has to receive an answer, in addition to the time of its bytes at minRate.

@@ -60,7 +60,10 @@ func (o operation) param(in, name string) *openapi3.Parameter {
 	return param(o.item, o.Operation, in, name)
 }
 
-func (o operation) write() bool { return o.method != http.MethodGet }
+func (o operation) write() bool { return o.method != http.MethodGet && !byForm(o) }
+
+// foreign reports whether the operation has the form of Prometheus's HTTP API, by its own conventions.
+func (o operation) foreign() bool { return strings.HasPrefix(o.path, prometheusRoot) }
 
 func operationsOf(doc *openapi3.T) []operation {
 	var list []operation
@@ -178,7 +181,11 @@ func (l *lint) operation(o operation) {
 	if len(o.Tags) != 1 {
 		l.fault(o, "has %d tags, want one", len(o.Tags))
 	}
-	if r := o.Responses.Default(); r == nil || r.Ref != "#/components/responses/Problem" {
+	want := "#/components/responses/Problem"
+	if o.foreign() {
+		want = "#/components/responses/PrometheusError"
+	}
+	if r := o.Responses.Default(); r == nil || r.Ref != want {
 		l.fault(o, "default response is not the problem document")
 	}
 	if public(o.Operation) && o.Tags[0] != "service" && !strings.HasPrefix(o.path, "/api/v1/sign-in") {
@@ -194,7 +201,7 @@ func (l *lint) operation(o operation) {
 }
 
 func (l *lint) parameter(o operation, p *openapi3.Parameter) {
-	if p.In == "query" && !snake.MatchString(p.Name) {
+	if p.In == "query" && !snake.MatchString(p.Name) && !o.foreign() {
 		l.fault(o, "parameter %s is not snake_case", p.Name)
 	}
 	if p.Description == "" {
@@ -312,7 +319,7 @@ func (l *lint) schemas(doc *openapi3.T) {
 		_ = ref.WalkSubtree(func(_ string, s *openapi3.SchemaRef) error {
 			for field, p := range s.Value.Properties {
 				at := named("schema " + name + " field " + field)
-				if !snake.MatchString(field) {
+				if !snake.MatchString(field) && name != "PrometheusAnswer" {
 					l.fault(at, "is not snake_case")
 				}
 				number := p.Value.Type != nil && (p.Value.Type.Is("integer") || p.Value.Type.Is("number"))

@@ -41,6 +41,8 @@ var (
 	writing = shares{what: "changes", all: 128, callers: 112, tenants: 64, tenant: 32, own: 32, strangers: 16, source: 8}
 	// lengthy are requests that access devices or compile.
 	lengthy = shares{what: "slow requests", all: 16, tenants: 8, tenant: 4, own: 4}
+	// querying are queries of series: each may read millions of samples.
+	querying = shares{what: "queries", all: 12, tenants: 6, tenant: 4, own: 4}
 	// streaming are event streams, which the client or the service ends.
 	streaming = shares{what: "event streams", all: 256, tenants: 128, tenant: 32, own: 16}
 )

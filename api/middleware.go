@@ -93,6 +93,8 @@ func (s *Server) work(c *gin.Context) {
 	switch {
 	case streams(c.FullPath()):
 		kind, timeout = streaming, 0
+	case strings.HasPrefix(c.FullPath(), prometheusRoot):
+		kind = querying
 	case slow(c.Request.Method, c.FullPath()):
 		kind, timeout = lengthy, slowTimeout
 	case !safe(c.Request.Method):

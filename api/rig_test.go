@@ -18,6 +18,7 @@ import (
 	"fairlane/api/gen"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
+	"fairlane/service/series/embedded"
 	"fairlane/service/store"
 )
 
@@ -42,7 +43,16 @@ type rig struct {
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	r := &rig{Rig: controltest.New(t, openStore), t: t, token: controltest.Token, seen: map[string]bool{}}
-	var err error
+	kept, err := embedded.Open(t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := kept.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r.Service.Series = kept
 	if r.server, err = New(r.Service, Options{Version: "1.2.3", Revision: "abc"}); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +64,7 @@ func newRig(t testing.TB) *rig {
 
 // deps returns the dependencies of the rig's service, for another one over the same store and devices.
 func (r *rig) deps() control.Deps {
-	return control.Deps{Store: r.Store, Discoverer: r.Devices, Observer: r.Devices, Meter: r.Devices, Laboratory: r.Devices}
+	return control.Deps{Store: r.Store, Discoverer: r.Devices, Observer: r.Devices, Meter: r.Devices, Laboratory: r.Devices, Series: r.Service.Series}
 }
 
 // answer is a response with its body read.
@@ -134,8 +144,8 @@ func (r *rig) judge(req *http.Request, a answer) {
 // judgeProblem checks that the contract lists the problem for the operation.
 func (r *rig) judgeProblem(route *routers.Route, a answer) {
 	r.t.Helper()
-	if a.status < 400 {
-		return
+	if a.status < 400 || a.header.Get("Content-Type") != "application/problem+json" {
+		return // faults of PromQL have another form
 	}
 	p := decode[gen.Problem](a)
 	codes := slices.Concat(r.server.spec.at(route.Method, route.Path).problems, ambient(), routing())

@@ -13,6 +13,7 @@ import (
 	"fairlane/service/control/plans"
 	"fairlane/service/control/rollouts"
 	"fairlane/service/control/tenancy"
+	"fairlane/service/series"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -28,6 +29,7 @@ type UseCases interface {
 	Rollouts
 	Devices
 	Shares
+	Queries
 	Tasks
 	Operations
 }
@@ -181,4 +183,13 @@ type Operations interface {
 	PutSettings(ctx context.Context, version int64, in operations.Settings) (out operations.Settings, err error)
 	Settings(ctx context.Context) (out operations.Settings, err error)
 	VerifyAudit(ctx context.Context, expect audit.Tail) (control.AuditReport, error)
+}
+
+// Queries are the use cases about kept time series.
+type Queries interface {
+	FindLabelValues(ctx context.Context, name string, l series.Lookup) ([]string, error)
+	FindLabels(ctx context.Context, l series.Lookup) ([]string, error)
+	FindSeries(ctx context.Context, l series.Lookup) ([]map[string]string, error)
+	QueryInstant(ctx context.Context, query string, at time.Time) (series.Answer, error)
+	QueryRange(ctx context.Context, query string, start, end time.Time, step time.Duration) (series.Answer, error)
 }

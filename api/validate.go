@@ -37,7 +37,7 @@ func (s *Server) validate(c *gin.Context) {
 			AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, // authenticate has done this
 		},
 	})
-	if err == nil {
+	if err == nil && route.Operation.Extensions["x-fairlane-unknown-query"] != "ignore" { // as Prometheus does
 		err = unknownQuery(c, route)
 	}
 	if err != nil {

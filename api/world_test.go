@@ -15,6 +15,7 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/policy"
+	"fairlane/service/collect"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/identity"
@@ -103,6 +104,13 @@ func (w *world) rollOut() {
 		w.t.Fatal(err)
 	}
 	w.rig.Wait()
+	c, err := collect.New(w.service, w.service.Meter, w.service.Series, collect.Options{Name: "m1", Period: 15 * time.Second})
+	if err == nil {
+		err = c.Round(w.t.Context())
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // made matches random parts of answers.
@@ -143,6 +151,13 @@ func (w *world) walk() {
 			}
 		}
 	}
+	const series = "/prometheus/api/v1"
+	for _, q := range []string{`{fabric=~".+"}`, `count({__name__=~".+"})`, `absent(fairlane_tenant_weight{tenant="red"})`, `sum(fairlane_link_capacity_bits_per_second)`} {
+		w.ask("GET", series+"/query?query="+url.QueryEscape(q), "")
+		w.ask("GET", series+"/series?match[]="+url.QueryEscape(`{tenant=~".*",fabric!=""}`), "")
+	}
+	w.ask("GET", series+"/label/tenant/values", "")
+	w.ask("GET", series+"/labels", "")
 }
 
 // pages follows the cursors of a list in pages of one.
@@ -217,7 +232,7 @@ func TestOtherTenantsAreInvisibleToATenant(t *testing.T) {
 	if len(alone.seen) < 150 {
 		t.Errorf("bob asked %d times only", len(alone.seen))
 	}
-	good, shares := 0, false
+	good, shares, series := 0, false, false
 	for i, a := range alone.seen {
 		if i >= len(among.seen) {
 			t.Fatalf("bob asked %d times in one world and %d in the other", len(alone.seen), len(among.seen))
@@ -227,11 +242,12 @@ func TestOtherTenantsAreInvisibleToATenant(t *testing.T) {
 		}
 		if strings.Contains(a, "\n200\n") {
 			good++
+			series = series || strings.Contains(a, "/query?") && strings.Contains(a, `"tenant":"blue"`)
 			shares = shares || strings.Contains(a, "/shares ") && strings.Contains(a, `"entitled_bps"`)
 		}
 	}
-	if good < 30 || !shares {
-		t.Errorf("%d of %d requests were answered with success, shares among them: %v", good, len(alone.seen), shares)
+	if good < 30 || !shares || !series {
+		t.Errorf("%d of %d requests were answered with success, shares among them: %v, series: %v", good, len(alone.seen), shares, series)
 	}
 }
 

@@ -83,6 +83,14 @@ TABLE baselines
     PRIMARY KEY (fabric_id, node_guid, port_num)
     CREATE UNIQUE INDEX baselines_pkey ON public.baselines USING btree (fabric_id, node_guid, port_num)
 
+TABLE collectors
+    fabric_id bigint NOT NULL
+    owner text NOT NULL
+    until_us bigint NOT NULL
+    FOREIGN KEY (fabric_id) REFERENCES fabrics(id) ON DELETE CASCADE
+    PRIMARY KEY (fabric_id)
+    CREATE UNIQUE INDEX collectors_pkey ON public.collectors USING btree (fabric_id)
+
 TABLE devices
     fabric_id bigint NOT NULL
     node_guid text COLLATE C NOT NULL

@@ -67,6 +67,12 @@ CREATE TABLE baselines (
     PRIMARY KEY (fabric_id, node_guid, port_num)
 );
 
+CREATE TABLE collectors (
+    fabric_id INTEGER PRIMARY KEY REFERENCES fabrics (id) ON DELETE CASCADE,
+    owner     TEXT    NOT NULL,
+    until_us  INTEGER NOT NULL
+);
+
 CREATE TABLE devices (
     fabric_id         INTEGER NOT NULL REFERENCES fabrics (id) ON DELETE CASCADE,
     node_guid         TEXT NOT NULL,

@@ -34,7 +34,7 @@ part() {
   summary+=("$status  $name: $round rounds in $((SECONDS - begun)) s")
 }
 
-mapfile -t packages < <(go list ./...)
+mapfile -t packages < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...)
 
 # race tests one package with the race detector, in each round the next one; the seed determines the first.
 race() { go test -race -timeout 60m "${packages[$(((seed * 37 + $1) % ${#packages[@]}))]}"; }
@@ -42,6 +42,8 @@ race() { go test -race -timeout 60m "${packages[$(((seed * 37 + $1) % ${#package
 properties() { go test -count=1 -timeout 60m -run 'TestConservation|TestNothingIsLost|TestLinkFailures|TestALoopIsReported|TestWheelAgrees|TestQueueAgrees' ./sim ./sim/fabric ./sim/ether -rapid.checks=500 -rapid.seed=$((seed * 100000 + $1)); }
 
 contract() { go test -count=1 -timeout 60m -run TestGeneratedRequestsNeverHarm ./api -contract.requests 10000 -contract.seed $((seed * 100000 + $1)); }
+
+isolation() { go test -count=1 -timeout 60m -run TestAScopeAnswersAsIfNothingElseExisted ./service/series/embedded -series.queries 20000 -series.seed $((seed * 100000 + $1)); }
 
 schedules() { go test -count=1 -timeout 60m -run TestDevicesEndInDesiredOrPreviousStateAfterAnyFault ./service/rollout -schedules 5000 -seed $((1 + seed * 10000000 + $1 * 5000)); }
 
@@ -61,7 +63,8 @@ clients() { make --no-print-directory grpcurl gnmic; }
 part "race detector" 25 race
 part "properties of the simulator" 10 properties
 part "generated requests" 5 contract
-part "schedules of rollouts" 10 schedules
+part "isolation of series" 5 isolation
+part "schedules of rollouts" 5 schedules
 part "kills" 15 kills
 part "attack" 15 attack
 part "fuzzing" 20 fuzz

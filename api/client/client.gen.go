@@ -1035,6 +1035,127 @@ type ClientInterface interface {
 	// Corresponds with DELETE /api/v1/me/tokens/{token} (the `DeleteMyToken` operationId).
 	DeleteMyToken(ctx context.Context, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// FindLabelValues List the values of a label
+	//
+	// Of the series that match one of the selectors, or of all.
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/label/{label}/values (the `FindLabelValues` operationId).
+	FindLabelValues(ctx context.Context, label string, params *FindLabelValuesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FindLabels List the names of labels
+	//
+	// Of the series that match one of the selectors, or of all.
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/labels (the `FindLabels` operationId).
+	FindLabels(ctx context.Context, params *FindLabelsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FindLabelsByFormWithBody List the names of labels, by a form
+	//
+	// As the `GET`, for queries that are too long for an address.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/prometheus/api/v1/labels (the `FindLabelsByForm` operationId).
+	FindLabelsByFormWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FindLabelsByFormWithFormdataBody List the names of labels, by a form
+	//
+	// As the `GET`, for queries that are too long for an address.
+	//
+	// Takes a body of the `application/x-www-form-urlencoded` content type.
+	//
+	// Corresponds with POST /api/v1/prometheus/api/v1/labels (the `FindLabelsByForm` operationId).
+	FindLabelsByFormWithFormdataBody(ctx context.Context, body FindLabelsByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetSeriesMetadata Describe the metrics of the series
+	//
+	// Kind and meaning of each metric, whether there is a series of it or not.
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/metadata (the `GetSeriesMetadata` operationId).
+	GetSeriesMetadata(ctx context.Context, params *GetSeriesMetadataParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// QueryInstant Evaluate a PromQL query at one time
+	//
+	// A selector, a function or an aggregation. What the caller may not see does not exist for the query: a tenant's token counts, sums and misses its own series alone.
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/query (the `QueryInstant` operationId).
+	QueryInstant(ctx context.Context, params *QueryInstantParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// QueryInstantByFormWithBody Evaluate a PromQL query at one time, by a form
+	//
+	// As the `GET`, for queries that are too long for an address.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/prometheus/api/v1/query (the `QueryInstantByForm` operationId).
+	QueryInstantByFormWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// QueryInstantByFormWithFormdataBody Evaluate a PromQL query at one time, by a form
+	//
+	// As the `GET`, for queries that are too long for an address.
+	//
+	// Takes a body of the `application/x-www-form-urlencoded` content type.
+	//
+	// Corresponds with POST /api/v1/prometheus/api/v1/query (the `QueryInstantByForm` operationId).
+	QueryInstantByFormWithFormdataBody(ctx context.Context, body QueryInstantByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// QueryRange Evaluate a PromQL query at every step of a range
+	//
+	// At most 11,000 steps. A step at which a series has no sample within three collection periods is left out.
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/query_range (the `QueryRange` operationId).
+	QueryRange(ctx context.Context, params *QueryRangeParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// QueryRangeByFormWithBody Evaluate a PromQL query at every step of a range, by a form
+	//
+	// As the `GET`, for queries that are too long for an address.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/prometheus/api/v1/query_range (the `QueryRangeByForm` operationId).
+	QueryRangeByFormWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// QueryRangeByFormWithFormdataBody Evaluate a PromQL query at every step of a range, by a form
+	//
+	// As the `GET`, for queries that are too long for an address.
+	//
+	// Takes a body of the `application/x-www-form-urlencoded` content type.
+	//
+	// Corresponds with POST /api/v1/prometheus/api/v1/query_range (the `QueryRangeByForm` operationId).
+	QueryRangeByFormWithFormdataBody(ctx context.Context, body QueryRangeByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FindSeries List series by their labels
+	//
+	// At least one selector is required.
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/series (the `FindSeries` operationId).
+	FindSeries(ctx context.Context, params *FindSeriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FindSeriesByFormWithBody List series by their labels, by a form
+	//
+	// As the `GET`, for queries that are too long for an address.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/prometheus/api/v1/series (the `FindSeriesByForm` operationId).
+	FindSeriesByFormWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FindSeriesByFormWithFormdataBody List series by their labels, by a form
+	//
+	// As the `GET`, for queries that are too long for an address.
+	//
+	// Takes a body of the `application/x-www-form-urlencoded` content type.
+	//
+	// Corresponds with POST /api/v1/prometheus/api/v1/series (the `FindSeriesByForm` operationId).
+	FindSeriesByFormWithFormdataBody(ctx context.Context, body FindSeriesByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetSeriesBuild Say which build answers
+	//
+	// Clients read from it which features they may use. The version is that of the Prometheus whose query engine answers.
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/status/buildinfo (the `GetSeriesBuild` operationId).
+	GetSeriesBuild(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetReady Whether the service is ready, its store included
 	//
 	// For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
@@ -3399,6 +3520,277 @@ func (c *Client) CreateMyToken(ctx context.Context, body CreateMyTokenJSONReques
 // Corresponds with DELETE /api/v1/me/tokens/{token} (the `DeleteMyToken` operationId).
 func (c *Client) DeleteMyToken(ctx context.Context, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteMyTokenRequest(c.Server, token)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FindLabelValues List the values of a label
+//
+// Of the series that match one of the selectors, or of all.
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/label/{label}/values (the `FindLabelValues` operationId).
+func (c *Client) FindLabelValues(ctx context.Context, label string, params *FindLabelValuesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFindLabelValuesRequest(c.Server, label, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FindLabels List the names of labels
+//
+// Of the series that match one of the selectors, or of all.
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/labels (the `FindLabels` operationId).
+func (c *Client) FindLabels(ctx context.Context, params *FindLabelsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFindLabelsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FindLabelsByFormWithBody List the names of labels, by a form
+//
+// As the `GET`, for queries that are too long for an address.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/prometheus/api/v1/labels (the `FindLabelsByForm` operationId).
+func (c *Client) FindLabelsByFormWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFindLabelsByFormRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FindLabelsByFormWithFormdataBody List the names of labels, by a form
+//
+// As the `GET`, for queries that are too long for an address.
+//
+// Takes a body of the `application/x-www-form-urlencoded` content type.
+//
+// Corresponds with POST /api/v1/prometheus/api/v1/labels (the `FindLabelsByForm` operationId).
+func (c *Client) FindLabelsByFormWithFormdataBody(ctx context.Context, body FindLabelsByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFindLabelsByFormRequestWithFormdataBody(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSeriesMetadata Describe the metrics of the series
+//
+// Kind and meaning of each metric, whether there is a series of it or not.
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/metadata (the `GetSeriesMetadata` operationId).
+func (c *Client) GetSeriesMetadata(ctx context.Context, params *GetSeriesMetadataParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSeriesMetadataRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// QueryInstant Evaluate a PromQL query at one time
+//
+// A selector, a function or an aggregation. What the caller may not see does not exist for the query: a tenant's token counts, sums and misses its own series alone.
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/query (the `QueryInstant` operationId).
+func (c *Client) QueryInstant(ctx context.Context, params *QueryInstantParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewQueryInstantRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// QueryInstantByFormWithBody Evaluate a PromQL query at one time, by a form
+//
+// As the `GET`, for queries that are too long for an address.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/prometheus/api/v1/query (the `QueryInstantByForm` operationId).
+func (c *Client) QueryInstantByFormWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewQueryInstantByFormRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// QueryInstantByFormWithFormdataBody Evaluate a PromQL query at one time, by a form
+//
+// As the `GET`, for queries that are too long for an address.
+//
+// Takes a body of the `application/x-www-form-urlencoded` content type.
+//
+// Corresponds with POST /api/v1/prometheus/api/v1/query (the `QueryInstantByForm` operationId).
+func (c *Client) QueryInstantByFormWithFormdataBody(ctx context.Context, body QueryInstantByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewQueryInstantByFormRequestWithFormdataBody(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// QueryRange Evaluate a PromQL query at every step of a range
+//
+// At most 11,000 steps. A step at which a series has no sample within three collection periods is left out.
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/query_range (the `QueryRange` operationId).
+func (c *Client) QueryRange(ctx context.Context, params *QueryRangeParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewQueryRangeRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// QueryRangeByFormWithBody Evaluate a PromQL query at every step of a range, by a form
+//
+// As the `GET`, for queries that are too long for an address.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/prometheus/api/v1/query_range (the `QueryRangeByForm` operationId).
+func (c *Client) QueryRangeByFormWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewQueryRangeByFormRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// QueryRangeByFormWithFormdataBody Evaluate a PromQL query at every step of a range, by a form
+//
+// As the `GET`, for queries that are too long for an address.
+//
+// Takes a body of the `application/x-www-form-urlencoded` content type.
+//
+// Corresponds with POST /api/v1/prometheus/api/v1/query_range (the `QueryRangeByForm` operationId).
+func (c *Client) QueryRangeByFormWithFormdataBody(ctx context.Context, body QueryRangeByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewQueryRangeByFormRequestWithFormdataBody(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FindSeries List series by their labels
+//
+// At least one selector is required.
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/series (the `FindSeries` operationId).
+func (c *Client) FindSeries(ctx context.Context, params *FindSeriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFindSeriesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FindSeriesByFormWithBody List series by their labels, by a form
+//
+// As the `GET`, for queries that are too long for an address.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/prometheus/api/v1/series (the `FindSeriesByForm` operationId).
+func (c *Client) FindSeriesByFormWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFindSeriesByFormRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FindSeriesByFormWithFormdataBody List series by their labels, by a form
+//
+// As the `GET`, for queries that are too long for an address.
+//
+// Takes a body of the `application/x-www-form-urlencoded` content type.
+//
+// Corresponds with POST /api/v1/prometheus/api/v1/series (the `FindSeriesByForm` operationId).
+func (c *Client) FindSeriesByFormWithFormdataBody(ctx context.Context, body FindSeriesByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFindSeriesByFormRequestWithFormdataBody(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSeriesBuild Say which build answers
+//
+// Clients read from it which features they may use. The version is that of the Prometheus whose query engine answers.
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/status/buildinfo (the `GetSeriesBuild` operationId).
+func (c *Client) GetSeriesBuild(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSeriesBuildRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -10640,6 +11032,672 @@ func NewDeleteMyTokenRequest(server string, token TokenPath) (*http.Request, err
 	return req, nil
 }
 
+// NewFindLabelValuesRequest constructs an http.Request for the FindLabelValues method
+func NewFindLabelValuesRequest(server string, label string, params *FindLabelValuesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "label", label, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/prometheus/api/v1/label/%s/values", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Match != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "match[]", params.Match, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Start != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "start", *params.Start, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.End != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "end", *params.End, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewFindLabelsRequest constructs an http.Request for the FindLabels method
+func NewFindLabelsRequest(server string, params *FindLabelsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/prometheus/api/v1/labels")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Match != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "match[]", params.Match, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Start != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "start", *params.Start, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.End != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "end", *params.End, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewFindLabelsByFormRequestWithFormdataBody calls the generic FindLabelsByForm builder with application/x-www-form-urlencoded body
+func NewFindLabelsByFormRequestWithFormdataBody(server string, body FindLabelsByFormFormdataRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	bodyStr, err := runtime.MarshalForm(body, nil)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = strings.NewReader(bodyStr.Encode())
+	return NewFindLabelsByFormRequestWithBody(server, "application/x-www-form-urlencoded", bodyReader)
+}
+
+// NewFindLabelsByFormRequestWithBody constructs an http.Request for the FindLabelsByForm method, with any body, and a specified content type
+func NewFindLabelsByFormRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/prometheus/api/v1/labels")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetSeriesMetadataRequest constructs an http.Request for the GetSeriesMetadata method
+func NewGetSeriesMetadataRequest(server string, params *GetSeriesMetadataParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/prometheus/api/v1/metadata")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Metric != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "metric", *params.Metric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewQueryInstantRequest constructs an http.Request for the QueryInstant method
+func NewQueryInstantRequest(server string, params *QueryInstantParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/prometheus/api/v1/query")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "query", params.Query, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Time != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "time", *params.Time, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewQueryInstantByFormRequestWithFormdataBody calls the generic QueryInstantByForm builder with application/x-www-form-urlencoded body
+func NewQueryInstantByFormRequestWithFormdataBody(server string, body QueryInstantByFormFormdataRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	bodyStr, err := runtime.MarshalForm(body, nil)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = strings.NewReader(bodyStr.Encode())
+	return NewQueryInstantByFormRequestWithBody(server, "application/x-www-form-urlencoded", bodyReader)
+}
+
+// NewQueryInstantByFormRequestWithBody constructs an http.Request for the QueryInstantByForm method, with any body, and a specified content type
+func NewQueryInstantByFormRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/prometheus/api/v1/query")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewQueryRangeRequest constructs an http.Request for the QueryRange method
+func NewQueryRangeRequest(server string, params *QueryRangeParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/prometheus/api/v1/query_range")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "query", params.Query, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "start", params.Start, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "end", params.End, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "step", params.Step, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewQueryRangeByFormRequestWithFormdataBody calls the generic QueryRangeByForm builder with application/x-www-form-urlencoded body
+func NewQueryRangeByFormRequestWithFormdataBody(server string, body QueryRangeByFormFormdataRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	bodyStr, err := runtime.MarshalForm(body, nil)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = strings.NewReader(bodyStr.Encode())
+	return NewQueryRangeByFormRequestWithBody(server, "application/x-www-form-urlencoded", bodyReader)
+}
+
+// NewQueryRangeByFormRequestWithBody constructs an http.Request for the QueryRangeByForm method, with any body, and a specified content type
+func NewQueryRangeByFormRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/prometheus/api/v1/query_range")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewFindSeriesRequest constructs an http.Request for the FindSeries method
+func NewFindSeriesRequest(server string, params *FindSeriesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/prometheus/api/v1/series")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Match != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "match[]", params.Match, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Start != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "start", *params.Start, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.End != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "end", *params.End, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewFindSeriesByFormRequestWithFormdataBody calls the generic FindSeriesByForm builder with application/x-www-form-urlencoded body
+func NewFindSeriesByFormRequestWithFormdataBody(server string, body FindSeriesByFormFormdataRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	bodyStr, err := runtime.MarshalForm(body, nil)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = strings.NewReader(bodyStr.Encode())
+	return NewFindSeriesByFormRequestWithBody(server, "application/x-www-form-urlencoded", bodyReader)
+}
+
+// NewFindSeriesByFormRequestWithBody constructs an http.Request for the FindSeriesByForm method, with any body, and a specified content type
+func NewFindSeriesByFormRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/prometheus/api/v1/series")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetSeriesBuildRequest constructs an http.Request for the GetSeriesBuild method
+func NewGetSeriesBuildRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/prometheus/api/v1/status/buildinfo")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetReadyRequest constructs an http.Request for the GetReady method
 func NewGetReadyRequest(server string) (*http.Request, error) {
 	var err error
@@ -13137,6 +14195,141 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /api/v1/me/tokens/{token} (the `DeleteMyToken` operationId).
 	DeleteMyTokenWithResponse(ctx context.Context, token TokenPath, reqEditors ...RequestEditorFn) (*DeleteMyTokenResponse, error)
+
+	// FindLabelValuesWithResponse List the values of a label
+	//
+	// Of the series that match one of the selectors, or of all.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/label/{label}/values (the `FindLabelValues` operationId).
+	FindLabelValuesWithResponse(ctx context.Context, label string, params *FindLabelValuesParams, reqEditors ...RequestEditorFn) (*FindLabelValuesResponse, error)
+
+	// FindLabelsWithResponse List the names of labels
+	//
+	// Of the series that match one of the selectors, or of all.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/labels (the `FindLabels` operationId).
+	FindLabelsWithResponse(ctx context.Context, params *FindLabelsParams, reqEditors ...RequestEditorFn) (*FindLabelsResponse, error)
+
+	// FindLabelsByFormWithBodyWithResponse List the names of labels, by a form
+	//
+	// As the `GET`, for queries that are too long for an address.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/prometheus/api/v1/labels (the `FindLabelsByForm` operationId).
+	FindLabelsByFormWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FindLabelsByFormResponse, error)
+
+	// FindLabelsByFormWithFormdataBodyWithResponse List the names of labels, by a form
+	//
+	// As the `GET`, for queries that are too long for an address.
+	//
+	// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/prometheus/api/v1/labels (the `FindLabelsByForm` operationId).
+	FindLabelsByFormWithFormdataBodyWithResponse(ctx context.Context, body FindLabelsByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*FindLabelsByFormResponse, error)
+
+	// GetSeriesMetadataWithResponse Describe the metrics of the series
+	//
+	// Kind and meaning of each metric, whether there is a series of it or not.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/metadata (the `GetSeriesMetadata` operationId).
+	GetSeriesMetadataWithResponse(ctx context.Context, params *GetSeriesMetadataParams, reqEditors ...RequestEditorFn) (*GetSeriesMetadataResponse, error)
+
+	// QueryInstantWithResponse Evaluate a PromQL query at one time
+	//
+	// A selector, a function or an aggregation. What the caller may not see does not exist for the query: a tenant's token counts, sums and misses its own series alone.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/query (the `QueryInstant` operationId).
+	QueryInstantWithResponse(ctx context.Context, params *QueryInstantParams, reqEditors ...RequestEditorFn) (*QueryInstantResponse, error)
+
+	// QueryInstantByFormWithBodyWithResponse Evaluate a PromQL query at one time, by a form
+	//
+	// As the `GET`, for queries that are too long for an address.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/prometheus/api/v1/query (the `QueryInstantByForm` operationId).
+	QueryInstantByFormWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*QueryInstantByFormResponse, error)
+
+	// QueryInstantByFormWithFormdataBodyWithResponse Evaluate a PromQL query at one time, by a form
+	//
+	// As the `GET`, for queries that are too long for an address.
+	//
+	// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/prometheus/api/v1/query (the `QueryInstantByForm` operationId).
+	QueryInstantByFormWithFormdataBodyWithResponse(ctx context.Context, body QueryInstantByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*QueryInstantByFormResponse, error)
+
+	// QueryRangeWithResponse Evaluate a PromQL query at every step of a range
+	//
+	// At most 11,000 steps. A step at which a series has no sample within three collection periods is left out.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/query_range (the `QueryRange` operationId).
+	QueryRangeWithResponse(ctx context.Context, params *QueryRangeParams, reqEditors ...RequestEditorFn) (*QueryRangeResponse, error)
+
+	// QueryRangeByFormWithBodyWithResponse Evaluate a PromQL query at every step of a range, by a form
+	//
+	// As the `GET`, for queries that are too long for an address.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/prometheus/api/v1/query_range (the `QueryRangeByForm` operationId).
+	QueryRangeByFormWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*QueryRangeByFormResponse, error)
+
+	// QueryRangeByFormWithFormdataBodyWithResponse Evaluate a PromQL query at every step of a range, by a form
+	//
+	// As the `GET`, for queries that are too long for an address.
+	//
+	// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/prometheus/api/v1/query_range (the `QueryRangeByForm` operationId).
+	QueryRangeByFormWithFormdataBodyWithResponse(ctx context.Context, body QueryRangeByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*QueryRangeByFormResponse, error)
+
+	// FindSeriesWithResponse List series by their labels
+	//
+	// At least one selector is required.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/series (the `FindSeries` operationId).
+	FindSeriesWithResponse(ctx context.Context, params *FindSeriesParams, reqEditors ...RequestEditorFn) (*FindSeriesResponse, error)
+
+	// FindSeriesByFormWithBodyWithResponse List series by their labels, by a form
+	//
+	// As the `GET`, for queries that are too long for an address.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/prometheus/api/v1/series (the `FindSeriesByForm` operationId).
+	FindSeriesByFormWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FindSeriesByFormResponse, error)
+
+	// FindSeriesByFormWithFormdataBodyWithResponse List series by their labels, by a form
+	//
+	// As the `GET`, for queries that are too long for an address.
+	//
+	// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/prometheus/api/v1/series (the `FindSeriesByForm` operationId).
+	FindSeriesByFormWithFormdataBodyWithResponse(ctx context.Context, body FindSeriesByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*FindSeriesByFormResponse, error)
+
+	// GetSeriesBuildWithResponse Say which build answers
+	//
+	// Clients read from it which features they may use. The version is that of the Prometheus whose query engine answers.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/status/buildinfo (the `GetSeriesBuild` operationId).
+	GetSeriesBuildWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetSeriesBuildResponse, error)
 
 	// GetReadyWithResponse Whether the service is ready, its store included
 	//
@@ -17923,6 +19116,611 @@ func (r DeleteMyTokenResponse) ContentType() string {
 	return ""
 }
 
+type FindLabelValuesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PrometheusAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *PrometheusErrorApplicationJSON
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *PrometheusErrorApplicationProblemPlusJSON
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r FindLabelValuesResponse) GetJSON200() *PrometheusAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r FindLabelValuesResponse) GetJSONDefault() *PrometheusErrorApplicationJSON {
+	return r.JSONDefault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r FindLabelValuesResponse) GetApplicationProblemJSONDefault() *PrometheusErrorApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r FindLabelValuesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r FindLabelValuesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r FindLabelValuesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r FindLabelValuesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type FindLabelsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PrometheusAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *PrometheusErrorApplicationJSON
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *PrometheusErrorApplicationProblemPlusJSON
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r FindLabelsResponse) GetJSON200() *PrometheusAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r FindLabelsResponse) GetJSONDefault() *PrometheusErrorApplicationJSON {
+	return r.JSONDefault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r FindLabelsResponse) GetApplicationProblemJSONDefault() *PrometheusErrorApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r FindLabelsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r FindLabelsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r FindLabelsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r FindLabelsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type FindLabelsByFormResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PrometheusAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *PrometheusErrorApplicationJSON
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *PrometheusErrorApplicationProblemPlusJSON
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r FindLabelsByFormResponse) GetJSON200() *PrometheusAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r FindLabelsByFormResponse) GetJSONDefault() *PrometheusErrorApplicationJSON {
+	return r.JSONDefault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r FindLabelsByFormResponse) GetApplicationProblemJSONDefault() *PrometheusErrorApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r FindLabelsByFormResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r FindLabelsByFormResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r FindLabelsByFormResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r FindLabelsByFormResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetSeriesMetadataResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PrometheusAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *PrometheusErrorApplicationJSON
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *PrometheusErrorApplicationProblemPlusJSON
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetSeriesMetadataResponse) GetJSON200() *PrometheusAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r GetSeriesMetadataResponse) GetJSONDefault() *PrometheusErrorApplicationJSON {
+	return r.JSONDefault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetSeriesMetadataResponse) GetApplicationProblemJSONDefault() *PrometheusErrorApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetSeriesMetadataResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSeriesMetadataResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSeriesMetadataResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetSeriesMetadataResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type QueryInstantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PrometheusAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *PrometheusErrorApplicationJSON
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *PrometheusErrorApplicationProblemPlusJSON
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r QueryInstantResponse) GetJSON200() *PrometheusAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r QueryInstantResponse) GetJSONDefault() *PrometheusErrorApplicationJSON {
+	return r.JSONDefault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r QueryInstantResponse) GetApplicationProblemJSONDefault() *PrometheusErrorApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r QueryInstantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r QueryInstantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r QueryInstantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r QueryInstantResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type QueryInstantByFormResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PrometheusAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *PrometheusErrorApplicationJSON
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *PrometheusErrorApplicationProblemPlusJSON
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r QueryInstantByFormResponse) GetJSON200() *PrometheusAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r QueryInstantByFormResponse) GetJSONDefault() *PrometheusErrorApplicationJSON {
+	return r.JSONDefault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r QueryInstantByFormResponse) GetApplicationProblemJSONDefault() *PrometheusErrorApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r QueryInstantByFormResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r QueryInstantByFormResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r QueryInstantByFormResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r QueryInstantByFormResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type QueryRangeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PrometheusAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *PrometheusErrorApplicationJSON
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *PrometheusErrorApplicationProblemPlusJSON
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r QueryRangeResponse) GetJSON200() *PrometheusAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r QueryRangeResponse) GetJSONDefault() *PrometheusErrorApplicationJSON {
+	return r.JSONDefault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r QueryRangeResponse) GetApplicationProblemJSONDefault() *PrometheusErrorApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r QueryRangeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r QueryRangeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r QueryRangeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r QueryRangeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type QueryRangeByFormResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PrometheusAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *PrometheusErrorApplicationJSON
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *PrometheusErrorApplicationProblemPlusJSON
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r QueryRangeByFormResponse) GetJSON200() *PrometheusAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r QueryRangeByFormResponse) GetJSONDefault() *PrometheusErrorApplicationJSON {
+	return r.JSONDefault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r QueryRangeByFormResponse) GetApplicationProblemJSONDefault() *PrometheusErrorApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r QueryRangeByFormResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r QueryRangeByFormResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r QueryRangeByFormResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r QueryRangeByFormResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type FindSeriesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PrometheusAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *PrometheusErrorApplicationJSON
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *PrometheusErrorApplicationProblemPlusJSON
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r FindSeriesResponse) GetJSON200() *PrometheusAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r FindSeriesResponse) GetJSONDefault() *PrometheusErrorApplicationJSON {
+	return r.JSONDefault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r FindSeriesResponse) GetApplicationProblemJSONDefault() *PrometheusErrorApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r FindSeriesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r FindSeriesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r FindSeriesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r FindSeriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type FindSeriesByFormResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PrometheusAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *PrometheusErrorApplicationJSON
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *PrometheusErrorApplicationProblemPlusJSON
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r FindSeriesByFormResponse) GetJSON200() *PrometheusAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r FindSeriesByFormResponse) GetJSONDefault() *PrometheusErrorApplicationJSON {
+	return r.JSONDefault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r FindSeriesByFormResponse) GetApplicationProblemJSONDefault() *PrometheusErrorApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r FindSeriesByFormResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r FindSeriesByFormResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r FindSeriesByFormResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r FindSeriesByFormResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetSeriesBuildResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PrometheusAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *PrometheusErrorApplicationJSON
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *PrometheusErrorApplicationProblemPlusJSON
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetSeriesBuildResponse) GetJSON200() *PrometheusAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r GetSeriesBuildResponse) GetJSONDefault() *PrometheusErrorApplicationJSON {
+	return r.JSONDefault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetSeriesBuildResponse) GetApplicationProblemJSONDefault() *PrometheusErrorApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetSeriesBuildResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSeriesBuildResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSeriesBuildResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetSeriesBuildResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetReadyResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -20912,6 +22710,231 @@ func (c *ClientWithResponses) DeleteMyTokenWithResponse(ctx context.Context, tok
 		return nil, err
 	}
 	return ParseDeleteMyTokenResponse(rsp)
+}
+
+// FindLabelValuesWithResponse List the values of a label
+//
+// Of the series that match one of the selectors, or of all.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/label/{label}/values (the `FindLabelValues` operationId).
+func (c *ClientWithResponses) FindLabelValuesWithResponse(ctx context.Context, label string, params *FindLabelValuesParams, reqEditors ...RequestEditorFn) (*FindLabelValuesResponse, error) {
+	rsp, err := c.FindLabelValues(ctx, label, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFindLabelValuesResponse(rsp)
+}
+
+// FindLabelsWithResponse List the names of labels
+//
+// Of the series that match one of the selectors, or of all.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/labels (the `FindLabels` operationId).
+func (c *ClientWithResponses) FindLabelsWithResponse(ctx context.Context, params *FindLabelsParams, reqEditors ...RequestEditorFn) (*FindLabelsResponse, error) {
+	rsp, err := c.FindLabels(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFindLabelsResponse(rsp)
+}
+
+// FindLabelsByFormWithBodyWithResponse List the names of labels, by a form
+//
+// As the `GET`, for queries that are too long for an address.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/prometheus/api/v1/labels (the `FindLabelsByForm` operationId).
+func (c *ClientWithResponses) FindLabelsByFormWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FindLabelsByFormResponse, error) {
+	rsp, err := c.FindLabelsByFormWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFindLabelsByFormResponse(rsp)
+}
+
+// FindLabelsByFormWithFormdataBodyWithResponse List the names of labels, by a form
+//
+// As the `GET`, for queries that are too long for an address.
+//
+// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/prometheus/api/v1/labels (the `FindLabelsByForm` operationId).
+func (c *ClientWithResponses) FindLabelsByFormWithFormdataBodyWithResponse(ctx context.Context, body FindLabelsByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*FindLabelsByFormResponse, error) {
+	rsp, err := c.FindLabelsByFormWithFormdataBody(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFindLabelsByFormResponse(rsp)
+}
+
+// GetSeriesMetadataWithResponse Describe the metrics of the series
+//
+// Kind and meaning of each metric, whether there is a series of it or not.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/metadata (the `GetSeriesMetadata` operationId).
+func (c *ClientWithResponses) GetSeriesMetadataWithResponse(ctx context.Context, params *GetSeriesMetadataParams, reqEditors ...RequestEditorFn) (*GetSeriesMetadataResponse, error) {
+	rsp, err := c.GetSeriesMetadata(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSeriesMetadataResponse(rsp)
+}
+
+// QueryInstantWithResponse Evaluate a PromQL query at one time
+//
+// A selector, a function or an aggregation. What the caller may not see does not exist for the query: a tenant's token counts, sums and misses its own series alone.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/query (the `QueryInstant` operationId).
+func (c *ClientWithResponses) QueryInstantWithResponse(ctx context.Context, params *QueryInstantParams, reqEditors ...RequestEditorFn) (*QueryInstantResponse, error) {
+	rsp, err := c.QueryInstant(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseQueryInstantResponse(rsp)
+}
+
+// QueryInstantByFormWithBodyWithResponse Evaluate a PromQL query at one time, by a form
+//
+// As the `GET`, for queries that are too long for an address.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/prometheus/api/v1/query (the `QueryInstantByForm` operationId).
+func (c *ClientWithResponses) QueryInstantByFormWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*QueryInstantByFormResponse, error) {
+	rsp, err := c.QueryInstantByFormWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseQueryInstantByFormResponse(rsp)
+}
+
+// QueryInstantByFormWithFormdataBodyWithResponse Evaluate a PromQL query at one time, by a form
+//
+// As the `GET`, for queries that are too long for an address.
+//
+// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/prometheus/api/v1/query (the `QueryInstantByForm` operationId).
+func (c *ClientWithResponses) QueryInstantByFormWithFormdataBodyWithResponse(ctx context.Context, body QueryInstantByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*QueryInstantByFormResponse, error) {
+	rsp, err := c.QueryInstantByFormWithFormdataBody(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseQueryInstantByFormResponse(rsp)
+}
+
+// QueryRangeWithResponse Evaluate a PromQL query at every step of a range
+//
+// At most 11,000 steps. A step at which a series has no sample within three collection periods is left out.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/query_range (the `QueryRange` operationId).
+func (c *ClientWithResponses) QueryRangeWithResponse(ctx context.Context, params *QueryRangeParams, reqEditors ...RequestEditorFn) (*QueryRangeResponse, error) {
+	rsp, err := c.QueryRange(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseQueryRangeResponse(rsp)
+}
+
+// QueryRangeByFormWithBodyWithResponse Evaluate a PromQL query at every step of a range, by a form
+//
+// As the `GET`, for queries that are too long for an address.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/prometheus/api/v1/query_range (the `QueryRangeByForm` operationId).
+func (c *ClientWithResponses) QueryRangeByFormWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*QueryRangeByFormResponse, error) {
+	rsp, err := c.QueryRangeByFormWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseQueryRangeByFormResponse(rsp)
+}
+
+// QueryRangeByFormWithFormdataBodyWithResponse Evaluate a PromQL query at every step of a range, by a form
+//
+// As the `GET`, for queries that are too long for an address.
+//
+// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/prometheus/api/v1/query_range (the `QueryRangeByForm` operationId).
+func (c *ClientWithResponses) QueryRangeByFormWithFormdataBodyWithResponse(ctx context.Context, body QueryRangeByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*QueryRangeByFormResponse, error) {
+	rsp, err := c.QueryRangeByFormWithFormdataBody(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseQueryRangeByFormResponse(rsp)
+}
+
+// FindSeriesWithResponse List series by their labels
+//
+// At least one selector is required.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/series (the `FindSeries` operationId).
+func (c *ClientWithResponses) FindSeriesWithResponse(ctx context.Context, params *FindSeriesParams, reqEditors ...RequestEditorFn) (*FindSeriesResponse, error) {
+	rsp, err := c.FindSeries(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFindSeriesResponse(rsp)
+}
+
+// FindSeriesByFormWithBodyWithResponse List series by their labels, by a form
+//
+// As the `GET`, for queries that are too long for an address.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/prometheus/api/v1/series (the `FindSeriesByForm` operationId).
+func (c *ClientWithResponses) FindSeriesByFormWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FindSeriesByFormResponse, error) {
+	rsp, err := c.FindSeriesByFormWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFindSeriesByFormResponse(rsp)
+}
+
+// FindSeriesByFormWithFormdataBodyWithResponse List series by their labels, by a form
+//
+// As the `GET`, for queries that are too long for an address.
+//
+// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/prometheus/api/v1/series (the `FindSeriesByForm` operationId).
+func (c *ClientWithResponses) FindSeriesByFormWithFormdataBodyWithResponse(ctx context.Context, body FindSeriesByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*FindSeriesByFormResponse, error) {
+	rsp, err := c.FindSeriesByFormWithFormdataBody(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFindSeriesByFormResponse(rsp)
+}
+
+// GetSeriesBuildWithResponse Say which build answers
+//
+// Clients read from it which features they may use. The version is that of the Prometheus whose query engine answers.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/status/buildinfo (the `GetSeriesBuild` operationId).
+func (c *ClientWithResponses) GetSeriesBuildWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetSeriesBuildResponse, error) {
+	rsp, err := c.GetSeriesBuild(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSeriesBuildResponse(rsp)
 }
 
 // GetReadyWithResponse Whether the service is ready, its store included
@@ -24707,6 +26730,446 @@ func ParseDeleteMyTokenResponse(rsp *http.Response) (*DeleteMyTokenResponse, err
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseFindLabelValuesResponse parses an HTTP response from a FindLabelValuesWithResponse call
+func ParseFindLabelValuesResponse(rsp *http.Response) (*FindLabelValuesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &FindLabelValuesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PrometheusAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && true:
+		var dest PrometheusErrorApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && true:
+		var dest PrometheusErrorApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseFindLabelsResponse parses an HTTP response from a FindLabelsWithResponse call
+func ParseFindLabelsResponse(rsp *http.Response) (*FindLabelsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &FindLabelsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PrometheusAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && true:
+		var dest PrometheusErrorApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && true:
+		var dest PrometheusErrorApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseFindLabelsByFormResponse parses an HTTP response from a FindLabelsByFormWithResponse call
+func ParseFindLabelsByFormResponse(rsp *http.Response) (*FindLabelsByFormResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &FindLabelsByFormResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PrometheusAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && true:
+		var dest PrometheusErrorApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && true:
+		var dest PrometheusErrorApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetSeriesMetadataResponse parses an HTTP response from a GetSeriesMetadataWithResponse call
+func ParseGetSeriesMetadataResponse(rsp *http.Response) (*GetSeriesMetadataResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSeriesMetadataResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PrometheusAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && true:
+		var dest PrometheusErrorApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && true:
+		var dest PrometheusErrorApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseQueryInstantResponse parses an HTTP response from a QueryInstantWithResponse call
+func ParseQueryInstantResponse(rsp *http.Response) (*QueryInstantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &QueryInstantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PrometheusAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && true:
+		var dest PrometheusErrorApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && true:
+		var dest PrometheusErrorApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseQueryInstantByFormResponse parses an HTTP response from a QueryInstantByFormWithResponse call
+func ParseQueryInstantByFormResponse(rsp *http.Response) (*QueryInstantByFormResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &QueryInstantByFormResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PrometheusAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && true:
+		var dest PrometheusErrorApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && true:
+		var dest PrometheusErrorApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseQueryRangeResponse parses an HTTP response from a QueryRangeWithResponse call
+func ParseQueryRangeResponse(rsp *http.Response) (*QueryRangeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &QueryRangeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PrometheusAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && true:
+		var dest PrometheusErrorApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && true:
+		var dest PrometheusErrorApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseQueryRangeByFormResponse parses an HTTP response from a QueryRangeByFormWithResponse call
+func ParseQueryRangeByFormResponse(rsp *http.Response) (*QueryRangeByFormResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &QueryRangeByFormResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PrometheusAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && true:
+		var dest PrometheusErrorApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && true:
+		var dest PrometheusErrorApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseFindSeriesResponse parses an HTTP response from a FindSeriesWithResponse call
+func ParseFindSeriesResponse(rsp *http.Response) (*FindSeriesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &FindSeriesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PrometheusAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && true:
+		var dest PrometheusErrorApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && true:
+		var dest PrometheusErrorApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseFindSeriesByFormResponse parses an HTTP response from a FindSeriesByFormWithResponse call
+func ParseFindSeriesByFormResponse(rsp *http.Response) (*FindSeriesByFormResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &FindSeriesByFormResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PrometheusAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && true:
+		var dest PrometheusErrorApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && true:
+		var dest PrometheusErrorApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetSeriesBuildResponse parses an HTTP response from a GetSeriesBuildWithResponse call
+func ParseGetSeriesBuildResponse(rsp *http.Response) (*GetSeriesBuildResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSeriesBuildResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PrometheusAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && true:
+		var dest PrometheusErrorApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && true:
+		var dest PrometheusErrorApplicationProblemPlusJSON
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

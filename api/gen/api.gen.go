@@ -634,6 +634,54 @@ func (e ProblemFieldIn) Valid() bool {
 	}
 }
 
+// Defines values for PrometheusAnswerErrorType.
+const (
+	PrometheusAnswerErrorTypeBadData     PrometheusAnswerErrorType = "bad_data"
+	PrometheusAnswerErrorTypeCanceled    PrometheusAnswerErrorType = "canceled"
+	PrometheusAnswerErrorTypeExecution   PrometheusAnswerErrorType = "execution"
+	PrometheusAnswerErrorTypeInternal    PrometheusAnswerErrorType = "internal"
+	PrometheusAnswerErrorTypeTimeout     PrometheusAnswerErrorType = "timeout"
+	PrometheusAnswerErrorTypeUnavailable PrometheusAnswerErrorType = "unavailable"
+)
+
+// Valid indicates whether the value is a known member of the PrometheusAnswerErrorType enum.
+func (e PrometheusAnswerErrorType) Valid() bool {
+	switch e {
+	case PrometheusAnswerErrorTypeBadData:
+		return true
+	case PrometheusAnswerErrorTypeCanceled:
+		return true
+	case PrometheusAnswerErrorTypeExecution:
+		return true
+	case PrometheusAnswerErrorTypeInternal:
+		return true
+	case PrometheusAnswerErrorTypeTimeout:
+		return true
+	case PrometheusAnswerErrorTypeUnavailable:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PrometheusAnswerStatus.
+const (
+	PrometheusAnswerStatusError   PrometheusAnswerStatus = "error"
+	PrometheusAnswerStatusSuccess PrometheusAnswerStatus = "success"
+)
+
+// Valid indicates whether the value is a known member of the PrometheusAnswerStatus enum.
+func (e PrometheusAnswerStatus) Valid() bool {
+	switch e {
+	case PrometheusAnswerStatusError:
+		return true
+	case PrometheusAnswerStatusSuccess:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ReturningDeviceKind.
 const (
 	ReturningDeviceKindCA     ReturningDeviceKind = "ca"
@@ -2506,6 +2554,31 @@ type ProblemField struct {
 // ProblemFieldIn defines model for ProblemField.In.
 type ProblemFieldIn string
 
+// PrometheusAnswer An answer in the form of Prometheus's HTTP API: `data`, or an error.
+type PrometheusAnswer struct {
+	// Data The result; its form depends on the operation.
+	Data *json.RawMessage `json:"data,omitempty"`
+
+	// Error In English.
+	Error *string `json:"error,omitempty"`
+
+	// ErrorType Only with the status `error`.
+	ErrorType *PrometheusAnswerErrorType `json:"errorType,omitempty"`
+
+	// Infos Remarks of the query engine.
+	Infos  []string               `json:"infos,omitempty"`
+	Status PrometheusAnswerStatus `json:"status"`
+
+	// Warnings What may be wrong with the result, in the words of the query engine.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// PrometheusAnswerErrorType Only with the status `error`.
+type PrometheusAnswerErrorType string
+
+// PrometheusAnswerStatus defines model for PrometheusAnswer.Status.
+type PrometheusAnswerStatus string
+
 // QueueMarking defines model for QueueMarking.
 type QueueMarking struct {
 	MaxBytes    int64 `json:"max_bytes"`
@@ -3543,6 +3616,12 @@ type UserPath = UserName
 // WindowQuery defines model for WindowQuery.
 type WindowQuery = int64
 
+// PrometheusErrorApplicationJSON An answer in the form of Prometheus's HTTP API: `data`, or an error.
+type PrometheusErrorApplicationJSON = PrometheusAnswer
+
+// PrometheusErrorApplicationProblemPlusJSON defines model for PrometheusError.
+type PrometheusErrorApplicationProblemPlusJSON = Problem
+
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
 	// Actor Only entries of this actor.
@@ -4230,6 +4309,138 @@ type GetTopologyFileParams struct {
 	Snapshot *SnapshotQuery `form:"snapshot,omitempty" json:"snapshot,omitempty"`
 }
 
+// FindLabelValuesParams defines parameters for FindLabelValues.
+type FindLabelValuesParams struct {
+	// Match Selectors, such as `{tenant="red"}`.
+	Match []string `form:"match[],omitempty" json:"match[],omitempty"`
+
+	// Start Seconds since 1970, with a fraction or without, or RFC 3339.
+	Start *string `form:"start,omitempty" json:"start,omitempty"`
+
+	// End Seconds since 1970, with a fraction or without, or RFC 3339.
+	End *string `form:"end,omitempty" json:"end,omitempty"`
+
+	// Limit Most results; 0 is the service's own limit.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// FindLabelsParams defines parameters for FindLabels.
+type FindLabelsParams struct {
+	// Match Selectors, such as `{tenant="red"}`.
+	Match []string `form:"match[],omitempty" json:"match[],omitempty"`
+
+	// Start Seconds since 1970, with a fraction or without, or RFC 3339.
+	Start *string `form:"start,omitempty" json:"start,omitempty"`
+
+	// End Seconds since 1970, with a fraction or without, or RFC 3339.
+	End *string `form:"end,omitempty" json:"end,omitempty"`
+
+	// Limit Most results; 0 is the service's own limit.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// FindLabelsByFormFormdataBody defines parameters for FindLabelsByForm.
+type FindLabelsByFormFormdataBody struct {
+	// End Seconds since 1970, with a fraction or without, or RFC 3339.
+	End *string `form:"end,omitempty" json:"end,omitempty"`
+
+	// Limit Most results; 0 is the service's own limit.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Match Selectors, such as `{tenant="red"}`.
+	Match []string `form:"match[],omitempty" json:"match[],omitempty"`
+
+	// Start Seconds since 1970, with a fraction or without, or RFC 3339.
+	Start *string `form:"start,omitempty" json:"start,omitempty"`
+}
+
+// GetSeriesMetadataParams defines parameters for GetSeriesMetadata.
+type GetSeriesMetadataParams struct {
+	// Metric Only this metric.
+	Metric *string `form:"metric,omitempty" json:"metric,omitempty"`
+
+	// Limit Most metrics; 0 is all.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// QueryInstantParams defines parameters for QueryInstant.
+type QueryInstantParams struct {
+	// Query PromQL.
+	Query string `form:"query" json:"query"`
+
+	// Time Seconds since 1970, with a fraction or without, or RFC 3339; now by default.
+	Time *string `form:"time,omitempty" json:"time,omitempty"`
+}
+
+// QueryInstantByFormFormdataBody defines parameters for QueryInstantByForm.
+type QueryInstantByFormFormdataBody struct {
+	// Query PromQL.
+	Query string `form:"query" json:"query"`
+
+	// Time Seconds since 1970, with a fraction or without, or RFC 3339; now by default.
+	Time *string `form:"time,omitempty" json:"time,omitempty"`
+}
+
+// QueryRangeParams defines parameters for QueryRange.
+type QueryRangeParams struct {
+	// Query PromQL.
+	Query string `form:"query" json:"query"`
+
+	// Start Seconds since 1970, with a fraction or without, or RFC 3339.
+	Start string `form:"start" json:"start"`
+
+	// End Seconds since 1970, with a fraction or without, or RFC 3339; included.
+	End string `form:"end" json:"end"`
+
+	// Step Seconds, or a duration such as `15s` or `5m`.
+	Step string `form:"step" json:"step"`
+}
+
+// QueryRangeByFormFormdataBody defines parameters for QueryRangeByForm.
+type QueryRangeByFormFormdataBody struct {
+	// End Seconds since 1970, with a fraction or without, or RFC 3339; included.
+	End string `form:"end" json:"end"`
+
+	// Query PromQL.
+	Query string `form:"query" json:"query"`
+
+	// Start Seconds since 1970, with a fraction or without, or RFC 3339.
+	Start string `form:"start" json:"start"`
+
+	// Step Seconds, or a duration such as `15s` or `5m`.
+	Step string `form:"step" json:"step"`
+}
+
+// FindSeriesParams defines parameters for FindSeries.
+type FindSeriesParams struct {
+	// Match Selectors, such as `{tenant="red"}`.
+	Match []string `form:"match[]" json:"match[]"`
+
+	// Start Seconds since 1970, with a fraction or without, or RFC 3339.
+	Start *string `form:"start,omitempty" json:"start,omitempty"`
+
+	// End Seconds since 1970, with a fraction or without, or RFC 3339.
+	End *string `form:"end,omitempty" json:"end,omitempty"`
+
+	// Limit Most results; 0 is the service's own limit.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// FindSeriesByFormFormdataBody defines parameters for FindSeriesByForm.
+type FindSeriesByFormFormdataBody struct {
+	// End Seconds since 1970, with a fraction or without, or RFC 3339.
+	End *string `form:"end,omitempty" json:"end,omitempty"`
+
+	// Limit Most results; 0 is the service's own limit.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Match Selectors, such as `{tenant="red"}`.
+	Match []string `form:"match[]" json:"match[]"`
+
+	// Start Seconds since 1970, with a fraction or without, or RFC 3339.
+	Start *string `form:"start,omitempty" json:"start,omitempty"`
+}
+
 // ListServiceAccountsParams defines parameters for ListServiceAccounts.
 type ListServiceAccountsParams struct {
 	// Limit Most rows to answer.
@@ -4436,6 +4647,18 @@ type ChangePasswordJSONRequestBody = PasswordChange
 
 // CreateMyTokenJSONRequestBody defines body for CreateMyToken for application/json ContentType.
 type CreateMyTokenJSONRequestBody = TokenCreate
+
+// FindLabelsByFormFormdataRequestBody defines body for FindLabelsByForm for application/x-www-form-urlencoded ContentType.
+type FindLabelsByFormFormdataRequestBody FindLabelsByFormFormdataBody
+
+// QueryInstantByFormFormdataRequestBody defines body for QueryInstantByForm for application/x-www-form-urlencoded ContentType.
+type QueryInstantByFormFormdataRequestBody QueryInstantByFormFormdataBody
+
+// QueryRangeByFormFormdataRequestBody defines body for QueryRangeByForm for application/x-www-form-urlencoded ContentType.
+type QueryRangeByFormFormdataRequestBody QueryRangeByFormFormdataBody
+
+// FindSeriesByFormFormdataRequestBody defines body for FindSeriesByForm for application/x-www-form-urlencoded ContentType.
+type FindSeriesByFormFormdataRequestBody FindSeriesByFormFormdataBody
 
 // CreateServiceAccountJSONRequestBody defines body for CreateServiceAccount for application/json ContentType.
 type CreateServiceAccountJSONRequestBody = ServiceAccountCreate

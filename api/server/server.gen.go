@@ -294,6 +294,39 @@ type ServerInterface interface {
 	// DeleteMyToken Revoke a token of the caller
 	// (DELETE /api/v1/me/tokens/{token})
 	DeleteMyToken(c *gin.Context, token TokenPath)
+	// FindLabelValues List the values of a label
+	// (GET /api/v1/prometheus/api/v1/label/{label}/values)
+	FindLabelValues(c *gin.Context, label string, params FindLabelValuesParams)
+	// FindLabels List the names of labels
+	// (GET /api/v1/prometheus/api/v1/labels)
+	FindLabels(c *gin.Context, params FindLabelsParams)
+	// FindLabelsByForm List the names of labels, by a form
+	// (POST /api/v1/prometheus/api/v1/labels)
+	FindLabelsByForm(c *gin.Context)
+	// GetSeriesMetadata Describe the metrics of the series
+	// (GET /api/v1/prometheus/api/v1/metadata)
+	GetSeriesMetadata(c *gin.Context, params GetSeriesMetadataParams)
+	// QueryInstant Evaluate a PromQL query at one time
+	// (GET /api/v1/prometheus/api/v1/query)
+	QueryInstant(c *gin.Context, params QueryInstantParams)
+	// QueryInstantByForm Evaluate a PromQL query at one time, by a form
+	// (POST /api/v1/prometheus/api/v1/query)
+	QueryInstantByForm(c *gin.Context)
+	// QueryRange Evaluate a PromQL query at every step of a range
+	// (GET /api/v1/prometheus/api/v1/query_range)
+	QueryRange(c *gin.Context, params QueryRangeParams)
+	// QueryRangeByForm Evaluate a PromQL query at every step of a range, by a form
+	// (POST /api/v1/prometheus/api/v1/query_range)
+	QueryRangeByForm(c *gin.Context)
+	// FindSeries List series by their labels
+	// (GET /api/v1/prometheus/api/v1/series)
+	FindSeries(c *gin.Context, params FindSeriesParams)
+	// FindSeriesByForm List series by their labels, by a form
+	// (POST /api/v1/prometheus/api/v1/series)
+	FindSeriesByForm(c *gin.Context)
+	// GetSeriesBuild Say which build answers
+	// (GET /api/v1/prometheus/api/v1/status/buildinfo)
+	GetSeriesBuild(c *gin.Context)
 	// GetReady Whether the service is ready, its store included
 	// (GET /api/v1/ready)
 	GetReady(c *gin.Context)
@@ -4920,6 +4953,354 @@ func (siw *ServerInterfaceWrapper) DeleteMyToken(c *gin.Context) {
 	siw.Handler.DeleteMyToken(c, token)
 }
 
+// FindLabelValues operation middleware
+func (siw *ServerInterfaceWrapper) FindLabelValues(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "label" -------------
+	var label string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "label", c.Param("label"), &label, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter label: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params FindLabelValuesParams
+
+	// ------------- Optional query parameter "match[]" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "match[]", c.Request.URL.Query(), &params.Match, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter match[]: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "start" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start", c.Request.URL.Query(), &params.Start, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "end" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "end", c.Request.URL.Query(), &params.End, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter end: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.FindLabelValues(c, label, params)
+}
+
+// FindLabels operation middleware
+func (siw *ServerInterfaceWrapper) FindLabels(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params FindLabelsParams
+
+	// ------------- Optional query parameter "match[]" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "match[]", c.Request.URL.Query(), &params.Match, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter match[]: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "start" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start", c.Request.URL.Query(), &params.Start, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "end" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "end", c.Request.URL.Query(), &params.End, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter end: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.FindLabels(c, params)
+}
+
+// FindLabelsByForm operation middleware
+func (siw *ServerInterfaceWrapper) FindLabelsByForm(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.FindLabelsByForm(c)
+}
+
+// GetSeriesMetadata operation middleware
+func (siw *ServerInterfaceWrapper) GetSeriesMetadata(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetSeriesMetadataParams
+
+	// ------------- Optional query parameter "metric" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "metric", c.Request.URL.Query(), &params.Metric, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetSeriesMetadata(c, params)
+}
+
+// QueryInstant operation middleware
+func (siw *ServerInterfaceWrapper) QueryInstant(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params QueryInstantParams
+
+	// ------------- Required query parameter "query" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "query", c.Request.URL.Query(), &params.Query, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter query: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "time" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "time", c.Request.URL.Query(), &params.Time, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter time: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.QueryInstant(c, params)
+}
+
+// QueryInstantByForm operation middleware
+func (siw *ServerInterfaceWrapper) QueryInstantByForm(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.QueryInstantByForm(c)
+}
+
+// QueryRange operation middleware
+func (siw *ServerInterfaceWrapper) QueryRange(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params QueryRangeParams
+
+	// ------------- Required query parameter "query" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "query", c.Request.URL.Query(), &params.Query, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter query: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Required query parameter "start" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "start", c.Request.URL.Query(), &params.Start, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Required query parameter "end" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "end", c.Request.URL.Query(), &params.End, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter end: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Required query parameter "step" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "step", c.Request.URL.Query(), &params.Step, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter step: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.QueryRange(c, params)
+}
+
+// QueryRangeByForm operation middleware
+func (siw *ServerInterfaceWrapper) QueryRangeByForm(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.QueryRangeByForm(c)
+}
+
+// FindSeries operation middleware
+func (siw *ServerInterfaceWrapper) FindSeries(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params FindSeriesParams
+
+	// ------------- Required query parameter "match[]" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "match[]", c.Request.URL.Query(), &params.Match, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter match[]: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "start" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start", c.Request.URL.Query(), &params.Start, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "end" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "end", c.Request.URL.Query(), &params.End, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter end: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.FindSeries(c, params)
+}
+
+// FindSeriesByForm operation middleware
+func (siw *ServerInterfaceWrapper) FindSeriesByForm(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.FindSeriesByForm(c)
+}
+
+// GetSeriesBuild operation middleware
+func (siw *ServerInterfaceWrapper) GetSeriesBuild(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetSeriesBuild(c)
+}
+
 // GetReady operation middleware
 func (siw *ServerInterfaceWrapper) GetReady(c *gin.Context) {
 
@@ -5871,11 +6252,25 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/api/v1/calibrations", wrapper.StartCalibration)
 	router.GET(options.BaseURL+"/api/v1/calibrations/:calibration", wrapper.GetCalibration)
 	router.POST(options.BaseURL+"/api/v1/calibrations/:calibration/cancel", wrapper.CancelCalibration)
+	router.GET(options.BaseURL+"/api/v1/prometheus/api/v1/query", wrapper.QueryInstant)
+	router.POST(options.BaseURL+"/api/v1/prometheus/api/v1/query", wrapper.QueryInstantByForm)
+	router.GET(options.BaseURL+"/api/v1/prometheus/api/v1/query_range", wrapper.QueryRange)
+	router.POST(options.BaseURL+"/api/v1/prometheus/api/v1/query_range", wrapper.QueryRangeByForm)
+	router.GET(options.BaseURL+"/api/v1/prometheus/api/v1/labels", wrapper.FindLabels)
+	router.POST(options.BaseURL+"/api/v1/prometheus/api/v1/labels", wrapper.FindLabelsByForm)
+	router.GET(options.BaseURL+"/api/v1/prometheus/api/v1/series", wrapper.FindSeries)
+	router.POST(options.BaseURL+"/api/v1/prometheus/api/v1/series", wrapper.FindSeriesByForm)
+	router.GET(options.BaseURL+"/api/v1/prometheus/api/v1/label/:label/values", wrapper.FindLabelValues)
+	router.GET(options.BaseURL+"/api/v1/prometheus/api/v1/metadata", wrapper.GetSeriesMetadata)
+	router.GET(options.BaseURL+"/api/v1/prometheus/api/v1/status/buildinfo", wrapper.GetSeriesBuild)
 	router.GET(options.BaseURL+"/api/v1/settings", wrapper.GetSettings)
 	router.PUT(options.BaseURL+"/api/v1/settings", wrapper.PutSettings)
 }
 
 type ProblemApplicationProblemPlusJSONResponse Problem
+
+type PrometheusErrorJSONResponse PrometheusAnswer
+type PrometheusErrorApplicationProblemPlusJSONResponse Problem
 
 type ListAuditRequestObject struct {
 	Params ListAuditParams
@@ -9802,6 +10197,622 @@ func (response DeleteMyTokendefaultApplicationProblemPlusJSONResponse) VisitDele
 	return err
 }
 
+type FindLabelValuesRequestObject struct {
+	Label  string `json:"label"`
+	Params FindLabelValuesParams
+}
+
+type FindLabelValuesResponseObject interface {
+	VisitFindLabelValuesResponse(w http.ResponseWriter) error
+}
+
+type FindLabelValues200JSONResponse PrometheusAnswer
+
+func (response FindLabelValues200JSONResponse) VisitFindLabelValuesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FindLabelValuesdefaultJSONResponse struct {
+	Body       PrometheusAnswer
+	StatusCode int
+}
+
+func (response FindLabelValuesdefaultJSONResponse) VisitFindLabelValuesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FindLabelValuesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response FindLabelValuesdefaultApplicationProblemPlusJSONResponse) VisitFindLabelValuesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FindLabelsRequestObject struct {
+	Params FindLabelsParams
+}
+
+type FindLabelsResponseObject interface {
+	VisitFindLabelsResponse(w http.ResponseWriter) error
+}
+
+type FindLabels200JSONResponse PrometheusAnswer
+
+func (response FindLabels200JSONResponse) VisitFindLabelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FindLabelsdefaultJSONResponse struct {
+	Body       PrometheusAnswer
+	StatusCode int
+}
+
+func (response FindLabelsdefaultJSONResponse) VisitFindLabelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FindLabelsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response FindLabelsdefaultApplicationProblemPlusJSONResponse) VisitFindLabelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FindLabelsByFormRequestObject struct {
+	Body *FindLabelsByFormFormdataRequestBody
+}
+
+type FindLabelsByFormResponseObject interface {
+	VisitFindLabelsByFormResponse(w http.ResponseWriter) error
+}
+
+type FindLabelsByForm200JSONResponse PrometheusAnswer
+
+func (response FindLabelsByForm200JSONResponse) VisitFindLabelsByFormResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FindLabelsByFormdefaultJSONResponse struct {
+	Body       PrometheusAnswer
+	StatusCode int
+}
+
+func (response FindLabelsByFormdefaultJSONResponse) VisitFindLabelsByFormResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FindLabelsByFormdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response FindLabelsByFormdefaultApplicationProblemPlusJSONResponse) VisitFindLabelsByFormResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSeriesMetadataRequestObject struct {
+	Params GetSeriesMetadataParams
+}
+
+type GetSeriesMetadataResponseObject interface {
+	VisitGetSeriesMetadataResponse(w http.ResponseWriter) error
+}
+
+type GetSeriesMetadata200JSONResponse PrometheusAnswer
+
+func (response GetSeriesMetadata200JSONResponse) VisitGetSeriesMetadataResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSeriesMetadatadefaultJSONResponse struct {
+	Body       PrometheusAnswer
+	StatusCode int
+}
+
+func (response GetSeriesMetadatadefaultJSONResponse) VisitGetSeriesMetadataResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSeriesMetadatadefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetSeriesMetadatadefaultApplicationProblemPlusJSONResponse) VisitGetSeriesMetadataResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type QueryInstantRequestObject struct {
+	Params QueryInstantParams
+}
+
+type QueryInstantResponseObject interface {
+	VisitQueryInstantResponse(w http.ResponseWriter) error
+}
+
+type QueryInstant200JSONResponse PrometheusAnswer
+
+func (response QueryInstant200JSONResponse) VisitQueryInstantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type QueryInstantdefaultJSONResponse struct {
+	Body       PrometheusAnswer
+	StatusCode int
+}
+
+func (response QueryInstantdefaultJSONResponse) VisitQueryInstantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type QueryInstantdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response QueryInstantdefaultApplicationProblemPlusJSONResponse) VisitQueryInstantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type QueryInstantByFormRequestObject struct {
+	Body *QueryInstantByFormFormdataRequestBody
+}
+
+type QueryInstantByFormResponseObject interface {
+	VisitQueryInstantByFormResponse(w http.ResponseWriter) error
+}
+
+type QueryInstantByForm200JSONResponse PrometheusAnswer
+
+func (response QueryInstantByForm200JSONResponse) VisitQueryInstantByFormResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type QueryInstantByFormdefaultJSONResponse struct {
+	Body       PrometheusAnswer
+	StatusCode int
+}
+
+func (response QueryInstantByFormdefaultJSONResponse) VisitQueryInstantByFormResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type QueryInstantByFormdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response QueryInstantByFormdefaultApplicationProblemPlusJSONResponse) VisitQueryInstantByFormResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type QueryRangeRequestObject struct {
+	Params QueryRangeParams
+}
+
+type QueryRangeResponseObject interface {
+	VisitQueryRangeResponse(w http.ResponseWriter) error
+}
+
+type QueryRange200JSONResponse PrometheusAnswer
+
+func (response QueryRange200JSONResponse) VisitQueryRangeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type QueryRangedefaultJSONResponse struct {
+	Body       PrometheusAnswer
+	StatusCode int
+}
+
+func (response QueryRangedefaultJSONResponse) VisitQueryRangeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type QueryRangedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response QueryRangedefaultApplicationProblemPlusJSONResponse) VisitQueryRangeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type QueryRangeByFormRequestObject struct {
+	Body *QueryRangeByFormFormdataRequestBody
+}
+
+type QueryRangeByFormResponseObject interface {
+	VisitQueryRangeByFormResponse(w http.ResponseWriter) error
+}
+
+type QueryRangeByForm200JSONResponse PrometheusAnswer
+
+func (response QueryRangeByForm200JSONResponse) VisitQueryRangeByFormResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type QueryRangeByFormdefaultJSONResponse struct {
+	Body       PrometheusAnswer
+	StatusCode int
+}
+
+func (response QueryRangeByFormdefaultJSONResponse) VisitQueryRangeByFormResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type QueryRangeByFormdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response QueryRangeByFormdefaultApplicationProblemPlusJSONResponse) VisitQueryRangeByFormResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FindSeriesRequestObject struct {
+	Params FindSeriesParams
+}
+
+type FindSeriesResponseObject interface {
+	VisitFindSeriesResponse(w http.ResponseWriter) error
+}
+
+type FindSeries200JSONResponse PrometheusAnswer
+
+func (response FindSeries200JSONResponse) VisitFindSeriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FindSeriesdefaultJSONResponse struct {
+	Body       PrometheusAnswer
+	StatusCode int
+}
+
+func (response FindSeriesdefaultJSONResponse) VisitFindSeriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FindSeriesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response FindSeriesdefaultApplicationProblemPlusJSONResponse) VisitFindSeriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FindSeriesByFormRequestObject struct {
+	Body *FindSeriesByFormFormdataRequestBody
+}
+
+type FindSeriesByFormResponseObject interface {
+	VisitFindSeriesByFormResponse(w http.ResponseWriter) error
+}
+
+type FindSeriesByForm200JSONResponse PrometheusAnswer
+
+func (response FindSeriesByForm200JSONResponse) VisitFindSeriesByFormResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FindSeriesByFormdefaultJSONResponse struct {
+	Body       PrometheusAnswer
+	StatusCode int
+}
+
+func (response FindSeriesByFormdefaultJSONResponse) VisitFindSeriesByFormResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FindSeriesByFormdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response FindSeriesByFormdefaultApplicationProblemPlusJSONResponse) VisitFindSeriesByFormResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSeriesBuildRequestObject struct {
+}
+
+type GetSeriesBuildResponseObject interface {
+	VisitGetSeriesBuildResponse(w http.ResponseWriter) error
+}
+
+type GetSeriesBuild200JSONResponse PrometheusAnswer
+
+func (response GetSeriesBuild200JSONResponse) VisitGetSeriesBuildResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSeriesBuilddefaultJSONResponse struct {
+	Body       PrometheusAnswer
+	StatusCode int
+}
+
+func (response GetSeriesBuilddefaultJSONResponse) VisitGetSeriesBuildResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSeriesBuilddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetSeriesBuilddefaultApplicationProblemPlusJSONResponse) VisitGetSeriesBuildResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetReadyRequestObject struct {
 }
 
@@ -11081,6 +12092,39 @@ type StrictServerInterface interface {
 	// DeleteMyToken Revoke a token of the caller
 	// (DELETE /api/v1/me/tokens/{token})
 	DeleteMyToken(ctx context.Context, request DeleteMyTokenRequestObject) (DeleteMyTokenResponseObject, error)
+	// FindLabelValues List the values of a label
+	// (GET /api/v1/prometheus/api/v1/label/{label}/values)
+	FindLabelValues(ctx context.Context, request FindLabelValuesRequestObject) (FindLabelValuesResponseObject, error)
+	// FindLabels List the names of labels
+	// (GET /api/v1/prometheus/api/v1/labels)
+	FindLabels(ctx context.Context, request FindLabelsRequestObject) (FindLabelsResponseObject, error)
+	// FindLabelsByForm List the names of labels, by a form
+	// (POST /api/v1/prometheus/api/v1/labels)
+	FindLabelsByForm(ctx context.Context, request FindLabelsByFormRequestObject) (FindLabelsByFormResponseObject, error)
+	// GetSeriesMetadata Describe the metrics of the series
+	// (GET /api/v1/prometheus/api/v1/metadata)
+	GetSeriesMetadata(ctx context.Context, request GetSeriesMetadataRequestObject) (GetSeriesMetadataResponseObject, error)
+	// QueryInstant Evaluate a PromQL query at one time
+	// (GET /api/v1/prometheus/api/v1/query)
+	QueryInstant(ctx context.Context, request QueryInstantRequestObject) (QueryInstantResponseObject, error)
+	// QueryInstantByForm Evaluate a PromQL query at one time, by a form
+	// (POST /api/v1/prometheus/api/v1/query)
+	QueryInstantByForm(ctx context.Context, request QueryInstantByFormRequestObject) (QueryInstantByFormResponseObject, error)
+	// QueryRange Evaluate a PromQL query at every step of a range
+	// (GET /api/v1/prometheus/api/v1/query_range)
+	QueryRange(ctx context.Context, request QueryRangeRequestObject) (QueryRangeResponseObject, error)
+	// QueryRangeByForm Evaluate a PromQL query at every step of a range, by a form
+	// (POST /api/v1/prometheus/api/v1/query_range)
+	QueryRangeByForm(ctx context.Context, request QueryRangeByFormRequestObject) (QueryRangeByFormResponseObject, error)
+	// FindSeries List series by their labels
+	// (GET /api/v1/prometheus/api/v1/series)
+	FindSeries(ctx context.Context, request FindSeriesRequestObject) (FindSeriesResponseObject, error)
+	// FindSeriesByForm List series by their labels, by a form
+	// (POST /api/v1/prometheus/api/v1/series)
+	FindSeriesByForm(ctx context.Context, request FindSeriesByFormRequestObject) (FindSeriesByFormResponseObject, error)
+	// GetSeriesBuild Say which build answers
+	// (GET /api/v1/prometheus/api/v1/status/buildinfo)
+	GetSeriesBuild(ctx context.Context, request GetSeriesBuildRequestObject) (GetSeriesBuildResponseObject, error)
 	// GetReady Whether the service is ready, its store included
 	// (GET /api/v1/ready)
 	GetReady(ctx context.Context, request GetReadyRequestObject) (GetReadyResponseObject, error)
@@ -14172,6 +15216,327 @@ func (sh *strictHandler) DeleteMyToken(ctx *gin.Context, token TokenPath) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(DeleteMyTokenResponseObject); ok {
 		if err := validResponse.VisitDeleteMyTokenResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// FindLabelValues operation middleware
+func (sh *strictHandler) FindLabelValues(ctx *gin.Context, label string, params FindLabelValuesParams) {
+	var request FindLabelValuesRequestObject
+
+	request.Label = label
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.FindLabelValues(ctx, request.(FindLabelValuesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "FindLabelValues")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(FindLabelValuesResponseObject); ok {
+		if err := validResponse.VisitFindLabelValuesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// FindLabels operation middleware
+func (sh *strictHandler) FindLabels(ctx *gin.Context, params FindLabelsParams) {
+	var request FindLabelsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.FindLabels(ctx, request.(FindLabelsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "FindLabels")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(FindLabelsResponseObject); ok {
+		if err := validResponse.VisitFindLabelsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// FindLabelsByForm operation middleware
+func (sh *strictHandler) FindLabelsByForm(ctx *gin.Context) {
+	var request FindLabelsByFormRequestObject
+
+	if err := ctx.Request.ParseForm(); err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	var body FindLabelsByFormFormdataRequestBody
+	if err := runtime.BindForm(&body, ctx.Request.Form, nil, nil); err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.FindLabelsByForm(ctx, request.(FindLabelsByFormRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "FindLabelsByForm")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(FindLabelsByFormResponseObject); ok {
+		if err := validResponse.VisitFindLabelsByFormResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetSeriesMetadata operation middleware
+func (sh *strictHandler) GetSeriesMetadata(ctx *gin.Context, params GetSeriesMetadataParams) {
+	var request GetSeriesMetadataRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSeriesMetadata(ctx, request.(GetSeriesMetadataRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSeriesMetadata")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetSeriesMetadataResponseObject); ok {
+		if err := validResponse.VisitGetSeriesMetadataResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// QueryInstant operation middleware
+func (sh *strictHandler) QueryInstant(ctx *gin.Context, params QueryInstantParams) {
+	var request QueryInstantRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.QueryInstant(ctx, request.(QueryInstantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "QueryInstant")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(QueryInstantResponseObject); ok {
+		if err := validResponse.VisitQueryInstantResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// QueryInstantByForm operation middleware
+func (sh *strictHandler) QueryInstantByForm(ctx *gin.Context) {
+	var request QueryInstantByFormRequestObject
+
+	if err := ctx.Request.ParseForm(); err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	var body QueryInstantByFormFormdataRequestBody
+	if err := runtime.BindForm(&body, ctx.Request.Form, nil, nil); err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.QueryInstantByForm(ctx, request.(QueryInstantByFormRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "QueryInstantByForm")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(QueryInstantByFormResponseObject); ok {
+		if err := validResponse.VisitQueryInstantByFormResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// QueryRange operation middleware
+func (sh *strictHandler) QueryRange(ctx *gin.Context, params QueryRangeParams) {
+	var request QueryRangeRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.QueryRange(ctx, request.(QueryRangeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "QueryRange")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(QueryRangeResponseObject); ok {
+		if err := validResponse.VisitQueryRangeResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// QueryRangeByForm operation middleware
+func (sh *strictHandler) QueryRangeByForm(ctx *gin.Context) {
+	var request QueryRangeByFormRequestObject
+
+	if err := ctx.Request.ParseForm(); err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	var body QueryRangeByFormFormdataRequestBody
+	if err := runtime.BindForm(&body, ctx.Request.Form, nil, nil); err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.QueryRangeByForm(ctx, request.(QueryRangeByFormRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "QueryRangeByForm")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(QueryRangeByFormResponseObject); ok {
+		if err := validResponse.VisitQueryRangeByFormResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// FindSeries operation middleware
+func (sh *strictHandler) FindSeries(ctx *gin.Context, params FindSeriesParams) {
+	var request FindSeriesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.FindSeries(ctx, request.(FindSeriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "FindSeries")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(FindSeriesResponseObject); ok {
+		if err := validResponse.VisitFindSeriesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// FindSeriesByForm operation middleware
+func (sh *strictHandler) FindSeriesByForm(ctx *gin.Context) {
+	var request FindSeriesByFormRequestObject
+
+	if err := ctx.Request.ParseForm(); err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	var body FindSeriesByFormFormdataRequestBody
+	if err := runtime.BindForm(&body, ctx.Request.Form, nil, nil); err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.FindSeriesByForm(ctx, request.(FindSeriesByFormRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "FindSeriesByForm")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(FindSeriesByFormResponseObject); ok {
+		if err := validResponse.VisitFindSeriesByFormResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetSeriesBuild operation middleware
+func (sh *strictHandler) GetSeriesBuild(ctx *gin.Context) {
+	var request GetSeriesBuildRequestObject
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSeriesBuild(ctx, request.(GetSeriesBuildRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSeriesBuild")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetSeriesBuildResponseObject); ok {
+		if err := validResponse.VisitGetSeriesBuildResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -14,12 +14,14 @@ import (
 	"fairlane/api"
 	"fairlane/internal/buildinfo"
 	"fairlane/internal/span"
+	"fairlane/service/collect"
 	"fairlane/service/control"
 	"fairlane/service/control/drift"
 	"fairlane/service/control/operations"
 	"fairlane/service/control/usecases"
 	"fairlane/service/rollout"
 	"fairlane/service/rollout/riverwork"
+	"fairlane/service/series/embedded"
 	"fairlane/service/site"
 	"fairlane/service/store"
 	"fairlane/sim/lab"
@@ -37,6 +39,7 @@ type manager struct {
 	options workOptions
 	log     *slog.Logger
 	stop    context.CancelFunc
+	series  *embedded.DB // nil: no series are kept
 	keeper  sync.WaitGroup
 }
 
@@ -47,7 +50,15 @@ type workOptions struct {
 	lease     time.Duration        // see rollout.Deps.Lease
 	retention operations.Retention // for how long what is of no more use is kept
 	relook    time.Duration        // between scans at discovered fabrics; 0 is never
-	still     bool                 // no periodic work: for tests, which ask for it themselves
+	series    seriesOptions
+	still     bool // no periodic work: for tests, which ask for it themselves
+}
+
+// seriesOptions say where and how series are kept.
+type seriesOptions struct {
+	folder string        // "": no series
+	period time.Duration // between two measurements of a fabric
+	embedded.Options
 }
 
 // openManager opens the store, puts the service on it and begins to work its jobs: rollouts that an earlier process
@@ -71,7 +82,16 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 		return nil, err
 	}
 	p.RescanInterval = o.relook
+	if o.series.folder != "" {
+		o.series.Interval, o.series.Log = o.series.period, m.log
+		if m.series, err = embedded.Open(o.series.folder, o.series.Options); err != nil {
+			return nil, err
+		}
+	}
 	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Rescanner: p, Laboratory: lab.Laboratory{}, SourceAllowed: p.SourceAllowed, IBProfiles: p.IBProfiles}
+	if m.series != nil {
+		deps.Series = m.series
+	}
 	for _, f := range adjust {
 		f(&deps)
 	}
@@ -117,6 +137,14 @@ func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter)
 	}
 	ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
 	m.keeper.Go(func() { m.keep(ctx) })
+	if m.series == nil || m.options.still {
+		return nil
+	}
+	c, err := collect.New(m.service, meter, m.series, collect.Options{Name: name, Period: m.options.series.period, Log: m.log})
+	if err != nil {
+		return err
+	}
+	m.keeper.Go(func() { c.Run(ctx) })
 	return nil
 }
 
@@ -190,6 +218,9 @@ func (m *manager) Close() error {
 		errs = append(errs, m.queue.Stop(ctx))
 		m.stop()
 		m.keeper.Wait()
+	}
+	if m.series != nil {
+		errs = append(errs, m.series.Close())
 	}
 	if m.store != nil {
 		errs = append(errs, m.store.Close())

@@ -28,6 +28,7 @@ import (
 	"fairlane/service/control"
 	"fairlane/service/control/operations"
 	"fairlane/service/obs"
+	"fairlane/service/series/embedded"
 	"fairlane/service/setup"
 	"fairlane/service/site"
 	"fairlane/service/telemetry"
@@ -124,6 +125,9 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 	p := site.New(material.Site)
 	o := workOptions{
 		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: operations.Retention(s.config.Retention), relook: s.config.Discovery.Interval,
+		series: seriesOptions{folder: s.config.Series.Folder(s.config.Database), period: s.config.Series.Period, Options: embedded.Options{
+			Retention: s.config.Series.Retention, MaxBytes: int64(s.config.Series.MaxGB * 1e9),
+		}},
 	}
 	s.ports = p
 	p.Congested = func(c *telemetry.Congestion) {

@@ -36,6 +36,7 @@ type Config struct {
 	Trace                Trace
 	Retention            Retention
 	Discovery            Discovery
+	Series               Series
 	Rollouts             Rollouts
 	Shutdown             Shutdown
 }
@@ -87,6 +88,25 @@ type Discovery struct {
 	Sources  []string      // entries for ParseSourceRule: sources that clients of the API may name
 }
 
+// Series configures the time series of what tenants receive.
+type Series struct {
+	Path      string        // folder; empty: beside the SQLite file, none with PostgreSQL
+	Period    time.Duration // between two measurements of a fabric; 0: no series
+	Retention time.Duration // age at which samples are deleted
+	MaxGB     float64       // size of the stored blocks in 10^9 bytes beyond which the oldest are deleted; 0: no limit
+}
+
+// Folder is the folder of the series of a service on a database; empty when it keeps none.
+func (s Series) Folder(database string) string {
+	switch {
+	case s.Period == 0:
+		return ""
+	case s.Path == "" && !isPostgres(database):
+		return database + ".series"
+	}
+	return s.Path
+}
+
 // Rollouts configures how a manager works on rollouts.
 type Rollouts struct {
 	Lease time.Duration // a worker without a heartbeat for this long is considered lost
@@ -110,6 +130,7 @@ func Default() Config {
 		Retention: Retention{
 			Events: 30 * 24 * time.Hour, Rollouts: 90 * 24 * time.Hour, Plans: 90 * 24 * time.Hour, Snapshots: 90 * 24 * time.Hour,
 		},
+		Series:    Series{Period: 15 * time.Second, Retention: 28 * 24 * time.Hour, MaxGB: 5},
 		Discovery: Discovery{Interval: time.Minute, Sources: DefaultSources()},
 		Rollouts:  Rollouts{Lease: 6 * time.Second},
 		Shutdown:  Shutdown{Drain: 30 * time.Second},

@@ -99,6 +99,14 @@ func Keys() []Key {
 			Doc: "how often live InfiniBand fabrics that were discovered are looked at again, more or less, 10s to 24h; 0s: never"},
 		{Name: "discovery.sources", Reload: true, check: isSourceRule, bind: func(c *Config) any { return &c.Discovery.Sources },
 			Doc: "sources allowed for fabrics, in the forms of docs/security.md; `./` is the folder in which the service runs. Other sources are refused, those of existing fabrics too"},
+		{Name: "series.path", bind: func(c *Config) any { return &c.Series.Path },
+			Doc: "folder of the time series of what tenants receive; without it DATABASE.series beside a SQLite file, and with PostgreSQL no series. Each manager needs its own"},
+		{Name: "series.period", check: measuredEvery, bind: func(c *Config) any { return &c.Series.Period },
+			Doc: "time between two measurements of a fabric with a plan in force, 1s to 5m; 0s: no measurements and no series"},
+		{Name: "series.retention", check: within(2*time.Hour, 10*365*24*time.Hour), bind: func(c *Config) any { return &c.Series.Retention },
+			Doc: "age at which samples are deleted, 2h to 87600h"},
+		{Name: "series.max_gb", check: between(0, 1e6), bind: func(c *Config) any { return &c.Series.MaxGB },
+			Doc: "size in 10^9 bytes beyond which the oldest samples are deleted, up to two hours late; 0: no limit"},
 		{Name: "rollouts.lease", check: within(200*time.Millisecond, time.Hour), bind: func(c *Config) any { return &c.Rollouts.Lease },
 			Doc: "a worker of a rollout that gives no sign of life for so long is taken for lost, and another manager goes on; 200ms to 1h, the same on all managers"},
 		{Name: "shutdown.delay", check: within(0, 5*time.Minute), bind: func(c *Config) any { return &c.Shutdown.Delay },
@@ -245,6 +253,17 @@ func lookedAtEvery(s string) error {
 	}
 	if err := within(10*time.Second, 24*time.Hour)(s); err != nil {
 		return found(s, phrase.Of("config.want-interval"))
+	}
+	return nil
+}
+
+// measuredEvery accepts 0, which means never, and periods of measurements.
+func measuredEvery(s string) error {
+	if d, err := time.ParseDuration(s); err == nil && d == 0 {
+		return nil
+	}
+	if err := within(time.Second, 5*time.Minute)(s); err != nil {
+		return found(s, phrase.Of("config.want-period"))
 	}
 	return nil
 }

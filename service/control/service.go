@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fairlane/service/series"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ type Deps struct {
 	Meter      Meter
 	Rescanner  Rescanner        // nil: discovered fabrics are not rescanned
 	Laboratory Laboratory       // nil: no simulations or calibrations
+	Series     series.Store     // nil: no series are kept
 	Clock      func() time.Time // nil is time.Now
 	// SourceAllowed rejects sources that the configuration forbids; nil allows all. It must not check whether the source
 	// exists.

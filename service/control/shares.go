@@ -17,6 +17,9 @@ type ShareRepo interface {
 	// ClaimShares reports whether a measurement of the fabric is due, and sets the next due time to next. Of several
 	// managers that call it, exactly one receives true.
 	ClaimShares(ctx context.Context, fabric string, now, next time.Time) (bool, error)
+	// ClaimCollection reports whether owner collects the fabric's series until the given time: it does so already, or the lease of
+	// another owner ended before now. An empty owner is invalid.
+	ClaimCollection(ctx context.Context, fabric, owner string, now, until time.Time) (bool, error)
 }
 
 // Missing counts the tenants and the contended links that were not measured.

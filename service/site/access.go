@@ -41,6 +41,7 @@ type Access struct {
 	RescanInterval time.Duration // between rescans of a fabric; 0: no rescans
 	Patience       int           // with clocks of simulated devices, see telemetry.Options
 	files          inventories
+	measuring      turns   // one measurement of a fabric at a time
 	rescans        rescans // latest scan of each fabric
 }
 

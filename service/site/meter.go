@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"fairlane/internal/phrase"
@@ -14,6 +15,11 @@ import (
 
 // Measure measures the shares of a target's tenants. The window is in the fabric's own time.
 func (p *Access) Measure(ctx context.Context, t control.Target, window time.Duration) (control.Shares, error) {
+	leave, err := p.measuring.enter(ctx, t.Fabric.Source)
+	if err != nil {
+		return control.Shares{}, err
+	}
+	defer leave()
 	now := p.Settings()
 	s, err := p.open(ctx, &now, t)
 	if err != nil {
@@ -25,6 +31,41 @@ func (p *Access) Measure(ctx context.Context, t control.Target, window time.Dura
 		return control.Shares{}, err
 	}
 	return sharesOf(t, &r), nil
+}
+
+// turns lets one measurement at a time read the counters of a fabric: two that clear 32-bit counters would disturb each other. The zero
+// value is ready.
+type turns struct {
+	mu   sync.Mutex
+	busy map[string]chan struct{} // by source; closed when its measurement ends
+}
+
+// enter waits for the turn of a source, or the end of the context.
+func (t *turns) enter(ctx context.Context, source string) (leave func(), err error) {
+	for {
+		t.mu.Lock()
+		other, taken := t.busy[source]
+		if !taken {
+			mine := make(chan struct{})
+			if t.busy == nil {
+				t.busy = map[string]chan struct{}{}
+			}
+			t.busy[source] = mine
+			t.mu.Unlock()
+			return func() {
+				t.mu.Lock()
+				delete(t.busy, source)
+				t.mu.Unlock()
+				close(mine)
+			}, nil
+		}
+		t.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // measure reads the counters of InfiniBand ports.

@@ -38,6 +38,17 @@ func checkShares(t *testing.T, f *fixture) {
 		return ok
 	}
 	f.equal("turns that were given", []bool{true, false, true}, []bool{claim(minute(0), minute(5)), claim(minute(4), minute(9)), claim(minute(5), minute(9))})
+	collect := func(owner string, now, until time.Time) (ok bool) {
+		f.tx(func(r control.Repos) (err error) {
+			ok, err = r.ClaimCollection(ctx, "lab", owner, now, until)
+			return err
+		})
+		return ok
+	}
+	f.equal("leases of collectors: taken, held by another, extended, still held, ended and taken over, lost", []bool{true, false, true, false, true, false}, []bool{
+		collect("m1", minute(0), minute(2)), collect("m2", minute(1), minute(3)), collect("m1", minute(1), minute(4)),
+		collect("m2", minute(3), minute(5)), collect("m2", minute(4), minute(6)), collect("m1", minute(5), minute(7)),
+	})
 }
 
 func checkTasks(t *testing.T, f *fixture) {

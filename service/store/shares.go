@@ -25,6 +25,15 @@ type shareTurnRow struct {
 
 func (shareTurnRow) TableName() string { return "share_turns" }
 
+// collectorRow is the lease of the manager that collects a fabric's series.
+type collectorRow struct {
+	FabricID int64  `gorm:"column:fabric_id;primaryKey"`
+	Owner    string `gorm:"column:owner"`
+	UntilUS  int64  `gorm:"column:until_us"`
+}
+
+func (collectorRow) TableName() string { return "collectors" }
+
 var _ control.ShareRepo = (*repos)(nil)
 
 func (r *repos) AddShares(ctx context.Context, fabric string, at time.Time, body []byte, keep int) error {
@@ -72,6 +81,23 @@ func (r *repos) ClaimShares(ctx context.Context, fabric string, now, next time.T
 	}
 	if res.Error != nil {
 		return false, fmt.Errorf("claim the measurement of %s: %w", fabric, res.Error)
+	}
+	return res.RowsAffected == 1, nil
+}
+
+func (r *repos) ClaimCollection(ctx context.Context, fabric, owner string, now, until time.Time) (bool, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return false, err
+	}
+	row := collectorRow{FabricID: f.ID, Owner: owner, UntilUS: micros(until)}
+	res := r.in(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
+	if res.Error == nil && res.RowsAffected == 0 {
+		res = r.in(ctx).Model(&collectorRow{}).Where("fabric_id = ? AND (owner = ? OR until_us <= ?)", f.ID, owner, micros(now)).
+			Updates(map[string]any{"owner": owner, "until_us": micros(until)})
+	}
+	if res.Error != nil {
+		return false, fmt.Errorf("claim the collection of %s: %w", fabric, res.Error)
 	}
 	return res.RowsAffected == 1, nil
 }

@@ -14,6 +14,7 @@ import (
 	"fairlane/internal/testkit/peertest"
 	"fairlane/service/config"
 	"fairlane/service/obs"
+	"fairlane/service/series"
 )
 
 // between returns the text between <!-- mark --> and <!-- /mark --> in a page.
@@ -32,6 +33,9 @@ func TestThePageOfOperationsHasTheMetricsAndTheExampleEverySetting(t *testing.T)
 	text := page(t, "docs/operations.md")
 	if between(t, text, "metrics") != obs.Reference() {
 		t.Error("the table of metrics in docs/operations.md is not that of service/obs")
+	}
+	if between(t, page(t, "docs/telemetry.md"), "families") != series.Reference() {
+		t.Error("the table of families in docs/telemetry.md is not that of service/series")
 	}
 	if page(t, "deploy/fairlane.yaml") != config.Example() {
 		t.Error("deploy/fairlane.yaml is not what `fairlane config reference --example` prints")

@@ -41,3 +41,13 @@ func (s *Shares) measure(ctx context.Context, fabric, plan string, window time.D
 	sh.Plan, sh.MeasuredAt, sh.Requested, sh.Limit = t.Plan.Name, s.Now(), window, policy.MissLimit(t.Plan.Plane)
 	return sh, nil
 }
+
+// ClaimCollection reports whether owner, a manager, is to measure the fabric until the given time: it does so already, or no other
+// manager's lease holds.
+func (s *Shares) ClaimCollection(ctx context.Context, fabric, owner string, until time.Time) (ok bool, err error) {
+	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) (err error) {
+		ok, err = r.ClaimCollection(ctx, fabric, owner, s.Now(), until)
+		return err
+	})
+	return ok, err
+}

@@ -8,6 +8,7 @@ import (
 	"fairlane/service/control/identity"
 	"fairlane/service/control/operations"
 	"fairlane/service/control/plans"
+	"fairlane/service/control/queries"
 	"fairlane/service/control/rollouts"
 	"fairlane/service/control/shares"
 	"fairlane/service/control/tasks"
@@ -26,6 +27,7 @@ type Services struct {
 	*drift.Drift
 	*shares.Shares
 	*tasks.Tasks
+	*queries.Queries
 }
 
 // New returns the use cases over the given dependencies. Store, Discoverer, Observer and Meter are required.
@@ -38,6 +40,7 @@ func New(d control.Deps) (*Services, error) {
 	s.Rollouts = rollouts.New(b, s.Plans)
 	s.Drift = drift.New(b, s.Plans, s.Rollouts)
 	s.Shares = shares.New(b, s.Plans, s.Operations)
+	s.Queries = queries.New(b)
 	s.Tasks = tasks.New(b, s.Plans, s.Operations)
 	return s, nil
 }

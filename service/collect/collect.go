@@ -1,0 +1,228 @@
+// Package collect measures managed fabrics all the time and keeps what it finds as series. Each fabric is measured by one manager, which
+// holds a lease; when the manager dies, another takes the fabric over.
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fairlane/service/control"
+	"fairlane/service/series"
+)
+
+// UseCases are what the collector needs of the service.
+type UseCases interface {
+	// EachFabric calls do for every fabric; it joins the errors, without those of objects that are missing or in conflict.
+	EachFabric(ctx context.Context, what string, do func(fabric string) error) error
+	// LoadTarget returns the plan in force on a fabric when plan is "".
+	LoadTarget(ctx context.Context, fabric, plan string) (control.Target, error)
+	// ClaimCollection reports whether this manager is to measure the fabric until the given time.
+	ClaimCollection(ctx context.Context, fabric, owner string, until time.Time) (bool, error)
+	// Now returns the service's time, which samples and leases bear.
+	Now() time.Time
+}
+
+// Options configure a Collector.
+type Options struct {
+	Name   string        // of this manager
+	Period time.Duration // between two measurements of a fabric, of wall time, at least MinPeriod
+	Log    *slog.Logger  // nil discards
+}
+
+// MinPeriod is the shortest period.
+const MinPeriod = time.Second
+
+// maxParallel bounds how many fabrics are measured concurrently.
+const maxParallel = 8
+
+// Collector measures fabrics periodically. Run may be called once.
+type Collector struct {
+	use   UseCases
+	meter control.Meter
+	keep  series.Store
+	o     Options
+
+	mu   sync.Mutex
+	last map[string]*fabricState
+}
+
+// fabricState is what is known of a fabric from its latest measurement.
+type fabricState struct {
+	series  map[string]series.Sample // by identity; Value is not used
+	problem string                   // of the latest measurement, so that each is logged once
+}
+
+// New returns a collector.
+func New(u UseCases, m control.Meter, keep series.Store, o Options) (*Collector, error) {
+	if o.Period < MinPeriod {
+		return nil, fmt.Errorf("period of measurements %v: want at least %v", o.Period, MinPeriod)
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Collector{use: u, meter: m, keep: keep, o: o, last: map[string]*fabricState{}}, nil
+}
+
+// Run measures until the context ends. Errors of single fabrics are logged, and show as gaps in their series.
+func (c *Collector) Run(ctx context.Context) {
+	tick := time.NewTicker(c.o.Period)
+	defer tick.Stop()
+	for {
+		if err := c.Round(ctx); err != nil && ctx.Err() == nil {
+			c.o.Log.Warn("fabrics could not be measured", "error", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Round measures every fabric that this manager holds once. Fabrics without a plan in force have nothing to measure.
+func (c *Collector) Round(ctx context.Context) error {
+	var names []string
+	err := c.use.EachFabric(ctx, "measure", func(fabric string) error {
+		names = append(names, fabric)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	c.forget(names)
+	var wg sync.WaitGroup
+	places := make(chan struct{}, maxParallel)
+	errs := make([]error, len(names))
+	for i, name := range names {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			errs[i] = c.fabric(ctx, name)
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// forget drops what is known of fabrics that are deleted.
+func (c *Collector) forget(names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.last, func(name string, _ *fabricState) bool { return !slices.Contains(names, name) })
+}
+
+// leasePeriods is how long a lease holds, in periods: a manager that misses so many rounds loses its fabrics.
+const leasePeriods = 3
+
+// fabric measures a fabric and appends what was found. A measurement that fails ends the fabric's series until the next.
+func (c *Collector) fabric(ctx context.Context, name string) error {
+	mine, err := c.use.ClaimCollection(ctx, name, c.o.Name, c.use.Now().Add(leasePeriods*c.o.Period))
+	if err != nil || !mine {
+		c.mu.Lock()
+		delete(c.last, name) // another manager continues the series
+		c.mu.Unlock()
+		return missing(err)
+	}
+	t, err := c.use.LoadTarget(ctx, name, "")
+	if err != nil {
+		return errors.Join(missing(err), c.append(ctx, name, nil))
+	}
+	within, cancel := context.WithTimeout(ctx, c.o.Period)
+	defer cancel()
+	sh, err := c.meter.Measure(within, t, Window(t.Fabric, c.o.Period))
+	if ctx.Err() != nil {
+		return nil // the service ends: what is missing is not the fabric's fault
+	}
+	if err != nil {
+		c.note(name, err.Error())
+		return c.append(ctx, name, []series.Sample{coverage(name, 0)})
+	}
+	c.note(name, "")
+	return c.append(ctx, name, Samples(name, t.Plan, &sh, c.o.Period, t.Fabric.TimeScale))
+}
+
+// missing hides errors that only say that there is nothing to measure.
+func missing(err error) error {
+	if errors.Is(err, control.ErrNotFound) || errors.Is(err, control.ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+// note logs a problem of a fabric when it begins and when it ends.
+func (c *Collector) note(name, problem string) {
+	c.mu.Lock()
+	s := c.state(name)
+	changed := s.problem != problem
+	s.problem = problem
+	c.mu.Unlock()
+	switch {
+	case changed && problem != "":
+		c.o.Log.Warn("a fabric could not be measured", "fabric", name, "error", problem)
+	case changed:
+		c.o.Log.Info("a fabric is measured again", "fabric", name)
+	}
+}
+
+func (c *Collector) state(name string) *fabricState {
+	s := c.last[name]
+	if s == nil {
+		s = &fabricState{series: map[string]series.Sample{}}
+		c.last[name] = s
+	}
+	return s
+}
+
+// append keeps the samples of a fabric, and ends those of its series that have none now.
+func (c *Collector) append(ctx context.Context, name string, batch []series.Sample) error {
+	c.mu.Lock()
+	s := c.state(name)
+	now := make(map[string]series.Sample, len(batch))
+	for _, x := range batch {
+		now[identity(x)] = x
+	}
+	for id, x := range s.series {
+		if _, ok := now[id]; !ok {
+			x.Gap = true
+			batch = append(batch, x)
+		}
+	}
+	s.series = now
+	c.mu.Unlock()
+	if len(batch) == 0 {
+		return nil
+	}
+	if err := c.keep.Append(ctx, c.use.Now(), batch); err != nil {
+		return fmt.Errorf("keep the series of %s: %w", name, err)
+	}
+	return nil
+}
+
+func identity(s series.Sample) string {
+	var b strings.Builder
+	b.WriteString(s.Family)
+	for _, l := range s.Labels {
+		b.WriteByte(0)
+		b.WriteString(l.Value)
+	}
+	return b.String()
+}
+
+// Window returns how long a measurement lasts, in the fabric's own time: a third of the period, at most a second. Some counters have 32
+// bits and fill within a second or less, so they are read often during the window and not at all between windows.
+func Window(f control.Fabric, period time.Duration) time.Duration {
+	scale := f.TimeScale
+	if scale <= 0 {
+		scale = 1
+	}
+	third := time.Duration(float64(period) / 3 * scale)
+	return min(max(third, control.MinWindow), time.Second)
+}

@@ -1,0 +1,229 @@
+package collect_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/service/collect"
+	"fairlane/service/control"
+	"fairlane/service/series"
+)
+
+// service is the use cases and the meter of a test.
+type service struct {
+	fabrics []string
+	plan    map[string]*policy.Plan
+	held    map[string]bool // by another manager
+	shares  control.Shares
+	fault   error
+	windows []time.Duration
+}
+
+func (s *service) EachFabric(_ context.Context, _ string, do func(string) error) error {
+	for _, f := range s.fabrics {
+		if err := do(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *service) LoadTarget(_ context.Context, fabric, _ string) (control.Target, error) {
+	p := s.plan[fabric]
+	if p == nil {
+		return control.Target{}, &control.ConflictError{Code: "no-plan"}
+	}
+	return control.Target{Fabric: control.Fabric{Name: fabric, TimeScale: 0.01}, Plan: p}, nil
+}
+
+func (s *service) ClaimCollection(_ context.Context, fabric, _ string, _ time.Time) (bool, error) {
+	return !s.held[fabric], nil
+}
+
+func (s *service) Now() time.Time { return time.Now() }
+
+func (s *service) Measure(_ context.Context, _ control.Target, window time.Duration) (control.Shares, error) {
+	s.windows = append(s.windows, window)
+	sh := s.shares
+	sh.Window = window
+	return sh, s.fault
+}
+
+// kept records what is appended.
+type kept struct {
+	series.Reader
+
+	batches [][]series.Sample
+	err     error
+}
+
+func (k *kept) Append(_ context.Context, _ time.Time, batch []series.Sample) error {
+	k.batches = append(k.batches, batch)
+	return k.err
+}
+
+// last returns the latest batch as "family label… value", by line.
+func (k *kept) last(t *testing.T) string {
+	t.Helper()
+	if len(k.batches) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, s := range k.batches[len(k.batches)-1] {
+		b.WriteString(strings.TrimPrefix(s.Family, "fairlane_"))
+		for _, l := range s.Labels {
+			b.WriteString(" " + l.Value)
+		}
+		if s.Gap {
+			b.WriteString(" gap\n")
+		} else {
+			b.WriteString(" " + strconv.FormatFloat(s.Value, 'g', -1, 64) + "\n")
+		}
+	}
+	return b.String()
+}
+
+func collector(t *testing.T, s *service, k *kept) *collect.Collector {
+	t.Helper()
+	c, err := collect.New(s, s, k, collect.Options{Name: "m1", Period: 15 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func lab() *service {
+	gbit := func(n float64) *quantity.BitRate { return new(quantity.BitRate(n * 1e9)) }
+	return &service{
+		fabrics: []string{"lab"},
+		plan: map[string]*policy.Plan{"lab": {Tenants: []policy.TenantShare{
+			{Tenant: "red", Weight: 3000, Entitled: 75e9, Predicted: 74e9}, {Tenant: "blue", Weight: 1000, Entitled: 25e9, Predicted: 26e9},
+		}}},
+		shares: control.Shares{
+			Coverage: new(0.5), Jain: new(0.99), MaxShareError: new(0.04),
+			Tenants: []control.TenantShare{{Tenant: "red", Delivered: gbit(74), ShareError: new(0.0133)}, {Tenant: "blue", Problem: "not read"}},
+			Links:   []control.LinkUse{{Name: "sw/P4 -> h4/P1", Capacity: 100e9, Delivered: gbit(98), Use: new(0.98)}},
+		},
+	}
+}
+
+func round(t *testing.T, c *collect.Collector) {
+	t.Helper()
+	if err := c.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What was not measured has no sample: blue has an entitlement and no delivered rate.
+func TestARoundKeepsWhatWasMeasured(t *testing.T) {
+	t.Parallel()
+	s, k := lab(), &kept{}
+	round(t, collector(t, s, k))
+	const want = `tenant_entitled_bits_per_second lab red 7.5e+10
+tenant_predicted_bits_per_second lab red 7.4e+10
+tenant_weight lab red 3
+tenant_entitled_bits_per_second lab blue 2.5e+10
+tenant_predicted_bits_per_second lab blue 2.6e+10
+tenant_weight lab blue 1
+tenant_delivered_bits_per_second lab red 7.4e+10
+tenant_share_error_ratio lab red 0.0133
+link_capacity_bits_per_second lab sw/P4 -> h4/P1 1e+11
+link_delivered_bits_per_second lab sw/P4 -> h4/P1 9.8e+10
+link_use_ratio lab sw/P4 -> h4/P1 0.98
+fabric_jain_index lab 0.99
+fabric_share_error_max_ratio lab 0.04
+measured_ratio lab 0.16666666666666666
+`
+	if got := k.last(t); got != want {
+		t.Errorf("kept:\n%swant:\n%s", got, want)
+	}
+	if len(s.windows) != 1 || s.windows[0] != 50*time.Millisecond { // a third of 15 s, at a hundredth of the pace
+		t.Errorf("windows %v, want one of 50 ms", s.windows)
+	}
+}
+
+// A failed measurement ends all series but the coverage, which is 0; so does a plan that is gone. Once ended, a series gets no more gaps.
+func TestAFailedMeasurementIsAGap(t *testing.T) {
+	t.Parallel()
+	s, k := lab(), &kept{}
+	c := collector(t, s, k)
+	round(t, c)
+	n := len(k.batches[0])
+	s.fault = errors.New("the fabric does not answer")
+	round(t, c)
+	if got := k.last(t); strings.Count(got, " gap\n") != n-1 || !strings.HasPrefix(got, "measured_ratio lab 0\n") {
+		t.Errorf("after a fault, of %d series:\n%s", n, got)
+	}
+	round(t, c)
+	if got := k.last(t); got != "measured_ratio lab 0\n" {
+		t.Errorf("after another:\n%s", got)
+	}
+	s.fault, s.plan = nil, nil
+	round(t, c)
+	if got := k.last(t); got != "measured_ratio lab gap\n" {
+		t.Errorf("without a plan:\n%s", got)
+	}
+	round(t, c)
+	if len(k.batches) != 4 {
+		t.Errorf("%d batches, want that nothing is kept where nothing is measured", len(k.batches))
+	}
+}
+
+func TestAFabricOfAnotherManagerIsLeftToIt(t *testing.T) {
+	t.Parallel()
+	s, k := lab(), &kept{}
+	c := collector(t, s, k)
+	round(t, c)
+	s.held = map[string]bool{"lab": true}
+	round(t, c)
+	s.held = nil
+	round(t, c)
+	if len(k.batches) != 2 || strings.Contains(k.last(t), "gap") || len(s.windows) != 2 {
+		t.Errorf("%d batches, %d measurements, the last:\n%s", len(k.batches), len(s.windows), k.last(t))
+	}
+}
+
+func TestErrorsOfTheStoreAreReturnedWithTheFabric(t *testing.T) {
+	t.Parallel()
+	k := &kept{err: errors.New("disk full")}
+	if err := collector(t, lab(), k).Round(t.Context()); err == nil || err.Error() != "keep the series of lab: disk full" {
+		t.Error(err)
+	}
+}
+
+// A store that fails stops nothing: the collector goes on with the next round.
+func TestTheCollectorMeasuresOncePerPeriodUntilItsEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, k := lab(), &kept{err: errors.New("disk full")}
+		c := collector(t, s, k)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { c.Run(ctx); close(done) }()
+		time.Sleep(61 * time.Second)
+		cancel()
+		<-done
+		if len(s.windows) != 5 {
+			t.Errorf("%d measurements in 61 s, want 5", len(s.windows))
+		}
+	})
+}
+
+func TestTheWindowFollowsThePaceOfTheFabric(t *testing.T) {
+	t.Parallel()
+	for scale, want := range map[float64]time.Duration{0: time.Second, 1: time.Second, 0.1: 500 * time.Millisecond, 1e-6: time.Millisecond, 100: time.Second} {
+		if got := collect.Window(control.Fabric{TimeScale: scale}, 15*time.Second); got != want {
+			t.Errorf("scale %v: %v, want %v", scale, got, want)
+		}
+	}
+	if _, err := collect.New(nil, nil, nil, collect.Options{Period: time.Millisecond}); err == nil || err.Error() != "period of measurements 1ms: want at least 1s" {
+		t.Error(err)
+	}
+}

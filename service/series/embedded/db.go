@@ -1,0 +1,217 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/util/compression"
+
+	"fairlane/service/series"
+)
+
+// Options configure a DB. The zero value is the default of each.
+type Options struct {
+	// Retention is how long samples are kept, at least 2 h; 0 is 28 days.
+	Retention time.Duration
+	// MaxBytes bounds the blocks on disk: the oldest are deleted first; 0 is no bound.
+	MaxBytes int64
+	// Interval is the time between two samples of a series, 1 s or more; 0 is 15 s. A value is stale after three intervals.
+	Interval time.Duration
+	// MaxSeries bounds the series in memory; 0 is 200,000. New series beyond it are rejected with series.ErrTooManySeries.
+	MaxSeries int
+	Log       *slog.Logger // nil discards
+}
+
+// Defaults of Options.
+const (
+	DefaultRetention = 28 * 24 * time.Hour
+	DefaultInterval  = 15 * time.Second
+	DefaultMaxSeries = 200_000
+	minRetention     = 2 * time.Hour
+)
+
+// outOfOrder is how late a sample may arrive: agents may report late.
+const outOfOrder = 10 * time.Minute
+
+// DB keeps series in a folder and answers queries about them. It is safe for concurrent use.
+type DB struct {
+	db     *tsdb.DB
+	engine *promql.Engine
+	parser parser.Parser
+	o      Options
+
+	mu   sync.Mutex // one batch at a time
+	refs map[string]storage.SeriesRef
+}
+
+// Open opens the series in a folder, which it creates, and locks it against other processes.
+func Open(dir string, o Options) (*DB, error) {
+	if err := o.complete(); err != nil {
+		return nil, fmt.Errorf("series: %w", err)
+	}
+	t := tsdb.DefaultOptions()
+	t.RetentionDuration = o.Retention.Milliseconds()
+	t.MaxBytes = o.MaxBytes
+	t.OutOfOrderTimeWindow = outOfOrder.Milliseconds()
+	t.MaxBlockDuration = max(o.Retention/10, time.Duration(t.MinBlockDuration)*time.Millisecond).Milliseconds()
+	t.WALCompression = compression.Snappy
+	t.EnableMemorySnapshotOnShutdown = true         // a restart reads it instead of the whole log
+	if err := os.MkdirAll(dir, 0o700); err != nil { // the TSDB itself would let others read it
+		return nil, fmt.Errorf("open the series: %w", err)
+	}
+	db, err := tsdb.Open(dir, o.Log, nil, t, nil)
+	if err != nil {
+		return nil, fmt.Errorf("open the series in %s: %w", dir, err)
+	}
+	p := parser.NewParser(parser.Options{})
+	return &DB{db: db, parser: p, o: o, refs: map[string]storage.SeriesRef{}, engine: promql.NewEngine(promql.EngineOpts{
+		Logger: o.Log, MaxSamples: maxSamples, Timeout: series.QueryTimeout, LookbackDelta: 3 * o.Interval, EnableAtModifier: true, EnableNegativeOffset: true,
+		NoStepSubqueryIntervalFn: func(int64) int64 { return o.Interval.Milliseconds() }, Parser: p,
+	})}, nil
+}
+
+func (o *Options) complete() error {
+	if o.Retention == 0 {
+		o.Retention = DefaultRetention
+	}
+	if o.Interval == 0 {
+		o.Interval = DefaultInterval
+	}
+	if o.MaxSeries == 0 {
+		o.MaxSeries = DefaultMaxSeries
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	switch {
+	case o.Retention < minRetention:
+		return fmt.Errorf("retention %v: want at least %v", o.Retention, minRetention)
+	case o.MaxBytes < 0:
+		return fmt.Errorf("size limit of %d bytes: want 0 (none) or more", o.MaxBytes)
+	case o.Interval < time.Second:
+		return fmt.Errorf("interval %v: want at least 1 s", o.Interval)
+	case o.MaxSeries < 1:
+		return fmt.Errorf("limit of %d series: want at least 1", o.MaxSeries)
+	}
+	return nil
+}
+
+// Append implements series.Store. The error of series left out has their number.
+func (d *DB) Append(ctx context.Context, at time.Time, batch []series.Sample) (err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	app := d.db.Appender(ctx)
+	defer func() {
+		if err != nil && !errors.Is(err, series.ErrTooManySeries) {
+			err = errors.Join(err, app.Rollback())
+		}
+	}()
+	if len(d.refs) > 2*d.o.MaxSeries { // most are of series that have ended
+		clear(d.refs)
+	}
+	left, room := 0, d.o.MaxSeries-int(d.db.Head().NumSeries()) //nolint:gosec // bounded by MaxSeries
+	var key []byte
+	for i := range batch {
+		s := &batch[i]
+		key = appendKey(key[:0], s)
+		ref, known := d.refs[string(key)]
+		if !known && room <= 0 {
+			left++
+			continue
+		}
+		got, err := app.Append(ref, labelsOf(s), at.UnixMilli(), valueOf(s))
+		if err != nil {
+			return fmt.Errorf("append %s: %w", s.Family, err)
+		}
+		if !known {
+			room--
+		}
+		if got != ref {
+			d.refs[string(key)] = got
+		}
+	}
+	if err := app.Commit(); err != nil {
+		return fmt.Errorf("append series: %w", err)
+	}
+	if left > 0 {
+		return fmt.Errorf("%w: %d new ones left out, %d kept", series.ErrTooManySeries, left, d.o.MaxSeries)
+	}
+	return nil
+}
+
+// appendKey appends what identifies the series.
+func appendKey(b []byte, s *series.Sample) []byte {
+	b = append(b, s.Family...)
+	for _, l := range s.Labels {
+		b = append(b, 0)
+		b = append(b, l.Name...)
+		b = append(b, 0)
+		b = append(b, l.Value...)
+	}
+	return b
+}
+
+func valueOf(s *series.Sample) float64 {
+	if s.Gap {
+		return math.Float64frombits(value.StaleNaN)
+	}
+	return s.Value
+}
+
+func labelsOf(s *series.Sample) labels.Labels {
+	b := labels.NewScratchBuilder(1 + len(s.Labels))
+	b.Add(labels.MetricName, s.Family)
+	for _, l := range s.Labels {
+		b.Add(l.Name, l.Value)
+	}
+	b.Sort()
+	return b.Labels()
+}
+
+// Stats are the size of a DB.
+type Stats struct {
+	Series int   // in memory
+	Bytes  int64 // of blocks on disk
+	Oldest time.Time
+}
+
+// Stats returns the size; Oldest is zero when there is no sample.
+func (d *DB) Stats() Stats {
+	st := Stats{Series: int(d.db.Head().NumSeries())} //nolint:gosec // bounded by MaxSeries
+	for _, b := range d.db.Blocks() {
+		st.Bytes += b.Size()
+	}
+	if t, err := d.db.StartTime(); err == nil && t < 1<<62 {
+		st.Oldest = time.UnixMilli(t)
+	}
+	return st
+}
+
+// Snapshot writes the series, those in memory included, to an empty folder, from which Open can read them.
+func (d *DB) Snapshot(dir string) error {
+	if err := d.db.Snapshot(dir, true); err != nil {
+		return fmt.Errorf("snapshot of the series: %w", err)
+	}
+	return nil
+}
+
+// Close writes what is in memory and releases the folder.
+func (d *DB) Close() error {
+	if err := errors.Join(d.engine.Close(), d.db.Close()); err != nil {
+		return fmt.Errorf("close the series: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
+
+	"fairlane/service/series"
+)
+
+// Bounds of a query beside those of package series.
+const (
+	maxSamples = 5_000_000
+	maxNodes   = 1_000 // of the parsed query
+	maxNotes   = 10    // warnings of an answer, and as many infos
+)
+
+var _ series.Store = (*DB)(nil)
+
+// Instant evaluates a query at one time.
+func (d *DB) Instant(ctx context.Context, s series.Scope, query string, at time.Time) (series.Answer, error) {
+	if _, err := d.parse(query); err != nil {
+		return series.Answer{}, err
+	}
+	q, err := d.engine.NewInstantQuery(ctx, within(s, d.db), nil, query, at)
+	if err != nil {
+		return series.Answer{}, badQuery(err)
+	}
+	return run(ctx, q, query)
+}
+
+// Range evaluates a query at every step from start to end, both included.
+func (d *DB) Range(ctx context.Context, s series.Scope, query string, start, end time.Time, step time.Duration) (series.Answer, error) {
+	e, err := d.parse(query)
+	switch {
+	case err != nil:
+		return series.Answer{}, err
+	case e.Type() != parser.ValueTypeVector && e.Type() != parser.ValueTypeScalar:
+		return series.Answer{}, fmt.Errorf("%w: found a query of type %q, want an instant vector or a scalar for a range", series.ErrBadQuery, parser.DocumentedType(e.Type()))
+	case end.Before(start):
+		return series.Answer{}, fmt.Errorf("%w: end %s is before start %s", series.ErrBadQuery, stamp(end), stamp(start))
+	case step < time.Millisecond:
+		return series.Answer{}, fmt.Errorf("%w: step %v: want at least 1 ms", series.ErrBadQuery, step)
+	case end.Sub(start)/step >= series.MaxPoints:
+		return series.Answer{}, fmt.Errorf("%w: %d steps for each series: want at most %d; increase step or shorten the range", series.ErrCost, end.Sub(start)/step+1, series.MaxPoints)
+	}
+	q, err := d.engine.NewRangeQuery(ctx, within(s, d.db), nil, query, start, end, step)
+	if err != nil {
+		return series.Answer{}, badQuery(err)
+	}
+	return run(ctx, q, query)
+}
+
+// stamp shows a time in an error.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+func (d *DB) parse(query string) (parser.Expr, error) {
+	if len(query) > series.MaxQueryBytes {
+		return nil, fmt.Errorf("%w: %d bytes, want at most %d", series.ErrBadQuery, len(query), series.MaxQueryBytes)
+	}
+	e, err := d.parser.ParseExpr(query)
+	if err != nil {
+		return nil, badQuery(err)
+	}
+	nodes := 0
+	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
+		if n != nil {
+			nodes++
+		}
+		return nil
+	})
+	if nodes > maxNodes {
+		return nil, fmt.Errorf("%w: %d parts, want at most %d", series.ErrCost, nodes, maxNodes)
+	}
+	return e, nil
+}
+
+func badQuery(err error) error { return fmt.Errorf("%w: %w", series.ErrBadQuery, err) }
+
+// run evaluates a query and closes it.
+func run(ctx context.Context, q promql.Query, text string) (a series.Answer, err error) {
+	defer q.Close()
+	r := q.Exec(ctx)
+	if r.Err != nil {
+		return series.Answer{}, failed(ctx, r.Err)
+	}
+	if a.Data, err = appendResult(nil, r.Value); err != nil {
+		return series.Answer{}, err
+	}
+	warnings, infos := r.Warnings.AsStrings(text, 0, 0)
+	a.Warnings, a.Infos = firstNotes(warnings), firstNotes(infos)
+	return a, nil
+}
+
+// firstNotes returns the first notes in alphabetical order: the engine has them in none.
+func firstNotes(list []string) []string {
+	slices.Sort(list)
+	return list[:min(len(list), maxNotes)]
+}
+
+// failed classes an error of the engine.
+func failed(ctx context.Context, err error) error {
+	var timeout promql.ErrQueryTimeout
+	var samples promql.ErrTooManySamples
+	var stored promql.ErrStorage
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &timeout):
+		return fmt.Errorf("%w: it took longer than %v", series.ErrCost, series.QueryTimeout)
+	case errors.As(err, &samples):
+		return fmt.Errorf("%w: it needs more than %d samples; shorten the range or select fewer series", series.ErrCost, maxSamples)
+	case errors.As(err, &stored):
+		return fmt.Errorf("read the series: %w", err)
+	}
+	return badQuery(err) // such as vectors that match many to many
+}
+
+// LabelNames returns the names of labels, sorted.
+func (d *DB) LabelNames(ctx context.Context, s series.Scope, l series.Lookup) ([]string, error) {
+	return d.lookup(ctx, s, l, func(q storage.Querier, ms []*labels.Matcher) ([]string, annotations.Annotations, error) {
+		return q.LabelNames(ctx, nil, ms...)
+	})
+}
+
+// LabelValues returns the values of a label, sorted.
+func (d *DB) LabelValues(ctx context.Context, s series.Scope, name string, l series.Lookup) ([]string, error) {
+	if name == "" {
+		return nil, fmt.Errorf("%w: empty label name", series.ErrBadQuery)
+	}
+	return d.lookup(ctx, s, l, func(q storage.Querier, ms []*labels.Matcher) ([]string, annotations.Annotations, error) {
+		return q.LabelValues(ctx, name, nil, ms...)
+	})
+}
+
+func (d *DB) lookup(ctx context.Context, s series.Scope, l series.Lookup, find func(storage.Querier, []*labels.Matcher) ([]string, annotations.Annotations, error)) (out []string, err error) {
+	err = d.querier(s, &l, func(q storage.Querier, sets [][]*labels.Matcher) error {
+		if len(sets) == 0 {
+			sets = [][]*labels.Matcher{nil}
+		}
+		for _, ms := range sets {
+			list, _, err := find(q, ms)
+			if err != nil {
+				return failed(ctx, err)
+			}
+			for _, v := range list { // valid only while the querier lives
+				out = append(out, string(append([]byte(nil), v...)))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return out[:min(len(out), l.Limit)], nil
+}
+
+// Series returns the labels of series, the metric name as __name__, sorted. At least one selector is required.
+func (d *DB) Series(ctx context.Context, s series.Scope, l series.Lookup) (out []map[string]string, err error) {
+	if len(l.Selectors) == 0 {
+		return nil, fmt.Errorf("%w: no match[] parameter provided", series.ErrBadQuery)
+	}
+	err = d.querier(s, &l, func(q storage.Querier, selectors [][]*labels.Matcher) error {
+		hints := &storage.SelectHints{Start: millis(l.Start, math.MinInt64), End: millis(l.End, math.MaxInt64), Func: "series"}
+		var sets []storage.SeriesSet
+		for _, ms := range selectors {
+			sets = append(sets, q.Select(ctx, true, hints, ms...))
+		}
+		set := storage.NewMergeSeriesSet(sets, 0, storage.ChainedSeriesMerge)
+		for len(out) < l.Limit && set.Next() {
+			out = append(out, set.At().Labels().Map())
+		}
+		if err := set.Err(); err != nil {
+			return failed(ctx, err)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// querier opens a querier within the scope for a lookup, which it completes.
+func (d *DB) querier(s series.Scope, l *series.Lookup, use func(storage.Querier, [][]*labels.Matcher) error) (err error) {
+	if l.Limit <= 0 || l.Limit > series.MaxResults {
+		l.Limit = series.MaxResults
+	}
+	if len(l.Selectors) > series.MaxSelectors {
+		return fmt.Errorf("%w: %d selectors, want at most %d", series.ErrCost, len(l.Selectors), series.MaxSelectors)
+	}
+	var sets [][]*labels.Matcher
+	for _, sel := range l.Selectors {
+		if len(sel) > series.MaxQueryBytes {
+			return fmt.Errorf("%w: selector of %d bytes, want at most %d", series.ErrBadQuery, len(sel), series.MaxQueryBytes)
+		}
+		ms, err := d.parser.ParseMetricSelector(sel)
+		if err != nil {
+			return badQuery(err)
+		}
+		sets = append(sets, ms)
+	}
+	q, err := within(s, d.db).Querier(millis(l.Start, math.MinInt64), millis(l.End, math.MaxInt64))
+	if err != nil {
+		return fmt.Errorf("read the series: %w", err)
+	}
+	defer func() { err = errors.Join(err, q.Close()) }()
+	return use(q, sets)
+}
+
+// millis is a time in milliseconds, or none for the zero time.
+func millis(t time.Time, none int64) int64 {
+	if t.IsZero() {
+		return none
+	}
+	return t.UnixMilli()
+}

@@ -1,0 +1,89 @@
+package series
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Family describes the series of one metric name.
+type Family struct {
+	Name string
+	Kind Kind
+	// Labels are the names of the series' labels beside the metric name.
+	Labels []string
+	// Help is one sentence without its full stop.
+	Help string
+	// Tenant says that a tenant may read those of the series whose labels fabric and tenant are its own. Families about links, ports
+	// and whole fabrics are for callers without a scope.
+	Tenant bool
+}
+
+// Kind is the type of a metric, as Prometheus names it.
+type Kind string
+
+// Kinds.
+const (
+	Gauge   Kind = "gauge"
+	Counter Kind = "counter"
+)
+
+// Labels of the series.
+const (
+	LabelFabric = "fabric"
+	LabelTenant = "tenant"
+	LabelLink   = "link" // a link direction, named by its transmitting port
+)
+
+// Names of the families.
+const (
+	TenantDelivered = "fairlane_tenant_delivered_bits_per_second"
+	TenantEntitled  = "fairlane_tenant_entitled_bits_per_second"
+	TenantPredicted = "fairlane_tenant_predicted_bits_per_second"
+	TenantError     = "fairlane_tenant_share_error_ratio"
+	TenantWeight    = "fairlane_tenant_weight"
+	LinkDelivered   = "fairlane_link_delivered_bits_per_second"
+	LinkCapacity    = "fairlane_link_capacity_bits_per_second"
+	LinkUse         = "fairlane_link_use_ratio"
+	LinkEntitled    = "fairlane_link_tenant_entitled_bits_per_second"
+	Coverage        = "fairlane_measured_ratio"
+	FabricJain      = "fairlane_fabric_jain_index"
+	FabricError     = "fairlane_fabric_share_error_max_ratio"
+)
+
+// Families lists every family, by name. It is the answer of metadata and the table in docs/telemetry.md.
+func Families() []Family {
+	return []Family{
+		{FabricJain, Gauge, []string{LabelFabric}, "Jain's index of delivered over entitled, over the measured tenants: 1 when all received the same fraction", false},
+		{FabricError, Gauge, []string{LabelFabric}, "largest share error of the measured tenants", false},
+		{LinkCapacity, Gauge, []string{LabelFabric, LabelLink}, "data rate of a contended link direction", false},
+		{LinkDelivered, Gauge, []string{LabelFabric, LabelLink}, "octets sent on a contended link direction, as a rate on the device's clock", false},
+		{LinkEntitled, Gauge, []string{LabelFabric, LabelLink, LabelTenant}, "entitlement of a tenant on a contended link direction", false},
+		{LinkUse, Gauge, []string{LabelFabric, LabelLink}, "delivered over capacity of a contended link direction, 0 to 1", false},
+		{Coverage, Gauge, []string{LabelFabric}, "fraction of the period in which the counters of every measured port were read unambiguously, 0 to 1", false},
+		{TenantDelivered, Gauge, []string{LabelFabric, LabelTenant}, "rate that a tenant received, summed over the ports it sends from", true},
+		{TenantEntitled, Gauge, []string{LabelFabric, LabelTenant}, "entitlement of a tenant by the plan in force", true},
+		{TenantPredicted, Gauge, []string{LabelFabric, LabelTenant}, "rate that the plan in force predicts for a tenant", true},
+		{TenantError, Gauge, []string{LabelFabric, LabelTenant}, "|delivered - entitled| / entitled of a tenant; meaningful only while it contends", true},
+		{TenantWeight, Gauge, []string{LabelFabric, LabelTenant}, "weight of a tenant in the plan in force", true},
+	}
+}
+
+// Reference is the table of families in Markdown, as docs/telemetry.md shows it.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString("| metric | labels beside `fabric` | tenant | meaning |\n|---|---|---|---|\n")
+	for _, f := range Families() {
+		var labels []string
+		for _, l := range f.Labels {
+			if l != LabelFabric {
+				labels = append(labels, "`"+l+"`")
+			}
+		}
+		tenant := ""
+		if f.Tenant {
+			tenant = "yes"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, strings.Join(labels, ", "), tenant, f.Help)
+	}
+	return b.String()
+}
