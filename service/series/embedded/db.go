@@ -43,6 +43,9 @@ const (
 	minRetention     = 2 * time.Hour
 )
 
+// metricName is the label that holds the name of the family.
+const metricName = "__name__"
+
 // outOfOrder is how late a sample may arrive: agents may report late.
 const outOfOrder = 10 * time.Minute
 
@@ -122,7 +125,7 @@ func (d *DB) Append(ctx context.Context, at time.Time, batch []series.Sample) (e
 	if len(d.refs) > 2*d.o.MaxSeries { // most are of series that have ended
 		clear(d.refs)
 	}
-	left, room := 0, d.o.MaxSeries-int(d.db.Head().NumSeries()) //nolint:gosec // bounded by MaxSeries
+	left, room := 0, d.o.MaxSeries-int(d.db.Head().NumSeries())
 	var key []byte
 	for i := range batch {
 		s := &batch[i]
@@ -173,7 +176,7 @@ func valueOf(s *series.Sample) float64 {
 
 func labelsOf(s *series.Sample) labels.Labels {
 	b := labels.NewScratchBuilder(1 + len(s.Labels))
-	b.Add(labels.MetricName, s.Family)
+	b.Add(metricName, s.Family)
 	for _, l := range s.Labels {
 		b.Add(l.Name, l.Value)
 	}
@@ -190,7 +193,7 @@ type Stats struct {
 
 // Stats returns the size; Oldest is zero when there is no sample.
 func (d *DB) Stats() Stats {
-	st := Stats{Series: int(d.db.Head().NumSeries())} //nolint:gosec // bounded by MaxSeries
+	st := Stats{Series: int(d.db.Head().NumSeries())}
 	for _, b := range d.db.Blocks() {
 		st.Bytes += b.Size()
 	}

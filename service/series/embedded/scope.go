@@ -20,7 +20,7 @@ var tenantFamilies = func() *labels.Matcher {
 			names += "|" + f.Name // names are letters and underscores, so no quoting
 		}
 	}
-	return labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, names[1:])
+	return labels.MustNewMatcher(labels.MatchRegexp, metricName, names[1:])
 }()
 
 // visible returns lists of matchers: a series is visible when all matchers of one list match it.

@@ -45,7 +45,7 @@ func TestAScopeAnswersAsIfNothingElseExisted(t *testing.T) {
 		add(t, full, at, all)
 		add(t, own, at, visible)
 	}
-	r := rand.New(rand.NewPCG(*querySeed, 0)) //nolint:gosec // a test's seed
+	r := rand.New(rand.NewPCG(*querySeed, 0))
 	scope, valid := series.Scope{Tenants: mine}, 0
 	for range *queries {
 		g := generator{r: r}
