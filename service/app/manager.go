@@ -58,6 +58,7 @@ type workOptions struct {
 type seriesOptions struct {
 	folder string        // "": no series
 	period time.Duration // between two measurements of a fabric
+	failed func()        // see collect.Options
 	embedded.Options
 }
 
@@ -140,7 +141,7 @@ func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter)
 	if m.series == nil || m.options.still {
 		return nil
 	}
-	c, err := collect.New(m.service, meter, m.series, collect.Options{Name: name, Period: m.options.series.period, Log: m.log})
+	c, err := collect.New(m.service, meter, m.series, collect.Options{Name: name, Period: m.options.series.period, Log: m.log, Failed: m.options.series.failed})
 	if err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 	p := site.New(material.Site)
 	o := workOptions{
 		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: operations.Retention(s.config.Retention), relook: s.config.Discovery.Interval,
-		series: seriesOptions{folder: s.config.Series.Folder(s.config.Database), period: s.config.Series.Period, Options: embedded.Options{
+		series: seriesOptions{folder: s.config.Series.Folder(s.config.Database), period: s.config.Series.Period, failed: s.metrics.SeriesFailed, Options: embedded.Options{
 			Retention: s.config.Series.Retention, MaxBytes: int64(s.config.Series.MaxGB * 1e9),
 		}},
 	}
@@ -146,7 +146,13 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 		}
 		d.Compiled = func(plane policy.Plane, took time.Duration, err error) { s.metrics.Compiled(string(plane), took, err) }
 	})
-	return err
+	if err != nil || s.manager.series == nil {
+		return err
+	}
+	return s.metrics.WatchSeries(func() (int, int64) {
+		st := s.manager.series.Stats()
+		return st.Series, st.Bytes
+	})
 }
 
 // signIn makes the administrator's account with the token given. When none is given and none is there, it prints the one it generates.

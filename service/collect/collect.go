@@ -35,6 +35,7 @@ type Options struct {
 	Name   string        // of this manager
 	Period time.Duration // between two measurements of a fabric, of wall time, at least MinPeriod
 	Log    *slog.Logger  // nil discards
+	Failed func()        // called for each batch that was not stored, or not completely; may be nil
 }
 
 // MinPeriod is the shortest period.
@@ -67,6 +68,9 @@ func New(u UseCases, m control.Meter, keep series.Store, o Options) (*Collector,
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Failed == nil {
+		o.Failed = func() {}
 	}
 	return &Collector{use: u, meter: m, keep: keep, o: o, last: map[string]*fabricState{}}, nil
 }
@@ -201,6 +205,7 @@ func (c *Collector) append(ctx context.Context, name string, batch []series.Samp
 		return nil
 	}
 	if err := c.keep.Append(ctx, c.use.Now(), batch); err != nil {
+		c.o.Failed()
 		return fmt.Errorf("keep the series of %s: %w", name, err)
 	}
 	return nil

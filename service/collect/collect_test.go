@@ -192,9 +192,13 @@ func TestAFabricOfAnotherManagerIsLeftToIt(t *testing.T) {
 
 func TestErrorsOfTheStoreAreReturnedWithTheFabric(t *testing.T) {
 	t.Parallel()
-	k := &kept{err: errors.New("disk full")}
-	if err := collector(t, lab(), k).Round(t.Context()); err == nil || err.Error() != "keep the series of lab: disk full" {
-		t.Error(err)
+	s, k, failed := lab(), &kept{err: errors.New("disk full")}, 0
+	c, err := collect.New(s, s, k, collect.Options{Name: "m1", Period: 15 * time.Second, Failed: func() { failed++ }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Round(t.Context()); err == nil || err.Error() != "keep the series of lab: disk full" || failed != 1 {
+		t.Errorf("%v, counted %d times", err, failed)
 	}
 }
 

@@ -24,6 +24,7 @@ type Metrics struct {
 	durations                           *prometheus.HistogramVec
 	compile, discover, measure, store   *prometheus.HistogramVec
 	sweep                               *prometheus.HistogramVec
+	seriesErrors                        prometheus.Counter
 }
 
 // buckets are the upper bounds of durations, in seconds: from an indexed read to a large compilation.
@@ -43,7 +44,7 @@ func NewMetrics(version string, census *CensusCache) (*Metrics, error) {
 		durations: b.histogram(metricDuration), compile: b.histogram(metricCompile), discover: b.histogram(metricDiscover),
 		measure: b.histogram(metricMeasure), store: b.histogram(metricStore), sweep: b.histogram(metricSweep), read: b.counter(metricRead),
 		becn: b.counter(metricBECN), congestion: b.counter(metricCongestion), strangers: b.counter(metricStrangers), unread: b.counter(metricUnread),
-		inFlight: b.gauge(metricInFlight).WithLabelValues(),
+		inFlight: b.gauge(metricInFlight).WithLabelValues(), seriesErrors: b.counter(metricSeriesErrors).WithLabelValues(),
 	}
 	m.Congested(Congestion{}) // shows zeros where nothing is measured
 	b.gauge(metricBuild).WithLabelValues(version, runtime.Version()).Set(1)
@@ -85,6 +86,24 @@ func (b *builder) histogram(name string) *prometheus.HistogramVec {
 	b.register(v)
 	return v
 }
+
+// WatchSeries adds the size of the stored time series; size returns the number in memory and the bytes on disk. Call it once.
+func (m *Metrics) WatchSeries(size func() (series int, bytes int64)) error {
+	b := builder{table: map[string]Metric{}, registry: m.registry}
+	for _, f := range Table() {
+		b.table[f.Name] = f
+	}
+	for name, value := range map[string]func() float64{
+		metricSeries:      func() float64 { n, _ := size(); return float64(n) },
+		metricSeriesBytes: func() float64 { _, n := size(); return float64(n) },
+	} {
+		b.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: b.table[name].Help}, value))
+	}
+	return b.err
+}
+
+// SeriesFailed counts a batch of samples that was not stored, or not completely.
+func (m *Metrics) SeriesFailed() { m.seriesErrors.Inc() }
 
 // Handler serves the registry in Prometheus's text and OpenMetrics formats.
 func (m *Metrics) Handler() http.Handler {

@@ -56,6 +56,10 @@ func exercised(t *testing.T) *Metrics {
 	m.Swept(map[string]int{"drifted": 1}, time.Millisecond, nil)
 	m.Transaction(true, time.Millisecond)
 	m.StoreFailed(false, "lost")
+	m.SeriesFailed()
+	if err := m.WatchSeries(func() (int, int64) { return 60_000, 1 << 20 }); err != nil {
+		t.Fatal(err)
+	}
 	end()
 	return m
 }

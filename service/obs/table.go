@@ -45,6 +45,9 @@ const (
 	metricRead         = "fairlane_drift_readings_total"
 	metricSweep        = "fairlane_drift_sweep_duration_seconds"
 	metricOldestActive = "fairlane_rollout_oldest_active_seconds"
+	metricSeries       = "fairlane_series"
+	metricSeriesBytes  = "fairlane_series_bytes"
+	metricSeriesErrors = "fairlane_series_errors_total"
 )
 
 // Table lists every family that the service itself has. Beside them stand those of the Prometheus client: go_* and
@@ -80,6 +83,9 @@ func Table() []Metric {
 		{metricReadings, "gauge", []string{"reading"}, "devices of the plans in force, and those that have left one and are not verified clean yet, by what their latest reading found: `unknown`, `in-sync`, `drifted`, `unreachable` or `unsupported`"},
 		{metricQuarantined, "gauge", nil, "devices that are left alone for changing again and again"},
 		{metricJobs, "gauge", []string{"state"}, "jobs in the queue by River's state; `available` that grows means too few workers"},
+		{metricSeries, "gauge", nil, "time series in memory; new ones beyond 200,000 are left out"},
+		{metricSeriesBytes, "gauge", nil, "bytes of stored blocks of time series on disk"},
+		{metricSeriesErrors, "counter", nil, "batches of samples that were not stored, or not completely"},
 		{metricSessions, "gauge", nil, "browser sessions that have not expired"},
 	}
 }
