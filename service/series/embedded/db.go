@@ -130,19 +130,25 @@ func (d *DB) Append(ctx context.Context, at time.Time, batch []series.Sample) (e
 	for i := range batch {
 		s := &batch[i]
 		key = appendKey(key[:0], s)
-		ref, known := d.refs[string(key)]
-		if !known && room <= 0 {
-			left++
-			continue
+		ref, err := d.refs[string(key)], error(nil)
+		got := ref
+		if ref != 0 { // labels are needed for a new series alone
+			got, err = app.Append(ref, labels.EmptyLabels(), at.UnixMilli(), valueOf(s))
 		}
-		got, err := app.Append(ref, labelsOf(s), at.UnixMilli(), valueOf(s))
+		if ref == 0 || errors.Is(err, tsdb.ErrInvalidSample) { // new here, or no longer in memory
+			ls := labelsOf(s)
+			if ref = existing(app, ls); ref == 0 {
+				if room--; room < 0 {
+					left++
+					continue
+				}
+			}
+			got, err = app.Append(ref, ls, at.UnixMilli(), valueOf(s))
+		}
 		if err != nil {
 			return fmt.Errorf("append %s: %w", s.Family, err)
 		}
-		if !known {
-			room--
-		}
-		if got != ref {
+		if got != ref || d.refs[string(key)] != got {
 			d.refs[string(key)] = got
 		}
 	}
@@ -153,6 +159,15 @@ func (d *DB) Append(ctx context.Context, at time.Time, batch []series.Sample) (e
 		return fmt.Errorf("%w: %d new ones left out, %d kept", series.ErrTooManySeries, left, d.o.MaxSeries)
 	}
 	return nil
+}
+
+// existing returns the reference of a series that is in memory, as after a restart; 0 for others.
+func existing(app storage.Appender, ls labels.Labels) storage.SeriesRef {
+	if g, ok := app.(storage.GetRef); ok {
+		ref, _ := g.GetRef(ls, ls.Hash())
+		return ref
+	}
+	return 0
 }
 
 // appendKey appends what identifies the series.

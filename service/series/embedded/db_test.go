@@ -116,6 +116,27 @@ func TestNewSeriesBeyondTheLimitAreLeftOutAndCounted(t *testing.T) {
 	}
 }
 
+// The limit counts series, not what this process has appended: after a restart at the limit the kept series go on.
+func TestSeriesAtTheLimitGoOnAfterARestart(t *testing.T) {
+	t.Parallel()
+	dir, batch := t.TempDir(), []series.Sample{sample(series.TenantDelivered, "lab", "red", 1), sample(series.TenantDelivered, "lab", "blue", 1)}
+	for i := range 3 {
+		d, err := embedded.Open(dir, embedded.Options{MaxSeries: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range 2 {
+			add(t, d, start.Add(time.Duration(2*i+k)*time.Second), batch)
+		}
+		if err := d.Append(t.Context(), start.Add(time.Duration(2*i+2)*time.Second-time.Millisecond), []series.Sample{sample(series.TenantDelivered, "lab", "green", 1)}); !errors.Is(err, series.ErrTooManySeries) {
+			t.Errorf("start %d: a third series: %v", i, err)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A batch is added whole or not at all: after a failure no value of it is there, and the series take later values.
 func TestABatchIsAddedWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
