@@ -46,7 +46,7 @@ type workOptions struct {
 	tracer    trace.TracerProvider // nil: no spans
 	lease     time.Duration        // see rollout.Deps.Lease
 	retention operations.Retention // for how long what is of no more use is kept
-	relook    time.Duration        // between scans at discovered fabrics; 0 is never
+	rescan    time.Duration        // between scans at discovered fabrics; 0 is never
 	still     bool                 // no periodic work: for tests, which ask for it themselves
 }
 
@@ -70,7 +70,7 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 	if m.store, err = store.Open(ctx, database, store.Options{}); err != nil {
 		return nil, err
 	}
-	p.RescanInterval = o.relook
+	p.RescanInterval = o.rescan
 	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Rescanner: p, Laboratory: lab.Laboratory{}, SourceAllowed: p.SourceAllowed, IBProfiles: p.IBProfiles}
 	for _, f := range adjust {
 		f(&deps)
@@ -129,13 +129,13 @@ func (m *manager) periodic(name string) []riverwork.Periodic {
 		{Name: "shares", Every: 5 * time.Second, Do: m.service.SampleShares},
 		{Name: "tasks", Every: 15 * time.Second, Do: m.service.KeepTasks},
 		{Name: "drift", Every: drift.SweepEvery, Do: func(ctx context.Context) error { return m.service.SweepDrift(ctx, name) }},
-		{Name: "fabrics", Every: relookTick, Do: func(ctx context.Context) error { return m.service.Rediscover(ctx, m.options.relook) }},
+		{Name: "fabrics", Every: rescanTick, Do: func(ctx context.Context) error { return m.service.Rediscover(ctx, m.options.rescan) }},
 		m.pruning(),
 	}
 }
 
-// relookTick is how often it is asked which fabrics are to be looked at again.
-const relookTick = 5 * time.Second
+// rescanTick is how often it is asked which fabrics are to be looked at again.
+const rescanTick = 5 * time.Second
 
 // keep scans after rollouts that stand still.
 func (m *manager) keep(ctx context.Context) {

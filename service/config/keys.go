@@ -95,8 +95,8 @@ func Keys() []Key {
 			Doc: "how long topologies that no plan needs are kept after they were last seen, at least 24h; 0s: for ever. A fabric's latest stays"},
 		{Name: "retention.audit", check: keptFor, bind: func(c *Config) any { return &c.Retention.Audit },
 			Doc: "how long audit entries are kept, at least 24h; 0s: for ever. An entry vouches for those that went, so that the chain still verifies"},
-		{Name: "discovery.interval", check: lookedAtEvery, bind: func(c *Config) any { return &c.Discovery.Interval },
-			Doc: "how often live InfiniBand fabrics that were discovered are looked at again, more or less, 10s to 24h; 0s: never"},
+		{Name: "discovery.interval", check: checkRescanInterval, bind: func(c *Config) any { return &c.Discovery.Interval },
+			Doc: "approximate interval between rescans of discovered live InfiniBand fabrics, 10s to 24h; 0s: never"},
 		{Name: "discovery.sources", Reload: true, check: isSourceRule, bind: func(c *Config) any { return &c.Discovery.Sources },
 			Doc: "sources allowed for fabrics, in the forms of docs/security.md; `./` is the folder in which the service runs. Other sources are refused, those of existing fabrics too"},
 		{Name: "rollouts.lease", check: within(200*time.Millisecond, time.Hour), bind: func(c *Config) any { return &c.Rollouts.Lease },
@@ -238,8 +238,8 @@ func keptFor(s string) error {
 	return nil
 }
 
-// lookedAtEvery accepts 0, which means never, and intervals long enough not to burden a fabric.
-func lookedAtEvery(s string) error {
+// checkRescanInterval accepts 0, which means never, and intervals long enough not to burden a fabric.
+func checkRescanInterval(s string) error {
 	if d, err := time.ParseDuration(s); err == nil && d == 0 {
 		return nil
 	}

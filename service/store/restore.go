@@ -318,8 +318,8 @@ const leaveGrace = 5 * time.Second
 func awaitUsers(ctx context.Context, admin *sql.DB, database, name string) error {
 	grace := time.NewTimer(leaveGrace)
 	defer grace.Stop()
-	look := time.NewTicker(50 * time.Millisecond)
-	defer look.Stop()
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
 	for {
 		users, err := lines(ctx, admin, `SELECT COALESCE(NULLIF(application_name, ''), 'unnamed') || COALESCE(' from ' || client_addr::text, '')
 			FROM pg_stat_activity WHERE datname = $1 LIMIT 1`, name)
@@ -327,7 +327,7 @@ func awaitUsers(ctx context.Context, admin *sql.DB, database, name string) error
 			return err
 		}
 		select {
-		case <-look.C:
+		case <-poll.C:
 		case <-grace.C:
 			return &InUseError{Database: Redact(database), Detail: users[0] + " is connected"}
 		case <-ctx.Done():
