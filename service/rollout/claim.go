@@ -279,7 +279,7 @@ func (c *claim) renew(ctx context.Context) error {
 		defer c.mu.Unlock()
 		return c.err
 	case age >= c.e.d.Lease:
-		c.err = fmt.Errorf("%s: no sign of life could be given for %s: %w", c.key, age, ErrFenced)
+		c.err = fmt.Errorf("%s: no heartbeat could be written for %s: %w", c.key, age, ErrFenced)
 		defer c.mu.Unlock()
 		return c.err
 	case age < c.e.d.Lease/3 || c.leading:
