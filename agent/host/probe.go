@@ -363,7 +363,7 @@ func (p *prober) keepNV() []nicfiles.Accessor {
 		}
 	}
 	if n == 0 {
-		p.find(nil, nicparam.NV, 0, "the card's configuration has none of the parameters")
+		p.find(nil, nicparam.NV, 0, "the card's configuration contains none of the parameters")
 		return nil
 	}
 	width := 17

@@ -78,7 +78,7 @@ const (
 	magicPostgres = "PGDMP"
 )
 
-// checkForm rejects a file that is no backup of the engine.
+// checkForm rejects a file that is not a backup of the engine.
 func checkForm(file string, d migrations.Dialect) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -99,7 +99,7 @@ func checkForm(file string, d migrations.Dialect) error {
 	case bytes.HasPrefix(head, []byte(magicPostgres)):
 		form = "PostgreSQL"
 	default:
-		return errors.New("the file is no backup: want one that fairlane db backup wrote")
+		return errors.New("the file is not a backup: want one that fairlane db backup wrote")
 	}
 	if (form == "SQLite") != (d == migrations.SQLite) {
 		return fmt.Errorf("the backup is one of %s: want a database of that engine to restore it into", form)
