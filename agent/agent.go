@@ -73,9 +73,9 @@ type Agent struct {
 	started time.Time
 	limit   bucket
 
-	looks chan struct{} // held during a read of the host, before sets
-	sets  chan struct{} // held by writers: Set, Sweep, Restore
-	kick  chan struct{} // requests a sweep of Run now
+	sweeping chan struct{} // held during a read of the host, before sets
+	sets     chan struct{} // held by writers: Set, Sweep, Restore
+	kick     chan struct{} // requests a sweep of Run now
 
 	mu     sync.RWMutex // of everything below; held briefly only
 	boot   string
@@ -104,10 +104,10 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	o.SweepEvery = cmp.Or(o.SweepEvery, DefaultSweep)
 	a := &Agent{
 		o: o, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), started: o.Now(), limit: newBucket(o.SetsPerSecond, o.Now()),
-		looks: make(chan struct{}, 1), sets: make(chan struct{}, 1), kick: make(chan struct{}, 1), cards: map[string]*card{}, memory: m,
+		sweeping: make(chan struct{}, 1), sets: make(chan struct{}, 1), kick: make(chan struct{}, 1), cards: map[string]*card{}, memory: m,
 	}
 	if err := a.Sweep(ctx); err != nil {
-		a.log.Warn("first look at the host", "error", err)
+		a.log.Warn("first sweep of the host", "error", err)
 	}
 	return a, ctx.Err()
 }

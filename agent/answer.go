@@ -24,14 +24,14 @@ type emit struct {
 }
 
 func (e emit) put(name string, v gnmitree.Value) {
-	if v.Kind() == gnmitree.KindNone || !e.wants(name) {
+	if v.Kind() == gnmitree.KindNone || !e.matches(name) {
 		return
 	}
 	e.out = append(e.out, gnmitree.Leaf{Path: e.at.Child(name), Value: v, Class: e.class, Sampled: e.sampled, Time: e.time})
 }
 
-// wants reports whether the pattern may match a leaf here.
-func (e emit) wants(name string) bool {
+// matches reports whether the pattern may match a leaf here.
+func (e emit) matches(name string) bool {
 	n := len(e.at.Elems)
 	if len(e.pattern.Elems) <= n || slices.ContainsFunc(e.pattern.Elems[:n], func(p gnmitree.Elem) bool { return p.Name == gnmitree.AnyDepth }) {
 		return true
@@ -65,8 +65,8 @@ func (e emit) counter(name string, c niccount.Counter) {
 	e.put(name, gnmitree.Uint(c.Value))
 }
 
-// asks reports whether the query includes leaves of a class.
-func (g *getter) asks(class gnmitree.Class) bool {
+// includes reports whether the query includes leaves of a class.
+func (g *getter) includes(class gnmitree.Class) bool {
 	if g.q.Type == gnmitree.TypeAll {
 		return true
 	}
@@ -75,7 +75,7 @@ func (g *getter) asks(class gnmitree.Class) bool {
 
 // below returns the emitter for the leaves of a container some names below a path, if the query may include any of them.
 func (g *getter) below(at gnmitree.Path, class gnmitree.Class, names ...string) (emit, bool) {
-	if !g.asks(class) {
+	if !g.includes(class) {
 		return emit{}, false
 	}
 	for _, n := range names {
@@ -216,7 +216,7 @@ func (g *getter) portState(s *seen, p *Port, at gnmitree.Path) {
 		senders = p.WRCC.MaxSenders()
 	}
 	e.put("wrcc-senders", gnmitree.Uint32(uint32(senders))) // at most wrcc.MaxSenders
-	if !e.wants("runtime-parameter") && !e.wants("reset-parameter") {
+	if !e.matches("runtime-parameter") && !e.matches("reset-parameter") {
 		return
 	}
 	var now, later []string
@@ -261,12 +261,12 @@ func (g *getter) params(s *seen, port int, base gnmitree.Path) {
 			return gnmitree.Path{Elems: append(append(append(elems, params.Elems...), entry), names...)}
 		}
 		v := &s.values[i]
-		if v.err == nil && g.asks(gnmitree.ClassConfig) {
+		if v.err == nil && g.includes(gnmitree.ClassConfig) {
 			if leaf := at(gnmitree.Elem{Name: "config"}, gnmitree.Elem{Name: "value"}); meets(g.pattern, leaf) {
 				g.out = append(g.out, gnmitree.Leaf{Path: leaf, Value: gnmitree.Uint(v.v), Class: gnmitree.ClassConfig, Time: v.at})
 			}
 		}
-		if g.asks(gnmitree.ClassState) {
+		if g.includes(gnmitree.ClassState) {
 			if e, ok := g.below(at(gnmitree.Elem{Name: "state"}), gnmitree.ClassState); ok {
 				e.time = v.at
 				g.paramState(e, s, k, v)
@@ -443,7 +443,7 @@ func (g *getter) senders(s *seen, p *Port) error {
 	if cancelled := g.ctx.Err(); cancelled != nil {
 		return cancelled
 	}
-	if err == nil && g.asks(gnmitree.ClassConfig) {
+	if err == nil && g.includes(gnmitree.ClassConfig) {
 		g.out = append(g.out, nicyang.WRCCLeaves(s.nic.Name, p.Number, cfg)...)
 	}
 	if g.q.Type == gnmitree.TypeConfig {

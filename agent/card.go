@@ -26,7 +26,7 @@ type card struct {
 	keys     []nicparam.Key      // what the host offers, by port, name and index
 	values   []value             // of keys; replaced after each reading, never changed, since answers still read it
 	found    discovery
-	asking   chan struct{} // held during a query of the non-volatile configuration, without any other lock
+	querying chan struct{} // held during a query of the non-volatile configuration, without any other lock
 	nvAt     time.Time     // when stages were read
 	nvTurn   uint64        // changes with nvAt: an answer to an earlier query is then stale
 	stages   stages        // of the non-volatile configuration; nil without one
@@ -143,7 +143,7 @@ func (r *reapply) did(params []nicparam.Key, wrcc iter.Seq[int]) {
 func (c *card) nic() *NIC { return c.now.Load() }
 
 func newCard(n *NIC) *card {
-	c := &card{lock: make(chan struct{}, 1), asking: make(chan struct{}, 1), outcomes: map[nicparam.Key]outcome{}, wrcc: map[int]outcome{}, links: map[int]Link{}, meters: map[int]*meter{}}
+	c := &card{lock: make(chan struct{}, 1), querying: make(chan struct{}, 1), outcomes: map[nicparam.Key]outcome{}, wrcc: map[int]outcome{}, links: map[int]Link{}, meters: map[int]*meter{}}
 	c.now.Store(n)
 	return c
 }

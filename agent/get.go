@@ -64,7 +64,7 @@ func (g *getter) read(c *card) error {
 	a := g.agent
 	s := &seen{card: c, wanted: wanted}
 	if wanted != nil && c.nic().Device != nil {
-		nv, err := a.askNV(g.ctx, c, func() bool { return a.staleNV(c) && c.wantsNV(wanted) })
+		nv, err := a.queryNV(g.ctx, c, func() bool { return a.staleNV(c) && c.reachesNV(wanted) })
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (g *getter) read(c *card) error {
 		s.wrcc[port] = o
 	}
 	s.keys, s.values = c.keys, c.values
-	if wanted != nil && g.asks(gnmitree.ClassState) {
+	if wanted != nil && g.includes(gnmitree.ClassState) {
 		s.outcomes = make(map[nicparam.Key]outcome, len(c.outcomes))
 		for k, o := range c.outcomes {
 			s.outcomes[k] = o
@@ -108,35 +108,35 @@ func (g *getter) read(c *card) error {
 
 // wanted returns a filter for the requested parameters of a card; nil when none is requested.
 func (g *getter) wanted(c *card) func(nicparam.Key) bool {
-	type ask struct {
+	type request struct {
 		pattern gnmitree.Path
 		at      int // index of the element param in it; 0 when all of the port are requested
 	}
-	type portAsks struct {
-		port int
-		asks []ask
+	type portRequests struct {
+		port     int
+		requests []request
 	}
-	var all []portAsks // of ports with requested values
-	look := func(port int) {
+	var all []portRequests // of ports with requested values
+	collect := func(port int) {
 		params := nicyang.Params(c.nic().Name, port)
-		var asks []ask
+		var requests []request
 		for _, p := range g.q.Paths {
 			if !meets(p, params) {
 				continue
 			}
-			one := ask{pattern: p}
+			one := request{pattern: p}
 			if n := len(params.Elems); len(p.Elems) > n && !slices.ContainsFunc(p.Elems[:n+1], func(e gnmitree.Elem) bool { return e.Name == gnmitree.AnyDepth }) {
 				one.at = n
 			}
-			asks = append(asks, one)
+			requests = append(requests, one)
 		}
-		if len(asks) > 0 {
-			all = append(all, portAsks{port, asks})
+		if len(requests) > 0 {
+			all = append(all, portRequests{port, requests})
 		}
 	}
-	look(0)
+	collect(0)
 	for i := range c.nic().Ports {
-		look(c.nic().Ports[i].Number)
+		collect(c.nic().Ports[i].Number)
 	}
 	if len(all) == 0 {
 		return nil
@@ -146,7 +146,7 @@ func (g *getter) wanted(c *card) func(nicparam.Key) bool {
 			if all[i].port != k.Port {
 				continue
 			}
-			return slices.ContainsFunc(all[i].asks, func(one ask) bool { return one.at == 0 || meetsParam(one.pattern.Elems[one.at], k) })
+			return slices.ContainsFunc(all[i].requests, func(one request) bool { return one.at == 0 || meetsParam(one.pattern.Elems[one.at], k) })
 		}
 		return false
 	}

@@ -38,7 +38,7 @@ func client(t testing.TB, a gnmitree.Tree) gnmi.GNMIClient {
 func TestServedLeavesMatchTheModule(t *testing.T) {
 	t.Parallel()
 	served := map[string]gnmitree.Leaf{}
-	look := func(a *agent.Agent) {
+	collect := func(a *agent.Agent) {
 		for _, kind := range []gnmitree.Type{gnmitree.TypeAll, gnmitree.TypeConfig, gnmitree.TypeState, gnmitree.TypeOperational} {
 			found, err := a.Get(t.Context(), gnmitree.Query{Paths: []gnmitree.Path{{}}, Type: kind})
 			if err != nil {
@@ -69,17 +69,17 @@ func TestServedLeavesMatchTheModule(t *testing.T) {
 			gnmitree.Operation{Op: gnmitree.OpUpdate, Path: nicyang.Peer("eth-a", 1, "astro/bulk", portID(guidB, 1)).Child("config").Child("shift"), Value: gnmitree.Uint(1)})
 		r.do(func() { change(r) })
 		sweep(t, a)
-		look(a)
+		collect(a)
 		if name == "all is well" {
 			r.do(func() { r.senders.Domain = 77; r.nv["USER_PROGRAMMABLE_CC"] = [3]uint64{} })
-			look(a)
+			collect(a)
 		}
 	}
 	r := newRig(t)
 	a := r.agent(t)
 	r.onWrite[debugfsA+"rp_ai_rate"] = func(s string) (string, error) { return "77", nil }
 	refuses(t, a, codes.DataLoss, "", give("eth-a", key(1, "rpg_ai_rate"), 20))
-	look(a)
+	collect(a)
 	for _, p := range r.table.Params() {
 		if p.Scope == nicparam.ScopeDevice && p.Unit != "" {
 			t.Errorf("%s has a unit: want it served", p.Name)

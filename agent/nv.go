@@ -16,10 +16,10 @@ type answerNV struct {
 	turn  uint64 // of the card at the query
 }
 
-// askNV queries a card's non-volatile configuration when that is due. Meanwhile it holds only the turn to query: it takes
+// queryNV queries a card's non-volatile configuration when that is due. Meanwhile it holds only the turn to query: it takes
 // seconds, and a program that hangs takes up to its time limit. The answer is nil when no query was made. due is called
 // with mu held.
-func (a *Agent) askNV(ctx context.Context, c *card, due func() bool) (*answerNV, error) {
+func (a *Agent) queryNV(ctx context.Context, c *card, due func() bool) (*answerNV, error) {
 	isDue := func() (out *answerNV) {
 		a.mu.RLock()
 		defer a.mu.RUnlock()
@@ -31,10 +31,10 @@ func (a *Agent) askNV(ctx context.Context, c *card, due func() bool) (*answerNV,
 	if isDue() == nil {
 		return nil, ctx.Err()
 	}
-	if err := acquire(ctx, c.asking); err != nil {
+	if err := acquire(ctx, c.querying); err != nil {
 		return nil, err
 	}
-	defer release(c.asking)
+	defer release(c.querying)
 	out := isDue() // another query may have been made meanwhile
 	nv := c.nic().NV
 	if out == nil || nv == nil {
@@ -50,8 +50,8 @@ func (a *Agent) staleNV(c *card) bool {
 	return a.o.FreshNV == 0 || c.nvAt.IsZero() || age > a.o.FreshNV || age < 0
 }
 
-// wantsNV reports whether a requested parameter is reached by the non-volatile configuration. The caller holds mu.
-func (c *card) wantsNV(want func(nicparam.Key) bool) bool {
+// reachesNV reports whether a requested parameter is reached by the non-volatile configuration. The caller holds mu.
+func (c *card) reachesNV(want func(nicparam.Key) bool) bool {
 	for i := range c.values {
 		if c.byNV(&c.values[i]) && want(c.keys[i]) {
 			return true

@@ -19,7 +19,7 @@ import (
 // Set implements gnmitree.Tree: one transaction.
 func (a *Agent) Set(ctx context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
 	if a.o.Passive {
-		return gnmitree.Result{}, gnmitree.Errorf(codes.PermissionDenied, "this agent only looks: nothing can be set")
+		return gnmitree.Result{}, gnmitree.Errorf(codes.PermissionDenied, "this agent is read-only: settings cannot be changed")
 	}
 	if !a.limit.take(a.o.Now()) {
 		return gnmitree.Result{}, gnmitree.Errorf(codes.ResourceExhausted, "found more than %g transactions a second, want at most that: put what belongs together into one", a.o.SetsPerSecond)

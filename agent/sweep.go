@@ -27,11 +27,11 @@ const (
 // Reading may take long when a program or a driver hangs. A Set waits only for a reading of its own cards, and for none
 // of the non-volatile configuration.
 func (a *Agent) Sweep(ctx context.Context) error {
-	if err := acquire(ctx, a.looks); err != nil {
+	if err := acquire(ctx, a.sweeping); err != nil {
 		return err
 	}
-	defer release(a.looks)
-	boot, nics, err := a.look(ctx)
+	defer release(a.sweeping)
+	boot, nics, err := a.readHost(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func (a *Agent) alone(ctx context.Context, f func()) error {
 	return nil
 }
 
-// look reads the host's boot and cards. No Set waits for it: probing a card may run a program that hangs.
-func (a *Agent) look(ctx context.Context) (boot string, nics []NIC, err error) {
+// readHost reads the host's boot and cards. No Set waits for it: probing a card may run a program that hangs.
+func (a *Agent) readHost(ctx context.Context) (boot string, nics []NIC, err error) {
 	if boot, err = a.o.Host.BootID(ctx); err != nil {
 		return "", nil, fmt.Errorf("boot of the host: %w", err)
 	}
@@ -265,14 +265,14 @@ func (a *Agent) sweepCard(ctx context.Context, c *card) error {
 	if c.nic().Device == nil {
 		return nil
 	}
-	nv, err := a.askNV(ctx, c, func() bool { return a.staleNV(c) || !a.listed(c) })
+	nv, err := a.queryNV(ctx, c, func() bool { return a.staleNV(c) || !a.listed(c) })
 	if err != nil {
 		return err
 	}
 	if err := acquire(ctx, c.lock); err != nil {
 		return err
 	}
-	lost, err := a.lookAt(ctx, c, nv)
+	lost, err := a.readCard(ctx, c, nv)
 	release(c.lock)
 	if err != nil || !lost || a.o.Passive {
 		return err
@@ -291,9 +291,9 @@ func (a *Agent) sweepCard(ctx context.Context, c *card) error {
 	return nil
 }
 
-// lookAt reads a card and records changes and whether something may have to be set again. The caller holds the card's
+// readCard reads a card and records changes and whether something may have to be set again. The caller holds the card's
 // lock.
-func (a *Agent) lookAt(ctx context.Context, c *card, nv *answerNV) (lost bool, err error) {
+func (a *Agent) readCard(ctx context.Context, c *card, nv *answerNV) (lost bool, err error) {
 	nv = a.current(c, nv)
 	first := c.keys == nil
 	var changed []nicparam.Key

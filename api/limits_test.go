@@ -42,7 +42,7 @@ func TestThePageOfTheAPIHasTheLimits(t *testing.T) {
 	}
 	for _, words := range []string{
 		fmt.Sprintf("Keys are kept for %d hours", control.IdempotencyTTL/time.Hour),
-		fmt.Sprintf("after %d days when nothing else is said", identity.DefaultTokenLife/(24*time.Hour)),
+		fmt.Sprintf("after %d days unless the request states another time", identity.DefaultTokenLife/(24*time.Hour)),
 		fmt.Sprintf("within %d s and %d KiB a second", bodyGrace/time.Second, minRate>>10),
 		fmt.Sprintf("minute at most, that of a sign-in %d s", unknownBodyTime/time.Second),
 		fmt.Sprintf("waits %d s for its place", patience/time.Second),

@@ -69,12 +69,12 @@ func Keys() []Key { return slices.Concat(connectionKeys(), hostKeys(), paceKeys(
 // connectionKeys configure who may connect, and how.
 func connectionKeys() []Key {
 	return []Key{
-		listKey("listen", "Addresses to answer gNMI at, HOST:PORT", func(c *Config) *[]string { return &c.Listen }),
-		flagKey("insecure", "Answer without TLS, which is allowed at loopback addresses only: every process of the host may set everything then", func(c *Config) *bool { return &c.Insecure }),
+		listKey("listen", "Addresses on which the agent serves gNMI, HOST:PORT", func(c *Config) *[]string { return &c.Listen }),
+		flagKey("insecure", "Serve without TLS, on loopback addresses only; every process on the host can then change all settings", func(c *Config) *bool { return &c.Insecure }),
 		textKey("tls.certificate", "PEM file of the agent's certificate, read again when it changes", func(c *Config) *string { return &c.Certificate }),
-		textKey("tls.key", "PEM file of its key", func(c *Config) *string { return &c.Key }),
-		textKey("tls.client_ca", "PEM file of the authorities whose clients may connect; clients without a certificate of theirs are refused", func(c *Config) *string { return &c.ClientCA }),
-		listKey("tls.allowed", "Names in certificates, such as manager.example.net, of clients that may set something; others may only look", func(c *Config) *[]string { return &c.Allowed }),
+		textKey("tls.key", "PEM file of the certificate's key", func(c *Config) *string { return &c.Key }),
+		textKey("tls.client_ca", "PEM file of the authorities that sign client certificates; clients without one are rejected", func(c *Config) *string { return &c.ClientCA }),
+		listKey("tls.allowed", "Names in certificates, such as manager.example.net, of clients that may change settings; other clients may only read", func(c *Config) *[]string { return &c.Allowed }),
 		textKey("target", "Name that requests use in prefix.target; empty: the host's name", func(c *Config) *string { return &c.Target }),
 		flagKey("reflection", "Offer gRPC server reflection, for clients that do not know gNMI", func(c *Config) *bool { return &c.Reflection }),
 	}
@@ -83,7 +83,7 @@ func connectionKeys() []Key {
 // hostKeys configure the host.
 func hostKeys() []Key {
 	return []Key{
-		textKey("root", "Directory where the host's files are, other than / in a container that has them elsewhere", func(c *Config) *string { return &c.Root }),
+		textKey("root", "Root directory of the host's files; not / in a container that mounts them elsewhere", func(c *Config) *string { return &c.Root }),
 		{"devices", "auto, or list of text", "Network devices, RDMA devices or PCI addresses whose cards are served; auto: all RoCE cards", func(c *Config, n *yaml.Node) error {
 			if n.Kind == yaml.ScalarNode && n.Value == "auto" {
 				c.Devices = nil
@@ -96,7 +96,7 @@ func hostKeys() []Key {
 			}
 			return "[" + strings.Join(c.Devices, ", ") + "]"
 		}},
-		{"back_ends", "list of " + words(host.Backends()), "Ways to parameters that may be used, whatever else the host offers", func(c *Config, n *yaml.Node) error {
+		{"back_ends", "list of " + words(host.Backends()), "Back ends that the agent may use, even if the host offers more", func(c *Config, n *yaml.Node) error {
 			var names []string
 			if err := texts(n, &names); err != nil {
 				return err
@@ -110,26 +110,26 @@ func hostKeys() []Key {
 			}
 			return nil
 		}, func(c *Config) string { return "[" + words(c.Backends) + "]" }},
-		flagKey("assume.rate_32", "Cards have 32-bit registers of rates, which nothing on a host tells", func(c *Config) *bool { return &c.Rate32 }),
-		flagKey("assume.undocumented_gd", "Cards take values of rpg_gd that the vendor's page does not document", func(c *Config) *bool { return &c.UndocumentedGD }),
-		textKey("dms.address", "Where the vendor's management service answers gNMI, HOST:PORT; empty: it is not used", func(c *Config) *string { return &c.DMS.Target }),
-		textKey("dms.ca", "PEM file of the authorities of its certificate; empty: no TLS, at loopback addresses only", func(c *Config) *string { return &c.DMS.CA }),
-		textKey("dms.certificate", "PEM file of the certificate that the agent shows it", func(c *Config) *string { return &c.DMS.Certificate }),
-		textKey("dms.key", "PEM file of the key of that", func(c *Config) *string { return &c.DMS.Key }),
-		textKey("dms.server_name", "Name in its certificate; empty: the host of its address", func(c *Config) *string { return &c.DMS.ServerName }),
-		textKey("journal", "Where files begin that keep what was set and what was before: this and .a, .b, .note, .lock; the directory must exist and be the agent's alone", func(c *Config) *string { return &c.Journal }),
+		flagKey("assume.rate_32", "Cards have 32-bit rate registers; the host does not report their width", func(c *Config) *bool { return &c.Rate32 }),
+		flagKey("assume.undocumented_gd", "Cards accept values of rpg_gd that the vendor does not document", func(c *Config) *bool { return &c.UndocumentedGD }),
+		textKey("dms.address", "Address at which the vendor's management service serves gNMI, HOST:PORT; empty: not used", func(c *Config) *string { return &c.DMS.Target }),
+		textKey("dms.ca", "PEM file of the authorities that sign its certificate; empty: no TLS, on loopback addresses only", func(c *Config) *string { return &c.DMS.CA }),
+		textKey("dms.certificate", "PEM file of the agent's client certificate for it", func(c *Config) *string { return &c.DMS.Certificate }),
+		textKey("dms.key", "PEM file of that certificate's key", func(c *Config) *string { return &c.DMS.Key }),
+		textKey("dms.server_name", "Name in its certificate; empty: the host part of its address", func(c *Config) *string { return &c.DMS.ServerName }),
+		textKey("journal", "Path prefix of the journal of settings and previous values: this and .a, .b, .note, .lock; the directory must exist and belong to the agent alone", func(c *Config) *string { return &c.Journal }),
 	}
 }
 
 // paceKeys configure limits and intervals.
 func paceKeys() []Key {
 	return []Key{
-		spanKey("intervals.sweep", "Time between two looks for changes by others", 100*time.Millisecond, func(c *Config) *time.Duration { return &c.Sweep }),
-		spanKey("intervals.fresh", "How old values of parameters may be in answers", 0, func(c *Config) *time.Duration { return &c.Fresh }),
-		spanKey("intervals.fresh_nv", "The same for the non-volatile configuration, which takes seconds to ask for", 0, func(c *Config) *time.Duration { return &c.FreshNV }),
+		spanKey("intervals.sweep", "Time between two sweeps for changes by others", 100*time.Millisecond, func(c *Config) *time.Duration { return &c.Sweep }),
+		spanKey("intervals.fresh", "Maximum age of parameter values in responses", 0, func(c *Config) *time.Duration { return &c.Fresh }),
+		spanKey("intervals.fresh_nv", "The same for the non-volatile configuration; a query takes seconds", 0, func(c *Config) *time.Duration { return &c.FreshNV }),
 		spanKey("intervals.counters", "The same for counters and links", 0, func(c *Config) *time.Duration { return &c.Counters }),
-		spanKey("intervals.sample", "Shortest interval of samples that subscribers may ask for", 10*time.Millisecond, func(c *Config) *time.Duration { return &c.Sample }),
-		{"limits.sets_per_second", "number, 0.1 to 1000", "Transactions taken, with a burst of 5 s", func(c *Config, n *yaml.Node) error {
+		spanKey("intervals.sample", "Shortest sample interval that subscribers may request", 10*time.Millisecond, func(c *Config) *time.Duration { return &c.Sample }),
+		{"limits.sets_per_second", "number, 0.1 to 1000", "Rate of accepted transactions, with a burst of 5 s", func(c *Config, n *yaml.Node) error {
 			return scalar(n, &c.SetsPerSecond, func(s string) (float64, error) {
 				f, err := strconv.ParseFloat(s, 64)
 				if err != nil || !(f >= 0.1 && f <= 1000) {

@@ -22,10 +22,10 @@ import (
 	"fairlane/internal/servertls"
 )
 
-// looking opens an agent that writes nothing, for one command; with restores it writes only restored values.
-func (a *app) looking(ctx context.Context, c *Config, restores bool) (*agent.Agent, *host.Host, error) {
+// openReadOnly opens an agent that writes nothing, for one command; with restores it writes only restored values.
+func (a *app) openReadOnly(ctx context.Context, c *Config, restores bool) (*agent.Agent, *host.Host, error) {
 	o := c.hostOptions()
-	o.Quiet, o.Look = true, !restores
+	o.Quiet, o.ReadOnly = true, !restores
 	h, err := host.Open(o)
 	if err != nil {
 		return nil, nil, err
@@ -92,7 +92,7 @@ func (a *app) check(ctx context.Context, asJSON bool) (err error) {
 			out.Problems = append(out.Problems, said)
 		}
 	}
-	on, h, err := a.looking(ctx, &c, false)
+	on, h, err := a.openReadOnly(ctx, &c, false)
 	if err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (a *app) get(ctx context.Context, path string, asJSON bool) (err error) {
 	if err != nil {
 		return err
 	}
-	on, h, err := a.looking(ctx, &c, false)
+	on, h, err := a.openReadOnly(ctx, &c, false)
 	if err != nil {
 		return err
 	}

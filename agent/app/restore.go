@@ -46,7 +46,7 @@ func (a *app) restore(ctx context.Context, dry, asJSON bool) (err error) {
 		}
 		defer func() { err = errors.Join(err, unlock()) }()
 	}
-	on, h, err := a.looking(ctx, &c, !dry)
+	on, h, err := a.openReadOnly(ctx, &c, !dry)
 	if err != nil {
 		return err
 	}

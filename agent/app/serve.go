@@ -124,10 +124,10 @@ func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Ho
 			ended[i+1] = server.Serve(ctx, l, secure...)
 		})
 	}
-	tell(ctx, notify, "READY=1", log)
+	notifySystemd(ctx, notify, "READY=1", log)
 	<-ctx.Done()
 	log.Info("stopping")
-	tell(context.WithoutCancel(ctx), notify, "STOPPING=1", log)
+	notifySystemd(context.WithoutCancel(ctx), notify, "STOPPING=1", log)
 	group.Wait()
 	return errors.Join(ended...)
 }
@@ -139,8 +139,8 @@ func text(err error) string {
 	return err.Error()
 }
 
-// tell notifies systemd, and logs a failure of that.
-func tell(ctx context.Context, n sdnotify.Notifier, state string, log *slog.Logger) {
+// notifySystemd notifies systemd, and logs a failure of that.
+func notifySystemd(ctx context.Context, n sdnotify.Notifier, state string, log *slog.Logger) {
 	if err := n.Send(ctx, state); err != nil {
 		log.Warn("systemd could not be notified", "error", err.Error())
 	}

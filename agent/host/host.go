@@ -61,8 +61,8 @@ type Options struct {
 	DMS        func(pci string) dms.Client
 	// Quiet opens no sockets for events and reads neither RDMA netlink nor virtual functions' counters.
 	Quiet bool
-	// Look makes probing change nothing: it does not create the directory that the configfs back end needs.
-	Look bool
+	// ReadOnly makes probing change nothing: it does not create the directory that the configfs back end needs.
+	ReadOnly bool
 }
 
 // Host implements agent.Host.
@@ -89,11 +89,11 @@ type known struct {
 	findings  []Finding
 	// failed is set when a program or a socket failed in a way that may be temporary; looks counts the reads since.
 	failed bool
-	looks  int
+	reads  int
 }
 
-// looksUntilRetry is the number of reads after a failure until the card is probed again. Sweeps are some seconds apart.
-const looksUntilRetry = 30
+// readsUntilRetry is the number of reads after a failure until the card is probed again. Sweeps are some seconds apart.
+const readsUntilRetry = 30
 
 // Open opens the host. Close ends it.
 func Open(o Options) (*Host, error) {
@@ -243,8 +243,8 @@ func (h *Host) NICs(ctx context.Context) ([]agent.NIC, error) {
 
 // again reports whether a card must be probed again although its signature is unchanged.
 func (k *known) again() bool {
-	k.looks++
-	return k.failed && k.looks%looksUntilRetry == 0
+	k.reads++
+	return k.failed && k.reads%readsUntilRetry == 0
 }
 
 // wanted reports whether a card is among the configured ones.

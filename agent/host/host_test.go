@@ -94,7 +94,7 @@ func TestEveryWayIsProbedAndSaysWhatIsMissing(t *testing.T) {
 		}, map[string]string{"1 configfs": "2"}},
 		{"rdma_cm without the device, only looking", func(m *machine, o *Options) {
 			m.mkdir(configfs)
-			o.Look = true
+			o.ReadOnly = true
 		}, map[string]string{"1 configfs": "/mlx5_0 is not there: the agent makes it"}},
 		{"rdma_cm without the device", func(m *machine, _ *Options) { m.mkdir(configfs) }, map[string]string{"1 configfs": "not offered"}},
 		{"mstconfig", func(_ *machine, o *Options) { o.Mstconfig = mstconfig("RPG_GD_P1 11 11 11", "RPG_AI_RATE_P1 5 5 5") }, map[string]string{"0 nv": "2"}},
@@ -274,7 +274,7 @@ func TestWhatFailedIsTriedAgain(t *testing.T) {
 	tool := &program{}
 	h := m.open(func(o *Options) { o.Mstconfig = tool })
 	first := nics(t, h)[0]
-	for range 2 * looksUntilRetry {
+	for range 2 * readsUntilRetry {
 		if again := nics(t, h)[0]; again.Device != first.Device {
 			t.Fatal("the same ways make another device")
 		}
@@ -283,14 +283,14 @@ func TestWhatFailedIsTriedAgain(t *testing.T) {
 		t.Errorf("asked %d times", len(tool.runs))
 	}
 	tool.answers = mstconfig("RPG_GD_P1 11 11 11").answers
-	for range looksUntilRetry {
+	for range readsUntilRetry {
 		nics(t, h)
 	}
 	if again := nics(t, h)[0]; again.Device == first.Device || again.NV == nil || again.Incarnation != first.Incarnation {
 		t.Error("a program that came went unnoticed")
 	}
 	asked := len(tool.runs)
-	for range 2 * looksUntilRetry {
+	for range 2 * readsUntilRetry {
 		nics(t, h)
 	}
 	if len(tool.runs) != asked {

@@ -104,7 +104,7 @@ func (p *prober) capabilities() {
 // switchMode determines which of the two back ends for rates of functions a port has. A card without devlink is in legacy
 // mode.
 func (p *prober) switchMode(f *PortFound) {
-	mode, err := p.askMode(f.PCI)
+	mode, err := p.readMode(f.PCI)
 	if err != nil {
 		p.modeWhy[f.Number] = err
 		return
@@ -137,8 +137,8 @@ func (p *prober) switchMode(f *PortFound) {
 	}
 }
 
-// askMode reads the mode of the e-switch by devlink.
-func (p *prober) askMode(pci string) (vfshare.Mode, error) {
+// readMode reads the mode of the e-switch by devlink.
+func (p *prober) readMode(pci string) (vfshare.Mode, error) {
 	out, err := p.options.Devlink.Run(p.ctx, vfshare.ModeArgs(pci))
 	if err != nil {
 		return "", err
@@ -249,7 +249,7 @@ func (p *prober) accessor(b nicparam.Backend, f *PortFound) (a nicfiles.Accessor
 		if _, missing := p.files.List(configfs); missing != nil {
 			return nil, "/" + configfs + " is not there: mount configfs at /sys/kernel/config and load rdma_cm"
 		}
-		if _, missing := p.files.List(configfs + "/" + f.RDMA); missing != nil && p.options.Look {
+		if _, missing := p.files.List(configfs + "/" + f.RDMA); missing != nil && p.options.ReadOnly {
 			return nil, "/" + configfs + "/" + f.RDMA + " is not there: the agent makes it when it serves; until then connections have the kernel's defaults"
 		}
 		a, err = nicfiles.Configfs(p.files, p.table, f.Port)
@@ -363,7 +363,7 @@ func (p *prober) keepNV() []nicfiles.Accessor {
 		}
 	}
 	if n == 0 {
-		p.find(nil, nicparam.NV, 0, "the card's configuration has none of the parameters")
+		p.find(nil, nicparam.NV, 0, "the card's configuration contains none of the parameters")
 		return nil
 	}
 	width := 17

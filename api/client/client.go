@@ -87,7 +87,7 @@ func Check(status int, body []byte) error {
 	}
 	var p gen.Problem
 	if err := json.Unmarshal(body, &p); err != nil || p.Code == "" {
-		return fmt.Errorf("the server answered %d %s, and not as Fairlane does: is the URL right?", status, http.StatusText(status))
+		return fmt.Errorf("the server returned %d %s in a form that Fairlane does not use: check the URL", status, http.StatusText(status))
 	}
 	p.Status = status
 	return &ProblemError{p}

@@ -1122,7 +1122,7 @@ type AdmissionRequest struct {
 	// Policy The revision to start from; default: the current declarations.
 	Policy *int64 `json:"policy,omitempty"`
 
-	// Ports Of the tenant. Without `to`, each is assumed to send to each other one.
+	// Ports Ports of the tenant. Without `to`, each port sends to every other one.
 	Ports []Port `json:"ports,omitempty"`
 
 	// QPS Queue pairs of each assumed flow; the default is 1.
@@ -2018,7 +2018,7 @@ type Link struct {
 	// DelayPs From a fabric file; 0 when unknown: discovery of InfiniBand cannot measure it.
 	DelayPs int64 `json:"delay_ps"`
 
-	// Directions Those that the plan calls contended or the measurement covers, by the port that sends.
+	// Directions Directions that are contended in the plan or covered by the measurement, by sending port.
 	Directions []LinkDirection `json:"directions"`
 
 	// RateBps Bits per second of link-layer bytes of data packets.

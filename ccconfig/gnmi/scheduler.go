@@ -125,13 +125,13 @@ func (f *findings) fault(port string, n NamedScheduler) {
 
 // slow adds a finding for a peak rate below the link's, because predictions assume the whole link.
 func (f *findings) slow(p *PortSchedule, what string, n NamedScheduler) {
-	const remedy = "plans reckon with the whole link: refer to a scheduler without a peak rate, or make the link's rate in the fabric file what it really has"
+	const remedy = "plans assume the full link rate: use a scheduler without a peak rate, or correct the rate of the link in the fabric file"
 	s := n.Scheduler
 	if s == nil {
 		return
 	}
 	if s.PeakPackets > 0 {
-		f.add(FindingPeak, p.Label, fmt.Sprintf("%s is limited to %d packets/s by scheduler %s, which is no rate in bit/s; %s", what, s.PeakPackets, n.Name, remedy))
+		f.add(FindingPeak, p.Label, fmt.Sprintf("%s is limited to %d packets/s by scheduler %s, which is not a rate in bit/s; %s", what, s.PeakPackets, n.Name, remedy))
 	}
 	rate, limited := s.limit(p.Link)
 	switch {
@@ -139,7 +139,7 @@ func (f *findings) slow(p *PortSchedule, what string, n NamedScheduler) {
 	case s.Peak == 0:
 		f.add(FindingPeak, p.Label, fmt.Sprintf("%s is limited to %d %% of its link by scheduler %s; %s", what, s.PeakPercent, n.Name, remedy))
 	case p.Link == 0:
-		f.add(FindingPeak, p.Label, fmt.Sprintf("%s is limited to %s by scheduler %s, and the switch does not tell the link's rate: see that it is no more; %s", what, rate, n.Name, remedy))
+		f.add(FindingPeak, p.Label, fmt.Sprintf("%s is limited to %s by scheduler %s, and the switch does not report the link's rate: check that the link is not faster; %s", what, rate, n.Name, remedy))
 	default:
 		f.add(FindingPeak, p.Label, fmt.Sprintf("%s is limited to %s by scheduler %s, and its link has %s; %s", what, rate, n.Name, p.Link, remedy))
 	}

@@ -81,10 +81,10 @@ func TestPreflightOfSchedulersOfSONiC(t *testing.T) {
 		"a link of no rate": {func(c tables) {
 			first(c, 3, fields{"type": "DWRR", "weight": "14", "pir": "12500000000"})
 			delete(c["PORT"]["Ethernet0"], "speed")
-		}, "peak-rate Ethernet0", "does not tell the link's rate"},
+		}, "peak-rate Ethernet0", "does not report the link's rate"},
 		"packets a second": {func(c tables) {
 			first(c, 3, fields{"type": "DWRR", "weight": "14", "pir": "12500000000", "meter_type": "packets"})
-		}, "peak-rate Ethernet0", "12500000000 packets/s by scheduler s3, which is no rate in bit/s"},
+		}, "peak-rate Ethernet0", "12500000000 packets/s by scheduler s3, which is not a rate in bit/s"},
 		"no scheduler of the queue": {func(c tables) { delete(c["QUEUE"]["Ethernet0|3"], "scheduler") }, "scheduler-none Ethernet0", "queue 3 refers to no scheduler"},
 		"no schedulers at all": {func(c tables) {
 			delete(c, "SCHEDULER")
@@ -289,7 +289,7 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 		"bits a second":            {weighted(140, speed("SPEED_100GB", leaves{at(9, "two-rate-three-color/config/pir"): gnmitree.Uint(1e11)})), "", ""},
 		"below the link":           {weighted(140, speed("SPEED_100GB", leaves{at(9, "two-rate-three-color/config/pir"): gnmitree.Uint(1e10)})), "peak-rate Ethernet0", "queue 3 is limited to 10 Gbit/s by scheduler p sequence 9, and its link has 100 Gbit/s"},
 		"one rate":                 {weighted(140, speed("SPEED_25GB", leaves{at(9, "one-rate-two-color/config/cir"): gnmitree.Uint(1e10)})), "peak-rate Ethernet0", "and its link has 25 Gbit/s"},
-		"a link of no rate":        {weighted(140, leaves{at(9, "two-rate-three-color/config/pir"): gnmitree.Uint(1e10)}), "peak-rate Ethernet0", "does not tell the link's rate"},
+		"a link of no rate":        {weighted(140, leaves{at(9, "two-rate-three-color/config/pir"): gnmitree.Uint(1e10)}), "peak-rate Ethernet0", "does not report the link's rate"},
 		"a limit of the port":      {weighted(140, leaves{at(99, "two-rate-three-color/config/pir"): gnmitree.Uint(1e10)}), "peak-rate Ethernet0", "the port is limited to 10 Gbit/s by scheduler p sequence 99"},
 		"a queue twice":            {weighted(140, leaves{input(2, 3, "queue"): gnmitree.String("3")}), "queue-twice Ethernet0", "both have queue 3 as an input"},
 		"another queue alone":      {leaves{input(2, 5, "queue"): gnmitree.String("5")}, "scheduler-none Ethernet0", ""},

@@ -80,7 +80,7 @@ func TestInvalidKeysAreRejected(t *testing.T) {
 	if err := os.WriteFile(path, []byte("0x0\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readKeyFiles([]string{path}); err == nil || !strings.Contains(err.Error(), "CC_Key 0 is no key") {
+	if _, err := readKeyFiles([]string{path}); err == nil || !strings.Contains(err.Error(), "CC_Key 0 means no key") {
 		t.Errorf("key 0: %v", err)
 	}
 }

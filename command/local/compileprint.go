@@ -313,14 +313,14 @@ func (a *app) printReasons(w io.Writer, es []policy.Explanation) error {
 
 // printRules prints the rules of reasons in words.
 func (a *app) printRules(w io.Writer, rules []string) error {
-	told := a.Texts.Rules(rules)
-	if len(told) == 0 {
+	explained := a.Texts.Rules(rules)
+	if len(explained) == 0 {
 		return nil
 	}
 	tw := cmdline.NewTable(w, 0)
 	tw.Prose = true
 	_, _ = fmt.Fprintln(tw, "\n"+a.T("compile.rules.head"))
-	for _, r := range told {
+	for _, r := range explained {
 		_, _ = fmt.Fprintf(tw, "%s\t%s\n", r.Rule, r.Text)
 	}
 	return tw.Flush()

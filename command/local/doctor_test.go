@@ -125,7 +125,7 @@ func TestConfigCommandsShowTheEffectiveConfiguration(t *testing.T) {
 		{[]string{"check", "--config", filetest.Write(t, "w.yaml", "cc_key_file: /no/such/file\n")}, cmdline.ExitUsage, "cc_key_file"},
 		{[]string{"check", "--database", "/no/such/directory/f.db"}, cmdline.ExitUsage, "database: /no/such/directory/f.db: directory /no/such/directory does not exist"},
 		{[]string{"check", "--database", path + "/f.db"}, cmdline.ExitUsage, path + " is not a directory"},
-		{[]string{"check", "--database", t.TempDir()}, cmdline.ExitUsage, "is no regular file"},
+		{[]string{"check", "--database", t.TempDir()}, cmdline.ExitUsage, "is not a regular file"},
 		{[]string{"check", "--database", path}, cmdline.ExitUsage, path + " is no SQLite database: correct the path"},
 		{[]string{"check", "--database", filetest.Write(t, "short.db", "SQLite")}, cmdline.ExitUsage, "is no SQLite database"},
 		{[]string{"check", "--database", filetest.Write(t, "empty.db", "")}, cmdline.ExitDone, "configuration is valid"},

@@ -110,9 +110,9 @@ func (d *doctor) store(ctx context.Context) {
 			return
 		}
 	}
-	n, err := store.Look(ctx, database)
-	looked := err == nil
-	if looked {
+	n, err := store.ReadSurvey(ctx, database)
+	surveyed := err == nil
+	if surveyed {
 		err = d.pages(ctx, shown, database)
 	}
 	switch {
@@ -129,7 +129,7 @@ func (d *doctor) store(ctx context.Context) {
 	default:
 		d.note("store", shown, statusOK, "store-right", "engine", n.Engine, "version", n.Have)
 	}
-	if !looked {
+	if !surveyed {
 		return
 	}
 	d.clock(&n)

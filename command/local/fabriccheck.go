@@ -28,7 +28,7 @@ type checkReport struct {
 
 // fabricCheckCommand returns `fabric check`, which needs no service.
 func (a *app) fabricCheckCommand() *cobra.Command {
-	var f lookFlags
+	var f scanFlags
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check --from SOURCE",
@@ -40,15 +40,15 @@ func (a *app) fabricCheckCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.fabricCheck(cmd.Context(), f, asJSON) },
 	}
-	a.lookAt(cmd, &f)
+	a.addScanFlags(cmd, &f)
 	cmd.Flags().BoolVar(&asJSON, "json", false, a.T("flag.json"))
 	cmdline.Must(cmd.MarkFlagRequired("from"))
 	a.LocalOnly(cmd)
 	return cmd
 }
 
-// lookAt adds the flags for the fabric to check to a command.
-func (a *app) lookAt(cmd *cobra.Command, f *lookFlags) {
+// addScanFlags adds the flags for the fabric to check to a command.
+func (a *app) addScanFlags(cmd *cobra.Command, f *scanFlags) {
 	cmd.Flags().StringVar(&f.from, "from", "", a.T("fabriccheck.from", "forms", "file:PATH, umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT"))
 	a.MKeyFlag(cmd, &f.mKey)
 	cmd.Flags().StringVar(&f.ccKey, "cc-key-file", "", a.T("fabriccheck.cckey"))
@@ -56,8 +56,8 @@ func (a *app) lookAt(cmd *cobra.Command, f *lookFlags) {
 	cmd.Flags().BoolVar(&f.quick, "quick", false, a.T("fabriccheck.quick"))
 }
 
-func (a *app) fabricCheck(ctx context.Context, f lookFlags, asJSON bool) error {
-	l, err := a.look(ctx, f)
+func (a *app) fabricCheck(ctx context.Context, f scanFlags, asJSON bool) error {
+	l, err := a.scanFabric(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (a *app) fabricCheck(ctx context.Context, f lookFlags, asJSON bool) error {
 }
 
 // check runs the checks.
-func (l *look) check() checkReport {
+func (l *fabricScan) check() checkReport {
 	return checkReport{
 		Nodes: len(l.fabric.Nodes), Switches: len(l.fabric.Switches()), Hosts: len(l.fabric.Hosts()), Links: len(l.fabric.Links),
 		WallS: l.wall.Seconds(), MADsSent: l.mads, Report: check.Check(l.fabric, l.extra), Notes: phrase.English(l.notes), said: l.notes,

@@ -61,9 +61,9 @@ func TestWatchEventsAreInChinese(t *testing.T) {
 	t.Parallel()
 	x := newWatched(t, false, "zh")
 	host := subnet.PortRef{Node: x.node("host-004"), Port: 1}
-	x.look()
+	x.scan()
 	x.dev.SetLink(host, false)
-	x.look()
+	x.scan()
 	lines, err := x.end()
 	if err != nil {
 		t.Fatal(err)

@@ -16,16 +16,16 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// lookFlags select the fabric and the depth of the check.
-type lookFlags struct {
+// scanFlags select the fabric and the depth of the check.
+type scanFlags struct {
 	from        string
 	mKey, ccKey string // files
 	quick       bool
 	tenants     string
 }
 
-// look is everything that can be read of a fabric without the service.
-type look struct {
+// fabricScan is everything that can be read of a fabric without the service.
+type fabricScan struct {
 	fabric *subnet.Fabric
 	extra  check.Extra
 	notes  []phrase.Text // parts that were not checked
@@ -33,8 +33,8 @@ type look struct {
 	wall   time.Duration
 }
 
-// look reads a fabric file, or sweeps a live InfiniBand fabric with its tables.
-func (a *app) look(ctx context.Context, f lookFlags) (*look, error) {
+// scanFabric reads a fabric file, or sweeps a live InfiniBand fabric with its tables.
+func (a *app) scanFabric(ctx context.Context, f scanFlags) (*fabricScan, error) {
 	src, err := site.ParseSourceOf(f.from, site.InfiniBandForms)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (a *app) look(ctx context.Context, f lookFlags) (*look, error) {
 		}
 	}
 	start := time.Now()
-	l := &look{}
+	l := &fabricScan{}
 	if src.File != "" {
 		l.fabric, err = site.ReadFabric(src.File)
 	} else {
@@ -65,7 +65,7 @@ func (a *app) look(ctx context.Context, f lookFlags) (*look, error) {
 }
 
 // forFile rejects flags that have no effect on a fabric file.
-func (f *lookFlags) forFile() error {
+func (f *scanFlags) forFile() error {
 	for _, x := range []struct {
 		flag  string
 		given bool
@@ -78,7 +78,7 @@ func (f *lookFlags) forFile() error {
 }
 
 // sweepAll sweeps a live fabric.
-func (a *app) sweepAll(ctx context.Context, src site.Source, f lookFlags, l *look) error {
+func (a *app) sweepAll(ctx context.Context, src site.Source, f scanFlags, l *fabricScan) error {
 	o := discover.Options{Tables: !f.quick}
 	var err error
 	if src.MKey, err = site.MKey(f.mKey); err != nil {
@@ -117,7 +117,7 @@ func (a *app) sweep(ctx context.Context, from string, t mad.Transport, o discove
 }
 
 // addTenants reads a tenant file and computes the SLs that its tenants would have.
-func (l *look) addTenants(path string) error {
+func (l *fabricScan) addTenants(path string) error {
 	ts, flows, err := cmdline.ReadTenants(path, l.fabric)
 	if err != nil {
 		return err

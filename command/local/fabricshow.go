@@ -58,9 +58,9 @@ type showLink struct {
 func (a *app) localShow(root *cobra.Command) {
 	show, _, err := root.Find([]string{"fabric", "show"})
 	cmdline.Must(err)
-	var f lookFlags
+	var f scanFlags
 	var out showOutput
-	a.lookAt(show, &f)
+	a.addScanFlags(show, &f)
 	show.Flags().StringVar(&out.dot, "dot", "", a.T("fabricshow.dot"))
 	show.Flags().StringVar(&out.svg, "svg", "", a.T("fabricshow.svg"))
 	show.Flags().StringSliceVar(&out.between, "between", nil, a.T("fabricshow.between"))
@@ -102,8 +102,8 @@ type showOutput struct {
 	json     bool
 }
 
-func (a *app) fabricShow(ctx context.Context, f lookFlags, out showOutput) error {
-	l, err := a.look(ctx, f)
+func (a *app) fabricShow(ctx context.Context, f scanFlags, out showOutput) error {
+	l, err := a.scanFabric(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func nodeMark(f *subnet.Fabric, n int32, o draw.Options) draw.Mark {
 	return m
 }
 
-func shownFabric(l *look, o draw.Options) showReport {
+func shownFabric(l *fabricScan, o draw.Options) showReport {
 	f := l.fabric
 	r := showReport{Name: f.Name, Nodes: make([]showNode, 0, len(f.Nodes)), Links: make([]showLink, 0, len(f.Links))}
 	tiers := f.Tiers()
@@ -191,7 +191,7 @@ func shownFabric(l *look, o draw.Options) showReport {
 	return r
 }
 
-func nodeShown(l *look, i int32, tier int, o draw.Options) showNode {
+func nodeShown(l *fabricScan, i int32, tier int, o draw.Options) showNode {
 	n := &l.fabric.Nodes[i]
 	out := showNode{
 		GUID: n.GUID, Name: n.Name, Kind: n.Kind.String(), Tier: tier, Ports: len(n.Ports) - 1,
@@ -212,7 +212,7 @@ func nodeShown(l *look, i int32, tier int, o draw.Options) showNode {
 }
 
 // printFabric prints the switches, the top tier first, and the number of hosts and findings.
-func (a *app) printFabric(l *look, r checkReport, o draw.Options) error {
+func (a *app) printFabric(l *fabricScan, r checkReport, o draw.Options) error {
 	f := l.fabric
 	t := cmdline.NewTable(a.Stdout, 0)
 	if _, err := fmt.Fprintln(t, a.T("fabricshow.columns")); err != nil {

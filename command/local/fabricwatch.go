@@ -100,16 +100,16 @@ type fabricWatch struct {
 	ticks   <-chan time.Time
 	traps   trapBox
 
-	conn    site.Transport // nil before the first scan, and after a failed one
-	last    *discover.Result
-	warned  []watchWarning // of the last scan
-	silent  bool           // the last scan failed
-	failure error          // of the latest failed scan
-	begun   time.Time
-	looked  time.Time // end of the last scan
-	looks   int
-	mads    int
-	told    map[string]int // number of lines by kind
+	conn      site.Transport // nil before the first scan, and after a failed one
+	last      *discover.Result
+	warned    []watchWarning // of the last scan
+	silent    bool           // the last scan failed
+	failure   error          // of the latest failed scan
+	begun     time.Time
+	scannedAt time.Time // end of the last scan
+	scans     int
+	mads      int
+	reported  map[string]int // number of lines by kind
 }
 
 // watchWarning is a reported warning.
@@ -140,7 +140,7 @@ func (a *app) newWatch(f watchFlags, o umad.Options) (*fabricWatch, error) {
 	case f.traps && src.UMAD == umad.Name{}:
 		return nil, usage.Of(phrase.Of("usage.traps-source", "source", f.from))
 	}
-	w := &fabricWatch{a: a, flags: f, told: map[string]int{}, traps: trapBox{news: make(chan struct{}, 1)}}
+	w := &fabricWatch{a: a, flags: f, reported: map[string]int{}, traps: trapBox{news: make(chan struct{}, 1)}}
 	w.options = discover.AgainOptions{Options: discover.Options{Parallel: site.SweepParallel}, Routes: f.routes}
 	if src.MKey, err = site.MKey(f.mKey); err != nil {
 		return nil, err
@@ -157,10 +157,10 @@ func (w *fabricWatch) run(ctx context.Context) error {
 	w.begun = time.Now()
 	defer w.disconnect()
 	for ctx.Err() == nil {
-		if err := w.look(ctx); err != nil && ctx.Err() == nil {
+		if err := w.scan(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}
-		if w.flags.count > 0 && w.looks >= w.flags.count {
+		if w.flags.count > 0 && w.scans >= w.flags.count {
 			break
 		}
 		w.next(ctx)
@@ -183,7 +183,7 @@ func (w *fabricWatch) next(ctx context.Context) {
 	case <-ctx.Done():
 	case <-w.ticks:
 	case <-w.traps.news:
-		rest := time.NewTimer(time.Until(w.looked.Add(watchRest)))
+		rest := time.NewTimer(time.Until(w.scannedAt.Add(watchRest)))
 		defer rest.Stop()
 		select {
 		case <-ctx.Done():
@@ -192,16 +192,16 @@ func (w *fabricWatch) next(ctx context.Context) {
 	}
 }
 
-// look sweeps the fabric once and reports changes. It returns errors of the first scan, of one that the end of the
+// scan sweeps the fabric once and reports changes. It returns errors of the first scan, of one that the end of the
 // context interrupted, and of the output.
-func (w *fabricWatch) look(ctx context.Context) error {
+func (w *fabricWatch) scan(ctx context.Context) error {
 	named := w.traps.empty()
 	r, err := w.sweep(ctx, named)
 	if err != nil {
 		return w.fails(ctx, err, named)
 	}
-	w.looked = time.Now()
-	w.looks++
+	w.scannedAt = time.Now()
+	w.scans++
 	before := w.last
 	w.last = r
 	w.mads += r.MADs
@@ -219,16 +219,16 @@ func (w *fabricWatch) fails(ctx context.Context, err error, named []ident.LID) e
 	if w.last == nil || ctx.Err() != nil { // an interrupted scan is incomplete
 		return err
 	}
-	w.looked = time.Now()
-	w.looks++
-	w.traps.add(named...) // for the next look
+	w.scannedAt = time.Now()
+	w.scans++
+	w.traps.add(named...) // for the next scan
 	w.disconnect()
 	known := w.silent
 	w.silent, w.failure = true, err
 	if known {
 		return nil
 	}
-	return w.tell(watchLine{Kind: watchSilent, Text: err.Error()})
+	return w.report(watchLine{Kind: watchSilent, Text: err.Error()})
 }
 
 // sweep discovers the whole fabric the first time, and later only changes.
@@ -271,12 +271,12 @@ func (w *fabricWatch) changes(before, now *discover.Result) error {
 	if w.silent {
 		w.silent = false
 		said := phrase.Of("discovery.answers-again", "nodes", len(now.Fabric.Nodes))
-		if err := w.tell(watchLine{Kind: watchAnswers, Text: said.String(), said: said}); err != nil {
+		if err := w.report(watchLine{Kind: watchAnswers, Text: said.String(), said: said}); err != nil {
 			return err
 		}
 	}
 	for _, e := range discover.Changes(before, now) {
-		if err := w.tell(watchLine{Kind: string(e.Kind), Node: e.Node, Port: e.Port, Peer: e.Peer, Text: e.Text, said: e.Said}); err != nil {
+		if err := w.report(watchLine{Kind: string(e.Kind), Node: e.Node, Port: e.Port, Peer: e.Peer, Text: e.Text, said: e.Said}); err != nil {
 			return err
 		}
 	}
@@ -306,7 +306,7 @@ func (w *fabricWatch) warn(r *discover.Result) error {
 			}
 			line := k.line
 			line.Kind = half.kind
-			if err := w.tell(line); err != nil {
+			if err := w.report(line); err != nil {
 				return err
 			}
 		}
@@ -314,10 +314,10 @@ func (w *fabricWatch) warn(r *discover.Result) error {
 	return nil
 }
 
-// tell prints one line.
-func (w *fabricWatch) tell(l watchLine) error {
-	w.told[l.Kind]++
-	l.Time = w.looked.UTC().Truncate(time.Millisecond)
+// report prints one line.
+func (w *fabricWatch) report(l watchLine) error {
+	w.reported[l.Kind]++
+	l.Time = w.scannedAt.UTC().Truncate(time.Millisecond)
 	if w.flags.asJSON {
 		return json.NewEncoder(w.a.Stdout).Encode(l)
 	}
@@ -338,11 +338,11 @@ func (w *fabricWatch) words(text string) {
 func (w *fabricWatch) sum() {
 	var kinds []string
 	events := 0
-	for _, k := range slices.Sorted(maps.Keys(w.told)) {
-		kinds = append(kinds, fmt.Sprintf("%s %d", k, w.told[k]))
-		events += w.told[k]
+	for _, k := range slices.Sorted(maps.Keys(w.reported)) {
+		kinds = append(kinds, fmt.Sprintf("%s %d", k, w.reported[k]))
+		events += w.reported[k]
 	}
-	text := w.a.T("fabricwatch.end", "looks", w.looks, "time", time.Since(w.begun).Round(time.Second), "events", events, "mads", w.mads)
+	text := w.a.T("fabricwatch.end", "scans", w.scans, "time", time.Since(w.begun).Round(time.Second), "events", events, "mads", w.mads)
 	if events > 0 {
 		text += w.a.T("fabricwatch.kinds", "kinds", strings.Join(kinds, ", "))
 	}

@@ -46,9 +46,9 @@ func newWatched(t *testing.T, asJSON bool, lang string) *watched {
 	return x
 }
 
-func (x *watched) look() {
+func (x *watched) scan() {
 	x.t.Helper()
-	if err := x.w.look(x.t.Context()); err != nil {
+	if err := x.w.scan(x.t.Context()); err != nil {
 		x.t.Fatal(err)
 	}
 }
@@ -74,35 +74,35 @@ func TestAWatchReportsEachChangeOnce(t *testing.T) {
 	if len(up) != 2 {
 		t.Fatalf("%d cables to the spine: want 2", len(up))
 	}
-	x.look()
+	x.scan()
 	x.dev.SetLink(host, false)
-	x.look()
+	x.scan()
 	x.dev.SetLink(host, true)
-	x.look()
+	x.scan()
 	for range 2 {
 		x.dev.SetLink(up[0], false)
-		x.look()
-		x.look() // nothing has changed
+		x.scan()
+		x.scan() // nothing has changed
 		x.dev.SetLink(up[0], true)
-		x.look()
+		x.scan()
 	}
 	x.dev.SetLink(up[0], false)
 	x.dev.SetLink(up[0], true) // between two scans
-	x.look()
+	x.scan()
 	for _, ref := range up { // and everything behind it
 		x.dev.SetLink(ref, false)
 	}
-	x.look()
+	x.scan()
 	for _, ref := range up {
 		x.dev.SetLink(ref, true)
 	}
-	x.look()
+	x.scan()
 	local := x.node("host-001")
 	info := x.portInfo(local, 1)
 	info.MasterSMLID = x.topo.Nodes[x.node("host-002")].Ports[1].LID
 	info.State, info.PhysState, info.LinkDownDefaultState = 0, 0, 0
 	x.set(local, mad.AttrPortInfo, 1, &info)
-	x.look()
+	x.scan()
 	lines, err := x.end()
 	if err != nil {
 		t.Error(err)
@@ -145,12 +145,12 @@ func TestAWatchReportsEachChangeOnce(t *testing.T) {
 func TestAWatchReportsWhenWarningsBeginAndEnd(t *testing.T) {
 	t.Parallel()
 	x := newWatched(t, true, i18n.Default)
-	x.look()
+	x.scan()
 	x.dev.SetFaults(simdev.Faults{Nodes: []int32{x.node("leaf2")}, Mute: []simdev.Attribute{{Class: mad.ClassSubnDR, Attr: mad.AttrSwitchInfo}}})
-	x.look()
-	x.look()
+	x.scan()
+	x.scan()
 	x.dev.SetFaults(simdev.Faults{})
-	x.look()
+	x.scan()
 	lines, err := x.end()
 	if err != nil {
 		t.Error(err)
@@ -223,15 +223,15 @@ func TestAWatchSurvivesAnUnreachableFabric(t *testing.T) {
 	s := &fragile{Transport: local}
 	dials := 0
 	x.w.dial = func(context.Context) (site.Transport, error) { dials++; return s, nil }
-	x.look()
+	x.scan()
 	s.breakWith(errors.New("cut off"))
-	x.look()
-	x.look()
+	x.scan()
+	x.scan()
 	s.breakWith(nil)
 	x.dev.SetLink(subnet.PortRef{Node: x.node("host-004"), Port: 1}, false)
-	x.look()
+	x.scan()
 	s.breakWith(errors.New("cut off again"))
-	x.look()
+	x.scan()
 	lines, err := x.end()
 	if err == nil || !strings.Contains(err.Error(), "the fabric does not answer: ") || !strings.Contains(err.Error(), "cut off again") {
 		t.Errorf("error %v", err)
@@ -278,8 +278,8 @@ func TestTrapsTriggerAScan(t *testing.T) {
 		go func() { done <- w.run(ctx) }()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if w.looks != 1 {
-			t.Fatalf("%d looks before a trap: want 1", w.looks)
+		if w.scans != 1 {
+			t.Fatalf("%d looks before a trap: want 1", w.scans)
 		}
 		begun := time.Now()
 		for range 20 {
@@ -295,20 +295,20 @@ func TestTrapsTriggerAScan(t *testing.T) {
 			}
 			time.Sleep(100 * time.Millisecond)
 			synctest.Wait()
-			if time.Since(begun) == 100*time.Millisecond && w.looks != 2 {
-				t.Errorf("%d looks after the first trap: want 2", w.looks)
+			if time.Since(begun) == 100*time.Millisecond && w.scans != 2 {
+				t.Errorf("%d looks after the first trap: want 2", w.scans)
 			}
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if w.looks != 4 {
-			t.Errorf("%d looks after 20 traps in 2 s: want 4, the first sweep and one a second", w.looks)
+		if w.scans != 4 {
+			t.Errorf("%d looks after 20 traps in 2 s: want 4, the first sweep and one a second", w.scans)
 		}
-		looks := w.looks
+		scans := w.scans
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if w.looks != looks+1 {
-			t.Errorf("%d looks after an hour without traps: want %d", w.looks, looks+1)
+		if w.scans != scans+1 {
+			t.Errorf("%d looks after an hour without traps: want %d", w.scans, scans+1)
 		}
 		stop()
 		if err := <-done; err != nil {

@@ -170,22 +170,22 @@ func driftOf(devices []*importedDevice, plan *policy.Plan) (drift []importedDrif
 			}
 		}
 		if named[d.name] = found; !found {
-			warnings = append(warnings, fmt.Sprintf("%s: plan %s has nothing for it that its texts tell", d.name, plan.Name))
+			warnings = append(warnings, fmt.Sprintf("%s: plan %s has no settings that its texts contain", d.name, plan.Name))
 		}
 	}
-	untold := 0
+	unread := 0
 	for i := range plan.RoCE.NICs {
 		if node, _ := splitPort(plan.RoCE.NICs[i].Name); !named[node] {
-			untold++
+			unread++
 		}
 	}
 	for i := range plan.RoCE.Switches {
 		if !named[plan.RoCE.Switches[i].Name] {
-			untold++
+			unread++
 		}
 	}
-	if untold > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d NIC ports and switches of plan %s have no text: nothing is known of their drift", untold, plan.Name))
+	if unread > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d NIC ports and switches of plan %s have no text: their drift is unknown", unread, plan.Name))
 	}
 	return drift, warnings
 }
@@ -213,12 +213,12 @@ func wantedOf(d *importedDevice, plan *policy.Plan) (out []nicparam.Setting, war
 			continue
 		}
 		registers := nicparam.OfDCQCN(port, &n.Settings)
-		if !slices.ContainsFunc(registers, func(r nicparam.Setting) bool { return d.tells(r.Key) }) {
+		if !slices.ContainsFunc(registers, func(r nicparam.Setting) bool { return d.contains(r.Key) }) {
 			warnings = append(warnings, fmt.Sprintf("%s: none of the texts has its DCQCN registers: their drift is unknown", n.Name))
 			registers = nil
 		}
 		out = append(out, registers...)
-		if !d.tells(nicparam.Key{Port: port, Name: "pfc"}) {
+		if !d.contains(nicparam.Key{Port: port, Name: "pfc"}) {
 			continue
 		}
 		have := map[nicparam.Key]bool{}
@@ -240,8 +240,8 @@ func wantedOf(d *importedDevice, plan *policy.Plan) (out []nicparam.Setting, war
 	return out, warnings
 }
 
-// tells reports whether a text contains a parameter.
-func (d *importedDevice) tells(k nicparam.Key) bool {
+// contains reports whether a text contains a parameter.
+func (d *importedDevice) contains(k nicparam.Key) bool {
 	_, ok := d.state.Value(k, adopt.StageCurrent)
 	return ok
 }

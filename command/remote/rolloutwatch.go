@@ -81,7 +81,7 @@ func (w *watching) ended(ro *gen.Rollout) error {
 	}
 	bad := ro.State != gen.RolloutStateSucceeded
 	if bad || !c.rows.quiet {
-		c.tell(w.cmd, c.t("msg.rollout-ended", "id", w.id, "state", c.t("state."+string(ro.State)), "result", clean(c.texts.Either(ro.Result, ro.ResultSaid))))
+		c.sayWrapped(w.cmd, c.t("msg.rollout-ended", "id", w.id, "state", c.t("state."+string(ro.State)), "result", clean(c.texts.Either(ro.Result, ro.ResultSaid))))
 	}
 	if ro.State == gen.RolloutStateRefused {
 		c.say(w.cmd, "msg.rollout-refused-hint", "fabric", w.fabric, "plan", short(ro.Plan))
@@ -159,7 +159,7 @@ func (w *watching) event(e *gen.Event) {
 		return
 	}
 	w.silent = 0
-	c.tell(w.cmd, fmt.Sprintf("%s  %s", e.At.Format("15:04:05.000"), clean(c.texts.Either(e.Message, e.Said))))
+	c.sayWrapped(w.cmd, fmt.Sprintf("%s  %s", e.At.Format("15:04:05.000"), clean(c.texts.Either(e.Message, e.Said))))
 	if e.Kind == "rollout.confirming" {
 		c.say(w.cmd, "msg.rollout-confirm-hint", "id", w.id)
 	}
@@ -215,8 +215,8 @@ func (c *cli) rolloutProgress(ro *gen.Rollout) string {
 	return c.t("msg.rollout-progress", "id", ro.ID, "phase", c.t("phase."+string(ro.Phase)), "done", len(ro.Devices)-left, "total", len(ro.Devices))
 }
 
-// tell prints a text that may be long on standard error: at a terminal at most three lines, unless all is requested.
-func (c *cli) tell(cmd *cobra.Command, text string) {
+// sayWrapped prints a text that may be long on standard error: at a terminal at most three lines, unless all is requested.
+func (c *cli) sayWrapped(cmd *cobra.Command, text string) {
 	w := cmd.ErrOrStderr()
 	if !c.rows.all {
 		text = texttable.Wrap(text, "  ", texttable.Columns(w, c.getenv), mostLines)

@@ -157,9 +157,9 @@ func (c *cli) sayAtSenders(cmd *cobra.Command, s *gen.Shares) {
 	}
 	switch names := strings.Join(at, ", "); {
 	case len(at) > 0 && most != nil:
-		c.tell(cmd, c.t("msg.shares-at-senders", "tenants", names, "rate", measuredRate(most)))
+		c.sayWrapped(cmd, c.t("msg.shares-at-senders", "tenants", names, "rate", measuredRate(most)))
 	case len(at) > 0:
-		c.tell(cmd, c.t("msg.shares-at-senders-unread", "tenants", names))
+		c.sayWrapped(cmd, c.t("msg.shares-at-senders-unread", "tenants", names))
 	}
 }
 

@@ -74,7 +74,7 @@ func removeStale(ctx context.Context, path string) error {
 	case err != nil:
 		return err
 	case st.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("listen on unix:%s: that file is no socket: remove it or choose another path", path)
+		return fmt.Errorf("listen on unix:%s: that file is not a socket: remove it or choose another path", path)
 	}
 	var d net.Dialer
 	if c, err := d.DialContext(ctx, "unix", path); err == nil {

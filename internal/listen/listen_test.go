@@ -51,7 +51,7 @@ func TestAddressesAreOpenedAllOrNone(t *testing.T) {
 	if err := os.WriteFile(plain, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := On(t.Context(), []string{"unix:" + plain}, nil); err == nil || !strings.Contains(err.Error(), "no socket") {
+	if _, err := On(t.Context(), []string{"unix:" + plain}, nil); err == nil || !strings.Contains(err.Error(), "not a socket") {
 		t.Errorf("a plain file: %v", err)
 	}
 	if b, err := os.ReadFile(plain); err != nil || string(b) != "precious" {

@@ -17,8 +17,8 @@ func newScratch(links int) scratch {
 	return s
 }
 
-// newEngine lays out the given flows of a problem, ascending, over the links of use, which are those that can limit a flow. The layout, and
-// therefore the result, depends only on these flows and links. at is restored before return.
+// newEngine lays out the given flows of a problem, in ascending order. use flags the links that can limit a flow; the others are left out. The
+// layout, and therefore the result, depends only on these flows and links. at is restored before return.
 func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
 	e := &engine{p: p, flows: flows, still: max(still, p.Precision)}
 	hops := 0

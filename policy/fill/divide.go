@@ -3,8 +3,8 @@ package fill
 import "math"
 
 const (
-	// tie is the relative difference below which two rates count as equal while links are divided: far above the rounding of float64 sums, far
-	// below a bit per second at any link speed.
+	// tie is the relative difference below which two rates count as equal while links are divided. It is far above the rounding of float64 sums
+	// and far below a bit per second at any link speed.
 	tie = 1e-13
 	// still is the relative movement below which a limit is at rest.
 	still = 1e-12
@@ -26,10 +26,10 @@ type node struct {
 	bound Limit   // what limits the node itself: LimitLink, LimitCap or LimitGuarantee
 }
 
-// divide shares total among nodes and sets their offers: needs by weight, none below its floor unless it needs less, none above its ceiling. A
-// node that needs less than its share is offered what it would get with a larger need while the other nodes below their shares keep theirs.
-// This offer grows continuously with the need, which lets links that wait for each other come to rest. spare is how much all nodes can grow
-// together before the division changes, 0 when total is used up. The floors must fit in total.
+// divide shares total among nodes by weight and sets their offers. No node gets less than its floor unless it needs less, and none more than its
+// ceiling. If a node needs less than its share, its offer is what it would get with a larger need, while the other nodes below their shares keep
+// theirs. This offer grows continuously with the need, so links that wait for each other come to rest. spare is how much all nodes can grow together
+// before the division changes; it is 0 when total is used up. The floors must fit in total.
 func divide(ns []node, total float64) (spare float64) {
 	if len(ns) == 1 {
 		return divideAlone(&ns[0], total)
@@ -85,8 +85,8 @@ func offerSpare(ns []node, spare float64) float64 {
 	return max(0, room)
 }
 
-// levelOf returns the level at which nodes without floors use total. It is Newton's method on a concave, piecewise linear function from a
-// level below the solution, and exact after as many steps as nodes drop out.
+// levelOf returns the level at which nodes without floors use total, by Newton's method on a concave, piecewise linear function. It starts below
+// the solution, and is exact after at most as many steps as nodes reach their needs.
 func levelOf(ns []node, total, level float64) float64 {
 	for closed := -1; ; {
 		used, open, n := 0.0, 0.0, 0
@@ -105,7 +105,7 @@ func levelOf(ns []node, total, level float64) float64 {
 	}
 }
 
-// levelAbove returns the level at which nodes with floors use total: Newton's method kept between bounds, since floors make the function
+// levelAbove returns the level at which nodes with floors use total. It keeps Newton's method between bounds, because floors make the function
 // convex in places.
 func levelAbove(ns []node, total float64) float64 {
 	low, high := 0.0, 0.0
@@ -136,8 +136,8 @@ func levelAbove(ns []node, total float64) float64 {
 	return level
 }
 
-// narrow narrows the bounds of a level that uses used where total is sought. It returns the next level to try: Newton's, or the middle of the
-// bounds if Newton's lies outside.
+// narrow updates the bounds after a level that uses used of the wanted total. It returns the next level to try: Newton's, or the middle of the
+// bounds if Newton's is outside.
 func narrow(low, high *float64, level, used, total, open float64) float64 {
 	if used < total {
 		*low = level

@@ -41,13 +41,13 @@ type motion struct {
 }
 
 // engine finds the rates at which every flow gets the least of its demand and its links' offers. A link's offer to a flow is the flow's share
-// of the link while every other flow takes what its other links allow, so a higher offer elsewhere never raises an offer here.
+// of the link while every other flow takes what its other links allow. So a higher offer elsewhere never raises an offer here.
 //
-// Links wait in a schedule. A visited link divides its capacity anew and schedules the links of the flows whose rate it changes, except links
-// that stay below their capacity in any case. Where the limiting links have an order in which each depends only on those before it, the
-// schedule is empty once each has been visited after its predecessors. Where links wait for each other in a circle, their offers approach the
-// fair ones by a constant factor a round, until the relative movement is below still. After some rounds a link takes only part of each step,
-// since offers can oscillate.
+// Links wait in a schedule. A visited link divides its capacity again and schedules the links of the flows whose rate it changes, except links
+// that stay below their capacity in any case. If the limiting links can be ordered so that each depends only on earlier ones, the schedule is
+// empty once each has been visited after its predecessors. If links wait for each other in a circle, each round brings their offers closer to the
+// fair ones by a constant factor, until the relative movement is below still. Offers can oscillate, so after some rounds a link takes only part of
+// each step.
 //
 // A visit depends only on the link's contents, its state, and the other links' offers to its flows; the order of visits depends only on the
 // layout. A history of visits can therefore be replayed where nothing differs (see replay).
@@ -80,8 +80,8 @@ const (
 	// wholeSteps, mostSteps and halfSteps are the numbers of visits up to which a link takes all, nine tenths and half of the step to new offers.
 	wholeSteps, mostSteps, halfSteps = 12, 80, 200
 	// roughest is the movement that counts as rest in the first phase. If that phase is short there are no large circles, and the next one goes
-	// straight to still. Otherwise rest is refined tenfold from phase to phase, and a hundredfold from settled on: fine movements while other
-	// links still move coarsely can keep large circles from coming to rest.
+	// straight to still. Otherwise each phase refines rest tenfold, and a hundredfold once all links have settled. Fine movements of some links
+	// while others still move coarsely can keep large circles from coming to rest.
 	roughest, settled = 1e-2, 1e-4
 	// easyVisits is the mean number of visits of a link up to which a first phase counts as short.
 	easyVisits = 3

@@ -26,9 +26,9 @@ type Problem struct {
 	Hops     []int32   // links; no link twice in one flow
 	Units    []float64 // by flow, above 0: queue pairs, or the flow's weight
 
-	// Nominal are capacities that rank links, and Count the weights of flows in that ranking. They do not change the fair rates, but after changes
-	// of Capacity or Sending the solver is faster if they stay the same. With Nominal, no link is left out because of its Capacity. Without them,
-	// Capacity and Sending rank, or 1. Both are optional.
+	// Nominal are capacities that rank links, and Count the weights of flows in that ranking. They do not change the fair rates. If they stay the
+	// same, the solver is faster after changes of Capacity or Sending. With Nominal, no link is left out because of its Capacity. Both are optional:
+	// without them, links rank by Capacity, and flows count by Sending, or equally.
 	Nominal []float64 // by link, above 0
 	Count   []float64 // by flow, above 0; flat only
 
@@ -72,9 +72,9 @@ type Solution struct {
 	// Overbooked lists the links, ascending, on which the guarantees of the tenants present, or the floors of the flows, exceed 99 % of the
 	// capacity in sum. There they are scaled down to that in proportion.
 	Overbooked []int32
-	// Rough counts the flows in parts of the problem whose circles of waiting links are too large to come to rest with a bounded amount of work.
-	// Their rates exceed no link and approximate the fair ones: Residual is the largest relative amount by which a link's offers had to be lowered
-	// to fit it.
+	// Rough counts the flows in parts of the problem whose circles of waiting links are too large to come to rest with bounded work. Their rates
+	// exceed no link and approximate the fair ones. Residual is the largest relative reduction of a link's offers that was needed to fit its
+	// capacity.
 	Rough    int
 	Residual float64
 }

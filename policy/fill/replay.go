@@ -24,11 +24,11 @@ type track struct {
 	visits, changes int32
 }
 
-// replay solves a problem that differs in some values from one with a known history. The result is that of a solution from scratch, visit by
-// visit, but only links whose inputs differ from the history are visited again. At first these are the links whose own values differ. When one
-// of them offers a flow another rate than it did at the same moment, the flow's other links that now allow it another rate are followed from
-// then on. All other links behave as in the history. The result is therefore bit for bit that of a solution from scratch, even where several
-// allocations are fair or links are nearly alike.
+// replay solves a problem that differs in some values from one with a known history. It makes the visits of a solution from scratch, but only to
+// links whose inputs differ from the history. At first these are the links whose own values differ. A followed link may offer a flow another rate
+// than in the history at the same moment. From then on, the flow's other links are followed too if they now allow it another rate. All other links
+// behave as in the history. The result is therefore bit for bit that of a solution from scratch, even where several allocations are fair or links
+// are nearly alike.
 type replay struct {
 	e         *engine
 	h         *history
@@ -92,9 +92,9 @@ func (r *replay) commit() {
 	r.touched, r.liveFlows, r.work, r.spent = r.touched[:0], r.liveFlows[:0], 0, 0
 }
 
-// run follows the links and flows whose values differ, and the links that come to differ. It reports whether it reached the end with at most
-// most members visited and inside the budget of a solution from scratch. Visits of that solution include all visits made here; without that
-// bound the replay could run in a circle for ever.
+// run follows the links and flows whose values differ, and links that begin to differ. It reports whether it reached the end with at most most
+// members visited and within the budget of a solution from scratch. A solution from scratch makes at least the visits made here; without the
+// budget the replay could run for ever.
 func (r *replay) run(flows, links []int32, most, budget int) bool {
 	e := r.e
 	e.schedule.now = between(0, len(e.links))
@@ -209,8 +209,8 @@ func (r *replay) recall(ms []member, out []float64) {
 	}
 }
 
-// followAffected follows the watched links that see another rate than in the history after a link offers its members out. The history's offers
-// are before until this moment, and then from it on. out is nil when the link's offers did not change.
+// followAffected follows the watched links for which a rate now differs from the history, after a link offers its members out. The history's offers
+// are before until this moment, and then from this moment on. out is nil when the link's offers did not change.
 func (r *replay) followAffected(ms []member, out, then, before []float64) {
 	e := r.e
 	r.waking = r.waking[:0]

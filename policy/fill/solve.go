@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Solve shares the problem's capacities. Every flow's rate is the least of its demand, its ceiling and its links' offers, where a link's offer
-// is the flow's share of it while each other flow takes its rate: the certificate of hierarchical weighted max-min fairness. Rates are exact
-// to a relative 1e-9, and to 1e-6 in rare circles that are nearly undetermined, except for the flows that Solution.Rough counts. It fails,
-// wrapping ErrProblem, when the arrays of the problem do not fit together or hold values out of range.
+// Solve shares the problem's capacities. Every flow's rate is the least of its demand, its ceiling and its links' offers. A link's offer is the
+// flow's share of the link while each other flow takes its rate. This is the certificate of hierarchical weighted max-min fairness. Rates are exact
+// to a relative 1e-9, and to 1e-6 in rare circles that are nearly undetermined, except for the flows that Solution.Rough counts. Solve fails,
+// wrapping ErrProblem, if the arrays of the problem do not fit together or hold values out of range.
 //
 // Where links weigh flows differently there can, in rare symmetric cases, be several fair allocations. Solve then always returns the same one.
 func Solve(p *Problem) (*Solution, error) { return (&Solver{once: true}).Solve(p) }

@@ -8,9 +8,9 @@ import (
 )
 
 // Solver solves one problem after another with memory. Its solutions are the same, bit for bit, as those of Solve. It does not compute
-// unchanged parts again; a part is a set of flows that links connect, with those links, and its solution depends only on its own contents. Of
-// a large part in which values changed, it computes only what the change affects (see replay). The zero value is ready. A Solver is not safe
-// for concurrent use.
+// unchanged parts again. A part is a set of flows connected by links, with those links; its solution depends only on its own contents. If values
+// changed in a large part, it computes only what the change affects (see replay). The zero value is ready. A Solver is not safe for concurrent
+// use.
 type Solver struct {
 	problem *Problem
 	found   *Solution
@@ -29,8 +29,7 @@ type Solver struct {
 	Computed int
 }
 
-// smallPart is the size of a part, in flows, from which its history is kept. After fewMisses in a row the history is not kept, until there are
-// manyMisses.
+// smallPart is the smallest size of a part, in flows, with a history. After fewMisses in a row no history is kept, until there are manyMisses.
 const smallPart, fewMisses, manyMisses = 500, 3, 20
 
 // part is a set of flows that share links only with each other.
@@ -165,9 +164,9 @@ func (p *Problem) neighbours() (before, after []int32) {
 	return before, after
 }
 
-// binding flags the links that can limit a flow. A link whose flows all come from, or all go on to, one link that is no faster never does:
-// that link limits them first. Of two such links in a row with the same flows and capacity the first counts. With nominal capacities, all
-// links with flows count.
+// binding flags the links that can limit a flow. If all flows of a link come from, or go on to, one link that is no faster, that link limits them
+// first, and this one is not flagged. Of two such links in a row with the same flows and capacity, the first is flagged. With nominal capacities,
+// all links with flows are.
 func (p *Problem) binding() []bool {
 	before, after := p.neighbours()
 	use := make([]bool, len(p.Capacity))

@@ -7,29 +7,30 @@ import (
 	"fairlane/policy/model"
 )
 
-// Parts of a bound beyond the calibration's. The calibration's runs have one link, one path and one rate for each port; whatever a plan has
-// beyond that adds uncertainty.
+// Parts of a bound beyond the calibration's. Calibration runs have one link, one path and one rate per port. More of any of these in a plan adds
+// uncertainty.
 const (
-	// boundFree is the bound of a flow that its NIC or its demand limits, not marks.
+	// boundFree is the bound of a flow that is limited by its NIC or its demand, not by marks.
 	boundFree = 0.03
-	// boundPaths covers what a fabric has beyond the calibration's star: more hops and other traffic on them.
+	// boundPaths covers the longer paths of a fabric: the calibration's star has fewer hops and no other traffic on them.
 	boundPaths = 0.005
-	// boundTurns is for flows of a NIC port at its line rate: a flow limited by its registers waits for its turn there, and so falls behind by
-	// some percent, which the others gain.
+	// boundTurns is for flows of a NIC port at its line rate. A flow limited by its registers waits there for its turn. It loses some percent, and
+	// the other flows gain them.
 	boundTurns = 0.10
-	// boundTurnsPassed is the error that such a flow passes on at a link shared with flows of other ports. At its own port others make up for half
-	// of what it misses.
+	// boundTurnsPassed is the error that such a flow passes on at a link shared with flows of other ports. At its own port, the other flows
+	// compensate for half of its loss.
 	boundTurnsPassed = 0.20
 	// boundPerLink is for each further link whose marks a flow meets.
 	boundPerLink = 0.05
-	// boundSpread is the factor on the spread of the wanted rates of a port's flows.
+	// boundSpread multiplies the spread of the intended rates of a port's flows.
 	boundSpread = 0.25
-	// boundCoarse is for each factor e by which RPG_AI_RATE, at least 1 Mbit/s, exceeds the lever's: the law of rates is less certain there.
+	// boundCoarse is for each factor e by which RPG_AI_RATE, which is at least 1 Mbit/s, exceeds the lever's value. The law of rates is less
+	// certain there.
 	boundCoarse = 0.06
 )
 
-// bounds returns the relative error bound of each tenant's prediction: the mean of its flows' bounds by their rates, BoundSpare, and the
-// ranges of circles and of nearly full links.
+// bounds returns the relative error bound of each tenant's prediction. It is the sum of the mean of its flows' bounds, weighted by their rates,
+// of BoundSpare, and of the ranges of circles and of nearly full links.
 func (s *Settings) bounds(predicted model.Forecast) []float64 {
 	out := s.m.MeanByTenant(s.target, s.flowBounds())
 	spare := s.m.TenantsMeeting(s.target, s.m.Crosses(s.m.SpareLinks(s.target, s.m.FullLinks(s.target), nil)))
@@ -47,8 +48,9 @@ func (s *Settings) bounds(predicted model.Forecast) []float64 {
 	return out
 }
 
-// flowBounds returns the bounds of all flows. At a full sending port, flows that no marks limit get what the others leave, and inherit their
-// errors. A tenant also inherits what the other tenants miss by their turns, which exceeds its own part where that is the smaller one.
+// flowBounds returns the bounds of all flows. At a full sending port, flows that are not limited by marks get the rest, and inherit the errors of
+// the other flows. A tenant also gains what the other tenants lose by waiting for their turns. If it sends less than they do, this exceeds its own
+// loss.
 func (s *Settings) flowBounds() []float64 {
 	fastest, out, own := s.fastest(), make([]float64, len(s.m.Flows)), make([]float64, len(s.m.Tenants))
 	for i := range out {
@@ -87,7 +89,7 @@ func (s *Settings) flowBounds() []float64 {
 	return out
 }
 
-// passedOnErrors returns, by flow, the relative error that others pass on.
+// passedOnErrors returns, by flow, the relative error that it inherits from other flows.
 func (s *Settings) passedOnErrors() []float64 {
 	return s.m.PassedOnErrors(s.target, func(f int32) (alike, apart float64) {
 		links, turns := s.extraErrors(f)
@@ -98,7 +100,7 @@ func (s *Settings) passedOnErrors() []float64 {
 	}, s.contended)
 }
 
-// extraErrors returns the errors of a flow because several links mark it, and because its sending port is full.
+// extraErrors returns two errors of a flow: links if several links mark it, and turns if its sending port is full.
 func (s *Settings) extraErrors(f int32) (links, turns float64) {
 	if s.target.Limiting[s.m.Flows[f].Links[0]] {
 		turns = boundTurns
@@ -118,7 +120,7 @@ func (s *Settings) fastest() []float64 {
 	return most
 }
 
-// reached returns the intended rate of a port's queue pair: the wanted one, as far as the lever reaches.
+// reached returns the rate of a port's queue pair that the lever can set: the wanted one, or the nearest in its range.
 func (s *Settings) reached(p *nicPort) float64 {
 	if !p.clamped {
 		return p.wanted
@@ -126,8 +128,8 @@ func (s *Settings) reached(p *nicPort) float64 {
 	return float64(s.groups[p.group].rate * num.Exp(s.curve(p.link).Gain(p.position)))
 }
 
-// flowBound returns the bound of one flow. The error of the response grows with the distance from the fastest queue pair at the link, so the
-// flow's own distance counts, not that of the slowest flow it meets.
+// flowBound returns the bound of one flow. The error of the response grows with the ratio to the fastest queue pair at the link. The flow's own
+// ratio counts, not that of the slowest flow at the link.
 func (s *Settings) flowBound(f int32, fastest []float64) float64 {
 	d := s.responseLink(f)
 	links, turns := s.extraErrors(f)
@@ -139,8 +141,8 @@ func (s *Settings) flowBound(f int32, fastest []float64) float64 {
 	return b + float64(s.profile.Bound(fastest[d]/s.reached(p))*s.beyondSpeed(d)) + float64(boundSpread*p.spread) + float64(boundCoarse*p.coarse)
 }
 
-// beyondSpeed returns the ratio of a link's speed to the fastest calibrated one, at least 1: the faster a link, the more the fast ones of
-// unequal queue pairs exceed their intended rates.
+// beyondSpeed returns the ratio of a link's speed to the fastest calibrated one, at least 1. Among unequal queue pairs, the fast ones exceed their
+// intended rates more on faster links.
 func (s *Settings) beyondSpeed(d int32) float64 {
 	speeds := s.profile.Response.Speeds
 	return max(1, s.m.Caps[d]/float64(speeds[len(speeds)-1]))

@@ -80,7 +80,7 @@ func TestServeRefusesADatabaseThatCannotBeThereAsBadInput(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
 		"/no/such/directory/f.db": "database: /no/such/directory/f.db: directory /no/such/directory does not exist",
-		t.TempDir():               "is no regular file: want the path of a SQLite file",
+		t.TempDir():               "is not a regular file: want the path of a SQLite file",
 		filetest.Write(t, "f.yaml", "listen: 127.0.0.1:0\n"): "is no SQLite database: correct the path, or restore a backup",
 	} {
 		var out bytes.Buffer

@@ -25,8 +25,8 @@ type driftLab struct {
 	skew atomic.Int64 // nanoseconds that the service's clock is ahead
 }
 
-// lookEvery is the interval of the lab's policy.
-const lookEvery = time.Minute
+// driftInterval is the interval of the lab's policy.
+const driftInterval = time.Minute
 
 func newDriftLab(t *testing.T, p device.Policy) *driftLab {
 	t.Helper()
@@ -37,21 +37,21 @@ func newDriftLab(t *testing.T, p device.Policy) *driftLab {
 	if ro := rollToEnd(t, l.d, l.plan); ro.State != control.RolloutSucceeded {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
-	policy := control.DriftPolicy{Policy: p, Interval: int(lookEvery / time.Second), Limit: 3, Window: 3600, Release: 600}
+	policy := control.DriftPolicy{Policy: p, Interval: int(driftInterval / time.Second), Limit: 3, Window: 3600, Release: 600}
 	if _, err := l.d.manager.service.PutDriftPolicy(t.Context(), demo.FabricName, 0, policy); err != nil {
 		t.Fatal(err)
 	}
-	l.look() // finds the devices, whose first turns come within the interval
-	if v := l.look(); v.State != "in-sync" || v.ReadBy != "m" || v.Observed == nil {
+	l.sweepDrift() // finds the devices, whose first turns come within the interval
+	if v := l.sweepDrift(); v.State != "in-sync" || v.ReadBy != "m" || v.Observed == nil {
 		t.Fatalf("after the rollout h2 is %+v", v)
 	}
 	return l
 }
 
-// look lets an interval pass and looks for drift, with the repairs that come of it, and returns what is known of h2.
-func (l *driftLab) look() drift.DeviceView {
+// sweepDrift advances the clock by an interval, checks for drift, waits for repairs, and returns the state of h2.
+func (l *driftLab) sweepDrift() drift.DeviceView {
 	l.t.Helper()
-	l.skew.Add(int64(2 * lookEvery))
+	l.skew.Add(int64(2 * driftInterval))
 	if err := l.d.manager.service.SweepDrift(l.t.Context(), "m"); err != nil {
 		l.t.Fatal(err)
 	}
@@ -133,8 +133,8 @@ func (l *driftLab) holds() bool {
 	return v.Watch.Reading == device.ReadingInSync
 }
 
-// told lists the kinds of h2's events outside of rollouts.
-func (l *driftLab) told() string {
+// driftEvents lists the kinds of h2's events outside of rollouts.
+func (l *driftLab) driftEvents() string {
 	l.t.Helper()
 	var out []string
 	for p := (control.Page{Limit: 1000}); ; {
@@ -153,9 +153,9 @@ func (l *driftLab) told() string {
 	}
 }
 
-func (l *driftLab) wantTold(want string) {
+func (l *driftLab) wantDriftEvents(want string) {
 	l.t.Helper()
-	if got := l.told(); got != want {
+	if got := l.driftEvents(); got != want {
 		l.t.Errorf("events of h2 are %q, want %q", got, want)
 	}
 }
@@ -164,17 +164,17 @@ func TestDriftIsToldAndLeftUnderThePolicyReport(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyReport)
 	l.meddle()
-	v := l.look()
+	v := l.sweepDrift()
 	if v.State != "drifted" || len(v.Differences) == 0 || v.Observed == nil || v.Observed.CA.SLs == v.Desired.CA.SLs || v.SeenAt.IsZero() {
 		t.Errorf("h2 is %+v", v)
 	}
 	if !strings.Contains(v.Differences[0].Field, "timer") {
 		t.Errorf("the first difference is of %s", v.Differences[0].Field)
 	}
-	if l.look(); l.holds() {
+	if l.sweepDrift(); l.holds() {
 		t.Error("h2 was repaired")
 	}
-	l.wantTold("drifted")
+	l.wantDriftEvents("drifted")
 }
 
 func TestAnotherWritersSettingsAreRepairedUntilItIsTooMuch(t *testing.T) {
@@ -182,16 +182,16 @@ func TestAnotherWritersSettingsAreRepairedUntilItIsTooMuch(t *testing.T) {
 	l := newDriftLab(t, device.PolicyRepair)
 	for range 2 {
 		l.meddle()
-		if v := l.look(); v.State != "in-sync" || v.Repair == 0 || !l.holds() {
+		if v := l.sweepDrift(); v.State != "in-sync" || v.Repair == 0 || !l.holds() {
 			t.Fatalf("after a repair h2 is %+v", v)
 		}
 	}
 	l.meddle()
-	v := l.look()
+	v := l.sweepDrift()
 	if v.State != control.StateQuarantined || l.holds() || !strings.Contains(v.Watch.Reason, "3 times") {
 		t.Fatalf("after the third time h2 is %+v", v)
 	}
-	l.wantTold("drifted in-sync drifted in-sync drifted quarantined")
+	l.wantDriftEvents("drifted in-sync drifted in-sync drifted quarantined")
 	// By hand it can be repaired, and when it was as wanted for long enough it is released.
 	ro, err := l.d.manager.service.RepairDevice(t.Context(), demo.FabricName, v.Device.ID.String())
 	if err != nil || !ro.Options.Repair {
@@ -201,15 +201,15 @@ func TestAnotherWritersSettingsAreRepairedUntilItIsTooMuch(t *testing.T) {
 		t.Fatalf("after a repair by hand h2 is %+v", l.device())
 	}
 	for range 4 {
-		v = l.look()
+		v = l.sweepDrift()
 	}
 	if v.State != control.StateQuarantined {
-		t.Fatalf("h2 is released after %s", 8*lookEvery)
+		t.Fatalf("h2 is released after %s", 8*driftInterval)
 	}
-	if l.look(); l.device().State != "in-sync" || len(l.device().Watch.Incidents) != 0 {
+	if l.sweepDrift(); l.device().State != "in-sync" || len(l.device().Watch.Incidents) != 0 {
 		t.Fatalf("after ten minutes h2 is %+v", l.device())
 	}
-	if got := l.told(); !strings.HasSuffix(got, "released") {
+	if got := l.driftEvents(); !strings.HasSuffix(got, "released") {
 		t.Errorf("events of h2 are %q", got)
 	}
 }
@@ -222,7 +222,7 @@ func TestAQuarantineIsEndedByHand(t *testing.T) {
 	}
 	for range 3 {
 		l.meddle()
-		l.look()
+		l.sweepDrift()
 	}
 	if v := l.device(); v.State != control.StateQuarantined {
 		t.Fatalf("h2 is %+v", v)
@@ -230,7 +230,7 @@ func TestAQuarantineIsEndedByHand(t *testing.T) {
 	if err := l.d.manager.service.ReleaseDevice(t.Context(), demo.FabricName, "h2"); err != nil {
 		t.Fatal(err)
 	}
-	if v := l.look(); v.State != "in-sync" || !l.holds() {
+	if v := l.sweepDrift(); v.State != "in-sync" || !l.holds() {
 		t.Errorf("after its release h2 is %+v: want it repaired", v)
 	}
 }
@@ -239,19 +239,19 @@ func TestADeviceThatVanishesAndComesBackWithDefaultsIsRepaired(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
 	l.faults(simdev.Faults{DropRequest: 1})
-	v := l.look()
+	v := l.sweepDrift()
 	if v.State != "unreachable" || v.Error == "" || v.SeenAt.IsZero() || !v.SeenAt.Before(v.ReadAt) {
 		t.Fatalf("h2 is %+v", v)
 	}
-	if v = l.look(); v.State != "unreachable" || v.Repair != 0 {
+	if v = l.sweepDrift(); v.State != "unreachable" || v.Repair != 0 {
 		t.Fatalf("h2 is %+v", v)
 	}
 	l.faults(simdev.Faults{})
 	l.reboot()
-	if v = l.look(); v.State != "in-sync" || v.Repair == 0 || !l.holds() {
+	if v = l.sweepDrift(); v.State != "in-sync" || v.Repair == 0 || !l.holds() {
 		t.Fatalf("after it came back h2 is %+v", v)
 	}
-	l.wantTold("lost found drifted in-sync")
+	l.wantDriftEvents("lost found drifted in-sync")
 }
 
 func TestADeviceThatClampsIsNotFought(t *testing.T) {
@@ -259,15 +259,15 @@ func TestADeviceThatClampsIsNotFought(t *testing.T) {
 	l := newDriftLab(t, device.PolicyRepair)
 	l.faults(simdev.Faults{ClampTimer: 3})
 	l.reboot()
-	v := l.look() // drifted, and its repair fails
+	v := l.sweepDrift() // drifted, and its repair fails
 	if v.State != "drifted" || len(v.Watch.Incidents) != 2 || !strings.Contains(v.Error, "timer") {
 		t.Fatalf("after a repair that was clamped h2 is %+v", v)
 	}
-	if v = l.look(); v.State != control.StateQuarantined { // the second repair failed
+	if v = l.sweepDrift(); v.State != control.StateQuarantined { // the second repair failed
 		t.Fatalf("h2 is %+v", v)
 	}
 	last := v.Repair
-	if v = l.look(); v.Repair != last {
+	if v = l.sweepDrift(); v.Repair != last {
 		t.Errorf("a quarantined device was repaired again by rollout %d", v.Repair)
 	}
 	settled(t, l.rollout(last))
@@ -294,7 +294,7 @@ func TestNobodyWritesAFrozenDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.meddle()
-	if v := l.look(); v.State != "drifted" || v.InForce != device.PolicyFreeze || v.Repair != 0 {
+	if v := l.sweepDrift(); v.State != "drifted" || v.InForce != device.PolicyFreeze || v.Repair != 0 {
 		t.Fatalf("h2 is %+v", v)
 	}
 	for what, f := range map[string]func() (control.Rollout, error){
@@ -310,7 +310,7 @@ func TestNobodyWritesAFrozenDevice(t *testing.T) {
 	if err := svc.SetDevicePolicy(t.Context(), demo.FabricName, "h2", 0, ""); err != nil {
 		t.Fatal(err)
 	}
-	if v := l.look(); v.State != "in-sync" || v.InForce != device.PolicyRepair {
+	if v := l.sweepDrift(); v.State != "in-sync" || v.InForce != device.PolicyRepair {
 		t.Errorf("h2 is %+v", v)
 	}
 }
@@ -326,7 +326,7 @@ func TestASweepLeavesAFabricWithARolloutAlone(t *testing.T) {
 	l.until(ro.ID, control.PhaseConfirming)
 	before := l.device().ReadAt
 	l.meddle()
-	l.skew.Add(int64(2 * lookEvery))
+	l.skew.Add(int64(2 * driftInterval))
 	if err := svc.SweepDrift(t.Context(), "m"); err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +340,7 @@ func TestASweepLeavesAFabricWithARolloutAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.quiet()
-	if v := l.look(); v.State != "in-sync" || v.Repair == 0 {
+	if v := l.sweepDrift(); v.State != "in-sync" || v.Repair == 0 {
 		t.Errorf("after the rollout h2 is %+v: want it repaired", v)
 	}
 }
@@ -350,7 +350,7 @@ func TestARepairIsNoPlanToGoBackFrom(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
 	l.meddle()
-	v := l.look()
+	v := l.sweepDrift()
 	if _, err := l.d.manager.service.RollBack(t.Context(), demo.FabricName, v.Repair, ""); err == nil || !strings.Contains(err.Error(), "repair") {
 		t.Errorf("roll-back of a repair: %v", err)
 	}

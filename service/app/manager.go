@@ -49,7 +49,7 @@ type workOptions struct {
 	tracer    trace.TracerProvider // nil: no spans
 	lease     time.Duration        // see rollout.Deps.Lease
 	retention operations.Retention // for how long what is of no more use is kept
-	relook    time.Duration        // between scans at discovered fabrics; 0 is never
+	rescan    time.Duration        // between scans at discovered fabrics; 0 is never
 	series    seriesOptions
 	still     bool // no periodic work: for tests, which ask for it themselves
 }
@@ -82,7 +82,7 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 	if m.store, err = store.Open(ctx, database, store.Options{}); err != nil {
 		return nil, err
 	}
-	p.RescanInterval = o.relook
+	p.RescanInterval = o.rescan
 	if o.series.folder != "" {
 		o.series.Interval, o.series.Log = o.series.period, m.log
 		if m.series, err = embedded.Open(o.series.folder, o.series.Options); err != nil {
@@ -158,13 +158,13 @@ func (m *manager) periodic(name string) []riverwork.Periodic {
 		{Name: "shares", Every: 5 * time.Second, Do: m.service.SampleShares},
 		{Name: "tasks", Every: 15 * time.Second, Do: m.service.KeepTasks},
 		{Name: "drift", Every: drift.SweepEvery, Do: func(ctx context.Context) error { return m.service.SweepDrift(ctx, name) }},
-		{Name: "fabrics", Every: relookTick, Do: func(ctx context.Context) error { return m.service.Rediscover(ctx, m.options.relook) }},
+		{Name: "fabrics", Every: rescanTick, Do: func(ctx context.Context) error { return m.service.Rediscover(ctx, m.options.rescan) }},
 		m.pruning(),
 	}
 }
 
-// relookTick is how often it is asked which fabrics are to be looked at again.
-const relookTick = 5 * time.Second
+// rescanTick is how often it is asked which fabrics are to be looked at again.
+const rescanTick = 5 * time.Second
 
 // keep scans after rollouts that stand still.
 func (m *manager) keep(ctx context.Context) {

@@ -54,7 +54,7 @@ func movedByHand(t *testing.T, policy device.Policy, repaired bool) {
 	}
 	moved := l.placement()
 	l.d.live.Devices.SetPartitionSL(moved.PKey, 9)
-	l.look()
+	l.sweepDrift()
 	v := l.manager()
 	if repaired != (v.State == "in-sync") || repaired != (v.Repair != 0) {
 		t.Fatalf("under policy %s the subnet manager is %+v", policy, v)
@@ -99,8 +99,8 @@ func TestFilesOfOpenSMThatWereEditedByHandAreRepaired(t *testing.T) {
 	}
 	sl := fmt.Sprintf("sl=%d", p.Plan.Placements[0].SL)
 	for name, c := range map[string]struct {
-		edit func()
-		told []string
+		edit   func()
+		drifts []string
 	}{
 		"read by OpenSM": {func() {
 			overwrite(t, path, strings.ReplaceAll(string(placed), sl, "sl=14"))
@@ -115,10 +115,10 @@ func TestFilesOfOpenSMThatWereEditedByHandAreRepaired(t *testing.T) {
 	} {
 		c.edit()
 		l.sweep()
-		told := l.drifted()
-		for _, want := range c.told {
-			if len(told) != 1 || !strings.Contains(told[device.ManagerName], want) {
-				t.Errorf("%s: told is %q, want %q", name, told, want)
+		drifts := l.drifted()
+		for _, want := range c.drifts {
+			if len(drifts) != 1 || !strings.Contains(drifts[device.ManagerName], want) {
+				t.Errorf("%s: drift is %q, want %q", name, drifts, want)
 			}
 		}
 		v := l.driftLab.manager()
@@ -128,8 +128,8 @@ func TestFilesOfOpenSMThatWereEditedByHandAreRepaired(t *testing.T) {
 			t.Errorf("%s: after the repair by rollout %d, %s, the subnet manager is %+v and its file\n%s", name, v.Repair, ro.Result, v, now)
 		}
 		l.sweep()
-		if told := l.drifted(); len(told) > 0 {
-			t.Errorf("%s: one look later drift is told: %q", name, told)
+		if drifts := l.drifted(); len(drifts) > 0 {
+			t.Errorf("%s: drift is still reported one sweep later: %q", name, drifts)
 		}
 		if err := svc.ReleaseDevice(t.Context(), demo.FabricName, device.ManagerName); err == nil {
 			t.Errorf("%s: it was quarantined", name)

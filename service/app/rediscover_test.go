@@ -17,11 +17,11 @@ import (
 
 // followed is a live fabric that the service looks at again and again, by the work that a manager has for it.
 type followed struct {
-	t    *testing.T
-	d    *rig
-	skew atomic.Int64
-	do   func(context.Context) error
-	told int
+	t      *testing.T
+	d      *rig
+	skew   atomic.Int64
+	do     func(context.Context) error
+	events int
 }
 
 func newFollowed(t *testing.T) *followed {
@@ -31,18 +31,18 @@ func newFollowed(t *testing.T) *followed {
 		d.Clock = func() time.Time { return time.Now().Add(time.Duration(x.skew.Load())) }
 	})
 	m := x.d.manager
-	m.options.still, m.options.relook = false, time.Minute
+	m.options.still, m.options.rescan = false, time.Minute
 	list := m.periodic("m")
 	at := slices.IndexFunc(list, func(p riverwork.Periodic) bool { return p.Name == "fabrics" })
 	if x.do = list[at].Do; list[at].Every > 10*time.Second {
 		t.Errorf("fabrics are looked at every %s: want the shortest interval, or less", list[at].Every)
 	}
-	x.look(0)
+	x.rescan(0)
 	return x
 }
 
-// look lets some time pass, does what the manager does then, and returns what the service told of the fabric by itself.
-func (x *followed) look(passed time.Duration) string {
+// rescan lets some time pass, does what the manager does then, and returns what the service told of the fabric by itself.
+func (x *followed) rescan(passed time.Duration) string {
 	x.t.Helper()
 	x.skew.Add(int64(passed))
 	if err := x.do(x.t.Context()); err != nil {
@@ -53,12 +53,12 @@ func (x *followed) look(passed time.Duration) string {
 		x.t.Fatal(err)
 	}
 	var kinds []string
-	for _, e := range list[x.told:] {
+	for _, e := range list[x.events:] {
 		if kind, ok := strings.CutPrefix(e.Kind, "fabric."); ok && e.Actor == "system" && kind != "rediscovered" {
 			kinds = append(kinds, kind+" "+e.Subject)
 		}
 	}
-	x.told = len(list)
+	x.events = len(list)
 	return strings.Join(kinds, ", ")
 }
 
@@ -86,7 +86,7 @@ func TestTheServiceFollowsALiveFabric(t *testing.T) {
 		what   string
 		happen func()
 		passed time.Duration
-		told   string
+		events string
 		nodes  int
 	}{
 		{"nothing", func() {}, 2 * time.Minute, "", whole},
@@ -101,9 +101,9 @@ func TestTheServiceFollowsALiveFabric(t *testing.T) {
 		{"and plugged in again", func() { x.plug("h1", true) }, 2 * time.Minute, "", whole},
 	} {
 		c.happen()
-		told := x.look(c.passed)
-		if f := x.known(); told != strings.Replace(c.told, "lab", demo.FabricName, 1) || len(f.Nodes) != c.nodes {
-			t.Errorf("step %d, %s: told %q and %d nodes are known, want %q and %d", step, c.what, told, len(f.Nodes), c.told, c.nodes)
+		events := x.rescan(c.passed)
+		if f := x.known(); events != strings.Replace(c.events, "lab", demo.FabricName, 1) || len(f.Nodes) != c.nodes {
+			t.Errorf("step %d, %s: events %q and %d nodes are known, want %q and %d", step, c.what, events, len(f.Nodes), c.events, c.nodes)
 		}
 	}
 }

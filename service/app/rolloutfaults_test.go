@@ -73,8 +73,8 @@ func TestADeviceThatVanishedIsWithinTheFailureBudgetAndMendedLater(t *testing.T)
 		t.Errorf("after the rollout h2 is %+v: nothing is known about it by the new plan", v)
 	}
 	l.faults(simdev.Faults{})
-	l.look() // the other plan's devices get their turns
-	if v := l.look(); v.State != "in-sync" || v.Repair == 0 || v.Plan != ro.Plan || !l.holds() {
+	l.sweepDrift() // the other plan's devices get their turns
+	if v := l.sweepDrift(); v.State != "in-sync" || v.Repair == 0 || v.Plan != ro.Plan || !l.holds() {
 		t.Errorf("after it came back h2 is %+v: want it as the new plan has it", v)
 	}
 }
@@ -91,7 +91,7 @@ func TestADeviceThatVanishedIsOverTheFailureBudgetAndAllGoesBack(t *testing.T) {
 	}
 	settled(t, ro)
 	l.faults(simdev.Faults{})
-	l.look()
+	l.sweepDrift()
 	_, list, _, err := l.d.manager.service.ListDevices(t.Context(), demo.FabricName, control.Page{})
 	if err != nil {
 		t.Fatal(err)

@@ -124,7 +124,7 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 	}
 	p := site.New(material.Site)
 	o := workOptions{
-		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: operations.Retention(s.config.Retention), relook: s.config.Discovery.Interval,
+		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: operations.Retention(s.config.Retention), rescan: s.config.Discovery.Interval,
 		series: seriesOptions{folder: s.config.Series.Folder(s.config.Database), period: s.config.Series.Period, failed: s.metrics.SeriesFailed, Options: embedded.Options{
 			Retention: s.config.Series.Retention, MaxBytes: int64(s.config.Series.MaxGB * 1e9),
 		}},
@@ -222,7 +222,7 @@ func (s *serving) run(ctx context.Context, endpoints []listen.Endpoint, again *r
 		attrs = append(attrs, "operations", addresses(endpoints[1]))
 	}
 	s.log.Info("listening", attrs...)
-	s.tell(ctx, "READY=1")
+	s.notifySystemd(ctx, "READY=1")
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var aside sync.WaitGroup
 	aside.Go(func() { s.notify.Beat(beating) })
@@ -232,7 +232,7 @@ func (s *serving) run(ctx context.Context, endpoints []listen.Endpoint, again *r
 		Begin: func() {
 			s.stopping.Store(true)
 			s.log.Info("stopping", "delay", s.config.Shutdown.Delay.String(), "drain", s.config.Shutdown.Drain.String())
-			s.tell(context.WithoutCancel(ctx), "STOPPING=1")
+			s.notifySystemd(context.WithoutCancel(ctx), "STOPPING=1")
 		},
 		Delay: s.config.Shutdown.Delay, Drain: s.config.Shutdown.Drain,
 		Abandoned: func() { s.log.Error("requests did not finish in time and were broken off") },
@@ -247,8 +247,8 @@ func addresses(e listen.Endpoint) string {
 	return strings.Join(out, ",")
 }
 
-// tell tells systemd, and the log when that does not work.
-func (s *serving) tell(ctx context.Context, state string) {
+// notifySystemd tells systemd, and the log when that does not work.
+func (s *serving) notifySystemd(ctx context.Context, state string) {
 	if err := s.notify.Send(ctx, state); err != nil {
 		s.log.Warn("systemd could not be notified", "error", err.Error())
 	}

@@ -163,7 +163,7 @@ func (l *smLab) begun(topo *subnet.Fabric) {
 		l.plans[i] = p.Plan.Name
 	}
 	push(t, l.d, l.plans[0], control.RolloutOptions{})
-	rules := control.DriftPolicy{Policy: device.PolicyRepair, Interval: int(lookEvery / time.Second), Limit: 5, Window: 3600, Release: 600}
+	rules := control.DriftPolicy{Policy: device.PolicyRepair, Interval: int(driftInterval / time.Second), Limit: 5, Window: 3600, Release: 600}
 	if _, err := svc.PutDriftPolicy(t.Context(), demo.FabricName, 0, rules); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func (l *smLab) begun(topo *subnet.Fabric) {
 // sweep lets an interval pass and looks for drift, with the repairs that come of it.
 func (l *smLab) sweep() {
 	l.t.Helper()
-	l.skew.Add(int64(2 * lookEvery))
+	l.skew.Add(int64(2 * driftInterval))
 	if err := l.d.manager.service.SweepDrift(l.t.Context(), "m"); err != nil {
 		l.t.Fatal(err)
 	}
@@ -486,13 +486,13 @@ func (x disturbance) test(t *testing.T) {
 	for range 2 { // the first finds that another plan is in force, by which its devices get their turns
 		l.sweep()
 	}
-	told := l.drifted()
-	if a, b := slices.Sorted(maps.Keys(lost)), slices.Sorted(maps.Keys(told)); !slices.Equal(a, b) {
-		t.Errorf("lost settings %q, told %q", a, b)
+	drifts := l.drifted()
+	if a, b := slices.Sorted(maps.Keys(lost)), slices.Sorted(maps.Keys(drifts)); !slices.Equal(a, b) {
+		t.Errorf("lost settings %q, drift is reported of %q", a, b)
 	}
 	for name, field := range lost {
-		if !strings.Contains(told[name], name+" has drifted: "+field+" is ") || !strings.HasSuffix(told[name], cause.Text) {
-			t.Errorf("%s lost %s because %q, told is %q", name, field, cause.Text, told[name])
+		if !strings.Contains(drifts[name], name+" has drifted: "+field+" is ") || !strings.HasSuffix(drifts[name], cause.Text) {
+			t.Errorf("%s lost %s because %q, reported is %q", name, field, cause.Text, drifts[name])
 		}
 	}
 	l.asPlanned()
@@ -522,8 +522,8 @@ func (l *smLab) disturbed(x disturbance) control.Rollout {
 func (l *smLab) asPlanned() {
 	l.t.Helper()
 	l.sweep()
-	if told := l.drifted(); len(told) > 0 {
-		l.t.Errorf("after the repair these drifted: %v", told)
+	if drifts := l.drifted(); len(drifts) > 0 {
+		l.t.Errorf("after the repair these drifted: %v", drifts)
 	}
 	plan, list, _, err := l.d.manager.service.ListDevices(l.t.Context(), demo.FabricName, control.Page{Limit: 1000})
 	if err != nil {

@@ -174,7 +174,7 @@ func (d *DeviceRecord) InSync(plan string, seen time.Time, p DriftPolicy, now ti
 	d.Plan, d.Observed, d.Differences, d.Error = plan, nil, nil, ""
 	d.ReadAt, d.SeenAt = seen, seen
 	d.Watch, turns = d.Watch.Read(device.ReadingInSync, now, p.Rules())
-	d.Due = device.NextLook(d.Device.ID, now, p.Every())
+	d.Due = device.NextRead(d.Device.ID, now, p.Every())
 	return turns
 }
 
@@ -182,7 +182,7 @@ func (d *DeviceRecord) InSync(plan string, seen time.Time, p DriftPolicy, now ti
 func (d *DeviceRecord) NotRepaired(why string, p DriftPolicy, now time.Time) (turns []device.Turn) {
 	d.Error = why
 	d.Watch, turns = d.Watch.RepairFailed(now, p.Rules())
-	d.Due = device.NextLook(d.Device.ID, now, p.Every())
+	d.Due = device.NextRead(d.Device.ID, now, p.Every())
 	return turns
 }
 

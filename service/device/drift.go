@@ -148,8 +148,8 @@ func (w Watch) Release() Watch {
 	return w
 }
 
-// WantsRepair reports whether a policy requires a repair of the device.
-func (w Watch) WantsRepair(p Policy) bool {
+// NeedsRepair reports whether a policy requires a repair of the device.
+func (w Watch) NeedsRepair(p Policy) bool {
 	return p == PolicyRepair && w.Reading == ReadingDrifted && w.Quarantined.IsZero()
 }
 
@@ -177,19 +177,19 @@ func (w Watch) incident(now time.Time, rules Rules, turns []Turn) (Watch, []Turn
 	return w, turns
 }
 
-// NextLook returns when a device is read next: an interval from now, up to a tenth earlier or later, so that devices read
+// NextRead returns when a device is read next: an interval from now, up to a tenth earlier or later, so that devices read
 // together once do not stay together. It depends on the arguments only.
-func NextLook(id ident.PortID, now time.Time, interval time.Duration) time.Time {
+func NextRead(id ident.PortID, now time.Time, interval time.Duration) time.Time {
 	return NextTurn(id.String(), now, interval)
 }
 
-// NextTurn is NextLook for any named object.
+// NextTurn is NextRead for any named object.
 func NextTurn(name string, now time.Time, interval time.Duration) time.Time {
 	return now.Add(interval*9/10 + spread(name, now, interval/5))
 }
 
-// FirstLook returns when a device is read for the first time, somewhere within the interval from now.
-func FirstLook(id ident.PortID, now time.Time, interval time.Duration) time.Time {
+// FirstRead returns when a device is read for the first time, somewhere within the interval from now.
+func FirstRead(id ident.PortID, now time.Time, interval time.Duration) time.Time {
 	return now.Add(spread(id.String(), now, interval))
 }
 

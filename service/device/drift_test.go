@@ -88,7 +88,7 @@ func TestOnlyThePolicyRepairs(t *testing.T) {
 					w.Quarantined = watchStart()
 				}
 				want := p == device.PolicyRepair && r == device.ReadingDrifted && !quarantined
-				if w.WantsRepair(p) != want {
+				if w.NeedsRepair(p) != want {
 					t.Errorf("policy %q, %s, quarantined %v: wants repair %v", p, r, quarantined, !want)
 				}
 			}
@@ -145,7 +145,7 @@ func TestReadingsOfManyDevicesAreSpread(t *testing.T) {
 	var first, next [parts]int
 	for i := range n {
 		id := ident.PortID{Node: ident.GUID(0x2c90300000000 + 4*i), Port: 1}
-		a, b := device.FirstLook(id, now, interval).Sub(now), device.NextLook(id, now, interval).Sub(now)
+		a, b := device.FirstRead(id, now, interval).Sub(now), device.NextRead(id, now, interval).Sub(now)
 		if a < 0 || a >= interval || b < interval*9/10 || b > interval*11/10 {
 			t.Fatalf("device %s is read after %s, then after %s", id, a, b)
 		}
@@ -157,7 +157,7 @@ func TestReadingsOfManyDevicesAreSpread(t *testing.T) {
 			t.Errorf("tenth %d has %d and %d of %d readings", i, first[i], next[i], n)
 		}
 	}
-	if device.NextLook(ident.PortID{Node: 1}, now, 0) != now {
+	if device.NextRead(ident.PortID{Node: 1}, now, 0) != now {
 		t.Error("an interval of nothing waits")
 	}
 }

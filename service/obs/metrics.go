@@ -17,14 +17,14 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 
-	inFlight                            prometheus.Gauge
-	requests, bytes, problems, refused  *prometheus.CounterVec
-	storeErrors, read                   *prometheus.CounterVec
-	becn, congestion, strangers, unread *prometheus.CounterVec
-	durations                           *prometheus.HistogramVec
-	compile, discover, measure, store   *prometheus.HistogramVec
-	sweep                               *prometheus.HistogramVec
-	seriesErrors                        prometheus.Counter
+	inFlight                               prometheus.Gauge
+	requests, bytes, problems, refused     *prometheus.CounterVec
+	storeErrors, read                      *prometheus.CounterVec
+	becn, congestion, unattributed, unread *prometheus.CounterVec
+	durations                              *prometheus.HistogramVec
+	compile, discover, measure, store      *prometheus.HistogramVec
+	sweep                                  *prometheus.HistogramVec
+	seriesErrors                           prometheus.Counter
 }
 
 // buckets are the upper bounds of durations, in seconds: from an indexed read to a large compilation.
@@ -43,7 +43,7 @@ func NewMetrics(version string, census *CensusCache) (*Metrics, error) {
 		refused: b.counter(metricRefused), storeErrors: b.counter(metricStoreErrors),
 		durations: b.histogram(metricDuration), compile: b.histogram(metricCompile), discover: b.histogram(metricDiscover),
 		measure: b.histogram(metricMeasure), store: b.histogram(metricStore), sweep: b.histogram(metricSweep), read: b.counter(metricRead),
-		becn: b.counter(metricBECN), congestion: b.counter(metricCongestion), strangers: b.counter(metricStrangers), unread: b.counter(metricUnread),
+		becn: b.counter(metricBECN), congestion: b.counter(metricCongestion), unattributed: b.counter(metricUnattributed), unread: b.counter(metricUnread),
 		inFlight: b.gauge(metricInFlight).WithLabelValues(), seriesErrors: b.counter(metricSeriesErrors).WithLabelValues(),
 	}
 	m.Congested(Congestion{}) // shows zeros where nothing is measured
@@ -197,7 +197,7 @@ func (m *Metrics) Congested(c Congestion) {
 	m.becn.WithLabelValues().Add(float64(c.BECN))
 	m.congestion.WithLabelValues("adapter").Add(float64(c.Adapter))
 	m.congestion.WithLabelValues("switch").Add(float64(c.Switch))
-	m.strangers.WithLabelValues().Add(float64(c.Unattributed))
+	m.unattributed.WithLabelValues().Add(float64(c.Unattributed))
 	m.unread.WithLabelValues().Add(float64(c.Unread))
 }
 

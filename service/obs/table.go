@@ -27,7 +27,7 @@ const (
 	metricMeasure      = "fairlane_measure_duration_seconds"
 	metricBECN         = "fairlane_congestion_notifications_total"
 	metricCongestion   = "fairlane_congestion_events_total"
-	metricStrangers    = "fairlane_congestion_unattributed_total"
+	metricUnattributed = "fairlane_congestion_unattributed_total"
 	metricUnread       = "fairlane_congestion_unread_total"
 	metricStore        = "fairlane_store_transaction_duration_seconds"
 	metricStoreErrors  = "fairlane_store_errors_total"
@@ -50,39 +50,39 @@ const (
 	metricSeriesErrors = "fairlane_series_errors_total"
 )
 
-// Table lists every family that the service itself has. Beside them stand those of the Prometheus client: go_* and
+// Table lists every family that the service defines. The Prometheus client adds its own: go_* and
 // process_*.
 func Table() []Metric {
 	return []Metric{
-		{metricBuild, "gauge", []string{"version", "go_version"}, "1; which build this is"},
-		{metricReady, "gauge", nil, "1 while the manager takes work, 0 while it starts or ends or its store does not answer"},
-		{metricRequests, "counter", []string{"method", "route", "status"}, "requests answered; `route` is the path of the contract, `unmatched` for others"},
-		{metricDuration, "histogram", []string{"method", "route"}, "time from a request's headers to the end of its answer"},
-		{metricBytes, "counter", []string{"method", "route"}, "bytes of answers' bodies as sent"},
-		{metricInFlight, "gauge", nil, "requests under way"},
-		{metricProblems, "counter", []string{"code"}, "problem documents answered, by code of docs/problems.md"},
-		{metricRefused, "counter", []string{"kind"}, "requests refused for who sent them: `sign-in`, `credential` (token, session or certificate), `locked` (too many attempts)"},
+		{metricBuild, "gauge", []string{"version", "go_version"}, "always 1; the labels identify the build"},
+		{metricReady, "gauge", nil, "1 while the manager accepts work; 0 while it starts or stops, or while its store does not answer"},
+		{metricRequests, "counter", []string{"method", "route", "status"}, "requests answered; `route` is the path in the API contract, or `unmatched`"},
+		{metricDuration, "histogram", []string{"method", "route"}, "time from the headers of a request to the end of its response"},
+		{metricBytes, "counter", []string{"method", "route"}, "size of response bodies as sent, in bytes"},
+		{metricInFlight, "gauge", nil, "requests in progress"},
+		{metricProblems, "counter", []string{"code"}, "problem documents returned, by code (docs/problems.md)"},
+		{metricRefused, "counter", []string{"kind"}, "requests that failed authentication; `kind` is `sign-in`, `credential` (token, session or certificate) or `locked` (too many attempts)"},
 		{metricCompile, "histogram", []string{"plane", "outcome"}, "time to compile a plan; `outcome` is `ok` or `error`"},
-		{metricDiscover, "histogram", []string{"outcome"}, "time to discover a fabric, or to look at it again"},
-		{metricMeasure, "histogram", []string{"outcome"}, "time to measure shares, the window included; `outcome` is `ok`, `incomplete` (a tenant or a link was not measured) or `error`"},
-		{metricBECN, "counter", nil, "BECN received by the InfiniBand ports that tenants send from, during measurements of shares"},
-		{metricCongestion, "counter", []string{"log"}, "events that the congestion logs of InfiniBand devices counted during measurements of shares; `log` is `adapter` (a CCTI reached its Trigger_Threshold) or `switch` (a packet was marked)"},
-		{metricStrangers, "counter", nil, "events in congestion logs that no tenant of the plan explains: traffic of others on the fabric"},
-		{metricUnread, "counter", nil, "ports and congestion logs of InfiniBand devices that were not readable, stood at their end, or do not count, during measurements of shares; the counts above lack them"},
-		{metricSweep, "histogram", []string{"outcome"}, "time to read a batch of devices, at most 128, to look for drift; `error` when their fabric could not be reached"},
-		{metricRead, "counter", []string{"reading"}, "devices that this manager read to look for drift, by what it found"},
-		{metricStore, "histogram", []string{"kind"}, "time of a store transaction with the wait for its turn; `kind` is `write` or `read`"},
-		{metricStoreErrors, "counter", []string{"kind", "reason"}, "store transactions that failed other than by the caller's fault; `reason` is `full`, `read-only`, `damaged`, `lost`, `timeout` or `other`"},
-		{metricCensusAge, "gauge", nil, "age of the counts below, which are read from the store at most every 10 s"},
+		{metricDiscover, "histogram", []string{"outcome"}, "time to discover or rediscover a fabric"},
+		{metricMeasure, "histogram", []string{"outcome"}, "time to measure shares, including the measurement window; `outcome` is `ok`, `incomplete` (a tenant or link was not measured) or `error`"},
+		{metricBECN, "counter", nil, "BECNs received during share measurements by the InfiniBand ports from which tenants send"},
+		{metricCongestion, "counter", []string{"log"}, "events counted during share measurements by the congestion logs of InfiniBand devices; `log` is `adapter` (a CCTI reached its Trigger_Threshold) or `switch` (a packet was marked)"},
+		{metricUnattributed, "counter", nil, "events in congestion logs that match no tenant of the plan: traffic from outside the plan"},
+		{metricUnread, "counter", nil, "InfiniBand ports and congestion logs that a share measurement could not use: unreadable, saturated, or without these counters; the two congestion counters omit them"},
+		{metricSweep, "histogram", []string{"outcome"}, "time to check a batch of at most 128 devices for drift; `outcome` is `error` when their fabric is unreachable"},
+		{metricRead, "counter", []string{"reading"}, "drift checks of devices by this manager, by result"},
+		{metricStore, "histogram", []string{"kind"}, "time of a store transaction, including the wait for its turn; `kind` is `write` or `read`"},
+		{metricStoreErrors, "counter", []string{"kind", "reason"}, "store transactions that failed through no fault of the caller; `reason` is `full`, `read-only`, `damaged`, `lost`, `timeout` or `other`"},
+		{metricCensusAge, "gauge", nil, "age of the counts of fabrics, tenants, rollouts, devices, jobs and sessions, which are read from the store at most every 10 s"},
 		{metricFabrics, "gauge", nil, "fabrics under management"},
-		{metricTenants, "gauge", nil, "tenants of all fabrics"},
-		{metricRollouts, "gauge", []string{"state"}, "rollouts in the store by state"},
-		{metricOldestActive, "gauge", nil, "age of the oldest rollout that has not ended; absent when there is none"},
-		{metricDevices, "gauge", []string{"state"}, "devices of rollouts that have not ended, by state"},
-		{metricDrift, "gauge", nil, "devices last read back different from what is wanted, outside of rollouts"},
-		{metricReadings, "gauge", []string{"reading"}, "devices of the plans in force, and those that have left one and are not verified clean yet, by what their latest reading found: `unknown`, `in-sync`, `drifted`, `unreachable` or `unsupported`"},
-		{metricQuarantined, "gauge", nil, "devices that are left alone for changing again and again"},
-		{metricJobs, "gauge", []string{"state"}, "jobs in the queue by River's state; `available` that grows means too few workers"},
+		{metricTenants, "gauge", nil, "tenants on all fabrics"},
+		{metricRollouts, "gauge", []string{"state"}, "rollouts in the store, by state"},
+		{metricOldestActive, "gauge", nil, "age of the oldest unfinished rollout; absent when there is none"},
+		{metricDevices, "gauge", []string{"state"}, "devices in unfinished rollouts, by state"},
+		{metricDrift, "gauge", nil, "devices whose last reading differs from the plan, outside rollouts"},
+		{metricReadings, "gauge", []string{"reading"}, "devices of the plans in force, and devices that left one but are not yet verified clean, by their latest reading: `unknown`, `in-sync`, `drifted`, `unreachable` or `unsupported`"},
+		{metricQuarantined, "gauge", nil, "devices quarantined because they drifted repeatedly"},
+		{metricJobs, "gauge", []string{"state"}, "jobs in the queue, by River's state; growing `available` means too few workers"},
 		{metricSeries, "gauge", nil, "time series in memory; new ones beyond 200,000 are left out"},
 		{metricSeriesBytes, "gauge", nil, "bytes of stored blocks of time series on disk"},
 		{metricSeriesErrors, "counter", nil, "batches of samples that were not stored, or not completely"},

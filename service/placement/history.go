@@ -31,9 +31,9 @@ type managerHistory struct {
 	clean map[ident.PortID]int
 }
 
-// look adds an observation of a fabric's subnet manager. Changes of a subnet manager that does not write congestion
+// observe adds an observation of a fabric's subnet manager. Changes of a subnet manager that does not write congestion
 // control explain no drift of devices.
-func (w *history) look(fabric string, now osmfile.Observation) {
+func (w *history) observe(fabric string, now osmfile.Observation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.fabrics[fabric]

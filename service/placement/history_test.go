@@ -43,7 +43,7 @@ func TestDriftOfDevicesIsReportedWithItsCause(t *testing.T) {
 			if c.wrote && i == len(c.looks)-1 {
 				w.wrote("lab")
 			}
-			w.look("lab", o)
+			w.observe("lab", o)
 			if i == 0 && report(device.InSync) != "" {
 				t.Errorf("%s: a device that is as wanted has a cause", name)
 			}

@@ -119,7 +119,7 @@ func withDifference(err error) error {
 	}
 	text := strings.Join(shown, " | ")
 	if more > 0 {
-		text += fmt.Sprintf(" | and %d lines more", more)
+		text += fmt.Sprintf(" | and %d more lines", more)
 	}
 	return fmt.Errorf("%w; it would have written %s", err, text)
 }

@@ -99,7 +99,7 @@ func (p *Placements) Explain(ctx context.Context, fabric string, port Port, repo
 		return
 	}
 	if now, err := sm.Manager.Observe(ctx); err == nil { // without an observation there is nothing to compare
-		p.watch.look(fabric, now)
+		p.watch.observe(fabric, now)
 	}
 	p.watch.explain(fabric, reports)
 }

@@ -30,30 +30,30 @@ func TestPlacementsInUFMAreObserved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func() control.DeviceReport {
+	observe := func() control.DeviceReport {
 		return s.placements.Observe(t.Context(), target, place, true)
 	}
-	if r := look(); r.State != device.Failed || r.Error == "" { // subnet administration does not answer
+	if r := observe(); r.State != device.Failed || r.Error == "" { // subnet administration does not answer
 		t.Errorf("no answer: %+v", r)
 	}
 	s.sa.sl[0x8010] = 3
-	if r := look(); r.State != device.Drifted || r.Refused || len(r.Differences) != 2 || r.Differences[0].Observed != "absent" {
+	if r := observe(); r.State != device.Drifted || r.Refused || len(r.Differences) != 2 || r.Differences[0].Observed != "absent" {
 		t.Errorf("before anything was placed: %+v", r)
 	}
 	if err := place.Place(t.Context(), target.Plan, nil, false); err != nil {
 		t.Fatal(err)
 	}
-	if r := look(); r.State != device.InSync || r.Error != "" {
+	if r := observe(); r.State != device.InSync || r.Error != "" {
 		t.Errorf("in force: %+v", r)
 	}
 	s.sa.sl[0x8010] = 0
-	if r := look(); r.State != device.Drifted || r.Refused || len(r.Differences) != 1 || r.Differences[0] != (control.Difference{Field: "path of red in partition 0x8010", Desired: "SL 3", Observed: "SL 0"}) {
+	if r := observe(); r.State != device.Drifted || r.Refused || len(r.Differences) != 1 || r.Differences[0] != (control.Difference{Field: "path of red in partition 0x8010", Desired: "SL 3", Observed: "SL 0"}) {
 		t.Errorf("another answer: %+v", r)
 	}
 	s.sa.sl[0x8010] = 3
 	requests := len(s.Log)
 	s.With(func() { s.Partitions["0x10"].SL = 9 })
-	if r := look(); r.State != device.Drifted || !r.Refused || !strings.Contains(r.Error, "has service level 9, we set 3") || r.Differences[0].Observed != "SL 9" {
+	if r := observe(); r.State != device.Drifted || !r.Refused || !strings.Contains(r.Error, "has service level 9, we set 3") || r.Differences[0].Observed != "SL 9" {
 		t.Errorf("a second writer: %+v", r)
 	}
 	repair := target
@@ -61,7 +61,7 @@ func TestPlacementsInUFMAreObserved(t *testing.T) {
 	if place, err = s.placements.Open(repair, s.file, s.sa); err != nil {
 		t.Fatal(err)
 	}
-	r := look()
+	r := observe()
 	if r.State != device.Drifted || r.Refused || r.Error != "" {
 		t.Errorf("a second writer, whom a repair is to write over: %+v", r)
 	}
@@ -127,17 +127,17 @@ func TestDriftOfPlacementsIsReportedWithItsCause(t *testing.T) {
 			w.explain("lab", list)
 			return list[0].Cause
 		}
-		w.look("lab", base)
+		w.observe("lab", base)
 		report(device.InSync)
 		if c.wrote {
 			w.wrote("lab")
 		}
-		w.look("lab", c.now)
+		w.observe("lab", c.now)
 		for range 2 { // the cause is reported until they are in sync
 			if got := report(device.Drifted); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 				t.Errorf("%s: cause %q, want %q", name, got, c.want)
 			}
-			w.look("lab", c.now)
+			w.observe("lab", c.now)
 		}
 		report(device.InSync)
 		if got := report(device.Drifted); got != "" {
@@ -181,23 +181,23 @@ func TestObservationsOfPlacementsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func(all bool) (control.DeviceReport, int64) {
+	observe := func(all bool) (control.DeviceReport, int64) {
 		before := sa.n.Load()
 		r := p.Observe(t.Context(), target, place, all)
 		return r, sa.n.Load() - before
 	}
-	if r, sent := look(true); r.State != device.InSync || sent != partitions+1 {
+	if r, sent := observe(true); r.State != device.InSync || sent != partitions+1 {
 		t.Errorf("all of it took %d requests: %+v", sent, r)
 	}
 	for range 3 {
-		if r, sent := look(false); r.State != device.InSync || sent > askedPartitions+1 {
+		if r, sent := observe(false); r.State != device.InSync || sent > askedPartitions+1 {
 			t.Errorf("one look took %d requests: %+v", sent, r)
 		}
 	}
 	sa.sl[0x8001+150] = 14
 	found := 0
 	for range (partitions + askedPartitions - 1) / askedPartitions {
-		r, sent := look(false)
+		r, sent := observe(false)
 		if sent > askedPartitions+1 {
 			t.Errorf("one look took %d requests: %+v", sent, r)
 		}

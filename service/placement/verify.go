@@ -109,7 +109,7 @@ func distinct(ps []policy.Placement) ([]policy.Placement, error) {
 		base ident.PKey
 		port ident.PortID
 	}
-	at, told := map[place]policy.Placement{}, map[ident.PKey]bool{}
+	at, reported := map[place]policy.Placement{}, map[ident.PKey]bool{}
 	seen := map[ident.PKey][]ident.SL{}
 	var out []policy.Placement
 	var wrong joined.Errors
@@ -122,8 +122,8 @@ func distinct(ps []policy.Placement) ([]policy.Placement, error) {
 		switch first, dup := at[place{base, e.Port}]; {
 		case !dup:
 			at[place{base, e.Port}] = e
-		case first.SL != e.SL && !told[base]:
-			told[base] = true
+		case first.SL != e.SL && !reported[base]:
+			reported[base] = true
 			wrong = append(wrong, fmt.Errorf("partition %s: tenant %s needs SL %d and tenant %s needs SL %d on one port, but a port has one in a partition: give each tenant a partition of its own",
 				base, first.Tenant, first.SL, e.Tenant, e.SL))
 		}

@@ -13,11 +13,11 @@ import (
 // ours is the data that distinguishes settings written by Fairlane from earlier ones.
 type ours struct {
 	fabric control.Fabric
-	plans  []wants // that rollouts applied to the fabric, the latest first
+	plans  []planSettings // that rollouts applied to the fabric, the latest first
 }
 
-// wants are the settings of a plan's devices.
-type wants struct {
+// planSettings are the settings of a plan's devices.
+type planSettings struct {
 	fabric, plan string
 	want         map[ident.PortID]driver.Settings
 }
@@ -67,7 +67,7 @@ func inert(s driver.Settings) bool {
 func (c *claim) suspect(ctx context.Context) (err error) {
 	joins := slices.ContainsFunc(c.rows, func(d control.RolloutDevice) bool { _, ok := c.based[d.Device.ID]; return !ok })
 	if c.ours.fabric = c.plan.target.Fabric; joins {
-		c.ours.plans, err = c.e.brought(ctx, c.ro)
+		c.ours.plans, err = c.e.appliedSettings(ctx, c.ro)
 	}
 	return err
 }
@@ -92,8 +92,8 @@ func (c *claim) returns(ctx context.Context) (map[ident.PortID]driver.Settings, 
 	return out, err
 }
 
-// brought loads the settings of the latest plans that earlier rollouts applied to a fabric.
-func (e *Engine) brought(ctx context.Context, ro control.Rollout) (out []wants, err error) {
+// appliedSettings loads the settings of the latest plans that earlier rollouts applied to a fabric.
+func (e *Engine) appliedSettings(ctx context.Context, ro control.Rollout) (out []planSettings, err error) {
 	var earlier []control.Rollout
 	err = e.d.Store.View(ctx, func(r control.Repos) (err error) {
 		earlier, _, err = r.ListRollouts(ctx, ro.Fabric, control.Page{Limit: oursRollouts, After: fmt.Sprint(ro.ID)})
@@ -106,7 +106,7 @@ func (e *Engine) brought(ctx context.Context, ro control.Rollout) (out []wants, 
 		}
 	}
 	for _, name := range names {
-		w, lerr := e.wantsOf(ctx, ro.Fabric, name)
+		w, lerr := e.settingsOf(ctx, ro.Fabric, name)
 		switch {
 		case outlived(lerr):
 			continue
@@ -118,10 +118,10 @@ func (e *Engine) brought(ctx context.Context, ro control.Rollout) (out []wants, 
 	return out, err
 }
 
-// wantsOf returns the settings of a plan's devices, from the cache when possible: plans themselves are large.
-func (e *Engine) wantsOf(ctx context.Context, fabric, plan string) (wants, error) {
+// settingsOf returns the settings of a plan's devices, from the cache when possible: plans themselves are large.
+func (e *Engine) settingsOf(ctx context.Context, fabric, plan string) (planSettings, error) {
 	e.mu.Lock()
-	for _, w := range e.wants {
+	for _, w := range e.planSettings {
 		if w.fabric == fabric && w.plan == plan {
 			e.mu.Unlock()
 			return w, nil
@@ -130,17 +130,17 @@ func (e *Engine) wantsOf(ctx context.Context, fabric, plan string) (wants, error
 	e.mu.Unlock()
 	c, err := e.load(ctx, fabric, plan)
 	if err != nil {
-		return wants{}, err
+		return planSettings{}, err
 	}
-	w := wants{fabric: fabric, plan: plan, want: make(map[ident.PortID]driver.Settings, len(c.want))}
+	w := planSettings{fabric: fabric, plan: plan, want: make(map[ident.PortID]driver.Settings, len(c.want))}
 	for id, t := range c.want {
 		w.want[id] = t.Want
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.wants) == maxOurs {
-		e.wants = slices.Delete(e.wants, 0, 1)
+	if len(e.planSettings) == maxOurs {
+		e.planSettings = slices.Delete(e.planSettings, 0, 1)
 	}
-	e.wants = append(e.wants, w)
+	e.planSettings = append(e.planSettings, w)
 	return w, nil
 }

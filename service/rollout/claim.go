@@ -177,7 +177,7 @@ func (c *claim) note(ev device.Event) *record {
 	if ev.To != device.InSync && ev.To != device.RolledBack {
 		out.Observed = ev.Observed // for those two, the observed settings equal known ones
 	}
-	rec := &record{row: out, event: c.tell(ev), done: make(chan result, 1)}
+	rec := &record{row: out, event: c.stateEvent(ev), done: make(chan result, 1)}
 	if ev.To == device.Applying && ev.Before != nil && !c.based[ev.Device.ID] {
 		c.based[ev.Device.ID] = true // a failed commit ends this claim, and the next claim reads based again
 		rec.baseline = c.baseline(ev.Device, *ev.Before)
@@ -188,8 +188,8 @@ func (c *claim) note(ev device.Event) *record {
 	return rec
 }
 
-// tell returns the event of a move; starting on a device has none.
-func (c *claim) tell(ev device.Event) *control.Event {
+// stateEvent returns the event of a move; starting on a device has none.
+func (c *claim) stateEvent(ev device.Event) *control.Event {
 	if ev.To == device.Pending {
 		return nil
 	}
@@ -279,7 +279,7 @@ func (c *claim) renew(ctx context.Context) error {
 		defer c.mu.Unlock()
 		return c.err
 	case age >= c.e.d.Lease:
-		c.err = fmt.Errorf("%s: no sign of life could be given for %s: %w", c.key, age, ErrFenced)
+		c.err = fmt.Errorf("%s: no heartbeat could be written for %s: %w", c.key, age, ErrFenced)
 		defer c.mu.Unlock()
 		return c.err
 	case age < c.e.d.Lease/3 || c.leading:

@@ -85,7 +85,7 @@ func TestDecideKeepsInvariantsInEveryView(t *testing.T) {
 	t.Parallel()
 	n, faults, ends := 0, map[string]string{}, map[control.RolloutState]int{}
 	fault := func(v view, d decision, what string) {
-		if _, told := faults[what]; !told {
+		if _, described := faults[what]; !described {
 			faults[what] = fmt.Sprintf("%+v from %+v", d, v)
 		}
 	}

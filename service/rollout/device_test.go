@@ -12,13 +12,13 @@ import (
 
 // box is a simulated device.
 type box struct {
-	id     ident.PortID
-	first  driver.Settings // before any rollout
-	before driver.Settings
-	want   driver.Settings
-	holds  driver.Settings
-	told   *driver.Settings // settings of the last write
-	clamps bool             // never accepts the desired settings
+	id        ident.PortID
+	first     driver.Settings // before any rollout
+	before    driver.Settings
+	want      driver.Settings
+	holds     driver.Settings
+	lastWrite *driver.Settings // settings of the last write
+	clamps    bool             // never accepts the desired settings
 	// reread is the manager's task that read it last, and whether the device was then in the desired or the previous
 	// state.
 	reader           *task
@@ -124,8 +124,8 @@ func (d boxes) Read(ctx context.Context, dev driver.Device) (driver.Settings, er
 	d.alone(ctx, dev)
 	b.reader, b.asWant, b.asBefore, b.rebooted = taskOf(ctx), b.holds.Equal(b.want), b.holds.Equal(b.before), false
 	got := b.holds.Clone()
-	if d.w.credulous && b.told != nil {
-		got = b.told.Clone()
+	if d.w.credulous && b.lastWrite != nil {
+		got = b.lastWrite.Clone()
 	}
 	if err := d.w.yield(taskOf(ctx), d.m); err != nil {
 		return driver.Settings{}, err
@@ -142,7 +142,7 @@ func (d boxes) Apply(ctx context.Context, dev driver.Device, want driver.Setting
 	if b.clamps && want.Equal(b.want) {
 		want = halfway(b.before, want)
 	}
-	b.told = &want
+	b.lastWrite = &want
 	half := halfway(b.holds, want)
 	for i, to := range []driver.Settings{half, want} {
 		if err := d.send(ctx, b, &to); err != nil {

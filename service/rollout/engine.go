@@ -92,11 +92,11 @@ const (
 type Engine struct {
 	d Deps
 
-	mu    sync.Mutex
-	plans []cachedPlan     // most recently used last, at most maxPlans
-	wants []wants          // oldest first, at most maxOurs
-	homes map[int64]string // fabrics of rollouts, at most maxHomes
-	seen  map[string]sighting
+	mu           sync.Mutex
+	plans        []cachedPlan     // most recently used last, at most maxPlans
+	planSettings []planSettings   // oldest first, at most maxOurs
+	homes        map[int64]string // fabrics of rollouts, at most maxHomes
+	seen         map[string]sighting
 }
 
 // cachedPlan is a plan with the settings of its devices.

@@ -152,14 +152,14 @@ func TestPlacementsFollowTheSettingsThatTheyNeed(t *testing.T) {
 // Ethernet has no placements: the result must not mention them.
 func TestRollbackOnEthernetDoesNotMentionPlacements(t *testing.T) {
 	t.Parallel()
-	for plane, told := range map[string]bool{"": true, "ib": true, "roce": false, "wrcc": false} {
+	for plane, mentioned := range map[string]bool{"": true, "ib": true, "roce": false, "wrcc": false} {
 		target := lab(t)
 		target.Fabric.Plane = subnet.Plane(plane)
 		w := peaceful(t, target, 1, func(o *control.RolloutOptions) { o.MaxShareError = 0.1 })
 		w.gate = func(control.Rollout) error { return errors.New("nobody gets his share") }
 		w.after("") // unknown
 		ro := w.ended(t)
-		if ro.State != control.RolloutRolledBack || strings.Contains(ro.Result.String(), "placements stay") != told {
+		if ro.State != control.RolloutRolledBack || strings.Contains(ro.Result.String(), "placements stay") != mentioned {
 			t.Errorf("plane %q: ended as %s: %s", plane, ro.State, ro.Result)
 		}
 	}

@@ -155,7 +155,7 @@ func (s *etherSource) queues(ctx context.Context, dev driver.Device, port ident.
 	}
 	switch {
 	case read == 0:
-		return telemetry.Octets{}, fmt.Errorf("%s tells no octets of port %d", dev, port)
+		return telemetry.Octets{}, fmt.Errorf("%s reports no octets of port %d", dev, port)
 	case !fresh:
 		out.Err = phrase.Because(telemetry.ErrStale, phrase.Of("measure.not-refreshed", "device", dev, "every", every))
 	}

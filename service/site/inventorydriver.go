@@ -75,12 +75,12 @@ func (d *InventoryDriver) of(dev driver.Device) (driver.Driver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", driver.ErrUnreachable, dev, err)
 	}
-	wants := driver.PlaneRoCE
+	plane := driver.PlaneRoCE
 	if e.Protocol == inventory.P4Runtime {
-		wants = driver.PlaneWRCC
+		plane = driver.PlaneWRCC
 	}
-	if dev.Kind == subnet.KindSwitch && dev.Plane != wants {
-		return nil, fmt.Errorf("%w: %s speaks %s, which switches on plane %s do, not on plane %s: correct the fabric's inventory or its plane", driver.ErrUnsupported, dev, e.Protocol, wants, dev.Plane)
+	if dev.Kind == subnet.KindSwitch && dev.Plane != plane {
+		return nil, fmt.Errorf("%w: %s speaks %s, which switches on plane %s do, not on plane %s: correct the fabric's inventory or its plane", driver.ErrUnsupported, dev, e.Protocol, plane, dev.Plane)
 	}
 	if e.Protocol == inventory.P4Runtime {
 		return d.p4rt, nil

@@ -172,12 +172,12 @@ func (o *Found) ask(ctx context.Context, path string, progress func(discover.Pro
 	if err != nil {
 		return err
 	}
-	var tell func(asked, of int)
+	var report func(asked, of int)
 	if progress != nil {
-		tell = func(asked, of int) { progress(discover.Progress{Nodes: asked, MADs: of}) }
+		report = func(asked, of int) { progress(discover.Progress{Nodes: asked, MADs: of}) }
 	}
 	o.Fabric, o.Asked, o.Stats.Plane = k.Fabric, len(k.devices), k.switchPlane()
-	return o.census(ctx, k, tell)
+	return o.census(ctx, k, report)
 }
 
 // sweep discovers an InfiniBand fabric.

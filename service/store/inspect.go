@@ -70,14 +70,14 @@ var errAbsent = errors.New("does not exist")
 func Inspect(ctx context.Context, database string) (Inspection, error) {
 	db, d, err := openToRead(database)
 	if err != nil {
-		return Inspection{}, fmt.Errorf("look at database %s: %w", Redact(database), err)
+		return Inspection{}, fmt.Errorf("inspect database %s: %w", Redact(database), err)
 	}
 	in, err := inspect(ctx, db, d)
 	if IsDamage(err) { // a finding, not a failure of the inspection
 		in.Faults, err = append(in.Faults, "integrity: "+err.Error()), nil
 	}
 	if err = errors.Join(err, db.Close()); err != nil {
-		return in, fmt.Errorf("look at database %s: %w", Redact(database), err)
+		return in, fmt.Errorf("inspect database %s: %w", Redact(database), err)
 	}
 	return in, nil
 }
@@ -168,7 +168,7 @@ func hasTable(ctx context.Context, db *sql.DB, d migrations.Dialect, name string
 	}
 	var n int
 	if err := db.QueryRowContext(ctx, text, name).Scan(&n); err != nil {
-		return false, fmt.Errorf("look for table %s: %w", name, err)
+		return false, fmt.Errorf("find table %s: %w", name, err)
 	}
 	return n > 0, nil
 }

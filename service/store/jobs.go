@@ -14,7 +14,7 @@ type Inserter interface {
 }
 
 // UseJobs sets the queue of Enqueue. Call it before the first transaction. Without a queue jobs are dropped, which is
-// correct only where nothing works them.
+// correct only where nothing runs them.
 func (s *Store) UseJobs(q Inserter) { s.jobs = q }
 
 var _ control.Jobs = (*repos)(nil)

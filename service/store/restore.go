@@ -78,7 +78,7 @@ const (
 	magicPostgres = "PGDMP"
 )
 
-// checkForm rejects a file that is no backup of the engine.
+// checkForm rejects a file that is not a backup of the engine.
 func checkForm(file string, d migrations.Dialect) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -99,7 +99,7 @@ func checkForm(file string, d migrations.Dialect) error {
 	case bytes.HasPrefix(head, []byte(magicPostgres)):
 		form = "PostgreSQL"
 	default:
-		return errors.New("the file is no backup: want one that fairlane db backup wrote")
+		return errors.New("the file is not a backup: want one that fairlane db backup wrote")
 	}
 	if (form == "SQLite") != (d == migrations.SQLite) {
 		return fmt.Errorf("the backup is one of %s: want a database of that engine to restore it into", form)
@@ -318,8 +318,8 @@ const leaveGrace = 5 * time.Second
 func awaitUsers(ctx context.Context, admin *sql.DB, database, name string) error {
 	grace := time.NewTimer(leaveGrace)
 	defer grace.Stop()
-	look := time.NewTicker(50 * time.Millisecond)
-	defer look.Stop()
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
 	for {
 		users, err := lines(ctx, admin, `SELECT COALESCE(NULLIF(application_name, ''), 'unnamed') || COALESCE(' from ' || client_addr::text, '')
 			FROM pg_stat_activity WHERE datname = $1 LIMIT 1`, name)
@@ -327,7 +327,7 @@ func awaitUsers(ctx context.Context, admin *sql.DB, database, name string) error
 			return err
 		}
 		select {
-		case <-look.C:
+		case <-poll.C:
 		case <-grace.C:
 			return &InUseError{Database: Redact(database), Detail: users[0] + " is connected"}
 		case <-ctx.Done():

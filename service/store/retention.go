@@ -62,7 +62,7 @@ func (r *repos) PruneSnapshots(ctx context.Context, before time.Time, limit int)
 func (r *repos) AuditBefore(ctx context.Context, before time.Time) (audit.Tail, error) {
 	var first struct{ Seq *int64 }
 	if err := r.in(ctx).Model(&auditRow{}).Select("MIN(seq) AS seq").Where("at_us >= ?", micros(before)).Scan(&first).Error; err != nil {
-		return audit.Tail{}, fmt.Errorf("look for old audit entries: %w", err)
+		return audit.Tail{}, fmt.Errorf("find old audit entries: %w", err)
 	}
 	q := r.in(ctx).Select("seq", "hash").Order("seq DESC").Limit(1)
 	if first.Seq != nil {
@@ -70,7 +70,7 @@ func (r *repos) AuditBefore(ctx context.Context, before time.Time) (audit.Tail, 
 	}
 	var rows []auditRow
 	if err := q.Find(&rows).Error; err != nil {
-		return audit.Tail{}, fmt.Errorf("look for old audit entries: %w", err)
+		return audit.Tail{}, fmt.Errorf("find old audit entries: %w", err)
 	}
 	if len(rows) == 0 {
 		return audit.Tail{}, nil

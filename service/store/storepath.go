@@ -25,7 +25,7 @@ func CheckPath(path string) error {
 		return fmt.Errorf("%s: %s is not a directory: want the path of a file in a directory", path, dir)
 	}
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file: want the path of a SQLite file, existing or new", path)
+		return fmt.Errorf("%s is not a regular file: want the path of a SQLite file, existing or new", path)
 	}
 	return nil
 }

@@ -36,8 +36,8 @@ type Survey struct {
 	LeaderUntil time.Time
 }
 
-// Look surveys a database, read-only. For a missing SQLite file the error matches fs.ErrNotExist.
-func Look(ctx context.Context, database string) (s Survey, err error) {
+// ReadSurvey surveys a database, read-only. For a missing SQLite file the error matches fs.ErrNotExist.
+func ReadSurvey(ctx context.Context, database string) (s Survey, err error) {
 	db, d, err := openToRead(database)
 	if errors.Is(err, errAbsent) {
 		return s, fmt.Errorf("database %s: %w", Redact(database), fs.ErrNotExist)
@@ -62,7 +62,7 @@ func Look(ctx context.Context, database string) (s Survey, err error) {
 		return s, fmt.Errorf("list fabrics: %w", err)
 	}
 	if err := s.queue(ctx, db, d); err != nil {
-		return s, fmt.Errorf("look at the queue: %w", err)
+		return s, fmt.Errorf("read the queue: %w", err)
 	}
 	return s, nil
 }

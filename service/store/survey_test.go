@@ -18,7 +18,7 @@ func TestASurveyReportsHoldsAfterARestore(t *testing.T) {
 		ctx, database := t.Context(), fresh(t, d)
 		look := func(want ...FabricSource) {
 			t.Helper()
-			s, err := Look(ctx, database)
+			s, err := ReadSurvey(ctx, database)
 			if d := cmp.Diff(want, s.Fabrics); d != "" || err != nil {
 				t.Errorf("fabrics (-want +got), %v:\n%s", err, d)
 			}
@@ -61,7 +61,7 @@ func TestSurveyIgnoresFailedTurnsThatWereMadeUp(t *testing.T) {
 		}
 		look := func(want int64) {
 			t.Helper()
-			got, err := Look(ctx, database)
+			got, err := ReadSurvey(ctx, database)
 			if err != nil || got.Jobs["discarded"] != want {
 				t.Errorf("%d jobs were given up, %v; want %d", got.Jobs["discarded"], err, want)
 			}

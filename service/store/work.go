@@ -319,7 +319,7 @@ func (r *repos) PlacedPlan(ctx context.Context, fabric string) (plan string, err
 		err = r.in(ctx).Raw(stillPlaced, f.ID, last.ID).Scan(&last).Error
 	}
 	if err != nil {
-		return "", fmt.Errorf("look for the placements in force on %s: %w", fabric, err)
+		return "", fmt.Errorf("find the placements in force on %s: %w", fabric, err)
 	}
 	return last.Name, nil
 }

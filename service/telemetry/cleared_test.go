@@ -247,7 +247,7 @@ func TestClearsByOthersNeverCauseWrongRates(t *testing.T) {
 					t.Fatalf("SL %d: counted %d words, sent %d", sl, got, want[sl])
 				}
 			}
-			if m.wantsClear() {
+			if m.needsClear() {
 				raw = [sls]uint64{}
 				m.restart(read())
 			}

@@ -199,7 +199,7 @@ func (c *Collector) readPort(ctx context.Context, d *device, p *portMeter, befor
 		return before, silence(err)
 	}
 	p.meter.observe(r)
-	if !c.o.KeepCounters && !p.noClear && p.meter.wantsClear() {
+	if !c.o.KeepCounters && !p.noClear && p.meter.needsClear() {
 		r, err = c.restart(ctx, d, p, r)
 	}
 	p.out = PortSample{Port: p.Port, Wall: d.noTime, NoSL: p.noSL, Time: r.middle(), Width: r.width(), totals: p.meter.totals}

@@ -53,14 +53,14 @@ func (w *etherWindow) report() Report {
 	return r
 }
 
-// maxToldFaults bounds the faults that an error lists.
-const maxToldFaults = 3
+// maxReportedFaults bounds the faults that an error lists.
+const maxReportedFaults = 3
 
 // unread returns the error of a window in which nothing was read.
 func (w *etherWindow) unread() error {
 	list := w.faults
-	if more := len(list) - maxToldFaults; more > 0 {
-		list = append(slices.Clone(list[:maxToldFaults]), fmt.Errorf("and %d more", more))
+	if more := len(list) - maxReportedFaults; more > 0 {
+		list = append(slices.Clone(list[:maxReportedFaults]), fmt.Errorf("and %d more", more))
 	}
 	return fmt.Errorf("no port could be measured: %w", errors.Join(list...))
 }

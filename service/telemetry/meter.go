@@ -178,8 +178,8 @@ func (m *meter) restart(r reading) {
 	m.seen, m.last = true, r
 }
 
-// wantsClear reports whether a counter is beyond half its range.
-func (m *meter) wantsClear() bool {
+// needsClear reports whether a counter is beyond half its range.
+func (m *meter) needsClear() bool {
 	for _, v := range m.last.sl {
 		if m.seen && v >= clearAt {
 			return true

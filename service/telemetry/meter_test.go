@@ -234,16 +234,16 @@ func TestMeterClearsBeyondHalf(t *testing.T) {
 	t.Parallel()
 	m := meter{rate: 100 * quantity.Gbps}
 	m.observe(at(0, clearAt-1, 0))
-	if m.wantsClear() {
+	if m.needsClear() {
 		t.Error("wants a clear below half")
 	}
 	m.observe(at(ms, clearAt, 1))
-	if !m.wantsClear() {
+	if !m.needsClear() {
 		t.Error("wants no clear at half")
 	}
 	m.restart(at(2*ms, 7, 20))
 	m.observe(at(3*ms, 40, 53))
-	if m.sl[3].words != 1+33 || m.sl[3].time != 2*ms || m.wantsClear() {
+	if m.sl[3].words != 1+33 || m.sl[3].time != 2*ms || m.needsClear() {
 		t.Errorf("counted %+v, want what passed before and after the clear", m.sl[3])
 	}
 }
@@ -280,7 +280,7 @@ func TestMeterAgainstAnEndlessCounter(t *testing.T) {
 			if m.sl[0].words != want {
 				t.Fatalf("reading %d: counted %d words, want %d: %v", i, m.sl[0].words, want, m.sl[0].why)
 			}
-			if m.wantsClear() {
+			if m.needsClear() {
 				send(2 * ms) // is lost on the way, and its time is left out
 				raw = 0
 				send(2 * ms)

@@ -53,7 +53,7 @@ func (c *Config) Validate() error {
 	add(span(c.HaulRTT), "round trip of the long haul %s: want above 0 to 1 s", c.HaulRTT)
 	add(span(c.CNPInterval), "gap between CNPs %s: want above 0 to 1 s", c.CNPInterval)
 	add(span(c.NoticeInterval), "gap between notices %s: want above 0 to 1 s", c.NoticeInterval)
-	add(c.NoticeBytes >= 1, "backlog that is told %d bytes: want at least 1", c.NoticeBytes)
+	add(c.NoticeBytes >= 1, "target backlog of %d bytes: want at least 1", c.NoticeBytes)
 	add(c.Payload >= 1 && c.Payload <= c.Wire, "payload of %d bytes in a packet of %d: want 1 to %d", c.Payload, c.Wire, c.Wire)
 	return errors.Join(errs...)
 }

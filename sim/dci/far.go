@@ -34,9 +34,9 @@ type voq struct {
 }
 
 type farHost struct {
-	told  quantity.Picoseconds // time of the last notice
-	voq   int32
-	epoch uint32 // epoch of voq at its assignment; after a change the host has no VOQ
+	notified quantity.Picoseconds // time of the last notice
+	voq      int32
+	epoch    uint32 // epoch of voq at its assignment; after a change the host has no VOQ
 }
 
 // Arrival is the decision on a data packet from the long haul.
@@ -69,7 +69,7 @@ func NewFar(c Config, pace cc.Algorithm) (*Far, error) {
 // Reserve allocates space for destination hosts 0 to hosts-1 and preserves their state.
 func (f *Far) Reserve(hosts int) {
 	for len(f.hosts) < hosts {
-		f.hosts = append(f.hosts, farHost{told: never})
+		f.hosts = append(f.hosts, farHost{notified: never})
 	}
 }
 
@@ -84,11 +84,11 @@ func (f *Far) Arrive(dst int32, wire int, now quantity.Picoseconds) Arrival {
 		f.ready.push(i, v.next)
 	}
 	a := Arrival{VOQ: i}
-	if h := &f.hosts[dst]; now-h.told >= f.cfg.NoticeInterval {
+	if h := &f.hosts[dst]; now-h.notified >= f.cfg.NoticeInterval {
 		f.settle(i, now)
 		if v.bytes > f.cfg.NoticeBytes || v.rate < float64(f.cfg.LineRate) {
 			a.Notice, a.Rate = true, f.suits(v)
-			h.told = now
+			h.notified = now
 		}
 	}
 	return a
@@ -183,7 +183,7 @@ func (f *Far) queueOf(dst int32, now quantity.Picoseconds) int32 {
 		f.open(h.voq, now)
 	}
 	h.epoch = f.voqs[h.voq].epoch
-	h.told = never
+	h.notified = never
 	return h.voq
 }
 

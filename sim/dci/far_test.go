@@ -175,15 +175,15 @@ func TestEchoesServeWhereNoCNPsAreSent(t *testing.T) {
 func TestNoticesComeWhileAVOQHoldsTooMuch(t *testing.T) {
 	t.Parallel()
 	f, _ := newFar(t, 4)
-	told := []quantity.Picoseconds{}
+	notified := []quantity.Picoseconds{}
 	for i := range quantity.Picoseconds(50) { // 10,000 bytes each 10 us: none leaves
 		if f.Arrive(5, 10_000, i*10*us).Notice {
-			told = append(told, i*10*us)
+			notified = append(notified, i*10*us)
 		}
 	}
 	// The backlog passes 300,000 bytes with packet 30; the gap is 100 us.
-	if want := []quantity.Picoseconds{300 * us, 400 * us}; !slices.Equal(told, want) {
-		t.Errorf("told at %v, want %v", told, want)
+	if want := []quantity.Picoseconds{300 * us, 400 * us}; !slices.Equal(notified, want) {
+		t.Errorf("told at %v, want %v", notified, want)
 	}
 }
 

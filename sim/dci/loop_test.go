@@ -11,17 +11,17 @@ import (
 // crossing is one endless flow between two data centres: a DCQCN sender, the two DCI switches, a long
 // haul of 1 ms, and a receiver that takes less than the sender's line rate and complains by CNPs.
 type crossing struct {
-	near    *dci.Near
-	far     *dci.Far
-	sender  cc.Algorithm
-	ctl     cc.Control
-	haul    []quantity.Picoseconds // arrivals at the far switch, in order
-	notices []notice
-	now     quantity.Picoseconds
-	queue   float64 // of the receiver's port, bytes
-	drained quantity.Picoseconds
-	left    int
-	told    int
+	near     *dci.Near
+	far      *dci.Far
+	sender   cc.Algorithm
+	ctl      cc.Control
+	haul     []quantity.Picoseconds // arrivals at the far switch, in order
+	notices  []notice
+	now      quantity.Picoseconds
+	queue    float64 // of the receiver's port, bytes
+	drained  quantity.Picoseconds
+	left     int
+	notified int
 }
 
 // notice is one on its way to the near switch.
@@ -68,7 +68,7 @@ func (c *crossing) send() quantity.Picoseconds {
 	}
 	c.sender.Settle(0, c.now, &c.ctl)
 	if c.near.Outbound(0, 0, size, false, c.now).CNP {
-		c.told++
+		c.notified++
 		c.sender.Notify(0, &cc.Notification{Now: c.now, Kind: cc.NotifyCNP}, &c.ctl)
 	}
 	c.sender.Sent(0, c.now, size, &c.ctl)
@@ -128,8 +128,8 @@ func TestNoticesMatchTheSenderToItsReceiver(t *testing.T) {
 		if use := float64(c.left) * size * 8 / (c.now - haul).Seconds() / share; use < 0.6 || use > 1.1 {
 			t.Errorf("deaf %v: %.0f %% of what the receiver takes", deaf, use*100)
 		}
-		if (c.told > 0) == deaf {
-			t.Errorf("deaf %v: the sender was told %d times", deaf, c.told)
+		if (c.notified > 0) == deaf {
+			t.Errorf("deaf %v: the sender was told %d times", deaf, c.notified)
 		}
 	}
 	if first := int64((100e9 - share) / 8 * 2e-3); peak[false] > first*5/4 || peak[true] < 10*first {

@@ -49,7 +49,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"round trip of the long haul 0 ps":          func(c *dci.Config) { c.HaulRTT = 0 },
 		"gap between CNPs 2 s: want above 0 to 1 s": func(c *dci.Config) { c.CNPInterval = 2 * quantity.Second },
 		"gap between notices -1 ps":                 func(c *dci.Config) { c.NoticeInterval = -1 },
-		"backlog that is told 0 bytes":              func(c *dci.Config) { c.NoticeBytes = 0 },
+		"target backlog of 0 bytes":                 func(c *dci.Config) { c.NoticeBytes = 0 },
 		"payload of 2000 bytes in a packet of 1048": func(c *dci.Config) { c.Payload = 2000 },
 	} {
 		c := config()

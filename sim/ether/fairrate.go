@@ -216,7 +216,7 @@ func (n *Network) fairIn(sw, in, out int32, k *packet) {
 
 // fairOut lowers the rate in a departing packet, and reports whether to notify its sender immediately. Packets without a rate
 // belong to flows without a fair rate: they count as input, but have no round trip time.
-func (n *Network) fairOut(sw, out int32, k *packet) (tell bool) {
+func (n *Network) fairOut(sw, out int32, k *packet) (notify bool) {
 	f := &n.fair[sw]
 	fp := &f.ports[out-f.first]
 	if k.fair == 0 {

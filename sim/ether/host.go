@@ -27,8 +27,8 @@ type host struct {
 	stats      HostStats
 }
 
-// wants reports whether the host has a packet that it may send.
-func (h *host) wants(n *Network, p *port) bool {
+// canSend reports whether the host has a packet that it may send.
+func (h *host) canSend(n *Network, p *port) bool {
 	return n.ackable(h, p) != 0 || h.flowsReady&^p.paused != 0
 }
 

@@ -183,18 +183,18 @@ func (n *Network) transmit(pi int32, p *port) {
 		}
 		n.forward(pi, p, cls)
 	}
-	if !p.armed && n.wants(p) {
+	if !p.armed && n.canSend(p) {
 		p.armed = true
 		n.eng.ScheduleReserved(p.freeAt, p.freeOrd, evFree, pi, 0)
 	}
 }
 
-// wants reports whether the port has a packet that it may send when it becomes free.
-func (n *Network) wants(p *port) bool {
+// canSend reports whether the port has a packet that it may send when it becomes free.
+func (n *Network) canSend(p *port) bool {
 	if !p.control.empty() || p.ready&^p.paused != 0 {
 		return true
 	}
-	return p.host != none && n.hosts[p.host].wants(n, p)
+	return p.host != none && n.hosts[p.host].canSend(n, p)
 }
 
 // choose returns the class next in turn on a switch port, or -1.

@@ -90,13 +90,13 @@ func (n *Network) forward(pi int32, p *port, cls int) {
 	if k.tel != none && k.kind == kindData {
 		n.telemetry(p, k)
 	}
-	tell := n.fair != nil && k.kind == kindData && n.fairOut(p.sw, pi, k)
+	notify := n.fair != nil && k.kind == kindData && n.fairOut(p.sw, pi, k)
 	// A mark set beyond another long-haul link does not belong to this data centre.
 	answer := p.haul && k.kind == kindData && !n.ports[k.in].haul && n.outbound(p, k)
 	slot, gen, seq, fair := k.flow, k.gen, k.seq, k.fair // start may pass the packet to another part
 	n.unload(p, k.in, cls, wire)
 	n.start(pi, p, pk)
-	if tell {
+	if notify {
 		n.fastNotify(p.sw, slot, gen, seq, fair)
 	}
 	if answer {

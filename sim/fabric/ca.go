@@ -62,7 +62,7 @@ func (n *Network) CALog(node int32, num ident.PortNum) CALog {
 func (n *Network) SetCAParams(node int32, num ident.PortNum, perSL bool, params [ident.NumSLs]ibcc.SLParams) {
 	if h := n.hostAt(node, num); h != nil {
 		n.settle(h)
-		h.told = n.held(node, params)
+		h.settings = n.held(node, params)
 		n.prepare(h)
 		n.setMode(h, n.modeOf(node, perSL))
 	}
@@ -71,7 +71,7 @@ func (n *Network) SetCAParams(node int32, num ident.PortNum, perSL bool, params 
 // CAParams returns the values that SetCAParams set.
 func (n *Network) CAParams(node int32, num ident.PortNum) (perSL bool, params [ident.NumSLs]ibcc.SLParams) {
 	if h := n.hostAt(node, num); h != nil {
-		return h.perSL, h.told
+		return h.perSL, h.settings
 	}
 	return false, params
 }
@@ -137,7 +137,7 @@ func (n *Network) prepare(h *host) {
 	unit, restart := n.timerOf(n.ports[h.port].node)
 	for sl := range h.params {
 		phase := sim.Hash(n.cfg.Seed, uint64(h.port), uint64(sl))
-		h.params[sl] = cc.NewIBParams(h.told[sl], h.limit, unit, restart, phase)
+		h.params[sl] = cc.NewIBParams(h.settings[sl], h.limit, unit, restart, phase)
 		h.gates[sl].cc.Adopt(now, &h.params[sl])
 	}
 	h.ird = cc.NewIRD(h.table, h.limit)

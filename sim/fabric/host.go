@@ -25,13 +25,13 @@ type host struct {
 	qps   []int32   // all queue pairs that send from this port
 
 	// Congestion control: the settings, and the values derived from them.
-	perSL  bool
-	told   [ident.NumSLs]ibcc.SLParams
-	params [ident.NumSLs]cc.IBParams
-	table  []ibcc.Entry
-	limit  uint16
-	ird    cc.IRD
-	log    caLog
+	perSL    bool
+	settings [ident.NumSLs]ibcc.SLParams
+	params   [ident.NumSLs]cc.IBParams
+	table    []ibcc.Entry
+	limit    uint16
+	ird      cc.IRD
+	log      caLog
 
 	// SL mode: one CCTI, one injection delay and one queue of waiting queue pairs per SL.
 	gates [ident.NumSLs]gate

@@ -41,18 +41,18 @@ func (m *useMeter) sent(end, t quantity.Picoseconds) {
 	m.count(end)
 	m.busy = scaled(m.busy+t, m.window, m.window+end-m.last)
 	m.last = end
-	m.look()
+	m.setCrossing()
 }
 
 // allow sets the limit from a threshold.
 func (m *useMeter) allow(threshold uint8, now quantity.Picoseconds) {
 	m.count(now)
 	m.limit = m.window * quantity.Picoseconds(useParts-usePartsStep*int(min(threshold, 15))) / useParts
-	m.look()
+	m.setCrossing()
 }
 
-// look computes when the utilization falls to the limit: busy·window/(window + time) = limit.
-func (m *useMeter) look() {
+// setCrossing computes when the utilization falls to the limit: busy·window/(window + time) = limit.
+func (m *useMeter) setCrossing() {
 	m.until = 0
 	if m.busy > m.limit {
 		m.until = m.last + scaled(m.busy, m.window, m.limit) - m.window

@@ -27,10 +27,10 @@ type SwitchPlane interface {
 
 // Still is the data plane of a NIC port without traffic. It stores its configuration, for tests.
 type Still struct {
-	mu       sync.Mutex
-	state    plane.PortState
-	counters plane.PortCounters
-	told     int
+	mu         sync.Mutex
+	state      plane.PortState
+	counters   plane.PortCounters
+	configured int
 }
 
 var _ NICPlane = (*Still)(nil)
@@ -39,7 +39,7 @@ func (s *Still) Configure(p plane.PortState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state = p
-	s.told++
+	s.configured++
 }
 
 func (s *Still) Measure() plane.PortCounters {
@@ -59,7 +59,7 @@ func (s *Still) Count(c plane.PortCounters) {
 func (s *Still) State() (plane.PortState, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state, s.told
+	return s.state, s.configured
 }
 
 // StillSwitch is the data plane of a switch without traffic. It stores its configuration, for tests.

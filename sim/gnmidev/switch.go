@@ -326,8 +326,8 @@ func (w *Switch) commit(after database, save bool) {
 		w.o.Plane.ConfigurePorts(now)
 	}
 	if len(differs) > 0 {
-		for _, tell := range w.changed {
-			tell(differs)
+		for _, notify := range w.changed {
+			notify(differs)
 		}
 	}
 }

@@ -246,7 +246,7 @@ func readMicros(s string) (quantity.Picoseconds, error) {
 	}
 	r.Mul(r, big.NewRat(1e6, 1))
 	if !r.IsInt() || !r.Num().IsInt64() {
-		return 0, fmt.Errorf("%q is no whole number of picoseconds", s)
+		return 0, fmt.Errorf("%q is not a whole number of picoseconds", s)
 	}
 	return quantity.Picoseconds(r.Num().Int64()), nil
 }

@@ -33,8 +33,8 @@ const (
 	maxSampled = 10_000_000 // samples of the queues
 	maxEntries = 1 << 20    // entries of flows; identical flows count once
 	maxRoutes  = 1 << 28    // as in sim/ether
-	// maxLooked is the largest number of hosts that patterns are compared with, and of hosts that they match.
-	maxLooked = 8 << 20
+	// maxCompared is the largest number of hosts that patterns are compared with, and of hosts that they match.
+	maxCompared = 8 << 20
 )
 
 // ethernet reads an Ethernet scenario.
@@ -458,14 +458,14 @@ func (s *Scenario) class(g fields) uint8 {
 
 // hostReader resolves names and patterns of hosts.
 type hostReader struct {
-	d      *document
-	fabric *subnet.Fabric
-	hosts  []subnet.PortRef
-	number map[subnet.PortRef]int32
-	known  map[string][]int32 // by pattern
-	looked int                // hosts compared, for all patterns
-	turn   int32
-	seen   []int32 // number of the last turn with each host
+	d        *document
+	fabric   *subnet.Fabric
+	hosts    []subnet.PortRef
+	number   map[subnet.PortRef]int32
+	known    map[string][]int32 // by pattern
+	compared int                // hosts compared, for all patterns
+	turn     int32
+	seen     []int32 // number of the last turn with each host
 	// sources are the texts from which the hosts of the last turn came.
 	sources []hostSource
 }
@@ -517,8 +517,8 @@ func (r *hostReader) match(field string, n *yaml.Node) []int32 {
 		out = r.compare(n.Value)
 		r.known[n.Value] = out
 	}
-	if r.looked += len(out); r.looked > maxLooked {
-		r.d.fail(n, field, topofile.Quoted(n.Value), phrase.Of("scenario.want-looked", "max", maxLooked))
+	if r.compared += len(out); r.compared > maxCompared {
+		r.d.fail(n, field, topofile.Quoted(n.Value), phrase.Of("scenario.want-fewer-hosts", "max", maxCompared))
 		return nil
 	}
 	if len(out) == 0 {
@@ -530,7 +530,7 @@ func (r *hostReader) match(field string, n *yaml.Node) []int32 {
 // compare returns the hosts that match a pattern.
 func (r *hostReader) compare(pattern string) []int32 {
 	var out []int32
-	if r.looked += len(r.hosts); r.looked > maxLooked {
+	if r.compared += len(r.hosts); r.compared > maxCompared {
 		return nil
 	}
 	for i, ref := range r.hosts {

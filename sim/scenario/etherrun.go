@@ -201,19 +201,19 @@ func (r *etherRun) findPorts() {
 // run advances from check to check until the end.
 func (r *etherRun) run(ctx context.Context) error {
 	s, e := r.s, r.s.Ethernet
-	look, interval := e.Sample, s.Interval
+	sample, interval := e.Sample, s.Interval
 	for now := quantity.Picoseconds(0); now < s.Duration; {
-		next := min(look, interval, r.series.nextSample(), s.Duration)
+		next := min(sample, interval, r.series.nextSample(), s.Duration)
 		if r.warmed < s.Warmup {
 			next = min(next, s.Warmup)
 		}
 		r.sim.RunUntil(next)
 		now = next
 		finished := r.sim.Finished() && !e.ToDuration
-		r.series.look(now)
-		if now == look {
-			r.lookAtQueues(now)
-			look += e.Sample
+		r.series.sample(now)
+		if now == sample {
+			r.sampleQueues(now)
+			sample += e.Sample
 		}
 		if r.warmed < s.Warmup && now == s.Warmup {
 			r.warmUp()
@@ -339,8 +339,8 @@ func (r *etherRun) hostName(h int32) string {
 	return r.names[h]
 }
 
-// lookAtQueues samples every switch port.
-func (r *etherRun) lookAtQueues(now quantity.Picoseconds) {
+// sampleQueues samples every switch port.
+func (r *etherRun) sampleQueues(now quantity.Picoseconds) {
 	empty := uint64(0)
 	for i := range r.qs {
 		bytes := r.sim.Queue(r.qs[i].ref)

@@ -150,8 +150,8 @@ func (p *sampler) nextSample() quantity.Picoseconds {
 	return p.next
 }
 
-// look collects the pauses so far, and takes a sample if it is due.
-func (p *sampler) look(now quantity.Picoseconds) {
+// sample collects the pauses so far, and takes a sample if it is due.
+func (p *sampler) sample(now quantity.Picoseconds) {
 	if p == nil {
 		return
 	}
@@ -171,7 +171,7 @@ func (p *sampler) look(now quantity.Picoseconds) {
 func (p *sampler) sampleFlows(now quantity.Picoseconds) {
 	for f := range p.r.sim.Flows {
 		from := p.r.origin(f.ID)
-		if !p.wants(f.ID, from) {
+		if !p.includes(f.ID, from) {
 			continue
 		}
 		s := FlowSample{At: now, ID: f.ID, Origin: from, Rate: f.Rate, Target: math.NaN(), Alpha: math.NaN(), RTT: p.lastRTT(&f), Window: f.Window}
@@ -187,8 +187,8 @@ func (p *sampler) sampleFlows(now quantity.Picoseconds) {
 	}
 }
 
-// wants reports whether a flow has series, by its number in its trace if it is from one.
-func (p *sampler) wants(id int64, from *Origin) bool {
+// includes reports whether a flow has series, by its number in its trace if it is from one.
+func (p *sampler) includes(id int64, from *Origin) bool {
 	switch {
 	case p.cfg.AllFlows:
 		return true

@@ -248,7 +248,7 @@ func TestNewMembersAreQueried(t *testing.T) {
 		s.deaf = true
 		d.Partitions[0].Members = append(d.Partitions[0].Members, osmfile.Member{PortGUID: 0x133, Full: true}, osmfile.Member{PortGUID: 0x999})
 		r, err := m.Apply(t.Context(), d, ApplyOptions{})
-		if err == nil || !strings.Contains(err.Error(), "knows no path in partition 0x0001 between ports 0x0000000000000011 and 0x0000000000000999") || !r.RolledBack {
+		if err == nil || !strings.Contains(err.Error(), "found no path in partition 0x0001 between ports 0x0000000000000011 and 0x0000000000000999") || !r.RolledBack {
 			t.Errorf("%v", err)
 		}
 		// A removed member must be queried, too.

@@ -26,7 +26,7 @@ func TestAPlacerPreparesVerifiesAndFinishes(t *testing.T) {
 			t.Fatal(err)
 		}
 		next := plan(Placement{Tenant: "gold", PKey: 1, Port: ids[0], SL: 4}, Placement{Tenant: "new", PKey: 3, Port: ids[2], SL: 5})
-		if err := p.Verify(t.Context(), next); err == nil || !strings.Contains(err.Error(), "returns SL 2 in partition 0x0001") || !strings.Contains(err.Error(), "knows no path in partition 0x0003") {
+		if err := p.Verify(t.Context(), next); err == nil || !strings.Contains(err.Error(), "returns SL 2 in partition 0x0001") || !strings.Contains(err.Error(), "found no path in partition 0x0003") {
 			t.Errorf("before: %v", err)
 		}
 		if err := p.Place(t.Context(), next, false); err != nil {

@@ -209,7 +209,7 @@ func (p *prover) partition(ctx context.Context, sm ident.LID, want expectation) 
 				continue
 			}
 			out.Holds = false
-			out.Problem = fmt.Sprintf("tenant %s: subnet administration knows no path in partition 0x%04x %s", want.Tenant, uint16(want.PKey), where)
+			out.Problem = fmt.Sprintf("tenant %s: subnet administration found no path in partition 0x%04x %s", want.Tenant, uint16(want.PKey), where)
 		}
 		if !out.Holds {
 			return out, port, nil

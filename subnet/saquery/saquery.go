@@ -44,7 +44,7 @@ type NoPathError struct{ PKey ident.PKey }
 
 // Error names possible causes.
 func (e NoPathError) Error() string {
-	return fmt.Sprintf("subnet administration knows no path: partition %s is not in the subnet manager's partitions.conf, or the port is not a member", e.PKey)
+	return fmt.Sprintf("subnet administration found no path: partition %s is not in the subnet manager's partitions.conf, or the port is not a member", e.PKey)
 }
 
 // PathSL queries subnet administration for a path between two ports in a partition and returns its service level. It

@@ -82,7 +82,7 @@ func (m *master) judge(claim *gnmi_ext.MasterArbitration, roles int) error {
 	highest, known := m.roles[role]
 	switch {
 	case !known && len(m.roles) >= roles:
-		return errorf(codes.ResourceExhausted, "role %q is one too many, this target has masters of %d", role, roles)
+		return errorf(codes.ResourceExhausted, "role %q is over the limit: this target already has masters of %d roles", role, roles)
 	case known && id.compare(highest) < 0:
 		return errorf(codes.PermissionDenied, "election id %s of role %q is lower than %s, which the master has: claim with a higher one", id, role, highest)
 	case m.roles == nil:

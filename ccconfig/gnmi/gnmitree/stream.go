@@ -36,7 +36,7 @@ func (st *stream) run() (err error) {
 	defer func() { st.server.ended(c, from, err) }()
 	// A client that sends nothing would occupy a stream forever.
 	limit := st.server.limits.SendTimeout
-	watch := time.AfterFunc(limit, func() { st.end(errorf(codes.DeadlineExceeded, "no subscription list came for %s", limit)) })
+	watch := time.AfterFunc(limit, func() { st.end(errorf(codes.DeadlineExceeded, "no subscription list within %s", limit)) })
 	first, err := st.wire.Recv()
 	watch.Stop()
 	switch {
@@ -63,7 +63,7 @@ func (st *stream) run() (err error) {
 func (st *stream) subscribe(c Call, first *gnmi.SubscribeRequest) (err error) {
 	list := first.GetSubscribe()
 	if list == nil {
-		return invalid("the first message is no subscription list, want one")
+		return invalid("the first message is not a subscription list, want one")
 	}
 	if _, err := extensions(first.GetExtension()); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (st *stream) poll() error {
 		case err != nil:
 			return err
 		case next.GetPoll() == nil:
-			return invalid("a message of a stream that is polled is no poll, want one")
+			return invalid("a message of a polled stream is not a poll, want one")
 		}
 	}
 }

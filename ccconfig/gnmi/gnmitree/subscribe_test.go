@@ -348,7 +348,7 @@ func TestSilentClientIsDisconnected(t *testing.T) {
 			t.Errorf("%d streams after 31 s, want none", got)
 		}
 		_, err = g.Recv()
-		refused(t, "the stream", err, codes.DeadlineExceeded, "no subscription list came for 30s")
+		refused(t, "the stream", err, codes.DeadlineExceeded, "no subscription list within 30s")
 	})
 }
 
@@ -417,7 +417,7 @@ func TestSubscribeRefuses(t *testing.T) {
 	if err := l.stream.Send(&gnmi.SubscribeRequest{Request: &gnmi.SubscribeRequest_Subscribe{}}); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, "no poll", l.ends(), codes.InvalidArgument, "no poll")
+	refused(t, "no poll", l.ends(), codes.InvalidArgument, "not a poll")
 	s, err := c.Subscribe(short(t))
 	if err != nil {
 		t.Fatal(err)
@@ -425,7 +425,7 @@ func TestSubscribeRefuses(t *testing.T) {
 	if err := s.Send(&gnmi.SubscribeRequest{Request: &gnmi.SubscribeRequest_Poll{Poll: &gnmi.Poll{}}}); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, "a poll before the list", (&listener{t: t, stream: s}).ends(), codes.InvalidArgument, "no subscription list")
+	refused(t, "a poll before the list", (&listener{t: t, stream: s}).ends(), codes.InvalidArgument, "not a subscription list")
 	if s, err = c.Subscribe(short(t)); err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func (d *DCB) exchange(ctx context.Context, m dcbnl.Message) (*dcbnl.Message, er
 			return r, nil
 		}
 	}
-	return nil, fmt.Errorf("dcb netlink: %d messages came for request %d, want a reply", len(parts), m.Sequence)
+	return nil, fmt.Errorf("dcb netlink: found no reply to request %d among %d messages", m.Sequence, len(parts))
 }
 
 // get reads the port's objects.

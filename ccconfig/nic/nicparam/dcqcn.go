@@ -35,7 +35,7 @@ func DCQCN(port int, set []Setting) (dcqcn.Settings, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return out, fmt.Errorf("DCQCN of port %d: found nothing of %q, want all of its parameters", port, missing)
+		return out, fmt.Errorf("DCQCN of port %d: missing %q: want all parameters", port, missing)
 	}
 	b, err := json.Marshal(values) // the registers have the names of the fields
 	if err == nil {

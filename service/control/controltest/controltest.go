@@ -154,7 +154,7 @@ type Devices struct {
 	names  map[string]ident.PortID // keys of held, by name
 	onRead func(ctx context.Context, d driver.Device) error
 	onSet  func(ctx context.Context, d driver.Device) error
-	looks  map[ident.PortID]int
+	reads  map[ident.PortID]int
 
 	strayed  bool  // placements are not in force any more
 	stubborn bool  // and a new placement does not take effect
@@ -169,7 +169,7 @@ type Devices struct {
 func (d *Devices) Reads() map[ident.PortID]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return maps.Clone(d.looks)
+	return maps.Clone(d.reads)
 }
 
 // OnRead makes later reads of devices by a rollout call f first; nil removes the hook.
@@ -410,11 +410,11 @@ func (d *Devices) Observe(_ context.Context, t control.Target, ids []ident.PortI
 	}
 	d.mu.Lock()
 	drift, honest := d.drift, d.honest
-	if d.looks == nil {
-		d.looks = map[ident.PortID]int{}
+	if d.reads == nil {
+		d.reads = map[ident.PortID]int{}
 	}
 	for _, id := range ids {
-		d.looks[id]++
+		d.reads[id]++
 	}
 	d.mu.Unlock()
 	if t.Devices != nil {

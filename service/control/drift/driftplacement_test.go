@@ -61,8 +61,8 @@ func (l *placedLab) manager() drift.DeviceView {
 	return v
 }
 
-// told lists the kinds and messages of the events about the subnet manager.
-func (l *placedLab) told() (kinds, messages string) {
+// managerEvents lists the kinds and messages of the events about the subnet manager.
+func (l *placedLab) managerEvents() (kinds, messages string) {
 	l.t.Helper()
 	list, _, err := l.s.Events(l.t.Context(), "lab", 0, control.Page{Limit: 1000})
 	if err != nil {
@@ -96,7 +96,7 @@ func TestPolicyReportReportsDriftedPlacementsWithCause(t *testing.T) {
 			t.Fatalf("the subnet manager is %+v", v)
 		}
 	}
-	kinds, text := l.told()
+	kinds, text := l.managerEvents()
 	const want = "subnet-manager has drifted: path of bronze in partition 0x8001 is SL 0, desired is SL 1; the partitions file changed\n"
 	if kinds != "drifted" || text != want || len(l.rollouts()) > 0 {
 		t.Errorf("events %q, %d rollouts:\n%s", kinds, len(l.rollouts()), text)
@@ -137,7 +137,7 @@ func TestPolicyRepairRepairsPlacements(t *testing.T) {
 	if v = l.sweep(); v.State != "in-sync" || len(l.rollouts()) != 1 {
 		t.Errorf("one sweep later it is %+v, with %d repairs", v, len(l.rollouts()))
 	}
-	if kinds, _ := l.told(); kinds != "drifted in-sync" {
+	if kinds, _ := l.managerEvents(); kinds != "drifted in-sync" {
 		t.Errorf("events are %q", kinds)
 	}
 }
@@ -157,7 +157,7 @@ func TestSubnetManagerThatLosesPlacementsIsQuarantined(t *testing.T) {
 	if l.sweep(); len(l.rollouts()) != tries || tries != 2 {
 		t.Errorf("%d repairs, %d of them of one in quarantine", len(l.rollouts()), len(l.rollouts())-tries)
 	}
-	if kinds, _ := l.told(); kinds != "drifted quarantined" {
+	if kinds, _ := l.managerEvents(); kinds != "drifted quarantined" {
 		t.Errorf("events are %q", kinds)
 	}
 }
@@ -173,7 +173,7 @@ func TestUnrepairablePlacementsAreOnlyReported(t *testing.T) {
 			t.Fatalf("the subnet manager is %+v, with %d repairs", v, len(l.rollouts()))
 		}
 	}
-	if _, text := l.told(); !strings.Contains(text, "set sl=1") {
+	if _, text := l.managerEvents(); !strings.Contains(text, "set sl=1") {
 		t.Errorf("told is %q", text)
 	}
 }

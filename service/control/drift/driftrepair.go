@@ -123,7 +123,7 @@ func (s *Drift) settleDevices(ctx context.Context, r control.Repos, ro control.R
 		}
 		// On RoCE, a rollout does not verify the prerequisites: its devices are read again before they count as in sync.
 		kept := (ro.State == control.RolloutSucceeded || ro.State == control.RolloutPartial) && f.Plane != policy.PlaneRoCE
-		return errors.Join(r.SettleDevices(ctx, ro.ID, kept, now), s.tellTurns(ctx, r, events))
+		return errors.Join(r.SettleDevices(ctx, ro.ID, kept, now), s.recordTurns(ctx, r, events))
 	}
 	whole, err := r.Rollout(ctx, ro.Fabric, ro.ID)
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *Drift) settleDevices(ctx context.Context, r control.Repos, ro control.R
 	if err := r.PutDeviceRecords(ctx, ro.Fabric, list); err != nil {
 		return err
 	}
-	return s.tellTurns(ctx, r, events)
+	return s.recordTurns(ctx, r, events)
 }
 
 // settleManager updates the record of the subnet manager, if any, after a rollout with placements ended, and returns its

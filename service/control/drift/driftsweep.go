@@ -30,7 +30,7 @@ const (
 // repairs that the policy requires. It skips fabrics with a running rollout. Every manager may call it at any time: one
 // of them reads a device. by names the manager. The error joins those of fabrics that could not be read.
 func (s *Drift) SweepDrift(ctx context.Context, by string) error {
-	return s.EachFabric(ctx, "look for drift on", func(fabric string) error { return s.sweepFabric(ctx, fabric, by) })
+	return s.EachFabric(ctx, "check drift on", func(fabric string) error { return s.sweepFabric(ctx, fabric, by) })
 }
 
 // sweep is one batch of devices that are read together.
@@ -162,7 +162,7 @@ func (s *Drift) claimDevices(ctx context.Context, fabric, by string) (w sweep, e
 		}
 		var gone []ident.PortID // devices that a rollout verified after they left the plan
 		for i := range w.due {
-			w.due[i].Due = device.NextLook(w.due[i].Device.ID, now, w.policy.Every())
+			w.due[i].Due = device.NextRead(w.due[i].Device.ID, now, w.policy.Every())
 			if id := w.due[i].Device.ID; !w.known.has(id) {
 				gone = append(gone, id)
 			}
@@ -203,7 +203,7 @@ func (s *Drift) seedDevices(ctx context.Context, r control.Repos, w sweep, now t
 	for i := range list {
 		d := w.known.list[i].Device
 		list[i] = newRecord(d)
-		list[i].Due = device.FirstLook(d.ID, now, w.policy.Every())
+		list[i].Due = device.FirstRead(d.ID, now, w.policy.Every())
 	}
 	return r.SeedDevices(ctx, w.fabric, w.seed(), list)
 }
@@ -295,7 +295,7 @@ func (s *Drift) noteSweep(ctx context.Context, w sweep, reports []control.Device
 			es := s.noteReport(d, x, w, now)
 			events = append(events, es...)
 			switch {
-			case x.Refused || w.waits != "" || !d.Watch.WantsRepair(d.PolicyInForce(w.policy)):
+			case x.Refused || w.waits != "" || !d.Watch.NeedsRepair(d.PolicyInForce(w.policy)):
 			case device.IsManager(d.Device.ID):
 				manager = d
 			case len(broken) < maxRepair:
@@ -319,7 +319,7 @@ func (s *Drift) noteSweep(ctx context.Context, w sweep, reports []control.Device
 			return err
 		}
 		events = append(events, es...)
-		if err := s.tellTurns(ctx, r, events); err != nil || len(broken) == 0 {
+		if err := s.recordTurns(ctx, r, events); err != nil || len(broken) == 0 {
 			return err
 		}
 		_, err = s.startRepair(ctx, r, w.known, broken)
@@ -346,14 +346,14 @@ func (s *Drift) noteReport(d *control.DeviceRecord, x *control.DeviceReport, w s
 	var turns []device.Turn
 	d.Watch, turns = d.Watch.Read(reading, now, w.policy.Rules())
 	cause := x.Cause
-	if w.waits != "" && d.Error == "" && d.Watch.WantsRepair(d.PolicyInForce(w.policy)) {
+	if w.waits != "" && d.Error == "" && d.Watch.NeedsRepair(d.PolicyInForce(w.policy)) {
 		cause = strings.TrimPrefix(cause+"; "+w.waits, "; ")
 	}
 	return s.turnEvents(w.fabric, d, turns, cause, now)
 }
 
-// tellTurns adds events of devices. Starting or ending a quarantine is a decision and is audited.
-func (s *Drift) tellTurns(ctx context.Context, r control.Repos, events []control.Event) error {
+// recordTurns adds events of devices. Starting or ending a quarantine is a decision and is audited.
+func (s *Drift) recordTurns(ctx context.Context, r control.Repos, events []control.Event) error {
 	if err := r.AddEvents(ctx, events); err != nil {
 		return err
 	}

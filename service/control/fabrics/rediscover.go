@@ -19,9 +19,9 @@ import (
 
 // Bounds of a rescan.
 const (
-	rescanTimeout = 2 * time.Minute  // of one scan
-	doubtTime     = 10 * time.Second // delay before a scan that may be incomplete is repeated
-	maxLookEvents = 100              // changes that get an event of their own
+	rescanTimeout   = 2 * time.Minute  // of one scan
+	doubtTime       = 10 * time.Second // delay before a scan that may be incomplete is repeated
+	maxRescanEvents = 100              // changes that get an event of their own
 )
 
 // rescanState is the state of a fabric between rescans.
@@ -47,8 +47,8 @@ func (s *Fabrics) Rediscover(ctx context.Context, interval time.Duration) error 
 	if s.Rescanner == nil || interval <= 0 {
 		return nil
 	}
-	s.looking.Lock()
-	defer s.looking.Unlock()
+	s.rescanning.Lock()
+	defer s.rescanning.Unlock()
 	now := map[string]*rescanState{} // drops fabrics that were deleted
 	err := s.EachFabric(ctx, "rescan", func(fabric string) error {
 		o := cmp.Or(s.rescanStates[fabric], &rescanState{})
@@ -160,7 +160,7 @@ func (s *Fabrics) keepRescan(ctx context.Context, f control.Fabric, rescan *cont
 			return err
 		}
 		var events []control.Event
-		for _, c := range rescan.Changes[:min(len(rescan.Changes), maxLookEvents)] {
+		for _, c := range rescan.Changes[:min(len(rescan.Changes), maxRescanEvents)] {
 			data, err := json.Marshal(map[string]any{"node": c.Port.Node, "port": c.Port.Port, "peer": c.Peer})
 			if err != nil {
 				return fmt.Errorf("encode a change of a fabric: %w", err)

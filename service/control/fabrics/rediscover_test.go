@@ -22,7 +22,7 @@ type watched struct {
 	t     *testing.T
 	s     *usecases.Services
 	ahead *atomic.Int64
-	told  int // events that were checked
+	seen  int // events that were checked
 
 	// The result of the next scan.
 	without  []string // nodes that are gone, by name
@@ -30,14 +30,14 @@ type watched struct {
 	fault    error
 	during   func() // runs during the scan
 	manager  ident.PortID
-	looks    int
+	scans    int
 	knew     ident.PortID // the subnet manager that the latest scan received
 }
 
-const lookInterval = 100 * time.Second
+const rescanInterval = 100 * time.Second
 
 func (w *watched) Rescan(_ context.Context, _ control.Fabric, known *subnet.Fabric, manager ident.PortID) (control.Rescan, error) {
-	w.looks++
+	w.scans++
 	w.knew = manager
 	if w.during != nil {
 		w.during()
@@ -105,11 +105,11 @@ func newWatched(t *testing.T) *watched {
 	return w
 }
 
-// look advances the clock, rescans what is due, and returns the kinds of the new events.
-func (w *watched) look(passed time.Duration) string {
+// rescan advances the clock, rescans what is due, and returns the kinds of the new events.
+func (w *watched) rescan(passed time.Duration) string {
 	w.t.Helper()
 	w.ahead.Add(int64(passed))
-	if err := w.s.Rediscover(w.t.Context(), lookInterval); err != nil {
+	if err := w.s.Rediscover(w.t.Context(), rescanInterval); err != nil {
 		w.t.Fatal(err)
 	}
 	return w.events()
@@ -122,13 +122,13 @@ func (w *watched) events() string {
 		w.t.Fatal(err)
 	}
 	var kinds []string
-	for _, e := range list[w.told:] {
+	for _, e := range list[w.seen:] {
 		kinds = append(kinds, strings.TrimPrefix(e.Kind, "fabric.")+"("+e.Subject+")")
-		if e.Actor != "system" && e.Kind != "fabric.discovered" && w.told > 0 {
-			w.t.Errorf("%s was told by %s", e.Kind, e.Actor)
+		if e.Actor != "system" && e.Kind != "fabric.discovered" && w.seen > 0 {
+			w.t.Errorf("%s has the actor %s", e.Kind, e.Actor)
 		}
 	}
-	w.told = len(list)
+	w.seen = len(list)
 	return strings.Join(kinds, " ")
 }
 
@@ -148,14 +148,14 @@ func TestFabricIsRescannedOnceAnInterval(t *testing.T) {
 	_, before := w.nodes()
 	var last time.Duration
 	spans := map[time.Duration]bool{}
-	for passed := time.Duration(0); w.looks < 12; passed += time.Second {
-		was := w.looks
-		if told := w.look(time.Second); told != "" {
-			t.Fatalf("told of a fabric that does not change: %s", told)
+	for passed := time.Duration(0); w.scans < 12; passed += time.Second {
+		was := w.scans
+		if seen := w.rescan(time.Second); seen != "" {
+			t.Fatalf("events of a fabric that does not change: %s", seen)
 		}
-		if w.looks > was {
-			if span := passed - last; w.looks > 1 && (span < lookInterval*9/10 || span > lookInterval*11/10+time.Second) {
-				t.Errorf("look %d came %s after the one before", w.looks, span)
+		if w.scans > was {
+			if span := passed - last; w.scans > 1 && (span < rescanInterval*9/10 || span > rescanInterval*11/10+time.Second) {
+				t.Errorf("scan %d came %s after the one before", w.scans, span)
 			} else {
 				spans[span] = true
 			}
@@ -163,17 +163,17 @@ func TestFabricIsRescannedOnceAnInterval(t *testing.T) {
 		}
 	}
 	if len(spans) < 4 {
-		t.Errorf("looks come at fixed times: %v", spans)
+		t.Errorf("scans come at fixed times: %v", spans)
 	}
 	if n, seen := w.nodes(); n != 5 || !seen.After(before) {
 		t.Errorf("%d nodes, seen at %s and before at %s", n, seen, before)
 	}
-	w.look(0)
-	if err := w.s.Rediscover(t.Context(), 0); err != nil || w.looks != 12 {
-		t.Errorf("an interval of nothing: %d looks, %v", w.looks, err)
+	w.rescan(0)
+	if err := w.s.Rediscover(t.Context(), 0); err != nil || w.scans != 12 {
+		t.Errorf("interval 0: %d scans, %v", w.scans, err)
 	}
 	w.ahead.Add(-int64(48 * time.Hour)) // the clock was set back
-	if w.look(0); w.looks != 13 {
+	if w.rescan(0); w.scans != 13 {
 		t.Error("a clock that was set back ends looking")
 	}
 }
@@ -182,15 +182,15 @@ func TestRescanReportsAndStoresChanges(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.without, w.manager = []string{"h3"}, ident.PortID{Node: 9, Port: 1}
-	if told := w.look(2 * lookInterval); !strings.HasPrefix(told, "node-gone(h3) rediscovered(") {
-		t.Errorf("told %s", told)
+	if seen := w.rescan(2 * rescanInterval); !strings.HasPrefix(seen, "node-gone(h3) rediscovered(") {
+		t.Errorf("events %s", seen)
 	}
 	if n, _ := w.nodes(); n != 4 || w.knew != (ident.PortID{}) {
-		t.Errorf("%d nodes are known, the look knew of the subnet manager on %s", n, w.knew)
+		t.Errorf("%d nodes are known, the scan knew of the subnet manager on %s", n, w.knew)
 	}
 	w.without = nil
-	if told := w.look(2 * lookInterval); !strings.HasPrefix(told, "node-new(h3) rediscovered(") || w.knew != w.manager {
-		t.Errorf("told %s, the look knew of the subnet manager on %s", told, w.knew)
+	if seen := w.rescan(2 * rescanInterval); !strings.HasPrefix(seen, "node-new(h3) rediscovered(") || w.knew != w.manager {
+		t.Errorf("events %s, the scan knew of the subnet manager on %s", seen, w.knew)
 	}
 	if n, _ := w.nodes(); n != 5 {
 		t.Errorf("%d nodes are known", n)
@@ -201,17 +201,17 @@ func TestFailedRescanChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.fault = errors.New("no light on the cable")
-	w.tells("silent(lab)", "", "")
+	w.wantEvents("silent(lab)", "", "")
 	w.fault = nil
-	w.tells("answers(lab)", "")
+	w.wantEvents("answers(lab)", "")
 }
 
-// tells rescans repeatedly and compares the events of each scan; all five nodes stay known.
-func (w *watched) tells(want ...string) {
+// wantEvents rescans repeatedly and compares the events of each scan; all five nodes stay known.
+func (w *watched) wantEvents(want ...string) {
 	w.t.Helper()
 	for i, events := range want {
-		if told := w.look(2 * lookInterval); told != events {
-			w.t.Errorf("look %d told %q, want %q", i, told, events)
+		if seen := w.rescan(2 * rescanInterval); seen != events {
+			w.t.Errorf("scan %d reported %q, want %q", i, seen, events)
 		}
 	}
 	if n, _ := w.nodes(); n != 5 {
@@ -226,22 +226,22 @@ func TestIncompleteRescanIsAcceptedWhenTheNextAgrees(t *testing.T) {
 	for round, c := range []struct {
 		without []string
 		passed  time.Duration
-		told    string
+		seen    string
 		nodes   int
 	}{
-		{[]string{"h2"}, 2 * lookInterval, "", 5},
+		{[]string{"h2"}, 2 * rescanInterval, "", 5},
 		{[]string{"h3"}, 10 * time.Second, "", 5}, // other nodes missing
 		{nil, 10 * time.Second, "", 5},            // unchanged
-		{[]string{"h3"}, 2 * lookInterval, "", 5},
+		{[]string{"h3"}, 2 * rescanInterval, "", 5},
 		{[]string{"h3"}, 9 * time.Second, "", 5}, // not rescanned
 		{[]string{"h3"}, time.Second, "node-gone(h3)", 4},
-		{nil, 2 * lookInterval, "", 4},
+		{nil, 2 * rescanInterval, "", 4},
 		{nil, 10 * time.Second, "node-new(h3)", 5},
 	} {
 		w.without, w.warnings = c.without, []string{"sw1: it does not answer"}
-		told := w.look(c.passed)
-		if n, _ := w.nodes(); n != c.nodes || !strings.HasPrefix(told, c.told) || c.told == "" && told != "" {
-			t.Errorf("round %d: %d nodes, told %q, want %d and %q", round, n, told, c.nodes, c.told)
+		seen := w.rescan(c.passed)
+		if n, _ := w.nodes(); n != c.nodes || !strings.HasPrefix(seen, c.seen) || c.seen == "" && seen != "" {
+			t.Errorf("round %d: %d nodes, events %q, want %d and %q", round, n, seen, c.nodes, c.seen)
 		}
 	}
 }
@@ -251,9 +251,9 @@ func TestRescanMissingMostOfTheFabricIsNotAccepted(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.without = []string{"sw1", "h2", "h3"}
-	w.tells("shrunk(lab)", "", "", "")
+	w.wantEvents("shrunk(lab)", "", "", "")
 	w.without = nil
-	w.tells("")
+	w.wantEvents("")
 }
 
 // A scan is dropped when a caller discovers or moves the fabric meanwhile.
@@ -261,7 +261,7 @@ func TestRescanIsDroppedAfterConcurrentDiscovery(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.without = []string{"h3"}
-	w.look(2 * lookInterval)
+	w.rescan(2 * rescanInterval)
 	w.without = []string{"h2"}
 	w.isOvertaken()
 }
@@ -283,8 +283,8 @@ func (w *watched) isOvertaken() {
 			w.t.Error(err)
 		}
 	}
-	if told := w.look(2 * lookInterval); !strings.HasPrefix(told, "discovered(") || strings.Contains(told, " ") {
-		w.t.Errorf("told %q", told)
+	if seen := w.rescan(2 * rescanInterval); !strings.HasPrefix(seen, "discovered(") || strings.Contains(seen, " ") {
+		w.t.Errorf("events %q", seen)
 	}
 	if n, _ := w.nodes(); n != 5 {
 		w.t.Errorf("%d nodes are known", n)
@@ -295,16 +295,16 @@ func TestNewSourceResetsRescanState(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.manager = ident.PortID{Node: 7, Port: 1}
-	w.tells("")
+	w.wantEvents("")
 	w.fault = errors.New("no light on the cable")
-	w.tells("silent(lab)")
+	w.wantEvents("silent(lab)")
 	if _, err := w.s.UpdateFabric(t.Context(), control.Fabric{Name: "lab", Source: "ibsim:unix:elsewhere", TimeScale: 1}); err != nil {
 		t.Fatal(err)
 	}
 	w.events()
 	w.fault = nil
-	if told := w.look(2 * lookInterval); told != "" || w.knew != (ident.PortID{}) {
-		t.Errorf("at another place it told %q, and knew of the manager %s", told, w.knew)
+	if seen := w.rescan(2 * rescanInterval); seen != "" || w.knew != (ident.PortID{}) {
+		t.Errorf("at another place: events %q, and it knew of the manager %s", seen, w.knew)
 	}
 }
 
@@ -313,14 +313,14 @@ func TestRescanStateSurvivesFailureToListFabrics(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.without, w.warnings = []string{"h3"}, []string{"sw1: it does not answer"}
-	w.tells("")
+	w.wantEvents("")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := w.s.Rediscover(ctx, lookInterval); err == nil {
+	if err := w.s.Rediscover(ctx, rescanInterval); err == nil {
 		t.Fatal("fabrics could be listed: the test is no test")
 	}
-	if told := w.look(10 * time.Second); !strings.HasPrefix(told, "node-gone(h3)") {
-		t.Errorf("told %q, want that the second of two looks is believed", told)
+	if seen := w.rescan(10 * time.Second); !strings.HasPrefix(seen, "node-gone(h3)") {
+		t.Errorf("events %q, want those of the second of two scans", seen)
 	}
 }
 
@@ -332,15 +332,15 @@ func TestOnlyDiscoveredLiveFabricsAreRescanned(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if w.look(2 * lookInterval); w.looks != 1 {
-		t.Errorf("%d fabrics were looked at, want lab alone", w.looks)
+	if w.rescan(2 * rescanInterval); w.scans != 1 {
+		t.Errorf("%d fabrics were scanned, want lab alone", w.scans)
 	}
 	if err := w.s.DeleteFabric(t.Context(), "lab", 0, true); err != nil {
 		t.Fatal(err)
 	}
-	w.ahead.Add(int64(2 * lookInterval))
-	if err := w.s.Rediscover(t.Context(), lookInterval); err != nil || w.looks != 1 {
-		t.Errorf("after the fabric was deleted: %d looks, %v", w.looks, err)
+	w.ahead.Add(int64(2 * rescanInterval))
+	if err := w.s.Rediscover(t.Context(), rescanInterval); err != nil || w.scans != 1 {
+		t.Errorf("after the fabric was deleted: %d scans, %v", w.scans, err)
 	}
 }
 
@@ -351,12 +351,12 @@ func TestShutdownEndsRescanWithoutEvent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	w.during = cancel
 	w.fault = context.Canceled
-	w.ahead.Add(int64(2 * lookInterval))
-	if err := w.s.Rediscover(ctx, lookInterval); !errors.Is(err, context.Canceled) || w.looks != 1 {
-		t.Errorf("%d looks, %v", w.looks, err)
+	w.ahead.Add(int64(2 * rescanInterval))
+	if err := w.s.Rediscover(ctx, rescanInterval); !errors.Is(err, context.Canceled) || w.scans != 1 {
+		t.Errorf("%d scans, %v", w.scans, err)
 	}
-	if told := w.events(); told != "" {
-		t.Errorf("told %q", told)
+	if seen := w.events(); seen != "" {
+		t.Errorf("events %q", seen)
 	}
 }
 
@@ -365,14 +365,14 @@ func TestFailedRescanResetsDoubt(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.without, w.warnings = []string{"h3"}, []string{"sw1: it does not answer"}
-	w.tells("")
+	w.wantEvents("")
 	w.fault = errors.New("no light on the cable")
-	if told := w.look(10 * time.Second); told != "silent(lab)" {
-		t.Errorf("told %q", told)
+	if seen := w.rescan(10 * time.Second); seen != "silent(lab)" {
+		t.Errorf("events %q", seen)
 	}
 	w.fault = nil
-	w.tells("answers(lab)")
-	if told := w.look(10 * time.Second); !strings.HasPrefix(told, "node-gone(h3)") {
-		t.Errorf("told %q, want that the second of two looks is believed", told)
+	w.wantEvents("answers(lab)")
+	if seen := w.rescan(10 * time.Second); !strings.HasPrefix(seen, "node-gone(h3)") {
+		t.Errorf("events %q, want those of the second of two scans", seen)
 	}
 }

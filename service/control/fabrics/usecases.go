@@ -11,7 +11,7 @@ import (
 type Fabrics struct {
 	*control.Base
 
-	looking      sync.Mutex              // held during a rescan
+	rescanning   sync.Mutex              // held during a rescan
 	rescanStates map[string]*rescanState // by fabric
 }
 

@@ -55,7 +55,7 @@ func Start(t testing.TB, redirect string) *Server {
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		t.Fatalf("the OpenID provider says no issuer: %v", err)
+		t.Fatalf("the OpenID provider printed no issuer: %v", err)
 	}
 	return &Server{Issuer: strings.TrimSpace(line), t: t}
 }
@@ -69,7 +69,7 @@ func (s *Server) Rotate() {
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		s.t.Fatalf("rotation is answered %s", resp.Status)
+		s.t.Fatalf("rotation returned %s", resp.Status)
 	}
 }
 
@@ -102,7 +102,7 @@ func (s *Server) SignIn(address, user, password string) string {
 		}
 		next, err := resp.Location()
 		if err != nil {
-			s.t.Fatalf("%s is answered %s: %s", at, resp.Status, body)
+			s.t.Fatalf("%s returned %s: %s", at, resp.Status, body)
 		}
 		if !strings.HasPrefix(next.String(), s.Issuer) {
 			return next.String()

@@ -60,7 +60,7 @@ func Calibrate(ctx context.Context, o Options) (*Report, error) {
 	f := fitter{p: p, g: g, points: points, got: got}
 	f.fit()
 	if err := p.Validate(); err != nil {
-		return nil, fmt.Errorf("the fit of %s is no profile: %w", p.Name, err)
+		return nil, fmt.Errorf("the fit of %s gives an invalid profile: %w", p.Name, err)
 	}
 	r := &Report{Profile: p, Runs: len(points), Checks: f.checks, Use: 1}
 	for i := range points {

@@ -106,7 +106,7 @@ func Run(ctx context.Context, r Request) ([]*Result, error) {
 	if err == nil {
 		err = ctx.Err()
 	}
-	return line.results[:line.told], err
+	return line.results[:line.passed], err
 }
 
 // line passes on results in their order.
@@ -114,7 +114,7 @@ type line struct {
 	mu      sync.Mutex
 	results []*Result
 	request *Request
-	told    int // number of results passed on
+	passed  int // number of results passed on
 	done    int
 }
 
@@ -125,11 +125,11 @@ func (l *line) add(i int, res *Result) error {
 	if l.done++; l.request.Progress != nil {
 		l.request.Progress(l.done, len(l.results))
 	}
-	for ; l.told < len(l.results) && l.results[l.told] != nil; l.told++ {
+	for ; l.passed < len(l.results) && l.results[l.passed] != nil; l.passed++ {
 		if l.request.Done == nil {
 			continue
 		}
-		if err := l.request.Done(l.results[l.told]); err != nil {
+		if err := l.request.Done(l.results[l.passed]); err != nil {
 			return err
 		}
 	}

@@ -179,7 +179,7 @@ func s0Variants() []s0Control {
 func s0VariantNote(label string) string {
 	switch label {
 	case "wrcc.ask":
-		return "packets ask for twice the rate in place of the increase timer"
+		return "packets request twice the rate instead of the increase timer"
 	case "hpcc.path-rtt":
 		return "HPCC knows the base round trip of each path, not only the longest"
 	default:
