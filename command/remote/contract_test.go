@@ -30,6 +30,9 @@ func reach() map[string]string {
 		"getHealth": "status", "getReady": "status", "getVersion": "status",
 		"listSignInMethods": "login --methods",
 		"signIn":            "login --user ada --password-file SECRET", "signOut": "login --user ada --password-file SECRET",
+		"getSeriesMetadata": "series list", "queryInstantByForm": "series query up", "queryRangeByForm": "series query up --since 1h",
+		"queryInstant": forPrometheus, "queryRange": forPrometheus, "findLabels": forPrometheus, "findLabelsByForm": forPrometheus, "findLabelValues": forPrometheus,
+		"findSeries": forPrometheus, "findSeriesByForm": forPrometheus, "getSeriesBuild": forPrometheus,
 		"startOidc":  "!a provider signs people in by a browser; login --methods prints the address",
 		"finishOidc": "!where the provider sends the browser back to",
 		"getMe":      "whoami", "changePassword": "password --user ada --password-file SECRET --new-password-file SECRET",
@@ -173,6 +176,9 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.t.Errorf("%s %s is not in the contract", req.Method, req.URL.Path)
 	w.WriteHeader(http.StatusNotFound)
 }
+
+// forPrometheus is the reason why some operations have no command.
+const forPrometheus = "!for clients of Prometheus, such as Grafana; series query sends a form"
 
 func TestEveryOperationIsReachedByACommand(t *testing.T) {
 	t.Parallel()
