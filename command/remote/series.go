@@ -200,41 +200,36 @@ func (c *cli) showResult(cmd *cobra.Command, a *gen.PrometheusAnswer) error {
 		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), c.t("warning", "text", w)) // a broken terminal does not affect the result
 	}
 	return c.print(cmd, &q, func() *table {
-		names := labelNames(list)
-		header := slices.Clone(names)
 		if q.Type == "matrix" {
-			header = append(header, "samples>", "first>", "min>", "max>", "last>")
-		} else {
-			header = append(header, "value>")
+			t := c.newTable("series", "samples>", "first>", "smallest>", "largest>", "last>")
+			for _, s := range list {
+				t.add(append([]any{s.name()}, rangeCells(s.Values)...)...)
+			}
+			return t
 		}
-		t := c.newTable(header...)
+		t := c.newTable("series", "value>")
 		if single[1] != nil {
-			t.add(single.text())
+			t.add(q.Type, single.text())
 		}
 		for _, s := range list {
-			row := make([]any, 0, len(header))
-			for _, n := range names {
-				row = append(row, s.Metric[n])
-			}
-			if q.Type != "matrix" {
-				t.add(append(row, shortValue(s.Value.text()))...)
-				continue
-			}
-			t.add(append(row, rangeCells(s.Values)...)...)
+			t.add(s.name(), shortValue(s.Value.text()))
 		}
 		return t
 	})
 }
 
-// labelNames returns the names of labels that the series of a result have, in alphabetical order; that of the metric name comes first.
-func labelNames(list []seriesResult) []string {
-	seen := map[string]bool{}
-	for _, s := range list {
-		for n := range s.Metric {
-			seen[n] = true
+// name returns the labels in PromQL's notation: metric{fabric="lab"}; {} without labels.
+func (s seriesResult) name() string {
+	var labels []string
+	for _, n := range slices.Sorted(maps.Keys(s.Metric)) {
+		if n != "__name__" {
+			labels = append(labels, n+"="+strconv.Quote(s.Metric[n]))
 		}
 	}
-	return slices.SortedFunc(maps.Keys(seen), strings.Compare)
+	if metric := s.Metric["__name__"]; metric != "" && labels == nil {
+		return metric
+	}
+	return s.Metric["__name__"] + "{" + strings.Join(labels, ",") + "}"
 }
 
 // rangeCells are the columns of a series over a range.
