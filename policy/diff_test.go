@@ -333,7 +333,7 @@ func TestFindingsWithOtherNumbersAreToldAsChanged(t *testing.T) {
 	p := &policy.Plan{Findings: []policy.Finding{finding("a", "gets 3", "x"), finding("b", "gets 4", "x"), finding("c", "same", "x"), finding("d", "one", "x"), finding("d", "two", "x"), finding("e", "text", "old")}}
 	q := &policy.Plan{Findings: []policy.Finding{finding("a", "gets 5", "x"), finding("c", "same", "x"), finding("d", "two", "x"), finding("d", "three", "x"), finding("e", "text", "new"), finding("f", "gets 7", "x")}}
 	d := policy.Diff(p, q)
-	want := "new finding: weight-unreachable: gets 7\nfinding gone: weight-unreachable: gets 4\n" +
+	want := "new finding: weight-unreachable: gets 7\nfinding removed: weight-unreachable: gets 4\n" +
 		"finding changed: weight-unreachable: gets 5\nfinding changed: weight-unreachable: three\nfinding changed: weight-unreachable: now advises: new"
 	if got := d.String(); got != want {
 		t.Errorf("the difference is\n%s\nwant\n%s", got, want)
@@ -378,14 +378,14 @@ func TestDifferenceReadsWellWhereValuesAreOdd(t *testing.T) {
 		"two ports that swap":         {marking(8, 16), marking(16, 8), "2 switch ports: marking_rate changes within 8 to 16 (leaf1/P0, leaf1/P1)"},
 		"a port with its own rule":    {marking(0, 16), marking(8, 16), "1 switch port: marking starts: threshold 0, one packet in 8 (leaf1/P0)"},
 		"ports that are there now":    {marking(8), marking(8, 16), "1 switch port: marking starts: threshold 0, one packet in 16 (leaf1/P1)"},
-		"a port that stops marking":   {marking(8, 16), marking(8, 0), "1 switch port: marking stops, which was threshold 0, one packet in 16 (leaf1/P1)"},
+		"a port that stops marking":   {marking(8, 16), marking(8, 0), "1 switch port: marking stops, before threshold 0, one packet in 16 (leaf1/P1)"},
 		"a mask":                      {marking(8, 16), other, "1 switch: victim_mask 3 → none (leaf1)"},
 		"other steps of a table":      {table(3), table(4), "1 port: table 3 entries down to 1/10 of line rate with entry 1 at 0:3 → 3 entries down to 1/10 of line rate with entry 1 at 0:4 (host-1/P1)"},
 		"a switch that is new":        {&policy.Plan{}, marking(8), "newly managed: 1 switch (leaf1)"},
 		"rates that look alike":       {&policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Predicted: 1e10}}}, &policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Predicted: 1e10 + 1}}}, "small changes of rates, not listed: 1 figure"},
 		"a bound":                     {&policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Bound: 0.01}}}, &policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Bound: 0.05}}}, "tenant a: error bound 1 % → 5 %"},
 		"a class that comes":          {&policy.Plan{}, &policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Weight: 2000}}}, "class bulk: new, weight 2, predicted 0 bit/s"},
-		"a class that goes":           {&policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk"}}}, &policy.Plan{}, "class bulk: gone"},
+		"a class that goes":           {&policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk"}}}, &policy.Plan{}, "class bulk: removed"},
 		"a class entitled to more":    {&policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Entitled: 1e9, Predicted: 5}}}, &policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Entitled: 2e9, Predicted: 5}}}, "class bulk: entitled 1 Gbit/s → 2 Gbit/s\n"},
 		"a class with other weight":   {&policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Weight: 1000}}}, &policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Weight: 2000}}}, "class bulk: weight 1 → 2"},
 		"a plane":                     {&policy.Plan{Plane: "ib"}, &policy.Plan{Plane: "roce"}, "1 plan: plane ib → roce (plan)"},

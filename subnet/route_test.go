@@ -424,7 +424,7 @@ func TestPathFaults(t *testing.T) {
 		"no tables":         {f, at(3, 1), lid(4), subnet.ErrNoRoute, "has no forwarding table"},
 		"dropped":           {with(func(r [][]ident.PortNum) { r[0][lid(4)] = 255 }), at(3, 1), lid(4), subnet.ErrNoRoute, "switch 0x0000000000000001 drops it"},
 		"short table":       {with(func(r [][]ident.PortNum) { r[0] = r[0][:2] }), at(3, 1), lid(4), subnet.ErrNoRoute, "drops it"},
-		"taken for its own": {with(func(r [][]ident.PortNum) { r[0][lid(4)] = 0 }), at(3, 1), lid(4), subnet.ErrNoRoute, "takes it for its own"},
+		"taken for its own": {with(func(r [][]ident.PortNum) { r[0][lid(4)] = 0 }), at(3, 1), lid(4), subnet.ErrNoRoute, "treats it as its own LID"},
 		"wrong host":        {with(func(r [][]ident.PortNum) { r[0][lid(4)] = 3 }), at(3, 1), lid(4), subnet.ErrNoRoute, "it ends at 0x0000000000000004/P1, which has another LID"},
 		"loop":              {with(func(r [][]ident.PortNum) { r[0][lid(4)], r[1][lid(4)] = 1, 2 }), at(3, 1), lid(4), subnet.ErrLoop, "forwarding loop: 0x0000000000000002/P2 - 0x0000000000000001/P1 - 0x0000000000000002/P2"},
 		"unplugged source":  {unplugged, at(0, 1), 7, subnet.ErrNoRoute, "a/P1 has no link"},

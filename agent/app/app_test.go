@@ -87,7 +87,7 @@ func TestTheAgentServesRestoresAndKnowsItsClients(t *testing.T) {
 	if _, err := expired.Capabilities(ctx, &gnmi.CapabilityRequest{}); status.Code(err) != codes.Unavailable {
 		t.Error(err)
 	}
-	if code, _, stderr := run(t, "restore", "--config", config); code != 1 || !strings.Contains(stderr, "another fairlane-agent has it: stop that first") {
+	if code, _, stderr := run(t, "restore", "--config", config); code != 1 || !strings.Contains(stderr, "another fairlane-agent uses it: stop that one first") {
 		t.Error(code, stderr)
 	}
 	if code := stop(); code != 0 {
@@ -230,7 +230,7 @@ func TestCheckTriesTheCertificates(t *testing.T) {
 	for _, tc := range []struct {
 		certificate, key, says string
 		code                   int
-	}{{good.CertFile, good.KeyFile, "", 0}, {good.CertFile, other.KeyFile, "private key does not match", 2}, {old.CertFile, old.KeyFile, "valid until", 2}} {
+	}{{good.CertFile, good.KeyFile, "", 0}, {good.CertFile, other.KeyFile, "private key does not match", 2}, {old.CertFile, old.KeyFile, "expired at", 2}} {
 		config := m.config(tlsLine(ca, tc.certificate, tc.key))
 		if code, stdout, stderr := run(t, "check", "--config", config); code != tc.code || !strings.Contains(stdout, tc.says) || tc.code == 0 && strings.Contains(stdout, "problem") {
 			t.Errorf("%s with the key of %s: exit %d, want %d and %q:\n%s%s", tc.certificate, tc.key, code, tc.code, tc.says, stdout, stderr)
@@ -247,7 +247,7 @@ func TestJournalInWorldWritableDirectoryIsRejected(t *testing.T) {
 	config := m.config("listen: [127.0.0.1:0]\ninsecure: true")
 	for code, args := range map[int][]string{1: {"restore"}, 2: {"check"}} {
 		got, stdout, stderr := run(t, append(args, "--config", config)...)
-		if got != code || !strings.Contains(stdout+stderr, "written by everybody") {
+		if got != code || !strings.Contains(stdout+stderr, "writable by other users") {
 			t.Errorf("%q: exit %d, want %d: %s%s", args, got, code, stdout, stderr)
 		}
 	}
@@ -271,7 +271,7 @@ func TestWithoutTheJournalsDirectory(t *testing.T) {
 	m.journal = filepath.Join(t.TempDir(), "nowhere", "journal")
 	for _, args := range [][]string{{"restore"}, {}} {
 		code, _, stderr := run(t, append(args, "--config", m.config("listen: [127.0.0.1:0]\ninsecure: true"))...)
-		if code != 1 || !strings.Contains(stderr, "make the directory") {
+		if code != 1 || !strings.Contains(stderr, "create the directory") {
 			t.Errorf("%q: exit %d, %s", args, code, stderr)
 		}
 	}
@@ -342,7 +342,7 @@ func TestConfigurationsThatAreWrong(t *testing.T) {
 		"limits: {subscriptions: 0}":     "from 1 to 10000",
 		"log: {level: loud}":             "want one of debug, info, warn, error",
 		"journal:":                       "found no value",
-		"listen: [a]\nlisten: [b]":       "there twice",
+		"listen: [a]\nlisten: [b]":       "given twice",
 		"devices: all":                   "want a list",
 		"devices: [\"\"]":                "want a text",
 		"listen: [" + strings.Repeat("a,", 300) + "a]": "at most 256 entries",

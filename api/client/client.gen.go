@@ -94,9 +94,9 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
-	// ListAudit Who changed what, from where, before and after
+	// ListAudit List the entries of the audit log
 	//
-	// Every change with the account, the address, the values before and after, and every refused sign-in. Entries are chained by their hashes.
+	// Every change, with the account, the address, and the values before and after; and every refused sign-in. Each entry contains the hash of the previous one.
 	//
 	// Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
 	ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -115,7 +115,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/calibrations (the `ListCalibrations` operationId).
 	ListCalibrations(ctx context.Context, params *ListCalibrationsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StartCalibrationWithBody Measure by simulation how a kind of NIC divides a link
+	// StartCalibrationWithBody Derive a device profile of a NIC model by simulation
 	//
 	// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 	//
@@ -124,7 +124,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/calibrations (the `StartCalibration` operationId).
 	StartCalibrationWithBody(ctx context.Context, params *StartCalibrationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StartCalibration Measure by simulation how a kind of NIC divides a link
+	// StartCalibration Derive a device profile of a NIC model by simulation
 	//
 	// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 	//
@@ -133,7 +133,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/calibrations (the `StartCalibration` operationId).
 	StartCalibration(ctx context.Context, params *StartCalibrationParams, body StartCalibrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetCalibration Show a calibration, its progress and the profile that it made
+	// GetCalibration Show a calibration, its progress and its profile
 	//
 	// `result` holds the profile and its prediction errors.
 	//
@@ -142,14 +142,14 @@ type ClientInterface interface {
 
 	// CancelCalibration Stop a queued or running calibration
 	//
-	// A simulation that has ended is returned unchanged.
+	// A calibration that has ended is returned unchanged.
 	//
 	// Corresponds with POST /api/v1/calibrations/{calibration}/cancel (the `CancelCalibration` operationId).
 	CancelCalibration(ctx context.Context, calibration CalibrationPath, params *CancelCalibrationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListFabrics List fabrics by name
 	//
-	// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
+	// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. Fabrics listed only for a role in one of their tenants have no source, snapshot or versions.
 	//
 	// Corresponds with GET /api/v1/fabrics (the `ListFabrics` operationId).
 	ListFabrics(ctx context.Context, params *ListFabricsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -174,7 +174,7 @@ type ClientInterface interface {
 
 	// DeleteFabric Delete a fabric with its tenants, plans and rollouts; device settings stay unchanged
 	//
-	// Deletes its tenants, flows, policies, plans, rollouts, baselines and measurements too, in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused, unless it has `keep_settings`.
+	// Deletes the fabric with its tenants, flows, policies, plans, rollouts, baselines and measurements in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused unless `keep_settings` is true.
 	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric} (the `DeleteFabric` operationId).
 	DeleteFabric(ctx context.Context, fabric FabricPath, params *DeleteFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -188,7 +188,7 @@ type ClientInterface interface {
 
 	// UpdateFabricWithBody Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
+	// Use this when a fabric has moved to another address, or when another tool needs its counters. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -197,7 +197,7 @@ type ClientInterface interface {
 
 	// UpdateFabric Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
+	// Use this when a fabric has moved to another address, or when another tool needs its counters. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -213,14 +213,14 @@ type ClientInterface interface {
 
 	// ListDevices Read every device of a plan and compare, or list the latest readings
 	//
-	// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
+	// Reads the devices now and compares each field with the plan. With `read=false` nothing is read: the answer lists, in pages, the result, time and reader of the latest reading of each device of the plan in force. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/devices (the `ListDevices` operationId).
 	ListDevices(ctx context.Context, fabric FabricPath, params *ListDevicesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetDevice Show a device of the plan in force
 	//
-	// Its desired settings, the result, time and reader of the latest reading, and its drift policy.
+	// The device's desired settings, drift policy, and the result, time and reader of its latest reading.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device} (the `GetDevice` operationId).
 	GetDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *GetDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -245,21 +245,21 @@ type ClientInterface interface {
 
 	// ReleaseDevice End the quarantine of a device
 	//
-	// Clears the incidents that led to it. The device is read soon, and repaired when its policy is `repair`.
+	// Clears the incidents that led to the quarantine. The device is read again soon, and repaired if its policy is `repair`.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/release (the `ReleaseDevice` operationId).
 	ReleaseDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *ReleaseDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RepairDevice Restore a device to the plan in force now
 	//
-	// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs concurrently with another on the fabric.
+	// Starts a rollout of the plan in force to this device only. Its drift policy and quarantine are ignored, but a frozen device is refused. An adapter that has left the plan in force loses the settings of earlier plans. No other rollout runs on the fabric at the same time.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/repair (the `RepairDevice` operationId).
 	RepairDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *RepairDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DiscoverFabric Discover the fabric and store a snapshot
 	//
-	// Reads nodes, ports and links from the fabric itself. The snapshot is named by its contents, so that finding the same topology again adds none. A dry run sweeps too, and stores nothing.
+	// Reads nodes, ports and links from the fabric itself. The snapshot is named by its contents, so rediscovering an unchanged topology adds none. A dry run also reads the fabric, and stores nothing.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/discover (the `DiscoverFabric` operationId).
 	DiscoverFabric(ctx context.Context, fabric FabricPath, params *DiscoverFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -273,7 +273,7 @@ type ClientInterface interface {
 
 	// PutDriftPolicyWithBody Replace a fabric's drift policy; omitted fields take their defaults
 	//
-	// Applies to every device without a policy of its own, from the next sweep on.
+	// The policy applies from the next sweep to every device without its own policy.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -282,29 +282,28 @@ type ClientInterface interface {
 
 	// PutDriftPolicy Replace a fabric's drift policy; omitted fields take their defaults
 	//
-	// Applies to every device without a policy of its own, from the next sweep on.
+	// The policy applies from the next sweep to every device without its own policy.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/drift-policy (the `PutDriftPolicy` operationId).
 	PutDriftPolicy(ctx context.Context, fabric FabricPath, params *PutDriftPolicyParams, body PutDriftPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListEvents What happened on a fabric, oldest first
+	// ListEvents List the events of a fabric, oldest first
 	//
 	// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, fabric FabricPath, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StreamEvents Follow what happens on a fabric, as server-sent events
+	// StreamEvents Stream the events of a fabric as server-sent events
 	//
-	// Each event has the `id` of the event, the `event` of its kind, and as `data` an `Event` as JSON. A comment every 15 seconds
-	// keeps the line open. After an interruption send the last `id` as `Last-Event-ID`, as browsers do, to miss no event.
+	// `id` is the number of the event, `event` its kind, and `data` an `Event` as JSON. A comment every 15 seconds keeps the connection open. After an interruption, send the last `id` as `Last-Event-ID` to miss no event; browsers do so.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/events/stream (the `StreamEvents` operationId).
 	StreamEvents(ctx context.Context, fabric FabricPath, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetFlows The declared flows
+	// GetFlows List the declared flows
 	//
 	// Members of a tenant see the flows of their tenant only, with version 0.
 	//
@@ -313,7 +312,7 @@ type ClientInterface interface {
 
 	// PutFlowsWithBody Replace all declared flows
 	//
-	// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
+	// Replaces the flows that plans are compiled for. All flows are replaced together, because every share depends on all of them.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -322,7 +321,7 @@ type ClientInterface interface {
 
 	// PutFlows Replace all declared flows
 	//
-	// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
+	// Replaces the flows that plans are compiled for. All flows are replaced together, because every share depends on all of them.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -331,21 +330,21 @@ type ClientInterface interface {
 
 	// ListLinks List links with their planned and measured use
 	//
-	// Each link with the predicted use and that of the latest stored measurement, separately for each direction.
+	// Each link with its predicted use and its use in the latest stored measurement, for each direction.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/links (the `ListLinks` operationId).
 	ListLinks(ctx context.Context, fabric FabricPath, params *ListLinksParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ManageFabric Take a released fabric under management again
 	//
-	// Nothing is written to devices. After a release new baselines are recorded: the settings of a device before the next first write to it become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
+	// Nothing is written to devices. After a complete release, new baselines are recorded: the settings that a device has before Fairlane's next write to it. A fabric whose release is incomplete keeps its baselines. A fabric that is already managed stays unchanged.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
 	ManageFabric(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListFabricMembers List the users that have a role on a fabric
 	//
-	// Users with a role on this fabric as a whole. Roles on all fabrics and in its tenants are listed elsewhere.
+	// Users with a role on this fabric as a whole. Roles on all fabrics and roles in tenants of the fabric are not included.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/members (the `ListFabricMembers` operationId).
 	ListFabricMembers(ctx context.Context, fabric FabricPath, params *ListFabricMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -359,7 +358,7 @@ type ClientInterface interface {
 
 	// PutFabricMemberWithBody Give a user a role on a fabric
 	//
-	// A name that no user has yet is kept for when it has one; the answer is the same. A fabric has at most 1,000 members.
+	// If no user of this name exists yet, the role takes effect when one is added; the answer is the same. A fabric has at most 1,000 members.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -368,32 +367,32 @@ type ClientInterface interface {
 
 	// PutFabricMember Give a user a role on a fabric
 	//
-	// A name that no user has yet is kept for when it has one; the answer is the same. A fabric has at most 1,000 members.
+	// If no user of this name exists yet, the role takes effect when one is added; the answer is the same. A fabric has at most 1,000 members.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/members/{user} (the `PutFabricMember` operationId).
 	PutFabricMember(ctx context.Context, fabric FabricPath, user UserPath, params *PutFabricMemberParams, body PutFabricMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetOptions The options that plans are compiled with when none are given
+	// GetOptions Show the default compile options of the fabric
 	//
-	// Options that were never set are absent and take the compiler's default.
+	// These options apply when a request gives none. Options that were never set are absent and take the compiler's defaults.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/options (the `GetOptions` operationId).
 	GetOptions(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutOptionsWithBody Replace the options
+	// PutOptionsWithBody Replace the default compile options of the fabric
 	//
-	// They are part of the policy: changing them makes a revision.
+	// The options are part of the policy, so changing them creates a revision.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/options (the `PutOptions` operationId).
 	PutOptionsWithBody(ctx context.Context, fabric FabricPath, params *PutOptionsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutOptions Replace the options
+	// PutOptions Replace the default compile options of the fabric
 	//
-	// They are part of the policy: changing them makes a revision.
+	// The options are part of the policy, so changing them creates a revision.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -409,7 +408,7 @@ type ClientInterface interface {
 
 	// CreatePlanWithBody Compile the fabric's tenants and flows into a plan
 	//
-	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
+	// Compilation is deterministic: the same declarations, snapshot and options give the same plan. A plan's name is the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -418,43 +417,43 @@ type ClientInterface interface {
 
 	// CreatePlan Compile the fabric's tenants and flows into a plan
 	//
-	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
+	// Compilation is deterministic: the same declarations, snapshot and options give the same plan. A plan's name is the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans (the `CreatePlan` operationId).
 	CreatePlan(ctx context.Context, fabric FabricPath, params *CreatePlanParams, body CreatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AdmitTenantWithBody Judge whether a tenant can be admitted; stores nothing
+	// AdmitTenantWithBody Check whether a tenant can be admitted, without storing it
 	//
-	// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
+	// Compiles the declarations with and without the tenant. The answer has every tenant's rate before and after, the guarantees that break, and the largest guarantee that would fit.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
 	AdmitTenantWithBody(ctx context.Context, fabric FabricPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AdmitTenant Judge whether a tenant can be admitted; stores nothing
+	// AdmitTenant Check whether a tenant can be admitted, without storing it
 	//
-	// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
+	// Compiles the declarations with and without the tenant. The answer has every tenant's rate before and after, the guarantees that break, and the largest guarantee that would fit.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
 	AdmitTenant(ctx context.Context, fabric FabricPath, body AdmitTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// WhatIfWithBody Compile with edits and report what they would change; stores nothing
+	// WhatIfWithBody Compile with edits and report the changes, without storing them
 	//
-	// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
+	// Applies edits to the declarations in memory and compares the plans before and after: the tenants that gain or lose, and the devices that change.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/what-if (the `WhatIf` operationId).
 	WhatIfWithBody(ctx context.Context, fabric FabricPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// WhatIf Compile with edits and report what they would change; stores nothing
+	// WhatIf Compile with edits and report the changes, without storing them
 	//
-	// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
+	// Applies edits to the declarations in memory and compares the plans before and after: the tenants that gain or lose, and the devices that change.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -470,42 +469,42 @@ type ClientInterface interface {
 
 	// DiffPlans Compare this plan with another
 	//
-	// By tenant, device and setting; insignificant differences are left out.
+	// Differences are listed by tenant, device and setting; insignificant ones are left out.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/diff (the `DiffPlans` operationId).
 	DiffPlans(ctx context.Context, fabric FabricPath, plan PlanPath, params *DiffPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ExplainPlan Explain the settings of devices
 	//
-	// Field, value, rule, formula with its numbers, and where a device's range limited the value.
+	// For each setting: field, value, rule, the formula with its numbers, and whether the device's range limited the value.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/explain (the `ExplainPlan` operationId).
 	ExplainPlan(ctx context.Context, fabric FabricPath, plan PlanPath, params *ExplainPlanParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListPolicies List the revisions of the fabric's policy, newest first
 	//
-	// Every change of tenants, flows or options makes a revision, and no revision ever changes.
+	// Every change of tenants, flows or options creates a revision. Revisions are immutable.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/policies (the `ListPolicies` operationId).
 	ListPolicies(ctx context.Context, fabric FabricPath, params *ListPoliciesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetPolicy Show the tenants, flows and options of a revision
 	//
-	// All declarations at that time.
+	// All declarations as of this revision.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision} (the `GetPolicy` operationId).
 	GetPolicy(ctx context.Context, fabric FabricPath, revision RevisionPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DiffPolicies Compare this revision with another
 	//
-	// Tenants that were added, removed and changed field by field, flows, and options.
+	// The tenants added, removed and changed (field by field), and the differences of flows and options.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision}/diff (the `DiffPolicies` operationId).
 	DiffPolicies(ctx context.Context, fabric FabricPath, revision RevisionPath, params *DiffPoliciesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// LabelPolicyWithBody Label a revision
 	//
-	// The label is the only property of a revision that can change; an empty one removes it.
+	// The label is the only property of a revision that can change. An empty label removes it.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -514,7 +513,7 @@ type ClientInterface interface {
 
 	// LabelPolicy Label a revision
 	//
-	// The label is the only property of a revision that can change; an empty one removes it.
+	// The label is the only property of a revision that can change. An empty label removes it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -523,17 +522,16 @@ type ClientInterface interface {
 
 	// RestorePolicy Restore the tenants, flows and options of a revision, as a new revision
 	//
-	// If-Match, when given, is the number of the latest revision that the caller has seen.
+	// The optional `If-Match` is the number of the latest revision that the caller has seen.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/policies/{revision}/restore (the `RestorePolicy` operationId).
 	RestorePolicy(ctx context.Context, fabric FabricPath, revision RevisionPath, params *RestorePolicyParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReleaseFabricWithBody Remove everything that Fairlane wrote, and stop managing the fabric
 	//
-	// The off switch. A rollout of its own removes the tenants' partitions, quality of service and lanes from the subnet manager, returns every device that
-	// was ever written to its baseline, or turns congestion control off, and verifies all of it. Then the fabric is `released`: drift is not checked,
+	// Turns Fairlane off for this fabric. A separate rollout removes the tenants' partitions, quality of service and lanes from the subnet manager, and returns every device that was ever written to its baseline, or turns its congestion control off. All changes are verified. Then the fabric is `released`: drift is not checked,
 	// nothing is repaired, and no rollout starts until the fabric is taken under management again. When a device cannot be returned, the result names it, the
-	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes of each.
+	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes to each.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -542,10 +540,9 @@ type ClientInterface interface {
 
 	// ReleaseFabric Remove everything that Fairlane wrote, and stop managing the fabric
 	//
-	// The off switch. A rollout of its own removes the tenants' partitions, quality of service and lanes from the subnet manager, returns every device that
-	// was ever written to its baseline, or turns congestion control off, and verifies all of it. Then the fabric is `released`: drift is not checked,
+	// Turns Fairlane off for this fabric. A separate rollout removes the tenants' partitions, quality of service and lanes from the subnet manager, and returns every device that was ever written to its baseline, or turns its congestion control off. All changes are verified. Then the fabric is `released`: drift is not checked,
 	// nothing is repaired, and no rollout starts until the fabric is taken under management again. When a device cannot be returned, the result names it, the
-	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes of each.
+	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes to each.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -554,14 +551,14 @@ type ClientInterface interface {
 
 	// ListRollouts List rollouts, newest first
 	//
-	// Each with its state and phase; get one to see its devices.
+	// Each rollout has its state and phase. Devices are left out; get one rollout to see them.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts (the `ListRollouts` operationId).
 	ListRollouts(ctx context.Context, fabric FabricPath, params *ListRolloutsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// StartRolloutWithBody Start a rollout of a stored plan
 	//
-	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+	// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -570,7 +567,7 @@ type ClientInterface interface {
 
 	// StartRollout Start a rollout of a stored plan
 	//
-	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+	// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -579,12 +576,12 @@ type ClientInterface interface {
 
 	// GetRollout Show a rollout and the state of each device
 	//
-	// Each device with its state, its current step, and its previous settings.
+	// The rollout with the state, the current step and the previous settings of each device.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout} (the `GetRollout` operationId).
 	GetRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *GetRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CancelRollout Ask a running rollout to stop at the next safe point
+	// CancelRollout Cancel a running rollout at its next safe point
 	//
 	// Devices that are done keep the new settings, and no other device is started. To restore them too, roll back instead.
 	//
@@ -593,19 +590,19 @@ type ClientInterface interface {
 
 	// ConfirmRollout Confirm a rollout that is awaiting confirmation
 	//
-	// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may confirm it (`verify_shares`).
+	// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless `verify_shares` lets measured shares confirm it.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/confirm (the `ConfirmRollout` operationId).
 	ConfirmRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ConfirmRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListRolloutEvents What happened in a rollout, oldest first
+	// ListRolloutEvents List the events of a rollout, oldest first
 	//
-	// The record of the rollout: waves, devices, refusals and who requested what.
+	// Waves, devices and refusals of the rollout, and the requests of operators.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout}/events (the `ListRolloutEvents` operationId).
 	ListRolloutEvents(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ListRolloutEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PauseRollout Ask a running rollout to stop at the next safe point and wait
+	// PauseRollout Pause a running rollout at its next safe point
 	//
 	// Devices that are being written are finished first.
 	//
@@ -614,14 +611,14 @@ type ClientInterface interface {
 
 	// ResumeRollout Resume a paused rollout
 	//
-	// It continues where it stopped, on any free manager.
+	// The rollout continues where it stopped, on any free manager.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/resume (the `ResumeRollout` operationId).
 	ResumeRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ResumeRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RollBackRolloutWithBody Roll back a rollout
 	//
-	// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
+	// A running rollout restores the previous settings of every device that it wrote. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan named in the body. With `dry_run` the answer lists the waves.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -630,44 +627,44 @@ type ClientInterface interface {
 
 	// RollBackRollout Roll back a rollout
 	//
-	// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
+	// A running rollout restores the previous settings of every device that it wrote. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan named in the body. With `dry_run` the answer lists the waves.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/roll-back (the `RollBackRollout` operationId).
 	RollBackRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *RollBackRolloutParams, body RollBackRolloutJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetShares Measure what each tenant gets against what it is entitled to
+	// GetShares Measure each tenant's delivered share against its entitlement
 	//
-	// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is reported as such, never taken for 0. Callers of a tenant see its own rows.
+	// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is reported as not measured, never as 0. Callers with a role on one tenant see only its rows.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/shares (the `GetShares` operationId).
 	GetShares(ctx context.Context, fabric FabricPath, params *GetSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListShares List stored measurements, newest first
 	//
-	// Measurements made by `POST` here and by the service itself (settings, `shares.interval_s`).
+	// Measurements made by `POST` on this path and, at the interval `shares.interval_s` of the settings, by the service.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/shares/history (the `ListShares` operationId).
 	ListShares(ctx context.Context, fabric FabricPath, params *ListSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// MeasureShares Measure what each tenant gets now, and store it
+	// MeasureShares Measure the shares of all tenants now, and store the result
 	//
-	// As `GET /shares`, and the measurement is added to the history.
+	// Measures like `GET /shares`, and adds the measurement to the history.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/shares/history (the `MeasureShares` operationId).
 	MeasureShares(ctx context.Context, fabric FabricPath, params *MeasureSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListSnapshots List snapshots, the one seen last first
+	// ListSnapshots List snapshots, the most recently seen first
 	//
-	// Every topology that was ever found, each once, with the times when it was first and last found.
+	// Each distinct topology once, with the times when it was first and last found.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/snapshots (the `ListSnapshots` operationId).
 	ListSnapshots(ctx context.Context, fabric FabricPath, params *ListSnapshotsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTenants List tenants by name
 	//
-	// A caller whose roles are all in tenants sees these tenants only.
+	// A caller whose roles are all on single tenants sees only those tenants.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants (the `ListTenants` operationId).
 	ListTenants(ctx context.Context, fabric FabricPath, params *ListTenantsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -692,7 +689,7 @@ type ClientInterface interface {
 
 	// ApplyTenantsWithBody Make tenants, and flows when given, match a declaration in one transaction
 	//
-	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+	// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -701,7 +698,7 @@ type ClientInterface interface {
 
 	// ApplyTenants Make tenants, and flows when given, match a declaration in one transaction
 	//
-	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+	// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -710,21 +707,21 @@ type ClientInterface interface {
 
 	// DeleteTenant Remove a tenant that has no declared flows
 	//
-	// Refused while the tenant has declared flows: replace the flows first.
+	// The request is refused while the tenant has declared flows; replace the flows first.
 	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant} (the `DeleteTenant` operationId).
 	DeleteTenant(ctx context.Context, fabric FabricPath, tenant TenantPath, params *DeleteTenantParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTenant Show a tenant
 	//
-	// Callers of other tenants get 404.
+	// A caller whose roles are all on other tenants gets 404.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant} (the `GetTenant` operationId).
 	GetTenant(ctx context.Context, fabric FabricPath, tenant TenantPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateTenantWithBody Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
-	// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
+	// Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -733,23 +730,23 @@ type ClientInterface interface {
 
 	// UpdateTenant Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
-	// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
+	// Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant} (the `UpdateTenant` operationId).
 	UpdateTenant(ctx context.Context, fabric FabricPath, tenant TenantPath, params *UpdateTenantParams, body UpdateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListAttachments List the ports a tenant is attached to, by port
+	// ListAttachments List the attachments of a tenant, by port
 	//
-	// Attachments without a service level leave it to the compiler.
+	// For an attachment without a service level, the compiler chooses one.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments (the `ListAttachments` operationId).
 	ListAttachments(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListAttachmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// AddAttachmentWithBody Attach a tenant to a port
 	//
-	// The port is any name that is unique on the latest snapshot, or `GUID:PORT`; the answer has the latter.
+	// The request names the port by any name that is unique on the latest snapshot, or as `GUID:PORT`. The answer has `GUID:PORT`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -758,14 +755,14 @@ type ClientInterface interface {
 
 	// AddAttachment Attach a tenant to a port
 	//
-	// The port is any name that is unique on the latest snapshot, or `GUID:PORT`; the answer has the latter.
+	// The request names the port by any name that is unique on the latest snapshot, or as `GUID:PORT`. The answer has `GUID:PORT`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments (the `AddAttachment` operationId).
 	AddAttachment(ctx context.Context, fabric FabricPath, tenant TenantPath, params *AddAttachmentParams, body AddAttachmentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteAttachment Detach a tenant from a port that no declared flow of it uses
+	// DeleteAttachment Detach a tenant from a port that none of its declared flows use
 	//
 	// Devices change with the next rollout only.
 	//
@@ -774,23 +771,23 @@ type ClientInterface interface {
 
 	// GetAttachment Show one attachment
 	//
-	// Its ETag changes with this attachment alone, so that two callers can change two attachments concurrently.
+	// Each attachment has its own ETag, so two callers can change two attachments concurrently.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `GetAttachment` operationId).
 	GetAttachment(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutAttachmentWithBody Pin the service level of an attachment, or let the compiler choose it
+	// PutAttachmentWithBody Set the service level of an attachment, or let the compiler choose it
 	//
-	// Without `sl` the compiler chooses the service level with the next plan.
+	// Without `sl`, the compiler chooses the service level in the next plan.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `PutAttachment` operationId).
 	PutAttachmentWithBody(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, params *PutAttachmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutAttachment Pin the service level of an attachment, or let the compiler choose it
+	// PutAttachment Set the service level of an attachment, or let the compiler choose it
 	//
-	// Without `sl` the compiler chooses the service level with the next plan.
+	// Without `sl`, the compiler chooses the service level in the next plan.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -799,14 +796,14 @@ type ClientInterface interface {
 
 	// ListClasses List the classes of a tenant, in the order declared
 	//
-	// A tenant's classes share what the tenant gets, by their weights. Without classes the tenant is one class.
+	// The classes of a tenant divide its share by their weights. A tenant without classes is one class.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/classes (the `ListClasses` operationId).
 	ListClasses(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListClassesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// AddClassWithBody Add a class to a tenant
 	//
-	// A class is named by flows of the tenant; it divides the tenant's share and never another's.
+	// Flows of the tenant name their class. Classes divide their own tenant's share; other tenants' shares do not change.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -815,7 +812,7 @@ type ClientInterface interface {
 
 	// AddClass Add a class to a tenant
 	//
-	// A class is named by flows of the tenant; it divides the tenant's share and never another's.
+	// Flows of the tenant name their class. Classes divide their own tenant's share; other tenants' shares do not change.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -824,14 +821,14 @@ type ClientInterface interface {
 
 	// DeleteClass Remove a class that no declared flow uses
 	//
-	// Replace flows that are of the class first.
+	// The request is refused while declared flows use the class; replace those flows first.
 	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `DeleteClass` operationId).
 	DeleteClass(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params *DeleteClassParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetClass Show one class
 	//
-	// Its ETag changes with this class alone.
+	// Each class has its own ETag.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `GetClass` operationId).
 	GetClass(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -856,7 +853,7 @@ type ClientInterface interface {
 
 	// ListMembers List the users that have a role in a tenant
 	//
-	// Users, not service accounts.
+	// Service accounts are not listed.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/members (the `ListMembers` operationId).
 	ListMembers(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -870,7 +867,7 @@ type ClientInterface interface {
 
 	// PutMemberWithBody Give a user a role in a tenant
 	//
-	// A name that no user has yet is kept for when it has one; the answer is the same. A tenant has at most 1,000 members.
+	// If no user of this name exists yet, the role takes effect when one is added; the answer is the same. A tenant has at most 1,000 members.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -879,7 +876,7 @@ type ClientInterface interface {
 
 	// PutMember Give a user a role in a tenant
 	//
-	// A name that no user has yet is kept for when it has one; the answer is the same. A tenant has at most 1,000 members.
+	// If no user of this name exists yet, the role takes effect when one is added; the answer is the same. A tenant has at most 1,000 members.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -888,14 +885,14 @@ type ClientInterface interface {
 
 	// ListTenantServiceAccounts List the service accounts of a tenant
 	//
-	// Those of this tenant only.
+	// Only accounts of this tenant are listed.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts (the `ListTenantServiceAccounts` operationId).
 	ListTenantServiceAccounts(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListTenantServiceAccountsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateTenantServiceAccountWithBody Add a service account of a tenant
 	//
-	// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
+	// The account has a role in this tenant and no other. A tenant has at most 100 service accounts.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -904,7 +901,7 @@ type ClientInterface interface {
 
 	// CreateTenantServiceAccount Add a service account of a tenant
 	//
-	// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
+	// The account has a role in this tenant and no other. A tenant has at most 100 service accounts.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -913,21 +910,21 @@ type ClientInterface interface {
 
 	// DeleteTenantServiceAccount Remove a service account with its tokens
 	//
-	// Its tokens end at once.
+	// The account's tokens become invalid at once.
 	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account} (the `DeleteTenantServiceAccount` operationId).
 	DeleteTenantServiceAccount(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, params *DeleteTenantServiceAccountParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTenantServiceAccountTokens List the tokens of a service account
 	//
-	// Names, scopes and when they end; no secrets.
+	// Names, scopes and expiry times of the tokens; no secrets.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `ListTenantServiceAccountTokens` operationId).
 	ListTenantServiceAccountTokens(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateTenantServiceAccountTokenWithBody Create a token for a service account
 	//
-	// The secret is in this answer and nowhere else.
+	// The secret is shown only in this answer.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -936,7 +933,7 @@ type ClientInterface interface {
 
 	// CreateTenantServiceAccountToken Create a token for a service account
 	//
-	// The secret is in this answer and nowhere else.
+	// The secret is shown only in this answer.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -945,49 +942,49 @@ type ClientInterface interface {
 
 	// DeleteTenantServiceAccountToken Revoke a token of a service account
 	//
-	// It ends at once, for every manager.
+	// The token becomes invalid at once on every manager.
 	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens/{token} (the `DeleteTenantServiceAccountToken` operationId).
 	DeleteTenantServiceAccountToken(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTiers Summarise the fabric by its tiers and the links between them
 	//
-	// Counts instead of nodes: the answer is small at any size of the fabric, and suits an overview picture.
+	// The answer has counts instead of nodes. It stays small for fabrics of any size and suits an overview diagram.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tiers (the `GetTiers` operationId).
 	GetTiers(ctx context.Context, fabric FabricPath, params *GetTiersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetTopology Nodes and links of a snapshot
+	// GetTopology Show the nodes and links of a snapshot
 	//
-	// The whole graph in one answer, compressed when the client takes gzip. For a large fabric see the tiers first, then the links of one node or tier.
+	// The whole graph in one answer, compressed when the client takes gzip. For a large fabric, read the tiers first, then the links of one node or tier.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/topology (the `GetTopology` operationId).
 	GetTopology(ctx context.Context, fabric FabricPath, params *GetTopologyParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetTopologyFile A snapshot as a fabric file
+	// GetTopologyFile Export a snapshot as a fabric file
 	//
-	// The same topology as text that `fairlane compile --fabric` and scenarios read.
+	// The topology as text, in the format that `fairlane compile --fabric` and scenarios read.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/topology/file (the `GetTopologyFile` operationId).
 	GetTopologyFile(ctx context.Context, fabric FabricPath, params *GetTopologyFileParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetHealth Whether the process is alive
+	// GetHealth Check whether the process is alive
 	//
-	// For a watchdog: it says nothing about the store or the fabrics. Any answer means that the process is alive.
+	// Liveness check for a watchdog. Any answer means that the process is alive; the store and the fabrics are not checked.
 	//
 	// Corresponds with GET /api/v1/health (the `GetHealth` operationId).
 	GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetMe Return the caller's account and rights
 	//
-	// Roles, permissions by domain and, for a token, the scopes that narrow them. The answer does not depend on other accounts.
+	// Roles, permissions by domain and, for a token, the scopes that narrow them. Only the caller's own rights are shown.
 	//
 	// Corresponds with GET /api/v1/me (the `GetMe` operationId).
 	GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ChangePasswordWithBody Change the caller's password; all other sessions of the account end
 	//
-	// Only in a session that was started with a password; the current password is required too.
+	// Allowed only in a session that was started with a password. The current password is required.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -996,7 +993,7 @@ type ClientInterface interface {
 
 	// ChangePassword Change the caller's password; all other sessions of the account end
 	//
-	// Only in a session that was started with a password; the current password is required too.
+	// Allowed only in a session that was started with a password. The current password is required.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1005,14 +1002,14 @@ type ClientInterface interface {
 
 	// ListMyTokens List the caller's tokens
 	//
-	// Names, scopes and when they end. Secrets are not kept and cannot be shown.
+	// Names, scopes and expiry times. Secrets are not kept and cannot be shown.
 	//
 	// Corresponds with GET /api/v1/me/tokens (the `ListMyTokens` operationId).
 	ListMyTokens(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateMyTokenWithBody Create a token for the caller
 	//
-	// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
+	// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that expires later, and cannot create any if its own token has scopes.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1021,7 +1018,7 @@ type ClientInterface interface {
 
 	// CreateMyToken Create a token for the caller
 	//
-	// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
+	// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that expires later, and cannot create any if its own token has scopes.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1030,28 +1027,28 @@ type ClientInterface interface {
 
 	// DeleteMyToken Revoke a token of the caller
 	//
-	// It ends at once, for every manager.
+	// The token becomes invalid at once on every manager.
 	//
 	// Corresponds with DELETE /api/v1/me/tokens/{token} (the `DeleteMyToken` operationId).
 	DeleteMyToken(ctx context.Context, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// FindLabelValues List the values of a label
 	//
-	// Of the series that match one of the selectors, or of all.
+	// The label's values in the series that match at least one selector or, without selectors, in all series.
 	//
 	// Corresponds with GET /api/v1/prometheus/api/v1/label/{label}/values (the `FindLabelValues` operationId).
 	FindLabelValues(ctx context.Context, label string, params *FindLabelValuesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// FindLabels List the names of labels
 	//
-	// Of the series that match one of the selectors, or of all.
+	// The label names of the series that match at least one selector or, without selectors, of all series.
 	//
 	// Corresponds with GET /api/v1/prometheus/api/v1/labels (the `FindLabels` operationId).
 	FindLabels(ctx context.Context, params *FindLabelsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// FindLabelsByFormWithBody List the names of labels, by a form
 	//
-	// As the `GET`, for queries that are too long for an address.
+	// The same as `GET`, for queries that are too long for a URL.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1060,7 +1057,7 @@ type ClientInterface interface {
 
 	// FindLabelsByFormWithFormdataBody List the names of labels, by a form
 	//
-	// As the `GET`, for queries that are too long for an address.
+	// The same as `GET`, for queries that are too long for a URL.
 	//
 	// Takes a body of the `application/x-www-form-urlencoded` content type.
 	//
@@ -1069,21 +1066,21 @@ type ClientInterface interface {
 
 	// GetSeriesMetadata Describe the metrics of the series
 	//
-	// Kind and meaning of each metric, whether there is a series of it or not.
+	// Type and description of each metric, including metrics without a series.
 	//
 	// Corresponds with GET /api/v1/prometheus/api/v1/metadata (the `GetSeriesMetadata` operationId).
 	GetSeriesMetadata(ctx context.Context, params *GetSeriesMetadataParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// QueryInstant Evaluate a PromQL query at one time
 	//
-	// A selector, a function or an aggregation. What the caller may not see does not exist for the query: a tenant's token counts, sums and misses its own series alone.
+	// The query is a selector, a function or an aggregation. It sees only series that the caller may see: with a token of a tenant, counts and sums cover that tenant's series only.
 	//
 	// Corresponds with GET /api/v1/prometheus/api/v1/query (the `QueryInstant` operationId).
 	QueryInstant(ctx context.Context, params *QueryInstantParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// QueryInstantByFormWithBody Evaluate a PromQL query at one time, by a form
 	//
-	// As the `GET`, for queries that are too long for an address.
+	// The same as `GET`, for queries that are too long for a URL.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1092,7 +1089,7 @@ type ClientInterface interface {
 
 	// QueryInstantByFormWithFormdataBody Evaluate a PromQL query at one time, by a form
 	//
-	// As the `GET`, for queries that are too long for an address.
+	// The same as `GET`, for queries that are too long for a URL.
 	//
 	// Takes a body of the `application/x-www-form-urlencoded` content type.
 	//
@@ -1101,14 +1098,14 @@ type ClientInterface interface {
 
 	// QueryRange Evaluate a PromQL query at every step of a range
 	//
-	// At most 11,000 steps. A step at which a series has no sample within three collection periods is left out.
+	// A range has at most 11,000 steps. For a series, a step without a sample in the previous three collection periods is left out.
 	//
 	// Corresponds with GET /api/v1/prometheus/api/v1/query_range (the `QueryRange` operationId).
 	QueryRange(ctx context.Context, params *QueryRangeParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// QueryRangeByFormWithBody Evaluate a PromQL query at every step of a range, by a form
 	//
-	// As the `GET`, for queries that are too long for an address.
+	// The same as `GET`, for queries that are too long for a URL.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1117,7 +1114,7 @@ type ClientInterface interface {
 
 	// QueryRangeByFormWithFormdataBody Evaluate a PromQL query at every step of a range, by a form
 	//
-	// As the `GET`, for queries that are too long for an address.
+	// The same as `GET`, for queries that are too long for a URL.
 	//
 	// Takes a body of the `application/x-www-form-urlencoded` content type.
 	//
@@ -1133,7 +1130,7 @@ type ClientInterface interface {
 
 	// FindSeriesByFormWithBody List series by their labels, by a form
 	//
-	// As the `GET`, for queries that are too long for an address.
+	// The same as `GET`, for queries that are too long for a URL.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1142,44 +1139,44 @@ type ClientInterface interface {
 
 	// FindSeriesByFormWithFormdataBody List series by their labels, by a form
 	//
-	// As the `GET`, for queries that are too long for an address.
+	// The same as `GET`, for queries that are too long for a URL.
 	//
 	// Takes a body of the `application/x-www-form-urlencoded` content type.
 	//
 	// Corresponds with POST /api/v1/prometheus/api/v1/series (the `FindSeriesByForm` operationId).
 	FindSeriesByFormWithFormdataBody(ctx context.Context, body FindSeriesByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetSeriesBuild Say which build answers
+	// GetSeriesBuild Show the version of the query engine
 	//
-	// Clients read from it which features they may use. The version is that of the Prometheus whose query engine answers.
+	// The version is that of the Prometheus release whose query engine is built in. Clients use it to choose features.
 	//
 	// Corresponds with GET /api/v1/prometheus/api/v1/status/buildinfo (the `GetSeriesBuild` operationId).
 	GetSeriesBuild(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetReady Whether the service is ready, its store included
+	// GetReady Check whether the service and its store are ready
 	//
-	// For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
+	// Readiness check for a load balancer. The service is not ready while it starts, while its store does not answer or rejects writes, and from the moment it begins to stop.
 	//
 	// Corresponds with GET /api/v1/ready (the `GetReady` operationId).
 	GetReady(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRoles List the roles and what each may do
 	//
-	// The table by which every request is authorised.
+	// The rights of each role, by which every request is authorised.
 	//
 	// Corresponds with GET /api/v1/roles (the `ListRoles` operationId).
 	ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListServiceAccounts List the service accounts that belong to no tenant
 	//
-	// Accounts of programs with a role on all fabrics or on one. Those of a tenant are listed with the tenant.
+	// Accounts of programs with a role on all fabrics or on one. Accounts of a tenant are listed with the tenant.
 	//
 	// Corresponds with GET /api/v1/service-accounts (the `ListServiceAccounts` operationId).
 	ListServiceAccounts(ctx context.Context, params *ListServiceAccountsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateServiceAccountWithBody Add a service account with a role on all fabrics or on one
 	//
-	// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
+	// The account has one role and no password; create a token for it next. With `fabric`, the role holds on that fabric only, and the account is deleted with the fabric. At most 100 such accounts can exist.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1188,7 +1185,7 @@ type ClientInterface interface {
 
 	// CreateServiceAccount Add a service account with a role on all fabrics or on one
 	//
-	// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
+	// The account has one role and no password; create a token for it next. With `fabric`, the role holds on that fabric only, and the account is deleted with the fabric. At most 100 such accounts can exist.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1197,21 +1194,21 @@ type ClientInterface interface {
 
 	// DeleteServiceAccount Remove a service account with its tokens
 	//
-	// Its tokens end at once.
+	// The account's tokens become invalid at once.
 	//
 	// Corresponds with DELETE /api/v1/service-accounts/{account} (the `DeleteServiceAccount` operationId).
 	DeleteServiceAccount(ctx context.Context, account AccountPath, params *DeleteServiceAccountParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListServiceAccountTokens List the tokens of a service account
 	//
-	// Names, scopes and when they end; no secrets.
+	// Names, scopes and expiry times of the tokens; no secrets.
 	//
 	// Corresponds with GET /api/v1/service-accounts/{account}/tokens (the `ListServiceAccountTokens` operationId).
 	ListServiceAccountTokens(ctx context.Context, account AccountPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateServiceAccountTokenWithBody Create a token for a service account
 	//
-	// The secret is in this answer and nowhere else.
+	// The secret is shown only in this answer.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1220,7 +1217,7 @@ type ClientInterface interface {
 
 	// CreateServiceAccountToken Create a token for a service account
 	//
-	// The secret is in this answer and nowhere else.
+	// The secret is shown only in this answer.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1229,46 +1226,46 @@ type ClientInterface interface {
 
 	// DeleteServiceAccountToken Revoke a token of a service account
 	//
-	// It ends at once, for every manager.
+	// The token becomes invalid at once on every manager.
 	//
 	// Corresponds with DELETE /api/v1/service-accounts/{account}/tokens/{token} (the `DeleteServiceAccountToken` operationId).
 	DeleteServiceAccountToken(ctx context.Context, account AccountPath, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetSettings The settings of the service that can change while it runs
+	// GetSettings Show the runtime settings of the service
 	//
-	// Those that can change while the service runs. All others are in its configuration file.
+	// Settings that can change while the service runs. All others are in its configuration file.
 	//
 	// Corresponds with GET /api/v1/settings (the `GetSettings` operationId).
 	GetSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutSettingsWithBody Replace the settings; those that are left out have their defaults
+	// PutSettingsWithBody Replace the runtime settings; omitted ones take their defaults
 	//
-	// They are kept in the store and apply to all managers that share it.
+	// The settings are kept in the store and apply to all managers that share it.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/v1/settings (the `PutSettings` operationId).
 	PutSettingsWithBody(ctx context.Context, params *PutSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutSettings Replace the settings; those that are left out have their defaults
+	// PutSettings Replace the runtime settings; omitted ones take their defaults
 	//
-	// They are kept in the store and apply to all managers that share it.
+	// The settings are kept in the store and apply to all managers that share it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/settings (the `PutSettings` operationId).
 	PutSettings(ctx context.Context, params *PutSettingsParams, body PutSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListSignInMethods Say how one can sign in
+	// ListSignInMethods List the sign-in methods
 	//
-	// For a sign-in page; needs no session.
+	// The methods that a sign-in page offers. No session is needed.
 	//
 	// Corresponds with GET /api/v1/sign-in (the `ListSignInMethods` operationId).
 	ListSignInMethods(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SignInWithBody Sign in with a name and a password
 	//
-	// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
+	// Starts a browser session; programs use tokens. An unknown name and a wrong password get the same answer after the same time. Repeated failures are delayed.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1277,30 +1274,30 @@ type ClientInterface interface {
 
 	// SignIn Sign in with a name and a password
 	//
-	// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
+	// Starts a browser session; programs use tokens. An unknown name and a wrong password get the same answer after the same time. Repeated failures are delayed.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/sign-in (the `SignIn` operationId).
 	SignIn(ctx context.Context, body SignInJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StartOidc Go to the OpenID provider to sign in
+	// StartOidc Redirect to the OpenID provider to sign in
 	//
-	// The authorization code flow with PKCE, state and nonce. A cookie binds it to this browser.
+	// Starts the authorization code flow with PKCE, state and nonce. A cookie binds it to this browser.
 	//
 	// Corresponds with GET /api/v1/sign-in/oidc (the `StartOidc` operationId).
 	StartOidc(ctx context.Context, params *StartOidcParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// FinishOidc Come back from the OpenID provider
+	// FinishOidc Complete a sign-in through the OpenID provider
 	//
-	// The provider sends browsers here. The roles in the provider's claims are applied.
+	// The provider redirects browsers to this address. The roles in the provider's claims are applied.
 	//
 	// Corresponds with GET /api/v1/sign-in/oidc/callback (the `FinishOidc` operationId).
 	FinishOidc(ctx context.Context, params *FinishOidcParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SignOut End the browser session
 	//
-	// The session ends for every manager at once. A token is revoked instead.
+	// The session ends at once on every manager. To end a token, revoke it.
 	//
 	// Corresponds with POST /api/v1/sign-out (the `SignOut` operationId).
 	SignOut(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1314,7 +1311,7 @@ type ClientInterface interface {
 
 	// StartSimulationWithBody Simulate a stored plan, or a scenario, packet by packet
 	//
-	// A plan is named by `fabric` and `plan`; a scenario is the text of a scenario file that reads no other file. One of the two.
+	// A plan is named by `fabric` and `plan`; a scenario is the text of a scenario file that refers to no other file. Give one of the two.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1323,7 +1320,7 @@ type ClientInterface interface {
 
 	// StartSimulation Simulate a stored plan, or a scenario, packet by packet
 	//
-	// A plan is named by `fabric` and `plan`; a scenario is the text of a scenario file that reads no other file. One of the two.
+	// A plan is named by `fabric` and `plan`; a scenario is the text of a scenario file that refers to no other file. Give one of the two.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1332,7 +1329,7 @@ type ClientInterface interface {
 
 	// GetSimulation Show a simulation, its progress and its result
 	//
-	// `progress` grows to 1; `result` is there when the state is `succeeded`, `error` when it is `failed`.
+	// `progress` grows to 1; `result` is present when the state is `succeeded`, `error` when it is `failed`.
 	//
 	// Corresponds with GET /api/v1/simulations/{simulation} (the `GetSimulation` operationId).
 	GetSimulation(ctx context.Context, simulation SimulationPath, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1346,14 +1343,14 @@ type ClientInterface interface {
 
 	// ListUsers List users by name
 	//
-	// People with an account here, those of the OpenID provider included.
+	// All user accounts, including those from the OpenID provider.
 	//
 	// Corresponds with GET /api/v1/users (the `ListUsers` operationId).
 	ListUsers(ctx context.Context, params *ListUsersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateUserWithBody Add a user
 	//
-	// Without a password the user can sign in through the OpenID provider only.
+	// Without a password, the user can sign in only through the OpenID provider.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1362,7 +1359,7 @@ type ClientInterface interface {
 
 	// CreateUser Add a user
 	//
-	// Without a password the user can sign in through the OpenID provider only.
+	// Without a password, the user can sign in only through the OpenID provider.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1371,21 +1368,21 @@ type ClientInterface interface {
 
 	// DeleteUser Remove a user with its tokens and sessions
 	//
-	// Its actions stay in the audit log under its name.
+	// The user's actions stay in the audit log.
 	//
 	// Corresponds with DELETE /api/v1/users/{user} (the `DeleteUser` operationId).
 	DeleteUser(ctx context.Context, user UserPath, params *DeleteUserParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetUser Show a user
 	//
-	// With roles, and the source of each: a local administrator or the OpenID provider.
+	// The user with its roles and the source of each: a local administrator or the OpenID provider.
 	//
 	// Corresponds with GET /api/v1/users/{user} (the `GetUser` operationId).
 	GetUser(ctx context.Context, user UserPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateUserWithBody Replace a user's display name, roles and state
 	//
-	// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
+	// Disabling a user ends its sessions and tokens at once. Roles from the OpenID provider are kept in addition to the roles in this request.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1394,14 +1391,14 @@ type ClientInterface interface {
 
 	// UpdateUser Replace a user's display name, roles and state
 	//
-	// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
+	// Disabling a user ends its sessions and tokens at once. Roles from the OpenID provider are kept in addition to the roles in this request.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/users/{user} (the `UpdateUser` operationId).
 	UpdateUser(ctx context.Context, user UserPath, params *UpdateUserParams, body UpdateUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetVersion Which build answers
+	// GetVersion Show the version of the running build
 	//
 	// The version of the program, the revision of its source and the Go release that built it.
 	//
@@ -1409,9 +1406,9 @@ type ClientInterface interface {
 	GetVersion(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
-// ListAudit Who changed what, from where, before and after
+// ListAudit List the entries of the audit log
 //
-// Every change with the account, the address, the values before and after, and every refused sign-in. Entries are chained by their hashes.
+// Every change, with the account, the address, and the values before and after; and every refused sign-in. Each entry contains the hash of the previous one.
 //
 // Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
 func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1460,7 +1457,7 @@ func (c *Client) ListCalibrations(ctx context.Context, params *ListCalibrationsP
 	return c.Client.Do(req)
 }
 
-// StartCalibrationWithBody Measure by simulation how a kind of NIC divides a link
+// StartCalibrationWithBody Derive a device profile of a NIC model by simulation
 //
 // Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 //
@@ -1479,7 +1476,7 @@ func (c *Client) StartCalibrationWithBody(ctx context.Context, params *StartCali
 	return c.Client.Do(req)
 }
 
-// StartCalibration Measure by simulation how a kind of NIC divides a link
+// StartCalibration Derive a device profile of a NIC model by simulation
 //
 // Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 //
@@ -1498,7 +1495,7 @@ func (c *Client) StartCalibration(ctx context.Context, params *StartCalibrationP
 	return c.Client.Do(req)
 }
 
-// GetCalibration Show a calibration, its progress and the profile that it made
+// GetCalibration Show a calibration, its progress and its profile
 //
 // `result` holds the profile and its prediction errors.
 //
@@ -1517,7 +1514,7 @@ func (c *Client) GetCalibration(ctx context.Context, calibration CalibrationPath
 
 // CancelCalibration Stop a queued or running calibration
 //
-// A simulation that has ended is returned unchanged.
+// A calibration that has ended is returned unchanged.
 //
 // Corresponds with POST /api/v1/calibrations/{calibration}/cancel (the `CancelCalibration` operationId).
 func (c *Client) CancelCalibration(ctx context.Context, calibration CalibrationPath, params *CancelCalibrationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1534,7 +1531,7 @@ func (c *Client) CancelCalibration(ctx context.Context, calibration CalibrationP
 
 // ListFabrics List fabrics by name
 //
-// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
+// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. Fabrics listed only for a role in one of their tenants have no source, snapshot or versions.
 //
 // Corresponds with GET /api/v1/fabrics (the `ListFabrics` operationId).
 func (c *Client) ListFabrics(ctx context.Context, params *ListFabricsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1589,7 +1586,7 @@ func (c *Client) CreateFabric(ctx context.Context, params *CreateFabricParams, b
 
 // DeleteFabric Delete a fabric with its tenants, plans and rollouts; device settings stay unchanged
 //
-// Deletes its tenants, flows, policies, plans, rollouts, baselines and measurements too, in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused, unless it has `keep_settings`.
+// Deletes the fabric with its tenants, flows, policies, plans, rollouts, baselines and measurements in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused unless `keep_settings` is true.
 //
 // Corresponds with DELETE /api/v1/fabrics/{fabric} (the `DeleteFabric` operationId).
 func (c *Client) DeleteFabric(ctx context.Context, fabric FabricPath, params *DeleteFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1623,7 +1620,7 @@ func (c *Client) GetFabric(ctx context.Context, fabric FabricPath, reqEditors ..
 
 // UpdateFabricWithBody Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
+// Use this when a fabric has moved to another address, or when another tool needs its counters. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1642,7 +1639,7 @@ func (c *Client) UpdateFabricWithBody(ctx context.Context, fabric FabricPath, pa
 
 // UpdateFabric Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
+// Use this when a fabric has moved to another address, or when another tool needs its counters. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1678,7 +1675,7 @@ func (c *Client) ListBaseline(ctx context.Context, fabric FabricPath, params *Li
 
 // ListDevices Read every device of a plan and compare, or list the latest readings
 //
-// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
+// Reads the devices now and compares each field with the plan. With `read=false` nothing is read: the answer lists, in pages, the result, time and reader of the latest reading of each device of the plan in force. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/devices (the `ListDevices` operationId).
 func (c *Client) ListDevices(ctx context.Context, fabric FabricPath, params *ListDevicesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1695,7 +1692,7 @@ func (c *Client) ListDevices(ctx context.Context, fabric FabricPath, params *Lis
 
 // GetDevice Show a device of the plan in force
 //
-// Its desired settings, the result, time and reader of the latest reading, and its drift policy.
+// The device's desired settings, drift policy, and the result, time and reader of its latest reading.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device} (the `GetDevice` operationId).
 func (c *Client) GetDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *GetDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1750,7 +1747,7 @@ func (c *Client) UpdateDevice(ctx context.Context, fabric FabricPath, device Dev
 
 // ReleaseDevice End the quarantine of a device
 //
-// Clears the incidents that led to it. The device is read soon, and repaired when its policy is `repair`.
+// Clears the incidents that led to the quarantine. The device is read again soon, and repaired if its policy is `repair`.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/release (the `ReleaseDevice` operationId).
 func (c *Client) ReleaseDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *ReleaseDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1767,7 +1764,7 @@ func (c *Client) ReleaseDevice(ctx context.Context, fabric FabricPath, device De
 
 // RepairDevice Restore a device to the plan in force now
 //
-// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs concurrently with another on the fabric.
+// Starts a rollout of the plan in force to this device only. Its drift policy and quarantine are ignored, but a frozen device is refused. An adapter that has left the plan in force loses the settings of earlier plans. No other rollout runs on the fabric at the same time.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/repair (the `RepairDevice` operationId).
 func (c *Client) RepairDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *RepairDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1784,7 +1781,7 @@ func (c *Client) RepairDevice(ctx context.Context, fabric FabricPath, device Dev
 
 // DiscoverFabric Discover the fabric and store a snapshot
 //
-// Reads nodes, ports and links from the fabric itself. The snapshot is named by its contents, so that finding the same topology again adds none. A dry run sweeps too, and stores nothing.
+// Reads nodes, ports and links from the fabric itself. The snapshot is named by its contents, so rediscovering an unchanged topology adds none. A dry run also reads the fabric, and stores nothing.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/discover (the `DiscoverFabric` operationId).
 func (c *Client) DiscoverFabric(ctx context.Context, fabric FabricPath, params *DiscoverFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1818,7 +1815,7 @@ func (c *Client) GetDriftPolicy(ctx context.Context, fabric FabricPath, reqEdito
 
 // PutDriftPolicyWithBody Replace a fabric's drift policy; omitted fields take their defaults
 //
-// Applies to every device without a policy of its own, from the next sweep on.
+// The policy applies from the next sweep to every device without its own policy.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1837,7 +1834,7 @@ func (c *Client) PutDriftPolicyWithBody(ctx context.Context, fabric FabricPath, 
 
 // PutDriftPolicy Replace a fabric's drift policy; omitted fields take their defaults
 //
-// Applies to every device without a policy of its own, from the next sweep on.
+// The policy applies from the next sweep to every device without its own policy.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1854,7 +1851,7 @@ func (c *Client) PutDriftPolicy(ctx context.Context, fabric FabricPath, params *
 	return c.Client.Do(req)
 }
 
-// ListEvents What happened on a fabric, oldest first
+// ListEvents List the events of a fabric, oldest first
 //
 // Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
 //
@@ -1871,10 +1868,9 @@ func (c *Client) ListEvents(ctx context.Context, fabric FabricPath, params *List
 	return c.Client.Do(req)
 }
 
-// StreamEvents Follow what happens on a fabric, as server-sent events
+// StreamEvents Stream the events of a fabric as server-sent events
 //
-// Each event has the `id` of the event, the `event` of its kind, and as `data` an `Event` as JSON. A comment every 15 seconds
-// keeps the line open. After an interruption send the last `id` as `Last-Event-ID`, as browsers do, to miss no event.
+// `id` is the number of the event, `event` its kind, and `data` an `Event` as JSON. A comment every 15 seconds keeps the connection open. After an interruption, send the last `id` as `Last-Event-ID` to miss no event; browsers do so.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/events/stream (the `StreamEvents` operationId).
 func (c *Client) StreamEvents(ctx context.Context, fabric FabricPath, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1889,7 +1885,7 @@ func (c *Client) StreamEvents(ctx context.Context, fabric FabricPath, params *St
 	return c.Client.Do(req)
 }
 
-// GetFlows The declared flows
+// GetFlows List the declared flows
 //
 // Members of a tenant see the flows of their tenant only, with version 0.
 //
@@ -1908,7 +1904,7 @@ func (c *Client) GetFlows(ctx context.Context, fabric FabricPath, reqEditors ...
 
 // PutFlowsWithBody Replace all declared flows
 //
-// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
+// Replaces the flows that plans are compiled for. All flows are replaced together, because every share depends on all of them.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1927,7 +1923,7 @@ func (c *Client) PutFlowsWithBody(ctx context.Context, fabric FabricPath, params
 
 // PutFlows Replace all declared flows
 //
-// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
+// Replaces the flows that plans are compiled for. All flows are replaced together, because every share depends on all of them.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1946,7 +1942,7 @@ func (c *Client) PutFlows(ctx context.Context, fabric FabricPath, params *PutFlo
 
 // ListLinks List links with their planned and measured use
 //
-// Each link with the predicted use and that of the latest stored measurement, separately for each direction.
+// Each link with its predicted use and its use in the latest stored measurement, for each direction.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/links (the `ListLinks` operationId).
 func (c *Client) ListLinks(ctx context.Context, fabric FabricPath, params *ListLinksParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1963,7 +1959,7 @@ func (c *Client) ListLinks(ctx context.Context, fabric FabricPath, params *ListL
 
 // ManageFabric Take a released fabric under management again
 //
-// Nothing is written to devices. After a release new baselines are recorded: the settings of a device before the next first write to it become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
+// Nothing is written to devices. After a complete release, new baselines are recorded: the settings that a device has before Fairlane's next write to it. A fabric whose release is incomplete keeps its baselines. A fabric that is already managed stays unchanged.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
 func (c *Client) ManageFabric(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1980,7 +1976,7 @@ func (c *Client) ManageFabric(ctx context.Context, fabric FabricPath, params *Ma
 
 // ListFabricMembers List the users that have a role on a fabric
 //
-// Users with a role on this fabric as a whole. Roles on all fabrics and in its tenants are listed elsewhere.
+// Users with a role on this fabric as a whole. Roles on all fabrics and roles in tenants of the fabric are not included.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/members (the `ListFabricMembers` operationId).
 func (c *Client) ListFabricMembers(ctx context.Context, fabric FabricPath, params *ListFabricMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2014,7 +2010,7 @@ func (c *Client) DeleteFabricMember(ctx context.Context, fabric FabricPath, user
 
 // PutFabricMemberWithBody Give a user a role on a fabric
 //
-// A name that no user has yet is kept for when it has one; the answer is the same. A fabric has at most 1,000 members.
+// If no user of this name exists yet, the role takes effect when one is added; the answer is the same. A fabric has at most 1,000 members.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2033,7 +2029,7 @@ func (c *Client) PutFabricMemberWithBody(ctx context.Context, fabric FabricPath,
 
 // PutFabricMember Give a user a role on a fabric
 //
-// A name that no user has yet is kept for when it has one; the answer is the same. A fabric has at most 1,000 members.
+// If no user of this name exists yet, the role takes effect when one is added; the answer is the same. A fabric has at most 1,000 members.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2050,9 +2046,9 @@ func (c *Client) PutFabricMember(ctx context.Context, fabric FabricPath, user Us
 	return c.Client.Do(req)
 }
 
-// GetOptions The options that plans are compiled with when none are given
+// GetOptions Show the default compile options of the fabric
 //
-// Options that were never set are absent and take the compiler's default.
+// These options apply when a request gives none. Options that were never set are absent and take the compiler's defaults.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/options (the `GetOptions` operationId).
 func (c *Client) GetOptions(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2067,9 +2063,9 @@ func (c *Client) GetOptions(ctx context.Context, fabric FabricPath, reqEditors .
 	return c.Client.Do(req)
 }
 
-// PutOptionsWithBody Replace the options
+// PutOptionsWithBody Replace the default compile options of the fabric
 //
-// They are part of the policy: changing them makes a revision.
+// The options are part of the policy, so changing them creates a revision.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2086,9 +2082,9 @@ func (c *Client) PutOptionsWithBody(ctx context.Context, fabric FabricPath, para
 	return c.Client.Do(req)
 }
 
-// PutOptions Replace the options
+// PutOptions Replace the default compile options of the fabric
 //
-// They are part of the policy: changing them makes a revision.
+// The options are part of the policy, so changing them creates a revision.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2124,7 +2120,7 @@ func (c *Client) ListPlans(ctx context.Context, fabric FabricPath, params *ListP
 
 // CreatePlanWithBody Compile the fabric's tenants and flows into a plan
 //
-// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
+// Compilation is deterministic: the same declarations, snapshot and options give the same plan. A plan's name is the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2143,7 +2139,7 @@ func (c *Client) CreatePlanWithBody(ctx context.Context, fabric FabricPath, para
 
 // CreatePlan Compile the fabric's tenants and flows into a plan
 //
-// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
+// Compilation is deterministic: the same declarations, snapshot and options give the same plan. A plan's name is the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2160,9 +2156,9 @@ func (c *Client) CreatePlan(ctx context.Context, fabric FabricPath, params *Crea
 	return c.Client.Do(req)
 }
 
-// AdmitTenantWithBody Judge whether a tenant can be admitted; stores nothing
+// AdmitTenantWithBody Check whether a tenant can be admitted, without storing it
 //
-// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
+// Compiles the declarations with and without the tenant. The answer has every tenant's rate before and after, the guarantees that break, and the largest guarantee that would fit.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2179,9 +2175,9 @@ func (c *Client) AdmitTenantWithBody(ctx context.Context, fabric FabricPath, con
 	return c.Client.Do(req)
 }
 
-// AdmitTenant Judge whether a tenant can be admitted; stores nothing
+// AdmitTenant Check whether a tenant can be admitted, without storing it
 //
-// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
+// Compiles the declarations with and without the tenant. The answer has every tenant's rate before and after, the guarantees that break, and the largest guarantee that would fit.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2198,9 +2194,9 @@ func (c *Client) AdmitTenant(ctx context.Context, fabric FabricPath, body AdmitT
 	return c.Client.Do(req)
 }
 
-// WhatIfWithBody Compile with edits and report what they would change; stores nothing
+// WhatIfWithBody Compile with edits and report the changes, without storing them
 //
-// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
+// Applies edits to the declarations in memory and compares the plans before and after: the tenants that gain or lose, and the devices that change.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2217,9 +2213,9 @@ func (c *Client) WhatIfWithBody(ctx context.Context, fabric FabricPath, contentT
 	return c.Client.Do(req)
 }
 
-// WhatIf Compile with edits and report what they would change; stores nothing
+// WhatIf Compile with edits and report the changes, without storing them
 //
-// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
+// Applies edits to the declarations in memory and compares the plans before and after: the tenants that gain or lose, and the devices that change.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2255,7 +2251,7 @@ func (c *Client) GetPlan(ctx context.Context, fabric FabricPath, plan PlanPath, 
 
 // DiffPlans Compare this plan with another
 //
-// By tenant, device and setting; insignificant differences are left out.
+// Differences are listed by tenant, device and setting; insignificant ones are left out.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/diff (the `DiffPlans` operationId).
 func (c *Client) DiffPlans(ctx context.Context, fabric FabricPath, plan PlanPath, params *DiffPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2272,7 +2268,7 @@ func (c *Client) DiffPlans(ctx context.Context, fabric FabricPath, plan PlanPath
 
 // ExplainPlan Explain the settings of devices
 //
-// Field, value, rule, formula with its numbers, and where a device's range limited the value.
+// For each setting: field, value, rule, the formula with its numbers, and whether the device's range limited the value.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/explain (the `ExplainPlan` operationId).
 func (c *Client) ExplainPlan(ctx context.Context, fabric FabricPath, plan PlanPath, params *ExplainPlanParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2289,7 +2285,7 @@ func (c *Client) ExplainPlan(ctx context.Context, fabric FabricPath, plan PlanPa
 
 // ListPolicies List the revisions of the fabric's policy, newest first
 //
-// Every change of tenants, flows or options makes a revision, and no revision ever changes.
+// Every change of tenants, flows or options creates a revision. Revisions are immutable.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/policies (the `ListPolicies` operationId).
 func (c *Client) ListPolicies(ctx context.Context, fabric FabricPath, params *ListPoliciesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2306,7 +2302,7 @@ func (c *Client) ListPolicies(ctx context.Context, fabric FabricPath, params *Li
 
 // GetPolicy Show the tenants, flows and options of a revision
 //
-// All declarations at that time.
+// All declarations as of this revision.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision} (the `GetPolicy` operationId).
 func (c *Client) GetPolicy(ctx context.Context, fabric FabricPath, revision RevisionPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2323,7 +2319,7 @@ func (c *Client) GetPolicy(ctx context.Context, fabric FabricPath, revision Revi
 
 // DiffPolicies Compare this revision with another
 //
-// Tenants that were added, removed and changed field by field, flows, and options.
+// The tenants added, removed and changed (field by field), and the differences of flows and options.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision}/diff (the `DiffPolicies` operationId).
 func (c *Client) DiffPolicies(ctx context.Context, fabric FabricPath, revision RevisionPath, params *DiffPoliciesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2340,7 +2336,7 @@ func (c *Client) DiffPolicies(ctx context.Context, fabric FabricPath, revision R
 
 // LabelPolicyWithBody Label a revision
 //
-// The label is the only property of a revision that can change; an empty one removes it.
+// The label is the only property of a revision that can change. An empty label removes it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2359,7 +2355,7 @@ func (c *Client) LabelPolicyWithBody(ctx context.Context, fabric FabricPath, rev
 
 // LabelPolicy Label a revision
 //
-// The label is the only property of a revision that can change; an empty one removes it.
+// The label is the only property of a revision that can change. An empty label removes it.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2378,7 +2374,7 @@ func (c *Client) LabelPolicy(ctx context.Context, fabric FabricPath, revision Re
 
 // RestorePolicy Restore the tenants, flows and options of a revision, as a new revision
 //
-// If-Match, when given, is the number of the latest revision that the caller has seen.
+// The optional `If-Match` is the number of the latest revision that the caller has seen.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/policies/{revision}/restore (the `RestorePolicy` operationId).
 func (c *Client) RestorePolicy(ctx context.Context, fabric FabricPath, revision RevisionPath, params *RestorePolicyParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2395,10 +2391,9 @@ func (c *Client) RestorePolicy(ctx context.Context, fabric FabricPath, revision 
 
 // ReleaseFabricWithBody Remove everything that Fairlane wrote, and stop managing the fabric
 //
-// The off switch. A rollout of its own removes the tenants' partitions, quality of service and lanes from the subnet manager, returns every device that
-// was ever written to its baseline, or turns congestion control off, and verifies all of it. Then the fabric is `released`: drift is not checked,
+// Turns Fairlane off for this fabric. A separate rollout removes the tenants' partitions, quality of service and lanes from the subnet manager, and returns every device that was ever written to its baseline, or turns its congestion control off. All changes are verified. Then the fabric is `released`: drift is not checked,
 // nothing is repaired, and no rollout starts until the fabric is taken under management again. When a device cannot be returned, the result names it, the
-// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes of each.
+// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes to each.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2417,10 +2412,9 @@ func (c *Client) ReleaseFabricWithBody(ctx context.Context, fabric FabricPath, p
 
 // ReleaseFabric Remove everything that Fairlane wrote, and stop managing the fabric
 //
-// The off switch. A rollout of its own removes the tenants' partitions, quality of service and lanes from the subnet manager, returns every device that
-// was ever written to its baseline, or turns congestion control off, and verifies all of it. Then the fabric is `released`: drift is not checked,
+// Turns Fairlane off for this fabric. A separate rollout removes the tenants' partitions, quality of service and lanes from the subnet manager, and returns every device that was ever written to its baseline, or turns its congestion control off. All changes are verified. Then the fabric is `released`: drift is not checked,
 // nothing is repaired, and no rollout starts until the fabric is taken under management again. When a device cannot be returned, the result names it, the
-// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes of each.
+// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes to each.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2439,7 +2433,7 @@ func (c *Client) ReleaseFabric(ctx context.Context, fabric FabricPath, params *R
 
 // ListRollouts List rollouts, newest first
 //
-// Each with its state and phase; get one to see its devices.
+// Each rollout has its state and phase. Devices are left out; get one rollout to see them.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/rollouts (the `ListRollouts` operationId).
 func (c *Client) ListRollouts(ctx context.Context, fabric FabricPath, params *ListRolloutsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2456,7 +2450,7 @@ func (c *Client) ListRollouts(ctx context.Context, fabric FabricPath, params *Li
 
 // StartRolloutWithBody Start a rollout of a stored plan
 //
-// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2475,7 +2469,7 @@ func (c *Client) StartRolloutWithBody(ctx context.Context, fabric FabricPath, pa
 
 // StartRollout Start a rollout of a stored plan
 //
-// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2494,7 +2488,7 @@ func (c *Client) StartRollout(ctx context.Context, fabric FabricPath, params *St
 
 // GetRollout Show a rollout and the state of each device
 //
-// Each device with its state, its current step, and its previous settings.
+// The rollout with the state, the current step and the previous settings of each device.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout} (the `GetRollout` operationId).
 func (c *Client) GetRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *GetRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2509,7 +2503,7 @@ func (c *Client) GetRollout(ctx context.Context, fabric FabricPath, rollout Roll
 	return c.Client.Do(req)
 }
 
-// CancelRollout Ask a running rollout to stop at the next safe point
+// CancelRollout Cancel a running rollout at its next safe point
 //
 // Devices that are done keep the new settings, and no other device is started. To restore them too, roll back instead.
 //
@@ -2528,7 +2522,7 @@ func (c *Client) CancelRollout(ctx context.Context, fabric FabricPath, rollout R
 
 // ConfirmRollout Confirm a rollout that is awaiting confirmation
 //
-// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may confirm it (`verify_shares`).
+// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless `verify_shares` lets measured shares confirm it.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/confirm (the `ConfirmRollout` operationId).
 func (c *Client) ConfirmRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ConfirmRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2543,9 +2537,9 @@ func (c *Client) ConfirmRollout(ctx context.Context, fabric FabricPath, rollout 
 	return c.Client.Do(req)
 }
 
-// ListRolloutEvents What happened in a rollout, oldest first
+// ListRolloutEvents List the events of a rollout, oldest first
 //
-// The record of the rollout: waves, devices, refusals and who requested what.
+// Waves, devices and refusals of the rollout, and the requests of operators.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout}/events (the `ListRolloutEvents` operationId).
 func (c *Client) ListRolloutEvents(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ListRolloutEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2560,7 +2554,7 @@ func (c *Client) ListRolloutEvents(ctx context.Context, fabric FabricPath, rollo
 	return c.Client.Do(req)
 }
 
-// PauseRollout Ask a running rollout to stop at the next safe point and wait
+// PauseRollout Pause a running rollout at its next safe point
 //
 // Devices that are being written are finished first.
 //
@@ -2579,7 +2573,7 @@ func (c *Client) PauseRollout(ctx context.Context, fabric FabricPath, rollout Ro
 
 // ResumeRollout Resume a paused rollout
 //
-// It continues where it stopped, on any free manager.
+// The rollout continues where it stopped, on any free manager.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/resume (the `ResumeRollout` operationId).
 func (c *Client) ResumeRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ResumeRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2596,7 +2590,7 @@ func (c *Client) ResumeRollout(ctx context.Context, fabric FabricPath, rollout R
 
 // RollBackRolloutWithBody Roll back a rollout
 //
-// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
+// A running rollout restores the previous settings of every device that it wrote. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan named in the body. With `dry_run` the answer lists the waves.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2615,7 +2609,7 @@ func (c *Client) RollBackRolloutWithBody(ctx context.Context, fabric FabricPath,
 
 // RollBackRollout Roll back a rollout
 //
-// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
+// A running rollout restores the previous settings of every device that it wrote. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan named in the body. With `dry_run` the answer lists the waves.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2632,9 +2626,9 @@ func (c *Client) RollBackRollout(ctx context.Context, fabric FabricPath, rollout
 	return c.Client.Do(req)
 }
 
-// GetShares Measure what each tenant gets against what it is entitled to
+// GetShares Measure each tenant's delivered share against its entitlement
 //
-// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is reported as such, never taken for 0. Callers of a tenant see its own rows.
+// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is reported as not measured, never as 0. Callers with a role on one tenant see only its rows.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/shares (the `GetShares` operationId).
 func (c *Client) GetShares(ctx context.Context, fabric FabricPath, params *GetSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2651,7 +2645,7 @@ func (c *Client) GetShares(ctx context.Context, fabric FabricPath, params *GetSh
 
 // ListShares List stored measurements, newest first
 //
-// Measurements made by `POST` here and by the service itself (settings, `shares.interval_s`).
+// Measurements made by `POST` on this path and, at the interval `shares.interval_s` of the settings, by the service.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/shares/history (the `ListShares` operationId).
 func (c *Client) ListShares(ctx context.Context, fabric FabricPath, params *ListSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2666,9 +2660,9 @@ func (c *Client) ListShares(ctx context.Context, fabric FabricPath, params *List
 	return c.Client.Do(req)
 }
 
-// MeasureShares Measure what each tenant gets now, and store it
+// MeasureShares Measure the shares of all tenants now, and store the result
 //
-// As `GET /shares`, and the measurement is added to the history.
+// Measures like `GET /shares`, and adds the measurement to the history.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/shares/history (the `MeasureShares` operationId).
 func (c *Client) MeasureShares(ctx context.Context, fabric FabricPath, params *MeasureSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2683,9 +2677,9 @@ func (c *Client) MeasureShares(ctx context.Context, fabric FabricPath, params *M
 	return c.Client.Do(req)
 }
 
-// ListSnapshots List snapshots, the one seen last first
+// ListSnapshots List snapshots, the most recently seen first
 //
-// Every topology that was ever found, each once, with the times when it was first and last found.
+// Each distinct topology once, with the times when it was first and last found.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/snapshots (the `ListSnapshots` operationId).
 func (c *Client) ListSnapshots(ctx context.Context, fabric FabricPath, params *ListSnapshotsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2702,7 +2696,7 @@ func (c *Client) ListSnapshots(ctx context.Context, fabric FabricPath, params *L
 
 // ListTenants List tenants by name
 //
-// A caller whose roles are all in tenants sees these tenants only.
+// A caller whose roles are all on single tenants sees only those tenants.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants (the `ListTenants` operationId).
 func (c *Client) ListTenants(ctx context.Context, fabric FabricPath, params *ListTenantsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2757,7 +2751,7 @@ func (c *Client) CreateTenant(ctx context.Context, fabric FabricPath, params *Cr
 
 // ApplyTenantsWithBody Make tenants, and flows when given, match a declaration in one transaction
 //
-// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2776,7 +2770,7 @@ func (c *Client) ApplyTenantsWithBody(ctx context.Context, fabric FabricPath, pa
 
 // ApplyTenants Make tenants, and flows when given, match a declaration in one transaction
 //
-// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2795,7 +2789,7 @@ func (c *Client) ApplyTenants(ctx context.Context, fabric FabricPath, params *Ap
 
 // DeleteTenant Remove a tenant that has no declared flows
 //
-// Refused while the tenant has declared flows: replace the flows first.
+// The request is refused while the tenant has declared flows; replace the flows first.
 //
 // Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant} (the `DeleteTenant` operationId).
 func (c *Client) DeleteTenant(ctx context.Context, fabric FabricPath, tenant TenantPath, params *DeleteTenantParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2812,7 +2806,7 @@ func (c *Client) DeleteTenant(ctx context.Context, fabric FabricPath, tenant Ten
 
 // GetTenant Show a tenant
 //
-// Callers of other tenants get 404.
+// A caller whose roles are all on other tenants gets 404.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant} (the `GetTenant` operationId).
 func (c *Client) GetTenant(ctx context.Context, fabric FabricPath, tenant TenantPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2829,7 +2823,7 @@ func (c *Client) GetTenant(ctx context.Context, fabric FabricPath, tenant Tenant
 
 // UpdateTenantWithBody Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
-// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
+// Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2848,7 +2842,7 @@ func (c *Client) UpdateTenantWithBody(ctx context.Context, fabric FabricPath, te
 
 // UpdateTenant Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
-// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
+// Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2865,9 +2859,9 @@ func (c *Client) UpdateTenant(ctx context.Context, fabric FabricPath, tenant Ten
 	return c.Client.Do(req)
 }
 
-// ListAttachments List the ports a tenant is attached to, by port
+// ListAttachments List the attachments of a tenant, by port
 //
-// Attachments without a service level leave it to the compiler.
+// For an attachment without a service level, the compiler chooses one.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments (the `ListAttachments` operationId).
 func (c *Client) ListAttachments(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListAttachmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2884,7 +2878,7 @@ func (c *Client) ListAttachments(ctx context.Context, fabric FabricPath, tenant 
 
 // AddAttachmentWithBody Attach a tenant to a port
 //
-// The port is any name that is unique on the latest snapshot, or `GUID:PORT`; the answer has the latter.
+// The request names the port by any name that is unique on the latest snapshot, or as `GUID:PORT`. The answer has `GUID:PORT`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2903,7 +2897,7 @@ func (c *Client) AddAttachmentWithBody(ctx context.Context, fabric FabricPath, t
 
 // AddAttachment Attach a tenant to a port
 //
-// The port is any name that is unique on the latest snapshot, or `GUID:PORT`; the answer has the latter.
+// The request names the port by any name that is unique on the latest snapshot, or as `GUID:PORT`. The answer has `GUID:PORT`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2920,7 +2914,7 @@ func (c *Client) AddAttachment(ctx context.Context, fabric FabricPath, tenant Te
 	return c.Client.Do(req)
 }
 
-// DeleteAttachment Detach a tenant from a port that no declared flow of it uses
+// DeleteAttachment Detach a tenant from a port that none of its declared flows use
 //
 // Devices change with the next rollout only.
 //
@@ -2939,7 +2933,7 @@ func (c *Client) DeleteAttachment(ctx context.Context, fabric FabricPath, tenant
 
 // GetAttachment Show one attachment
 //
-// Its ETag changes with this attachment alone, so that two callers can change two attachments concurrently.
+// Each attachment has its own ETag, so two callers can change two attachments concurrently.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `GetAttachment` operationId).
 func (c *Client) GetAttachment(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2954,9 +2948,9 @@ func (c *Client) GetAttachment(ctx context.Context, fabric FabricPath, tenant Te
 	return c.Client.Do(req)
 }
 
-// PutAttachmentWithBody Pin the service level of an attachment, or let the compiler choose it
+// PutAttachmentWithBody Set the service level of an attachment, or let the compiler choose it
 //
-// Without `sl` the compiler chooses the service level with the next plan.
+// Without `sl`, the compiler chooses the service level in the next plan.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2973,9 +2967,9 @@ func (c *Client) PutAttachmentWithBody(ctx context.Context, fabric FabricPath, t
 	return c.Client.Do(req)
 }
 
-// PutAttachment Pin the service level of an attachment, or let the compiler choose it
+// PutAttachment Set the service level of an attachment, or let the compiler choose it
 //
-// Without `sl` the compiler chooses the service level with the next plan.
+// Without `sl`, the compiler chooses the service level in the next plan.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2994,7 +2988,7 @@ func (c *Client) PutAttachment(ctx context.Context, fabric FabricPath, tenant Te
 
 // ListClasses List the classes of a tenant, in the order declared
 //
-// A tenant's classes share what the tenant gets, by their weights. Without classes the tenant is one class.
+// The classes of a tenant divide its share by their weights. A tenant without classes is one class.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/classes (the `ListClasses` operationId).
 func (c *Client) ListClasses(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListClassesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3011,7 +3005,7 @@ func (c *Client) ListClasses(ctx context.Context, fabric FabricPath, tenant Tena
 
 // AddClassWithBody Add a class to a tenant
 //
-// A class is named by flows of the tenant; it divides the tenant's share and never another's.
+// Flows of the tenant name their class. Classes divide their own tenant's share; other tenants' shares do not change.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3030,7 +3024,7 @@ func (c *Client) AddClassWithBody(ctx context.Context, fabric FabricPath, tenant
 
 // AddClass Add a class to a tenant
 //
-// A class is named by flows of the tenant; it divides the tenant's share and never another's.
+// Flows of the tenant name their class. Classes divide their own tenant's share; other tenants' shares do not change.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3049,7 +3043,7 @@ func (c *Client) AddClass(ctx context.Context, fabric FabricPath, tenant TenantP
 
 // DeleteClass Remove a class that no declared flow uses
 //
-// Replace flows that are of the class first.
+// The request is refused while declared flows use the class; replace those flows first.
 //
 // Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `DeleteClass` operationId).
 func (c *Client) DeleteClass(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params *DeleteClassParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3066,7 +3060,7 @@ func (c *Client) DeleteClass(ctx context.Context, fabric FabricPath, tenant Tena
 
 // GetClass Show one class
 //
-// Its ETag changes with this class alone.
+// Each class has its own ETag.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `GetClass` operationId).
 func (c *Client) GetClass(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3121,7 +3115,7 @@ func (c *Client) PutClass(ctx context.Context, fabric FabricPath, tenant TenantP
 
 // ListMembers List the users that have a role in a tenant
 //
-// Users, not service accounts.
+// Service accounts are not listed.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/members (the `ListMembers` operationId).
 func (c *Client) ListMembers(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3155,7 +3149,7 @@ func (c *Client) DeleteMember(ctx context.Context, fabric FabricPath, tenant Ten
 
 // PutMemberWithBody Give a user a role in a tenant
 //
-// A name that no user has yet is kept for when it has one; the answer is the same. A tenant has at most 1,000 members.
+// If no user of this name exists yet, the role takes effect when one is added; the answer is the same. A tenant has at most 1,000 members.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3174,7 +3168,7 @@ func (c *Client) PutMemberWithBody(ctx context.Context, fabric FabricPath, tenan
 
 // PutMember Give a user a role in a tenant
 //
-// A name that no user has yet is kept for when it has one; the answer is the same. A tenant has at most 1,000 members.
+// If no user of this name exists yet, the role takes effect when one is added; the answer is the same. A tenant has at most 1,000 members.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3193,7 +3187,7 @@ func (c *Client) PutMember(ctx context.Context, fabric FabricPath, tenant Tenant
 
 // ListTenantServiceAccounts List the service accounts of a tenant
 //
-// Those of this tenant only.
+// Only accounts of this tenant are listed.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts (the `ListTenantServiceAccounts` operationId).
 func (c *Client) ListTenantServiceAccounts(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListTenantServiceAccountsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3210,7 +3204,7 @@ func (c *Client) ListTenantServiceAccounts(ctx context.Context, fabric FabricPat
 
 // CreateTenantServiceAccountWithBody Add a service account of a tenant
 //
-// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
+// The account has a role in this tenant and no other. A tenant has at most 100 service accounts.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3229,7 +3223,7 @@ func (c *Client) CreateTenantServiceAccountWithBody(ctx context.Context, fabric 
 
 // CreateTenantServiceAccount Add a service account of a tenant
 //
-// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
+// The account has a role in this tenant and no other. A tenant has at most 100 service accounts.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3248,7 +3242,7 @@ func (c *Client) CreateTenantServiceAccount(ctx context.Context, fabric FabricPa
 
 // DeleteTenantServiceAccount Remove a service account with its tokens
 //
-// Its tokens end at once.
+// The account's tokens become invalid at once.
 //
 // Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account} (the `DeleteTenantServiceAccount` operationId).
 func (c *Client) DeleteTenantServiceAccount(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, params *DeleteTenantServiceAccountParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3265,7 +3259,7 @@ func (c *Client) DeleteTenantServiceAccount(ctx context.Context, fabric FabricPa
 
 // ListTenantServiceAccountTokens List the tokens of a service account
 //
-// Names, scopes and when they end; no secrets.
+// Names, scopes and expiry times of the tokens; no secrets.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `ListTenantServiceAccountTokens` operationId).
 func (c *Client) ListTenantServiceAccountTokens(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3282,7 +3276,7 @@ func (c *Client) ListTenantServiceAccountTokens(ctx context.Context, fabric Fabr
 
 // CreateTenantServiceAccountTokenWithBody Create a token for a service account
 //
-// The secret is in this answer and nowhere else.
+// The secret is shown only in this answer.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3301,7 +3295,7 @@ func (c *Client) CreateTenantServiceAccountTokenWithBody(ctx context.Context, fa
 
 // CreateTenantServiceAccountToken Create a token for a service account
 //
-// The secret is in this answer and nowhere else.
+// The secret is shown only in this answer.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3320,7 +3314,7 @@ func (c *Client) CreateTenantServiceAccountToken(ctx context.Context, fabric Fab
 
 // DeleteTenantServiceAccountToken Revoke a token of a service account
 //
-// It ends at once, for every manager.
+// The token becomes invalid at once on every manager.
 //
 // Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens/{token} (the `DeleteTenantServiceAccountToken` operationId).
 func (c *Client) DeleteTenantServiceAccountToken(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3337,7 +3331,7 @@ func (c *Client) DeleteTenantServiceAccountToken(ctx context.Context, fabric Fab
 
 // GetTiers Summarise the fabric by its tiers and the links between them
 //
-// Counts instead of nodes: the answer is small at any size of the fabric, and suits an overview picture.
+// The answer has counts instead of nodes. It stays small for fabrics of any size and suits an overview diagram.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tiers (the `GetTiers` operationId).
 func (c *Client) GetTiers(ctx context.Context, fabric FabricPath, params *GetTiersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3352,9 +3346,9 @@ func (c *Client) GetTiers(ctx context.Context, fabric FabricPath, params *GetTie
 	return c.Client.Do(req)
 }
 
-// GetTopology Nodes and links of a snapshot
+// GetTopology Show the nodes and links of a snapshot
 //
-// The whole graph in one answer, compressed when the client takes gzip. For a large fabric see the tiers first, then the links of one node or tier.
+// The whole graph in one answer, compressed when the client takes gzip. For a large fabric, read the tiers first, then the links of one node or tier.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/topology (the `GetTopology` operationId).
 func (c *Client) GetTopology(ctx context.Context, fabric FabricPath, params *GetTopologyParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3369,9 +3363,9 @@ func (c *Client) GetTopology(ctx context.Context, fabric FabricPath, params *Get
 	return c.Client.Do(req)
 }
 
-// GetTopologyFile A snapshot as a fabric file
+// GetTopologyFile Export a snapshot as a fabric file
 //
-// The same topology as text that `fairlane compile --fabric` and scenarios read.
+// The topology as text, in the format that `fairlane compile --fabric` and scenarios read.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/topology/file (the `GetTopologyFile` operationId).
 func (c *Client) GetTopologyFile(ctx context.Context, fabric FabricPath, params *GetTopologyFileParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3386,9 +3380,9 @@ func (c *Client) GetTopologyFile(ctx context.Context, fabric FabricPath, params 
 	return c.Client.Do(req)
 }
 
-// GetHealth Whether the process is alive
+// GetHealth Check whether the process is alive
 //
-// For a watchdog: it says nothing about the store or the fabrics. Any answer means that the process is alive.
+// Liveness check for a watchdog. Any answer means that the process is alive; the store and the fabrics are not checked.
 //
 // Corresponds with GET /api/v1/health (the `GetHealth` operationId).
 func (c *Client) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3405,7 +3399,7 @@ func (c *Client) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (
 
 // GetMe Return the caller's account and rights
 //
-// Roles, permissions by domain and, for a token, the scopes that narrow them. The answer does not depend on other accounts.
+// Roles, permissions by domain and, for a token, the scopes that narrow them. Only the caller's own rights are shown.
 //
 // Corresponds with GET /api/v1/me (the `GetMe` operationId).
 func (c *Client) GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3422,7 +3416,7 @@ func (c *Client) GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*htt
 
 // ChangePasswordWithBody Change the caller's password; all other sessions of the account end
 //
-// Only in a session that was started with a password; the current password is required too.
+// Allowed only in a session that was started with a password. The current password is required.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3441,7 +3435,7 @@ func (c *Client) ChangePasswordWithBody(ctx context.Context, contentType string,
 
 // ChangePassword Change the caller's password; all other sessions of the account end
 //
-// Only in a session that was started with a password; the current password is required too.
+// Allowed only in a session that was started with a password. The current password is required.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3460,7 +3454,7 @@ func (c *Client) ChangePassword(ctx context.Context, body ChangePasswordJSONRequ
 
 // ListMyTokens List the caller's tokens
 //
-// Names, scopes and when they end. Secrets are not kept and cannot be shown.
+// Names, scopes and expiry times. Secrets are not kept and cannot be shown.
 //
 // Corresponds with GET /api/v1/me/tokens (the `ListMyTokens` operationId).
 func (c *Client) ListMyTokens(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3477,7 +3471,7 @@ func (c *Client) ListMyTokens(ctx context.Context, reqEditors ...RequestEditorFn
 
 // CreateMyTokenWithBody Create a token for the caller
 //
-// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
+// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that expires later, and cannot create any if its own token has scopes.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3496,7 +3490,7 @@ func (c *Client) CreateMyTokenWithBody(ctx context.Context, contentType string, 
 
 // CreateMyToken Create a token for the caller
 //
-// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
+// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that expires later, and cannot create any if its own token has scopes.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3515,7 +3509,7 @@ func (c *Client) CreateMyToken(ctx context.Context, body CreateMyTokenJSONReques
 
 // DeleteMyToken Revoke a token of the caller
 //
-// It ends at once, for every manager.
+// The token becomes invalid at once on every manager.
 //
 // Corresponds with DELETE /api/v1/me/tokens/{token} (the `DeleteMyToken` operationId).
 func (c *Client) DeleteMyToken(ctx context.Context, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3532,7 +3526,7 @@ func (c *Client) DeleteMyToken(ctx context.Context, token TokenPath, reqEditors 
 
 // FindLabelValues List the values of a label
 //
-// Of the series that match one of the selectors, or of all.
+// The label's values in the series that match at least one selector or, without selectors, in all series.
 //
 // Corresponds with GET /api/v1/prometheus/api/v1/label/{label}/values (the `FindLabelValues` operationId).
 func (c *Client) FindLabelValues(ctx context.Context, label string, params *FindLabelValuesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3549,7 +3543,7 @@ func (c *Client) FindLabelValues(ctx context.Context, label string, params *Find
 
 // FindLabels List the names of labels
 //
-// Of the series that match one of the selectors, or of all.
+// The label names of the series that match at least one selector or, without selectors, of all series.
 //
 // Corresponds with GET /api/v1/prometheus/api/v1/labels (the `FindLabels` operationId).
 func (c *Client) FindLabels(ctx context.Context, params *FindLabelsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3566,7 +3560,7 @@ func (c *Client) FindLabels(ctx context.Context, params *FindLabelsParams, reqEd
 
 // FindLabelsByFormWithBody List the names of labels, by a form
 //
-// As the `GET`, for queries that are too long for an address.
+// The same as `GET`, for queries that are too long for a URL.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3585,7 +3579,7 @@ func (c *Client) FindLabelsByFormWithBody(ctx context.Context, contentType strin
 
 // FindLabelsByFormWithFormdataBody List the names of labels, by a form
 //
-// As the `GET`, for queries that are too long for an address.
+// The same as `GET`, for queries that are too long for a URL.
 //
 // Takes a body of the `application/x-www-form-urlencoded` content type.
 //
@@ -3604,7 +3598,7 @@ func (c *Client) FindLabelsByFormWithFormdataBody(ctx context.Context, body Find
 
 // GetSeriesMetadata Describe the metrics of the series
 //
-// Kind and meaning of each metric, whether there is a series of it or not.
+// Type and description of each metric, including metrics without a series.
 //
 // Corresponds with GET /api/v1/prometheus/api/v1/metadata (the `GetSeriesMetadata` operationId).
 func (c *Client) GetSeriesMetadata(ctx context.Context, params *GetSeriesMetadataParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3621,7 +3615,7 @@ func (c *Client) GetSeriesMetadata(ctx context.Context, params *GetSeriesMetadat
 
 // QueryInstant Evaluate a PromQL query at one time
 //
-// A selector, a function or an aggregation. What the caller may not see does not exist for the query: a tenant's token counts, sums and misses its own series alone.
+// The query is a selector, a function or an aggregation. It sees only series that the caller may see: with a token of a tenant, counts and sums cover that tenant's series only.
 //
 // Corresponds with GET /api/v1/prometheus/api/v1/query (the `QueryInstant` operationId).
 func (c *Client) QueryInstant(ctx context.Context, params *QueryInstantParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3638,7 +3632,7 @@ func (c *Client) QueryInstant(ctx context.Context, params *QueryInstantParams, r
 
 // QueryInstantByFormWithBody Evaluate a PromQL query at one time, by a form
 //
-// As the `GET`, for queries that are too long for an address.
+// The same as `GET`, for queries that are too long for a URL.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3657,7 +3651,7 @@ func (c *Client) QueryInstantByFormWithBody(ctx context.Context, contentType str
 
 // QueryInstantByFormWithFormdataBody Evaluate a PromQL query at one time, by a form
 //
-// As the `GET`, for queries that are too long for an address.
+// The same as `GET`, for queries that are too long for a URL.
 //
 // Takes a body of the `application/x-www-form-urlencoded` content type.
 //
@@ -3676,7 +3670,7 @@ func (c *Client) QueryInstantByFormWithFormdataBody(ctx context.Context, body Qu
 
 // QueryRange Evaluate a PromQL query at every step of a range
 //
-// At most 11,000 steps. A step at which a series has no sample within three collection periods is left out.
+// A range has at most 11,000 steps. For a series, a step without a sample in the previous three collection periods is left out.
 //
 // Corresponds with GET /api/v1/prometheus/api/v1/query_range (the `QueryRange` operationId).
 func (c *Client) QueryRange(ctx context.Context, params *QueryRangeParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3693,7 +3687,7 @@ func (c *Client) QueryRange(ctx context.Context, params *QueryRangeParams, reqEd
 
 // QueryRangeByFormWithBody Evaluate a PromQL query at every step of a range, by a form
 //
-// As the `GET`, for queries that are too long for an address.
+// The same as `GET`, for queries that are too long for a URL.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3712,7 +3706,7 @@ func (c *Client) QueryRangeByFormWithBody(ctx context.Context, contentType strin
 
 // QueryRangeByFormWithFormdataBody Evaluate a PromQL query at every step of a range, by a form
 //
-// As the `GET`, for queries that are too long for an address.
+// The same as `GET`, for queries that are too long for a URL.
 //
 // Takes a body of the `application/x-www-form-urlencoded` content type.
 //
@@ -3748,7 +3742,7 @@ func (c *Client) FindSeries(ctx context.Context, params *FindSeriesParams, reqEd
 
 // FindSeriesByFormWithBody List series by their labels, by a form
 //
-// As the `GET`, for queries that are too long for an address.
+// The same as `GET`, for queries that are too long for a URL.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3767,7 +3761,7 @@ func (c *Client) FindSeriesByFormWithBody(ctx context.Context, contentType strin
 
 // FindSeriesByFormWithFormdataBody List series by their labels, by a form
 //
-// As the `GET`, for queries that are too long for an address.
+// The same as `GET`, for queries that are too long for a URL.
 //
 // Takes a body of the `application/x-www-form-urlencoded` content type.
 //
@@ -3784,9 +3778,9 @@ func (c *Client) FindSeriesByFormWithFormdataBody(ctx context.Context, body Find
 	return c.Client.Do(req)
 }
 
-// GetSeriesBuild Say which build answers
+// GetSeriesBuild Show the version of the query engine
 //
-// Clients read from it which features they may use. The version is that of the Prometheus whose query engine answers.
+// The version is that of the Prometheus release whose query engine is built in. Clients use it to choose features.
 //
 // Corresponds with GET /api/v1/prometheus/api/v1/status/buildinfo (the `GetSeriesBuild` operationId).
 func (c *Client) GetSeriesBuild(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3801,9 +3795,9 @@ func (c *Client) GetSeriesBuild(ctx context.Context, reqEditors ...RequestEditor
 	return c.Client.Do(req)
 }
 
-// GetReady Whether the service is ready, its store included
+// GetReady Check whether the service and its store are ready
 //
-// For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
+// Readiness check for a load balancer. The service is not ready while it starts, while its store does not answer or rejects writes, and from the moment it begins to stop.
 //
 // Corresponds with GET /api/v1/ready (the `GetReady` operationId).
 func (c *Client) GetReady(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3820,7 +3814,7 @@ func (c *Client) GetReady(ctx context.Context, reqEditors ...RequestEditorFn) (*
 
 // ListRoles List the roles and what each may do
 //
-// The table by which every request is authorised.
+// The rights of each role, by which every request is authorised.
 //
 // Corresponds with GET /api/v1/roles (the `ListRoles` operationId).
 func (c *Client) ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3837,7 +3831,7 @@ func (c *Client) ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (
 
 // ListServiceAccounts List the service accounts that belong to no tenant
 //
-// Accounts of programs with a role on all fabrics or on one. Those of a tenant are listed with the tenant.
+// Accounts of programs with a role on all fabrics or on one. Accounts of a tenant are listed with the tenant.
 //
 // Corresponds with GET /api/v1/service-accounts (the `ListServiceAccounts` operationId).
 func (c *Client) ListServiceAccounts(ctx context.Context, params *ListServiceAccountsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3854,7 +3848,7 @@ func (c *Client) ListServiceAccounts(ctx context.Context, params *ListServiceAcc
 
 // CreateServiceAccountWithBody Add a service account with a role on all fabrics or on one
 //
-// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
+// The account has one role and no password; create a token for it next. With `fabric`, the role holds on that fabric only, and the account is deleted with the fabric. At most 100 such accounts can exist.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3873,7 +3867,7 @@ func (c *Client) CreateServiceAccountWithBody(ctx context.Context, params *Creat
 
 // CreateServiceAccount Add a service account with a role on all fabrics or on one
 //
-// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
+// The account has one role and no password; create a token for it next. With `fabric`, the role holds on that fabric only, and the account is deleted with the fabric. At most 100 such accounts can exist.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3892,7 +3886,7 @@ func (c *Client) CreateServiceAccount(ctx context.Context, params *CreateService
 
 // DeleteServiceAccount Remove a service account with its tokens
 //
-// Its tokens end at once.
+// The account's tokens become invalid at once.
 //
 // Corresponds with DELETE /api/v1/service-accounts/{account} (the `DeleteServiceAccount` operationId).
 func (c *Client) DeleteServiceAccount(ctx context.Context, account AccountPath, params *DeleteServiceAccountParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3909,7 +3903,7 @@ func (c *Client) DeleteServiceAccount(ctx context.Context, account AccountPath, 
 
 // ListServiceAccountTokens List the tokens of a service account
 //
-// Names, scopes and when they end; no secrets.
+// Names, scopes and expiry times of the tokens; no secrets.
 //
 // Corresponds with GET /api/v1/service-accounts/{account}/tokens (the `ListServiceAccountTokens` operationId).
 func (c *Client) ListServiceAccountTokens(ctx context.Context, account AccountPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3926,7 +3920,7 @@ func (c *Client) ListServiceAccountTokens(ctx context.Context, account AccountPa
 
 // CreateServiceAccountTokenWithBody Create a token for a service account
 //
-// The secret is in this answer and nowhere else.
+// The secret is shown only in this answer.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3945,7 +3939,7 @@ func (c *Client) CreateServiceAccountTokenWithBody(ctx context.Context, account 
 
 // CreateServiceAccountToken Create a token for a service account
 //
-// The secret is in this answer and nowhere else.
+// The secret is shown only in this answer.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3964,7 +3958,7 @@ func (c *Client) CreateServiceAccountToken(ctx context.Context, account AccountP
 
 // DeleteServiceAccountToken Revoke a token of a service account
 //
-// It ends at once, for every manager.
+// The token becomes invalid at once on every manager.
 //
 // Corresponds with DELETE /api/v1/service-accounts/{account}/tokens/{token} (the `DeleteServiceAccountToken` operationId).
 func (c *Client) DeleteServiceAccountToken(ctx context.Context, account AccountPath, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3979,9 +3973,9 @@ func (c *Client) DeleteServiceAccountToken(ctx context.Context, account AccountP
 	return c.Client.Do(req)
 }
 
-// GetSettings The settings of the service that can change while it runs
+// GetSettings Show the runtime settings of the service
 //
-// Those that can change while the service runs. All others are in its configuration file.
+// Settings that can change while the service runs. All others are in its configuration file.
 //
 // Corresponds with GET /api/v1/settings (the `GetSettings` operationId).
 func (c *Client) GetSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3996,9 +3990,9 @@ func (c *Client) GetSettings(ctx context.Context, reqEditors ...RequestEditorFn)
 	return c.Client.Do(req)
 }
 
-// PutSettingsWithBody Replace the settings; those that are left out have their defaults
+// PutSettingsWithBody Replace the runtime settings; omitted ones take their defaults
 //
-// They are kept in the store and apply to all managers that share it.
+// The settings are kept in the store and apply to all managers that share it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4015,9 +4009,9 @@ func (c *Client) PutSettingsWithBody(ctx context.Context, params *PutSettingsPar
 	return c.Client.Do(req)
 }
 
-// PutSettings Replace the settings; those that are left out have their defaults
+// PutSettings Replace the runtime settings; omitted ones take their defaults
 //
-// They are kept in the store and apply to all managers that share it.
+// The settings are kept in the store and apply to all managers that share it.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4034,9 +4028,9 @@ func (c *Client) PutSettings(ctx context.Context, params *PutSettingsParams, bod
 	return c.Client.Do(req)
 }
 
-// ListSignInMethods Say how one can sign in
+// ListSignInMethods List the sign-in methods
 //
-// For a sign-in page; needs no session.
+// The methods that a sign-in page offers. No session is needed.
 //
 // Corresponds with GET /api/v1/sign-in (the `ListSignInMethods` operationId).
 func (c *Client) ListSignInMethods(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4053,7 +4047,7 @@ func (c *Client) ListSignInMethods(ctx context.Context, reqEditors ...RequestEdi
 
 // SignInWithBody Sign in with a name and a password
 //
-// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
+// Starts a browser session; programs use tokens. An unknown name and a wrong password get the same answer after the same time. Repeated failures are delayed.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4072,7 +4066,7 @@ func (c *Client) SignInWithBody(ctx context.Context, contentType string, body io
 
 // SignIn Sign in with a name and a password
 //
-// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
+// Starts a browser session; programs use tokens. An unknown name and a wrong password get the same answer after the same time. Repeated failures are delayed.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4089,9 +4083,9 @@ func (c *Client) SignIn(ctx context.Context, body SignInJSONRequestBody, reqEdit
 	return c.Client.Do(req)
 }
 
-// StartOidc Go to the OpenID provider to sign in
+// StartOidc Redirect to the OpenID provider to sign in
 //
-// The authorization code flow with PKCE, state and nonce. A cookie binds it to this browser.
+// Starts the authorization code flow with PKCE, state and nonce. A cookie binds it to this browser.
 //
 // Corresponds with GET /api/v1/sign-in/oidc (the `StartOidc` operationId).
 func (c *Client) StartOidc(ctx context.Context, params *StartOidcParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4106,9 +4100,9 @@ func (c *Client) StartOidc(ctx context.Context, params *StartOidcParams, reqEdit
 	return c.Client.Do(req)
 }
 
-// FinishOidc Come back from the OpenID provider
+// FinishOidc Complete a sign-in through the OpenID provider
 //
-// The provider sends browsers here. The roles in the provider's claims are applied.
+// The provider redirects browsers to this address. The roles in the provider's claims are applied.
 //
 // Corresponds with GET /api/v1/sign-in/oidc/callback (the `FinishOidc` operationId).
 func (c *Client) FinishOidc(ctx context.Context, params *FinishOidcParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4125,7 +4119,7 @@ func (c *Client) FinishOidc(ctx context.Context, params *FinishOidcParams, reqEd
 
 // SignOut End the browser session
 //
-// The session ends for every manager at once. A token is revoked instead.
+// The session ends at once on every manager. To end a token, revoke it.
 //
 // Corresponds with POST /api/v1/sign-out (the `SignOut` operationId).
 func (c *Client) SignOut(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4159,7 +4153,7 @@ func (c *Client) ListSimulations(ctx context.Context, params *ListSimulationsPar
 
 // StartSimulationWithBody Simulate a stored plan, or a scenario, packet by packet
 //
-// A plan is named by `fabric` and `plan`; a scenario is the text of a scenario file that reads no other file. One of the two.
+// A plan is named by `fabric` and `plan`; a scenario is the text of a scenario file that refers to no other file. Give one of the two.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4178,7 +4172,7 @@ func (c *Client) StartSimulationWithBody(ctx context.Context, params *StartSimul
 
 // StartSimulation Simulate a stored plan, or a scenario, packet by packet
 //
-// A plan is named by `fabric` and `plan`; a scenario is the text of a scenario file that reads no other file. One of the two.
+// A plan is named by `fabric` and `plan`; a scenario is the text of a scenario file that refers to no other file. Give one of the two.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4197,7 +4191,7 @@ func (c *Client) StartSimulation(ctx context.Context, params *StartSimulationPar
 
 // GetSimulation Show a simulation, its progress and its result
 //
-// `progress` grows to 1; `result` is there when the state is `succeeded`, `error` when it is `failed`.
+// `progress` grows to 1; `result` is present when the state is `succeeded`, `error` when it is `failed`.
 //
 // Corresponds with GET /api/v1/simulations/{simulation} (the `GetSimulation` operationId).
 func (c *Client) GetSimulation(ctx context.Context, simulation SimulationPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4231,7 +4225,7 @@ func (c *Client) CancelSimulation(ctx context.Context, simulation SimulationPath
 
 // ListUsers List users by name
 //
-// People with an account here, those of the OpenID provider included.
+// All user accounts, including those from the OpenID provider.
 //
 // Corresponds with GET /api/v1/users (the `ListUsers` operationId).
 func (c *Client) ListUsers(ctx context.Context, params *ListUsersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4248,7 +4242,7 @@ func (c *Client) ListUsers(ctx context.Context, params *ListUsersParams, reqEdit
 
 // CreateUserWithBody Add a user
 //
-// Without a password the user can sign in through the OpenID provider only.
+// Without a password, the user can sign in only through the OpenID provider.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4267,7 +4261,7 @@ func (c *Client) CreateUserWithBody(ctx context.Context, params *CreateUserParam
 
 // CreateUser Add a user
 //
-// Without a password the user can sign in through the OpenID provider only.
+// Without a password, the user can sign in only through the OpenID provider.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4286,7 +4280,7 @@ func (c *Client) CreateUser(ctx context.Context, params *CreateUserParams, body 
 
 // DeleteUser Remove a user with its tokens and sessions
 //
-// Its actions stay in the audit log under its name.
+// The user's actions stay in the audit log.
 //
 // Corresponds with DELETE /api/v1/users/{user} (the `DeleteUser` operationId).
 func (c *Client) DeleteUser(ctx context.Context, user UserPath, params *DeleteUserParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4303,7 +4297,7 @@ func (c *Client) DeleteUser(ctx context.Context, user UserPath, params *DeleteUs
 
 // GetUser Show a user
 //
-// With roles, and the source of each: a local administrator or the OpenID provider.
+// The user with its roles and the source of each: a local administrator or the OpenID provider.
 //
 // Corresponds with GET /api/v1/users/{user} (the `GetUser` operationId).
 func (c *Client) GetUser(ctx context.Context, user UserPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4320,7 +4314,7 @@ func (c *Client) GetUser(ctx context.Context, user UserPath, reqEditors ...Reque
 
 // UpdateUserWithBody Replace a user's display name, roles and state
 //
-// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
+// Disabling a user ends its sessions and tokens at once. Roles from the OpenID provider are kept in addition to the roles in this request.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4339,7 +4333,7 @@ func (c *Client) UpdateUserWithBody(ctx context.Context, user UserPath, params *
 
 // UpdateUser Replace a user's display name, roles and state
 //
-// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
+// Disabling a user ends its sessions and tokens at once. Roles from the OpenID provider are kept in addition to the roles in this request.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4356,7 +4350,7 @@ func (c *Client) UpdateUser(ctx context.Context, user UserPath, params *UpdateUs
 	return c.Client.Do(req)
 }
 
-// GetVersion Which build answers
+// GetVersion Show the version of the running build
 //
 // The version of the program, the revision of its source and the Go release that built it.
 //
@@ -13127,9 +13121,9 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
-	// ListAuditWithResponse Who changed what, from where, before and after
+	// ListAuditWithResponse List the entries of the audit log
 	//
-	// Every change with the account, the address, the values before and after, and every refused sign-in. Entries are chained by their hashes.
+	// Every change, with the account, the address, and the values before and after; and every refused sign-in. Each entry contains the hash of the previous one.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13154,7 +13148,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/calibrations (the `ListCalibrations` operationId).
 	ListCalibrationsWithResponse(ctx context.Context, params *ListCalibrationsParams, reqEditors ...RequestEditorFn) (*ListCalibrationsResponse, error)
 
-	// StartCalibrationWithBodyWithResponse Measure by simulation how a kind of NIC divides a link
+	// StartCalibrationWithBodyWithResponse Derive a device profile of a NIC model by simulation
 	//
 	// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 	//
@@ -13163,7 +13157,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/calibrations (the `StartCalibration` operationId).
 	StartCalibrationWithBodyWithResponse(ctx context.Context, params *StartCalibrationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartCalibrationResponse, error)
 
-	// StartCalibrationWithResponse Measure by simulation how a kind of NIC divides a link
+	// StartCalibrationWithResponse Derive a device profile of a NIC model by simulation
 	//
 	// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 	//
@@ -13172,7 +13166,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/calibrations (the `StartCalibration` operationId).
 	StartCalibrationWithResponse(ctx context.Context, params *StartCalibrationParams, body StartCalibrationJSONRequestBody, reqEditors ...RequestEditorFn) (*StartCalibrationResponse, error)
 
-	// GetCalibrationWithResponse Show a calibration, its progress and the profile that it made
+	// GetCalibrationWithResponse Show a calibration, its progress and its profile
 	//
 	// `result` holds the profile and its prediction errors.
 	//
@@ -13183,7 +13177,7 @@ type ClientWithResponsesInterface interface {
 
 	// CancelCalibrationWithResponse Stop a queued or running calibration
 	//
-	// A simulation that has ended is returned unchanged.
+	// A calibration that has ended is returned unchanged.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13192,7 +13186,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListFabricsWithResponse List fabrics by name
 	//
-	// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
+	// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. Fabrics listed only for a role in one of their tenants have no source, snapshot or versions.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13219,7 +13213,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteFabricWithResponse Delete a fabric with its tenants, plans and rollouts; device settings stay unchanged
 	//
-	// Deletes its tenants, flows, policies, plans, rollouts, baselines and measurements too, in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused, unless it has `keep_settings`.
+	// Deletes the fabric with its tenants, flows, policies, plans, rollouts, baselines and measurements in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused unless `keep_settings` is true.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13237,7 +13231,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateFabricWithBodyWithResponse Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
+	// Use this when a fabric has moved to another address, or when another tool needs its counters. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13246,7 +13240,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateFabricWithResponse Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
+	// Use this when a fabric has moved to another address, or when another tool needs its counters. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13264,7 +13258,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListDevicesWithResponse Read every device of a plan and compare, or list the latest readings
 	//
-	// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
+	// Reads the devices now and compares each field with the plan. With `read=false` nothing is read: the answer lists, in pages, the result, time and reader of the latest reading of each device of the plan in force. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13273,7 +13267,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetDeviceWithResponse Show a device of the plan in force
 	//
-	// Its desired settings, the result, time and reader of the latest reading, and its drift policy.
+	// The device's desired settings, drift policy, and the result, time and reader of its latest reading.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13300,7 +13294,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReleaseDeviceWithResponse End the quarantine of a device
 	//
-	// Clears the incidents that led to it. The device is read soon, and repaired when its policy is `repair`.
+	// Clears the incidents that led to the quarantine. The device is read again soon, and repaired if its policy is `repair`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13309,7 +13303,7 @@ type ClientWithResponsesInterface interface {
 
 	// RepairDeviceWithResponse Restore a device to the plan in force now
 	//
-	// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs concurrently with another on the fabric.
+	// Starts a rollout of the plan in force to this device only. Its drift policy and quarantine are ignored, but a frozen device is refused. An adapter that has left the plan in force loses the settings of earlier plans. No other rollout runs on the fabric at the same time.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13318,7 +13312,7 @@ type ClientWithResponsesInterface interface {
 
 	// DiscoverFabricWithResponse Discover the fabric and store a snapshot
 	//
-	// Reads nodes, ports and links from the fabric itself. The snapshot is named by its contents, so that finding the same topology again adds none. A dry run sweeps too, and stores nothing.
+	// Reads nodes, ports and links from the fabric itself. The snapshot is named by its contents, so rediscovering an unchanged topology adds none. A dry run also reads the fabric, and stores nothing.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13336,7 +13330,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutDriftPolicyWithBodyWithResponse Replace a fabric's drift policy; omitted fields take their defaults
 	//
-	// Applies to every device without a policy of its own, from the next sweep on.
+	// The policy applies from the next sweep to every device without its own policy.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13345,14 +13339,14 @@ type ClientWithResponsesInterface interface {
 
 	// PutDriftPolicyWithResponse Replace a fabric's drift policy; omitted fields take their defaults
 	//
-	// Applies to every device without a policy of its own, from the next sweep on.
+	// The policy applies from the next sweep to every device without its own policy.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/drift-policy (the `PutDriftPolicy` operationId).
 	PutDriftPolicyWithResponse(ctx context.Context, fabric FabricPath, params *PutDriftPolicyParams, body PutDriftPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*PutDriftPolicyResponse, error)
 
-	// ListEventsWithResponse What happened on a fabric, oldest first
+	// ListEventsWithResponse List the events of a fabric, oldest first
 	//
 	// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
 	//
@@ -13361,17 +13355,16 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/events (the `ListEvents` operationId).
 	ListEventsWithResponse(ctx context.Context, fabric FabricPath, params *ListEventsParams, reqEditors ...RequestEditorFn) (*ListEventsResponse, error)
 
-	// StreamEventsWithResponse Follow what happens on a fabric, as server-sent events
+	// StreamEventsWithResponse Stream the events of a fabric as server-sent events
 	//
-	// Each event has the `id` of the event, the `event` of its kind, and as `data` an `Event` as JSON. A comment every 15 seconds
-	// keeps the line open. After an interruption send the last `id` as `Last-Event-ID`, as browsers do, to miss no event.
+	// `id` is the number of the event, `event` its kind, and `data` an `Event` as JSON. A comment every 15 seconds keeps the connection open. After an interruption, send the last `id` as `Last-Event-ID` to miss no event; browsers do so.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/events/stream (the `StreamEvents` operationId).
 	StreamEventsWithResponse(ctx context.Context, fabric FabricPath, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*StreamEventsResponse, error)
 
-	// GetFlowsWithResponse The declared flows
+	// GetFlowsWithResponse List the declared flows
 	//
 	// Members of a tenant see the flows of their tenant only, with version 0.
 	//
@@ -13382,7 +13375,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutFlowsWithBodyWithResponse Replace all declared flows
 	//
-	// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
+	// Replaces the flows that plans are compiled for. All flows are replaced together, because every share depends on all of them.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13391,7 +13384,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutFlowsWithResponse Replace all declared flows
 	//
-	// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
+	// Replaces the flows that plans are compiled for. All flows are replaced together, because every share depends on all of them.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13400,7 +13393,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListLinksWithResponse List links with their planned and measured use
 	//
-	// Each link with the predicted use and that of the latest stored measurement, separately for each direction.
+	// Each link with its predicted use and its use in the latest stored measurement, for each direction.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13409,7 +13402,7 @@ type ClientWithResponsesInterface interface {
 
 	// ManageFabricWithResponse Take a released fabric under management again
 	//
-	// Nothing is written to devices. After a release new baselines are recorded: the settings of a device before the next first write to it become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
+	// Nothing is written to devices. After a complete release, new baselines are recorded: the settings that a device has before Fairlane's next write to it. A fabric whose release is incomplete keeps its baselines. A fabric that is already managed stays unchanged.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13418,7 +13411,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListFabricMembersWithResponse List the users that have a role on a fabric
 	//
-	// Users with a role on this fabric as a whole. Roles on all fabrics and in its tenants are listed elsewhere.
+	// Users with a role on this fabric as a whole. Roles on all fabrics and roles in tenants of the fabric are not included.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13436,7 +13429,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutFabricMemberWithBodyWithResponse Give a user a role on a fabric
 	//
-	// A name that no user has yet is kept for when it has one; the answer is the same. A fabric has at most 1,000 members.
+	// If no user of this name exists yet, the role takes effect when one is added; the answer is the same. A fabric has at most 1,000 members.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13445,34 +13438,34 @@ type ClientWithResponsesInterface interface {
 
 	// PutFabricMemberWithResponse Give a user a role on a fabric
 	//
-	// A name that no user has yet is kept for when it has one; the answer is the same. A fabric has at most 1,000 members.
+	// If no user of this name exists yet, the role takes effect when one is added; the answer is the same. A fabric has at most 1,000 members.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/members/{user} (the `PutFabricMember` operationId).
 	PutFabricMemberWithResponse(ctx context.Context, fabric FabricPath, user UserPath, params *PutFabricMemberParams, body PutFabricMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*PutFabricMemberResponse, error)
 
-	// GetOptionsWithResponse The options that plans are compiled with when none are given
+	// GetOptionsWithResponse Show the default compile options of the fabric
 	//
-	// Options that were never set are absent and take the compiler's default.
+	// These options apply when a request gives none. Options that were never set are absent and take the compiler's defaults.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/options (the `GetOptions` operationId).
 	GetOptionsWithResponse(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*GetOptionsResponse, error)
 
-	// PutOptionsWithBodyWithResponse Replace the options
+	// PutOptionsWithBodyWithResponse Replace the default compile options of the fabric
 	//
-	// They are part of the policy: changing them makes a revision.
+	// The options are part of the policy, so changing them creates a revision.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/options (the `PutOptions` operationId).
 	PutOptionsWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *PutOptionsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutOptionsResponse, error)
 
-	// PutOptionsWithResponse Replace the options
+	// PutOptionsWithResponse Replace the default compile options of the fabric
 	//
-	// They are part of the policy: changing them makes a revision.
+	// The options are part of the policy, so changing them creates a revision.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13490,7 +13483,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePlanWithBodyWithResponse Compile the fabric's tenants and flows into a plan
 	//
-	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
+	// Compilation is deterministic: the same declarations, snapshot and options give the same plan. A plan's name is the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13499,43 +13492,43 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePlanWithResponse Compile the fabric's tenants and flows into a plan
 	//
-	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
+	// Compilation is deterministic: the same declarations, snapshot and options give the same plan. A plan's name is the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans (the `CreatePlan` operationId).
 	CreatePlanWithResponse(ctx context.Context, fabric FabricPath, params *CreatePlanParams, body CreatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePlanResponse, error)
 
-	// AdmitTenantWithBodyWithResponse Judge whether a tenant can be admitted; stores nothing
+	// AdmitTenantWithBodyWithResponse Check whether a tenant can be admitted, without storing it
 	//
-	// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
+	// Compiles the declarations with and without the tenant. The answer has every tenant's rate before and after, the guarantees that break, and the largest guarantee that would fit.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
 	AdmitTenantWithBodyWithResponse(ctx context.Context, fabric FabricPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AdmitTenantResponse, error)
 
-	// AdmitTenantWithResponse Judge whether a tenant can be admitted; stores nothing
+	// AdmitTenantWithResponse Check whether a tenant can be admitted, without storing it
 	//
-	// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
+	// Compiles the declarations with and without the tenant. The answer has every tenant's rate before and after, the guarantees that break, and the largest guarantee that would fit.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
 	AdmitTenantWithResponse(ctx context.Context, fabric FabricPath, body AdmitTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*AdmitTenantResponse, error)
 
-	// WhatIfWithBodyWithResponse Compile with edits and report what they would change; stores nothing
+	// WhatIfWithBodyWithResponse Compile with edits and report the changes, without storing them
 	//
-	// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
+	// Applies edits to the declarations in memory and compares the plans before and after: the tenants that gain or lose, and the devices that change.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/what-if (the `WhatIf` operationId).
 	WhatIfWithBodyWithResponse(ctx context.Context, fabric FabricPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WhatIfResponse, error)
 
-	// WhatIfWithResponse Compile with edits and report what they would change; stores nothing
+	// WhatIfWithResponse Compile with edits and report the changes, without storing them
 	//
-	// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
+	// Applies edits to the declarations in memory and compares the plans before and after: the tenants that gain or lose, and the devices that change.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13553,7 +13546,7 @@ type ClientWithResponsesInterface interface {
 
 	// DiffPlansWithResponse Compare this plan with another
 	//
-	// By tenant, device and setting; insignificant differences are left out.
+	// Differences are listed by tenant, device and setting; insignificant ones are left out.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13562,7 +13555,7 @@ type ClientWithResponsesInterface interface {
 
 	// ExplainPlanWithResponse Explain the settings of devices
 	//
-	// Field, value, rule, formula with its numbers, and where a device's range limited the value.
+	// For each setting: field, value, rule, the formula with its numbers, and whether the device's range limited the value.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13571,7 +13564,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListPoliciesWithResponse List the revisions of the fabric's policy, newest first
 	//
-	// Every change of tenants, flows or options makes a revision, and no revision ever changes.
+	// Every change of tenants, flows or options creates a revision. Revisions are immutable.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13580,7 +13573,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetPolicyWithResponse Show the tenants, flows and options of a revision
 	//
-	// All declarations at that time.
+	// All declarations as of this revision.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13589,7 +13582,7 @@ type ClientWithResponsesInterface interface {
 
 	// DiffPoliciesWithResponse Compare this revision with another
 	//
-	// Tenants that were added, removed and changed field by field, flows, and options.
+	// The tenants added, removed and changed (field by field), and the differences of flows and options.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13598,7 +13591,7 @@ type ClientWithResponsesInterface interface {
 
 	// LabelPolicyWithBodyWithResponse Label a revision
 	//
-	// The label is the only property of a revision that can change; an empty one removes it.
+	// The label is the only property of a revision that can change. An empty label removes it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13607,7 +13600,7 @@ type ClientWithResponsesInterface interface {
 
 	// LabelPolicyWithResponse Label a revision
 	//
-	// The label is the only property of a revision that can change; an empty one removes it.
+	// The label is the only property of a revision that can change. An empty label removes it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13616,7 +13609,7 @@ type ClientWithResponsesInterface interface {
 
 	// RestorePolicyWithResponse Restore the tenants, flows and options of a revision, as a new revision
 	//
-	// If-Match, when given, is the number of the latest revision that the caller has seen.
+	// The optional `If-Match` is the number of the latest revision that the caller has seen.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13625,10 +13618,9 @@ type ClientWithResponsesInterface interface {
 
 	// ReleaseFabricWithBodyWithResponse Remove everything that Fairlane wrote, and stop managing the fabric
 	//
-	// The off switch. A rollout of its own removes the tenants' partitions, quality of service and lanes from the subnet manager, returns every device that
-	// was ever written to its baseline, or turns congestion control off, and verifies all of it. Then the fabric is `released`: drift is not checked,
+	// Turns Fairlane off for this fabric. A separate rollout removes the tenants' partitions, quality of service and lanes from the subnet manager, and returns every device that was ever written to its baseline, or turns its congestion control off. All changes are verified. Then the fabric is `released`: drift is not checked,
 	// nothing is repaired, and no rollout starts until the fabric is taken under management again. When a device cannot be returned, the result names it, the
-	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes of each.
+	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes to each.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13637,10 +13629,9 @@ type ClientWithResponsesInterface interface {
 
 	// ReleaseFabricWithResponse Remove everything that Fairlane wrote, and stop managing the fabric
 	//
-	// The off switch. A rollout of its own removes the tenants' partitions, quality of service and lanes from the subnet manager, returns every device that
-	// was ever written to its baseline, or turns congestion control off, and verifies all of it. Then the fabric is `released`: drift is not checked,
+	// Turns Fairlane off for this fabric. A separate rollout removes the tenants' partitions, quality of service and lanes from the subnet manager, and returns every device that was ever written to its baseline, or turns its congestion control off. All changes are verified. Then the fabric is `released`: drift is not checked,
 	// nothing is repaired, and no rollout starts until the fabric is taken under management again. When a device cannot be returned, the result names it, the
-	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes of each.
+	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes to each.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13649,7 +13640,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListRolloutsWithResponse List rollouts, newest first
 	//
-	// Each with its state and phase; get one to see its devices.
+	// Each rollout has its state and phase. Devices are left out; get one rollout to see them.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13658,7 +13649,7 @@ type ClientWithResponsesInterface interface {
 
 	// StartRolloutWithBodyWithResponse Start a rollout of a stored plan
 	//
-	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+	// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13667,7 +13658,7 @@ type ClientWithResponsesInterface interface {
 
 	// StartRolloutWithResponse Start a rollout of a stored plan
 	//
-	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+	// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13676,14 +13667,14 @@ type ClientWithResponsesInterface interface {
 
 	// GetRolloutWithResponse Show a rollout and the state of each device
 	//
-	// Each device with its state, its current step, and its previous settings.
+	// The rollout with the state, the current step and the previous settings of each device.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout} (the `GetRollout` operationId).
 	GetRolloutWithResponse(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *GetRolloutParams, reqEditors ...RequestEditorFn) (*GetRolloutResponse, error)
 
-	// CancelRolloutWithResponse Ask a running rollout to stop at the next safe point
+	// CancelRolloutWithResponse Cancel a running rollout at its next safe point
 	//
 	// Devices that are done keep the new settings, and no other device is started. To restore them too, roll back instead.
 	//
@@ -13694,23 +13685,23 @@ type ClientWithResponsesInterface interface {
 
 	// ConfirmRolloutWithResponse Confirm a rollout that is awaiting confirmation
 	//
-	// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may confirm it (`verify_shares`).
+	// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless `verify_shares` lets measured shares confirm it.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/confirm (the `ConfirmRollout` operationId).
 	ConfirmRolloutWithResponse(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ConfirmRolloutParams, reqEditors ...RequestEditorFn) (*ConfirmRolloutResponse, error)
 
-	// ListRolloutEventsWithResponse What happened in a rollout, oldest first
+	// ListRolloutEventsWithResponse List the events of a rollout, oldest first
 	//
-	// The record of the rollout: waves, devices, refusals and who requested what.
+	// Waves, devices and refusals of the rollout, and the requests of operators.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout}/events (the `ListRolloutEvents` operationId).
 	ListRolloutEventsWithResponse(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ListRolloutEventsParams, reqEditors ...RequestEditorFn) (*ListRolloutEventsResponse, error)
 
-	// PauseRolloutWithResponse Ask a running rollout to stop at the next safe point and wait
+	// PauseRolloutWithResponse Pause a running rollout at its next safe point
 	//
 	// Devices that are being written are finished first.
 	//
@@ -13721,7 +13712,7 @@ type ClientWithResponsesInterface interface {
 
 	// ResumeRolloutWithResponse Resume a paused rollout
 	//
-	// It continues where it stopped, on any free manager.
+	// The rollout continues where it stopped, on any free manager.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13730,7 +13721,7 @@ type ClientWithResponsesInterface interface {
 
 	// RollBackRolloutWithBodyWithResponse Roll back a rollout
 	//
-	// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
+	// A running rollout restores the previous settings of every device that it wrote. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan named in the body. With `dry_run` the answer lists the waves.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13739,16 +13730,16 @@ type ClientWithResponsesInterface interface {
 
 	// RollBackRolloutWithResponse Roll back a rollout
 	//
-	// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
+	// A running rollout restores the previous settings of every device that it wrote. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan named in the body. With `dry_run` the answer lists the waves.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/roll-back (the `RollBackRollout` operationId).
 	RollBackRolloutWithResponse(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *RollBackRolloutParams, body RollBackRolloutJSONRequestBody, reqEditors ...RequestEditorFn) (*RollBackRolloutResponse, error)
 
-	// GetSharesWithResponse Measure what each tenant gets against what it is entitled to
+	// GetSharesWithResponse Measure each tenant's delivered share against its entitlement
 	//
-	// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is reported as such, never taken for 0. Callers of a tenant see its own rows.
+	// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is reported as not measured, never as 0. Callers with a role on one tenant see only its rows.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13757,25 +13748,25 @@ type ClientWithResponsesInterface interface {
 
 	// ListSharesWithResponse List stored measurements, newest first
 	//
-	// Measurements made by `POST` here and by the service itself (settings, `shares.interval_s`).
+	// Measurements made by `POST` on this path and, at the interval `shares.interval_s` of the settings, by the service.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/shares/history (the `ListShares` operationId).
 	ListSharesWithResponse(ctx context.Context, fabric FabricPath, params *ListSharesParams, reqEditors ...RequestEditorFn) (*ListSharesResponse, error)
 
-	// MeasureSharesWithResponse Measure what each tenant gets now, and store it
+	// MeasureSharesWithResponse Measure the shares of all tenants now, and store the result
 	//
-	// As `GET /shares`, and the measurement is added to the history.
+	// Measures like `GET /shares`, and adds the measurement to the history.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/shares/history (the `MeasureShares` operationId).
 	MeasureSharesWithResponse(ctx context.Context, fabric FabricPath, params *MeasureSharesParams, reqEditors ...RequestEditorFn) (*MeasureSharesResponse, error)
 
-	// ListSnapshotsWithResponse List snapshots, the one seen last first
+	// ListSnapshotsWithResponse List snapshots, the most recently seen first
 	//
-	// Every topology that was ever found, each once, with the times when it was first and last found.
+	// Each distinct topology once, with the times when it was first and last found.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13784,7 +13775,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListTenantsWithResponse List tenants by name
 	//
-	// A caller whose roles are all in tenants sees these tenants only.
+	// A caller whose roles are all on single tenants sees only those tenants.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13811,7 +13802,7 @@ type ClientWithResponsesInterface interface {
 
 	// ApplyTenantsWithBodyWithResponse Make tenants, and flows when given, match a declaration in one transaction
 	//
-	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+	// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13820,7 +13811,7 @@ type ClientWithResponsesInterface interface {
 
 	// ApplyTenantsWithResponse Make tenants, and flows when given, match a declaration in one transaction
 	//
-	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+	// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13829,7 +13820,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteTenantWithResponse Remove a tenant that has no declared flows
 	//
-	// Refused while the tenant has declared flows: replace the flows first.
+	// The request is refused while the tenant has declared flows; replace the flows first.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13838,7 +13829,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetTenantWithResponse Show a tenant
 	//
-	// Callers of other tenants get 404.
+	// A caller whose roles are all on other tenants gets 404.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13847,7 +13838,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateTenantWithBodyWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
-	// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
+	// Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13856,16 +13847,16 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateTenantWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
-	// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
+	// Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant} (the `UpdateTenant` operationId).
 	UpdateTenantWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *UpdateTenantParams, body UpdateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateTenantResponse, error)
 
-	// ListAttachmentsWithResponse List the ports a tenant is attached to, by port
+	// ListAttachmentsWithResponse List the attachments of a tenant, by port
 	//
-	// Attachments without a service level leave it to the compiler.
+	// For an attachment without a service level, the compiler chooses one.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13874,7 +13865,7 @@ type ClientWithResponsesInterface interface {
 
 	// AddAttachmentWithBodyWithResponse Attach a tenant to a port
 	//
-	// The port is any name that is unique on the latest snapshot, or `GUID:PORT`; the answer has the latter.
+	// The request names the port by any name that is unique on the latest snapshot, or as `GUID:PORT`. The answer has `GUID:PORT`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13883,14 +13874,14 @@ type ClientWithResponsesInterface interface {
 
 	// AddAttachmentWithResponse Attach a tenant to a port
 	//
-	// The port is any name that is unique on the latest snapshot, or `GUID:PORT`; the answer has the latter.
+	// The request names the port by any name that is unique on the latest snapshot, or as `GUID:PORT`. The answer has `GUID:PORT`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments (the `AddAttachment` operationId).
 	AddAttachmentWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *AddAttachmentParams, body AddAttachmentJSONRequestBody, reqEditors ...RequestEditorFn) (*AddAttachmentResponse, error)
 
-	// DeleteAttachmentWithResponse Detach a tenant from a port that no declared flow of it uses
+	// DeleteAttachmentWithResponse Detach a tenant from a port that none of its declared flows use
 	//
 	// Devices change with the next rollout only.
 	//
@@ -13901,25 +13892,25 @@ type ClientWithResponsesInterface interface {
 
 	// GetAttachmentWithResponse Show one attachment
 	//
-	// Its ETag changes with this attachment alone, so that two callers can change two attachments concurrently.
+	// Each attachment has its own ETag, so two callers can change two attachments concurrently.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `GetAttachment` operationId).
 	GetAttachmentWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, reqEditors ...RequestEditorFn) (*GetAttachmentResponse, error)
 
-	// PutAttachmentWithBodyWithResponse Pin the service level of an attachment, or let the compiler choose it
+	// PutAttachmentWithBodyWithResponse Set the service level of an attachment, or let the compiler choose it
 	//
-	// Without `sl` the compiler chooses the service level with the next plan.
+	// Without `sl`, the compiler chooses the service level in the next plan.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `PutAttachment` operationId).
 	PutAttachmentWithBodyWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, params *PutAttachmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutAttachmentResponse, error)
 
-	// PutAttachmentWithResponse Pin the service level of an attachment, or let the compiler choose it
+	// PutAttachmentWithResponse Set the service level of an attachment, or let the compiler choose it
 	//
-	// Without `sl` the compiler chooses the service level with the next plan.
+	// Without `sl`, the compiler chooses the service level in the next plan.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13928,7 +13919,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListClassesWithResponse List the classes of a tenant, in the order declared
 	//
-	// A tenant's classes share what the tenant gets, by their weights. Without classes the tenant is one class.
+	// The classes of a tenant divide its share by their weights. A tenant without classes is one class.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13937,7 +13928,7 @@ type ClientWithResponsesInterface interface {
 
 	// AddClassWithBodyWithResponse Add a class to a tenant
 	//
-	// A class is named by flows of the tenant; it divides the tenant's share and never another's.
+	// Flows of the tenant name their class. Classes divide their own tenant's share; other tenants' shares do not change.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13946,7 +13937,7 @@ type ClientWithResponsesInterface interface {
 
 	// AddClassWithResponse Add a class to a tenant
 	//
-	// A class is named by flows of the tenant; it divides the tenant's share and never another's.
+	// Flows of the tenant name their class. Classes divide their own tenant's share; other tenants' shares do not change.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13955,7 +13946,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteClassWithResponse Remove a class that no declared flow uses
 	//
-	// Replace flows that are of the class first.
+	// The request is refused while declared flows use the class; replace those flows first.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13964,7 +13955,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetClassWithResponse Show one class
 	//
-	// Its ETag changes with this class alone.
+	// Each class has its own ETag.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13991,7 +13982,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListMembersWithResponse List the users that have a role in a tenant
 	//
-	// Users, not service accounts.
+	// Service accounts are not listed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14009,7 +14000,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutMemberWithBodyWithResponse Give a user a role in a tenant
 	//
-	// A name that no user has yet is kept for when it has one; the answer is the same. A tenant has at most 1,000 members.
+	// If no user of this name exists yet, the role takes effect when one is added; the answer is the same. A tenant has at most 1,000 members.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14018,7 +14009,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutMemberWithResponse Give a user a role in a tenant
 	//
-	// A name that no user has yet is kept for when it has one; the answer is the same. A tenant has at most 1,000 members.
+	// If no user of this name exists yet, the role takes effect when one is added; the answer is the same. A tenant has at most 1,000 members.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14027,7 +14018,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListTenantServiceAccountsWithResponse List the service accounts of a tenant
 	//
-	// Those of this tenant only.
+	// Only accounts of this tenant are listed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14036,7 +14027,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTenantServiceAccountWithBodyWithResponse Add a service account of a tenant
 	//
-	// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
+	// The account has a role in this tenant and no other. A tenant has at most 100 service accounts.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14045,7 +14036,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTenantServiceAccountWithResponse Add a service account of a tenant
 	//
-	// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
+	// The account has a role in this tenant and no other. A tenant has at most 100 service accounts.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14054,7 +14045,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteTenantServiceAccountWithResponse Remove a service account with its tokens
 	//
-	// Its tokens end at once.
+	// The account's tokens become invalid at once.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14063,7 +14054,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListTenantServiceAccountTokensWithResponse List the tokens of a service account
 	//
-	// Names, scopes and when they end; no secrets.
+	// Names, scopes and expiry times of the tokens; no secrets.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14072,7 +14063,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTenantServiceAccountTokenWithBodyWithResponse Create a token for a service account
 	//
-	// The secret is in this answer and nowhere else.
+	// The secret is shown only in this answer.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14081,7 +14072,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTenantServiceAccountTokenWithResponse Create a token for a service account
 	//
-	// The secret is in this answer and nowhere else.
+	// The secret is shown only in this answer.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14090,7 +14081,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteTenantServiceAccountTokenWithResponse Revoke a token of a service account
 	//
-	// It ends at once, for every manager.
+	// The token becomes invalid at once on every manager.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14099,34 +14090,34 @@ type ClientWithResponsesInterface interface {
 
 	// GetTiersWithResponse Summarise the fabric by its tiers and the links between them
 	//
-	// Counts instead of nodes: the answer is small at any size of the fabric, and suits an overview picture.
+	// The answer has counts instead of nodes. It stays small for fabrics of any size and suits an overview diagram.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tiers (the `GetTiers` operationId).
 	GetTiersWithResponse(ctx context.Context, fabric FabricPath, params *GetTiersParams, reqEditors ...RequestEditorFn) (*GetTiersResponse, error)
 
-	// GetTopologyWithResponse Nodes and links of a snapshot
+	// GetTopologyWithResponse Show the nodes and links of a snapshot
 	//
-	// The whole graph in one answer, compressed when the client takes gzip. For a large fabric see the tiers first, then the links of one node or tier.
+	// The whole graph in one answer, compressed when the client takes gzip. For a large fabric, read the tiers first, then the links of one node or tier.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/topology (the `GetTopology` operationId).
 	GetTopologyWithResponse(ctx context.Context, fabric FabricPath, params *GetTopologyParams, reqEditors ...RequestEditorFn) (*GetTopologyResponse, error)
 
-	// GetTopologyFileWithResponse A snapshot as a fabric file
+	// GetTopologyFileWithResponse Export a snapshot as a fabric file
 	//
-	// The same topology as text that `fairlane compile --fabric` and scenarios read.
+	// The topology as text, in the format that `fairlane compile --fabric` and scenarios read.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/topology/file (the `GetTopologyFile` operationId).
 	GetTopologyFileWithResponse(ctx context.Context, fabric FabricPath, params *GetTopologyFileParams, reqEditors ...RequestEditorFn) (*GetTopologyFileResponse, error)
 
-	// GetHealthWithResponse Whether the process is alive
+	// GetHealthWithResponse Check whether the process is alive
 	//
-	// For a watchdog: it says nothing about the store or the fabrics. Any answer means that the process is alive.
+	// Liveness check for a watchdog. Any answer means that the process is alive; the store and the fabrics are not checked.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14135,7 +14126,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetMeWithResponse Return the caller's account and rights
 	//
-	// Roles, permissions by domain and, for a token, the scopes that narrow them. The answer does not depend on other accounts.
+	// Roles, permissions by domain and, for a token, the scopes that narrow them. Only the caller's own rights are shown.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14144,7 +14135,7 @@ type ClientWithResponsesInterface interface {
 
 	// ChangePasswordWithBodyWithResponse Change the caller's password; all other sessions of the account end
 	//
-	// Only in a session that was started with a password; the current password is required too.
+	// Allowed only in a session that was started with a password. The current password is required.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14153,7 +14144,7 @@ type ClientWithResponsesInterface interface {
 
 	// ChangePasswordWithResponse Change the caller's password; all other sessions of the account end
 	//
-	// Only in a session that was started with a password; the current password is required too.
+	// Allowed only in a session that was started with a password. The current password is required.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14162,7 +14153,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListMyTokensWithResponse List the caller's tokens
 	//
-	// Names, scopes and when they end. Secrets are not kept and cannot be shown.
+	// Names, scopes and expiry times. Secrets are not kept and cannot be shown.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14171,7 +14162,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateMyTokenWithBodyWithResponse Create a token for the caller
 	//
-	// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
+	// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that expires later, and cannot create any if its own token has scopes.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14180,7 +14171,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateMyTokenWithResponse Create a token for the caller
 	//
-	// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
+	// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that expires later, and cannot create any if its own token has scopes.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14189,7 +14180,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteMyTokenWithResponse Revoke a token of the caller
 	//
-	// It ends at once, for every manager.
+	// The token becomes invalid at once on every manager.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14198,7 +14189,7 @@ type ClientWithResponsesInterface interface {
 
 	// FindLabelValuesWithResponse List the values of a label
 	//
-	// Of the series that match one of the selectors, or of all.
+	// The label's values in the series that match at least one selector or, without selectors, in all series.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14207,7 +14198,7 @@ type ClientWithResponsesInterface interface {
 
 	// FindLabelsWithResponse List the names of labels
 	//
-	// Of the series that match one of the selectors, or of all.
+	// The label names of the series that match at least one selector or, without selectors, of all series.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14216,7 +14207,7 @@ type ClientWithResponsesInterface interface {
 
 	// FindLabelsByFormWithBodyWithResponse List the names of labels, by a form
 	//
-	// As the `GET`, for queries that are too long for an address.
+	// The same as `GET`, for queries that are too long for a URL.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14225,7 +14216,7 @@ type ClientWithResponsesInterface interface {
 
 	// FindLabelsByFormWithFormdataBodyWithResponse List the names of labels, by a form
 	//
-	// As the `GET`, for queries that are too long for an address.
+	// The same as `GET`, for queries that are too long for a URL.
 	//
 	// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14234,7 +14225,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetSeriesMetadataWithResponse Describe the metrics of the series
 	//
-	// Kind and meaning of each metric, whether there is a series of it or not.
+	// Type and description of each metric, including metrics without a series.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14243,7 +14234,7 @@ type ClientWithResponsesInterface interface {
 
 	// QueryInstantWithResponse Evaluate a PromQL query at one time
 	//
-	// A selector, a function or an aggregation. What the caller may not see does not exist for the query: a tenant's token counts, sums and misses its own series alone.
+	// The query is a selector, a function or an aggregation. It sees only series that the caller may see: with a token of a tenant, counts and sums cover that tenant's series only.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14252,7 +14243,7 @@ type ClientWithResponsesInterface interface {
 
 	// QueryInstantByFormWithBodyWithResponse Evaluate a PromQL query at one time, by a form
 	//
-	// As the `GET`, for queries that are too long for an address.
+	// The same as `GET`, for queries that are too long for a URL.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14261,7 +14252,7 @@ type ClientWithResponsesInterface interface {
 
 	// QueryInstantByFormWithFormdataBodyWithResponse Evaluate a PromQL query at one time, by a form
 	//
-	// As the `GET`, for queries that are too long for an address.
+	// The same as `GET`, for queries that are too long for a URL.
 	//
 	// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14270,7 +14261,7 @@ type ClientWithResponsesInterface interface {
 
 	// QueryRangeWithResponse Evaluate a PromQL query at every step of a range
 	//
-	// At most 11,000 steps. A step at which a series has no sample within three collection periods is left out.
+	// A range has at most 11,000 steps. For a series, a step without a sample in the previous three collection periods is left out.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14279,7 +14270,7 @@ type ClientWithResponsesInterface interface {
 
 	// QueryRangeByFormWithBodyWithResponse Evaluate a PromQL query at every step of a range, by a form
 	//
-	// As the `GET`, for queries that are too long for an address.
+	// The same as `GET`, for queries that are too long for a URL.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14288,7 +14279,7 @@ type ClientWithResponsesInterface interface {
 
 	// QueryRangeByFormWithFormdataBodyWithResponse Evaluate a PromQL query at every step of a range, by a form
 	//
-	// As the `GET`, for queries that are too long for an address.
+	// The same as `GET`, for queries that are too long for a URL.
 	//
 	// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14306,7 +14297,7 @@ type ClientWithResponsesInterface interface {
 
 	// FindSeriesByFormWithBodyWithResponse List series by their labels, by a form
 	//
-	// As the `GET`, for queries that are too long for an address.
+	// The same as `GET`, for queries that are too long for a URL.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14315,25 +14306,25 @@ type ClientWithResponsesInterface interface {
 
 	// FindSeriesByFormWithFormdataBodyWithResponse List series by their labels, by a form
 	//
-	// As the `GET`, for queries that are too long for an address.
+	// The same as `GET`, for queries that are too long for a URL.
 	//
 	// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/prometheus/api/v1/series (the `FindSeriesByForm` operationId).
 	FindSeriesByFormWithFormdataBodyWithResponse(ctx context.Context, body FindSeriesByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*FindSeriesByFormResponse, error)
 
-	// GetSeriesBuildWithResponse Say which build answers
+	// GetSeriesBuildWithResponse Show the version of the query engine
 	//
-	// Clients read from it which features they may use. The version is that of the Prometheus whose query engine answers.
+	// The version is that of the Prometheus release whose query engine is built in. Clients use it to choose features.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/prometheus/api/v1/status/buildinfo (the `GetSeriesBuild` operationId).
 	GetSeriesBuildWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetSeriesBuildResponse, error)
 
-	// GetReadyWithResponse Whether the service is ready, its store included
+	// GetReadyWithResponse Check whether the service and its store are ready
 	//
-	// For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
+	// Readiness check for a load balancer. The service is not ready while it starts, while its store does not answer or rejects writes, and from the moment it begins to stop.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14342,7 +14333,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListRolesWithResponse List the roles and what each may do
 	//
-	// The table by which every request is authorised.
+	// The rights of each role, by which every request is authorised.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14351,7 +14342,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListServiceAccountsWithResponse List the service accounts that belong to no tenant
 	//
-	// Accounts of programs with a role on all fabrics or on one. Those of a tenant are listed with the tenant.
+	// Accounts of programs with a role on all fabrics or on one. Accounts of a tenant are listed with the tenant.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14360,7 +14351,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateServiceAccountWithBodyWithResponse Add a service account with a role on all fabrics or on one
 	//
-	// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
+	// The account has one role and no password; create a token for it next. With `fabric`, the role holds on that fabric only, and the account is deleted with the fabric. At most 100 such accounts can exist.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14369,7 +14360,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateServiceAccountWithResponse Add a service account with a role on all fabrics or on one
 	//
-	// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
+	// The account has one role and no password; create a token for it next. With `fabric`, the role holds on that fabric only, and the account is deleted with the fabric. At most 100 such accounts can exist.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14378,7 +14369,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteServiceAccountWithResponse Remove a service account with its tokens
 	//
-	// Its tokens end at once.
+	// The account's tokens become invalid at once.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14387,7 +14378,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListServiceAccountTokensWithResponse List the tokens of a service account
 	//
-	// Names, scopes and when they end; no secrets.
+	// Names, scopes and expiry times of the tokens; no secrets.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14396,7 +14387,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateServiceAccountTokenWithBodyWithResponse Create a token for a service account
 	//
-	// The secret is in this answer and nowhere else.
+	// The secret is shown only in this answer.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14405,7 +14396,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateServiceAccountTokenWithResponse Create a token for a service account
 	//
-	// The secret is in this answer and nowhere else.
+	// The secret is shown only in this answer.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14414,43 +14405,43 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteServiceAccountTokenWithResponse Revoke a token of a service account
 	//
-	// It ends at once, for every manager.
+	// The token becomes invalid at once on every manager.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/service-accounts/{account}/tokens/{token} (the `DeleteServiceAccountToken` operationId).
 	DeleteServiceAccountTokenWithResponse(ctx context.Context, account AccountPath, token TokenPath, reqEditors ...RequestEditorFn) (*DeleteServiceAccountTokenResponse, error)
 
-	// GetSettingsWithResponse The settings of the service that can change while it runs
+	// GetSettingsWithResponse Show the runtime settings of the service
 	//
-	// Those that can change while the service runs. All others are in its configuration file.
+	// Settings that can change while the service runs. All others are in its configuration file.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/settings (the `GetSettings` operationId).
 	GetSettingsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetSettingsResponse, error)
 
-	// PutSettingsWithBodyWithResponse Replace the settings; those that are left out have their defaults
+	// PutSettingsWithBodyWithResponse Replace the runtime settings; omitted ones take their defaults
 	//
-	// They are kept in the store and apply to all managers that share it.
+	// The settings are kept in the store and apply to all managers that share it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/settings (the `PutSettings` operationId).
 	PutSettingsWithBodyWithResponse(ctx context.Context, params *PutSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutSettingsResponse, error)
 
-	// PutSettingsWithResponse Replace the settings; those that are left out have their defaults
+	// PutSettingsWithResponse Replace the runtime settings; omitted ones take their defaults
 	//
-	// They are kept in the store and apply to all managers that share it.
+	// The settings are kept in the store and apply to all managers that share it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/settings (the `PutSettings` operationId).
 	PutSettingsWithResponse(ctx context.Context, params *PutSettingsParams, body PutSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*PutSettingsResponse, error)
 
-	// ListSignInMethodsWithResponse Say how one can sign in
+	// ListSignInMethodsWithResponse List the sign-in methods
 	//
-	// For a sign-in page; needs no session.
+	// The methods that a sign-in page offers. No session is needed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14459,7 +14450,7 @@ type ClientWithResponsesInterface interface {
 
 	// SignInWithBodyWithResponse Sign in with a name and a password
 	//
-	// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
+	// Starts a browser session; programs use tokens. An unknown name and a wrong password get the same answer after the same time. Repeated failures are delayed.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14468,25 +14459,25 @@ type ClientWithResponsesInterface interface {
 
 	// SignInWithResponse Sign in with a name and a password
 	//
-	// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
+	// Starts a browser session; programs use tokens. An unknown name and a wrong password get the same answer after the same time. Repeated failures are delayed.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/sign-in (the `SignIn` operationId).
 	SignInWithResponse(ctx context.Context, body SignInJSONRequestBody, reqEditors ...RequestEditorFn) (*SignInResponse, error)
 
-	// StartOidcWithResponse Go to the OpenID provider to sign in
+	// StartOidcWithResponse Redirect to the OpenID provider to sign in
 	//
-	// The authorization code flow with PKCE, state and nonce. A cookie binds it to this browser.
+	// Starts the authorization code flow with PKCE, state and nonce. A cookie binds it to this browser.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/sign-in/oidc (the `StartOidc` operationId).
 	StartOidcWithResponse(ctx context.Context, params *StartOidcParams, reqEditors ...RequestEditorFn) (*StartOidcResponse, error)
 
-	// FinishOidcWithResponse Come back from the OpenID provider
+	// FinishOidcWithResponse Complete a sign-in through the OpenID provider
 	//
-	// The provider sends browsers here. The roles in the provider's claims are applied.
+	// The provider redirects browsers to this address. The roles in the provider's claims are applied.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14495,7 +14486,7 @@ type ClientWithResponsesInterface interface {
 
 	// SignOutWithResponse End the browser session
 	//
-	// The session ends for every manager at once. A token is revoked instead.
+	// The session ends at once on every manager. To end a token, revoke it.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14513,7 +14504,7 @@ type ClientWithResponsesInterface interface {
 
 	// StartSimulationWithBodyWithResponse Simulate a stored plan, or a scenario, packet by packet
 	//
-	// A plan is named by `fabric` and `plan`; a scenario is the text of a scenario file that reads no other file. One of the two.
+	// A plan is named by `fabric` and `plan`; a scenario is the text of a scenario file that refers to no other file. Give one of the two.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14522,7 +14513,7 @@ type ClientWithResponsesInterface interface {
 
 	// StartSimulationWithResponse Simulate a stored plan, or a scenario, packet by packet
 	//
-	// A plan is named by `fabric` and `plan`; a scenario is the text of a scenario file that reads no other file. One of the two.
+	// A plan is named by `fabric` and `plan`; a scenario is the text of a scenario file that refers to no other file. Give one of the two.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14531,7 +14522,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetSimulationWithResponse Show a simulation, its progress and its result
 	//
-	// `progress` grows to 1; `result` is there when the state is `succeeded`, `error` when it is `failed`.
+	// `progress` grows to 1; `result` is present when the state is `succeeded`, `error` when it is `failed`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14549,7 +14540,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListUsersWithResponse List users by name
 	//
-	// People with an account here, those of the OpenID provider included.
+	// All user accounts, including those from the OpenID provider.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14558,7 +14549,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateUserWithBodyWithResponse Add a user
 	//
-	// Without a password the user can sign in through the OpenID provider only.
+	// Without a password, the user can sign in only through the OpenID provider.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14567,7 +14558,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateUserWithResponse Add a user
 	//
-	// Without a password the user can sign in through the OpenID provider only.
+	// Without a password, the user can sign in only through the OpenID provider.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14576,7 +14567,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteUserWithResponse Remove a user with its tokens and sessions
 	//
-	// Its actions stay in the audit log under its name.
+	// The user's actions stay in the audit log.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14585,7 +14576,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetUserWithResponse Show a user
 	//
-	// With roles, and the source of each: a local administrator or the OpenID provider.
+	// The user with its roles and the source of each: a local administrator or the OpenID provider.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14594,7 +14585,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateUserWithBodyWithResponse Replace a user's display name, roles and state
 	//
-	// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
+	// Disabling a user ends its sessions and tokens at once. Roles from the OpenID provider are kept in addition to the roles in this request.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14603,14 +14594,14 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateUserWithResponse Replace a user's display name, roles and state
 	//
-	// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
+	// Disabling a user ends its sessions and tokens at once. Roles from the OpenID provider are kept in addition to the roles in this request.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/users/{user} (the `UpdateUser` operationId).
 	UpdateUserWithResponse(ctx context.Context, user UserPath, params *UpdateUserParams, body UpdateUserJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateUserResponse, error)
 
-	// GetVersionWithResponse Which build answers
+	// GetVersionWithResponse Show the version of the running build
 	//
 	// The version of the program, the revision of its source and the Go release that built it.
 	//
@@ -20935,9 +20926,9 @@ func (r GetVersionResponse) ContentType() string {
 	return ""
 }
 
-// ListAuditWithResponse Who changed what, from where, before and after
+// ListAuditWithResponse List the entries of the audit log
 //
-// Every change with the account, the address, the values before and after, and every refused sign-in. Entries are chained by their hashes.
+// Every change, with the account, the address, and the values before and after; and every refused sign-in. Each entry contains the hash of the previous one.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20980,7 +20971,7 @@ func (c *ClientWithResponses) ListCalibrationsWithResponse(ctx context.Context, 
 	return ParseListCalibrationsResponse(rsp)
 }
 
-// StartCalibrationWithBodyWithResponse Measure by simulation how a kind of NIC divides a link
+// StartCalibrationWithBodyWithResponse Derive a device profile of a NIC model by simulation
 //
 // Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 //
@@ -20995,7 +20986,7 @@ func (c *ClientWithResponses) StartCalibrationWithBodyWithResponse(ctx context.C
 	return ParseStartCalibrationResponse(rsp)
 }
 
-// StartCalibrationWithResponse Measure by simulation how a kind of NIC divides a link
+// StartCalibrationWithResponse Derive a device profile of a NIC model by simulation
 //
 // Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 //
@@ -21010,7 +21001,7 @@ func (c *ClientWithResponses) StartCalibrationWithResponse(ctx context.Context, 
 	return ParseStartCalibrationResponse(rsp)
 }
 
-// GetCalibrationWithResponse Show a calibration, its progress and the profile that it made
+// GetCalibrationWithResponse Show a calibration, its progress and its profile
 //
 // `result` holds the profile and its prediction errors.
 //
@@ -21027,7 +21018,7 @@ func (c *ClientWithResponses) GetCalibrationWithResponse(ctx context.Context, ca
 
 // CancelCalibrationWithResponse Stop a queued or running calibration
 //
-// A simulation that has ended is returned unchanged.
+// A calibration that has ended is returned unchanged.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21042,7 +21033,7 @@ func (c *ClientWithResponses) CancelCalibrationWithResponse(ctx context.Context,
 
 // ListFabricsWithResponse List fabrics by name
 //
-// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
+// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. Fabrics listed only for a role in one of their tenants have no source, snapshot or versions.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21087,7 +21078,7 @@ func (c *ClientWithResponses) CreateFabricWithResponse(ctx context.Context, para
 
 // DeleteFabricWithResponse Delete a fabric with its tenants, plans and rollouts; device settings stay unchanged
 //
-// Deletes its tenants, flows, policies, plans, rollouts, baselines and measurements too, in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused, unless it has `keep_settings`.
+// Deletes the fabric with its tenants, flows, policies, plans, rollouts, baselines and measurements in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused unless `keep_settings` is true.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21117,7 +21108,7 @@ func (c *ClientWithResponses) GetFabricWithResponse(ctx context.Context, fabric 
 
 // UpdateFabricWithBodyWithResponse Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
+// Use this when a fabric has moved to another address, or when another tool needs its counters. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21132,7 +21123,7 @@ func (c *ClientWithResponses) UpdateFabricWithBodyWithResponse(ctx context.Conte
 
 // UpdateFabricWithResponse Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
+// Use this when a fabric has moved to another address, or when another tool needs its counters. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21162,7 +21153,7 @@ func (c *ClientWithResponses) ListBaselineWithResponse(ctx context.Context, fabr
 
 // ListDevicesWithResponse Read every device of a plan and compare, or list the latest readings
 //
-// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
+// Reads the devices now and compares each field with the plan. With `read=false` nothing is read: the answer lists, in pages, the result, time and reader of the latest reading of each device of the plan in force. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21177,7 +21168,7 @@ func (c *ClientWithResponses) ListDevicesWithResponse(ctx context.Context, fabri
 
 // GetDeviceWithResponse Show a device of the plan in force
 //
-// Its desired settings, the result, time and reader of the latest reading, and its drift policy.
+// The device's desired settings, drift policy, and the result, time and reader of its latest reading.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21222,7 +21213,7 @@ func (c *ClientWithResponses) UpdateDeviceWithResponse(ctx context.Context, fabr
 
 // ReleaseDeviceWithResponse End the quarantine of a device
 //
-// Clears the incidents that led to it. The device is read soon, and repaired when its policy is `repair`.
+// Clears the incidents that led to the quarantine. The device is read again soon, and repaired if its policy is `repair`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21237,7 +21228,7 @@ func (c *ClientWithResponses) ReleaseDeviceWithResponse(ctx context.Context, fab
 
 // RepairDeviceWithResponse Restore a device to the plan in force now
 //
-// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs concurrently with another on the fabric.
+// Starts a rollout of the plan in force to this device only. Its drift policy and quarantine are ignored, but a frozen device is refused. An adapter that has left the plan in force loses the settings of earlier plans. No other rollout runs on the fabric at the same time.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21252,7 +21243,7 @@ func (c *ClientWithResponses) RepairDeviceWithResponse(ctx context.Context, fabr
 
 // DiscoverFabricWithResponse Discover the fabric and store a snapshot
 //
-// Reads nodes, ports and links from the fabric itself. The snapshot is named by its contents, so that finding the same topology again adds none. A dry run sweeps too, and stores nothing.
+// Reads nodes, ports and links from the fabric itself. The snapshot is named by its contents, so rediscovering an unchanged topology adds none. A dry run also reads the fabric, and stores nothing.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21282,7 +21273,7 @@ func (c *ClientWithResponses) GetDriftPolicyWithResponse(ctx context.Context, fa
 
 // PutDriftPolicyWithBodyWithResponse Replace a fabric's drift policy; omitted fields take their defaults
 //
-// Applies to every device without a policy of its own, from the next sweep on.
+// The policy applies from the next sweep to every device without its own policy.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21297,7 +21288,7 @@ func (c *ClientWithResponses) PutDriftPolicyWithBodyWithResponse(ctx context.Con
 
 // PutDriftPolicyWithResponse Replace a fabric's drift policy; omitted fields take their defaults
 //
-// Applies to every device without a policy of its own, from the next sweep on.
+// The policy applies from the next sweep to every device without its own policy.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21310,7 +21301,7 @@ func (c *ClientWithResponses) PutDriftPolicyWithResponse(ctx context.Context, fa
 	return ParsePutDriftPolicyResponse(rsp)
 }
 
-// ListEventsWithResponse What happened on a fabric, oldest first
+// ListEventsWithResponse List the events of a fabric, oldest first
 //
 // Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
 //
@@ -21325,10 +21316,9 @@ func (c *ClientWithResponses) ListEventsWithResponse(ctx context.Context, fabric
 	return ParseListEventsResponse(rsp)
 }
 
-// StreamEventsWithResponse Follow what happens on a fabric, as server-sent events
+// StreamEventsWithResponse Stream the events of a fabric as server-sent events
 //
-// Each event has the `id` of the event, the `event` of its kind, and as `data` an `Event` as JSON. A comment every 15 seconds
-// keeps the line open. After an interruption send the last `id` as `Last-Event-ID`, as browsers do, to miss no event.
+// `id` is the number of the event, `event` its kind, and `data` an `Event` as JSON. A comment every 15 seconds keeps the connection open. After an interruption, send the last `id` as `Last-Event-ID` to miss no event; browsers do so.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21341,7 +21331,7 @@ func (c *ClientWithResponses) StreamEventsWithResponse(ctx context.Context, fabr
 	return ParseStreamEventsResponse(rsp)
 }
 
-// GetFlowsWithResponse The declared flows
+// GetFlowsWithResponse List the declared flows
 //
 // Members of a tenant see the flows of their tenant only, with version 0.
 //
@@ -21358,7 +21348,7 @@ func (c *ClientWithResponses) GetFlowsWithResponse(ctx context.Context, fabric F
 
 // PutFlowsWithBodyWithResponse Replace all declared flows
 //
-// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
+// Replaces the flows that plans are compiled for. All flows are replaced together, because every share depends on all of them.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21373,7 +21363,7 @@ func (c *ClientWithResponses) PutFlowsWithBodyWithResponse(ctx context.Context, 
 
 // PutFlowsWithResponse Replace all declared flows
 //
-// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
+// Replaces the flows that plans are compiled for. All flows are replaced together, because every share depends on all of them.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21388,7 +21378,7 @@ func (c *ClientWithResponses) PutFlowsWithResponse(ctx context.Context, fabric F
 
 // ListLinksWithResponse List links with their planned and measured use
 //
-// Each link with the predicted use and that of the latest stored measurement, separately for each direction.
+// Each link with its predicted use and its use in the latest stored measurement, for each direction.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21403,7 +21393,7 @@ func (c *ClientWithResponses) ListLinksWithResponse(ctx context.Context, fabric 
 
 // ManageFabricWithResponse Take a released fabric under management again
 //
-// Nothing is written to devices. After a release new baselines are recorded: the settings of a device before the next first write to it become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
+// Nothing is written to devices. After a complete release, new baselines are recorded: the settings that a device has before Fairlane's next write to it. A fabric whose release is incomplete keeps its baselines. A fabric that is already managed stays unchanged.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21418,7 +21408,7 @@ func (c *ClientWithResponses) ManageFabricWithResponse(ctx context.Context, fabr
 
 // ListFabricMembersWithResponse List the users that have a role on a fabric
 //
-// Users with a role on this fabric as a whole. Roles on all fabrics and in its tenants are listed elsewhere.
+// Users with a role on this fabric as a whole. Roles on all fabrics and roles in tenants of the fabric are not included.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21448,7 +21438,7 @@ func (c *ClientWithResponses) DeleteFabricMemberWithResponse(ctx context.Context
 
 // PutFabricMemberWithBodyWithResponse Give a user a role on a fabric
 //
-// A name that no user has yet is kept for when it has one; the answer is the same. A fabric has at most 1,000 members.
+// If no user of this name exists yet, the role takes effect when one is added; the answer is the same. A fabric has at most 1,000 members.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21463,7 +21453,7 @@ func (c *ClientWithResponses) PutFabricMemberWithBodyWithResponse(ctx context.Co
 
 // PutFabricMemberWithResponse Give a user a role on a fabric
 //
-// A name that no user has yet is kept for when it has one; the answer is the same. A fabric has at most 1,000 members.
+// If no user of this name exists yet, the role takes effect when one is added; the answer is the same. A fabric has at most 1,000 members.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21476,9 +21466,9 @@ func (c *ClientWithResponses) PutFabricMemberWithResponse(ctx context.Context, f
 	return ParsePutFabricMemberResponse(rsp)
 }
 
-// GetOptionsWithResponse The options that plans are compiled with when none are given
+// GetOptionsWithResponse Show the default compile options of the fabric
 //
-// Options that were never set are absent and take the compiler's default.
+// These options apply when a request gives none. Options that were never set are absent and take the compiler's defaults.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21491,9 +21481,9 @@ func (c *ClientWithResponses) GetOptionsWithResponse(ctx context.Context, fabric
 	return ParseGetOptionsResponse(rsp)
 }
 
-// PutOptionsWithBodyWithResponse Replace the options
+// PutOptionsWithBodyWithResponse Replace the default compile options of the fabric
 //
-// They are part of the policy: changing them makes a revision.
+// The options are part of the policy, so changing them creates a revision.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21506,9 +21496,9 @@ func (c *ClientWithResponses) PutOptionsWithBodyWithResponse(ctx context.Context
 	return ParsePutOptionsResponse(rsp)
 }
 
-// PutOptionsWithResponse Replace the options
+// PutOptionsWithResponse Replace the default compile options of the fabric
 //
-// They are part of the policy: changing them makes a revision.
+// The options are part of the policy, so changing them creates a revision.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21538,7 +21528,7 @@ func (c *ClientWithResponses) ListPlansWithResponse(ctx context.Context, fabric 
 
 // CreatePlanWithBodyWithResponse Compile the fabric's tenants and flows into a plan
 //
-// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
+// Compilation is deterministic: the same declarations, snapshot and options give the same plan. A plan's name is the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21553,7 +21543,7 @@ func (c *ClientWithResponses) CreatePlanWithBodyWithResponse(ctx context.Context
 
 // CreatePlanWithResponse Compile the fabric's tenants and flows into a plan
 //
-// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
+// Compilation is deterministic: the same declarations, snapshot and options give the same plan. A plan's name is the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21566,9 +21556,9 @@ func (c *ClientWithResponses) CreatePlanWithResponse(ctx context.Context, fabric
 	return ParseCreatePlanResponse(rsp)
 }
 
-// AdmitTenantWithBodyWithResponse Judge whether a tenant can be admitted; stores nothing
+// AdmitTenantWithBodyWithResponse Check whether a tenant can be admitted, without storing it
 //
-// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
+// Compiles the declarations with and without the tenant. The answer has every tenant's rate before and after, the guarantees that break, and the largest guarantee that would fit.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21581,9 +21571,9 @@ func (c *ClientWithResponses) AdmitTenantWithBodyWithResponse(ctx context.Contex
 	return ParseAdmitTenantResponse(rsp)
 }
 
-// AdmitTenantWithResponse Judge whether a tenant can be admitted; stores nothing
+// AdmitTenantWithResponse Check whether a tenant can be admitted, without storing it
 //
-// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
+// Compiles the declarations with and without the tenant. The answer has every tenant's rate before and after, the guarantees that break, and the largest guarantee that would fit.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21596,9 +21586,9 @@ func (c *ClientWithResponses) AdmitTenantWithResponse(ctx context.Context, fabri
 	return ParseAdmitTenantResponse(rsp)
 }
 
-// WhatIfWithBodyWithResponse Compile with edits and report what they would change; stores nothing
+// WhatIfWithBodyWithResponse Compile with edits and report the changes, without storing them
 //
-// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
+// Applies edits to the declarations in memory and compares the plans before and after: the tenants that gain or lose, and the devices that change.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21611,9 +21601,9 @@ func (c *ClientWithResponses) WhatIfWithBodyWithResponse(ctx context.Context, fa
 	return ParseWhatIfResponse(rsp)
 }
 
-// WhatIfWithResponse Compile with edits and report what they would change; stores nothing
+// WhatIfWithResponse Compile with edits and report the changes, without storing them
 //
-// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
+// Applies edits to the declarations in memory and compares the plans before and after: the tenants that gain or lose, and the devices that change.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21643,7 +21633,7 @@ func (c *ClientWithResponses) GetPlanWithResponse(ctx context.Context, fabric Fa
 
 // DiffPlansWithResponse Compare this plan with another
 //
-// By tenant, device and setting; insignificant differences are left out.
+// Differences are listed by tenant, device and setting; insignificant ones are left out.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21658,7 +21648,7 @@ func (c *ClientWithResponses) DiffPlansWithResponse(ctx context.Context, fabric 
 
 // ExplainPlanWithResponse Explain the settings of devices
 //
-// Field, value, rule, formula with its numbers, and where a device's range limited the value.
+// For each setting: field, value, rule, the formula with its numbers, and whether the device's range limited the value.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21673,7 +21663,7 @@ func (c *ClientWithResponses) ExplainPlanWithResponse(ctx context.Context, fabri
 
 // ListPoliciesWithResponse List the revisions of the fabric's policy, newest first
 //
-// Every change of tenants, flows or options makes a revision, and no revision ever changes.
+// Every change of tenants, flows or options creates a revision. Revisions are immutable.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21688,7 +21678,7 @@ func (c *ClientWithResponses) ListPoliciesWithResponse(ctx context.Context, fabr
 
 // GetPolicyWithResponse Show the tenants, flows and options of a revision
 //
-// All declarations at that time.
+// All declarations as of this revision.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21703,7 +21693,7 @@ func (c *ClientWithResponses) GetPolicyWithResponse(ctx context.Context, fabric 
 
 // DiffPoliciesWithResponse Compare this revision with another
 //
-// Tenants that were added, removed and changed field by field, flows, and options.
+// The tenants added, removed and changed (field by field), and the differences of flows and options.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21718,7 +21708,7 @@ func (c *ClientWithResponses) DiffPoliciesWithResponse(ctx context.Context, fabr
 
 // LabelPolicyWithBodyWithResponse Label a revision
 //
-// The label is the only property of a revision that can change; an empty one removes it.
+// The label is the only property of a revision that can change. An empty label removes it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21733,7 +21723,7 @@ func (c *ClientWithResponses) LabelPolicyWithBodyWithResponse(ctx context.Contex
 
 // LabelPolicyWithResponse Label a revision
 //
-// The label is the only property of a revision that can change; an empty one removes it.
+// The label is the only property of a revision that can change. An empty label removes it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21748,7 +21738,7 @@ func (c *ClientWithResponses) LabelPolicyWithResponse(ctx context.Context, fabri
 
 // RestorePolicyWithResponse Restore the tenants, flows and options of a revision, as a new revision
 //
-// If-Match, when given, is the number of the latest revision that the caller has seen.
+// The optional `If-Match` is the number of the latest revision that the caller has seen.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21763,10 +21753,9 @@ func (c *ClientWithResponses) RestorePolicyWithResponse(ctx context.Context, fab
 
 // ReleaseFabricWithBodyWithResponse Remove everything that Fairlane wrote, and stop managing the fabric
 //
-// The off switch. A rollout of its own removes the tenants' partitions, quality of service and lanes from the subnet manager, returns every device that
-// was ever written to its baseline, or turns congestion control off, and verifies all of it. Then the fabric is `released`: drift is not checked,
+// Turns Fairlane off for this fabric. A separate rollout removes the tenants' partitions, quality of service and lanes from the subnet manager, and returns every device that was ever written to its baseline, or turns its congestion control off. All changes are verified. Then the fabric is `released`: drift is not checked,
 // nothing is repaired, and no rollout starts until the fabric is taken under management again. When a device cannot be returned, the result names it, the
-// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes of each.
+// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes to each.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21781,10 +21770,9 @@ func (c *ClientWithResponses) ReleaseFabricWithBodyWithResponse(ctx context.Cont
 
 // ReleaseFabricWithResponse Remove everything that Fairlane wrote, and stop managing the fabric
 //
-// The off switch. A rollout of its own removes the tenants' partitions, quality of service and lanes from the subnet manager, returns every device that
-// was ever written to its baseline, or turns congestion control off, and verifies all of it. Then the fabric is `released`: drift is not checked,
+// Turns Fairlane off for this fabric. A separate rollout removes the tenants' partitions, quality of service and lanes from the subnet manager, and returns every device that was ever written to its baseline, or turns its congestion control off. All changes are verified. Then the fabric is `released`: drift is not checked,
 // nothing is repaired, and no rollout starts until the fabric is taken under management again. When a device cannot be returned, the result names it, the
-// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes of each.
+// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes to each.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21799,7 +21787,7 @@ func (c *ClientWithResponses) ReleaseFabricWithResponse(ctx context.Context, fab
 
 // ListRolloutsWithResponse List rollouts, newest first
 //
-// Each with its state and phase; get one to see its devices.
+// Each rollout has its state and phase. Devices are left out; get one rollout to see them.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21814,7 +21802,7 @@ func (c *ClientWithResponses) ListRolloutsWithResponse(ctx context.Context, fabr
 
 // StartRolloutWithBodyWithResponse Start a rollout of a stored plan
 //
-// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21829,7 +21817,7 @@ func (c *ClientWithResponses) StartRolloutWithBodyWithResponse(ctx context.Conte
 
 // StartRolloutWithResponse Start a rollout of a stored plan
 //
-// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21844,7 +21832,7 @@ func (c *ClientWithResponses) StartRolloutWithResponse(ctx context.Context, fabr
 
 // GetRolloutWithResponse Show a rollout and the state of each device
 //
-// Each device with its state, its current step, and its previous settings.
+// The rollout with the state, the current step and the previous settings of each device.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21857,7 +21845,7 @@ func (c *ClientWithResponses) GetRolloutWithResponse(ctx context.Context, fabric
 	return ParseGetRolloutResponse(rsp)
 }
 
-// CancelRolloutWithResponse Ask a running rollout to stop at the next safe point
+// CancelRolloutWithResponse Cancel a running rollout at its next safe point
 //
 // Devices that are done keep the new settings, and no other device is started. To restore them too, roll back instead.
 //
@@ -21874,7 +21862,7 @@ func (c *ClientWithResponses) CancelRolloutWithResponse(ctx context.Context, fab
 
 // ConfirmRolloutWithResponse Confirm a rollout that is awaiting confirmation
 //
-// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may confirm it (`verify_shares`).
+// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless `verify_shares` lets measured shares confirm it.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21887,9 +21875,9 @@ func (c *ClientWithResponses) ConfirmRolloutWithResponse(ctx context.Context, fa
 	return ParseConfirmRolloutResponse(rsp)
 }
 
-// ListRolloutEventsWithResponse What happened in a rollout, oldest first
+// ListRolloutEventsWithResponse List the events of a rollout, oldest first
 //
-// The record of the rollout: waves, devices, refusals and who requested what.
+// Waves, devices and refusals of the rollout, and the requests of operators.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21902,7 +21890,7 @@ func (c *ClientWithResponses) ListRolloutEventsWithResponse(ctx context.Context,
 	return ParseListRolloutEventsResponse(rsp)
 }
 
-// PauseRolloutWithResponse Ask a running rollout to stop at the next safe point and wait
+// PauseRolloutWithResponse Pause a running rollout at its next safe point
 //
 // Devices that are being written are finished first.
 //
@@ -21919,7 +21907,7 @@ func (c *ClientWithResponses) PauseRolloutWithResponse(ctx context.Context, fabr
 
 // ResumeRolloutWithResponse Resume a paused rollout
 //
-// It continues where it stopped, on any free manager.
+// The rollout continues where it stopped, on any free manager.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21934,7 +21922,7 @@ func (c *ClientWithResponses) ResumeRolloutWithResponse(ctx context.Context, fab
 
 // RollBackRolloutWithBodyWithResponse Roll back a rollout
 //
-// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
+// A running rollout restores the previous settings of every device that it wrote. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan named in the body. With `dry_run` the answer lists the waves.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21949,7 +21937,7 @@ func (c *ClientWithResponses) RollBackRolloutWithBodyWithResponse(ctx context.Co
 
 // RollBackRolloutWithResponse Roll back a rollout
 //
-// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
+// A running rollout restores the previous settings of every device that it wrote. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan named in the body. With `dry_run` the answer lists the waves.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21962,9 +21950,9 @@ func (c *ClientWithResponses) RollBackRolloutWithResponse(ctx context.Context, f
 	return ParseRollBackRolloutResponse(rsp)
 }
 
-// GetSharesWithResponse Measure what each tenant gets against what it is entitled to
+// GetSharesWithResponse Measure each tenant's delivered share against its entitlement
 //
-// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is reported as such, never taken for 0. Callers of a tenant see its own rows.
+// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is reported as not measured, never as 0. Callers with a role on one tenant see only its rows.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21979,7 +21967,7 @@ func (c *ClientWithResponses) GetSharesWithResponse(ctx context.Context, fabric 
 
 // ListSharesWithResponse List stored measurements, newest first
 //
-// Measurements made by `POST` here and by the service itself (settings, `shares.interval_s`).
+// Measurements made by `POST` on this path and, at the interval `shares.interval_s` of the settings, by the service.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21992,9 +21980,9 @@ func (c *ClientWithResponses) ListSharesWithResponse(ctx context.Context, fabric
 	return ParseListSharesResponse(rsp)
 }
 
-// MeasureSharesWithResponse Measure what each tenant gets now, and store it
+// MeasureSharesWithResponse Measure the shares of all tenants now, and store the result
 //
-// As `GET /shares`, and the measurement is added to the history.
+// Measures like `GET /shares`, and adds the measurement to the history.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22007,9 +21995,9 @@ func (c *ClientWithResponses) MeasureSharesWithResponse(ctx context.Context, fab
 	return ParseMeasureSharesResponse(rsp)
 }
 
-// ListSnapshotsWithResponse List snapshots, the one seen last first
+// ListSnapshotsWithResponse List snapshots, the most recently seen first
 //
-// Every topology that was ever found, each once, with the times when it was first and last found.
+// Each distinct topology once, with the times when it was first and last found.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22024,7 +22012,7 @@ func (c *ClientWithResponses) ListSnapshotsWithResponse(ctx context.Context, fab
 
 // ListTenantsWithResponse List tenants by name
 //
-// A caller whose roles are all in tenants sees these tenants only.
+// A caller whose roles are all on single tenants sees only those tenants.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22069,7 +22057,7 @@ func (c *ClientWithResponses) CreateTenantWithResponse(ctx context.Context, fabr
 
 // ApplyTenantsWithBodyWithResponse Make tenants, and flows when given, match a declaration in one transaction
 //
-// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22084,7 +22072,7 @@ func (c *ClientWithResponses) ApplyTenantsWithBodyWithResponse(ctx context.Conte
 
 // ApplyTenantsWithResponse Make tenants, and flows when given, match a declaration in one transaction
 //
-// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22099,7 +22087,7 @@ func (c *ClientWithResponses) ApplyTenantsWithResponse(ctx context.Context, fabr
 
 // DeleteTenantWithResponse Remove a tenant that has no declared flows
 //
-// Refused while the tenant has declared flows: replace the flows first.
+// The request is refused while the tenant has declared flows; replace the flows first.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22114,7 +22102,7 @@ func (c *ClientWithResponses) DeleteTenantWithResponse(ctx context.Context, fabr
 
 // GetTenantWithResponse Show a tenant
 //
-// Callers of other tenants get 404.
+// A caller whose roles are all on other tenants gets 404.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22129,7 +22117,7 @@ func (c *ClientWithResponses) GetTenantWithResponse(ctx context.Context, fabric 
 
 // UpdateTenantWithBodyWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
-// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
+// Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22144,7 +22132,7 @@ func (c *ClientWithResponses) UpdateTenantWithBodyWithResponse(ctx context.Conte
 
 // UpdateTenantWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
-// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
+// Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22157,9 +22145,9 @@ func (c *ClientWithResponses) UpdateTenantWithResponse(ctx context.Context, fabr
 	return ParseUpdateTenantResponse(rsp)
 }
 
-// ListAttachmentsWithResponse List the ports a tenant is attached to, by port
+// ListAttachmentsWithResponse List the attachments of a tenant, by port
 //
-// Attachments without a service level leave it to the compiler.
+// For an attachment without a service level, the compiler chooses one.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22174,7 +22162,7 @@ func (c *ClientWithResponses) ListAttachmentsWithResponse(ctx context.Context, f
 
 // AddAttachmentWithBodyWithResponse Attach a tenant to a port
 //
-// The port is any name that is unique on the latest snapshot, or `GUID:PORT`; the answer has the latter.
+// The request names the port by any name that is unique on the latest snapshot, or as `GUID:PORT`. The answer has `GUID:PORT`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22189,7 +22177,7 @@ func (c *ClientWithResponses) AddAttachmentWithBodyWithResponse(ctx context.Cont
 
 // AddAttachmentWithResponse Attach a tenant to a port
 //
-// The port is any name that is unique on the latest snapshot, or `GUID:PORT`; the answer has the latter.
+// The request names the port by any name that is unique on the latest snapshot, or as `GUID:PORT`. The answer has `GUID:PORT`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22202,7 +22190,7 @@ func (c *ClientWithResponses) AddAttachmentWithResponse(ctx context.Context, fab
 	return ParseAddAttachmentResponse(rsp)
 }
 
-// DeleteAttachmentWithResponse Detach a tenant from a port that no declared flow of it uses
+// DeleteAttachmentWithResponse Detach a tenant from a port that none of its declared flows use
 //
 // Devices change with the next rollout only.
 //
@@ -22219,7 +22207,7 @@ func (c *ClientWithResponses) DeleteAttachmentWithResponse(ctx context.Context, 
 
 // GetAttachmentWithResponse Show one attachment
 //
-// Its ETag changes with this attachment alone, so that two callers can change two attachments concurrently.
+// Each attachment has its own ETag, so two callers can change two attachments concurrently.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22232,9 +22220,9 @@ func (c *ClientWithResponses) GetAttachmentWithResponse(ctx context.Context, fab
 	return ParseGetAttachmentResponse(rsp)
 }
 
-// PutAttachmentWithBodyWithResponse Pin the service level of an attachment, or let the compiler choose it
+// PutAttachmentWithBodyWithResponse Set the service level of an attachment, or let the compiler choose it
 //
-// Without `sl` the compiler chooses the service level with the next plan.
+// Without `sl`, the compiler chooses the service level in the next plan.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22247,9 +22235,9 @@ func (c *ClientWithResponses) PutAttachmentWithBodyWithResponse(ctx context.Cont
 	return ParsePutAttachmentResponse(rsp)
 }
 
-// PutAttachmentWithResponse Pin the service level of an attachment, or let the compiler choose it
+// PutAttachmentWithResponse Set the service level of an attachment, or let the compiler choose it
 //
-// Without `sl` the compiler chooses the service level with the next plan.
+// Without `sl`, the compiler chooses the service level in the next plan.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22264,7 +22252,7 @@ func (c *ClientWithResponses) PutAttachmentWithResponse(ctx context.Context, fab
 
 // ListClassesWithResponse List the classes of a tenant, in the order declared
 //
-// A tenant's classes share what the tenant gets, by their weights. Without classes the tenant is one class.
+// The classes of a tenant divide its share by their weights. A tenant without classes is one class.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22279,7 +22267,7 @@ func (c *ClientWithResponses) ListClassesWithResponse(ctx context.Context, fabri
 
 // AddClassWithBodyWithResponse Add a class to a tenant
 //
-// A class is named by flows of the tenant; it divides the tenant's share and never another's.
+// Flows of the tenant name their class. Classes divide their own tenant's share; other tenants' shares do not change.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22294,7 +22282,7 @@ func (c *ClientWithResponses) AddClassWithBodyWithResponse(ctx context.Context, 
 
 // AddClassWithResponse Add a class to a tenant
 //
-// A class is named by flows of the tenant; it divides the tenant's share and never another's.
+// Flows of the tenant name their class. Classes divide their own tenant's share; other tenants' shares do not change.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22309,7 +22297,7 @@ func (c *ClientWithResponses) AddClassWithResponse(ctx context.Context, fabric F
 
 // DeleteClassWithResponse Remove a class that no declared flow uses
 //
-// Replace flows that are of the class first.
+// The request is refused while declared flows use the class; replace those flows first.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22324,7 +22312,7 @@ func (c *ClientWithResponses) DeleteClassWithResponse(ctx context.Context, fabri
 
 // GetClassWithResponse Show one class
 //
-// Its ETag changes with this class alone.
+// Each class has its own ETag.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22369,7 +22357,7 @@ func (c *ClientWithResponses) PutClassWithResponse(ctx context.Context, fabric F
 
 // ListMembersWithResponse List the users that have a role in a tenant
 //
-// Users, not service accounts.
+// Service accounts are not listed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22399,7 +22387,7 @@ func (c *ClientWithResponses) DeleteMemberWithResponse(ctx context.Context, fabr
 
 // PutMemberWithBodyWithResponse Give a user a role in a tenant
 //
-// A name that no user has yet is kept for when it has one; the answer is the same. A tenant has at most 1,000 members.
+// If no user of this name exists yet, the role takes effect when one is added; the answer is the same. A tenant has at most 1,000 members.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22414,7 +22402,7 @@ func (c *ClientWithResponses) PutMemberWithBodyWithResponse(ctx context.Context,
 
 // PutMemberWithResponse Give a user a role in a tenant
 //
-// A name that no user has yet is kept for when it has one; the answer is the same. A tenant has at most 1,000 members.
+// If no user of this name exists yet, the role takes effect when one is added; the answer is the same. A tenant has at most 1,000 members.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22429,7 +22417,7 @@ func (c *ClientWithResponses) PutMemberWithResponse(ctx context.Context, fabric 
 
 // ListTenantServiceAccountsWithResponse List the service accounts of a tenant
 //
-// Those of this tenant only.
+// Only accounts of this tenant are listed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22444,7 +22432,7 @@ func (c *ClientWithResponses) ListTenantServiceAccountsWithResponse(ctx context.
 
 // CreateTenantServiceAccountWithBodyWithResponse Add a service account of a tenant
 //
-// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
+// The account has a role in this tenant and no other. A tenant has at most 100 service accounts.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22459,7 +22447,7 @@ func (c *ClientWithResponses) CreateTenantServiceAccountWithBodyWithResponse(ctx
 
 // CreateTenantServiceAccountWithResponse Add a service account of a tenant
 //
-// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
+// The account has a role in this tenant and no other. A tenant has at most 100 service accounts.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22474,7 +22462,7 @@ func (c *ClientWithResponses) CreateTenantServiceAccountWithResponse(ctx context
 
 // DeleteTenantServiceAccountWithResponse Remove a service account with its tokens
 //
-// Its tokens end at once.
+// The account's tokens become invalid at once.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22489,7 +22477,7 @@ func (c *ClientWithResponses) DeleteTenantServiceAccountWithResponse(ctx context
 
 // ListTenantServiceAccountTokensWithResponse List the tokens of a service account
 //
-// Names, scopes and when they end; no secrets.
+// Names, scopes and expiry times of the tokens; no secrets.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22504,7 +22492,7 @@ func (c *ClientWithResponses) ListTenantServiceAccountTokensWithResponse(ctx con
 
 // CreateTenantServiceAccountTokenWithBodyWithResponse Create a token for a service account
 //
-// The secret is in this answer and nowhere else.
+// The secret is shown only in this answer.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22519,7 +22507,7 @@ func (c *ClientWithResponses) CreateTenantServiceAccountTokenWithBodyWithRespons
 
 // CreateTenantServiceAccountTokenWithResponse Create a token for a service account
 //
-// The secret is in this answer and nowhere else.
+// The secret is shown only in this answer.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22534,7 +22522,7 @@ func (c *ClientWithResponses) CreateTenantServiceAccountTokenWithResponse(ctx co
 
 // DeleteTenantServiceAccountTokenWithResponse Revoke a token of a service account
 //
-// It ends at once, for every manager.
+// The token becomes invalid at once on every manager.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22549,7 +22537,7 @@ func (c *ClientWithResponses) DeleteTenantServiceAccountTokenWithResponse(ctx co
 
 // GetTiersWithResponse Summarise the fabric by its tiers and the links between them
 //
-// Counts instead of nodes: the answer is small at any size of the fabric, and suits an overview picture.
+// The answer has counts instead of nodes. It stays small for fabrics of any size and suits an overview diagram.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22562,9 +22550,9 @@ func (c *ClientWithResponses) GetTiersWithResponse(ctx context.Context, fabric F
 	return ParseGetTiersResponse(rsp)
 }
 
-// GetTopologyWithResponse Nodes and links of a snapshot
+// GetTopologyWithResponse Show the nodes and links of a snapshot
 //
-// The whole graph in one answer, compressed when the client takes gzip. For a large fabric see the tiers first, then the links of one node or tier.
+// The whole graph in one answer, compressed when the client takes gzip. For a large fabric, read the tiers first, then the links of one node or tier.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22577,9 +22565,9 @@ func (c *ClientWithResponses) GetTopologyWithResponse(ctx context.Context, fabri
 	return ParseGetTopologyResponse(rsp)
 }
 
-// GetTopologyFileWithResponse A snapshot as a fabric file
+// GetTopologyFileWithResponse Export a snapshot as a fabric file
 //
-// The same topology as text that `fairlane compile --fabric` and scenarios read.
+// The topology as text, in the format that `fairlane compile --fabric` and scenarios read.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22592,9 +22580,9 @@ func (c *ClientWithResponses) GetTopologyFileWithResponse(ctx context.Context, f
 	return ParseGetTopologyFileResponse(rsp)
 }
 
-// GetHealthWithResponse Whether the process is alive
+// GetHealthWithResponse Check whether the process is alive
 //
-// For a watchdog: it says nothing about the store or the fabrics. Any answer means that the process is alive.
+// Liveness check for a watchdog. Any answer means that the process is alive; the store and the fabrics are not checked.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22609,7 +22597,7 @@ func (c *ClientWithResponses) GetHealthWithResponse(ctx context.Context, reqEdit
 
 // GetMeWithResponse Return the caller's account and rights
 //
-// Roles, permissions by domain and, for a token, the scopes that narrow them. The answer does not depend on other accounts.
+// Roles, permissions by domain and, for a token, the scopes that narrow them. Only the caller's own rights are shown.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22624,7 +22612,7 @@ func (c *ClientWithResponses) GetMeWithResponse(ctx context.Context, reqEditors 
 
 // ChangePasswordWithBodyWithResponse Change the caller's password; all other sessions of the account end
 //
-// Only in a session that was started with a password; the current password is required too.
+// Allowed only in a session that was started with a password. The current password is required.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22639,7 +22627,7 @@ func (c *ClientWithResponses) ChangePasswordWithBodyWithResponse(ctx context.Con
 
 // ChangePasswordWithResponse Change the caller's password; all other sessions of the account end
 //
-// Only in a session that was started with a password; the current password is required too.
+// Allowed only in a session that was started with a password. The current password is required.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22654,7 +22642,7 @@ func (c *ClientWithResponses) ChangePasswordWithResponse(ctx context.Context, bo
 
 // ListMyTokensWithResponse List the caller's tokens
 //
-// Names, scopes and when they end. Secrets are not kept and cannot be shown.
+// Names, scopes and expiry times. Secrets are not kept and cannot be shown.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22669,7 +22657,7 @@ func (c *ClientWithResponses) ListMyTokensWithResponse(ctx context.Context, reqE
 
 // CreateMyTokenWithBodyWithResponse Create a token for the caller
 //
-// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
+// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that expires later, and cannot create any if its own token has scopes.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22684,7 +22672,7 @@ func (c *ClientWithResponses) CreateMyTokenWithBodyWithResponse(ctx context.Cont
 
 // CreateMyTokenWithResponse Create a token for the caller
 //
-// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
+// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that expires later, and cannot create any if its own token has scopes.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22699,7 +22687,7 @@ func (c *ClientWithResponses) CreateMyTokenWithResponse(ctx context.Context, bod
 
 // DeleteMyTokenWithResponse Revoke a token of the caller
 //
-// It ends at once, for every manager.
+// The token becomes invalid at once on every manager.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22714,7 +22702,7 @@ func (c *ClientWithResponses) DeleteMyTokenWithResponse(ctx context.Context, tok
 
 // FindLabelValuesWithResponse List the values of a label
 //
-// Of the series that match one of the selectors, or of all.
+// The label's values in the series that match at least one selector or, without selectors, in all series.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22729,7 +22717,7 @@ func (c *ClientWithResponses) FindLabelValuesWithResponse(ctx context.Context, l
 
 // FindLabelsWithResponse List the names of labels
 //
-// Of the series that match one of the selectors, or of all.
+// The label names of the series that match at least one selector or, without selectors, of all series.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22744,7 +22732,7 @@ func (c *ClientWithResponses) FindLabelsWithResponse(ctx context.Context, params
 
 // FindLabelsByFormWithBodyWithResponse List the names of labels, by a form
 //
-// As the `GET`, for queries that are too long for an address.
+// The same as `GET`, for queries that are too long for a URL.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22759,7 +22747,7 @@ func (c *ClientWithResponses) FindLabelsByFormWithBodyWithResponse(ctx context.C
 
 // FindLabelsByFormWithFormdataBodyWithResponse List the names of labels, by a form
 //
-// As the `GET`, for queries that are too long for an address.
+// The same as `GET`, for queries that are too long for a URL.
 //
 // Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22774,7 +22762,7 @@ func (c *ClientWithResponses) FindLabelsByFormWithFormdataBodyWithResponse(ctx c
 
 // GetSeriesMetadataWithResponse Describe the metrics of the series
 //
-// Kind and meaning of each metric, whether there is a series of it or not.
+// Type and description of each metric, including metrics without a series.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22789,7 +22777,7 @@ func (c *ClientWithResponses) GetSeriesMetadataWithResponse(ctx context.Context,
 
 // QueryInstantWithResponse Evaluate a PromQL query at one time
 //
-// A selector, a function or an aggregation. What the caller may not see does not exist for the query: a tenant's token counts, sums and misses its own series alone.
+// The query is a selector, a function or an aggregation. It sees only series that the caller may see: with a token of a tenant, counts and sums cover that tenant's series only.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22804,7 +22792,7 @@ func (c *ClientWithResponses) QueryInstantWithResponse(ctx context.Context, para
 
 // QueryInstantByFormWithBodyWithResponse Evaluate a PromQL query at one time, by a form
 //
-// As the `GET`, for queries that are too long for an address.
+// The same as `GET`, for queries that are too long for a URL.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22819,7 +22807,7 @@ func (c *ClientWithResponses) QueryInstantByFormWithBodyWithResponse(ctx context
 
 // QueryInstantByFormWithFormdataBodyWithResponse Evaluate a PromQL query at one time, by a form
 //
-// As the `GET`, for queries that are too long for an address.
+// The same as `GET`, for queries that are too long for a URL.
 //
 // Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22834,7 +22822,7 @@ func (c *ClientWithResponses) QueryInstantByFormWithFormdataBodyWithResponse(ctx
 
 // QueryRangeWithResponse Evaluate a PromQL query at every step of a range
 //
-// At most 11,000 steps. A step at which a series has no sample within three collection periods is left out.
+// A range has at most 11,000 steps. For a series, a step without a sample in the previous three collection periods is left out.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22849,7 +22837,7 @@ func (c *ClientWithResponses) QueryRangeWithResponse(ctx context.Context, params
 
 // QueryRangeByFormWithBodyWithResponse Evaluate a PromQL query at every step of a range, by a form
 //
-// As the `GET`, for queries that are too long for an address.
+// The same as `GET`, for queries that are too long for a URL.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22864,7 +22852,7 @@ func (c *ClientWithResponses) QueryRangeByFormWithBodyWithResponse(ctx context.C
 
 // QueryRangeByFormWithFormdataBodyWithResponse Evaluate a PromQL query at every step of a range, by a form
 //
-// As the `GET`, for queries that are too long for an address.
+// The same as `GET`, for queries that are too long for a URL.
 //
 // Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22894,7 +22882,7 @@ func (c *ClientWithResponses) FindSeriesWithResponse(ctx context.Context, params
 
 // FindSeriesByFormWithBodyWithResponse List series by their labels, by a form
 //
-// As the `GET`, for queries that are too long for an address.
+// The same as `GET`, for queries that are too long for a URL.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22909,7 +22897,7 @@ func (c *ClientWithResponses) FindSeriesByFormWithBodyWithResponse(ctx context.C
 
 // FindSeriesByFormWithFormdataBodyWithResponse List series by their labels, by a form
 //
-// As the `GET`, for queries that are too long for an address.
+// The same as `GET`, for queries that are too long for a URL.
 //
 // Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22922,9 +22910,9 @@ func (c *ClientWithResponses) FindSeriesByFormWithFormdataBodyWithResponse(ctx c
 	return ParseFindSeriesByFormResponse(rsp)
 }
 
-// GetSeriesBuildWithResponse Say which build answers
+// GetSeriesBuildWithResponse Show the version of the query engine
 //
-// Clients read from it which features they may use. The version is that of the Prometheus whose query engine answers.
+// The version is that of the Prometheus release whose query engine is built in. Clients use it to choose features.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22937,9 +22925,9 @@ func (c *ClientWithResponses) GetSeriesBuildWithResponse(ctx context.Context, re
 	return ParseGetSeriesBuildResponse(rsp)
 }
 
-// GetReadyWithResponse Whether the service is ready, its store included
+// GetReadyWithResponse Check whether the service and its store are ready
 //
-// For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
+// Readiness check for a load balancer. The service is not ready while it starts, while its store does not answer or rejects writes, and from the moment it begins to stop.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22954,7 +22942,7 @@ func (c *ClientWithResponses) GetReadyWithResponse(ctx context.Context, reqEdito
 
 // ListRolesWithResponse List the roles and what each may do
 //
-// The table by which every request is authorised.
+// The rights of each role, by which every request is authorised.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22969,7 +22957,7 @@ func (c *ClientWithResponses) ListRolesWithResponse(ctx context.Context, reqEdit
 
 // ListServiceAccountsWithResponse List the service accounts that belong to no tenant
 //
-// Accounts of programs with a role on all fabrics or on one. Those of a tenant are listed with the tenant.
+// Accounts of programs with a role on all fabrics or on one. Accounts of a tenant are listed with the tenant.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22984,7 +22972,7 @@ func (c *ClientWithResponses) ListServiceAccountsWithResponse(ctx context.Contex
 
 // CreateServiceAccountWithBodyWithResponse Add a service account with a role on all fabrics or on one
 //
-// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
+// The account has one role and no password; create a token for it next. With `fabric`, the role holds on that fabric only, and the account is deleted with the fabric. At most 100 such accounts can exist.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22999,7 +22987,7 @@ func (c *ClientWithResponses) CreateServiceAccountWithBodyWithResponse(ctx conte
 
 // CreateServiceAccountWithResponse Add a service account with a role on all fabrics or on one
 //
-// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
+// The account has one role and no password; create a token for it next. With `fabric`, the role holds on that fabric only, and the account is deleted with the fabric. At most 100 such accounts can exist.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23014,7 +23002,7 @@ func (c *ClientWithResponses) CreateServiceAccountWithResponse(ctx context.Conte
 
 // DeleteServiceAccountWithResponse Remove a service account with its tokens
 //
-// Its tokens end at once.
+// The account's tokens become invalid at once.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23029,7 +23017,7 @@ func (c *ClientWithResponses) DeleteServiceAccountWithResponse(ctx context.Conte
 
 // ListServiceAccountTokensWithResponse List the tokens of a service account
 //
-// Names, scopes and when they end; no secrets.
+// Names, scopes and expiry times of the tokens; no secrets.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23044,7 +23032,7 @@ func (c *ClientWithResponses) ListServiceAccountTokensWithResponse(ctx context.C
 
 // CreateServiceAccountTokenWithBodyWithResponse Create a token for a service account
 //
-// The secret is in this answer and nowhere else.
+// The secret is shown only in this answer.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23059,7 +23047,7 @@ func (c *ClientWithResponses) CreateServiceAccountTokenWithBodyWithResponse(ctx 
 
 // CreateServiceAccountTokenWithResponse Create a token for a service account
 //
-// The secret is in this answer and nowhere else.
+// The secret is shown only in this answer.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23074,7 +23062,7 @@ func (c *ClientWithResponses) CreateServiceAccountTokenWithResponse(ctx context.
 
 // DeleteServiceAccountTokenWithResponse Revoke a token of a service account
 //
-// It ends at once, for every manager.
+// The token becomes invalid at once on every manager.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23087,9 +23075,9 @@ func (c *ClientWithResponses) DeleteServiceAccountTokenWithResponse(ctx context.
 	return ParseDeleteServiceAccountTokenResponse(rsp)
 }
 
-// GetSettingsWithResponse The settings of the service that can change while it runs
+// GetSettingsWithResponse Show the runtime settings of the service
 //
-// Those that can change while the service runs. All others are in its configuration file.
+// Settings that can change while the service runs. All others are in its configuration file.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23102,9 +23090,9 @@ func (c *ClientWithResponses) GetSettingsWithResponse(ctx context.Context, reqEd
 	return ParseGetSettingsResponse(rsp)
 }
 
-// PutSettingsWithBodyWithResponse Replace the settings; those that are left out have their defaults
+// PutSettingsWithBodyWithResponse Replace the runtime settings; omitted ones take their defaults
 //
-// They are kept in the store and apply to all managers that share it.
+// The settings are kept in the store and apply to all managers that share it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23117,9 +23105,9 @@ func (c *ClientWithResponses) PutSettingsWithBodyWithResponse(ctx context.Contex
 	return ParsePutSettingsResponse(rsp)
 }
 
-// PutSettingsWithResponse Replace the settings; those that are left out have their defaults
+// PutSettingsWithResponse Replace the runtime settings; omitted ones take their defaults
 //
-// They are kept in the store and apply to all managers that share it.
+// The settings are kept in the store and apply to all managers that share it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23132,9 +23120,9 @@ func (c *ClientWithResponses) PutSettingsWithResponse(ctx context.Context, param
 	return ParsePutSettingsResponse(rsp)
 }
 
-// ListSignInMethodsWithResponse Say how one can sign in
+// ListSignInMethodsWithResponse List the sign-in methods
 //
-// For a sign-in page; needs no session.
+// The methods that a sign-in page offers. No session is needed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23149,7 +23137,7 @@ func (c *ClientWithResponses) ListSignInMethodsWithResponse(ctx context.Context,
 
 // SignInWithBodyWithResponse Sign in with a name and a password
 //
-// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
+// Starts a browser session; programs use tokens. An unknown name and a wrong password get the same answer after the same time. Repeated failures are delayed.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23164,7 +23152,7 @@ func (c *ClientWithResponses) SignInWithBodyWithResponse(ctx context.Context, co
 
 // SignInWithResponse Sign in with a name and a password
 //
-// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
+// Starts a browser session; programs use tokens. An unknown name and a wrong password get the same answer after the same time. Repeated failures are delayed.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23177,9 +23165,9 @@ func (c *ClientWithResponses) SignInWithResponse(ctx context.Context, body SignI
 	return ParseSignInResponse(rsp)
 }
 
-// StartOidcWithResponse Go to the OpenID provider to sign in
+// StartOidcWithResponse Redirect to the OpenID provider to sign in
 //
-// The authorization code flow with PKCE, state and nonce. A cookie binds it to this browser.
+// Starts the authorization code flow with PKCE, state and nonce. A cookie binds it to this browser.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23192,9 +23180,9 @@ func (c *ClientWithResponses) StartOidcWithResponse(ctx context.Context, params 
 	return ParseStartOidcResponse(rsp)
 }
 
-// FinishOidcWithResponse Come back from the OpenID provider
+// FinishOidcWithResponse Complete a sign-in through the OpenID provider
 //
-// The provider sends browsers here. The roles in the provider's claims are applied.
+// The provider redirects browsers to this address. The roles in the provider's claims are applied.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23209,7 +23197,7 @@ func (c *ClientWithResponses) FinishOidcWithResponse(ctx context.Context, params
 
 // SignOutWithResponse End the browser session
 //
-// The session ends for every manager at once. A token is revoked instead.
+// The session ends at once on every manager. To end a token, revoke it.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23239,7 +23227,7 @@ func (c *ClientWithResponses) ListSimulationsWithResponse(ctx context.Context, p
 
 // StartSimulationWithBodyWithResponse Simulate a stored plan, or a scenario, packet by packet
 //
-// A plan is named by `fabric` and `plan`; a scenario is the text of a scenario file that reads no other file. One of the two.
+// A plan is named by `fabric` and `plan`; a scenario is the text of a scenario file that refers to no other file. Give one of the two.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23254,7 +23242,7 @@ func (c *ClientWithResponses) StartSimulationWithBodyWithResponse(ctx context.Co
 
 // StartSimulationWithResponse Simulate a stored plan, or a scenario, packet by packet
 //
-// A plan is named by `fabric` and `plan`; a scenario is the text of a scenario file that reads no other file. One of the two.
+// A plan is named by `fabric` and `plan`; a scenario is the text of a scenario file that refers to no other file. Give one of the two.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23269,7 +23257,7 @@ func (c *ClientWithResponses) StartSimulationWithResponse(ctx context.Context, p
 
 // GetSimulationWithResponse Show a simulation, its progress and its result
 //
-// `progress` grows to 1; `result` is there when the state is `succeeded`, `error` when it is `failed`.
+// `progress` grows to 1; `result` is present when the state is `succeeded`, `error` when it is `failed`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23299,7 +23287,7 @@ func (c *ClientWithResponses) CancelSimulationWithResponse(ctx context.Context, 
 
 // ListUsersWithResponse List users by name
 //
-// People with an account here, those of the OpenID provider included.
+// All user accounts, including those from the OpenID provider.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23314,7 +23302,7 @@ func (c *ClientWithResponses) ListUsersWithResponse(ctx context.Context, params 
 
 // CreateUserWithBodyWithResponse Add a user
 //
-// Without a password the user can sign in through the OpenID provider only.
+// Without a password, the user can sign in only through the OpenID provider.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23329,7 +23317,7 @@ func (c *ClientWithResponses) CreateUserWithBodyWithResponse(ctx context.Context
 
 // CreateUserWithResponse Add a user
 //
-// Without a password the user can sign in through the OpenID provider only.
+// Without a password, the user can sign in only through the OpenID provider.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23344,7 +23332,7 @@ func (c *ClientWithResponses) CreateUserWithResponse(ctx context.Context, params
 
 // DeleteUserWithResponse Remove a user with its tokens and sessions
 //
-// Its actions stay in the audit log under its name.
+// The user's actions stay in the audit log.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23359,7 +23347,7 @@ func (c *ClientWithResponses) DeleteUserWithResponse(ctx context.Context, user U
 
 // GetUserWithResponse Show a user
 //
-// With roles, and the source of each: a local administrator or the OpenID provider.
+// The user with its roles and the source of each: a local administrator or the OpenID provider.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23374,7 +23362,7 @@ func (c *ClientWithResponses) GetUserWithResponse(ctx context.Context, user User
 
 // UpdateUserWithBodyWithResponse Replace a user's display name, roles and state
 //
-// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
+// Disabling a user ends its sessions and tokens at once. Roles from the OpenID provider are kept in addition to the roles in this request.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23389,7 +23377,7 @@ func (c *ClientWithResponses) UpdateUserWithBodyWithResponse(ctx context.Context
 
 // UpdateUserWithResponse Replace a user's display name, roles and state
 //
-// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
+// Disabling a user ends its sessions and tokens at once. Roles from the OpenID provider are kept in addition to the roles in this request.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23402,7 +23390,7 @@ func (c *ClientWithResponses) UpdateUserWithResponse(ctx context.Context, user U
 	return ParseUpdateUserResponse(rsp)
 }
 
-// GetVersionWithResponse Which build answers
+// GetVersionWithResponse Show the version of the running build
 //
 // The version of the program, the revision of its source and the Go release that built it.
 //

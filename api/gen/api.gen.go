@@ -1041,7 +1041,7 @@ type Admission struct {
 	// Appeared Findings that the admission adds.
 	Appeared []Finding `json:"appeared"`
 
-	// Change As in the request.
+	// Change Value of `change` in the request.
 	Change bool `json:"change"`
 
 	// Devices Number of devices whose settings change.
@@ -1054,25 +1054,25 @@ type Admission struct {
 	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
 	Tenant Name `json:"tenant"`
 
-	// Tenants The requesting tenant first, then by name.
+	// Tenants Rates of all tenants: the requesting tenant first, then by name.
 	Tenants []AdmissionShare `json:"tenants"`
 
-	// Traffic The traffic of the tenant that the answer is about.
+	// Traffic The traffic of the tenant that the answer assumes.
 	Traffic AdmissionTraffic `json:"traffic"`
 
-	// Vanished Findings that it removes.
+	// Vanished Findings that the admission removes.
 	Vanished []Finding `json:"vanished"`
 
-	// Verdict `no`: on a link, the guarantees together exceed what can be booked of it. `reservations`: the links hold every guarantee, but the plan has new findings or is predicted to miss a guarantee. Conditions that existed before the admission do not count.
+	// Verdict `no`: on a link, the guarantees together exceed its bookable rate. `reservations`: every guarantee fits, but the plan has new findings or is predicted to miss a guarantee. Conditions that existed before the admission are ignored.
 	Verdict AdmissionVerdict `json:"verdict"`
 }
 
-// AdmissionVerdict `no`: on a link, the guarantees together exceed what can be booked of it. `reservations`: the links hold every guarantee, but the plan has new findings or is predicted to miss a guarantee. Conditions that existed before the admission do not count.
+// AdmissionVerdict `no`: on a link, the guarantees together exceed its bookable rate. `reservations`: every guarantee fits, but the plan has new findings or is predicted to miss a guarantee. Conditions that existed before the admission are ignored.
 type AdmissionVerdict string
 
 // AdmissionDevices Number of devices whose settings change.
 type AdmissionDevices struct {
-	// Ports Of hosts.
+	// Ports Number of host ports.
 	Ports    int `json:"ports"`
 	Switches int `json:"switches"`
 }
@@ -1082,40 +1082,40 @@ type AdmissionFit struct {
 	// GuaranteeBps The largest guarantee that every link can hold for the tenant with this traffic; 0 means none.
 	GuaranteeBps int64 `json:"guarantee_bps"`
 
-	// Link The link that limits it.
+	// Link The link that limits the guarantee.
 	Link *string `json:"link,omitempty"`
 
-	// Without Host ports: without their flows the guarantee fits as requested.
+	// Without Host ports without whose flows the requested guarantee would fit.
 	Without []string `json:"without,omitempty"`
 }
 
-// AdmissionRate What the tenant gets while all flows send.
+// AdmissionRate Predicted rate of the tenant while all flows send.
 type AdmissionRate struct {
 	// Bound Relative error of predicted_bps.
 	Bound float64 `json:"bound"`
 
-	// EntitledBps Bits per second of link-layer bytes of data packets.
+	// EntitledBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	EntitledBps Rate `json:"entitled_bps"`
 
-	// LeastBps The smallest rate that it is predicted to get on a contended link; 0 when it contends for none.
+	// LeastBps The tenant's smallest predicted rate on a contended link; 0 when it uses no contended link.
 	LeastBps int64 `json:"least_bps"`
 
-	// Link That link; absent when it contends for none.
+	// Link The link of `least_bps`; absent when the tenant uses no contended link.
 	Link *string `json:"link,omitempty"`
 
-	// PredictedBps Bits per second of link-layer bytes of data packets.
+	// PredictedBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	PredictedBps Rate `json:"predicted_bps"`
 }
 
 // AdmissionRequest defines model for AdmissionRequest.
 type AdmissionRequest struct {
-	// CapBps The highest rate in bit/s that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 means no cap.
+	// CapBps Largest rate in bit/s of all the tenant's flows together on any link. 0 means no cap, otherwise at least 1000000 and at least the guarantee.
 	CapBps *Cap `json:"cap_bps,omitempty"`
 
-	// Change The tenant exists: omitted fields stay unchanged, and `ports` are added to its own.
+	// Change Whether to change an existing tenant. Omitted fields stay unchanged, and `ports` are added to the tenant's ports.
 	Change *bool `json:"change,omitempty"`
 
-	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 means none, otherwise at least 1000000.
+	// GuaranteeBps Guaranteed rate in bit/s on every link that the tenant's flows cross; weights divide the rest. 0 means none, otherwise at least 1000000.
 	GuaranteeBps *Guarantee      `json:"guarantee_bps,omitempty"`
 	Options      *CompileOptions `json:"options,omitempty"`
 
@@ -1131,7 +1131,7 @@ type AdmissionRequest struct {
 	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
 	Tenant Name `json:"tenant"`
 
-	// To Each of `ports` is assumed to send to each of these instead.
+	// To Destination ports: each of `ports` is assumed to send to each of these.
 	To []Port `json:"to,omitempty"`
 
 	// Weight A weight with at most three decimals.
@@ -1140,16 +1140,16 @@ type AdmissionRequest struct {
 
 // AdmissionShare defines model for AdmissionShare.
 type AdmissionShare struct {
-	// After What the tenant gets while all flows send.
+	// After Predicted rate of the tenant while all flows send.
 	After *AdmissionRate `json:"after,omitempty"`
 
-	// Before What the tenant gets while all flows send.
+	// Before Predicted rate of the tenant while all flows send.
 	Before *AdmissionRate `json:"before,omitempty"`
 
-	// CapBps The highest rate in bit/s that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 means no cap.
+	// CapBps Largest rate in bit/s of all the tenant's flows together on any link. 0 means no cap, otherwise at least 1000000 and at least the guarantee.
 	CapBps Cap `json:"cap_bps"`
 
-	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 means none, otherwise at least 1000000.
+	// GuaranteeBps Guaranteed rate in bit/s on every link that the tenant's flows cross; weights divide the rest. 0 means none, otherwise at least 1000000.
 	GuaranteeBps Guarantee `json:"guarantee_bps"`
 
 	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
@@ -1159,7 +1159,7 @@ type AdmissionShare struct {
 	Weight Weight `json:"weight"`
 }
 
-// AdmissionTraffic The traffic of the tenant that the answer is about.
+// AdmissionTraffic The traffic of the tenant that the answer assumes.
 type AdmissionTraffic struct {
 	Flows int       `json:"flows"`
 	Idle  *NameList `json:"idle,omitempty"`
@@ -1167,13 +1167,13 @@ type AdmissionTraffic struct {
 	// Kind `mesh`: each port sends to each other one. `to`: each of `ports` sends to each of `to`. `declared`: the declared flows, nothing assumed.
 	Kind AdmissionTrafficKind `json:"kind"`
 
-	// Ports Of the tenant.
+	// Ports Number of ports of the tenant.
 	Ports int `json:"ports"`
 
-	// QPS Of all flows.
+	// QPS Number of queue pairs of all flows together.
 	QPS int `json:"qps"`
 
-	// To Ports of `to`.
+	// To Number of ports in `to`.
 	To *int `json:"to,omitempty"`
 }
 
@@ -1182,10 +1182,10 @@ type AdmissionTrafficKind string
 
 // Attachment defines model for Attachment.
 type Attachment struct {
-	// Name In answers, the port as the latest topology names it, such as `host-001/P1`; left out for a port that is not in it. Ignored in requests.
+	// Name Name of the port in the latest topology, such as `host-001/P1`; absent for a port that is not in it. Ignored in requests.
 	Name *PortName `json:"name,omitempty"`
 
-	// Port `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// Port A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	Port Port `json:"port"`
 	SL   *SL  `json:"sl,omitempty"`
 }
@@ -1203,11 +1203,11 @@ type AttachmentUpdate struct {
 
 // AuditEntry defines model for AuditEntry.
 type AuditEntry struct {
-	// Action Stable code, such as `tenant.updated`.
+	// Action Stable code of the action, such as `tenant.updated`.
 	Action string `json:"action"`
 	Actor  string `json:"actor"`
 
-	// ActorKind `user`, `service-account`, `token` or `system`.
+	// ActorKind Kind of actor: `user`, `service-account`, `token` or `system`.
 	ActorKind string `json:"actor_kind"`
 
 	// Addr Address of the caller; absent when the service acted by itself.
@@ -1235,10 +1235,10 @@ type AuditEntry struct {
 	Prev      SHA256  `json:"prev"`
 	RequestID *string `json:"request_id,omitempty"`
 
-	// Seq 1, 2, 3 and so on without a gap.
+	// Seq Number of the entry, from 1 without gaps.
 	Seq int64 `json:"seq"`
 
-	// Token Name of the token that the request came with; absent when it came with a session, or a token of the OpenID provider.
+	// Token Name of the token in the request; absent for a session or a token of the OpenID provider.
 	Token *string `json:"token,omitempty"`
 }
 
@@ -1246,7 +1246,7 @@ type AuditEntry struct {
 type AuditFault struct {
 	Reason string `json:"reason"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said *Phrase `json:"said,omitempty"`
 
 	// Seq Number of the first entry that is invalid or missing.
@@ -1266,58 +1266,58 @@ type AuditOutcome string
 type AuditReport struct {
 	Bad *AuditFault `json:"bad,omitempty"`
 
-	// Entries Entries checked, up to the first bad one.
+	// Entries Number of entries checked, up to the first invalid one.
 	Entries int64 `json:"entries"`
 
 	// First Number of the oldest entry; above 1 when older ones were pruned.
 	First int64 `json:"first"`
 
-	// Ok The chain is intact.
+	// Ok Whether the chain is intact.
 	Ok bool `json:"ok"`
 
-	// Tail End of what was checked, NUMBER:HASH. Record it elsewhere to detect a rewritten log.
+	// Tail Last entry that was checked, as NUMBER:HASH. Record it elsewhere to detect a rewritten log.
 	Tail string `json:"tail"`
 }
 
 // BaselineDevice defines model for BaselineDevice.
 type BaselineDevice struct {
-	// Differences `desired` is the baseline, `observed` what it is compared with; absent without `against`.
+	// Differences Differences: `desired` is the baseline, `observed` the value it is compared with. Absent without `against`.
 	Differences []Difference `json:"differences,omitempty"`
 
-	// Error Why the device could not be compared.
+	// Error Reason why the device could not be compared.
 	Error *string `json:"error,omitempty"`
 
 	// Held Whether settings of Fairlane may be on the device.
 	Held bool `json:"held"`
 
-	// ID `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// ID A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	ID   Port               `json:"id"`
 	Kind BaselineDeviceKind `json:"kind"`
 	Name string             `json:"name"`
 
-	// Note Why the origin is unknown.
+	// Note Reason why the origin is unknown.
 	Note *string `json:"note,omitempty"`
 
-	// Origin `before`: the settings are from before Fairlane's first write. `unknown`: they may be Fairlane's own; the note says why.
+	// Origin `before`: the settings are from before Fairlane's first write. `unknown`: they may be Fairlane's own; `note` gives the reason.
 	Origin     BaselineDeviceOrigin `json:"origin"`
 	RecordedAt time.Time            `json:"recorded_at"`
 
 	// Rollout The rollout that wrote the device first.
 	Rollout int64 `json:"rollout"`
 
-	// Settings The half that does not apply to the device's kind is absent.
+	// Settings Settings of a device. Fields that do not apply to its kind are absent.
 	Settings *DeviceSettings `json:"settings,omitempty"`
 }
 
 // BaselineDeviceKind defines model for BaselineDevice.Kind.
 type BaselineDeviceKind string
 
-// BaselineDeviceOrigin `before`: the settings are from before Fairlane's first write. `unknown`: they may be Fairlane's own; the note says why.
+// BaselineDeviceOrigin `before`: the settings are from before Fairlane's first write. `unknown`: they may be Fairlane's own; `note` gives the reason.
 type BaselineDeviceOrigin string
 
 // BaselineList defines model for BaselineList.
 type BaselineList struct {
-	// Against What the baselines are compared with: the name of a plan, or `observed`; absent when they are not.
+	// Against The other side of the comparison: the name of a plan, or `observed`; absent without a comparison.
 	Against    *string          `json:"against,omitempty"`
 	Items      []BaselineDevice `json:"items"`
 	NextCursor *string          `json:"next_cursor,omitempty"`
@@ -1325,14 +1325,14 @@ type BaselineList struct {
 
 // Bundle defines model for Bundle.
 type Bundle struct {
-	// CapacityBps Of all links together, in one direction.
+	// CapacityBps Capacity of all links together in one direction, in bit/s.
 	CapacityBps int64 `json:"capacity_bps"`
 	Links       int   `json:"links"`
 
-	// Lower The tier of one end.
+	// Lower Tier of one end of the links.
 	Lower int `json:"lower"`
 
-	// Upper The tier of the other, the same or higher.
+	// Upper Tier of the other end, the same or higher.
 	Upper int `json:"upper"`
 }
 
@@ -1340,28 +1340,28 @@ type Bundle struct {
 type CAPlan struct {
 	Name string `json:"name"`
 
-	// Port `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// Port A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	Port Port `json:"port"`
 
 	// Profile Device profile of the adapter; absent for the generic one.
 	Profile *string  `json:"profile,omitempty"`
 	Reasons []Reason `json:"reasons"`
 
-	// Settings Congestion-control state of a channel-adapter port (IBTA annex A10).
+	// Settings Congestion-control settings of a channel-adapter port (IBTA annex A10).
 	Settings CASettings `json:"settings"`
 
 	// TimerUnitPs Unit of the timers in settings, in picoseconds; absent for 1.024 us.
 	TimerUnitPs *int64 `json:"timer_unit_ps,omitempty"`
 }
 
-// CASettings Congestion-control state of a channel-adapter port (IBTA annex A10).
+// CASettings Congestion-control settings of a channel-adapter port (IBTA annex A10).
 type CASettings struct {
 	CctiLimit int `json:"ccti_limit"`
 
 	// PerSL One CCTI per service level; otherwise one per queue pair.
 	PerSL bool `json:"per_sl"`
 
-	// Sls By service level, 16 of them.
+	// Sls Settings of each service level, 0 to 15.
 	Sls []SLParams `json:"sls"`
 
 	// Table Congestion control table, entries 0 to ccti_limit.
@@ -1379,13 +1379,13 @@ type Calibration struct {
 	Actor     string    `json:"actor"`
 	CreatedAt time.Time `json:"created_at"`
 
-	// Error Why it failed.
+	// Error Reason for the failure.
 	Error      *string    `json:"error,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         int64      `json:"id"`
 	Profile    string     `json:"profile"`
 
-	// Progress The fraction that is done.
+	// Progress Completed fraction, 0 to 1.
 	Progress float64 `json:"progress"`
 	Quick    bool    `json:"quick"`
 
@@ -1401,7 +1401,7 @@ type CalibrationCreate struct {
 	// Profile Name of a device profile that comes with Fairlane.
 	Profile string `json:"profile"`
 
-	// Quick A small grid: minutes instead of hours, and wider bounds.
+	// Quick Whether to use a small grid, which takes minutes instead of hours and gives wider bounds.
 	Quick *bool `json:"quick,omitempty"`
 
 	// Seed The same seed gives the same profile; the default is 1.
@@ -1414,7 +1414,7 @@ type CalibrationList struct {
 	NextCursor *string       `json:"next_cursor,omitempty"`
 }
 
-// Cap The highest rate in bit/s that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 means no cap.
+// Cap Largest rate in bit/s of all the tenant's flows together on any link. 0 means no cap, otherwise at least 1000000 and at least the guarantee.
 type Cap = int64
 
 // Class defines model for Class.
@@ -1450,7 +1450,7 @@ type CompileOptions struct {
 	// CCTLaw Shape of the congestion control table; the default is geometric.
 	CCTLaw *CompileOptionsCCTLaw `json:"cct_law,omitempty"`
 
-	// Mode Lever; the default is product.
+	// Mode Law by which settings enforce weights; the default is product.
 	Mode *CompileOptionsMode `json:"mode,omitempty"`
 
 	// PerQP One CCTI per queue pair or per service level; the default is auto.
@@ -1465,20 +1465,20 @@ type CompileOptions struct {
 	// ReservedSls Service levels never given to tenants; empty reserves none. The default is 15.
 	ReservedSls []SL `json:"reserved_sls,omitzero"`
 
-	// TableEntries Congestion control table entries to use, at most what a device's profile holds; of the generic profile the default is 128.
+	// TableEntries Number of congestion control table entries to use, at most the number of the device's profile; the default of the generic profile is 128.
 	TableEntries *int `json:"table_entries,omitempty"`
 
 	// TimerRestart Whether adapters of the generic device profile restart CCTI_Timer on every BECN.
 	TimerRestart *bool `json:"timer_restart,omitempty"`
 
-	// VlArbitration Whether the plan may weigh virtual lanes of ports that send for several tenants.
+	// VlArbitration Whether the plan may set virtual-lane arbitration weights on ports that send for several tenants.
 	VlArbitration *bool `json:"vl_arbitration,omitempty"`
 }
 
 // CompileOptionsCCTLaw Shape of the congestion control table; the default is geometric.
 type CompileOptionsCCTLaw string
 
-// CompileOptionsMode Lever; the default is product.
+// CompileOptionsMode Law by which settings enforce weights; the default is product.
 type CompileOptionsMode string
 
 // CompileOptionsPerQP One CCTI per queue pair or per service level; the default is auto.
@@ -1487,104 +1487,104 @@ type CompileOptionsPerQP string
 // CompileOptionsPlane Kind of settings; the default is that of the fabric. Plans of other planes are for comparison and cannot be rolled out.
 type CompileOptionsPlane string
 
-// CongestionLoop Whether congestion control acted in the window, by counters under load. Absent where devices do not count its events, and for callers who see their own tenants only.
+// CongestionLoop Whether congestion control acted in the window, according to counters under load. Absent if devices do not count these events, and for callers who see their own tenants only.
 type CongestionLoop struct {
-	// Ports Names of ports at which that stage has no effect, at most 8.
+	// Ports Names of the ports at which that stage has no effect, at most 8.
 	Ports []string `json:"ports,omitempty"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said *Phrase `json:"said,omitempty"`
 
-	// Stage Of `not-acting`, the first stage that has no effect: full queues mark no packets, marks cause no notifications, notifications are not handled, or handled ones change no rate.
+	// Stage For `not-acting`, the first stage without an effect: full queues mark no packets, marks cause no notifications, notifications are not handled, or handled notifications change no rate.
 	Stage *CongestionLoopStage `json:"stage,omitempty"`
 
-	// State `not-tested` without load, or when counters could not be read; it is never counted as acting.
+	// State State of the loop: `not-tested` without load, or when counters could not be read. `not-tested` is never counted as acting.
 	State CongestionLoopState `json:"state"`
 
-	// Text Figures, and the reason for `not-acting` and `not-tested`.
+	// Text The figures, and the reason for `not-acting` or `not-tested`.
 	Text string `json:"text"`
 }
 
-// CongestionLoopStage Of `not-acting`, the first stage that has no effect: full queues mark no packets, marks cause no notifications, notifications are not handled, or handled ones change no rate.
+// CongestionLoopStage For `not-acting`, the first stage without an effect: full queues mark no packets, marks cause no notifications, notifications are not handled, or handled notifications change no rate.
 type CongestionLoopStage string
 
-// CongestionLoopState `not-tested` without load, or when counters could not be read; it is never counted as acting.
+// CongestionLoopState State of the loop: `not-tested` without load, or when counters could not be read. `not-tested` is never counted as acting.
 type CongestionLoopState string
 
-// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a saturated counter does not prevent a measurement; `keep` never does, for fabrics where another tool measures with them. The default of a new fabric is `clear`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
+// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a saturated counter does not prevent a measurement; `keep` never does, for fabrics where another tool uses them. The default of a new fabric is `clear`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 type Counters string
 
 // Device defines model for Device.
 type Device struct {
-	// Desired The half that does not apply to the device's kind is absent.
+	// Desired Settings of a device. Fields that do not apply to its kind are absent.
 	Desired     *DeviceSettings `json:"desired,omitempty"`
 	Differences []Difference    `json:"differences"`
 	Error       *string         `json:"error,omitempty"`
 
-	// ID `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// ID A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	ID Port `json:"id"`
 
-	// Incidents How often it changed or could not be repaired within the policy's window.
+	// Incidents Number of times that the device changed, or could not be repaired, within the policy's window.
 	Incidents *int `json:"incidents,omitempty"`
 
-	// Kind `subnet-manager` stands for what was placed with it; its id is 0x0000000000000000:0.
+	// Kind Kind of device. `subnet-manager` stands for the placements in the subnet manager; its id is 0x0000000000000000:0.
 	Kind DeviceKind `json:"kind"`
 
-	// Leaving True for a device that has left the plan in force; absent otherwise. It is listed, and read by drift sweeps, until a read verifies that no settings of Fairlane are on it.
+	// Leaving True for a device that has left the plan in force; absent otherwise. Such a device is listed, and read by drift sweeps, until a read verifies that it holds no settings of Fairlane.
 	Leaving *bool  `json:"leaving,omitempty"`
 	Name    string `json:"name"`
 
-	// NextReadAt When it will next be read.
+	// NextReadAt Time of the next read.
 	NextReadAt *time.Time `json:"next_read_at,omitempty"`
 
-	// Note What that rollout does with it, when a clean-up removes the settings it keeps of the previous plan, or why it is listed when it has left the plan in force.
+	// Note The rollout's current step on the device, the time of the clean-up that removes settings of the previous plan, or the reason why a device that has left the plan in force is listed.
 	Note *string `json:"note,omitempty"`
 
-	// Observed The half that does not apply to the device's kind is absent.
+	// Observed Settings of a device. Fields that do not apply to its kind are absent.
 	Observed *DeviceSettings `json:"observed,omitempty"`
 
 	// Policy `report`: drift is reported. `repair`: the desired settings are also restored, unless the device is quarantined. `freeze`: all writes are refused, rollouts included.
 	Policy *DevicePolicy `json:"policy,omitempty"`
 
-	// PolicyInherited Whether the policy is the fabric's.
+	// PolicyInherited Whether the policy is inherited from the fabric.
 	PolicyInherited  *bool   `json:"policy_inherited,omitempty"`
 	QuarantineReason *string `json:"quarantine_reason,omitempty"`
 
-	// QuarantinedAt Start of its quarantine; absent when it is not quarantined.
+	// QuarantinedAt Start of the quarantine; absent when the device is not quarantined.
 	QuarantinedAt *time.Time `json:"quarantined_at,omitempty"`
 
-	// ReadAt When it was last read, or a read was last attempted.
+	// ReadAt Time of the last read or attempted read.
 	ReadAt *time.Time `json:"read_at,omitempty"`
 
-	// ReadBy The manager that last read it in a drift sweep; absent when a rollout or this request read it.
+	// ReadBy The manager that last read the device in a drift sweep; absent if a rollout or this request read it.
 	ReadBy *string `json:"read_by,omitempty"`
 
-	// Reading Result of the latest reading; the state says more while a rollout works on the device or it is quarantined.
+	// Reading Result of the latest reading; `state` has more detail while a rollout works on the device or the device is quarantined.
 	Reading *DeviceReading `json:"reading,omitempty"`
 
-	// Repair The rollout that last repaired it.
+	// Repair The rollout that last repaired the device.
 	Repair *int64 `json:"repair,omitempty"`
 
-	// Rollout The active rollout that still has work on it.
+	// Rollout The active rollout that still has work on the device.
 	Rollout *int64 `json:"rollout,omitempty"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said *Phrase `json:"said,omitempty"`
 
-	// SeenAt When it last answered.
+	// SeenAt Time at which the device last answered.
 	SeenAt *time.Time `json:"seen_at,omitempty"`
 
-	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: the device holds the settings of the plan and also those that the previous plan needs, until a clean-up removes them; or it has left the plan in force (`leaving`), and a clean-up is due.
+	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending. A device is clean-up-pending while it also holds settings that the previous plan needs, or when it has left the plan in force (`leaving`). A clean-up removes these settings.
 	State DeviceState `json:"state"`
 
-	// Version Version of its drift policy.
+	// Version Version of the device's drift policy.
 	Version *int64 `json:"version,omitempty"`
 }
 
-// DeviceKind `subnet-manager` stands for what was placed with it; its id is 0x0000000000000000:0.
+// DeviceKind Kind of device. `subnet-manager` stands for the placements in the subnet manager; its id is 0x0000000000000000:0.
 type DeviceKind string
 
-// DeviceReading Result of the latest reading; the state says more while a rollout works on the device or it is quarantined.
+// DeviceReading Result of the latest reading; `state` has more detail while a rollout works on the device or the device is quarantined.
 type DeviceReading string
 
 // DeviceChange defines model for DeviceChange.
@@ -1596,11 +1596,11 @@ type DeviceChange struct {
 
 // DeviceList defines model for DeviceList.
 type DeviceList struct {
-	// CleanUpPending Devices that have the settings of the plan and also those that the previous plan needs, until a clean-up removes them; absent for 0.
+	// CleanUpPending Number of devices that still hold settings of the previous plan, until a clean-up removes them; absent for 0.
 	CleanUpPending *int `json:"clean_up_pending,omitempty"`
 	Drifted        int  `json:"drifted"`
 
-	// Failed Devices that could not be read or are in any other state.
+	// Failed Number of devices that could not be read or are in any other state.
 	Failed     int      `json:"failed"`
 	InSync     int      `json:"in_sync"`
 	Items      []Device `json:"items"`
@@ -1614,15 +1614,15 @@ type DevicePolicy string
 // DeviceRef defines model for DeviceRef.
 type DeviceRef = string
 
-// DeviceSettings The half that does not apply to the device's kind is absent.
+// DeviceSettings Settings of a device. Fields that do not apply to its kind are absent.
 type DeviceSettings struct {
-	// CA Congestion-control state of a channel-adapter port (IBTA annex A10).
+	// CA Congestion-control settings of a channel-adapter port (IBTA annex A10).
 	CA *CASettings `json:"ca,omitempty"`
 
 	// Nic Desired or observed settings of a NIC port on Ethernet.
 	Nic *NICSettings `json:"nic,omitempty"`
 
-	// Queues Marking of an Ethernet switch's queues.
+	// Queues ECN marking of the queues of an Ethernet switch.
 	Queues *QueueSettings  `json:"queues,omitempty"`
 	Switch *SwitchSettings `json:"switch,omitempty"`
 
@@ -1630,7 +1630,7 @@ type DeviceSettings struct {
 	Wrcc *FairRateSettings `json:"wrcc,omitempty"`
 }
 
-// DeviceState One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: the device holds the settings of the plan and also those that the previous plan needs, until a clean-up removes them; or it has left the plan in force (`leaving`), and a clean-up is due.
+// DeviceState One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending. A device is clean-up-pending while it also holds settings that the previous plan needs, or when it has left the plan in force (`leaving`). A clean-up removes these settings.
 type DeviceState = string
 
 // DeviceUpdate defines model for DeviceUpdate.
@@ -1646,34 +1646,34 @@ type Difference struct {
 	Desired string `json:"desired"`
 	Field   string `json:"field"`
 
-	// Observed What was read; "unknown" for a prerequisite that could not be read.
+	// Observed The value read; "unknown" for a prerequisite that could not be read.
 	Observed string `json:"observed"`
 
-	// Prerequisite Which prerequisite of congestion control this is; absent for a setting of the plan.
+	// Prerequisite Name of the prerequisite of congestion control; absent for a setting of the plan.
 	Prerequisite *string `json:"prerequisite,omitempty"`
 
-	// Reason Of a prerequisite: why congestion control needs it, or why it is unknown, and what to do.
+	// Reason For a prerequisite: why congestion control needs it, or why it is unknown, and what to do.
 	Reason *string `json:"reason,omitempty"`
 
-	// Repairable Of a prerequisite: whether Fairlane may set it where the fabric says `prerequisites: repair`.
+	// Repairable For a prerequisite: whether Fairlane may set it on a fabric with `prerequisites: repair`.
 	Repairable *bool `json:"repairable,omitempty"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said *Phrase `json:"said,omitempty"`
 }
 
 // DriftPolicy defines model for DriftPolicy.
 type DriftPolicy struct {
-	// IntervalS Time between two readings of a device, up to a tenth more or less; 0 means never.
+	// IntervalS Seconds between two readings of a device, varied by up to 10 %; 0 means never.
 	IntervalS int `json:"interval_s"`
 
 	// Policy `report`: drift is reported. `repair`: the desired settings are also restored, unless the device is quarantined. `freeze`: all writes are refused, rollouts included.
 	Policy DevicePolicy `json:"policy"`
 
-	// QuarantineAfter How often a device may change or fail to be repaired within the window before it is quarantined.
+	// QuarantineAfter Number of times that a device may change, or fail to be repaired, within the window before it is quarantined.
 	QuarantineAfter int `json:"quarantine_after"`
 
-	// ReleaseS How long a quarantined device must have been in sync to be released.
+	// ReleaseS Seconds for which a quarantined device must stay in sync before it leaves quarantine.
 	ReleaseS  int        `json:"release_s"`
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 	Version   int64      `json:"version"`
@@ -1682,7 +1682,7 @@ type DriftPolicy struct {
 
 // DriftPolicyUpdate defines model for DriftPolicyUpdate.
 type DriftPolicyUpdate struct {
-	// IntervalS 0, or 5 and more.
+	// IntervalS Seconds between two readings of a device; 0 means never, otherwise at least 5. The default is 300.
 	IntervalS *int `json:"interval_s,omitempty"`
 
 	// Policy `report`: drift is reported. `repair`: the desired settings are also restored, unless the device is quarantined. `freeze`: all writes are refused, rollouts included.
@@ -1704,12 +1704,12 @@ type Event struct {
 	Fabric Name  `json:"fabric"`
 	ID     int64 `json:"id"`
 
-	// Kind Stable code, such as `tenant.updated`.
+	// Kind Stable code of the event, such as `tenant.updated`.
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
 	Rollout *int64 `json:"rollout,omitempty"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said    *Phrase `json:"said,omitempty"`
 	Subject string  `json:"subject"`
 }
@@ -1741,15 +1741,15 @@ type ExplanationList struct {
 
 // Fabric defines model for Fabric.
 type Fabric struct {
-	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a saturated counter does not prevent a measurement; `keep` never does, for fabrics where another tool measures with them. The default of a new fabric is `clear`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
+	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a saturated counter does not prevent a measurement; `keep` never does, for fabrics where another tool uses them. The default of a new fabric is `clear`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 	Counters     *Counters `json:"counters,omitempty"`
 	CreatedAt    time.Time `json:"created_at"`
 	FlowsVersion int64     `json:"flows_version"`
 
-	// Management `releasing`: its release is running or incomplete. `released`: everything was removed or returned, and verified; nothing is written until the fabric is taken under management again.
+	// Management `releasing`: the release is running or incomplete. `released`: all settings of Fairlane were removed and this was verified; nothing is written until the fabric is taken under management again.
 	Management *FabricManagement `json:"management,omitempty"`
 
-	// ManagementAt When `management` last changed; absent when it never did.
+	// ManagementAt Time of the last change of `management`; absent if it never changed.
 	ManagementAt *time.Time `json:"management_at,omitempty"`
 
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
@@ -1758,13 +1758,13 @@ type Fabric struct {
 	// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. The default is `roce` for an inventory, otherwise `ib`.
 	Plane Plane `json:"plane"`
 
-	// Prerequisites How to treat a prerequisite of congestion control that a device does not meet, such as DCQCN off for the priority of the plan. `report` reports it, and refuses a rollout before anything is written; `repair` sets those that Fairlane may set as part of the rollout, whose roll-back undoes them too. The default of a new fabric is `report`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
+	// Prerequisites How to treat a prerequisite of congestion control that a device does not meet, such as DCQCN off for the priority of the plan. `report` reports it, and refuses a rollout before anything is written; `repair` makes the rollout set the prerequisites that Fairlane may set; rolling it back restores them too. The default of a new fabric is `report`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 	Prerequisites *Prerequisites `json:"prerequisites,omitempty"`
 
-	// RepairsWait True while automatic repairs and clean-ups are on hold since `restored_at`: until a rollout or repair on the fabric is started, resumed, confirmed or rolled back. Absent otherwise.
+	// RepairsWait True while automatic repairs and clean-ups are on hold after a restore (`restored_at`). They continue when a rollout or repair on the fabric is started, resumed, confirmed or rolled back. Absent otherwise.
 	RepairsWait *bool `json:"repairs_wait,omitempty"`
 
-	// RestoredAt When the database was last restored from a backup; absent when it never was.
+	// RestoredAt Time at which the database was last restored from a backup; absent if it never was.
 	RestoredAt *time.Time `json:"restored_at,omitempty"`
 	Snapshot   *Snapshot  `json:"snapshot,omitempty"`
 
@@ -1777,12 +1777,12 @@ type Fabric struct {
 	Version   int64     `json:"version"`
 }
 
-// FabricManagement `releasing`: its release is running or incomplete. `released`: everything was removed or returned, and verified; nothing is written until the fabric is taken under management again.
+// FabricManagement `releasing`: the release is running or incomplete. `released`: all settings of Fairlane were removed and this was verified; nothing is written until the fabric is taken under management again.
 type FabricManagement string
 
 // FabricCreate defines model for FabricCreate.
 type FabricCreate struct {
-	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a saturated counter does not prevent a measurement; `keep` never does, for fabrics where another tool measures with them. The default of a new fabric is `clear`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
+	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a saturated counter does not prevent a measurement; `keep` never does, for fabrics where another tool uses them. The default of a new fabric is `clear`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 	Counters *Counters `json:"counters,omitempty"`
 
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
@@ -1791,7 +1791,7 @@ type FabricCreate struct {
 	// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. The default is `roce` for an inventory, otherwise `ib`.
 	Plane *Plane `json:"plane,omitempty"`
 
-	// Prerequisites How to treat a prerequisite of congestion control that a device does not meet, such as DCQCN off for the priority of the plan. `report` reports it, and refuses a rollout before anything is written; `repair` sets those that Fairlane may set as part of the rollout, whose roll-back undoes them too. The default of a new fabric is `report`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
+	// Prerequisites How to treat a prerequisite of congestion control that a device does not meet, such as DCQCN off for the priority of the plan. `report` reports it, and refuses a rollout before anything is written; `repair` makes the rollout set the prerequisites that Fairlane may set; rolling it back restores them too. The default of a new fabric is `report`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 	Prerequisites *Prerequisites `json:"prerequisites,omitempty"`
 
 	// Source Source of the fabric: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` (a port of this machine), `ethernet:PATH` (an inventory) or `file:PATH`.
@@ -1829,10 +1829,10 @@ type FabricRole string
 
 // FabricUpdate defines model for FabricUpdate.
 type FabricUpdate struct {
-	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a saturated counter does not prevent a measurement; `keep` never does, for fabrics where another tool measures with them. The default of a new fabric is `clear`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
+	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a saturated counter does not prevent a measurement; `keep` never does, for fabrics where another tool uses them. The default of a new fabric is `clear`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 	Counters *Counters `json:"counters,omitempty"`
 
-	// Prerequisites How to treat a prerequisite of congestion control that a device does not meet, such as DCQCN off for the priority of the plan. `report` reports it, and refuses a rollout before anything is written; `repair` sets those that Fairlane may set as part of the rollout, whose roll-back undoes them too. The default of a new fabric is `report`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
+	// Prerequisites How to treat a prerequisite of congestion control that a device does not meet, such as DCQCN off for the priority of the plan. `report` reports it, and refuses a rollout before anything is written; `repair` makes the rollout set the prerequisites that Fairlane may set; rolling it back restores them too. The default of a new fabric is `report`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 	Prerequisites *Prerequisites `json:"prerequisites,omitempty"`
 
 	// Source Source of the fabric: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` (a port of this machine), `ethernet:PATH` (an inventory) or `file:PATH`.
@@ -1861,13 +1861,13 @@ type FairRateSettings struct {
 
 // FieldDifference defines model for FieldDifference.
 type FieldDifference struct {
-	// After Its value after; absent when it has none.
+	// After Value after the change; absent when there is none.
 	After interface{} `json:"after,omitempty"`
 
-	// Before Its value before; absent when it had none.
+	// Before Value before the change; absent when there was none.
 	Before interface{} `json:"before,omitempty"`
 
-	// Field As in requests.
+	// Field Name of the field, as in requests.
 	Field string `json:"field"`
 }
 
@@ -1881,30 +1881,30 @@ type FieldReceipt struct {
 // FieldReceiptOutcome defines model for FieldReceipt.Outcome.
 type FieldReceiptOutcome string
 
-// Finding What the plan cannot honour, and the remedy. said and advice are message and fix with their parameters; plans of format 1 do not have them.
+// Finding A requirement that the plan cannot meet, and the remedy. `said` and `advice` are `message` and `fix` with their parameters; plans of format 1 do not have them.
 type Finding struct {
-	// Advice A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
+	// Advice A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Advice *Phrase `json:"advice,omitempty"`
 	Code   string  `json:"code"`
 
-	// Fix in English
+	// Fix The remedy, in English.
 	Fix   *string  `json:"fix,omitempty"`
 	Links []string `json:"links"`
 
-	// Message in English
+	// Message The finding, in English.
 	Message string `json:"message"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said    *Phrase  `json:"said,omitempty"`
 	Tenants []string `json:"tenants"`
 }
 
 // FindingChange defines model for FindingChange.
 type FindingChange struct {
-	// After What the plan cannot honour, and the remedy. said and advice are message and fix with their parameters; plans of format 1 do not have them.
+	// After A requirement that the plan cannot meet, and the remedy. `said` and `advice` are `message` and `fix` with their parameters; plans of format 1 do not have them.
 	After Finding `json:"after"`
 
-	// Before What the plan cannot honour, and the remedy. said and advice are message and fix with their parameters; plans of format 1 do not have them.
+	// Before A requirement that the plan cannot meet, and the remedy. `said` and `advice` are `message` and `fix` with their parameters; plans of format 1 do not have them.
 	Before Finding `json:"before"`
 }
 
@@ -1913,22 +1913,22 @@ type Flow struct {
 	// Class 1 to 63 lower-case letters, digits and inner hyphens.
 	Class *Name `json:"class,omitempty"`
 
-	// DemandBps Of all its queue pairs together; 0 means greedy.
+	// DemandBps Demand of all queue pairs together, in bit/s; 0 means greedy.
 	DemandBps *int64 `json:"demand_bps,omitempty"`
 
-	// Dst `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// Dst A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	Dst Port `json:"dst"`
 
-	// DstName In answers, the port as the latest topology names it, such as `host-001/P1`; left out for a port that is not in it. Ignored in requests.
+	// DstName Name of the port in the latest topology, such as `host-001/P1`; absent for a port that is not in it. Ignored in requests.
 	DstName *PortName `json:"dst_name,omitempty"`
 
 	// QPS Number of identical queue pairs.
 	QPS *int `json:"qps,omitempty"`
 
-	// Src `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// Src A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	Src Port `json:"src"`
 
-	// SrcName In answers, the port as the latest topology names it, such as `host-001/P1`; left out for a port that is not in it. Ignored in requests.
+	// SrcName Name of the port in the latest topology, such as `host-001/P1`; absent for a port that is not in it. Ignored in requests.
 	SrcName *PortName `json:"src_name,omitempty"`
 
 	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
@@ -1939,7 +1939,7 @@ type Flow struct {
 type FlowDifference struct {
 	Count int `json:"count"`
 
-	// First At most 100 of them.
+	// First The first flows, at most 100.
 	First []Flow `json:"first"`
 }
 
@@ -1964,35 +1964,35 @@ type Grant struct {
 	Tenant *Name `json:"tenant,omitempty"`
 }
 
-// Guarantee Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 means none, otherwise at least 1000000.
+// Guarantee Guaranteed rate in bit/s on every link that the tenant's flows cross; weights divide the rest. 0 means none, otherwise at least 1000000.
 type Guarantee = int64
 
 // GuaranteeCheck defines model for GuaranteeCheck.
 type GuaranteeCheck struct {
-	// BookableBps What can be booked of that link: 99 % of it.
+	// BookableBps Bookable rate of that link: 99 % of its capacity.
 	BookableBps *int64 `json:"bookable_bps,omitempty"`
 
-	// BookedBps The sum of the guarantees on that link, when broken.
+	// BookedBps Sum of the guarantees on that link, if the status is `broken`.
 	BookedBps *int64 `json:"booked_bps,omitempty"`
 
-	// GuaranteeBps At most the cap.
+	// GuaranteeBps The guaranteed rate, at most the cap.
 	GuaranteeBps int64 `json:"guarantee_bps"`
 
-	// LeftBps What remains of it on the worst link.
+	// LeftBps The part of the guarantee that is still available on the worst link.
 	LeftBps int64    `json:"left_bps"`
 	Links   NameList `json:"links"`
 
-	// New The admission causes it.
+	// New Whether the admission causes this status.
 	New bool `json:"new"`
 
-	// Status `broken`: on a link, the guarantees together exceed what can be booked. `at-risk`: booked in full, but predicted to be missed by more than 5 %.
+	// Status `broken`: on a link, the guarantees together exceed the bookable rate. `at-risk`: the guarantee is booked in full, but is predicted to be missed by more than 5 %.
 	Status GuaranteeCheckStatus `json:"status"`
 
 	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
 	Tenant Name `json:"tenant"`
 }
 
-// GuaranteeCheckStatus `broken`: on a link, the guarantees together exceed what can be booked. `at-risk`: booked in full, but predicted to be missed by more than 5 %.
+// GuaranteeCheckStatus `broken`: on a link, the guarantees together exceed the bookable rate. `at-risk`: the guarantee is booked in full, but is predicted to be missed by more than 5 %.
 type GuaranteeCheckStatus string
 
 // Health defines model for Health.
@@ -2005,54 +2005,54 @@ type HealthStatus string
 
 // Link defines model for Link.
 type Link struct {
-	// A `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// A A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	A     Port   `json:"a"`
 	AName string `json:"a_name"`
 	ATier int    `json:"a_tier"`
 
-	// B `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// B A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	B     Port   `json:"b"`
 	BName string `json:"b_name"`
 	BTier int    `json:"b_tier"`
 
-	// DelayPs From a fabric file; 0 when unknown: discovery of InfiniBand cannot measure it.
+	// DelayPs Propagation delay in picoseconds from a fabric file; 0 when unknown. InfiniBand discovery cannot measure it.
 	DelayPs int64 `json:"delay_ps"`
 
-	// Directions Directions that are contended in the plan or covered by the measurement, by sending port.
+	// Directions Directions that are contended in the plan or were measured, by sending port.
 	Directions []LinkDirection `json:"directions"`
 
-	// RateBps Bits per second of link-layer bytes of data packets.
+	// RateBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	RateBps Rate `json:"rate_bps"`
 }
 
 // LinkChange defines model for LinkChange.
 type LinkChange struct {
-	// Count Links with any change.
+	// Count Number of links with any change.
 	Count int `json:"count"`
 
-	// GainedBps Bits per second of link-layer bytes of data packets.
+	// GainedBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	GainedBps Rate `json:"gained_bps"`
 
-	// Gains Links with more predicted.
+	// Gains Number of links with a higher predicted rate.
 	Gains int `json:"gains"`
 
-	// Largest Up to eight.
+	// Largest The largest changes, at most eight.
 	Largest []LinkRate `json:"largest"`
 	Losses  int        `json:"losses"`
 
-	// LostBps Bits per second of link-layer bytes of data packets.
+	// LostBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	LostBps Rate `json:"lost_bps"`
 }
 
 // LinkDirection defines model for LinkDirection.
 type LinkDirection struct {
-	// DeliveredBps By the latest stored measurement; absent where it was not measured.
+	// DeliveredBps Rate in the latest stored measurement; absent where it was not measured.
 	DeliveredBps *int64 `json:"delivered_bps,omitempty"`
 
-	// Port `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// Port A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	Port Port `json:"port"`
 
-	// PredictedBps Of all tenants together, by the plan; absent where the link is not contended.
+	// PredictedBps Rate of all tenants together that the plan predicts; absent where the link is not contended.
 	PredictedBps *int64 `json:"predicted_bps,omitempty"`
 
 	// PredictedUse Predicted over capacity.
@@ -2077,14 +2077,14 @@ type LinkList struct {
 
 // LinkPrediction defines model for LinkPrediction.
 type LinkPrediction struct {
-	// CapacityBps Bits per second of link-layer bytes of data packets.
+	// CapacityBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	CapacityBps Rate   `json:"capacity_bps"`
 	Name        string `json:"name"`
 
-	// Peer `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// Peer A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	Peer Port `json:"peer"`
 
-	// Port `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// Port A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	Port    Port         `json:"port"`
 	Tenants []LinkTenant `json:"tenants"`
 }
@@ -2098,13 +2098,13 @@ type LinkRate struct {
 
 // LinkTenant defines model for LinkTenant.
 type LinkTenant struct {
-	// Bound Delivered is expected within predicted * (1 +- bound) in 95 of 100 cases.
+	// Bound Relative uncertainty: the delivered rate is within predicted * (1 +- bound) in 95 of 100 cases.
 	Bound float64 `json:"bound"`
 
-	// EntitledBps Bits per second of link-layer bytes of data packets.
+	// EntitledBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	EntitledBps Rate `json:"entitled_bps"`
 
-	// PredictedBps Bits per second of link-layer bytes of data packets.
+	// PredictedBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	PredictedBps Rate `json:"predicted_bps"`
 	QPS          int  `json:"qps"`
 
@@ -2114,24 +2114,24 @@ type LinkTenant struct {
 
 // LinkUse defines model for LinkUse.
 type LinkUse struct {
-	// CapacityBps Bits per second of link-layer bytes of data packets.
+	// CapacityBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	CapacityBps Rate `json:"capacity_bps"`
 
-	// DeliveredBps Bits per second; absent when it was not measured.
+	// DeliveredBps Rate in bits per second; absent when it was not measured.
 	DeliveredBps *MeasuredRate `json:"delivered_bps,omitempty"`
 
-	// Measured As of tenants.
+	// Measured Whether the link was measured.
 	Measured bool   `json:"measured"`
 	Name     string `json:"name"`
 
-	// Peer `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// Peer A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	Peer Port `json:"peer"`
 
-	// Port `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// Port A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	Port    Port    `json:"port"`
 	Problem *string `json:"problem,omitempty"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said *Phrase `json:"said,omitempty"`
 
 	// Use Delivered over capacity; absent when either is unknown.
@@ -2150,14 +2150,14 @@ type Me struct {
 	// Scopes Scopes that limit the token.
 	Scopes []Scope `json:"scopes,omitempty"`
 
-	// Token Name of the token that was sent.
+	// Token Name of the token in the request.
 	Token *string `json:"token,omitempty"`
 }
 
 // MeKind defines model for Me.Kind.
 type MeKind string
 
-// MeasuredRate Bits per second; absent when it was not measured.
+// MeasuredRate Rate in bits per second; absent when it was not measured.
 type MeasuredRate = int64
 
 // Member defines model for Member.
@@ -2190,29 +2190,29 @@ type Membership struct {
 	Fabric *Name `json:"fabric,omitempty"`
 	Role   Role  `json:"role"`
 
-	// Source Its source: a local administrator, or the OpenID provider's claims.
+	// Source Source of the membership: a local administrator, or the OpenID provider's claims.
 	Source MembershipSource `json:"source"`
 
 	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
 	Tenant *Name `json:"tenant,omitempty"`
 }
 
-// MembershipSource Its source: a local administrator, or the OpenID provider's claims.
+// MembershipSource Source of the membership: a local administrator, or the OpenID provider's claims.
 type MembershipSource string
 
 // NICParameter defines model for NICParameter.
 type NICParameter struct {
-	// Index Within the parameter's scope, such as a priority.
+	// Index Index within the parameter's scope, such as a priority.
 	Index *int   `json:"index,omitempty"`
 	Name  string `json:"name"`
 
-	// Value In the parameter's unit.
+	// Value Value, in the parameter's unit.
 	Value int64 `json:"value"`
 }
 
 // NICSettings Desired or observed settings of a NIC port on Ethernet.
 type NICSettings struct {
-	// Params By name, then index.
+	// Params Parameters, sorted by name, then index.
 	Params []NICParameter `json:"params"`
 
 	// Wrcc Settings of the senders of a NIC port on the plane wrcc.
@@ -2226,13 +2226,13 @@ type Name = string
 type NameList struct {
 	Count int `json:"count"`
 
-	// Names The first of them.
+	// Names Names of the first places.
 	Names []string `json:"names"`
 }
 
 // NewToken defines model for NewToken.
 type NewToken struct {
-	// Secret For `Authorization: Bearer`; it is not kept and never shown again.
+	// Secret The secret, to send as `Authorization: Bearer`. It is not stored and is never shown again.
 	Secret string `json:"secret"`
 	Token  Token  `json:"token"`
 }
@@ -2250,7 +2250,7 @@ type PasswordChange struct {
 
 // PeerWeight defines model for PeerWeight.
 type PeerWeight struct {
-	// Port `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// Port A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	Port   Port    `json:"port"`
 	Weight float64 `json:"weight"`
 }
@@ -2259,7 +2259,7 @@ type PeerWeight struct {
 type Permission struct {
 	Actions []PermissionActions `json:"actions"`
 
-	// Domain `*`, `FABRIC` or `FABRIC/TENANT`.
+	// Domain Domain: `*` (all), `FABRIC` or `FABRIC/TENANT`.
 	Domain string `json:"domain"`
 	Object string `json:"object"`
 }
@@ -2267,15 +2267,15 @@ type Permission struct {
 // PermissionActions defines model for Permission.Actions.
 type PermissionActions string
 
-// Phrase A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
+// Phrase A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 type Phrase = phrase.Text
 
-// PhraseValue A text that reads the same in every language; a whole number; a quantity with its unit, {"bps": bit/s}, {"ps": picoseconds} or {"percent": number}; a list of names; a Phrase; or {"texts": Phrases, "join": id of what stands between them}.
+// PhraseValue A text that is the same in every language; an integer; a quantity with its unit, {"bps": bit/s}, {"ps": picoseconds} or {"percent": number}; a list of names; a Phrase; or {"texts": Phrases, "join": id of the separator}.
 type PhraseValue = phrase.Value
 
 // Placement defines model for Placement.
 type Placement struct {
-	// Port `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// Port A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	Port Port `json:"port"`
 	SL   SL   `json:"sl"`
 
@@ -2297,13 +2297,13 @@ type Plan struct {
 	Placements []Placement      `json:"placements"`
 	Plane      PlanPlane        `json:"plane"`
 
-	// Policy The revision that it was compiled from; absent in plans older than revisions.
+	// Policy The revision that the plan was compiled from; absent in plans made before revisions existed.
 	Policy *int64 `json:"policy,omitempty"`
 
 	// Roce NICs, queues and traffic of a plan for the plane roce, as `fairlane compile --json` prints them.
 	Roce map[string]interface{} `json:"roce,omitempty"`
 
-	// SettlePs Approximate time until shares reach the predicted values after a change of settings or traffic, in picoseconds. Absent where no marks limit a sender, and in plans of earlier versions.
+	// SettlePs Approximate time until shares reach the predicted values after a change of settings or traffic, in picoseconds. Absent when congestion marks limit no sender, and in plans of earlier versions.
 	SettlePs *int64           `json:"settle_ps,omitempty"`
 	Snapshot SHA256           `json:"snapshot"`
 	Stored   bool             `json:"stored"`
@@ -2327,22 +2327,22 @@ type PlanCreate struct {
 	Policy *int64 `json:"policy,omitempty"`
 }
 
-// PlanDifference What changes from one plan to another. Differences of reasons and names are ignored. Lists of places are truncated, their counts are not.
+// PlanDifference Changes from one plan to another. Differences of reasons and names are ignored. Lists of places are truncated; their counts are complete.
 type PlanDifference struct {
 	Appeared  []Finding      `json:"appeared,omitempty"`
 	Contended *NameList      `json:"contended,omitempty"`
 	Devices   []DeviceChange `json:"devices,omitempty"`
 	From      string         `json:"from"`
 
-	// Minor Number of tenants, classes and link shares whose rates differ too little to be listed.
+	// Minor Number of tenants, classes and link shares whose change of rate is too small to be listed.
 	Minor    *int            `json:"minor,omitempty"`
 	Relieved *NameList       `json:"relieved,omitempty"`
 	Reworded []FindingChange `json:"reworded,omitempty"`
 
-	// Settings Those that belong to no single tenant.
+	// Settings Changes of settings that belong to no single tenant.
 	Settings []SettingChange `json:"settings,omitempty"`
 
-	// Tenants Those that change by name.
+	// Tenants Changes of each tenant, sorted by name.
 	Tenants  []TenantChange `json:"tenants,omitempty"`
 	To       string         `json:"to"`
 	Vanished []Finding      `json:"vanished,omitempty"`
@@ -2401,7 +2401,7 @@ type Policy struct {
 	Restores *int64 `json:"restores,omitempty"`
 	Revision int64  `json:"revision"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said *Phrase `json:"said,omitempty"`
 
 	// Tenants Number of tenants.
@@ -2410,14 +2410,14 @@ type Policy struct {
 
 // PolicyContent defines model for PolicyContent.
 type PolicyContent struct {
-	// Flows In the order declared.
+	// Flows The flows, in the order declared.
 	Flows   []Flow         `json:"flows"`
 	Options CompileOptions `json:"options"`
 
 	// Policy One revision of a fabric's policy. Only its label can change.
 	Policy Policy `json:"policy"`
 
-	// Tenants By name.
+	// Tenants The tenants, sorted by name.
 	Tenants []TenantCreate `json:"tenants"`
 }
 
@@ -2446,16 +2446,16 @@ type PolicyList struct {
 	NextCursor *string  `json:"next_cursor,omitempty"`
 }
 
-// Port `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+// Port A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 type Port = string
 
 // PortDomain defines model for PortDomain.
 type PortDomain struct {
-	// Domain Data centre.
+	// Domain Number of the data centre.
 	Domain int `json:"domain"`
 	Port   int `json:"port"`
 
-	// Wan Faces another data centre.
+	// Wan Whether the port faces another data centre.
 	Wan bool `json:"wan"`
 }
 
@@ -2466,23 +2466,23 @@ type PortMarking struct {
 	PacketSizeBytes  int  `json:"packet_size_bytes"`
 	Threshold        int  `json:"threshold"`
 
-	// Valid Overrides the switch's defaults on this port.
+	// Valid Whether these settings override the switch's defaults on this port.
 	Valid bool `json:"valid"`
 }
 
-// PortName In answers, the port as the latest topology names it, such as `host-001/P1`; left out for a port that is not in it. Ignored in requests.
+// PortName Name of the port in the latest topology, such as `host-001/P1`; absent for a port that is not in it. Ignored in requests.
 type PortName = string
 
 // PredictedClass defines model for PredictedClass.
 type PredictedClass struct {
-	// Bound As of the tenant.
+	// Bound Relative uncertainty, as defined for the tenant.
 	Bound float64 `json:"bound"`
 	Class string  `json:"class"`
 
-	// EntitledBps Bits per second of link-layer bytes of data packets.
+	// EntitledBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	EntitledBps Rate `json:"entitled_bps"`
 
-	// PredictedBps Bits per second of link-layer bytes of data packets.
+	// PredictedBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	PredictedBps Rate `json:"predicted_bps"`
 	QPS          int  `json:"qps"`
 
@@ -2495,13 +2495,13 @@ type PredictedClass struct {
 
 // PredictedShare defines model for PredictedShare.
 type PredictedShare struct {
-	// Bound Delivered is expected within predicted * (1 +- bound) in 95 of 100 cases.
+	// Bound Relative uncertainty: the delivered rate is within predicted * (1 +- bound) in 95 of 100 cases.
 	Bound float64 `json:"bound"`
 
-	// EntitledBps Bits per second of link-layer bytes of data packets.
+	// EntitledBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	EntitledBps Rate `json:"entitled_bps"`
 
-	// PredictedBps Bits per second of link-layer bytes of data packets.
+	// PredictedBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	PredictedBps Rate `json:"predicted_bps"`
 
 	// PredictedError |predicted - entitled| / entitled.
@@ -2515,26 +2515,26 @@ type PredictedShare struct {
 	Weight Weight `json:"weight"`
 }
 
-// Prerequisites How to treat a prerequisite of congestion control that a device does not meet, such as DCQCN off for the priority of the plan. `report` reports it, and refuses a rollout before anything is written; `repair` sets those that Fairlane may set as part of the rollout, whose roll-back undoes them too. The default of a new fabric is `report`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
+// Prerequisites How to treat a prerequisite of congestion control that a device does not meet, such as DCQCN off for the priority of the plan. `report` reports it, and refuses a rollout before anything is written; `repair` makes the rollout set the prerequisites that Fairlane may set; rolling it back restores them too. The default of a new fabric is `report`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 type Prerequisites string
 
 // Problem defines model for Problem.
 type Problem struct {
-	// Code Stable, such as `not-found`.
+	// Code Stable code, such as `not-found`.
 	Code string `json:"code"`
 
-	// Detail in English
+	// Detail What was found and what to do, in English.
 	Detail    *string        `json:"detail,omitempty"`
 	Errors    []ProblemField `json:"errors,omitempty"`
 	Instance  *string        `json:"instance,omitempty"`
 	RequestID string         `json:"request_id"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said   *Phrase `json:"said,omitempty"`
 	Status int     `json:"status"`
 	Title  string  `json:"title"`
 
-	// Type Page of the code.
+	// Type Address of the page that explains the code.
 	Type string `json:"type"`
 }
 
@@ -2544,10 +2544,10 @@ type ProblemField struct {
 	Detail string         `json:"detail"`
 	In     ProblemFieldIn `json:"in"`
 
-	// Pointer JSON pointer into the body, or the parameter's name.
+	// Pointer JSON pointer into the body, or the name of a parameter.
 	Pointer string `json:"pointer"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said *Phrase `json:"said,omitempty"`
 }
 
@@ -2559,21 +2559,21 @@ type PrometheusAnswer struct {
 	// Data The result; its form depends on the operation.
 	Data *json.RawMessage `json:"data,omitempty"`
 
-	// Error In English.
+	// Error Error text, in English; only with the status `error`.
 	Error *string `json:"error,omitempty"`
 
-	// ErrorType Only with the status `error`.
+	// ErrorType Kind of error; only with the status `error`.
 	ErrorType *PrometheusAnswerErrorType `json:"errorType,omitempty"`
 
 	// Infos Remarks of the query engine.
 	Infos  []string               `json:"infos,omitempty"`
 	Status PrometheusAnswerStatus `json:"status"`
 
-	// Warnings What may be wrong with the result, in the words of the query engine.
+	// Warnings Warnings of the query engine about the result.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// PrometheusAnswerErrorType Only with the status `error`.
+// PrometheusAnswerErrorType Kind of error; only with the status `error`.
 type PrometheusAnswerErrorType string
 
 // PrometheusAnswerStatus defines model for PrometheusAnswer.Status.
@@ -2588,13 +2588,13 @@ type QueueMarking struct {
 	Queue       int   `json:"queue"`
 }
 
-// QueueSettings Marking of an Ethernet switch's queues.
+// QueueSettings ECN marking of the queues of an Ethernet switch.
 type QueueSettings struct {
-	// Marking By port, then queue.
+	// Marking Marking of each queue, sorted by port, then queue.
 	Marking []QueueMarking `json:"marking"`
 }
 
-// Rate Bits per second of link-layer bytes of data packets.
+// Rate Rate in bits per second, counted over the link-layer bytes of data packets.
 type Rate = int64
 
 // Reason defines model for Reason.
@@ -2606,11 +2606,11 @@ type Reason struct {
 	// Range Legal values.
 	Range *string `json:"range,omitempty"`
 
-	// Rule Stable code.
+	// Rule Stable code of the rule.
 	Rule   string  `json:"rule"`
 	Tenant *string `json:"tenant,omitempty"`
 
-	// Unit Of the value, such as 1.024 us; none for a plain number.
+	// Unit Unit of the value, such as 1.024 us; absent for a plain number.
 	Unit  *string `json:"unit,omitempty"`
 	Value string  `json:"value"`
 }
@@ -2619,7 +2619,7 @@ type Reason struct {
 type ReleasePreview struct {
 	Devices []ReturningDevice `json:"devices"`
 
-	// Placements The placements to remove from the subnet manager: a partition and a service level of each tenant and port.
+	// Placements The placements to remove from the subnet manager: the partition and the service level of each tenant and port.
 	Placements []ReleasedPlacement `json:"placements"`
 	To         string              `json:"to"`
 	Waves      []RolloutWave       `json:"waves"`
@@ -2629,7 +2629,7 @@ type ReleasePreview struct {
 type ReleasedPlacement struct {
 	Pkey string `json:"pkey"`
 
-	// Port `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// Port A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	Port Port `json:"port"`
 	SL   int  `json:"sl"`
 
@@ -2642,10 +2642,10 @@ type ReturningDevice struct {
 	// Changes `desired` is the setting after the release, `observed` the current one.
 	Changes []Difference `json:"changes"`
 
-	// Error Why the device could not be read.
+	// Error Reason why the device could not be read.
 	Error *string `json:"error,omitempty"`
 
-	// ID `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// ID A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	ID   Port                `json:"id"`
 	Kind ReturningDeviceKind `json:"kind"`
 
@@ -2653,7 +2653,7 @@ type ReturningDevice struct {
 	Missing bool   `json:"missing"`
 	Name    string `json:"name"`
 
-	// Note Why the origin of its baseline is unknown.
+	// Note Reason why the origin of the device's baseline is unknown.
 	Note   *string               `json:"note,omitempty"`
 	Origin ReturningDeviceOrigin `json:"origin"`
 }
@@ -2672,7 +2672,7 @@ type RoleInfo struct {
 	Rights []RoleRight `json:"rights"`
 	Role   Role        `json:"role"`
 
-	// Wide Acts on one fabric or on all, rather than on one tenant.
+	// Wide Whether the role acts on one fabric or on all, rather than on one tenant.
 	Wide bool `json:"wide"`
 }
 
@@ -2695,7 +2695,7 @@ type RoleRightActions string
 type Rollout struct {
 	Actor string `json:"actor"`
 
-	// ConfirmBy When a rollout that waits for confirmation is rolled back.
+	// ConfirmBy Time at which an unconfirmed rollout is rolled back.
 	ConfirmBy *time.Time      `json:"confirm_by,omitempty"`
 	CreatedAt time.Time       `json:"created_at"`
 	Devices   []RolloutDevice `json:"devices,omitempty"`
@@ -2712,35 +2712,34 @@ type Rollout struct {
 	Phase RolloutPhase `json:"phase"`
 	Plan  SHA256       `json:"plan"`
 
-	// Reason Why it is being rolled back or, when it is not, what its health gates could not judge.
+	// Reason Reason for the roll-back or, without a roll-back, the measurements that its health gates could not evaluate.
 	Reason *string `json:"reason,omitempty"`
 
-	// ReasonSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
+	// ReasonSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	ReasonSaid *Phrase `json:"reason_said,omitempty"`
 
-	// Release Whether it releases the fabric.
+	// Release Whether the rollout releases the fabric.
 	Release *bool `json:"release,omitempty"`
 
-	// Repair It repairs devices of the plan in force; each device succeeds or fails independently.
+	// Repair Whether the rollout repairs devices of the plan in force. In a repair each device succeeds or fails independently.
 	Repair *bool  `json:"repair,omitempty"`
 	Result string `json:"result"`
 
-	// ResultSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
+	// ResultSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	ResultSaid *Phrase `json:"result_said,omitempty"`
 
-	// Revision Increases with every step; an action on a lower revision is refused.
+	// Revision Revision of the rollout, which increases with every step. An action on a lower revision is refused.
 	Revision int64   `json:"revision"`
 	Stages   []Stage `json:"stages"`
 
-	// State Only `succeeded` means that every device was verified. `refused` ended before anything was written to a device or to the subnet
-	// manager: `result` names the cause and the remedy.
+	// State Only `succeeded` means that every device was verified. A rollout is `refused` before anything is written to a device or to the subnet manager; `result` names the cause and the remedy.
 	State RolloutState `json:"state"`
 
-	// To The settings that devices return to in a rollout that removes everything; absent in others.
+	// To The settings that a rollout which removes everything returns devices to; absent in other rollouts.
 	To        *RolloutTo `json:"to,omitempty"`
 	UpdatedAt time.Time  `json:"updated_at"`
 
-	// Wave The open wave, from 0; -1 before the first.
+	// Wave Number of the current wave, from 0; -1 before the first.
 	Wave  int `json:"wave"`
 	Waves int `json:"waves"`
 
@@ -2748,7 +2747,7 @@ type Rollout struct {
 	Wish RolloutWish `json:"wish"`
 }
 
-// RolloutTo The settings that devices return to in a rollout that removes everything; absent in others.
+// RolloutTo The settings that a rollout which removes everything returns devices to; absent in other rollouts.
 type RolloutTo string
 
 // RolloutBack defines model for RolloutBack.
@@ -2756,11 +2755,11 @@ type RolloutBack struct {
 	// Plan The plan to roll back to, by a new rollout. Without it, a running rollout returns every device to its settings before the rollout; for a rollout that ended, a new rollout restores the plan that was in force before it, or the baseline if there was none.
 	Plan *PlanRef `json:"plan,omitempty"`
 
-	// To Return every device that was ever written to its baseline, by a new rollout.
+	// To `baseline`: a new rollout returns every device that was ever written to its baseline.
 	To *RolloutBackTo `json:"to,omitempty"`
 }
 
-// RolloutBackTo Return every device that was ever written to its baseline, by a new rollout.
+// RolloutBackTo `baseline`: a new rollout returns every device that was ever written to its baseline.
 type RolloutBackTo string
 
 // RolloutCreate defines model for RolloutCreate.
@@ -2769,42 +2768,42 @@ type RolloutCreate struct {
 	Options *RolloutOptions `json:"options,omitempty"`
 	Plan    PlanRef         `json:"plan"`
 
-	// Stages Both, when not given. Placement runs before settings in any case.
+	// Stages Stages to run; default: both. Placement always runs before settings.
 	Stages []Stage `json:"stages,omitempty"`
 }
 
 // RolloutDevice defines model for RolloutDevice.
 type RolloutDevice struct {
-	// Before The half that does not apply to the device's kind is absent.
+	// Before Settings of a device. Fields that do not apply to its kind are absent.
 	Before *DeviceSettings `json:"before,omitempty"`
 	Error  *string         `json:"error,omitempty"`
 
-	// ID `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// ID A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	ID   Port              `json:"id"`
 	Kind RolloutDeviceKind `json:"kind"`
 	Name string            `json:"name"`
 
-	// Note The current or the latest step.
+	// Note The current or latest step on the device.
 	Note *string `json:"note,omitempty"`
 
-	// NoteSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
+	// NoteSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	NoteSaid *Phrase `json:"note_said,omitempty"`
 
-	// Observed The half that does not apply to the device's kind is absent.
+	// Observed Settings of a device. Fields that do not apply to its kind are absent.
 	Observed *DeviceSettings `json:"observed,omitempty"`
 	Receipt  []FieldReceipt  `json:"receipt,omitempty"`
 
-	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: the device holds the settings of the plan and also those that the previous plan needs, until a clean-up removes them; or it has left the plan in force (`leaving`), and a clean-up is due.
+	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending. A device is clean-up-pending while it also holds settings that the previous plan needs, or when it has left the plan in force (`leaving`). A clean-up removes these settings.
 	State DeviceState `json:"state"`
 
-	// Touched A write may have reached it, and its previous settings have not been verified since.
+	// Touched Whether a write may have reached the device and its previous settings have not been verified since.
 	Touched   *bool     `json:"touched,omitempty"`
 	UpdatedAt time.Time `json:"updated_at"`
 
-	// Wanted The half that does not apply to the device's kind is absent.
+	// Wanted Settings of a device. Fields that do not apply to its kind are absent.
 	Wanted *DeviceSettings `json:"wanted,omitempty"`
 
-	// Wave The wave that it is written in, from 0.
+	// Wave Number of the wave in which the device is written, from 0.
 	Wave *int `json:"wave,omitempty"`
 }
 
@@ -2819,44 +2818,44 @@ type RolloutList struct {
 
 // RolloutOptions Bounds of a rollout. Omitted values and 0 take their defaults.
 type RolloutOptions struct {
-	// Attempts Attempts at each step on a device; default 4.
+	// Attempts Largest number of attempts at each step on a device; default 4.
 	Attempts *int `json:"attempts,omitempty"`
 
-	// Canary Devices of each kind that are written first, alone; default 1.
+	// Canary Number of devices of each kind that are written first, as canaries; default 1.
 	Canary *int `json:"canary,omitempty"`
 
-	// ConfirmWindowS How long the finished rollout waits for confirmation before it is rolled back; 0 means that no confirmation is needed.
+	// ConfirmWindowS Seconds that the finished rollout waits for confirmation before it is rolled back; 0 means that no confirmation is needed.
 	ConfirmWindowS *int `json:"confirm_window_s,omitempty"`
 
-	// Domain The failure domains that waves are made of: one at first, then two, four and so on; default leaf.
+	// Domain Failure domains that form the waves. The first wave has one domain, the next two, then four and so on; default leaf.
 	Domain *RolloutOptionsDomain `json:"domain,omitempty"`
 
-	// FailureBudget Devices that may fail before everything is rolled back; default 0.
+	// FailureBudget Number of devices that may fail before the rollout is rolled back; default 0.
 	FailureBudget *int `json:"failure_budget,omitempty"`
 
 	// MaxShareError Health gate after the last wave: the largest share error allowed; 0 disables the gate. With verify_shares the default is 0.1.
 	MaxShareError *float64 `json:"max_share_error,omitempty"`
 
-	// MeasureWindowMs How long gates measure, in the fabric's own time; default 100.
+	// MeasureWindowMs Length of a gate's measurement, in milliseconds of the fabric's own time; default 100.
 	MeasureWindowMs *int `json:"measure_window_ms,omitempty"`
 
-	// MinUtilisation Health gate after every wave: the smallest use of the contended links allowed; 0 disables the gate.
+	// MinUtilisation Health gate after every wave: the smallest utilisation of the contended links allowed; 0 disables the gate.
 	MinUtilisation *float64 `json:"min_utilisation,omitempty"`
 
-	// Parallel Devices of a shard that are written concurrently; default 128.
+	// Parallel Number of devices of a shard that are written concurrently; default 128.
 	Parallel *int `json:"parallel,omitempty"`
 
 	// Shard Largest number of devices that one worker writes together; default 128.
 	Shard *int `json:"shard,omitempty"`
 
-	// VerifyShares At the end of the window, measured shares within max_share_error confirm the rollout.
+	// VerifyShares Whether measured shares within `max_share_error` confirm the rollout at the end of the window.
 	VerifyShares *bool `json:"verify_shares,omitempty"`
 
 	// Wave Largest number of devices in a wave; default 1024.
 	Wave *int `json:"wave,omitempty"`
 }
 
-// RolloutOptionsDomain The failure domains that waves are made of: one at first, then two, four and so on; default leaf.
+// RolloutOptionsDomain Failure domains that form the waves. The first wave has one domain, the next two, then four and so on; default leaf.
 type RolloutOptionsDomain string
 
 // RolloutPhase The current phase of a running rollout.
@@ -2868,19 +2867,18 @@ type RolloutPreview struct {
 	Waves   []RolloutWave `json:"waves"`
 }
 
-// RolloutState Only `succeeded` means that every device was verified. `refused` ended before anything was written to a device or to the subnet
-// manager: `result` names the cause and the remedy.
+// RolloutState Only `succeeded` means that every device was verified. A rollout is `refused` before anything is written to a device or to the subnet manager; `result` names the cause and the remedy.
 type RolloutState string
 
 // RolloutWave defines model for RolloutWave.
 type RolloutWave struct {
-	// Canary No device of the wave may fail.
+	// Canary Whether this is a canary wave, in which no device may fail.
 	Canary bool `json:"canary"`
 
-	// Devices Names, in the order of writing.
+	// Devices Names of the devices, in the order of writing.
 	Devices []string `json:"devices"`
 
-	// Shards Workers that can write the wave together.
+	// Shards Number of workers that can write the wave together.
 	Shards int `json:"shards"`
 }
 
@@ -2898,17 +2896,17 @@ type SLParams struct {
 	CctiIncrease int `json:"ccti_increase"`
 	CctiMin      int `json:"ccti_min"`
 
-	// CctiTimer In units of 1.024 us, or of the plan's `timer_unit_ps`.
+	// CctiTimer CCTI timer, in units of 1.024 us or of the plan's `timer_unit_ps`.
 	CctiTimer        int `json:"ccti_timer"`
 	TriggerThreshold int `json:"trigger_threshold"`
 }
 
-// Scope `OBJECT:ACTION`, with `*` for any: `tenant:read`, `*:read`, `rollout:*`.
+// Scope A scope, `OBJECT:ACTION`, with `*` for any: `tenant:read`, `*:read`, `rollout:*`.
 type Scope = string
 
 // SenderSettings Settings of the senders of a NIC port on the plane wrcc.
 type SenderSettings struct {
-	// Domain Data centre.
+	// Domain Number of the data centre.
 	Domain      int            `json:"domain"`
 	Increase    string         `json:"increase"`
 	MinRateMbps int64          `json:"min_rate_mbps"`
@@ -2918,13 +2916,13 @@ type SenderSettings struct {
 
 // SenderWeight defines model for SenderWeight.
 type SenderWeight struct {
-	// Name TENANT/CLASS.
+	// Name Name of the sender, TENANT/CLASS.
 	Name string `json:"name"`
 
-	// Peers Weights of their own towards single ports.
+	// Peers Separate weights towards single ports.
 	Peers []PeerWeight `json:"peers,omitempty"`
 
-	// Weight On the fair rate.
+	// Weight Weight by which the sender scales the fair rate.
 	Weight float64 `json:"weight"`
 }
 
@@ -2941,7 +2939,7 @@ type ServiceAccount struct {
 	Role Role `json:"role"`
 }
 
-// ServiceAccountCreate A service account to be added. `fabric` names the one fabric that the role holds on; the account of a tenant has none.
+// ServiceAccountCreate A service account to add. `fabric` names the one fabric that the role holds on; the account of a tenant has none.
 type ServiceAccountCreate struct {
 	DisplayName *string `json:"display_name,omitempty"`
 
@@ -2968,10 +2966,10 @@ type SettingChange struct {
 	Count int    `json:"count"`
 	Field string `json:"field"`
 
-	// Kind Of the places: port, switch, switch port, queue, link, plan.
+	// Kind Kind of the places: port, switch, switch port, queue, link or plan.
 	Kind string `json:"kind"`
 
-	// Names The first of them.
+	// Names Names of the first places.
 	Names []string `json:"names"`
 
 	// Tenant The tenant whose traffic it applies to; absent when it applies to the whole device.
@@ -2981,35 +2979,35 @@ type SettingChange struct {
 
 // Settings defines model for Settings.
 type Settings struct {
-	// Shares Measurements that the service makes by itself on fabrics with a plan in force.
+	// Shares Periodic measurements by the service on fabrics with a plan in force.
 	Shares ShareSettings `json:"shares"`
 
-	// Tasks Simulations and calibrations.
+	// Tasks Limits for simulations and calibrations.
 	Tasks TaskSettings `json:"tasks"`
 
-	// UpdatedAt Absent while all are defaults.
+	// UpdatedAt Time of the last change; absent while all settings have their defaults.
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 	Version   int64      `json:"version"`
 }
 
 // SettingsUpdate defines model for SettingsUpdate.
 type SettingsUpdate struct {
-	// Shares Measurements that the service makes by itself on fabrics with a plan in force.
+	// Shares Periodic measurements by the service on fabrics with a plan in force.
 	Shares *ShareSettings `json:"shares,omitempty"`
 
-	// Tasks Simulations and calibrations.
+	// Tasks Limits for simulations and calibrations.
 	Tasks *TaskSettings `json:"tasks,omitempty"`
 }
 
-// ShareSettings Measurements that the service makes by itself on fabrics with a plan in force.
+// ShareSettings Periodic measurements by the service on fabrics with a plan in force.
 type ShareSettings struct {
-	// IntervalS Interval; 0 means never, otherwise at least 10.
+	// IntervalS Seconds between measurements; 0 means never, otherwise at least 10.
 	IntervalS *int `json:"interval_s,omitempty"`
 
-	// Keep Number kept for each fabric; the oldest are deleted.
+	// Keep Number of measurements kept for each fabric; the oldest are deleted.
 	Keep *int `json:"keep,omitempty"`
 
-	// WindowMs Length of each measurement, in the fabric's own time.
+	// WindowMs Length of each measurement, in milliseconds of the fabric's own time.
 	WindowMs *int `json:"window_ms,omitempty"`
 }
 
@@ -3018,31 +3016,31 @@ type Shares struct {
 	// Complete Whether every tenant and every contended link was measured.
 	Complete bool `json:"complete"`
 
-	// CongestionControl Whether congestion control acted in the window, by counters under load. Absent where devices do not count its events, and for callers who see their own tenants only.
+	// CongestionControl Whether congestion control acted in the window, according to counters under load. Absent if devices do not count these events, and for callers who see their own tenants only.
 	CongestionControl *CongestionLoop `json:"congestion_control,omitempty"`
 
-	// Coverage Measured time over elapsed time, of the counter with the least. Time in which a counter was saturated, cleared by another collector or read too late does not count. Absent when nothing was measured, in measurements of earlier releases, and for callers who see their own tenants only.
+	// Coverage Measured time over elapsed time, for the counter with the smallest ratio. Time in which a counter was saturated, cleared by another collector or read too late does not count. Absent when nothing was measured, in measurements of earlier releases, and for callers who see their own tenants only.
 	Coverage *float64 `json:"coverage,omitempty"`
 
 	// JainIndex Jain's index of delivered over entitled, of the measured tenants; 1 is perfectly fair. Absent when none was measured, and for callers who see their own tenants only.
 	JainIndex *float64  `json:"jain_index,omitempty"`
 	Links     []LinkUse `json:"links"`
 
-	// MaxShareError Of the measured tenants; absent when none was measured.
+	// MaxShareError Largest share error of the measured tenants; absent when none was measured.
 	MaxShareError *float64  `json:"max_share_error,omitempty"`
 	MeasuredAt    time.Time `json:"measured_at"`
 
 	// Plan Name of the plan that the shares are measured against; empty for callers who see their own tenants only.
 	Plan string `json:"plan"`
 
-	// RequestedWindowMs The requested window; absent in measurements from before this was kept.
+	// RequestedWindowMs The requested window, in milliseconds; absent in measurements of earlier releases.
 	RequestedWindowMs *int64 `json:"requested_window_ms,omitempty"`
 
-	// ShareErrorLimit Share error above which a tenant is off its share on the fabric's plane: 0.1 on RoCE, 0.05 elsewhere. Absent in measurements from before this was kept.
+	// ShareErrorLimit Share error above which a tenant is off its share on the fabric's plane: 0.1 on RoCE, 0.05 elsewhere. Absent in measurements of earlier releases.
 	ShareErrorLimit *float64      `json:"share_error_limit,omitempty"`
 	Tenants         []TenantShare `json:"tenants"`
 
-	// WindowMs Measured time in the fabric's own time, of the port with the least; 0 when none was measured.
+	// WindowMs Measured time of the port with the shortest one, in milliseconds of the fabric's own time; 0 when no port was measured.
 	WindowMs int64 `json:"window_ms"`
 }
 
@@ -3072,7 +3070,7 @@ type SignInMethods struct {
 
 // SignedIn defines model for SignedIn.
 type SignedIn struct {
-	// CsrfToken To repeat in `X-CSRF-Token`.
+	// CsrfToken Token to send in the header `X-CSRF-Token`.
 	CsrfToken string    `json:"csrf_token"`
 	ExpiresAt time.Time `json:"expires_at"`
 
@@ -3085,20 +3083,20 @@ type Simulation struct {
 	Actor     string    `json:"actor"`
 	CreatedAt time.Time `json:"created_at"`
 
-	// Error Why it failed.
+	// Error Reason for the failure.
 	Error      *string    `json:"error,omitempty"`
 	Fabric     *string    `json:"fabric,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         int64      `json:"id"`
 	Plan       *string    `json:"plan,omitempty"`
 
-	// Progress The fraction that is done.
+	// Progress Completed fraction, 0 to 1.
 	Progress float64 `json:"progress"`
 
-	// Result What `fairlane compile --simulate --json` calls the simulation, or what `fairlane sim run --json` prints without single flows and series.
+	// Result For a plan, the field `simulation` of `fairlane compile --simulate --json`. For a scenario, the output of `fairlane sim run --json` without single flows and series.
 	Result map[string]interface{} `json:"result,omitempty"`
 
-	// Scenario Its text, where a scenario is simulated; absent in lists.
+	// Scenario Text of the scenario, if one is simulated; absent in lists.
 	Scenario  *string    `json:"scenario,omitempty"`
 	Seed      *int64     `json:"seed,omitempty"`
 	StartedAt *time.Time `json:"started_at,omitempty"`
@@ -3107,7 +3105,7 @@ type Simulation struct {
 
 // SimulationCreate defines model for SimulationCreate.
 type SimulationCreate struct {
-	// Before Also simulate the same traffic on the unmanaged fabric.
+	// Before Whether to simulate the same traffic on the unmanaged fabric too.
 	Before *bool `json:"before,omitempty"`
 
 	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
@@ -3134,18 +3132,18 @@ type Snapshot struct {
 	MadsSent int64 `json:"mads_sent"`
 	Nodes    int   `json:"nodes"`
 
-	// SeenAt When it was last found.
+	// SeenAt Time at which this topology was last found.
 	SeenAt   time.Time `json:"seen_at"`
 	Sha256   SHA256    `json:"sha256"`
 	Switches int       `json:"switches"`
 
-	// TakenAt When this topology was first found.
+	// TakenAt Time at which this topology was first found.
 	TakenAt time.Time `json:"taken_at"`
 
 	// WallMs Duration of the latest discovery.
 	WallMs float64 `json:"wall_ms"`
 
-	// Warnings In the answer to a discovery: problems, such as devices that do not answer or are not the expected ones. At most 100, then the number of others.
+	// Warnings Problems found by a discovery, such as devices that do not answer or are not the expected ones. At most 100, followed by the number of others. Only in the answer to a discovery.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -3170,10 +3168,10 @@ type SwitchMarking struct {
 	// MarkingRate Mean number of eligible packets per mark.
 	MarkingRate int `json:"marking_rate"`
 
-	// PacketSizeBytes Smaller packets are not marked.
+	// PacketSizeBytes Smallest packet that is marked, in bytes.
 	PacketSizeBytes int `json:"packet_size_bytes"`
 
-	// Threshold 0 never marks; 15 marks earliest.
+	// Threshold Marking threshold: 0 never marks, 15 marks earliest.
 	Threshold   int   `json:"threshold"`
 	VictimPorts []int `json:"victim_ports"`
 }
@@ -3193,13 +3191,13 @@ type SwitchPlan struct {
 type SwitchSettings struct {
 	Defaults SwitchMarking `json:"defaults"`
 
-	// Ports By port number, from 0.
+	// Ports Settings of each port, by port number from 0.
 	Ports []PortMarking `json:"ports"`
 }
 
-// TaskSettings Simulations and calibrations.
+// TaskSettings Limits for simulations and calibrations.
 type TaskSettings struct {
-	// Keep Number kept after they ended; the oldest are deleted.
+	// Keep Number of ended simulations and calibrations kept; the oldest are deleted.
 	Keep *int `json:"keep,omitempty"`
 
 	// Limit Largest number that may be queued or running.
@@ -3213,12 +3211,12 @@ type TaskState string
 type Tenant struct {
 	Attachments []Attachment `json:"attachments"`
 
-	// CapBps The highest rate in bit/s that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 means no cap.
+	// CapBps Largest rate in bit/s of all the tenant's flows together on any link. 0 means no cap, otherwise at least 1000000 and at least the guarantee.
 	CapBps    Cap       `json:"cap_bps"`
 	Classes   []Class   `json:"classes"`
 	CreatedAt time.Time `json:"created_at"`
 
-	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 means none, otherwise at least 1000000.
+	// GuaranteeBps Guaranteed rate in bit/s on every link that the tenant's flows cross; weights divide the rest. 0 means none, otherwise at least 1000000.
 	GuaranteeBps Guarantee `json:"guarantee_bps"`
 
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
@@ -3249,11 +3247,11 @@ type TenantChange struct {
 type TenantCreate struct {
 	Attachments []Attachment `json:"attachments,omitempty"`
 
-	// CapBps The highest rate in bit/s that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 means no cap.
+	// CapBps Largest rate in bit/s of all the tenant's flows together on any link. 0 means no cap, otherwise at least 1000000 and at least the guarantee.
 	CapBps  *Cap    `json:"cap_bps,omitempty"`
 	Classes []Class `json:"classes,omitempty"`
 
-	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 means none, otherwise at least 1000000.
+	// GuaranteeBps Guaranteed rate in bit/s on every link that the tenant's flows cross; weights divide the rest. 0 means none, otherwise at least 1000000.
 	GuaranteeBps *Guarantee `json:"guarantee_bps,omitempty"`
 
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
@@ -3285,7 +3283,7 @@ type TenantRole string
 
 // TenantSet defines model for TenantSet.
 type TenantSet struct {
-	// Flows When given, replaces all declared flows; an empty list removes them.
+	// Flows The new list of declared flows, which replaces all flows; an empty list removes them. Without this field, flows stay unchanged.
 	Flows   []Flow         `json:"flows,omitzero"`
 	Tenants []TenantCreate `json:"tenants"`
 }
@@ -3302,23 +3300,23 @@ type TenantSetResult struct {
 
 // TenantShare defines model for TenantShare.
 type TenantShare struct {
-	// AmbiguousBps The rate at the counters that were left out, of all tenants that share them; absent when one was not measured. A low rate is acknowledgements; a higher one is traffic without a declared flow.
+	// AmbiguousBps Rate at the counters that were left out, for all tenants that share them; absent when one of them was not measured. A low rate is acknowledgements; a higher rate is traffic without a declared flow.
 	AmbiguousBps *int64 `json:"ambiguous_bps,omitempty"`
 
-	// AtSenders InfiniBand: `delivered_bps` leaves out ports on which the tenant only receives, on a service level that it shares there with other tenants: such a counter cannot be divided.
+	// AtSenders Whether `delivered_bps` leaves out some receiving ports (InfiniBand). These are ports on which the tenant only receives, on a service level shared with other tenants: their counters cannot be divided between tenants.
 	AtSenders *bool `json:"at_senders,omitempty"`
 
-	// DeliveredBps Bits per second; absent when it was not measured.
+	// DeliveredBps Rate in bits per second; absent when it was not measured.
 	DeliveredBps *MeasuredRate `json:"delivered_bps,omitempty"`
 
-	// EntitledBps Bits per second of link-layer bytes of data packets.
+	// EntitledBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	EntitledBps Rate `json:"entitled_bps"`
 
-	// Measured Otherwise `problem` states the reason, and the figures are absent.
+	// Measured Whether the tenant was measured. If not, `problem` states the reason, and the figures are absent.
 	Measured bool    `json:"measured"`
 	Problem  *string `json:"problem,omitempty"`
 
-	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is beside it.
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said *Phrase `json:"said,omitempty"`
 
 	// ShareError |delivered - entitled| / entitled; absent when delivered_bps is absent, and for a tenant with an entitlement of 0.
@@ -3335,11 +3333,11 @@ type TenantShare struct {
 type TenantUpdate struct {
 	Attachments []Attachment `json:"attachments,omitempty"`
 
-	// CapBps The highest rate in bit/s that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 means no cap.
+	// CapBps Largest rate in bit/s of all the tenant's flows together on any link. 0 means no cap, otherwise at least 1000000 and at least the guarantee.
 	CapBps  *Cap    `json:"cap_bps,omitempty"`
 	Classes []Class `json:"classes,omitempty"`
 
-	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 means none, otherwise at least 1000000.
+	// GuaranteeBps Guaranteed rate in bit/s on every link that the tenant's flows cross; weights divide the rest. 0 means none, otherwise at least 1000000.
 	GuaranteeBps *Guarantee `json:"guarantee_bps,omitempty"`
 
 	// Pkey A partition key; `0x0000` is the default partition.
@@ -3351,17 +3349,17 @@ type TenantUpdate struct {
 
 // Tier defines model for Tier.
 type Tier struct {
-	// Hosts Channel adapters and routers.
+	// Hosts Number of channel adapters and routers.
 	Hosts int `json:"hosts"`
 
-	// Names Of its switches, at most 100.
+	// Names Names of the tier's switches, at most 100.
 	Names []string `json:"names,omitempty"`
 
-	// Ports Ports with a link.
+	// Ports Number of ports with a link.
 	Ports    int `json:"ports"`
 	Switches int `json:"switches"`
 
-	// Tier 0 for hosts, 1 for the switches that have some, 2 for the next.
+	// Tier Tier: 0 for hosts, 1 for switches with hosts attached, 2 for the next switches.
 	Tier int `json:"tier"`
 }
 
@@ -3384,19 +3382,19 @@ type Token struct {
 	Name   Name    `json:"name"`
 	Scopes []Scope `json:"scopes,omitempty"`
 
-	// UsedAt Coarse: up to five minutes old.
+	// UsedAt Time of the last use, accurate to five minutes.
 	UsedAt *time.Time `json:"used_at,omitempty"`
 }
 
 // TokenCreate defines model for TokenCreate.
 type TokenCreate struct {
-	// ExpiresInS The default is 90 days.
+	// ExpiresInS Lifetime of the token in seconds; the default is 90 days.
 	ExpiresInS *int64 `json:"expires_in_s,omitempty"`
 
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
 	Name Name `json:"name"`
 
-	// Scopes None: all rights of the account.
+	// Scopes Scopes of the token; without scopes it has all rights of the account.
 	Scopes []Scope `json:"scopes,omitempty"`
 }
 
@@ -3414,16 +3412,16 @@ type Topology struct {
 
 // TopologyLink defines model for TopologyLink.
 type TopologyLink struct {
-	// A `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// A A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	A Port `json:"a"`
 
-	// B `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	// B A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	B Port `json:"b"`
 
-	// DelayPs From a fabric file; 0 when unknown: discovery of InfiniBand cannot measure it.
+	// DelayPs Propagation delay in picoseconds from a fabric file; 0 when unknown. InfiniBand discovery cannot measure it.
 	DelayPs int64 `json:"delay_ps"`
 
-	// RateBps Bits per second of link-layer bytes of data packets.
+	// RateBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	RateBps Rate `json:"rate_bps"`
 }
 
@@ -3433,7 +3431,7 @@ type TopologyNode struct {
 	GUID   string           `json:"guid"`
 	Kind   TopologyNodeKind `json:"kind"`
 
-	// Lids Base LIDs of its ports.
+	// Lids Base LIDs of the node's ports.
 	Lids []int  `json:"lids,omitempty"`
 	Name string `json:"name"`
 
@@ -3450,7 +3448,7 @@ type User struct {
 	Disabled    bool      `json:"disabled"`
 	DisplayName string    `json:"display_name"`
 
-	// External Signs in through the OpenID provider.
+	// External Whether the user signs in through the OpenID provider.
 	External    bool         `json:"external"`
 	HasPassword bool         `json:"has_password"`
 	Memberships []Membership `json:"memberships"`
@@ -3486,10 +3484,10 @@ type UserUpdate struct {
 	Disabled    *bool   `json:"disabled,omitempty"`
 	DisplayName *string `json:"display_name,omitempty"`
 
-	// Password A new password; the user's sessions end.
+	// Password A new password. Setting one ends the user's sessions.
 	Password *string `json:"password,omitempty"`
 
-	// Roles All roles given here; those of an OpenID provider are kept in addition.
+	// Roles The complete list of local roles. Roles from an OpenID provider are kept in addition.
 	Roles []Grant `json:"roles"`
 }
 
@@ -3508,10 +3506,10 @@ type WhatIf struct {
 	After  PlanShares `json:"after"`
 	Before PlanShares `json:"before"`
 
-	// Difference What changes from one plan to another. Differences of reasons and names are ignored. Lists of places are truncated, their counts are not.
+	// Difference Changes from one plan to another. Differences of reasons and names are ignored. Lists of places are truncated; their counts are complete.
 	Difference PlanDifference `json:"difference"`
 
-	// Findings Of the plan with the edits.
+	// Findings Findings of the plan with the edits.
 	Findings []Finding `json:"findings"`
 
 	// Notices Findings about the edits themselves, such as flows that have no path left.
@@ -3520,7 +3518,7 @@ type WhatIf struct {
 
 // WhatIfRequest defines model for WhatIfRequest.
 type WhatIfRequest struct {
-	// Edits In this order: `weight:TENANT=W`, `guarantee:TENANT=RATE`, `cap:TENANT=RATE`, `flows:TENANT=FACTOR`, `flow:…`, `add:…`, `remove:TENANT`,
+	// Edits Edits, applied in the order given: `weight:TENANT=W`, `guarantee:TENANT=RATE`, `cap:TENANT=RATE`, `flows:TENANT=FACTOR`, `flow:…`, `add:…`, `remove:TENANT`,
 	// `fail:PORT`, as `fairlane compile --what-if` takes them.
 	Edits   []string        `json:"edits"`
 	Options *CompileOptions `json:"options,omitempty"`
@@ -3586,7 +3584,7 @@ type PlanPath = PlanRef
 // PlanQuery defines model for PlanQuery.
 type PlanQuery = PlanRef
 
-// PortPath `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+// PortPath A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 type PortPath = Port
 
 // ReturnTo defines model for ReturnTo.
@@ -3627,7 +3625,7 @@ type ListAuditParams struct {
 	// Actor Only entries of this actor.
 	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
 
-	// Action Only this action, such as `tenant.updated`; with a dot at the end, all that begin with it: `tenant.`.
+	// Action Only this action, such as `tenant.updated`; with a dot at the end, all actions that begin with it, such as `tenant.`.
 	Action *string `form:"action,omitempty" json:"action,omitempty"`
 
 	// Object Only entries about the object of this name.
@@ -3639,16 +3637,16 @@ type ListAuditParams struct {
 	// Outcome Only entries with this outcome.
 	Outcome *AuditOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
-	// Since Entries of this instant and later.
+	// Since Only entries at or after this time.
 	Since *time.Time `form:"since,omitempty" json:"since,omitempty"`
 
-	// Until Entries before this instant.
+	// Until Only entries before this time.
 	Until *time.Time `form:"until,omitempty" json:"until,omitempty"`
 
-	// Order Which end of the log comes first.
+	// Order Whether the oldest or the newest entry comes first.
 	Order *ListAuditParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -3660,13 +3658,13 @@ type ListAuditParamsOrder string
 
 // VerifyAuditParams defines parameters for VerifyAudit.
 type VerifyAuditParams struct {
-	// Expect The end of the chain at an earlier check, NUMBER:HASH; that entry must still be in it.
+	// Expect The end of the chain at an earlier check, NUMBER:HASH; the check fails if that entry is no longer in the chain.
 	Expect *string `form:"expect,omitempty" json:"expect,omitempty"`
 }
 
 // ListCalibrationsParams defines parameters for ListCalibrations.
 type ListCalibrationsParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -3695,7 +3693,7 @@ type CancelCalibrationParams struct {
 
 // ListFabricsParams defines parameters for ListFabrics.
 type ListFabricsParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -3720,7 +3718,7 @@ type DeleteFabricParams struct {
 	// KeepSettings Delete the fabric although settings of a plan stay on its devices, unmanaged.
 	KeepSettings *bool `form:"keep_settings,omitempty" json:"keep_settings,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -3729,22 +3727,22 @@ type UpdateFabricParams struct {
 	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListBaselineParams defines parameters for ListBaseline.
 type ListBaselineParams struct {
-	// Against The name of a plan or a prefix of it, `plan` for the plan in force, or `observed` to read the devices of the page now.
+	// Against What to compare with: the name of a plan or a prefix of it, `plan` for the plan in force, or `observed` to read the devices of the page now.
 	Against *string `form:"against,omitempty" json:"against,omitempty"`
 
-	// Device Return only this device, given by its id, its name, or the name of a node that is one device.
+	// Device The only device to return: its id, its name, or the name of a node that is one device.
 	Device *DeviceRef `form:"device,omitempty" json:"device,omitempty"`
 
 	// Settings Include each device's settings.
 	Settings *bool `form:"settings,omitempty" json:"settings,omitempty"`
 
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -3759,10 +3757,10 @@ type ListDevicesParams struct {
 	// Settings Include each device's desired and observed settings.
 	Settings *bool `form:"settings,omitempty" json:"settings,omitempty"`
 
-	// Read Read the devices now; `false` lists the latest readings of the devices of the plan in force.
+	// Read Whether to read the devices now; `false` lists the latest readings of the devices of the plan in force.
 	Read *bool `form:"read,omitempty" json:"read,omitempty"`
 
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -3771,7 +3769,7 @@ type ListDevicesParams struct {
 
 // GetDeviceParams defines parameters for GetDevice.
 type GetDeviceParams struct {
-	// Read Read the device now; the result is returned and not stored.
+	// Read Whether to read the device now; the result is returned and not stored.
 	Read *bool `form:"read,omitempty" json:"read,omitempty"`
 }
 
@@ -3780,7 +3778,7 @@ type UpdateDeviceParams struct {
 	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -3819,13 +3817,13 @@ type PutDriftPolicyParams struct {
 	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListEventsParams defines parameters for ListEvents.
 type ListEventsParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -3834,16 +3832,16 @@ type ListEventsParams struct {
 
 // StreamEventsParams defines parameters for StreamEvents.
 type StreamEventsParams struct {
-	// After As `Last-Event-ID`, for clients that cannot send headers; 0 starts with the oldest.
+	// After The same as `Last-Event-ID`, for clients that cannot send headers; 0 starts with the oldest event.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 
 	// Rollout Only events of this rollout.
 	Rollout *int64 `form:"rollout,omitempty" json:"rollout,omitempty"`
 
-	// Kind Only events whose kind begins with this, such as `device.` or `tenant.updated`.
+	// Kind Only events whose kind begins with this text, such as `device.` or `tenant.updated`.
 	Kind *string `form:"kind,omitempty" json:"kind,omitempty"`
 
-	// LastEventID The event after which to start; default: only new events.
+	// LastEventID The number of the event after which to start. By default only new events are sent.
 	LastEventID *int64 `json:"Last-Event-ID,omitempty"`
 }
 
@@ -3852,7 +3850,7 @@ type PutFlowsParams struct {
 	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -3867,10 +3865,10 @@ type ListLinksParams struct {
 	// Node Only links of this node, by its name or GUID.
 	Node *string `form:"node,omitempty" json:"node,omitempty"`
 
-	// Tier Only links with an end in this tier; 0 is the hosts'.
+	// Tier Only links with an end in this tier; tier 0 is the hosts.
 	Tier *int `form:"tier,omitempty" json:"tier,omitempty"`
 
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -3889,7 +3887,7 @@ type ManageFabricParams struct {
 
 // ListFabricMembersParams defines parameters for ListFabricMembers.
 type ListFabricMembersParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -3913,13 +3911,13 @@ type PutOptionsParams struct {
 	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListPlansParams defines parameters for ListPlans.
 type ListPlansParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -3938,19 +3936,19 @@ type CreatePlanParams struct {
 
 // DiffPlansParams defines parameters for DiffPlans.
 type DiffPlansParams struct {
-	// Against The plan to compare with; default: the plan in force, which is that of the latest rollout that succeeded.
+	// Against The plan to compare with; default: the plan in force, which is the plan of the latest successful rollout.
 	Against *PlanRef `form:"against,omitempty" json:"against,omitempty"`
 }
 
 // ExplainPlanParams defines parameters for ExplainPlan.
 type ExplainPlanParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Port Only this port or node, by a name of the plan such as `host1/P1` or `host1`, or by its GUID and port.
+	// Port Only this port or node: its name in the plan, such as `host1/P1` or `host1`, or its GUID and port.
 	Port *Port `form:"port,omitempty" json:"port,omitempty"`
 
 	// Tenant Only settings for this tenant, and settings for all tenants on devices that it uses.
@@ -3959,7 +3957,7 @@ type ExplainPlanParams struct {
 
 // ListPoliciesParams defines parameters for ListPolicies.
 type ListPoliciesParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -3968,7 +3966,7 @@ type ListPoliciesParams struct {
 
 // DiffPoliciesParams defines parameters for DiffPolicies.
 type DiffPoliciesParams struct {
-	// Against The revision to compare with; by default the latest, so that the answer shows what a restoration would change.
+	// Against The revision to compare with; default: the latest, which shows what restoring this revision would change.
 	Against *int64 `form:"against,omitempty" json:"against,omitempty"`
 }
 
@@ -3987,7 +3985,7 @@ type RestorePolicyParams struct {
 	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -4003,7 +4001,7 @@ type ReleaseFabricParams struct {
 
 // ListRolloutsParams defines parameters for ListRollouts.
 type ListRolloutsParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -4042,7 +4040,7 @@ type ConfirmRolloutParams struct {
 
 // ListRolloutEventsParams defines parameters for ListRolloutEvents.
 type ListRolloutEventsParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -4078,19 +4076,19 @@ type GetSharesParams struct {
 	// Plan The plan to measure against; default: the plan of the latest successful rollout.
 	Plan *PlanQuery `form:"plan,omitempty" json:"plan,omitempty"`
 
-	// WindowMs Length of the measurement in the fabric's own time.
+	// WindowMs Length of the measurement, in milliseconds of the fabric's own time.
 	WindowMs *WindowQuery `form:"window_ms,omitempty" json:"window_ms,omitempty"`
 }
 
 // ListSharesParams defines parameters for ListShares.
 type ListSharesParams struct {
-	// Since Measurements of this instant and later.
+	// Since Only measurements at or after this time.
 	Since *time.Time `form:"since,omitempty" json:"since,omitempty"`
 
-	// Until Measurements before this instant.
+	// Until Only measurements before this time.
 	Until *time.Time `form:"until,omitempty" json:"until,omitempty"`
 
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -4105,7 +4103,7 @@ type MeasureSharesParams struct {
 	// Plan The plan to measure against; default: the plan of the latest successful rollout.
 	Plan *PlanQuery `form:"plan,omitempty" json:"plan,omitempty"`
 
-	// WindowMs Length of the measurement in the fabric's own time.
+	// WindowMs Length of the measurement, in milliseconds of the fabric's own time.
 	WindowMs *WindowQuery `form:"window_ms,omitempty" json:"window_ms,omitempty"`
 
 	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
@@ -4115,7 +4113,7 @@ type MeasureSharesParams struct {
 
 // ListSnapshotsParams defines parameters for ListSnapshots.
 type ListSnapshotsParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -4124,7 +4122,7 @@ type ListSnapshotsParams struct {
 
 // ListTenantsParams defines parameters for ListTenants.
 type ListTenantsParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -4149,7 +4147,7 @@ type ApplyTenantsParams struct {
 	// Prune Also delete the tenants that are not listed.
 	Prune *bool `form:"prune,omitempty" json:"prune,omitempty"`
 
-	// IfMatch The ETag of the tenants and flows that the change was computed against, as a dry run returns it, or `*` for any. Without it there is no check.
+	// IfMatch The ETag of the tenants and flows that the change was computed against, as returned by a dry run, or `*` for any. Without this header the version is not checked.
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
@@ -4158,7 +4156,7 @@ type DeleteTenantParams struct {
 	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -4167,13 +4165,13 @@ type UpdateTenantParams struct {
 	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListAttachmentsParams defines parameters for ListAttachments.
 type ListAttachmentsParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -4195,7 +4193,7 @@ type DeleteAttachmentParams struct {
 	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -4204,13 +4202,13 @@ type PutAttachmentParams struct {
 	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListClassesParams defines parameters for ListClasses.
 type ListClassesParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -4232,7 +4230,7 @@ type DeleteClassParams struct {
 	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -4241,13 +4239,13 @@ type PutClassParams struct {
 	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListMembersParams defines parameters for ListMembers.
 type ListMembersParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -4268,7 +4266,7 @@ type PutMemberParams struct {
 
 // ListTenantServiceAccountsParams defines parameters for ListTenantServiceAccounts.
 type ListTenantServiceAccountsParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -4311,46 +4309,46 @@ type GetTopologyFileParams struct {
 
 // FindLabelValuesParams defines parameters for FindLabelValues.
 type FindLabelValuesParams struct {
-	// Match Selectors, such as `{tenant="red"}`.
+	// Match Series selectors, such as `{tenant="red"}`.
 	Match []string `form:"match[],omitempty" json:"match[],omitempty"`
 
-	// Start Seconds since 1970, with a fraction or without, or RFC 3339.
+	// Start Start time: seconds since 1970, with an optional fraction, or RFC 3339.
 	Start *string `form:"start,omitempty" json:"start,omitempty"`
 
-	// End Seconds since 1970, with a fraction or without, or RFC 3339.
+	// End End time: seconds since 1970, with an optional fraction, or RFC 3339.
 	End *string `form:"end,omitempty" json:"end,omitempty"`
 
-	// Limit Most results; 0 is the service's own limit.
+	// Limit Largest number of results; 0 means the limit of the service.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // FindLabelsParams defines parameters for FindLabels.
 type FindLabelsParams struct {
-	// Match Selectors, such as `{tenant="red"}`.
+	// Match Series selectors, such as `{tenant="red"}`.
 	Match []string `form:"match[],omitempty" json:"match[],omitempty"`
 
-	// Start Seconds since 1970, with a fraction or without, or RFC 3339.
+	// Start Start time: seconds since 1970, with an optional fraction, or RFC 3339.
 	Start *string `form:"start,omitempty" json:"start,omitempty"`
 
-	// End Seconds since 1970, with a fraction or without, or RFC 3339.
+	// End End time: seconds since 1970, with an optional fraction, or RFC 3339.
 	End *string `form:"end,omitempty" json:"end,omitempty"`
 
-	// Limit Most results; 0 is the service's own limit.
+	// Limit Largest number of results; 0 means the limit of the service.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // FindLabelsByFormFormdataBody defines parameters for FindLabelsByForm.
 type FindLabelsByFormFormdataBody struct {
-	// End Seconds since 1970, with a fraction or without, or RFC 3339.
+	// End End time: seconds since 1970, with an optional fraction, or RFC 3339.
 	End *string `form:"end,omitempty" json:"end,omitempty"`
 
-	// Limit Most results; 0 is the service's own limit.
+	// Limit Largest number of results; 0 means the limit of the service.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Match Selectors, such as `{tenant="red"}`.
+	// Match Series selectors, such as `{tenant="red"}`.
 	Match []string `form:"match[],omitempty" json:"match[],omitempty"`
 
-	// Start Seconds since 1970, with a fraction or without, or RFC 3339.
+	// Start Start time: seconds since 1970, with an optional fraction, or RFC 3339.
 	Start *string `form:"start,omitempty" json:"start,omitempty"`
 }
 
@@ -4359,91 +4357,91 @@ type GetSeriesMetadataParams struct {
 	// Metric Only this metric.
 	Metric *string `form:"metric,omitempty" json:"metric,omitempty"`
 
-	// Limit Most metrics; 0 is all.
+	// Limit Largest number of metrics; 0 means all.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // QueryInstantParams defines parameters for QueryInstant.
 type QueryInstantParams struct {
-	// Query PromQL.
+	// Query The query, in PromQL.
 	Query string `form:"query" json:"query"`
 
-	// Time Seconds since 1970, with a fraction or without, or RFC 3339; now by default.
+	// Time Evaluation time: seconds since 1970, with an optional fraction, or RFC 3339; default: now.
 	Time *string `form:"time,omitempty" json:"time,omitempty"`
 }
 
 // QueryInstantByFormFormdataBody defines parameters for QueryInstantByForm.
 type QueryInstantByFormFormdataBody struct {
-	// Query PromQL.
+	// Query The query, in PromQL.
 	Query string `form:"query" json:"query"`
 
-	// Time Seconds since 1970, with a fraction or without, or RFC 3339; now by default.
+	// Time Evaluation time: seconds since 1970, with an optional fraction, or RFC 3339; default: now.
 	Time *string `form:"time,omitempty" json:"time,omitempty"`
 }
 
 // QueryRangeParams defines parameters for QueryRange.
 type QueryRangeParams struct {
-	// Query PromQL.
+	// Query The query, in PromQL.
 	Query string `form:"query" json:"query"`
 
-	// Start Seconds since 1970, with a fraction or without, or RFC 3339.
+	// Start Start time: seconds since 1970, with an optional fraction, or RFC 3339.
 	Start string `form:"start" json:"start"`
 
-	// End Seconds since 1970, with a fraction or without, or RFC 3339; included.
+	// End End time, inclusive: seconds since 1970, with an optional fraction, or RFC 3339.
 	End string `form:"end" json:"end"`
 
-	// Step Seconds, or a duration such as `15s` or `5m`.
+	// Step Step width: seconds, or a duration such as `15s` or `5m`.
 	Step string `form:"step" json:"step"`
 }
 
 // QueryRangeByFormFormdataBody defines parameters for QueryRangeByForm.
 type QueryRangeByFormFormdataBody struct {
-	// End Seconds since 1970, with a fraction or without, or RFC 3339; included.
+	// End End time, inclusive: seconds since 1970, with an optional fraction, or RFC 3339.
 	End string `form:"end" json:"end"`
 
-	// Query PromQL.
+	// Query The query, in PromQL.
 	Query string `form:"query" json:"query"`
 
-	// Start Seconds since 1970, with a fraction or without, or RFC 3339.
+	// Start Start time: seconds since 1970, with an optional fraction, or RFC 3339.
 	Start string `form:"start" json:"start"`
 
-	// Step Seconds, or a duration such as `15s` or `5m`.
+	// Step Step width: seconds, or a duration such as `15s` or `5m`.
 	Step string `form:"step" json:"step"`
 }
 
 // FindSeriesParams defines parameters for FindSeries.
 type FindSeriesParams struct {
-	// Match Selectors, such as `{tenant="red"}`.
+	// Match Series selectors, such as `{tenant="red"}`.
 	Match []string `form:"match[]" json:"match[]"`
 
-	// Start Seconds since 1970, with a fraction or without, or RFC 3339.
+	// Start Start time: seconds since 1970, with an optional fraction, or RFC 3339.
 	Start *string `form:"start,omitempty" json:"start,omitempty"`
 
-	// End Seconds since 1970, with a fraction or without, or RFC 3339.
+	// End End time: seconds since 1970, with an optional fraction, or RFC 3339.
 	End *string `form:"end,omitempty" json:"end,omitempty"`
 
-	// Limit Most results; 0 is the service's own limit.
+	// Limit Largest number of results; 0 means the limit of the service.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // FindSeriesByFormFormdataBody defines parameters for FindSeriesByForm.
 type FindSeriesByFormFormdataBody struct {
-	// End Seconds since 1970, with a fraction or without, or RFC 3339.
+	// End End time: seconds since 1970, with an optional fraction, or RFC 3339.
 	End *string `form:"end,omitempty" json:"end,omitempty"`
 
-	// Limit Most results; 0 is the service's own limit.
+	// Limit Largest number of results; 0 means the limit of the service.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Match Selectors, such as `{tenant="red"}`.
+	// Match Series selectors, such as `{tenant="red"}`.
 	Match []string `form:"match[]" json:"match[]"`
 
-	// Start Seconds since 1970, with a fraction or without, or RFC 3339.
+	// Start Start time: seconds since 1970, with an optional fraction, or RFC 3339.
 	Start *string `form:"start,omitempty" json:"start,omitempty"`
 }
 
 // ListServiceAccountsParams defines parameters for ListServiceAccounts.
 type ListServiceAccountsParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -4471,13 +4469,13 @@ type PutSettingsParams struct {
 	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // StartOidcParams defines parameters for StartOidc.
 type StartOidcParams struct {
-	// ReturnTo A path of this service to return to.
+	// ReturnTo Path of this service to open after the sign-in.
 	ReturnTo *ReturnTo `form:"return_to,omitempty" json:"return_to,omitempty"`
 }
 
@@ -4507,7 +4505,7 @@ type FinishOidcParams struct {
 
 // ListSimulationsParams defines parameters for ListSimulations.
 type ListSimulationsParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -4536,7 +4534,7 @@ type CancelSimulationParams struct {
 
 // ListUsersParams defines parameters for ListUsers.
 type ListUsersParams struct {
-	// Limit Most rows to answer.
+	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
@@ -4554,7 +4552,7 @@ type DeleteUserParams struct {
 	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -4563,7 +4561,7 @@ type UpdateUserParams struct {
 	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// IfMatch The ETag of the version to change, or `*` for any version. Required; without it the answer is 428.
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 

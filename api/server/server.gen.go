@@ -21,7 +21,7 @@ import (
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
-	// ListAudit Who changed what, from where, before and after
+	// ListAudit List the entries of the audit log
 	// (GET /api/v1/audit)
 	ListAudit(c *gin.Context, params ListAuditParams)
 	// VerifyAudit Check the hash chain of the whole audit log
@@ -30,10 +30,10 @@ type ServerInterface interface {
 	// ListCalibrations List calibrations, newest first
 	// (GET /api/v1/calibrations)
 	ListCalibrations(c *gin.Context, params ListCalibrationsParams)
-	// StartCalibration Measure by simulation how a kind of NIC divides a link
+	// StartCalibration Derive a device profile of a NIC model by simulation
 	// (POST /api/v1/calibrations)
 	StartCalibration(c *gin.Context, params StartCalibrationParams)
-	// GetCalibration Show a calibration, its progress and the profile that it made
+	// GetCalibration Show a calibration, its progress and its profile
 	// (GET /api/v1/calibrations/{calibration})
 	GetCalibration(c *gin.Context, calibration CalibrationPath)
 	// CancelCalibration Stop a queued or running calibration
@@ -81,13 +81,13 @@ type ServerInterface interface {
 	// PutDriftPolicy Replace a fabric's drift policy; omitted fields take their defaults
 	// (PUT /api/v1/fabrics/{fabric}/drift-policy)
 	PutDriftPolicy(c *gin.Context, fabric FabricPath, params PutDriftPolicyParams)
-	// ListEvents What happened on a fabric, oldest first
+	// ListEvents List the events of a fabric, oldest first
 	// (GET /api/v1/fabrics/{fabric}/events)
 	ListEvents(c *gin.Context, fabric FabricPath, params ListEventsParams)
-	// StreamEvents Follow what happens on a fabric, as server-sent events
+	// StreamEvents Stream the events of a fabric as server-sent events
 	// (GET /api/v1/fabrics/{fabric}/events/stream)
 	StreamEvents(c *gin.Context, fabric FabricPath, params StreamEventsParams)
-	// GetFlows The declared flows
+	// GetFlows List the declared flows
 	// (GET /api/v1/fabrics/{fabric}/flows)
 	GetFlows(c *gin.Context, fabric FabricPath)
 	// PutFlows Replace all declared flows
@@ -108,10 +108,10 @@ type ServerInterface interface {
 	// PutFabricMember Give a user a role on a fabric
 	// (PUT /api/v1/fabrics/{fabric}/members/{user})
 	PutFabricMember(c *gin.Context, fabric FabricPath, user UserPath, params PutFabricMemberParams)
-	// GetOptions The options that plans are compiled with when none are given
+	// GetOptions Show the default compile options of the fabric
 	// (GET /api/v1/fabrics/{fabric}/options)
 	GetOptions(c *gin.Context, fabric FabricPath)
-	// PutOptions Replace the options
+	// PutOptions Replace the default compile options of the fabric
 	// (PUT /api/v1/fabrics/{fabric}/options)
 	PutOptions(c *gin.Context, fabric FabricPath, params PutOptionsParams)
 	// ListPlans List stored plans, newest first
@@ -120,10 +120,10 @@ type ServerInterface interface {
 	// CreatePlan Compile the fabric's tenants and flows into a plan
 	// (POST /api/v1/fabrics/{fabric}/plans)
 	CreatePlan(c *gin.Context, fabric FabricPath, params CreatePlanParams)
-	// AdmitTenant Judge whether a tenant can be admitted; stores nothing
+	// AdmitTenant Check whether a tenant can be admitted, without storing it
 	// (POST /api/v1/fabrics/{fabric}/plans/admit)
 	AdmitTenant(c *gin.Context, fabric FabricPath)
-	// WhatIf Compile with edits and report what they would change; stores nothing
+	// WhatIf Compile with edits and report the changes, without storing them
 	// (POST /api/v1/fabrics/{fabric}/plans/what-if)
 	WhatIf(c *gin.Context, fabric FabricPath)
 	// GetPlan Show a stored plan with every setting and its reason
@@ -162,16 +162,16 @@ type ServerInterface interface {
 	// GetRollout Show a rollout and the state of each device
 	// (GET /api/v1/fabrics/{fabric}/rollouts/{rollout})
 	GetRollout(c *gin.Context, fabric FabricPath, rollout RolloutPath, params GetRolloutParams)
-	// CancelRollout Ask a running rollout to stop at the next safe point
+	// CancelRollout Cancel a running rollout at its next safe point
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/cancel)
 	CancelRollout(c *gin.Context, fabric FabricPath, rollout RolloutPath, params CancelRolloutParams)
 	// ConfirmRollout Confirm a rollout that is awaiting confirmation
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/confirm)
 	ConfirmRollout(c *gin.Context, fabric FabricPath, rollout RolloutPath, params ConfirmRolloutParams)
-	// ListRolloutEvents What happened in a rollout, oldest first
+	// ListRolloutEvents List the events of a rollout, oldest first
 	// (GET /api/v1/fabrics/{fabric}/rollouts/{rollout}/events)
 	ListRolloutEvents(c *gin.Context, fabric FabricPath, rollout RolloutPath, params ListRolloutEventsParams)
-	// PauseRollout Ask a running rollout to stop at the next safe point and wait
+	// PauseRollout Pause a running rollout at its next safe point
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/pause)
 	PauseRollout(c *gin.Context, fabric FabricPath, rollout RolloutPath, params PauseRolloutParams)
 	// ResumeRollout Resume a paused rollout
@@ -180,16 +180,16 @@ type ServerInterface interface {
 	// RollBackRollout Roll back a rollout
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/roll-back)
 	RollBackRollout(c *gin.Context, fabric FabricPath, rollout RolloutPath, params RollBackRolloutParams)
-	// GetShares Measure what each tenant gets against what it is entitled to
+	// GetShares Measure each tenant's delivered share against its entitlement
 	// (GET /api/v1/fabrics/{fabric}/shares)
 	GetShares(c *gin.Context, fabric FabricPath, params GetSharesParams)
 	// ListShares List stored measurements, newest first
 	// (GET /api/v1/fabrics/{fabric}/shares/history)
 	ListShares(c *gin.Context, fabric FabricPath, params ListSharesParams)
-	// MeasureShares Measure what each tenant gets now, and store it
+	// MeasureShares Measure the shares of all tenants now, and store the result
 	// (POST /api/v1/fabrics/{fabric}/shares/history)
 	MeasureShares(c *gin.Context, fabric FabricPath, params MeasureSharesParams)
-	// ListSnapshots List snapshots, the one seen last first
+	// ListSnapshots List snapshots, the most recently seen first
 	// (GET /api/v1/fabrics/{fabric}/snapshots)
 	ListSnapshots(c *gin.Context, fabric FabricPath, params ListSnapshotsParams)
 	// ListTenants List tenants by name
@@ -210,19 +210,19 @@ type ServerInterface interface {
 	// UpdateTenant Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant})
 	UpdateTenant(c *gin.Context, fabric FabricPath, tenant TenantPath, params UpdateTenantParams)
-	// ListAttachments List the ports a tenant is attached to, by port
+	// ListAttachments List the attachments of a tenant, by port
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments)
 	ListAttachments(c *gin.Context, fabric FabricPath, tenant TenantPath, params ListAttachmentsParams)
 	// AddAttachment Attach a tenant to a port
 	// (POST /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments)
 	AddAttachment(c *gin.Context, fabric FabricPath, tenant TenantPath, params AddAttachmentParams)
-	// DeleteAttachment Detach a tenant from a port that no declared flow of it uses
+	// DeleteAttachment Detach a tenant from a port that none of its declared flows use
 	// (DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port})
 	DeleteAttachment(c *gin.Context, fabric FabricPath, tenant TenantPath, port PortPath, params DeleteAttachmentParams)
 	// GetAttachment Show one attachment
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port})
 	GetAttachment(c *gin.Context, fabric FabricPath, tenant TenantPath, port PortPath)
-	// PutAttachment Pin the service level of an attachment, or let the compiler choose it
+	// PutAttachment Set the service level of an attachment, or let the compiler choose it
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port})
 	PutAttachment(c *gin.Context, fabric FabricPath, tenant TenantPath, port PortPath, params PutAttachmentParams)
 	// ListClasses List the classes of a tenant, in the order declared
@@ -270,13 +270,13 @@ type ServerInterface interface {
 	// GetTiers Summarise the fabric by its tiers and the links between them
 	// (GET /api/v1/fabrics/{fabric}/tiers)
 	GetTiers(c *gin.Context, fabric FabricPath, params GetTiersParams)
-	// GetTopology Nodes and links of a snapshot
+	// GetTopology Show the nodes and links of a snapshot
 	// (GET /api/v1/fabrics/{fabric}/topology)
 	GetTopology(c *gin.Context, fabric FabricPath, params GetTopologyParams)
-	// GetTopologyFile A snapshot as a fabric file
+	// GetTopologyFile Export a snapshot as a fabric file
 	// (GET /api/v1/fabrics/{fabric}/topology/file)
 	GetTopologyFile(c *gin.Context, fabric FabricPath, params GetTopologyFileParams)
-	// GetHealth Whether the process is alive
+	// GetHealth Check whether the process is alive
 	// (GET /api/v1/health)
 	GetHealth(c *gin.Context)
 	// GetMe Return the caller's account and rights
@@ -324,10 +324,10 @@ type ServerInterface interface {
 	// FindSeriesByForm List series by their labels, by a form
 	// (POST /api/v1/prometheus/api/v1/series)
 	FindSeriesByForm(c *gin.Context)
-	// GetSeriesBuild Say which build answers
+	// GetSeriesBuild Show the version of the query engine
 	// (GET /api/v1/prometheus/api/v1/status/buildinfo)
 	GetSeriesBuild(c *gin.Context)
-	// GetReady Whether the service is ready, its store included
+	// GetReady Check whether the service and its store are ready
 	// (GET /api/v1/ready)
 	GetReady(c *gin.Context)
 	// ListRoles List the roles and what each may do
@@ -351,22 +351,22 @@ type ServerInterface interface {
 	// DeleteServiceAccountToken Revoke a token of a service account
 	// (DELETE /api/v1/service-accounts/{account}/tokens/{token})
 	DeleteServiceAccountToken(c *gin.Context, account AccountPath, token TokenPath)
-	// GetSettings The settings of the service that can change while it runs
+	// GetSettings Show the runtime settings of the service
 	// (GET /api/v1/settings)
 	GetSettings(c *gin.Context)
-	// PutSettings Replace the settings; those that are left out have their defaults
+	// PutSettings Replace the runtime settings; omitted ones take their defaults
 	// (PUT /api/v1/settings)
 	PutSettings(c *gin.Context, params PutSettingsParams)
-	// ListSignInMethods Say how one can sign in
+	// ListSignInMethods List the sign-in methods
 	// (GET /api/v1/sign-in)
 	ListSignInMethods(c *gin.Context)
 	// SignIn Sign in with a name and a password
 	// (POST /api/v1/sign-in)
 	SignIn(c *gin.Context)
-	// StartOidc Go to the OpenID provider to sign in
+	// StartOidc Redirect to the OpenID provider to sign in
 	// (GET /api/v1/sign-in/oidc)
 	StartOidc(c *gin.Context, params StartOidcParams)
-	// FinishOidc Come back from the OpenID provider
+	// FinishOidc Complete a sign-in through the OpenID provider
 	// (GET /api/v1/sign-in/oidc/callback)
 	FinishOidc(c *gin.Context, params FinishOidcParams)
 	// SignOut End the browser session
@@ -399,7 +399,7 @@ type ServerInterface interface {
 	// UpdateUser Replace a user's display name, roles and state
 	// (PUT /api/v1/users/{user})
 	UpdateUser(c *gin.Context, user UserPath, params UpdateUserParams)
-	// GetVersion Which build answers
+	// GetVersion Show the version of the running build
 	// (GET /api/v1/version)
 	GetVersion(c *gin.Context)
 }
@@ -11819,7 +11819,7 @@ func (response GetVersiondefaultApplicationProblemPlusJSONResponse) VisitGetVers
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
-	// ListAudit Who changed what, from where, before and after
+	// ListAudit List the entries of the audit log
 	// (GET /api/v1/audit)
 	ListAudit(ctx context.Context, request ListAuditRequestObject) (ListAuditResponseObject, error)
 	// VerifyAudit Check the hash chain of the whole audit log
@@ -11828,10 +11828,10 @@ type StrictServerInterface interface {
 	// ListCalibrations List calibrations, newest first
 	// (GET /api/v1/calibrations)
 	ListCalibrations(ctx context.Context, request ListCalibrationsRequestObject) (ListCalibrationsResponseObject, error)
-	// StartCalibration Measure by simulation how a kind of NIC divides a link
+	// StartCalibration Derive a device profile of a NIC model by simulation
 	// (POST /api/v1/calibrations)
 	StartCalibration(ctx context.Context, request StartCalibrationRequestObject) (StartCalibrationResponseObject, error)
-	// GetCalibration Show a calibration, its progress and the profile that it made
+	// GetCalibration Show a calibration, its progress and its profile
 	// (GET /api/v1/calibrations/{calibration})
 	GetCalibration(ctx context.Context, request GetCalibrationRequestObject) (GetCalibrationResponseObject, error)
 	// CancelCalibration Stop a queued or running calibration
@@ -11879,13 +11879,13 @@ type StrictServerInterface interface {
 	// PutDriftPolicy Replace a fabric's drift policy; omitted fields take their defaults
 	// (PUT /api/v1/fabrics/{fabric}/drift-policy)
 	PutDriftPolicy(ctx context.Context, request PutDriftPolicyRequestObject) (PutDriftPolicyResponseObject, error)
-	// ListEvents What happened on a fabric, oldest first
+	// ListEvents List the events of a fabric, oldest first
 	// (GET /api/v1/fabrics/{fabric}/events)
 	ListEvents(ctx context.Context, request ListEventsRequestObject) (ListEventsResponseObject, error)
-	// StreamEvents Follow what happens on a fabric, as server-sent events
+	// StreamEvents Stream the events of a fabric as server-sent events
 	// (GET /api/v1/fabrics/{fabric}/events/stream)
 	StreamEvents(ctx context.Context, request StreamEventsRequestObject) (StreamEventsResponseObject, error)
-	// GetFlows The declared flows
+	// GetFlows List the declared flows
 	// (GET /api/v1/fabrics/{fabric}/flows)
 	GetFlows(ctx context.Context, request GetFlowsRequestObject) (GetFlowsResponseObject, error)
 	// PutFlows Replace all declared flows
@@ -11906,10 +11906,10 @@ type StrictServerInterface interface {
 	// PutFabricMember Give a user a role on a fabric
 	// (PUT /api/v1/fabrics/{fabric}/members/{user})
 	PutFabricMember(ctx context.Context, request PutFabricMemberRequestObject) (PutFabricMemberResponseObject, error)
-	// GetOptions The options that plans are compiled with when none are given
+	// GetOptions Show the default compile options of the fabric
 	// (GET /api/v1/fabrics/{fabric}/options)
 	GetOptions(ctx context.Context, request GetOptionsRequestObject) (GetOptionsResponseObject, error)
-	// PutOptions Replace the options
+	// PutOptions Replace the default compile options of the fabric
 	// (PUT /api/v1/fabrics/{fabric}/options)
 	PutOptions(ctx context.Context, request PutOptionsRequestObject) (PutOptionsResponseObject, error)
 	// ListPlans List stored plans, newest first
@@ -11918,10 +11918,10 @@ type StrictServerInterface interface {
 	// CreatePlan Compile the fabric's tenants and flows into a plan
 	// (POST /api/v1/fabrics/{fabric}/plans)
 	CreatePlan(ctx context.Context, request CreatePlanRequestObject) (CreatePlanResponseObject, error)
-	// AdmitTenant Judge whether a tenant can be admitted; stores nothing
+	// AdmitTenant Check whether a tenant can be admitted, without storing it
 	// (POST /api/v1/fabrics/{fabric}/plans/admit)
 	AdmitTenant(ctx context.Context, request AdmitTenantRequestObject) (AdmitTenantResponseObject, error)
-	// WhatIf Compile with edits and report what they would change; stores nothing
+	// WhatIf Compile with edits and report the changes, without storing them
 	// (POST /api/v1/fabrics/{fabric}/plans/what-if)
 	WhatIf(ctx context.Context, request WhatIfRequestObject) (WhatIfResponseObject, error)
 	// GetPlan Show a stored plan with every setting and its reason
@@ -11960,16 +11960,16 @@ type StrictServerInterface interface {
 	// GetRollout Show a rollout and the state of each device
 	// (GET /api/v1/fabrics/{fabric}/rollouts/{rollout})
 	GetRollout(ctx context.Context, request GetRolloutRequestObject) (GetRolloutResponseObject, error)
-	// CancelRollout Ask a running rollout to stop at the next safe point
+	// CancelRollout Cancel a running rollout at its next safe point
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/cancel)
 	CancelRollout(ctx context.Context, request CancelRolloutRequestObject) (CancelRolloutResponseObject, error)
 	// ConfirmRollout Confirm a rollout that is awaiting confirmation
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/confirm)
 	ConfirmRollout(ctx context.Context, request ConfirmRolloutRequestObject) (ConfirmRolloutResponseObject, error)
-	// ListRolloutEvents What happened in a rollout, oldest first
+	// ListRolloutEvents List the events of a rollout, oldest first
 	// (GET /api/v1/fabrics/{fabric}/rollouts/{rollout}/events)
 	ListRolloutEvents(ctx context.Context, request ListRolloutEventsRequestObject) (ListRolloutEventsResponseObject, error)
-	// PauseRollout Ask a running rollout to stop at the next safe point and wait
+	// PauseRollout Pause a running rollout at its next safe point
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/pause)
 	PauseRollout(ctx context.Context, request PauseRolloutRequestObject) (PauseRolloutResponseObject, error)
 	// ResumeRollout Resume a paused rollout
@@ -11978,16 +11978,16 @@ type StrictServerInterface interface {
 	// RollBackRollout Roll back a rollout
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/roll-back)
 	RollBackRollout(ctx context.Context, request RollBackRolloutRequestObject) (RollBackRolloutResponseObject, error)
-	// GetShares Measure what each tenant gets against what it is entitled to
+	// GetShares Measure each tenant's delivered share against its entitlement
 	// (GET /api/v1/fabrics/{fabric}/shares)
 	GetShares(ctx context.Context, request GetSharesRequestObject) (GetSharesResponseObject, error)
 	// ListShares List stored measurements, newest first
 	// (GET /api/v1/fabrics/{fabric}/shares/history)
 	ListShares(ctx context.Context, request ListSharesRequestObject) (ListSharesResponseObject, error)
-	// MeasureShares Measure what each tenant gets now, and store it
+	// MeasureShares Measure the shares of all tenants now, and store the result
 	// (POST /api/v1/fabrics/{fabric}/shares/history)
 	MeasureShares(ctx context.Context, request MeasureSharesRequestObject) (MeasureSharesResponseObject, error)
-	// ListSnapshots List snapshots, the one seen last first
+	// ListSnapshots List snapshots, the most recently seen first
 	// (GET /api/v1/fabrics/{fabric}/snapshots)
 	ListSnapshots(ctx context.Context, request ListSnapshotsRequestObject) (ListSnapshotsResponseObject, error)
 	// ListTenants List tenants by name
@@ -12008,19 +12008,19 @@ type StrictServerInterface interface {
 	// UpdateTenant Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant})
 	UpdateTenant(ctx context.Context, request UpdateTenantRequestObject) (UpdateTenantResponseObject, error)
-	// ListAttachments List the ports a tenant is attached to, by port
+	// ListAttachments List the attachments of a tenant, by port
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments)
 	ListAttachments(ctx context.Context, request ListAttachmentsRequestObject) (ListAttachmentsResponseObject, error)
 	// AddAttachment Attach a tenant to a port
 	// (POST /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments)
 	AddAttachment(ctx context.Context, request AddAttachmentRequestObject) (AddAttachmentResponseObject, error)
-	// DeleteAttachment Detach a tenant from a port that no declared flow of it uses
+	// DeleteAttachment Detach a tenant from a port that none of its declared flows use
 	// (DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port})
 	DeleteAttachment(ctx context.Context, request DeleteAttachmentRequestObject) (DeleteAttachmentResponseObject, error)
 	// GetAttachment Show one attachment
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port})
 	GetAttachment(ctx context.Context, request GetAttachmentRequestObject) (GetAttachmentResponseObject, error)
-	// PutAttachment Pin the service level of an attachment, or let the compiler choose it
+	// PutAttachment Set the service level of an attachment, or let the compiler choose it
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port})
 	PutAttachment(ctx context.Context, request PutAttachmentRequestObject) (PutAttachmentResponseObject, error)
 	// ListClasses List the classes of a tenant, in the order declared
@@ -12068,13 +12068,13 @@ type StrictServerInterface interface {
 	// GetTiers Summarise the fabric by its tiers and the links between them
 	// (GET /api/v1/fabrics/{fabric}/tiers)
 	GetTiers(ctx context.Context, request GetTiersRequestObject) (GetTiersResponseObject, error)
-	// GetTopology Nodes and links of a snapshot
+	// GetTopology Show the nodes and links of a snapshot
 	// (GET /api/v1/fabrics/{fabric}/topology)
 	GetTopology(ctx context.Context, request GetTopologyRequestObject) (GetTopologyResponseObject, error)
-	// GetTopologyFile A snapshot as a fabric file
+	// GetTopologyFile Export a snapshot as a fabric file
 	// (GET /api/v1/fabrics/{fabric}/topology/file)
 	GetTopologyFile(ctx context.Context, request GetTopologyFileRequestObject) (GetTopologyFileResponseObject, error)
-	// GetHealth Whether the process is alive
+	// GetHealth Check whether the process is alive
 	// (GET /api/v1/health)
 	GetHealth(ctx context.Context, request GetHealthRequestObject) (GetHealthResponseObject, error)
 	// GetMe Return the caller's account and rights
@@ -12122,10 +12122,10 @@ type StrictServerInterface interface {
 	// FindSeriesByForm List series by their labels, by a form
 	// (POST /api/v1/prometheus/api/v1/series)
 	FindSeriesByForm(ctx context.Context, request FindSeriesByFormRequestObject) (FindSeriesByFormResponseObject, error)
-	// GetSeriesBuild Say which build answers
+	// GetSeriesBuild Show the version of the query engine
 	// (GET /api/v1/prometheus/api/v1/status/buildinfo)
 	GetSeriesBuild(ctx context.Context, request GetSeriesBuildRequestObject) (GetSeriesBuildResponseObject, error)
-	// GetReady Whether the service is ready, its store included
+	// GetReady Check whether the service and its store are ready
 	// (GET /api/v1/ready)
 	GetReady(ctx context.Context, request GetReadyRequestObject) (GetReadyResponseObject, error)
 	// ListRoles List the roles and what each may do
@@ -12149,22 +12149,22 @@ type StrictServerInterface interface {
 	// DeleteServiceAccountToken Revoke a token of a service account
 	// (DELETE /api/v1/service-accounts/{account}/tokens/{token})
 	DeleteServiceAccountToken(ctx context.Context, request DeleteServiceAccountTokenRequestObject) (DeleteServiceAccountTokenResponseObject, error)
-	// GetSettings The settings of the service that can change while it runs
+	// GetSettings Show the runtime settings of the service
 	// (GET /api/v1/settings)
 	GetSettings(ctx context.Context, request GetSettingsRequestObject) (GetSettingsResponseObject, error)
-	// PutSettings Replace the settings; those that are left out have their defaults
+	// PutSettings Replace the runtime settings; omitted ones take their defaults
 	// (PUT /api/v1/settings)
 	PutSettings(ctx context.Context, request PutSettingsRequestObject) (PutSettingsResponseObject, error)
-	// ListSignInMethods Say how one can sign in
+	// ListSignInMethods List the sign-in methods
 	// (GET /api/v1/sign-in)
 	ListSignInMethods(ctx context.Context, request ListSignInMethodsRequestObject) (ListSignInMethodsResponseObject, error)
 	// SignIn Sign in with a name and a password
 	// (POST /api/v1/sign-in)
 	SignIn(ctx context.Context, request SignInRequestObject) (SignInResponseObject, error)
-	// StartOidc Go to the OpenID provider to sign in
+	// StartOidc Redirect to the OpenID provider to sign in
 	// (GET /api/v1/sign-in/oidc)
 	StartOidc(ctx context.Context, request StartOidcRequestObject) (StartOidcResponseObject, error)
-	// FinishOidc Come back from the OpenID provider
+	// FinishOidc Complete a sign-in through the OpenID provider
 	// (GET /api/v1/sign-in/oidc/callback)
 	FinishOidc(ctx context.Context, request FinishOidcRequestObject) (FinishOidcResponseObject, error)
 	// SignOut End the browser session
@@ -12197,7 +12197,7 @@ type StrictServerInterface interface {
 	// UpdateUser Replace a user's display name, roles and state
 	// (PUT /api/v1/users/{user})
 	UpdateUser(ctx context.Context, request UpdateUserRequestObject) (UpdateUserResponseObject, error)
-	// GetVersion Which build answers
+	// GetVersion Show the version of the running build
 	// (GET /api/v1/version)
 	GetVersion(ctx context.Context, request GetVersionRequestObject) (GetVersionResponseObject, error)
 }

@@ -43,7 +43,7 @@ func TestAKeyIsKeptInItsFileOrNotAtAll(t *testing.T) {
 	}
 	for what, spoil := range map[string]func() error{
 		"others may read it":   func() error { return os.Chmod(path, 0o640) },
-		"another CC_Key":       func() error { return os.WriteFile(path, []byte("1234\n"), 0o600) },
+		"a different CC_Key":   func() error { return os.WriteFile(path, []byte("1234\n"), 0o600) },
 		"want a regular file":  func() error { return os.Mkdir(path, 0o700) },
 		"hexadecimal digits":   func() error { return os.WriteFile(path, []byte(fmt.Sprintf("%x0", uint64(k.key)|1<<63)), 0o600) },
 		"is empty: want":       func() error { return os.WriteFile(path, nil, 0o600) },

@@ -204,7 +204,7 @@ func TestFaultsOfALiveFabricAreFound(t *testing.T) {
 		{"firmware without congestion control", func(f *faulty) []string {
 			f.dev.SetFaults(simdev.Faults{Nodes: []int32{f.node("spine1"), f.node("host-004")}, CC: simdev.CCNoAttribute})
 			return nil
-		}, []string{"warning no-cc: 1 switch without support of congestion control, where no packets are marked: spine1", "warning no-cc: 1 channel adapter without support of congestion control, where no flow slows down: host-004"}, 0},
+		}, []string{"warning no-cc: 1 switch without congestion-control support, so no packets are marked there: spine1", "warning no-cc: 1 channel adapter without congestion-control support, so no flow slows down there: host-004"}, 0},
 		{"a tenant's SL that is dropped on the way", func(f *faulty) []string {
 			table := mad.SLToVLTable{0, 1, 15, 3}
 			f.set(f.node("spine1"), mad.AttrSLToVLTable, mad.SLToVLModifier(1, 2), &table)
@@ -237,7 +237,7 @@ func TestFaultsOfALiveFabricAreFound(t *testing.T) {
 			f.set(f.node("leaf2"), mad.AttrLinearForwardingTable, 0, &block)
 			return nil
 		}, []string{"error lft-loop: packets to 1 LID", "error unreachable: 3 of 12 pairs have no path: 3 loop",
-			"warning cc-silent: 1 channel adapter without an answer about congestion control: host-003"}, 1},
+			"warning cc-silent: 1 channel adapter without an answer to congestion-control requests: host-003"}, 1},
 		{"a host that was unplugged", func(f *faulty) []string {
 			f.dev.SetLink(subnet.PortRef{Node: f.node("host-004"), Port: 1}, false)
 			return nil

@@ -122,7 +122,7 @@ func TestAWatchReportsEachChangeOnce(t *testing.T) {
 		"node-gone  leaf2 is gone", "node-gone  host-003 is gone", "node-gone  host-004 is gone",
 		"node-new  leaf2 is new", "node-new  host-003 is new", "node-new  host-004 is new",
 		"link-down  link LINK is down", "link-up  link LINK is up", "link-down  link LINK is down", "link-up  link LINK is up",
-		"sm-handover  host-002/P1 manages the subnet, before host-001/P1",
+		"sm-handover  host-002/P1 manages the subnet, previously host-001/P1",
 	}
 	far, _ := x.topo.Peer(up[0])
 	for _, ends := range [][2]subnet.PortRef{{up[0], far}, {far, up[0]}} { // in either order

@@ -81,7 +81,7 @@ func TestCommandsTakeAnMKey(t *testing.T) {
 		{[]string{"discover", "--from", from, "--json", "--m-key-file", file}, 0, fmt.Sprintf(`"hosts":%d`, len(f.topo.Hosts()))},
 		{[]string{"discover", "--from", from, "--json"}, 0, `"hosts":2`},
 		{[]string{"discover", "--from", from, "--m-key-file", bad}, cmdline.ExitUsage, "want an M_Key of 1 to 16 hexadecimal digits"},
-		{[]string{"discover", "--from", "file:" + f.file("lab.yaml", subnettest.TwoHosts), "--m-key-file", file}, cmdline.ExitUsage, "is not asked with an M_Key"},
+		{[]string{"discover", "--from", "file:" + f.file("lab.yaml", subnettest.TwoHosts), "--m-key-file", file}, cmdline.ExitUsage, "does not use an M_Key"},
 		{[]string{"device", "cc-key", "set", "--from", from, "--m-key-file", file, "--key-file", f.file("cc", "0x12\n"), "--dry-run"}, 0, "7"},
 		{[]string{"device", "cc-key", "show", "--from", from, "--m-key-file", bad}, cmdline.ExitUsage, "want an M_Key"},
 	} {

@@ -48,7 +48,7 @@ func TestABrokenStreamIsResumed(t *testing.T) {
 			t.Errorf("%q is not printed once:\n%s", text, out)
 		}
 	}
-	if n := strings.Count(words.String(), "the stream broke"); n != 3 {
+	if n := strings.Count(words.String(), "the event stream was interrupted"); n != 3 {
 		t.Errorf("it is said %d times that the stream broke, want 3:\n%s", n, words)
 	}
 }

@@ -53,7 +53,7 @@ func TestHelpOfWhatIsNotThere(t *testing.T) {
 	for args, want := range map[string]string{
 		"help foo":         `unknown command "foo" for "fairlane": want one of apply, attachment`,
 		"help device foo":  `unknown command "foo" for "fairlane device": want one of cc-key`,
-		"help compile foo": `"foo": "fairlane compile" has no commands below it`,
+		"help compile foo": `"foo": "fairlane compile" has no subcommands`,
 	} {
 		var out, words bytes.Buffer
 		code := Main(t.Context(), append(strings.Fields(args), "--lang", "en"), &out, &words)

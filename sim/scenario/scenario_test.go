@@ -389,8 +389,8 @@ func TestFaultsNameFileAndLine(t *testing.T) {
 	}
 	for _, c := range []struct{ old, new, want string }{
 		{"name: x", "nam: x", "x.yaml:1: unknown key in file"},
-		{"name: x", "name: x\nworkload: []", `x.yaml:2: workload: found "what Ethernet alone has": want it with plane: ethernet`},
-		{"name: x", "name: x\ncongestion_control: [{algorithm: dcqcn}]", `x.yaml:2: congestion_control: found "what Ethernet alone has": want it with plane: ethernet`},
+		{"name: x", "name: x\nworkload: []", `x.yaml:2: workload: found "keys for Ethernet only": want it with plane: ethernet`},
+		{"name: x", "name: x\ncongestion_control: [{algorithm: dcqcn}]", `x.yaml:2: congestion_control: found "keys for Ethernet only": want it with plane: ethernet`},
 		{"name: x", "name: x\nplane: infiniband\nworkload: []", "x.yaml:3: unknown key in file"},
 		{"name: x", "name: x\nname: y", "x.yaml:2: repeated key"},
 		{"name: x", "name: x\nduration: 5", "x.yaml:2: duration: found \"5\": want a duration"},

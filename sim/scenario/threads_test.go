@@ -42,7 +42,7 @@ func TestThreadsAreRefusedWhereAFabricCannotBeDivided(t *testing.T) {
 		threads int
 		want    string
 	}{
-		{"ib16", 2, "threads 2: want 1: a run on the plane infiniband has one"},
+		{"ib16", 2, "threads 2: want 1: a run on the plane infiniband uses one thread"},
 		{"allreduce", 2, "threads 2: want 1: the flows of a collective wait for each other"},
 		{"incast20", 2, "threads 2: want at most 1, the number of switches that have hosts"},
 		{"fattree128", 33, "threads 33: want at most 32"},

@@ -139,7 +139,7 @@ const (
 	SkipNoLIDs     Skip = "no-lids"              // a file without LIDs
 	SkipNoLanes    Skip = "no-lane-tables"       // no SL to VL or arbitration table was read
 	SkipOneLane    Skip = "one-lane"             // no port has more than one lane in operation
-	SkipNoCC       Skip = "cc-not-asked"         // no device was asked for congestion control
+	SkipNoCC       Skip = "cc-not-asked"         // no device was queried for congestion control
 	SkipNoKeyTable Skip = "no-partition-tables"  // none was read
 )
 

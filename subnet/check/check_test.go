@@ -233,11 +233,11 @@ func TestFaultyFabrics(t *testing.T) {
 			q.ArbHigh, q.HighLimit = []subnet.VLShare{{VL: 0, Weight: 1}, {VL: 1, Weight: 1}}, 255
 		}, check.CodeVLStarved, check.Warning, "lane 2 waits, without a limit, while high-priority lanes have packets to send", nil},
 		{"a switch without congestion control", func(b *bed) { b.tenants(); b.x.Details.Nodes[b.node("spine2")].CC = subnet.Refused },
-			check.CodeNoCC, check.Error, "1 switch without support of congestion control, where no packets are marked: spine2", nil},
+			check.CodeNoCC, check.Error, "1 switch without congestion-control support, so no packets are marked there: spine2", nil},
 		{"an adapter without a table", func(b *bed) { b.x.Details.Nodes[b.node("host-003")].CCTables = 0 },
-			check.CodeNoCC, check.Warning, "1 channel adapter without support of congestion control, where no flow slows down: host-003", nil},
+			check.CodeNoCC, check.Warning, "1 channel adapter without congestion-control support, so no flow slows down there: host-003", nil},
 		{"a CC_Key that we do not have", func(b *bed) { b.x.Details.Nodes[b.node("host-003")].CC = subnet.Silent },
-			check.CodeCCSilent, check.Warning, "1 channel adapter without an answer about congestion control: host-003", nil},
+			check.CodeCCSilent, check.Warning, "1 channel adapter without an answer to congestion-control requests: host-003", nil},
 		{"a tenant outside its partition", func(b *bed) { b.tenants(); b.at("host-005", 1).PKeys = []ident.PKey{0xffff, 0x8001} },
 			check.CodeKeyMissing, check.Error, "1 port of tenant web not in its partition 0x0002: host-005/P1", nil},
 		{"a tenant of limited members", func(b *bed) {

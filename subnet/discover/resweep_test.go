@@ -446,11 +446,11 @@ func TestEventsSayWhatHappened(t *testing.T) {
 		{"a link became slower, a host was renamed", func(w *world, find func(a, b string) int) {
 			w.links[find("leaf1", "spine2")].Speed = subnet.FDR
 			w.nodes[w.links[find("leaf2", "host-005")].B.Node].Name = "db"
-		}, 1, []string{"link-speed: link leaf1/P6 - spine2/P1 runs at 4xFDR, before 4xEDR", "node-renamed: db was called host-005"}},
-		{"another subnet manager", func(*world, func(a, b string) int) {}, 8, []string{"sm-handover: host-002/P1 manages the subnet, before leaf1/P0"}},
+		}, 1, []string{"link-speed: link leaf1/P6 - spine2/P1 runs at 4xFDR, previously 4xEDR", "node-renamed: db was previously named host-005"}},
+		{"another subnet manager", func(*world, func(a, b string) int) {}, 8, []string{"sm-handover: host-002/P1 manages the subnet, previously leaf1/P0"}},
 		{"a LID changed", func(w *world, find func(a, b string) int) {
 			w.nodes[w.links[find("leaf2", "host-005")].B.Node].Ports[1].LID = 99
-		}, 1, []string{"lid-changed: host-005/P1 has LID 99 (LMC 0), before 11 (0)"}},
+		}, 1, []string{"lid-changed: host-005/P1 has LID 99 (LMC 0), previously 11 (0)"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

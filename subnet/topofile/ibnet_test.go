@@ -287,7 +287,7 @@ func TestFaultyTextIsRefusedWithItsLine(t *testing.T) {
 		"GUIDs of a port differ":      {"Switch 8 \"S1\"\n[1] \"H1\"[1](7)\nCa 1 \"H1\"\n[1](8) \"S1\"[1]\n", `test.net:2: port GUID of the remote: found "0x0000000000000007": want that of the port's own line, 0x0000000000000008`},
 		"name too long":               {"Switch 8 \"S1\" # \"" + strings.Repeat("x", 65) + "\"\n", `test.net:1: node "xxx`},
 		"line too long":               {"# ok\n# " + strings.Repeat("x", topofile.MaxLine) + "\n", `test.net:2: line: found`},
-		"relative vendor":             {"vendid+0x1\n", `test.net:1: vendid: found "vendid+0x1": want = behind it`},
+		"relative vendor":             {"vendid+0x1\n", `test.net:1: vendid: found "vendid+0x1": want = after it`},
 		"prefix without quotes":       {"module=m\n", `test.net:1: module: found "m": want a prefix of at most 32 bytes in double quotes`},
 		"no id":                       {"Switch 8 S1\n", `test.net:1: node: found "8 S1": want PORTS "id"`},
 		"text behind the id":          {"Switch 8 \"S1\" big\n", `test.net:1: node: found "big": want nothing or a # comment`},
