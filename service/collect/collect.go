@@ -221,13 +221,16 @@ func identity(s series.Sample) string {
 	return b.String()
 }
 
-// Window returns how long a measurement lasts, in the fabric's own time: a third of the period, at most a second. Some counters have 32
-// bits and fill within a second or less, so they are read often during the window and not at all between windows.
+// maxWall bounds the wall time of a measurement. Other measurements of the fabric, such as those of share show, wait for its end.
+const maxWall = time.Second
+
+// Window returns the length of a measurement in the fabric's own time: what passes there in a third of the period, at most a second, of
+// wall time. Some counters have 32 bits and fill within a second or less, so they are read often during the window and not at all
+// between windows.
 func Window(f control.Fabric, period time.Duration) time.Duration {
 	scale := f.TimeScale
 	if scale <= 0 {
 		scale = 1
 	}
-	third := time.Duration(float64(period) / 3 * scale)
-	return min(max(third, control.MinWindow), time.Second)
+	return min(max(time.Duration(float64(min(period/3, maxWall))*scale), control.MinWindow), control.MaxWindow)
 }

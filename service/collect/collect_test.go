@@ -139,13 +139,13 @@ link_delivered_bits_per_second lab sw/P4 -> h4/P1 9.8e+10
 link_use_ratio lab sw/P4 -> h4/P1 0.98
 fabric_jain_index lab 0.99
 fabric_share_error_max_ratio lab 0.04
-measured_ratio lab 0.16666666666666666
+measured_ratio lab 0.03333333333333333
 `
 	if got := k.last(t); got != want {
 		t.Errorf("kept:\n%swant:\n%s", got, want)
 	}
-	if len(s.windows) != 1 || s.windows[0] != 50*time.Millisecond { // a third of 15 s, at a hundredth of the pace
-		t.Errorf("windows %v, want one of 50 ms", s.windows)
+	if len(s.windows) != 1 || s.windows[0] != 10*time.Millisecond { // a second, at a hundredth of the pace
+		t.Errorf("windows %v, want one of 10 ms", s.windows)
 	}
 }
 
@@ -222,10 +222,13 @@ func TestTheCollectorMeasuresOncePerPeriodUntilItsEnd(t *testing.T) {
 
 func TestTheWindowFollowsThePaceOfTheFabric(t *testing.T) {
 	t.Parallel()
-	for scale, want := range map[float64]time.Duration{0: time.Second, 1: time.Second, 0.1: 500 * time.Millisecond, 1e-6: time.Millisecond, 100: time.Second} {
+	for scale, want := range map[float64]time.Duration{0: time.Second, 1: time.Second, 0.1: 100 * time.Millisecond, 1e-6: time.Millisecond, 5: 5 * time.Second, 1000: time.Minute} {
 		if got := collect.Window(control.Fabric{TimeScale: scale}, 15*time.Second); got != want {
 			t.Errorf("scale %v: %v, want %v", scale, got, want)
 		}
+	}
+	if got := collect.Window(control.Fabric{TimeScale: 1}, time.Second); got != time.Second/3 {
+		t.Errorf("a period of 1 s: %v, want a third", got)
 	}
 	if _, err := collect.New(nil, nil, nil, collect.Options{Period: time.Millisecond}); err == nil || err.Error() != "period of measurements 1ms: want at least 1s" {
 		t.Error(err)
