@@ -1046,7 +1046,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/prometheus/api/v1/labels (the `FindLabels` operationId).
 	FindLabels(ctx context.Context, params *FindLabelsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// FindLabelsByFormWithBody List the names of labels, by a form
+	// FindLabelsByFormWithBody List the names of labels (form-encoded)
 	//
 	// The same as `GET`, for queries that are too long for a URL.
 	//
@@ -1055,7 +1055,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/prometheus/api/v1/labels (the `FindLabelsByForm` operationId).
 	FindLabelsByFormWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// FindLabelsByFormWithFormdataBody List the names of labels, by a form
+	// FindLabelsByFormWithFormdataBody List the names of labels (form-encoded)
 	//
 	// The same as `GET`, for queries that are too long for a URL.
 	//
@@ -1078,7 +1078,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/prometheus/api/v1/query (the `QueryInstant` operationId).
 	QueryInstant(ctx context.Context, params *QueryInstantParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// QueryInstantByFormWithBody Evaluate a PromQL query at one time, by a form
+	// QueryInstantByFormWithBody Evaluate a PromQL query at one time (form-encoded)
 	//
 	// The same as `GET`, for queries that are too long for a URL.
 	//
@@ -1087,7 +1087,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/prometheus/api/v1/query (the `QueryInstantByForm` operationId).
 	QueryInstantByFormWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// QueryInstantByFormWithFormdataBody Evaluate a PromQL query at one time, by a form
+	// QueryInstantByFormWithFormdataBody Evaluate a PromQL query at one time (form-encoded)
 	//
 	// The same as `GET`, for queries that are too long for a URL.
 	//
@@ -1103,7 +1103,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/prometheus/api/v1/query_range (the `QueryRange` operationId).
 	QueryRange(ctx context.Context, params *QueryRangeParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// QueryRangeByFormWithBody Evaluate a PromQL query at every step of a range, by a form
+	// QueryRangeByFormWithBody Evaluate a PromQL query at every step of a range (form-encoded)
 	//
 	// The same as `GET`, for queries that are too long for a URL.
 	//
@@ -1112,7 +1112,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/prometheus/api/v1/query_range (the `QueryRangeByForm` operationId).
 	QueryRangeByFormWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// QueryRangeByFormWithFormdataBody Evaluate a PromQL query at every step of a range, by a form
+	// QueryRangeByFormWithFormdataBody Evaluate a PromQL query at every step of a range (form-encoded)
 	//
 	// The same as `GET`, for queries that are too long for a URL.
 	//
@@ -1128,7 +1128,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/prometheus/api/v1/series (the `FindSeries` operationId).
 	FindSeries(ctx context.Context, params *FindSeriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// FindSeriesByFormWithBody List series by their labels, by a form
+	// FindSeriesByFormWithBody List series by their labels (form-encoded)
 	//
 	// The same as `GET`, for queries that are too long for a URL.
 	//
@@ -1137,7 +1137,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/prometheus/api/v1/series (the `FindSeriesByForm` operationId).
 	FindSeriesByFormWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// FindSeriesByFormWithFormdataBody List series by their labels, by a form
+	// FindSeriesByFormWithFormdataBody List series by their labels (form-encoded)
 	//
 	// The same as `GET`, for queries that are too long for a URL.
 	//
@@ -3558,7 +3558,7 @@ func (c *Client) FindLabels(ctx context.Context, params *FindLabelsParams, reqEd
 	return c.Client.Do(req)
 }
 
-// FindLabelsByFormWithBody List the names of labels, by a form
+// FindLabelsByFormWithBody List the names of labels (form-encoded)
 //
 // The same as `GET`, for queries that are too long for a URL.
 //
@@ -3577,7 +3577,7 @@ func (c *Client) FindLabelsByFormWithBody(ctx context.Context, contentType strin
 	return c.Client.Do(req)
 }
 
-// FindLabelsByFormWithFormdataBody List the names of labels, by a form
+// FindLabelsByFormWithFormdataBody List the names of labels (form-encoded)
 //
 // The same as `GET`, for queries that are too long for a URL.
 //
@@ -3630,7 +3630,7 @@ func (c *Client) QueryInstant(ctx context.Context, params *QueryInstantParams, r
 	return c.Client.Do(req)
 }
 
-// QueryInstantByFormWithBody Evaluate a PromQL query at one time, by a form
+// QueryInstantByFormWithBody Evaluate a PromQL query at one time (form-encoded)
 //
 // The same as `GET`, for queries that are too long for a URL.
 //
@@ -3649,7 +3649,7 @@ func (c *Client) QueryInstantByFormWithBody(ctx context.Context, contentType str
 	return c.Client.Do(req)
 }
 
-// QueryInstantByFormWithFormdataBody Evaluate a PromQL query at one time, by a form
+// QueryInstantByFormWithFormdataBody Evaluate a PromQL query at one time (form-encoded)
 //
 // The same as `GET`, for queries that are too long for a URL.
 //
@@ -3685,7 +3685,7 @@ func (c *Client) QueryRange(ctx context.Context, params *QueryRangeParams, reqEd
 	return c.Client.Do(req)
 }
 
-// QueryRangeByFormWithBody Evaluate a PromQL query at every step of a range, by a form
+// QueryRangeByFormWithBody Evaluate a PromQL query at every step of a range (form-encoded)
 //
 // The same as `GET`, for queries that are too long for a URL.
 //
@@ -3704,7 +3704,7 @@ func (c *Client) QueryRangeByFormWithBody(ctx context.Context, contentType strin
 	return c.Client.Do(req)
 }
 
-// QueryRangeByFormWithFormdataBody Evaluate a PromQL query at every step of a range, by a form
+// QueryRangeByFormWithFormdataBody Evaluate a PromQL query at every step of a range (form-encoded)
 //
 // The same as `GET`, for queries that are too long for a URL.
 //
@@ -3740,7 +3740,7 @@ func (c *Client) FindSeries(ctx context.Context, params *FindSeriesParams, reqEd
 	return c.Client.Do(req)
 }
 
-// FindSeriesByFormWithBody List series by their labels, by a form
+// FindSeriesByFormWithBody List series by their labels (form-encoded)
 //
 // The same as `GET`, for queries that are too long for a URL.
 //
@@ -3759,7 +3759,7 @@ func (c *Client) FindSeriesByFormWithBody(ctx context.Context, contentType strin
 	return c.Client.Do(req)
 }
 
-// FindSeriesByFormWithFormdataBody List series by their labels, by a form
+// FindSeriesByFormWithFormdataBody List series by their labels (form-encoded)
 //
 // The same as `GET`, for queries that are too long for a URL.
 //
@@ -14205,7 +14205,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/prometheus/api/v1/labels (the `FindLabels` operationId).
 	FindLabelsWithResponse(ctx context.Context, params *FindLabelsParams, reqEditors ...RequestEditorFn) (*FindLabelsResponse, error)
 
-	// FindLabelsByFormWithBodyWithResponse List the names of labels, by a form
+	// FindLabelsByFormWithBodyWithResponse List the names of labels (form-encoded)
 	//
 	// The same as `GET`, for queries that are too long for a URL.
 	//
@@ -14214,7 +14214,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/prometheus/api/v1/labels (the `FindLabelsByForm` operationId).
 	FindLabelsByFormWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FindLabelsByFormResponse, error)
 
-	// FindLabelsByFormWithFormdataBodyWithResponse List the names of labels, by a form
+	// FindLabelsByFormWithFormdataBodyWithResponse List the names of labels (form-encoded)
 	//
 	// The same as `GET`, for queries that are too long for a URL.
 	//
@@ -14241,7 +14241,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/prometheus/api/v1/query (the `QueryInstant` operationId).
 	QueryInstantWithResponse(ctx context.Context, params *QueryInstantParams, reqEditors ...RequestEditorFn) (*QueryInstantResponse, error)
 
-	// QueryInstantByFormWithBodyWithResponse Evaluate a PromQL query at one time, by a form
+	// QueryInstantByFormWithBodyWithResponse Evaluate a PromQL query at one time (form-encoded)
 	//
 	// The same as `GET`, for queries that are too long for a URL.
 	//
@@ -14250,7 +14250,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/prometheus/api/v1/query (the `QueryInstantByForm` operationId).
 	QueryInstantByFormWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*QueryInstantByFormResponse, error)
 
-	// QueryInstantByFormWithFormdataBodyWithResponse Evaluate a PromQL query at one time, by a form
+	// QueryInstantByFormWithFormdataBodyWithResponse Evaluate a PromQL query at one time (form-encoded)
 	//
 	// The same as `GET`, for queries that are too long for a URL.
 	//
@@ -14268,7 +14268,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/prometheus/api/v1/query_range (the `QueryRange` operationId).
 	QueryRangeWithResponse(ctx context.Context, params *QueryRangeParams, reqEditors ...RequestEditorFn) (*QueryRangeResponse, error)
 
-	// QueryRangeByFormWithBodyWithResponse Evaluate a PromQL query at every step of a range, by a form
+	// QueryRangeByFormWithBodyWithResponse Evaluate a PromQL query at every step of a range (form-encoded)
 	//
 	// The same as `GET`, for queries that are too long for a URL.
 	//
@@ -14277,7 +14277,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/prometheus/api/v1/query_range (the `QueryRangeByForm` operationId).
 	QueryRangeByFormWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*QueryRangeByFormResponse, error)
 
-	// QueryRangeByFormWithFormdataBodyWithResponse Evaluate a PromQL query at every step of a range, by a form
+	// QueryRangeByFormWithFormdataBodyWithResponse Evaluate a PromQL query at every step of a range (form-encoded)
 	//
 	// The same as `GET`, for queries that are too long for a URL.
 	//
@@ -14295,7 +14295,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/prometheus/api/v1/series (the `FindSeries` operationId).
 	FindSeriesWithResponse(ctx context.Context, params *FindSeriesParams, reqEditors ...RequestEditorFn) (*FindSeriesResponse, error)
 
-	// FindSeriesByFormWithBodyWithResponse List series by their labels, by a form
+	// FindSeriesByFormWithBodyWithResponse List series by their labels (form-encoded)
 	//
 	// The same as `GET`, for queries that are too long for a URL.
 	//
@@ -14304,7 +14304,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/prometheus/api/v1/series (the `FindSeriesByForm` operationId).
 	FindSeriesByFormWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FindSeriesByFormResponse, error)
 
-	// FindSeriesByFormWithFormdataBodyWithResponse List series by their labels, by a form
+	// FindSeriesByFormWithFormdataBodyWithResponse List series by their labels (form-encoded)
 	//
 	// The same as `GET`, for queries that are too long for a URL.
 	//
@@ -22730,7 +22730,7 @@ func (c *ClientWithResponses) FindLabelsWithResponse(ctx context.Context, params
 	return ParseFindLabelsResponse(rsp)
 }
 
-// FindLabelsByFormWithBodyWithResponse List the names of labels, by a form
+// FindLabelsByFormWithBodyWithResponse List the names of labels (form-encoded)
 //
 // The same as `GET`, for queries that are too long for a URL.
 //
@@ -22745,7 +22745,7 @@ func (c *ClientWithResponses) FindLabelsByFormWithBodyWithResponse(ctx context.C
 	return ParseFindLabelsByFormResponse(rsp)
 }
 
-// FindLabelsByFormWithFormdataBodyWithResponse List the names of labels, by a form
+// FindLabelsByFormWithFormdataBodyWithResponse List the names of labels (form-encoded)
 //
 // The same as `GET`, for queries that are too long for a URL.
 //
@@ -22790,7 +22790,7 @@ func (c *ClientWithResponses) QueryInstantWithResponse(ctx context.Context, para
 	return ParseQueryInstantResponse(rsp)
 }
 
-// QueryInstantByFormWithBodyWithResponse Evaluate a PromQL query at one time, by a form
+// QueryInstantByFormWithBodyWithResponse Evaluate a PromQL query at one time (form-encoded)
 //
 // The same as `GET`, for queries that are too long for a URL.
 //
@@ -22805,7 +22805,7 @@ func (c *ClientWithResponses) QueryInstantByFormWithBodyWithResponse(ctx context
 	return ParseQueryInstantByFormResponse(rsp)
 }
 
-// QueryInstantByFormWithFormdataBodyWithResponse Evaluate a PromQL query at one time, by a form
+// QueryInstantByFormWithFormdataBodyWithResponse Evaluate a PromQL query at one time (form-encoded)
 //
 // The same as `GET`, for queries that are too long for a URL.
 //
@@ -22835,7 +22835,7 @@ func (c *ClientWithResponses) QueryRangeWithResponse(ctx context.Context, params
 	return ParseQueryRangeResponse(rsp)
 }
 
-// QueryRangeByFormWithBodyWithResponse Evaluate a PromQL query at every step of a range, by a form
+// QueryRangeByFormWithBodyWithResponse Evaluate a PromQL query at every step of a range (form-encoded)
 //
 // The same as `GET`, for queries that are too long for a URL.
 //
@@ -22850,7 +22850,7 @@ func (c *ClientWithResponses) QueryRangeByFormWithBodyWithResponse(ctx context.C
 	return ParseQueryRangeByFormResponse(rsp)
 }
 
-// QueryRangeByFormWithFormdataBodyWithResponse Evaluate a PromQL query at every step of a range, by a form
+// QueryRangeByFormWithFormdataBodyWithResponse Evaluate a PromQL query at every step of a range (form-encoded)
 //
 // The same as `GET`, for queries that are too long for a URL.
 //
@@ -22880,7 +22880,7 @@ func (c *ClientWithResponses) FindSeriesWithResponse(ctx context.Context, params
 	return ParseFindSeriesResponse(rsp)
 }
 
-// FindSeriesByFormWithBodyWithResponse List series by their labels, by a form
+// FindSeriesByFormWithBodyWithResponse List series by their labels (form-encoded)
 //
 // The same as `GET`, for queries that are too long for a URL.
 //
@@ -22895,7 +22895,7 @@ func (c *ClientWithResponses) FindSeriesByFormWithBodyWithResponse(ctx context.C
 	return ParseFindSeriesByFormResponse(rsp)
 }
 
-// FindSeriesByFormWithFormdataBodyWithResponse List series by their labels, by a form
+// FindSeriesByFormWithFormdataBodyWithResponse List series by their labels (form-encoded)
 //
 // The same as `GET`, for queries that are too long for a URL.
 //

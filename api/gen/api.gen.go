@@ -2939,7 +2939,7 @@ type ServiceAccount struct {
 	Role Role `json:"role"`
 }
 
-// ServiceAccountCreate A service account to add. `fabric` names the one fabric that the role holds on; the account of a tenant has none.
+// ServiceAccountCreate A service account to add. With `fabric`, the role applies on that fabric only. Omit it for a tenant's account.
 type ServiceAccountCreate struct {
 	DisplayName *string `json:"display_name,omitempty"`
 

@@ -300,7 +300,7 @@ type ServerInterface interface {
 	// FindLabels List the names of labels
 	// (GET /api/v1/prometheus/api/v1/labels)
 	FindLabels(c *gin.Context, params FindLabelsParams)
-	// FindLabelsByForm List the names of labels, by a form
+	// FindLabelsByForm List the names of labels (form-encoded)
 	// (POST /api/v1/prometheus/api/v1/labels)
 	FindLabelsByForm(c *gin.Context)
 	// GetSeriesMetadata Describe the metrics of the series
@@ -309,19 +309,19 @@ type ServerInterface interface {
 	// QueryInstant Evaluate a PromQL query at one time
 	// (GET /api/v1/prometheus/api/v1/query)
 	QueryInstant(c *gin.Context, params QueryInstantParams)
-	// QueryInstantByForm Evaluate a PromQL query at one time, by a form
+	// QueryInstantByForm Evaluate a PromQL query at one time (form-encoded)
 	// (POST /api/v1/prometheus/api/v1/query)
 	QueryInstantByForm(c *gin.Context)
 	// QueryRange Evaluate a PromQL query at every step of a range
 	// (GET /api/v1/prometheus/api/v1/query_range)
 	QueryRange(c *gin.Context, params QueryRangeParams)
-	// QueryRangeByForm Evaluate a PromQL query at every step of a range, by a form
+	// QueryRangeByForm Evaluate a PromQL query at every step of a range (form-encoded)
 	// (POST /api/v1/prometheus/api/v1/query_range)
 	QueryRangeByForm(c *gin.Context)
 	// FindSeries List series by their labels
 	// (GET /api/v1/prometheus/api/v1/series)
 	FindSeries(c *gin.Context, params FindSeriesParams)
-	// FindSeriesByForm List series by their labels, by a form
+	// FindSeriesByForm List series by their labels (form-encoded)
 	// (POST /api/v1/prometheus/api/v1/series)
 	FindSeriesByForm(c *gin.Context)
 	// GetSeriesBuild Show the version of the query engine
@@ -12098,7 +12098,7 @@ type StrictServerInterface interface {
 	// FindLabels List the names of labels
 	// (GET /api/v1/prometheus/api/v1/labels)
 	FindLabels(ctx context.Context, request FindLabelsRequestObject) (FindLabelsResponseObject, error)
-	// FindLabelsByForm List the names of labels, by a form
+	// FindLabelsByForm List the names of labels (form-encoded)
 	// (POST /api/v1/prometheus/api/v1/labels)
 	FindLabelsByForm(ctx context.Context, request FindLabelsByFormRequestObject) (FindLabelsByFormResponseObject, error)
 	// GetSeriesMetadata Describe the metrics of the series
@@ -12107,19 +12107,19 @@ type StrictServerInterface interface {
 	// QueryInstant Evaluate a PromQL query at one time
 	// (GET /api/v1/prometheus/api/v1/query)
 	QueryInstant(ctx context.Context, request QueryInstantRequestObject) (QueryInstantResponseObject, error)
-	// QueryInstantByForm Evaluate a PromQL query at one time, by a form
+	// QueryInstantByForm Evaluate a PromQL query at one time (form-encoded)
 	// (POST /api/v1/prometheus/api/v1/query)
 	QueryInstantByForm(ctx context.Context, request QueryInstantByFormRequestObject) (QueryInstantByFormResponseObject, error)
 	// QueryRange Evaluate a PromQL query at every step of a range
 	// (GET /api/v1/prometheus/api/v1/query_range)
 	QueryRange(ctx context.Context, request QueryRangeRequestObject) (QueryRangeResponseObject, error)
-	// QueryRangeByForm Evaluate a PromQL query at every step of a range, by a form
+	// QueryRangeByForm Evaluate a PromQL query at every step of a range (form-encoded)
 	// (POST /api/v1/prometheus/api/v1/query_range)
 	QueryRangeByForm(ctx context.Context, request QueryRangeByFormRequestObject) (QueryRangeByFormResponseObject, error)
 	// FindSeries List series by their labels
 	// (GET /api/v1/prometheus/api/v1/series)
 	FindSeries(ctx context.Context, request FindSeriesRequestObject) (FindSeriesResponseObject, error)
-	// FindSeriesByForm List series by their labels, by a form
+	// FindSeriesByForm List series by their labels (form-encoded)
 	// (POST /api/v1/prometheus/api/v1/series)
 	FindSeriesByForm(ctx context.Context, request FindSeriesByFormRequestObject) (FindSeriesByFormResponseObject, error)
 	// GetSeriesBuild Show the version of the query engine

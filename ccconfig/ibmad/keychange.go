@@ -165,13 +165,13 @@ func (c *KeyChange) Check() error {
 func (c *KeyChange) check() error {
 	switch {
 	case c.Keep && (c.Protect || c.LeaseSeconds != 0 || c.Forever):
-		return errors.New("protection that is to be kept, and other protection: want one of them")
+		return errors.New("found both kept and new protection: want one of them")
 	case c.Keep && c.To == 0:
-		return errors.New("protection that is to be kept without a CC_Key: want a key, or no protection")
+		return errors.New("kept protection without a CC_Key: want a key, or no protection")
 	case c.Protect && c.To == 0:
 		return errors.New("protection without a CC_Key: want a key, or no protection")
 	case c.Protect && c.LeaseSeconds == 0 && !c.Forever:
-		return errors.New("protection with a lease of 0 seconds never ends: when the key is lost, nobody can change the devices before they restart: want a lease of 1 to 65535 seconds, or say that it is to be for ever")
+		return errors.New("protection with a lease of 0 seconds never ends: when the key is lost, no manager can change the devices before they restart: want a lease of 1 to 65535 seconds, or an explicit choice of no end")
 	case c.To != 0 && c.Stored == nil:
 		return errors.New("a CC_Key that is not stored: want it kept before any device gets it")
 	case c.Failures < 0:

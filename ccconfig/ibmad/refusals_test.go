@@ -87,9 +87,9 @@ func TestChangesThatLockOutAreRefused(t *testing.T) {
 	stored := func(context.Context) error { return nil }
 	for sentence, c := range map[string]ibmad.KeyChange{
 		"protection without a CC_Key: want a key, or no protection":                            {Protect: true, LeaseSeconds: 9, Stored: stored},
-		"protection that is to be kept, and other protection: want one of them":                {To: newKey, Keep: true, LeaseSeconds: 9, Stored: stored},
-		"protection that is to be kept without a CC_Key: want a key, or no protection":         {Keep: true, From: []mad.Key{oldKey}},
-		"a lease of 0 seconds never ends: when the key is lost, nobody can change the devices": {To: newKey, Protect: true, Stored: stored},
+		"found both kept and new protection: want one of them":                {To: newKey, Keep: true, LeaseSeconds: 9, Stored: stored},
+		"kept protection without a CC_Key: want a key, or no protection":         {Keep: true, From: []mad.Key{oldKey}},
+		"a lease of 0 seconds never ends: when the key is lost, no manager can change the devices": {To: newKey, Protect: true, Stored: stored},
 		"a CC_Key that is not stored: want it kept before any device gets it":                  {To: newKey},
 		"failures allowed -1: want 0 or more":                                                  {To: newKey, Failures: -1, Stored: stored},
 		"devices at the same time 4097: want 1 to 4096":                                        {To: newKey, Parallel: 4097, Stored: stored},

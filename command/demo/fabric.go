@@ -18,7 +18,7 @@ type Fabric interface {
 	Declared() ([]tenants.Tenant, []tenants.Flow) // its tenants and flows
 	Now() quantity.Picoseconds                    // its own time
 	Wait(ctx context.Context, span quantity.Picoseconds) error
-	// Partitions moves a partition's traffic to a service level; nil if tenants are not placed by partitions.
+	// Partitions returns a function that moves a partition's traffic to a service level; nil if tenants are not placed by partitions.
 	Partitions() func(ident.PKey, ident.SL) int
 	// StepKey returns the key of the text for a step on this type of fabric.
 	StepKey(key string) string

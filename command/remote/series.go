@@ -159,7 +159,8 @@ func (c *cli) queryRange(cmd *cobra.Command, query, since, until string, step ti
 // refusedQuery returns the error of a query in Prometheus's form; nil for other answers.
 func (c *cli) refusedQuery(status int, body []byte) error {
 	var a gen.PrometheusAnswer
-	if status < http.StatusBadRequest || json.Unmarshal(body, &a) != nil || a.Error == nil {
+	switch err := json.Unmarshal(body, &a); {
+	case status < http.StatusBadRequest, err != nil, a.Error == nil: // success, or a problem document
 		return nil
 	}
 	if status == http.StatusBadRequest || status == http.StatusUnprocessableEntity {

@@ -15,7 +15,7 @@ func (c *cli) ofTenant(text string, cmds ...*cobra.Command) {
 	}
 }
 
-// inTenant is the home of parts of tenants: it requires a named tenant.
+// inTenant is the home of a tenant's attachments and classes: it requires --tenant.
 func (c *cli) inTenant(cmd *cobra.Command, _ ...string) (*apiclient.ClientWithResponses, string, error) {
 	if c.tenantName == "" {
 		return nil, "", c.usage("err.need-flag", "flag", "tenant")
@@ -23,7 +23,7 @@ func (c *cli) inTenant(cmd *cobra.Command, _ ...string) (*apiclient.ClientWithRe
 	return c.pick(cmd)
 }
 
-// partNoun builds a noun for a part of which tenants have several. argument, example and flags are those of its verbs;
+// partNoun builds the commands of a repeatable part of a tenant: attachment or class. argument, example and flags are those of its verbs;
 // option defines the flags of add and set.
 func (c *cli) partNoun(noun, argument, example, flags string, option func(*cobra.Command), list, show, add, set, remove func(*cobra.Command, []string) error) *cobra.Command {
 	verb := func(name, flags string, run func(*cobra.Command, []string) error) *cobra.Command {

@@ -49,9 +49,8 @@ func (r BitRate) String() string {
 	return neg + trimDecimals(float64(r)/float64(div)) + " " + unit
 }
 
-// ParseBitRate parses a rate such as "100Gbit/s", "2.5 Gbps", "400G" or "1000000". It returns an *Error for a text that
-// is not a rate, for a negative rate, for one above MaxBitRate, and, as ErrNoUnit, for a number below 1 Mbit/s without
-// a unit.
+// ParseBitRate parses a rate such as "100Gbit/s", "2.5 Gbps", "400G" or "1000000". It returns an *Error for invalid,
+// negative and out-of-range rates. For a positive number below 1 Mbit/s without a unit, the error is ErrNoUnit.
 func ParseBitRate(s string) (BitRate, error) {
 	num, unit := splitUnit(s)
 	mul, ok := map[string]BitRate{
@@ -196,8 +195,8 @@ func trimDecimals(v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
-// Percent returns a fraction that is an estimate, such as an error bound, in percent: with two significant digits, and
-// from 10 % as an integer: "4.2 %", "0.05 %", "100 %".
+// Percent formats an estimated fraction, such as an error bound, in percent: with two significant digits, and as an
+// integer from 10 % up: "4.2 %", "0.05 %", "100 %".
 func Percent(fraction float64) string {
 	percent := 100 * fraction
 	digits := 0

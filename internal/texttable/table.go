@@ -8,9 +8,9 @@ import (
 const (
 	gap        = "  "
 	narrow     = 8  // minimum columns to which text is shortened
-	name       = 16 // the same for the first column, whose names identify the rows
-	narrowest  = 4  // the same if that does not suffice
-	several    = 20 // wider cells of numbers have several, of which later ones may be omitted
+	name       = 16 // as narrow, for the first column: its names identify the rows
+	narrowest  = 4  // as narrow, if the table is still too wide
+	several    = 20 // a cell of numbers wider than this holds several; the later ones may be omitted
 	barWidth   = 24 // columns of a bar if there is room
 	barLeast   = 6  // minimum columns of a bar; otherwise it is omitted
 	proseLeast = 48 // minimum columns of prose beside its row; otherwise it is placed below
@@ -115,9 +115,16 @@ func (t *Table) line(row []Cell, widths []int, columns int) string {
 	return b.String()
 }
 
-// fit chooses the widths of the columns: their natural widths or, if the total is too large, in this order: omit
-// optional columns and shorten bars; shorten words, the longest first; omit bars; omit numbers in a cell; shorten words
-// further; shorten numbers. Prose takes what the other columns leave. A width of -1 omits a column.
+// fit chooses the widths of the columns. It starts from the natural widths. While the total is too large, it takes these
+// steps in order:
+//  1. omit optional columns and shorten bars
+//  2. shorten words, the longest first
+//  3. omit bars
+//  4. omit the later numbers of a cell
+//  5. shorten words further
+//  6. shorten numbers
+//
+// Prose takes what the other columns leave. A width of -1 omits a column.
 func (t *Table) fit(columns int) []int {
 	widths, bars := t.natural()
 	if columns <= 0 {
@@ -168,7 +175,7 @@ func (t *Table) fit(columns int) []int {
 	return widths
 }
 
-// isNumbers reports whether the cells of a column are numbers, rates or times, which are of little use in part. Its
+// isNumbers reports whether the cells of a column are numbers, rates or times, which are of little use when cut off. Its
 // header may be words.
 func (t *Table) isNumbers(column int) bool {
 	found := false

@@ -49,7 +49,7 @@ type cliques struct {
 }
 
 // Clique returns the largest set of pairwise neighbours that it finds, ascending: a lower bound of the colours needed. It starts from known,
-// and exact reports whether the search ended within so many steps. Nodes that no path of neighbours joins are searched separately.
+// and exact reports whether the search ended within the given number of steps. Nodes that no path of neighbours joins are searched separately.
 func (c *Colouring) Clique(known []int32, steps int) (members []int32, exact bool) {
 	x := &cliques{best: slices.Clone(known), budget: steps}
 	exact = true

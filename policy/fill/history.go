@@ -42,7 +42,7 @@ func (r *recorder) visited(now moment, l int32, st *linkState, offers []float64)
 	r.kept += len(offers)
 }
 
-// block begins a block with room for so many offers. It reuses a cleared one where possible.
+// block begins a block with room for n offers. It reuses a cleared one where possible.
 func (r *recorder) block(room int) int {
 	room = max(blockSize, room)
 	switch {
@@ -151,7 +151,7 @@ func (h *history) add(ev *event, offers []float64) {
 	rec.offers = append(rec.offers, offers...)
 }
 
-// truncate drops the events of a link with so many members, from the given visit and the given change on.
+// truncate drops the events of a link with n members, from the given visit and the given change on.
 func (h *history) truncate(l int32, members int, visits, changes int32) {
 	rec := &h.of[l]
 	h.kept -= len(rec.offers) - int(visits)*members

@@ -2,7 +2,7 @@ package model
 
 // Changes lists what a second compilation of the same flows must compute anew.
 type Changes struct {
-	Moved []bool // by link direction: it limits a flow in only one of the two compilations; nil when that holds for none
+	Moved []bool // by link direction: it limits a flow in only one of the two compilations; nil when no link direction differs
 	Flows []bool // by flow: its entitlement or its bottleneck differs, or its path crosses a moved link
 }
 
@@ -51,7 +51,7 @@ const (
 	Idle                    // no flows: the rate is the tenants' share of the port by weight
 )
 
-// MarksOf counts, for each flow, the links on its path that limit some flow and mark.
+// MarksOf counts, for each flow, the links on its path that mark and that limit at least one flow.
 func (m *Model) MarksOf(target *Allocation) []int32 {
 	marking := make([]bool, len(m.Caps))
 	for d, on := range target.Limiting {

@@ -60,7 +60,7 @@ const (
 	CodeShareUncertain = "share-uncertain"
 	// CodeDeviceLimit: the profile of an InfiniBand device's model cannot hold what the shares need.
 	CodeDeviceLimit = "device-limit"
-	// CodeSharingApproximate: so many links wait for each other that the allocation only approximates the fair one.
+	// CodeSharingApproximate: the links that wait for each other are too many, and the allocation only approximates the fair one.
 	CodeSharingApproximate = "sharing-approximate"
 )
 

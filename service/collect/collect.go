@@ -123,7 +123,7 @@ func (c *Collector) forget(names []string) {
 	maps.DeleteFunc(c.last, func(name string, _ *fabricState) bool { return !slices.Contains(names, name) })
 }
 
-// leasePeriods is how long a lease holds, in periods: a manager that misses so many rounds loses its fabrics.
+// leasePeriods is how long a lease holds, in periods: a manager that misses this number of rounds loses its fabrics.
 const leasePeriods = 3
 
 // fabric measures a fabric and appends what was found. A measurement that fails ends the fabric's series until the next.

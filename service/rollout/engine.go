@@ -88,7 +88,7 @@ const (
 	MinLease     = 200 * time.Millisecond
 )
 
-// Engine works rollouts. It is safe for concurrent use.
+// Engine executes rollouts. It is safe for concurrent use.
 type Engine struct {
 	d Deps
 
@@ -114,7 +114,7 @@ var (
 	// ErrFenced means that another manager has taken the work over.
 	ErrFenced = errors.New("another manager has taken the work over")
 	// errParked is the cause of a context that ends because an operator stops the rollout.
-	errParked = errors.New("the rollout is to stop at the next safe point")
+	errParked = errors.New("stop requested: the rollout stops at the next safe point")
 )
 
 // New returns an engine over the given dependencies.

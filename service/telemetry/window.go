@@ -60,7 +60,7 @@ type PortRate struct {
 	span quantity.Picoseconds // of the window by the port's device
 }
 
-// leastParts sets the minimum for a measured rate: one part in so many of the window. It is more than one in maxSpans
+// leastParts sets the minimum for a measured rate: one part in this number of parts of the window. It is more than one in maxSpans
 // windows, so that another turn can make up for an interrupted window of one turn.
 const leastParts = 3
 
@@ -151,7 +151,7 @@ func jumped(ticks uint32, passed quantity.Picoseconds) bool {
 	return ticksOf(ticks) > 16*min(max(passed, 0), 1000*quantity.Second)+margin
 }
 
-// widthParts bounds the duration of a reading before it is repeated, as one part in so many of the window: together the
+// widthParts bounds the duration of a reading before it is repeated, as one part in this number of parts of the window: together the
 // two readings of a rate then leave it uncertain by half a percent.
 const widthParts = 200
 

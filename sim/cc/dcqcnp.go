@@ -9,13 +9,16 @@ import (
 // dcqcnP is DCQCN-p (S2): rates are fractions of line rate, every marked packet causes a notification, the sender itself limits
 // the frequency of cuts, and a NIC keeps state for a bounded number of congested flows.
 //
-// S2's text leaves four points open. First, the two intervals have no printed value: they are parameters, by default DCQCN's
-// notification interval and the timer. Second, the pseudo-code measures the gap from "the previous" notification. If ignored
-// notifications counted, a flow with every packet marked would be cut only once, so the gap starts at the last notification
-// acted upon (gap_from). Third, the pseudo-code lets a notification after a long gap cut and raise at once, although the timer
-// has raised the rate in the meantime; by default it only cuts here, and late_cnp selects the printed form. Fourth, fast
-// recovery lasts while the counters are below F in the pseudo-code, and at most F in figure 4, whose flow is back at full rate
-// at send 9 instead of 8 (stage_compare). At the same instant, the timer precedes packets.
+// S2's text leaves four points open:
+//   - The two intervals have no printed value. They are parameters; defaults: DCQCN's notification interval and the timer.
+//   - gap_from: the pseudo-code measures the gap from "the previous" notification. Here it starts at the last one acted
+//     upon: if ignored ones counted, a flow with every packet marked would be cut only once.
+//   - late_cnp: after a long gap the pseudo-code cuts and raises, although the timer has raised the rate meanwhile. The
+//     default only cuts.
+//   - stage_compare: fast recovery lasts while the counters are below F (pseudo-code) or at most F (figure 4, where the
+//     flow is back at full rate at send 9, not 8).
+//
+// When the timer and a packet coincide, the timer is processed first.
 type dcqcnP struct {
 	rp       RPParams
 	timer    quantity.Picoseconds
@@ -174,7 +177,7 @@ func (d *dcqcnP) notified(slot int32, now quantity.Picoseconds, c *Control) {
 			f.cnpAt = now
 		}
 	case gap < d.raiseGap:
-		// The timer has run since its last expiry for the time up to the last notification.
+		// Credit: the time from the last notification to the timer's last expiry; none if it has not expired since.
 		d.cut(f, now, f.incAt-d.timer-f.cnpAt)
 		f.raise(&d.rp, 1)
 	default:
@@ -195,8 +198,9 @@ func (d *dcqcnP) cut(f *dcqcnPFlow, now, credit quantity.Picoseconds) {
 	f.incAt = now + max(d.timer-max(credit, 0), 1)
 }
 
-// register adds a flow to its NIC's table and reports whether there was a free entry. A recovered flow frees its entry at its
-// next acknowledgement or notification. A flow that waits or has ended keeps its entry until the table is full and searched.
+// register adds a flow to its NIC's table and reports whether there was a free entry. A recovered flow frees its entry
+// at its next packet sent, acknowledgement or notification. A flow that waits or has ended keeps its entry until the
+// table is full and searched.
 func (d *dcqcnP) register(slot int32, now quantity.Picoseconds) bool {
 	f := d.flows.at(slot)
 	n := &d.nics[f.host]

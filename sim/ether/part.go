@@ -11,11 +11,11 @@ type part struct {
 	mine  []bool   // by node
 	cut   []int8   // by port: the part at the far end of a cut link, or -1
 	out   []outbox // by part
-	ended []int32  // slots of flows that ended since the last meeting
+	ended []int32  // slots of flows that ended since the last synchronisation
 	done  []Done
 }
 
-// outbox holds the packets from one part to another between two meetings, in the order of sending.
+// outbox holds the packets from one part to another between two synchronisations, in the order of sending.
 type outbox struct {
 	letters  []letter
 	records  []record
@@ -31,7 +31,7 @@ type letter struct {
 // owns reports whether the network simulates a node.
 func (n *Network) owns(node int32) bool { return n.part == nil || n.part.mine[node] }
 
-// post passes a packet that has just started to the part at the far end of its link.
+// post hands a packet whose transmission has just begun to the part at the far end of its link.
 func (n *Network) post(pi int32, to int8, pk int32) {
 	k := n.pool.at(pk)
 	o := &n.part.out[to]

@@ -17,7 +17,7 @@ const (
 	watchdog     = "PFC_WD"
 )
 
-// guardedFields returns the fields that the guard allows a patch to replace, in lower case: an entry or "*", and a field.
+// guardedFields returns the fields that the guard allows a patch to replace, in lower case, as ENTRY/FIELD; entry "*" matches all. It returns nil for an unguarded table.
 func guardedFields(name string) []string {
 	switch name {
 	case wredTable:
@@ -53,7 +53,7 @@ func (s *Switch) guard(c *change, before database) error {
 		return nil
 	}
 	if oldest, ok := oldestBuild(s.o.ASIC); !ok || s.o.Build < oldest {
-		return s.refused(c, "the switch's hardware and image are not on its list")
+		return s.refused(c, "the guard does not list the switch's ASIC and image")
 	}
 	if c.path[0] == watchdog && len(c.path) == 2 {
 		return nil // adding or removing a whole entry is allowed
@@ -65,9 +65,9 @@ func (s *Switch) guard(c *change, before database) error {
 		if c.op == patchReplace || c.path[0] == watchdog {
 			return nil
 		}
-		return s.refused(c, "the field may be replaced, nothing else")
+		return s.refused(c, "only replace is allowed on this field")
 	}
-	return s.refused(c, "allowed are "+strings.Join(list, ", "))
+	return s.refused(c, "allowed fields: "+strings.Join(list, ", "))
 }
 
 // guardWhole checks an operation on a whole table or more, by splitting it into its changes.

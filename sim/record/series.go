@@ -30,7 +30,7 @@ func (s *series) File() *File { return s.file }
 // Cut returns the time from which rows are omitted because of MaxSeriesRows; false means no omitted rows.
 func (s *series) Cut() (quantity.Picoseconds, bool) { return s.cut, s.cut > 0 }
 
-// end writes the row buffer for a time, or omits it above the limit.
+// end writes the row buffer, a row with the time at; above the limit it omits the row.
 func (s *series) end(at quantity.Picoseconds) error {
 	if s.file.rows < s.most {
 		return s.file.endRow()

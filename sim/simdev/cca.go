@@ -8,7 +8,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// Bits of SwitchCongestionSetting's Control_Map, in the order that starts with the victim mask.
+// Bits of SwitchCongestionSetting's Control_Map, with the victim mask at bit 0.
 const (
 	applyVictimMask = 1 << iota
 	applyCreditMask
@@ -26,7 +26,7 @@ type ccRequest struct {
 	from ident.LID // of the requester
 }
 
-// actCC returns the congestion-control agent (IBTA annex A10.4).
+// actCC acts as the congestion-control agent (IBTA annex A10.4). silent means no response.
 func (d *Devices) actCC(to arrival, m *Message) (s mad.Status, silent bool) {
 	p := &m.MAD
 	switch d.fault.ccSupport(to.at.Node) {

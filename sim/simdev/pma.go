@@ -24,7 +24,7 @@ type counterBase struct {
 	downed uint64
 }
 
-// actPM returns the performance management agent (IBTA vol. 1, chapter 16, and annex A10.5).
+// actPM acts as the performance management agent (IBTA vol. 1, chapter 16, and annex A10.5).
 func (d *Devices) actPM(to arrival, p *mad.Packet) mad.Status {
 	if p.Attr() == mad.AttrClassPortInfo {
 		return d.classPortInfo(to, p, perfClassInfo())

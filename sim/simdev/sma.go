@@ -22,7 +22,7 @@ type smRequest struct {
 	key mad.Key // M_Key of the request
 }
 
-// actSM returns the subnet management agent (IBTA vol. 1, 14.2.5).
+// actSM acts as the subnet management agent (IBTA vol. 1, 14.2.5).
 func (d *Devices) actSM(to arrival, p *mad.Packet) (s mad.Status, silent bool) {
 	r := smRequest{arrival: to, p: p, set: p.Method() == mad.MethodSet, key: p.MKey()}
 	if !d.mkeyAllows(r) {

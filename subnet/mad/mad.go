@@ -1,6 +1,6 @@
 // Package mad is the wire codec of InfiniBand management datagrams: the common header,
-// the four classes Fairlane speaks, and one file per attribute. It is pure: no I/O.
-// Layouts are of IBTA vol. 1 chapters 13-16 and annex A10.
+// the management classes that Fairlane uses, and one file per attribute. It does no I/O. Layouts follow IBTA vol. 1,
+// chapters 13-16 and annex A10.
 package mad
 
 import (

@@ -254,7 +254,7 @@ func TestNewMembersAreQueried(t *testing.T) {
 		// A removed member must be queried, too.
 		d.Partitions[0].Members = d.Partitions[0].Members[:60]
 		r, err = m.Apply(t.Context(), d, ApplyOptions{})
-		if err == nil || !strings.Contains(err.Error(), "is to be gone, and subnet administration still knows a path") || !r.RolledBack {
+		if err == nil || !strings.Contains(err.Error(), "was removed, but subnet administration still returns a path") || !r.RolledBack {
 			t.Errorf("%v", err)
 		}
 		s.deaf = false

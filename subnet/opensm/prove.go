@@ -197,7 +197,7 @@ func (p *prover) partition(ctx context.Context, sm ident.LID, want expectation) 
 		switch {
 		case !found && want.absent:
 		case found && want.absent:
-			out.Holds, out.Problem = false, fmt.Sprintf("partition 0x%04x is to be gone, and subnet administration still knows a path %s", uint16(want.PKey), where)
+			out.Holds, out.Problem = false, fmt.Sprintf("partition 0x%04x was removed, but subnet administration still returns a path %s", uint16(want.PKey), where)
 		case found && got.SL != want.SL:
 			out.Holds, out.answer = false, fmt.Sprintf("SL %d %s", got.SL, where)
 			out.Problem = fmt.Sprintf("tenant %s: subnet administration returns SL %d in partition 0x%04x %s, not SL %d", want.Tenant, got.SL, uint16(want.PKey), where, want.SL)

@@ -68,7 +68,7 @@ func (t tree) fact(path ...string) (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// number reads a number from /sys, decimal or with 0x, of at most so many bits.
+// number reads a number from /sys, decimal or with 0x, of at most the given number of bits.
 func (t tree) number(bits int, path ...string) (uint64, error) {
 	s, err := t.fact(path...)
 	if err != nil {

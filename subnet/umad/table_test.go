@@ -123,7 +123,7 @@ func TestATableOverTheBoundEndsTheClient(t *testing.T) {
 		}
 		req.SetModifier(4)
 		_, err := c.Table(t.Context(), mad.Target{LID: 1}, req)
-		if !errors.Is(err, umad.ErrClosed) || !strings.Contains(err.Error(), "an answer of 504 bytes waits: want at most 392") {
+		if !errors.Is(err, umad.ErrClosed) || !strings.Contains(err.Error(), "response of 504 bytes: want at most 392") {
 			t.Errorf("over the bound: error %v", err)
 		}
 		if slices.Max(d.Reads()) > 64+392 {

@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/madlink"
 )
 
-// wire implements madlink.Wire by writing to the file.
+// wire sends MADs through the umad device.
 type wire struct {
 	dev       Device
 	host      binary.ByteOrder
@@ -44,8 +44,8 @@ func (w *wire) Address(d []byte, to mad.Target) error {
 	return nil
 }
 
-// Send writes the message. The kernel sends it once and waits as long as the try does: the link makes the retries, with
-// growing patience.
+// Send writes the message. The kernel sends it once and waits for the response until this attempt times out. The link
+// retries, with longer timeouts.
 func (w *wire) Send(d []byte, patience time.Duration) error {
 	ms := (patience + time.Millisecond - 1) / time.Millisecond
 	w.host.PutUint32(d[offTimeout:], uint32(ms))
@@ -54,7 +54,7 @@ func (w *wire) Send(d []byte, patience time.Duration) error {
 	case err == nil && n == len(d):
 		return nil
 	case err == nil:
-		return fmt.Errorf("write: %d of %d bytes taken", n, len(d))
+		return fmt.Errorf("write: %d of %d bytes written", n, len(d))
 	case errors.Is(err, os.ErrClosed):
 		return w.closed()
 	}
@@ -94,7 +94,7 @@ func (c *Client) readLong(head []byte) error {
 		return err
 	}
 	if h.length <= uint32(len(head)) || h.length > uint32(min(headerSize+c.maxTable, 1<<31-1)) {
-		return fmt.Errorf("read: an answer of %d bytes waits: want at most %d, so ask for less at a time or allow more", h.length-headerSize, c.maxTable)
+		return fmt.Errorf("read: response of %d bytes: want at most %d: query fewer records at a time", h.length-headerSize, c.maxTable)
 	}
 	buf := make([]byte, h.length)
 	n, err := c.dev.Read(buf)

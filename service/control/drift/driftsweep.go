@@ -27,8 +27,9 @@ const (
 )
 
 // SweepDrift reads the devices that are due on all fabrics, up to a limit at a time, stores the results, and starts the
-// repairs that the policy requires. It skips fabrics with a running rollout. Every manager may call it at any time: one
-// of them reads a device. by names the manager. The error joins those of fabrics that could not be read.
+// repairs that the policy requires. It skips fabrics with a running rollout. Every manager may call it at any time:
+// only one of them reads each device. by is the name of the manager. The error joins those of fabrics that could not be
+// read.
 func (s *Drift) SweepDrift(ctx context.Context, by string) error {
 	return s.EachFabric(ctx, "check drift on", func(fabric string) error { return s.sweepFabric(ctx, fabric, by) })
 }
@@ -45,7 +46,7 @@ type sweep struct {
 // ground is the state of a fabric that a sweep is based on.
 type ground struct {
 	policy control.DriftPolicy
-	seeded string // the recorded value of seed, for the plan whose devices are recorded
+	seeded string // value of seed() when the device records were created
 	plan   string // the plan in force; empty while a rollout runs
 	placed bool   // its placements are in force, too
 	latest int64  // the fabric's newest rollout
@@ -100,7 +101,7 @@ func (s *Drift) sweepDevices(ctx context.Context, fabric, by string) error {
 		for i := range w.due {
 			ids[i] = w.due[i].Device.ID
 		}
-		// Before the devices are read: a clean-up that ends in between leaves them in sync.
+		// Must precede the reading of the devices: if a clean-up ends in between, they read as in sync.
 		due, err := s.pendingCleanup(ctx, w.known)
 		if err != nil {
 			return err
@@ -197,7 +198,7 @@ func (s *Drift) sweepDue(ctx context.Context, fabric string) (due bool, err erro
 	return due, err
 }
 
-// seedDevices makes the records those of the plan in force.
+// seedDevices replaces the device records by those of the plan in force.
 func (s *Drift) seedDevices(ctx context.Context, r control.Repos, w sweep, now time.Time) error {
 	list := make([]control.DeviceRecord, len(w.known.list))
 	for i := range list {
@@ -252,7 +253,7 @@ func (s *Drift) seedLeft(ctx context.Context, r control.Repos, w sweep, now time
 	return r.PutDeviceRecords(ctx, w.fabric, list)
 }
 
-// turned returns the records of a list that are due within the horizon of a sweep; others are never read.
+// turned returns the records of a list that are due within the horizon of a sweep; DevicesDue does not select later ones.
 func turned(list []control.DeviceRecord, g ground, now time.Time) []control.DeviceRecord {
 	horizon := now.Add(2 * g.policy.Every())
 	return slices.DeleteFunc(slices.Clone(list), func(d control.DeviceRecord) bool { return d.Due.After(horizon) })
@@ -270,7 +271,7 @@ func (s *Drift) noteSweep(ctx context.Context, w sweep, reports []control.Device
 		if err != nil || g.plan != w.plan || g.latest != w.latest {
 			return err
 		}
-		w.policy, w.waits = g.policy, g.waits // decisions made while the devices were read apply
+		w.policy, w.waits = g.policy, g.waits // apply decisions made while the devices were read
 		ids := make([]ident.PortID, 0, len(found))
 		for id := range found {
 			ids = append(ids, id)
@@ -506,7 +507,7 @@ func (s *Drift) known(ctx context.Context, fabric string) (*known, error) {
 	return k, nil
 }
 
-// lastKnown returns the latest entries of a list with at most so many devices together, but at least one entry.
+// lastKnown returns the latest entries of a list with at most most devices in total, but at least one entry.
 func lastKnown(list []*known, most int) []*known {
 	devices := 0
 	for i, k := range slices.Backward(list) {

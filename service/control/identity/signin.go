@@ -173,7 +173,7 @@ func (s *Accounts) refuse(ctx context.Context, key [32]byte, account string) err
 	return control.ErrUnauthorized
 }
 
-// lockAfter returns how long a name is locked after so many failures.
+// lockAfter returns how long a name is locked after n failures.
 func lockAfter(failures int) time.Duration {
 	if failures < freeTries {
 		return 0

@@ -21,8 +21,8 @@ const (
 // compiledLengths returns phase lengths with the settling time of the compiler's findings, 150 ms.
 func compiledLengths() lengths { return lengths{650 * ms, 150 * ms} }
 
-// planCompiled runs E3 with two tenants of equal weight whose settings the compiler computes again in each phase, by S1's lever
-// and by the product rule, for both timers.
+// planCompiled returns the jobs and rows of E3 with two tenants of equal weight. The compiler recomputes their settings
+// in each phase, with S1's lever and with the product rule, for both timer forms.
 func planCompiled(seed uint64) ([]job, func() []Row) {
 	type point struct {
 		mode    policy.Mode
@@ -48,7 +48,7 @@ func planCompiled(seed uint64) ([]job, func() []Row) {
 			form := variant{restart: p.restart}.timerForm()
 			for i, ph := range p.phases {
 				rows = append(rows, own(fmt.Sprintf("%s-share-error-phase%d-%dflows.%s", p.mode, i+1, ph.flows, form), ph.shareError(), "",
-					fmt.Sprintf("compiled; of each tenant against one half; the link is used to %.1f %%", 100*ph.use)))
+					fmt.Sprintf("compiled; error of each tenant relative to one half; link utilisation %.1f %%", 100*ph.use)))
 			}
 		}
 		return rows
@@ -109,8 +109,8 @@ func (b *testbed) compile(n int, o policy.Options) (*policy.Plan, error) {
 	return plan, nil
 }
 
-// install applies a plan to the network as its devices would have it after a rollout, and moves the flows of tenantFlows to the
-// plan's service levels of their tenants.
+// install applies a plan's settings to the network, as a rollout would, and moves the flows of tenantFlows to the
+// service levels that the plan assigns to their tenants.
 func (b *testbed) install(p *policy.Plan, ids []fabric.FlowID) error {
 	topo := b.Topology()
 	for i := range p.CAs {

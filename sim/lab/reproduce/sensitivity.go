@@ -67,7 +67,7 @@ func (o *open) rows() []Row {
 	p, want := o.e3, publishedBECNs()
 	mean := (p[0].tenant1 + p[1].tenant1 + p[2].tenant1) / 3
 	a := &o.e1.all
-	use := fmt.Sprintf("E3; mean of three phases; the link is used to %.1f, %.1f and %.1f %%", 100*p[0].use, 100*p[1].use, 100*p[2].use)
+	use := fmt.Sprintf("E3; mean of three phases; link utilisation %.1f, %.1f and %.1f %%", 100*p[0].use, 100*p[1].use, 100*p[2].use)
 	return []Row{
 		published("becns-increase2."+o.label, want[1]/want[0], p[1].becns/p[0].becns, "", "E3"),
 		published("becns-increase3."+o.label, want[2]/want[0], p[2].becns/p[0].becns, "", "E3"),

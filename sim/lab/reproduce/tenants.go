@@ -210,7 +210,7 @@ func shareRows(v variant, phases []phase) []Row {
 		at := fmt.Sprintf("-phase%d-%dflows.%s", i+1, p.flows, form)
 		shares = append(shares, published("tenant1-share"+at, 0.5, p.share(), "", "of what both tenants carry"))
 		parts = append(parts, published("d-part"+at, 1/float64(p.flows), p.d/p.tenant2, "", "of what tenant 2 carries"))
-		rates = append(rates, published("tenant1-rate"+at, publishedTenant1, gbit(p.tenant1), "Gbit/s", fmt.Sprintf("payload; the link is used to %.1f %%", 100*p.use)))
+		rates = append(rates, published("tenant1-rate"+at, publishedTenant1, gbit(p.tenant1), "Gbit/s", fmt.Sprintf("payload; link utilisation %.1f %%", 100*p.use)))
 	}
 	return slices.Concat(shares, parts, rates)
 }

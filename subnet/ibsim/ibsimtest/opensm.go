@@ -150,7 +150,7 @@ func (s *SM) Log() string {
 // Count returns how often the log contains a text.
 func (s *SM) Count(text string) int { return strings.Count(s.Log(), text) }
 
-// Wait waits until the log contains a text so many times.
+// Wait waits until the log contains a text n times.
 func (s *SM) Wait(text string, times int) {
 	s.t.Helper()
 	s.WaitFor(text, times, Deadline)

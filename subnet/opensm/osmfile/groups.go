@@ -208,7 +208,7 @@ func (c *composer) checkGroups(p *Partition) {
 	}
 	if !c.next.Policy.Present && c.set.LeavePolicy {
 		c.problem(CodeTwoSLs, c.next.Policy.Path, 0, "let Fairlane write the policy, free an SL, or give each part of the tenant a tenant and a partition of its own",
-			"tenant %s needs %s in partition 0x%04x: partitions.conf has one for a partition, and there is no QoS policy, which is to be left alone", p.Tenant, p.levelText(), uint16(p.PKey)).Final = true
+			"tenant %s needs %s in partition 0x%04x: partitions.conf has one for a partition, and there is no QoS policy, which Fairlane must not change", p.Tenant, p.levelText(), uint16(p.PKey)).Final = true
 	}
 }
 

@@ -163,7 +163,7 @@ func TestInvalidGroupsAreRejected(t *testing.T) {
 			gold(d).PKey, gold(d).Kept = 0x7fff, true
 			return Settings{}
 		},
-		"tenant gold needs SLs 2, 3, 5 in partition 0x0001: partitions.conf has one for a partition, and there is no QoS policy, which is to be left alone": func(*Desired) Settings {
+		"tenant gold needs SLs 2, 3, 5 in partition 0x0001: partitions.conf has one for a partition, and there is no QoS policy, which Fairlane must not change": func(*Desired) Settings {
 			return Settings{LeavePolicy: true}
 		},
 	} {
