@@ -86,14 +86,14 @@ func TestChangesThatLockOutAreRefused(t *testing.T) {
 	f := newFleet(t, simdev.Options{})
 	stored := func(context.Context) error { return nil }
 	for sentence, c := range map[string]ibmad.KeyChange{
-		"protection without a CC_Key: want a key, or no protection":                            {Protect: true, LeaseSeconds: 9, Stored: stored},
-		"found both kept and new protection: want one of them":                {To: newKey, Keep: true, LeaseSeconds: 9, Stored: stored},
-		"kept protection without a CC_Key: want a key, or no protection":         {Keep: true, From: []mad.Key{oldKey}},
+		"protection without a CC_Key: want a key, or no protection":                                {Protect: true, LeaseSeconds: 9, Stored: stored},
+		"found both kept and new protection: want one of them":                                     {To: newKey, Keep: true, LeaseSeconds: 9, Stored: stored},
+		"kept protection without a CC_Key: want a key, or no protection":                           {Keep: true, From: []mad.Key{oldKey}},
 		"a lease of 0 seconds never ends: when the key is lost, no manager can change the devices": {To: newKey, Protect: true, Stored: stored},
-		"a CC_Key that is not stored: want it kept before any device gets it":                  {To: newKey},
-		"failures allowed -1: want 0 or more":                                                  {To: newKey, Failures: -1, Stored: stored},
-		"devices at the same time 4097: want 1 to 4096":                                        {To: newKey, Parallel: 4097, Stored: stored},
-		"devices at the same time -1: want 1 to 4096":                                          {To: newKey, Parallel: -1, Stored: stored},
+		"a CC_Key that is not stored: want it kept before any device gets it":                      {To: newKey},
+		"failures allowed -1: want 0 or more":                                                      {To: newKey, Failures: -1, Stored: stored},
+		"devices at the same time 4097: want 1 to 4096":                                            {To: newKey, Parallel: 4097, Stored: stored},
+		"devices at the same time -1: want 1 to 4096":                                              {To: newKey, Parallel: -1, Stored: stored},
 	} {
 		_, err := f.driver().ChangeKeys(t.Context(), f.devices, c)
 		says(t, "a change that is refused", err, driver.ErrInvalid, sentence)

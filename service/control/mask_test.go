@@ -99,7 +99,7 @@ func TestMaskedActorIsReservedName(t *testing.T) {
 			return err
 		},
 	} {
-		if err := do(); !errors.Is(err, control.ErrInvalid) || !strings.Contains(err.Error(), `"operator" stands for people outside of a tenant`) {
+		if err := do(); !errors.Is(err, control.ErrInvalid) || !strings.Contains(err.Error(), `"operator" is reserved for users outside a tenant`) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
