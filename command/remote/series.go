@@ -3,6 +3,7 @@ package remote
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -159,14 +160,13 @@ func (c *cli) queryRange(cmd *cobra.Command, query, since, until string, step ti
 // refusedQuery returns the error of a query in Prometheus's form; nil for other answers.
 func (c *cli) refusedQuery(status int, body []byte) error {
 	var a gen.PrometheusAnswer
-	switch err := json.Unmarshal(body, &a); {
-	case status < http.StatusBadRequest, err != nil, a.Error == nil: // success, or a problem document
-		return nil
+	if json.Unmarshal(body, &a) == nil && a.Error != nil {
+		if status == http.StatusBadRequest || status == http.StatusUnprocessableEntity {
+			return c.usage("err.query", "error", *a.Error)
+		}
+		return errors.New(*a.Error)
 	}
-	if status == http.StatusBadRequest || status == http.StatusUnprocessableEntity {
-		return c.usage("err.query", "error", *a.Error)
-	}
-	return fmt.Errorf("%s", *a.Error)
+	return nil
 }
 
 // decodeData decodes the data of an answer.
