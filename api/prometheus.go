@@ -207,7 +207,7 @@ func refused(err error) (prometheusAnswer, error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		kind, status = gen.PrometheusAnswerErrorTypeTimeout, http.StatusServiceUnavailable
 	case errors.Is(err, series.ErrOff):
-		kind, status = gen.PrometheusAnswerErrorTypeUnavailable, http.StatusServiceUnavailable
+		kind, status = gen.PrometheusAnswerErrorTypeUnavailable, http.StatusNotFound // as for other parts that are off
 	default:
 		return prometheusAnswer{}, err
 	}

@@ -101,7 +101,7 @@ func TestFaultsOfQueriesHaveTheFormOfPrometheus(t *testing.T) {
 	}
 	r.call("GET", root+"/query", "").want(422, "invalid") // before the query, problems are the service's own
 	r.Service.Series = nil
-	if a := r.call("GET", root+"/query?query=1", ""); a.status != 503 || !strings.Contains(string(a.body), `"errorType":"unavailable"`) {
+	if a := r.call("GET", root+"/query?query=1", ""); a.status != 404 || !strings.Contains(string(a.body), `"errorType":"unavailable"`) {
 		t.Errorf("without series: %d %s", a.status, a.body)
 	}
 }

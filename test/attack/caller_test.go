@@ -153,7 +153,7 @@ func (w *world) judge(c *caller, m *manager, r request, a *answer) {
 			w.book.violation("429 without Retry-After", "%s of %s: %s", r, c.name, a)
 		}
 	case a.status < 300 && c.reads && r.method != http.MethodGet && r.method != http.MethodHead && !strings.HasPrefix(r.path, "/me/") && r.path != "/sign-out":
-		if a.header.Get("Dry-Run") == "" && !strings.HasSuffix(r.path, "/plans/what-if") && !strings.HasSuffix(r.path, "/plans/admit") {
+		if a.header.Get("Dry-Run") == "" && !strings.HasPrefix(r.path, "/prometheus/") && !strings.HasSuffix(r.path, "/plans/what-if") && !strings.HasSuffix(r.path, "/plans/admit") {
 			w.book.violation("a reader changed something", "%s of %s: %s", r, c.name, a)
 		}
 	}
@@ -174,6 +174,11 @@ func (w *world) judgeProblem(c *caller, m *manager, r request, a *answer) {
 		Type, Title, Code string
 		Status            int
 		RequestID         string `json:"request_id"`
+	}
+	var query struct{ Status, ErrorType, Error string }
+	if strings.HasPrefix(r.path, "/prometheus/") && json.Unmarshal(a.body, &query) == nil && query.Status == "error" && query.ErrorType != "" && query.Error != "" {
+		a.code = query.ErrorType // a fault of PromQL has Prometheus's form
+		return
 	}
 	if r.method == http.MethodHead || a.status == http.StatusExpectationFailed { // the latter is sent by net/http itself
 		return

@@ -116,7 +116,7 @@ func newWorld(t *testing.T) *world {
 	})
 	url := pgtest.Start(t, pgtest.Options{}).Database(t)
 	for _, name := range []string{"m1", "m2"} {
-		p := servetest.New(t, servetest.Options{Name: name, Database: url, Dir: w.dir})
+		p := servetest.New(t, servetest.Options{Name: name, Database: url, Dir: w.dir, Config: fmt.Sprintf("series: {path: %q}\n", filepath.Join(t.TempDir(), "series"))})
 		w.managers = append(w.managers, &manager{Process: p, name: name})
 	}
 	w.watch = newWatch(w)
