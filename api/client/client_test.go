@@ -20,9 +20,9 @@ func TestCheckSaysWhatTheServiceRefuses(t *testing.T) {
 	}{
 		"success":               {200, `{}`, "", false, false},
 		"success without body":  {204, ``, "", false, false},
-		"a redirect":            {302, ``, "the server answered 302 Found, and not as Fairlane does: is the URL right?", false, false},
-		"another program":       {502, `<html>`, "the server answered 502 Bad Gateway, and not as Fairlane does: is the URL right?", false, false},
-		"JSON without a code":   {404, `{"title":"x"}`, "the server answered 404 Not Found, and not as Fairlane does: is the URL right?", false, false},
+		"a redirect":            {302, ``, "the server returned 302 Found in a form that Fairlane does not use: check the URL", false, false},
+		"another program":       {502, `<html>`, "the server returned 502 Bad Gateway in a form that Fairlane does not use: check the URL", false, false},
+		"JSON without a code":   {404, `{"title":"x"}`, "the server returned 404 Not Found in a form that Fairlane does not use: check the URL", false, false},
 		"not found":             {404, `{"code":"not-found","title":"Not found","detail":"tenant \"glod\" not found"}`, `tenant "glod" not found`, true, false},
 		"not found, no detail":  {404, `{"code":"not-found","title":"Not found"}`, "Not found", true, false},
 		"a conflict":            {409, `{"code":"conflict","title":"Conflict","detail":"it was changed"}`, "Conflict: it was changed", true, false},

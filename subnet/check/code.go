@@ -98,7 +98,7 @@ var kinds = map[Code]kind{
 	CodeLinkSlow:      {Warning, "Reseat or replace the cable, check that it is rated for the speed, and reset the link."},
 	CodeLinkLimited:   {Warning, "Enable the width and speed that both ends support, unless they were limited on purpose."},
 	CodeLinkDiffers:   {Error, "Reset the link; if the ends still disagree, replace the cable or update the firmware."},
-	CodeLinkUnlike:    {Warning, "Check whether a cable, a transceiver or a port of an older kind is in the wrong place; a live sweep reports what the ends support."},
+	CodeLinkUnlike:    {Warning, "Check whether the cable, a transceiver or a device is of an older generation or in the wrong place; a live sweep reports what the ends support."},
 	CodeLinkInactive:  {Error, "Start the subnet manager, or check its log for the reason why it skips the port."},
 	CodeLinkHalfUp:    {Error, "Reset the link; if it stays in this state, check the subnet manager's log and the device's firmware."},
 	CodeLinkDown:      {Error, "Check that the cable is plugged in at both ends and both ports are enabled."},
