@@ -25,7 +25,7 @@ type reloader struct {
 
 // newReloader catches SIGHUP, which would end the process, until stop is called.
 func newReloader(s *serving, load func() (*config.Loaded, error)) (r *reloader, stop func()) {
-	r = &reloader{s: s, load: load, files: idempotencyRead(&s.config), hangUp: make(chan os.Signal, 1)}
+	r = &reloader{s: s, load: load, files: filesAtStart(&s.config), hangUp: make(chan os.Signal, 1)}
 	signal.Notify(r.hangUp, syscall.SIGHUP)
 	return r, func() { signal.Stop(r.hangUp) }
 }
@@ -42,8 +42,8 @@ func (r *reloader) run(ctx context.Context) {
 	}
 }
 
-// idempotencyRead hashes the files that are read at the start only, by key.
-func idempotencyRead(c *config.Config) map[string][sha256.Size]byte {
+// filesAtStart hashes the files that the service reads only at its start, by key.
+func filesAtStart(c *config.Config) map[string][sha256.Size]byte {
 	out := map[string][sha256.Size]byte{}
 	for key, path := range map[string]string{
 		"admin_token_file": c.AdminTokenFile, "database_password_file": c.DatabasePasswordFile, "oidc.client_secret_file": c.OIDC.ClientSecretFile,
@@ -75,7 +75,7 @@ func (r *reloader) reload() {
 	before := r.s.ports.Settings()
 	changed := material.Site.Changed(&before)
 	restart := []string{}
-	contents := idempotencyRead(now)
+	contents := filesAtStart(now)
 	for _, k := range config.Keys() {
 		same := k.Value(was) == k.Value(now)
 		switch {
