@@ -149,10 +149,7 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 	if err != nil || s.manager.series == nil {
 		return err
 	}
-	return s.metrics.WatchSeries(func() (int, int64) {
-		st := s.manager.series.Stats()
-		return st.Series, st.Bytes
-	})
+	return s.metrics.WatchSeries(s.manager.series.Size)
 }
 
 // signIn makes the administrator's account with the token given. When none is given and none is there, it prints the one it generates.

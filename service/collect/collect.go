@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -191,7 +190,7 @@ func (c *Collector) append(ctx context.Context, name string, batch []series.Samp
 	s := c.state(name)
 	now := make(map[string]series.Sample, len(batch))
 	for _, x := range batch {
-		now[identity(x)] = x
+		now[string(x.AppendKey(nil))] = x
 	}
 	for id, x := range s.series {
 		if _, ok := now[id]; !ok {
@@ -209,16 +208,6 @@ func (c *Collector) append(ctx context.Context, name string, batch []series.Samp
 		return fmt.Errorf("keep the series of %s: %w", name, err)
 	}
 	return nil
-}
-
-func identity(s series.Sample) string {
-	var b strings.Builder
-	b.WriteString(s.Family)
-	for _, l := range s.Labels {
-		b.WriteByte(0)
-		b.WriteString(l.Value)
-	}
-	return b.String()
 }
 
 // maxWall bounds the wall time of a measurement. Other measurements of the fabric, such as those of share show, wait for its end.

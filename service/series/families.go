@@ -31,7 +31,7 @@ const (
 const (
 	LabelFabric = "fabric"
 	LabelTenant = "tenant"
-	LabelLink   = "link" // a link direction, named by its transmitting port
+	LabelLink   = "link" // a link direction: "sw1/P4 -> h4/P1", the transmitting port first
 )
 
 // Names of the families.
@@ -63,7 +63,7 @@ func Families() []Family {
 		{TenantDelivered, Gauge, []string{LabelFabric, LabelTenant}, "rate that a tenant received, summed over the ports it sends from", true},
 		{TenantEntitled, Gauge, []string{LabelFabric, LabelTenant}, "entitlement of a tenant by the plan in force", true},
 		{TenantPredicted, Gauge, []string{LabelFabric, LabelTenant}, "rate that the plan in force predicts for a tenant", true},
-		{TenantError, Gauge, []string{LabelFabric, LabelTenant}, "|delivered - entitled| / entitled of a tenant; meaningful only while it contends", true},
+		{TenantError, Gauge, []string{LabelFabric, LabelTenant}, "absolute difference between delivered and entitled, over entitled, of a tenant; meaningful only while it contends", true},
 		{TenantWeight, Gauge, []string{LabelFabric, LabelTenant}, "weight of a tenant in the plan in force", true},
 	}
 }

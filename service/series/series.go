@@ -3,7 +3,6 @@ package series
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 )
 
@@ -60,6 +59,18 @@ type Sample struct {
 	Gap bool
 }
 
+// AppendKey appends what identifies the series of a sample.
+func (s *Sample) AppendKey(b []byte) []byte {
+	b = append(b, s.Family...)
+	for _, l := range s.Labels {
+		b = append(b, 0)
+		b = append(b, l.Name...)
+		b = append(b, 0)
+		b = append(b, l.Value...)
+	}
+	return b
+}
+
 // Answer is the result of a query: Data is JSON in the form of Prometheus's HTTP API, without its envelope.
 type Answer struct {
 	Data     []byte
@@ -86,8 +97,3 @@ var Everything = Scope{All: true}
 
 // TenantRef names a tenant on a fabric.
 type TenantRef struct{ Fabric, Tenant string }
-
-// Sees reports whether a series of a family with these labels is visible.
-func (s Scope) Sees(f Family, fabric, tenant string) bool {
-	return s.All || slices.Contains(s.Fabrics, fabric) || f.Tenant && slices.Contains(s.Tenants, TenantRef{fabric, tenant})
-}

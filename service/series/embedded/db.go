@@ -129,27 +129,17 @@ func (d *DB) Append(ctx context.Context, at time.Time, batch []series.Sample) (e
 	var key []byte
 	for i := range batch {
 		s := &batch[i]
-		key = appendKey(key[:0], s)
-		ref, err := d.refs[string(key)], error(nil)
-		got := ref
-		if ref != 0 { // labels are needed for a new series alone
-			got, err = app.Append(ref, labels.EmptyLabels(), at.UnixMilli(), valueOf(s))
-		}
-		if ref == 0 || errors.Is(err, tsdb.ErrInvalidSample) { // new here, or no longer in memory
-			ls := labelsOf(s)
-			if ref = existing(app, ls); ref == 0 {
-				if room--; room < 0 {
-					left++
-					continue
-				}
-			}
-			got, err = app.Append(ref, ls, at.UnixMilli(), valueOf(s))
-		}
-		if err != nil {
+		key = s.AppendKey(key[:0])
+		had := d.refs[string(key)]
+		ref, err := d.append(app, had, at.UnixMilli(), s, &room)
+		switch {
+		case errors.Is(err, series.ErrTooManySeries):
+			left++
+			continue
+		case err != nil:
 			return fmt.Errorf("append %s: %w", s.Family, err)
-		}
-		if got != ref || d.refs[string(key)] != got {
-			d.refs[string(key)] = got
+		case ref != had:
+			d.refs[string(key)] = ref
 		}
 	}
 	if err := app.Commit(); err != nil {
@@ -161,6 +151,24 @@ func (d *DB) Append(ctx context.Context, at time.Time, batch []series.Sample) (e
 	return nil
 }
 
+// append adds a sample to the series that a reference names, 0 for none, and returns its current reference. room is the number of series
+// that may be added.
+func (d *DB) append(app storage.Appender, ref storage.SeriesRef, at int64, s *series.Sample, room *int) (storage.SeriesRef, error) {
+	if ref != 0 { // labels are needed only for a series that is not in memory
+		if ref, err := app.Append(ref, labels.EmptyLabels(), at, valueOf(s)); !errors.Is(err, tsdb.ErrInvalidSample) {
+			return ref, err
+		}
+	}
+	ls := labelsOf(s)
+	if ref = existing(app, ls); ref == 0 {
+		if *room <= 0 {
+			return 0, series.ErrTooManySeries
+		}
+		*room--
+	}
+	return app.Append(ref, ls, at, valueOf(s))
+}
+
 // existing returns the reference of a series that is in memory, as after a restart; 0 for others.
 func existing(app storage.Appender, ls labels.Labels) storage.SeriesRef {
 	if g, ok := app.(storage.GetRef); ok {
@@ -168,18 +176,6 @@ func existing(app storage.Appender, ls labels.Labels) storage.SeriesRef {
 		return ref
 	}
 	return 0
-}
-
-// appendKey appends what identifies the series.
-func appendKey(b []byte, s *series.Sample) []byte {
-	b = append(b, s.Family...)
-	for _, l := range s.Labels {
-		b = append(b, 0)
-		b = append(b, l.Name...)
-		b = append(b, 0)
-		b = append(b, l.Value...)
-	}
-	return b
 }
 
 func valueOf(s *series.Sample) float64 {
@@ -199,31 +195,12 @@ func labelsOf(s *series.Sample) labels.Labels {
 	return b.Labels()
 }
 
-// Stats are the size of a DB.
-type Stats struct {
-	Series int   // in memory
-	Bytes  int64 // of blocks on disk
-	Oldest time.Time
-}
-
-// Stats returns the size; Oldest is zero when there is no sample.
-func (d *DB) Stats() Stats {
-	st := Stats{Series: int(d.db.Head().NumSeries())}
+// Size returns the number of series in memory and the bytes of blocks on disk.
+func (d *DB) Size() (series int, bytes int64) {
 	for _, b := range d.db.Blocks() {
-		st.Bytes += b.Size()
+		bytes += b.Size()
 	}
-	if t, err := d.db.StartTime(); err == nil && t < 1<<62 {
-		st.Oldest = time.UnixMilli(t)
-	}
-	return st
-}
-
-// Snapshot writes the series, those in memory included, to an empty folder, from which Open can read them.
-func (d *DB) Snapshot(dir string) error {
-	if err := d.db.Snapshot(dir, true); err != nil {
-		return fmt.Errorf("snapshot of the series: %w", err)
-	}
-	return nil
+	return int(d.db.Head().NumSeries()), bytes
 }
 
 // Close writes what is in memory and releases the folder.

@@ -19,12 +19,34 @@ var (
 	querySeed = flag.Uint64("series.seed", 1, "seed of the generated queries")
 )
 
-// The strongest form of isolation: what a scope answers over a database with other tenants in it is, byte for byte, what it
-// answers over a database that holds its own series alone. No series, value, count or absence of another tenant can show.
+// The strongest form of isolation: what a scope answers over a database with other fabrics and tenants in it is, byte for byte, what it
+// answers over a database that holds its own series alone. No other series, value, count or absence can show.
 func TestAScopeAnswersAsIfNothingElseExisted(t *testing.T) {
 	t.Parallel()
+	for name, c := range map[string]struct {
+		scope     series.Scope
+		strangers string // matches labels of series outside of the scope, in errors
+	}{
+		"tenants":              {series.Scope{Tenants: []series.TenantRef{{Fabric: "lab", Tenant: "red"}, {Fabric: "dc2", Tenant: "blue"}}}, `green|redder|fabric="lab", tenant="blue"|fabric="dc2", tenant="red"`},
+		"a fabric":             {series.Scope{Fabrics: []string{"dc2"}}, `fabric="lab"`},
+		"a fabric and tenants": {series.Scope{Fabrics: []string{"dc2"}, Tenants: []series.TenantRef{{Fabric: "lab", Tenant: "red"}, {Fabric: "dc2", Tenant: "blue"}}}, `fabric="lab", tenant="(blue|redder|green)"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			isolated(t, c.scope, regexp.MustCompile(c.strangers))
+		})
+	}
+}
+
+// sees reports whether a scope sees the series of a family with these labels: the rule in docs/telemetry.md.
+func sees(s series.Scope, family, fabric, tenant string) bool {
+	of := slices.IndexFunc(series.Families(), func(f series.Family) bool { return f.Name == family })
+	return slices.Contains(s.Fabrics, fabric) || series.Families()[of].Tenant && slices.Contains(s.Tenants, series.TenantRef{Fabric: fabric, Tenant: tenant})
+}
+
+func isolated(t *testing.T, scope series.Scope, strangers *regexp.Regexp) {
+	t.Helper()
 	full, own := open(t), open(t)
-	mine := []series.TenantRef{{Fabric: "lab", Tenant: "red"}, {Fabric: "dc2", Tenant: "blue"}}
 	for minute := range 10 {
 		at := start.Add(time.Duration(minute) * time.Minute)
 		var all, visible []series.Sample
@@ -36,7 +58,7 @@ func TestAScopeAnswersAsIfNothingElseExisted(t *testing.T) {
 						s.Gap = true
 					}
 					all = append(all, s)
-					if k < 2 && slices.Contains(mine, series.TenantRef{Fabric: fabric, Tenant: tenant}) {
+					if sees(scope, f, fabric, tenant) {
 						visible = append(visible, s)
 					}
 				}
@@ -46,20 +68,23 @@ func TestAScopeAnswersAsIfNothingElseExisted(t *testing.T) {
 		add(t, own, at, visible)
 	}
 	r := rand.New(rand.NewPCG(*querySeed, 0))
-	scope, valid := series.Scope{Tenants: mine}, 0
+	valid, filled := 0, 0
 	for range *queries {
 		g := generator{r: r}
 		q := g.vector(4)
 		at := start.Add(time.Duration(r.IntN(700)) * time.Second)
 		got, err := full.Instant(t.Context(), scope, q, at)
 		want, err2 := own.Instant(t.Context(), scope, q, at)
-		compareAnswers(t, q, got, err, want, err2)
+		compareAnswers(t, strangers, q, got, err, want, err2)
 		if err == nil {
 			valid++
 		}
+		if strings.Contains(string(got.Data), `"value"`) {
+			filled++
+		}
 		got, err = full.Range(t.Context(), scope, q, start, at.Add(time.Minute), 30*time.Second)
 		want, err2 = own.Range(t.Context(), scope, q, start, at.Add(time.Minute), 30*time.Second)
-		compareAnswers(t, q, got, err, want, err2)
+		compareAnswers(t, strangers, q, got, err, want, err2)
 		l := series.Lookup{Selectors: []string{g.selector()}}
 		for _, find := range []func(*embedded.DB, series.Scope) (any, error){
 			func(d *embedded.DB, s series.Scope) (any, error) { return d.LabelNames(t.Context(), s, l) },
@@ -76,20 +101,21 @@ func TestAScopeAnswersAsIfNothingElseExisted(t *testing.T) {
 			}
 		}
 	}
-	if valid < *queries/2 {
-		t.Errorf("only %d of %d queries were valid: the test shows little", valid, *queries)
+	if valid < *queries/2 || filled < *queries/10 {
+		t.Errorf("of %d queries %d were valid and %d found series: the test shows little", *queries, valid, filled)
 	}
+	const all = `count({fabric!=""})`
+	got, err := full.Instant(t.Context(), scope, all, start)
+	want, err2 := own.Instant(t.Context(), series.Everything, all, start)
+	compareAnswers(t, strangers, all, got, err, want, err2) // the scope hides nothing of its own
 }
 
-func compareAnswers(t *testing.T, q string, got series.Answer, err error, want series.Answer, err2 error) {
+func compareAnswers(t *testing.T, strangers *regexp.Regexp, q string, got series.Answer, err error, want series.Answer, err2 error) {
 	t.Helper()
 	if fault(err) != fault(err2) || strangers.MatchString(fmt.Sprint(err)) || sorted(got.Data) != sorted(want.Data) || fmt.Sprint(got.Warnings, got.Infos) != fmt.Sprint(want.Warnings, want.Infos) {
 		t.Fatalf("%s\nscoped: %s %v %v %v\nalone:  %s %v %v %v", q, got.Data, got.Warnings, got.Infos, err, want.Data, want.Warnings, want.Infos, err2)
 	}
 }
-
-// strangers matches labels of series outside of the test's scope.
-var strangers = regexp.MustCompile(`green|redder|fabric="lab", tenant="blue"|fabric="dc2", tenant="red"`)
 
 // fault is an error up to the series that it gives as an example: of several, the engine picks any.
 func fault(err error) string {
