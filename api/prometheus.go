@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,7 +17,6 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/api/server"
-	"fairlane/internal/phrase"
 	"fairlane/service/series"
 )
 
@@ -89,7 +90,7 @@ func (s *Server) ranged(ctx context.Context, query, start, end, step string) (pr
 	from, err := boundTime("start", start)
 	to, err2 := boundTime("end", end)
 	by, err3 := queryStep(step)
-	if err := errors.Join(err, err2, err3); err != nil {
+	if err := cmp.Or(err, err2, err3); err != nil {
 		return refused(err)
 	}
 	a, err := s.control.QueryRange(ctx, query, from, to, by)
@@ -97,25 +98,26 @@ func (s *Server) ranged(ctx context.Context, query, start, end, step string) (pr
 }
 
 func (s *Server) FindLabels(ctx context.Context, r server.FindLabelsRequestObject) (server.FindLabelsResponseObject, error) {
-	return found(lookupOf(r.Params.Match, r.Params.Start, r.Params.End, r.Params.Limit), func(l series.Lookup) ([]string, error) { return s.control.FindLabels(ctx, l) })
+	return found(ctx, lookup{r.Params.Match, r.Params.Start, r.Params.End, r.Params.Limit}, s.control.FindLabels)
 }
 
 func (s *Server) FindLabelsByForm(ctx context.Context, r server.FindLabelsByFormRequestObject) (server.FindLabelsByFormResponseObject, error) {
-	return found(lookupOf(r.Body.Match, r.Body.Start, r.Body.End, r.Body.Limit), func(l series.Lookup) ([]string, error) { return s.control.FindLabels(ctx, l) })
+	return found(ctx, lookup{r.Body.Match, r.Body.Start, r.Body.End, r.Body.Limit}, s.control.FindLabels)
 }
 
 func (s *Server) FindLabelValues(ctx context.Context, r server.FindLabelValuesRequestObject) (server.FindLabelValuesResponseObject, error) {
-	return found(lookupOf(r.Params.Match, r.Params.Start, r.Params.End, r.Params.Limit), func(l series.Lookup) ([]string, error) {
+	values := func(ctx context.Context, l series.Lookup) ([]string, error) {
 		return s.control.FindLabelValues(ctx, r.Label, l)
-	})
+	}
+	return found(ctx, lookup{r.Params.Match, r.Params.Start, r.Params.End, r.Params.Limit}, values)
 }
 
 func (s *Server) FindSeries(ctx context.Context, r server.FindSeriesRequestObject) (server.FindSeriesResponseObject, error) {
-	return found(lookupOf(r.Params.Match, r.Params.Start, r.Params.End, r.Params.Limit), func(l series.Lookup) ([]map[string]string, error) { return s.control.FindSeries(ctx, l) })
+	return found(ctx, lookup{r.Params.Match, r.Params.Start, r.Params.End, r.Params.Limit}, s.control.FindSeries)
 }
 
 func (s *Server) FindSeriesByForm(ctx context.Context, r server.FindSeriesByFormRequestObject) (server.FindSeriesByFormResponseObject, error) {
-	return found(lookupOf(r.Body.Match, r.Body.Start, r.Body.End, r.Body.Limit), func(l series.Lookup) ([]map[string]string, error) { return s.control.FindSeries(ctx, l) })
+	return found(ctx, lookup{r.Body.Match, r.Body.Start, r.Body.End, r.Body.Limit}, s.control.FindSeries)
 }
 
 // GetSeriesMetadata describes the families: their names are no secret.
@@ -134,17 +136,18 @@ func (s *Server) GetSeriesMetadata(_ context.Context, r server.GetSeriesMetadata
 			out[f.Name] = []about{{Type: string(f.Kind), Help: f.Help}}
 		}
 	}
-	return succeeded(out, nil)
+	return succeeded(out, nil, nil)
 }
 
-// prometheusVersion is the Prometheus whose query language is answered: that of the module in go.mod, as a server's version.
+// prometheusVersion is the version of the Prometheus server whose query engine answers: module v0.316.0 is that of server 3.16.0. A test
+// compares it with go.mod.
 const prometheusVersion = "3.16.0"
 
 // GetSeriesBuild says which Prometheus answers, so that clients know what it can do.
 func (s *Server) GetSeriesBuild(context.Context, server.GetSeriesBuildRequestObject) (server.GetSeriesBuildResponseObject, error) {
 	return succeeded(map[string]string{
 		"version": prometheusVersion, "revision": s.o.Version, "branch": "", "buildUser": "", "buildDate": "", "goVersion": runtime.Version(),
-	}, nil)
+	}, nil, nil)
 }
 
 // evaluated answers with the result of a query.
@@ -152,47 +155,44 @@ func evaluated(a series.Answer, err error) (prometheusAnswer, error) {
 	if err != nil {
 		return refused(err)
 	}
-	return succeeded(json.RawMessage(a.Data), &gen.PrometheusAnswer{Warnings: a.Warnings, Infos: a.Infos})
+	return succeeded(json.RawMessage(a.Data), a.Warnings, a.Infos)
+}
+
+// lookup holds the parameters of a lookup as sent.
+type lookup struct {
+	match      []string
+	start, end *string
+	limit      *int
 }
 
 // found answers with the result of a lookup.
-func found[T any](l lookup, find func(series.Lookup) ([]T, error)) (prometheusAnswer, error) {
-	if l.err != nil {
-		return refused(l.err)
+func found[T any](ctx context.Context, l lookup, find func(context.Context, series.Lookup) ([]T, error)) (prometheusAnswer, error) {
+	start, err := queryTime("start", deref(l.start))
+	end, err2 := queryTime("end", deref(l.end))
+	if err = cmp.Or(err, err2); err != nil {
+		return refused(err)
 	}
-	list, err := find(l.Lookup)
+	list, err := find(ctx, series.Lookup{Selectors: l.match, Start: start, End: end, Limit: deref(l.limit)})
 	if err != nil {
 		return refused(err)
 	}
-	if list == nil {
-		list = []T{}
-	}
-	return succeeded(list, nil)
+	return succeeded(append([]T{}, list...), nil, nil)
 }
 
-// succeeded answers with data. Its bytes are written as they are: a large result is not encoded twice.
-func succeeded(data any, notes *gen.PrometheusAnswer) (a prometheusAnswer, err error) {
+// succeeded answers with data, whose JSON is written as it is if it is a json.RawMessage: results may be large.
+func succeeded(data any, warnings, infos []string) (a prometheusAnswer, err error) {
 	raw, ok := data.(json.RawMessage)
 	if !ok {
 		if raw, err = json.Marshal(data); err != nil {
 			return a, err
 		}
 	}
-	a = prometheusAnswer{http.StatusOK, append([]byte(`{"status":"success","data":`), raw...)}
-	for _, n := range []struct {
-		name string
-		list []string
-	}{{"warnings", deref(notes).Warnings}, {"infos", deref(notes).Infos}} {
-		if len(n.list) > 0 {
-			text, err := json.Marshal(n.list)
-			if err != nil {
-				return a, err
-			}
-			a.body = append(append(a.body, `,"`+n.name+`":`...), text...)
-		}
+	notes, err := json.Marshal(gen.PrometheusAnswer{Status: gen.PrometheusAnswerStatusSuccess, Warnings: warnings, Infos: infos})
+	if err != nil {
+		return a, err
 	}
-	a.body = append(a.body, "}\n"...)
-	return a, nil
+	body := slices.Concat(notes[:len(notes)-1], []byte(`,"data":`), raw, []byte("}\n"))
+	return prometheusAnswer{http.StatusOK, body}, nil
 }
 
 // refused answers with an error of a query, in the form and with the status that Prometheus gives it. Other errors stay problem documents.
@@ -211,24 +211,8 @@ func refused(err error) (prometheusAnswer, error) {
 	default:
 		return prometheusAnswer{}, err
 	}
-	body, err := json.Marshal(gen.PrometheusAnswer{Status: gen.PrometheusAnswerStatusError, ErrorType: &kind, Error: new(phrase.OfError(err).String())})
+	body, err := json.Marshal(gen.PrometheusAnswer{Status: gen.PrometheusAnswerStatusError, ErrorType: &kind, Error: new(err.Error())})
 	return prometheusAnswer{status, append(body, '\n')}, err
-}
-
-// lookup is a lookup of series, or what is wrong with it.
-type lookup struct {
-	series.Lookup
-
-	err error
-}
-
-func lookupOf(match []string, start, end *string, limit *int) (l lookup) {
-	var err, err2 error
-	l.Selectors, l.Limit = match, deref(limit)
-	l.Start, err = queryTime("start", deref(start))
-	l.End, err2 = queryTime("end", deref(end))
-	l.err = errors.Join(err, err2)
-	return l
 }
 
 // maxSeconds bounds times: the year 9999.

@@ -2,11 +2,16 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"fairlane/service/series"
 )
@@ -73,8 +78,12 @@ func TestCallsOfGrafana(t *testing.T) {
 		}, `{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1700000060.001,"+Inf"]}]},"warnings":["PromQL warning: quantile value should be between 0 and 1, got 2 (1:10)"]}`},
 	} {
 		a := c.call().want(200)
-		if got := strings.TrimSpace(string(a.body)); got != c.want || a.header.Get("Content-Type") != "application/json" {
-			t.Errorf("%s: %s\nwant %s", c.name, got, c.want)
+		var got, want any
+		if err := errors.Join(json.Unmarshal(a.body, &got), json.Unmarshal([]byte(c.want), &want)); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" || a.header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
 	}
 }
@@ -103,5 +112,22 @@ func TestFaultsOfQueriesHaveTheFormOfPrometheus(t *testing.T) {
 	r.Service.Series = nil
 	if a := r.call("GET", root+"/query?query=1", ""); a.status != 404 || !strings.Contains(string(a.body), `"errorType":"unavailable"`) {
 		t.Errorf("without series: %d %s", a.status, a.body)
+	}
+}
+
+// Clients decide by the version which functions they offer.
+func TestTheBuildIsThatOfTheModule(t *testing.T) {
+	t.Parallel()
+	mod, err := os.ReadFile("../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	minor, patch, _ := strings.Cut(strings.TrimPrefix(prometheusVersion, "3."), ".")
+	if want := "github.com/prometheus/prometheus v0.3" + minor + "." + patch + "\n"; !strings.Contains(string(mod), want) {
+		t.Errorf("version %s is not that of the module in go.mod: want a line %q there", prometheusVersion, want)
+	}
+	r := newRig(t)
+	if a := r.call("GET", "/prometheus/api/v1/status/buildinfo", "").want(200); !strings.Contains(string(a.body), `"version":"`+prometheusVersion+`"`) {
+		t.Errorf("%s", a.body)
 	}
 }
