@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -108,18 +107,7 @@ func (c *cli) queryInstant(cmd *cobra.Command, query, at string) error {
 	if t != nil {
 		body.Time = new(t.Format(time.RFC3339Nano))
 	}
-	r, err := client.QueryInstantByFormWithFormdataBodyWithResponse(cmd.Context(), body)
-	if err == nil {
-		err = c.refusedQuery(r.StatusCode(), r.GetBody())
-	}
-	if err != nil {
-		return c.judge(r, err)
-	}
-	a, err := found[gen.PrometheusAnswer](c)(r, nil)
-	if err != nil {
-		return err
-	}
-	return c.showResult(cmd, a)
+	return c.showResult(cmd)(client.QueryInstantByFormWithFormdataBodyWithResponse(cmd.Context(), body))
 }
 
 func (c *cli) queryRange(cmd *cobra.Command, query, since, until string, step time.Duration) error {
@@ -141,20 +129,9 @@ func (c *cli) queryRange(cmd *cobra.Command, query, since, until string, step ti
 	if err != nil {
 		return err
 	}
-	r, err := client.QueryRangeByFormWithFormdataBodyWithResponse(cmd.Context(), gen.QueryRangeByFormFormdataRequestBody{
+	return c.showResult(cmd)(client.QueryRangeByFormWithFormdataBodyWithResponse(cmd.Context(), gen.QueryRangeByFormFormdataRequestBody{
 		Query: query, Start: from.Format(time.RFC3339Nano), End: to.Format(time.RFC3339Nano), Step: strconv.FormatFloat(step.Seconds(), 'f', -1, 64),
-	})
-	if err == nil {
-		err = c.refusedQuery(r.StatusCode(), r.GetBody())
-	}
-	if err != nil {
-		return c.judge(r, err)
-	}
-	a, err := found[gen.PrometheusAnswer](c)(r, nil)
-	if err != nil {
-		return err
-	}
-	return c.showResult(cmd, a)
+	}))
 }
 
 // refusedQuery returns the error of a query in Prometheus's form; nil for other answers.
@@ -180,19 +157,32 @@ func decodeData(a *gen.PrometheusAnswer, into any) error {
 	return nil
 }
 
-// showResult prints the result of a query: a row for each series, with its labels, or with its first, smallest, largest and last
-// value over a range.
-func (c *cli) showResult(cmd *cobra.Command, a *gen.PrometheusAnswer) error {
+// showResult prints the result of a query: a row for each series with its value, or with its first, smallest, largest and last value over
+// a range.
+func (c *cli) showResult(cmd *cobra.Command) func(answer200[gen.PrometheusAnswer], error) error {
+	return func(r answer200[gen.PrometheusAnswer], err error) error {
+		if err == nil {
+			err = c.refusedQuery(r.StatusCode(), r.GetBody())
+		}
+		if err = c.judge(r, err); err != nil {
+			return err
+		}
+		return c.printResult(cmd, r.GetJSON200())
+	}
+}
+
+func (c *cli) printResult(cmd *cobra.Command, a *gen.PrometheusAnswer) error {
 	var q queryResult
 	if err := decodeData(a, &q); err != nil {
 		return err
 	}
 	var list []seriesResult
-	var single point
-	if into := any(&list); len(q.Result) > 0 {
-		if bytes.HasPrefix(q.Result, []byte("[")) && (q.Type == "scalar" || q.Type == "string") {
-			into = &single
-		}
+	var single point // of a scalar or a string
+	into := any(&list)
+	if q.Type == "scalar" || q.Type == "string" {
+		into = &single
+	}
+	if len(q.Result) > 0 {
 		if err := json.Unmarshal(q.Result, into); err != nil {
 			return fmt.Errorf("read the answer: %w", err)
 		}
