@@ -21,8 +21,8 @@ import (
 type UseCases interface {
 	// EachFabric calls do for every fabric; it joins the errors, without those of objects that are missing or in conflict.
 	EachFabric(ctx context.Context, what string, do func(fabric string) error) error
-	// LoadTarget returns the plan in force on a fabric when plan is "".
-	LoadTarget(ctx context.Context, fabric, plan string) (control.Target, error)
+	// RefreshTarget returns the target of the plan in force on a fabric, and keeps what it can of the prior one.
+	RefreshTarget(ctx context.Context, fabric string, prior control.Target) (control.Target, error)
 	// ClaimCollection reports whether this manager is to measure the fabric until the given time.
 	ClaimCollection(ctx context.Context, fabric, owner string, until time.Time) (bool, error)
 	// Now returns the service's time, which samples and leases bear.
@@ -56,8 +56,9 @@ type Collector struct {
 
 // fabricState is what is known of a fabric from its latest measurement.
 type fabricState struct {
-	series  map[string]series.Sample // by identity; Value is not used
-	problem string                   // of the latest measurement, so that each is logged once
+	target control.Target
+	series map[string]series.Sample // by series.Sample.AppendKey; values are not used
+	failed bool                     // the latest measurement failed
 }
 
 // New returns a collector.
@@ -134,7 +135,7 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 		c.mu.Unlock()
 		return missing(err)
 	}
-	t, err := c.use.LoadTarget(ctx, name, "")
+	t, err := c.use.RefreshTarget(ctx, name, c.prior(name))
 	if err != nil {
 		return errors.Join(missing(err), c.append(ctx, name, nil))
 	}
@@ -144,11 +145,10 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 	if ctx.Err() != nil {
 		return nil // the service ends: what is missing is not the fabric's fault
 	}
+	c.note(name, t, err)
 	if err != nil {
-		c.note(name, err.Error())
 		return c.append(ctx, name, []series.Sample{coverage(name, 0)})
 	}
-	c.note(name, "")
 	return c.append(ctx, name, Samples(name, t.Plan, &sh, c.o.Period, t.Fabric.TimeScale))
 }
 
@@ -160,16 +160,23 @@ func missing(err error) error {
 	return err
 }
 
-// note logs a problem of a fabric when it begins and when it ends.
-func (c *Collector) note(name, problem string) {
+// prior returns the target of the fabric's latest measurement; the zero Target when there was none.
+func (c *Collector) prior(name string) control.Target {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state(name).target
+}
+
+// note remembers the target of a measurement and logs when measurements begin to fail and when they succeed again.
+func (c *Collector) note(name string, t control.Target, err error) {
 	c.mu.Lock()
 	s := c.state(name)
-	changed := s.problem != problem
-	s.problem = problem
+	changed := s.failed != (err != nil)
+	s.target, s.failed = t, err != nil
 	c.mu.Unlock()
 	switch {
-	case changed && problem != "":
-		c.o.Log.Warn("a fabric could not be measured", "fabric", name, "error", problem)
+	case changed && err != nil:
+		c.o.Log.Warn("a fabric could not be measured", "fabric", name, "error", err.Error())
 	case changed:
 		c.o.Log.Info("a fabric is measured again", "fabric", name)
 	}

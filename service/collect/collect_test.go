@@ -1,8 +1,10 @@
 package collect_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,6 +26,7 @@ type service struct {
 	shares  control.Shares
 	fault   error
 	windows []time.Duration
+	priors  []control.Target // given to RefreshTarget
 }
 
 func (s *service) EachFabric(_ context.Context, _ string, do func(string) error) error {
@@ -35,7 +38,8 @@ func (s *service) EachFabric(_ context.Context, _ string, do func(string) error)
 	return nil
 }
 
-func (s *service) LoadTarget(_ context.Context, fabric, _ string) (control.Target, error) {
+func (s *service) RefreshTarget(_ context.Context, fabric string, prior control.Target) (control.Target, error) {
+	s.priors = append(s.priors, prior)
 	p := s.plan[fabric]
 	if p == nil {
 		return control.Target{}, &control.ConflictError{Code: "no-plan"}
@@ -158,6 +162,9 @@ func TestAFailedMeasurementIsAGap(t *testing.T) {
 	n := len(k.batches[0])
 	s.fault = errors.New("the fabric does not answer")
 	round(t, c)
+	if s.priors[0].Plan != nil || s.priors[1].Plan != s.plan["lab"] {
+		t.Error("the second round did not pass the target of the first")
+	}
 	if got := k.last(t); strings.Count(got, " gap\n") != n-1 || !strings.HasPrefix(got, "measured_ratio lab 0\n") {
 		t.Errorf("after a fault, of %d series:\n%s", n, got)
 	}
@@ -173,6 +180,23 @@ func TestAFailedMeasurementIsAGap(t *testing.T) {
 	round(t, c)
 	if len(k.batches) != 4 {
 		t.Errorf("%d batches, want that nothing is kept where nothing is measured", len(k.batches))
+	}
+}
+
+func TestFailuresAreLoggedWhenTheyBeginAndEnd(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := lab()
+	c, err := collect.New(s, s, &kept{}, collect.Options{Period: time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, fault := range []error{nil, errors.New("away"), errors.New("still away"), nil, nil} {
+		s.fault = fault
+		round(t, c)
+		if want := []int{0, 1, 1, 2, 2}[i]; strings.Count(log.String(), "\n") != want {
+			t.Errorf("round %d: want %d lines:\n%s", i, want, log.String())
+		}
 	}
 }
 

@@ -33,10 +33,7 @@ var buckets = [...]float64{.001, .0025, .005, .01, .02, .05, .1, .25, .5, 1, 2.5
 // NewMetrics returns a registry that holds every family of Table, and those of the Go runtime and the process.
 // census counts what is in the store; nil leaves those families out.
 func NewMetrics(version string, census *CensusCache) (*Metrics, error) {
-	b := builder{table: map[string]Metric{}, registry: prometheus.NewRegistry()}
-	for _, m := range Table() {
-		b.table[m.Name] = m
-	}
+	b := newBuilder(prometheus.NewRegistry())
 	m := &Metrics{
 		registry: b.registry,
 		requests: b.counter(metricRequests), bytes: b.counter(metricBytes), problems: b.counter(metricProblems),
@@ -61,6 +58,14 @@ type builder struct {
 	table    map[string]Metric
 	registry *prometheus.Registry
 	err      error
+}
+
+func newBuilder(r *prometheus.Registry) *builder {
+	b := &builder{table: map[string]Metric{}, registry: r}
+	for _, m := range Table() {
+		b.table[m.Name] = m
+	}
+	return b
 }
 
 func (b *builder) register(c prometheus.Collector) {
@@ -89,10 +94,7 @@ func (b *builder) histogram(name string) *prometheus.HistogramVec {
 
 // WatchSeries adds the size of the stored time series; size returns the number in memory and the bytes on disk. Call it once.
 func (m *Metrics) WatchSeries(size func() (series int, bytes int64)) error {
-	b := builder{table: map[string]Metric{}, registry: m.registry}
-	for _, f := range Table() {
-		b.table[f.Name] = f
-	}
+	b := newBuilder(m.registry)
 	for name, value := range map[string]func() float64{
 		metricSeries:      func() float64 { n, _ := size(); return float64(n) },
 		metricSeriesBytes: func() float64 { _, n := size(); return float64(n) },

@@ -96,3 +96,25 @@ func (s *Plans) LoadTarget(ctx context.Context, fabric, name string) (t control.
 	t.Topology, err = s.ParseTopology(snap)
 	return t, err
 }
+
+// RefreshTarget returns the target of the plan in force. When prior is the target of the same plan, it keeps prior's plan, flows and
+// topology: loading those of a large fabric takes a noticeable time. Errors are those of LoadTarget.
+func (s *Plans) RefreshTarget(ctx context.Context, fabric string, prior control.Target) (control.Target, error) {
+	var f control.Fabric
+	var name string
+	err := s.Store.View(ctx, func(r control.Repos) (err error) {
+		if f, err = r.Fabric(ctx, fabric); err != nil {
+			return err
+		}
+		name, err = control.InForceName(ctx, r, fabric)
+		return err
+	})
+	if err != nil {
+		return control.Target{}, err
+	}
+	if prior.Plan == nil || prior.Plan.Name != name || prior.Fabric.Name != fabric || control.DevicesOf(prior.Plan) == 0 { // an empty plan follows the topology
+		return s.LoadTarget(ctx, fabric, name)
+	}
+	prior.Fabric = f
+	return prior, nil
+}

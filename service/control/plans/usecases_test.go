@@ -185,6 +185,47 @@ func TestPlanInForceIsThatOfTheLatestSuccessfulRollout(t *testing.T) {
 	controltest.MustFail(t, "a target of no fabric", err, control.ErrNotFound)
 }
 
+// A refreshed target has the fabric as it is now, and the plan that is in force now; only an unchanged plan is kept.
+func TestRefreshedTargetsFollowFabricAndPlan(t *testing.T) {
+	t.Parallel()
+	r, first := controltest.LabWithPlan(t)
+	s, ctx := r.Service, t.Context()
+	_, err := s.RefreshTarget(ctx, "lab", control.Target{})
+	if controltest.Code(err) != "no-plan" {
+		t.Errorf("before the rollout: %v, want no-plan", err)
+	}
+	controltest.Start(t, s, first)
+	r.Wait()
+	target, err := s.RefreshTarget(ctx, "lab", control.Target{})
+	if err != nil || target.Plan.Name != first || target.Topology == nil || len(target.Flows) == 0 {
+		t.Fatalf("the first target is %+v, %v", target, err)
+	}
+	f := target.Fabric
+	f.TimeScale = 0.125
+	if _, err := s.UpdateFabric(ctx, f); err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.RefreshTarget(ctx, "lab", target)
+	if err != nil || again.Plan != target.Plan || again.Topology != target.Topology || again.Fabric.TimeScale != 0.125 {
+		t.Errorf("of the same plan: %+v, %v", again, err)
+	}
+	foreign := target
+	foreign.Fabric.Name = "other"
+	if got, err := s.RefreshTarget(ctx, "lab", foreign); err != nil || got.Plan == target.Plan || got.Fabric.Name != "lab" {
+		t.Errorf("after another fabric: %+v, %v", got, err)
+	}
+	weigh(t, s, 9000)
+	second, _, err := s.MakePlan(ctx, "lab", plans.PlanRequest{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	controltest.Start(t, s, second.Plan.Name)
+	r.Wait()
+	if got, err := s.RefreshTarget(ctx, "lab", again); err != nil || got.Plan.Name != second.Plan.Name {
+		t.Errorf("of another plan: %+v, %v", got, err)
+	}
+}
+
 // TestPlanOfAnotherFabricIsNotFound: a plan's name must not open it from elsewhere.
 func TestPlanOfAnotherFabricIsNotFound(t *testing.T) {
 	t.Parallel()
