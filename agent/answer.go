@@ -488,5 +488,5 @@ func (g *getter) sendersOutcome(s *seen, p *Port, cfg *wrcc.NICConfig, err error
 	case s.reapply.lost:
 		return outcome{"lost", "other senders than were set, after a reload, a reset or a reboot"}
 	}
-	return outcome{"overridden", "other senders than were set: somebody else changed them; set them again or delete them"}
+	return outcome{"overridden", "other senders than were set: another program changed them; set them again or delete them"}
 }

@@ -362,7 +362,7 @@ func (a *Agent) judge(c *card, changed []nicparam.Key, lost bool) {
 		case lost && c.values[i].by.Persistence() == nicparam.Runtime:
 			c.outcomes[k] = outcome{"lost", fmt.Sprintf("was set to %d, and is gone after a reload, a reset or a reboot", want)}
 		default:
-			c.outcomes[k] = outcome{"overridden", fmt.Sprintf("was set to %d, is %d: somebody else changed it; set it again or delete it", want, c.values[i].v)}
+			c.outcomes[k] = outcome{"overridden", fmt.Sprintf("was set to %d, is %d: another program changed it; set it again or delete it", want, c.values[i].v)}
 		}
 	}
 	a.mu.Unlock()

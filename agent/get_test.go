@@ -155,7 +155,7 @@ func TestAManagerReadsAPortByOneGet(t *testing.T) {
 	if counted.ID != 3 || counted.State.Mode != "auto" || counted.State.Process != "trainer" || counted.State.PID != 4711 || counted.State.QPCount != 2 {
 		t.Errorf("%+v", counted)
 	}
-	if k := counted.Counters.Counter; len(k) != 2 || k[0].State.Value != nil || k[0].State.Problem != "the kernel tells no value" || k[1].Name != "rdma_tx_bytes" || *k[1].State.Value != 1<<40 {
+	if k := counted.Counters.Counter; len(k) != 2 || k[0].State.Value != nil || k[0].State.Problem != "the kernel reports no value" || k[1].Name != "rdma_tx_bytes" || *k[1].State.Value != 1<<40 {
 		t.Errorf("%+v", k)
 	}
 	if len(all.Functions) != 2 || all.Functions[1].State.TxOctets != nil || all.Functions[1].State.Problem == "" {

@@ -323,7 +323,7 @@ func (m meter) CounterSets(context.Context) ([]agent.CounterSet, error) {
 	return []agent.CounterSet{
 		{
 			ID: 3, Mode: "auto", PID: 4711, Process: "trainer", QPs: []uint32{17, 4000000000}, QPCount: 2,
-			Counters: niccount.Counters{"rdma_tx_bytes": {Name: "rdma_tx_bytes", Value: 1 << 40}, "rdma_rx_bytes": {Name: "rdma_rx_bytes", Err: errors.New("the kernel tells no value")}},
+			Counters: niccount.Counters{"rdma_tx_bytes": {Name: "rdma_tx_bytes", Value: 1 << 40}, "rdma_rx_bytes": {Name: "rdma_rx_bytes", Err: errors.New("the kernel reports no value")}},
 		},
 		{ID: 9, Mode: "manual"},
 	}, nil

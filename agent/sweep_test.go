@@ -168,7 +168,7 @@ func TestChangesOfOthersAreReportedAndKept(t *testing.T) {
 	if r.file("rp_ai_rate") != "33" {
 		t.Error("the agent fights")
 	}
-	if o, p := state(t, a, "eth-a", key(1, "rpg_ai_rate"), "outcome"), state(t, a, "eth-a", key(1, "rpg_ai_rate"), "problem"); o != "overridden" || p != "was set to 20, is 33: somebody else changed it; set it again or delete it" {
+	if o, p := state(t, a, "eth-a", key(1, "rpg_ai_rate"), "outcome"), state(t, a, "eth-a", key(1, "rpg_ai_rate"), "problem"); o != "overridden" || p != "was set to 20, is 33: another program changed it; set it again or delete it" {
 		t.Error(o, p)
 	}
 	if all := told(); !strings.Contains(all, nicyang.Param("eth-a", key(1, "rpg_ai_rate")).String()) || !strings.Contains(all, nicyang.Param("eth-a", key(1, "rpg_gd")).String()) {

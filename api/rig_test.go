@@ -150,7 +150,7 @@ func (r *rig) judgeProblem(route *routers.Route, a answer) {
 	p := decode[gen.Problem](a)
 	codes := slices.Concat(r.server.spec.at(route.Method, route.Path).problems, ambient(), routing())
 	if !slices.Contains(codes, p.Code) || kinds()[p.Code].status != a.status {
-		r.t.Errorf("%s answers %d %s, which the contract does not tell: %s", route.Operation.OperationID, a.status, p.Code, a.body)
+		r.t.Errorf("%s answers %d %s, which the contract does not list: %s", route.Operation.OperationID, a.status, p.Code, a.body)
 	}
 }
 

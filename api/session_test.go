@@ -402,7 +402,7 @@ func TestSecretsAppearNowhere(t *testing.T) {
 		b.do("GET", "/service-accounts/ci/tokens", ""), b.do("GET", "/audit", ""),
 	}
 	if !bytes.Contains(answers[7].body, []byte("laptop")) {
-		t.Errorf("the audit log does not tell of the token: %s", answers[7].body)
+		t.Errorf("the audit log does not record the token: %s", answers[7].body)
 	}
 	for _, s := range secrets {
 		for i, a := range answers {

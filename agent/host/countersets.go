@@ -148,7 +148,7 @@ func (m *meter) counterSet(k *rdmanl.CounterSet) agent.CounterSet {
 		}
 	}
 	for _, c := range k.Counters {
-		one := niccount.Counter{Name: c.Name, Err: fmt.Errorf("%s: the kernel tells no value", c.Name)}
+		one := niccount.Counter{Name: c.Name, Err: fmt.Errorf("%s: the kernel reports no value", c.Name)}
 		if c.Value != nil {
 			one = niccount.Counter{Name: c.Name, Value: *c.Value}
 		}

@@ -216,7 +216,7 @@ func (v *inventory) rdma(p *PortFound) error {
 	guid := v.text(rdmaClass + p.RDMA + "/node_guid")
 	g, err := ident.ParseGUID("0x" + strings.ReplaceAll(guid, ":", ""))
 	if err != nil || g == 0 {
-		return fmt.Errorf("node GUID of %s is %q: without one nobody could tell it from others", p.RDMA, nicparam.Clip(guid))
+		return fmt.Errorf("node GUID of %s is %q: without one it cannot be distinguished from others", p.RDMA, nicparam.Clip(guid))
 	}
 	p.GUID = g
 	return nil

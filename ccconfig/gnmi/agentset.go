@@ -86,9 +86,9 @@ func (o *observed) wishes(want *driver.NICState, rows *nicparam.Table) (out []wi
 	changed = &driver.NICState{}
 	var params gnmitree.Path // of the port, or of the card
 	of := -1
-	told := driver.NICState{Params: slices.Concat(want.Params, want.Cleared(o.settings))}
-	told.Sort()
-	for _, p := range told.Params {
+	whole := driver.NICState{Params: slices.Concat(want.Params, want.Cleared(o.settings))}
+	whole.Sort()
+	for _, p := range whole.Params {
 		row, known := rows.Find(p.Name)
 		w := wish{field: "nic." + p.Name, key: nicparam.Key{Port: o.port, Name: p.Name, Index: p.Index}}
 		if p.Index > 0 {
@@ -123,24 +123,24 @@ func (o *observed) wishes(want *driver.NICState, rows *nicparam.Table) (out []wi
 // the port does not have will not.
 func (a *agent) missing(ctx context.Context, dev driver.Device, o *observed, keys []nicparam.Key) error {
 	kind := driver.ErrBusy
-	var told []string
+	var reasons []string
 	for i, k := range keys {
 		if i == maxSentences {
-			told = append(told, fmt.Sprintf("and %d more", len(keys)-i))
+			reasons = append(reasons, fmt.Sprintf("and %d more", len(keys)-i))
 			break
 		}
 		st, err := a.paramState(ctx, o, k)
 		switch {
 		case status.Code(err) == codes.NotFound:
 			kind = driver.ErrUnsupported
-			told = append(told, fmt.Sprintf("%s: its host has no path to it", k))
+			reasons = append(reasons, fmt.Sprintf("%s: its host has no path to it", k))
 		case err != nil:
 			return driver.Unsent(a.s.classify(ctx, "state of "+k.String(), dev, err))
 		default:
-			told = append(told, fmt.Sprintf("%s: it cannot be read: %s", k, cmp.Or(st.Problem, "the agent does not say why")))
+			reasons = append(reasons, fmt.Sprintf("%s: it cannot be read: %s", k, cmp.Or(st.Problem, "the agent does not say why")))
 		}
 	}
-	return driver.Refusef(kind, "%s: %s", dev, strings.Join(told, "; "))
+	return driver.Refusef(kind, "%s: %s", dev, strings.Join(reasons, "; "))
 }
 
 // paramState reads the state of a parameter. The error is that of the request.

@@ -46,7 +46,7 @@ func TestEthernetFabricIsServedOnLoopbackOnly(t *testing.T) {
 	}{
 		{simServeFlags{addr: "127.0.0.1:9", seed: 5}, true, ""},
 		{simServeFlags{addr: "[::1]:9", seed: 5}, true, ""},
-		{simServeFlags{addr: "unix:x", seed: 5}, false, ""}, // InfiniBand's default, which nobody gave
+		{simServeFlags{addr: "unix:x", seed: 5}, false, ""}, // InfiniBand's default
 		{simServeFlags{addr: "0.0.0.0:9"}, true, "--addr"},
 		{simServeFlags{addr: ":9"}, true, "--addr"},
 		{simServeFlags{addr: "192.0.2.1:9"}, true, "--addr"},

@@ -226,14 +226,14 @@ func first[T any](a, b *T) *T {
 func (x *differ) classes(before, after []plan.ClassShare) {
 	type key struct{ tenant, class string }
 	match(before, after, func(c *plan.ClassShare) key { return key{c.Tenant, c.Class} }, func(a, b *plan.ClassShare) {
-		told := a == nil || b == nil
-		if !told {
+		listed := a == nil || b == nil
+		if !listed {
 			c := *b
 			c.Entitled, c.Predicted = unlessMinor(a.Entitled, b.Entitled), unlessMinor(a.Predicted, b.Predicted)
-			told = c != *a
+			listed = c != *a
 		}
 		switch {
-		case told:
+		case listed:
 			c := first(a, b)
 			t := x.tenant(c.Tenant)
 			t.Classes = append(t.Classes, ClassChange{Class: c.Class, Before: a, After: b})

@@ -97,7 +97,7 @@ func (l *driftLab) node() int32 { return l.d.live.Scenario.Fabric.NodesByName("h
 // ref is h2's port.
 func (l *driftLab) ref() subnet.PortRef { return subnet.PortRef{Node: l.node(), Port: 1} }
 
-// meddle writes h2 as somebody else would.
+// meddle writes h2 as another program would.
 func (l *driftLab) meddle() {
 	l.t.Helper()
 	s := *l.device().Desired.CA

@@ -67,7 +67,7 @@ func etherLabOf(t *testing.T, c *live.Case) *rig {
 	return d
 }
 
-// A plan for an Ethernet plane takes the whole way: its devices are written, read back, found changed by somebody else,
+// A plan for an Ethernet plane takes the whole way: its devices are written, read back, found changed by another program,
 // repaired, and brought back to what they were.
 func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 	t.Parallel()

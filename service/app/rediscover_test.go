@@ -41,7 +41,7 @@ func newFollowed(t *testing.T) *followed {
 	return x
 }
 
-// rescan lets some time pass, does what the manager does then, and returns what the service told of the fabric by itself.
+// rescan advances the time, runs the manager's periodic work, and returns the events that the service added for the fabric.
 func (x *followed) rescan(passed time.Duration) string {
 	x.t.Helper()
 	x.skew.Add(int64(passed))

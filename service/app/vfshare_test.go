@@ -141,7 +141,7 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 	if got := functionShares(t, d); got != all {
 		t.Errorf("after the way back shares %s, want %s", got, all)
 	}
-	// A function that no tenant has is given a share by somebody else: drift, whose repair takes it.
+	// A function that no tenant has is given a share by another program: drift, whose repair takes it.
 	meddle(t, d, driver.PortDevice(d.ether.Case.Fabric, subnet.PortRef{Node: d.ether.Case.Fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE), 7)
 	if bad := notInSync(t, d); len(bad) != 1 || !strings.Contains(bad[0], "drifted") || !strings.Contains(bad[0], "vf_tx_share 0 7") {
 		t.Errorf("a share of nobody's: %q", bad)

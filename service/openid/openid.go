@@ -209,7 +209,7 @@ func (p *Provider) complete(ctx context.Context, found *oidc.Provider, token *oa
 		return fmt.Errorf("ask for the user's claims: %w", err)
 	}
 	if info.Subject != subject { // OpenID Connect Core 5.3.2
-		return errors.New("the user info is somebody else's")
+		return errors.New("the user info is that of another subject")
 	}
 	more := map[string]any{}
 	if err := info.Claims(&more); err != nil {

@@ -31,7 +31,7 @@ func TestUnmeasuredTenantsNeitherFailNorPassAGate(t *testing.T) {
 	dark := control.TenantShare{Tenant: "dark", Problem: "its SL is shared"}
 	full := control.LinkUse{Name: "full", Capacity: 100, Delivered: new(quantity.BitRate(98))}
 	empty := control.LinkUse{Name: "empty", Capacity: 100, Delivered: new(quantity.BitRate)}
-	mute := control.LinkUse{Name: "mute", Capacity: 100, Problem: "its port does not tell"}
+	mute := control.LinkUse{Name: "mute", Capacity: 100, Problem: "its port reports nothing"}
 	shares := control.RolloutOptions{MaxShareError: 0.05}
 	use := control.RolloutOptions{MinUtilisation: 0.9}
 	for name, tc := range map[string]struct {
@@ -50,7 +50,7 @@ func TestUnmeasuredTenantsNeitherFailNorPassAGate(t *testing.T) {
 		"only dark tenants are no confirmation":   {s: control.Shares{Tenants: []control.TenantShare{dark}}, o: control.RolloutOptions{VerifyShares: true}, wave: 2, err: "no tenant's share could be measured"},
 		"links are used":                          {s: control.Shares{Links: []control.LinkUse{full}}, o: use},
 		"links are not used":                      {s: control.Shares{Links: []control.LinkUse{full, empty}}, o: use, err: "49 %"},
-		"a link that is not measured is not idle": {s: control.Shares{Links: []control.LinkUse{full, mute}}, o: use, notice: "link mute: its port does not tell"},
+		"a link that is not measured is not idle": {s: control.Shares{Links: []control.LinkUse{full, mute}}, o: use, notice: "link mute: its port reports nothing"},
 		"no link is contended":                    {s: control.Shares{}, o: use, err: "no contended link"},
 		"idle is not unmeasured":                  {s: control.Shares{Tenants: []control.TenantShare{good, idle}}, o: shares, wave: 2},
 		"no link measured":                        {s: control.Shares{Links: []control.LinkUse{mute}}, o: use, err: "no contended link"},

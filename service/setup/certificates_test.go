@@ -158,7 +158,7 @@ func TestClientCertificatesAreAskedForAsConfigured(t *testing.T) {
 			t.Errorf("%s with %d certificates: %q, %v", c.auth, len(c.own), got, err)
 		}
 	}
-	// A certificate of somebody else's authority is not sent by Go's client when the server names its own, so it is
+	// A certificate of another authority is not sent by Go's client when the server names its own, so it is
 	// forced on it.
 	files.ClientAuth = "optional"
 	certs, err := certificates(files, slog.New(slog.DiscardHandler))

@@ -24,8 +24,8 @@ const (
 
 // Codes of links.
 const (
-	CodeLinkNarrow    Code = "link-narrow"    // fewer lanes than both ends can do and are told to
-	CodeLinkSlow      Code = "link-slow"      // a lower speed than both ends can do and are told to
+	CodeLinkNarrow    Code = "link-narrow"    // fewer lanes than both ends support and enable
+	CodeLinkSlow      Code = "link-slow"      // a lower speed than both ends support and enable
 	CodeLinkLimited   Code = "link-limited"   // a setting keeps it below what both ends can do
 	CodeLinkDiffers   Code = "link-differs"   // the ends disagree on width or speed
 	CodeLinkUnlike    Code = "link-unlike"    // slower than nearly all links between the same tiers

@@ -118,11 +118,11 @@ func (c *checker) linkEnds(l *subnet.Link, a, b *subnet.PortDetails) {
 		return
 	}
 	can := subnet.WidthFromCode(a.WidthsSupported & b.WidthsSupported)
-	told := subnet.WidthFromCode(enabledWidths(a) & enabledWidths(b))
+	enabled := subnet.WidthFromCode(enabledWidths(a) & enabledWidths(b))
 	switch {
 	case a.Width == 0 || a.Width >= can:
-	case told != 0 && told <= a.Width:
-		c.linkLimited(l, a.Width, subnet.WidthFromCode(enabledWidths(a)) <= a.Width, told, can)
+	case enabled != 0 && enabled <= a.Width:
+		c.linkLimited(l, a.Width, subnet.WidthFromCode(enabledWidths(a)) <= a.Width, enabled, can)
 	default:
 		c.add(CodeLinkNarrow, c.atPorts(l.A, l.B), phrase.Of("check.slow", "port", near, "peer", far, "speed", a.Width, "both", can))
 	}

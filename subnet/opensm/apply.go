@@ -254,7 +254,7 @@ func (a *applying) run(ctx context.Context) error {
 		}
 	}
 	if err == nil {
-		a.r.step(StepReload, "OpenSM was told to read its files")
+		a.r.step(StepReload, "OpenSM was signalled to read its files")
 		err = a.proven(ctx, want)
 	}
 	if err == nil {
@@ -279,7 +279,7 @@ func (a *applying) prove(ctx context.Context, want []expectation) error {
 	if err := a.m.reload.Reload(ctx); err != nil {
 		return &FailedError{Step: StepReload, Err: err}
 	}
-	a.r.step(StepReload, "%s, so OpenSM was told to read them again", why)
+	a.r.step(StepReload, "%s, so OpenSM was signalled to read them again", why)
 	return a.proven(ctx, want)
 }
 
@@ -389,7 +389,7 @@ func (a *applying) rollBack(ctx context.Context, cause error, written []int, und
 		return failed
 	}
 	if err := a.m.reload.Reload(ctx); err != nil {
-		failed.Undo = fmt.Errorf("the files are as before, and OpenSM was not told: %w", err)
+		failed.Undo = fmt.Errorf("the files are as before, and OpenSM was not signalled: %w", err)
 		return failed
 	}
 	proof, err := a.within(ctx, a.askOld, undo)

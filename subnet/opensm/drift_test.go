@@ -32,7 +32,7 @@ func TestDriftComparesFilesAndAnswersWithThePlan(t *testing.T) {
 	}{
 		"nothing":   {func(*fakeSM, []ident.PortID) {}, nil, nil},
 		"a comment": {func(s *fakeSM, _ []ident.PortID) { edit(s, "\nsilver=", "\n# ours\nsilver=") }, nil, nil},
-		"a line of somebody else's": {func(s *fakeSM, _ []ident.PortID) {
+		"a line of another program": {func(s *fakeSM, _ []ident.PortID) {
 			text := s.disk[partPath]
 			text.Data += "other=0x0777: ALL;\n"
 			s.disk[partPath] = text

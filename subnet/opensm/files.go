@@ -15,7 +15,7 @@ import (
 )
 
 // ErrChanged is wrapped when a file has changed since it was read.
-var ErrChanged = errors.New("changed by somebody else meanwhile")
+var ErrChanged = errors.New("changed by another program meanwhile")
 
 // Files gives access to OpenSM's files. A missing file reads as "".
 type Files interface {

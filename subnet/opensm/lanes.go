@@ -35,7 +35,7 @@ func (p *prover) port(ctx context.Context, lid ident.LID) (LaneProof, error) {
 	problem, err := p.lanesAt(ctx, lid)
 	switch {
 	case errors.Is(err, mad.ErrTimeout):
-		out.Silent, out.Problem = true, fmt.Sprintf("LID %d does not tell its tables", lid)
+		out.Silent, out.Problem = true, fmt.Sprintf("LID %d does not report its tables", lid)
 		return out, nil
 	case err != nil:
 		return out, err

@@ -27,7 +27,7 @@ type end struct {
 	remoteGUID ident.GUID
 
 	// The link as in the line's comment or, without one, the masks of what is enabled.
-	told           bool
+	reported       bool
 	width          subnet.Width
 	speed          subnet.Speed
 	widths, speeds uint8
@@ -191,7 +191,7 @@ func (p *ibnetParser) parseLinkComment(r *record, port *subnet.Port, e *end, com
 	if err != nil {
 		return p.fail("link width and speed", Quoted(words[2]), phrase.Of("topofile.want-width-speed"))
 	}
-	e.told, e.width, e.speed = true, w, s
+	e.reported, e.width, e.speed = true, w, s
 	for _, word := range words[3:] {
 		if value, ok := strings.CutPrefix(word, "v="); ok {
 			v, err := p.number("v (VL code)", value, 0, 5)
@@ -320,7 +320,7 @@ func (p *ibnetParser) remoteOf(e *end) (subnet.PortRef, error) {
 // widthSpeed combines the two lines of a link. A comment takes precedence over the enabled values, of which the widest
 // and fastest common one is taken.
 func (p *ibnetParser) widthSpeed(a, b *end) (subnet.Width, subnet.Speed, error) {
-	if !a.told && !b.told {
+	if !a.reported && !b.reported {
 		w, s := subnet.WidthFromCode(a.widths&b.widths), subnet.SpeedFromCodes(a.speeds&b.speeds, 0)
 		if w == 0 || s == 0 {
 			return 0, 0, p.fail("link options", Quoted(fmt.Sprintf("w=%d s=%d", a.widths, a.speeds)), phrase.Of("topofile.want-common", "widths", b.widths, "speeds", b.speeds, "line", b.line))
@@ -328,13 +328,13 @@ func (p *ibnetParser) widthSpeed(a, b *end) (subnet.Width, subnet.Speed, error) 
 		return w, s, nil
 	}
 	w, s := a.width, a.speed
-	if !a.told || w == 0 && b.told {
+	if !a.reported || w == 0 && b.reported {
 		w = b.width
 	}
-	if !a.told || s == 0 && b.told {
+	if !a.reported || s == 0 && b.reported {
 		s = b.speed
 	}
-	if b.told && (b.width != 0 && b.width != w || b.speed != 0 && b.speed != s) {
+	if b.reported && (b.width != 0 && b.width != w || b.speed != 0 && b.speed != s) {
 		return 0, 0, p.fail("link width and speed", Quoted(subnet.FormatWidthSpeed(w, s)), phrase.Of("topofile.want-same-speed", "line", b.line, "speed", subnet.FormatWidthSpeed(b.width, b.speed)))
 	}
 	return w, s, nil

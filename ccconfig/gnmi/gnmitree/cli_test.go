@@ -70,7 +70,7 @@ func TestGnmiCli(t *testing.T) {
 	reader := files(ca, "reader", tlstest.Valid())
 	c = gnmitest.New(t, address, "-ca_crt", ca.File, "-client_crt", reader.Certificate, "-client_key", reader.Key)
 	if _, err := c.Set(&gnmi.SetRequest{Prefix: at, Delete: []*gnmi.Path{wire(rate1)}}); err == nil || !strings.Contains(err.Error(), "PermissionDenied") {
-		t.Errorf("a Set of somebody else: %v", err)
+		t.Errorf("a Set of another client: %v", err)
 	}
 	if _, err := gnmitest.New(t, address, "-ca_crt", ca.File, "-timeout", "1s").Capabilities(); err == nil {
 		t.Error("a client without a certificate was answered")

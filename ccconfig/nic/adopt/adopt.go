@@ -211,7 +211,7 @@ func (d Drift) String() string {
 	}
 	switch d.Reason {
 	case Missing:
-		return fmt.Sprintf("%s: want %d, nothing tells what it is", d.Key, d.Want)
+		return fmt.Sprintf("%s: want %d, its value is unknown", d.Key, d.Want)
 	case Pending:
 		return fmt.Sprintf("%s: is %d, becomes %d at the next firmware reset%s", d.Key, d.Want, d.Got, where)
 	}

@@ -389,7 +389,7 @@ func TestMergeAndDrift(t *testing.T) {
 	}
 	want := []string{
 		"port 1 rpg_ai_rate: want 5, got 40 (sysfs)",
-		"port 2 rpg_gd: want 11, nothing tells what it is",
+		"port 2 rpg_gd: want 11, its value is unknown",
 		"port 1 rpg_gd: want 11, got 12 (nic.txt:26)",
 		"port 1 rpg_time_reset: is 300, becomes 150 at the next firmware reset (nic.txt:20)",
 	}
@@ -469,7 +469,7 @@ func TestFrontPortsAreNumbered(t *testing.T) {
 	}
 }
 
-// What a text does not tell is not made up: without an application table nobody knows what a port trusts.
+// What a text does not state is not made up: without an application table it is unknown what a port trusts.
 func TestDCBTellsOnlyWhatItHas(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -82,7 +82,7 @@ func TestRestoreDoesAllItCan(t *testing.T) {
 	}
 }
 
-// A way that is dead and a side effect that cannot be told keep no other parameter from going back.
+// A dead accessor and an unknown side effect do not keep other parameters from being restored.
 func TestRestoreGoesOnBesideWhatIsDead(t *testing.T) {
 	t.Parallel()
 	dir := fmt.Sprintf(debugfsOf, 0)

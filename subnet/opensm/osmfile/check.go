@@ -144,7 +144,7 @@ func (c *composer) checkApart(o Options, m [ident.NumSLs]ident.VL) {
 // is none.
 func laneLine(o Options, kind PortKind, table string) (line int, own string) {
 	if line = cmp.Or(o.Line(kind.prefix()+table), o.Line(AllPorts.prefix()+table)); line == 0 {
-		own = ", as OpenSM has it unless told otherwise"
+		own = ", which is OpenSM's default"
 	}
 	return line, own
 }

@@ -81,7 +81,7 @@ func (c *composer) cut(t *Text) (b Block, ok bool) {
 	}
 	b, err := CutBlock(t.Data)
 	if err != nil {
-		c.problem(CodeMarkers, t.Path, 0, "restore or remove both comments by hand: what is whose cannot be told", "%v", err).Final = true
+		c.problem(CodeMarkers, t.Path, 0, "restore or remove both comments by hand: the owner of each part is unknown", "%v", err).Final = true
 		return b, false
 	}
 	if b.Edited {
@@ -267,7 +267,7 @@ func (c *composer) checkDesired() {
 		}
 		if !p.Kept && (p.PKey == 0 || p.PKey == ident.DefaultPKey.Base()) {
 			c.problem(CodeNoPartition, "", 0, "give the tenant a P_Key from 0x0001 to 0x7ffe",
-				"tenant %s has no partition of its own, by which the subnet manager could tell its traffic", p.Tenant).Final = true
+				"tenant %s has no partition of its own, by which the subnet manager could distinguish its traffic", p.Tenant).Final = true
 		}
 		if !p.Kept && !p.All && len(p.Members) == 0 {
 			c.problem(CodeNoMembers, "", 0, "attach the tenant to a port, or leave it out", "tenant %s: partition 0x%04x has no members", p.Tenant, uint16(p.PKey)).Final = true

@@ -101,7 +101,7 @@ func TestOptionsThatTheFileHasAreNotRepeated(t *testing.T) {
 func TestOneLaneIsWrittenOnlyWithoutOperatorTables(t *testing.T) {
 	t.Parallel()
 	own := Compose(files("qos TRUE\n", "-", "-"), gold(), Settings{}).Problems
-	if len(own) != 2 || own[0].Text != "VL 0 is in the high-priority table of channel adapters, as OpenSM has it unless told otherwise: what uses it goes before the tenants whose lanes are not" {
+	if len(own) != 2 || own[0].Text != "VL 0 is in the high-priority table of channel adapters, which is OpenSM's default: what uses it goes before the tenants whose lanes are not" {
 		t.Errorf("problems %v", own)
 	}
 	c := Compose(files("-", "-", "-"), gold(), Settings{OneLane: true})
@@ -136,7 +136,7 @@ func TestTenantsOnSeveralLanesOfSwitchesAreAProblem(t *testing.T) {
 	}
 	const one, three = "0,0,1,1,0,0,0,0,0,0,0,0,0,0,0,0", "0,0,1,3,0,0,0,0,0,0,0,0,0,0,0,0"
 	for options, want := range map[string]string{
-		"qos TRUE\n":                          "0 true tenants gold and silver are on VLs 2 and 3 of switches, as OpenSM has it unless told otherwise",
+		"qos TRUE\n":                          "0 true tenants gold and silver are on VLs 2 and 3 of switches, which is OpenSM's default",
 		"qos TRUE\nqos_sl2vl " + three + "\n": "2 true tenants gold and silver are on VLs 1 and 3 of switches",
 		"qos TRUE\nqos_sl2vl " + three + "\nqos_swe_sl2vl " + one + "\n": "",
 		"qos TRUE\nqos_sl2vl " + one + "\nqos_ca_sl2vl " + three + "\n":  "", // adapters mark nothing
@@ -235,7 +235,7 @@ func problemCases() map[string]struct {
 		"a rule that is never reached": {files("qos TRUE\n", "-", "qos-ulps\n any, pkey 1 : 3\n default : 0\nend-qos-ulps\n"), none, Settings{}, Problem{
 			Code: CodePolicyLinesFirst, Warning: true, File: pol, Line: 8, Text: "tenant gold: a rule with SL 3 for partition 0x0001 comes after one with SL 2, and is never reached"}, true},
 		"no partition": {files("-", "-", "-"), func(d *Desired) { d.Partitions[0].PKey = 0xffff }, Settings{}, Problem{
-			Code: CodeNoPartition, Final: true, Text: "tenant gold has no partition of its own, by which the subnet manager could tell its traffic"}, false},
+			Code: CodeNoPartition, Final: true, Text: "tenant gold has no partition of its own, by which the subnet manager could distinguish its traffic"}, false},
 		"two SLs": {files("-", "-", "-"), func(d *Desired) {
 			d.Partitions = append(d.Partitions, Partition{Tenant: "silver", PKey: 0x8001, SL: 3, All: true})
 		}, Settings{}, Problem{
