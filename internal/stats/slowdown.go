@@ -54,10 +54,6 @@ func (s *Slowdowns) histogram(bin int) (*Histogram, error) {
 	return s.bins[bin], nil
 }
 
-// S3SizeBounds returns the flow sizes, in bytes, of the slowdown table of the paper on LSTM prediction and
-// PID neural control (S3, fat tree under Facebook Hadoop sizes).
-func S3SizeBounds() []int64 { return []int64{300, 1e3, 7e3, 36e3, 124e3, 336e3, 10e6} }
-
 // HadoopSizeBounds are the flow sizes, in bytes, below which 5, 10, ... 100 % of the flows of the Facebook Hadoop
 // distribution lie, rounded. Slowdown tables in the style of the HPCC paper, such as S3's, have one row for each
 // twentieth of the flows; rows named after sizes near 124 KB and 336 KB are those of 120 KB and 300 KB, shifted by the

@@ -244,7 +244,7 @@ func TestInvalidSlowdownsAreRejected(t *testing.T) {
 
 func TestBoundsOfTheTables(t *testing.T) {
 	t.Parallel()
-	for name, b := range map[string][]int64{"S3": stats.S3SizeBounds(), "Hadoop": stats.HadoopSizeBounds(), "decades": stats.DecadeSizeBounds()} {
+	for name, b := range map[string][]int64{"Hadoop": stats.HadoopSizeBounds(), "decades": stats.DecadeSizeBounds()} {
 		if _, err := stats.NewSlowdowns(b); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

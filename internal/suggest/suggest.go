@@ -44,15 +44,6 @@ func Quoted(want string, names []string) string {
 	return strings.Join(out, ", ")
 }
 
-// Hint returns the end of an error that lists allowed values: the names similar to a mistyped one, or "".
-func Hint(want string, names []string) string {
-	list := Quoted(want, names)
-	if list == "" {
-		return ""
-	}
-	return "; did you mean " + list + "?"
-}
-
 // distance counts the letters inserted, omitted, replaced, or swapped with their neighbour between two names of at most
 // maxLength bytes.
 func distance(a, b string) int {

@@ -18,10 +18,7 @@ func TestSuggestions(t *testing.T) {
 			t.Errorf("%q may mean %q, want %q", want, got, list)
 		}
 	}
-	if got := suggest.Hint("glod", names); got != `; did you mean "gold"?` {
-		t.Errorf("hint %q", got)
-	}
-	if got := suggest.Hint("iron", names); got != "" {
-		t.Errorf("hint %q of nothing", got)
+	if got := suggest.Quoted("glod", names); got != `"gold"` {
+		t.Errorf("quoted %s", got)
 	}
 }

@@ -139,9 +139,6 @@ func DryRun(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sessionKey{}, s)
 }
 
-// IsDryRun reports whether the context is that of a dry run. Use cases that act outside of the store check it.
-func IsDryRun(ctx context.Context) bool { return sessionOf(ctx).dry }
-
 // Atomic runs do in one transaction of the context's scope. The use cases called with do's context join it, whether their
 // scope is that one or the whole service; either all changes are stored or none. A dry run rolls back after do succeeded.
 // The database may require that do is called again. No other write runs meanwhile, so slow work is done before, by

@@ -3,7 +3,6 @@ package device
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/nic/nicparam"
@@ -148,12 +147,6 @@ func sendersOf(p *policy.WRCCPlan) (map[ident.PortID][]wrcc.SenderWeight, error)
 
 // SenderName returns the name that a NIC has for the queue pairs of one class of a tenant.
 func SenderName(tenant, class string) string { return tenant + "/" + class }
-
-// SenderTenant returns the tenant of a SenderName.
-func SenderTenant(name string) string {
-	tenant, _, _ := strings.Cut(name, "/")
-	return tenant
-}
 
 // fairTargets adds the switches of a plan for WRCC. domains maps data centres to the plan's numbers.
 func fairTargets(p *policy.WRCCPlan, f *subnet.Fabric, domains map[string]uint16, add func(Target, error)) {

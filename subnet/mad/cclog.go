@@ -18,14 +18,6 @@ const (
 	CALogEvents     = 13
 )
 
-// CongestionLogType returns the kind of the log in a data area, 0 when it is empty.
-func CongestionLogType(data []byte) uint8 {
-	if len(data) == 0 {
-		return 0
-	}
-	return data[0]
-}
-
 // SwitchLogEvent is one packet that a switch marked.
 type SwitchLogEvent struct {
 	SLID, DLID ident.LID
