@@ -41,6 +41,9 @@ const (
 	TenantPredicted = "fairlane_tenant_predicted_bits_per_second"
 	TenantError     = "fairlane_tenant_share_error_ratio"
 	TenantWeight    = "fairlane_tenant_weight"
+	TenantContended = "fairlane_tenant_contended_seconds_total"
+	TenantBad       = "fairlane_tenant_share_bad_seconds_total"
+	TenantObjective = "fairlane_tenant_objective_ratio"
 	LinkDelivered   = "fairlane_link_delivered_bits_per_second"
 	LinkCapacity    = "fairlane_link_capacity_bits_per_second"
 	LinkUse         = "fairlane_link_use_ratio"
@@ -60,9 +63,12 @@ func Families() []Family {
 		{LinkEntitled, Gauge, []string{LabelFabric, LabelLink, LabelTenant}, "entitlement of a tenant on a contended link direction", false},
 		{LinkUse, Gauge, []string{LabelFabric, LabelLink}, "delivered over capacity of a contended link direction, 0 to 1", false},
 		{Coverage, Gauge, []string{LabelFabric}, "fraction of the period in which the counters of every measured port were read unambiguously, 0 to 1", false},
+		{TenantContended, Counter, []string{LabelFabric, LabelTenant}, "seconds in which a tenant contended for a link", true},
 		{TenantDelivered, Gauge, []string{LabelFabric, LabelTenant}, "rate that a tenant received, summed over the ports it sends from", true},
 		{TenantEntitled, Gauge, []string{LabelFabric, LabelTenant}, "entitlement of a tenant by the plan in force", true},
+		{TenantObjective, Gauge, []string{LabelFabric, LabelTenant}, "objective of a tenant: the fraction of its contended seconds that must not be bad, 0 to 1", true},
 		{TenantPredicted, Gauge, []string{LabelFabric, LabelTenant}, "rate that the plan in force predicts for a tenant", true},
+		{TenantBad, Counter, []string{LabelFabric, LabelTenant}, "contended seconds in which a tenant received less of its entitlement than its objective allows", true},
 		{TenantError, Gauge, []string{LabelFabric, LabelTenant}, "absolute difference between delivered and entitled, over entitled, of a tenant; meaningful only while it contends", true},
 		{TenantWeight, Gauge, []string{LabelFabric, LabelTenant}, "weight of a tenant in the plan in force", true},
 	}
