@@ -45,6 +45,8 @@ contract() { go test -count=1 -timeout 60m -run TestGeneratedRequestsNeverHarm .
 
 isolation() { go test -count=1 -timeout 60m -run TestAScopeAnswersAsIfNothingElseExisted ./service/series/embedded -series.queries 20000 -series.seed $((seed * 100000 + $1)); }
 
+contention() { go test -count=1 -timeout 60m -run TestContentionIsJudgedAsByTheExactAllocation ./service/telemetry -contention.cases 100 -contention.seed $((seed * 100000 + $1)); }
+
 schedules() { go test -count=1 -timeout 60m -run TestDevicesEndInDesiredOrPreviousStateAfterAnyFault ./service/rollout -schedules 5000 -seed $((1 + seed * 10000000 + $1 * 5000)); }
 
 kills() { go test -count=1 -timeout 120m ./test/kill -hosts 1000 -kills 20 -seed $((seed * 100000 + $1)); }
@@ -64,10 +66,11 @@ part "race detector" 25 race
 part "properties of the simulator" 10 properties
 part "generated requests" 5 contract
 part "isolation of series" 5 isolation
+part "judgement of contention" 5 contention
 part "schedules of rollouts" 5 schedules
 part "kills" 15 kills
 part "attack" 15 attack
-part "fuzzing" 20 fuzz
+part "fuzzing" 15 fuzz
 part "grpcurl and gnmic" 0 clients
 
 printf '%s\n' "-- soak: $SECONDS s" "${summary[@]}"

@@ -81,3 +81,12 @@ func (w Law) Increase(period float64) float64 {
 	gain, _ := gainAt(min(float64(w.marks*period), mostMarks))
 	return gain / w.gain
 }
+
+// HoldingRate returns the marks per second that hold a flow at a rate, bit/s and above 0, by the law that Law describes, for registers with
+// RPG_THRESHOLD 0 and cuts by RPG_MIN_DEC_FAC. It is 0 without an increase by the timer.
+func HoldingRate(s *dcqcn.Settings, rate float64) float64 {
+	if s.TimeReset == 0 || s.AIRate == 0 {
+		return 0
+	}
+	return marksAt(float64(s.AIRate)*1e6/float64(cut(s)*rate)) / (float64(s.TimeReset) / 1e6)
+}

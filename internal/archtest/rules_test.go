@@ -38,7 +38,7 @@ var rules = []rule{
 	{"subnet/check", []string{"internal/disjoint", "internal/phrase", "subnet"}, pureReason},
 	{"subnet/draw", []string{"subnet"}, pureReason},
 	{"subnet/topogen", []string{"subnet"}, pureReason},
-	{"ccconfig/ibcc", nil, pureReason},
+	{"ccconfig/ibcc", []string{"internal/num"}, pureReason},
 	{"ccconfig/dcqcn", nil, pureReason},
 	{"ccconfig/ecn", nil, pureReason},
 	{"ccconfig/ibprofile", []string{"internal/phrase", "subnet", "ccconfig/ibcc"}, pureReason},
@@ -125,7 +125,7 @@ var rules = []rule{
 	{"subnet/opensm/osmfile", nil, pureReason},
 	{"subnet/opensm", []string{"subnet/opensm/osmfile", "subnet", "subnet/mad", "subnet/saquery"}, "an adapter imports the pure model and one protocol; its caller decides the settings"},
 
-	{"service/telemetry", []string{"internal/phrase", "subnet", "subnet/mad", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy"}, "telemetry turns counters into shares"},
+	{"service/telemetry", []string{"internal/phrase", "subnet", "subnet/mad", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/profile", "tenants", "policy"}, "telemetry turns counters into shares; the settings say which notifications hold a sender"},
 	{"service/rollout", []string{"internal/phrase", "internal/span", "service/device", "service/control", "subnet", "ccconfig/driver", "policy"}, "rollout workers access rows and devices through interfaces"},
 	{"service/rollout/riverwork", []string{"internal/span", "service/control"}, "the queue moves jobs; it does not depend on their contents"},
 	{"service/device", []string{"internal/phrase", "internal/span", "internal/disjoint", "subnet", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/nic/nicparam", "ccconfig/prereq", "wrcc", "tenants", "policy"}, "rollouts access devices through the device contract"},

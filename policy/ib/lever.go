@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/disjoint"
 	"fairlane/internal/num"
 	"fairlane/policy/model"
@@ -201,7 +202,7 @@ func (s *Settings) coarseNeeds(g *group, marking int) []float64 {
 	var needs []float64
 	for _, k := range g.settings {
 		st := &s.all[k]
-		n := float64(st.need * response(1, s.ports[st.port].restart))
+		n := float64(st.need * ibcc.Response(1, s.ports[st.port].restart))
 		if n*float64(marking)*1000/loadHigh < 0.5/g.steadyMiss() {
 			needs = append(needs, n)
 		}
@@ -227,7 +228,7 @@ func (s *Settings) settleTime(g *group) float64 {
 	for _, k := range g.settings {
 		st := &s.all[k]
 		p := &s.ports[st.port]
-		timer := st.need * response(1, p.restart) * float64(g.marking) * 1000 / float64(g.load)
+		timer := st.need * ibcc.Response(1, p.restart) * float64(g.marking) * 1000 / float64(g.load)
 		slowest = max(slowest, float64(geometricSteps(p.line, st.rate)*timer*p.unit))
 	}
 	return slowest
@@ -256,7 +257,7 @@ func (s *Settings) setProduct(st *setting, marking, load int) {
 	a := &p.profile.Adapter
 	for incr := 1; incr <= int(a.MaxIncrease); incr++ {
 		st.incr = uint8(incr)
-		st.exact = float64(st.need * scale * response(st.incr, p.restart))
+		st.exact = float64(st.need * scale * ibcc.Response(st.incr, p.restart))
 		if st.exact < float64(a.MaxTimer)+0.5 {
 			break
 		}
@@ -276,12 +277,12 @@ func (s *Settings) setTheorem1(st *setting, g *group) {
 			least, fastest = n, of.restart
 		}
 	}
-	st.exact = float64(least*float64(g.marking)*1000/float64(g.load)*response(1, fastest)) / p.units()
+	st.exact = float64(least*float64(g.marking)*1000/float64(g.load)*ibcc.Response(1, fastest)) / p.units()
 	st.timer = min(model.MaxTimer, uint16(roundTimer(st.exact)))
-	want := float64(least / own * response(1, fastest))
+	want := float64(least / own * ibcc.Response(1, fastest))
 	st.incr = 1
 	for incr := 2; incr <= int(model.MaxIncrease); incr++ {
-		a, b := response(uint8(incr-1), p.restart), response(uint8(incr), p.restart)
+		a, b := ibcc.Response(uint8(incr-1), p.restart), ibcc.Response(uint8(incr), p.restart)
 		if a*b < want*want { // want is nearer to a on a logarithmic scale
 			break
 		}
@@ -293,7 +294,7 @@ func (s *Settings) setTheorem1(st *setting, g *group) {
 // among all settings that see the same marks.
 func (s *Settings) aggressiveness(st *setting) float64 {
 	p := &s.ports[st.port]
-	return response(st.incr, p.restart) / float64(float64(st.timer)*p.units())
+	return ibcc.Response(st.incr, p.restart) / float64(float64(st.timer)*p.units())
 }
 
 // floor returns the rate at the last table entry.

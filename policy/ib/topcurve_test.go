@@ -44,7 +44,7 @@ func TestTicksAreLostNearTheLineRate(t *testing.T) {
 func stepped(table []ibcc.Entry, restart bool, naive float64) float64 {
 	const slices, periods = 64, 400_000
 	rng := sim.NewRNG(7)
-	pressure := response(1, restart) / naive
+	pressure := ibcc.Response(1, restart) / naive
 	ccti, since, sum := 0, 0, 0.0
 	for range periods * slices {
 		lets := 1 / (1 + table[ccti].Factor())

@@ -18,6 +18,15 @@ type RoCEPlan struct {
 	Traffic  []RoCEPlacement `json:"traffic"`  // by tenant, then port
 }
 
+// NIC returns the settings of a NIC port, nil when the plan has none for it.
+func (p *RoCEPlan) NIC(port ident.PortID) *NICPlan {
+	i, ok := slices.BinarySearchFunc(p.NICs, port, func(n NICPlan, id ident.PortID) int { return n.Port.Compare(id) })
+	if !ok {
+		return nil
+	}
+	return &p.NICs[i]
+}
+
 // NICPlan is the desired DCQCN state of one NIC port: one set for all its tenants, since no device has finer ones.
 type NICPlan struct {
 	Port     ident.PortID   `json:"port"`

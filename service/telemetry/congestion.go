@@ -53,6 +53,8 @@ type PortCongestion struct {
 	Port    Port
 	Adapter bool  // of a channel adapter, else of a switch
 	Err     error // why the counts are unusable; they are then zero, or too low
+	// Elapsed is the time between the readings, on the device's clock, or the scaled wall clock for a device without one.
+	Elapsed quantity.Picoseconds
 	// BECN counts the notifications received, by SL: requests to slow down. Only channel adapters count it.
 	BECN [ident.NumSLs]uint64
 	// Wait counts ticks with data to send and no credit; the device defines the length of a tick.
@@ -257,7 +259,7 @@ func (w *CongestionWatch) readDevice(ctx context.Context, d *congestedDevice) {
 	d.wall = wall
 	silent := errors.Is(d.found.err, mad.ErrTimeout)
 	for _, p := range d.ports {
-		p.out = PortCongestion{Port: p.Port, Adapter: d.kind == subnet.KindCA}
+		p.out = PortCongestion{Port: p.Port, Adapter: d.kind == subnet.KindCA, Elapsed: span}
 		if silent {
 			p.out.Err = d.found.err
 			continue

@@ -59,6 +59,8 @@ type EtherOptions struct {
 	Parallel  int
 	TimeScale float64
 	Patience  int // as in Options
+	// Caps are the caps of the tenants that have one.
+	Caps map[string]quantity.BitRate
 }
 
 // EtherCollector measures tenants' shares on an Ethernet fabric: by the port's counter for a tenant with its own port, by
@@ -74,6 +76,8 @@ type EtherCollector struct {
 	at        map[ident.PortID][]string
 	senders   map[ident.PortID][]string // tenants with flows from a port, by name
 	functions map[tenantAt]int          // virtual functions of tenants in the plan
+	sends     []senders
+	caps      map[string]quantity.BitRate
 }
 
 // tenantAt is a tenant on a port.
@@ -90,7 +94,7 @@ func NewEther(source EtherSource, p *policy.Plan, f *subnet.Fabric, flows []tena
 		return nil, err
 	}
 	c := &EtherCollector{source: source, o: common, plan: p, topo: f, flows: flows, at: tenantsAt(p, flows),
-		senders: map[ident.PortID][]string{}, functions: map[tenantAt]int{}}
+		senders: map[ident.PortID][]string{}, functions: map[tenantAt]int{}, sends: sendersOf(flows), caps: o.Caps}
 	if p.RoCE != nil {
 		for i := range p.RoCE.Traffic {
 			t := &p.RoCE.Traffic[i]

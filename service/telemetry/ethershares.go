@@ -41,14 +41,19 @@ func (w *etherWindow) report() Report {
 		}
 		r.Tenants = append(r.Tenants, ts)
 	}
+	whole := make(map[linkPart]*quantity.BitRate, len(p.Tenants))
+	for i := range p.Tenants {
+		whole[linkPart{p.Tenants[i].Tenant, p.Tenants[i].QPs}] = r.Tenants[i].Delivered
+	}
 	for i := range p.Links {
-		r.Links = append(r.Links, w.link(&p.Links[i]))
+		r.Links = append(r.Links, w.link(&p.Links[i], whole))
 	}
 	r.Window = w.elapsed
 	if w.elapsed > 0 {
 		r.Coverage = 1 // 64-bit counters miss nothing between two readings
 	}
 	r.Loop = w.loop()
+	w.contend(&r)
 	r.sumUp()
 	return r
 }
@@ -224,8 +229,9 @@ func (w *etherWindow) linkRate(id ident.PortID) quantity.BitRate {
 	return 0
 }
 
-// link returns the use of a contended link, counted by the NIC at its end, or by the switch that sends on it.
-func (w *etherWindow) link(l *policy.LinkShare) LinkUse {
+// link returns the use of a contended link, counted by the NIC at its end, or by the switch that sends on it. whole has the measured rate of
+// each tenant over all its queue pairs.
+func (w *etherWindow) link(l *policy.LinkShare, whole map[linkPart]*quantity.BitRate) LinkUse {
 	lu := LinkUse{Port: l.Port, Name: l.Name, Capacity: l.Capacity, Tenants: []LinkTenant{}}
 	nic, received := l.Peer, true
 	if !w.c.isNIC(nic) {
@@ -260,15 +266,23 @@ func (w *etherWindow) link(l *policy.LinkShare) LinkUse {
 		case a == nil || b == nil || err != nil:
 		case len(w.c.at[nic]) == 1 && w.c.at[nic][0] == t.Tenant:
 			lt.Delivered = lu.Used
+		case !received:
+			if got, err := w.sent(t.Tenant, nic); err == nil {
+				lt.Delivered = &got
+			}
 		default:
 			i := w.function(t.Tenant, nic)
 			fa, okA := a.Functions[i]
 			fb, okB := b.Functions[i]
 			if okA && okB {
-				if got, err := w.rate(pick(fa.Tx, fa.Rx), pick(fb.Tx, fb.Rx), rate); err == nil {
+				if got, err := w.rate(fa.Rx, fb.Rx, rate); err == nil {
 					lt.Delivered = &got
 				}
 			}
+		}
+		if lt.Delivered == nil && t.QPs > 0 {
+			lt.Delivered = whole[linkPart{t.Tenant, t.QPs}]
+			lt.AtSenders = lt.Delivered != nil
 		}
 		lt.ShareError = shareError(lt.Delivered, lt.Entitled)
 		lu.Tenants = append(lu.Tenants, lt)

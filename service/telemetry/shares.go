@@ -40,6 +40,12 @@ type TenantShare struct {
 	// tenants on them.
 	AtSenders bool
 	Ambiguous *quantity.BitRate // nil when one of them was not measured
+	// Contention says whether a link limited the tenant; "" when that was not judged.
+	Contention Contention
+	// Received, EntitledNow and Limit are those of the limiting link on which Received is least. They are set for a contending tenant.
+	Received    *float64          // delivered / EntitledNow
+	EntitledNow *quantity.BitRate // as in LinkTenant
+	Limit       string            // the link's name
 }
 
 // LinkUse is the use of one contended link direction.
@@ -61,6 +67,12 @@ type LinkTenant struct {
 	Delivered  *quantity.BitRate
 	ShareError *float64
 	AtSenders  bool // measured where the tenant sends, not on the link
+
+	Contention Contention // on this link; "" when that was not judged
+	// EntitledNow is what a contending tenant may have while the others use the link as measured: its part of what those leave that do not
+	// contend. It is at least Entitled.
+	EntitledNow *quantity.BitRate
+	Received    *float64 // Delivered / EntitledNow
 }
 
 // shareError returns the share error of a measured rate, nil without one.

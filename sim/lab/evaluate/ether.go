@@ -19,7 +19,11 @@ import (
 )
 
 // etherNetwork is an Ethernet fabric with the flows of an input, by path.
-type etherNetwork struct{ *tenantnet.Network }
+type etherNetwork struct {
+	*tenantnet.Network
+
+	functions map[tenantAt]int32
+}
 
 func newEther(in *policy.Input, p *policy.Plan, seed uint64) (*etherNetwork, error) {
 	cfg := tenantnet.RoCE(seed)
@@ -50,7 +54,7 @@ func newEther(in *policy.Input, p *policy.Plan, seed uint64) (*etherNetwork, err
 			return nil, fmt.Errorf("simulate: %w", err)
 		}
 	}
-	return &etherNetwork{n}, nil
+	return &etherNetwork{n, functions}, nil
 }
 
 // Routes returns the paths of the queue pairs of an input's flows on Ethernet in a simulation with a seed, for

@@ -7,6 +7,8 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/policy"
+	"fairlane/sim/fabric"
+	"fairlane/sim/tenantnet"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -248,4 +250,27 @@ func (r *run) use(c *counted) []float64 {
 		}
 	}
 	return out
+}
+
+// InfiniBand returns the simulated fabric of an input with the settings of a plan, and its flows in the order of the input. It returns an
+// error if the plan does not fit the fabric.
+func InfiniBand(in *policy.Input, p *policy.Plan, seed uint64) (*fabric.Network, []fabric.FlowID, error) {
+	n, err := newIB(in, p, seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	return n.Network, n.ids, nil
+}
+
+// Ethernet is InfiniBand for the planes of Ethernet. function returns the number of a tenant's virtual function on a port; false where it
+// has none.
+func Ethernet(in *policy.Input, p *policy.Plan, seed uint64) (n *tenantnet.Network, function func(tenant string, port ident.PortID) (int32, bool), err error) {
+	e, err := newEther(in, p, seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	return e.Network, func(tenant string, port ident.PortID) (int32, bool) {
+		f, ok := e.functions[tenantAt{tenant, port}]
+		return f, ok
+	}, nil
 }
