@@ -47,15 +47,29 @@ func sharesOut(sh control.Shares) gen.Shares {
 				Tenant: t.Tenant, Weight: t.Weight.Float(), EntitledBps: int64(t.Entitled), DeliveredBps: (*int64)(t.Delivered), ShareError: t.ShareError,
 				Measured: t.Delivered != nil, Problem: optional(t.Problem), Said: t.Said,
 				AtSenders: optional(t.AtSenders), AmbiguousBps: (*int64)(t.Ambiguous),
+				Contention: optional(gen.Contention(t.Contention)), EntitledNowBps: (*int64)(t.EntitledNow), Received: t.Received, LimitingLink: optional(t.Limit),
 			}
 		}),
 		Links: mapped(sh.Links, func(l control.LinkUse) gen.LinkUse {
 			return gen.LinkUse{
 				Port: l.Port.String(), Peer: l.Peer.String(), Name: l.Name, CapacityBps: int64(l.Capacity), DeliveredBps: (*int64)(l.Delivered), Use: l.Use,
-				Measured: l.Delivered != nil, Problem: optional(l.Problem), Said: l.Said,
+				Measured: l.Delivered != nil, Problem: optional(l.Problem), Said: l.Said, Tenants: linkTenantsOut(l.Tenants),
 			}
 		}),
 	}
+}
+
+// linkTenantsOut returns nil for measurements older than the field.
+func linkTenantsOut(list []control.LinkTenant) []gen.LinkTenantUse {
+	if list == nil {
+		return nil
+	}
+	return mapped(list, func(t control.LinkTenant) gen.LinkTenantUse {
+		return gen.LinkTenantUse{
+			Tenant: t.Tenant, EntitledBps: int64(t.Entitled), DeliveredBps: (*int64)(t.Delivered),
+			Contention: optional(gen.Contention(t.Contention)), EntitledNowBps: (*int64)(t.EntitledNow), Received: t.Received,
+		}
+	})
 }
 
 func loopOut(l *control.CongestionLoop) *gen.CongestionLoop {

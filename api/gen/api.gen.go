@@ -232,6 +232,42 @@ func (e CongestionLoopState) Valid() bool {
 	}
 }
 
+// Defines values for Contention.
+const (
+	ContentionCap         Contention = "cap"
+	ContentionContending  Contention = "contending"
+	ContentionDemand      Contention = "demand"
+	ContentionIdle        Contention = "idle"
+	ContentionNotMeasured Contention = "not-measured"
+	ContentionOtherLink   Contention = "other-link"
+	ContentionOwnPort     Contention = "own-port"
+	ContentionPathDown    Contention = "path-down"
+)
+
+// Valid indicates whether the value is a known member of the Contention enum.
+func (e Contention) Valid() bool {
+	switch e {
+	case ContentionCap:
+		return true
+	case ContentionContending:
+		return true
+	case ContentionDemand:
+		return true
+	case ContentionIdle:
+		return true
+	case ContentionNotMeasured:
+		return true
+	case ContentionOtherLink:
+		return true
+	case ContentionOwnPort:
+		return true
+	case ContentionPathDown:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Counters.
 const (
 	CountersClear Counters = "clear"
@@ -1511,6 +1547,9 @@ type CongestionLoopStage string
 // CongestionLoopState State of the loop: `not-tested` without load, or when counters could not be read. `not-tested` is never counted as acting.
 type CongestionLoopState string
 
+// Contention Whether a contended link limits the tenant, or else what does: nothing could be measured, one of its ports has no link, it sends almost nothing, its cap, the ports it sends from, a link elsewhere, or its own demand. Absent in measurements of earlier releases.
+type Contention string
+
 // Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a saturated counter does not prevent a measurement; `keep` never does, for fabrics where another tool uses them. The default of a new fabric is `clear`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 type Counters string
 
@@ -1691,6 +1730,9 @@ type DriftPolicyUpdate struct {
 	ReleaseS        *int          `json:"release_s,omitempty"`
 	WindowS         *int          `json:"window_s,omitempty"`
 }
+
+// EntitledNow Rate that a contending tenant may have while the others use the link as measured, at least its entitlement by the plan. Absent for tenants that do not contend, and for callers who see their own tenants only.
+type EntitledNow = int64
 
 // Event defines model for Event.
 type Event struct {
@@ -2112,6 +2154,27 @@ type LinkTenant struct {
 	Tenant Name `json:"tenant"`
 }
 
+// LinkTenantUse defines model for LinkTenantUse.
+type LinkTenantUse struct {
+	// Contention Whether a contended link limits the tenant, or else what does: nothing could be measured, one of its ports has no link, it sends almost nothing, its cap, the ports it sends from, a link elsewhere, or its own demand. Absent in measurements of earlier releases.
+	Contention *Contention `json:"contention,omitempty"`
+
+	// DeliveredBps Rate in bits per second; absent when it was not measured.
+	DeliveredBps *MeasuredRate `json:"delivered_bps,omitempty"`
+
+	// EntitledBps Rate in bits per second, counted over the link-layer bytes of data packets.
+	EntitledBps Rate `json:"entitled_bps"`
+
+	// EntitledNowBps Rate that a contending tenant may have while the others use the link as measured, at least its entitlement by the plan. Absent for tenants that do not contend, and for callers who see their own tenants only.
+	EntitledNowBps *EntitledNow `json:"entitled_now_bps,omitempty"`
+
+	// Received Delivered over `entitled_now_bps`. Absent for tenants that do not contend, and for callers who see their own tenants only.
+	Received *Received `json:"received,omitempty"`
+
+	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
+	Tenant Name `json:"tenant"`
+}
+
 // LinkUse defines model for LinkUse.
 type LinkUse struct {
 	// CapacityBps Rate in bits per second, counted over the link-layer bytes of data packets.
@@ -2133,6 +2196,9 @@ type LinkUse struct {
 
 	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said *Phrase `json:"said,omitempty"`
+
+	// Tenants The tenants of the link, by name. Absent in measurements of earlier releases.
+	Tenants []LinkTenantUse `json:"tenants,omitempty"`
 
 	// Use Delivered over capacity; absent when either is unknown.
 	Use *float64 `json:"use,omitempty"`
@@ -2614,6 +2680,9 @@ type Reason struct {
 	Unit  *string `json:"unit,omitempty"`
 	Value string  `json:"value"`
 }
+
+// Received Delivered over `entitled_now_bps`. Absent for tenants that do not contend, and for callers who see their own tenants only.
+type Received = float64
 
 // ReleasePreview defines model for ReleasePreview.
 type ReleasePreview struct {
@@ -3306,15 +3375,27 @@ type TenantShare struct {
 	// AtSenders Whether `delivered_bps` leaves out some receiving ports (InfiniBand). These are ports on which the tenant only receives, on a service level shared with other tenants: their counters cannot be divided between tenants.
 	AtSenders *bool `json:"at_senders,omitempty"`
 
+	// Contention Whether a contended link limits the tenant, or else what does: nothing could be measured, one of its ports has no link, it sends almost nothing, its cap, the ports it sends from, a link elsewhere, or its own demand. Absent in measurements of earlier releases.
+	Contention *Contention `json:"contention,omitempty"`
+
 	// DeliveredBps Rate in bits per second; absent when it was not measured.
 	DeliveredBps *MeasuredRate `json:"delivered_bps,omitempty"`
 
 	// EntitledBps Rate in bits per second, counted over the link-layer bytes of data packets.
 	EntitledBps Rate `json:"entitled_bps"`
 
+	// EntitledNowBps Rate that a contending tenant may have while the others use the link as measured, at least its entitlement by the plan. Absent for tenants that do not contend, and for callers who see their own tenants only.
+	EntitledNowBps *EntitledNow `json:"entitled_now_bps,omitempty"`
+
+	// LimitingLink Name of the link to which `entitled_now_bps` and `received` refer: of those that limit the tenant, the one on which it receives the least. Absent for tenants that do not contend, and for callers who see their own tenants only.
+	LimitingLink *string `json:"limiting_link,omitempty"`
+
 	// Measured Whether the tenant was measured. If not, `problem` states the reason, and the figures are absent.
 	Measured bool    `json:"measured"`
 	Problem  *string `json:"problem,omitempty"`
+
+	// Received Delivered over `entitled_now_bps`. Absent for tenants that do not contend, and for callers who see their own tenants only.
+	Received *Received `json:"received,omitempty"`
 
 	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said *Phrase `json:"said,omitempty"`

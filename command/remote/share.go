@@ -224,16 +224,27 @@ func (c *cli) shareTable(s *gen.Shares) *table {
 	if len(s.Tenants) == 0 && c.rows.quiet {
 		return nil
 	}
-	t := c.newTable("tenant", "weight>", "entitled>", "delivered>", "error>", "share")
+	t := c.newTable("tenant", "weight>", "entitled>", "delivered>", "error>", "limited-by", "share")
 	var most float64
 	for _, x := range s.Tenants {
 		most = max(most, float64(x.EntitledBps), float64(cmdline.OrZero(x.DeliveredBps)))
 	}
 	for _, x := range s.Tenants {
-		t.addRanked(offBy(x), x.Tenant, x.Weight, quantity.BitRate(x.EntitledBps), measuredRate(x.DeliveredBps), cmdline.PercentOrDash(x.ShareError),
+		t.addRanked(offBy(x), x.Tenant, x.Weight, quantity.BitRate(x.EntitledBps), measuredRate(x.DeliveredBps), cmdline.PercentOrDash(x.ShareError), c.limitedBy(&x),
 			c.barOr(x.DeliveredBps, float64(x.EntitledBps), most, x.Problem, x.Said))
 	}
 	return t
+}
+
+// limitedBy says what limits a tenant: the name of a link, or a reason why no contended link does.
+func (c *cli) limitedBy(x *gen.TenantShare) string {
+	switch {
+	case x.Contention == nil || *x.Contention == gen.ContentionNotMeasured:
+		return "-"
+	case x.LimitingLink != nil:
+		return clean(*x.LimitingLink)
+	}
+	return c.t("contention." + string(*x.Contention))
 }
 
 // offBy returns a tenant's share error; for an unmeasured one, infinity.

@@ -28,7 +28,8 @@ func (sh Shares) Reduced(names []string) Shares {
 				said := phrase.Of("measure.failed")
 				t.Problem, t.Said = said.String(), &said
 			}
-			t.AtSenders, t.Ambiguous = false, nil // these reveal that others exist
+			t.AtSenders, t.Ambiguous = false, nil             // these reveal that others exist
+			t.EntitledNow, t.Received, t.Limit = nil, nil, "" // these follow what others send
 			out.Tenants = append(out.Tenants, t)
 			if e := t.ShareError; e != nil && (out.MaxShareError == nil || *e > *out.MaxShareError) {
 				out.MaxShareError = e

@@ -144,9 +144,12 @@ type Target struct {
 	Fabric   Fabric
 	Topology *subnet.Fabric
 	Plan     *policy.Plan
-	Flows    []tenants.Flow // that the plan was compiled for
-	Placed   bool           // the plan's placements are in force, so an Observer checks the subnet manager, too
-	Repair   bool           // overwrite placements that others changed, as a repair does; otherwise such a change is refused
+	// Flows, Tenants and Options are those that the plan was compiled for.
+	Flows   []tenants.Flow
+	Tenants []tenants.Tenant
+	Options policy.Options
+	Placed  bool // the plan's placements are in force, so an Observer checks the subnet manager, too
+	Repair  bool // overwrite placements that others changed, as a repair does; otherwise such a change is refused
 	// Devices are compared by an Observer in place of those of the plan; nil means those of the plan.
 	Devices []device.Target
 }

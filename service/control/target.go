@@ -5,6 +5,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/device"
 	"fairlane/subnet"
@@ -17,6 +18,17 @@ func (t *Target) NodeName(g ident.GUID) string {
 		return t.Topology.Nodes[n].Name
 	}
 	return ""
+}
+
+// Caps returns the caps of the tenants that have one.
+func (t *Target) Caps() map[string]quantity.BitRate {
+	caps := map[string]quantity.BitRate{}
+	for i := range t.Tenants {
+		if c := t.Tenants[i].Cap; c > 0 {
+			caps[t.Tenants[i].Name] = c
+		}
+	}
+	return caps
 }
 
 // DevicesOf counts the devices that a plan sets; for WRCC, the switches and the sending ports.

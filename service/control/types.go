@@ -294,6 +294,32 @@ type TenantShare struct {
 	// Ambiguous holds what the shared counters there counted.
 	AtSenders bool              `json:",omitempty"`
 	Ambiguous *quantity.BitRate `json:",omitempty"`
+
+	Contended
+	// Limit names the limiting link to which EntitledNow and Received refer; the tenant may have several.
+	Limit string `json:",omitempty"`
+}
+
+// Contended says whether a tenant contended, on a link or on any link. docs/shares.md defines the words.
+type Contended struct {
+	// Contention is "contending" or the reason why not: "idle", "demand", "cap", "own-port", "other-link", "path-down" or "not-measured"; "" in
+	// measurements older than the field.
+	Contention string `json:",omitempty"`
+	// EntitledNow is what a contending tenant may have while the others use the link as measured; nil for others.
+	EntitledNow *quantity.BitRate `json:",omitempty"`
+	// Received is delivered / EntitledNow; nil for tenants that do not contend.
+	Received *float64 `json:",omitempty"`
+}
+
+// ContentionContending is the Contended.Contention of a tenant that a link limits.
+const ContentionContending = "contending"
+
+// LinkTenant is a tenant's part of a contended link direction.
+type LinkTenant struct {
+	Tenant    string
+	Entitled  quantity.BitRate
+	Delivered *quantity.BitRate // as in TenantShare
+	Contended
 }
 
 // LinkUse is the use of one link direction, named by its transmitting port.
@@ -305,6 +331,7 @@ type LinkUse struct {
 	Use        *float64          // delivered / capacity; nil when either is unknown
 	Problem    string            // as in TenantShare
 	Said       *phrase.Text      `json:",omitempty"` // as in TenantShare
+	Tenants    []LinkTenant      `json:",omitempty"` // by name; none in measurements older than the field
 }
 
 // Event is a recorded event; events are append-only.

@@ -5,8 +5,10 @@ import (
 	"sync"
 	"time"
 
+	"fairlane/ccconfig/ibprofile"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/telemetry"
 	"fairlane/subnet/ident"
@@ -90,11 +92,24 @@ func (p *Access) measure(ctx context.Context, now *Settings, transport mad.Trans
 		return telemetry.Report{}, err
 	}
 	r := telemetry.Shares(t.Plan, w)
-	if c := since(); c != nil {
-		l := telemetry.JudgeBECN(c, r.Links)
+	events := since()
+	if events != nil {
+		l := telemetry.JudgeBECN(events, r.Links)
 		r.Loop = &l
 	}
+	telemetry.JudgeBECNs(t.Plan, &w, events, &telemetry.Traffic{Flows: t.Flows, Caps: t.Caps(), Restarts: restarts(now, t)}, &r)
 	return r, nil
+}
+
+// restarts returns whether every BECN restarts the timer of an adapter port, by the profile that its settings were made with.
+func restarts(now *Settings, t control.Target) func(*policy.CAPlan) bool {
+	return func(c *policy.CAPlan) bool {
+		if c.Profile == "" || c.Profile == ibprofile.GenericAdapter {
+			return t.Options.TimerRestart
+		}
+		p, ok := now.models.set.Lookup(c.Profile)
+		return ok && p.Adapter.TimerRestart
+	}
 }
 
 // counting returns the options for reading the counters of a fabric.
@@ -142,15 +157,28 @@ func sharesOf(t control.Target, r *telemetry.Report) control.Shares {
 	for _, x := range r.Tenants {
 		out.Tenants = append(out.Tenants, control.TenantShare{
 			Tenant: x.Tenant, Weight: x.Weight, Entitled: x.Entitled, Delivered: x.Delivered, ShareError: x.ShareError, Problem: english(x.Problem), Said: x.Problem,
-			AtSenders: x.AtSenders, Ambiguous: x.Ambiguous,
+			AtSenders: x.AtSenders, Ambiguous: x.Ambiguous, Contended: contended(x.Contention, x.EntitledNow, x.Received), Limit: x.Limit,
 		})
 	}
 	for i, x := range r.Links {
 		out.Links = append(out.Links, control.LinkUse{
 			Port: x.Port, Peer: t.Plan.Links[i].Peer, Name: x.Name, Capacity: x.Capacity, Delivered: x.Used, Use: x.Utilisation, Problem: english(x.Problem), Said: x.Problem,
+			Tenants: linkTenants(x.Tenants),
 		})
 	}
 	return out
+}
+
+func linkTenants(list []telemetry.LinkTenant) []control.LinkTenant {
+	out := make([]control.LinkTenant, len(list))
+	for i, x := range list {
+		out[i] = control.LinkTenant{Tenant: x.Tenant, Entitled: x.Entitled, Delivered: x.Delivered, Contended: contended(x.Contention, x.EntitledNow, x.Received)}
+	}
+	return out
+}
+
+func contended(c telemetry.Contention, now *quantity.BitRate, received *float64) control.Contended {
+	return control.Contended{Contention: string(c), EntitledNow: now, Received: received}
 }
 
 // english returns a sentence in English; "" for nil.

@@ -92,7 +92,7 @@ func (s *Plans) LoadTarget(ctx context.Context, fabric, name string) (t control.
 	if hash := p.Plan.Hash(); hash != p.Plan.Name {
 		return control.Target{}, fmt.Errorf("stored plan %s is damaged: its contents have the name %s", p.Plan.Name, hash)
 	}
-	t.Plan, t.Flows = p.Plan, p.Input.Flows
+	t.Plan, t.Flows, t.Tenants, t.Options = p.Plan, p.Input.Flows, p.Input.Tenants, p.Input.Options
 	t.Topology, err = s.ParseTopology(snap)
 	return t, err
 }
