@@ -59,6 +59,7 @@ type fabricState struct {
 	target control.Target
 	series map[string]series.Sample // by series.Sample.AppendKey; values are not used
 	failed bool                     // the latest measurement failed
+	totals map[string]totals        // by tenant
 }
 
 // New returns a collector.
@@ -149,7 +150,12 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 	if err != nil {
 		return c.append(ctx, name, []series.Sample{coverage(name, 0)})
 	}
-	return c.append(ctx, name, Samples(name, t.Plan, &sh, c.o.Period, t.Fabric.TimeScale))
+	c.mu.Lock()
+	s := c.state(name)
+	count(s.totals, &sh, c.o.Period)
+	batch := samples(name, t.Plan, &sh, s.totals, c.o.Period, t.Fabric.TimeScale)
+	c.mu.Unlock()
+	return c.append(ctx, name, batch)
 }
 
 // missing hides errors that only say that there is nothing to measure.
@@ -185,7 +191,7 @@ func (c *Collector) note(name string, t control.Target, err error) {
 func (c *Collector) state(name string) *fabricState {
 	s := c.last[name]
 	if s == nil {
-		s = &fabricState{series: map[string]series.Sample{}}
+		s = &fabricState{series: map[string]series.Sample{}, totals: map[string]totals{}}
 		c.last[name] = s
 	}
 	return s

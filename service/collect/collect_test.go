@@ -112,8 +112,11 @@ func lab() *service {
 		}}},
 		shares: control.Shares{
 			Coverage: new(0.5), Jain: new(0.99), MaxShareError: new(0.04),
-			Tenants: []control.TenantShare{{Tenant: "red", Delivered: gbit(74), ShareError: new(0.0133)}, {Tenant: "blue", Problem: "not read"}},
-			Links:   []control.LinkUse{{Name: "sw/P4 -> h4/P1", Capacity: 100e9, Delivered: gbit(98), Use: new(0.98)}},
+			Tenants: []control.TenantShare{
+				{Tenant: "red", Delivered: gbit(74), ShareError: new(0.0133), Contended: control.Contended{Contention: "contending", Received: new(0.94)}, Limit: "sw/P4 -> h4/P1"},
+				{Tenant: "blue", Problem: "not read", Contended: control.Contended{Contention: "not-measured"}},
+			},
+			Links: []control.LinkUse{{Name: "sw/P4 -> h4/P1", Capacity: 100e9, Delivered: gbit(98), Use: new(0.98), Tenants: []control.LinkTenant{{Tenant: "red", Delivered: gbit(74)}, {Tenant: "blue"}}}},
 		},
 	}
 }
@@ -138,9 +141,17 @@ tenant_predicted_bits_per_second lab blue 2.6e+10
 tenant_weight lab blue 1
 tenant_delivered_bits_per_second lab red 7.4e+10
 tenant_share_error_ratio lab red 0.0133
+tenant_state lab red contending 1
+tenant_received_ratio lab red sw/P4 -> h4/P1 0.94
+tenant_contended_seconds_total lab red 15
+tenant_share_bad_seconds_total lab red 15
+tenant_state lab blue not-measured 1
+tenant_contended_seconds_total lab blue 0
+tenant_share_bad_seconds_total lab blue 0
 link_capacity_bits_per_second lab sw/P4 -> h4/P1 1e+11
 link_delivered_bits_per_second lab sw/P4 -> h4/P1 9.8e+10
 link_use_ratio lab sw/P4 -> h4/P1 0.98
+link_tenant_delivered_bits_per_second lab sw/P4 -> h4/P1 red 7.4e+10
 fabric_jain_index lab 0.99
 fabric_share_error_max_ratio lab 0.04
 measured_ratio lab 0.03333333333333333
@@ -150,6 +161,34 @@ measured_ratio lab 0.03333333333333333
 	}
 	if len(s.windows) != 1 || s.windows[0] != 10*time.Millisecond { // a second, at a hundredth of the pace
 		t.Errorf("windows %v, want one of 10 ms", s.windows)
+	}
+}
+
+// Seconds count while a tenant contends, and are bad below 95 % of what it may have. Other states and failed measurements keep the totals.
+func TestContendedSecondsAreCounted(t *testing.T) {
+	t.Parallel()
+	s, k := lab(), &kept{}
+	c := collector(t, s, k)
+	red := &s.shares.Tenants[0]
+	for _, x := range []struct {
+		state    string
+		received float64
+		fault    error
+		want     string
+	}{
+		{"contending", 0.96, nil, "15 0"}, {"contending", 0.94, nil, "30 15"}, {"idle", 0, nil, "30 15"}, {"contending", 0.5, nil, "45 30"},
+		{"", 0, errors.New("away"), ""}, {"contending", 0.99, nil, "60 30"},
+	} {
+		red.Contention, red.Received, s.fault = x.state, nil, x.fault
+		if x.state == "contending" {
+			red.Received = &x.received
+		}
+		round(t, c)
+		got := k.last(t)
+		want := strings.Split(x.want, " ")
+		if x.fault == nil && (!strings.Contains(got, "tenant_contended_seconds_total lab red "+want[0]+"\n") || !strings.Contains(got, "tenant_share_bad_seconds_total lab red "+want[1]+"\n")) {
+			t.Errorf("%s at %v: want totals %s, got\n%s", x.state, x.received, x.want, got)
+		}
 	}
 }
 

@@ -8,9 +8,31 @@ import (
 	"fairlane/service/series"
 )
 
-// Samples returns the samples of a measurement. What was not measured has no sample. scale is the fabric's time for a second of wall
+// totals are the counters of a tenant since its manager began to measure the fabric, in seconds.
+type totals struct{ contended, bad float64 }
+
+// defaultBound is the part of its entitlement below which a contending tenant has bad seconds.
+const defaultBound = 0.95
+
+// count adds a measurement to the totals of tenants. The measured window stands for its period. A tenant that was not measured, or whose
+// link was not, keeps its totals.
+func count(all map[string]totals, sh *control.Shares, period time.Duration) {
+	for i := range sh.Tenants {
+		t := &sh.Tenants[i]
+		sum := all[t.Tenant]
+		if t.Contention == control.ContentionContending && t.Received != nil {
+			sum.contended += period.Seconds()
+			if *t.Received < defaultBound {
+				sum.bad += period.Seconds()
+			}
+		}
+		all[t.Tenant] = sum
+	}
+}
+
+// samples returns the samples of a measurement. What was not measured has no sample. scale is the fabric's time for a second of wall
 // time.
-func Samples(fabric string, p *policy.Plan, sh *control.Shares, period time.Duration, scale float64) []series.Sample {
+func samples(fabric string, p *policy.Plan, sh *control.Shares, sums map[string]totals, period time.Duration, scale float64) []series.Sample {
 	b := batch{fabric: fabric}
 	for i := range p.Tenants {
 		t := &p.Tenants[i]
@@ -26,6 +48,14 @@ func Samples(fabric string, p *policy.Plan, sh *control.Shares, period time.Dura
 		if t.ShareError != nil {
 			b.tenant(series.TenantError, t.Tenant, *t.ShareError)
 		}
+		if t.Contention != "" {
+			b.add(series.TenantState, 1, tenantLabel(t.Tenant), series.Label{Name: series.LabelState, Value: t.Contention})
+		}
+		if t.Received != nil {
+			b.add(series.TenantReceived, *t.Received, tenantLabel(t.Tenant), linkLabel(t.Limit))
+		}
+		b.tenant(series.TenantContended, t.Tenant, sums[t.Tenant].contended)
+		b.tenant(series.TenantBad, t.Tenant, sums[t.Tenant].bad)
 	}
 	for i := range sh.Links {
 		l := &sh.Links[i]
@@ -36,11 +66,16 @@ func Samples(fabric string, p *policy.Plan, sh *control.Shares, period time.Dura
 		if l.Use != nil {
 			b.link(series.LinkUse, l.Name, *l.Use)
 		}
+		for _, t := range l.Tenants {
+			if t.Delivered != nil {
+				b.add(series.LinkTenant, float64(*t.Delivered), linkLabel(l.Name), tenantLabel(t.Tenant))
+			}
+		}
 	}
 	for i := range p.Links {
 		l := &p.Links[i]
 		for _, t := range l.Tenants {
-			b.add(series.LinkEntitled, float64(t.Entitled), series.Label{Name: series.LabelLink, Value: l.Name}, series.Label{Name: series.LabelTenant, Value: t.Tenant})
+			b.add(series.LinkEntitled, float64(t.Entitled), linkLabel(l.Name), tenantLabel(t.Tenant))
 		}
 	}
 	if sh.Jain != nil {
@@ -75,9 +110,15 @@ func (b *batch) add(family string, v float64, labels ...series.Label) {
 }
 
 func (b *batch) tenant(family, name string, v float64) {
-	b.add(family, v, series.Label{Name: series.LabelTenant, Value: name})
+	b.add(family, v, tenantLabel(name))
 }
 
 func (b *batch) link(family, name string, v float64) {
-	b.add(family, v, series.Label{Name: series.LabelLink, Value: name})
+	b.add(family, v, linkLabel(name))
 }
+
+func tenantLabel(name string) series.Label {
+	return series.Label{Name: series.LabelTenant, Value: name}
+}
+
+func linkLabel(name string) series.Label { return series.Label{Name: series.LabelLink, Value: name} }

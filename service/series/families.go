@@ -31,7 +31,8 @@ const (
 const (
 	LabelFabric = "fabric"
 	LabelTenant = "tenant"
-	LabelLink   = "link" // a link direction: "sw1/P4 -> h4/P1", the transmitting port first
+	LabelState  = "state" // "contending", or the reason why not: docs/shares.md
+	LabelLink   = "link"  // a link direction: "sw1/P4 -> h4/P1", the transmitting port first
 )
 
 // Names of the families.
@@ -44,6 +45,9 @@ const (
 	TenantContended = "fairlane_tenant_contended_seconds_total"
 	TenantBad       = "fairlane_tenant_share_bad_seconds_total"
 	TenantObjective = "fairlane_tenant_objective_ratio"
+	TenantState     = "fairlane_tenant_state"
+	TenantReceived  = "fairlane_tenant_received_ratio"
+	LinkTenant      = "fairlane_link_tenant_delivered_bits_per_second"
 	LinkDelivered   = "fairlane_link_delivered_bits_per_second"
 	LinkCapacity    = "fairlane_link_capacity_bits_per_second"
 	LinkUse         = "fairlane_link_use_ratio"
@@ -60,6 +64,7 @@ func Families() []Family {
 		{FabricError, Gauge, []string{LabelFabric}, "largest share error of the measured tenants", false},
 		{LinkCapacity, Gauge, []string{LabelFabric, LabelLink}, "data rate of a contended link direction", false},
 		{LinkDelivered, Gauge, []string{LabelFabric, LabelLink}, "octets sent on a contended link direction, as a rate on the device's clock", false},
+		{LinkTenant, Gauge, []string{LabelFabric, LabelLink, LabelTenant}, "rate of a tenant on a contended link direction", false},
 		{LinkEntitled, Gauge, []string{LabelFabric, LabelLink, LabelTenant}, "entitlement of a tenant on a contended link direction", false},
 		{LinkUse, Gauge, []string{LabelFabric, LabelLink}, "delivered over capacity of a contended link direction, 0 to 1", false},
 		{Coverage, Gauge, []string{LabelFabric}, "fraction of the period in which the counters of every measured port were read unambiguously, 0 to 1", false},
@@ -69,7 +74,9 @@ func Families() []Family {
 		{TenantObjective, Gauge, []string{LabelFabric, LabelTenant}, "objective of a tenant: the fraction of its contended seconds that must not be bad, 0 to 1", true},
 		{TenantPredicted, Gauge, []string{LabelFabric, LabelTenant}, "rate that the plan in force predicts for a tenant", true},
 		{TenantBad, Counter, []string{LabelFabric, LabelTenant}, "contended seconds in which a tenant received less of its entitlement than its objective allows", true},
+		{TenantReceived, Gauge, []string{LabelFabric, LabelTenant, LabelLink}, "delivered over what a contending tenant may have now, on the link that limits it", false},
 		{TenantError, Gauge, []string{LabelFabric, LabelTenant}, "absolute difference between delivered and entitled, over entitled, of a tenant; meaningful only while it contends", true},
+		{TenantState, Gauge, []string{LabelFabric, LabelTenant, LabelState}, "1 for the state of a tenant: contending, or the reason why not", true},
 		{TenantWeight, Gauge, []string{LabelFabric, LabelTenant}, "weight of a tenant in the plan in force", true},
 	}
 }
