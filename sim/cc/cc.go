@@ -2,12 +2,12 @@ package cc
 
 import "fairlane/internal/quantity"
 
-// Algorithm is one sender-side congestion control with its parameters, for all flows of a simulation that use it. It keeps the
-// flows' states in flat arrays indexed by slot, a small number that the fabric reuses after the end of a flow.
+// Algorithm is one sender-side congestion control with its parameters, for all flows of a simulation that use it. It keeps
+// the flows' states in flat arrays indexed by slot, a small number that the fabric reuses after the end of a flow.
 //
-// The fabric calls its methods in the order of simulated time. Only Reserve allocates, and Start for the first flow of a
-// sender. Timers are lazy: an algorithm has no events, and the fabric calls Settle to advance a flow's timers before it reads
-// the flow's Control.
+// The fabric calls its methods in the order of simulated time. Only Reserve allocates memory, and Start for the first flow of
+// a sender. Timers are lazy: an algorithm has no events, and the fabric calls Settle to advance a flow's timers before it
+// reads the flow's Control.
 type Algorithm interface {
 	// Traits returns the algorithm's requirements on packets and on the fabric.
 	Traits() Traits
@@ -58,11 +58,11 @@ type Traits struct {
 
 // Flow holds the properties of a flow that an algorithm receives at its start.
 type Flow struct {
-	LineRate quantity.BitRate     // of the sending port
-	BaseRTT  quantity.Picoseconds // both directions without queueing: of the flow's path, or the fabric's largest
+	LineRate quantity.BitRate     // line rate of the sending port
+	BaseRTT  quantity.Picoseconds // both directions without queueing: for the flow's path, or the largest of the fabric
 	BDP      int64                // bytes: bottleneck rate times BaseRTT
-	Payload  int                  // of a full packet, bytes
-	Wire     int                  // of a full packet with its headers, bytes
+	Payload  int                  // bytes of a full packet, without headers
+	Wire     int                  // bytes of a full packet, with headers
 	Hops     int                  // links of the path, one direction
 	Size     int64                // payload bytes; 0 means unlimited
 	Weight   float64              // above 0; 1 is neutral (weighted WRCC)
@@ -90,7 +90,7 @@ type Ack struct {
 	Acked    int64                // payload bytes newly acknowledged; 0 for a NACK
 	Packets  int                  // acknowledged data packets, at least 1
 	Marked   int                  // acknowledged data packets with an ECN mark
-	Nack     bool                 // it reports a missing packet
+	Nack     bool                 // the acknowledgement reports a missing packet
 	INT      []Hop                // of the last acknowledged packet, in path order; empty unless Traits.INT
 	FairRate float64              // WRCC: normalised, bit/s; 0 without a stamp
 	Domain   uint16               // WRCC: data centre of the receiver
@@ -99,8 +99,8 @@ type Ack struct {
 // InFlight returns the unacknowledged payload bytes.
 func (a *Ack) InFlight() int64 { return a.Next - a.Seq }
 
-// Hop is the in-band telemetry of one switch port on a data packet's path, recorded when the packet starts (HPCC, SIGCOMM 2019,
-// figure 7). Values are exact; an algorithm that models the field widths of a real header reduces them itself.
+// Hop is the in-band telemetry of one switch port on the path of a data packet, recorded when the packet starts (HPCC,
+// SIGCOMM 2019, figure 7). Values are exact; an algorithm that models the field widths of a real header reduces them itself.
 type Hop struct {
 	At    quantity.Picoseconds
 	Tx    uint32 // bytes sent by the port before this packet, modulo 2^32

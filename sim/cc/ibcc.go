@@ -1,6 +1,6 @@
 // Package cc holds the congestion-control algorithms of the simulator, one file each, as state machines without clock, I/O or
-// allocation. The fabric model owns their state, passes them notifications with the current time, and reads from them what may
-// be sent.
+// allocation. The fabric model owns their state, passes the notifications with the current time, and reads the permitted rate
+// and window.
 package cc
 
 import (
@@ -12,7 +12,7 @@ import (
 // (IBTA vol. 1, annex A10, CACongestionSetting and CongestionControlTable).
 type IBParams struct {
 	Period   quantity.Picoseconds // of CCTI_Timer; 0 means no decay
-	Phase    quantity.Picoseconds // of a free-running timer: it expires at Phase + k·Period
+	Phase    quantity.Picoseconds // offset of a free-running timer, which expires at Phase + k·Period
 	Increase uint16               // CCTI_Increase per BECN; 0 means no reaction
 	Min      uint16               // CCTI_Min, the minimum CCTI
 	Limit    uint16               // CCTI_Limit, the maximum CCTI

@@ -22,9 +22,9 @@ const neverTick = sim.Never
 // longAgo is earlier than every instant of a simulation, and subtraction from an instant does not overflow.
 const longAgo quantity.Picoseconds = math.MinInt64 / 2
 
-// rpClock is a reaction point whose alpha and cut timers run freely after the first notification (the readings of ns-3 and the
-// vendor). Expiries without effect are counted, not executed: Alpha is the value at alphaAt, and the alpha of any instant
-// follows from the expiries since. The result therefore does not depend on how often a flow is settled.
+// rpClock is a reaction point whose alpha and cut timers run freely after the first notification (the readings of ns-3 and
+// the vendor). Expiries without effect are counted, not executed: Alpha is the value at alphaAt, and the alpha of any instant
+// follows from the expiries since. The result is therefore the same however often a flow is settled.
 type rpClock struct {
 	RPState
 	line    float64              // rate of the port, bit/s

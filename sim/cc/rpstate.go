@@ -21,7 +21,7 @@ type RPState struct {
 // RPReading selects one of the published increase rules.
 type RPReading uint8
 
-// Readings.
+// Published increase rules.
 const (
 	// RecoverDCQCN is the rule of the paper and the vendor: R_T is capped, and hyper increase requires both counters.
 	RecoverDCQCN RPReading = iota
@@ -125,7 +125,7 @@ func (s *RPState) raise(p *RPParams, top float64) {
 
 // addition returns the amount that an increase adds to R_T.
 func (s *RPState) addition(p *RPParams) float64 {
-	past := 0 // fast recovery ends one event after the threshold
+	past := 0 // stages past the threshold; the first one ends fast recovery
 	if p.Below {
 		past = 1
 	}
