@@ -47,7 +47,7 @@ func (l *InfiniBand) keepReconnecting(ctx context.Context, every time.Duration) 
 		}
 		if err := l.reconnectOnce(ctx, c); errors.Is(err, ibsim.ErrClosed) {
 			_ = c.Close()
-			c = nil // another client has its slot now
+			c = nil // another client now uses the slot of this client
 		}
 	}
 }
@@ -66,7 +66,7 @@ func (l *InfiniBand) reconnectOnce(ctx context.Context, t mad.Transport) error {
 		for id := range fabric.FlowID(n.Flows()) {
 			s := n.Flow(id).Spec
 			if s.PKey.Base() == 0 {
-				continue // its application selects the service level itself
+				continue // the application selects the service level itself
 			}
 			from, _ := n.LID(s.Src.Node, s.Src.Port)
 			to, _ := n.LID(s.Dst.Node, s.Dst.Port)
