@@ -8,7 +8,7 @@ import (
 	"fairlane/subnet"
 )
 
-// Deadlock is a cycle of paused ports: each waits for the next to drain.
+// Deadlock is a cycle of paused ports. Each port waits until the next one in the cycle drains.
 type Deadlock struct {
 	Ports []string // node and port, in the order of waiting
 	Class uint8
@@ -31,8 +31,8 @@ func (p *Parallel) Deadlock() *Deadlock {
 	return jam{p.parts[0], func(node int32) *Network { return p.parts[p.home[node]] }}.deadlock()
 }
 
-// jam searches for ports that wait for each other. Any part has the topology of the whole fabric; only the part that simulates
-// a node knows what its ports hold.
+// jam searches for ports that wait for each other. Any part has the topology of the whole fabric; only the part that
+// simulates a node has the state of its ports.
 type jam struct {
 	*Network
 	of func(node int32) *Network

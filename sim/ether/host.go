@@ -14,7 +14,7 @@ type host struct {
 	domain     uint8
 	acksReady  uint8 // classes with acknowledgements or notifications to send
 	flowsReady uint8 // classes with flows that may be ready
-	deaf       bool  // its senders ignore CNPs
+	deaf       bool  // its senders count CNPs as ignored and do not react
 	inert      bool  // its senders count CNPs as handled without reacting
 	incapable  uint8 // flagCapable if its data is not ECN-capable, otherwise 0
 	silent     bool  // its receivers send no CNPs

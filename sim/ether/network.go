@@ -13,7 +13,7 @@ import (
 
 // Kinds of events.
 const (
-	evArrive  uint8 = iota // A: port whose link delivers
+	evArrive  uint8 = iota // A: port at the sending end of the link that delivers
 	evFree                 // A: port that has become idle
 	evPace                 // A: flow, B: its generation
 	evStart                // A: index of the scheduled flow
@@ -22,7 +22,7 @@ const (
 	evFair                 // A: switch whose period ends
 	evVOQ                  // A: DCI switch whose virtual output queue may send
 	evAnswer               // A: flow, B: its generation: a delayed acknowledgement may be due
-	evShape                // A: host: a function that was held back may send
+	evShape                // A: host: a function of this host that was held back may send
 )
 
 // trait is cc.Traits prepared for the data path.
@@ -325,5 +325,5 @@ func (n *Network) Handle(ev sim.Event) {
 // Now returns the simulated time.
 func (n *Network) Now() quantity.Picoseconds { return n.eng.Now() }
 
-// RunUntil processes all events up to and including t; a t in the past has no effect.
+// RunUntil processes all events up to and including t; it has no effect if t is in the past.
 func (n *Network) RunUntil(t quantity.Picoseconds) { n.eng.RunUntil(t, n) }

@@ -8,7 +8,7 @@ import (
 // part is the state of a network that simulates only some nodes of a fabric, for Parallel. It knows the routes, the rates, and
 // the starts and ends of flows of the whole fabric.
 type part struct {
-	mine  []bool   // by node
+	mine  []bool   // whether this part simulates the node, by node
 	cut   []int8   // by port: the part at the far end of a cut link, or -1
 	out   []outbox // by part
 	ended []int32  // slots of flows that ended since the last synchronisation

@@ -99,9 +99,9 @@ func (n *Network) SetService(at subnet.PortRef, s Service) error {
 }
 
 // SetPFC sets the classes, by bit, for which a port sends and obeys pauses; initially all. The buffer division of lossless
-// classes does not change: without pauses, packets are lost when threshold and headroom are full. A paused far end is resumed.
-// A port that obeys again also gets the current pauses of the far end, because real ports repeat their frames. A flow that
-// loses its last packets continues only with Recovery.Timeout.
+// classes does not change: without pauses, packets are lost when threshold and headroom are full. A paused far end is
+// resumed. A port that obeys pauses again also gets the current pauses of the far end, because real ports repeat their
+// frames. A flow that loses its last packets continues only with Recovery.Timeout.
 func (n *Network) SetPFC(at subnet.PortRef, classes uint8) error {
 	pi, err := n.linked(at)
 	if err != nil {
