@@ -40,7 +40,7 @@ type Network struct {
 // Stats are totals of a network, for benchmarks and for comparison of runs.
 type Stats struct {
 	Events        uint64 // handled by the engine
-	PacketHops    uint64 // data packets times traversed links
+	PacketHops    uint64 // sum over data packets of the links traversed
 	Packets       uint64 // data packets delivered
 	InFabric      int    // packets now in the fabric
 	Marks         uint64 // FECNs set by switches
@@ -52,7 +52,7 @@ type Stats struct {
 	Digest uint64
 }
 
-// New builds the network of a topology with its LIDs and forwarding tables. Missing ones are assigned as a subnet manager would
+// New builds the network of a topology with its LIDs and forwarding tables. It assigns missing ones as a subnet manager does
 // (subnet.AssignLIDs, subnet.ComputeRoutes). New returns an error for a topology without links, for links without a rate, and
 // for a configuration out of range.
 func New(topo *subnet.Fabric, cfg Config) (*Network, error) {
@@ -197,7 +197,7 @@ func (n *Network) Config() Config { return n.cfg }
 // Now returns the simulated time.
 func (n *Network) Now() quantity.Picoseconds { return n.eng.Now() }
 
-// RunUntil processes all events up to and including t; a t in the past has no effect.
+// RunUntil processes all events up to and including t; it has no effect if t is in the past.
 func (n *Network) RunUntil(t quantity.Picoseconds) { n.eng.RunUntil(t, n) }
 
 // Stats returns the network's totals so far.
