@@ -29,7 +29,7 @@ func (f *Filter) Add(rtt float64) {
 	}
 }
 
-// Smoothed returns S_t in the unit of the samples, and 0 before the first sample.
+// Smoothed returns S_t in the unit of the samples; it is 0 before the first sample.
 func (f *Filter) Smoothed() float64 { return f.s }
 
 // Features returns K_(t-2), K_(t-1) and K_t. They are valid when Ready returns true.

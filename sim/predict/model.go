@@ -50,8 +50,9 @@ type pass struct {
 	h    [Sequence][Hidden]float64 // output of the unit
 }
 
-// forward runs the network (S3, equations 4 to 8). Equation 6 prints the candidate as the new cell state. This function follows
-// the text above it, and every LSTM: input gate times candidate plus forget gate times old state.
+// forward runs the network (S3, equations 4 to 8). S3 prints the candidate as the new cell state in equation 6. This function
+// instead follows the text above that equation, which agrees with the usual LSTM: input gate times candidate plus forget gate
+// times old state.
 func (p *pass) forward(w *[Params]float64, k *[Sequence]float64) float64 {
 	p.x = *k
 	for t := range Sequence {
