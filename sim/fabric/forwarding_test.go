@@ -164,10 +164,10 @@ func TestLinkStates(t *testing.T) {
 	sw := f.Switches()[0]
 	id := addFlow(t, n, FlowSpec{Src: a, Dst: b})
 	for name, set := range map[string]func(on bool){
-		"cut at the host":        func(on bool) { n.SetLinkUp(b.Node, b.Port, on) },
-		"cut at the switch":      func(on bool) { n.SetLinkUp(sw, 2, on) },
-		"host port not active":   func(on bool) { n.SetPortActive(b.Node, b.Port, on) },
-		"switch port not active": func(on bool) { n.SetPortActive(sw, 2, on) },
+		"link down at the host":   func(on bool) { n.SetLinkUp(b.Node, b.Port, on) },
+		"link down at the switch": func(on bool) { n.SetLinkUp(sw, 2, on) },
+		"host port not active":    func(on bool) { n.SetPortActive(b.Node, b.Port, on) },
+		"switch port not active":  func(on bool) { n.SetPortActive(sw, 2, on) },
 	} {
 		r := rates(n, []FlowID{id}, n.Now()+100*us, n.Now()+ms)
 		near(t, name+": before", r[0], 100, 0.02)

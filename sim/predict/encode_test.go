@@ -45,7 +45,7 @@ func TestDecodeNamesWhatIsWrong(t *testing.T) {
 		{"a part missing", `"bias"`, `"bia"`, "unknown field"},
 		{"weight out of range", first, `10001`, "weight 0 is 10001: want -10000 to 10000"},
 		{"weight beyond single precision", first, `1e39`, "cannot unmarshal"},
-		{"text after it", "}\n", "} {}", "text after the model"},
+		{"text after the model", "}\n", "} {}", "text after the model"},
 		{"no JSON", `{`, `<`, "decode model"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
