@@ -16,8 +16,7 @@ const perfCapXmitWait uint16 = 0x1000
 // wordBytes is the unit of the data counters: one word of 4 octets.
 const wordBytes = 4
 
-// counterBase holds the network's counters at the last write of a counter. The network's counters only grow, so the reported
-// value is the difference.
+// injected delay of the response, wall time
 type counterBase struct {
 	short  fabric.PortCounters // PortCounters and the optional attributes
 	long   fabric.PortCounters // PortCountersExtended
@@ -100,8 +99,8 @@ func (d *Devices) selectPorts(to arrival, sel ident.PortNum) (portRange, bool) {
 	return portRange{ref.Node, int(ref.Port), int(ref.Port)}, d.topo.Valid(ref)
 }
 
-// each calls f with every port, its current counters and their base. The base is nil until a counter is set, unless create is
-// true.
+// each calls f with every port, its current counters and their base. Without a base, f gets a zero one; if create is true,
+// the port stores it.
 func (d *Devices) each(r portRange, create bool, f func(p *port, now *fabric.PortCounters, b *counterBase)) {
 	none := counterBase{}
 	for num := r.first; num <= r.last; num++ {
@@ -191,7 +190,7 @@ func (d *Devices) portCountersExtended(r portRange, sel ident.PortNum, data []by
 		c.XmitPkts += now.XmitPkts - l.XmitPkts
 		c.RcvPkts += now.RcvPkts - l.RcvPkts
 	})
-	c.UnicastXmit, c.UnicastRcv = c.XmitPkts, c.RcvPkts // the simulated traffic is unicast
+	c.UnicastXmit, c.UnicastRcv = c.XmitPkts, c.RcvPkts // all simulated traffic is unicast
 	clear(data)
 	return done(c.Encode(data))
 }
