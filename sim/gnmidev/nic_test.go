@@ -19,7 +19,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// port1 and port2 are paths of the card's ports.
+// Paths of the card and its ports.
 const (
 	card1 = "/nics/nic[name=mlx5_0]"
 	port1 = card1 + "/ports/port[number=1]"
@@ -31,13 +31,13 @@ func param(port, name string, index int) string {
 	return port + "/params/param[index=" + strconv.Itoa(index) + "][name=" + name + "]/config/value"
 }
 
-// state is the state of a parameter as one agent shows it.
+// state returns the state of a parameter as the agent reports it.
 func (r *rig) state(t testing.TB, port, name string, index int) string {
 	t.Helper()
 	return r.must(t, "host-1", strings.TrimSuffix(param(port, name, index), "config/value")+"state")
 }
 
-// goesBy is what the data plane of a port was last told.
+// goesBy returns the last state that the port passed to its data plane.
 func goesBy(t testing.TB, h *Host, port ident.PortNum) plane.PortState {
 	t.Helper()
 	s, err := h.State(portID(port))
@@ -222,7 +222,8 @@ func TestTheAgentSetsAgainWhatARebootTook(t *testing.T) {
 	}
 }
 
-// TestFaultsOfAPortAreToldAndLeaveItAsItWas has the faults that real cards have, one by one.
+// TestFaultsOfAPortAreToldAndLeaveItAsItWas injects the faults of real cards, one at a time. The agent must report each, and
+// the port must keep its settings.
 func TestFaultsOfAPortAreToldAndLeaveItAsItWas(t *testing.T) {
 	t.Parallel()
 	rate := func(v string) string { return `update ` + param(port1, "rpg_hai_rate", 0) + ` "` + v + `"` }
@@ -246,7 +247,7 @@ func TestFaultsOfAPortAreToldAndLeaveItAsItWas(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			h := r.host(t, nil)
-			r.must(t, "host-1", card1+"/state") // the agent has looked at a healthy card
+			r.must(t, "host-1", card1+"/state") // the agent has read the card before the fault
 			at := portID(1)
 			if c.reason == "" {
 				at = portID(2)
@@ -260,7 +261,7 @@ func TestFaultsOfAPortAreToldAndLeaveItAsItWas(t *testing.T) {
 			}
 			failures := nicyang.Failures(err)
 			if c.reason == "" {
-				c.reason = failures[0].Reason // a dead port can be told in several ways, if it is told
+				c.reason = failures[0].Reason // a dead port may be reported with several reasons
 			} else {
 				wantCode(t, "set", err, c.code)
 			}
@@ -515,8 +516,8 @@ func TestCardReloadDuringSetIsRepaired(t *testing.T) {
 	}
 }
 
-// TestDeletingGivesBackAPortWithoutPrioritiesOfDSCPs begins with the port as most hosts have it: it trusts the priority in
-// the packet, and no DSCP has an entry.
+// TestDeletingGivesBackAPortWithoutPrioritiesOfDSCPs starts with the usual state of a port: it trusts the priority in the
+// packet, and no DSCP has an entry.
 func TestDeletingGivesBackAPortWithoutPrioritiesOfDSCPs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
