@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// MeanOfLongGoogleRPC is the mean, in bytes, of the table of 843 knots from which GoogleRPC was reduced. The mean of the
-// reduced table must be within 1 % of it.
+// MeanOfLongGoogleRPC is the mean, in bytes, of the published table of 843 knots from which the knots of GoogleRPC were
+// selected. The mean of the reduced table must be within 1 % of it.
 const MeanOfLongGoogleRPC = 2891.62
 
 // WebSearch returns the size distribution of a web-search cluster: Alizadeh et al., "Data center TCP
@@ -48,9 +48,10 @@ func AlibabaStorage() *Sizes {
 	}}
 }
 
-// GoogleRPC returns the size distribution of all applications in a Google data centre: Sivaram, "Some measured Google flow sizes",
-// 2008, as used by Homa (Montazeri et al., SIGCOMM 2018). The published table has 843 knots. These 40 knots keep the mean
-// (2,918.5 bytes against MeanOfLongGoogleRPC, +0.93 %) and are everywhere within 1.3 percentage points.
+// GoogleRPC returns the size distribution of all applications in a Google data centre: Sivaram, "Some measured Google flow
+// sizes", 2008, as used by Homa (Montazeri et al., SIGCOMM 2018). The published table has 843 knots. These 40 knots keep the
+// mean (2,918.5 bytes against MeanOfLongGoogleRPC, +0.93 %) and the distribution is everywhere within 1.3 percentage points
+// of the published one.
 func GoogleRPC() *Sizes {
 	return &Sizes{name: "google-rpc", source: "Sivaram, Some measured Google flow sizes, 2008; used by Homa, SIGCOMM 2018", mean: 2918.548670300002, knots: []Knot{
 		{0, 0}, {3, 6.48826}, {64, 15.5271}, {85, 25.3422}, {146, 38.8155}, {268, 52.3994},
@@ -68,7 +69,7 @@ func BuiltinSizes() []*Sizes {
 	return []*Sizes{WebSearch(), FacebookHadoop(), DataMining(), AlibabaStorage(), GoogleRPC()}
 }
 
-// SizesByName returns the built-in distribution of that name.
+// SizesByName returns the built-in distribution with the given name.
 func SizesByName(name string) (*Sizes, error) {
 	var names []string
 	for _, s := range BuiltinSizes() {
