@@ -59,5 +59,5 @@ func (o Outcome) String() string {
 type Verdict struct {
 	Outcome Outcome
 	To      subnet.PortRef // the destination port of a Forwarded message
-	Delay   time.Duration  // wall time by which to delay the response; an injected fault
+	Delay   time.Duration  // injected delay of the response, wall time
 }

@@ -16,7 +16,8 @@ const perfCapXmitWait uint16 = 0x1000
 // wordBytes is the unit of the data counters: one word of 4 octets.
 const wordBytes = 4
 
-// injected delay of the response, wall time
+// counterBase holds the network's counters at the last write of a counter. The network's counters only grow, so the reported
+// value is the difference.
 type counterBase struct {
 	short  fabric.PortCounters // PortCounters and the optional attributes
 	long   fabric.PortCounters // PortCountersExtended
