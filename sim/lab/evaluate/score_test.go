@@ -18,7 +18,7 @@ func result(plane policy.Plane, ratio, use, before float64, errors ...float64) *
 	return r
 }
 
-// Figures of a handful of results, by hand.
+// Scores of a few results, calculated by hand.
 func TestScores(t *testing.T) {
 	t.Parallel()
 	beside := &Result{Plane: policy.PlaneIB, Ratio: 1, Tenants: []TenantResult{{Tenant: "idle", Error: 0.9}}}
@@ -38,7 +38,7 @@ func TestScores(t *testing.T) {
 	}
 	roce := ScoreOf(policy.PlaneRoCE, results)
 	if roce.Within.ShareErrorP95 != 0.01 || roce.Beyond.ShareErrorP95 != 0.5 || roce.Beyond.EntitledP95 != 1 || roce.BoundCoverage != 0.5 || roce.Tenants != 2 {
-		t.Errorf("RoCE: %+v, within %+v, beyond %+v: want those of all, and by ratio", roce.Score, roce.Within, roce.Beyond)
+		t.Errorf("RoCE: %+v, within %+v, beyond %+v: want the scores of all cases, and by ratio", roce.Score, roce.Within, roce.Beyond)
 	}
 	if ib.Within.EntitledP95 != 0.16 || ib.Beyond.EntitledP95 != 0.06 || ib.Beyond.Tenants != 3 {
 		t.Errorf("InfiniBand: within %+v, beyond %+v: want errors by ratio on each plane", ib.Within, ib.Beyond)
@@ -48,7 +48,7 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// A tenant beyond the limit counts unless a finding that speaks of rates names it and its bound holds.
+// A tenant beyond the limit counts, unless a finding about rates names it and its bound holds.
 func TestUnannouncedMissesAreCounted(t *testing.T) {
 	t.Parallel()
 	source, slow := policy.CodeSourcePort, policy.CodeSlowConvergence
@@ -76,7 +76,7 @@ func TestUnannouncedMissesAreCounted(t *testing.T) {
 	}
 }
 
-// Tenants off their entitlement are counted for each finding that names them.
+// A tenant with a rate beyond the limit counts for each finding that names it.
 func TestCausesOfDistanceFromEntitlements(t *testing.T) {
 	t.Parallel()
 	named := func(entitle float64, codes ...string) TenantResult {
@@ -91,11 +91,11 @@ func TestCausesOfDistanceFromEntitlements(t *testing.T) {
 		t.Errorf("InfiniBand: %+v, want %+v", got, want)
 	}
 	if got := ScoreOf(policy.PlaneRoCE, results).Causes; !slices.Equal(got, []Cause{{"a", 1, 0.11}}) {
-		t.Errorf("RoCE: %+v, want the one beyond 10 %%", got)
+		t.Errorf("RoCE: %+v, want only the tenant beyond 10 %%", got)
 	}
 }
 
-// Findings of a plan are those of the tenants that they name.
+// namedBy assigns the findings of a plan to the tenants that they name.
 func TestFindingsAreOfTheTenantsTheyName(t *testing.T) {
 	t.Parallel()
 	got := namedBy([]policy.Finding{{Code: "b", Tenants: []string{"x", "y"}}, {Code: "a", Tenants: []string{"x"}}, {Code: "b", Tenants: []string{"x"}}, {Code: "c"}})
@@ -110,7 +110,7 @@ func TestMissedBoundsAreNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		plane  policy.Plane
 		change func(*PlaneScore)
-		want   string // part of the message; empty is none missed
+		want   string // part of the message; empty means that no bound is missed
 	}{
 		"good":        {policy.PlaneWRCC, func(*PlaneScore) {}, ""},
 		"wrcc":        {policy.PlaneWRCC, func(s *PlaneScore) { s.ShareErrorP95 = 0.011 }, "share error 1.10 %"},
@@ -142,7 +142,7 @@ func TestRelativeDistance(t *testing.T) {
 	}
 }
 
-// Up to 5 of 100 tenants are further off than their bound: a tenant of RoCE with a bound of 9.4 % was 10.2 % off.
+// Up to 5 of 100 tenants exceed their bound: on RoCE, a tenant with a bound of 9.4 % had an error of 10.2 %.
 func TestTenantsWhoseBoundIsAlmostTheLimitAreNamed(t *testing.T) {
 	t.Parallel()
 	c, err := Generate(517401, 9, policy.PlaneRoCE)
@@ -152,9 +152,9 @@ func TestTenantsWhoseBoundIsAlmostTheLimitAreNamed(t *testing.T) {
 	plan := plantest.Compiled(t, c.Input)
 	i := slices.IndexFunc(plan.Tenants, func(s policy.TenantShare) bool { return s.Tenant == "tenant-01" })
 	if b := plan.Tenants[i].Bound; b <= 0.09 || b >= policy.MissLimit(policy.PlaneRoCE) {
-		t.Fatalf("its bound is %.3f: the case shows nothing", b)
+		t.Fatalf("its bound is %.3f: the case is unsuitable", b)
 	}
 	if !slices.Contains(namedBy(plan.Findings)["tenant-01"], policy.CodeShareUncertain) {
-		t.Errorf("%s does not name it", policy.CodeShareUncertain)
+		t.Errorf("%s does not name the tenant", policy.CodeShareUncertain)
 	}
 }
