@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// sensitivityLengths returns shorter lengths than those of E3 itself; a count is still based on hundreds of BECNs.
+// sensitivityLengths returns shorter lengths than those of E3 itself; each count is still based on hundreds of BECNs.
 func sensitivityLengths() lengths { return lengths{300 * ms, 50 * ms} }
 
 // open is one choice of S1's open values, with the results of E3 and E1.
