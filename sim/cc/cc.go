@@ -84,14 +84,14 @@ type Control struct {
 // Ack is one acknowledgement as the sender receives it. It is valid during the call only.
 type Ack struct {
 	Now      quantity.Picoseconds
-	RTT      quantity.Picoseconds // since the acknowledged packet started on the link
+	RTT      quantity.Picoseconds // time since the acknowledged packet started on the link
 	Seq      int64                // cumulative: the first payload byte not yet received
 	Next     int64                // the first payload byte not yet sent
 	Acked    int64                // payload bytes newly acknowledged; 0 for a NACK
 	Packets  int                  // acknowledged data packets, at least 1
 	Marked   int                  // acknowledged data packets with an ECN mark
 	Nack     bool                 // the acknowledgement reports a missing packet
-	INT      []Hop                // of the last acknowledged packet, in path order; empty unless Traits.INT
+	INT      []Hop                // telemetry of the last acknowledged packet, in path order; empty unless Traits.INT
 	FairRate float64              // WRCC: normalised, bit/s; 0 without a stamp
 	Domain   uint16               // WRCC: data centre of the receiver
 }
@@ -123,7 +123,7 @@ type Notification struct {
 	Kind     NotificationKind
 	FairRate float64 // FCNP: normalised, bit/s
 	Seq      int64   // FCNP: the first byte of the packet that caused it
-	Domain   uint16  // of the switch
+	Domain   uint16  // FCNP: data centre of the switch
 }
 
 // Stamp holds the header fields that a WRCC sender writes into a data packet (S0, INT header).

@@ -13,7 +13,7 @@ type dcqcn struct {
 	alpha alphaFilter
 	timer quantity.Picoseconds
 	bytes int64
-	gap   quantity.Picoseconds // between notifications derived from echoes
+	gap   quantity.Picoseconds // minimum gap between notifications derived from echoes
 	flows slots[dcqcnFlow]
 }
 

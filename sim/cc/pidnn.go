@@ -108,7 +108,7 @@ type pidnnConfig struct {
 
 // pidFlow is the state of a flow. The state of the LSTM is not stored: it follows from the filter's three features.
 type pidFlow struct {
-	filter    predict.Filter // of samples in us
+	filter    predict.Filter // filter of the samples, us
 	mark      int64          // the first ACK beyond this byte acknowledges the probe
 	rate      float64        // Gbit/s
 	target    float64        // us
@@ -324,7 +324,7 @@ func (p *pidnn) bound(s *pidFlow, rate float64) float64 {
 	return boundRate(rate, p.low, min(p.high, s.line))
 }
 
-// allow sets the control of the flow.
+// allow sets the rate and the window in the flow's control.
 func (p *pidnn) allow(s *pidFlow, c *Control) {
 	c.Rate = float64(s.rate * 1e9)
 	switch p.window {

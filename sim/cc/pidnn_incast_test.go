@@ -66,7 +66,7 @@ func within(t *testing.T, what string, got, published, tolerance float64) {
 	}
 }
 
-// Only the controller, with the measured RTT: S3, 4.2.3. No parameter was fitted to the published values.
+// The controller alone, with the measured RTT, repeats S3's incast (4.2.3). No parameter was fitted to the published values.
 func TestPIDNNWithoutPredictionRepeatsS3sIncast(t *testing.T) {
 	t.Parallel()
 	r, _ := s3Incast(t, Values{"predictor": 0})
@@ -76,7 +76,7 @@ func TestPIDNNWithoutPredictionRepeatsS3sIncast(t *testing.T) {
 	within(t, "mean rate", r.rate, 14.7977, 0.05)
 }
 
-// The controller with this package's predictor, trained on the small model of this package: S3, tables 5 and 6.
+// The controller with the built-in predictor repeats S3's incast (tables 5 and 6).
 func TestPIDNNWithPredictionRepeatsS3sIncast(t *testing.T) {
 	t.Parallel()
 	r, _ := s3Incast(t, nil)

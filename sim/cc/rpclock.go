@@ -28,10 +28,10 @@ const longAgo quantity.Picoseconds = math.MinInt64 / 2
 type rpClock struct {
 	RPState
 	line    float64              // rate of the port, bit/s
-	alphaAt quantity.Picoseconds // an expiry of the alpha timer, or its start: Alpha is the value after it
+	alphaAt quantity.Picoseconds // an expiry of the alpha timer, or its start; Alpha is the value after it
 	cutAt   quantity.Picoseconds // with rpCutDue, the expiry that cuts; otherwise a past expiry, or the start
 	incAt   quantity.Picoseconds // next expiry of the increase timer; neverTick while it is stopped
-	seen    quantity.Picoseconds // last settled
+	seen    quantity.Picoseconds // time of the last settlement
 	flags   uint8
 }
 

@@ -37,7 +37,7 @@ const (
 type RPParams struct {
 	Reading      RPReading
 	G            float64 // gain of alpha, 0 to 1
-	InitialAlpha float64 // of a registering flow; RecoverP
+	InitialAlpha float64 // alpha of a flow that registers; RecoverP only
 	Threshold    uint16  // F: stages of fast recovery
 	Below        bool    // fast recovery while max(T,B) < F; otherwise while max(T,B) <= F
 	HyperByStage bool    // hyper increase adds HAI times the stages past the threshold
@@ -162,7 +162,7 @@ func (s *RPState) lowerAlpha(g float64) {
 }
 
 // expire applies the expiries of the increase timer from next up to and including now, and returns the first one after now. It
-// ends early when R_C reaches stop. The cost for a flow at rest does not depend on the length of the rest.
+// ends early when R_C reaches stop. Once the state no longer changes, further expiries are computed in one step.
 func (s *RPState) expire(p *RPParams, top, stop float64, next, now, period quantity.Picoseconds) quantity.Picoseconds {
 	for next <= now {
 		changed := s.TimeStep(p, top)

@@ -13,8 +13,8 @@ import (
 type star struct {
 	rate   quantity.BitRate
 	delay  quantity.Picoseconds
-	header int // of a data packet, bytes
-	ack    int // a whole acknowledgement, bytes
+	header int // headers of a data packet, bytes
+	ack    int // size of an acknowledgement, bytes
 	mark   int64
 	alg    Algorithm
 	queue  sim.Queue

@@ -38,8 +38,8 @@ type swiftFlow struct {
 	most    float64              // packets
 	line    float64              // bit/s
 	fixed   quantity.Picoseconds // target without the flow term
-	rtt     quantity.Picoseconds // of the last acknowledgement
-	cut     quantity.Picoseconds // of the last decrease
+	rtt     quantity.Picoseconds // round trip time of the last acknowledgement
+	cut     quantity.Picoseconds // time of the last decrease
 	payload int32                // bytes
 	wire    int32                // bytes
 }
@@ -137,8 +137,8 @@ func (a *swift) Ack(slot int32, k *Ack, c *Control) {
 	}
 	s.cwnd = min(max(s.cwnd, a.least), s.most)
 	if s.cwnd < before {
-		// The paper prints "not above". With that condition, acknowledgements too early for a cut would postpone the next cut as
-		// long as they arrive.
+		// The paper prints "not above". With that condition, acknowledgements too early for a cut would postpone the next cut
+		// as long as they arrive.
 		s.cut = k.Now
 	}
 	s.control(c)

@@ -129,7 +129,7 @@ func TestTimelyNeedsAQueueAtHighSpeed(t *testing.T) {
 	before := s.delivered()
 	s.run(20 * quantity.Millisecond)
 	use := float64(s.delivered()-before) / 1000 * 1056 * 8 / 1e-2 / 100e9
-	if use < 0.75 { // its oscillation leaves part of the link idle
+	if use < 0.75 { // the oscillation of TIMELY leaves part of the link idle
 		t.Errorf("%.2f of the link used", use)
 	}
 	if s.peak < 500_000 {

@@ -16,7 +16,7 @@ const MaxVOQs = 4096
 // Config holds the settings of a DCI switch.
 type Config struct {
 	VOQs           int                  // virtual output queues, 1 to MaxVOQs
-	LineRate       quantity.BitRate     // of the receivers' ports: the maximum rate of a VOQ
+	LineRate       quantity.BitRate     // rate of the receivers' ports, and maximum rate of a VOQ
 	LocalRTT       quantity.Picoseconds // largest round trip time inside the receiver's data centre
 	HaulRTT        quantity.Picoseconds // round trip time of the long haul
 	CNPInterval    quantity.Picoseconds // minimum gap between CNPs to one flow, and between rate cuts of a VOQ

@@ -10,9 +10,9 @@ import (
 // Near is the sender's side of a DCI switch. Flows and hosts are small numbers, such as the fabric's slots; Reserve sets their
 // count.
 type Near struct {
-	interval quantity.Picoseconds   // between CNPs
+	interval quantity.Picoseconds   // minimum gap between CNPs to a flow
 	lasting  quantity.Picoseconds   // validity of a notice
-	limit    float64                // of a virtual queue, bytes
+	limit    float64                // maximum length of a virtual queue, bytes
 	flows    []quantity.Picoseconds // time of each flow's last CNP
 	hosts    []nearHost
 }

@@ -152,7 +152,7 @@ func TestNoticeExpires(t *testing.T) {
 	if n.Outbound(0, 2, 299_000, false, 3*ms).CNP {
 		t.Error("the queue was not empty after its notice expired")
 	}
-	n.Notice(2, 100e9, 3*ms+20*us) // first drains 2,500 bytes at the old rate
+	n.Notice(2, 100e9, 3*ms+20*us) // 2,500 bytes have drained at the old rate
 	if v := n.Outbound(0, 2, 3_000, false, 3*ms+20*us); v.CNP {
 		t.Errorf("%+v at 299,500 bytes", v)
 	}

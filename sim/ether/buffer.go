@@ -26,7 +26,7 @@ type ingress struct {
 	used     int64 // bytes in reserve and shared memory
 	headroom int64 // bytes in headroom
 	room     int64 // size of the headroom
-	alphaNum int64 // in 1024ths
+	alphaNum int64 // alpha of the dynamic threshold, in 1024ths
 	paused   bool  // the far end is paused
 	// PFC pause frames sent by this port, and received by it.
 	asked, obeyed uint64

@@ -88,8 +88,8 @@ type Headers struct {
 // Class is a traffic class. Each port has one queue for it.
 type Class struct {
 	Strict bool // served before all classes with weights, lower numbers first
-	Weight int  // of deficit round robin, 1 to 255; 1
-	Lossy  bool // without priority flow control: packets are dropped when the buffer is full
+	Weight int  // weight for deficit round robin, 1 to 255; 1
+	Lossy  bool // the class has no priority flow control: packets are dropped when the buffer is full
 }
 
 // ECN is the marking rule of every switch queue: it never marks below Min, always marks above Max, and marks in between with a

@@ -28,7 +28,7 @@ type fairSwitch struct {
 	ports  []fairPort
 	from   []uint64   // [input][output]: bytes since the last update
 	used   []uint8    // [input][output]: classes of those bytes
-	gate   *wrcc.Gate // of recently notified senders
+	gate   *wrcc.Gate // senders that were notified recently
 	period quantity.Picoseconds
 	next   quantity.Picoseconds // length of the next period
 	margin float64              // 1 + FairRate.Margin
@@ -42,7 +42,7 @@ type fairPort struct {
 	state   wrcc.PortState
 	rttSum  uint64 // us, of the packets sent in this period
 	packets uint32
-	pauses  uint64 // sent by this port as an ingress, until the last update
+	pauses  uint64 // pause frames sent by this port as an ingress, until the last update
 	// weighs means that the switch applies class weights itself: at least one entry of weights is not zero.
 	weighs  bool
 	weights [MaxClasses]wrcc.ClassWeight

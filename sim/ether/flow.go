@@ -45,7 +45,7 @@ type Done struct {
 	Bytes    int64
 	Tenant   uint16
 	Start    quantity.Picoseconds
-	FCT      quantity.Picoseconds // from the start to the arrival of the last acknowledgement
+	FCT      quantity.Picoseconds // time from the start to the arrival of the last acknowledgement
 	// Ideal is the base round trip time plus the transmission time of the flow's packets, with transport headers, at the rate
 	// of the slowest link. Simulators of the field use this convention; it counts a full packet twice, so a flow of one short
 	// packet can be faster than Ideal.
@@ -59,7 +59,7 @@ func (d *Done) Slowdown() float64 { return float64(d.FCT) / float64(d.Ideal) }
 const (
 	stateFree    uint8 = iota
 	stateIdle          // no data to send, or the window is full
-	stateWaiting       // for its pacing deadline
+	stateWaiting       // waits for its pacing deadline
 	stateReady         // in the turn queue of its host
 	stateRemote        // another part simulates its sender
 )
@@ -83,7 +83,7 @@ type flow struct {
 	hash   uint32
 	back   uint32 // hash of the return path
 	demand uint32 // kbit/s that the application offers; 0 means no limit
-	wire   uint16 // of the last packet
+	wire   uint16 // bytes of the last packet on the wire
 	gen    uint16
 	algo   uint16
 	state  uint8
@@ -314,7 +314,7 @@ func (n *Network) slotFor(f *FlowSpec) int32 {
 	return f.slot - 1
 }
 
-// recycle frees a slot. Parts of a fabric free slots together, when they meet.
+// recycle frees a slot. The parts of a fabric free slots together, when they synchronise.
 func (n *Network) recycle(slot int32) {
 	if n.part != nil {
 		n.part.ended = append(n.part.ended, slot)

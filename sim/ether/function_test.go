@@ -46,7 +46,7 @@ func TestFunctionsShareTheirPort(t *testing.T) {
 				}
 			}
 			n.RunUntil(ms)
-			for i := range number { // at run time
+			for i := range number { // change the shares at run time
 				must(t, n.SetFunction(number[i], c.shares[i]))
 			}
 			must(t, n.SetMaxRate(0, c.port))

@@ -191,7 +191,7 @@ func (n *Network) settle(slot int32, f *flow) {
 func (n *Network) emit(pi int32, p *port, slot int32) bool {
 	f := n.flow(slot)
 	now := n.eng.Now()
-	if f.state == stateFree { // it ended while in the turn queue
+	if f.state == stateFree { // the flow ended while in the turn queue
 		n.recycle(slot)
 		return false
 	}

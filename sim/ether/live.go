@@ -71,8 +71,8 @@ func (n *Network) SetReaction(host int32, on bool) error {
 	return nil
 }
 
-// SetInert makes the senders of a host count notification packets as handled without passing them to their algorithm, as a NIC does
-// whose DCQCN another algorithm replaces.
+// SetInert makes the senders of a host count notification packets as handled without passing them to their algorithm. A
+// NIC behaves like this when another algorithm replaces its DCQCN.
 func (n *Network) SetInert(host int32, on bool) error {
 	if err := n.checkHost(host); err != nil {
 		return err
@@ -318,7 +318,7 @@ type FairPort struct {
 type FairStats struct {
 	FairRateMbps uint32 // 0 if the port computes none
 	AvgRTT       quantity.Picoseconds
-	InBytes      uint64 // received for this port, up to the end of the last period
+	InBytes      uint64 // bytes received for this port, up to the end of the last period
 	InPackets    uint64
 	FCNPs        uint64 // caused by packets of the port
 	Rewrites     uint64 // packets whose fair rate the port lowered

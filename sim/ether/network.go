@@ -13,7 +13,7 @@ import (
 
 // Kinds of events.
 const (
-	evArrive  uint8 = iota // A: port at the sending end of the link that delivers
+	evArrive  uint8 = iota // A: sending port of the link on which a packet arrives
 	evFree                 // A: port that has become idle
 	evPace                 // A: flow, B: its generation
 	evStart                // A: index of the scheduled flow
@@ -47,7 +47,7 @@ type Network struct {
 	eng  sim.Engine
 
 	ports    []port
-	first    []int32 // each node's port 0 in ports, with one more entry at the end
+	first    []int32 // index in ports of each node's port 0, with one more entry at the end
 	swOf     []int32 // switch of each node, or none
 	switches []swtch
 	hosts    []host
@@ -81,13 +81,13 @@ type Network struct {
 	source    Source
 	selective map[int32]*scoreboard // senders' scoreboards
 	kept      map[int32]*scoreboard // receivers' scoreboards
-	nacks     map[int32]nack        // of receivers with missing packets
+	nacks     map[int32]nack        // NACK state of receivers with missing packets
 
 	part  *part        // nil when this network simulates the whole fabric
 	fair  []fairSwitch // by switch; nil without WRCC
 	edges []edge       // DCI switches
 
-	functions []function // of hosts with functions; index 0 stands for none and is not used
+	functions []function // functions of hosts; index 0 means no function and is not used
 	ends      []ends     // functions of flows; nil in a fabric without functions
 
 	upcoming, active, peakActive int

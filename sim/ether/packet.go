@@ -33,7 +33,7 @@ type packet struct {
 	next int32                // next packet in its queue
 	flow int32
 	dst  int32  // host
-	hash uint32 // of the five-tuple, for the selection among equal-cost paths
+	hash uint32 // hash of the five-tuple, for the selection among equal-cost paths
 	tel  int32  // telemetry record, or none
 	in   int32  // in a switch: the ingress port; on a link: its sequence number among the events
 	wire uint16 // bytes on the wire

@@ -15,8 +15,8 @@ import (
 
 // Parallel simulates one fabric on several threads. It divides the fabric into parts along links. Each part is a separate
 // Network that runs ahead of the others by at most the shortest delay of a cut link, because no packet can arrive from
-// another part sooner (conservative synchronization: Chandy and Misra, 1979). The parts exchange packets over cut links in a
-// fixed order when they meet. A run is therefore a function of topology, configuration, flows and the number of parts. A
+// another part sooner (conservative synchronisation: Chandy and Misra, 1979). The parts exchange packets over cut links in a
+// fixed order when they synchronise. A run is therefore a function of topology, configuration, flows and the number of parts. A
 // different number of parts changes only the order of events at the same picosecond.
 //
 // Its methods are those of Network, with one difference: OnDone is called at the end of RunUntil, not at the instant of the
@@ -27,7 +27,7 @@ type Parallel struct {
 	home      []uint8 // part of each node
 	ahead     quantity.Picoseconds
 	now       quantity.Picoseconds
-	end       quantity.Picoseconds // time up to which the parts may run before they meet
+	end       quantity.Picoseconds // time up to which the parts may run before they synchronise
 	open      bool                 // the parts are running towards end
 	source    Source
 	next      FlowSpec // next flow of the source, not yet passed to the parts
@@ -146,7 +146,7 @@ func (p *Parallel) divide(n *Network, parts int) error {
 	return p.lookAhead(n, parts)
 }
 
-// above returns the switches next to a layer that are not in a layer yet, and places each at the mean position of its
+// above returns the switches next to a layer that are in no layer yet, and places each at the mean position of its
 // neighbours in that layer.
 func (n *Network) above(layer []int32, level []int, place []float64, depth int) []int32 {
 	count := make(map[int32]int)
@@ -236,7 +236,7 @@ type round struct {
 	p     *Parallel
 	limit quantity.Picoseconds
 	bar   *barrier
-	met   bool // the parts have just met
+	met   bool // the parts have just synchronised
 	over  bool
 }
 
@@ -264,8 +264,8 @@ func (r *round) work(i int) {
 }
 
 // meet exchanges state between the parts when they have reached the end of their window, and sets the next window: less than
-// the look-ahead beyond the first event. The meeting times do not depend on limit, so a run does not depend on the frequency of
-// RunUntil calls.
+// the look-ahead beyond the first event. The synchronisation times do not depend on limit, so a run does not depend on the
+// frequency of RunUntil calls.
 func (p *Parallel) meet(limit quantity.Picoseconds) (met, over bool) {
 	if p.open {
 		if p.now >= limit && p.now < p.end {
@@ -304,7 +304,7 @@ func (p *Parallel) first() quantity.Picoseconds {
 	return min(first, max(p.queued.nextAt(), p.now))
 }
 
-// announce passes the flows that start up to an instant to all parts.
+// announce passes all flows that start at or before end to every part.
 func (p *Parallel) announce(end quantity.Picoseconds) {
 	for p.queued.nextAt() <= end {
 		p.give(p.queued.pop())
@@ -373,7 +373,7 @@ func (n *Network) forget(slot int32) {
 	}
 }
 
-// barrier synchronizes goroutines. Meetings are microseconds apart, so goroutines spin for a while before they sleep.
+// barrier synchronises goroutines. Synchronisations are microseconds apart, so goroutines spin for a while before they sleep.
 type barrier struct {
 	size  int32
 	count atomic.Int32

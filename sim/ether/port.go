@@ -52,8 +52,8 @@ type queue struct {
 	bytes  int64
 	kmin   int64
 	kmax   int64
-	octets uint64 // sent
-	frames uint64 // sent
+	octets uint64 // bytes sent
+	frames uint64 // packets sent
 	peak   int64
 	pmax   float64
 	marks  uint64

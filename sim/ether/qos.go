@@ -21,7 +21,7 @@ type CodeMap [Codes]uint8
 type Service struct {
 	Strict    uint8             // classes served before all others, by bit
 	HighFirst bool              // strict classes: higher numbers before lower; otherwise lower before higher
-	Weights   [MaxClasses]uint8 // of deficit round robin among the others, 1 to 255; 0 means 1
+	Weights   [MaxClasses]uint8 // weights of the other classes for deficit round robin, 1 to 255; 0 means 1
 }
 
 // SetMap sets the map from codes to classes, for packets that a host sends by a port, or that a switch receives on it; nil

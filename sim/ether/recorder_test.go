@@ -14,7 +14,7 @@ const (
 	ms = quantity.Millisecond
 )
 
-// full is the transmission time of a packet of 1048 bytes at 100 Gbit/s. later adds the delay of a link of 1 us.
+// full is the transmission time of a packet of 1048 bytes at 100 Gbit/s. later adds 1 us, the delay of a link.
 const (
 	full  = 1048 * 80 * quantity.Picoseconds(1)
 	later = full + us
@@ -88,7 +88,7 @@ func (n *Network) block(host int32, stop bool) {
 	n.kick(pi, p)
 }
 
-// lose drops all packets of lossy classes that arrive at the first switch in an interval.
+// lose drops all packets of lossy classes that arrive at the first switch between two times.
 func (n *Network) lose(from, to quantity.Picoseconds) {
 	n.RunUntil(from)
 	s := &n.switches[0]

@@ -20,10 +20,10 @@ func TestClassesShareByWeightAndStrictOnesDoNotShare(t *testing.T) {
 		classes  []Class
 		low, top float64
 	}{
-		"3:1":                 {[]Class{{Weight: 3}, {Weight: 1}}, 2.97, 3.03},
-		"1:1":                 {[]Class{{Weight: 1}, {Weight: 1}}, 0.99, 1.01},
-		"strict before 255":   {[]Class{{Strict: true}, {Weight: 255}}, 1000, math.Inf(1)},
-		"lower number strict": {[]Class{{Strict: true}, {Strict: true}}, 1000, math.Inf(1)},
+		"3:1":                      {[]Class{{Weight: 3}, {Weight: 1}}, 2.97, 3.03},
+		"1:1":                      {[]Class{{Weight: 1}, {Weight: 1}}, 0.99, 1.01},
+		"strict before weight 255": {[]Class{{Strict: true}, {Weight: 255}}, 1000, math.Inf(1)},
+		"two strict classes":       {[]Class{{Strict: true}, {Strict: true}}, 1000, math.Inf(1)},
 	} {
 		n, _ := star(t, 3, Config{Classes: tc.classes}, FlowSpec{ID: 0, Src: 0, Dst: 2}, FlowSpec{ID: 1, Src: 1, Dst: 2, Class: 1})
 		n.RunUntil(ms)
@@ -187,7 +187,7 @@ func (w *waker) Settle(_ int32, now quantity.Picoseconds, c *cc.Control) {
 }
 
 // A flow at 1 Mbit/s has 8 ms between packets. When its rate recovers in the meantime, the flow continues after at most
-// longestSleep. With the times of ns-3 it keeps its deadline.
+// longestSleep. With times truncated as in ns-3, the flow keeps its old deadline.
 func TestARateThatRecoversEndsTheWait(t *testing.T) {
 	t.Parallel()
 	for _, truncate := range []bool{false, true} {

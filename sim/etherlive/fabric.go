@@ -253,7 +253,7 @@ func (f *Fabric) started(id int64, ref ether.FlowRef) {
 	p := &f.pairs[id]
 	p.ref, p.active = ref, true
 	f.catchUp(p)
-	if !p.wanted { // it was stopped before its start
+	if !p.wanted { // the flow was stopped before its start
 		f.net.Stop(ref)
 	}
 }
@@ -274,7 +274,7 @@ func (f *Fabric) ended(d ether.Done) {
 	p := &f.pairs[d.ID]
 	p.active = false
 	p.done += d.Bytes
-	if p.wanted { // it was started again before its end
+	if p.wanted { // the flow was started again before its end
 		if err := f.launch(p); err != nil {
 			f.reject("queue pair %d: %w", d.ID, err)
 		}

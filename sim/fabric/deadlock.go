@@ -71,7 +71,7 @@ type progress struct {
 	n      *Network
 	lanes  []waiter // switch lanes with packets, by port and VL
 	first  []int32  // index in lanes of each port's first lane, with one more entry at the end
-	credit []int32  // the most credit blocks each transmitting (port, VL) can ever have
+	credit []int32  // largest number of credit blocks that each transmitting (port, VL) can have
 	// alive means that some packet may still move, so new packets may arrive anywhere and change the round robin order.
 	alive bool
 }

@@ -47,7 +47,7 @@ type FlowState struct {
 	// Discarded counts data packets, and their payload, that were lost in the fabric. A finite flow sends the lost bytes again,
 	// and they count as sent again.
 	DiscardedPkts, DiscardedPayload uint64
-	Marked                          uint64 // delivered with FECN
+	Marked                          uint64 // packets delivered with FECN
 	BECNs                           uint64 // BECNs that reached the source
 	CCTI                            []uint16
 	QPDelivered                     []uint64 // bytes of whole packets, by queue pair

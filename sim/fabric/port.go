@@ -12,7 +12,7 @@ import (
 type port struct {
 	busyUntil quantity.Picoseconds // end of the current transmission
 	kickAt    quantity.Picoseconds // time of the pending check for a packet to send, or sim.Never
-	psPerByte uint64               // in 1/65536 ps
+	psPerByte uint64               // transmission time of a byte, in 1/65536 ps
 	delay     quantity.Picoseconds // propagation delay, for credits
 	latency   quantity.Picoseconds // propagation delay plus the peer switch's latency, for packets
 	peer      int32                // port at the other end, or none

@@ -17,7 +17,8 @@ const (
 	watchdog     = "PFC_WD"
 )
 
-// guardedFields returns the fields that the guard allows a patch to replace, in lower case, as ENTRY/FIELD; entry "*" matches all. It returns nil for an unguarded table.
+// guardedFields returns the fields that the guard allows a patch to replace, in lower case, as ENTRY/FIELD; entry "*"
+// matches all. It returns nil for an unguarded table.
 func guardedFields(name string) []string {
 	switch name {
 	case wredTable:

@@ -13,7 +13,7 @@ import (
 
 // nonVolatile holds the non-volatile settings of a card that differ from the factory settings.
 type nonVolatile struct {
-	next map[string]uint64 // by name with the suffix _Pn
+	next map[string]uint64 // values after the next boot, by name with the suffix _Pn
 	now  map[string]uint64
 }
 

@@ -95,7 +95,7 @@ func (h *Host) start() error {
 	r.unhook = a.Watch(func(c gnmitree.Change) { tree.Changed(c.Paths...) })
 	var ctx context.Context
 	ctx, r.stop = context.WithCancel(context.Background())
-	r.done.Go(func() { _ = a.Run(ctx) }) // it ends only when ctx ends
+	r.done.Go(func() { _ = a.Run(ctx) }) // Run ends only when ctx ends
 	h.running = r
 	return nil
 }

@@ -98,7 +98,7 @@ type Ethernet struct {
 	renamed  []inventory.Device // switches whose name is not a valid host name, without address
 
 	Addr, P4Addr string
-	Dir          string // of the inventory
+	Dir          string // directory of the inventory
 	ownDir       bool   // Dir is removed with the fabric
 	group        *errgroup.Group
 	stop         context.CancelFunc

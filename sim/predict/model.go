@@ -44,7 +44,7 @@ func (m *Model) Predict(k *[Sequence]float64) float64 {
 // pass stores the intermediate values of one run of the network for back-propagation.
 type pass struct {
 	x    [Sequence]float64
-	gate [Sequence][rows]float64   // after activation
+	gate [Sequence][rows]float64   // gates after activation
 	c    [Sequence][Hidden]float64 // cell state
 	tc   [Sequence][Hidden]float64 // tanh of the cell state
 	h    [Sequence][Hidden]float64 // output of the unit

@@ -64,7 +64,7 @@ type EtherCurves struct {
 // FlowCounts are numbers of flows.
 type FlowCounts struct {
 	Completed  uint64 `json:"completed"`
-	Active     int    `json:"active"` // at the end of the run
+	Active     int    `json:"active"` // flows active at the end of the run
 	PeakActive int    `json:"peak_active"`
 }
 

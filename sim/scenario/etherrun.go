@@ -100,7 +100,7 @@ type etherRun struct {
 	contended    []int64
 	contendedFor quantity.Picoseconds
 	points       []point
-	every, skip  int // only every every-th interval becomes a point
+	every, skip  int // intervals per point, and intervals since the last point
 	listed       []listed
 	expected     float64 // expected bytes
 	delivered    uint64  // delivered packets, at the last interval

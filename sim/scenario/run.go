@@ -13,7 +13,7 @@ import (
 )
 
 // Result holds the measurements of a batch run. Rates count link-layer bytes of data packets, payload and headers, as port
-// counters do. Totals are over the time from WarmupS to SimulatedS.
+// counters do. DeliveredBps, marks and BECNs of tenants, flows and links cover the time from WarmupS to SimulatedS.
 type Result struct {
 	Scenario   string  `json:"scenario"`
 	Seed       uint64  `json:"seed"`
@@ -26,14 +26,15 @@ type Result struct {
 	Tenants []TenantResult `json:"tenants"`
 	Flows   []FlowResult   `json:"flows"`
 	Links   []LinkResult   `json:"links"` // link directions that carried data, by name
-	// Jain is the Jain index of the tenants' rates divided by their weights: 1 means exactly proportional to weights, 1/n means
-	// that one tenant gets all bandwidth. JainQPs is the Jain index of the queue pairs' rates.
+	// Jain is the Jain index of the tenants' rates divided by their weights: 1 means exactly proportional to weights, 1/n
+	// means that one tenant gets all bandwidth. JainQPs is the Jain index of the bytes that the queue pairs delivered in the
+	// whole run.
 	Jain    float64 `json:"jain"`
 	JainQPs float64 `json:"jain_qps"`
 	Totals  Totals  `json:"totals"`
 }
 
-// Totals are totals of the whole run.
+// Totals are totals of the whole run, including the warm-up.
 type Totals struct {
 	Packets  uint64 `json:"packets"`
 	Hops     uint64 `json:"packet_hops"`
@@ -111,8 +112,9 @@ func (e *DeadlockError) Error() string {
 	return fmt.Sprintf("scenario %s: deadlock at %s: %s", e.Scenario, e.At, e.Loop)
 }
 
-// Run builds the scenario and runs it to its end, or until ctx is done; then it returns the context's error with the result so
-// far. If the routes lead to a credit loop, it returns a *DeadlockError with the result so far. progress may be nil.
+// Run builds the scenario and runs it to its end, or until ctx is done. In the second case it returns the context's error with
+// the result so far. If the routes lead to a credit loop, it returns a *DeadlockError with the result so far. progress may be
+// nil.
 func Run(ctx context.Context, s *Scenario, progress Progress) (*Result, error) {
 	n, ids, err := s.Build()
 	if err != nil {
@@ -170,7 +172,7 @@ func (r *batch) findPorts() {
 	})
 }
 
-// baseline stores the totals at the end of the warm-up, which results exclude.
+// baseline stores the totals at the end of the warm-up. Result excludes them.
 func (r *batch) baseline() {
 	r.atStart, r.marks, r.becns, r.sent, r.portMks = nil, nil, nil, nil, nil
 	for _, id := range r.ids {

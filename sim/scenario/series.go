@@ -27,7 +27,7 @@ type FlowSample struct {
 	Rate   float64              // rate of the pacer, bit/s on the wire
 	Target float64              // bit/s; NaN if the congestion control has none
 	Alpha  float64              // NaN if the congestion control has none
-	RTT    quantity.Picoseconds // of the last acknowledgement; 0 before the first
+	RTT    quantity.Picoseconds // round trip time of the last acknowledgement; 0 before the first
 	Window int64                // bytes; 0 means no window
 }
 
@@ -43,8 +43,8 @@ type sampler struct {
 	values []float64
 	rtts   [][]lastRTT // by part of the fabric and slot
 	ports  []queuePort
-	names  map[subnet.PortRef]string // of the ports with recorded pauses
-	pauses [][]ether.Pause           // by part of the fabric, since the last call of sample
+	names  map[subnet.PortRef]string // names of the ports with recorded pauses
+	pauses [][]ether.Pause           // pauses since the last call of sample, by part of the fabric
 	merged []ether.Pause
 }
 

@@ -68,7 +68,7 @@ func (s *Scenario) Speeds() []Speed {
 }
 
 // Unscaled returns the settings that have the same value at several rates of the links to which they apply. A value suitable
-// for one rate does not suit the other.
+// for one rate may not suit the others.
 func (s *Scenario) Unscaled() []string {
 	speeds := s.Speeds()
 	hosts := slices.DeleteFunc(slices.Clone(speeds), func(v Speed) bool { return v.Hosts == 0 })

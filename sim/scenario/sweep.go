@@ -30,7 +30,7 @@ type Sweep struct {
 	Axes     []Axis
 	Seeds    []uint64
 	file     *File
-	settings [][]Setting // of every combination; the last axis changes fastest
+	settings [][]Setting // settings of every combination; the last axis changes fastest
 }
 
 // SweepPoint is one combination of settings with its runs.
@@ -54,7 +54,7 @@ type SweepRun struct {
 }
 
 // ParseSeeds parses seeds: numbers and ranges such as 1..8, separated by commas. It returns an error for more than
-// MaxSweepRuns, and for a repeated seed.
+// MaxSweepRuns seeds, and for a repeated seed.
 func ParseSeeds(text string) ([]uint64, error) {
 	var out []uint64
 	seen := make(map[uint64]bool)

@@ -145,7 +145,7 @@ func (r *wrccRun) sent() []uint64 {
 	return out
 }
 
-// rates returns the rate that each tenant delivers from now on, in bit/s on the wire.
+// rates runs the network for count and returns the rate that each tenant delivers in that time, in bit/s on the wire.
 func (r *wrccRun) rates(count quantity.Picoseconds) []float64 {
 	acked := func() []float64 {
 		out := make([]float64, len(r.in.Tenants))

@@ -82,7 +82,7 @@ type switchState struct {
 	info   mad.SwitchInfo
 	blocks int                                     // number of blocks in the linear table that may hold routes
 	mcast  map[uint32]mad.MulticastForwardingTable // by modifier; written blocks only
-	change bool                                    // PortStateChange
+	change bool                                    // PortStateChange bit of SwitchInfo
 }
 
 // New creates the agents of a network. It returns an error for a negative slice or time scale and for a vendor ID over 24
@@ -234,8 +234,8 @@ func (d *Devices) unconfigure(at int32) {
 		if d.endPort(ref) {
 			d.net.SetLID(at, ref.Port, 0, 0)
 		}
-		// Ports power up with all their lanes operational. OpenSM maps SLs to the operational lanes before it sets their number.
-		// With one lane it would map all SLs to VL 0.
+		// Ports power up with all their lanes operational. OpenSM maps SLs to the operational lanes before it sets their
+		// number. With one lane it would map all SLs to VL 0.
 		d.net.SetOperationalVLs(at, ref.Port, int(mad.VLsFromCode(d.vlCap(ref))))
 		d.initPort(ref)
 		if p > 0 {

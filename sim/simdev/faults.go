@@ -40,8 +40,8 @@ type Faults struct {
 
 	Delay time.Duration // wall time
 
-	ClampTimer    uint16 // CCTI_Timer is silently limited to this; 0 means no limit
-	ClampIncrease uint8  // CCTI_Increase is silently limited to this; 0 means no limit
+	ClampTimer    uint16 // CCTI_Timer is silently limited to this value; 0 means no limit
+	ClampIncrease uint8  // CCTI_Increase is silently limited to this value; 0 means no limit
 	CC            CCSupport
 	// IgnoreControlMap makes CACongestionSetting apply the entries of all SLs, regardless of Control_Map.
 	IgnoreControlMap bool

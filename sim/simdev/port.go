@@ -113,7 +113,7 @@ func (d *Devices) vlCap(ref subnet.PortRef) uint8 {
 	return defaultVLCode
 }
 
-// portGUID returns the GUID of an end port; CA ports without a GUID in the topology count up from the node's GUID.
+// portGUID returns the GUID of an end port. A port without a GUID in the topology gets the node's GUID plus its port number.
 func (d *Devices) portGUID(ref subnet.PortRef) ident.GUID {
 	n := &d.topo.Nodes[ref.Node]
 	if g := n.Ports[ref.Port].GUID; g != 0 {

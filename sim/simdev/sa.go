@@ -6,8 +6,8 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// actSA acts as the stand-in for subnet administration (IBTA vol. 1, chapter 15), which answers while no subnet manager is attached:
-// ClassPortInfo, and PathRecord with the SL of the partition.
+// actSA acts as the stand-in for subnet administration (IBTA vol. 1, chapter 15), which answers while no subnet manager is
+// attached: ClassPortInfo, and PathRecord with the SL of the partition.
 func (d *Devices) actSA(m *Message) mad.Status {
 	p := &m.MAD
 	switch {

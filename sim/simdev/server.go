@@ -143,7 +143,7 @@ func (s *Server) serveControl(ctx context.Context) error {
 		n, from, err := s.ctl.ReadFrom(buf)
 		switch {
 		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
-			return nil //nolint:nilerr // closing the socket is how serving ends
+			return nil //nolint:nilerr // Serve ends when the socket is closed
 		case errors.Is(err, syscall.ECONNREFUSED):
 			continue // a UDP client ended before its reply arrived
 		case err != nil:
@@ -427,8 +427,8 @@ func (s *Server) reapOnce() {
 	}
 }
 
-// vacate frees the slot of a subnet manager on the port that ended without disconnecting. Its replacement requests the role
-// only once, and would run without it after a rejection. On a real host, the kernel closes the file of a killed process
+// vacate frees the slot of the port's subnet manager if it has ended without disconnecting. A new subnet manager requests the
+// role only once, and would run without it after a rejection. On a real host, the kernel closes the file of a killed process
 // before another process can open it. The caller holds s.mu.
 func (s *Server) vacate(port subnet.PortRef, but *client) {
 	if c := s.subnets[port]; c != nil && c != but && s.dead(c) {

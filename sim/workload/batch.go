@@ -94,7 +94,7 @@ func (b *Batch) Next() (Arrival, bool) {
 
 // PatternOptions describes flows of one size in a fixed pattern of hosts.
 type PatternOptions struct {
-	Seed  uint64 // used by Permutation
+	Seed  uint64 // used by Permutation only
 	Hosts []int32
 	Bytes int64 // size of each flow; 0 means unlimited
 	At    quantity.Picoseconds

@@ -18,8 +18,9 @@ func WebSearch() *Sizes {
 	}}
 }
 
-// FacebookHadoop returns the size distribution of Facebook's Hadoop clusters (Roy et al., "Inside the social network's (datacenter)
-// network", SIGCOMM 2015), with the knots used in HPCC's evaluation (Li et al., SIGCOMM 2019). Mean 120,420.75 bytes.
+// FacebookHadoop returns the size distribution of Facebook's Hadoop clusters (Roy et al., "Inside the social network's
+// (datacenter) network", SIGCOMM 2015), with the knots used in HPCC's evaluation (Li et al., SIGCOMM 2019). Mean 120,420.75
+// bytes.
 func FacebookHadoop() *Sizes {
 	return &Sizes{name: "facebook-hadoop", source: "Roy et al., Inside the social network's (datacenter) network, SIGCOMM 2015; knots of HPCC, SIGCOMM 2019", mean: 120_420.75, knots: []Knot{
 		{0, 0}, {100, 1}, {200, 2}, {300, 5}, {350, 15}, {400, 20}, {500, 30}, {600, 40}, {700, 50},
@@ -28,9 +29,9 @@ func FacebookHadoop() *Sizes {
 	}}
 }
 
-// DataMining returns the size distribution of a data-mining cluster: Greenberg et al., "VL2", SIGCOMM 2009, in the form of pFabric
-// (Alizadeh et al., SIGCOMM 2013), which counts packets of 1460 bytes: half of the flows have exactly one packet, and the mean
-// is 5116.6 packets (7.47 MB).
+// DataMining returns the size distribution of a data-mining cluster: Greenberg et al., "VL2", SIGCOMM 2009, in the form of
+// pFabric (Alizadeh et al., SIGCOMM 2013), which counts packets of 1460 bytes: half of the flows have exactly one packet, and
+// the mean is 5116.6 packets (7.47 MB).
 func DataMining() *Sizes {
 	const packet = 1460
 	return &Sizes{name: "data-mining", source: "Greenberg et al., VL2, SIGCOMM 2009; knots of pFabric, SIGCOMM 2013", mean: 7_470_236, knots: []Knot{

@@ -104,8 +104,8 @@ func TestBytesOfEachKind(t *testing.T) {
 			RingReduceScatter: {share, share, share},
 			RingAllGather:     {share, share, share},
 			AllToAllExchange:  {share, share, share},
-			// Every rank except the root sends the vector up once, and the vector goes down once on each edge. A rank sends to its
-			// parent and to at most two children.
+			// Every rank except the root sends the vector up once, and the vector goes down once on each edge. A rank sends to
+			// its parent and to at most two children.
 			TreeAllReduce: {1, 3 * float64(bytes), 2 * share},
 			// A rank with two children in one tree is a leaf in the other.
 			DoubleTreeAllReduce: {1, 2 * float64(bytes), 2 * share},
@@ -206,7 +206,8 @@ func TestDoubleTreeBeatsASingleOne(t *testing.T) {
 		newWire(100*quantity.Gbps, quantity.Microsecond).run(c)
 		r, _ := c.Result()
 		took[i] = r.Last
-		// The chunks of a long vector form a pipeline through the tree. The time is that of all chunks plus the path up and down.
+		// The chunks of a long vector form a pipeline through the tree. The time is that of all chunks plus the path up and
+		// down.
 		chunk := quantity.Microsecond + quantity.Picoseconds(8e12*(1<<20)/100e9)
 		if want := quantity.Picoseconds(64>>i+7) * chunk; r.Last > want || r.Last < want-2*chunk {
 			t.Errorf("%s takes %s, want about %s", kind, r.Last, want)

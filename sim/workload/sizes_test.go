@@ -187,8 +187,8 @@ func TestQuantileInvertsTheDistribution(t *testing.T) {
 		if bigger := s.Quantile(v); bigger < size {
 			rt.Fatalf("quantile %v is %d, quantile %v is %d", u, size, v, bigger)
 		}
-		// The CDF at the size plus half a byte reaches u. Half a byte below the size it does not exceed u, except at 1 byte, the
-		// minimum.
+		// The CDF at the size plus half a byte reaches u. Half a byte below the size it does not exceed u, except at 1 byte,
+		// the minimum.
 		if got := s.CDF(float64(size) + 0.5); got < u-1e-9 {
 			rt.Fatalf("quantile %v is %d, whose CDF is %v", u, size, got)
 		}

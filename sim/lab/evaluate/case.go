@@ -15,7 +15,7 @@ import (
 // Limits of a case.
 const (
 	minTenants, maxTenants = 2, 16
-	maxQPs                 = 32 // per tenant
+	maxQPs                 = 32 // queue pairs per tenant
 	maxSenders             = 4  // sending hosts per tenant
 	maxReceivers           = 3  // receiving hosts of a case whose tenants contend at the receiver
 )

@@ -12,10 +12,10 @@ import (
 	"fairlane/tenants"
 )
 
-// Two sending and two receiving ports form a cycle of full links. What a flow gains at one link, the next flow loses and the
-// third gains, and every link remains full. With data only, the prediction equals the shares at which the simulator settles.
+// Two sending and two receiving ports form a cycle of full links. A gain of one flow is a loss of the next and a gain of the
+// third, so every link remains full. With data only, the prediction equals the shares at which the simulator settles.
 // If acknowledgements of other traffic use a part of the sending ports, the shares may settle elsewhere. The bound and a
-// finding then include the range.
+// finding then include the range of the possible shares.
 func TestWRCCCirclesOfFullLinksRestWithinTheirBounds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -22,8 +22,8 @@ const (
 )
 
 // s3Traffic returns the flows that start within a time: Hadoop sizes at 30 % of the hosts' links between random hosts, and
-// bursts of 60 hosts that send 500 KB each to one host. Bursts start at uniformly random times, which is a Poisson process with a
-// known count.
+// bursts of 60 hosts that send 500 KB each to one host. Bursts start at uniformly random times, which is a Poisson process
+// with a known count.
 func s3Traffic(seed uint64, span quantity.Picoseconds) ([]workload.Arrival, error) {
 	all := workload.HostRange(0, s3Hosts)
 	pairs, err := workload.AnyPair(all)
