@@ -149,7 +149,7 @@ func (f *Far) Echo(dst int32, marked int, now quantity.Picoseconds) (clear bool)
 	return marked > 0 && f.CNP(dst, now)
 }
 
-// due reports whether the CNP gap of a VOQ has passed, and if so starts the next one.
+// due reports whether the CNP gap of a VOQ has passed, and if so starts the next gap.
 func (f *Far) due(i int32, now quantity.Picoseconds) bool {
 	if now-f.voqs[i].cut < f.cfg.CNPInterval {
 		return false

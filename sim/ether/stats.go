@@ -27,7 +27,7 @@ type Totals struct {
 type Stats struct {
 	Totals
 	Events      uint64
-	PacketHops  uint64 // sum over data packets of the links traversed
+	PacketHops  uint64 // links traversed, summed over all data packets
 	Completed   uint64 // completed flows
 	Active      int    // active flows
 	PeakActive  int

@@ -85,7 +85,7 @@ func TestOpenConfigSetsProfilesAndReferences(t *testing.T) {
 		{"another profile", []string{"update " + mine + " " + rule, "update " + ocQueue3 + `/config/queue-management-profile "MINE"`}, codes.OK, ecn.Marking{Min: 10, Max: 20, PMaxPct: 30}},
 		{"qualified names", []string{"update /qos/queue-management-profiles " + `{"openconfig-qos:queue-management-profile":[` + rule + `]}`, "update " + ocQueue3 + `/config {"openconfig-qos:queue-management-profile":"MINE"}`}, codes.OK, ecn.Marking{Min: 10, Max: 20, PMaxPct: 30}},
 		{"other thresholds", []string{"update " + ocStock + `/wred/uniform/config {"min-threshold":"5","max-threshold":"6"}`}, codes.OK, ecn.Marking{Min: 5, Max: 6, PMaxPct: 5}},
-		{"a rule anew", []string{"replace " + ocStock + `/wred/uniform/config {"min-threshold":"5","max-threshold":"6","enable-ecn":true}`}, codes.OK, ecn.Marking{Min: 5, Max: 6, PMaxPct: 100}},
+		{"a replaced rule", []string{"replace " + ocStock + `/wred/uniform/config {"min-threshold":"5","max-threshold":"6","enable-ecn":true}`}, codes.OK, ecn.Marking{Min: 5, Max: 6, PMaxPct: 100}},
 		{"no marking", []string{"update " + ocStock + `/wred/uniform/config/enable-ecn false`}, codes.OK, ecn.Marking{}},
 		{"no profile", []string{"delete " + ocQueue3 + "/config/queue-management-profile"}, codes.OK, ecn.Marking{}},
 		{"minimum threshold above the maximum", []string{"update " + ocStock + `/wred/uniform/config/min-threshold "9999999"`}, codes.InvalidArgument, stockMarking},

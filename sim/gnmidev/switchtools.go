@@ -74,7 +74,7 @@ func (w *Switch) Edit(name, key string, f map[string]string) {
 }
 
 // PutMarking sets the marking of all queues to m, as a second manager does, with one profile for each different marking; the
-// first is AZURE_LOSSLESS. It is not saved.
+// first is AZURE_LOSSLESS. The change is not saved.
 func (w *Switch) PutMarking(m []ecn.QueueMarking) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -6,7 +6,7 @@ import "fairlane/internal/quantity"
 const Smoothing = 0.2
 
 // Filter processes the RTT samples of one flow. The zero value has no samples. It takes only 40 bytes, so a sender can keep one
-// for each flow: the network's state is not stored but computed from the last three features.
+// for each flow: the state of the LSTM is not stored but computed from the last three features.
 type Filter struct {
 	s float64
 	k [Sequence]float64

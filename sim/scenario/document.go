@@ -204,7 +204,7 @@ func (f fields) rateOrNone(key string) (rate quantity.BitRate, none bool) {
 	return rate, false
 }
 
-// someRate reads a rate that must be above 0; absent means no limit.
+// someRate reads a rate that must be above 0. An absent rate means no limit.
 func (f fields) someRate(key string) quantity.BitRate {
 	r := f.rate(key)
 	if f.has(key) && r == 0 {

@@ -10,7 +10,7 @@ import (
 
 // Work is the amount of work of a simulation run.
 type Work struct {
-	PacketHops uint64  // sum over data packets of the links traversed
+	PacketHops uint64  // links traversed, summed over all data packets
 	Events     uint64  // events of the engine
 	SimulatedS float64 // simulated time to the last completion, or to the duration
 	Flows      uint64  // flows started; queue pairs on InfiniBand

@@ -87,7 +87,7 @@ type EtherFlowResult struct {
 	Tenant       string           `json:"tenant"`
 	Src          string           `json:"src"`
 	Dst          string           `json:"dst"`
-	Bytes        int64            `json:"bytes"` // acknowledged so far
+	Bytes        int64            `json:"bytes"` // bytes acknowledged so far
 	StartS       float64          `json:"start_s"`
 	FCTUs        float64          `json:"fct_us,omitempty"` // for completed flows only
 	Slowdown     float64          `json:"slowdown,omitempty"`
@@ -140,7 +140,7 @@ type EtherLink struct {
 type EtherTotals struct {
 	Packets       uint64  `json:"packets"`      // delivered data packets
 	SentPackets   uint64  `json:"sent_packets"` // data packets sent on their first link, including resent ones
-	Hops          uint64  `json:"packet_hops"`  // sum over all sent packets of the links traversed
+	Hops          uint64  `json:"packet_hops"`  // links traversed, summed over all sent packets
 	MeanHops      float64 `json:"mean_hops"`    // Hops / SentPackets
 	Events        uint64  `json:"events"`
 	SentBytes     uint64  `json:"sent_bytes"`     // payload, including resent bytes

@@ -25,7 +25,7 @@ const (
 	ShareError  // largest share error of a tenant: over contended time on Ethernet, otherwise over the counted time
 	Pauses      // PFC pause frames; Ethernet only
 	Drops       // dropped packets
-	Hops        // sum over data packets of the links traversed
+	Hops        // links traversed, summed over all data packets
 	numMeasures
 )
 

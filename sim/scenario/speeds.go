@@ -15,7 +15,7 @@ type Speed struct {
 	// ECNMin and ECNMax are marking thresholds in bytes; 0 means no marking.
 	ECNMin int64 `json:"ecn_min_bytes"`
 	ECNMax int64 `json:"ecn_max_bytes"`
-	// PFCAlpha is the fraction of the free buffer that a port may hold, by model.buffer; 0 with a static threshold.
+	// PFCAlpha is the fraction of the free buffer that a port may hold, as model.buffer sets it; 0 with a static threshold.
 	PFCAlpha float64        `json:"pfc_alpha"`
 	Controls []ControlSteps `json:"congestion_control,omitempty"` // only for rates of links to hosts
 }

@@ -61,7 +61,7 @@ func (t *tagSlowdowns) record(tags []string, bytes int64, slowdown float64) erro
 	return errors.Join(errs...)
 }
 
-// rows returns the slowdown of each tag, column by column, by name.
+// rows returns the slowdown of each tag, ordered by column and then by tag.
 func (t *tagSlowdowns) rows() []TagSlowdown {
 	var out []TagSlowdown
 	for i, column := range t.columns {

@@ -13,7 +13,8 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// The directed-route NodeInfo Get over 0,1,3 that worked against ibsim, with the path 0,1,2 to host2.
+// The request is the directed-route NodeInfo Get that worked against ibsim with the path 0,1,3. Here its path is 0,1,2, to
+// host2.
 func TestDirectedRouteRecordsItsReturnPath(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{SMMode: Cold})
@@ -56,7 +57,7 @@ func TestDirectedRoutesThatLeadNowhere(t *testing.T) {
 		"through a channel adapter":  {[]ident.PortNum{1, 2, 1}, nil, Undeliverable},
 		"hop pointer past the start": {[]ident.PortNum{1}, func(p *mad.Packet) { p.SetHopPointer(1) }, Undeliverable},
 		"hop count of 64":            {[]ident.PortNum{1}, func(p *mad.Packet) { p.SetHopCount(64) }, Undeliverable},
-		"LID routed first part":      {[]ident.PortNum{1}, func(p *mad.Packet) { p.SetDrLIDs(1, 0xffff) }, Undeliverable},
+		"LID-routed first part":      {[]ident.PortNum{1}, func(p *mad.Packet) { p.SetDrLIDs(1, 0xffff) }, Undeliverable},
 		"direction bit of a request": {[]ident.PortNum{1}, func(p *mad.Packet) { p.SetDirection(true) }, Dropped},
 	}
 	for name, tt := range tests {
@@ -124,7 +125,7 @@ func TestResponsesOfASubnetManagerOverCombinedRoutes(t *testing.T) {
 	r := newRig(t, Options{})
 	sm := subnet.PortRef{Node: host3, Port: 1}
 	r.dev.SetSM(sm, true)
-	for name, dlid := range map[string]ident.LID{"ends directed": ident.PermissiveLID, "ends by LID": r.lid(host3)} {
+	for name, dlid := range map[string]ident.LID{"last part directed": ident.PermissiveLID, "last part by LID": r.lid(host3)} {
 		path := []ident.PortNum{39, 1}
 		if dlid != ident.PermissiveLID {
 			path = path[:1]
@@ -398,7 +399,7 @@ func TestExtendedPortInfoOfMellanox(t *testing.T) {
 	r := newRig(t, Options{Vendor: mellanox})
 	resp := r.ask(r.lid(leaf1), mad.NewSMP(mad.MethodGet, attrExtendedPortInfo, 1))
 	if d := resp.Data(); d[7]|d[11]|d[15] != 0 {
-		t.Errorf("an EDR link claims FDR10: % x", d[:16])
+		t.Errorf("FDR10 is set on an EDR link: % x", d[:16])
 	}
 	r.wantStatus(r.lid(leaf1), mad.NewSMP(mad.MethodGet, attrExtendedPortInfo, 41), mad.StatusInvalidAttrValue)
 }

@@ -19,7 +19,7 @@ type Simulation struct {
 	Tenants       []SimulatedTenant `json:"tenants"`     // in the order of the plan
 	Links         []SimulatedLink   `json:"links"`       // contended links, in the order of the plan
 	MaxShareError float64           `json:"max_share_error"`
-	PacketHops    uint64            `json:"packet_hops"` // sum over data packets of the links traversed, over all runs
+	PacketHops    uint64            `json:"packet_hops"` // links traversed, summed over the data packets of all runs
 }
 
 // SimulatedTenant holds the results of all flows of a tenant.

@@ -16,10 +16,10 @@ const (
 	changeBins   = int(changePhase / changeBin)
 )
 
-// changes holds the times for 90 % of the change of D's rate to its new mean, in milliseconds.
+// changes holds the times, in milliseconds, until D's rate has made 90 % of the change to its new mean.
 type changes struct {
-	drop2, drop3       float64 // after the second and the third flow join
-	recover2, recover1 float64 // after the third and the second flow leave
+	drop2, drop3       float64 // times after the second and the third flow join
+	recover2, recover1 float64 // times after the third and the second flow leave
 }
 
 // runChanges cycles tenant 2 through one, two, three and two flows.

@@ -55,7 +55,7 @@ const (
 	readAggregate reading = "aggregate"
 )
 
-// entry encodes a delay as the device's factor of packet times after each packet.
+// entry encodes a delay as a table entry of the device: the pause after each packet, as a multiple of the packet's time.
 func (r reading) entry(ird quantity.Picoseconds) (ibcc.Entry, error) {
 	x := float64(ird) / float64(packetTime)
 	switch r {
