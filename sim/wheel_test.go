@@ -35,7 +35,7 @@ func drawAt(t *rapid.T, now quantity.Picoseconds) quantity.Picoseconds {
 	case 7:
 		return now + quantity.Picoseconds(rapid.Int64Range(0, 1<<(slotWidth+fineBits+coarseBits+1)).Draw(t, "dt"))
 	case 8:
-		return quantity.Picoseconds(rapid.Int64Range(-1<<40, int64(Never)).Draw(t, "at")) // includes the past
+		return quantity.Picoseconds(rapid.Int64Range(-1<<40, int64(Never)).Draw(t, "at")) // may be in the past
 	default:
 		return Never
 	}

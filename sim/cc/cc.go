@@ -5,9 +5,9 @@ import "fairlane/internal/quantity"
 // Algorithm is one sender-side congestion control with its parameters, for all flows of a simulation that use it. It keeps
 // the flows' states in flat arrays indexed by slot, a small number that the fabric reuses after the end of a flow.
 //
-// The fabric calls its methods in the order of simulated time. Only Reserve allocates memory, and Start for the first flow of
-// a sender. Timers are lazy: an algorithm has no events, and the fabric calls Settle to advance a flow's timers before it
-// reads the flow's Control.
+// The fabric calls its methods in the order of simulated time. Only Reserve, and Start for the first flow of a sender,
+// allocate memory. Timers are lazy: an algorithm has no events, and the fabric calls Settle to advance a flow's timers before
+// it reads the flow's Control.
 type Algorithm interface {
 	// Traits returns the algorithm's requirements on packets and on the fabric.
 	Traits() Traits
@@ -59,7 +59,7 @@ type Traits struct {
 // Flow holds the properties of a flow that an algorithm receives at its start.
 type Flow struct {
 	LineRate quantity.BitRate     // line rate of the sending port
-	BaseRTT  quantity.Picoseconds // both directions without queueing: for the flow's path, or the largest of the fabric
+	BaseRTT  quantity.Picoseconds // round trip time without queueing, for the flow's path or the largest of the fabric
 	BDP      int64                // bytes: bottleneck rate times BaseRTT
 	Payload  int                  // bytes of a full packet, without headers
 	Wire     int                  // bytes of a full packet, with headers
@@ -69,7 +69,7 @@ type Flow struct {
 	Domain   uint16               // data centre of the sender
 	Peer     uint16               // data centre of the receiver
 	Host     uint16               // number of the sender, for an algorithm with limits per NIC
-	Seed     uint64               // for an algorithm with random draws
+	Seed     uint64               // seed of an algorithm with random draws
 }
 
 // Control holds the limits that congestion control sets for one flow.
@@ -92,7 +92,7 @@ type Ack struct {
 	Marked   int                  // acknowledged data packets with an ECN mark
 	Nack     bool                 // the acknowledgement reports a missing packet
 	INT      []Hop                // telemetry of the last acknowledged packet, in path order; empty unless Traits.INT
-	FairRate float64              // WRCC: normalised, bit/s; 0 without a stamp
+	FairRate float64              // WRCC: fair rate per unit of weight, bit/s; 0 without a stamp
 	Domain   uint16               // WRCC: data centre of the receiver
 }
 
@@ -121,14 +121,14 @@ const (
 type Notification struct {
 	Now      quantity.Picoseconds
 	Kind     NotificationKind
-	FairRate float64 // FCNP: normalised, bit/s
+	FairRate float64 // FCNP: fair rate per unit of weight, bit/s
 	Seq      int64   // FCNP: the first byte of the packet that caused it
 	Domain   uint16  // FCNP: data centre of the switch
 }
 
 // Stamp holds the header fields that a WRCC sender writes into a data packet (S0, INT header).
 type Stamp struct {
-	FairRate uint32 // Mbit/s, normalised by the weight
+	FairRate uint32 // rate divided by the weight, Mbit/s
 	RTT      uint32 // estimated round trip time, us
 	Domain   uint16
 	Burst    bool // FBDP is above 0: switches of the domain may answer with an FCNP

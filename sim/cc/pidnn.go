@@ -109,7 +109,7 @@ type pidnnConfig struct {
 // pidFlow is the state of a flow. The state of the LSTM is not stored: it follows from the filter's three features.
 type pidFlow struct {
 	filter    predict.Filter // filter of the samples, us
-	mark      int64          // the first ACK beyond this byte acknowledges the probe
+	mark      int64          // byte of the probe; the first ACK beyond it acknowledges the probe
 	rate      float64        // Gbit/s
 	target    float64        // us
 	predicted float64        // us

@@ -18,7 +18,7 @@ var (
 	_ SwitchPlane = (*etherlive.Switch)(nil)
 )
 
-// TestSettingsDriveThePacketsAndCountersComeFromThem: two tenants share a link. Settings that managers write by gNMI change
+// Two tenants share a link. Settings that managers write by gNMI change
 // the tenants' rates, and counters that devices report by gNMI equal the packets sent.
 func TestSettingsDriveThePacketsAndCountersComeFromThem(t *testing.T) {
 	t.Parallel()

@@ -87,7 +87,7 @@ func (l *lab) separate(t *testing.T) {
 		`update `+config+`/QUEUE/Ethernet8|4 {"scheduler":"scheduler.0","wred_profile":"AZURE_LOSSLESS"}`)
 }
 
-// TestMapsMoveATenantToAnotherQueue: the map of the host determines the priority, the map of the switch the queue.
+// The map of the host determines the priority, and the map of the switch determines the queue.
 func TestMapsMoveATenantToAnotherQueue(t *testing.T) {
 	t.Parallel()
 	const ms = quantity.Millisecond
@@ -132,7 +132,7 @@ func TestMapsMoveATenantToAnotherQueue(t *testing.T) {
 	}
 }
 
-// TestSchedulersDivideAPort: tenants in different queues share a port in proportion to the weights of the queues.
+// Tenants in different queues share a port in proportion to the weights of the queues.
 func TestSchedulersDivideAPort(t *testing.T) {
 	t.Parallel()
 	const ms = quantity.Millisecond
@@ -154,7 +154,7 @@ func TestSchedulersDivideAPort(t *testing.T) {
 	}
 }
 
-// TestPauseByPriority: without pause at the ingress ports, the switch loses packets and senders resend. With pause again, it
+// Without pause at the ingress ports, the switch loses packets and senders resend. With pause again, it
 // loses none. The same applies to the hosts, which then ignore pause frames.
 func TestPauseByPriority(t *testing.T) {
 	t.Parallel()

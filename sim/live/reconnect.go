@@ -58,7 +58,7 @@ type connection struct {
 	pkey     ident.PKey
 }
 
-// reconnectOnce queries the path of each connection once, and moves the flows of those with an answer.
+// reconnectOnce queries the path of each connection once. If it gets an answer, it moves the flows of the connection.
 func (l *InfiniBand) reconnectOnce(ctx context.Context, t mad.Transport) error {
 	flows := map[connection][]fabric.FlowID{}
 	var order []connection

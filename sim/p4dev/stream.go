@@ -168,7 +168,7 @@ func (d *Device) notify() {
 	}
 }
 
-// advice returns the message to a client about the primary.
+// advice returns the message that informs a client about the primary.
 func (d *Device) advice(c *client) *p4v1.StreamMessageResponse {
 	s := &rpcstatus.Status{}
 	switch {

@@ -87,7 +87,7 @@ func (g *Generator) build(s *Scenario) (workload.Source, workload.Reactive, erro
 	}
 }
 
-// source prevents a non-nil interface with a nil pointer after an error.
+// source returns a nil Source after an error. A typed nil pointer in the interface would not equal nil.
 func source[T workload.Source](s T, err error) (workload.Source, workload.Reactive, error) {
 	if err != nil {
 		return nil, nil, err

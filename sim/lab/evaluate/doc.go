@@ -10,8 +10,8 @@
 //     hosts and 1 to 3 uplinks of the hosts' speed; fat trees of 16 and 128 hosts. Every link has a delay of 1 us. Hosts have
 //     10, 25, 40, 50 or 100 Gbit/s (25 and more on the RoCE plane); slow links are more frequent than fast ones, because they
 //     cost less to simulate.
-//   - Tenants: 2 to 16, limited by the number of hosts. Weights are whole, 1 to 16, and in a quarter of the cases multiples
-//     of a quarter. Each has 1 to 32 queue pairs from up to 4 hosts.
+//   - Tenants: 2 to 16, limited by the number of hosts. Weights are whole numbers from 1 to 16; in a quarter of the
+//     cases they are multiples of a quarter. Each tenant has 1 to 32 queue pairs from up to 4 hosts.
 //   - Traffic: unlimited flows from hosts of a sending side to few hosts of a receiving side, where they contend; in one case
 //     of six, hosts both send and receive.
 //   - Three cases of ten have traffic of a special form (Case.Form): a tenant with a single fast queue pair and tenants with

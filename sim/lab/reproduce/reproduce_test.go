@@ -68,8 +68,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Every row belongs to the requested experiment, its ratio is our value divided by the published one, and the same seed gives
-// the same rows. When the context ends, Repeat returns the complete experiments, and the error states their number.
+// When the context ends, Repeat returns the complete experiments, and the error states their number.
 func TestAnInterruptedRunReturnsFinishedExperiments(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -88,6 +87,8 @@ func TestAnInterruptedRunReturnsFinishedExperiments(t *testing.T) {
 	}
 }
 
+// Every row belongs to a requested experiment, and its ratio is our value divided by the published one. The same seed gives the
+// same rows.
 func TestRowsAreCompleteAndDeterministic(t *testing.T) {
 	t.Parallel()
 	var last float64
@@ -109,7 +110,7 @@ func TestRowsAreCompleteAndDeterministic(t *testing.T) {
 	for _, r := range rows {
 		order = append(order, r.Name)
 		if seen[r.Name+r.Metric] {
-			t.Errorf("%s %s is there twice", r.Name, r.Metric)
+			t.Errorf("%s %s appears twice", r.Name, r.Metric)
 		}
 		seen[r.Name+r.Metric] = true
 		if (r.Published == nil) != (r.Ratio == nil) {
@@ -157,8 +158,8 @@ func TestRowWithoutPublishedFigureLeavesItOut(t *testing.T) {
 	}
 }
 
-// S1 prints 1 Gbit/s, 100 and 10 Mbit/s. The rates of its two other readings are 16 times as high (up to the line rate) and
-// nearly four times as high.
+// S1 prints the rates 1 Gbit/s, 100 Mbit/s and 10 Mbit/s for these delays. The rates of the two other readings are 16 times as
+// high (up to the line rate) and nearly four times as high.
 func TestReadingsOfTheDelay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -215,7 +216,7 @@ func TestClosedForms(t *testing.T) {
 		want    [3]float64
 	}{{false, [3]float64{790, 395, 263.3}}, {true, [3]float64{790, 462.1, 327.9}}} {
 		for i, want := range c.want {
-			closeTo(t, "of 790 BECNs", 790*closedForm(c.restart, i+1), want, 0.001)
+			closeTo(t, "BECNs", 790*closedForm(c.restart, i+1), want, 0.001)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestFigure4OfS2(t *testing.T) {
 	}
 }
 
-// Every R_AI within the range fits: the steps of a thousandth do not skip a gap.
+// The search tests R_AI in steps of a thousandth. Values between these steps within the range fit, too.
 func TestEveryIncreaseInTheRangeFits(t *testing.T) {
 	t.Parallel()
 	want := map[string]float64{"2cuts": 11, "3cuts": 13, "cut-raise-cut": 9}

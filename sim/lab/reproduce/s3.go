@@ -91,7 +91,7 @@ func runToEnd(ctx context.Context, n *ether.Network) error {
 // rttTap is an algorithm that records the RTTs of its senders. Each slot is one flow, because the run reuses no slots.
 type rttTap struct {
 	cc.Algorithm
-	marks   []int64     // by slot: the first ACK beyond this byte acknowledges the probe
+	marks   []int64     // by slot: byte of the probe; the first ACK beyond it acknowledges the probe
 	sampled [][]float64 // by slot: one RTT at a time, sampled as in S3 (3.2), us
 	every   []float64   // the RTT of each ACK, us
 }
