@@ -6,7 +6,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// dcqcnMlx is DCQCN as in the vendor's NICs, after the vendor's parameter page and firmware configuration database. It
+// dcqcnMlx is DCQCN as in the vendor's NICs, according to the vendor's parameter page and firmware configuration database. It
 // differs from the paper in four points: alpha is filtered in fixed periods, with or without notifications; a flow's rate is
 // cut at most once per monitor period; the cut divides a 10-bit alpha by a power of two; and a flow that reaches full rate
 // again loses its limiter, so the next notification attaches a new one.

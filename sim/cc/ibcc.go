@@ -1,6 +1,6 @@
 // Package cc holds the congestion-control algorithms of the simulator, one file each, as state machines without clock, I/O or
-// allocation. The fabric model owns their state, passes the notifications with the current time, and reads the permitted rate
-// and window.
+// allocation. The fabric model owns the state of flows, passes the notifications with the current time, and reads the
+// permitted rate and window.
 package cc
 
 import (

@@ -26,7 +26,7 @@ func (n *Network) Deadlock() *Deadlock {
 	return jam{n, func(int32) *Network { return n }}.deadlock()
 }
 
-// Deadlock is as for Network; the cycle may lead through several parts.
+// Deadlock is Network.Deadlock for the whole fabric. The cycle may lead through several parts.
 func (p *Parallel) Deadlock() *Deadlock {
 	return jam{p.parts[0], func(node int32) *Network { return p.parts[p.home[node]] }}.deadlock()
 }

@@ -151,7 +151,7 @@ func TestMarksBeginAtTheUseOfTheThreshold(t *testing.T) {
 }
 
 // Congestion control keeps the link of one flow at the utilization of the threshold: above it, marks lower the rate; below
-// it, the timer raises the rate. Two flows with Increase 1 and 2 share this utilization 2 to 1.
+// it, the timer raises the rate. Two flows with Increase 1 and 2 share this utilization in the ratio 2 to 1.
 func TestUseSettlesAtTheThreshold(t *testing.T) {
 	t.Parallel()
 	for _, threshold := range []uint8{15, 12, 8, 4} {

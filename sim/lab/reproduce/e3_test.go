@@ -48,17 +48,18 @@ func TestFreeRunningBECNsFollowTheClosedForm(t *testing.T) {
 		}
 		closeTo(t, "BECNs a second at Increase 1", p[0].becns, 1e6/(s1Timer*1.024), 0.03)
 		for i := 1; i < 3; i++ {
-			closeTo(t, "BECNs by those at Increase 1", p[i].becns/p[0].becns, closedForm(false, i+1), 0.05)
+			closeTo(t, "BECNs relative to Increase 1", p[i].becns/p[0].becns, closedForm(false, i+1), 0.05)
 		}
 		for i, x := range p {
-			closeTo(t, "D's part of its tenant", x.d/x.tenant2, 1/float64(i+1), 0.08)
+			closeTo(t, "D's share of tenant 2", x.d/x.tenant2, 1/float64(i+1), 0.08)
 		}
 		closeTo(t, "tenant 1's share with one flow each", p[0].share(), 0.5, 0.03)
 	}
 }
 
 // E3 with the free-running timer and the threshold that S1 calls very low. In every phase tenant 1 has half of the traffic of
-// both tenants, and D its part of tenant 2, within 5 % of S1. With a deeper queue tenant 1 loses more than that.
+// both tenants, and D has its share of the traffic of tenant 2. Both are within 5 % of S1. With a deeper queue tenant 1 loses
+// more than that.
 func TestShallowQueuesGiveTenant1ItsHalf(t *testing.T) {
 	t.Parallel()
 	v := base(1, false)
@@ -112,7 +113,7 @@ func TestRestartedTimerFollowsTheClosedFormWhenMarksAreRare(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := 1; i < 3; i++ {
-		closeTo(t, "BECNs by those at Increase 1", p[i].becns/p[0].becns, closedForm(true, i+1), 0.08)
+		closeTo(t, "BECNs relative to Increase 1", p[i].becns/p[0].becns, closedForm(true, i+1), 0.08)
 	}
 }
 

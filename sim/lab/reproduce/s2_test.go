@@ -155,7 +155,8 @@ func TestShortIncastOfTable4(t *testing.T) {
 	}
 }
 
-// Table 4 is plausible only if throughput means that of the receiver's link. DCTCP and DCQCN-p are then within a tenth of it.
+// Table 4 is plausible only if throughput means that of the receiver's link. With this meaning, our values for DCTCP and
+// DCQCN-p are within a tenth of those that S2 prints.
 func TestThroughputOfTable4(t *testing.T) {
 	t.Parallel()
 	for _, c := range s2Cases(25*quantity.Gbps, s2Senders)[2:] {
