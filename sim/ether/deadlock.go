@@ -15,7 +15,7 @@ type Deadlock struct {
 }
 
 func (d *Deadlock) Error() string {
-	return fmt.Sprintf("priority flow control deadlock in class %d, each port waits for the next and the last for the first: %s", d.Class, strings.Join(d.Ports, ", "))
+	return fmt.Sprintf("priority flow control deadlock in class %d: each port waits for the next, and the last port waits for the first: %s", d.Class, strings.Join(d.Ports, ", "))
 }
 
 // Deadlock returns a cycle of ports that wait for each other forever, or nil. Port A waits for port B when the switch at A's

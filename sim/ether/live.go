@@ -229,7 +229,7 @@ func (n *Network) SetDemand(r FlowRef, d quantity.BitRate) error {
 	return nil
 }
 
-// QueueStats are the counters of one class of a switch port. Octets are on the wire.
+// QueueStats are the counters of one class of a switch port. Octets are wire bytes.
 type QueueStats struct {
 	TxOctets, TxPackets  uint64
 	Drops, DroppedOctets uint64 // dropped for lack of buffer, or because the link was down
@@ -316,7 +316,7 @@ type FairPort struct {
 
 // FairStats are counters and current measurements of an egress port of a WRCC switch.
 type FairStats struct {
-	FairRateMbps uint32 // 0 if the port computes none
+	FairRateMbps uint32 // 0 if the port computes no fair rate
 	AvgRTT       quantity.Picoseconds
 	InBytes      uint64 // bytes received for this port, up to the end of the last period
 	InPackets    uint64

@@ -10,9 +10,9 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// One host sends to a port that does not drain. Every byte, pause and resume is as calculated. Three packets of 1048 bytes
-// fit the reserve of 1000 and the threshold of 3000. The fourth uses headroom and causes the pause. The pause takes 3.44 ns
-// on the wire and 1 us to the sender, which has started 28 packets by then.
+// One host sends to a port that does not drain. Every byte, pause and resume occurs at its calculated time. Three packets of
+// 1048 bytes fit the reserve of 1000 and the threshold of 3000. The fourth uses headroom and causes the pause. The pause takes
+// 3.44 ns on the wire and 1 us to the sender, which has started 28 packets by then.
 func TestPauseAndResumeComeToThePicosecond(t *testing.T) {
 	t.Parallel()
 	n, _ := star(t, 2, Config{Buffer: Buffer{Reserve: 1000, Static: 3000, Resume: 1000, Headroom: 3}}, FlowSpec{Src: 0, Dst: 1, Bytes: 40_000})
@@ -158,8 +158,8 @@ func TestDynamicThresholdsSettleAsInTheory(t *testing.T) {
 	}
 }
 
-// Five switches form a ring, with flows from each host to the host two switches ahead. They deadlock in the end, and Deadlock
-// returns the cycle in the order of waiting. With enough buffer there is no deadlock.
+// Five switches form a ring, with flows from each host to the host two switches ahead. The flows deadlock eventually, and
+// Deadlock returns the cycle in the order of waiting. With enough buffer there is no deadlock.
 func TestDeadlockInARingIsFound(t *testing.T) {
 	t.Parallel()
 	run := func(static int64) (*Network, *Deadlock) {
@@ -222,7 +222,7 @@ func TestHeadroomSufficesOnAnyLink(t *testing.T) {
 				t.Errorf("%s, %s: %d packets lost with the default headroom", rate, delay, d)
 			}
 			if d := drops(3); delay == 1 && d == 0 {
-				t.Errorf("%s, %s: no loss with a headroom of 3 units, less than one packet", rate, delay)
+				t.Errorf("%s, %s: no loss with a headroom of 3 units, which is less than one packet", rate, delay)
 			}
 		}
 	}

@@ -12,12 +12,12 @@ const (
 	// DataHeader is the size of a data packet without its payload: LRH 8, BTH 12, ICRC 4 and VCRC 2 (IBTA vol. 1, 7.7, 9.2,
 	// 7.8).
 	DataHeader = 26
-	// AckSize is an RC acknowledgement: LRH, BTH, AETH 4, ICRC, VCRC.
+	// AckSize is the size of an RC acknowledgement, bytes: LRH, BTH, AETH 4, ICRC, VCRC.
 	AckSize = 30
-	// CNPSize is a congestion notification packet: LRH, BTH, 16 reserved bytes, ICRC, VCRC.
+	// CNPSize is the size of a congestion notification packet, bytes: LRH, BTH, 16 reserved bytes, ICRC, VCRC.
 	CNPSize = 42
-	// MADSize is a management packet on the wire: LRH 8, BTH 12, DETH 8, 256 bytes, ICRC, VCRC, rounded down to 288 bytes
-	// because counters count four-byte words.
+	// MADSize is the size of a management packet, bytes: LRH 8, BTH 12, DETH 8, 256 bytes, ICRC, VCRC, rounded down to 288
+	// bytes because counters count four-byte words.
 	MADSize = 288
 	// CreditBlock is the unit of link-level flow control (IBTA vol. 1, 7.9).
 	CreditBlock = 64

@@ -9,12 +9,12 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Deadlock is a credit loop: a cycle of switch output lanes in which each lane waits for buffer space in the next switch, and
-// packets that wait for the next lane occupy this space. Without intervention no packet of the loop ever moves again (Dally and
+// Deadlock is a credit loop: a cycle of switch output lanes in which each lane waits for buffer space in the next switch.
+// Packets that wait for the next lane occupy this space. Without intervention no packet of the loop ever moves again (Dally and
 // Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", 1987).
 type Deadlock struct {
-	// Cycle is the loop. Each lane waits for the next one, and the last for the first. The first lane is the lowest by node and
-	// port.
+	// Cycle is the loop. Each lane waits for the next one, and the last lane waits for the first. The first lane is the lowest
+	// by node and port.
 	Cycle []StuckLane
 	// Packets is the number of packets queued in switches that can never move, in the loop and behind it.
 	Packets int
@@ -216,7 +216,7 @@ func (p *progress) deadlock() *Deadlock {
 		path = append(path, at)
 		next := p.waitsFor(&p.lanes[at])
 		if next < 0 {
-			return nil // the credits are inconsistent: better no loop than a wrong one
+			return nil // the credits are inconsistent: report no loop rather than a wrong one
 		}
 		at = next
 	}

@@ -129,7 +129,7 @@ func (r *rig) get(t testing.TB, target, path string) (string, error) {
 	return string(out.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal()), nil
 }
 
-// must is get for a path that exists.
+// must calls get and fails the test on an error.
 func (r *rig) must(t testing.TB, target, path string) string {
 	t.Helper()
 	s, err := r.get(t, target, path)

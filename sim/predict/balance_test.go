@@ -40,7 +40,7 @@ func TestBalanceGivesEachRangeAboutAsMuch(t *testing.T) {
 	}{
 		{"enough of each", [Ranges]int{900, 50, 40, 300}, 30, [Ranges]int{30, 30, 30, 30}},
 		{"a range with too few rows gives all its rows", [Ranges]int{900, 50, 4, 300}, 30, [Ranges]int{30, 30, 4, 30}},
-		{"by the smallest", [Ranges]int{900, 50, 7, 300}, 0, [Ranges]int{7, 7, 7, 7}},
+		{"as many as in the smallest range", [Ranges]int{900, 50, 7, 300}, 0, [Ranges]int{7, 7, 7, 7}},
 		{"an empty range", [Ranges]int{9, 0, 7, 3}, 5, [Ranges]int{5, 0, 5, 3}},
 		{"nothing", [Ranges]int{}, 5, [Ranges]int{}},
 	} {

@@ -22,10 +22,10 @@ func TestWRCCCirclesOfFullLinksRestWithinTheirBounds(t *testing.T) {
 		more [][2]int // unlimited flows of another tenant, by hosts
 		sure bool     // whether the simulation settles at the prediction
 	}{
-		"data alone":             {nil, true},
-		"one sender receives":    {[][2]int{{4, 0}}, false},
-		"both senders receive":   {[][2]int{{4, 0}, {5, 1}}, false},
-		"receivers send to them": {[][2]int{{2, 0}, {3, 1}}, false},
+		"data alone":                    {nil, true},
+		"one sender receives":           {[][2]int{{4, 0}}, false},
+		"both senders receive":          {[][2]int{{4, 0}, {5, 1}}, false},
+		"receivers send to the senders": {[][2]int{{2, 0}, {3, 1}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
