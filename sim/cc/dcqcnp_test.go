@@ -8,8 +8,8 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// steps executes send opportunities of S2's figure 4 and returns R_C after each one; marks are the marked ones, counted from
-// 1.
+// steps executes send opportunities of S2's figure 4 and returns R_C after each one. marks lists the marked opportunities,
+// counted from 1.
 func steps(p RPParams, marks ...int) (rates []float64) {
 	s := NewRPState(&p, 1)
 	marked := map[int]bool{}

@@ -40,14 +40,14 @@ type fairSwitch struct {
 type fairPort struct {
 	params  wrcc.Params
 	state   wrcc.PortState
-	rttSum  uint64 // us, of the packets sent in this period
+	rttSum  uint64 // sum of the RTTs in the packets sent in this period, us
 	packets uint32
 	pauses  uint64 // pause frames sent by this port as an ingress, until the last update
 	// weighs means that the switch applies class weights itself: at least one entry of weights is not zero.
 	weighs  bool
 	weights [MaxClasses]wrcc.ClassWeight
 	stats   FairStats
-	off     bool  // does not compute a fair rate
+	off     bool  // the port does not compute a fair rate
 	domain  int16 // data centre whose senders receive fast notifications, or -1
 }
 

@@ -187,7 +187,7 @@ func (p *sampler) sampleFlows(now quantity.Picoseconds) {
 	}
 }
 
-// includes reports whether series include a flow, by its number in its trace if it has one.
+// includes reports whether series include a flow. A flow of a trace is selected by its number in the trace.
 func (p *sampler) includes(id int64, from *Origin) bool {
 	switch {
 	case p.cfg.AllFlows:

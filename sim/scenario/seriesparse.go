@@ -47,7 +47,7 @@ type Series struct {
 	Every  quantity.Picoseconds // interval of samples; pauses are not sampled
 	// Flows are flow numbers; for flows of a trace, their numbers in the trace. Empty means the first 16.
 	Flows    []int64
-	AllFlows bool // overrides Flows
+	AllFlows bool // all flows are recorded, regardless of Flows
 	// Ports are patterns of node names, or of port names if they contain a slash. Empty means all.
 	Ports []string
 }

@@ -48,7 +48,7 @@ type port struct {
 	pkeys []ident.PKey
 	guids mad.GUIDInfo
 
-	cc    ccKeyState // only on end ports
+	cc    ccKeyState // state of the CC_Key; only on end ports
 	class map[mad.Class]*mad.ClassAddress
 	base  *counterBase
 }
