@@ -42,8 +42,9 @@ func TestPauseAndResumeComeToThePicosecond(t *testing.T) {
 		t.Errorf("%+v after %d packets: want 3 in memory and 25 in headroom", *in, nic.stats.TxPackets)
 	}
 	n.block(1, false)
-	// The headroom is empty when the 25th packet leaves. The account then holds 2144 bytes above the reserve, and with Resume,
-	// 1000, it is still above the threshold of 3000. The 26th packet leaves 1096 bytes and causes the resume.
+	// The headroom is empty when the 25th packet leaves. The account then holds 2144 bytes above the reserve. Together
+	// with Resume (1000 bytes), this is still above the threshold of 3000. The 26th packet leaves 1096 bytes and causes the
+	// resume.
 	resume := 10*us + 25*full
 	n.RunUntil(resume - 1)
 	if !in.paused {
