@@ -119,10 +119,10 @@ type Handler interface {
 	Handle(ev Event)
 }
 
-// Engine is a clock with a queue of events. The zero value is at time zero. The engine uses a Wheel at every size. Compared
-// with a Queue, the packet model runs 0.94 times as fast through an incast of 21 ports without congestion control (up to 42
-// pending events), 1.1 times as fast with congestion control, and 1.6 times as fast through a fat tree of 128 hosts (up to 1148
-// pending events). Measured by go test -bench . ./sim/fabric.
+// Engine is a clock with a queue of events. The zero value is an engine at time zero. The engine uses a Wheel at every size.
+// Compared with a Queue, the packet model runs 0.94 times as fast through an incast of 21 ports without congestion control (up
+// to 42 pending events), 1.1 times as fast with congestion control, and 1.6 times as fast through a fat tree of 128 hosts (up
+// to 1148 pending events). The source of these ratios is go test -bench . ./sim/fabric.
 type Engine struct {
 	now       quantity.Picoseconds
 	order     uint64 // sequence number and kind of the event being handled
@@ -143,7 +143,7 @@ func (e *Engine) Pending() (now, peak int) { return e.queue.Len(), e.peak }
 // NextAt returns the time of the earliest pending event, or Never.
 func (e *Engine) NextAt() quantity.Picoseconds { return e.queue.NextAt() }
 
-// Schedule adds an event. The engine handles an event scheduled in the past now.
+// Schedule adds an event. If at is in the past, the engine handles the event at the current time.
 func (e *Engine) Schedule(at quantity.Picoseconds, kind uint8, a, b int32) {
 	e.queue.Push(max(at, e.now), kind, a, b)
 }
@@ -152,7 +152,7 @@ func (e *Engine) Schedule(at quantity.Picoseconds, kind uint8, a, b int32) {
 // events reserves a number for each of them when it joins the queue. Ties are then broken as if each had its own event.
 func (e *Engine) Reserve() uint64 { return e.queue.Reserve() }
 
-// Place returns the latest reserved sequence number with the given low bits. Models use it that store only the low bits.
+// Place returns the latest reserved sequence number with the given low bits. It serves models that store only the low bits.
 func (e *Engine) Place(low uint32) uint64 {
 	last := e.queue.seq
 	return last - uint64(uint32(last)-low)
@@ -163,7 +163,8 @@ func (e *Engine) Passed(at quantity.Picoseconds, place uint64) bool {
 	return at < e.now || at == e.now && place <= e.order>>8
 }
 
-// ScheduleReserved adds an event with a reserved sequence number. The engine handles an event scheduled in the past now.
+// ScheduleReserved adds an event with a reserved sequence number. If at is in the past, the engine handles the event at the
+// current time.
 func (e *Engine) ScheduleReserved(at quantity.Picoseconds, place uint64, kind uint8, a, b int32) {
 	e.queue.PushReserved(max(at, e.now), place, kind, a, b)
 }

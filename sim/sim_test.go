@@ -48,7 +48,7 @@ func TestEmptyQueue(t *testing.T) {
 	t.Parallel()
 	var q Queue
 	if _, ok := q.Pop(); ok || q.NextAt() != Never {
-		t.Error("an empty queue gave an event or a time")
+		t.Error("an empty queue returned an event or a time")
 	}
 }
 
@@ -62,7 +62,7 @@ func (r *recorder) Handle(ev Event) {
 	r.seen = append(r.seen, r.e.Now())
 	if ev.Kind() == 1 {
 		r.e.Schedule(ev.At+5, 2, 0, 0)
-		r.e.Schedule(ev.At-100, 2, 0, 0) // an instant in the past becomes now
+		r.e.Schedule(ev.At-100, 2, 0, 0) // a time in the past becomes the current time
 	}
 }
 
@@ -110,7 +110,7 @@ func TestRNG(t *testing.T) {
 	}
 	a, b := NewRNG(1), NewRNG(2)
 	if a.Uint64() == b.Uint64() {
-		t.Error("two seeds gave one number")
+		t.Error("two seeds gave the same number")
 	}
 	var counts [8]int
 	for range 80_000 {

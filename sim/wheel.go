@@ -31,9 +31,9 @@ const (
 // Push is fastest for events later than the last popped event, as in an Engine; the order is exact for any sequence of pushes.
 type Wheel struct {
 	slot int64   // the current fine slot; run and near hold every event up to its end
-	run  []Event // filed before the slot became current, last event first
-	near Queue   // filed since the slot became current
-	far  Queue   // beyond the coarse level
+	run  []Event // events filed before the slot became current, last event first
+	near Queue   // events filed since the slot became current
+	far  Queue   // events beyond the coarse level
 	n    int
 	seq  uint64
 

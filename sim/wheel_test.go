@@ -35,7 +35,7 @@ func drawAt(t *rapid.T, now quantity.Picoseconds) quantity.Picoseconds {
 	case 7:
 		return now + quantity.Picoseconds(rapid.Int64Range(0, 1<<(slotWidth+fineBits+coarseBits+1)).Draw(t, "dt"))
 	case 8:
-		return quantity.Picoseconds(rapid.Int64Range(-1<<40, int64(Never)).Draw(t, "at")) // also the past
+		return quantity.Picoseconds(rapid.Int64Range(-1<<40, int64(Never)).Draw(t, "at")) // may be in the past
 	default:
 		return Never
 	}
@@ -95,7 +95,7 @@ func TestWheelAgreesWithQueue(t *testing.T) {
 			pop(Never)
 		}
 		if _, ok := w.Pop(); ok || w.Len() != 0 || w.NextAt() != Never {
-			t.Fatalf("an empty wheel gave an event or a time; %d pending", w.Len())
+			t.Fatalf("an empty wheel returned an event or a time; %d pending", w.Len())
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// ackClockedSpecs are the algorithms that act on acknowledgements alone, with their two HPCC readings.
+// ackClockedSpecs returns the algorithms that react to acknowledgements only, HPCC with both forms of telemetry.
 func ackClockedSpecs() map[string]func() (Spec, Values) {
 	return map[string]func() (Spec, Values){
 		"hpcc":      func() (Spec, Values) { return hpccSpec(), nil },
@@ -22,7 +22,7 @@ func ackClockedSpecs() map[string]func() (Spec, Values) {
 	}
 }
 
-// anyFlow draws a flow; its size and path are those of real fabrics, slow and fast, near and far.
+// anyFlow draws a flow. Its size and path are those of real fabrics: slow and fast links, short and long distances.
 func anyFlow(t *rapid.T) *Flow {
 	f := &Flow{
 		LineRate: rapid.SampledFrom([]quantity.BitRate{100 * quantity.Mbps, 10 * quantity.Gbps, 100 * quantity.Gbps,
@@ -37,7 +37,7 @@ func anyFlow(t *rapid.T) *Flow {
 	return f
 }
 
-// acks draws acknowledgements in order of time: any delay, marks, losses and telemetry.
+// anyAcks draws acknowledgements in order of time, with any delay, marks, losses and telemetry.
 func anyAcks(t *rapid.T, f *Flow) []Ack {
 	var out []Ack
 	var now quantity.Picoseconds
@@ -109,7 +109,7 @@ func TestAckClockedControlsStayInTheirBounds(t *testing.T) {
 	}
 }
 
-// A slot's next flow has nothing of the one before, and growing the arrays loses nothing.
+// A new flow in a used slot inherits no state, and growing the arrays preserves all state.
 func TestAckClockedSlotsAreIndependent(t *testing.T) {
 	t.Parallel()
 	for name, spec := range ackClockedSpecs() {
@@ -219,7 +219,7 @@ func BenchmarkAck(b *testing.B) {
 	}
 }
 
-// Every parameter has a place in a scenario file: its default survives its own text.
+// The default of every parameter, formatted as in a scenario file, parses to the same value.
 func TestAckClockedDefaultsSurviveTheirText(t *testing.T) {
 	t.Parallel()
 	for name, spec := range ackClockedSpecs() {

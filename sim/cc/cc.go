@@ -2,12 +2,12 @@ package cc
 
 import "fairlane/internal/quantity"
 
-// Algorithm is one sender-side congestion control with its parameters, for all flows of a simulation that use it. It keeps the
-// flows' states in flat arrays indexed by slot, a small number that the fabric reuses after the end of a flow.
+// Algorithm is one sender-side congestion control with its parameters, for all flows of a simulation that use it. It keeps
+// the flows' states in flat arrays indexed by slot, a small number that the fabric reuses after the end of a flow.
 //
-// The fabric calls its methods in the order of simulated time. Only Reserve allocates, and Start for the first flow of a
-// sender. Timers are lazy: an algorithm has no events, and the fabric calls Settle to advance a flow's timers before it reads
-// the flow's Control.
+// The fabric calls its methods in the order of simulated time. Only Reserve, and Start for the first flow of a sender,
+// allocate memory. Timers are lazy: an algorithm has no events, and the fabric calls Settle to advance a flow's timers before
+// it reads the flow's Control.
 type Algorithm interface {
 	// Traits returns the algorithm's requirements on packets and on the fabric.
 	Traits() Traits
@@ -58,18 +58,18 @@ type Traits struct {
 
 // Flow holds the properties of a flow that an algorithm receives at its start.
 type Flow struct {
-	LineRate quantity.BitRate     // of the sending port
-	BaseRTT  quantity.Picoseconds // both directions without queueing: of the flow's path, or the fabric's largest
+	LineRate quantity.BitRate     // line rate of the sending port
+	BaseRTT  quantity.Picoseconds // round trip time without queueing, for the flow's path or the largest of the fabric
 	BDP      int64                // bytes: bottleneck rate times BaseRTT
-	Payload  int                  // of a full packet, bytes
-	Wire     int                  // of a full packet with its headers, bytes
+	Payload  int                  // bytes of a full packet, without headers
+	Wire     int                  // bytes of a full packet, with headers
 	Hops     int                  // links of the path, one direction
 	Size     int64                // payload bytes; 0 means unlimited
 	Weight   float64              // above 0; 1 is neutral (weighted WRCC)
 	Domain   uint16               // data centre of the sender
 	Peer     uint16               // data centre of the receiver
 	Host     uint16               // number of the sender, for an algorithm with limits per NIC
-	Seed     uint64               // for an algorithm with random draws
+	Seed     uint64               // seed of an algorithm with random draws
 }
 
 // Control holds the limits that congestion control sets for one flow.
@@ -84,23 +84,23 @@ type Control struct {
 // Ack is one acknowledgement as the sender receives it. It is valid during the call only.
 type Ack struct {
 	Now      quantity.Picoseconds
-	RTT      quantity.Picoseconds // since the acknowledged packet started on the link
+	RTT      quantity.Picoseconds // time since the acknowledged packet started on the link
 	Seq      int64                // cumulative: the first payload byte not yet received
 	Next     int64                // the first payload byte not yet sent
 	Acked    int64                // payload bytes newly acknowledged; 0 for a NACK
 	Packets  int                  // acknowledged data packets, at least 1
 	Marked   int                  // acknowledged data packets with an ECN mark
-	Nack     bool                 // it reports a missing packet
-	INT      []Hop                // of the last acknowledged packet, in path order; empty unless Traits.INT
-	FairRate float64              // WRCC: normalised, bit/s; 0 without a stamp
+	Nack     bool                 // the acknowledgement reports a missing packet
+	INT      []Hop                // telemetry of the last acknowledged packet, in path order; empty unless Traits.INT
+	FairRate float64              // WRCC: fair rate per unit of weight, bit/s; 0 without a stamp
 	Domain   uint16               // WRCC: data centre of the receiver
 }
 
 // InFlight returns the unacknowledged payload bytes.
 func (a *Ack) InFlight() int64 { return a.Next - a.Seq }
 
-// Hop is the in-band telemetry of one switch port on a data packet's path, recorded when the packet starts (HPCC, SIGCOMM 2019,
-// figure 7). Values are exact; an algorithm that models the field widths of a real header reduces them itself.
+// Hop is the in-band telemetry of one switch port on the path of a data packet, recorded when the packet starts (HPCC,
+// SIGCOMM 2019, figure 7). Values are exact; an algorithm that models the field widths of a real header reduces them itself.
 type Hop struct {
 	At    quantity.Picoseconds
 	Tx    uint32 // bytes sent by the port before this packet, modulo 2^32
@@ -121,14 +121,14 @@ const (
 type Notification struct {
 	Now      quantity.Picoseconds
 	Kind     NotificationKind
-	FairRate float64 // FCNP: normalised, bit/s
+	FairRate float64 // FCNP: fair rate per unit of weight, bit/s
 	Seq      int64   // FCNP: the first byte of the packet that caused it
-	Domain   uint16  // of the switch
+	Domain   uint16  // FCNP: data centre of the switch
 }
 
 // Stamp holds the header fields that a WRCC sender writes into a data packet (S0, INT header).
 type Stamp struct {
-	FairRate uint32 // Mbit/s, normalised by the weight
+	FairRate uint32 // rate divided by the weight, Mbit/s
 	RTT      uint32 // estimated round trip time, us
 	Domain   uint16
 	Burst    bool // FBDP is above 0: switches of the domain may answer with an FCNP

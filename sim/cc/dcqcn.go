@@ -5,15 +5,15 @@ import (
 )
 
 // dcqcn is DCQCN as in the paper (SIGCOMM 2015, section 3.1). A notification cuts the rate immediately and restarts every
-// timer; alpha decays after a time without notifications; increases follow from time and bytes. At the same instant, timers
-// precede a notification. The alpha timer and the increase timer change different fields, so their order at the same instant
-// does not matter.
+// timer; alpha decays after a time without notifications; the timer and the byte counter cause increases. At the same
+// instant, timers precede a notification. The alpha timer and the increase timer change different fields, so their order at
+// the same instant does not matter.
 type dcqcn struct {
 	rp    RPParams
 	alpha alphaFilter
 	timer quantity.Picoseconds
 	bytes int64
-	gap   quantity.Picoseconds // between notifications derived from echoes
+	gap   quantity.Picoseconds // minimum gap between notifications derived from echoes
 	flows slots[dcqcnFlow]
 }
 
@@ -24,7 +24,7 @@ type dcqcnFlow struct {
 	incAt   quantity.Picoseconds
 	echoAt  quantity.Picoseconds // last echo counted as a notification
 	seen    quantity.Picoseconds
-	sent    int64 // bytes since the byte counter started
+	sent    int64 // bytes since the last expiry of the byte counter, or since the last cut
 	active  bool  // a notification has arrived
 }
 

@@ -34,7 +34,7 @@ func newDCQCNRig(t *testing.T, name string, v Values) *dcqcnRig {
 	return &dcqcnRig{t: t, a: a, c: a.Start(0, 0, &Flow{LineRate: testLine, BDP: 52000})}
 }
 
-// at moves to an instant.
+// at advances the flow to an instant.
 func (r *dcqcnRig) at(now quantity.Picoseconds) *dcqcnRig {
 	r.now = now
 	r.a.Settle(0, now, &r.c)
@@ -103,10 +103,10 @@ func TestAlphaDecaysWhileNothingIsNotified(t *testing.T) {
 	a := 255.0 / 256 * 255 / 256 * 255 / 256
 	r.at(3*55*testUS).wantAlpha(a, "three periods")
 	r.cnp().wantAlpha(a*255/256+1.0/256, "alpha = (1-g) alpha + g")
-	r.at(4*55*testUS).wantAlpha((a*255/256+1.0/256)*255/256, "the notification starts the period again")
+	r.at(4*55*testUS).wantAlpha((a*255/256+1.0/256)*255/256, "the notification restarts the period")
 	r.at(quantity.Second)
 	a = (a*255/256 + 1.0/256) * math.Pow(255.0/256, math.Floor((1e6-165)/55))
-	r.wantAlpha(a, "a long time is the same as its periods")
+	r.wantAlpha(a, "one long interval has the effect of its periods")
 }
 
 func TestThePapersIncreaseByTime(t *testing.T) {
@@ -134,9 +134,9 @@ func TestHyperIncreaseNeedsBothCounters(t *testing.T) {
 			"byte_counter": 1e6, "fast_recovery_stages": 1, "stage_compare": 0, "r_ai": 1e9, "r_hai": 5e9, "hyper_by_stage": byStage,
 		}).at(0).cnp().cnp()
 		r.send(1e6).wantTarget(50e9, "first stage: fast recovery")
-		r.send(1e6).wantTarget(51e9, "the bytes alone are past the threshold: additive")
+		r.send(1e6).wantTarget(51e9, "only the byte stage is past the threshold: additive")
 		r.at(55*testUS).wantTarget(52e9, "T is 1: still additive")
-		r.at(110*testUS).wantTarget(57e9, "both are past it: hyper")
+		r.at(110*testUS).wantTarget(57e9, "both stages are past the threshold: hyper")
 		want := 62e9
 		if byStage == 1 {
 			want = 57e9 + 2*5e9
@@ -148,10 +148,10 @@ func TestHyperIncreaseNeedsBothCounters(t *testing.T) {
 func TestANotificationStartsTimerAndByteCounterAgain(t *testing.T) {
 	t.Parallel()
 	r := newDCQCNRig(t, "dcqcn", Values{"byte_counter": 1e6}).at(0).cnp().send(999_000)
-	r.at(54*testUS).cnp().wantRate(25e9, "no increase has come yet")
-	r.send(999_000).at(108*testUS).wantRate(25e9, "neither timer nor bytes have expired since")
-	r.at(109*testUS).wantRate(37.5e9, "the timer has")
-	r.send(1000).wantRate(43.75e9, "the byte counter has")
+	r.at(54*testUS).cnp().wantRate(25e9, "no increase yet")
+	r.send(999_000).at(108*testUS).wantRate(25e9, "neither timer nor bytes have expired since the cut")
+	r.at(109*testUS).wantRate(37.5e9, "the timer has expired")
+	r.send(1000).wantRate(43.75e9, "the byte counter has expired")
 }
 
 func TestEchoesAreSpacedByTheNotificationInterval(t *testing.T) {
@@ -159,7 +159,7 @@ func TestEchoesAreSpacedByTheNotificationInterval(t *testing.T) {
 	r := newDCQCNRig(t, "dcqcn", nil).at(0).echo().wanted(50e9)
 	r.at(49 * testUS).echo().wanted(50e9)
 	r.at(50 * testUS).echo().wanted(25e9)
-	r.at(51 * testUS).cnp().wanted(12.5e9) // packets have been spaced by the receiver
+	r.at(51 * testUS).cnp().wanted(12.5e9) // the receiver already spaces notification packets
 	r.a.Ack(0, &Ack{Now: r.now + quantity.Second, Packets: 4}, &r.c)
 	r.wanted(12.5e9)
 	r.a.Notify(0, &Notification{Now: r.now, Kind: NotifyFCNP}, &r.c)
@@ -168,7 +168,7 @@ func TestEchoesAreSpacedByTheNotificationInterval(t *testing.T) {
 
 func (r *dcqcnRig) wanted(rate float64) *dcqcnRig {
 	r.t.Helper()
-	r.wantRate(rate, "by the notifications so far")
+	r.wantRate(rate, "rate after the notifications so far")
 	return r
 }
 
@@ -210,9 +210,9 @@ func TestPresetsBuild(t *testing.T) {
 		}
 	}
 	if _, err := DCQCNPreset("dctcp"); err == nil {
-		t.Error("a name that is none is found")
+		t.Error("ByName found an unknown name")
 	}
 	if _, err := (&Preset{Name: "x", Algorithm: "y"}).Build(); err == nil {
-		t.Error("a preset of no algorithm is built")
+		t.Error("Build accepted a preset of an unknown algorithm")
 	}
 }

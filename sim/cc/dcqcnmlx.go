@@ -6,19 +6,19 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// dcqcnMlx is DCQCN as in the vendor's NICs, after the vendor's parameter page and firmware configuration database. It differs
-// from the paper in four points: alpha is filtered in fixed periods, with or without notifications; a flow is cut at most once
-// per monitor period; the cut divides a 10-bit alpha by a power of two; and a flow back at full rate loses its limiter, so the
-// next notification attaches a new one.
+// dcqcnMlx is DCQCN as in the vendor's NICs, according to the vendor's parameter page and firmware configuration database. It
+// differs from the paper in four points: alpha is filtered in fixed periods, with or without notifications; a flow's rate is
+// cut at most once per monitor period; the cut divides a 10-bit alpha by a power of two; and a flow that reaches full rate
+// again loses its limiter, so the next notification attaches a new one.
 //
 // Behaviour that the vendor does not publish is a parameter: see the words and flags of the Spec. In addition, the model
-// assumes: the notification that attaches a limiter counts for the first monitor period and, through the initial alpha, for the
-// first alpha period; a limiter is released within 1 Mbit/s (the unit of the registers) of the full rate, unless a notification
-// is still pending. At the same instant the order is: alpha, increase timer, cut, packets.
+// assumes: the notification that attaches a limiter counts for the first monitor period and, through the initial alpha, for
+// the first alpha period; a limiter is released within 1 Mbit/s (the unit of the registers) of the full rate, unless a
+// notification is still pending. At the same instant the order is: alpha, increase timer, cut, packets.
 type dcqcnMlx struct {
 	mlxPoint
-	flows  slots[dcqcnMlxFlow]  // a copy of common, to save one indirection
-	common *slots[dcqcnMlxFlow] // may be shared by the algorithms of a run: each slot belongs to one flow
+	flows  slots[dcqcnMlxFlow]  // copy of the pointers in common, to save one indirection
+	common *slots[dcqcnMlxFlow] // the algorithms of a run may share it, because each slot belongs to one flow
 }
 
 // mlxPoint is the reaction point of one NIC port: its registers in the units of the calculation.
@@ -113,7 +113,7 @@ func (d *mlxPoint) settle(f *dcqcnMlxFlow, now quantity.Picoseconds) {
 	f.settleAlpha(now, &d.alpha)
 }
 
-// increase applies the increase timer up to and including t.
+// increase applies the expiries of the increase timer up to and including t.
 func (d *mlxPoint) increase(f *rpClock, t quantity.Picoseconds) {
 	if f.incAt > t {
 		return

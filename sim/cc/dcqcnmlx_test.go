@@ -12,18 +12,18 @@ const testMonitor = 4 * testUS
 
 func TestGD11IsThePapersCutAndGD10TwiceThat(t *testing.T) {
 	t.Parallel()
-	// The initial alpha stays as it is while G retains all but nothing.
+	// With G at 1023 of 1024, alpha stays near its initial value.
 	for gd, want := range map[float64]float64{
 		11: 1 - 1019.0/2048, 12: 1 - 1019.0/4096, 15: 1 - 1019.0/32768,
-		10: 0.5, 0: 0.5, // the floor of one cut, min_dec_fac 50 %
+		10: 0.5, 0: 0.5, // limit of one cut: min_dec_fac 50 %
 	} {
 		r := newDCQCNRig(t, "dcqcn-mlx", Values{"rpg_gd": gd, "dce_tcp_g": 1023}).at(0).cnp()
 		r.wantRate(testLine, "the cut waits for the end of the monitor period")
-		// Four periods of 1/1024: 1023 falls to 1019.01, whose integer part counts.
-		r.at(testMonitor).wantRate(testLine*want, "1 - A/2^GD, A the integer alpha")
+		// In four periods with factor 1023/1024, alpha falls from 1023 to 1019.01. The cut uses the integer part.
+		r.at(testMonitor).wantRate(testLine*want, "1 - A/2^GD, with where A is the integer alpha")
 	}
 	r := newDCQCNRig(t, "dcqcn-mlx", Values{"rpg_gd": 10, "rpg_min_dec_fac": 0, "dce_tcp_g": 1023}).at(0).cnp()
-	r.at(testMonitor).wantRate(testLine*(1-1019.0/1024), "without a floor of the cut GD 10 is 1 - alpha")
+	r.at(testMonitor).wantRate(testLine*(1-1019.0/1024), "without a limit of the cut, GD 10 means 1 - alpha")
 	r = newDCQCNRig(t, "dcqcn-mlx", Values{"rpg_min_dec_fac": 100}).at(0).cnp()
 	r.at(testMonitor).wantRate(testLine, "100 percent never cuts")
 }
@@ -31,9 +31,9 @@ func TestGD11IsThePapersCutAndGD10TwiceThat(t *testing.T) {
 func TestAlphaSettlesNearAQuarterUnderContinuousNotifications(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[string]float64{
-		// One period of four sees a notification: g / (1 - (1-g)^4), right after it.
+		// One period of four has a notification: alpha is g / (1 - (1-g)^4) right after that period.
 		"fraction": (5.0 / 1024) / (1 - math.Pow(1019.0/1024, 4)),
-		// Truncation takes a whole step of each period and leaves less.
+		// Truncation lowers alpha by up to one whole step per period, so the value is smaller.
 		"integer": 205.0 / 1024,
 	} {
 		s := dcqcnMlxSpec()
@@ -63,8 +63,8 @@ func TestTheGainReadingHasNoMemory(t *testing.T) {
 	}
 }
 
-// increased returns a flow that was cut at 4 us, twice more a few periods later, and has since had
-// an increase of each given source.
+// increased returns a flow after a cut at 4 us, two more cuts some periods later, and then one increase from each requested
+// source.
 func increased(t *testing.T, v Values, byTime, byBytes bool) *dcqcnRig {
 	t.Helper()
 	all := Values{"rpg_byte_reset": 1000, "rpg_byte_unit": 1, "rpg_time_reset": 50e6}
@@ -72,9 +72,9 @@ func increased(t *testing.T, v Values, byTime, byBytes bool) *dcqcnRig {
 		all[k] = x
 	}
 	r := newDCQCNRig(t, "dcqcn-mlx", all).at(0).cnp().at(testMonitor)
-	r.wantTarget(testLine, "no increase has come: the target stays")
+	r.wantTarget(testLine, "no increase yet: the target is unchanged")
 	if v["clamp_tgt_rate"] == 0 {
-		r.cnp().at(2*testMonitor).wantTarget(testLine, "not by a second cut either")
+		r.cnp().at(2*testMonitor).wantTarget(testLine, "a second cut does not change the target")
 	}
 	if byTime {
 		r.at(2*testMonitor + 50*testUS)
@@ -95,7 +95,7 @@ func TestACutLowersTheTargetAsTheClampSwitchesSay(t *testing.T) {
 	}{
 		{name: "no increase", afterTime: 1},
 		{name: "increase by time", afterTime: 1, byTime: true, lowersTarget: true},
-		{name: "increase by time, which does not count", byTime: true},
+		{name: "increase by time, clamp_tgt_rate_after_time_inc off", byTime: true},
 		{name: "increase by bytes", byBytes: true, lowersTarget: true},
 		{name: "by time, then by bytes", byTime: true, byBytes: true, lowersTarget: true},
 		{name: "clamp", clamp: 1, lowersTarget: true},
@@ -109,7 +109,7 @@ func TestACutLowersTheTargetAsTheClampSwitchesSay(t *testing.T) {
 		}
 		r.wantTarget(target, c.name)
 		if r.c.Rate >= before {
-			t.Errorf("%s: the rate is not cut", c.name)
+			t.Errorf("%s: the notification did not cut the rate", c.name)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func TestClampGivesTheStairsOfS4(t *testing.T) {
 			seen[target] = true
 		}
 		if len(seen) != want {
-			t.Errorf("clamp %v: %d levels of the target in five cuts, want %d", clamp, len(seen), want)
+			t.Errorf("clamp %v: %d values of the target in five cuts, want %d", clamp, len(seen), want)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func TestClampGivesTheStairsOfS4(t *testing.T) {
 func TestALimiterIsReleasedAtFullRateAndBeginsAnew(t *testing.T) {
 	t.Parallel()
 	r := newDCQCNRig(t, "dcqcn-mlx", Values{"rpg_max_rate": 40e9}).at(0).cnp()
-	r.wantRate(40e9, "a limiter allows at most the maximum")
+	r.wantRate(40e9, "a limiter allows at most rpg_max_rate")
 	r.at(testMonitor)
 	for r.c.Rate < 40e9 {
 		r.at(r.now + 300*testUS)
@@ -143,15 +143,15 @@ func TestALimiterIsReleasedAtFullRateAndBeginsAnew(t *testing.T) {
 		}
 	}
 	r.wantRate(testLine, "released: the flow is unlimited")
-	r.wantAlpha(1023.0/1024, "forgotten")
-	r.cnp().wantRate(40e9, "attached anew")
+	r.wantAlpha(1023.0/1024, "alpha is reset")
+	r.cnp().wantRate(40e9, "a new limiter")
 }
 
 func TestAFirstNotificationSetsTheRate(t *testing.T) {
 	t.Parallel()
 	r := newDCQCNRig(t, "dcqcn-mlx", Values{"rate_to_set_on_first_cnp": 30e9}).at(0).cnp()
 	r.wantRate(30e9, "rate_to_set_on_first_cnp")
-	r.wantTarget(30e9, "of the target too")
+	r.wantTarget(30e9, "rate_to_set_on_first_cnp applies to the target, too")
 }
 
 func TestTheByteCounterCountsSixtyFourBytes(t *testing.T) {
@@ -191,7 +191,7 @@ func TestHyperAndFastRecoveryOfTheVendor(t *testing.T) {
 	r.at(3*testMonitor + 300*testUS).cnp().at(r.now + testMonitor)
 	cut := r.now
 	base, _, _ := r.gauges()
-	r.send(1000).wantTarget(base, "B is 1 and at most the threshold 1: fast recovery")
+	r.send(1000).wantTarget(base, "B is 1, not above the threshold 1: fast recovery")
 	r.send(1000).wantTarget(base+5e6, "B is 2: additive")
 	r.at(cut+300*testUS).wantTarget(base+10e6, "T is 1: additive still")
 	r.at(cut+600*testUS).wantTarget(base+60e6, "T is 2 as well: hyper")

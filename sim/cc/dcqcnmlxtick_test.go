@@ -9,15 +9,15 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// tickMlx is the vendor's machine with every timer ticking, microsecond by microsecond: alpha, then
-// the increase timer, then the monitor period, then packets. It shares no code with the lazy one.
+// tickMlx is a reference model of the vendor's reaction point. It executes every timer expiry, one microsecond at a time:
+// alpha, then the increase timer, then the monitor period, then packets. It shares no code with the lazy implementation.
 type tickMlx struct {
 	v                    Values
 	line                 float64
 	now                  int64 // us
 	on                   bool
-	began, raised        int64 // us: of the limiter, of the increase timer
-	cut                  int64 // us: of the last cut, or the attachment
+	began, raised        int64 // us: start of the limiter, and last start of the increase timer
+	cut                  int64 // us: the last cut, or the attachment
 	a, rate, target      float64
 	t, b                 int
 	sent                 int
@@ -74,7 +74,7 @@ func (m *tickMlx) lower() {
 }
 
 func (m *tickMlx) raise() {
-	f := int(m.v["rpg_threshold"] - m.v["stage_compare"]) // below F is at most F-1
+	f := int(m.v["rpg_threshold"] - m.v["stage_compare"]) // below F means at most F-1
 	switch {
 	case m.t > f && m.b > f && m.v["hyper_by_stage"] == 1:
 		m.target += m.v["rpg_hai_rate"] * float64(min(m.t, m.b)-f)

@@ -6,17 +6,17 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// dcqcnP is DCQCN-p (S2): rates are fractions of line rate, every marked packet causes a notification, the sender itself limits
-// the frequency of cuts, and a NIC keeps state for a bounded number of congested flows.
+// dcqcnP is DCQCN-p (S2): rates are fractions of line rate, every marked packet causes a notification, the sender itself
+// limits the frequency of cuts, and a NIC keeps state for a bounded number of congested flows.
 //
 // S2's text leaves four points open:
 //   - The two intervals have no printed value. They are parameters; defaults: DCQCN's notification interval and the timer.
-//   - gap_from: the pseudo-code measures the gap from "the previous" notification. Here it starts at the last one acted
-//     upon: if ignored ones counted, a flow with every packet marked would be cut only once.
+//   - gap_from: the pseudo-code measures the gap from "the previous" notification. Here it starts at the last one acted upon:
+//     if ignored notifications counted, a flow whose packets are all marked would be cut only once.
 //   - late_cnp: after a long gap the pseudo-code cuts and raises, although the timer has raised the rate meanwhile. The
 //     default only cuts.
-//   - stage_compare: fast recovery lasts while the counters are below F (pseudo-code) or at most F (figure 4, where the
-//     flow is back at full rate at send 9, not 8).
+//   - stage_compare: fast recovery lasts while the counters are below F (pseudo-code) or at most F (figure 4, where the flow
+//     is back at full rate at send 9, not 8).
 //
 // When the timer and a packet coincide, the timer is processed first.
 type dcqcnP struct {
@@ -177,7 +177,8 @@ func (d *dcqcnP) notified(slot int32, now quantity.Picoseconds, c *Control) {
 			f.cnpAt = now
 		}
 	case gap < d.raiseGap:
-		// Credit: the time from the last notification to the timer's last expiry; none if it has not expired since.
+		// The credit is the time from the last notification to the timer's last expiry. It is 0 if the timer has not expired
+		// since that notification.
 		d.cut(f, now, f.incAt-d.timer-f.cnpAt)
 		f.raise(&d.rp, 1)
 	default:
@@ -198,9 +199,9 @@ func (d *dcqcnP) cut(f *dcqcnPFlow, now, credit quantity.Picoseconds) {
 	f.incAt = now + max(d.timer-max(credit, 0), 1)
 }
 
-// register adds a flow to its NIC's table and reports whether there was a free entry. A recovered flow frees its entry
-// at its next packet sent, acknowledgement or notification. A flow that waits or has ended keeps its entry until the
-// table is full and searched.
+// register adds a flow to its NIC's table and reports whether there was a free entry. A recovered flow frees its entry at its
+// next packet sent, acknowledgement or notification. An idle or ended flow keeps its entry until the table is full and
+// searched.
 func (d *dcqcnP) register(slot int32, now quantity.Picoseconds) bool {
 	f := d.flows.at(slot)
 	n := &d.nics[f.host]

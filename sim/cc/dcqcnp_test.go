@@ -8,7 +8,8 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// steps runs send opportunities of S2's figure 4 and returns R_C after each.
+// steps executes send opportunities of S2's figure 4 and returns R_C after each one. marks lists the marked opportunities,
+// counted from 1.
 func steps(p RPParams, marks ...int) (rates []float64) {
 	s := NewRPState(&p, 1)
 	marked := map[int]bool{}
@@ -24,7 +25,7 @@ func steps(p RPParams, marks ...int) (rates []float64) {
 	return rates
 }
 
-// backAtOne returns the send, counted from 1, at which R_C is back at 1 after the last mark.
+// backAtOne returns the first send after the last mark, counted from 1, at which R_C is 1 again.
 func backAtOne(rates []float64, last int) int {
 	for i := last; i < len(rates); i++ {
 		if rates[i] >= 1 {
@@ -46,8 +47,8 @@ func TestS2Figure4AfterOneCut(t *testing.T) {
 
 func TestS2Figure4AfterCutsInARow(t *testing.T) {
 	t.Parallel()
-	// S2 has DCQCN-p back after 9 to 10 sends, and DCQCN after 11 to 13: it prints no ratio for DCQCN's
-	// R_AI, and one of about 0.11 gives both ends.
+	// In S2, DCQCN-p recovers after 9 to 10 sends, and DCQCN after 11 to 13. S2 does not print DCQCN's R_AI as a fraction of
+	// line rate. A value of about 0.11 reproduces both 11 and 13.
 	for _, c := range []struct {
 		p     RPParams
 		marks []int
@@ -96,11 +97,12 @@ func TestDCQCNPNotificationsByTheirGap(t *testing.T) {
 	r := newDCQCNRig(t, "dcqcn-p", gaps).at(0).echo().wanted(50e9)
 	r.at(20 * testUS).echo().wanted(50e9) // within the decrease interval
 	r.at(21 * testUS).echo()
-	// In between: R_T = 0.5, R_C = 0.25, then the average. Alpha stays 1 at a cut.
+	// Between the two intervals a notification cuts and raises: R_T = 0.5 and R_C = 0.25, then R_C becomes their mean. Alpha
+	// stays 1 at a cut.
 	r.wanted(37.5e9)
-	r.at(61 * testUS).echo().wanted(37.5e9 / 2) // at the increase interval: a cut alone
+	r.at(61 * testUS).echo().wanted(37.5e9 / 2) // at the increase interval: only a cut
 	r.at(61*testUS + 55*testUS - 1).wanted(37.5e9 / 2)
-	r.at(61*testUS + 55*testUS).wanted((37.5e9/2 + 37.5e9) / 2) // the cut has restarted the timer
+	r.at(61*testUS + 55*testUS).wanted((37.5e9/2 + 37.5e9) / 2) // the cut restarted the timer
 
 	gaps["late_cnp"] = 1
 	r = newDCQCNRig(t, "dcqcn-p", gaps).at(0).echo().at(40 * testUS).echo()
@@ -110,7 +112,7 @@ func TestDCQCNPNotificationsByTheirGap(t *testing.T) {
 	gaps["gap_from"] = 1
 	r = newDCQCNRig(t, "dcqcn-p", gaps)
 	for k := range quantity.Picoseconds(8) {
-		r.at(k * 6 * testUS).echo().wanted(50e9) // every mark is within the interval of the one before
+		r.at(k * 6 * testUS).echo().wanted(50e9) // each mark is within the decrease interval of the mark before
 	}
 }
 
@@ -119,12 +121,13 @@ func TestDCQCNPCompensatesTheTimer(t *testing.T) {
 	us := float64(testUS)
 	r := newDCQCNRig(t, "dcqcn-p", Values{"decrease_interval": 20 * us, "increase_interval": 100 * us, "increase_timer": 30 * us})
 	r.at(0).cnp().at(50 * testUS).cnp()
-	// The timer expired at 30 us, 30 after the notification: that much of the next period has run.
+	// The timer expired at 30 us, 30 us after the notification. The next period starts with a credit of 30 us, its whole
+	// length.
 	rate := r.c.Rate
 	r.at(50 * testUS).wanted(rate)
 	r.at(50*testUS + 1)
 	if r.c.Rate <= rate {
-		t.Errorf("rate %v: the timer's next period is shortened to nothing", r.c.Rate)
+		t.Errorf("rate %v: the next timer period is 0", r.c.Rate)
 	}
 }
 
@@ -151,12 +154,13 @@ func TestDCQCNPDropsNotificationsBeyondItsTable(t *testing.T) {
 			t.Errorf("flow %d of host %d: rate %v, want %v", i, hosts[i], got, want)
 		}
 	}
-	// Those two have recovered by now, though nothing has settled them: there is room again.
+	// The two registered flows have recovered by now, although the fabric has not settled them. The table has free entries
+	// again.
 	later := 6 * 55 * testUS
 	if got := cnp(2, later); got != 50e9 {
-		t.Errorf("rate %v once the table has room again, want a cut", got)
+		t.Errorf("rate %v with a free entry in the table, want a cut", got)
 	}
-	// A slot whose flow has ended in the table gives its entry back.
+	// A new flow in the slot of a registered flow frees the entry of that flow.
 	if got := cnp(0, later); got != 50e9 {
 		t.Errorf("rate %v, want a cut", got)
 	}
@@ -165,11 +169,11 @@ func TestDCQCNPDropsNotificationsBeyondItsTable(t *testing.T) {
 	}
 	a.Start(2, later, &Flow{LineRate: testLine, Host: 9})
 	if got := cnp(4, later); got != 50e9 {
-		t.Errorf("rate %v after an end, want a cut", got)
+		t.Errorf("rate %v after the end of a registered flow, want a cut", got)
 	}
 }
 
-// The table holds what it says, whatever registers, recovers, ends and comes.
+// The table and its counter agree after any sequence of registrations, recoveries, ends and starts of flows.
 func TestDCQCNPKeepsItsBooks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -225,8 +229,7 @@ func TestDCQCNPKeepsItsBooks(t *testing.T) {
 	})
 }
 
-// Settling a flow is how the fabric looks at it: who finds room in the table does not depend on who was
-// looked at when.
+// The fabric settles a flow whenever it reads it. Such reads must not change which flows find a free entry in the table.
 func TestDCQCNPReadsChangeNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -266,7 +269,7 @@ func TestDCQCNPReadsChangeNothing(t *testing.T) {
 				a.Read(slot, g[r][:])
 			}
 			if c[0][slot] != c[1][slot] || g[0] != g[1] {
-				t.Fatalf("at %s slot %d: %+v, %v; with looks in between %+v, %v", now, slot, c[0][slot], g[0], c[1][slot], g[1])
+				t.Fatalf("at %s slot %d: %+v, %v; with reads in between %+v, %v", now, slot, c[0][slot], g[0], c[1][slot], g[1])
 			}
 		}
 	})
@@ -276,6 +279,6 @@ func TestDCQCNPRefusesIntervalsTheWrongWayRound(t *testing.T) {
 	t.Parallel()
 	s := dcqcnPSpec()
 	if _, err := s.Build(Values{"increase_interval": float64(49 * testUS)}); err == nil {
-		t.Error("an increase interval below the decrease interval is taken")
+		t.Error("an increase interval below the decrease interval is accepted")
 	}
 }

@@ -19,7 +19,7 @@ type dcqcnPeer struct {
 	alpha  alphaFilter
 	cut    quantity.Picoseconds
 	inc    quantity.Picoseconds
-	first  float64 // fraction of the rate at the first echo
+	first  float64 // fraction of the rate that remains after the first echo
 	clamp  bool
 	window uint8
 	flows  slots[dcqcnPeerFlow]

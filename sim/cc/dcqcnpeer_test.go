@@ -11,8 +11,8 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// tickPeer is the peer's machine run tick by tick on a list of events, those of one instant in the
-// order of scheduling: slow, and sharing nothing with the lazy one but the constants.
+// tickPeer is a reference model of dcqcnPeer. It executes an event list tick by tick, events of the same instant in the order
+// of scheduling. It shares only the constants with the lazy implementation.
 type tickPeer struct {
 	d                   *dcqcnPeer
 	line                float64
@@ -123,7 +123,7 @@ func TestLazyPeerEqualsTickingPeer(t *testing.T) {
 		m := &tickPeer{d: d, line: line, rate: line, target: line, alpha: 1}
 		var now quantity.Picoseconds
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
-			// Whole microseconds, with and without the nanosecond of the cut timer, meet expiries.
+			// Whole microseconds, with and without the one-nanosecond offset of the cut timer, coincide with expiries.
 			now += quantity.Picoseconds(rapid.SampledFrom([]int64{0, 500_000, 1_000_000, 1_001_000, 3_999_000, 4_000_000, 7_000_000, 60_000_000, 900_000_000}).Draw(t, "step"))
 			d.Settle(0, now, &c)
 			m.run(now)
@@ -151,7 +151,7 @@ func TestThePeersWindowFollowsTheRate(t *testing.T) {
 	d.Reserve(1)
 	c := d.Start(0, 0, &Flow{LineRate: 100 * quantity.Gbps, BDP: 52000})
 	if c.Window != 52000 {
-		t.Errorf("window at line rate %d, want the product 52000", c.Window)
+		t.Errorf("window at line rate %d, want the bandwidth-delay product 52000", c.Window)
 	}
 	d.Ack(0, &Ack{Now: 0, Marked: 1}, &c)
 	d.Settle(0, 4*quantity.Microsecond, &c)
@@ -159,14 +159,14 @@ func TestThePeersWindowFollowsTheRate(t *testing.T) {
 		t.Fatalf("rate %v before the cut timer's first expiry, want line rate", c.Rate)
 	}
 	d.Settle(0, 4*quantity.Microsecond+quantity.Nanosecond, &c)
-	// Four periods without an echo have taken alpha from 1 to (255/256)^4.
+	// In four periods without an echo, alpha decays from 1 to (255/256)^4.
 	want := math.Floor(100e9 * (1 - math.Pow(255.0/256, 4)/2))
 	if c.Rate != want || c.Window != int64(52000*c.Rate/100e9) {
-		t.Errorf("rate %v, window %d; want %v and the product in proportion", c.Rate, c.Window, want)
+		t.Errorf("rate %v, window %d; want rate %v and a window in proportion to it", c.Rate, c.Window, want)
 	}
 }
 
-// The increases are those of the NIC's rate, or with rate_per: none the same on every NIC.
+// The increases grow with the NIC's rate. With rate_per none they are the same on every NIC.
 func TestPeerIncreasesPerRateAndAbsolute(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

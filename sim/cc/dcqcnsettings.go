@@ -44,8 +44,8 @@ func NewMlx(s *registers.Settings) (Algorithm, error) {
 	return spec.Build(MlxFromSettings(s))
 }
 
-// NewMlxEach builds "dcqcn-mlx" for NIC ports with different registers, in their order, for one run. The algorithms share the
-// memory for flows. NewMlxEach returns the same errors as NewMlx.
+// NewMlxEach builds "dcqcn-mlx" for NIC ports of one run, one algorithm per port, in the order of registers. The algorithms
+// share the memory for flows. NewMlxEach returns the same errors as NewMlx.
 func NewMlxEach(registers []registers.Settings) ([]Algorithm, error) {
 	common := new(slots[dcqcnMlxFlow])
 	out := make([]Algorithm, len(registers))
@@ -63,5 +63,5 @@ func NewMlxEach(registers []registers.Settings) ([]Algorithm, error) {
 	return out, nil
 }
 
-// errOtherKind reports that a Spec built an algorithm of an unexpected type.
+// errOtherKind reports that Build returned an algorithm of an unexpected type.
 var errOtherKind = errors.New("dcqcn-mlx is of another kind")

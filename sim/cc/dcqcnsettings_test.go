@@ -7,8 +7,8 @@ import (
 	registers "fairlane/ccconfig/dcqcn"
 )
 
-// The device's defaults as settings are the defaults of the simulated device, and every register reaches
-// the parameter of its name.
+// The device's default registers equal the defaults of the simulator's parameters, and every register sets the parameter of
+// its name.
 func TestSettingsAreTheParametersOfTheSimulatedDevice(t *testing.T) {
 	t.Parallel()
 	spec := dcqcnMlxSpec()
@@ -46,8 +46,8 @@ func TestNewMlxNamesTheRegisterThatItCannotHold(t *testing.T) {
 	}
 }
 
-// The algorithms of a run keep its flows in one table, so that many different registers cost no memory by flow, and each goes
-// by its own registers.
+// The algorithms of a run store its flows in one table, so the memory per flow does not depend on the number of different
+// registers. Each algorithm uses its own registers.
 func TestNewMlxEachKeepsFlowsTogether(t *testing.T) {
 	t.Parallel()
 	settings := []registers.Settings{registers.Default(), registers.Default()}
@@ -61,7 +61,7 @@ func TestNewMlxEachKeepsFlowsTogether(t *testing.T) {
 		a.Reserve(n)
 		b.Reserve(n)
 		if a.flows.at(int32(n-1)) != b.flows.at(int32(n-1)) || len(b.flows.pages) != (n+slotPage-1)/slotPage {
-			t.Errorf("%d slots: %d pages, of each algorithm its own", n, len(b.flows.pages))
+			t.Errorf("%d slots in %d pages: the algorithms do not share them", n, len(b.flows.pages))
 		}
 	}
 	if a.maxRate == b.maxRate || b.maxRate != 1e9 {

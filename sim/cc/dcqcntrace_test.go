@@ -11,8 +11,8 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// A trace is the state of the flows of a run of the ns-3 simulator of the HPCC paper, in which two
-// senders share a receiver's link at 100 Gbit/s: every 10 us their rate, target and alpha.
+// traceRow is the state of a flow in a run of the HPCC paper's ns-3 simulator: rate, target and alpha, every 10 us. Two
+// senders share a receiver's link of 100 Gbit/s.
 type traceRow struct {
 	at                  quantity.Picoseconds
 	rate, target, alpha float64
@@ -45,9 +45,9 @@ func readTrace(t *testing.T, name, flow string) []traceRow {
 	return rows
 }
 
-// explain looks for echoes that lead the peer's machine through a trace: in each alpha period there
-// is one or there is not. It returns the number of rows explained. Rates are compared to the
-// bit/s and alphas to their six decimals, so a machine with another update rule finds no such echoes.
+// explain searches for a sequence of echoes with which dcqcnPeer reproduces a trace: in each alpha period there is an echo or
+// there is none. It returns the number of rows reproduced. Rates must agree to 1 bit/s and alphas to their six decimals, so
+// an algorithm with another update rule has no such sequence.
 func explain(d *dcqcnPeer, rows []traceRow, first quantity.Picoseconds) (explained int) {
 	type branch struct {
 		f   dcqcnPeerFlow
@@ -112,7 +112,8 @@ func peerPreset(t *testing.T, name string, change Values) *dcqcnPeer {
 	return a.(*dcqcnPeer)
 }
 
-// bestExplanation tries every phase of the first echo, by microseconds, up to the first change of rate.
+// bestExplanation returns the largest result of explain over the instants of the first echo, in steps of one microsecond, up
+// to the first change of rate.
 func bestExplanation(t *testing.T, preset string, change Values, rows []traceRow) int {
 	t.Helper()
 	d := peerPreset(t, preset, change)
@@ -141,7 +142,7 @@ func TestTheTracesTellMachinesApart(t *testing.T) {
 	} {
 		rows := readTrace(t, "peer-paper-timers", "0")
 		if got := bestExplanation(t, "peer-paper-timers", change, rows); got == len(rows) {
-			t.Errorf("%s explains the trace too", name)
+			t.Errorf("%s also explains the trace", name)
 		}
 	}
 }
@@ -152,7 +153,7 @@ func TestThePeersMachineExplainsEveryRowOfThePeersTraces(t *testing.T) {
 		for _, flow := range []string{"0", "1"} {
 			rows := readTrace(t, preset, flow)
 			if got := bestExplanation(t, preset, nil, rows); got != len(rows) {
-				t.Errorf("%s, flow %s: rows up to %s of %d are explained, then none: %+v", preset, flow, rows[max(got-1, 0)].at, len(rows), rows[min(got, len(rows)-1)])
+				t.Errorf("%s, flow %s: the rows before %s (%d in total) are explained, the next is not: %+v", preset, flow, rows[max(got-1, 0)].at, len(rows), rows[min(got, len(rows)-1)])
 			}
 		}
 	}

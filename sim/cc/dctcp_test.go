@@ -7,7 +7,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// markAck is an acknowledgement with fifty packets in flight.
+// markAck returns an acknowledgement with 50,000 bytes, fifty packets, in flight.
 func markAck(seq int64, marked bool) *Ack {
 	a := &Ack{Seq: seq, Next: seq + 50_000, Acked: 1000, Packets: 1}
 	if marked {
@@ -27,14 +27,14 @@ func TestDCTCPAlphaFollowsTheFractionOfMarks(t *testing.T) {
 	t.Parallel()
 	a, c := startDCTCP(t, Values{"initial_alpha": 0})
 	seq := int64(1000)
-	a.Ack(0, markAck(seq, false), &c) // begins the first window of 51
+	a.Ack(0, markAck(seq, false), &c) // starts the first window, of 51 packets
 	for window := range 40 {
 		for i := range 51 {
 			seq += 1000
 			a.Ack(0, markAck(seq, i%3 == 0), &c) // 17 of 51
 		}
 		if got, want := gaugesOf(a, 0)[0], (1-math.Pow(15.0/16, float64(window+1)))/3; !agrees(got, want) {
-			t.Fatalf("window %d: alpha %g, want %g on the way to the third that is marked", window, got, want)
+			t.Fatalf("window %d: alpha %g, want %g converging to one third", window, got, want)
 		}
 	}
 }
@@ -42,7 +42,7 @@ func TestDCTCPAlphaFollowsTheFractionOfMarks(t *testing.T) {
 func TestDCTCPAlphaBoundaryArithmetic(t *testing.T) {
 	t.Parallel()
 	a, c := startDCTCP(t, Values{"initial_alpha": 0.5})
-	a.Ack(0, markAck(1000, true), &c) // begins; its mark counts for the window
+	a.Ack(0, markAck(1000, true), &c) // starts the window; its mark counts for the window
 	if g := gaugesOf(a, 0); g[0] != 0.5 {
 		t.Fatalf("the first boundary changed alpha to %g", g[0])
 	}
@@ -54,13 +54,13 @@ func TestDCTCPAlphaBoundaryArithmetic(t *testing.T) {
 	}
 }
 
-// The HPCC paper's simulator takes the next sequence number for the packets of the first window, and the
-// packets in flight for those of all others.
+// The HPCC paper's simulator computes the size of the first window from the next sequence number, and the size of every later
+// window from the packets in flight.
 func TestDCTCPFirstWindowBySequence(t *testing.T) {
 	t.Parallel()
 	a, c := startDCTCP(t, Values{"initial_alpha": 0.5, "first_window": 1})
-	a.Ack(0, markAck(20_000, true), &c)  // begins a window of 70,000/1000 + 1 packets
-	a.Ack(0, markAck(70_001, false), &c) // ends it; the next has 50,000/1000 + 1
+	a.Ack(0, markAck(20_000, true), &c)  // starts a window of 70,000/1000 + 1 packets
+	a.Ack(0, markAck(70_001, false), &c) // ends the window; the next one has 50,000/1000 + 1 packets
 	want := 0.5*15/16 + 1.0/71/16
 	if got := gaugesOf(a, 0)[0]; !agrees(got, want) {
 		t.Fatalf("alpha %g after the first window, want %g", got, want)
@@ -78,16 +78,16 @@ func TestDCTCPCutsOncePerWindowAndAddsOtherwise(t *testing.T) {
 		t.Helper()
 		a.Ack(0, markAck(seq, marked), &c)
 		if !agrees(c.Rate, want) || c.Window != windowOf(125_000, c.Rate, 100e9) {
-			t.Fatalf("at %d %+v, want rate %g and its window", seq, c, want)
+			t.Fatalf("at %d %+v, want rate %g and the window for that rate", seq, c, want)
 		}
 	}
-	step(1000, false, 100e9) // at line rate there is nothing to add
+	step(1000, false, 100e9) // at line rate there is no increase
 	step(2000, true, 80e9)
 	step(3000, true, 80e9)
-	step(51_500, true, 80e9)       // a boundary, but the cut's window lasts to 52,000
-	step(52_000, true, 80e9)       // not yet beyond it
-	step(52_001, true, 64e9)       // beyond: the next cut
-	step(102_002, false, 64.615e9) // beyond again, and a boundary
+	step(51_500, true, 80e9)       // a window boundary, but the window of the cut lasts to 52,000
+	step(52_000, true, 80e9)       // the window of the cut has not ended
+	step(52_001, true, 64e9)       // the window of the cut has ended: the next cut
+	step(102_002, false, 64.615e9) // the window of the cut has ended, and a window boundary
 	step(102_500, false, 64.615e9)
 	step(152_003, false, 65.23e9)
 }
@@ -101,7 +101,7 @@ func TestDCTCPStopsAtTheSmallestRate(t *testing.T) {
 	if c.Rate != 1e9 || c.Window != 1250 {
 		t.Errorf("%+v under marks alone, want 1 Gbit/s and a hundredth of the window", c)
 	}
-	// Each is a window of 51 packets by itself, with one mark but for the first, which has two.
+	// Each acknowledgement ends a window of 51 packets with one mark; the first window has two marks.
 	want := 15.0/16 + 2.0/51/16
 	for range 97 {
 		want = want*15/16 + 1.0/51/16
@@ -111,8 +111,8 @@ func TestDCTCPStopsAtTheSmallestRate(t *testing.T) {
 	}
 }
 
-// The queue of DCTCP stands about the marking threshold and the link stays busy (DCTCP, SIGCOMM 2010,
-// section 3.3): sixteen windows of 52 KB would otherwise hold 800 KB.
+// With DCTCP the queue stays near the marking threshold and the link stays busy (DCTCP, SIGCOMM 2010, section 3.3): sixteen
+// windows of 52 KB would otherwise hold 800 KB.
 func TestDCTCPHoldsTheQueueAtTheThreshold(t *testing.T) {
 	t.Parallel()
 	sizes := make([]int64, 16)

@@ -2,9 +2,9 @@ package cc
 
 import "fairlane/internal/quantity"
 
-// eras holds the settings of each port of a run with changing settings, and the times of the changes. The cost of a change does
-// not depend on the number of flows of the port: at the next access a flow applies the changes since the last access, one by
-// one, as of their times. Settings that no flow can still need are garbage-collected.
+// eras holds the settings of each port of a run with changing settings, and the times of the changes. The cost of a change
+// does not depend on the number of flows of the port: at the next access a flow applies the changes since the last access,
+// one by one, as of their times. Settings that no flow can need any more are garbage-collected.
 type eras[P any] struct{ current []*era[P] }
 
 // era is a period in which a port has one set of settings.

@@ -28,7 +28,7 @@ type hpcc struct {
 
 // hpccFlow is the state of a flow, one cache line in addition to its hops.
 type hpccFlow struct {
-	ref  float64 // Rc, the rate of the last whole round trip, bit/s
+	ref  float64 // Rc, the reference rate, updated once per round trip, bit/s
 	util float64 // U, smoothed utilisation of the busiest link
 	line float64 // bit/s
 	rai  float64 // bit/s
@@ -43,13 +43,13 @@ type hpccFlow struct {
 
 // hpccHop is the stored state of a hop: the exact values or the header's fields.
 type hpccHop struct {
-	at    int64 // ps; wire: ns, 24 bits
+	at    int64 // time stamp: ps, exact; ns and 24 bits in the header
 	tx    uint32
 	queue uint32
 }
 
-// Widths and units of the INT header of the HPCC simulator; bytes are counted in units of these times
-// the NIC rate in 25 Gbit/s.
+// Widths and units of the INT header of the HPCC simulator; byte counts have these units, multiplied by the NIC rate in units
+// of 25 Gbit/s.
 const (
 	hpccExactHops  = 10
 	hpccWireHops   = 5

@@ -11,7 +11,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// numbersOf reads rows of numbers below a line of names.
+// numbersOf reads the rows of numbers that follow a header line.
 func numbersOf(t *testing.T, name string) [][]float64 {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name))
@@ -47,7 +47,7 @@ func built(t testing.TB, spec Spec, v Values) Algorithm {
 	return a
 }
 
-// sampled reports whether a flow is as a row of samples has it: rate, U, acknowledged and sent bytes.
+// sampled reports whether a flow equals a row of samples: rate, U, acknowledged and sent bytes.
 func (s *star) sampled(flow int, row []float64) bool {
 	f := &s.flows[flow]
 	g := make([]float64, 2)
@@ -56,8 +56,8 @@ func (s *star) sampled(flow int, row []float64) bool {
 		f.acked == int64(row[4]) && f.next == int64(row[5])
 }
 
-// The HPCC paper's own simulator and this algorithm, in the same small network, give the same rates to
-// the bit per second, the same estimates and the same bytes, over the whole run.
+// The HPCC paper's simulator and this algorithm, in the same small network, give the same rates to 1 bit/s, the same
+// estimates and the same byte counts during the whole run.
 func TestHPCCRepeatsTheRunsOfItsPaperSimulator(t *testing.T) {
 	t.Parallel()
 	mb := func(n ...int64) (out []int64) {
@@ -71,7 +71,7 @@ func TestHPCCRepeatsTheRunsOfItsPaperSimulator(t *testing.T) {
 		incast = append(incast, 5_000_000)
 	}
 	ms := quantity.Millisecond
-	// The file says 5 ms; the simulator cuts 0.005 s, which no binary fraction is, to whole nanoseconds.
+	// The file has 5 ms. The simulator truncates 0.005 s, which has no exact binary representation, to whole nanoseconds.
 	late := 5*ms - quantity.Nanosecond
 	for _, c := range []struct {
 		file   string
@@ -92,7 +92,7 @@ func TestHPCCRepeatsTheRunsOfItsPaperSimulator(t *testing.T) {
 				if s.sampled(flow, row) {
 					continue
 				}
-				s.run(at + 1) // the sample may be from after the events of its instant
+				s.run(at + 1) // a sample may follow the events of its instant
 				if !s.sampled(flow, row) {
 					f := &s.flows[flow]
 					t.Fatalf("at %s flow %d: rate %.0f, acknowledged %d, sent %d; want %.0f, %.0f, %.0f",
@@ -107,7 +107,7 @@ func TestHPCCRepeatsTheRunsOfItsPaperSimulator(t *testing.T) {
 		s.run(60 * ms)
 		for _, row := range numbersOf(t, "hpcc-incast-fct.csv") {
 			if got, want := s.flows[int(row[0])].done, quantity.Picoseconds(row[2])*quantity.Nanosecond; got != want {
-				t.Errorf("flow %.0f is done after %s, want %s", row[0], got, want)
+				t.Errorf("flow %.0f ends after %s, want %s", row[0], got, want)
 			}
 		}
 	})

@@ -13,14 +13,14 @@ const usec = quantity.Microsecond
 // agrees reports whether two numbers agree to a billionth.
 func agrees(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
 
-// longHaul is a flow whose numbers are easy: 100 Gbit/s, 10 us, 125,000 bytes.
+// longHaul returns a flow with round numbers: 100 Gbit/s, 10 us, 125,000 bytes.
 func longHaul() *Flow {
 	return &Flow{
 		LineRate: 100 * quantity.Gbps, BaseRTT: 10 * usec, BDP: 125_000, Payload: 1000, Wire: 1090, Hops: 4, Weight: 1,
 	}
 }
 
-// hpccPeer is the preset that repeats the runs of the paper's simulator.
+// hpccPeer is the preset that reproduces the runs of the paper's simulator.
 func hpccPeer() Values { return HPCCPresets()[1].Values }
 
 func startHPCC(t *testing.T, v Values) (*hpcc, Control) {
@@ -44,15 +44,15 @@ func TestHPCCEstimateIsTheFormula(t *testing.T) {
 	t.Parallel()
 	a, c := startHPCC(t, nil)
 	if c.Rate != 100e9 || c.Window != 125_000 {
-		t.Fatalf("starts with %+v, want line rate and one bandwidth-delay product", c)
+		t.Fatalf("the control at the start is %+v, want line rate and one bandwidth-delay product", c)
 	}
 	a.Ack(0, stackAck(1000, 60_000, Hop{At: usec, Tx: 5000, Queue: 20_000, Mbps: 100_000}), &c)
 	if c.Rate != 100e9 {
 		t.Fatalf("the first stack changed the rate to %g", c.Rate)
 	}
 	a.Ack(0, stackAck(2000, 61_000, Hop{At: 6 * usec, Tx: 55_000, Queue: 30_000, Mbps: 100_000}), &c)
-	// 50,000 bytes in 5 us are 0.8 of the link, 20,000 bytes of queue 0.16 of the product: u = 0.96, half a
-	// round trip old: U = 0.5 + 0.48.
+	// 50,000 bytes in 5 us are 0.8 of the link rate, and a queue of 20,000 bytes is 0.16 of the bandwidth-delay product: u =
+	// 0.96. The interval is half a round trip: U = 0.5 + 0.48.
 	util := 0.98
 	rate := 100e9/(util/0.95) + 40e6
 	if g := gaugesOf(a, 0); !agrees(g[0], util) || g[1] != 100e9 {
@@ -71,13 +71,13 @@ func TestHPCCTakesTheBusiestHop(t *testing.T) {
 	a.Ack(0, stackAck(2000, 61_000,
 		Hop{At: 5 * usec, Tx: 25_000, Mbps: 100_000},  // 0.5
 		Hop{At: 6 * usec, Tx: 200_000, Mbps: 400_000}, // 1
-		Hop{At: 8 * usec, Tx: 31_250, Mbps: 25_000}),  // 2, in 5 us
+		Hop{At: 8 * usec, Tx: 31_250, Mbps: 25_000}),  // 2, in an interval of 5 us
 		&c)
 	if g := gaugesOf(a, 0); !agrees(g[0], 0.5*1+0.5*2) {
-		t.Errorf("U %g, want 1.5 of the third hop", g[0])
+		t.Errorf("U %g, want 1.5 from the third hop", g[0])
 	}
 	if !agrees(c.Rate, 100e9/1.5) {
-		t.Errorf("rate %g, want two thirds of the line", c.Rate)
+		t.Errorf("rate %g, want two thirds of the line rate", c.Rate)
 	}
 }
 
@@ -86,15 +86,15 @@ func TestHPCCReferenceMovesOncePerRoundTrip(t *testing.T) {
 	a, c := startHPCC(t, Values{"rai": 0, "eta": 1})
 	at, tx := usec, uint32(0)
 	ack := func(seq, next int64) {
-		at += 10 * usec // a whole round trip: U is the new value at once
-		tx += 250_000   // twice the link
+		at += 10 * usec // a whole round trip: U takes the new value immediately
+		tx += 250_000   // twice the rate of the link
 		a.Ack(0, stackAck(seq, next, Hop{At: at, Tx: tx, Mbps: 100_000}), &c)
 	}
 	ack(1000, 60_000)
 	for seq := int64(2000); seq <= 60_000; seq += 1000 {
 		ack(seq, 60_000+seq)
 		if g := gaugesOf(a, 0); g[1] != 100e9 || !agrees(c.Rate, 50e9) {
-			t.Fatalf("at %d: rate %g of reference %g; within the round trip want half of the line's", seq, c.Rate, g[1])
+			t.Fatalf("at %d: rate %g of reference %g; want half of the line rate within the round trip", seq, c.Rate, g[1])
 		}
 	}
 	ack(61_000, 121_000)
@@ -103,7 +103,7 @@ func TestHPCCReferenceMovesOncePerRoundTrip(t *testing.T) {
 	}
 	ack(62_000, 122_000)
 	if !agrees(c.Rate, 25e9) {
-		t.Errorf("rate %g, want half of the new reference", c.Rate)
+		t.Errorf("rate %g, want half of the new reference rate", c.Rate)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestHPCCWithoutFastReactionWaitsForTheRoundTrip(t *testing.T) {
 	}
 	a.Ack(0, stackAck(6000, 9000, Hop{At: 21 * usec, Tx: 500_000, Mbps: 100_000}), &c)
 	if want := 100e9*0.95/2 + 40e6; !agrees(c.Rate, want) {
-		t.Errorf("rate %g after it, want %g", c.Rate, want)
+		t.Errorf("rate %g after the round trip, want %g", c.Rate, want)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestHPCCIgnoresWhatItCannotMeasure(t *testing.T) {
 		{"six hops in the header", hpccPeer(), [][]Hop{stack(6, usec), stack(6, 2*usec)}, true},
 		{"the same packet twice", nil, [][]Hop{stack(2, usec), stack(2, usec)}, true},
 		{"another path", nil, [][]Hop{stack(2, usec), stack(3, 2*usec)}, true},
-		{"a count that has gone round", nil, [][]Hop{stack(1, usec), stack(1, quantity.Second)}, true},
+		{"a byte count that may have wrapped around", nil, [][]Hop{stack(1, usec), stack(1, quantity.Second)}, true},
 		{"no rate", nil, [][]Hop{{{At: usec}}, {{At: 2 * usec, Tx: 9}}}, true},
 	} {
 		a, ctl := startHPCC(t, c.v)
@@ -222,11 +222,11 @@ func TestHPCCFlowIsSmall(t *testing.T) {
 	t.Parallel()
 	size := unsafe.Sizeof(hpccFlow{}) + hpccExactHops*unsafe.Sizeof(hpccHop{})
 	if size > 300 || unsafe.Sizeof(hpccFlow{}) > 64 {
-		t.Errorf("%d bytes a flow, want at most 300, and 64 beside the hops", size)
+		t.Errorf("%d bytes per flow, want at most 300, of which 64 are not hops", size)
 	}
 }
 
-// One flow alone measures its own rate: U = R / C, so R = eta C + R_AI is where it stays.
+// A single flow measures its own rate, U = R / C, so its rate settles at R = eta C + R_AI.
 func TestHPCCAloneSettlesAtEta(t *testing.T) {
 	t.Parallel()
 	s := newStar(built(t, hpccSpec(), nil), []int64{1e9}, []quantity.Picoseconds{0})
@@ -235,7 +235,7 @@ func TestHPCCAloneSettlesAtEta(t *testing.T) {
 	s.run(3 * quantity.Millisecond)
 	wire := float64(s.flows[0].acked-before) / 1000 * 1090 * 8 / 1e-3
 	if want := 0.95*100e9 + 40e6; math.Abs(wire-want) > 0.01*want {
-		t.Errorf("%.2f Gbit/s of packets, want %.2f", wire/1e9, want/1e9)
+		t.Errorf("packets of %.2f Gbit/s, want %.2f", wire/1e9, want/1e9)
 	}
 	if s.peak > 2*1090 {
 		t.Errorf("a queue of %d bytes without a second flow", s.peak)
@@ -251,7 +251,7 @@ func TestHPCCReadingsDisagreeByLittle(t *testing.T) {
 		acked[i] = s.flows[0].acked + s.flows[1].acked
 	}
 	if d := float64(acked[1]) / float64(acked[0]); d < 0.98 || d > 1.02 {
-		t.Errorf("the header's cuts change the throughput by %.3f", d)
+		t.Errorf("truncation to header fields changes the throughput by %.3f", d)
 	}
 }
 

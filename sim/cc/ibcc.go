@@ -1,6 +1,6 @@
 // Package cc holds the congestion-control algorithms of the simulator, one file each, as state machines without clock, I/O or
-// allocation. The fabric model owns their state, passes them notifications with the current time, and reads from them what may
-// be sent.
+// allocation. The fabric model owns the state of flows, passes the notifications with the current time, and reads the
+// permitted rate and window.
 package cc
 
 import (
@@ -11,8 +11,8 @@ import (
 // IBParams are the settings of a channel adapter's (port, SL) for the reaction point: CACongestionSetting in simulator units
 // (IBTA vol. 1, annex A10, CACongestionSetting and CongestionControlTable).
 type IBParams struct {
-	Period   quantity.Picoseconds // of CCTI_Timer; 0 means no decay
-	Phase    quantity.Picoseconds // of a free-running timer: it expires at Phase + k·Period
+	Period   quantity.Picoseconds // period of CCTI_Timer; 0 means no decay
+	Phase    quantity.Picoseconds // offset of a free-running timer, which expires at Phase + k·Period
 	Increase uint16               // CCTI_Increase per BECN; 0 means no reaction
 	Min      uint16               // CCTI_Min, the minimum CCTI
 	Limit    uint16               // CCTI_Limit, the maximum CCTI
@@ -115,9 +115,9 @@ func (d IRD) Delay(index uint16, t quantity.Picoseconds) quantity.Picoseconds {
 	return t * quantity.Picoseconds(d[index]) >> ibcc.MaxShift
 }
 
-// ReadyAt returns the earliest time, from end on, at which the injection rate delay after a burst has passed if no BECN arrives
-// before; the burst ended at end and took t to transmit. The delay is that of the CCTI at the time of the check, not at the
-// time of the burst (as in S1, Algorithm 2), and timer expiries in between are taken into account.
+// ReadyAt returns the earliest time at or after end at which the injection rate delay after a burst has passed, unless a BECN
+// arrives before. The burst ended at end and took t to transmit. The delay is that of the CCTI at the time of the check, not
+// at the time of the burst (as in S1, Algorithm 2), and timer expiries in between are taken into account.
 func (s *IBState) ReadyAt(now quantity.Picoseconds, p *IBParams, d IRD, end, t quantity.Picoseconds) quantity.Picoseconds {
 	i := s.Index(now, p)
 	at := end + d.Delay(i, t)

@@ -29,11 +29,11 @@ func TestFreeRunningTimerKeepsItsPhase(t *testing.T) {
 		t.Errorf("index after three expiries %d, want 1", got)
 	}
 	if got := s.Index(1000*unit, &p); got != 0 {
-		t.Errorf("index at rest %d, want 0", got)
+		t.Errorf("index after all expiries %d, want 0", got)
 	}
 	s.BECN(1009*unit, &p)
 	if got := s.Index(1010*unit, &p); got != 3 {
-		t.Errorf("index %d, want 3: the timer must keep its phase while it has nothing to do", got)
+		t.Errorf("index %d, want 3: the timer must keep its phase while the index is 0", got)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestBounds(t *testing.T) {
 		t.Errorf("index %d, want CCTI_Limit 127", got)
 	}
 	if got := s.Index(10_000*unit, &p); got != 5 {
-		t.Errorf("index at rest %d, want CCTI_Min 5", got)
+		t.Errorf("index after all expiries %d, want CCTI_Min 5", got)
 	}
 	off := params(1, 0, 0, 127, false)
 	var still IBState
@@ -79,7 +79,7 @@ func TestBounds(t *testing.T) {
 	stuck.Adopt(0, &never)
 	stuck.BECN(0, &never)
 	if got := stuck.Index(math.MaxInt64/2, &never); got != 7 {
-		t.Errorf("index with CCTI_Timer 0 %d, want 7 for ever", got)
+		t.Errorf("index with CCTI_Timer 0 %d, want 7 at all times", got)
 	}
 	small := params(1, 1, 9, 3, false)
 	if got := stuck.Index(0, &small); got != 3 {
@@ -101,7 +101,7 @@ func TestTriggerReportsOnlyTheCrossing(t *testing.T) {
 	}
 }
 
-// eager is the same machine with a step for every expiry.
+// eager is a reference model of IBState with one step per timer expiry.
 type eager struct {
 	index int
 	next  quantity.Picoseconds
@@ -152,7 +152,7 @@ func TestLazyDecayEqualsEagerDecay(t *testing.T) {
 	})
 }
 
-// ReadyAt must be the first instant at which the delay of that instant's index has passed.
+// ReadyAt must return the first instant at which the delay for the CCTI of that instant has passed.
 func TestReadyAtIsTheFirstInstantThatSatisfiesTheTable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -178,9 +178,9 @@ func TestReadyAtIsTheFirstInstantThatSatisfiesTheTable(t *testing.T) {
 			return at >= burst+d.Delay(probe.Index(at, &p), burst)
 		}
 		if got < burst || got >= now && !met(got) {
-			t.Fatalf("ready at %v, but the delay has not passed then", got)
+			t.Fatalf("ready at %v, but the delay has not passed at that time", got)
 		}
-		for at := max(now, burst); at < got; at += 100_000 { // every delay and period is a multiple
+		for at := max(now, burst); at < got; at += 100_000 { // every delay and every period is a multiple of 100,000 ps
 			if met(at) {
 				t.Fatalf("ready at %v, but the delay has passed at %v", got, at)
 			}

@@ -108,8 +108,8 @@ type pidnnConfig struct {
 
 // pidFlow is the state of a flow. The state of the LSTM is not stored: it follows from the filter's three features.
 type pidFlow struct {
-	filter    predict.Filter // of samples in us
-	mark      int64          // the first ACK beyond this byte answers the probe
+	filter    predict.Filter // filter of the samples, us
+	mark      int64          // byte of the probe; the first ACK beyond it acknowledges the probe
 	rate      float64        // Gbit/s
 	target    float64        // us
 	predicted float64        // us
@@ -218,8 +218,8 @@ func (p *pidnn) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
 	return c
 }
 
-// Ack implements Algorithm: it takes the RTT of the ACK that answers the probe, and makes the next packet the next probe. Only
-// the first packet of each round trip is sampled (S3, 3.2).
+// Ack implements Algorithm: it samples the RTT of the ACK that acknowledges the probe, and makes the next packet the next
+// probe. Only the first packet of each round trip is sampled (S3, 3.2).
 func (p *pidnn) Ack(slot int32, a *Ack, c *Control) {
 	s := p.flows.at(slot)
 	if a.Seq <= s.mark || a.RTT <= 0 {
@@ -257,9 +257,9 @@ func (p *pidnn) predict(s *pidFlow, rtt float64) float64 {
 	return max(0, float64((1+p.model.Predict(s.filter.Features()))*s.filter.Smoothed()))
 }
 
-// control returns the three terms of the controller for the predicted RTT: the error, its mean since the start of the flow, and
-// its change (S3, equations 14, 16 to 18). The mean has unlimited memory: a flow after much congestion stays slow until as many
-// samples below the target have compensated.
+// control returns the three terms of the controller for the predicted RTT: the error, its mean since the start of the flow,
+// and its change (S3, equations 14, 16 to 18). The mean has unlimited memory: a flow after much congestion stays slow until
+// an equal number of samples below the target has compensated.
 func (s *pidFlow) control() [3]float64 {
 	e := (s.predicted - s.target) / s.target
 	s.errors += e
@@ -287,9 +287,9 @@ func (p *pidnn) update(g *pidGains, step *pidStep, err float64) {
 
 // retarget adds the mean deviation of all samples of the flow to the target after more than the set number of consecutive
 // samples on one side of it (S3, 3.5.4, equations 27 and 28). With deviations from the current target, the new target is the
-// mean of the samples. S3 keeps its statistics per sample, which may mean deviations from the target at that time. These are
-// unbounded and could make the target negative, and so reverse the sign of the error. In that mode the target is therefore at
-// least the flow's base RTT, the smallest possible RTT. A mean of samples needs no such limit.
+// mean of the samples. S3 keeps its statistics per sample, which may mean deviations from the target at that time. The sum of
+// these deviations is unbounded: it could make the target negative and reverse the sign of the error. In that mode the target
+// is therefore at least the flow's base RTT, the smallest possible RTT. A mean of samples needs no such limit.
 func (p *pidnn) retarget(s *pidFlow, rtt float64) {
 	above := rtt > s.target
 	s.off += rtt - s.target
@@ -324,7 +324,7 @@ func (p *pidnn) bound(s *pidFlow, rate float64) float64 {
 	return boundRate(rate, p.low, min(p.high, s.line))
 }
 
-// allow sets the control of the flow.
+// allow sets the rate and the window in the flow's control.
 func (p *pidnn) allow(s *pidFlow, c *Control) {
 	c.Rate = float64(s.rate * 1e9)
 	switch p.window {

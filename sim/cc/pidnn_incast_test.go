@@ -7,7 +7,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// rttLog keeps what a flow's sender samples.
+// rttLog records the RTT samples of each flow's sender.
 type rttLog struct {
 	Algorithm
 	marks []int64
@@ -25,7 +25,7 @@ func (l *rttLog) Ack(slot int32, a *Ack, c *Control) {
 // incastResult is a row of S3's tables 4 to 6: us, Gbit/s and ms.
 type incastResult struct{ mean, p99, most, rate, fct, last float64 }
 
-// s3Incast is S3's 20-to-1 incast (4.1.2). Its mean rate is that of equation 30.
+// s3Incast runs S3's 20-to-1 incast (4.1.2). The mean rate follows equation 30.
 func s3Incast(t *testing.T, v Values) (incastResult, *pidnn) {
 	t.Helper()
 	spec := PIDNN(nil)
@@ -66,7 +66,7 @@ func within(t *testing.T, what string, got, published, tolerance float64) {
 	}
 }
 
-// The controller alone on the measured RTT: S3, 4.2.3. Nothing here was fitted to it.
+// The controller alone, with the measured RTT, repeats S3's incast (4.2.3). No parameter was fitted to the published values.
 func TestPIDNNWithoutPredictionRepeatsS3sIncast(t *testing.T) {
 	t.Parallel()
 	r, _ := s3Incast(t, Values{"predictor": 0})
@@ -76,7 +76,7 @@ func TestPIDNNWithoutPredictionRepeatsS3sIncast(t *testing.T) {
 	within(t, "mean rate", r.rate, 14.7977, 0.05)
 }
 
-// With the predictor of this package, trained on its own small model: S3, tables 5 and 6.
+// The controller with the built-in predictor repeats S3's incast (tables 5 and 6).
 func TestPIDNNWithPredictionRepeatsS3sIncast(t *testing.T) {
 	t.Parallel()
 	r, _ := s3Incast(t, nil)
@@ -88,8 +88,8 @@ func TestPIDNNWithPredictionRepeatsS3sIncast(t *testing.T) {
 	within(t, "last FCT", r.last, 53.756, 0.03)
 }
 
-// Trained while sending from S3's first gains, one set a flow, the gains of a 200 MB flow end near
-// those that S3 prints as converged (3.5.3).
+// With training during the transfer from S3's initial gains, one set per flow, the gains of a 200 MB flow end near the
+// converged gains that S3 prints (3.5.3).
 func TestPIDNNGainsConvergeWhereS3sDo(t *testing.T) {
 	t.Parallel()
 	_, p := s3Incast(t, Values{"gains": gainsInitial, "train": trainFlow})

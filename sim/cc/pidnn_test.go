@@ -33,7 +33,7 @@ func pidnnFlow() *Flow {
 	}
 }
 
-// sampled gives the flow in slot 0 one sample after the other, us, and returns its rate, Gbit/s.
+// sampled passes RTT samples, us, to the flow in slot 0, and returns its rate, Gbit/s.
 func sampled(p *pidnn, c *Control, rtts ...float64) float64 {
 	for _, r := range rtts {
 		seq := p.flows.at(0).mark + 1
@@ -94,7 +94,7 @@ func TestPIDNNHoldsEachStepWithinItsClamps(t *testing.T) {
 		{"down by 0.6 at most", nil, 50, 4},
 		{"up by 0.5 at most (equation 20)", nil, 1, 15},
 		{"up by 0.6 at most (table 3)", Values{"delta_max": 0.6}, 1, 16},
-		{"down by as much as is set", Values{"delta_min": -0.1}, 50, 9},
+		{"decrease by delta_min at most", Values{"delta_min": -0.1}, 50, 9},
 		{"within both", Values{}, 5.1, 8},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -115,8 +115,8 @@ func TestPIDNNKeepsRatesWithinTheirBounds(t *testing.T) {
 	t.Parallel()
 	p, c := buildPIDNN(t, Values{})
 	near(t, "lowest", sampled(p, &c, slices.Repeat([]float64{80}, 40)...), 1)
-	// The mean error remembers those samples long after, so a new flow shows the other bound.
-	near(t, "held down by the mean", sampled(p, &c, slices.Repeat([]float64{4}, 400)...), 1)
+	// The mean error retains those samples for a long time, so a new flow tests the other bound.
+	near(t, "limited by the mean error", sampled(p, &c, slices.Repeat([]float64{4}, 400)...), 1)
 	c = p.Start(0, 0, pidnnFlow())
 	near(t, "highest", sampled(p, &c, slices.Repeat([]float64{4}, 400)...), 100)
 	slow := pidnnFlow()
@@ -138,7 +138,7 @@ func TestPIDNNSamplesOneRoundTripAtATime(t *testing.T) {
 	at(1000, 40_000, 6*quantity.Microsecond) // the first probe is the first packet
 	near(t, "rate", c.Rate/1e9, 9.164)
 	for seq := int64(2000); seq <= 40_000; seq += 1000 {
-		at(seq, seq+40_000, 9*quantity.Microsecond) // packets that left before the next probe
+		at(seq, seq+40_000, 9*quantity.Microsecond) // these packets left before the next probe
 	}
 	near(t, "rate", c.Rate/1e9, 9.164)
 	at(41_000, 90_000, 0) // no measurement
@@ -181,7 +181,7 @@ func TestPIDNNSteersThePredictedRTTOnceThereAreThreeFeatures(t *testing.T) {
 		near(t, "gauge of the prediction", g[2], expect)
 		near(t, "gauge of the smoothed RTT", g[1], f.Smoothed())
 		if same := sampled(plain, &pc, r) == c.Rate/1e9; same != (i < 2) {
-			t.Errorf("sample %d: the same rate without prediction is %v", i, same)
+			t.Errorf("sample %d: the same rate without prediction, %v", i, same)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestPIDNNWithAModelOfItsOwn(t *testing.T) {
 	t.Parallel()
 	rows := make([]predict.Row, 100)
 	for i := range rows {
-		rows[i].L = 1 // always twice the smoothed RTT
+		rows[i].L = 1 // the label is always twice the smoothed RTT
 	}
 	o := predict.DefaultOptions(1)
 	o.Rounds, o.TrainRows, o.TestRows, o.Rate = 20, 80, 20, 0.02
@@ -208,7 +208,7 @@ func TestPIDNNWithAModelOfItsOwn(t *testing.T) {
 	c := p.Start(0, 0, pidnnFlow())
 	sampled(p, &c, 5, 5, 5)
 	if got := p.flows.at(0).predicted; math.Abs(got-10) > 0.3 {
-		t.Errorf("predicts %.2f us, its model was taught 10", got)
+		t.Errorf("predicts %.2f us, want 10, as in the training data", got)
 	}
 }
 
@@ -218,21 +218,22 @@ func TestPIDNNTrainsItsGainsDownTheGradient(t *testing.T) {
 	gains := func() [3]float64 { return p.gains[p.flows.at(0).gains].k }
 	sampled(p, &c, 6) // P 0.2, I 0.2, D 0 at 10 Gbit/s: delta -0.05, rate 9.5
 	if g := gains(); g != pidInitial {
-		t.Errorf("gains %v before any outcome is known", g)
+		t.Errorf("gains %v before the first outcome", g)
 	}
-	sampled(p, &c, 8) // 3 us above: slopes 3*0.001*10*{0.2, 0.2, 0}, mu 0.01
+	sampled(p, &c, 8) // 3 us above the target: slopes 3*0.001*10*{0.2, 0.2, 0}, mu 0.01
 	g := gains()
 	near(t, "kp", g[0], -0.2-0.01*0.006)
 	near(t, "ki", g[1], -0.05-0.01*0.006)
 	near(t, "kd", g[2], 0.1)
-	// The step after 8 us: P 0.6, I 0.4, D 0.4 at 9.5 Gbit/s. Then 4 us, 1 below: mu 0.01/sqrt(2).
+	// The step after 8 us has P 0.6, I 0.4, D 0.4 at 9.5 Gbit/s. The next sample is 4 us, 1 us below the target: mu
+	// 0.01/sqrt(2).
 	sampled(p, &c, 4)
 	mu := 0.01 / math.Sqrt2
 	h := gains()
 	near(t, "kp", h[0], g[0]+mu*0.0095*0.6)
 	near(t, "ki", h[1], g[1]+mu*0.0095*0.4)
 	near(t, "kd", h[2], g[2]+mu*0.0095*0.4)
-	// With the slope of S3, near 1, the clip decides: each gain moves by mu/10.
+	// With S3's slope, near 1, each component reaches its limit: each gain moves by mu/10.
 	p, c = buildPIDNN(t, Values{"predictor": 0, "gains": gainsInitial, "train": trainFlow})
 	sampled(p, &c, 6, 8)
 	g = gains()
@@ -245,7 +246,7 @@ func TestPIDNNTrainsASetForEachFlowOrHostOrForAll(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		train  float64
-		shared [3]bool // of flows 1, 2 and 3 with flow 0
+		shared [3]bool // whether flows 1, 2 and 3 share their gains with flow 0
 	}{
 		{trainFlow, [3]bool{false, false, false}},
 		{trainHost, [3]bool{true, false, false}},
@@ -268,7 +269,7 @@ func TestPIDNNTrainsASetForEachFlowOrHostOrForAll(t *testing.T) {
 		var trained, other [6]float64
 		p.Read(0, trained[:])
 		if [3]float64(trained[3:]) == pidInitial {
-			t.Errorf("train %v: nothing learnt", c.train)
+			t.Errorf("train %v: the gains are unchanged", c.train)
 		}
 		for i, shared := range c.shared {
 			p.Read(int32(i+1), other[:])
@@ -276,7 +277,7 @@ func TestPIDNNTrainsASetForEachFlowOrHostOrForAll(t *testing.T) {
 				t.Errorf("train %v: flow %d has the gains of flow 0: %v", c.train, i+1, same)
 			}
 			if !shared && [3]float64(other[3:]) != pidInitial {
-				t.Errorf("train %v: flow %d has gains %v, want the first ones", c.train, i+1, other[3:])
+				t.Errorf("train %v: flow %d has gains %v, want the initial ones", c.train, i+1, other[3:])
 			}
 		}
 		p.Start(0, 0, pidnnFlow()) // a new flow of host 0
@@ -297,15 +298,15 @@ func TestPIDNNMovesTheTargetAfterSevenSamplesOnOneSide(t *testing.T) {
 		want float64
 	}{
 		{"off", rttchOff, slices.Repeat([]float64{9}, 20), 5},
-		{"six above are too few", rttchBoth, six(9), 5},
+		{"six samples above are too few", rttchBoth, six(9), 5},
 		{"seven above", rttchBoth, append(six(9), 9), 9},
 		{"seven below", rttchBoth, append(six(4), 4), 4},
 		{"the mean counts all samples of the flow", rttchBoth, append([]float64{1, 9}, append(six(8), 8)...), 66.0 / 9},
-		{"a sample on the other side starts anew", rttchBoth, append(append(six(9), 4), six(9)...), 5},
-		{"then the count restarts", rttchBoth, append(append([]float64{9}, six(9)...), six(10)...), 9},
-		{"until it triggers again", rttchBoth, append(append(append([]float64{9}, six(9)...), six(16)...), 16), 12.5},
-		{"printed: seven above", rttchPrinted, append(six(9), 9), 9},
-		{"printed: never below", rttchPrinted, slices.Repeat([]float64{4}, 50), 5},
+		{"a sample on the other side restarts the count", rttchBoth, append(append(six(9), 4), six(9)...), 5},
+		{"the count restarts after a move", rttchBoth, append(append([]float64{9}, six(9)...), six(10)...), 9},
+		{"seven more samples move the target again", rttchBoth, append(append(append([]float64{9}, six(9)...), six(16)...), 16), 12.5},
+		{"printed: seven samples above", rttchPrinted, append(six(9), 9), 9},
+		{"printed: samples below never move the target", rttchPrinted, slices.Repeat([]float64{4}, 50), 5},
 		{"printed: a first sample below counts", rttchPrinted, append([]float64{4}, six(9)...), 58.0 / 7},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -317,8 +318,8 @@ func TestPIDNNMovesTheTargetAfterSevenSamplesOnOneSide(t *testing.T) {
 	}
 }
 
-// Deviations from the target of then still count when the target has moved: after 7 samples of 9 and 7 of
-// 16 they are 7 times 4 and 7 times 7, and 5.5 is added to the target of 9.
+// Deviations count relative to the target at the time of the sample, even after the target has moved. After 7 samples of 9
+// and 7 of 16, the sums are 7 times 4 and 7 times 7. Their mean, 5.5, is added to the target of 9.
 func TestPIDNNRunningMeanMovesTheTargetOn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -326,9 +327,9 @@ func TestPIDNNRunningMeanMovesTheTargetOn(t *testing.T) {
 		rtts []float64
 		want float64
 	}{
-		{"six above are too few", slices.Repeat([]float64{9}, 6), 5},
-		{"the first change is that of the current mean", slices.Repeat([]float64{9}, 7), 9},
-		{"the second is not", append(slices.Repeat([]float64{9}, 7), slices.Repeat([]float64{16}, 7)...), 14.5},
+		{"six samples above are too few", slices.Repeat([]float64{9}, 6), 5},
+		{"the first move is to the current mean", slices.Repeat([]float64{9}, 7), 9},
+		{"the second move adds earlier deviations", append(slices.Repeat([]float64{9}, 7), slices.Repeat([]float64{16}, 7)...), 14.5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -339,8 +340,9 @@ func TestPIDNNRunningMeanMovesTheTargetOn(t *testing.T) {
 	}
 }
 
-// A sum of deviations from targets of then may lead below zero, where the error would change its sign and
-// an RTT of 5/3 us would divide by zero: the target stops at the base RTT, and the rate stays a rate.
+// A sum of deviations from earlier targets could move the target below zero. The error would then change its sign, and an RTT
+// of 5/3 us would cause a division by zero. The target therefore stops at the base RTT, and the rate stays finite and
+// positive.
 func TestPIDNNRunningMeanStopsAtTheBaseRTT(t *testing.T) {
 	t.Parallel()
 	for _, rtt := range []float64{1, 1.5, 5.0 / 3, 2} {
@@ -359,7 +361,7 @@ func TestPIDNNRunningMeanStopsAtTheBaseRTT(t *testing.T) {
 				}
 			}
 			if !stopped {
-				t.Errorf("RTT %v us, base %s: the target was never stopped", rtt, base)
+				t.Errorf("RTT %v us, base %s: the limit of the target never applied", rtt, base)
 			}
 		}
 	}
@@ -377,7 +379,7 @@ func TestBoundRate(t *testing.T) {
 	}
 }
 
-// Only one set of gains for all flows is common to hosts.
+// Hosts share state only with one set of gains for all flows.
 func TestPIDNNSharesStateWhenItTrainsOneSet(t *testing.T) {
 	t.Parallel()
 	for train := trainOff; train <= trainAll; train++ {
@@ -392,7 +394,7 @@ func TestPIDNNWindows(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		window float64
-		want   [2]int64 // at the start and at 9.164 Gbit/s
+		want   [2]int64 // at the start, and at 9.164 Gbit/s
 	}{{windowNone, [2]int64{0, 0}}, {windowFixed, [2]int64{50_000, 50_000}}, {windowVariable, [2]int64{5000, 4582}}} {
 		p, ctl := buildPIDNN(t, Values{"predictor": 0, "window": c.window})
 		got := [2]int64{ctl.Window}
@@ -405,7 +407,7 @@ func TestPIDNNWindows(t *testing.T) {
 	f := pidnnFlow()
 	f.BDP = 3
 	if c := p.Start(0, 0, f); c.Window != 1 {
-		t.Errorf("window %d of a tiny path, want 1: 0 would be no bound", c.Window)
+		t.Errorf("window %d for a very short path, want 1: 0 would mean no limit", c.Window)
 	}
 }
 
@@ -453,7 +455,7 @@ func TestPIDNNStaysWithinItsBoundsWhateverItSees(t *testing.T) {
 				rt.Fatalf("after %v us: rate times %v", r, f)
 			}
 			if c != d {
-				rt.Fatalf("two flows alike differ: %+v, %+v", c, d)
+				rt.Fatalf("two identical flows differ: %+v, %+v", c, d)
 			}
 		}
 		var g [6]float64
@@ -474,7 +476,7 @@ func TestPIDNNDoesNotAllocate(t *testing.T) {
 			sampled(p, &c, 4+float64(i%5))
 			i++
 		}); n != 0 {
-			t.Errorf("train %v: %v allocations a sample", train, n)
+			t.Errorf("train %v: %v allocations per sample", train, n)
 		}
 	}
 }

@@ -59,7 +59,8 @@ func drawRegisters(t *rapid.T) registers.Settings {
 	return s
 }
 
-// Registers that do not change do what one algorithm of them does, and writing what is there changes nothing.
+// Ports whose registers do not change behave as one algorithm with these registers, and a write of equal registers has no
+// effect.
 func TestPortsWithoutChangesAreTheAlgorithm(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -80,7 +81,7 @@ func TestPortsWithoutChangesAreTheAlgorithm(t *testing.T) {
 		for range 40 {
 			kind, wait := rapid.IntRange(0, 2).Draw(t, "kind"), quantity.Picoseconds(rapid.IntRange(0, 300).Draw(t, "us"))*quantity.Microsecond
 			if s.ByteReset == 0 && kind == 1 {
-				kind = 2 // without a byte counter nobody is told of packets
+				kind = 2 // without a byte counter Sent is not called
 			}
 			a.step(kind, wait)
 			b.step(kind, wait)
@@ -94,7 +95,7 @@ func TestPortsWithoutChangesAreTheAlgorithm(t *testing.T) {
 	})
 }
 
-// What a change does does not depend on when the flow is next looked at, and rates stay within their bounds.
+// The effect of a change does not depend on the time of the next access to the flow, and rates stay within their bounds.
 func TestChangesDoNotDependOnWhenFlowsAreLookedAt(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -131,7 +132,7 @@ func TestChangesDoNotDependOnWhenFlowsAreLookedAt(t *testing.T) {
 				}
 			}
 			if a, b := runs[0].state(), runs[1].state(); a != b {
-				t.Fatalf("%v, looked at after each change %v", a, b)
+				t.Fatalf("%v; with an access after each change, %v", a, b)
 			}
 		}
 	})
@@ -162,18 +163,18 @@ func TestLimiterUsesWrittenRegisters(t *testing.T) {
 	}
 	f.step(2, 49*quantity.Microsecond)
 	if f.c.Rate != cut {
-		t.Error("an increase comes before the period that was written")
+		t.Error("an increase before the new period has passed")
 	}
 	f.step(2, quantity.Microsecond)
 	if f.c.Rate <= cut {
-		t.Error("no increase after the period that was written")
+		t.Error("no increase after the new period")
 	}
 	if err := m.Set(0, f.now, &s, false); err != nil {
 		t.Fatal(err)
 	}
 	f.step(0, quantity.Microsecond)
 	if f.c.Rate != float64(portLine) {
-		t.Errorf("a flow of a port that does not react keeps a limiter of %g", f.c.Rate)
+		t.Errorf("a flow of a port that does not react still has a limiter of %g", f.c.Rate)
 	}
 }
 
@@ -204,7 +205,7 @@ func TestPortsRefuseWhatTheyCannotHold(t *testing.T) {
 	}
 }
 
-// A sender takes settings when they come, and its weight with the next answer.
+// A sender applies new settings immediately, and a new weight with the next fair rate from the network.
 func TestSendersGoByWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	p := WRCCPort{SenderParams: wrcc.SenderParams{T1: 24 * quantity.Microsecond, MinRate: 1e6, Increase: wrcc.IncreaseAsk}}
@@ -225,33 +226,33 @@ func TestSendersGoByWhatIsWritten(t *testing.T) {
 	}
 	w.Reweigh(0, 3)
 	if f.Settle(0, f.now, &f.c); f.c.Rate != 10e9 {
-		t.Errorf("a weight changes the rate to %g before the network has answered", f.c.Rate)
+		t.Errorf("a weight changes the rate to %g before a new fair rate has arrived", f.c.Rate)
 	}
 	if r := answer(10e9); r != 30e9 {
 		t.Errorf("rate %g, want three times the fair rate", r)
 	}
 	if s := w.Stamp(0, f.now); s.FairRate != 20_000 {
-		t.Errorf("a packet asks for %d Mbit/s, want twice the rate by the weight", s.FairRate)
+		t.Errorf("a packet requests %d Mbit/s, want twice the rate divided by the weight", s.FairRate)
 	}
 	p.MinRate = 50e9
 	if err := w.Set(0, f.now, p); err != nil {
 		t.Fatal(err)
 	}
 	if f.Settle(0, f.now, &f.c); f.c.Rate != 50e9 {
-		t.Errorf("rate %g, want the least rate that was written", f.c.Rate)
+		t.Errorf("rate %g, want the new minimum rate", f.c.Rate)
 	}
 	p.MinRate, p.Increase, p.Domain = 1e6, wrcc.IncreaseTimer, 7
 	if err := w.Set(0, f.now, p); err != nil {
 		t.Fatal(err)
 	}
 	if s := w.Stamp(0, f.now); s.Domain != 7 || s.FairRate != 16_667 {
-		t.Errorf("stamp %+v, want data centre 7 and the rate by the weight", s)
+		t.Errorf("stamp %+v, want data centre 7 and the rate divided by the weight", s)
 	}
 	if r := answer(10e9); r != 30e9 {
 		t.Errorf("rate %g", r)
 	}
 	if s := w.Stamp(0, f.now); !s.Burst {
-		t.Error("a receiver of another data centre leaves no burst mark")
+		t.Error("a receiver of another data centre clears the burst mark")
 	}
 	if f.step(2, 24*quantity.Microsecond); f.c.Rate != 60e9 {
 		t.Errorf("rate %g, want double at the timer's expiry", f.c.Rate)

@@ -30,7 +30,7 @@ type Param struct {
 	Default  float64
 	Min, Max float64  // inclusive; unused for words and flags
 	Words    []string // for ParamWord: words by value
-	None     bool     // of a rate: the word none means 0
+	None     bool     // for a rate: the word none means 0
 	Step     bool     // a rate increase, for a NIC of rate rate_per if the algorithm has that parameter
 	Doc      string   // meaning, unit, source
 }
@@ -204,7 +204,7 @@ func (s *Spec) paramNames() []string {
 
 // Step is a rate increase on one NIC.
 type Step struct {
-	Name   string  `json:"name"` // of the parameter
+	Name   string  `json:"name"` // name of the parameter
 	Bps    float64 `json:"bps"`
 	Scales bool    `json:"scales"` // the value depends on the NIC's rate
 }

@@ -22,16 +22,16 @@ const neverTick = sim.Never
 // longAgo is earlier than every instant of a simulation, and subtraction from an instant does not overflow.
 const longAgo quantity.Picoseconds = math.MinInt64 / 2
 
-// rpClock is a reaction point whose alpha and cut timers run freely after the first notification (the readings of ns-3 and the
-// vendor). Expiries without effect are counted, not executed: Alpha is the value at alphaAt, and the alpha of any instant
-// follows from the expiries since. The result therefore does not depend on how often a flow is settled.
+// rpClock is a reaction point whose alpha and cut timers run freely after the first notification (the readings of ns-3 and
+// the vendor). Expiries without effect are counted, not executed: Alpha is the value at alphaAt, and the alpha of any instant
+// follows from the expiries since. The result is therefore the same however often a flow is settled.
 type rpClock struct {
 	RPState
 	line    float64              // rate of the port, bit/s
-	alphaAt quantity.Picoseconds // an expiry of the alpha timer, or its start: Alpha is the value after it
+	alphaAt quantity.Picoseconds // an expiry of the alpha timer, or its start; Alpha is the value after it
 	cutAt   quantity.Picoseconds // with rpCutDue, the expiry that cuts; otherwise a past expiry, or the start
 	incAt   quantity.Picoseconds // next expiry of the increase timer; neverTick while it is stopped
-	seen    quantity.Picoseconds // last settled
+	seen    quantity.Picoseconds // time of the last settlement
 	flags   uint8
 }
 

@@ -53,7 +53,7 @@ func ratePerParam(def quantity.BitRate, steps string) Param {
 	}
 }
 
-// stepParam returns a parameter for a rate increase.
+// stepParam returns a parameter for a rate increase in bit/s.
 func stepParam(name string, def float64, doc string) Param {
 	p := rateParam(name, def, doc)
 	p.Step = true

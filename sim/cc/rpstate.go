@@ -21,7 +21,7 @@ type RPState struct {
 // RPReading selects one of the published increase rules.
 type RPReading uint8
 
-// Readings.
+// Published increase rules.
 const (
 	// RecoverDCQCN is the rule of the paper and the vendor: R_T is capped, and hyper increase requires both counters.
 	RecoverDCQCN RPReading = iota
@@ -37,7 +37,7 @@ const (
 type RPParams struct {
 	Reading      RPReading
 	G            float64 // gain of alpha, 0 to 1
-	InitialAlpha float64 // of a registering flow; RecoverP
+	InitialAlpha float64 // alpha of a flow that registers; RecoverP only
 	Threshold    uint16  // F: stages of fast recovery
 	Below        bool    // fast recovery while max(T,B) < F; otherwise while max(T,B) <= F
 	HyperByStage bool    // hyper increase adds HAI times the stages past the threshold
@@ -125,7 +125,7 @@ func (s *RPState) raise(p *RPParams, top float64) {
 
 // addition returns the amount that an increase adds to R_T.
 func (s *RPState) addition(p *RPParams) float64 {
-	past := 0 // fast recovery ends one event after the threshold
+	past := 0 // stages past the threshold; the first one ends fast recovery
 	if p.Below {
 		past = 1
 	}
@@ -162,7 +162,7 @@ func (s *RPState) lowerAlpha(g float64) {
 }
 
 // expire applies the expiries of the increase timer from next up to and including now, and returns the first one after now. It
-// ends early when R_C reaches stop. The cost for a flow at rest does not depend on the length of the rest.
+// ends early when R_C reaches stop. Once the state no longer changes, further expiries are computed in one step.
 func (s *RPState) expire(p *RPParams, top, stop float64, next, now, period quantity.Picoseconds) quantity.Picoseconds {
 	for next <= now {
 		changed := s.TimeStep(p, top)

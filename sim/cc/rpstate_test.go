@@ -14,7 +14,7 @@ func dcqcnSpecs() []Spec {
 	return []Spec{dcqcnSpec(), dcqcnPeerSpec(), dcqcnMlxSpec(), dcqcnPSpec()}
 }
 
-// drawnAlgorithm is a reading of DCQCN with parameters of its whole range.
+// drawnAlgorithm draws an implementation of DCQCN, with parameters from their whole ranges.
 func drawnAlgorithm(t *rapid.T) (spec Spec, v Values) {
 	spec = rapid.SampledFrom(dcqcnSpecs()).Draw(t, "algorithm")
 	v = Values{}
@@ -28,7 +28,7 @@ func drawnAlgorithm(t *rapid.T) (spec Spec, v Values) {
 		case ParamFlag:
 			v[p.Name] = float64(rapid.IntRange(0, 1).Draw(t, p.Name))
 		case ParamDuration:
-			// Short spans meet each other; all are whole microseconds, as registers want them.
+			// Short periods coincide often. All are whole microseconds, the unit of the registers.
 			v[p.Name] = float64(rapid.Int64Range(1, 100).Draw(t, p.Name)) * 1e6
 		case ParamRate:
 			v[p.Name] = float64(rapid.Int64Range(int64(max(p.Min/1e6, 1)), 131071).Draw(t, p.Name)) * 1e6
@@ -40,7 +40,8 @@ func drawnAlgorithm(t *rapid.T) (spec Spec, v Values) {
 			}
 		}
 	}
-	// Values that contradict each other give way, the last ones first: the defaults agree.
+	// Contradictory values are replaced by their defaults, the last ones first, until Build accepts the set. All defaults
+	// together are valid.
 	for i := len(spec.Params) - 1; i >= 0; i-- {
 		if _, err := spec.Build(v); err == nil {
 			break
@@ -50,7 +51,7 @@ func drawnAlgorithm(t *rapid.T) (spec Spec, v Values) {
 	return spec, v
 }
 
-// history is a sequence of instants, and what happens at each.
+// happening is an event at an instant of a random history.
 type happening struct {
 	after quantity.Picoseconds
 	kind  int // 0 nothing, 1 an echo, 2 a CNP, 3 packets are sent
@@ -99,7 +100,7 @@ func mustBuild(t *rapid.T, s *Spec, v Values) Algorithm {
 	return a
 }
 
-// leastRate is the floor of a flow's rate: the parameter, but no more than a flow may have at all.
+// leastRate returns the minimum rate of a flow: the parameter, limited to the flow's maximum rate.
 func leastRate(s *Spec, v Values, line float64) float64 {
 	given := func(name string) float64 {
 		p, ok := s.Param(name)
@@ -118,8 +119,8 @@ func leastRate(s *Spec, v Values, line float64) float64 {
 	return floor
 }
 
-// The rate stays within the floor and the line rate and alpha within 0 and 1, and a settlement in
-// two parts, or twice, is the same as one, to the last bit.
+// The rate stays between its minimum and the line rate, and alpha between 0 and 1. One settlement, the same in two parts, and
+// the same twice give bit-identical results.
 func TestRatesStayInBoundsAndSettlingTwiceChangesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -152,8 +153,7 @@ func TestRatesStayInBoundsAndSettlingTwiceChangesNothing(t *testing.T) {
 	})
 }
 
-// A flow is the same later, to the last bit, whether or not it was settled, and told of what it sent, before its first
-// mark or notification.
+// Calls of Settle and Sent before the first mark or notification have no effect on the later state, to the last bit.
 func TestQuietFlowsNeedNoCallsBeforeTheirFirstMark(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -180,7 +180,7 @@ func TestQuietFlowsNeedNoCallsBeforeTheirFirstMark(t *testing.T) {
 			always.Read(0, g1[:])
 			late.Read(0, g2[:])
 			if c1 != c2 || g1 != g2 {
-				t.Fatalf("%s at %s: %+v %v; settled from the first mark on %+v %v", spec.Name, now, c1, g1, c2, g2)
+				t.Fatalf("%s at %s: %+v %v; with calls from the first mark on %+v %v", spec.Name, now, c1, g1, c2, g2)
 			}
 		}
 	})
@@ -193,12 +193,12 @@ func TestFlowsAreSmall(t *testing.T) {
 		"dcqcn-mlx": unsafe.Sizeof(dcqcnMlxFlow{}), "dcqcn-p": unsafe.Sizeof(dcqcnPFlow{}),
 	} {
 		if size > 96 {
-			t.Errorf("%s: %d bytes a flow, want at most 96", name, size)
+			t.Errorf("%s: %d bytes per flow, want at most 96", name, size)
 		}
 	}
 }
 
-func TestDCQCNAllocatesNothing(t *testing.T) { // allocations are counted while no other test runs
+func TestDCQCNAllocatesNothing(t *testing.T) { // not parallel: other tests would add allocations
 	for _, s := range dcqcnSpecs() {
 		r := newDCQCNRig(t, s.Name, nil)
 		g := make([]float64, 3)
@@ -214,7 +214,7 @@ func TestDCQCNAllocatesNothing(t *testing.T) { // allocations are counted while 
 			r.a.Read(0, g)
 			r.c = r.a.Start(0, now, flow)
 		}); n != 0 {
-			t.Errorf("%s: %v allocations a round, want none", s.Name, n)
+			t.Errorf("%s: %v allocations per round, want none", s.Name, n)
 		}
 	}
 }
@@ -229,8 +229,7 @@ func TestReserveKeepsTheStateOfFlows(t *testing.T) {
 	}
 }
 
-// A flow that rests is brought up to date in few steps however long it rested: the counters have
-// run, but no expiry was worked on.
+// The cost of settling an idle flow does not depend on the idle time: the counters advance without executing each expiry.
 func TestLongIdleTimeIsCheap(t *testing.T) {
 	t.Parallel()
 	p := RPParams{Reading: RecoverDCQCN, Threshold: 5, AI: 40e6, HAI: 400e6}
@@ -239,7 +238,7 @@ func TestLongIdleTimeIsCheap(t *testing.T) {
 	if next != 2+1000*quantity.Second || s.TimeStage != math.MaxUint16 || s.Rate != testLine {
 		t.Errorf("next expiry %d, stage %d, rate %v", next, s.TimeStage, s.Rate)
 	}
-	// Without an additive step the rate comes to rest below the top.
+	// Without an additive step, the rate settles below the top.
 	p.AI, p.HAI = 0, 0
 	s = RPState{Rate: 10e9, Target: 20e9}
 	next = s.expire(&p, testLine, noStop, 1, 1+1000*quantity.Second, 1)

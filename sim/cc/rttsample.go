@@ -5,9 +5,9 @@ import (
 	"fairlane/sim/predict"
 )
 
-// SampleRTT returns an algorithm that behaves as a, and that records one RTT at a time of each flow in rec, sampled as in S3
-// (3.2). The series number of a flow is its slot. SampleRTT produces training rows for the predictor from a simulation with any
-// congestion control. Recording may allocate.
+// SampleRTT returns an algorithm that behaves like a. It also samples each flow's RTT as in S3 (3.2), one RTT at a time, and
+// records the samples in rec. The series number of a flow is its slot. SampleRTT produces training rows for the predictor from
+// a simulation with any congestion control. Recording may allocate.
 func SampleRTT(a Algorithm, rec *predict.Recorder) Algorithm {
 	s := sampler{Algorithm: a, rec: rec}
 	if st, ok := a.(Stamper); ok {
@@ -19,7 +19,7 @@ func SampleRTT(a Algorithm, rec *predict.Recorder) Algorithm {
 type sampler struct {
 	Algorithm
 	rec   *predict.Recorder
-	marks []int64 // by slot: the first ACK beyond this byte answers the probe
+	marks []int64 // by slot: byte of the probe; the first ACK beyond it acknowledges the probe
 }
 
 func (s *sampler) Reserve(n int) {

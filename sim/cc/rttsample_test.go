@@ -7,7 +7,7 @@ import (
 	"fairlane/sim/predict"
 )
 
-// stamping is an algorithm that stamps and counts its acknowledgements.
+// stamping is an algorithm that implements Stamper and counts acknowledgements.
 type stamping struct {
 	none
 	acks int
@@ -31,7 +31,7 @@ func TestSampleRTTRecordsOneProbeAtATimeAndPassesEverythingOn(t *testing.T) {
 	seq := int64(0)
 	for _, rtt := range []quantity.Picoseconds{10, 20, 7, 22} {
 		probe(1, seq+1000, seq+5000, rtt)
-		probe(1, seq+2000, seq+9000, 99) // of the same round trip
+		probe(1, seq+2000, seq+9000, 99) // of the same round trip: not sampled
 		seq += 5000
 	}
 	if n := len(rec.Rows()); n != 1 {
@@ -43,7 +43,7 @@ func TestSampleRTTRecordsOneProbeAtATimeAndPassesEverythingOn(t *testing.T) {
 		probe(1, seq+1, seq, 5)
 	}
 	if n := len(rec.Rows()); n != 1 {
-		t.Errorf("%d rows: a row spans two flows of a slot", n)
+		t.Errorf("%d rows: a row contains samples of two flows of a slot", n)
 	}
 	if inner.acks != 11 {
 		t.Errorf("%d acknowledgements passed on, want 11", inner.acks)
@@ -53,6 +53,6 @@ func TestSampleRTTRecordsOneProbeAtATimeAndPassesEverythingOn(t *testing.T) {
 		t.Error("the sampled algorithm no longer stamps")
 	}
 	if _, ok := SampleRTT(none{}, rec).(Stamper); ok {
-		t.Error("an algorithm that does not stamp does when it is sampled")
+		t.Error("sampling turned an algorithm without stamps into a Stamper")
 	}
 }

@@ -7,20 +7,20 @@ import (
 	"fairlane/sim"
 )
 
-// star is the smallest network that closes the loop of a sender: hosts with one flow each send through
-// one switch to one receiver, all links alike. It keeps time as the HPCC paper's simulator does - whole
-// nanoseconds, cut off - so that its published runs can be repeated with an algorithm alone.
+// star is the smallest network that closes a sender's control loop. Hosts with one flow each send through one switch to one
+// receiver, over identical links. Times are truncated to whole nanoseconds, as in the HPCC paper's simulator, so that an
+// algorithm alone can reproduce its published runs.
 type star struct {
 	rate   quantity.BitRate
 	delay  quantity.Picoseconds
-	header int // of a data packet, bytes
-	ack    int // a whole acknowledgement, bytes
+	header int // headers of a data packet, bytes
+	ack    int // size of an acknowledgement, bytes
 	mark   int64
 	alg    Algorithm
 	queue  sim.Queue
 	now    quantity.Picoseconds
 	flows  []starFlow
-	port   []starPacket // waiting at the switch, the first is next
+	port   []starPacket // backlog of the egress port, first packet first
 	busy   bool
 	queued int64
 	sent   uint32
@@ -36,13 +36,13 @@ type starFlow struct {
 	control           Control
 	nextSend          quantity.Picoseconds
 	busyUntil         quantity.Picoseconds
-	last              int // wire bytes of the last packet
+	last              int // wire bytes of the flow's last packet
 	timerAt           quantity.Picoseconds
-	timer             int32 // generation; 0 is none pending
+	timer             int32 // generation; 0 means no pending timer
 	generation        int32
 	done              quantity.Picoseconds
-	cable             []starPacket // to the switch
-	answers           []starPacket // acknowledgements on their way
+	cable             []starPacket // packets on the link to the switch
+	answers           []starPacket // acknowledgements on their way to the sender
 }
 
 type starPacket struct {
@@ -83,7 +83,7 @@ func newStar(alg Algorithm, sizes []int64, starts []quantity.Picoseconds) *star 
 	return s
 }
 
-// takes returns the time of so many bytes at a rate in whole nanoseconds.
+// takes returns the transmission time of a number of bytes, in whole nanoseconds.
 func (s *star) takes(bytes int, rate float64) quantity.Picoseconds {
 	return quantity.Picoseconds(float64(bytes)*8e9/rate) * quantity.Nanosecond
 }
@@ -141,7 +141,7 @@ func (s *star) handle(ev sim.Event) {
 	}
 }
 
-// trySend is the NIC's choice: the flow's next packet, or a timer at its deadline.
+// trySend starts the flow's next packet, or schedules a timer for its deadline.
 func (s *star) trySend(i int32) {
 	f := &s.flows[i]
 	if s.now < f.busyUntil || f.next >= f.size {
@@ -173,7 +173,7 @@ func (s *star) setTimer(i int32, at quantity.Picoseconds) {
 	s.queue.Push(at, starTimer, i, f.timer)
 }
 
-// forward starts the next packet of the switch port, with telemetry and mark as it leaves the queue.
+// forward starts the next packet of the switch port, with the telemetry and the ECN mark at its departure from the queue.
 func (s *star) forward() {
 	if s.busy || len(s.port) == 0 {
 		return

@@ -7,14 +7,14 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Swift (Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM 2020, algorithm
-// 1): AIMD of a window of packets around a target for the fabric delay. The target grows with the length of the path and, for
-// flows with small windows, with the estimated number of flows at the bottleneck. A window below one packet becomes a gap
-// between packets.
+// Swift (Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM 2020,
+// algorithm 1): AIMD of a window of packets around a target for the fabric delay. The target grows with the length of the
+// path and, for flows with small windows, with the estimated number of flows at the bottleneck. A window below one packet
+// becomes a gap between packets.
 //
-// Only the fabric delay is controlled. The model's hosts answer immediately, so the paper's second window, for the delay of the
-// remote host, would have nothing to measure and is omitted. The paper's retransmission timer is omitted too, because it
-// belongs to the transport.
+// Only the fabric delay is controlled. The model's hosts acknowledge immediately. The paper's second window, for the delay of
+// the remote host, is therefore omitted. The paper's retransmission timer is omitted too, because it belongs to the
+// transport.
 type swift struct {
 	ackClocked
 	ai     float64 // packets per round trip
@@ -38,8 +38,8 @@ type swiftFlow struct {
 	most    float64              // packets
 	line    float64              // bit/s
 	fixed   quantity.Picoseconds // target without the flow term
-	rtt     quantity.Picoseconds // of the last acknowledgement
-	cut     quantity.Picoseconds // of the last decrease
+	rtt     quantity.Picoseconds // round trip time of the last acknowledgement
+	cut     quantity.Picoseconds // time of the last decrease
 	payload int32                // bytes
 	wire    int32                // bytes
 }
@@ -137,8 +137,8 @@ func (a *swift) Ack(slot int32, k *Ack, c *Control) {
 	}
 	s.cwnd = min(max(s.cwnd, a.least), s.most)
 	if s.cwnd < before {
-		// The paper prints "not above": with that reading, acknowledgements that may not cut yet would delay the next cut as
-		// long as they arrive.
+		// The paper prints "not above". With that condition, acknowledgements too early for a cut would postpone the next cut
+		// as long as they arrive.
 		s.cut = k.Now
 	}
 	s.control(c)

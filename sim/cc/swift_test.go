@@ -19,7 +19,8 @@ func delayAck(now, rtt quantity.Picoseconds) *Ack {
 	return &Ack{Now: now, RTT: rtt, Acked: 1000, Packets: 1}
 }
 
-// Topology scaling by hop, flow scaling by 1/sqrt(cwnd) between its two windows (Swift, section 3.5).
+// Topology scaling is linear in hops. Flow scaling is proportional to 1/sqrt(cwnd) between fs_min_cwnd and fs_max_cwnd
+// (Swift, section 3.5).
 func TestSwiftTargetScalesWithPathAndFlows(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -29,12 +30,12 @@ func TestSwiftTargetScalesWithPathAndFlows(t *testing.T) {
 		want float64 // us
 	}{
 		{"base round trip, three switches, large window", nil, 100, 10 + 3},
-		{"beyond the range it stays", nil, 1000, 13},
-		{"all of the range at the small end", nil, 0.1, 13 + 20},
+		{"above fs_max_cwnd: no flow term", nil, 1000, 13},
+		{"below fs_min_cwnd: all of fs_range", nil, 0.1, 13 + 20},
 		{"and below it", nil, 0.01, 33},
-		{"between: the root law", nil, 1, 13 + 20*(1-0.1)/(math.Sqrt(10)-0.1)},
-		{"between: a quarter of the root", nil, 4, 13 + 20*(0.5-0.1)/(math.Sqrt(10)-0.1)},
-		{"a target of one's own", Values{"base_target": 25e6, "hop_target": 2e6, "fs_range": 0}, 1, 31},
+		{"between: proportional to 1/sqrt(cwnd)", nil, 1, 13 + 20*(1-0.1)/(math.Sqrt(10)-0.1)},
+		{"between: half the factor at four times the window", nil, 4, 13 + 20*(0.5-0.1)/(math.Sqrt(10)-0.1)},
+		{"base_target set", Values{"base_target": 25e6, "hop_target": 2e6, "fs_range": 0}, 1, 31},
 	} {
 		a, _ := startSwift(t, c.v)
 		a.flows.at(0).cwnd = c.cwnd
@@ -52,7 +53,7 @@ func TestSwiftAddsOnePacketARoundTrip(t *testing.T) {
 		for range int(cwnd) {
 			a.Ack(0, delayAck(usec, usec), &c)
 		}
-		// by acknowledgement ai/cwnd of a growing window: a little less than one packet
+		// Each acknowledgement adds ai/cwnd with a growing window, so the sum is a little less than one packet.
 		got := a.flows.at(0).cwnd
 		if want := math.Sqrt(cwnd*cwnd + 2*math.Floor(cwnd)); math.Abs(got-want) > 0.02*want || got > cwnd+1 {
 			t.Errorf("a round trip below the target took %g to %g, want %g", cwnd, got, want)
@@ -68,7 +69,7 @@ func TestSwiftAddsOnePacketARoundTrip(t *testing.T) {
 
 func TestSwiftCutsOncePerRoundTrip(t *testing.T) {
 	t.Parallel()
-	// no scaling: the target is 20 us
+	// Without scaling the target is 20 us.
 	v := Values{"base_target": 20e6, "hop_target": 0, "fs_range": 0}
 	a, c := startSwift(t, v)
 	a.flows.at(0).cwnd = 40
@@ -87,10 +88,10 @@ func TestSwiftCutsOncePerRoundTrip(t *testing.T) {
 	step(125*usec, 25*usec, want)
 	want *= 0.5 // 0.8 * 80/100 is more than max_mdf
 	step(300*usec, 100*usec, want)
-	step(390*usec, 100*usec, want) // refused acknowledgements do not put the next cut off
+	step(390*usec, 100*usec, want) // acknowledgements too early for a cut do not postpone the next cut
 	want *= 0.5
 	step(400*usec, 100*usec, want)
-	step(1000*usec, 20*usec, want) // at the target: neither up nor down
+	step(1000*usec, 20*usec, want) // at the target: no change
 	want += 1 / want
 	step(1001*usec, 20*usec-1, want)
 }
@@ -110,7 +111,7 @@ func TestSwiftControlIsWindowThenPace(t *testing.T) {
 	t.Parallel()
 	a, c := startSwift(t, nil)
 	if c.Rate != 100e9 || c.Window != 125_000 {
-		t.Errorf("starts with %+v, want the bandwidth-delay product unpaced", c)
+		t.Errorf("the control at the start is %+v, want one bandwidth-delay product without pacing", c)
 	}
 	s := a.flows.at(0)
 	s.rtt = 20 * usec
@@ -120,7 +121,7 @@ func TestSwiftControlIsWindowThenPace(t *testing.T) {
 		window int64
 	}{
 		{5.9, 100e9, 5000}, {1, 100e9, 1000},
-		{0.5, 0.5 * 1090 * 8 / 20e-6, 1000}, // a packet each 40 us
+		{0.5, 0.5 * 1090 * 8 / 20e-6, 1000}, // one packet per 40 us
 		{0.01, 0.01 * 1090 * 8 / 20e-6, 1000},
 	} {
 		s.cwnd = v.cwnd
@@ -137,7 +138,7 @@ func TestSwiftWindowHasBounds(t *testing.T) {
 	for i := range 100_000 {
 		a.Ack(0, delayAck(quantity.Picoseconds(i)*usec, usec), &c)
 	}
-	// the line carries 33 us of 1090-byte packets
+	// The link carries 33 us of 1090-byte packets.
 	if got, want := a.flows.at(0).cwnd, 100e9*33e-6/8/1090; !agrees(got, want) {
 		t.Errorf("largest window %g, want %g", got, want)
 	}
@@ -166,8 +167,8 @@ func TestSwiftFlowIsOneCacheLine(t *testing.T) {
 	}
 }
 
-// With many flows each has a window of a few packets or less, and the delay stands at the target that
-// such a window has; the link stays busy.
+// With many flows, each window is a few packets or less, and the delay settles at the target for that window. The link stays
+// busy.
 func TestSwiftHoldsTheDelayAtTheTarget(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{2, 20, 100} {
@@ -191,7 +192,7 @@ func TestSwiftHoldsTheDelayAtTheTarget(t *testing.T) {
 		if use < 0.95 {
 			t.Errorf("%d flows use %.3f of the link", n, use)
 		}
-		// A round trip adds a packet of 83 ns for each flow before the delay answers: half of that on average.
+		// In one round trip each flow adds a packet of 83 ns before the delay reacts; the mean is half of that.
 		if rtt > target+float64(n)*0.083/2 || rtt < 0.75*target {
 			t.Errorf("%d flows: a mean round trip of %.1f us, target %.1f", n, rtt, target)
 		}

@@ -29,9 +29,9 @@ type timely struct {
 type timelyFlow struct {
 	rate  float64 // bit/s
 	line  float64
-	scale float64              // of the increase steps
+	scale float64              // factor of the increase steps
 	diff  float64              // smoothed difference between round trips, ps
-	rtt   quantity.Picoseconds // of the last update
+	rtt   quantity.Picoseconds // round trip time at the last update
 	last  int64                // next byte to send at the last update
 	bdp   int64
 	stage int32 // consecutive increases

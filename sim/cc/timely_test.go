@@ -6,7 +6,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// timelyRun feeds round-trip times, one acknowledgement a round trip, and returns the control.
+// timelyRun passes round-trip times to an algorithm, one acknowledgement per round trip, and returns the control.
 func timelyRun(t *testing.T, v Values, start float64, rtts ...quantity.Picoseconds) (*timely, Control) {
 	t.Helper()
 	a := built(t, timelySpec(), v).(*timely)
@@ -29,23 +29,23 @@ func TestTimelyFollowsTheGradient(t *testing.T) {
 		rtts []quantity.Picoseconds
 		want float64 // rate, from 50 Gbit/s
 	}{
-		{"the first sample only begins", []quantity.Picoseconds{400 * usec}, 0},
-		{"below the low threshold it grows whatever the gradient", []quantity.Picoseconds{10 * usec, 49 * usec}, 50.1e9},
-		{"a falling round trip grows", []quantity.Picoseconds{200 * usec, 190 * usec}, 50.1e9},
-		{"a constant round trip grows", []quantity.Picoseconds{200 * usec, 200 * usec}, 50.1e9},
+		{"the first sample changes nothing", []quantity.Picoseconds{400 * usec}, 0},
+		{"below the low threshold the rate grows for any gradient", []quantity.Picoseconds{10 * usec, 49 * usec}, 50.1e9},
+		{"a falling round-trip time raises the rate", []quantity.Picoseconds{200 * usec, 190 * usec}, 50.1e9},
+		{"a constant round-trip time raises the rate", []quantity.Picoseconds{200 * usec, 200 * usec}, 50.1e9},
 		// d = 0.875 * 4 us, gradient 3.5/20, cut 0.8 of it
-		{"a rising round trip cuts by the gradient", []quantity.Picoseconds{200 * usec, 204 * usec}, 50e9 * (1 - 0.8*0.175)},
+		{"a rising round-trip time cuts the rate by the gradient", []quantity.Picoseconds{200 * usec, 204 * usec}, 50e9 * (1 - 0.8*0.175)},
 		// then d = 0.125 * 3.5 + 0.875 * 2 = 2.1875
 		{"the gradient is smoothed", []quantity.Picoseconds{200 * usec, 204 * usec, 206 * usec},
 			50e9 * (1 - 0.8*0.175) * (1 - 0.8*2.1875/20)},
-		{"above the high threshold it falls whatever the gradient", []quantity.Picoseconds{900 * usec, 800 * usec},
+		{"above the high threshold the rate falls for any gradient", []quantity.Picoseconds{900 * usec, 800 * usec},
 			50e9 * (1 - 0.8*(1-500.0/800))},
 		{"a steep rise stops at the smallest rate", []quantity.Picoseconds{60 * usec, 400 * usec}, 1e9},
 	} {
 		_, ctl := timelyRun(t, nil, 50e9, c.rtts...)
 		want := c.want
 		if want == 0 {
-			want = 100e9 // the control of the start
+			want = 100e9 // the control from the start
 		}
 		if !agrees(ctl.Rate, want) || ctl.Window != 0 {
 			t.Errorf("%s: %+v, want rate %g and no window", c.name, ctl, want)
@@ -66,7 +66,7 @@ func TestTimelyGrowsFasterAfterFiveIncreases(t *testing.T) {
 			t.Fatalf("after %d increases %g, want %g", i+1, c.Rate, want)
 		}
 	}
-	// A decrease begins the count again.
+	// A decrease restarts the count.
 	rtts = append(rtts, 600*usec, 10*usec)
 	want = want*(1-0.8*(1-500.0/600)) + 100e6
 	if _, c := timelyRun(t, nil, 10e9, rtts...); !agrees(c.Rate, want) {
@@ -85,7 +85,7 @@ func TestTimelyReactsOncePerRoundTrip(t *testing.T) {
 	}
 	a.Ack(0, &Ack{Seq: next + 1, Next: next + 5000, RTT: 20 * usec, Packets: 1}, &c)
 	if c.Rate <= rate {
-		t.Errorf("the first beyond it did not grow the rate: %g", c.Rate)
+		t.Errorf("the first acknowledgement after the round trip did not raise the rate: %g", c.Rate)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestTimelyRefusesContradictions(t *testing.T) {
 	}
 }
 
-// At 100 Gbit/s the low threshold is a queue of about 600 KB: below it nothing slows a flow down.
+// At 100 Gbit/s the low threshold corresponds to a queue of about 600 KB. Below the threshold, no flow slows down.
 func TestTimelyNeedsAQueueAtHighSpeed(t *testing.T) {
 	t.Parallel()
 	sizes := make([]int64, 8)
@@ -129,11 +129,11 @@ func TestTimelyNeedsAQueueAtHighSpeed(t *testing.T) {
 	before := s.delivered()
 	s.run(20 * quantity.Millisecond)
 	use := float64(s.delivered()-before) / 1000 * 1056 * 8 / 1e-2 / 100e9
-	if use < 0.75 { // its oscillation leaves a part of the link idle
+	if use < 0.75 { // the oscillation of TIMELY leaves part of the link idle
 		t.Errorf("%.2f of the link used", use)
 	}
 	if s.peak < 500_000 {
-		t.Errorf("a queue of at most %d bytes, want the low threshold's 570 KB or so", s.peak)
+		t.Errorf("a queue of at most %d bytes, want about the 570 KB of the low threshold", s.peak)
 	}
 	if s.maxRTT > 500*usec {
 		t.Errorf("round trips up to %s, want below the high threshold", s.maxRTT)

@@ -15,7 +15,7 @@ type wrccControl struct {
 
 type wrccFlow struct {
 	wrcc.Sender
-	payload int32 // of a full packet
+	payload int32 // bytes in a full packet
 }
 
 // wrccSpec is WRCC as published: one fair rate for all flows of a port.

@@ -9,7 +9,7 @@ import (
 	"fairlane/sim/cc"
 )
 
-// newWRCC builds an algorithm with room for four flows and starts slot 1 at time zero.
+// newWRCC builds an algorithm with slots for four flows and starts slot 1 at time zero.
 func newWRCC(t *testing.T, name string, given cc.Values, weight float64) (cc.Stamper, cc.Control) {
 	t.Helper()
 	spec, err := cc.ByName(name)
@@ -43,7 +43,7 @@ func TestWRCCSpecs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		given cc.Values
-		mbps  uint32 // stamped by a flow of weight 4 that was told 5 Gbit/s
+		mbps  uint32 // stamped by a flow of weight 4 whose fair rate is 5 Gbit/s
 		rate  float64
 	}{
 		"wrcc":          {nil, 5_000, 5e9},
@@ -79,7 +79,7 @@ func TestWRCCNotifications(t *testing.T) {
 	if ctl.Rate != 100e9 {
 		t.Errorf("a CNP set the rate to %v", ctl.Rate)
 	}
-	// An FCNP of the packet at byte 5000; its own acknowledgement ends at 6000 and is old.
+	// An FCNP for the packet at byte 5000. The acknowledgement of that packet ends at 6000 and is outdated.
 	s.Notify(1, &cc.Notification{Kind: cc.NotifyFCNP, Now: quantity.Microsecond, FairRate: 10e9, Seq: 5000, Domain: 3}, &ctl)
 	s.Ack(1, &cc.Ack{Now: quantity.Microsecond, Seq: 6000, FairRate: 50e9, Domain: 3}, &ctl)
 	if ctl.Rate != 10e9 {
@@ -87,16 +87,16 @@ func TestWRCCNotifications(t *testing.T) {
 	}
 	s.Ack(1, &cc.Ack{Now: quantity.Microsecond, Seq: 7000, FairRate: 12e9, Domain: 4}, &ctl)
 	if ctl.Rate != 12e9 || !s.Stamp(1, 0).Burst {
-		t.Errorf("rate %v after a new answer from another data centre", ctl.Rate)
+		t.Errorf("rate %v after a newer acknowledgement from another data centre", ctl.Rate)
 	}
-	// T1 ran from the FCNP.
+	// The FCNP restarted T1.
 	s.Settle(1, 25*quantity.Microsecond-1, &ctl)
 	if ctl.Rate != 12e9 {
 		t.Errorf("rate %v before T1", ctl.Rate)
 	}
 	s.Settle(1, 25*quantity.Microsecond, &ctl)
 	if ctl.Rate != 24e9 {
-		t.Errorf("rate %v after T1, want twice", ctl.Rate)
+		t.Errorf("rate %v after T1, want twice the rate", ctl.Rate)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestWRCCReserveKeepsFlows(t *testing.T) {
 	s.Start(99_999, 0, &cc.Flow{LineRate: quantity.Gbps})
 }
 
-// Whatever arrives, the control is within bounds, and slots do not disturb each other.
+// For any sequence of inputs the control is within bounds, and slots are independent.
 func TestWRCCControlStaysInRange(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -26,7 +26,7 @@ type WRCCPorts struct {
 // WRCCPort holds the settings of a NIC port's senders.
 type WRCCPort struct {
 	wrcc.SenderParams
-	Domain uint16 // data centre
+	Domain uint16 // number of the data centre
 }
 
 type wrccPortFlow struct {

@@ -16,10 +16,10 @@ const MaxVOQs = 4096
 // Config holds the settings of a DCI switch.
 type Config struct {
 	VOQs           int                  // virtual output queues, 1 to MaxVOQs
-	LineRate       quantity.BitRate     // of the receivers' ports: the maximum rate of a VOQ
+	LineRate       quantity.BitRate     // rate of the receivers' ports, and maximum rate of a VOQ
 	LocalRTT       quantity.Picoseconds // largest round trip time inside the receiver's data centre
 	HaulRTT        quantity.Picoseconds // round trip time of the long haul
-	CNPInterval    quantity.Picoseconds // minimum gap between CNPs to one flow, and between cuts of a VOQ
+	CNPInterval    quantity.Picoseconds // minimum gap between CNPs to one flow, and between rate cuts of a VOQ
 	NoticeBytes    int64                // target backlog of a VOQ, and limit of the near switch's virtual queue
 	NoticeInterval quantity.Picoseconds // minimum gap between notices for one destination
 	Payload, Wire  int                  // bytes of a full packet, without and with headers
@@ -60,5 +60,5 @@ func (c *Config) Validate() error {
 
 func span(d quantity.Picoseconds) bool { return d > 0 && d <= quantity.Second }
 
-// never is earlier than every instant, and subtraction from it or of it does not overflow.
+// never is earlier than every instant. It can be subtracted from an instant, or an instant from it, without overflow.
 const never quantity.Picoseconds = -1 << 62

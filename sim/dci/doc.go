@@ -12,14 +12,14 @@
 //
 // The three loops:
 //
-//   - Near source: the DCI switch itself answers the mark of a data packet from its own data centre,
-//     and removes the mark, so that the receiver does not answer it again.
-//   - Near destination: packets from the long haul wait in virtual output queues (VOQs), one per
-//     destination, and leave at a paced rate. The DCI switch consumes a receiver's CNP and lowers
-//     the rate of that destination's VOQ. Packets for other destinations are not delayed.
-//   - End to end: the far switch sends the drain rate of a destination's VOQ to the near switch, as
-//     long as it is below line rate or the VOQ exceeds its target. The near switch simulates a virtual
-//     queue of that rate for the destination, and sends CNPs to flows that overfill it.
+//   - Near source: the DCI switch itself answers the mark of a data packet from its own data centre, and removes the mark, so
+//     that the receiver does not answer it again.
+//   - Near destination: packets from the long haul wait in virtual output queues (VOQs), one per destination, and leave at a
+//     paced rate. The DCI switch consumes a receiver's CNP and lowers the rate of that destination's VOQ. Packets for other
+//     destinations are not delayed.
+//   - End to end: the far switch sends the drain rate of a destination's VOQ to the near switch, as long as it is below line
+//     rate or the VOQ exceeds its target. The near switch simulates a virtual queue of that rate for the destination, and
+//     sends CNPs to flows that overfill it.
 //
 // The paper's listings are not public. Its abstract and descriptions by others (S0 among them) give the three loops, their
 // locations and the number of VOQs, 128. The rest is our design: each VOQ is paced by a complete DCQCN reaction point (any
@@ -38,7 +38,7 @@
 //	CNP or marked ACK on its way to the long haul    far.CNP, far.Echo: drop it, clear its mark
 //	flow slot or host number first used              near.Reserve, near.Start, far.Reserve
 //
-// After Arrive and Leave the switch calls Next and schedules one event for the result if it is in the future. A CNP changes the
-// pace from the second next packet on. The package has no clock, does not allocate on a packet's path, and does not depend on
-// the network; all state is flat.
+// After Arrive and Leave the switch calls Next and schedules one event for the result if it is in the future. A CNP takes
+// effect from the second packet after it. The package has no clock, does not allocate on a packet's path, and does not depend
+// on the network; all state is flat.
 package dci

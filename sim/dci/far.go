@@ -26,23 +26,23 @@ type Far struct {
 
 type voq struct {
 	next    quantity.Picoseconds // earliest departure of the first packet
-	cut     quantity.Picoseconds // last CNP with a reaction
+	cut     quantity.Picoseconds // time of the last CNP that reached the algorithm
 	bytes   int64
 	rate    float64 // bit/s, from the algorithm's last control
 	packets int32
-	epoch   uint32 // counts the destinations that owned it; 0 means free
+	epoch   uint32 // number of assignments to a destination; 0 means free
 }
 
 type farHost struct {
 	notified quantity.Picoseconds // time of the last notice
 	voq      int32
-	epoch    uint32 // epoch of voq at its assignment; after a change the host has no VOQ
+	epoch    uint32 // epoch of the VOQ when it was assigned; if it has changed since, the host has no VOQ
 }
 
 // Arrival is the decision on a data packet from the long haul.
 type Arrival struct {
 	VOQ    int32   // queue that the packet joins
-	Notice bool    // send the near switch the suitable rate for this destination
+	Notice bool    // send the near switch a notice for this destination
 	Rate   float64 // rate in the notice, bit/s
 }
 
@@ -128,8 +128,9 @@ func (f *Far) Leave(queue int32, wire int, now quantity.Picoseconds) {
 	}
 }
 
-// CNP handles a receiver's CNP to the long haul, and reports whether it ends here. It always does, because the near switch
-// receives notices instead. A VOQ reacts at most once per CNP gap, for any number of its flows: it is one reaction point.
+// CNP handles a receiver's CNP on its way to the long haul, and reports whether the switch must drop it. The result is always
+// true, because the near switch receives notices instead. A VOQ reacts at most once per CNP gap, for any number of its flows:
+// it is one reaction point.
 func (f *Far) CNP(dst int32, now quantity.Picoseconds) (ends bool) {
 	i := f.queueOf(dst, now)
 	if !f.due(i, now) {
@@ -142,13 +143,13 @@ func (f *Far) CNP(dst int32, now quantity.Picoseconds) (ends bool) {
 	return true
 }
 
-// Echo handles an acknowledgement to the long haul that echoes marks, used when receivers send no CNPs. The VOQ reacts as to a
-// CNP. Echo reports whether to clear the marks.
+// Echo handles an acknowledgement that echoes marks, on its way to the long haul. It replaces CNP when receivers send no
+// CNPs. The VOQ reacts as to a CNP. Echo reports whether the switch must clear the marks.
 func (f *Far) Echo(dst int32, marked int, now quantity.Picoseconds) (clear bool) {
 	return marked > 0 && f.CNP(dst, now)
 }
 
-// due reports whether the CNP gap of a VOQ has passed, and if so starts the next one.
+// due reports whether the CNP gap of a VOQ has passed, and if so starts the next gap.
 func (f *Far) due(i int32, now quantity.Picoseconds) bool {
 	if now-f.voqs[i].cut < f.cfg.CNPInterval {
 		return false

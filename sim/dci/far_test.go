@@ -13,7 +13,7 @@ import (
 	"fairlane/sim/dci"
 )
 
-// halver is the simplest reaction point: a CNP or mark halves the rate, 1 ms later it is the line's.
+// halver is the simplest reaction point: a CNP or mark halves the rate, and 1 ms later the rate is the line rate again.
 type halver struct {
 	traits  cc.Traits
 	line    float64
@@ -75,7 +75,7 @@ func newFar(t *testing.T, voqs int) (*dci.Far, *halver) {
 	return f, h
 }
 
-// next is Next, which must have an answer.
+// next returns the result of Next, and fails the test if every queue is empty.
 func next(t *testing.T, f *dci.Far) (int32, quantity.Picoseconds) {
 	t.Helper()
 	q, at, ok := f.Next()
@@ -89,7 +89,7 @@ func TestEachDestinationGetsAVOQAtLineRate(t *testing.T) {
 	t.Parallel()
 	f, _ := newFar(t, 4)
 	if _, _, ok := f.Next(); ok {
-		t.Fatal("a queue before the first packet")
+		t.Fatal("Next returned a queue before the first packet")
 	}
 	a, b, a2 := f.Arrive(5, 1250, us), f.Arrive(6, 1250, us), f.Arrive(5, 1250, us)
 	if a.VOQ == b.VOQ || a.VOQ != a2.VOQ || a.Notice || b.Notice {
@@ -98,7 +98,8 @@ func TestEachDestinationGetsAVOQAtLineRate(t *testing.T) {
 	if bytes, packets, rate := f.Backlog(a.VOQ); bytes != 2500 || packets != 2 || rate != 100e9 {
 		t.Errorf("backlog %d bytes, %d packets at %v", bytes, packets, rate)
 	}
-	// 1,250 bytes take 100 ns: the first of each at once, the second of the first after that.
+	// 1,250 bytes take 100 ns at line rate: the first packet of each queue leaves at once, the second packet of queue a 100 ns
+	// later.
 	for _, want := range []struct {
 		queue int32
 		at    quantity.Picoseconds
@@ -112,7 +113,7 @@ func TestEachDestinationGetsAVOQAtLineRate(t *testing.T) {
 	if _, _, ok := f.Next(); ok {
 		t.Error("a queue is left")
 	}
-	f.Leave(a.VOQ, 1250, 2*us) // a switch that errs must not make the count negative
+	f.Leave(a.VOQ, 1250, 2*us) // Leave on an empty queue must not make the count negative
 	if bytes, packets, _ := f.Backlog(a.VOQ); bytes != 0 || packets != 0 {
 		t.Errorf("backlog %d bytes, %d packets", bytes, packets)
 	}
@@ -165,7 +166,7 @@ func TestEchoesServeWhereNoCNPsAreSent(t *testing.T) {
 	}
 	f.Reserve(8)
 	if f.Echo(5, 0, 0) || h.notices != 0 {
-		t.Error("an acknowledgement without marks did something")
+		t.Error("an acknowledgement without marks had an effect")
 	}
 	if !f.Echo(5, 3, 0) || h.notices != 1 || h.acks != 0 || h.sent != 0 {
 		t.Errorf("a marked acknowledgement: %+v", h)
@@ -176,14 +177,14 @@ func TestNoticesComeWhileAVOQHoldsTooMuch(t *testing.T) {
 	t.Parallel()
 	f, _ := newFar(t, 4)
 	notified := []quantity.Picoseconds{}
-	for i := range quantity.Picoseconds(50) { // 10,000 bytes each 10 us: none leaves
+	for i := range quantity.Picoseconds(50) { // 10,000 bytes every 10 us, and no packet leaves
 		if f.Arrive(5, 10_000, i*10*us).Notice {
 			notified = append(notified, i*10*us)
 		}
 	}
 	// The backlog passes 300,000 bytes with packet 30; the gap is 100 us.
 	if want := []quantity.Picoseconds{300 * us, 400 * us}; !slices.Equal(notified, want) {
-		t.Errorf("told at %v, want %v", notified, want)
+		t.Errorf("notices at %v, want %v", notified, want)
 	}
 }
 
@@ -195,12 +196,12 @@ func TestNoticeCarriesSuitableRate(t *testing.T) {
 		want    float64
 	}{
 		// One CNP halves the line rate of 100 Gbit/s; 1,000,000 bytes in 4 ms are 2 Gbit/s.
-		"a slowed queue at its limit":      {1, 300_000, 50e9},
-		"its excess is taken off":          {1, 1_300_000, 48e9},
-		"room is given":                    {1, 50_000, 50.5e9},
-		"never less than half":             {2, 100_000_000, 12.5e9},
-		"a fast queue that holds too much": {0, 10_300_000, 80e9},
-		"a byte too much counts":           {0, 300_001, 100e9 - 2000},
+		"a slowed queue at its target":          {1, 300_000, 50e9},
+		"the excess is subtracted":              {1, 1_300_000, 48e9},
+		"room is given":                         {1, 50_000, 50.5e9},
+		"at least half the drain rate":          {2, 100_000_000, 12.5e9},
+		"a queue at line rate above its target": {0, 10_300_000, 80e9},
+		"one byte above the target":             {0, 300_001, 100e9 - 2000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -223,7 +224,7 @@ func TestNoNoticeOfAQueueThatIsFastAndShort(t *testing.T) {
 		t.Error("want one notice of a slowed queue within the gap")
 	}
 	if f.Arrive(5, 1250, ms).Notice { // back at line rate
-		t.Error("a notice of a queue at line rate")
+		t.Error("a queue at line rate caused a notice")
 	}
 }
 
@@ -231,7 +232,7 @@ func TestVOQChangesOwnerOnlyWhenEmptyAtLineRate(t *testing.T) {
 	t.Parallel()
 	f, _ := newFar(t, 2)
 	a, b := f.Arrive(0, 1250, 0).VOQ, f.Arrive(1, 1250, 0).VOQ
-	if c := f.Arrive(2, 1250, 0).VOQ; c != 0 { // 2 modulo 2: shared
+	if c := f.Arrive(2, 1250, 0).VOQ; c != 0 { // 2 modulo 2 VOQs: shared with host 0
 		t.Errorf("host 2 is in queue %d", c)
 	}
 	if c := f.Arrive(3, 1250, 0).VOQ; c != 1 {
@@ -245,9 +246,9 @@ func TestVOQChangesOwnerOnlyWhenEmptyAtLineRate(t *testing.T) {
 		t.Errorf("host 4 took queue %d, which is slowed", c)
 	}
 	if c := f.Arrive(5, 1250, 2*ms).VOQ; c != b {
-		t.Errorf("host 5 is in queue %d: want the one that is empty and fast again", c)
+		t.Errorf("host 5 is in queue %d: want the queue that is empty and at line rate again", c)
 	}
-	if c := f.Arrive(1, 1250, 2*ms).VOQ; c != b { // its queue is another's now; it falls on the same
+	if c := f.Arrive(1, 1250, 2*ms).VOQ; c != b { // host 5 owns the earlier queue of host 1; 1 modulo 2 VOQs selects the same queue
 		t.Errorf("host 1 is in queue %d", c)
 	}
 	if bytes, packets, _ := f.Backlog(b); bytes != 2500 || packets != 2 {
@@ -272,8 +273,8 @@ func TestPacersThatCannotReactAreRefused(t *testing.T) {
 	}
 }
 
-// The real thing: a VOQ under DCQCN whose receiver complains of more than its share settles near it,
-// and is back at line rate when it no longer complains.
+// A VOQ paced by DCQCN settles near the rate that its destination accepts, as long as the destination answers any excess with
+// CNPs. Without CNPs the VOQ returns to line rate.
 func TestAVOQUnderDCQCNFollowsItsReceiver(t *testing.T) {
 	t.Parallel()
 	spec, err := cc.ByName("dcqcn")
@@ -289,10 +290,10 @@ func TestAVOQUnderDCQCNFollowsItsReceiver(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Reserve(1)
-	const share = 25e9 // bit/s that the destination can take
+	const share = 25e9 // bit/s that the destination accepts
 	now, queue, left := quantity.Picoseconds(0), 0.0, 0
 	for f.Arrive(0, 1250, 0); now < 100*ms; left++ {
-		f.Arrive(0, 1250, now) // more than it can take: the VOQ is never empty
+		f.Arrive(0, 1250, now) // more than the destination accepts: the VOQ is never empty
 		q, at := next(t, f)
 		queue = max(0, queue-(at-now).Seconds()*share/8) + 1250
 		now = at
@@ -302,7 +303,7 @@ func TestAVOQUnderDCQCNFollowsItsReceiver(t *testing.T) {
 		}
 	}
 	if rate := float64(left) * 1250 * 8 / now.Seconds(); math.Abs(rate/share-1) > 0.2 {
-		t.Errorf("%.2f Gbit/s left toward a destination that takes %.2f", rate/1e9, share/1e9)
+		t.Errorf("%.2f Gbit/s left toward a destination that accepts %.2f", rate/1e9, share/1e9)
 	}
 	for end := now + quantity.Second; now < end; {
 		f.Arrive(0, 1250, now)
@@ -315,12 +316,12 @@ func TestAVOQUnderDCQCNFollowsItsReceiver(t *testing.T) {
 	}
 }
 
-// farModel is a naive second opinion: the packets of each queue in order, and when one last left.
+// farModel is a naive reference model: the packets of each queue in order, and the time of each queue's last departure.
 type farModel struct {
 	*dci.Far
 	held map[int32][]farPacket
 	left map[int32]quantity.Picoseconds
-	seen map[int32]int // by host: the last packet that left
+	seen map[int32]int // by host: number of the last packet that left
 }
 
 type farPacket struct {
@@ -335,7 +336,7 @@ func (m *farModel) leave(rt *rapid.T, now quantity.Picoseconds) quantity.Picosec
 		waiting += len(h)
 	}
 	if ok != (waiting > 0) {
-		rt.Fatalf("Next says %v of %d packets", ok, waiting)
+		rt.Fatalf("Next returned ok %v with %d packets in the queues", ok, waiting)
 	}
 	if !ok {
 		return now
@@ -347,17 +348,17 @@ func (m *farModel) leave(rt *rapid.T, now quantity.Picoseconds) quantity.Picosec
 		rt.Fatalf("host %d: packet %d left after %d", p.host, p.n, m.seen[p.host])
 	}
 	m.seen[p.host] = p.n
-	// 1,250 bytes take 100 ns at line rate, which nothing exceeds.
+	// At line rate, the maximum rate of a queue, 1,250 bytes take 100 ns.
 	if last, before := m.left[q]; before && now-last < 100*quantity.Nanosecond {
-		rt.Fatalf("queue %d let packets go at %s and %s", q, last, now)
+		rt.Fatalf("queue %d sent packets at %s and %s", q, last, now)
 	}
 	m.left[q] = now
 	m.Leave(q, 1250, now)
 	return now
 }
 
-// What arrived and has not left is what each queue holds, packets leave no sooner than the line
-// allows, and a host's packets never overtake each other, whoever owns which queue.
+// Each queue holds the packets that arrived and have not left. Packets leave no faster than line rate. Packets of one host
+// never overtake each other, whichever queue the host has.
 func TestFarLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -8,8 +8,8 @@ import (
 	"fairlane/sim/dci"
 )
 
-// crossing is one endless flow between two data centres: a DCQCN sender, the two DCI switches, a long
-// haul of 1 ms, and a receiver that takes less than the sender's line rate and complains by CNPs.
+// crossing is one endless flow between two data centres: a DCQCN sender, the two DCI switches, a long haul of 1 ms, and a
+// receiver that accepts less than the sender's line rate and sends CNPs while its backlog is above 100,000 bytes.
 type crossing struct {
 	near     *dci.Near
 	far      *dci.Far
@@ -18,13 +18,13 @@ type crossing struct {
 	haul     []quantity.Picoseconds // arrivals at the far switch, in order
 	notices  []notice
 	now      quantity.Picoseconds
-	queue    float64 // of the receiver's port, bytes
+	queue    float64 // backlog of the receiver's port, bytes
 	drained  quantity.Picoseconds
 	left     int
 	notified int
 }
 
-// notice is one on its way to the near switch.
+// notice is a notice on its way to the near switch.
 type notice struct {
 	at   quantity.Picoseconds
 	rate float64
@@ -32,7 +32,7 @@ type notice struct {
 
 const (
 	haul  = ms
-	share = 25e9 // bit/s that the receiver takes
+	share = 25e9 // bit/s that the receiver accepts
 	size  = 1250
 )
 
@@ -60,7 +60,7 @@ func newCrossing(t *testing.T) *crossing {
 	return c
 }
 
-// send lets one packet leave into the long haul and returns when the next may follow.
+// send sends one packet into the long haul and returns the earliest time of the next one.
 func (c *crossing) send() quantity.Picoseconds {
 	for len(c.notices) > 0 && c.notices[0].at <= c.now {
 		c.near.Notice(0, c.notices[0].rate, c.notices[0].at)
@@ -85,7 +85,7 @@ func (c *crossing) deliver(q int32) {
 	}
 }
 
-// run plays events in order of time; deaf drops the notices.
+// run handles events in order of time. If deaf is set, it drops the notices.
 func (c *crossing) run(until quantity.Picoseconds, deaf bool) {
 	for next := c.now; ; {
 		q, at, ok := c.far.Next()
@@ -109,9 +109,9 @@ func (c *crossing) run(until quantity.Picoseconds, deaf bool) {
 	}
 }
 
-// The three loops together: the receiver's port keeps a short queue, most of what it takes is used (a
-// single DCQCN flow saws between its cuts), and the VOQ holds little more than the line rate of the
-// first round trip, because the sender hears of it. Deaf to notices, the VOQ holds ever more.
+// All three loops together. The receiver's port keeps a short queue and uses most of its rate, although a single DCQCN flow
+// oscillates between its cuts. The VOQ holds little more than one round trip at line rate, because notices slow down the
+// sender. Without notices the VOQ grows without limit.
 func TestNoticesMatchTheSenderToItsReceiver(t *testing.T) {
 	t.Parallel()
 	peak := map[bool]int64{}
@@ -126,10 +126,10 @@ func TestNoticesMatchTheSenderToItsReceiver(t *testing.T) {
 			}
 		}
 		if use := float64(c.left) * size * 8 / (c.now - haul).Seconds() / share; use < 0.6 || use > 1.1 {
-			t.Errorf("deaf %v: %.0f %% of what the receiver takes", deaf, use*100)
+			t.Errorf("deaf %v: %.0f %% of the rate that the receiver accepts", deaf, use*100)
 		}
 		if (c.notified > 0) == deaf {
-			t.Errorf("deaf %v: the sender was told %d times", deaf, c.notified)
+			t.Errorf("deaf %v: the sender received %d CNPs", deaf, c.notified)
 		}
 	}
 	if first := int64((100e9 - share) / 8 * 2e-3); peak[false] > first*5/4 || peak[true] < 10*first {

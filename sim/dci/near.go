@@ -10,14 +10,14 @@ import (
 // Near is the sender's side of a DCI switch. Flows and hosts are small numbers, such as the fabric's slots; Reserve sets their
 // count.
 type Near struct {
-	interval quantity.Picoseconds   // between CNPs
+	interval quantity.Picoseconds   // minimum gap between CNPs to a flow
 	lasting  quantity.Picoseconds   // validity of a notice
-	limit    float64                // of a virtual queue, bytes
+	limit    float64                // maximum length of a virtual queue, bytes
 	flows    []quantity.Picoseconds // time of each flow's last CNP
 	hosts    []nearHost
 }
 
-// nearHost is the virtual queue of a destination with a notice from the far switch.
+// nearHost is the virtual queue of a destination for which the far switch has sent a notice.
 type nearHost struct {
 	until quantity.Picoseconds // end of the notice's validity
 	at    quantity.Picoseconds // time at which bytes is valid
@@ -52,9 +52,9 @@ func (n *Near) Reserve(flows, hosts int) {
 // Start resets the state of a flow number for a new flow.
 func (n *Near) Start(flow int32) { n.flows[flow] = never }
 
-// Outbound decides on each data packet, wire bytes, that leaves into the long haul, after the switch's own port may have marked
-// it. A mark set in this data centre ends here: it is removed even if the sender got a CNP within the CNP gap, as a receiver
-// limits its CNPs too.
+// Outbound decides on each data packet, wire bytes, that leaves into the long haul, after the switch's own port may have
+// marked it. A mark set in this data centre ends here: it is removed even if the sender got a CNP within the CNP gap, because
+// a receiver limits its CNPs too.
 func (n *Near) Outbound(flow, dst int32, wire int, marked bool, now quantity.Picoseconds) Verdict {
 	v := Verdict{Clear: marked}
 	over := n.hosts[dst].pass(wire, n.limit, now)

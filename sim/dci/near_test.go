@@ -15,7 +15,8 @@ const (
 	ms = quantity.Millisecond
 )
 
-// config is S0's: 100 Gbit/s hosts, 12 us within a data centre, 2 ms between; a gap of 50 us.
+// config returns the settings of S0: 100 Gbit/s hosts, round trips of 12 us within a data centre and of 2 ms between data
+// centres, and a CNP gap of 50 us.
 func config() dci.Config { return dci.DefaultConfig(100*quantity.Gbps, 12*us, 2*ms) }
 
 func newNear(t *testing.T) *dci.Near {
@@ -75,7 +76,7 @@ func TestMarksEndAtTheNearSwitch(t *testing.T) {
 	}{
 		{0, false, 0, dci.Verdict{}},
 		{0, true, 0, dci.Verdict{CNP: true, Clear: true}},
-		{0, true, 50*us - 1, dci.Verdict{Clear: true}}, // within the gap: taken off all the same
+		{0, true, 50*us - 1, dci.Verdict{Clear: true}}, // within the CNP gap: the mark is removed without a CNP
 		{1, true, 50*us - 1, dci.Verdict{CNP: true, Clear: true}},
 		{0, false, 60 * us, dci.Verdict{}},
 		{0, true, 60 * us, dci.Verdict{CNP: true, Clear: true}},
@@ -90,8 +91,8 @@ func TestMarksEndAtTheNearSwitch(t *testing.T) {
 	}
 }
 
-// A destination's flows send 1,250 bytes each microsecond, 10 Gbit/s; the far switch wants 8. The
-// virtual queue grows by 250 bytes a packet and passes its limit of 300,000 bytes with packet 1,197.
+// A destination's flows send 1,250 bytes each microsecond, 10 Gbit/s; the far switch requests 8 Gbit/s. The virtual queue
+// grows by 250 bytes a packet and passes its limit of 300,000 bytes with packet 1,197.
 func TestAVirtualQueueAnswersForTheFarSwitch(t *testing.T) {
 	t.Parallel()
 	n := newNear(t)
@@ -103,7 +104,7 @@ func TestAVirtualQueueAnswersForTheFarSwitch(t *testing.T) {
 		}
 		v := n.Outbound(0, 2, 1250, false, now)
 		if v.Clear {
-			t.Fatal("a mark was cleared that was not there")
+			t.Fatal("the verdict on an unmarked packet clears a mark")
 		}
 		if v.CNP && cnps == 0 {
 			first = i
@@ -119,7 +120,7 @@ func TestAVirtualQueueAnswersForTheFarSwitch(t *testing.T) {
 		t.Errorf("%d CNPs from packet %d: want one each 50 us from packet 1,196", cnps, first)
 	}
 	if other != 0 {
-		t.Errorf("%d CNPs for a destination that nobody complained of", other)
+		t.Errorf("%d CNPs for a destination without a notice", other)
 	}
 }
 
@@ -128,11 +129,12 @@ func TestAVirtualQueueDrainsWhenFlowsSlow(t *testing.T) {
 	n := newNear(t)
 	n.Notice(2, 8e9, 0)
 	if !n.Outbound(0, 2, 500_000, false, 0).CNP {
-		t.Fatal("a queue above the limit is not answered")
+		t.Fatal("no CNP for a queue above the limit")
 	}
-	// It is full at 337,500 bytes; 8 Gbit/s drain 1,000 a microsecond, so 37 us later it fits.
+	// The queue is full at 337,500 bytes. At 8 Gbit/s it drains 1,000 bytes per microsecond, so after 37 us it is below the
+	// limit.
 	if n.Outbound(1, 2, 0, false, 38*us).CNP {
-		t.Error("a CNP though the queue had drained")
+		t.Error("a CNP, although the queue has drained")
 	}
 	if !n.Outbound(1, 2, 1000, false, 36*us+1).CNP && !n.Outbound(2, 2, 1000, false, 38*us).CNP {
 		t.Error("no CNP for a packet that passes the limit again")
@@ -144,13 +146,13 @@ func TestNoticeExpires(t *testing.T) {
 	n := newNear(t)
 	n.Notice(2, 1e9, 0)
 	if n.Outbound(0, 2, 1_000_000, false, 2100*us).CNP {
-		t.Error("a notice outlives a round trip of the long haul and a gap")
+		t.Error("a notice is still valid after a round trip of the long haul and a notice gap")
 	}
 	n.Notice(2, 1e9, 3*ms)
 	if n.Outbound(0, 2, 299_000, false, 3*ms).CNP {
-		t.Error("a faded queue was not empty")
+		t.Error("the queue was not empty after its notice expired")
 	}
-	n.Notice(2, 100e9, 3*ms+20*us) // drains what was there at the old rate, 2,500 bytes
+	n.Notice(2, 100e9, 3*ms+20*us) // 2,500 bytes have drained at the old rate
 	if v := n.Outbound(0, 2, 3_000, false, 3*ms+20*us); v.CNP {
 		t.Errorf("%+v at 299,500 bytes", v)
 	}
@@ -159,7 +161,7 @@ func TestNoticeExpires(t *testing.T) {
 	}
 }
 
-// A mark is always taken off, nothing else is, and no flow gets two CNPs within the gap.
+// Every mark is removed, only marks are removed, and no flow gets two CNPs within the gap.
 func TestNearLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

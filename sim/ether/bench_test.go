@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// BenchmarkIncast is the oracle's 20-to-1 incast, to its end.
+// BenchmarkIncast runs the 20-to-1 incast of the reference simulator to its end.
 func BenchmarkIncast(b *testing.B) {
 	for _, name := range []string{"none", "dcqcn-peer", "dcqcn", "dcqcn-mlx", "hpcc"} {
 		b.Run(name, func(b *testing.B) {
@@ -29,8 +29,8 @@ func BenchmarkIncast(b *testing.B) {
 	}
 }
 
-// BenchmarkSteady is an endless 20-to-1 incast, 100 us an iteration: what a packet costs, and allocates,
-// once memory has grown to its working size.
+// BenchmarkSteady runs an endless 20-to-1 incast, 100 us per iteration. It measures time and allocations per packet after
+// memory has reached its working size.
 func BenchmarkSteady(b *testing.B) {
 	for _, spec := range cc.Specs() {
 		b.Run(spec.Name, func(b *testing.B) {
@@ -55,7 +55,7 @@ func BenchmarkSteady(b *testing.B) {
 	}
 }
 
-// BenchmarkFatTree is a permutation of 1 MB flows among the 128 hosts of an 8-ary fat tree, to its end.
+// BenchmarkFatTree runs a permutation of 1 MB flows among the 128 hosts of an 8-ary fat tree to its end.
 func BenchmarkFatTree(b *testing.B) {
 	topo, err := topogen.FatTree(topogen.FatTreeOptions{K: 8})
 	if err != nil {
@@ -82,8 +82,8 @@ func BenchmarkFatTree(b *testing.B) {
 	}
 }
 
-// BenchmarkFatTree320 is HPCC's fabric of 320 hosts with 30,000 flows of 10 KB that start within a
-// millisecond, to its end; B/flow is what network and flows keep on the heap.
+// BenchmarkFatTree320 runs 30,000 flows of 10 KB, which start within a millisecond, on HPCC's fabric of 320 hosts to their
+// end. B/flow is the heap memory of the network and its flows, per flow.
 func BenchmarkFatTree320(b *testing.B) {
 	topo, err := topogen.FatTree320()
 	if err != nil {

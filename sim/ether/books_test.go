@@ -47,12 +47,12 @@ func (n *Network) auditMemory() error {
 				}
 			}
 			if sum != q.bytes || (q.head == none) != (p.ready>>c&1 == 0) {
-				return fmt.Errorf("%s class %d: %d bytes in the queue, %d on its books", n.PortName(n.ref(int32(pi))), c, sum, q.bytes)
+				return fmt.Errorf("%s class %d: %d bytes in the queue, %d in its account", n.PortName(n.ref(int32(pi))), c, sum, q.bytes)
 			}
 			all += sum
 		}
 		if all != p.queued {
-			return fmt.Errorf("%s: %d bytes queued, %d on its books", n.PortName(n.ref(int32(pi))), all, p.queued)
+			return fmt.Errorf("%s: %d bytes queued, %d in its account", n.PortName(n.ref(int32(pi))), all, p.queued)
 		}
 	}
 	for i := range n.switches {
@@ -65,14 +65,14 @@ func (n *Network) auditMemory() error {
 					return fmt.Errorf("%s class %d: %d bytes in memory, accounts %+v", n.PortName(n.ref(pi)), c, queued[int(pi)*n.classes+c], *in)
 				}
 				if in.used+in.headroom == 0 && in.paused {
-					return fmt.Errorf("%s class %d is empty and keeps its peer paused", n.PortName(n.ref(pi)), c)
+					return fmt.Errorf("%s class %d is empty, but its peer is still paused", n.PortName(n.ref(pi)), c)
 				}
 				shared += max(0, in.used-s.reserve)
 				total += in.used + in.headroom
 			}
 		}
 		if shared != s.used || s.used < 0 || s.used > s.shared {
-			return fmt.Errorf("switch %d: %d bytes in shared memory, %d on its books, size %d", i, shared, s.used, s.shared)
+			return fmt.Errorf("switch %d: %d bytes in shared memory, %d in its account, size %d", i, shared, s.used, s.shared)
 		}
 		size := n.cfg.Buffer.Bytes
 		if b, ok := n.cfg.Buffers[s.node]; ok {

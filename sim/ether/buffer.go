@@ -18,7 +18,7 @@ type swtch struct {
 	egressNum int64 // alpha of lossy queues, in 1024ths
 }
 
-// bound returns the number of bytes that a lossy queue may hold now.
+// bound returns the number of bytes that a lossy queue may hold at the current use of the buffer.
 func (s *swtch) bound() int64 { return (s.shared - s.used) * s.egressNum >> 10 }
 
 // ingress accounts for the bytes of one (ingress port, class) of a switch.
@@ -26,9 +26,9 @@ type ingress struct {
 	used     int64 // bytes in reserve and shared memory
 	headroom int64 // bytes in headroom
 	room     int64 // size of the headroom
-	alphaNum int64 // in 1024ths
+	alphaNum int64 // alpha of the dynamic threshold, in 1024ths
 	paused   bool  // the far end is paused
-	// PFC pause frames: sent by this port, and received.
+	// PFC pause frames sent by this port, and received by it.
 	asked, obeyed uint64
 	drops         uint64 // packets received here and dropped for lack of buffer
 }

@@ -67,7 +67,7 @@ func (x *changes) apply(kind, a, b, c int) error {
 	}
 }
 
-// build makes the network that changes are tried on.
+// buildChanges builds the network for the random changes.
 func buildChanges(t *rapid.T, tb testing.TB) *changes {
 	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 3, Spines: 2})
 	must(tb, err)
@@ -97,7 +97,7 @@ func buildChanges(t *rapid.T, tb testing.TB) *changes {
 	return x
 }
 
-// The accounts stay consistent under random changes, and the same changes at the same times give the same packets.
+// Accounts stay consistent under random changes. The same changes at the same times give the same packets.
 func TestAccountingIsConsistentUnderRandomChanges(tb *testing.T) {
 	tb.Parallel()
 	rapid.Check(tb, func(t *rapid.T) {

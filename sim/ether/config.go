@@ -18,7 +18,7 @@ const MaxAlgorithms = 1 << 16
 // Config is the hardware and protocol configuration of a fabric. The zero value of most fields selects the default stated in
 // the field's comment.
 type Config struct {
-	Seed uint64 // of the random draws of marking and of the path hash
+	Seed uint64 // seed of the random draws of marking and of the path hash
 
 	Payload  int     // payload of a full packet, bytes; 1000
 	Headers  Headers // bytes on the wire in addition to the payload
@@ -31,7 +31,7 @@ type Config struct {
 	// TruncateNs truncates every serialization time and pacing gap to whole nanoseconds, as ns-3 does. Small packets on fast
 	// links then take less time than their rate allows, and may exceed the headroom.
 	TruncateNs bool
-	// FixedPoint computes these nanoseconds as ns-3 does: it converts seconds from a double to binary fixed point with 64
+	// FixedPoint computes the times of TruncateNs as ns-3 does: it converts seconds from a double to binary fixed point with 64
 	// digits before and after the point, truncating, and then to nanoseconds, truncating again. A time that is a whole number
 	// of nanoseconds becomes one nanosecond shorter. FixedPoint has no effect without TruncateNs.
 	FixedPoint bool
@@ -55,7 +55,7 @@ type Config struct {
 	Buffers  map[int32]Buffer // buffers of single switches, by node
 	Recovery Recovery
 	FairRate *FairRate // WRCC switches; nil means none
-	DCI      *DCI      // BiCC switches; nil means none. All algorithms that react to marks must then react to CNPs
+	DCI      *DCI      // BiCC switches; nil means none. Algorithms that react to marks must then also react to CNPs
 
 	// Algorithms are the congestion controls of the run; a flow selects one by its index.
 	Algorithms []cc.Algorithm
@@ -88,8 +88,8 @@ type Headers struct {
 // Class is a traffic class. Each port has one queue for it.
 type Class struct {
 	Strict bool // served before all classes with weights, lower numbers first
-	Weight int  // of deficit round robin, 1 to 255; 1
-	Lossy  bool // without priority flow control: packets are dropped when the buffer is full
+	Weight int  // weight for deficit round robin, 1 to 255; 1
+	Lossy  bool // the class has no priority flow control: packets are dropped when the buffer is full
 }
 
 // ECN is the marking rule of every switch queue: it never marks below Min, always marks above Max, and marks in between with a
@@ -281,7 +281,7 @@ func (e *ECN) check() error {
 func (c *Config) checkDCI() error {
 	for i, a := range c.Algorithms {
 		if t := a.Traits(); c.DCI != nil && t.ECN && !t.CNP {
-			return fmt.Errorf("algorithm %d takes marks but no notification packets, which are what BiCC switches answer marks with: want one that takes both, such as dcqcn, or none", i)
+			return fmt.Errorf("algorithm %d reacts to marks but not to notification packets, with which BiCC switches answer marks: want an algorithm that reacts to both, such as dcqcn, or to neither", i)
 		}
 	}
 	return nil

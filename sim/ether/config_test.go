@@ -73,7 +73,7 @@ func TestFlowsOutOfRangeAreRefused(t *testing.T) {
 		}
 	}
 	if !n.Finished() {
-		t.Error("a refused flow is waited for")
+		t.Error("a rejected flow counts as upcoming")
 	}
 }
 

@@ -10,17 +10,17 @@ import (
 	"fairlane/sim/dci"
 )
 
-// DCI makes switches at the edge of a data centre run BiCC (package dci). They answer marks of their own data centre, keep
-// packets from the long haul in virtual output queues paced by the receivers' notifications, and notify each other of the
-// suitable rate for a destination. Set Config.CNPs, because the end hosts of BiCC run DCQCN.
+// DCI makes switches at the edge of a data centre run BiCC (package dci). They answer marks of their own data centre with
+// CNPs. Packets from the long haul wait in virtual output queues, which the receivers' notifications pace. The DCI switches
+// notify each other of the suitable rate for a destination. Set Config.CNPs, because the end hosts of BiCC run DCQCN.
 type DCI struct {
 	// Nodes are the DCI switches; a link between two of them is a long-haul link. An empty list selects every switch with a
 	// link to a switch of another domain.
 	Nodes []int32
-	// Params returns the settings of a switch, by node; def has the defaults. nil uses the defaults: dci.DefaultConfig for the
-	// fastest host and the largest round trip time of the switch's domain and for its longest long-haul link.
+	// Params returns the settings of a switch, by node; def has the defaults. nil selects dci.DefaultConfig for the fastest
+	// host of the switch's domain, the largest round trip time within it, and the switch's longest long-haul link.
 	Params func(node int32, def dci.Config) dci.Config
-	// Pace creates the algorithm that paces the virtual output queues of one switch; nil is dcqcn with its defaults.
+	// Pace creates the algorithm that paces the virtual output queues of one switch; nil selects dcqcn with its defaults.
 	Pace func() (cc.Algorithm, error)
 }
 
@@ -64,7 +64,7 @@ func (n *Network) edgeNodes(given []int32) ([]int32, error) {
 	var nodes []int32
 	for _, node := range given {
 		if node < 0 || int(node) >= len(n.swOf) || n.swOf[node] == none || slices.Contains(nodes, node) {
-			return nil, fmt.Errorf("DCI switch %d: want different nodes that are switches", node)
+			return nil, fmt.Errorf("DCI switch %d: want distinct nodes that are switches", node)
 		}
 		nodes = append(nodes, node)
 	}
@@ -79,7 +79,7 @@ func (n *Network) edgeNodes(given []int32) ([]int32, error) {
 		}
 	}
 	if len(nodes) == 0 {
-		return nil, errors.New("no link between switches of different domains: want one, or the DCI switches by name")
+		return nil, errors.New("no link between switches of different domains: want such a link, or a list of DCI switches")
 	}
 	return nodes, nil
 }
@@ -96,7 +96,7 @@ func (n *Network) prepareEdge(c *DCI, e *edge) error {
 		haul = max(haul, 2*p.delay)
 	}
 	if haul == 0 {
-		return errors.New("no link with a delay to another DCI switch: want a long haul")
+		return errors.New("no link with a delay to another DCI switch: want a long-haul link")
 	}
 	line, local := n.domainOf(s.domain)
 	prm := dci.DefaultConfig(line, max(local, 1), haul)
@@ -150,8 +150,8 @@ func (n *Network) domainOf(domain uint8) (line quantity.BitRate, rtt quantity.Pi
 	return line, rtt
 }
 
-// intercept processes messages between DCI switches, and congestion notifications of receivers in its own data centre. It
-// reports whether the packet ends here.
+// intercept handles, at a DCI switch, notices of other DCI switches and congestion notifications of receivers in its own data
+// centre. It reports whether the switch consumes the packet.
 func (n *Network) intercept(e *edge, p *port, out *port, pk int32) bool {
 	k := n.pool.at(pk)
 	now := n.eng.Now()

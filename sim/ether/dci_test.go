@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// twoSites is S0's fabric with a long link of some rate and delay.
+// twoSites returns S0's fabric with a long-haul link of the given rate and delay.
 func twoSites(tb testing.TB, rate quantity.BitRate, delay quantity.Picoseconds) *subnet.Fabric {
 	tb.Helper()
 	f, err := topogen.DualDC(topogen.DualDCOptions{DCIRate: rate, DCIDelay: delay})
@@ -21,7 +21,7 @@ func twoSites(tb testing.TB, rate quantity.BitRate, delay quantity.Picoseconds) 
 	return f
 }
 
-// biccNetwork runs DCQCN over DCI switches with deep buffers.
+// biccNetwork returns a network of DCQCN flows over DCI switches with deep buffers.
 func biccNetwork(tb testing.TB, topo *subnet.Fabric, cfg Config, flows ...FlowSpec) *Network {
 	tb.Helper()
 	cfg.Algorithms = []cc.Algorithm{build(tb, "dcqcn", nil)}
@@ -70,7 +70,7 @@ func balance(t *testing.T, n *Network) {
 				packets++
 			}
 			if b, k, _ := n.edges[i].far.Backlog(int32(q)); b != bytes || k != packets {
-				t.Fatalf("at %s: %d bytes in %d packets wait, books say %d in %d", n.Now(), bytes, packets, b, k)
+				t.Fatalf("at %s: %d bytes in %d packets are queued, but the accounts have %d bytes in %d packets", n.Now(), bytes, packets, b, k)
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func TestDCISwitchAnswersMarksOfItsOwnDataCentre(t *testing.T) {
 			t.Fatalf("finished %v with %d packets dropped", n.Finished(), st.DroppedPackets)
 		}
 		if st.Marks == 0 || st.NearCNPs == 0 || st.CNPs != 0 || st.LocalCNPs != 0 {
-			t.Errorf("cnps %v: %d marks, %d near CNPs, %d of receivers, %d of them ended early: want the near ones alone", cnps, st.Marks, st.NearCNPs, st.CNPs, st.LocalCNPs)
+			t.Errorf("cnps %v: %d marks, %d near CNPs, %d from receivers, %d of these consumed: want only near CNPs", cnps, st.Marks, st.NearCNPs, st.CNPs, st.LocalCNPs)
 		}
 	}
 }
@@ -127,10 +127,10 @@ func TestDCISwitchPacesWhatComesForACongestedReceiver(t *testing.T) {
 			t.Fatalf("finished %v with %d packets dropped", n.Finished(), st.DroppedPackets)
 		}
 		if st.LocalCNPs == 0 || st.Notices == 0 {
-			t.Errorf("cnps %v: %d notifications ended at DCI switches, %d notices: want both", cnps, st.LocalCNPs, st.Notices)
+			t.Errorf("cnps %v: DCI switches consumed %d notifications, %d notices: want both", cnps, st.LocalCNPs, st.Notices)
 		}
 		if peak < 10_000 || left != 0 {
-			t.Errorf("cnps %v: virtual queues held up to %d bytes and %d at the end: want some and none; %+v", cnps, peak, left, st)
+			t.Errorf("cnps %v: virtual queues held up to %d bytes and %d at the end: want more than 0, and 0; %+v", cnps, peak, left, st)
 		}
 	}
 }
@@ -212,9 +212,9 @@ func TestDCISwitchesAreChosenAndChecked(t *testing.T) {
 	}{
 		{star, DCI{}, "different domains"},
 		{topo, DCI{Nodes: []int32{host}}, "nodes that are switches"},
-		{topo, DCI{Nodes: []int32{edges[0], edges[0]}}, "different nodes"},
+		{topo, DCI{Nodes: []int32{edges[0], edges[0]}}, "distinct nodes"},
 		{topo, DCI{Nodes: []int32{9999}}, "nodes that are switches"},
-		{topo, DCI{Nodes: edges[:1]}, "want a long haul"},
+		{topo, DCI{Nodes: edges[:1]}, "want a long-haul link"},
 		{topo, DCI{Params: func(_ int32, c dci.Config) dci.Config { c.VOQs = 0; return c }}, "virtual output queues"},
 		{topo, DCI{Pace: func() (cc.Algorithm, error) { return build(t, "hpcc", nil), nil }}, "takes no CNPs"},
 	} {
@@ -231,7 +231,7 @@ func TestBiCCRefusesAlgorithmsThatTakeMarksAlone(t *testing.T) {
 	topo := twoSites(t, 400*quantity.Gbps, quantity.Millisecond)
 	for name, ok := range map[string]bool{"dcqcn": true, "dcqcn-mlx": true, "none": true, "hpcc": true, "timely": true, "dctcp": false} {
 		_, err := New(topo, Config{Buffer: Buffer{Bytes: 250 << 20}, DCI: &DCI{}, Algorithms: []cc.Algorithm{build(t, "dcqcn", nil), build(t, name, nil)}})
-		if ok && err != nil || !ok && (err == nil || !strings.Contains(err.Error(), "algorithm 1 takes marks but no notification")) {
+		if ok && err != nil || !ok && (err == nil || !strings.Contains(err.Error(), "algorithm 1 reacts to marks but not to notification packets")) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -255,8 +255,8 @@ func TestLongHaulIsLossless(t *testing.T) {
 	}
 }
 
-// Once arrays have grown to their working size, neither WRCC's switches nor BiCC's allocate. It is not
-// parallel: it counts the allocations of the process.
+// After arrays have reached their working size, neither the switches of WRCC nor those of BiCC allocate. The test is not
+// parallel, because it counts the allocations of the process.
 func TestSwitchControlsDoNotAllocate(t *testing.T) {
 	topo := twoSites(t, 400*quantity.Gbps, 20*quantity.Microsecond)
 	for name, cfg := range map[string]Config{
@@ -281,7 +281,7 @@ func TestSwitchControlsDoNotAllocate(t *testing.T) {
 		}
 		after := n.Stats()
 		if after.FCNPs+after.LocalCNPs+after.NearCNPs == before.FCNPs+before.LocalCNPs+before.NearCNPs {
-			t.Errorf("%s: no switch said anything in 500 us", name)
+			t.Errorf("%s: no switch sent a notification in 500 us", name)
 		}
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"fairlane/subnet"
 )
 
-// Deadlock is a cycle of paused ports: each waits for the next to drain.
+// Deadlock is a cycle of paused ports. Each port waits until the next one in the cycle drains.
 type Deadlock struct {
 	Ports []string // node and port, in the order of waiting
 	Class uint8
 }
 
 func (d *Deadlock) Error() string {
-	return fmt.Sprintf("priority flow control deadlock in class %d: %s waits for itself", d.Class, strings.Join(d.Ports, " waits for "))
+	return fmt.Sprintf("priority flow control deadlock in class %d: each port waits for the next, and the last port waits for the first: %s", d.Class, strings.Join(d.Ports, ", "))
 }
 
 // Deadlock returns a cycle of ports that wait for each other forever, or nil. Port A waits for port B when the switch at A's
@@ -26,13 +26,13 @@ func (n *Network) Deadlock() *Deadlock {
 	return jam{n, func(int32) *Network { return n }}.deadlock()
 }
 
-// Deadlock is as for Network; the cycle may lead through several parts.
+// Deadlock is Network.Deadlock for the whole fabric. The cycle may lead through several parts.
 func (p *Parallel) Deadlock() *Deadlock {
 	return jam{p.parts[0], func(node int32) *Network { return p.parts[p.home[node]] }}.deadlock()
 }
 
-// jam searches for ports that wait for each other. Any part has the topology of the whole fabric; only the part that simulates
-// a node knows what its ports hold.
+// jam searches for ports that wait for each other. Any part has the topology of the whole fabric; only the part that
+// simulates a node has the state of its ports.
 type jam struct {
 	*Network
 	of func(node int32) *Network

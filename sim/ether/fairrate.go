@@ -28,9 +28,9 @@ type fairSwitch struct {
 	ports  []fairPort
 	from   []uint64   // [input][output]: bytes since the last update
 	used   []uint8    // [input][output]: classes of those bytes
-	gate   *wrcc.Gate // of recently notified senders
+	gate   *wrcc.Gate // senders that were notified recently
 	period quantity.Picoseconds
-	next   quantity.Picoseconds // period from the end of this one on
+	next   quantity.Picoseconds // length of the next period
 	margin float64              // 1 + FairRate.Margin
 	first  int32
 	domain uint8
@@ -40,15 +40,15 @@ type fairSwitch struct {
 type fairPort struct {
 	params  wrcc.Params
 	state   wrcc.PortState
-	rttSum  uint64 // us, of the packets sent in this period
+	rttSum  uint64 // sum of the RTTs in the packets sent in this period, us
 	packets uint32
-	pauses  uint64 // sent by this port as an ingress, until the last update
-	// weighs means that the switch applies class weights itself: the weights that are not zero.
+	pauses  uint64 // pause frames sent by this port as an ingress, until the last update
+	// weighs means that the switch applies class weights itself: at least one entry of weights is not zero.
 	weighs  bool
 	weights [MaxClasses]wrcc.ClassWeight
 	stats   FairStats
-	off     bool  // does not compute a fair rate
-	domain  int16 // data centre whose senders it notifies, or -1
+	off     bool  // the port does not compute a fair rate
+	domain  int16 // data centre whose senders receive fast notifications, or -1
 }
 
 // gateRows is the size of the table of recently notified flows.
@@ -93,7 +93,7 @@ func (n *Network) prepareFairRate() error {
 	return nil
 }
 
-// prepareFairPorts sets up the ports of a WRCC switch, and the switch's period from theirs.
+// prepareFairPorts sets up the ports of a WRCC switch, and takes the switch's period from its ports.
 func (n *Network) prepareFairPorts(f *fairSwitch, c *FairRate) error {
 	for k := range f.ports {
 		ref := n.ref(f.first + int32(k))
@@ -109,7 +109,7 @@ func (n *Network) prepareFairPorts(f *fairSwitch, c *FairRate) error {
 			return fmt.Errorf("port %s: %w", n.PortName(ref), err)
 		}
 		if f.period != 0 && f.period != prm.Period {
-			return fmt.Errorf("port %s: sampling period %s: want %s, that of the other ports of the switch", n.PortName(ref), prm.Period, f.period)
+			return fmt.Errorf("port %s: sampling period %s: want %s, the period of the other ports of the switch", n.PortName(ref), prm.Period, f.period)
 		}
 		f.period = prm.Period
 		f.ports[k] = fairPort{params: prm, state: wrcc.NewPortState(&prm), domain: int16(f.domain)}
@@ -164,7 +164,7 @@ func (n *Network) updateFair(sw int32) {
 }
 
 // queueOf returns the bytes that an output holds of the classes that sent to it in this period, and the limit of these bytes:
-// the sum of the pause thresholds of each such input and lossless class, and the queue limit of each lossy class.
+// the sum of the pause threshold of each such (input, lossless class) and of the queue limit of each lossy class.
 func (n *Network) queueOf(sw, out int32) (held, most int64) {
 	f, s := &n.fair[sw], &n.switches[sw]
 	ports := int32(len(f.ports))
@@ -215,7 +215,7 @@ func (n *Network) fairIn(sw, in, out int32, k *packet) {
 }
 
 // fairOut lowers the rate in a departing packet, and reports whether to notify its sender immediately. Packets without a rate
-// belong to flows without a fair rate: they count as input, but have no round trip time.
+// belong to flows without a fair rate. They count as input but carry no round trip time.
 func (n *Network) fairOut(sw, out int32, k *packet) (notify bool) {
 	f := &n.fair[sw]
 	fp := &f.ports[out-f.first]

@@ -26,8 +26,8 @@ func TestWRCCLimitsTheQueueByTheClassesInUse(t *testing.T) {
 	}{
 		"class 1 alone":      {[]uint8{1, 1, 1}, 0},
 		"classes 0 and 1":    {[]uint8{0, 1, 1}, 0},
-		"a lossy class too":  {[]uint8{1, 2, 2}, 1},
-		"a lossy class only": {[]uint8{2, 2, 2}, 1},
+		"with a lossy class": {[]uint8{1, 2, 2}, 1},
+		"only a lossy class": {[]uint8{2, 2, 2}, 1},
 	} {
 		var flows []FlowSpec
 		for i, c := range tc.senders {
@@ -45,12 +45,12 @@ func TestWRCCLimitsTheQueueByTheClassesInUse(t *testing.T) {
 			}
 		}
 		if held != p.queued || held == 0 || most != want || most == 0 {
-			t.Errorf("%s: %d bytes of %d held, limit %d, want %d", name, held, p.queued, most, want)
+			t.Errorf("%s: %d of %d bytes counted, limit %d, want %d", name, held, p.queued, most, want)
 		}
 	}
 }
 
-// WRCC controls a queue of class 1, below acknowledgements of class 0 from elsewhere, as it does in class 0.
+// WRCC controls a queue of class 1, below acknowledgements of class 0 from elsewhere, as well as a queue of class 0.
 func TestWRCCHoldsTheQueueOfAnyClass(t *testing.T) {
 	t.Parallel()
 	peak := func(class uint8) int64 {
@@ -85,7 +85,7 @@ func TestWRCCAveragesTheRoundTripsOfItsOwnPackets(t *testing.T) {
 	n.RunUntil(ms)
 	pi, _ := n.outTo(2)
 	rtt := n.walk(0, 2, 0).rtt
-	told := float64((rtt + quantity.Microsecond - 1) / quantity.Microsecond) // in whole microseconds, rounded up
+	told := float64((rtt + quantity.Microsecond - 1) / quantity.Microsecond) // whole microseconds, rounded up, as reported to the switch
 	if got := n.fairOf(pi).state.AvgRTT * 1e6; math.Abs(got-told) > 1e-9 {
 		t.Errorf("average round trip %v us, want %v", got, told)
 	}

@@ -7,8 +7,8 @@ import (
 	"fairlane/sim/cc"
 )
 
-// ns-3 converts seconds in a double to nanoseconds by binary fixed point: a whole number of nanoseconds becomes one shorter,
-// unless a binary fraction of a second is exact; all other values are truncated as usual.
+// ns-3 converts seconds in a double to nanoseconds by binary fixed point. A whole number of nanoseconds loses one nanosecond,
+// unless the time is an exact binary fraction of a second. All other values are truncated as usual.
 func TestFixedPointTimes(t *testing.T) {
 	t.Parallel()
 	g := float64(quantity.Gbps)
@@ -17,9 +17,9 @@ func TestFixedPointTimes(t *testing.T) {
 		rate float64
 		want quantity.Picoseconds // ns
 	}{
-		{1056, g, 8447}, {1048, g, 8383}, {1000, 8 * g, 999}, {60, 10 * g, 47}, // whole
-		{1048, 100 * g, 83}, {1048, 400 * g, 20}, {60, 100 * g, 4}, {1090, 25 * g, 348}, {1048, 3 * g, 2794}, // not
-		{1000, 8000, 1_000_000_000}, {1000, 16_000, 500_000_000}, // a second and its half
+		{1056, g, 8447}, {1048, g, 8383}, {1000, 8 * g, 999}, {60, 10 * g, 47}, // whole nanoseconds
+		{1048, 100 * g, 83}, {1048, 400 * g, 20}, {60, 100 * g, 4}, {1090, 25 * g, 348}, {1048, 3 * g, 2794}, // fractions of a nanosecond
+		{1000, 8000, 1_000_000_000}, {1000, 16_000, 500_000_000}, // exact binary fractions of a second
 		{1000, 7000, 1_142_857_142},
 	} {
 		if got := fixedPoint(tc.wire, tc.rate); got != tc.want*quantity.Nanosecond {
@@ -27,12 +27,13 @@ func TestFixedPointTimes(t *testing.T) {
 		}
 	}
 	if got := fixedPoint(1000, 1e-9); got != longestGap {
-		t.Errorf("at nearly no rate: %d, want the longest gap", got)
+		t.Errorf("at a rate near zero: %d, want the longest gap", got)
 	}
 }
 
-// Packets of 1000 bytes over two links of 8 Gbit/s and acknowledgements of 100: 999 and 99 ns a link in fixed point;
-// the pace of a flow of 1 Gbit/s is 7999 ns. The base round trip, of the payload alone, stays as it is.
+// Packets of 1000 bytes and acknowledgements of 100 bytes cross two links of 8 Gbit/s in 999 ns and 99 ns per link in fixed
+// point. The pacing gap of a flow of 1 Gbit/s is 7999 ns. The base round trip time, computed from the payload only, does not
+// change.
 func TestFixedPointShortensLinksAndGaps(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

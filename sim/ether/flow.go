@@ -12,7 +12,7 @@ import (
 
 // FlowSpec specifies a flow.
 type FlowSpec struct {
-	ID       int64 // the caller's number; returned in reports
+	ID       int64 // number of the flow, chosen by the caller and returned in reports
 	Src, Dst int32 // hosts, by number
 	Bytes    int64 // payload; 0 means unlimited
 	Start    quantity.Picoseconds
@@ -21,7 +21,7 @@ type FlowSpec struct {
 	Stop      quantity.Picoseconds
 	Algorithm uint16 // index into Config.Algorithms
 	Class     uint8
-	Code      uint8 // DSCP of its packets, 0 to 63; it selects the class where maps are set (SetMap)
+	Code      uint8 // DSCP of its packets, 0 to 63; selects the class at ports with a map (SetMap)
 	Tenant    uint16
 	Entropy   uint32           // input of the path hash, as a UDP source port is
 	Weight    float64          // 0 means 1
@@ -45,7 +45,7 @@ type Done struct {
 	Bytes    int64
 	Tenant   uint16
 	Start    quantity.Picoseconds
-	FCT      quantity.Picoseconds // from the start to the arrival of the last acknowledgement
+	FCT      quantity.Picoseconds // time from the start to the arrival of the last acknowledgement
 	// Ideal is the base round trip time plus the transmission time of the flow's packets, with transport headers, at the rate
 	// of the slowest link. Simulators of the field use this convention; it counts a full packet twice, so a flow of one short
 	// packet can be faster than Ideal.
@@ -59,7 +59,7 @@ func (d *Done) Slowdown() float64 { return float64(d.FCT) / float64(d.Ideal) }
 const (
 	stateFree    uint8 = iota
 	stateIdle          // no data to send, or the window is full
-	stateWaiting       // for its pacing deadline
+	stateWaiting       // waits for its pacing deadline
 	stateReady         // in the turn queue of its host
 	stateRemote        // another part simulates its sender
 )
@@ -69,7 +69,7 @@ const pageSize = 256 // flows
 // flow holds both halves of a flow in two cache lines: a receiver reads and writes only the second.
 type flow struct {
 	ctl   cc.Control
-	size  int64 // payload bytes; the largest number for unlimited flows
+	size  int64 // payload bytes; the largest int64 for unlimited flows
 	next  int64 // first byte not sent
 	una   int64 // first byte not acknowledged
 	due   quantity.Picoseconds
@@ -83,19 +83,19 @@ type flow struct {
 	hash   uint32
 	back   uint32 // hash of the return path
 	demand uint32 // kbit/s that the application offers; 0 means no limit
-	wire   uint16 // of the last packet
+	wire   uint16 // bytes of the last packet on the wire
 	gen    uint16
 	algo   uint16
 	state  uint8
 	cls    uint8
 
-	// The receiving half.
+	// The receiver's half.
 	expected int64
 	cnpAt    quantity.Picoseconds
-	held     int32 // the last packet not yet acknowledged, or none
-	packets  uint8 // packets not yet acknowledged
+	held     int32 // the last packet whose acknowledgement is delayed, or none
+	packets  uint8 // number of received packets not yet acknowledged
 	marked   uint8
-	pending  uint8 // the bits below
+	pending  uint8 // bits of pendingGap, pendingAnswer and pendingResend
 	quiet    bool  // sender: its algorithm does not need Settle and Sent yet (cc.Traits)
 }
 
@@ -117,11 +117,11 @@ func (f *flow) setResends(on bool) {
 	}
 }
 
-// info holds the fields of a flow used at its start, its end and when it goes back.
+// info holds the fields of a flow that are used only at its start, at its end and for going back (go-back-N).
 type info struct {
 	id     int64
 	start  quantity.Picoseconds
-	top    int64 // one above the highest byte sent before going back
+	top    int64 // one above the highest byte sent before the sender went back
 	tenant uint16
 	code   uint8
 }
@@ -205,7 +205,7 @@ func (n *Network) checkFlow(f *FlowSpec) error {
 	case !(f.Weight >= 0) || math.IsInf(f.Weight, 1):
 		return fmt.Errorf("weight %g: want more than 0", f.Weight)
 	case f.Demand < 0:
-		return fmt.Errorf("demand %d bit/s: want 0 for no bound, or more", int64(f.Demand))
+		return fmt.Errorf("demand %d bit/s: want 0 (no limit) or more", int64(f.Demand))
 	}
 	if err := n.checkFunctions(f); err != nil {
 		return err
@@ -224,7 +224,7 @@ func (n *Network) checkPath(f *FlowSpec) error {
 		return nil
 	}
 	if switches := n.walk(f.Src, f.Dst, 0).hops - 1; switches > most {
-		return fmt.Errorf("%d switches between its hosts: want at most %d, whose telemetry a packet of its algorithm holds", switches, most)
+		return fmt.Errorf("%d switches between its hosts: want at most %d, the telemetry capacity of a packet of its algorithm", switches, most)
 	}
 	return nil
 }
@@ -314,7 +314,7 @@ func (n *Network) slotFor(f *FlowSpec) int32 {
 	return f.slot - 1
 }
 
-// recycle frees a slot. Parts of a fabric free slots together, when they meet.
+// recycle frees a slot. The parts of a fabric free slots together, when they synchronise.
 func (n *Network) recycle(slot int32) {
 	if n.part != nil {
 		n.part.ended = append(n.part.ended, slot)

@@ -8,7 +8,7 @@ import (
 // flowQueue holds future flows in the order of their start; flows with the same start keep the order of insertion. The zero
 // value is empty.
 type flowQueue struct {
-	order sim.Queue // of indices in specs
+	order sim.Queue // queue of indices in specs
 	specs []FlowSpec
 	free  []int32 // free indices
 }

@@ -48,7 +48,7 @@ func TestPartsStartFlowsInTheOrderOfTime(t *testing.T) {
 	p := cutInto(t, 2, "none", &done)
 	const flows = 500
 	for i := range int32(flows) {
-		k := i * 211 % flows // each once
+		k := i * 211 % flows // each index once
 		f := FlowSpec{ID: int64(k), Src: k % 16, Dst: (k + 5) % 16, Bytes: 1000, Start: quantity.Picoseconds(k) * 20 * us}
 		if err := p.Add(f); err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func TestPartsStartFlowsInTheOrderOfTime(t *testing.T) {
 		}
 	}
 	if p.slots > 4 {
-		t.Errorf("%d slots for flows that follow each other", p.slots)
+		t.Errorf("%d slots for consecutive flows", p.slots)
 	}
 }
 

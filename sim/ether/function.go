@@ -9,11 +9,11 @@ import (
 	"fairlane/sim"
 )
 
-// A NIC divides its port among virtual functions as the switch inside such NICs does: first functions below their minimum rate,
-// then all functions by weight, none above its maximum rate. If no function of a port has a weight, minimum rates also act as
-// weights, as in mlx5: functions divide the remaining capacity in proportion to their minimum rates, and a function without one
-// counts as the average of the others. Flows of a function alternate. Acknowledgements and notifications are not limited; they
-// count as octets of their function.
+// A NIC divides its port among virtual functions as the embedded switch of such NICs does: first functions below their
+// minimum rate, then all functions by weight. No function exceeds its maximum rate. If no function of a port has a weight,
+// minimum rates also act as weights, as in mlx5: functions divide the remaining capacity in proportion to their minimum
+// rates, and a function without one counts as the average of the others. Flows of a function alternate. Acknowledgements and
+// notifications are not limited; they count as octets of their function.
 
 // FunctionShare is a virtual function's share of its port's sending rate.
 type FunctionShare struct {
@@ -38,7 +38,7 @@ const (
 // shares holds the state of a host with functions.
 type shares struct {
 	functions []int32 // into Network.functions
-	served    float64 // virtual time of the port: that of the active function with the least service
+	served    float64 // virtual time of the port: the least spent of the functions with ready flows
 	max       quantity.BitRate
 	due       quantity.Picoseconds // with max: earliest time of the port's next packet
 	wake      quantity.Picoseconds // time of the valid evShape, or sim.Never
@@ -61,9 +61,9 @@ type function struct {
 func (s *FunctionShare) check() error {
 	switch {
 	case s.Min < 0 || s.Min > quantity.MaxBitRate || s.Max < 0 || s.Max > quantity.MaxBitRate:
-		return fmt.Errorf("rates of a function from %d to %d bit/s: want 0 to %d", int64(s.Min), int64(s.Max), int64(quantity.MaxBitRate))
+		return fmt.Errorf("rates of a function: minimum %d, maximum %d bit/s: want 0 to %d", int64(s.Min), int64(s.Max), int64(quantity.MaxBitRate))
 	case s.Max != 0 && s.Min > s.Max:
-		return fmt.Errorf("least rate of a function %s: want at most its most, %s", s.Min, s.Max)
+		return fmt.Errorf("minimum rate of a function %s: want at most its maximum rate, %s", s.Min, s.Max)
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (n *Network) AddFunction(host int32, s FunctionShare) (int32, error) {
 	h := &n.hosts[host]
 	if h.shares == nil {
 		if n.slots > 0 || len(n.specs) > 0 {
-			return 0, errors.New("first function of a host: want it before any flow")
+			return 0, errors.New("the network has flows: want the first function of a host before any flow")
 		}
 		h.shares = &shares{wake: sim.Never}
 	}
@@ -153,9 +153,9 @@ func (n *Network) SetMaxRate(host int32, rate quantity.BitRate) error {
 	h := &n.hosts[host]
 	switch {
 	case rate < 0 || rate > quantity.MaxBitRate:
-		return fmt.Errorf("most rate of host %d, %d bit/s: want 0 to %d", host, int64(rate), int64(quantity.MaxBitRate))
+		return fmt.Errorf("maximum rate of host %d, %d bit/s: want 0 to %d", host, int64(rate), int64(quantity.MaxBitRate))
 	case h.shares == nil && rate != 0:
-		return fmt.Errorf("most rate of host %d: want a host with functions", host)
+		return fmt.Errorf("maximum rate of host %d: want a host with functions", host)
 	case h.shares == nil || h.shares.max == rate:
 		return nil
 	}
@@ -196,11 +196,11 @@ func (n *Network) checkFunctions(f *FlowSpec) error {
 			return err
 		}
 		if of := n.functions[e.number].host; of != e.host {
-			return fmt.Errorf("function %d of host %d: want one of host %d", e.number, of, e.host)
+			return fmt.Errorf("function %d of host %d: want a function of host %d", e.number, of, e.host)
 		}
 	}
 	if f.Function == 0 && n.hosts[f.Src].shares != nil {
-		return fmt.Errorf("host %d has functions: want the one that sends", f.Src)
+		return fmt.Errorf("host %d has functions: want the function that sends the flow", f.Src)
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (n *Network) checkFunctions(f *FlowSpec) error {
 // joinFunction returns the turn queue of a flow's function and class, which the flow is about to join.
 func (n *Network) joinFunction(slot int32, f *flow) *turns {
 	fn, sh := &n.functions[n.ends[slot].function], n.hosts[f.src].shares
-	if fn.ready == 0 { // an idle function saves no credit
+	if fn.ready == 0 { // an idle function accumulates no credit
 		fn.spent = max(fn.spent, sh.served)
 	}
 	if fn.ready>>f.cls&1 == 0 {
@@ -218,8 +218,8 @@ func (n *Network) joinFunction(slot int32, f *flow) *turns {
 	return &fn.turns[f.cls]
 }
 
-// sendFunction starts a packet of the function next in turn in a class. It reports whether it did, and otherwise whether all
-// functions of the class are held back.
+// sendFunction starts a packet of the function next in turn in a class. sent reports whether it started one; otherwise, wait
+// reports whether all functions of the class are held back.
 func (n *Network) sendFunction(pi int32, p *port, cls int) (sent, wait bool) {
 	h := &n.hosts[p.host]
 	sh := h.shares
@@ -274,7 +274,7 @@ func (n *Network) chooseFunction(sh *shares, cls int, host int32) int32 {
 		}
 		if fn.Max > 0 && fn.maxDue > now {
 			wake = min(wake, fn.maxDue)
-			fn.spent = max(fn.spent, sh.served) // unused capacity above the limit is not saved
+			fn.spent = max(fn.spent, sh.served) // a function at its limit does not accumulate credit
 			continue
 		}
 		behind = min(behind, fn.spent)

@@ -15,7 +15,7 @@ func TestFunctionsShareTheirPort(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		shares [3]FunctionShare
-		flows  [3]int // of each function
+		flows  [3]int // flows of each function
 		port   quantity.BitRate
 		want   [3]float64 // Gbit/s of data
 	}{
@@ -24,9 +24,9 @@ func TestFunctionsShareTheirPort(t *testing.T) {
 		{"a most", [3]FunctionShare{{Max: 10 * g}, {Weight: 2}, {}}, [3]int{4, 1, 1}, 0, [3]float64{10, 60, 30}},
 		{"a least", [3]FunctionShare{{Min: 70 * g}, {}, {}}, [3]int{1, 1, 1}, 0, [3]float64{70, 15, 15}},
 		{"leasts", [3]FunctionShare{{Min: 10 * g}, {Min: 20 * g}, {Min: 50 * g}}, [3]int{1, 4, 0}, 0, [3]float64{33.3, 66.7, 0}},
-		{"leasts, and none", [3]FunctionShare{{Min: 10 * g}, {Min: 20 * g}, {}}, [3]int{1, 1, 1}, 0, [3]float64{22.2, 44.4, 33.3}},
+		{"two minimum rates, and none", [3]FunctionShare{{Min: 10 * g}, {Min: 20 * g}, {}}, [3]int{1, 1, 1}, 0, [3]float64{22.2, 44.4, 33.3}},
 		{"one alone", [3]FunctionShare{{Weight: 9}, {}, {Min: 50 * g}}, [3]int{0, 2, 0}, 0, [3]float64{0, 100, 0}},
-		{"a most of the port", [3]FunctionShare{{Weight: 3}, {Weight: 1}, {Weight: 1}}, [3]int{1, 1, 1}, 40 * g, [3]float64{24, 8, 8}},
+		{"a maximum rate of the port", [3]FunctionShare{{Weight: 3}, {Weight: 1}, {Weight: 1}}, [3]int{1, 1, 1}, 40 * g, [3]float64{24, 8, 8}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -46,7 +46,7 @@ func TestFunctionsShareTheirPort(t *testing.T) {
 				}
 			}
 			n.RunUntil(ms)
-			for i := range number { // at run time
+			for i := range number { // change the shares at run time
 				must(t, n.SetFunction(number[i], c.shares[i]))
 			}
 			must(t, n.SetMaxRate(0, c.port))
@@ -66,7 +66,7 @@ func TestFunctionsShareTheirPort(t *testing.T) {
 	}
 }
 
-// A function that was ahead, or held back, has exactly its share as soon as this ends.
+// A function that was ahead or held back gets exactly its share again immediately afterwards.
 func TestFunctionSharesHaveNoMemory(t *testing.T) {
 	t.Parallel()
 	const g = quantity.Gbps
@@ -108,13 +108,13 @@ func TestFunctionsAreChecked(t *testing.T) {
 	a, err := n.AddFunction(0, FunctionShare{})
 	must(t, err)
 	for want, err := range map[string]error{
-		"host 9":              func() error { _, err := n.AddFunction(9, FunctionShare{}); return err }(),
-		"least rate":          n.SetFunction(a, FunctionShare{Min: 2, Max: 1}),
-		"function 7":          n.SetFunction(7, FunctionShare{}),
-		"rates of a function": n.SetFunction(a, FunctionShare{Max: -1}),
-		"host with functions": n.SetMaxRate(1, 5),
-		"has functions":       n.Add(FlowSpec{Src: 0, Dst: 1}),
-		"want one of host 1":  n.Add(FlowSpec{Src: 1, Dst: 0, Function: a}),
+		"host 9":                    func() error { _, err := n.AddFunction(9, FunctionShare{}); return err }(),
+		"minimum rate":              n.SetFunction(a, FunctionShare{Min: 2, Max: 1}),
+		"function 7":                n.SetFunction(7, FunctionShare{}),
+		"rates of a function":       n.SetFunction(a, FunctionShare{Max: -1}),
+		"host with functions":       n.SetMaxRate(1, 5),
+		"has functions":             n.Add(FlowSpec{Src: 0, Dst: 1}),
+		"want a function of host 1": n.Add(FlowSpec{Src: 1, Dst: 0, Function: a}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
@@ -122,7 +122,7 @@ func TestFunctionsAreChecked(t *testing.T) {
 	}
 	add(t, n, FlowSpec{Src: 1, Dst: 0, PeerFunction: a}, FlowSpec{Src: 0, Dst: 1, Function: a})
 	if _, err := n.AddFunction(1, FunctionShare{}); err == nil {
-		t.Error("the first function of a host comes after flows")
+		t.Error("AddFunction accepted a first function after flows")
 	}
 	if _, err := n.AddFunction(0, FunctionShare{}); err != nil {
 		t.Error(err)

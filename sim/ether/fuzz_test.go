@@ -23,7 +23,7 @@ func FuzzConfig(f *testing.F) {
 		})
 		s := drawScenario(t, d)
 		c := &s.cfg
-		switch d("spoil", 0, 9) { // what a caller may get wrong must be refused, or run
+		switch d("spoil", 0, 9) { // a configuration that may be invalid must be rejected or run
 		case 0:
 			c.Buffer.Bytes = int64(d("bytes", 0, 1<<16)) - 10
 			c.Buffer.Headroom = float64(d("headroom", 0, 3000)) - 5

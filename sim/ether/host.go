@@ -14,7 +14,7 @@ type host struct {
 	domain     uint8
 	acksReady  uint8 // classes with acknowledgements or notifications to send
 	flowsReady uint8 // classes with flows that may be ready
-	deaf       bool  // its senders ignore CNPs
+	deaf       bool  // its senders count CNPs as ignored and do not react
 	inert      bool  // its senders count CNPs as handled without reacting
 	incapable  uint8 // flagCapable if its data is not ECN-capable, otherwise 0
 	silent     bool  // its receivers send no CNPs
@@ -191,7 +191,7 @@ func (n *Network) settle(slot int32, f *flow) {
 func (n *Network) emit(pi int32, p *port, slot int32) bool {
 	f := n.flow(slot)
 	now := n.eng.Now()
-	if f.state == stateFree { // it ended while in the turn queue
+	if f.state == stateFree { // the flow ended while in the turn queue
 		n.recycle(slot)
 		return false
 	}

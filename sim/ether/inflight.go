@@ -1,7 +1,7 @@
 package ether
 
-// InFlight returns the data packets in the fabric and their payload bytes, counted on links and in queues. At any instant,
-// packets sent = delivered + dropped + in flight.
+// InFlight returns the data packets in the fabric and their payload bytes, on links and in queues. At any instant, packets
+// sent = delivered + dropped + in flight.
 func (n *Network) InFlight() (packets, bytes uint64) {
 	count := func(l *list) {
 		for i := l.head; i != none; i = n.pool.at(i).next {

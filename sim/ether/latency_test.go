@@ -9,7 +9,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// chain is two hosts at the ends of a row of switches, one link for each rate, 1 us each.
+// chain returns two hosts at the ends of a row of switches. Each rate is one link of 1 us.
 func chain(tb testing.TB, rates ...quantity.BitRate) *subnet.Fabric {
 	tb.Helper()
 	node := func(kind subnet.NodeKind, name string, guid ident.GUID, ports int) subnet.Node {
@@ -39,8 +39,8 @@ func chain(tb testing.TB, rates ...quantity.BitRate) *subnet.Fabric {
 	return f
 }
 
-// A lone 1 MB flow over links of 100, four of 400 and 100 Gbit/s takes what arithmetic says to the
-// picosecond, and with times truncated to nanoseconds the 95,175 ns that ns-3 gives.
+// A single flow of 1 MB crosses links of 100, four times 400, and 100 Gbit/s. Its completion time equals the calculated time
+// to the picosecond. With times truncated to nanoseconds it equals the 95,175 ns of ns-3.
 func TestLoneFlowTakesExactlyItsTime(t *testing.T) {
 	t.Parallel()
 	g := quantity.Gbps
@@ -49,8 +49,8 @@ func TestLoneFlowTakesExactlyItsTime(t *testing.T) {
 		want     quantity.Picoseconds
 	}{
 		{true, 95_175_000},
-		// 1000 packets of 1048 bytes at 80 ps a byte; the last over four links at 20 and one at 80;
-		// its acknowledgement of 60 bytes over six; 12 us of light.
+		// 1000 packets of 1048 bytes at 80 ps per byte; the last packet over four links at 20 and one at 80 ps per byte; its
+		// acknowledgement of 60 bytes over six links; 12 us of propagation delay.
 		{false, 1000*1048*80 + 1048*(4*20+80) + 60*(4*20+2*80) + 12_000_000},
 	} {
 		var got []Done
@@ -69,7 +69,7 @@ func TestLoneFlowTakesExactlyItsTime(t *testing.T) {
 			t.Errorf("truncate %v: got %+v, want one flow of %d ps", tc.truncate, got, tc.want)
 		}
 		if st := n.Stats(); st.PacketHops != 6000 || st.DeliveredPackets != 1000 || !n.Finished() {
-			t.Errorf("%+v: want 6000 hops, 1000 packets and an end", st)
+			t.Errorf("%+v: want 6000 hops, 1000 packets and a completed flow", st)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func (n *Network) SetLink(at subnet.PortRef, up bool) error {
 		return err
 	}
 	if n.cfg.DCI != nil || n.part != nil {
-		return errors.New("a link of a fabric with BiCC switches, or in parts, cannot be cut")
+		return errors.New("a link of a fabric with BiCC switches or with several parts cannot be disconnected")
 	}
 	if n.ports[pi].down != up {
 		return nil
@@ -38,7 +38,7 @@ func (n *Network) SetLink(at subnet.PortRef, up bool) error {
 	return nil
 }
 
-// cut stops a port's transmission and clears the pauses of the far end.
+// cut stops a port's transmission and clears the pauses that the far end has set.
 func (n *Network) cut(pi int32) {
 	p := &n.ports[pi]
 	for c := range n.classes {

@@ -25,14 +25,14 @@ type FlowRef struct {
 // Slot returns the number of the flow among the active flows; a later flow may reuse it.
 func (r FlowRef) Slot() int32 { return r.slot }
 
-var errGone = errors.New("the flow is over, or never was")
+var errGone = errors.New("the flow has ended or does not exist")
 
 // HostStats are the counters of a host, except octets.
 type HostStats struct {
 	Marked      uint64 // data packets received with an ECN mark that a CNP would answer
 	CNPsSent    uint64
 	CNPsHandled uint64
-	CNPsIgnored uint64 // received while the reaction point was disabled
+	CNPsIgnored uint64 // CNPs received while the reaction point was disabled
 	OutOfOrder  uint64 // data packets received out of sequence
 	Nacks       uint64 // NACKs sent
 	Timeouts    uint64 // timeouts of its senders
@@ -71,8 +71,8 @@ func (n *Network) SetReaction(host int32, on bool) error {
 	return nil
 }
 
-// SetInert makes the senders of a host count notification packets as handled without passing them to their algorithm, as a NIC does
-// whose DCQCN another algorithm replaces.
+// SetInert makes the senders of a host count notification packets as handled without passing them to their algorithm. A
+// NIC behaves like this when another algorithm replaces its DCQCN.
 func (n *Network) SetInert(host int32, on bool) error {
 	if err := n.checkHost(host); err != nil {
 		return err
@@ -219,17 +219,17 @@ func (n *Network) SetDemand(r FlowRef, d quantity.BitRate) error {
 		return err
 	}
 	if d < 0 {
-		return fmt.Errorf("demand %d bit/s: want 0 for no bound, or more", int64(d))
+		return fmt.Errorf("demand %d bit/s: want 0 (no limit) or more", int64(d))
 	}
 	f.demand = kbps(d)
-	if f.state == stateWaiting { // its deadline was computed with the old demand
+	if f.state == stateWaiting { // the deadline was computed with the old demand
 		f.state, f.due = stateIdle, n.eng.Now()
 		n.consider(r.slot, f)
 	}
 	return nil
 }
 
-// QueueStats are the counters of one class of a switch port. Octets are on the wire.
+// QueueStats are the counters of one class of a switch port. Octets are wire bytes.
 type QueueStats struct {
 	TxOctets, TxPackets  uint64
 	Drops, DroppedOctets uint64 // dropped for lack of buffer, or because the link was down
@@ -316,9 +316,9 @@ type FairPort struct {
 
 // FairStats are counters and current measurements of an egress port of a WRCC switch.
 type FairStats struct {
-	FairRateMbps uint32 // 0 if the port computes none
+	FairRateMbps uint32 // 0 if the port computes no fair rate
 	AvgRTT       quantity.Picoseconds
-	InBytes      uint64 // received for this port, up to the end of the last period
+	InBytes      uint64 // bytes received for this port, up to the end of the last period
 	InPackets    uint64
 	FCNPs        uint64 // caused by packets of the port
 	Rewrites     uint64 // packets whose fair rate the port lowered
@@ -327,9 +327,9 @@ type FairStats struct {
 }
 
 // SetFairRate changes the configuration of the ports of a WRCC switch: settings returns it for each port with a link. A new
-// sampling period starts at the end of the current one; Params.Period must be the same for all ports. Fair rates stay, within
-// the new limits; a port that was off starts at the largest. SetFairRate returns an error, and changes nothing, for a node that
-// is not a WRCC switch and for settings out of range.
+// sampling period starts at the end of the current one; Params.Period must be the same for all ports. Fair rates stay within
+// the new limits, and a port that was off starts at the largest fair rate. SetFairRate returns an error, and changes nothing,
+// for a node that is not a WRCC switch and for settings out of range.
 func (n *Network) SetFairRate(node int32, settings func(port ident.PortNum, rate quantity.BitRate) FairPort) error {
 	if node < 0 || int(node) >= len(n.swOf) || n.swOf[node] == none || n.fair == nil {
 		return fmt.Errorf("node %d is no WRCC switch", node)
@@ -354,7 +354,7 @@ func (n *Network) SetFairRate(node int32, settings func(port ident.PortNum, rate
 			return fmt.Errorf("port %s: %w", n.PortName(n.ref(f.first+int32(k))), err)
 		}
 		if period != 0 && period != prm.Period {
-			return fmt.Errorf("port %s: sampling period %s: want %s, that of the other ports of the switch", n.PortName(n.ref(f.first+int32(k))), prm.Period, period)
+			return fmt.Errorf("port %s: sampling period %s: want %s, the period of the other ports of the switch", n.PortName(n.ref(f.first+int32(k))), prm.Period, period)
 		}
 		period = prm.Period
 	}

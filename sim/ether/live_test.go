@@ -15,7 +15,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// ports is a star whose NICs have separate registers.
+// ports returns a star whose NICs have separate registers.
 func ports(tb testing.TB, hosts int, rate quantity.BitRate, cfg Config) (*Network, *cc.MlxPorts) {
 	tb.Helper()
 	d := dcqcn.Default()
@@ -53,7 +53,7 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// Registers of each port give the same packets as a separate algorithm for each set of registers.
+// Separate registers per port give the same packets as a separate algorithm for each set of registers.
 func TestPortsWithTheirOwnRegistersMoveTheSamePackets(t *testing.T) {
 	t.Parallel()
 	slow := dcqcn.Default()
@@ -84,7 +84,7 @@ func TestPortsWithTheirOwnRegistersMoveTheSamePackets(t *testing.T) {
 	}
 }
 
-// shareOf returns host 0's share of the port that it shares with host 1.
+// shareOf returns host 0's share of the egress port to host 2, for which host 1 competes.
 func shareOf(n *Network, settle, window quantity.Picoseconds) float64 {
 	n.RunUntil(settle)
 	var before, after [2]int64
@@ -115,14 +115,14 @@ func TestRegistersWrittenAtRunTimeGiveTheSameShares(t *testing.T) {
 	}
 	first, other, late := share(1, 0), share(2, 0), share(1, 40*ms)
 	if first < 0.6 {
-		t.Fatalf("stronger registers give %.3f: the test proves nothing", first)
+		t.Fatalf("stronger registers give %.3f: the test has no effect to measure", first)
 	}
 	if off := math.Abs(late-first) / first; off > max(0.02, 2*math.Abs(first-other)/first) {
-		t.Errorf("started with registers %.4f and, by another seed, %.4f; written at run time %.4f", first, other, late)
+		t.Errorf("share with registers from the start %.4f and, with another seed, %.4f; with registers written at run time %.4f", first, other, late)
 	}
 }
 
-// A limiter keeps its state when a register for the next attachment is written.
+// Writing a register for the attachment of a limiter does not change an attached limiter.
 func TestRegistersOfAttachmentActAtTheNext(t *testing.T) {
 	t.Parallel()
 	n, m := ports(t, 3, 100*quantity.Gbps, Config{Seed: 1})
@@ -137,7 +137,7 @@ func TestRegistersOfAttachmentActAtTheNext(t *testing.T) {
 	add(t, same, FlowSpec{ID: 0, Src: 0, Dst: 2}, FlowSpec{ID: 1, Src: 1, Dst: 2})
 	same.RunUntil(5*ms + 50*us)
 	if n.Stats() != same.Stats() || n.Stats().Digest == before {
-		t.Error("a running limiter minds the rate at the first notification")
+		t.Error("the rate at the first notification changed an attached limiter")
 	}
 }
 
@@ -168,7 +168,7 @@ func TestReactionAndNotificationCanBeTurnedOff(t *testing.T) {
 	}
 }
 
-// One gap for the port causes fewer notifications than one for each flow.
+// One gap for the whole port gives fewer notifications than one gap per flow.
 func TestCNPGapMayApplyToThePort(t *testing.T) {
 	t.Parallel()
 	sent := func(perPort bool) float64 {
@@ -184,7 +184,7 @@ func TestCNPGapMayApplyToThePort(t *testing.T) {
 	}
 	flow, port := sent(false), sent(true)
 	if port > 401 || flow < 1.5*port {
-		t.Errorf("%g notifications with a gap for the port of 50 us in 20 ms, %g with one for each flow", port, flow)
+		t.Errorf("%g notifications in 20 ms with one gap of 50 us for the port, %g with one gap per flow", port, flow)
 	}
 }
 
@@ -205,13 +205,13 @@ func TestMarkingChangesTakeEffect(t *testing.T) {
 		return after[0].Marks - before[0].Marks, after[0].TxPackets - before[0].TxPackets
 	}
 	if m, s := marks(ECN{Off: true}); m != 0 || s < 100 {
-		t.Errorf("%d of %d packets marked where nothing marks", m, s)
+		t.Errorf("%d of %d packets marked with marking off", m, s)
 	}
 	if m, s := marks(ECN{Min: 0, Max: 1 << 30, PMax: 1}); m == 0 || m > s/100 {
-		t.Errorf("%d of %d packets marked by a rule that hardly marks", m, s)
+		t.Errorf("%d of %d packets marked by a rule with a very low probability", m, s)
 	}
 	if m, s := marks(ECN{Min: 10, Max: 20, PMax: 0.5}); m < s-1 {
-		t.Errorf("%d of %d packets marked above the most", m, s)
+		t.Errorf("%d of %d packets marked above Max", m, s)
 	}
 	for _, c := range []struct {
 		at    subnet.PortRef
@@ -230,7 +230,7 @@ func TestMarkingChangesTakeEffect(t *testing.T) {
 	}
 }
 
-// fair is a WRCC star of 100 Gbit/s, senders 0 and 1 to host 2.
+// fair returns a WRCC star of 100 Gbit/s in which every other host sends to the last one.
 func fair(tb testing.TB, weights ...float64) (*Network, *cc.WRCCPorts, []FlowRef) {
 	tb.Helper()
 	topo, err := topogen.Star(len(weights)+1, topogen.Wire{Rate: 100 * quantity.Gbps, Delay: us})
@@ -252,22 +252,22 @@ func TestWeightsOfRunningSendersTakeEffect(t *testing.T) {
 	t.Parallel()
 	n, _, refs := fair(t, 1, 1)
 	if s := shareOf(n, 10*ms, 5*ms); math.Abs(s-0.5) > 0.005 {
-		t.Errorf("equal weights share %.4f", s)
+		t.Errorf("share with equal weights %.4f", s)
 	}
 	must(t, n.Reweigh(refs[0], 3))
 	if s := shareOf(n, 30*ms, 5*ms); math.Abs(s-0.75) > 0.0075 {
 		t.Errorf("weights 3 to 1 share %.4f", s)
 	}
 	if err := n.Reweigh(refs[0], math.NaN()); err == nil {
-		t.Error("a weight that is no number is taken")
+		t.Error("Reweigh accepted NaN")
 	}
 	n.Stop(refs[0])
 	n.RunUntil(40 * ms)
 	if err := n.Reweigh(refs[0], 2); err == nil {
-		t.Error("a flow that is over has a weight")
+		t.Error("Reweigh accepted a flow that has ended")
 	}
 	if _, ok := n.Flow(refs[0]); ok {
-		t.Error("a flow that is over is found")
+		t.Error("Flow returned a flow that has ended")
 	}
 }
 
@@ -289,7 +289,7 @@ func TestFairRateSettingsTakeEffect(t *testing.T) {
 		return float64(n.Port(at).TxBytes-before) * 8 / (n.Now() - from).Seconds() / 1e9
 	}
 	if r := rate(func(*FairPort) {}); r < 97 {
-		t.Errorf("%.1f Gbit/s with the settings that were there", r)
+		t.Errorf("%.1f Gbit/s with the previous settings", r)
 	}
 	if r := rate(func(p *FairPort) { p.Params.Target = 60 * quantity.Gbps }); math.Abs(r-60) > 2 {
 		t.Errorf("%.1f Gbit/s with a target of 60", r)
@@ -304,18 +304,18 @@ func TestFairRateSettingsTakeEffect(t *testing.T) {
 		t.Errorf("%d periods in 100: %+v", s.Periods-before, s)
 	}
 	if r := rate(func(p *FairPort) { p.Params.Fmax = 10 * quantity.Gbps }); math.Abs(r-20) > 1 {
-		t.Errorf("%.1f Gbit/s of two flows with a largest fair rate of 10", r)
+		t.Errorf("%.1f Gbit/s of two flows with a maximum fair rate of 10", r)
 	}
 	if r := rate(func(p *FairPort) {
 		p.Params.Fmax, p.Weights[0] = 10*quantity.Gbps, wrcc.ClassWeight{Multiplier: 3, Shift: 1}
 	}); math.Abs(r-30) > 1.5 {
-		t.Errorf("%.1f Gbit/s of two flows with a largest fair rate of 10 and a class of weight 1.5", r)
+		t.Errorf("%.1f Gbit/s of two flows with a maximum fair rate of 10 and a class of weight 1.5", r)
 	}
 	if r := rate(func(p *FairPort) { p.Off = true }); r < 97 {
-		t.Errorf("%.1f Gbit/s through a switch that limits nobody", r)
+		t.Errorf("%.1f Gbit/s through a switch without fair rates", r)
 	}
 	if s, _ := n.FairRate(at); s.FairRateMbps != 0 {
-		t.Errorf("a port that computes no fair rate shows %d", s.FairRateMbps)
+		t.Errorf("a port without a fair rate reports %d", s.FairRateMbps)
 	}
 	for want, f := range map[string]func(num ident.PortNum, rate quantity.BitRate) FairPort{
 		"sampling period": func(num ident.PortNum, rate quantity.BitRate) FairPort {
@@ -330,10 +330,10 @@ func TestFairRateSettingsTakeEffect(t *testing.T) {
 		}
 	}
 	if err := n.SetFairRate(n.hosts[0].node, nil); err == nil {
-		t.Error("a host has fair rates")
+		t.Error("FairRate accepted a host")
 	}
 	if err := w.Set(0, n.Now(), cc.WRCCPort{}); err == nil {
-		t.Error("senders without settings are taken")
+		t.Error("Set accepted senders without settings")
 	}
 }
 
@@ -345,7 +345,7 @@ func TestSenderSettingsTakeEffect(t *testing.T) {
 	p := wrcc.SenderParams{T1: 50 * us, MinRate: 80e9, Increase: wrcc.IncreaseAsk}
 	must(t, w.Set(0, n.Now(), cc.WRCCPort{SenderParams: p}))
 	if s := shareOf(n, 40*ms, 5*ms); math.Abs(s-0.8) > 0.02 {
-		t.Errorf("a flow with a least rate of 80 of 100 Gbit/s has %.3f", s)
+		t.Errorf("share %.3f of a flow with a minimum rate of 80 out of 100 Gbit/s", s)
 	}
 }
 
@@ -377,7 +377,7 @@ func TestCountersAgreeWithTheBooks(t *testing.T) {
 		checkCounters(t, n, numbers)
 	}
 	if s := n.Stats(); s.Marks == 0 || s.CNPs == 0 || s.Pauses == 0 {
-		t.Errorf("the traffic proves nothing: %+v", s)
+		t.Errorf("the traffic is insufficient for the test: %+v", s)
 	}
 }
 
@@ -397,7 +397,7 @@ func checkCounters(t *testing.T, n *Network, numbers []int32) {
 			flying += uint64(n.pool.at(i).wire)
 		}
 		if l.TxOctets != far.RxOctets+flying+p.lostLoad {
-			t.Errorf("%s sent %d octets, %d came, %d on the way", n.PortName(at), l.TxOctets, far.RxOctets, flying)
+			t.Errorf("%s sent %d octets, %d arrived, %d on the link", n.PortName(at), l.TxOctets, far.RxOctets, flying)
 		}
 		pauses += l.PausesSent[0]
 		if p.sw == none {
@@ -451,7 +451,7 @@ func TestLiveFabricsDoNotAllocate(t *testing.T) {
 		t.Errorf("%g allocations in 50 us", allocs)
 	}
 	if n.Stats().DeliveredPackets-before < 100 {
-		t.Error("too few packets to prove anything")
+		t.Error("too few packets for the test")
 	}
 }
 
@@ -467,19 +467,19 @@ func TestFlowsGoRoundAndOverACutLink(t *testing.T) {
 	path, err := n.Path(FlowSpec{ID: 0, Src: 0, Dst: 2})
 	must(t, err)
 	n.RunUntil(300 * us)
-	must(t, n.SetLink(path[1], false)) // leaf to spine: there is another
+	must(t, n.SetLink(path[1], false)) // leaf to spine: there is another path
 	n.RunUntil(ms)
 	around, err := n.Path(FlowSpec{ID: 0, Src: 0, Dst: 2})
 	must(t, err)
 	if reflect.DeepEqual(path, around) {
-		t.Error("the way leads over a cut link")
+		t.Error("the path uses a disconnected link")
 	}
-	must(t, n.SetLink(n.HostPort(1), false)) // there is no other
+	must(t, n.SetLink(n.HostPort(1), false)) // there is no other path
 	n.RunUntil(4 * ms)
 	sent := n.Link(n.HostPort(1)).TxOctets
 	n.RunUntil(6 * ms)
 	if l := n.Link(n.HostPort(1)); l.Up || l.TxOctets != sent {
-		t.Errorf("a cut link sends: %+v, before %d", l, sent)
+		t.Errorf("a disconnected link sends: %+v, before %d", l, sent)
 	}
 	must(t, n.audit())
 	must(t, n.SetLink(n.HostPort(1), true))
@@ -489,11 +489,11 @@ func TestFlowsGoRoundAndOverACutLink(t *testing.T) {
 		t.Errorf("%d of 8 flows done, %d packets lost, %v", done, n.Stats().DroppedPackets, err)
 	}
 	if err := n.SetLink(subnet.PortRef{Node: 99}, false); err == nil {
-		t.Error("a link of no node is cut")
+		t.Error("SetLink accepted a node that does not exist")
 	}
 }
 
-// Received counts every byte at the receivers, including bytes that their senders do not know yet.
+// Received counts every byte at the receivers, including bytes whose acknowledgement has not reached the sender.
 func TestReceivedCountsReceiverBytes(t *testing.T) {
 	t.Parallel()
 	n, _ := ports(t, 4, 10*quantity.Gbps, Config{Seed: 3})
@@ -516,6 +516,6 @@ func TestReceivedCountsReceiverBytes(t *testing.T) {
 		}
 	}
 	if waiting == 0 {
-		t.Error("no acknowledgement was on its way at any time: the test is no test")
+		t.Error("at no time was an acknowledgement on its way, so the test has checked nothing")
 	}
 }

@@ -27,7 +27,7 @@ func TestMarksAreAsFrequentAsTheRuleSays(t *testing.T) {
 				marked++
 			}
 		}
-		// Five standard deviations of a binomial: one honest run in two million fails.
+		// Five standard deviations of a binomial: a correct program fails once in two million runs.
 		if off := math.Abs(float64(marked) - want*draws); off > 5*math.Sqrt(draws*want*(1-want)) {
 			t.Errorf("%d bytes: %d of %d marked, want %.0f", queued, marked, draws, want*draws)
 		}
@@ -56,7 +56,7 @@ func TestMarkingThresholdsScaleWithTheLink(t *testing.T) {
 	}
 }
 
-// Absolute thresholds and a fixed alpha do not depend on the link rate.
+// Absolute thresholds and a fixed alpha are the same at every link rate.
 func TestAbsoluteThresholdsAreThoseOfEveryLink(t *testing.T) {
 	t.Parallel()
 	g := quantity.Gbps
@@ -103,7 +103,7 @@ func TestNotificationsRespectMinimumGap(t *testing.T) {
 	n.RunUntil(10 * ms)
 	for i, r := range []*recorder{a, b} {
 		if len(r.notes) < 195 || len(r.notes) > 201 {
-			t.Errorf("flow %d was told %d times in 10 ms", i, len(r.notes))
+			t.Errorf("flow %d received %d notifications in 10 ms", i, len(r.notes))
 		}
 		for k := 1; k < len(r.notes); k++ {
 			if d := r.notes[k].Now - r.notes[k-1].Now; d < gap-100*quantity.Nanosecond || r.notes[k].Kind != cc.NotifyCNP {
@@ -141,7 +141,7 @@ func TestQuietAlgorithmsAreCalledFromTheFirstMarkOn(t *testing.T) {
 			n, _ := star(t, 2, cfg, FlowSpec{Src: 0, Dst: 1, Bytes: 200_000})
 			n.block(1, true)
 			n.RunUntil(2 * us)
-			for range n.Flows { // looking at a quiet flow does not wake it
+			for range n.Flows { // reading a quiet flow does not end its quiet state
 			}
 			n.block(1, false)
 			n.RunUntil(ms)
@@ -153,16 +153,16 @@ func TestQuietAlgorithmsAreCalledFromTheFirstMarkOn(t *testing.T) {
 			case !notify && first > 0:
 				woken = s.acks[first].Now
 			default:
-				t.Fatalf("notify %v: %d notifications, first mark on acknowledgement %d: want one after the first packets", notify, len(s.notes), first)
+				t.Fatalf("notify %v: %d notifications, first mark on acknowledgement %d: want a notification or mark after the first packets", notify, len(s.notes), first)
 			}
 			if !quiet {
 				woken = 0
 			}
 			if len(s.settles) == 0 || s.settles[0] != woken {
-				t.Errorf("quiet %v, notify %v: settled %d times, first at %v; want it at %s", quiet, notify, len(s.settles), s.settles[:min(1, len(s.settles))], woken)
+				t.Errorf("quiet %v, notify %v: settled %d times, first at %v; want the first at %s", quiet, notify, len(s.settles), s.settles[:min(1, len(s.settles))], woken)
 			}
 			if len(s.sent) == 0 || s.sent[0] < woken || len(s.sent) == 200 == quiet {
-				t.Errorf("quiet %v, notify %v: told of %d packets sent, from %v on; want those from %s on", quiet, notify, len(s.sent), s.sent[:min(1, len(s.sent))], woken)
+				t.Errorf("quiet %v, notify %v: %d calls of Sent, the first at %v; want calls from %s on", quiet, notify, len(s.sent), s.sent[:min(1, len(s.sent))], woken)
 			}
 		}
 	}

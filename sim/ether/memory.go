@@ -67,10 +67,10 @@ func (b Buffer) AlphaAt(rate, slowest quantity.BitRate) float64 {
 // BufferError reports that the buffer of a switch is too small for its links.
 type BufferError struct {
 	Switch       string // name
-	Bytes, Least int64  // buffer size, and the minimum before any sharing
+	Bytes, Least int64  // buffer size, and the minimum size before any sharing
 }
 
-// Error names the switch and what it needs.
+// Error names the switch, the size found and the required size.
 func (e *BufferError) Error() string {
 	return fmt.Sprintf("buffer of %d bytes at switch %s: want at least %d for the headroom and reserve of its ports and one packet",
 		e.Bytes, e.Switch, e.Least)

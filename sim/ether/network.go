@@ -13,7 +13,7 @@ import (
 
 // Kinds of events.
 const (
-	evArrive  uint8 = iota // A: port whose link delivers
+	evArrive  uint8 = iota // A: sending port of the link on which a packet arrives
 	evFree                 // A: port that has become idle
 	evPace                 // A: flow, B: its generation
 	evStart                // A: index of the scheduled flow
@@ -22,7 +22,7 @@ const (
 	evFair                 // A: switch whose period ends
 	evVOQ                  // A: DCI switch whose virtual output queue may send
 	evAnswer               // A: flow, B: its generation: a delayed acknowledgement may be due
-	evShape                // A: host: a function that was held back may send
+	evShape                // A: host: a function of this host that was held back may send
 )
 
 // trait is cc.Traits prepared for the data path.
@@ -47,7 +47,7 @@ type Network struct {
 	eng  sim.Engine
 
 	ports    []port
-	first    []int32 // each node's port 0 in ports, with one more entry at the end
+	first    []int32 // index in ports of each node's port 0, with one more entry at the end
 	swOf     []int32 // switch of each node, or none
 	switches []swtch
 	hosts    []host
@@ -81,13 +81,13 @@ type Network struct {
 	source    Source
 	selective map[int32]*scoreboard // senders' scoreboards
 	kept      map[int32]*scoreboard // receivers' scoreboards
-	nacks     map[int32]nack        // of receivers with missing packets
+	nacks     map[int32]nack        // NACK state of receivers with missing packets
 
 	part  *part        // nil when this network simulates the whole fabric
 	fair  []fairSwitch // by switch; nil without WRCC
 	edges []edge       // DCI switches
 
-	functions []function // of hosts with functions; index 0 stands for none and is not used
+	functions []function // functions of hosts; index 0 means no function and is not used
 	ends      []ends     // functions of flows; nil in a fabric without functions
 
 	upcoming, active, peakActive int
@@ -325,5 +325,5 @@ func (n *Network) Handle(ev sim.Event) {
 // Now returns the simulated time.
 func (n *Network) Now() quantity.Picoseconds { return n.eng.Now() }
 
-// RunUntil processes all events up to and including t; a t in the past has no effect.
+// RunUntil processes all events up to and including t; it has no effect if t is in the past.
 func (n *Network) RunUntil(t quantity.Picoseconds) { n.eng.RunUntil(t, n) }

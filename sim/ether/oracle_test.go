@@ -13,12 +13,12 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// peer returns the configuration with the behaviour of the reference simulator.
+// peer returns a configuration with the behaviour of the reference simulator.
 func peer(seed uint64) Config {
 	return Config{TruncateNs: true, FixedPoint: true, GlobalRTT: true, Seed: seed}
 }
 
-// wireINT makes HPCC read telemetry as the reference's header carries it.
+// wireINT makes HPCC use telemetry with the precision of the reference's header.
 var wireINT = cc.Values{"int": 1}
 
 // oracle reads a table of numbers by column.
@@ -65,7 +65,7 @@ func runIncast(t *testing.T, alg cc.Algorithm, seed uint64) []float64 {
 	return fct
 }
 
-// near checks a value against a reference within a part of it.
+// near checks that a value is within a relative tolerance of a reference.
 func near(t *testing.T, what string, got, want, within float64) {
 	t.Helper()
 	if off := got/want - 1; math.Abs(off) > within {
@@ -96,7 +96,7 @@ func TestHPCCIncastAgreesWithTheReference(t *testing.T) {
 	}
 }
 
-// DCQCN is random through the marking coin: means over six seeds are compared.
+// DCQCN is random because marking is random, so the test compares means over six seeds.
 func TestDCQCNIncastAgreesWithTheReference(t *testing.T) {
 	t.Parallel()
 	ref := oracle(t, "w1-dcqcn-fct.csv")
@@ -120,8 +120,9 @@ func TestDCQCNIncastAgreesWithTheReference(t *testing.T) {
 	near(t, "longest", max(got[0], got[1]), max(want[0], want[1]), 0.03)
 }
 
-// Two flows to one receiver for 50 ms under HPCC: the acknowledged bytes of each. The runs are identical packet by packet for
-// at least 26 ms; then one tie is broken differently, and the flows, which never become fair, differ by less than 1 %.
+// Two HPCC flows send to one receiver for 50 ms; the test compares the acknowledged bytes of each. The runs are identical
+// packet by packet for at least 26 ms. Then one tie is broken differently, and the flows, whose rates never become equal,
+// differ by less than 1 %.
 func TestTwoHPCCFlowsAgreeWithTheReference(t *testing.T) {
 	t.Parallel()
 	for file, late := range map[string]quantity.Picoseconds{"hpcc-a": 0, "hpcc-b": lateStart} {
@@ -141,12 +142,12 @@ func TestTwoHPCCFlowsAgreeWithTheReference(t *testing.T) {
 	}
 }
 
-// lateStart is when the second flow of variant b starts. The reference turns 5 ms, after an offset of
-// 2 s, into a float and back, and arrives one nanosecond earlier.
+// lateStart is the start of the second flow in variant b. The reference converts 5 ms, plus an offset of 2 s, to a float and
+// back, and loses one nanosecond.
 const lateStart = 5*quantity.Millisecond - quantity.Nanosecond
 
-// The same under DCQCN. The reference is one run of a random process: it must be among twelve of ours, within 2.5 of their
-// standard deviations, with the same total.
+// The same scenario with DCQCN. The reference is one run of a random process. It must be within 2.5 standard deviations of
+// the mean of twelve runs, with the same total.
 func TestTwoDCQCNFlowsAgreeWithTheReference(t *testing.T) {
 	t.Parallel()
 	us := float64(quantity.Microsecond)
@@ -186,7 +187,7 @@ func deviation(v []float64) float64 {
 	return math.Sqrt(s / float64(len(v)-1))
 }
 
-// runTwo returns the bytes that each of two flows to one host has had acknowledged at an instant.
+// runTwo returns the acknowledged bytes of two flows to one host at an instant.
 func runTwo(t *testing.T, alg cc.Algorithm, seed uint64, late, until quantity.Picoseconds) (acked [2]float64) {
 	t.Helper()
 	topo, err := topogen.Star(3, topogen.Wire{Rate: 100 * quantity.Gbps, Delay: quantity.Microsecond})

@@ -33,13 +33,13 @@ type packet struct {
 	next int32                // next packet in its queue
 	flow int32
 	dst  int32  // host
-	hash uint32 // of the five-tuple, for the selection among equal-cost paths
+	hash uint32 // hash of the five-tuple, for the selection among equal-cost paths
 	tel  int32  // telemetry record, or none
 	in   int32  // in a switch: the ingress port; on a link: its sequence number among the events
 	wire uint16 // bytes on the wire
-	load uint16 // payload bytes; ACK: number of acknowledged data packets, and above bit 8 the number of marked ones
+	load uint16 // payload bytes; ACK: number of acknowledged data packets in bits 0 to 7, number of marked ones in bits 8 to 15
 	gen  uint16 // generation of the flow's slot
-	rtt  uint16 // WRCC: estimated round trip time, us; NACK: packets from seq to the received one
+	rtt  uint16 // WRCC: estimated round trip time, us; NACK: number of packets from seq to the received packet
 	fair uint32 // WRCC: fair rate, Mbit/s
 	kind uint8
 	cls  uint8

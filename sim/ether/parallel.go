@@ -14,10 +14,10 @@ import (
 )
 
 // Parallel simulates one fabric on several threads. It divides the fabric into parts along links. Each part is a separate
-// Network that runs ahead of the others by at most the shortest delay of a cut link, because no packet can reach it sooner
-// (conservative synchronization: Chandy and Misra, 1979). Packets over cut links are exchanged in a fixed order when the parts
-// meet, so a run is a function of topology, configuration, flows and the number of parts. A different number of parts changes
-// only the order of events at the same picosecond.
+// Network that runs ahead of the others by at most the shortest delay of a cut link, because no packet can arrive from
+// another part sooner (conservative synchronisation: Chandy and Misra, 1979). The parts exchange packets over cut links in a
+// fixed order when they synchronise. A run is therefore a function of topology, configuration, flows and the number of parts. A
+// different number of parts changes only the order of events at the same picosecond.
 //
 // Its methods are those of Network, with one difference: OnDone is called at the end of RunUntil, not at the instant of the
 // completion. A flow added from OnDone cannot start earlier. Traffic whose flows wait for others, such as a collective, would
@@ -27,14 +27,14 @@ type Parallel struct {
 	home      []uint8 // part of each node
 	ahead     quantity.Picoseconds
 	now       quantity.Picoseconds
-	end       quantity.Picoseconds // time up to which the parts may run before they meet
+	end       quantity.Picoseconds // time up to which the parts may run before they synchronise
 	open      bool                 // the parts are running towards end
 	source    Source
-	next      FlowSpec // from the source, not yet passed to the parts
+	next      FlowSpec // next flow of the source, not yet passed to the parts
 	more      bool
 	freeSlots []int32
 	slots     int32
-	queued    flowQueue // by Add
+	queued    flowQueue // flows from Add
 	onDone    func(Done)
 	failed    error
 	done      []Done
@@ -42,10 +42,10 @@ type Parallel struct {
 
 // NewParallel divides a fabric into parts and builds a network for each. make returns the configuration of a part. It must
 // return the same configuration each time but with separate algorithm instances, because each part runs in its own goroutine.
-// OnDone of the first configuration is called for all flows, in time order, at the end of RunUntil; OnRTT of each is called by
-// the part's goroutine. NewParallel returns an error when the fabric has no links to cut: all hosts are at one switch, or there
-// are more parts than switches with hosts. It also rejects BiCC switches and algorithms with state shared by flows of several
-// hosts (cc.Traits.Shared), because each part would have its own copy.
+// OnDone of the first configuration is called for all flows, in time order, at the end of RunUntil; OnRTT of each is called
+// by the part's goroutine. NewParallel returns an error when the fabric has no links to cut: all hosts are at one switch, or
+// there are more parts than switches with hosts. It also rejects BiCC switches and algorithms with state shared by flows of
+// several hosts (cc.Traits.Shared), because each part would have a separate copy of the state.
 func NewParallel(topo *subnet.Fabric, parts int, make func(part int) (Config, error)) (*Parallel, error) {
 	if parts < 1 || parts > 64 {
 		return nil, fmt.Errorf("parallel fabric: %d parts: want 1 to 64", parts)
@@ -57,11 +57,11 @@ func NewParallel(topo *subnet.Fabric, parts int, make func(part int) (Config, er
 			return nil, fmt.Errorf("part %d: %w", i, err)
 		}
 		if cfg.DCI != nil {
-			return nil, errors.New("parallel fabric: BiCC switches keep flows in common: want one thread")
+			return nil, errors.New("parallel fabric: BiCC switches keep state of flows from several parts: want one thread")
 		}
 		for k, a := range cfg.Algorithms {
 			if parts > 1 && a.Traits().Shared {
-				return nil, fmt.Errorf("parallel fabric: algorithm %d has state that flows of several hosts share, and each part would have its own: want one thread", k)
+				return nil, fmt.Errorf("parallel fabric: flows of several hosts share state of algorithm %d, and each part would have a separate copy: want one thread", k)
 			}
 		}
 		if i == 0 {
@@ -135,7 +135,7 @@ func (p *Parallel) divide(n *Network, parts int) error {
 			p.home[node] = uint8(i * parts / len(layer))
 		}
 		if depth == 1 && len(layer) < parts {
-			return fmt.Errorf("parallel fabric: %d parts: want at most the %d switches that have hosts", parts, len(layer))
+			return fmt.Errorf("parallel fabric: %d parts: want at most %d, the number of switches with hosts", parts, len(layer))
 		}
 	}
 	for i := range n.hosts {
@@ -146,7 +146,7 @@ func (p *Parallel) divide(n *Network, parts int) error {
 	return p.lookAhead(n, parts)
 }
 
-// above returns the switches next to a layer that are not in a layer yet, and places each at the mean position of its
+// above returns the switches next to a layer that are in no layer yet, and places each at the mean position of its
 // neighbours in that layer.
 func (n *Network) above(layer []int32, level []int, place []float64, depth int) []int32 {
 	count := make(map[int32]int)
@@ -187,7 +187,7 @@ func (p *Parallel) lookAhead(n *Network, parts int) error {
 		p.ahead = quantity.Millisecond // flows are announced this far ahead
 	}
 	if p.ahead <= 0 || p.ahead == sim.Never {
-		return errors.New("parallel fabric: want links of some delay between the parts")
+		return errors.New("parallel fabric: a link between parts has no delay: want a delay above 0")
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func (p *Parallel) Add(f FlowSpec) error {
 	return nil
 }
 
-// RunUntil processes all events up to and including t; a t in the past has no effect.
+// RunUntil processes all events up to and including t; it has no effect if t is in the past.
 func (p *Parallel) RunUntil(t quantity.Picoseconds) {
 	if t < p.now {
 		return
@@ -236,7 +236,7 @@ type round struct {
 	p     *Parallel
 	limit quantity.Picoseconds
 	bar   *barrier
-	met   bool // the parts have just met
+	met   bool // the parts have just synchronised
 	over  bool
 }
 
@@ -264,8 +264,8 @@ func (r *round) work(i int) {
 }
 
 // meet exchanges state between the parts when they have reached the end of their window, and sets the next window: less than
-// the look-ahead beyond the first event. The meeting times do not depend on limit, so a run does not depend on the frequency of
-// RunUntil calls.
+// the look-ahead beyond the first event. The synchronisation times do not depend on limit, so a run does not depend on the
+// frequency of RunUntil calls.
 func (p *Parallel) meet(limit quantity.Picoseconds) (met, over bool) {
 	if p.open {
 		if p.now >= limit && p.now < p.end {
@@ -304,7 +304,7 @@ func (p *Parallel) first() quantity.Picoseconds {
 	return min(first, max(p.queued.nextAt(), p.now))
 }
 
-// announce passes the flows that start up to an instant to all parts.
+// announce passes all flows that start at or before end to every part.
 func (p *Parallel) announce(end quantity.Picoseconds) {
 	for p.queued.nextAt() <= end {
 		p.give(p.queued.pop())
@@ -373,7 +373,7 @@ func (n *Network) forget(slot int32) {
 	}
 }
 
-// barrier synchronizes goroutines. Meetings are microseconds apart, so goroutines spin for a while before they sleep.
+// barrier synchronises goroutines. Synchronisations are microseconds apart, so goroutines spin for a while before they sleep.
 type barrier struct {
 	size  int32
 	count atomic.Int32

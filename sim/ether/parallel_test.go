@@ -35,7 +35,7 @@ func smallTree(tb testing.TB) *subnet.Fabric {
 	return topo
 }
 
-// load runs 200 flows between the hosts of the small tree to their end, stopping at every step.
+// load runs 200 flows between the hosts of the small tree to their end, with one RunUntil call per step.
 func load(t *testing.T, s simulation, step quantity.Picoseconds) Stats {
 	t.Helper()
 	for i := range int32(200) {
@@ -88,7 +88,7 @@ func TestParallelPartsAgreeWithOneNetwork(t *testing.T) {
 			want := load(t, n, 20*quantity.Microsecond)
 			var first []Done
 			got := load(t, cutInto(t, 1, name, &first), 20*quantity.Microsecond)
-			got.Digest, got.PeakPending = want.Digest, want.PeakPending // a digest of digests; parts learn of starts later
+			got.Digest, got.PeakPending = want.Digest, want.PeakPending // the digest is one of the parts' digests; parts receive starts of flows later
 			if got != want || fmt.Sprint(first) != fmt.Sprint(whole) {
 				t.Errorf("one part: %+v\nwhole: %+v", got, want)
 			}
@@ -97,14 +97,14 @@ func TestParallelPartsAgreeWithOneNetwork(t *testing.T) {
 				sa := load(t, cutInto(t, parts, name, &a), 20*quantity.Microsecond)
 				sb := load(t, cutInto(t, parts, name, &b), quantity.Millisecond)
 				if sa.Digest != sb.Digest || fmt.Sprint(a) != fmt.Sprint(b) {
-					t.Errorf("%d parts: two runs differ", parts)
+					t.Errorf("%d parts: two runs with the same input differ", parts)
 				}
 				if sa.PacketHops != want.PacketHops || sa.AcceptedBytes != want.AcceptedBytes || len(a) != len(whole) {
 					t.Errorf("%d parts: %d hops, %d bytes, %d flows; whole %d, %d, %d", parts,
 						sa.PacketHops, sa.AcceptedBytes, len(a), want.PacketHops, want.AcceptedBytes, len(whole))
 				}
 				if r := meanFCT(a) / meanFCT(whole); r < 0.98 || r > 1.02 {
-					t.Errorf("%d parts: mean completion time is %.4f of the whole's", parts, r)
+					t.Errorf("%d parts: mean completion time is %.4f of that of one network", parts, r)
 				}
 			}
 		})
@@ -125,7 +125,7 @@ func TestUndividableFabricIsRejected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for parts, want := range map[int]string{0: "want 1 to 64", 65: "want 1 to 64", 2: "at most the 1 switches"} {
+	for parts, want := range map[int]string{0: "want 1 to 64", 65: "want 1 to 64", 2: "want at most 1, the number"} {
 		_, err := NewParallel(star, parts, func(int) (Config, error) {
 			return Config{Algorithms: []cc.Algorithm{build(t, "none", nil)}}, nil
 		})
@@ -135,7 +135,7 @@ func TestUndividableFabricIsRejected(t *testing.T) {
 	}
 }
 
-// BenchmarkParallel is a fat-tree permutation in one part and in two.
+// BenchmarkParallel runs a fat-tree permutation in one part and in two parts.
 func BenchmarkParallel(b *testing.B) {
 	topo, err := topogen.FatTree(topogen.FatTreeOptions{K: 8})
 	if err != nil {

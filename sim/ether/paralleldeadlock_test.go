@@ -38,12 +38,12 @@ func TestADeadlockAcrossPartsIsFound(t *testing.T) {
 	want := []string{"s0/2", "s1/2", "s2/2", "s3/2", "s4/2"}
 	at := slices.Index(want, d.Ports[0])
 	if at < 0 || !slices.Equal(d.Ports, append(want[at:], want[:at]...)) || d.Class != 0 {
-		t.Errorf("%v: want the five ports in their order", d)
+		t.Errorf("%v: want the five ports in the order of waiting", d)
 	}
 	before := p.Stats().DeliveredPackets
 	p.RunUntil(100 * ms)
 	if after := p.Stats().DeliveredPackets; after != before || p.Deadlock() == nil {
-		t.Errorf("%d packets moved in a deadlock", after-before)
+		t.Errorf("%d packets were sent during a deadlock", after-before)
 	}
 	if p, d := run(20_000_000); d != nil || !p.Finished() {
 		t.Errorf("with ample memory: %v, %+v", d, p.Stats())

@@ -5,12 +5,12 @@ import (
 	"fairlane/sim"
 )
 
-// part is the state of a network that simulates only some nodes of a fabric, for Parallel. It knows the routes, the rates, and
-// the starts and ends of flows of the whole fabric.
+// part is the state of a network that simulates only some nodes of a fabric, for Parallel. The network also holds the
+// routes, the rates, and the starts and ends of flows of the whole fabric.
 type part struct {
-	mine  []bool   // by node
+	mine  []bool   // whether this part simulates the node, by node
 	cut   []int8   // by port: the part at the far end of a cut link, or -1
-	out   []outbox // by part
+	out   []outbox // outboxes by destination part
 	ended []int32  // slots of flows that ended since the last synchronisation
 	done  []Done
 }
@@ -19,7 +19,7 @@ type part struct {
 type outbox struct {
 	letters  []letter
 	records  []record
-	earliest quantity.Picoseconds // arrival
+	earliest quantity.Picoseconds // earliest arrival of a packet
 }
 
 // letter is a packet on a link between two parts.

@@ -7,8 +7,8 @@ import (
 	"fairlane/sim/cc"
 )
 
-// Loss recovery and coalesced acknowledgements also work across parts: every byte arrives, runs repeat exactly, and no packet
-// or scoreboard is leaked in any part.
+// Loss recovery and coalesced acknowledgements also work across parts: every byte arrives, runs repeat exactly, and no part
+// leaks a packet or a scoreboard.
 func TestPartsRecoverFromLoss(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []RecoveryMode{GoBackN, SelectiveRepeat} {
@@ -40,7 +40,7 @@ func TestPartsRecoverFromLoss(t *testing.T) {
 				}
 				for i, n := range p.parts {
 					if n.pool.used != 0 || len(n.selective)+len(n.kept) != 0 {
-						t.Errorf("part %d keeps %d packets, %d and %d scoreboards", i, n.pool.used, len(n.selective), len(n.kept))
+						t.Errorf("part %d still holds %d packets, %d and %d scoreboards", i, n.pool.used, len(n.selective), len(n.kept))
 					}
 				}
 			})

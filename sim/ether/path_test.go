@@ -26,7 +26,7 @@ func TestPathNamesThePortsThatCarryAFlow(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(path) != 6 || path[0] != n.HostPort(0) {
-			t.Fatalf("path %v: want six links from %v on", path, n.HostPort(0))
+			t.Fatalf("path %v: want six links, the first from %v", path, n.HostPort(0))
 		}
 		ways[path[2]] = true
 		if err := n.Add(f); err != nil {
@@ -45,7 +45,7 @@ func TestPathNamesThePortsThatCarryAFlow(t *testing.T) {
 		}
 	}
 	if len(ways) < 2 {
-		t.Error("a dozen source ports take one way")
+		t.Error("twelve source ports use the same path")
 	}
 }
 
@@ -71,7 +71,7 @@ func TestAPortMayHaveItsOwnMarking(t *testing.T) {
 	off := subnet.PortRef{Node: at.Node, Port: 2}
 	own := map[subnet.PortRef]ECN{at: {Min: 7000, Max: 9000, PMax: 1}, off: {Off: true}}
 	n, _ := on(t, topo, Config{ECN: ECN{Min: 10_000, Max: 40_000, PMax: 0.5}, ECNs: own})
-	own[at] = ECN{} // a copy was taken
+	own[at] = ECN{} // New must have copied the map
 	for port, want := range map[int32]ECN{1: {Min: 7000, Max: 9000, PMax: 1}, 2: {Min: 1 << 62, Max: 1 << 62}, 3: {Min: 40_000, Max: 160_000, PMax: 0.5}} {
 		q := &n.queues[int(n.first[at.Node]+port)*n.classes]
 		if q.kmin != want.Min || q.kmax != want.Max || q.pmax != want.PMax {
@@ -79,7 +79,7 @@ func TestAPortMayHaveItsOwnMarking(t *testing.T) {
 		}
 	}
 	if _, err := New(topo, Config{Algorithms: n.cfg.Algorithms, ECNs: map[subnet.PortRef]ECN{at: {Min: 3, Max: 2}}}); err == nil || !strings.Contains(err.Error(), "ecn min 3: want 0 to 2") {
-		t.Errorf("got %v, want the range of min", err)
+		t.Errorf("got %v, want an error with the range of min", err)
 	}
 }
 
@@ -110,7 +110,7 @@ func TestASwitchHasThePeriodOfItsPorts(t *testing.T) {
 	mixed := func(ref subnet.PortRef, rate quantity.BitRate) wrcc.Params {
 		return wrcc.DefaultParams(rate, quantity.Picoseconds(10+ref.Port)*us)
 	}
-	if _, err := New(topo, Config{Algorithms: n.cfg.Algorithms, FairRate: &FairRate{Period: 10 * us, Params: mixed}}); err == nil || !strings.Contains(err.Error(), "that of the other ports") {
-		t.Errorf("got %v, want one period a switch", err)
+	if _, err := New(topo, Config{Algorithms: n.cfg.Algorithms, FairRate: &FairRate{Period: 10 * us, Params: mixed}}); err == nil || !strings.Contains(err.Error(), "the period of the other ports") {
+		t.Errorf("got %v, want an error: one period per switch", err)
 	}
 }

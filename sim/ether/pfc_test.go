@@ -10,9 +10,9 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// One sender to a port that does not drain: every byte, pause and resume is exactly as calculated. Three packets of 1048 bytes
-// fit the reserve of 1000 and the threshold of 3000; the fourth uses headroom and triggers the pause. The pause takes 3.44 ns
-// on the wire and 1 us to the sender, which has started 28 packets by then.
+// One host sends to a port that does not drain. Every byte, pause and resume occurs at its calculated time. Three packets of
+// 1048 bytes fit the reserve of 1000 and the threshold of 3000. The fourth uses headroom and causes the pause. The pause takes
+// 3.44 ns on the wire and 1 us to the sender, which has started 28 packets by then.
 func TestPauseAndResumeComeToThePicosecond(t *testing.T) {
 	t.Parallel()
 	n, _ := star(t, 2, Config{Buffer: Buffer{Reserve: 1000, Static: 3000, Resume: 1000, Headroom: 3}}, FlowSpec{Src: 0, Dst: 1, Bytes: 40_000})
@@ -42,8 +42,9 @@ func TestPauseAndResumeComeToThePicosecond(t *testing.T) {
 		t.Errorf("%+v after %d packets: want 3 in memory and 25 in headroom", *in, nic.stats.TxPackets)
 	}
 	n.block(1, false)
-	// The headroom is empty when the 25th packet leaves; 2144 bytes above the reserve and 1000 more are
-	// still above 3000. The 26th makes it 1096 and sends the resume.
+	// The headroom is empty when the 25th packet leaves. The account then holds 2144 bytes above the reserve. Together
+	// with Resume (1000 bytes), this is still above the threshold of 3000. The 26th packet leaves 1096 bytes and causes the
+	// resume.
 	resume := 10*us + 25*full
 	n.RunUntil(resume - 1)
 	if !in.paused {
@@ -55,18 +56,18 @@ func TestPauseAndResumeComeToThePicosecond(t *testing.T) {
 	}
 	n.RunUntil(resume + 43*80 + us - 1)
 	if nic.paused != 1 || nic.stats.TxPackets != 28 {
-		t.Error("the sender goes on too early")
+		t.Error("the sender continues too early")
 	}
 	n.RunUntil(resume + 43*80 + us)
 	if nic.paused != 0 || nic.stats.TxPackets != 29 {
-		t.Error("the sender does not go on")
+		t.Error("the sender does not continue")
 	}
 	if want, got := resume+43*80+us-paused, nic.pausedFor(n.eng.Now()); got != want {
 		t.Errorf("paused for %s, want %s", got, want)
 	}
 	n.RunUntil(ms)
 	if st := n.Stats(); !n.Finished() || st.DroppedPackets != 0 || st.Pauses != 1 {
-		t.Errorf("%+v: want an end without loss after one pause", st)
+		t.Errorf("%+v: want a completed flow without loss after one pause", st)
 	}
 }
 
@@ -88,7 +89,7 @@ func TestPauseSpreadsFromSwitchToSwitch(t *testing.T) {
 		}
 	}
 	if first[1] == 0 || first[0] <= first[1] {
-		t.Errorf("pauses at %v: want the far switch first and the near one after it", first)
+		t.Errorf("pauses at %v: want the far switch first, then the near one", first)
 	}
 	if st := n.Stats(); st.DroppedPackets != 0 || !n.Finished() {
 		t.Errorf("%+v", st)
@@ -118,12 +119,12 @@ func TestVictimFlowSuffersOnlyInTheSameClass(t *testing.T) {
 		return s
 	}
 	if same, own := slowdown(0), slowdown(1); same < 2 || own > 1.6 {
-		t.Errorf("slowdown %.2f in the class of the incast and %.2f in its own: want more than 2 and less than 1.6", same, own)
+		t.Errorf("slowdown %.2f in the class of the incast and %.2f in a separate class: want more than 2 and less than 1.6", same, own)
 	}
 }
 
-// A threshold that follows the free memory settles, with n equal claims, where each has alpha / (1 + alpha n) of it (Choudhury
-// and Hahne, "Dynamic queue length thresholds", 1998).
+// With n equal claims, a threshold in proportion to the free memory settles at alpha / (1 + alpha n) of the memory for each
+// claim (Choudhury and Hahne, "Dynamic queue length thresholds", 1998).
 func TestDynamicThresholdsSettleAsInTheory(t *testing.T) {
 	t.Parallel()
 	for _, claims := range []int{1, 2, 4, 7} {
@@ -158,8 +159,8 @@ func TestDynamicThresholdsSettleAsInTheory(t *testing.T) {
 	}
 }
 
-// Five switches in a ring with flows to the host two ahead finally deadlock, and the cycle is named in the order of waiting.
-// With enough buffer they do not.
+// Five switches form a ring, with flows from each host to the host two switches ahead. The flows deadlock eventually, and
+// Deadlock returns the cycle in the order of waiting. With enough buffer there is no deadlock.
 func TestDeadlockInARingIsFound(t *testing.T) {
 	t.Parallel()
 	run := func(static int64) (*Network, *Deadlock) {
@@ -183,12 +184,12 @@ func TestDeadlockInARingIsFound(t *testing.T) {
 	want := []string{"s0/2", "s1/2", "s2/2", "s3/2", "s4/2"}
 	at := slices.Index(want, d.Ports[0])
 	if at < 0 || !slices.Equal(d.Ports, append(want[at:], want[:at]...)) || d.Class != 0 {
-		t.Errorf("%v: want the five ports in their order", d)
+		t.Errorf("%v: want the five ports in the order of waiting", d)
 	}
 	before := n.Stats()
 	n.RunUntil(quantity.Second)
 	if after := n.Stats(); after.DeliveredPackets != before.DeliveredPackets || n.Deadlock() == nil || after.DroppedPackets != 0 {
-		t.Errorf("something moved in a deadlock: %+v, then %+v", before, after)
+		t.Errorf("packets were sent during a deadlock: %+v, then %+v", before, after)
 	}
 	if n, d := run(20_000_000); d != nil || !n.Finished() {
 		t.Errorf("with ample memory: %v, %+v", d, n.Stats())
@@ -222,7 +223,7 @@ func TestHeadroomSufficesOnAnyLink(t *testing.T) {
 				t.Errorf("%s, %s: %d packets lost with the default headroom", rate, delay, d)
 			}
 			if d := drops(3); delay == 1 && d == 0 {
-				t.Errorf("%s, %s: nothing lost with a headroom of 3 units that hold no packet", rate, delay)
+				t.Errorf("%s, %s: no loss with a headroom of 3 units, which is less than one packet", rate, delay)
 			}
 		}
 	}
@@ -248,7 +249,7 @@ func TestABufferTooSmallIsRefused(t *testing.T) {
 	}
 }
 
-// A host with two ports is reached by either, also from a switch that has a link to the other.
+// A host with two ports is reachable through each of them, also from a switch with a link to the other port.
 func TestBothPortsOfAHostAreReached(t *testing.T) {
 	t.Parallel()
 	nodes := []subnet.Node{

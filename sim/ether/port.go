@@ -15,7 +15,7 @@ type port struct {
 	delay     quantity.Picoseconds
 	tx        uint64 // bytes sent on the link
 	queued    int64  // bytes in the queues of a switch port
-	pipe      list   // packets on the link
+	pipe      list   // packets on the link to the far end
 	control   list   // PFC frames, sent before all other packets
 	peer      int32
 	sw        int32 // switch, or none
@@ -26,7 +26,7 @@ type port struct {
 	haul      bool  // a link between DCI switches
 	down      bool  // the link is disconnected; all classes are then paused
 	torn      bool  // the link was ever disconnected
-	pfc       uint8 // classes for which it sends and obeys pauses
+	pfc       uint8 // classes for which the port sends and obeys pauses
 	codes     int32 // 1 + index into maps, or 0
 
 	rate      quantity.BitRate
@@ -41,7 +41,7 @@ type port struct {
 	held      [MaxClasses]quantity.Picoseconds // paused time up to the last resume, by class
 	deficits  [MaxClasses]int32
 	weights   [MaxClasses]uint8
-	strict    uint8 // classes served before those with weights
+	strict    uint8 // classes served before the classes with weights, by bit
 	highFirst bool  // strict classes: higher numbers before lower
 	turn      uint8 // class next in turn among those with weights
 }
@@ -52,8 +52,8 @@ type queue struct {
 	bytes  int64
 	kmin   int64
 	kmax   int64
-	octets uint64 // sent
-	frames uint64 // sent
+	octets uint64 // bytes sent
+	frames uint64 // packets sent
 	peak   int64
 	pmax   float64
 	marks  uint64
@@ -80,8 +80,8 @@ func (n *Network) onLink(p *port, wire int) quantity.Picoseconds {
 	return n.serialize(p, wire)
 }
 
-// serialize returns the serialization time in integer arithmetic. The base round trip time uses it, because ns-3 has no fixed
-// point there.
+// serialize returns the serialization time in integer arithmetic. The base round trip time uses it, because ns-3 does not use
+// fixed point for it.
 func (n *Network) serialize(p *port, wire int) quantity.Picoseconds {
 	t := p.psPerByte * quantity.Picoseconds(wire)
 	if p.psPerByte == 0 {

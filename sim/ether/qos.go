@@ -21,7 +21,7 @@ type CodeMap [Codes]uint8
 type Service struct {
 	Strict    uint8             // classes served before all others, by bit
 	HighFirst bool              // strict classes: higher numbers before lower; otherwise lower before higher
-	Weights   [MaxClasses]uint8 // of deficit round robin among the others, 1 to 255; 0 means 1
+	Weights   [MaxClasses]uint8 // weights of the other classes for deficit round robin, 1 to 255; 0 means 1
 }
 
 // SetMap sets the map from codes to classes, for packets that a host sends by a port, or that a switch receives on it; nil
@@ -99,9 +99,9 @@ func (n *Network) SetService(at subnet.PortRef, s Service) error {
 }
 
 // SetPFC sets the classes, by bit, for which a port sends and obeys pauses; initially all. The buffer division of lossless
-// classes does not change: without pauses, packets are lost when threshold and headroom are full. A paused far end is resumed.
-// A port that obeys again also gets the current pauses of the far end, because real ports repeat their frames. A flow that
-// loses its last packets continues only with Recovery.Timeout.
+// classes does not change: without pauses, packets are lost when threshold and headroom are full. A paused far end is
+// resumed. A port that obeys pauses again also gets the current pauses of the far end, because real ports repeat their
+// frames. A flow that loses its last packets continues only with Recovery.Timeout.
 func (n *Network) SetPFC(at subnet.PortRef, classes uint8) error {
 	pi, err := n.linked(at)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// shareOfClass returns the first class's fraction of the octets of a port's first two classes in a time.
+// shareOfClass returns the first class's fraction of the octets that a port's first two classes send in a time span.
 func shareOfClass(n *Network, at subnet.PortRef, span quantity.Picoseconds) float64 {
 	var before, after [MaxClasses]QueueStats
 	n.Queues(at, &before)
@@ -24,7 +24,8 @@ func shareOfClass(n *Network, at subnet.PortRef, span quantity.Picoseconds) floa
 	return float64(a) / float64(a+b)
 }
 
-// contended is two hosts that send at full rate to a third, each in a separate class, and the switch port to the third.
+// contended returns a network in which two hosts send at full rate to a third, each in a separate class, and the switch port
+// to the third host.
 func contended(t *testing.T, cfg Config) (*Network, subnet.PortRef) {
 	t.Helper()
 	n, _ := star(t, 3, cfg, FlowSpec{ID: 0, Src: 0, Dst: 2, Class: 0, Code: 10}, FlowSpec{ID: 1, Src: 1, Dst: 2, Class: uint8(max(0, len(cfg.Classes)-1)), Code: 11})
@@ -51,13 +52,13 @@ func TestTheServiceOfAPortChangesWhileItSends(t *testing.T) {
 		must(t, n.SetService(at, c.service))
 		n.RunUntil(n.Now() + ms)
 		if got := shareOfClass(n, at, 2*ms); math.Abs(got-c.want) > 0.01 {
-			t.Errorf("%+v: the first class has %.3f, want %.2f", c.service, got, c.want)
+			t.Errorf("%+v: share %.3f of the first class, want %.2f", c.service, got, c.want)
 		}
 		must(t, n.audit())
 	}
 }
 
-// A code maps to one class at the host, to another at the switch, and to one of the receiver's for the replies.
+// A code selects one class at the sending host, another at the switch, and a third for the replies of the receiver.
 func TestCodesLeadToAClassAtEachHop(t *testing.T) {
 	t.Parallel()
 	var ref FlowRef
@@ -97,13 +98,13 @@ func TestCodesLeadToAClassAtEachHop(t *testing.T) {
 		what string
 		at   subnet.PortRef
 		want string
-	}{{"data of the host", nic(0), "1"}, {"data at the switch", port(1), "2"}, {"answers of the receiver", nic(1), "3"}, {"answers at the switch", port(0), "4"}} {
+	}{{"data of the host", nic(0), "1"}, {"data at the switch", port(1), "2"}, {"replies of the receiver", nic(1), "3"}, {"replies at the switch", port(0), "4"}} {
 		if got := sent(c.at); got != c.want {
 			t.Errorf("%s: classes %s, want %s", c.what, got, c.want)
 		}
 	}
 	if err := n.SetCode(ref, 20); err == nil {
-		t.Error("a flow that is over has another code")
+		t.Error("SetCode accepted a flow that has ended")
 	}
 	for r := range refs(n) {
 		must(t, n.SetCode(r, 20))
@@ -117,12 +118,12 @@ func TestCodesLeadToAClassAtEachHop(t *testing.T) {
 	must(t, n.SetMap(port(0), nil))
 	n.RunUntil(n.Now() + 100*us)
 	if got := sent(port(1)); got != "4" {
-		t.Errorf("without a map at the switch: classes %s, want the host's", got)
+		t.Errorf("without a map at the switch: classes %s, want the classes of the host", got)
 	}
 	must(t, n.audit())
 }
 
-// refs yields the flows that run.
+// refs yields the references of the active flows.
 func refs(n *Network) func(func(FlowRef) bool) {
 	return func(yield func(FlowRef) bool) {
 		for f := range n.Flows {
@@ -133,7 +134,7 @@ func refs(n *Network) func(func(FlowRef) bool) {
 	}
 }
 
-// Without pauses the switch loses packets and senders go back; with pauses enabled again it loses none.
+// Without pauses the switch loses packets and senders resend. With pauses enabled again it loses no packets.
 func TestPauseIsTurnedOffAndOnAgain(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"at the switch", "at the hosts", "at both"} {
@@ -165,7 +166,7 @@ func TestPauseIsTurnedOffAndOnAgain(t *testing.T) {
 			t.Errorf("%s: %d packets lost without pauses, %d accepted bytes, %+v", where, d, accepted()-was, n.Stats())
 		}
 		if in := n.Link(n.ref(n.ports[n.hosts[0].port].peer)).InDrops[0] + n.Link(n.ref(n.ports[n.hosts[1].port].peer)).InDrops[0]; in != n.Stats().DroppedPackets {
-			t.Errorf("%s: %d packets lost at the ports that they came by, %d in all", where, in, n.Stats().DroppedPackets)
+			t.Errorf("%s: %d packets lost at ingress ports, %d in total", where, in, n.Stats().DroppedPackets)
 		}
 		set(1)
 		drops(ms)
@@ -212,7 +213,7 @@ func TestChangesOfClassesOutOfRangeAreRefused(t *testing.T) {
 		"code 64: want 0 to 63":          n.SetCode(ref, 64),
 		"code 65: want 0 to 63":          n.SetNotificationCode(0, 65),
 		"host 9":                         n.SetNotificationCode(9, 0),
-		"the flow is over":               n.SetCode(FlowRef{slot: 7}, 1),
+		"the flow has ended":             n.SetCode(FlowRef{slot: 7}, 1),
 		"code 77: want 0 to 63":          n.Add(FlowSpec{Src: 0, Dst: 1, Code: 77}),
 		"node 99: want":                  n.SetMap(away, nil),
 		"node 99":                        n.SetService(away, Service{}),
@@ -268,7 +269,7 @@ func (n *Network) auditLines() error {
 				}
 			}
 			if ready != (waiting > 0) || h.shares.waiting[c] != waiting {
-				return fmt.Errorf("host %d class %d: %d functions ready, %d on its books, bit %v", i, c, waiting, h.shares.waiting[c], ready)
+				return fmt.Errorf("host %d class %d: %d functions ready, %d counted, bit %v", i, c, waiting, h.shares.waiting[c], ready)
 			}
 		}
 	}
@@ -279,7 +280,7 @@ func (n *Network) auditLines() error {
 		}
 	}
 	if ready != lines {
-		return fmt.Errorf("%d flows ready, %d in lines", ready, lines)
+		return fmt.Errorf("%d flows ready, %d in turn queues", ready, lines)
 	}
 	return nil
 }

@@ -14,8 +14,7 @@ const (
 	ms = quantity.Millisecond
 )
 
-// full is the time of a packet of 1048 bytes at 100 Gbit/s, and later how long a packet takes over a
-// link of 1 us.
+// full is the transmission time of a packet of 1048 bytes at 100 Gbit/s. later adds 1 us, the delay of a link.
 const (
 	full  = 1048 * 80 * quantity.Picoseconds(1)
 	later = full + us
@@ -73,7 +72,7 @@ func on(tb testing.TB, topo *subnet.Fabric, cfg Config, flows ...FlowSpec) (*Net
 	return n, r
 }
 
-// outTo returns the switch port that leads to a host.
+// outTo returns the switch port with the link to a host.
 func (n *Network) outTo(host int32) (int32, *port) {
 	pi := n.ports[n.hosts[host].port].peer
 	return pi, &n.ports[pi]
@@ -89,7 +88,7 @@ func (n *Network) block(host int32, stop bool) {
 	n.kick(pi, p)
 }
 
-// lose drops all packets of lossy classes that arrive at the first switch in an interval.
+// lose drops all packets of lossy classes that arrive at the first switch between two times.
 func (n *Network) lose(from, to quantity.Picoseconds) {
 	n.RunUntil(from)
 	s := &n.switches[0]

@@ -15,7 +15,7 @@ type nack struct {
 // scoreboard tracks packets above the first missing one under selective repeat, at either end of a flow. Packets are numbered
 // by their position in the flow.
 type scoreboard struct {
-	have map[int64]struct{} // received above the first missing packet
+	have map[int64]struct{} // packets received above the first missing one
 	high int64              // one above the highest received
 	// sender: missing packets from resend to high must be resent
 	resend int64

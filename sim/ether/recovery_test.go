@@ -7,7 +7,7 @@ import (
 	"fairlane/sim/cc"
 )
 
-// lossyConfig is one lossy class that recovers by a mode.
+// lossyConfig returns a configuration with one lossy class and the given recovery mode.
 func lossyConfig(mode RecoveryMode, done *[]Done) Config {
 	return Config{
 		Classes: []Class{{Lossy: true}}, Recovery: Recovery{Mode: mode, Timeout: 200 * us, NackGap: 10 * us},
@@ -15,7 +15,7 @@ func lossyConfig(mode RecoveryMode, done *[]Done) Config {
 	}
 }
 
-// arrival is the middle of the time in which only packet k of a single flow reaches the switch.
+// arrival returns the middle of the interval in which only packet k of a single flow reaches the switch.
 func arrival(k int) quantity.Picoseconds { return quantity.Picoseconds(k)*full + later }
 
 // losePacket drops packet k of a single flow, counted from 0, at the first switch.
@@ -33,7 +33,7 @@ func TestRecoveryResendsWhatItMust(t *testing.T) {
 		n.RunUntil(quantity.Second)
 		st := n.Stats()
 		if len(done) != 1 || st.AcceptedBytes != 59_500 || st.Timeouts != 0 || st.DroppedPackets != uint64(len(lost)) {
-			t.Fatalf("mode %d: %d flows done, %+v", mode, len(done), st)
+			t.Fatalf("mode %d: %d flows completed, %+v", mode, len(done), st)
 		}
 		resent := int(st.SentPackets) - 60
 		nacks := 0
@@ -42,10 +42,10 @@ func TestRecoveryResendsWhatItMust(t *testing.T) {
 				nacks++
 			}
 		}
-		// The NACK returns after four links, when the packets of that time have been sent.
+		// The NACK arrives after four links; meanwhile the sender has sent packets.
 		behind := int((4*us + 2*full + 2*60*80) / full)
 		if mode == SelectiveRepeat && resent != 2 || mode == GoBackN && (resent < behind-1 || resent > behind+3 || nacks != 1) {
-			t.Errorf("mode %d: %d packets sent again, %d NACKs, %d behind the lost one", mode, resent, nacks, behind)
+			t.Errorf("mode %d: %d packets resent, %d NACKs, %d behind the lost one", mode, resent, nacks, behind)
 		}
 	}
 }
@@ -60,10 +60,10 @@ func TestNACKsRespectMinimumGap(t *testing.T) {
 	for n.Stats().Nacks == 0 {
 		n.RunUntil(n.Now() + 10*quantity.Nanosecond)
 	}
-	for n.flow(0).next > 6000 || n.Stats().SentPackets == sent { // back to the missing one
+	for n.flow(0).next > 6000 || n.Stats().SentPackets == sent { // the sender has gone back to the missing packet
 		n.RunUntil(n.Now() + 10*quantity.Nanosecond)
 	}
-	n.lose(n.Now()+us, n.Now()+us+2*full) // which is lost again
+	n.lose(n.Now()+us, n.Now()+us+2*full) // the resent packet is lost again
 	n.RunUntil(quantity.Second)
 	var last quantity.Picoseconds
 	nacks := 0
@@ -76,11 +76,11 @@ func TestNACKsRespectMinimumGap(t *testing.T) {
 		}
 	}
 	if nacks < 2 || len(done) != 1 || n.Stats().Timeouts != 0 {
-		t.Errorf("%d NACKs for the byte lost twice, %d done, %+v", nacks, len(done), n.Stats())
+		t.Errorf("%d NACKs for the byte lost twice, %d completed, %+v", nacks, len(done), n.Stats())
 	}
 }
 
-// The timeout recovers losses without a NACK: the last packet, and the last acknowledgement.
+// The timeout recovers losses that cause no NACK: the last packet, and the last acknowledgement.
 func TestTimeoutRecoversLostLastPacket(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []RecoveryMode{GoBackN, SelectiveRepeat} {
@@ -116,19 +116,19 @@ func TestSelectiveRepeatSurvivesASecondLoss(t *testing.T) {
 	if len(done) != 1 || st.Timeouts == 0 || st.AcceptedBytes != 60_000 {
 		t.Fatalf("%+v, %+v", done, st)
 	}
-	lost := uint64(0) // packets, and reports of packets that had arrived
+	lost := uint64(0) // lost packets, and lost NACKs
 	for i := range n.ports {
 		lost += n.ports[i].stats.Drops
 	}
 	if extra := st.SentPackets - 60; extra > lost+1 {
-		t.Errorf("%d packets sent again for %d lost packets and reports", extra, lost)
+		t.Errorf("%d packets resent for %d lost packets and reports", extra, lost)
 	}
 	if len(n.selective)+len(n.kept) != 0 {
-		t.Error("scoreboards are kept for a flow that is done")
+		t.Error("scoreboards still exist for a completed flow")
 	}
 }
 
-// A sender with packets farther apart than its timeout is not late: it sends every 602 us, so the check after three timeouts of
+// A sender whose packet interval exceeds its timeout is not late. It sends every 602 us, so the check after three timeouts of
 // 200 us finds a packet that has just left.
 func TestASlowFlowIsNotLate(t *testing.T) {
 	t.Parallel()
@@ -141,12 +141,12 @@ func TestASlowFlowIsNotLate(t *testing.T) {
 	}
 }
 
-// Acknowledgements are coalesced; the last packet is answered at once.
+// Acknowledgements are coalesced, but the last packet is acknowledged immediately.
 func TestAcknowledgementsAreCoalesced(t *testing.T) {
 	t.Parallel()
 	n, r := star(t, 2, Config{AckEvery: 16}, FlowSpec{Src: 0, Dst: 1, Bytes: 100_000})
 	n.RunUntil(ms)
-	if len(r.acks) != 6 || !n.Finished() { // the seventh ends the flow
+	if len(r.acks) != 6 || !n.Finished() { // the seventh acknowledgement ends the flow
 		t.Errorf("%d acknowledgements before the last one, want 6", len(r.acks))
 	}
 	for i, a := range r.acks {
@@ -168,7 +168,7 @@ func TestDelayedAcknowledgementIsSent(t *testing.T) {
 	}
 	for _, a := range r.acks {
 		if a.Packets != 3 || a.RTT > 6*us {
-			t.Errorf("%+v: want three packets and a round trip without the wait", a)
+			t.Errorf("%+v: want three packets and a round trip time without the delay", a)
 		}
 	}
 	if len(r.acks) < 2 {
@@ -176,7 +176,8 @@ func TestDelayedAcknowledgementIsSent(t *testing.T) {
 	}
 }
 
-// An unlimited flow is stopped after an unnecessary timeout has set it back: packets already in flight still count as its own.
+// An unnecessary timeout makes an unlimited flow go back, and the flow is then stopped. Packets already in flight must still
+// count as its own.
 func TestFlowStoppedDuringResendCountsAllSentBytes(t *testing.T) {
 	t.Parallel()
 	var done []Done
@@ -187,6 +188,6 @@ func TestFlowStoppedDuringResendCountsAllSentBytes(t *testing.T) {
 	n.RunUntil(quantity.Second)
 	st := n.Stats()
 	if len(done) != 1 || st.Timeouts == 0 || uint64(done[0].Bytes) != st.AcceptedBytes || done[0].Bytes < 2_000_000 {
-		t.Errorf("%+v, %+v: want all that was sent in 200 us", done, st)
+		t.Errorf("%+v, %+v: want all bytes sent in 200 us", done, st)
 	}
 }

@@ -13,7 +13,7 @@ import (
 type routes struct {
 	table  []uint32 // [switch][host]: index of the group, 0 means no route
 	groups []group
-	ports  []int32 // of all groups
+	ports  []int32 // ports of all groups
 }
 
 // group is a set of equal-cost ports; a flow's hash selects one.
@@ -157,8 +157,8 @@ func (n *Network) pathHash(f *FlowSpec) uint32 {
 
 // path holds the properties of a path.
 type path struct {
-	rtt  quantity.Picoseconds // both directions: propagation and one full payload per link
-	rate quantity.BitRate     // of the slowest link
+	rtt  quantity.Picoseconds // propagation and one full payload per link, in both directions
+	rate quantity.BitRate     // rate of the slowest link
 	hops int
 }
 

@@ -14,7 +14,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// dice draws a number from low to high; random tests and fuzz targets bring their own.
+// dice draws a number from low to high. Random tests and fuzz targets provide different implementations.
 type dice func(name string, low, high int) int
 
 // pick draws one of some values.
@@ -27,7 +27,7 @@ type scenario struct {
 	topo     *subnet.Fabric
 	cfg      Config
 	flows    []FlowSpec
-	cyclic   bool // routes may wait for each other in a circle
+	cyclic   bool // routes may form a cycle of waiting ports
 	headroom bool // lossless classes may not drop
 }
 
@@ -39,7 +39,7 @@ var delays = []quantity.Picoseconds{
 	0, 1, 3 * quantity.Nanosecond, 100 * quantity.Nanosecond, quantity.Microsecond, 20 * quantity.Microsecond,
 }
 
-// drawTopology builds one of the usual shapes and gives its links rates and delays of their own.
+// drawTopology builds one of the usual topologies with random rates and delays of its links.
 func drawTopology(tb testing.TB, d dice) (f *subnet.Fabric, cyclic bool) {
 	tb.Helper()
 	var err error
@@ -71,7 +71,8 @@ func drawTopology(tb testing.TB, d dice) (f *subnet.Fabric, cyclic bool) {
 	return f, cyclic
 }
 
-// circle is a ring of switches with one host each, on port 1; ports 2 lead on, ports 3 back.
+// circle returns a ring of switches with one host each, on port 1. Ports 2 connect to the next switch, ports 3 to the
+// previous one.
 func circle(tb testing.TB, switches int) *subnet.Fabric {
 	tb.Helper()
 	var nodes []subnet.Node
@@ -172,8 +173,7 @@ func drawScenario(tb testing.TB, d dice) *scenario {
 	return s
 }
 
-// network builds the scenario's network. A buffer that is too small for its headroom is doubled
-// until it is not.
+// network builds the scenario's network. It doubles a buffer that is too small until the headroom fits.
 func (s *scenario) network(tb rapid.TB, done func(Done)) *Network {
 	tb.Helper()
 	for {

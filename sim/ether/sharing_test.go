@@ -20,10 +20,10 @@ func TestClassesShareByWeightAndStrictOnesDoNotShare(t *testing.T) {
 		classes  []Class
 		low, top float64
 	}{
-		"3:1":                 {[]Class{{Weight: 3}, {Weight: 1}}, 2.97, 3.03},
-		"1:1":                 {[]Class{{Weight: 1}, {Weight: 1}}, 0.99, 1.01},
-		"strict before 255":   {[]Class{{Strict: true}, {Weight: 255}}, 1000, math.Inf(1)},
-		"lower number strict": {[]Class{{Strict: true}, {Strict: true}}, 1000, math.Inf(1)},
+		"3:1":                      {[]Class{{Weight: 3}, {Weight: 1}}, 2.97, 3.03},
+		"1:1":                      {[]Class{{Weight: 1}, {Weight: 1}}, 0.99, 1.01},
+		"strict before weight 255": {[]Class{{Strict: true}, {Weight: 255}}, 1000, math.Inf(1)},
+		"two strict classes":       {[]Class{{Strict: true}, {Strict: true}}, 1000, math.Inf(1)},
 	} {
 		n, _ := star(t, 3, Config{Classes: tc.classes}, FlowSpec{ID: 0, Src: 0, Dst: 2}, FlowSpec{ID: 1, Src: 1, Dst: 2, Class: 1})
 		n.RunUntil(ms)
@@ -73,7 +73,7 @@ func TestADemandBoundsAFlow(t *testing.T) {
 	var fct quantity.Picoseconds
 	n, _ := star(t, 2, Config{OnDone: func(d Done) { fct = d.FCT }}, FlowSpec{Src: 0, Dst: 1, Bytes: 1_000_000, Demand: 10 * quantity.Gbps})
 	n.RunUntil(quantity.Second)
-	// 999 gaps of 1048 bytes at 10 Gbit/s, then the last packet and its acknowledgement at 100.
+	// 999 gaps of 1048 bytes at 10 Gbit/s, then the last packet and its acknowledgement at 100 Gbit/s.
 	if want := 999*1048*800 + 2*(full+60*80) + 4*us; fct != want {
 		t.Errorf("took %d ps, want %d", fct, want)
 	}
@@ -116,7 +116,7 @@ func TestPathsAreSpreadEvenlyAndKept(t *testing.T) {
 	for _, c := range cores {
 		chi += (c - flows/paths) * (c - flows/paths) / (flows / paths)
 	}
-	// 15 degrees of freedom: a uniform hash exceeds 37.7 in one of a thousand cases.
+	// With 15 degrees of freedom, a uniform hash exceeds 37.7 in one of a thousand cases.
 	if len(cores) != paths || chi > 37.7 {
 		t.Errorf("chi-square %.1f over %d of %d cores: %v", chi, len(cores), paths, cores)
 	}
@@ -137,7 +137,7 @@ func TestPathsAreSpreadEvenlyAndKept(t *testing.T) {
 	}
 }
 
-// crowd is ten million short flows, a new one each 200 ns.
+// crowd is a source of ten million short flows, one every 200 ns.
 type crowd struct {
 	rng  sim.RNG
 	next int64
@@ -150,7 +150,8 @@ func (c *crowd) Next() (FlowSpec, bool) {
 	return FlowSpec{ID: c.next, Src: src, Dst: dst, Bytes: 1000, Start: quantity.Picoseconds(c.next) * 200 * quantity.Nanosecond}, c.next <= 10_000_000
 }
 
-// Flows are taken from their source as they start: the memory of a run depends on the active flows, not on future ones.
+// The network takes flows from their source as they start. The memory of a run therefore depends on the active flows, not on
+// future ones.
 func TestMemoryIsThatOfActiveFlows(t *testing.T) {
 	heap := func() int64 {
 		runtime.GC()
@@ -168,12 +169,12 @@ func TestMemoryIsThatOfActiveFlows(t *testing.T) {
 	n.RunUntil(22 * ms)
 	grown := heap() - before
 	if st := n.Stats(); grown > 256<<10 || c.next > 111_000 || st.Completed < 100_000 || st.PeakActive > 500 || len(n.specs) > 2 {
-		t.Errorf("%d bytes more after %d flows, %d drawn, %d active at most, %d kept ahead", grown, st.Completed, c.next, st.PeakActive, len(n.specs))
+		t.Errorf("%d bytes more after %d flows, %d drawn, %d active at most, %d scheduled ahead", grown, st.Completed, c.next, st.PeakActive, len(n.specs))
 	}
 	runtime.KeepAlive(n)
 }
 
-// waker is a congestion control whose rate rises by a timer alone.
+// waker is a congestion control whose rate rises by a timer only.
 type waker struct {
 	recorder
 	at quantity.Picoseconds
@@ -185,8 +186,8 @@ func (w *waker) Settle(_ int32, now quantity.Picoseconds, c *cc.Control) {
 	}
 }
 
-// A flow at 1 Mbit/s has 8 ms between packets. When its rate recovers in the meantime it continues after at most longestSleep;
-// with ns-3's times it keeps its deadline.
+// A flow at 1 Mbit/s has 8 ms between packets. When its rate recovers in the meantime, the flow continues after at most
+// longestSleep. With times truncated as in ns-3, the flow keeps its old deadline.
 func TestARateThatRecoversEndsTheWait(t *testing.T) {
 	t.Parallel()
 	for _, truncate := range []bool{false, true} {

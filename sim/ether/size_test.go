@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// Packets and flows are read from memory very often: they must fill cache lines exactly.
+// Packets and flows are read from memory very often, so they must fill cache lines exactly.
 func TestPacketsAndFlowsFillCacheLines(t *testing.T) {
 	t.Parallel()
 	if p, f, r := unsafe.Sizeof(packet{}), unsafe.Sizeof(flow{}), unsafe.Offsetof(flow{}.moved); p != 64 || f != 128 || r != 64 {

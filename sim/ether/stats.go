@@ -17,8 +17,8 @@ type Totals struct {
 	CNPs             uint64
 	FCNPs            uint64
 	NearCNPs         uint64 // CNPs that DCI switches sent to senders of their data centre
-	LocalCNPs        uint64 // CNPs and echoed marks of receivers that ended at their DCI switch
-	Notices          uint64 // between DCI switches
+	LocalCNPs        uint64 // CNPs and echoed marks of receivers that their DCI switch consumed
+	Notices          uint64 // notices between DCI switches
 	Nacks            uint64
 	Timeouts         uint64
 }
@@ -27,15 +27,15 @@ type Totals struct {
 type Stats struct {
 	Totals
 	Events      uint64
-	PacketHops  uint64 // data packets times traversed links
-	Completed   uint64 // flows
-	Active      int    // flows
+	PacketHops  uint64 // links traversed, summed over all data packets
+	Completed   uint64 // completed flows
+	Active      int    // active flows
 	PeakActive  int
 	LastDone    quantity.Picoseconds // time of the last completion of a flow
 	Marks       uint64
 	Pauses      uint64
 	PausedTime  quantity.Picoseconds // sum over all (port, class) pairs
-	PeakPending int                  // events
+	PeakPending int                  // largest number of pending events
 	// Digest is a hash over every arrival of a data packet at its host: equal digests mean the same packets delivered at the
 	// same times.
 	Digest uint64

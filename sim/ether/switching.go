@@ -70,8 +70,8 @@ func (n *Network) enqueue(oi int32, o *port, pk int32) {
 	n.kick(oi, o)
 }
 
-// forward starts the first packet of a class on an idle switch port. The packet leaves the buffer, is marked by the remaining
-// queue, and gets telemetry.
+// forward starts the first packet of a class on an idle switch port. The packet leaves the buffer, may get a mark according
+// to the remaining queue, and gets telemetry.
 func (n *Network) forward(pi int32, p *port, cls int) {
 	q := &n.queues[int(pi)*n.classes+cls]
 	pk := q.pop(&n.pool)
@@ -104,11 +104,11 @@ func (n *Network) forward(pi int32, p *port, cls int) {
 	}
 }
 
-// unload frees the buffer of a departing packet, and resumes the port it came from if possible.
+// unload frees the buffer of a departing packet, and resumes the port from which it came if possible.
 func (n *Network) unload(p *port, from int32, cls int, wire int64) {
 	s := &n.switches[p.sw]
 	switch {
-	case from == none: // the switch itself created the packet
+	case from == none: // the switch created the packet
 	case n.lossy>>cls&1 != 0:
 		s.used -= wire
 	default:

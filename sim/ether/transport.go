@@ -13,7 +13,7 @@ func (n *Network) receive(p *port, pk int32) {
 	}
 	f := n.flow(k.flow)
 	if f.gen != k.gen || f.state == stateFree {
-		n.release(k) // a duplicate that arrived after the end of its flow
+		n.release(k) // a duplicate after the end of its flow
 		n.pool.put(pk)
 		return
 	}
@@ -35,7 +35,7 @@ func (n *Network) data(hi int32, f *flow, pk int32) {
 	k := n.pool.at(pk)
 	if k.flag&flagMarked != 0 && n.cfg.CNPs && n.traits[f.algo].cnp {
 		n.congestion(hi, f, k)
-		k.flag &^= flagMarked // a CNP answers it: the acknowledgement does not echo it
+		k.flag &^= flagMarked // the CNP answers the mark, so the acknowledgement does not echo it
 	}
 	switch {
 	case k.seq == f.expected:
@@ -256,7 +256,7 @@ func (n *Network) timeout(slot int32, gen uint16) {
 		n.consider(slot, f)
 	}
 	due := f.moved + limit
-	if due <= now { // no packet is in flight; packets sent from now on can be late after Timeout at the earliest
+	if due <= now { // no packet is in flight, so the earliest timeout of a later packet is a whole Timeout away
 		due = now + limit
 	}
 	n.eng.Schedule(due, evTimeout, slot, int32(gen))

@@ -75,7 +75,7 @@ func (n *NIC) configureClasses(p *plane.PortState) {
 }
 
 // ConfigurePorts sets the settings of the switch's ports, those of port n at index n-1; missing ports get their initial
-// settings. Packets in the switch stay in their queues. A WRCC fabric ignores it.
+// settings. Packets in the switch stay in their queues. A WRCC fabric ignores these settings.
 func (s *Switch) ConfigurePorts(ports []plane.SwitchPort) {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *Switch) configurePorts(ports []plane.SwitchPort) {
 	})
 }
 
-// serviceOf reduces weights to the smallest integers with the same ratios, so that a round is short.
+// serviceOf reduces weights to the smallest integers with the same ratios, so that a round of deficit round robin is short.
 func serviceOf(p *plane.SwitchPort) ether.Service {
 	s := ether.Service{HighFirst: true}
 	common := uint8(0)

@@ -11,7 +11,7 @@ import (
 	"fairlane/tenants"
 )
 
-// queuesInUse are the queues of a switch port that send within a span.
+// queuesInUse returns the queues of a switch port that send packets within 2 ms.
 func queuesInUse(f *etherlive.Fabric, s *etherlive.Switch, port int) (out []int) {
 	before := s.Measure(port)
 	f.RunUntil(f.Now() + 2*ms)
@@ -24,7 +24,7 @@ func queuesInUse(f *etherlive.Fabric, s *etherlive.Switch, port int) (out []int)
 	return out
 }
 
-// A fabric of another priority comes up with it at NICs and switches, and a reset leads back there.
+// A fabric with another priority starts with this priority at NICs and switches, and a reset restores it.
 func TestAFabricComesUpWithItsPriority(t *testing.T) {
 	t.Parallel()
 	for _, wrcc := range []bool{false, true} {
@@ -45,7 +45,7 @@ func TestAFabricComesUpWithItsPriority(t *testing.T) {
 		s.ConfigurePorts(ports)
 		f.RunUntil(f.Now() + ms)
 		want := 1
-		if wrcc { // which has one class
+		if wrcc { // a WRCC fabric has one class
 			want = 5
 		}
 		if got := queuesInUse(f, s, 2); !slices.Equal(got, []int{want}) {
@@ -61,7 +61,8 @@ func TestAFabricComesUpWithItsPriority(t *testing.T) {
 	}
 }
 
-// What answers data is of the priority that the receiver's map gives, and CNPs of that of their own DSCP.
+// Acknowledgements have the priority that the receiver's map assigns to the DSCP of the data, and CNPs the priority of their
+// own DSCP.
 func TestAnswersHaveThePriorityOfTheirPort(t *testing.T) {
 	t.Parallel()
 	topo, ids := star(t, 3, 25*quantity.Gbps)
@@ -82,12 +83,12 @@ func TestAnswersHaveThePriorityOfTheirPort(t *testing.T) {
 		}
 	}
 	if cnps := c.CNPsSent - before.CNPsSent; c.Sent[7].Packets-before.Sent[7].Packets > cnps+1 || cnps == 0 {
-		t.Errorf("%d CNPs, %d packets of their priority", cnps, c.Sent[7].Packets-before.Sent[7].Packets)
+		t.Errorf("%d CNPs, %d packets of the priority of CNPs", cnps, c.Sent[7].Packets-before.Sent[7].Packets)
 	}
 	must(t, f.Err())
 }
 
-// Reaction and notification count for the priority that the port's traffic is of.
+// The masks of reaction and notification points apply to the priority of the port's RoCE traffic.
 func TestDCQCNIsOnByPriority(t *testing.T) {
 	t.Parallel()
 	topo, ids := star(t, 3, 25*quantity.Gbps)
@@ -104,7 +105,7 @@ func TestDCQCNIsOnByPriority(t *testing.T) {
 		after := n.Measure()
 		handled, ignored := after.CNPsHandled-before.CNPsHandled, after.CNPsIgnored-before.CNPsIgnored
 		if (handled > 0) == (ignored > 0) {
-			t.Errorf("mask %08b, priority %d: %d CNPs heeded, %d not", mask, priority, handled, ignored)
+			t.Errorf("mask %08b, priority %d: %d CNPs handled, %d ignored", mask, priority, handled, ignored)
 		}
 		return handled > 0
 	}
@@ -113,12 +114,12 @@ func TestDCQCNIsOnByPriority(t *testing.T) {
 		want           bool
 	}{{1 << 3, 3, true}, {1 << 3, 4, false}, {1 << 4, 4, true}, {0, 3, false}, {0xff, 3, true}} {
 		if got := heeded(c.mask, c.priority); got != c.want {
-			t.Errorf("mask %08b, priority %d: heeded %v", c.mask, c.priority, got)
+			t.Errorf("mask %08b, priority %d: CNPs handled: %v", c.mask, c.priority, got)
 		}
 	}
 }
 
-// Classes that do not exist are refused and leave what was.
+// Classes out of range are rejected, and the previous settings stay.
 func TestClassesOutOfRangeAreRefused(t *testing.T) {
 	t.Parallel()
 	topo, ids := star(t, 2, 25*quantity.Gbps)
@@ -138,9 +139,9 @@ func TestClassesOutOfRangeAreRefused(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if got := queuesInUse(f, s, 2); !slices.Equal(got, []int{plane.RoCEPriority}) {
-		t.Errorf("queues %v send, want %d still", got, plane.RoCEPriority)
+		t.Errorf("queues %v send, want %d as before", got, plane.RoCEPriority)
 	}
 	if got := n.State().DSCP; got != plane.RoCEDSCP {
-		t.Errorf("DSCP %d, want that of before", got)
+		t.Errorf("DSCP %d, want the previous DSCP", got)
 	}
 }

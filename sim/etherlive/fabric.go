@@ -42,14 +42,14 @@ type Options struct {
 	Waiting []int
 	// ECN is the initial marking of switches; the zero value selects ether's default.
 	ECN ether.ECN
-	// Buffer is the packet buffer of every switch, Buffers those of single switches by node; zero values select ether's
-	// default.
+	// Buffer is the packet buffer of every switch. Buffers are the buffers of single switches, by node; zero values select
+	// ether's default.
 	Buffer  ether.Buffer
 	Buffers map[int32]ether.Buffer
 }
 
-// timeout makes a sender restart after its last packets were lost with a link; it is above any round trip time with full
-// buffers.
+// timeout is the time without progress after which a sender resends, because its last packets were lost with a link; it is
+// above any round trip time with full buffers.
 const timeout = 20 * quantity.Millisecond
 
 // defaultPeriod is the published WRCCT of switches (S0): twice the largest round trip time of the data centre.
@@ -81,12 +81,12 @@ type pair struct {
 	spec   ether.FlowSpec
 	ref    ether.FlowRef
 	active bool  // ref is valid
-	wanted bool  // it is meant to send
-	done   int64 // payload bytes of its earlier runs
+	wanted bool  // the flow is meant to send
+	done   int64 // payload bytes sent in its earlier runs
 }
 
-// New builds a fabric with its flows, in the initial state of unmanaged devices. It returns an error for flows that the
-// topology cannot carry, for more than 65,536 host ports and for options out of range.
+// New builds a fabric with its flows, in the initial state of unmanaged devices. It returns an error for flows whose ends are
+// not linked host ports, for more than 65,536 host ports and for options out of range.
 func New(topo *subnet.Fabric, flows []tenants.Flow, o Options) (*Fabric, error) {
 	if !(o.TimeScale >= 0 && o.TimeScale <= 1e6) {
 		return nil, fmt.Errorf("time scale %v: want 0 to 1000000", o.TimeScale)
@@ -253,7 +253,7 @@ func (f *Fabric) started(id int64, ref ether.FlowRef) {
 	p := &f.pairs[id]
 	p.ref, p.active = ref, true
 	f.catchUp(p)
-	if !p.wanted { // it was stopped before its start
+	if !p.wanted { // the flow was stopped before its start
 		f.net.Stop(ref)
 	}
 }
@@ -274,7 +274,7 @@ func (f *Fabric) ended(d ether.Done) {
 	p := &f.pairs[d.ID]
 	p.active = false
 	p.done += d.Bytes
-	if p.wanted { // it was started again before its end
+	if p.wanted { // the flow was started again before its end
 		if err := f.launch(p); err != nil {
 			f.reject("queue pair %d: %w", d.ID, err)
 		}
@@ -345,7 +345,7 @@ func (f *Fabric) StopFlow(i int) error { return f.flow(i, func() error { return 
 func (f *Fabric) SetDemand(i int, d quantity.BitRate) error {
 	return f.flow(i, func() error {
 		if d < 0 {
-			return fmt.Errorf("demand %d bit/s: want 0 for no bound, or more", int64(d))
+			return fmt.Errorf("demand %d bit/s: want 0 (no limit) or more", int64(d))
 		}
 		each := d
 		if d > 0 {

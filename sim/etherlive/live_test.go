@@ -33,7 +33,7 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// star is hosts at one switch, and their ports by number.
+// star returns a fabric of hosts at one switch, and the hosts' ports.
 func star(tb testing.TB, hosts int, rate quantity.BitRate) (*subnet.Fabric, []ident.PortID) {
 	tb.Helper()
 	topo, err := topogen.Star(hosts, topogen.Wire{Rate: rate, Delay: quantity.Microsecond})
@@ -45,7 +45,7 @@ func star(tb testing.TB, hosts int, rate quantity.BitRate) (*subnet.Fabric, []id
 	return topo, ids
 }
 
-// flow is one of a tenant.
+// flow returns a flow of a tenant.
 func flow(tenant string, src, dst ident.PortID, qps int) tenants.Flow {
 	return tenants.Flow{Tenant: tenant, Src: src, Dst: dst, QPs: qps}
 }
@@ -57,7 +57,7 @@ func live(tb testing.TB, topo *subnet.Fabric, flows []tenants.Flow, o etherlive.
 	return f
 }
 
-// rates returns what each flow delivers in a window, bit/s.
+// rates returns the rate that each flow delivers in a window, bit/s.
 func rates(f *etherlive.Fabric, settle, window quantity.Picoseconds) []float64 {
 	before, after := make([]uint64, f.Flows()), make([]uint64, f.Flows())
 	f.RunUntil(f.Now() + settle)
@@ -71,7 +71,7 @@ func rates(f *etherlive.Fabric, settle, window quantity.Picoseconds) []float64 {
 	return out
 }
 
-// worst is the largest error of shares against weights.
+// worst returns the largest relative error of shares against weights.
 func worst(rates, weights []float64) float64 {
 	var sum, all, off float64
 	for i := range rates {
@@ -84,7 +84,7 @@ func worst(rates, weights []float64) float64 {
 	return off
 }
 
-// install brings a plan to the data planes as drivers would bring it to devices.
+// install writes a plan's settings to the data planes, as drivers write them to devices.
 func install(tb testing.TB, f *etherlive.Fabric, p *policy.Plan) {
 	tb.Helper()
 	topo := f.Topology()
@@ -174,7 +174,7 @@ func installFair(tb testing.TB, f *etherlive.Fabric, p *policy.Plan, node int32,
 	s.Configure(c)
 }
 
-// fairDefaults makes all switches do WRCC as published.
+// fairDefaults sets the published WRCC configuration on all switches.
 func fairDefaults(tb testing.TB, f *etherlive.Fabric) {
 	tb.Helper()
 	for _, node := range f.Topology().Switches() {
@@ -184,7 +184,7 @@ func fairDefaults(tb testing.TB, f *etherlive.Fabric) {
 	}
 }
 
-// weighted are three tenants with weights at one port, and what a plan says of them.
+// weighted returns three tenants with weights whose flows share one port, and the compiled plan.
 func weighted(tb testing.TB, p policy.Plane, weights ...float64) (*subnet.Fabric, []tenants.Flow, *policy.Plan) {
 	tb.Helper()
 	topo, ids := star(tb, len(weights)+1, 25*quantity.Gbps)
@@ -206,12 +206,12 @@ func TestPlanTakesEffectOnRunningRoCEFabric(t *testing.T) {
 	f := live(t, topo, flows, etherlive.Options{Seed: 1})
 	before := rates(f, 50*ms, 50*ms)
 	if off := worst(before, []float64{1, 1, 1}); off > 0.15 {
-		t.Errorf("as it came, shares are %.3g", before)
+		t.Errorf("initial shares are %.3g", before)
 	}
 	install(t, f, plan)
 	after := rates(f, 200*ms, 200*ms)
 	if off := worst(after, []float64{4, 2, 1}); off > 0.1 {
-		t.Errorf("with the plan, shares are %.3g, %.1f %% off", after, 100*off)
+		t.Errorf("with the plan, shares are %.3g, error %.1f %%", after, 100*off)
 	}
 	for i := range flows {
 		n, err := f.NIC(flows[i].Src)
@@ -219,7 +219,7 @@ func TestPlanTakesEffectOnRunningRoCEFabric(t *testing.T) {
 		n.Reset()
 	}
 	if off := worst(rates(f, 300*ms, 100*ms), []float64{1, 1, 1}); off > 0.25 {
-		t.Errorf("reset, shares are %.1f %% off", 100*off)
+		t.Errorf("after a reset the shares have an error of %.1f %%", 100*off)
 	}
 	must(t, f.Err())
 }
@@ -231,12 +231,12 @@ func TestPlanTakesEffectOnRunningWRCCFabric(t *testing.T) {
 	fairDefaults(t, f)
 	before := rates(f, 30*ms, 20*ms)
 	if off := worst(before, []float64{1, 1, 1}); off > 0.02 {
-		t.Errorf("as published, shares are %.3g", before)
+		t.Errorf("with the published configuration, shares are %.3g", before)
 	}
 	install(t, f, plan)
 	after := rates(f, 50*ms, 50*ms)
 	if off := worst(after, []float64{4, 2, 1}); off > 0.01 {
-		t.Errorf("with the plan, shares are %.3g, %.2f %% off", after, 100*off)
+		t.Errorf("with the plan, shares are %.3g, error %.2f %%", after, 100*off)
 	}
 	var sum, all float64
 	for i := range before {
@@ -255,14 +255,14 @@ func TestPlanTakesEffectOnRunningWRCCFabric(t *testing.T) {
 	if m := s.Measure(0); m.FairRateMbps != 0 || m.Input.Bytes != 0 {
 		t.Errorf("port 0 measures %+v", m)
 	}
-	s.Configure(wrcc.SwitchConfig{}) // a reboot
+	s.Configure(wrcc.SwitchConfig{}) // as after a reboot
 	if m := s.Measure(uint16(out.Port)); m.FairRateMbps != 0 {
 		t.Errorf("without tables the port has a fair rate: %+v", m)
 	}
 	must(t, f.Err())
 }
 
-// Over a link of 1 ms and beside flows of their own data centre, tenants have their weights.
+// Tenants share by weight, over a link of 1 ms and in competition with flows inside a data centre.
 func TestTwoDataCentresShareByWeight(t *testing.T) {
 	t.Parallel()
 	const g = quantity.Gbps
@@ -338,16 +338,16 @@ func TestSharesOfFunctionsAndCountersOfASharedPort(t *testing.T) {
 		return float64(a) / float64(a+z)
 	}
 	if got := share(); math.Abs(got-0.5) > 0.01 {
-		t.Errorf("equal functions: the first has %.3f", got)
+		t.Errorf("equal functions: share of the first %.3f", got)
 	}
 	if got := share(plane.Function{Index: 0, Weight: 1}, plane.Function{Index: 1, Weight: 3}); math.Abs(got-0.25) > 0.01 {
-		t.Errorf("weights 1 and 3: the first has %.3f", got)
+		t.Errorf("weights 1 and 3: share of the first %.3f", got)
 	}
 	if got := share(plane.Function{Index: 0, Max: 5 * quantity.Gbps}); math.Abs(got-0.2) > 0.01 {
-		t.Errorf("at most 5 of 25 Gbit/s: the first has %.3f", got)
+		t.Errorf("maximum rate of 5 out of 25 Gbit/s: share of the first %.3f", got)
 	}
 	if got := share(); math.Abs(got-0.5) > 0.01 {
-		t.Errorf("equal functions again: the first has %.3f", got)
+		t.Errorf("equal functions again: share of the first %.3f", got)
 	}
 	must(t, f.Err())
 }
@@ -372,7 +372,7 @@ func TestMarkingAndSwitchCounters(t *testing.T) {
 		f.RunUntil(f.Now() + 10*ms)
 		after := s.Measure(int(out.Port)).Queues[plane.RoCEPriority]
 		if after.Packets-before.Packets < 1000 {
-			t.Errorf("%d packets prove nothing", after.Packets-before.Packets)
+			t.Errorf("only %d packets: the test has no traffic", after.Packets-before.Packets)
 		}
 		return after.Marks - before.Marks
 	}
@@ -380,10 +380,10 @@ func TestMarkingAndSwitchCounters(t *testing.T) {
 		t.Error("no mark by default")
 	}
 	if got := marks([]ecn.QueueMarking{{Port: out.Port, Queue: 5, Marking: ecn.Marking{Max: 10, PMaxPct: 100}}}); got != 0 {
-		t.Errorf("%d marks by the rule of another queue", got)
+		t.Errorf("%d marks although the rule is for another queue", got)
 	}
 	if got := marks([]ecn.QueueMarking{{Port: out.Port, Queue: plane.RoCEPriority, Marking: ecn.Marking{Min: 1000, Max: 2000, PMaxPct: 100}}}); got == 0 {
-		t.Error("no mark by a strict rule")
+		t.Error("no mark under a rule that marks everything")
 	}
 	nic, err := f.NIC(ids[2])
 	must(t, err)
@@ -392,7 +392,7 @@ func TestMarkingAndSwitchCounters(t *testing.T) {
 		t.Errorf("NIC %+v\nswitch %+v", n, m)
 	}
 	if a, b := s.Measure(-1), s.Measure(300); a.TxOctets != 0 || b.Up {
-		t.Error("ports that do not exist count")
+		t.Error("counters of a port that does not exist are not zero")
 	}
 	must(t, f.Err())
 }
@@ -417,12 +417,12 @@ func TestFlowsStartStopAndChange(t *testing.T) {
 	must(t, f.StopFlow(0))
 	must(t, f.StopFlow(0))
 	if r := rates(f, 200*ms, 5*ms); r[0] != 0 || r[1] < 20e9 {
-		t.Errorf("the first has stopped: %.3g", r)
+		t.Errorf("after the stop of the first flow: %.3g", r)
 	}
 	must(t, f.SetDemand(1, 2*quantity.Gbps))
 	must(t, f.SetDemand(0, 3*quantity.Gbps))
 	must(t, f.StartFlow(0))
-	must(t, f.StopFlow(0)) // before it has begun
+	must(t, f.StopFlow(0)) // before its start
 	must(t, f.StartFlow(0))
 	near("demands", rates(f, 5*ms, 20*ms), 3, 2)
 	must(t, f.SetDemand(1, 0))
@@ -437,7 +437,7 @@ func TestFlowsStartStopAndChange(t *testing.T) {
 	must(t, f.Err())
 }
 
-// A queue pair that stops and starts in any rhythm delivers all it has sent and comes back with its settings.
+// Traffic stops while a link is disconnected and continues after the link is connected again.
 func TestLinksGoDownAndComeUp(t *testing.T) {
 	t.Parallel()
 	topo, ids := star(t, 3, 25*quantity.Gbps)
@@ -445,7 +445,7 @@ func TestLinksGoDownAndComeUp(t *testing.T) {
 	f.RunUntil(ms)
 	must(t, f.SetLink(ids[2], false))
 	if r := rates(f, 2*ms, 5*ms); r[0] != 0 {
-		t.Errorf("%.3g bit/s over a cut link", r[0])
+		t.Errorf("%.3g bit/s over a disconnected link", r[0])
 	}
 	n, err := f.NIC(ids[2])
 	must(t, err)
@@ -454,10 +454,10 @@ func TestLinksGoDownAndComeUp(t *testing.T) {
 	}
 	must(t, f.SetLink(ids[2], true))
 	if r := rates(f, 50*ms, 5*ms); r[0] < 20e9 {
-		t.Errorf("%.3g bit/s over a link that is back", r[0])
+		t.Errorf("%.3g bit/s over a link that is connected again", r[0])
 	}
 	if err := f.SetLink(ident.PortID{Node: 5, Port: 9}, true); err == nil {
-		t.Error("a port that does not exist has a link")
+		t.Error("SetLink accepted a port that does not exist")
 	}
 }
 
@@ -474,17 +474,18 @@ func TestBadOptionsAreRefused(t *testing.T) {
 	}
 	f := live(t, topo, flows, etherlive.Options{})
 	if _, err := f.FairSwitch(topo.Nodes[topo.Switches()[0]].GUID); err == nil {
-		t.Error("a RoCE fabric has fair rates")
+		t.Error("FairSwitch accepted a RoCE fabric")
 	}
 	if _, err := f.Switch(ids[0].Node); err == nil {
 		t.Error("a host is a switch")
 	}
 	if _, err := f.NIC(ident.PortID{Node: ids[0].Node, Port: 7}); err == nil {
-		t.Error("a port that does not exist is a NIC")
+		t.Error("NIC accepted a port that does not exist")
 	}
 }
 
-// The same settings at the same simulated times give the same packets, whether time passes at once or beside a clock.
+// The same settings at the same simulated times give the same packets, whether RunUntil advances time in one step or Run
+// follows the wall clock.
 func TestSameSettingsAtTheSameTimesSamePackets(tb *testing.T) {
 	tb.Parallel()
 	topo, ids := star(tb, 4, 10*quantity.Gbps)
@@ -559,14 +560,14 @@ func TestRunKeepsItsTimeScale(t *testing.T) {
 			t.Errorf("%v simulated seconds in 2 s", at)
 		}
 		if rate := float64(m.TxOctets) * 8 / m.At.Seconds(); rate < 0.98e9 || rate > 1.001e9 {
-			t.Errorf("%.4g bit/s at a link of 1 Gbit/s", rate)
+			t.Errorf("%.4g bit/s over a link of 1 Gbit/s", rate)
 		}
 		cancel()
 		must(t, <-done)
 	})
 }
 
-// One setting of a port costs the same however many flows and ports there are.
+// The cost of setting one port does not depend on the number of flows and ports.
 func BenchmarkConfigureNIC(b *testing.B) {
 	for _, hosts := range []int{8, 512} {
 		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {

@@ -20,10 +20,10 @@ type NIC struct {
 	f       *Fabric
 	host    int32
 	at      subnet.PortRef
-	tenants []string // tenants of the port, by name: the positions are those of their functions
+	tenants []string // tenants of the port, sorted by name: the position is the index of the function
 	numbers []int32  // network's numbers of the functions
-	pairs   []int32  // flows that send from here
-	domain  uint16   // its initial data centre
+	pairs   []int32  // queue pairs that send from this port
+	domain  uint16   // initial data centre of the port
 	state   plane.PortState
 }
 

@@ -40,7 +40,7 @@ func (f *Fabric) Switch(id ident.GUID) (*Switch, error) {
 func (f *Fabric) FairSwitch(id ident.GUID) (FairSwitch, error) {
 	s, err := f.Switch(id)
 	if err == nil && f.wrcc == nil {
-		err = errors.New("the fabric is not for WRCC")
+		err = errors.New("the fabric is RoCE: want a WRCC fabric")
 	}
 	return FairSwitch{s}, err
 }
@@ -54,8 +54,8 @@ func (f *Fabric) addSwitches() {
 	}
 }
 
-// Default returns the initial marking of the switch: that of the queue of the fabric's traffic, for each linked port. WRCC
-// fabrics have none.
+// Default returns the initial marking of the switch: the rule for the queue of the fabric's traffic, for each linked port. It
+// is empty in a WRCC fabric.
 func (s *Switch) Default() []ecn.QueueMarking {
 	var out []ecn.QueueMarking
 	if s.f.wrcc != nil {
@@ -109,7 +109,7 @@ func (s *Switch) problem(num ident.PortNum, err error) {
 	}
 }
 
-// Measure returns a port's counters since the start of the fabric, all zero for a port without a link.
+// Measure returns a port's counters since the start of the fabric, which are all zero for a port without a link.
 func (s *Switch) Measure(port int) plane.SwitchPortCounters {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -153,8 +153,8 @@ func (s *Switch) DefaultFair() wrcc.SwitchConfig {
 // resetFair empties the tables.
 func (s *Switch) resetFair() { s.configureFair(&wrcc.SwitchConfig{}) }
 
-// Configure sets the tables of the switch. While ports have different sampling periods, the previous one stays. Whether a port
-// faces another data centre follows from the topology, not from the table.
+// Configure sets the tables of the switch. While ports have different sampling periods, the previous period stays. Whether a
+// port faces another data centre follows from the topology, not from the table.
 func (s FairSwitch) Configure(c wrcc.SwitchConfig) {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -205,7 +205,7 @@ func (s *Switch) configureFair(c *wrcc.SwitchConfig) {
 	}
 }
 
-// Measure returns a port's measurements, all zero for port 0 and ports without a link.
+// Measure returns a port's measurements, which are all zero for port 0 and for ports without a link.
 func (s FairSwitch) Measure(port uint16) p4dev.Measured {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -225,7 +225,8 @@ func (s FairSwitch) Measure(port uint16) p4dev.Measured {
 	}
 }
 
-// domainNumbers numbers the topology's data centres in the order in which nodes name them: their initial numbers on devices.
+// domainNumbers returns the initial number of each data centre on devices: data centres are numbered in the order of their
+// first nodes in the topology.
 func (f *Fabric) domainNumbers() map[string]uint16 {
 	out := make(map[string]uint16)
 	for i := range f.topo.Nodes {
@@ -243,7 +244,7 @@ func (f *Fabric) domainOf(number uint16) (uint8, error) {
 	at, ok := f.domains[number]
 	if !ok {
 		if len(f.domains) > math.MaxUint8 {
-			return 0, fmt.Errorf("data centre %d: devices have named %d others, which is all that is simulated", number, len(f.domains))
+			return 0, fmt.Errorf("data centre %d: want at most %d different data centres on devices", number, len(f.domains))
 		}
 		at = uint8(len(f.domains))
 		f.domains[number] = at

@@ -8,7 +8,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// benchmarkHops reports data packet hops per second of a network that is already busy.
+// benchmarkHops reports data packet hops per second of a network under load.
 func benchmarkHops(b *testing.B, n *Network) {
 	b.Helper()
 	n.RunUntil(2 * ms)
@@ -26,7 +26,7 @@ func benchmarkHops(b *testing.B, n *Network) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// managed turns congestion control on everywhere, with the settings of the product rule.
+// managed enables congestion control on all devices, with the settings of the product rule.
 func managed(n *Network) {
 	f := n.Topology()
 	for _, s := range f.Switches() {

@@ -48,7 +48,7 @@ func (n *Network) hostAt(node int32, num ident.PortNum) *host {
 	return nil
 }
 
-// CALog returns a copy of a channel-adapter port's congestion log.
+// CALog returns a copy of the congestion log of a channel-adapter port.
 func (n *Network) CALog(node int32, num ident.PortNum) CALog {
 	h := n.hostAt(node, num)
 	if h == nil {
@@ -119,7 +119,7 @@ func (n *Network) ApplyCA(node int32, num ident.PortNum, s ibcc.CASettings) {
 	n.SetCAParams(node, num, s.PerSL, s.SLs)
 }
 
-// settle advances every CCTI of the port to the current time with the parameters still in force.
+// settle advances every CCTI of the port to the current time with the current parameters.
 func (n *Network) settle(h *host) {
 	now := n.eng.Now()
 	for _, qi := range h.qps {

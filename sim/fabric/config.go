@@ -12,12 +12,12 @@ const (
 	// DataHeader is the size of a data packet without its payload: LRH 8, BTH 12, ICRC 4 and VCRC 2 (IBTA vol. 1, 7.7, 9.2,
 	// 7.8).
 	DataHeader = 26
-	// AckSize is an RC acknowledgement: LRH, BTH, AETH 4, ICRC, VCRC.
+	// AckSize is the size of an RC acknowledgement, bytes: LRH, BTH, AETH 4, ICRC, VCRC.
 	AckSize = 30
-	// CNPSize is a congestion notification packet: LRH, BTH, 16 reserved bytes, ICRC, VCRC.
+	// CNPSize is the size of a congestion notification packet, bytes: LRH, BTH, 16 reserved bytes, ICRC, VCRC.
 	CNPSize = 42
-	// MADSize is a management packet on the wire: LRH 8, BTH 12, DETH 8, 256 bytes, ICRC, VCRC, rounded down to 288 bytes
-	// because counters count four-byte words.
+	// MADSize is the size of a management packet, bytes: LRH 8, BTH 12, DETH 8, 256 bytes, ICRC, VCRC, rounded down to 288
+	// bytes because counters count four-byte words.
 	MADSize = 288
 	// CreditBlock is the unit of link-level flow control (IBTA vol. 1, 7.9).
 	CreditBlock = 64
@@ -37,7 +37,7 @@ type BecnMode uint8
 // Answers to FECN (IBTA annex A10).
 const (
 	BecnByAck BecnMode = iota // BECN in the RC acknowledgement, sent immediately
-	BecnByCNP                 // a congestion notification packet in addition to the acknowledgements
+	BecnByCNP                 // a congestion notification packet (CNP) in addition to the acknowledgements
 )
 
 // MarkSpacing selects how Marking_Rate N spaces the marks.
@@ -59,8 +59,8 @@ type MarkBasis uint8
 const (
 	// MarkByQueue compares the bytes queued for the (output port, VL): Config.ThresholdBytes.
 	MarkByQueue MarkBasis = iota
-	// MarkByUse compares the utilization of the output's link, over all VLs: ThresholdUse. It also limits a single flow, and a
-	// controlled link keeps no queue. S1 (4.1) defines the thresholds in this form.
+	// MarkByUse compares the utilization of the output's link, over all VLs: ThresholdUse. With this basis, marking also limits
+	// a single flow, and a controlled link has no queue. S1 (4.1) defines the thresholds in this form.
 	MarkByUse
 )
 
@@ -72,8 +72,9 @@ const (
 	// MarkOnArrival uses the queue length at a packet's arrival. All flows see the same queue on average, so shares follow the
 	// law rate ~ 1/(Increase·Timer).
 	MarkOnArrival MarkPoint = iota
-	// MarkOnDeparture uses the queue length at a packet's departure. With round robin over the inputs, a light flow's packets
-	// leave a queue that their own burst has just raised: the heaviest flow gets 2 to 4 % more than the law predicts.
+	// MarkOnDeparture uses the queue length at a packet's departure. With round robin over the inputs, the packets of a light
+	// flow leave a queue that their own burst has just lengthened. The heaviest flow then gets 2 to 4 % more than the law
+	// predicts.
 	MarkOnDeparture
 )
 

@@ -69,7 +69,7 @@ func (n *Network) audit() error {
 		for vl := range p.lanes {
 			l, at := &p.lanes[vl], i*ident.NumVLs+vl
 			if l.buffered != t.buffered[at] || l.buffered > n.creditBlocks || l.credit > n.creditBlocks || l.held != t.held[at] {
-				return fmt.Errorf("node %d port %d VL %d: %d blocks buffered, %d there, room for %d, %d credits; %d bytes held, %d there",
+				return fmt.Errorf("node %d port %d VL %d: %d blocks accounted, %d found, buffer of %d, %d credits; %d bytes accounted, %d found",
 					p.node, p.num, vl, l.buffered, t.buffered[at], n.creditBlocks, l.credit, l.held, t.held[at])
 			}
 		}
@@ -102,7 +102,7 @@ func disturb(t *rapid.T, n *Network, ids []FlowID) {
 		n.SetFlowSL(id, ident.SL(rapid.IntRange(0, 15).Draw(t, "SL")))
 	case 6:
 		n.StopFlow(id)
-	default: // no action: traffic continues
+	default: // no action: only traffic
 	}
 }
 
@@ -132,8 +132,8 @@ func restore(n *Network) {
 	}
 }
 
-// Under random disturbances, at every stop, the bytes add up and no buffer exceeds its size. At the end every credit has
-// returned, unless routes formed a loop. make soak runs it 10,000 times.
+// Under random disturbances the byte counts agree and no buffer exceeds its size, at every instant of the check. At the end
+// all credits have returned, unless routes formed a loop. make soak runs the test 10,000 times.
 func TestConservation(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -143,7 +143,7 @@ func TestConservation(t *testing.T) {
 		}
 		n, ids := drawNetwork(rt, f)
 		hosts := len(f.Hosts())
-		for i := range hosts * rapid.IntRange(0, 1).Draw(rt, "loaded") { // each link that the flows can saturate
+		for i := range hosts * rapid.IntRange(0, 1).Draw(rt, "loaded") { // for each link that the flows can saturate
 			ids = append(ids, addFlow(t, n, FlowSpec{Src: hostPort(f, i), Dst: hostPort(f, (i+hosts-1)%hosts), QPs: 2}))
 		}
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
@@ -163,7 +163,7 @@ func TestConservation(t *testing.T) {
 		}
 		d := n.Deadlock()
 		if left := n.Stats().InFabric; (d != nil) != (left > 0) {
-			rt.Fatalf("at rest with %d packets in the fabric; loop %v", left, d)
+			rt.Fatalf("after the end of traffic %d packets are in the fabric; loop %v", left, d)
 		}
 		if d == nil {
 			checkCreditsBack(rt, n)
@@ -181,7 +181,7 @@ func checkCreditsBack(t *rapid.T, n *Network) {
 		n.collect(p, n.Now())
 		for vl := range p.lanes {
 			if p.lanes[vl].credit != n.creditBlocks || p.lanes[vl].buffered != 0 || p.lanes[vl].held != 0 {
-				t.Fatalf("node %d port %d VL %d at rest: %+v, want %d credits", p.node, p.num, vl, p.lanes[vl], n.creditBlocks)
+				t.Fatalf("node %d port %d VL %d after the end of traffic: %+v, want %d credits", p.node, p.num, vl, p.lanes[vl], n.creditBlocks)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ type PortCounters struct {
 	XmitBytes, RcvBytes uint64
 	XmitPkts, RcvPkts   uint64
 	// XmitWait is the time, in ticks of 4 byte times of the link, in which the port was idle with packets to send because it
-	// lacked credits.
+	// had no credits.
 	XmitWait uint64
 	// XmitDiscards counts packets lost at this port: the link was down or not active, the SL2VL table mapped to no operational
 	// lane, or, at the input port, the DLID had no route.

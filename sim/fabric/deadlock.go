@@ -9,14 +9,14 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Deadlock is a credit loop: a cycle of switch output lanes in which each lane waits for buffer space in the next switch, and
-// packets that wait for the next lane occupy this space. Without intervention no packet of the loop ever moves again (Dally and
+// Deadlock is a credit loop: a cycle of switch output lanes in which each lane waits for buffer space in the next switch.
+// Packets that wait for the next lane occupy this space. Without intervention no packet of the loop ever moves again (Dally and
 // Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", 1987).
 type Deadlock struct {
-	// Cycle is the loop: each lane waits for the next, and the last for the first. It starts with the lane that is first by
-	// node and port.
+	// Cycle is the loop. Each lane waits for the next one, and the last lane waits for the first. The first lane is the lowest
+	// by node and port.
 	Cycle []StuckLane
-	// Packets counts all packets queued in switches that can never move, in the loop and behind it.
+	// Packets is the number of packets queued in switches that can never move, in the loop and behind it.
 	Packets int
 }
 
@@ -51,7 +51,7 @@ func (n *Network) Deadlock() *Deadlock {
 	return n.search().deadlock()
 }
 
-// search finds the packets that may still move.
+// search determines the packets that may still move.
 func (n *Network) search() *progress {
 	p := n.newProgress()
 	for i := 0; i < len(n.hosts) && !p.alive; i++ {
@@ -71,7 +71,7 @@ type progress struct {
 	n      *Network
 	lanes  []waiter // switch lanes with packets, by port and VL
 	first  []int32  // index in lanes of each port's first lane, with one more entry at the end
-	credit []int32  // the most credit blocks each transmitting (port, VL) can ever have
+	credit []int32  // largest number of credit blocks that each transmitting (port, VL) can have
 	// alive means that some packet may still move, so new packets may arrive anywhere and change the round robin order.
 	alive bool
 }
@@ -88,7 +88,7 @@ type cursor struct {
 	pk int32 // first packet not known to be able to leave; none when all can leave
 }
 
-// newProgress counts the credits that return in any case.
+// newProgress counts the credits that will certainly return.
 func (n *Network) newProgress() *progress {
 	p := &progress{n: n, first: make([]int32, len(n.ports)+1), credit: make([]int32, len(n.ports)*ident.NumVLs)}
 	for pi := range n.ports {
@@ -102,8 +102,8 @@ func (n *Network) newProgress() *progress {
 	return p
 }
 
-// countCredits starts with the credits that a port has, the returning credits, and the credits of packets on the link. Whether
-// these packets can move on is known after their arrival.
+// countCredits starts with the credits that a port has, the returning credits, and the credits of packets on the link.
+// Whether these packets can leave the next switch becomes known only after their arrival.
 func (p *progress) countCredits(pi int32, o *port) {
 	p.alive = p.alive || o.flight.n > 0
 	credit := p.credit[pi*ident.NumVLs:][:ident.NumVLs]
@@ -146,8 +146,8 @@ func (p *progress) addLanes(pi int32, o *port) {
 	}
 }
 
-// mayHostSend reports whether any packet that waits at a channel adapter fits the credits of its lane, without further arrivals
-// that it would answer.
+// mayHostSend reports whether any packet that waits at a channel adapter fits the credits of its lane, without counting
+// answers to packets that may still arrive.
 func (p *progress) mayHostSend(h *host) bool {
 	n := p.n
 	o := &n.ports[h.port]
@@ -216,7 +216,7 @@ func (p *progress) deadlock() *Deadlock {
 		path = append(path, at)
 		next := p.waitsFor(&p.lanes[at])
 		if next < 0 {
-			return nil // inconsistent credits: report no loop rather than a wrong one
+			return nil // the credits are inconsistent: report no loop rather than a wrong one
 		}
 		at = next
 	}

@@ -13,8 +13,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// newRing returns switches s1 to sN in a circle, each with hosts; port 1 leads clockwise, port 2 counter-clockwise. All packets
-// are routed clockwise, which a real subnet manager would avoid.
+// newRing returns switches s1 to sN in a ring, each with hosts. Port 1 leads clockwise, port 2 counter-clockwise. All packets
+// are routed clockwise; a real subnet manager would avoid such routes.
 func newRing(t testing.TB, switches, hosts int, rate quantity.BitRate) *subnet.Fabric {
 	t.Helper()
 	var nodes []subnet.Node
@@ -116,17 +116,17 @@ func TestDeadlockNamesRingOfClockwiseRoutes(t *testing.T) {
 	}
 	n.RunUntil(50 * ms)
 	if after := n.Stats(); after.Digest != before.Digest || after.InFabric != before.InFabric {
-		t.Errorf("it moved after all: %+v, then %+v", before, after)
+		t.Errorf("packets of the loop moved: %+v, then %+v", before, after)
 	}
 	// A failing link discards the packets queued for it, which breaks the loop.
 	n.SetLinkUp(0, 1, false)
 	n.RunUntil(51 * ms)
 	if d := n.Deadlock(); d != nil {
-		t.Errorf("over a broken ring: %s", d)
+		t.Errorf("the ring is disconnected, but the report is: %s", d)
 	}
 }
 
-// With a separate lane for each flow no loop can form: the same ring stays live.
+// With a separate lane for each flow no loop can form: the same ring keeps forwarding.
 func TestRingWithLanePerFlowHasNoDeadlock(t *testing.T) {
 	t.Parallel()
 	f := newRing(t, 4, 1, 100*quantity.Gbps)
@@ -160,13 +160,13 @@ func TestDeadlockFindsLoopBesideTraffic(t *testing.T) {
 	}
 	n.RunUntil(11 * ms)
 	if n.Delivered(other) == delivered {
-		t.Error("the flow on the other lane does not move")
+		t.Error("the flow on the other lane delivers nothing")
 	}
 }
 
 // An output serves its inputs round robin, so a short packet that would fit waits behind a long packet of another input that
-// does not fit. Without other traffic it waits for ever. Otherwise a packet of a third input may take that turn, and the short
-// packet is next.
+// does not fit. Without other traffic it waits forever. With other traffic, a packet of a third input may use that turn, and
+// the short packet is next.
 func TestAShortPacketIsStuckOnlyWhereNothingElseMoves(t *testing.T) {
 	t.Parallel()
 	f := newRing(t, 4, 2, 100*quantity.Gbps)
@@ -175,11 +175,11 @@ func TestAShortPacketIsStuckOnlyWhereNothingElseMoves(t *testing.T) {
 	across(t, n, onSL0)
 	n.RunUntil(10 * ms)
 	if n.Deadlock() == nil {
-		t.Fatal("the ring did not lock up")
+		t.Fatal("the ring did not deadlock")
 	}
 	o := n.port(0, 1)
 	l := &o.lanes[0]
-	other := 2 + 3 - int(nextInput(l)) // the ring's input and that of the first host
+	other := 2 + 3 - int(nextInput(l)) // the input from the ring and the input from the first host are 2 and 3
 	if l.credit < 1 || l.inputs[0] != 1<<2|1<<3 {
 		t.Fatalf("want both inputs waiting and a credit: %+v", l)
 	}
@@ -189,11 +189,11 @@ func TestAShortPacketIsStuckOnlyWhereNothingElseMoves(t *testing.T) {
 	*q = emptyList()
 	q.pushPacket(n.pool.all, short)
 	if _, stuck := stuckPackets(n)[short]; !stuck {
-		t.Error("nothing moves, but the short packet may")
+		t.Error("no other packet moves, but the short packet is not reported as stuck")
 	}
 	addFlow(t, n, FlowSpec{Src: named(t, f, "h1-2"), Dst: named(t, f, "h2-2"), SL: 1})
 	if _, stuck := stuckPackets(n)[short]; stuck {
-		t.Error("others move, but the short packet never may")
+		t.Error("other packets move, but the short packet is reported as stuck")
 	}
 }
 
@@ -249,7 +249,7 @@ func TestALoopIsReportedExactlyWhenPacketsCanNeverMove(t *testing.T) {
 			later := stuckPackets(n)
 			for pk, where := range stuck {
 				if later[pk] != where {
-					rt.Fatalf("packet %d of %v could never move, and now it is in %v", pk, where, later[pk])
+					rt.Fatalf("packet %d was reported as stuck in %v and is now in %v", pk, where, later[pk])
 				}
 			}
 		}
@@ -262,7 +262,7 @@ func TestALoopIsReportedExactlyWhenPacketsCanNeverMove(t *testing.T) {
 		}
 		d, left := n.Deadlock(), n.Stats().InFabric
 		if (d != nil) != (left > 0) {
-			rt.Fatalf("at rest with %d packets the report is %v", left, d)
+			rt.Fatalf("after the end of traffic, with %d packets, the report is %v", left, d)
 		}
 		if d != nil {
 			checkLoop(rt, n, d)
@@ -290,11 +290,11 @@ func checkLoop(t *rapid.T, n *Network, d *Deadlock) {
 	}
 	slices.Sort(names)
 	if len(slices.Compact(names)) != len(d.Cycle) {
-		t.Fatalf("a lane comes twice in %s", d)
+		t.Fatalf("a lane appears twice in %s", d)
 	}
 }
 
-// The check runs while traffic flows, so it may cost only as much as a few packets.
+// The check runs together with traffic, so its cost must not exceed that of a few packets.
 func BenchmarkDeadlockCheck(b *testing.B) {
 	f := star(b, 21)
 	n := build(b, f, Config{Seed: 1})

@@ -18,14 +18,14 @@ const (
 // FlowSpec describes an aggregate of identical queue pairs from one channel-adapter port to another.
 type FlowSpec struct {
 	Name   string
-	Tenant int // the caller's number; FlowState returns it
+	Tenant int // number chosen by the caller; FlowState returns it
 	PKey   ident.PKey
 	Src    subnet.PortRef
 	Dst    subnet.PortRef
 	SL     ident.SL
 	QPs    int // at least 1; each has its own CCTI in QP mode
 	// Demand limits the whole aggregate, in bits per second of whole packets (with headers), evenly over the queue pairs; 0
-	// means no limit. A delayed queue pair catches up by at most 16 packets.
+	// means no limit. A queue pair behind its demand may send up to 16 packets without a gap.
 	Demand quantity.BitRate
 	// Start and Stop limit the time of sending; Stop 0 means no end.
 	Start, Stop quantity.Picoseconds
@@ -47,7 +47,7 @@ type FlowState struct {
 	// Discarded counts data packets, and their payload, that were lost in the fabric. A finite flow sends the lost bytes again,
 	// and they count as sent again.
 	DiscardedPkts, DiscardedPayload uint64
-	Marked                          uint64 // delivered with FECN
+	Marked                          uint64 // packets delivered with FECN
 	BECNs                           uint64 // BECNs that reached the source
 	CCTI                            []uint16
 	QPDelivered                     []uint64 // bytes of whole packets, by queue pair
@@ -70,19 +70,19 @@ type flow struct {
 
 // qp is the sender of one queue pair, with the state of its receiver.
 type qp struct {
-	next     int32 // in the list that holds it
+	next     int32 // next queue pair in the list that contains this one
 	flow     int32
 	src, dst int32                // ports
 	left     int64                // payload bytes to send; unused in unlimited flows
-	gap      quantity.Picoseconds // between packets of a demand-limited flow; 0 without a limit
+	gap      quantity.Picoseconds // time between packets of a demand-limited flow; 0 without a limit
 	due      quantity.Picoseconds // time at which the demand allows the next packet
 	pace     pace
 	cc       cc.IBState
 	mtu      uint16 // payload of a full packet
 	sl       ident.SL
 	endless  bool
-	queued   bool // in a list or a wait queue
-	// Receiver.
+	queued   bool // whether it is in a list or a wait queue
+	// State of the receiver.
 	unacked   uint16
 	ackWaits  int32 // acknowledgement waiting to be sent, or none
 	delivered uint64
@@ -107,7 +107,7 @@ func (n *Network) AddFlow(f FlowSpec) (FlowID, error) {
 		q := qp{flow: id, src: src, dst: dst, mtu: mtu, sl: f.SL, endless: f.Bytes == 0, due: start, ackWaits: none, next: none}
 		if f.Demand > 0 {
 			q.gap = n.demandGap(f.Demand, f.QPs, int(mtu))
-			// Spread the first packets over one gap, so that identical queue pairs alternate.
+			// The first packets are spread over one gap, so that identical queue pairs alternate.
 			q.due += q.gap / quantity.Picoseconds(f.QPs) * quantity.Picoseconds(i)
 		}
 		if f.Bytes > 0 {
@@ -146,7 +146,7 @@ func (n *Network) checkFlow(f *FlowSpec) (src, dst int32, err error) {
 	case f.QPs < 1:
 		return 0, 0, fmt.Errorf("%d queue pairs: want at least 1", f.QPs)
 	case f.QPs > MaxQPs-len(n.qps):
-		return 0, 0, fmt.Errorf("%d queue pairs beside the %d that there are: want at most %d on one fabric", f.QPs, len(n.qps), MaxQPs)
+		return 0, 0, fmt.Errorf("%d queue pairs in addition to %d: want at most %d on one fabric", f.QPs, len(n.qps), MaxQPs)
 	case f.Demand < 0 || f.Demand > quantity.MaxBitRate:
 		return 0, 0, fmt.Errorf("demand %s: want 0 to %s", f.Demand, quantity.MaxBitRate)
 	case f.Bytes > 1<<60:
@@ -157,13 +157,13 @@ func (n *Network) checkFlow(f *FlowSpec) (src, dst int32, err error) {
 	return src, dst, nil
 }
 
-// demandGap returns the time between packets of one of the aggregate's queue pairs.
+// demandGap returns the time between packets of each queue pair of an aggregate.
 func (n *Network) demandGap(demand quantity.BitRate, qps, mtu int) quantity.Picoseconds {
 	gap := float64(mtu+DataHeader) * 8e12 * float64(qps) / float64(demand)
 	return quantity.Picoseconds(min(gap, float64(sim.Never/4)))
 }
 
-// wakeQP returns an idle queue pair to its host.
+// wakeQP makes an idle queue pair ready on its host.
 func (n *Network) wakeQP(qi int32) {
 	q := &n.qps[qi]
 	if q.queued {
@@ -192,7 +192,7 @@ func (n *Network) SetFlowSL(id FlowID, sl ident.SL) {
 		old := q.sl
 		q.sl = sl
 		if h.perSL {
-			n.timeGate(h, old) // the queue pair with the old SL's turn may never use it
+			n.timeGate(h, old) // the queue pair that waits for the turn of the old SL may never use it
 			n.kick(q.src, &n.ports[q.src], now)
 		}
 	}

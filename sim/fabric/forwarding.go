@@ -123,7 +123,7 @@ func (n *Network) SetOperationalVLs(node int32, num ident.PortNum, vls int) {
 	}
 	p.opVLs = uint8(vls)
 	n.growLanes(p, vls)
-	if p.peer != none { // the receiving side of the lanes
+	if p.peer != none { // the receiving side of the same lanes
 		n.growLanes(&n.ports[p.peer], vls)
 	}
 	n.wakeUnresolved()

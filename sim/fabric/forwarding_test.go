@@ -52,7 +52,7 @@ func TestForwardingTableSelectsTheRoute(t *testing.T) {
 		changed[lid%64] = wrong
 		n.SetLFTBlock(sw, int(lid)/64, changed)
 		if n.LFTBlock(sw, int(lid)/64) != changed {
-			t.Error("the block does not read back")
+			t.Error("the block read differs from the block written")
 		}
 		n.RunUntil(n.Now() + 100*us) // packets already queued still arrive
 		before, lost := n.Delivered(id), n.Counters(sw, 1).XmitDiscards
@@ -63,7 +63,7 @@ func TestForwardingTableSelectsTheRoute(t *testing.T) {
 	}
 	n.SetLFTBlock(sw, int(lid)/64, block)
 	r := rates(n, []FlowID{id}, n.Now()+100*us, n.Now()+ms)
-	near(t, "rate with the route back", r[0], 100, 0.01)
+	near(t, "rate after the route is restored", r[0], 100, 0.01)
 	if err := n.check(); err != nil {
 		t.Error(err)
 	}
@@ -92,11 +92,11 @@ func TestQueuePairsWaitForLIDs(t *testing.T) {
 	n.SetLID(b.Node, b.Port, lid, 0)
 	n.RunUntil(2 * ms)
 	near(t, "rate", float64(n.Delivered(id))*8/ms.Seconds()/1e9, 100, 0.01)
-	// A packet for a LID that its destination no longer has is lost there.
+	// The destination discards a packet for a LID that it no longer has.
 	n.SetLID(b.Node, b.Port, lid+7, 0)
 	n.RunUntil(3 * ms)
 	if c := n.Counters(b.Node, b.Port); c.XmitDiscards == 0 {
-		t.Error("packets for a LID the port has lost were taken")
+		t.Error("packets for a former LID of the port were delivered")
 	}
 }
 
@@ -152,7 +152,7 @@ func TestTopologyWithoutLIDsIsRouted(t *testing.T) {
 		t.Errorf("%d bytes in %d packets, want 2048 each", s.DeliveredPayload, s.DeliveredPkts)
 	}
 	if n.Topology().LFTs == nil || n.Config().MTU != 2048 {
-		t.Error("the topology the network runs on has no routes")
+		t.Error("the network's topology has no routes")
 	}
 }
 
@@ -164,17 +164,17 @@ func TestLinkStates(t *testing.T) {
 	sw := f.Switches()[0]
 	id := addFlow(t, n, FlowSpec{Src: a, Dst: b})
 	for name, set := range map[string]func(on bool){
-		"cut at the host":        func(on bool) { n.SetLinkUp(b.Node, b.Port, on) },
-		"cut at the switch":      func(on bool) { n.SetLinkUp(sw, 2, on) },
-		"host port not active":   func(on bool) { n.SetPortActive(b.Node, b.Port, on) },
-		"switch port not active": func(on bool) { n.SetPortActive(sw, 2, on) },
+		"link down at the host":   func(on bool) { n.SetLinkUp(b.Node, b.Port, on) },
+		"link down at the switch": func(on bool) { n.SetLinkUp(sw, 2, on) },
+		"host port not active":    func(on bool) { n.SetPortActive(b.Node, b.Port, on) },
+		"switch port not active":  func(on bool) { n.SetPortActive(sw, 2, on) },
 	} {
 		r := rates(n, []FlowID{id}, n.Now()+100*us, n.Now()+ms)
 		near(t, name+": before", r[0], 100, 0.02)
 		lost := n.Counters(sw, 2).XmitDiscards
 		set(false)
 		if n.LinkUp(b.Node, b.Port) != n.LinkUp(sw, 2) {
-			t.Errorf("%s: the ends disagree", name)
+			t.Errorf("%s: the two ends report different states", name)
 		}
 		before := n.Delivered(id)
 		n.RunUntil(n.Now() + ms)
@@ -201,7 +201,7 @@ func TestCounters(t *testing.T) {
 	n.RunUntil(10 * ms)
 	s, c := n.Flow(id), n.Counters(dst.Node, dst.Port)
 	if c.RcvBytesSL[4] != s.DeliveredBytes || c.RcvPktsSL[4] != s.DeliveredPkts || c.RcvBytes != c.RcvBytesSL[4]+c.RcvBytesSL[0] {
-		t.Errorf("the receiver counts %d bytes on SL 4 and %d in all; the flow delivered %d", c.RcvBytesSL[4], c.RcvBytes, s.DeliveredBytes)
+		t.Errorf("the receiver counts %d bytes on SL 4 and %d in total; the flow delivered %d", c.RcvBytesSL[4], c.RcvBytes, s.DeliveredBytes)
 	}
 	if c.XmitPktsSL[4] != s.DeliveredPkts/16 || c.XmitBytesSL[4] != c.XmitPktsSL[4]*AckSize {
 		t.Errorf("%d acknowledgements of %d bytes for %d packets, want one for 16", c.XmitPktsSL[4], c.XmitBytesSL[4], s.DeliveredPkts)
@@ -216,6 +216,6 @@ func TestCounters(t *testing.T) {
 		t.Errorf("management packets: %+v", after)
 	}
 	if n.Counters(sw, 99) != (PortCounters{}) {
-		t.Error("a port that does not exist counts")
+		t.Error("counters of a port that does not exist are not zero")
 	}
 }

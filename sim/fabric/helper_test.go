@@ -40,7 +40,7 @@ func hostPort(f *subnet.Fabric, i int) subnet.PortRef {
 	return subnet.PortRef{Node: f.Hosts()[i], Port: 1}
 }
 
-// named returns port 1 of the host with that name.
+// named returns port 1 of the host with the given name.
 func named(t testing.TB, f *subnet.Fabric, name string) subnet.PortRef {
 	t.Helper()
 	nodes := f.NodesByName(name)
@@ -62,8 +62,7 @@ func addFlow(t testing.TB, n *Network, f FlowSpec) FlowID {
 	return id
 }
 
-// rates runs the network from now to from and then to end, and returns the delivered rate of each flow between from and end, in
-// Gbit/s of whole packets.
+// rates returns the delivered rate of each flow between from and end, in Gbit/s of whole packets. It runs the network to end.
 func rates(n *Network, ids []FlowID, from, end quantity.Picoseconds) []float64 {
 	n.RunUntil(from)
 	before := make([]uint64, len(ids))

@@ -39,17 +39,17 @@ type host struct {
 
 // pace describes the last aggregate sent; the injection rate delay starts from it.
 type pace struct {
-	end    quantity.Picoseconds // of its last packet
+	end    quantity.Picoseconds // end of its last packet
 	burst  quantity.Picoseconds // transmission time of its packets so far
 	count  uint8                // number of its packets sent so far
 	closed bool                 // the aggregate is complete: the delay applies
 }
 
-// gate holds the CCTI and the injection rate delay of an SL in SL mode.
+// gate is the CCTI of an SL in SL mode, with its injection rate delay.
 type gate struct {
 	cc     cc.IBState
 	pace   pace
-	timed  bool // the wait queue contains the opening of the gate
+	timed  bool // the wait queue contains the opening time of the gate
 	parked list // queue pairs that must wait for the gate
 }
 
@@ -147,7 +147,7 @@ func (n *Network) makeReady(h *host, qi int32) {
 	if !p.usable(vl) || n.lids[q.src].base == 0 || n.lids[q.dst].base == 0 {
 		n.unresolved.pushQP(n.qps, qi)
 		if h.perSL {
-			n.timeGate(h, q.sl) // pass the SL's turn to the next queue pair
+			n.timeGate(h, q.sl) // the next queue pair of the SL gets the turn
 		}
 		return
 	}
@@ -155,7 +155,7 @@ func (n *Network) makeReady(h *host, qi int32) {
 	p.pending |= 1 << vl
 }
 
-// wakeUnresolved tries again to resolve every queue pair without a lane or path.
+// wakeUnresolved retries every queue pair without a lane or path.
 func (n *Network) wakeUnresolved() {
 	l := n.unresolved
 	n.unresolved = emptyList()
@@ -187,7 +187,7 @@ func (n *Network) takeHost(p *port, vl int) int32 {
 	switch {
 	case n.finished(q, now):
 		q.queued = false
-		n.timeGate(h, q.sl) // pass its turn to the next queue pair of the SL
+		n.timeGate(h, q.sl) // the next queue pair of the SL gets the turn
 		return none
 	case h.sl2vl[q.sl] != ident.VL(vl) || !p.usable(ident.VL(vl)) || n.lids[q.src].base == 0 || n.lids[q.dst].base == 0:
 		n.makeReady(h, qi)

@@ -57,7 +57,7 @@ func (n *Network) check() error {
 				}
 			}
 			if blocks != n.creditBlocks {
-				return fmt.Errorf("node %d port %d VL %d: %d blocks of credit in all, want %d", p.node, p.num, vl, blocks, n.creditBlocks)
+				return fmt.Errorf("node %d port %d VL %d: %d blocks of credit in total, want %d", p.node, p.num, vl, blocks, n.creditBlocks)
 			}
 		}
 	}
@@ -160,7 +160,7 @@ func TestNothingIsLostAndCreditsAreConserved(t *testing.T) {
 				t.Fatal(err)
 			}
 			if d := n.Deadlock(); d != nil {
-				t.Fatalf("routes without loops: %s", d)
+				t.Fatalf("a loop is reported for routes without loops: %s", d)
 			}
 		}
 		for _, id := range ids {
@@ -183,7 +183,7 @@ func TestNothingIsLostAndCreditsAreConserved(t *testing.T) {
 				qps += b
 			}
 			if qps != s.DeliveredBytes || s.DeliveredBytes != n.Delivered(id) {
-				t.Fatalf("flow %d: %d bytes by queue pair, %d in all", id, qps, s.DeliveredBytes)
+				t.Fatalf("flow %d: %d bytes by queue pair, %d in total", id, qps, s.DeliveredBytes)
 			}
 		}
 		checkLinkCounters(t, n, f)
@@ -261,17 +261,17 @@ func TestSameSeedSamePackets(t *testing.T) {
 	}
 	a, b, c := run(1), run(1), run(2)
 	if a != b {
-		t.Errorf("one seed gave two runs: %+v, %+v", a, b)
+		t.Errorf("two runs with the same seed differ: %+v, %+v", a, b)
 	}
 	if a.Digest == c.Digest {
-		t.Error("two seeds gave one run")
+		t.Error("two runs with different seeds are identical")
 	}
-	// Neither a simulation in between nor smaller steps change the results.
+	// Neither another simulation in between nor smaller steps change the results.
 	f := star(t, 3)
 	other := build(t, f, Config{Seed: 9})
 	addFlow(t, other, FlowSpec{Src: hostPort(f, 0), Dst: hostPort(f, 1)})
 	if d := run(1, other); d != a {
-		t.Errorf("beside another network: %+v, want %+v", d, a)
+		t.Errorf("in turn with another network: %+v, want %+v", d, a)
 	}
 }
 

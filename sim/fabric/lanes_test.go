@@ -38,7 +38,7 @@ func TestLowTableWeightsDivideTheLink(t *testing.T) {
 		n.SetVLArb(sw, 3, false, 0, make([]VLWeight, ArbEntries))
 		n.SetVLArb(sw, 3, false, 4, []VLWeight{{0, c.a}, {1, c.b}})
 		r := rates(n, ids, ms, 5*ms)
-		// A turn is rounded up to whole packets of 65 units.
+		// The weight of an entry is rounded up to whole packets of 65 units.
 		a, b := float64((int(c.a)+64)/65), float64((int(c.b)+64)/65)
 		near(t, "lane 0", r[0], 100*a/(a+b), 0.02)
 		near(t, "both", r[0]+r[1], 100, 0.01)
@@ -49,7 +49,7 @@ func TestHighPriorityGoesFirstUpToItsLimit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		limit uint8
-		want  float64 // of the high lane
+		want  float64 // rate of the high lane
 	}{{255, 100}, {0, 50}, {2, 200.0 / 3}, {8, 800.0 / 9}} {
 		n, ids := twoLanes(t, 1)
 		sw := n.Topology().Switches()[0]
@@ -74,7 +74,7 @@ func TestLaneInNoTableIsServedLast(t *testing.T) {
 	n.SetVLArb(sw, 3, false, 0, []VLWeight{{1, 64}})
 	r := rates(n, ids, ms, 3*ms)
 	if r[0] > 1 {
-		t.Errorf("the lane in no table gets %.1f Gbit/s beside one that is", r[0])
+		t.Errorf("a lane in no table gets %.1f Gbit/s in competition with a lane in a table", r[0])
 	}
 	n.StopFlow(ids[1])
 	r = rates(n, ids, 4*ms, 6*ms)
@@ -87,7 +87,7 @@ func TestArbTablesReadBack(t *testing.T) {
 	n := build(t, f, Config{})
 	sw := f.Switches()[0]
 	if low := n.VLArb(sw, 1, false); low[0] != (VLWeight{0, 64}) || low[14] != (VLWeight{14, 64}) || low[15] != (VLWeight{}) {
-		t.Errorf("low table as the fabric comes up: %v", low)
+		t.Errorf("initial low table: %v", low)
 	}
 	n.SetVLArb(sw, 1, true, 62, []VLWeight{{1, 2}, {3, 4}, {5, 6}})
 	high := n.VLArb(sw, 1, true)
@@ -96,10 +96,10 @@ func TestArbTablesReadBack(t *testing.T) {
 	}
 	high[0] = VLWeight{7, 7}
 	if n.VLArb(sw, 1, true)[0] != (VLWeight{}) {
-		t.Error("the table read is not a copy")
+		t.Error("VLArb does not return a copy")
 	}
 	if n.VLArb(99, 1, true) != nil {
-		t.Error("a port that does not exist has a table")
+		t.Error("VLArb returns a table for a port that does not exist")
 	}
 }
 
@@ -123,7 +123,7 @@ func TestSL2VLDecidesTheLaneOnEachLink(t *testing.T) {
 	if got := n.SL2VL(sw, 1, 3); got != ([16]ident.VL{1: 1}) || n.SL2VL(f.Hosts()[0], 0, 1) != got {
 		t.Errorf("SL2VL reads %v", got)
 	}
-	// An SL on a lane that is not operational is discarded at a switch, and waits at its source.
+	// A switch discards packets of an SL on a lane that is not operational. Their source keeps them.
 	n.SetSL2VL(sw, 1, 3, [16]ident.VL{0: 15})
 	before := n.Delivered(ids[0])
 	n.RunUntil(n.Now() + 5*ms)

@@ -113,7 +113,7 @@ func (n *Network) linkStops(pi int32) {
 	}
 }
 
-// discard drops a packet at a port. A finite flow sends the bytes again; other flows do not.
+// discard drops a packet at a port. Only a finite flow sends the bytes again.
 func (n *Network) discard(p *port, pk int32) {
 	p.tally.discards++
 	n.discards++

@@ -8,7 +8,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// The budget: 320 hosts with 30,000 flows use less than 40 MB beyond the idle process while the traffic runs.
+// Memory budget: 320 hosts with 30,000 flows use less than 40 MB more than the idle process while the traffic runs.
 func TestMemoryOfALargeFabric(t *testing.T) {
 	f, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 20, HostsPerLeaf: 16, Spines: 8})
 	if err != nil {

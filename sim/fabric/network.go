@@ -21,7 +21,7 @@ type Network struct {
 	creditBlocks int32
 
 	ports    []port
-	first    []int32 // each node's port 0 in ports, with one more entry at the end
+	first    []int32 // index in ports of each node's port 0, with one more entry at the end
 	lids     []lidRange
 	swOf     []int32 // switch of each node, or none
 	switches []swtch
@@ -39,12 +39,12 @@ type Network struct {
 
 // Stats are totals of a network, for benchmarks and for comparison of runs.
 type Stats struct {
-	Events        uint64 // handled by the engine
-	PacketHops    uint64 // data packets times traversed links
+	Events        uint64 // events that the engine handled
+	PacketHops    uint64 // links traversed, summed over all data packets
 	Packets       uint64 // data packets delivered
 	InFabric      int    // packets now in the fabric
 	Marks         uint64 // FECNs set by switches
-	BECNs         uint64 // received by sources
+	BECNs         uint64 // BECNs received by sources
 	Discards      uint64
 	PendingEvents int
 	PeakPending   int
@@ -52,9 +52,9 @@ type Stats struct {
 	Digest uint64
 }
 
-// New builds the network of a topology with its LIDs and forwarding tables. Missing ones are assigned as a subnet manager would
-// (subnet.AssignLIDs, subnet.ComputeRoutes). New returns an error for a topology without links, for links without a rate, and
-// for a configuration out of range.
+// New builds the network of a topology with its LIDs and forwarding tables. If any of them is missing, it assigns all, as a
+// subnet manager does (subnet.AssignLIDs, subnet.ComputeRoutes). New returns an error for a topology without links, for links
+// without a rate, and for a configuration out of range.
 func New(topo *subnet.Fabric, cfg Config) (*Network, error) {
 	if topo == nil || len(topo.Links) == 0 {
 		return nil, errors.New("simulated fabric: the topology has no links")
@@ -78,7 +78,7 @@ func New(topo *subnet.Fabric, cfg Config) (*Network, error) {
 	return n, nil
 }
 
-// routed adds missing LIDs and forwarding tables.
+// routed returns the topology with LIDs and forwarding tables. If any of them is missing, it assigns all.
 func routed(topo *subnet.Fabric) (*subnet.Fabric, error) {
 	missing := topo.LFTs == nil
 	for i := range topo.Nodes {
@@ -197,7 +197,7 @@ func (n *Network) Config() Config { return n.cfg }
 // Now returns the simulated time.
 func (n *Network) Now() quantity.Picoseconds { return n.eng.Now() }
 
-// RunUntil processes all events up to and including t; a t in the past has no effect.
+// RunUntil processes all events up to and including t; it has no effect if t is in the past.
 func (n *Network) RunUntil(t quantity.Picoseconds) { n.eng.RunUntil(t, n) }
 
 // Stats returns the network's totals so far.

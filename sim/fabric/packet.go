@@ -21,14 +21,14 @@ type packet struct {
 	slid, dlid ident.LID
 	size       uint16 // bytes on the wire
 	payload    uint16
-	blocks     uint8 // credits it needs
+	blocks     uint8 // credits that the packet needs
 	sl         ident.SL
 	vl         ident.VL // lane of its current or last link
 	flags      uint8
 }
 
-// pool holds all packets. It grows to the largest number of packets ever in the fabric at once, which the buffers limit, and
-// then does not allocate.
+// pool holds all packets. It grows to the largest number of packets that are in the fabric at once, which the buffers limit.
+// Then it does not allocate.
 type pool struct {
 	all  []packet
 	free int32

@@ -10,9 +10,9 @@ import (
 
 // port is one port with both directions: the transmitter and, on a switch, the input buffer that the peer's credits represent.
 type port struct {
-	busyUntil quantity.Picoseconds // end of the packet being transmitted
+	busyUntil quantity.Picoseconds // end of the current transmission
 	kickAt    quantity.Picoseconds // time of the pending check for a packet to send, or sim.Never
-	psPerByte uint64               // in 1/65536 ps
+	psPerByte uint64               // transmission time of a byte, in 1/65536 ps
 	delay     quantity.Picoseconds // propagation delay, for credits
 	latency   quantity.Picoseconds // propagation delay plus the peer switch's latency, for packets
 	peer      int32                // port at the other end, or none
@@ -41,10 +41,10 @@ type port struct {
 
 // lane is one VL of a port, in both directions.
 type lane struct {
-	// Outgoing.
+	// Transmit side.
 	credit    int32 // blocks that may still be sent
 	held      int32 // bytes in this switch queued for this output lane
-	markAbove int32 // held above this value causes marks; math.MaxInt32 means never
+	markAbove int32 // marks are set while held is above this value; math.MaxInt32 means never
 	countdown int32 // eligible packets until the next mark
 	pick      int16 // input to serve next, selected by head
 	last      int16 // input served last
@@ -52,11 +52,11 @@ type lane struct {
 	waited    bool  // the last packet had to wait for credits
 	inputs    [4]uint64
 	congSince quantity.Picoseconds // start of the current period with held above markAbove, or -1
-	congested quantity.Picoseconds // total time above so far
+	congested quantity.Picoseconds // total time with held above markAbove, without the current period
 	// Channel adapters: acknowledgements to send, and queue pairs that may be ready.
 	acks  list
 	ready list
-	// Incoming, on switches: occupied blocks of the input buffer.
+	// Receive side, on switches: occupied blocks of the input buffer.
 	buffered int32
 }
 
@@ -102,7 +102,7 @@ func (n *Network) portIndex(node int32, num ident.PortNum) int32 {
 	return n.first[node] + int32(num)
 }
 
-// Event kinds of the engine.
+// Kinds of events.
 const (
 	evKick   uint8 = iota // A: port to check for a packet to send
 	evArrive              // A: port whose first packet in flight reaches the peer

@@ -44,15 +44,15 @@ type flight struct {
 	pkt int32
 }
 
-// credit is buffer space returning to the sender.
+// credit is buffer space that returns to the sender.
 type credit struct {
 	at     quantity.Picoseconds
 	blocks int32
 	vl     uint8
 }
 
-// insertCredit keeps the ring sorted by time. Outputs of different speeds free the buffers of one input out of order, but
-// seldom by more than one or two positions.
+// insertCredit inserts a credit into a ring sorted by time. Outputs of different speeds free the buffers of one input out of
+// order, but seldom by more than one or two positions.
 func insertCredit(r *ring[credit], c credit) {
 	r.push(c)
 	for i := r.n - 1; i > 0; i-- {

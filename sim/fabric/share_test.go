@@ -28,7 +28,7 @@ func TestLatencyOfAPacketIsExact(t *testing.T) {
 	n := build(t, f, Config{SwitchLatency: 100 * quantity.Nanosecond})
 	id := addFlow(t, n, FlowSpec{Src: hostPort(f, 0), Dst: hostPort(f, 1), Bytes: 4096, Start: 5 * us})
 	n.RunUntil(ms)
-	// Two transmissions of 4122 bytes at 100 Gbit/s, two links of 1 us, one switch.
+	// Two transmissions of 4122 bytes at 100 Gbit/s over two links of 1 us and one switch, and the start.
 	want := 5*us + 2*(4122*80+us) + 100*quantity.Nanosecond
 	if got := n.Flow(id).CompletedAt; got != want {
 		t.Errorf("delivered at %v, want %v", got, want)
@@ -62,7 +62,7 @@ func TestQueuePairsOfAHostTakeTurns(t *testing.T) {
 }
 
 // Experiment E1 of the differentiated-bandwidth paper (S1) without congestion control: the switch serves its inputs round
-// robin, so all traffic of the inter-switch link together gets as much as one local host.
+// robin, so all flows over the inter-switch link together get the same rate as one local host.
 func TestParkingLot(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.S1Testbed()
@@ -114,11 +114,11 @@ func TestStartStopAndFiniteFlows(t *testing.T) {
 	a, b := n.Flow(timed), n.Flow(stopped)
 	n.RunUntil(5 * ms)
 	if n.Delivered(timed) != a.DeliveredBytes || n.Delivered(stopped) != b.DeliveredBytes || !a.Stopped || !b.Stopped {
-		t.Error("a stopped flow still delivers")
+		t.Error("a stopped flow still delivers packets")
 	}
 	near(t, "rate between start and stop", float64(a.DeliveredBytes)*8/ms.Seconds()/1e9, 100, 0.01)
 	if st := n.Stats(); st.InFabric != 0 || st.PendingEvents > 2*8 {
-		t.Errorf("at rest %d packets and %d events are left", st.InFabric, st.PendingEvents)
+		t.Errorf("after the end of traffic %d packets and %d events are left", st.InFabric, st.PendingEvents)
 	}
 }
 
@@ -145,14 +145,14 @@ func TestRefusedFlows(t *testing.T) {
 		}
 	}
 	if n.Flows() != 0 {
-		t.Errorf("%d flows were kept", n.Flows())
+		t.Errorf("Flows returns %d after errors", n.Flows())
 	}
 	if _, err := n.AddFlow(FlowSpec{Src: a, Dst: b, QPs: 2}); err != nil {
 		t.Fatal(err)
 	}
-	const want = "1048575 queue pairs beside the 2 that there are: want at most 1048576 on one fabric"
+	const want = "1048575 queue pairs in addition to 2: want at most 1048576 on one fabric"
 	if _, err := n.AddFlow(FlowSpec{Src: a, Dst: b, QPs: MaxQPs - 1}); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("two queue pairs and as many as there may be but one: %v, want %s", err, want)
+		t.Errorf("a flow with one queue pair above the limit: %v, want %s", err, want)
 	}
 }
 
@@ -163,14 +163,14 @@ func TestTimersGiveWeightedShares(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		ratio   float64
-		spread  bool // one host for each queue pair
+		spread  bool // whether each queue pair has a separate host
 		restart bool
 		marking MarkSpacing
 		tol     float64
 	}{
 		{"geometric 1.08", 1.08, false, false, MarkRandom, 0.05},
 		{"geometric 1.05", 1.05, false, false, MarkRandom, 0.05},
-		{"hosts of their own", 1.08, true, false, MarkRandom, 0.05},
+		{"one host per queue pair", 1.08, true, false, MarkRandom, 0.05},
 		{"exactly every 32nd", 1.05, true, false, MarkEveryNth, 0.05},
 		{"restart on BECN", 1.05, false, true, MarkRandom, 0.12},
 	} {
@@ -189,17 +189,17 @@ func TestTimersGiveWeightedShares(t *testing.T) {
 	}
 }
 
-// With T0 10 us, the weights need 1.8 times as many marks as the switch can make. Queues fill, credits take over, and the
-// weights have no effect although the link is fully used.
+// With T0 10 us, the weights need 1.8 times as many marks as the switch can make. Queues fill and back-pressure by credits
+// determines the shares. The weights have no effect, although the link is fully used.
 func TestTooFewMarksLoseTheWeights(t *testing.T) {
 	t.Parallel()
 	n, ids := threeTenants(t, 1.05, 10*us, true, Config{Seed: 1})
 	got := tenantRates(n, ids)
 	if total := sum(got[:]); total < 99 {
-		t.Errorf("link use %.1f %%, want it full", total)
+		t.Errorf("link use %.1f %%, want about 100", total)
 	}
 	if got[0] > 100*4.0/7*0.6 || got[1] < 100*2.0/7*1.3 {
-		t.Errorf("shares %.1f, want the weights lost", got)
+		t.Errorf("shares %.1f, want shares without effect of the weights", got)
 	}
 }
 
@@ -228,7 +228,7 @@ func threeTenants(t *testing.T, ratio float64, t0 quantity.Picoseconds, spread b
 	return n, ids
 }
 
-// tenantRates runs 0.4 s and measures the last three quarters.
+// tenantRates runs 0.4 s and returns the rates over the last 0.3 s.
 func tenantRates(n *Network, ids [3][]FlowID) (got [3]float64) {
 	var all []FlowID
 	for _, l := range ids {

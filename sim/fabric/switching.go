@@ -138,8 +138,8 @@ func (n *Network) dequeue(p *port, vl int) int32 {
 	return pk
 }
 
-// releaseInput frees the buffer of a packet that entered the switch of output o through input number in; its last byte leaves
-// at time freed.
+// releaseInput frees the buffer of a packet that entered the switch of output o through input number in; freed is the time at
+// which its last byte leaves.
 func (n *Network) releaseInput(o *port, in int, k *packet, freed quantity.Picoseconds) {
 	ip := &n.ports[n.first[o.node]+int32(in)]
 	ip.lanes[k.vl].buffered -= int32(k.blocks)

@@ -21,7 +21,7 @@ func TestCCTIMinIsARateCap(t *testing.T) {
 			perSL     bool
 			qps       int
 			aggregate int
-			times     float64 // the limit, as a multiple of that of one queue pair
+			times     float64 // the limit, as a multiple of the limit of one queue pair
 		}{
 			{false, 1, 1, 1}, {false, 1, 4, 1}, {true, 1, 1, 1}, {true, 5, 1, 1}, {true, 5, 4, 1},
 		} {
@@ -57,21 +57,21 @@ func TestSLModeSharesOneDelayEqually(t *testing.T) {
 		addFlow(t, n, FlowSpec{Src: src, Dst: hostPort(f, 3), SL: 1}),
 	}
 	r := rates(n, ids, ms, 11*ms)
-	// Nine packet times of delay, one for the packet, and one for the other SL's on the wire.
+	// Nine packet times of delay, one for the packet, and one for the packet of the other SL on the link.
 	const slow = 100.0 / 11
 	near(t, "one queue pair of the slow SL", r[0], slow/5, 0.02)
 	near(t, "four of them", r[1], slow*4/5, 0.02)
 	near(t, "the other SL", r[2], 100-slow, 0.02)
 
-	// A stopped queue pair passes its turn on; leaving SL mode releases all waiting queue pairs.
+	// The turn of a stopped queue pair passes to the next one. Leaving SL mode releases all waiting queue pairs.
 	n.StopFlow(ids[1])
 	r = rates(n, ids, n.Now()+ms, n.Now()+11*ms)
-	near(t, "alone on the slow SL", r[0], slow, 0.02)
+	near(t, "the only queue pair of the slow SL", r[0], slow, 0.02)
 	perSL, params := n.CAParams(src.Node, src.Port)
 	if !perSL || params[2].Min != 1 {
 		t.Errorf("CAParams: %v, %+v", perSL, params[2])
 	}
-	n.SetCAParams(src.Node, src.Port, false, allSLs(ibcc.SLParams{Timer: 1})) // so that CCTI falls to 0
+	n.SetCAParams(src.Node, src.Port, false, allSLs(ibcc.SLParams{Timer: 1})) // the timer lowers the CCTI to 0
 	r = rates(n, ids, n.Now()+ms, n.Now()+11*ms)
 	near(t, "freed", r[0], 50, 0.02)
 }
@@ -96,7 +96,7 @@ func TestSetFlowSLMovesAFlowToTheNewCap(t *testing.T) {
 	}
 }
 
-// congested returns two hosts that send to a third, with marking m.
+// congested returns a network in which two hosts send to a third, with the given marking at the switch.
 func congested(t *testing.T, cfg Config, m ibcc.SwitchSettings) (*Network, []FlowID) {
 	t.Helper()
 	f := star(t, 3)
@@ -129,14 +129,14 @@ func TestNothingIsMarkedWhereItMustNotBe(t *testing.T) {
 		port  ibcc.PortMarking
 		marks bool
 	}{
-		"threshold 0":                   {ibcc.SwitchSettings{}, ibcc.PortMarking{}, false},
-		"threshold 8":                   {ibcc.SwitchSettings{Threshold: 8}, ibcc.PortMarking{}, true},
-		"packets below Packet_Size":     {ibcc.SwitchSettings{Threshold: 8, PacketSize: 65}, ibcc.PortMarking{}, false},
-		"packets of Packet_Size":        {ibcc.SwitchSettings{Threshold: 8, PacketSize: 64}, ibcc.PortMarking{}, true},
-		"port overrides with 0":         {ibcc.SwitchSettings{Threshold: 8}, ibcc.PortMarking{Valid: true}, false},
-		"port overrides with 8":         {ibcc.SwitchSettings{}, ibcc.PortMarking{Valid: true, Threshold: 8}, true},
-		"invalid override":              {ibcc.SwitchSettings{Threshold: 8}, ibcc.PortMarking{Threshold: 0}, true},
-		"credit starvation in its turn": {ibcc.SwitchSettings{Threshold: 8}, starved, false},
+		"threshold 0":               {ibcc.SwitchSettings{}, ibcc.PortMarking{}, false},
+		"threshold 8":               {ibcc.SwitchSettings{Threshold: 8}, ibcc.PortMarking{}, true},
+		"packets below Packet_Size": {ibcc.SwitchSettings{Threshold: 8, PacketSize: 65}, ibcc.PortMarking{}, false},
+		"packets of Packet_Size":    {ibcc.SwitchSettings{Threshold: 8, PacketSize: 64}, ibcc.PortMarking{}, true},
+		"port overrides with 0":     {ibcc.SwitchSettings{Threshold: 8}, ibcc.PortMarking{Valid: true}, false},
+		"port overrides with 8":     {ibcc.SwitchSettings{}, ibcc.PortMarking{Valid: true, Threshold: 8}, true},
+		"invalid override":          {ibcc.SwitchSettings{Threshold: 8}, ibcc.PortMarking{Threshold: 0}, true},
+		"credit starvation mode":    {ibcc.SwitchSettings{Threshold: 8}, starved, false},
 	} {
 		n, _ := congested(t, Config{}, c.whole)
 		sw := n.Topology().Switches()[0]
@@ -165,8 +165,8 @@ func TestVictimsMarkOnlyByVictimMask(t *testing.T) {
 			s.VictimMask.Set(trunk)
 		}
 		n.SetSwitchCC(left, s)
-		// A local host takes half of the receiver's link, so the link between the switches has
-		// credits for half its rate and backs up.
+		// A local host gets half of the receiver's link. The link between the switches therefore has credits for half its rate,
+		// and its queue grows.
 		for _, src := range []string{"l1", "l2", "l3", "l4", "r2"} {
 			addFlow(t, n, FlowSpec{Src: named(t, f, src), Dst: named(t, f, "r1")})
 		}
@@ -179,7 +179,7 @@ func TestVictimsMarkOnlyByVictimMask(t *testing.T) {
 			t.Error("the port has not waited for credits")
 		}
 		if mask && share < 0.5 || !mask && share > 0.05 {
-			t.Errorf("victim mask %v: %.2f marks a packet at a port that waits for credits", mask, share)
+			t.Errorf("victim mask %v: %.2f marks per packet at a port that waits for credits", mask, share)
 		}
 	}
 }
@@ -221,7 +221,7 @@ func TestBECNReachesTheSourceByAckOrCNP(t *testing.T) {
 			}
 		}
 		if becns != st.BECNs {
-			t.Errorf("mode %d: hosts count %d BECNs of %d", mode, becns, st.BECNs)
+			t.Errorf("mode %d: hosts count %d BECNs in total, want %d", mode, becns, st.BECNs)
 		}
 		log := n.SwitchLog(sw)
 		if log.Events != st.Marks || !log.Ports.Has(3) || log.Ports.Has(1) || len(log.Last) != SwitchEvents ||
@@ -269,7 +269,7 @@ func TestCCTReadBack(t *testing.T) {
 	n.SetCCTBlock(h.Node, h.Port, 100, 1, b)
 	n.SetCCTBlock(h.Node, h.Port, 9999, 2, b) // beyond the capacity
 	if n.CCTBlock(h.Node, h.Port, 1) != b || n.CCTBlock(h.Node, h.Port, 0) != ([64]ibcc.Entry{}) || n.CCTBlock(h.Node, h.Port, 2) != ([64]ibcc.Entry{}) {
-		t.Error("blocks do not read back as written")
+		t.Error("blocks read differ from blocks written")
 	}
 	if got := n.CCTILimit(h.Node, h.Port); got != 100 {
 		t.Errorf("limit %d, want 100", got)
@@ -282,7 +282,7 @@ func TestCCTReadBack(t *testing.T) {
 	n.SetCCTBlock(f.Switches()[0], 1, 1, 0, b)
 	n.SetCAParams(f.Switches()[0], 1, true, allSLs(ibcc.SLParams{Min: 1}))
 	if on, p := n.CAParams(f.Switches()[0], 1); on || p[0].Min != 0 || n.CCTILimit(-1, 1) != 0 {
-		t.Error("a switch port took a channel adapter's settings")
+		t.Error("a switch port accepted a channel adapter's settings")
 	}
 }
 
@@ -315,7 +315,7 @@ func TestTableChangesReachWaitingQueuePairs(t *testing.T) {
 	before := n.Flow(id).SentPkts
 	n.RunUntil(6 * ms)
 	if got := n.Flow(id).SentPkts - before; got != 0 {
-		t.Errorf("%d packets left before the new delay had passed", got)
+		t.Errorf("%d packets left before the end of the new delay", got)
 	}
 	set(ibcc.Entry{})
 	r := rates(n, []FlowID{id}, n.Now()+10*us, n.Now()+ms)

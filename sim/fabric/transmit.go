@@ -94,7 +94,7 @@ func (q *qp) nextBlocks() int32 {
 	return int32(blocksFor(size + DataHeader))
 }
 
-// rest starts waiting: for credits when a packet is pending, and for the earliest queue pair or gate.
+// rest begins the wait: for credits when a packet is pending, and for the earliest queue pair or gate.
 func (n *Network) rest(pi int32, p *port, h *host) {
 	at := sim.Never
 	if p.pending != 0 {
@@ -113,7 +113,7 @@ func (n *Network) rest(pi int32, p *port, h *host) {
 	}
 }
 
-// endWait ends the period in which the port lacked credits.
+// endWait ends the wait for credits.
 func (n *Network) endWait(p *port) {
 	if p.tally.waitSince >= 0 {
 		p.tally.waited += n.eng.Now() - p.tally.waitSince

@@ -6,8 +6,8 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Utilization at the two ends of the threshold range, in fifteenths of a fifth so that every threshold is exact: the whole link
-// for threshold 0, three fifths for threshold 15.
+// useParts and usePartsStep define the threshold range in parts of 1/75 of the link, so that every threshold is exact: the
+// whole link for threshold 0, three fifths for threshold 15.
 const (
 	useParts     = 75
 	usePartsStep = 2

@@ -29,7 +29,7 @@ func TestThresholdUseIsLinear(t *testing.T) {
 }
 
 // For packets of one size and spacing, the average utilization is exactly size divided by spacing for any window; the filter
-// has no ripple at packet ends.
+// has no ripple at the ends of packets.
 func TestUseOfEvenPacketsIsExact(t *testing.T) {
 	t.Parallel()
 	for _, window := range []quantity.Picoseconds{us, 10 * us, 153_600 * quantity.Nanosecond, 10 * ms} {
@@ -51,19 +51,19 @@ func TestUseDecaysAsTheWindowSays(t *testing.T) {
 	m := useMeter{window: 60 * us}
 	m.allow(15, 0)
 	for i := range quantity.Picoseconds(10_000) {
-		m.sent((i+1)*us, us) // a full link
+		m.sent((i+1)*us, us) // the link is fully used
 	}
 	const left = 40 * us // 60 us · (1/0.6 - 1)
 	near(t, "time above the limit after the last packet", float64(m.until-m.last), float64(left), 1e-3)
 	if !m.over(m.until-1) || m.over(m.until) {
-		t.Error("the use is not above the limit until it is at it")
+		t.Error("the utilization is not above the limit until the computed time")
 	}
 	if a, b := m.aboveAt(m.until+ms), m.aboveAt(m.until+2*ms); a != b {
-		t.Errorf("an idle link stays above its limit: %s, then %s", a, b)
+		t.Errorf("the utilization of an idle link stays above the limit: %s, then %s", a, b)
 	}
 }
 
-// The meter against its definition in floating point, for any packets, pauses and threshold changes.
+// For any packets, pauses and threshold changes, the meter equals its definition in floating point.
 func TestUseMeterAgainstItsDefinition(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -82,13 +82,13 @@ func TestUseMeterAgainstItsDefinition(t *testing.T) {
 			}
 			if at := now + pause; math.Abs(use*w/(w+float64(pause))-ThresholdUse(th)) > 1e-6 &&
 				m.over(at) != (use*w/(w+float64(pause)) > ThresholdUse(th)) {
-				t.Fatalf("%s after the last packet: over %v, use %.6f, threshold %.6f", pause, m.over(at), use*w/(w+float64(pause)), ThresholdUse(th))
+				t.Fatalf("%s after the last packet: over %v, utilization %.6f, threshold %.6f", pause, m.over(at), use*w/(w+float64(pause)), ThresholdUse(th))
 			}
 			now += pause + size
 			m.sent(now, size)
 			use = (use*w + float64(size)) / (w + float64(pause+size))
 			if got := float64(m.busy) / w; m.busy < 0 || m.busy > window || math.Abs(got-use) > 1e-6+200/w {
-				t.Fatalf("use %.9f, want %.9f, at most 1", got, use)
+				t.Fatalf("utilization %.9f, want %.9f, at most 1", got, use)
 			}
 			if a := m.aboveAt(now); a < above || a > now || m.aboveAt(now+us)-a > us {
 				t.Fatalf("%s above the limit of %s, before %s", a, now, above)
@@ -99,7 +99,7 @@ func TestUseMeterAgainstItsDefinition(t *testing.T) {
 	})
 }
 
-// used returns a star in which all hosts send to the last one, over a link marked by utilization.
+// used returns a star in which all hosts send to the last one. The switch marks by the utilization of the link to that host.
 func used(t *testing.T, hosts int, cfg Config, threshold uint8, rate uint16) (n *Network, sw int32) {
 	t.Helper()
 	f := star(t, hosts)
@@ -110,8 +110,8 @@ func used(t *testing.T, hosts int, cfg Config, threshold uint8, rate uint16) (n 
 	return n, sw
 }
 
-// A source that sends evenly and does not react is marked in every packet when its utilization exceeds the threshold, and never
-// below it. Marking by queue never marks it, because there is no queue.
+// A source that sends evenly and does not react gets a mark in every packet if the utilization exceeds the threshold, and no
+// mark otherwise. Marking by queue gives no marks, because there is no queue.
 func TestMarksBeginAtTheUseOfTheThreshold(t *testing.T) {
 	t.Parallel()
 	for _, at := range []MarkPoint{MarkOnArrival, MarkOnDeparture} {
@@ -150,8 +150,8 @@ func TestMarksBeginAtTheUseOfTheThreshold(t *testing.T) {
 	}
 }
 
-// Congestion control holds the link of one flow at the utilization of the threshold: above it marks arrive, below it the timer
-// raises the rate. Two flows with Increase 1 and 2 share this utilization 2 to 1.
+// Congestion control keeps the link of one flow at the utilization of the threshold: above it, marks lower the rate; below
+// it, the timer raises the rate. Two flows with Increase 1 and 2 share this utilization in the ratio 2 to 1.
 func TestUseSettlesAtTheThreshold(t *testing.T) {
 	t.Parallel()
 	for _, threshold := range []uint8{15, 12, 8, 4} {
@@ -172,7 +172,7 @@ func TestUseSettlesAtTheThreshold(t *testing.T) {
 				near(t, fmt.Sprintf("threshold %d: rates", threshold), r[0]/r[1], 2, 0.12)
 			}
 			if q, _ := n.QueuedBytes(sw, ident.PortNum(len(r)+1), 0); q > len(r)*(4096+DataHeader) {
-				t.Errorf("threshold %d: %d bytes queued by %d flows, want a packet of each at most", threshold, q, len(r))
+				t.Errorf("threshold %d: %d bytes queued by %d flows, want at most one packet per flow", threshold, q, len(r))
 			}
 		}
 	}
@@ -191,13 +191,13 @@ func TestCongestedTimeByUse(t *testing.T) {
 	n.RunUntil(15 * ms)
 	near(t, "ticks in 10 ms above the threshold", ticks()-begun, float64(10*ms)/tick, 1e-3)
 
-	n.SetSwitchCC(sw, ibcc.SwitchSettings{Threshold: 2, MarkingRate: 1}) // 94.7 %: no more
+	n.SetSwitchCC(sw, ibcc.SwitchSettings{Threshold: 2, MarkingRate: 1}) // 94.7 %: not exceeded from now on
 	raised, marks := ticks(), n.Stats().Marks
 	n.RunUntil(20 * ms)
 	if got := ticks(); got != raised || n.Stats().Marks != marks {
 		t.Errorf("80 %% of the link below a threshold of 94.7 %%: %g ticks more, %d marks more", got-raised, n.Stats().Marks-marks)
 	}
-	n.SetSwitchCC(sw, ibcc.SwitchSettings{}) // never
+	n.SetSwitchCC(sw, ibcc.SwitchSettings{}) // threshold 0 never marks
 	if got := ticks(); got != raised {
 		t.Errorf("threshold 0: %g ticks, before %g", got, raised)
 	}
@@ -205,14 +205,15 @@ func TestCongestedTimeByUse(t *testing.T) {
 	n.RunUntil(25 * ms)
 	again := ticks()
 	if again <= raised {
-		t.Error("no congestion after the threshold came back")
+		t.Error("no congestion after the threshold was restored")
 	}
 	n.StopFlow(id)
 	n.RunUntil(26 * ms) // utilization decays within 153.6 us · (0.8/0.6 - 1)
 	near(t, "ticks after the flow", ticks()-again, 51.2e6/tick, 0.05)
 }
 
-// Utilization is measured per link, not per lane: a lane is also marked because of other lanes' traffic.
+// The switch measures utilization per link, not per lane. A lane may therefore be marked because of the traffic of other
+// lanes.
 func TestUseIsOfTheWholeLink(t *testing.T) {
 	t.Parallel()
 	n, _ := used(t, 3, Config{DataVLs: 2}, 15, 1)
@@ -225,7 +226,7 @@ func TestUseIsOfTheWholeLink(t *testing.T) {
 	n.RunUntil(10 * ms)
 	for _, id := range ids {
 		if s := n.Flow(id); float64(s.BECNs) < 0.9*float64(s.DeliveredPkts) {
-			t.Errorf("flow %d: %d BECNs for %d packets; together the two use 80 %% of the link", id, s.BECNs, s.DeliveredPkts)
+			t.Errorf("flow %d: %d BECNs for %d packets; together the flows use 80 %% of the link", id, s.BECNs, s.DeliveredPkts)
 		}
 	}
 }
@@ -259,7 +260,7 @@ func TestMarkingByUseDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Marking by utilization is deterministic: one seed gives one run, in steps of any size.
+// Marking by utilization is deterministic: runs with the same seed are identical for any step size.
 func TestMarkingByUseIsDeterministic(t *testing.T) {
 	t.Parallel()
 	run := func(step quantity.Picoseconds) Stats {
@@ -272,11 +273,11 @@ func TestMarkingByUseIsDeterministic(t *testing.T) {
 		}
 		for n.Now() < 5*ms {
 			n.RunUntil(n.Now() + step)
-			n.Counters(sw, 6) // reading must not change the run
+			n.Counters(sw, 6) // reading the counters must not change the run
 		}
 		return n.Stats()
 	}
 	if a, b := run(5*ms), run(10*us); a != b || a.Marks == 0 {
-		t.Errorf("in one step %+v, in small ones %+v", a, b)
+		t.Errorf("in one step %+v, in small steps %+v", a, b)
 	}
 }

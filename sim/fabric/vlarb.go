@@ -8,7 +8,7 @@ import (
 
 // Limits of the VL arbitration tables (IBTA vol. 1, 7.6.9).
 const (
-	ArbEntries   = 64  // in each of the two tables
+	ArbEntries   = 64  // number of entries of each table
 	arbUnlimited = 255 // value of the high-priority limit that means unlimited
 	// limitBlocks is the unit of the limit of high priority, 4 KiB, in credit blocks.
 	limitBlocks = 4096 / CreditBlock
@@ -36,8 +36,8 @@ type arbiter struct {
 	high, low arbTable
 	limit     uint8
 	highLeft  int32 // blocks of high priority that may precede a low-priority packet
-	fromHigh  bool  // table of the last choice
-	tabled    bool  // a table made the last choice
+	fromHigh  bool  // whether the high table made the last choice
+	tabled    bool  // whether any table made the last choice
 }
 
 // newArbiter returns the initial arbiter of a port: every lane with equal weight in the low table, and an empty high table.
@@ -75,8 +75,9 @@ func (t *arbTable) choose(able uint16) int {
 	return bits.TrailingZeros16(able & t.lanes)
 }
 
-// choose selects a lane of able, which must not be empty. A lane without competitors is chosen without the tables. Lanes in
-// neither table are served, lowest first, when no lane in a table can send; the specification leaves this to the implementer.
+// choose selects a lane of able, which must not be empty. It selects a lane without competitors without the tables. It
+// selects lanes in neither table, lowest first, when no lane in a table can send; the specification leaves this case to the
+// implementer.
 func (a *arbiter) choose(able uint16) int {
 	a.tabled = able&(able-1) != 0
 	if !a.tabled {

@@ -33,7 +33,7 @@ type Messages struct {
 // Fate is the decision on a request to the device.
 type Fate uint8
 
-// Fates.
+// Values of Fate.
 const (
 	Arrives   Fate = iota
 	Lost           // the request does not arrive

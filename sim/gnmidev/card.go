@@ -45,10 +45,10 @@ func newCard(h *Host, slot int, o *CardOptions, l *layout) (*card, error) {
 		return nil, fmt.Errorf("card %s: driver %d, want %d to %d", c.name, o.Driver, VendorDriver, BothDrivers)
 	}
 	if slices.ContainsFunc(h.cards, func(other *card) bool { return other.name == c.name || other.guid == c.guid }) {
-		return nil, fmt.Errorf("card %s with node GUID %s: another one has that name or GUID", c.name, c.guid)
+		return nil, fmt.Errorf("card %s with node GUID %s: another card has this name or GUID", c.name, c.guid)
 	}
 	if len(o.Ports) == 0 {
-		return nil, fmt.Errorf("card %s: it needs a port", c.name)
+		return nil, fmt.Errorf("card %s: no ports: want at least one", c.name)
 	}
 	last := 0
 	for i := range o.Ports {
@@ -89,7 +89,7 @@ func newPort(c *card, last int, o *PortOptions) (*port, error) {
 	return p, nil
 }
 
-// port finds a port of the card.
+// port returns the card's port with the given number.
 func (c *card) port(number int) (*port, error) {
 	i := slices.IndexFunc(c.ports, func(p *port) bool { return p.number == number })
 	if i < 0 {
@@ -107,7 +107,7 @@ func (c *card) written() {
 	}
 }
 
-// reload reloads the driver: volatile settings return to the values with which the firmware starts. The caller holds the lock.
+// reload reloads the driver: volatile settings return to the initial values of the firmware. The caller holds the lock.
 func (c *card) reload() {
 	c.loads++
 	for _, p := range c.ports {
@@ -126,7 +126,7 @@ func (c *card) firmwareReset() {
 
 var errNoCard = errors.New("no such card")
 
-// cardOf returns the card of a host with a node GUID.
+// cardOf returns the host's card with the given node GUID.
 func (h *Host) cardOf(guid ident.GUID) (*card, error) {
 	i := slices.IndexFunc(h.cards, func(c *card) bool { return c.guid == guid })
 	if i < 0 {

@@ -12,7 +12,7 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitest"
 )
 
-// listening serves a rig's devices on a port of this machine too.
+// listening also serves a rig's devices on a local port, and returns its address.
 func (r *rig) listening(t *testing.T) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -33,7 +33,7 @@ func (r *rig) listening(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestGnmiCli works with a switch, a host and both kinds of subscriptions through a client that we did not write.
+// TestGnmiCli uses a switch, a host and both kinds of subscriptions with an independent client.
 func TestGnmiCli(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -71,7 +71,7 @@ func TestGnmiCli(t *testing.T) {
 		t.Errorf("threshold %s, want 5000", got)
 	}
 	if _, err := c.Set(request(t, "leaf-1", `update `+threshold+` "5000"`)); err == nil || !strings.Contains(err.Error(), "rdma_config_update_validator") {
-		t.Errorf("a guarded field was updated: %v", err)
+		t.Errorf("a guarded field was changed: %v", err)
 	}
 	once, err := c.Once("leaf-1/COUNTERS_DB", "COUNTERS/Ethernet0/Queues")
 	if err != nil || !strings.Contains(once, "SAI_QUEUE_STAT_BYTES") {

@@ -12,7 +12,8 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
-// fields is an entry of a database: all values are strings. A list has a name that ends in "@" and is joined by commas.
+// fields is an entry of a database: all values are strings. The name of a list ends in "@", and its items are joined by
+// commas.
 type fields map[string]string
 
 // table maps keys to entries; composite keys are joined.
@@ -61,7 +62,7 @@ func parseConfig(text []byte) (database, error) {
 			}
 			t[key] = f
 			if n++; n > maxEntries {
-				return nil, fmt.Errorf("config_db.json: more than %d entries", maxEntries)
+				return nil, fmt.Errorf("config_db.json: too many entries: want at most %d", maxEntries)
 			}
 		}
 		out[name] = t
@@ -123,12 +124,12 @@ const (
 	patchReplace patchOp = "replace"
 )
 
-// change is one operation of a patch, on the root, a table, an entry or a field.
+// change is one operation of a patch. Its target is the root, a table, an entry or a field.
 type change struct {
 	op   patchOp
 	path []string // 0 to 3 names
-	to   database // for paths of fewer than three names: the new content, under its names
-	word string   // of a field
+	to   database // for paths of fewer than three names: the new content, as tables and entries
+	word string   // value of a field
 }
 
 func (c *change) String() string { return string(c.op) + " /" + strings.Join(c.path, "/") }
@@ -147,7 +148,7 @@ func patchOf(op gnmitree.Operation, names []string) (change, error) {
 		c.op = patchAdd
 	}
 	if len(names) > 3 {
-		return c, gnmitree.Errorf(codes.InvalidArgument, "path %s has more below the instance than table, key and field", op.Path)
+		return c, gnmitree.Errorf(codes.InvalidArgument, "path %s has more than table, key and field below the instance", op.Path)
 	}
 	if len(names) == 3 {
 		return c, c.field(op)
@@ -176,12 +177,12 @@ func (c *change) field(op gnmitree.Operation) error {
 		c.path = []string{c.path[0], c.path[1], strings.TrimSuffix(c.path[2], "@") + "@"}
 		c.word = strings.Join(words, ",")
 	case gnmitree.KindString:
-		c.word, _ = op.Value.AsString() // it is a string
+		c.word, _ = op.Value.AsString() // the kind of the value is string
 		if c.op == patchReplace && c.word == "" && c.path[2] != "pfc_enable" {
 			c.op = patchRemove
 		}
 	default:
-		return gnmitree.Errorf(codes.InvalidArgument, "%s: found %s, want a string: all values of the database are", op.Path, op.Value)
+		return gnmitree.Errorf(codes.InvalidArgument, "%s: found %s, want a string, because all values of the database are strings", op.Path, op.Value)
 	}
 	return nil
 }
@@ -249,7 +250,7 @@ func (d database) apply(c *change) error {
 	case c.op != patchAdd && !d.has(c.path):
 		return gnmitree.Errorf(codes.NotFound, "%s: nothing is there", c)
 	case c.op == patchAdd && len(c.path) == 3 && !d.has(c.path[:2]):
-		return gnmitree.Errorf(codes.NotFound, "%s: there is no entry %s|%s: update it as a whole", c, c.path[0], c.path[1])
+		return gnmitree.Errorf(codes.NotFound, "%s: no entry %s|%s: update the whole entry", c, c.path[0], c.path[1])
 	}
 	switch {
 	case len(c.path) == 0:

@@ -17,7 +17,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// twins are simulated devices as the conformance suite of drivers misuses them.
+// twins are the simulated devices for the conformance suite of drivers.
 type twins struct {
 	t        testing.TB
 	hosts    map[ident.GUID]*Host
@@ -73,7 +73,7 @@ func (f twins) Put(d driver.Device, s driver.Settings) {
 
 func (f twins) Reboot(d driver.Device) {
 	if h := f.hosts[d.ID.Node]; h != nil {
-		h.Reset() // an agent that remembers would set everything again
+		h.Reset() // after a reboot, an agent with a journal would restore its settings
 		return
 	}
 	f.switches[d.ID.Node].Reset()
@@ -119,7 +119,7 @@ func (f twins) Heal(d driver.Device) {
 	f.switches[d.ID.Node].Heal()
 }
 
-// manager is the driver of a rig's devices, whose targets are named as they are.
+// manager returns a driver for the rig's devices. The target of a device has the name of the device.
 func (r *rig) manager(t testing.TB, dialect cgnmi.Dialect) *cgnmi.Driver {
 	t.Helper()
 	d, err := cgnmi.New(cgnmi.Options{Options: grpclink.Options{Insecure: true, Dial: r.dial}, Target: func(d driver.Device) (cgnmi.Target, error) {
@@ -133,7 +133,7 @@ func (r *rig) manager(t testing.TB, dialect cgnmi.Dialect) *cgnmi.Driver {
 	return d
 }
 
-// nicHarness is the driver over hosts with each kind of driver, and one with WRCC.
+// nicHarness returns the driver for hosts with each kind of NIC driver, one of them with WRCC.
 func nicHarness(t testing.TB) drivertest.Harness {
 	r := newRig(t)
 	f := twins{t: t, hosts: map[ident.GUID]*Host{}}
@@ -156,7 +156,7 @@ func nicHarness(t testing.TB) drivertest.Harness {
 	return h
 }
 
-// switchHarness is the driver over two switches of a dialect.
+// switchHarness returns the driver for two switches of a dialect.
 func switchHarness(t testing.TB, of cgnmi.Dialect, change func(*SwitchOptions)) drivertest.Harness {
 	r := newRig(t)
 	f := twins{t: t, switches: map[ident.GUID]*Switch{}}
@@ -197,7 +197,7 @@ func TestConformanceOnGuardedSONiC(t *testing.T) {
 	drivertest.Run(t, func(t testing.TB) drivertest.Harness {
 		h := switchHarness(t, cgnmi.SONiC, nil)
 		h.Samples = func(d driver.Device, c driver.Capabilities) []driver.Settings {
-			return slices.DeleteFunc(drivertest.Samples(d, c), func(s driver.Settings) bool { // of one rule: the stock profile's thresholds
+			return slices.DeleteFunc(drivertest.Samples(d, c), func(s driver.Settings) bool { // only settings with one rule: the thresholds of the stock profile
 				return slices.ContainsFunc(s.Queues.Marking, func(q ecn.QueueMarking) bool { return q.Marking != s.Queues.Marking[0].Marking })
 			})
 		}

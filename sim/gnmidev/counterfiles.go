@@ -18,8 +18,8 @@ const (
 	lifespan     = "lifespan" // lifetime of cached values, in ms
 )
 
-// hwCounters returns the counters of an RDMA port that the data plane provides, and those that always stay zero because the
-// simulation never causes them. Counters that the data plane does not model are missing.
+// hwCounters returns the counters of an RDMA port. Counters of events that never occur in the simulation are zero. Counters
+// that the data plane does not model are missing.
 func hwCounters() map[string]func(*plane.PortCounters) uint64 {
 	never := func(*plane.PortCounters) uint64 { return 0 }
 	return map[string]func(*plane.PortCounters) uint64{
@@ -79,7 +79,7 @@ func (p *port) counterFile(name string) (file, bool) {
 	return file{}, false
 }
 
-// counterNames returns the file names in a directory of counters; nil for any other directory.
+// counterNames returns the file names in a directory of counters; it returns nil for any other directory.
 func (p *port) counterNames(dir string) []string {
 	switch dir {
 	case hwCounterDir:
@@ -100,7 +100,7 @@ func (p *port) counterNames(dir string) []string {
 type portCounter struct {
 	name string
 	rdma bool
-	// of returns the value; false if the port has no such counter. paused is the bit mask of the priorities with pause.
+	// of returns the value, and false if the port has no such counter. paused is the bit mask of the priorities with pause.
 	of func(c *plane.PortCounters, paused uint8) (uint64, bool)
 }
 

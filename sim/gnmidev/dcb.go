@@ -13,7 +13,7 @@ import (
 	"fairlane/sim/plane"
 )
 
-// wire returns the codec for the byte order of the simulated hosts, which is that of the local machine.
+// wire returns the codec for the byte order of the simulated hosts, the byte order of the local machine.
 func wire() dcbnl.Codec { return dcbnl.Native() }
 
 // defaultDCB returns the initial DCB state of hosts in a RoCE fabric: trust DSCP, DSCP 26 to priority 3 and 48 to 6, pause on
@@ -33,7 +33,7 @@ func defaultDCB() *dcbnl.IEEE {
 	}
 }
 
-// socket is the DCB part of a host's kernel.
+// socket is the DCB interface of a host's kernel.
 type socket struct{ host *Host }
 
 var _ nicfiles.Socket = (*socket)(nil)
@@ -86,7 +86,7 @@ func refusal(sequence uint32, errno syscall.Errno) []byte {
 	order.PutUint32(b, size)
 	order.PutUint16(b[4:], dcbnl.TypeError)
 	order.PutUint32(b[8:], sequence)
-	order.PutUint32(b[16:], -uint32(errno)) // error numbers are small
+	order.PutUint32(b[16:], -uint32(errno)) // error numbers are small, so the conversion cannot overflow
 	return b
 }
 
@@ -112,7 +112,7 @@ func (p *port) exchange(m *dcbnl.Message) (*dcbnl.Message, syscall.Errno) {
 	return reply, 0
 }
 
-// counted returns the port's objects with their counters.
+// counted returns the port's DCB objects with their counters.
 func (p *port) counted() *dcbnl.IEEE {
 	o := *p.ieee()
 	pfc, c := *o.PFC, p.plane.Measure()
@@ -133,7 +133,7 @@ func (p *port) change(m *dcbnl.Message) syscall.Errno {
 	return p.alter(m)
 }
 
-// alter changes the objects in the kernel's order, up to the first that it rejects.
+// alter changes the objects in the kernel's order. It stops at the first object that the kernel rejects.
 func (p *port) alter(m *dcbnl.Message) syscall.Errno {
 	o := cloneIEEE(p.ieee())
 	defer func() { p.dcb = o }()
@@ -174,7 +174,7 @@ func (p *port) set(o, want *dcbnl.IEEE) syscall.Errno {
 		if a.Priority >= plane.Priorities || a.Selector != dcbnl.SelectorDSCP || a.Protocol > 63 || p.refuses("trust", "dscp2prio") {
 			return syscall.EINVAL
 		}
-		// The driver keeps one priority for each DSCP: the new entry replaces the old one.
+		// The driver stores one priority per DSCP, so the new entry replaces the old one.
 		o.Apps = slices.DeleteFunc(o.Apps, func(b dcbnl.App) bool { return b.Protocol == a.Protocol })
 		o.Apps = append(o.Apps, a)
 	}
@@ -193,7 +193,8 @@ func (p *port) refuses(names ...string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(p.faults.Refused, n) })
 }
 
-// legalETS applies the driver's check: the percentages of ETS classes sum to 100 if there are any, and are 0 for other classes.
+// legalETS applies the driver's check: the percentages of ETS classes sum to 100 if there are any, and are 0 for all other
+// classes.
 func legalETS(e *dcbnl.ETS) bool {
 	sum, any := 0, false
 	for i, tsa := range e.TSA {
@@ -210,7 +211,8 @@ func legalETS(e *dcbnl.ETS) bool {
 	return !any || sum == 100
 }
 
-// legalBuffer applies the driver's check: the buffers fit into the port's buffer, and a buffer with pause has a size above 0.
+// legalBuffer applies the driver's check: the buffers fit into the memory of the port, and a buffer of a priority with pause
+// has a size above 0.
 func legalBuffer(b *dcbnl.Buffer, o *dcbnl.IEEE) bool {
 	sum := uint64(0)
 	for i := range plane.Priorities {

@@ -5,7 +5,7 @@
 //	client ── gNMI ─► Server ─► gate (lost, late and busy messages) ─► Switch: CONFIG_DB … COUNTERS_DB ─► SwitchPlane
 //	                                                                ─► Host: agent ─► files, netlink, mstconfig ─► NICPlane
 //
-// A host runs the real host agent. The agent's interfaces - driver files, DCB netlink, mstconfig, rates of virtual functions -
-// are those of simulated cards, with the side effects and faults of real ones. An agent starts with the first request for its
-// host.
+// A host runs the real host agent. The agent's interfaces - driver files, DCB netlink, mstconfig, rates of virtual functions
+// - are those of simulated cards, with the side effects and faults of real ones. The agent starts at the first request for
+// its host.
 package gnmidev

@@ -10,11 +10,11 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// stockMarking is SONiC's default of AZURE_LOSSLESS for 100 Gbit/s.
+// stockMarking is SONiC's default for the profile AZURE_LOSSLESS at 100 Gbit/s.
 var stockMarking = ecn.Marking{Min: 1048576, Max: 2097152, PMaxPct: 5}
 
-// fabricConfig returns the configuration of a switch in a RoCE fabric: DSCP 26 maps to class 3 and queue 3, which has pause and
-// marking; DSCP 48, that of CNPs, maps to class 6, which has strict priority.
+// fabricConfig returns the configuration of a switch in a RoCE fabric: DSCP 26 maps to class 3 and queue 3, which has pause
+// and marking; DSCP 48, for CNPs, maps to class 6, which has strict priority.
 func (w *Switch) fabricConfig(marking []ecn.QueueMarking) (database, error) {
 	d := database{}
 	d.put(metadataTable, instance, fields{"hwsku": "simulated", "platform": "x86_64-simulated-r0", "hostname": hostName(w.name), "type": "LeafRouter", "asic_type": w.o.ASIC})
@@ -59,7 +59,7 @@ func (w *Switch) fabricConfig(marking []ecn.QueueMarking) (database, error) {
 	w.countersConfig(d)
 	if len(marking) == 0 {
 		for i := range w.ports {
-			marking = append(marking, ecn.QueueMarking{Port: ident.PortNum(i + 1), Queue: plane.RoCEPriority, Marking: stockMarking}) // at most maxPorts
+			marking = append(marking, ecn.QueueMarking{Port: ident.PortNum(i + 1), Queue: plane.RoCEPriority, Marking: stockMarking}) // port numbers are at most maxPorts
 		}
 	}
 	for _, q := range marking {

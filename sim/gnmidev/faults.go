@@ -19,7 +19,7 @@ type Faults struct {
 	Disabled bool
 }
 
-// gate applies the message faults of a device, between its messages and its tree.
+// gate applies the message faults of a device to requests for its tree and to their replies.
 type gate struct {
 	mu     sync.Mutex
 	faults Faults

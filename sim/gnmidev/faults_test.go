@@ -26,7 +26,7 @@ func TestMessagesGetLost(t *testing.T) {
 	wantCode(t, "silence", read(), codes.Unavailable)
 	h.Heal()
 	if got := goesBy(t, h, 1).Registers.AIRate; got != 9 {
-		t.Errorf("the set whose reply was lost left %d, want 9", got)
+		t.Errorf("after a Set whose reply was lost, the value is %d, want 9", got)
 	}
 	h.Inject(func(f *Faults) { f.DelayReply, f.Delay = 1, time.Hour })
 	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -35,7 +35,7 @@ func TestMessagesGetLost(t *testing.T) {
 	_, err := r.client.Set(ctx, q)
 	wantCode(t, "a late reply", err, codes.DeadlineExceeded)
 	if got := goesBy(t, h, 1).Registers.AIRate; got != 11 {
-		t.Errorf("the set whose reply was late left %d, want 11", got)
+		t.Errorf("after a Set whose reply was late, the value is %d, want 11", got)
 	}
 	h.Heal()
 	h.Inject(func(f *Faults) { f.Disabled = true })

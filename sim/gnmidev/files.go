@@ -11,8 +11,8 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// root is the file system of a host as the vendor's driver, the kernel's driver, configfs and the RDMA subsystem provide it. It
-// stores no bytes; the contents come from the cards.
+// root is the file system of a host as the vendor's driver, the kernel's driver, configfs and the RDMA subsystem provide it.
+// It stores no files; the contents come from the cards.
 type root struct{ host *Host }
 
 // file is one file of the root. Its functions are called under the card's lock.
@@ -66,7 +66,7 @@ func (r root) Write(name string, contents []byte) error {
 
 func pathError(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
-// List implements nicfiles.Files, for the directories that drivers and agents read.
+// List implements nicfiles.Files for the directories that agents read.
 func (r root) List(name string) ([]string, error) {
 	p, rest, ok := r.find(name)
 	if !ok {
@@ -101,7 +101,7 @@ func (r root) Make(name string) error {
 	return pathError("mkdir", name, syscall.ENODEV)
 }
 
-// Directories of the files.
+// Directories that contain the files.
 const (
 	sysfs      = "sys/class/net/"
 	debugfs    = "sys/kernel/debug/mlx5/"
@@ -132,8 +132,8 @@ func (r root) find(name string) (*port, place, bool) {
 	return nil, place{}, false
 }
 
-// named returns the card's port for a network device, a PCI address, or an RDMA device followed by a number. It removes the
-// number from rest.
+// named returns the card's port whose network device, PCI address, or RDMA device and port number is given. For an RDMA
+// device it removes the port number from rest.
 func (c *card) named(base, who string, rest *string) *port {
 	if base == configfs || base == infiniband {
 		below, ok := strings.CutPrefix(*rest, "ports/")
@@ -218,7 +218,8 @@ func (p *port) list(at place) []string {
 	return nil
 }
 
-// registerFile returns the file of a run-time register. It reads as unsigned decimal text, and accepts any base of C on writes.
+// registerFile returns the file of a run-time register. Reads return unsigned decimal text. Writes accept any number syntax
+// of C.
 func (p *port) registerFile(i int, by nicparam.Backend) file {
 	row := p.card.layout.rows[i]
 	return file{
@@ -331,7 +332,7 @@ func (p *port) configfsFile(name string) (file, bool) {
 	}, true
 }
 
-// row0 returns a row, or an empty one for nil.
+// row0 returns p, or an empty row if p is nil.
 func row0(p *nicparam.Param) *nicparam.Param {
 	if p == nil {
 		return &nicparam.Param{}

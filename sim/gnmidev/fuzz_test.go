@@ -10,7 +10,7 @@ import (
 	"fairlane/sim/plane"
 )
 
-// quiet is a host or a switch that nobody serves.
+// quiet returns a server with a host and a switch but without a listener.
 func quiet(t testing.TB) *Server {
 	t.Helper()
 	s, err := NewServer(Options{})
@@ -30,7 +30,7 @@ func quietHost(t testing.TB, driver Driver) *Host {
 	return h
 }
 
-// legal fails unless every register of the host's first port is in its range.
+// legal fails the test unless every register of the host's first port is in its range.
 func legal(t *testing.T, h *Host) {
 	t.Helper()
 	set, _, err := h.Settings(portID(1))
@@ -87,7 +87,7 @@ func FuzzDCB(f *testing.F) {
 		out, err := socket{h}.Exchange(t.Context(), b)
 		if err == nil {
 			if _, err := codec.Split(out); err != nil {
-				t.Errorf("the answer has no messages: %v", err)
+				t.Errorf("the response has no messages: %v", err)
 			}
 		}
 		p := h.cards[0].ports[0]
@@ -143,7 +143,7 @@ func FuzzSwitchSet(f *testing.F) {
 		}
 		before := string(w.Config())
 		if _, err := newNative(w).Set(t.Context(), []gnmitree.Operation{o}); err != nil && string(w.Config()) != before {
-			t.Errorf("a set that failed (%v) changed the configuration", err)
+			t.Errorf("a failed Set (%v) changed the configuration", err)
 		}
 		if err := (&schema{rules: w.rules, d: w.running}).check(); err != nil {
 			t.Errorf("after %s %s: %v", o.Op, o.Path, err)

@@ -17,7 +17,8 @@ const (
 	watchdog     = "PFC_WD"
 )
 
-// guardedFields returns the fields that the guard allows a patch to replace, in lower case, as ENTRY/FIELD; entry "*" matches all. It returns nil for an unguarded table.
+// guardedFields returns the fields that the guard allows a patch to replace, in lower case, as ENTRY/FIELD; entry "*"
+// matches all. It returns nil for an unguarded table.
 func guardedFields(name string) []string {
 	switch name {
 	case wredTable:
@@ -32,15 +33,15 @@ func guardedFields(name string) []string {
 	return nil
 }
 
-// oldestBuild returns the first image, by date, on which an ASIC's tables may be changed; false for an ASIC that the guard does
-// not list.
+// oldestBuild returns the build date of the first image on which an ASIC's tables may be changed. It returns false for an
+// ASIC that the guard does not list.
 func oldestBuild(asic string) (int, bool) {
 	builds := map[string]int{"spc4": 20221100, "th": 20181100, "th3": 20240500, "th4": 20240500, "th5": 20240500}
 	b, ok := builds[asic]
 	return b, ok
 }
 
-// guard checks one operation of a patch on a configuration.
+// guard checks whether the guard of RDMA settings allows one operation of a patch.
 func (s *Switch) guard(c *change, before database) error {
 	if s.o.Unguarded {
 		return nil
@@ -65,12 +66,12 @@ func (s *Switch) guard(c *change, before database) error {
 		if c.op == patchReplace || c.path[0] == watchdog {
 			return nil
 		}
-		return s.refused(c, "only replace is allowed on this field")
+		return s.refused(c, "only replace is allowed for this field")
 	}
 	return s.refused(c, "allowed fields: "+strings.Join(list, ", "))
 }
 
-// guardWhole checks an operation on a whole table or more, by splitting it into its changes.
+// guardWhole checks an operation on a whole table or more, change by change.
 func (s *Switch) guardWhole(c *change, before database) error {
 	after := before.clone()
 	if err := after.apply(c); err != nil {

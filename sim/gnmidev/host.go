@@ -19,8 +19,8 @@ type Driver uint8
 const (
 	VendorDriver       Driver = iota // files below ecn of the network device
 	VendorDriverParams               // as VendorDriver, with a directory "params" between role and parameter
-	KernelDriver                     // files below cc_params of debugfs
-	BothDrivers                      // both kinds of files, as in vendor releases that mount debugfs
+	KernelDriver                     // files below the debugfs directory cc_params
+	BothDrivers                      // both kinds of files, as in vendor releases with debugfs
 )
 
 // HostOptions describe a host.
@@ -30,20 +30,20 @@ type HostOptions struct {
 
 // CardOptions describe a NIC.
 type CardOptions struct {
-	Name string     // on its host; empty selects mlx5_0, mlx5_1, …
+	Name string     // name on the host; empty selects mlx5_0, mlx5_1, …
 	GUID ident.GUID // node GUID; with the port number, the identity of the port for managers
 	// Caps are the capabilities of the firmware. Cards with the same capabilities share their table of parameters.
 	Caps   nicparam.Caps
 	Driver Driver
 	// Virtual makes the card a virtual function passed through to the host: it has counters but no parameters.
 	Virtual bool
-	Ports   []PortOptions // from port 1 on; 1 to nicparam.MaxPorts ports
+	Ports   []PortOptions // ports from port 1 on; 1 to nicparam.MaxPorts
 }
 
 // PortOptions describe a port of a NIC.
 type PortOptions struct {
-	Number int      // on the card, from 1; 0 means previous number plus one
-	Plane  NICPlane // nil means a port without traffic
+	Number int      // number on the card, from 1; 0 means the previous number plus one
+	Plane  NICPlane // nil means no traffic
 	Speed  quantity.BitRate
 	// Functions is the number of virtual functions; they have shares if Caps.Switchdev is set.
 	Functions int
@@ -73,7 +73,7 @@ func (s *Server) AddHost(name string, o HostOptions) (*Host, error) {
 	h := &Host{server: s, name: name}
 	h.tree = &gated{&hostTree{host: h}, &h.gate}
 	if len(o.Cards) == 0 {
-		return nil, fmt.Errorf("host %q: it needs a card", name)
+		return nil, fmt.Errorf("host %q: no cards: want at least one", name)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ type machine struct {
 	host   *Host
 	boot   string
 	events chan struct{}
-	made   []*made // by card
+	made   []*made // back ends, by card
 }
 
 // made holds a card's back ends, which stay the same until the driver is reloaded.
@@ -57,7 +57,7 @@ func (m *machine) NICs(ctx context.Context) ([]agent.NIC, error) {
 	return out, nil
 }
 
-// nic creates the back ends of a card, in a host's order of preference.
+// nic creates the back ends of a card, in the order of preference of real hosts.
 func (m *machine) nic(c *card, loads int) (agent.NIC, error) {
 	n := agent.NIC{
 		Name: c.name, PCI: c.ports[0].pci, Vendor: vendor, Model: model, Firmware: firmware, Driver: "mlx5_core",
@@ -109,7 +109,7 @@ func (m *machine) nic(c *card, loads int) (agent.NIC, error) {
 // described returns the agent's description of a port.
 func (p *port) described() agent.Port {
 	out := agent.Port{
-		Number: p.number, ID: ident.PortID{Node: p.card.guid, Port: ident.PortNum(p.number)}, // at most nicparam.MaxPorts
+		Number: p.number, ID: ident.PortID{Node: p.card.guid, Port: ident.PortNum(p.number)}, // at most nicparam.MaxPorts, so the conversion cannot overflow
 		NetDev: p.netdev, RDMA: p.card.name, RDMAPort: p.number, Meter: meter{p},
 	}
 	if p.card.layout.table.Caps().Switchdev {

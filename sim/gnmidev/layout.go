@@ -10,21 +10,21 @@ import (
 	"fairlane/sim/plane"
 )
 
-// layout is shared by cards with the same capabilities: their table and the location of its run-time parameters.
+// layout is the table of a card and the location of its run-time parameters. Cards with the same capabilities share it.
 type layout struct {
 	table    *nicparam.Table
 	rows     []*nicparam.Param // run-time registers of a port, one value per register
 	defaults []uint64
 	byName   map[string]int
-	sysfs    map[string]int // by file below ecn, such as "roce_rp/rpg_gd"
-	debugfs  map[string]int // by file below cc_params
+	sysfs    map[string]int // index in rows, by file below ecn, such as "roce_rp/rpg_gd"
+	debugfs  map[string]int // index in rows, by file below cc_params
 	dcb      *dcbnl.IEEE    // DCB state of an unchanged port
 	hw       map[string]func(*plane.PortCounters) uint64
 	hwNames  []string
 	counters []portCounter
 }
 
-// layoutOf returns the layout for a set of capabilities. Callers hold the lock.
+// layoutOf returns the layout for a set of capabilities. The caller holds the lock.
 func (s *Server) layoutOf(c nicparam.Caps) *layout {
 	if l := s.shared[c]; l != nil {
 		return l

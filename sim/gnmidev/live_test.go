@@ -18,8 +18,8 @@ var (
 	_ SwitchPlane = (*etherlive.Switch)(nil)
 )
 
-// TestSettingsDriveThePacketsAndCountersComeFromThem has two tenants share a link: what managers set by gNMI changes what they
-// get, and what devices count by gNMI is what was sent.
+// Two tenants share a link. Settings that managers write by gNMI change
+// the tenants' rates, and counters that devices report by gNMI equal the packets sent.
 func TestSettingsDriveThePacketsAndCountersComeFromThem(t *testing.T) {
 	t.Parallel()
 	const ms = quantity.Millisecond
@@ -58,7 +58,7 @@ func TestSettingsDriveThePacketsAndCountersComeFromThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := w.Marking(), s.Default(); len(got) != len(want) || got[0] != want[0] {
-		t.Errorf("marking %+v, want %+v as the fabric comes", got, want)
+		t.Errorf("marking %+v, want %+v the initial marking", got, want)
 	}
 	octets := func(host string) uint64 {
 		text := r.must(t, host, "/nics/nic[name=mlx5_0]/ports/port[number=1]/functions/function[index=0]/state/tx-octets")
@@ -76,13 +76,13 @@ func TestSettingsDriveThePacketsAndCountersComeFromThem(t *testing.T) {
 		return float64(a) / float64(a+b)
 	}
 	if got := share(); got < 0.4 || got > 0.6 {
-		t.Errorf("with the same settings the first tenant has %.2f", got)
+		t.Errorf("share of the first tenant with equal settings: %.2f", got)
 	}
 	if err := r.set(t, "host-0", `update `+param(port1, "rpg_ai_rate", 0)+` "80"`, `update `+param(port1, "rpg_hai_rate", 0)+` "800"`); err != nil {
 		t.Fatal(err)
 	}
 	if got := share(); got < 0.6 {
-		t.Errorf("with 16 times the steps the first tenant has %.2f", got)
+		t.Errorf("share of the first tenant with 16 times the increases: %.2f", got)
 	}
 	count := func(field string) uint64 {
 		text := r.must(t, "leaf", "sonic-db:/COUNTERS_DB/localhost/COUNTERS/Ethernet8/Queues/Ethernet8:"+strconv.Itoa(plane.RoCEPriority)+"/"+field)
@@ -101,7 +101,7 @@ func TestSettingsDriveThePacketsAndCountersComeFromThem(t *testing.T) {
 		t.Errorf("the queue has sent %d bytes and marked %d packets", sent, marks)
 	}
 	if got := s.Measure(3).Queues[plane.RoCEPriority]; got.Octets != sent || got.Marks != marks {
-		t.Errorf("by gNMI %d and %d, in the fabric %+v", sent, marks, got)
+		t.Errorf("counters by gNMI %d and %d, in the fabric %+v", sent, marks, got)
 	}
 	if err := r.set(t, "leaf", `replace `+config+`/WRED_PROFILE/AZURE_LOSSLESS/green_max_threshold "4000000000"`, `replace `+config+`/WRED_PROFILE/AZURE_LOSSLESS/green_min_threshold "4000000000"`); err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func TestSettingsDriveThePacketsAndCountersComeFromThem(t *testing.T) {
 	before := s.Measure(3).Queues[plane.RoCEPriority].Marks
 	f.RunUntil(f.Now() + 10*ms)
 	if after := s.Measure(3).Queues[plane.RoCEPriority].Marks; after != before {
-		t.Errorf("%d marks by thresholds out of reach", after-before)
+		t.Errorf("%d marks with thresholds above every queue length", after-before)
 	}
 	if err := f.Err(); err != nil {
 		t.Error(err)

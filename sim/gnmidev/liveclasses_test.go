@@ -16,7 +16,8 @@ import (
 	"fairlane/tenants"
 )
 
-// lab is a live fabric of three hosts at one switch, whose devices answer gNMI: the tenants ant and bee send to the third.
+// lab is a live fabric of three hosts at one switch, whose devices answer gNMI. The tenants ant and bee send to the third
+// host.
 type lab struct {
 	*rig
 	f    *etherlive.Fabric
@@ -58,7 +59,7 @@ func newLab(t *testing.T, o etherlive.Options) *lab {
 	return l
 }
 
-// tell sets by gNMI.
+// tell writes settings by gNMI.
 func (l *lab) tell(t *testing.T, target string, words ...string) {
 	t.Helper()
 	if err := l.set(t, target, words...); err != nil {
@@ -66,7 +67,7 @@ func (l *lab) tell(t *testing.T, target string, words ...string) {
 	}
 }
 
-// queues returns what the queues of the port to the third host have sent in a span, after another, in octets.
+// queues returns the octets that the queues of the port to the third host send in a time span, after a settling time.
 func (l *lab) queues(settle, span quantity.Picoseconds) (out [plane.Priorities]float64) {
 	l.f.RunUntil(l.f.Now() + settle)
 	before := l.leaf.Measure(3)
@@ -78,7 +79,7 @@ func (l *lab) queues(settle, span quantity.Picoseconds) (out [plane.Priorities]f
 	return out
 }
 
-// separate gives bee DSCP 34, priority and queue 4, with marking as queue 3 has.
+// separate gives bee DSCP 34 with priority 4 and queue 4. Queue 4 gets the marking of queue 3.
 func (l *lab) separate(t *testing.T) {
 	t.Helper()
 	l.tell(t, "host-1", `update `+param(port1, "dscp2prio", 34)+` "4"`, `update `+param(port1, "default_roce_tos", 0)+` "138"`)
@@ -86,7 +87,7 @@ func (l *lab) separate(t *testing.T) {
 		`update `+config+`/QUEUE/Ethernet8|4 {"scheduler":"scheduler.0","wred_profile":"AZURE_LOSSLESS"}`)
 }
 
-// TestMapsMoveATenantToAnotherQueue: the map of the host decides the priority, that of the switch the queue.
+// The map of the host determines the priority, and the map of the switch determines the queue.
 func TestMapsMoveATenantToAnotherQueue(t *testing.T) {
 	t.Parallel()
 	const ms = quantity.Millisecond
@@ -108,18 +109,18 @@ func TestMapsMoveATenantToAnotherQueue(t *testing.T) {
 		return n
 	}
 	if got := used(); got != "3" {
-		t.Errorf("queues %s send as the fabric comes, want 3", got)
+		t.Errorf("initially queues %s send, want 3", got)
 	}
 	if n := counter("tx_prio4_bytes"); n != 0 || counter("tx_prio3_bytes") == 0 {
-		t.Errorf("the host has sent %d octets of priority 4, %d of 3", n, counter("tx_prio3_bytes"))
+		t.Errorf("the host has sent %d octets with priority 4, %d with priority 3", n, counter("tx_prio3_bytes"))
 	}
 	l.tell(t, "host-1", `update `+param(port1, "dscp2prio", 26)+` "4"`)
 	if got := used(); got != "3" || counter("tx_prio4_bytes") == 0 {
-		t.Errorf("with another priority at the host the switch uses queues %s, want 3 still; %d octets of priority 4", got, counter("tx_prio4_bytes"))
+		t.Errorf("with another priority at the host the switch uses queues %s, want 3 as before; %d octets with priority 4", got, counter("tx_prio4_bytes"))
 	}
 	l.separate(t)
 	if got := used(); got != "34" {
-		t.Errorf("with a DSCP of its own the switch uses queues %s, want 3 and 4", got)
+		t.Errorf("with a separate DSCP the switch uses queues %s, want 3 and 4", got)
 	}
 	l.tell(t, "leaf", `replace `+config+`/DSCP_TO_TC_MAP/AZURE/34 "5"`)
 	if got := used(); got != "35" {
@@ -127,11 +128,11 @@ func TestMapsMoveATenantToAnotherQueue(t *testing.T) {
 	}
 	l.tell(t, "leaf", `update `+config+`/TC_TO_QUEUE_MAP/turned {"3":"1","5":"2"}`, `replace `+config+`/PORT_QOS_MAP/Ethernet4/tc_to_queue_map "turned"`)
 	if got := used(); got != "23" {
-		t.Errorf("with another queue of what comes in by one port the switch uses queues %s, want 2 and 3", got)
+		t.Errorf("with another queue for the packets of one ingress port the switch uses queues %s, want 2 and 3", got)
 	}
 }
 
-// TestSchedulersDivideAPort: the weights of the queues are what tenants in different queues get.
+// Tenants in different queues share a port in proportion to the weights of the queues.
 func TestSchedulersDivideAPort(t *testing.T) {
 	t.Parallel()
 	const ms = quantity.Millisecond
@@ -145,16 +146,16 @@ func TestSchedulersDivideAPort(t *testing.T) {
 		l.tell(t, "leaf", fmt.Sprintf(`replace %s/QUEUE/Ethernet8|3/scheduler %q`, config, c.three), fmt.Sprintf(`replace %s/QUEUE/Ethernet8|4/scheduler %q`, config, c.four))
 		q := l.queues(40*ms, 40*ms)
 		if got := q[3] / (q[3] + q[4]); math.Abs(got-c.want) > 0.06 {
-			t.Errorf("schedulers %s and %s: queue 3 has %.3f, want %.2f", c.three, c.four, got, c.want)
+			t.Errorf("schedulers %s and %s: share of queue 3 is %.3f, want %.2f", c.three, c.four, got, c.want)
 		}
 		if rate := (q[3] + q[4]) * 8 / 0.040; rate < 0.97*25e9 {
-			t.Errorf("schedulers %s and %s: %.2f Gbit/s of 25", c.three, c.four, rate/1e9)
+			t.Errorf("schedulers %s and %s: %.2f of 25 Gbit/s", c.three, c.four, rate/1e9)
 		}
 	}
 }
 
-// TestPauseByPriority: without pause at the ports that packets come in by, the switch loses some and senders go back;
-// with pause again it loses none. The same at the hosts, which then obey no pause.
+// Without pause at the ingress ports, the switch loses packets and senders resend. With pause again, it
+// loses none. The same applies to the hosts, which then ignore pause frames.
 func TestPauseByPriority(t *testing.T) {
 	t.Parallel()
 	const ms = quantity.Millisecond
@@ -182,7 +183,7 @@ func TestPauseByPriority(t *testing.T) {
 		do   func()
 		lose bool
 	}{
-		{"as the fabric comes", func() {}, false},
+		{"initial settings", func() {}, false},
 		{"no pause at the switch", func() { atLeaf("4") }, true},
 		{"pause at the switch again", func() { atLeaf("3,4") }, false},
 		{"no pause at the hosts", func() { atHosts("0") }, true},
@@ -191,11 +192,11 @@ func TestPauseByPriority(t *testing.T) {
 		c.do()
 		drops, nacks := lost()
 		if (drops > 0) != c.lose || (nacks > 0) != c.lose {
-			t.Errorf("%s: %d packets lost, %d reports of gaps", c.what, drops, nacks)
+			t.Errorf("%s: %d packets lost, %d NACKs", c.what, drops, nacks)
 		}
 	}
 	in := l.leaf.Measure(1)
 	if in.GroupDrops[plane.RoCEPriority] == 0 || in.GroupDrops[plane.RoCEPriority] != in.InDrops || in.PausesSent[plane.RoCEPriority] == 0 || in.PausesSent[4] != 0 {
-		t.Errorf("a port that packets came in by counts %+v", in)
+		t.Errorf("counters of an ingress port: %+v", in)
 	}
 }

@@ -33,14 +33,14 @@ func (m meter) Link(ctx context.Context) (agent.Link, error) {
 	}
 	out := agent.Link{MAC: p.mac()}
 	if _, still := p.plane.(*Still); still || p.plane.Measure().Up {
-		out.Up, out.SpeedMbps = true, uint64(p.speed/quantity.Mbps) // speeds are positive
+		out.Up, out.SpeedMbps = true, uint64(p.speed/quantity.Mbps) // speeds are positive, so the conversion cannot overflow
 	}
 	return out, nil
 }
 
 // mac derives a MAC address from the node GUID, the inverse of a vendor's EUI-64.
 func (p *port) mac() string {
-	g := uint64(p.card.guid) + uint64(p.number) - 1 // ports are few
+	g := uint64(p.card.guid) + uint64(p.number) - 1 // the number of ports is small, so the conversion cannot overflow
 	b := []byte{byte(g>>56)&^1 | 2, byte(g >> 48), byte(g >> 40), byte(g >> 16), byte(g >> 8), byte(g)}
 	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5])
 }
@@ -70,7 +70,7 @@ func (m meter) Counters(ctx context.Context) (niccount.Counters, error) {
 }
 
 // errNoSets is the error for counter sets: the data plane counts ports, functions and senders, but not single queue pairs.
-var errNoSets = errors.New("counter sets are not offered: this card binds no queue pairs to any")
+var errNoSets = errors.New("counter sets are not offered: this card cannot bind queue pairs to counter sets")
 
 func (m meter) CounterSets(ctx context.Context) ([]agent.CounterSet, error) {
 	if err := ctx.Err(); err != nil {
@@ -79,7 +79,7 @@ func (m meter) CounterSets(ctx context.Context) ([]agent.CounterSet, error) {
 	return nil, errNoSets
 }
 
-// frozen is a consistent snapshot of a port's counter files, for callers that hold the card's lock.
+// frozen reads all counter files of a port from one measurement. The caller holds the card's lock.
 type frozen struct {
 	port *port
 	now  *plane.PortCounters

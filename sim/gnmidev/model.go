@@ -17,19 +17,19 @@ import (
 type leaf struct {
 	allowed string
 	legal   func(string) bool
-	to      string // table of the entry that it refers to
+	to      string // table that contains the entry to which the field refers
 	once    bool   // immutable after the creation of the entry
 }
 
 // rule is the model of a table.
 type rule struct {
-	key    func(m *schema, key string) string // error of a key; empty if the key is valid
+	key    func(m *schema, key string) string // returns the error of a key, or an empty string for a valid key
 	fields map[string]leaf
 	any    func(name string) (leaf, bool) // model of other field names; nil means no other fields
 	whole  func(m *schema, key string, f fields) string
 }
 
-// schema validates a configuration like the YANG models of SONiC, for the tables of quality of service only.
+// schema validates a configuration as the YANG models of SONiC do, but only the tables of quality of service.
 type schema struct {
 	rules map[string]rule
 	d     database
@@ -212,7 +212,7 @@ func portOrGlobalCapital(m *schema, key string) string {
 	return ""
 }
 
-// count returns a field as a number; false if it is not a number.
+// count returns a field as a number, and false if it is not a number.
 func (f fields) count(name string) (int64, bool) {
 	n, err := strconv.ParseInt(f[name], 10, 64)
 	return n, err == nil
@@ -249,7 +249,7 @@ func checkRates(_ *schema, _ string, f fields) string {
 		return fmt.Sprintf("pir %d below cir %d", pir, cir)
 	}
 	if _, has := f["weight"]; has && f["type"] == "STRICT" {
-		return "a weight of a scheduler that is STRICT"
+		return "a weight of a STRICT scheduler"
 	}
 	return ""
 }
@@ -265,7 +265,7 @@ func checkProfile(m *schema, _ string, f fields) string {
 	case dynamic && static:
 		return "both dynamic_th and static_th"
 	case dynamic && mode == "static" || static && mode == "dynamic":
-		return fmt.Sprintf("a threshold of the other kind than pool %s, which is %s", pool, mode)
+		return fmt.Sprintf("a threshold of the wrong kind for pool %s, which is %s", pool, mode)
 	}
 	return ""
 }
@@ -332,12 +332,12 @@ func (m *schema) entry(name, key string, r *rule) error {
 		case l.to != "" && m.d[l.to][v] == nil && (v != bare || l.to != profileTable):
 			return fail(field, v, l.allowed)
 		case l.once && had && was != v:
-			return fail(field, v, fmt.Sprintf("%q as before: it can only be given to a new entry", was))
+			return fail(field, v, fmt.Sprintf("%q, the previous value: only a new entry can set it", was))
 		}
 	}
 	for field := range m.was[name][key] {
 		if _, still := f[field]; !still && r.fields[field].once {
-			return fail(field, "nothing", "it as before: it can only be given to a new entry")
+			return fail(field, "nothing", "the previous value: only a new entry can set it")
 		}
 	}
 	if r.whole != nil {

@@ -19,7 +19,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// port1 and port2 are paths of the card's ports.
+// Paths of the card and its ports.
 const (
 	card1 = "/nics/nic[name=mlx5_0]"
 	port1 = card1 + "/ports/port[number=1]"
@@ -31,13 +31,13 @@ func param(port, name string, index int) string {
 	return port + "/params/param[index=" + strconv.Itoa(index) + "][name=" + name + "]/config/value"
 }
 
-// state is the state of a parameter as one agent shows it.
+// state returns the state of a parameter as the agent reports it.
 func (r *rig) state(t testing.TB, port, name string, index int) string {
 	t.Helper()
 	return r.must(t, "host-1", strings.TrimSuffix(param(port, name, index), "config/value")+"state")
 }
 
-// goesBy is what the data plane of a port was last told.
+// goesBy returns the last state that the port passed to its data plane.
 func goesBy(t testing.TB, h *Host, port ident.PortNum) plane.PortState {
 	t.Helper()
 	s, err := h.State(portID(port))
@@ -50,11 +50,11 @@ func goesBy(t testing.TB, h *Host, port ident.PortNum) plane.PortState {
 	}
 	still, ok := c.ports[port-1].plane.(*Still)
 	if !ok {
-		t.Fatal("the port has another data plane")
+		t.Fatal("the data plane of the port is not a Still")
 	}
 	told, _ := still.State()
 	if told.Registers != s.Registers || told.Priority() != s.Priority() || told.Reaction != s.Reaction || told.MaxRate != s.MaxRate {
-		t.Fatalf("the data plane was told %+v, the port goes by %+v", told, s)
+		t.Fatalf("the data plane has state %+v, the port %+v", told, s)
 	}
 	return told
 }
@@ -92,7 +92,7 @@ func TestManagerSettingsReachTheDataPlane(t *testing.T) {
 		t.Errorf("senders %+v", got.WRCC)
 	}
 	if other := goesBy(t, h, 2); other.Registers != plane.DefaultPort().Registers {
-		t.Errorf("the other port goes by %+v", other.Registers)
+		t.Errorf("state of the other port: %+v", other.Registers)
 	}
 }
 
@@ -105,8 +105,8 @@ func TestTheMarkingOfPacketsLeadsToTheirPriority(t *testing.T) {
 	}{
 		{"as it comes", nil, 3},
 		{"another priority for DSCP 26", []string{param(port1, "dscp2prio", 26) + ` "5"`}, 5},
-		{"another DSCP, which has one", []string{param(port1, "default_roce_tos", 0) + ` "194"`}, 6},
-		{"another DSCP, which has none", []string{param(port1, "default_roce_tos", 0) + ` "42"`}, 0},
+		{"another DSCP with a priority", []string{param(port1, "default_roce_tos", 0) + ` "194"`}, 6},
+		{"another DSCP without a priority", []string{param(port1, "default_roce_tos", 0) + ` "42"`}, 0},
 		{"trust of VLANs", []string{param(port1, "trust", 0) + ` "0"`}, 0},
 	} {
 		r := newRig(t)
@@ -147,7 +147,7 @@ func TestFilesOfTheKernelsDriverDoWhatTheDriverDoes(t *testing.T) {
 		}
 	}
 	if err := write("np_cnp_prio", "5"); err != nil || read("np_cnp_prio_mode") != "0\n" {
-		t.Errorf("a fixed priority leaves its mode at %s, error %v", read("np_cnp_prio_mode"), err)
+		t.Errorf("the mode of a fixed priority is %s, error %v", read("np_cnp_prio_mode"), err)
 	}
 	for name, text := range map[string]string{"rp_gd": "16", "rp_min_dec_fac": "101", "rp_ai_rate": "4294967296", "np_cnp_dscp": "64", "rp_dce_tcp_g": "0", "rp_clamp_tgt_rate": "2", "rp_threshold": "x", "rp_time_reset": ""} {
 		if err := write(name, text); !errors.Is(err, syscall.EINVAL) {
@@ -156,11 +156,11 @@ func TestFilesOfTheKernelsDriverDoWhatTheDriverDoes(t *testing.T) {
 	}
 	for _, name := range []string{dir + "none", "sys/kernel/debug/mlx5/0000:3b:00.2/cc_params/rp_gd", "sys/class/net/ens1f0np0/ecn/roce_rp/rpg_gd", "etc/passwd", "", "/", "sys/class/infiniband/mlx5_0/ports/3/hw_counters/np_cnp_sent"} {
 		if _, err := files.Read(name); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%q: error %v, want that there is no such file", name, err)
+			t.Errorf("%q: error %v, want fs.ErrNotExist", name, err)
 		}
 	}
 	if err := files.Write("sys/class/infiniband/mlx5_0/ports/1/hw_counters/np_cnp_sent", []byte("0")); !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("a counter was written: %v", err)
+		t.Errorf("error for a write to a counter: %v", err)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestNonVolatileValuesActAfterAReset(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := goesBy(t, h, 1); got.Reaction != 0xff || got.CNPsPerPort {
-		t.Errorf("before the reset the port goes by %+v", got)
+		t.Errorf("state of the port before the reset: %+v", got)
 	}
 	if s := r.state(t, port1, "roce_cc_prio_mask", 0); !strings.Contains(s, `pending-reset":true`) {
 		t.Errorf("state %s", s)
@@ -182,10 +182,10 @@ func TestNonVolatileValuesActAfterAReset(t *testing.T) {
 	}
 	h.ResetFirmware()
 	if got := goesBy(t, h, 1); got.Reaction != 7 || got.Notification != 7 || !got.CNPsPerPort || got.Registers.AIRate != 77 {
-		t.Errorf("after the reset the port goes by %+v", got)
+		t.Errorf("state of the port after the reset: %+v", got)
 	}
 	if got := goesBy(t, h, 2); got.Reaction != 0xff {
-		t.Errorf("the other port goes by %+v", got)
+		t.Errorf("state of the other port: %+v", got)
 	}
 }
 
@@ -207,22 +207,23 @@ func TestTheAgentSetsAgainWhatARebootTook(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := goesBy(t, h, 1).Registers.AIRate; got != 200 {
-			t.Errorf("after %s the rate is %d, want 200", what, got)
+			t.Errorf("after %s rpg_ai_rate is %d, want 200", what, got)
 		}
 		if again := r.must(t, "host-1", "/agent/state/boot-id"); (again != boot) != (what == "a reboot") {
-			t.Errorf("after %s the boot is %s, was %s", what, again, boot)
+			t.Errorf("after %s the boot ID is %s, before it %s", what, again, boot)
 		}
 		h.Reset()
 		if got := goesBy(t, h, 1).Registers.AIRate; got != 5 {
-			t.Errorf("as it came the rate is %d, want 5", got)
+			t.Errorf("initially rpg_ai_rate is %d, want 5", got)
 		}
 		if got := r.must(t, "host-1", param(port1, "rpg_ai_rate", 0)); got != `"5"` {
-			t.Errorf("the agent says %s, want 5", got)
+			t.Errorf("the agent reports %s, want 5", got)
 		}
 	}
 }
 
-// TestFaultsOfAPortAreToldAndLeaveItAsItWas has the faults that real cards have, one by one.
+// TestFaultsOfAPortAreToldAndLeaveItAsItWas injects the faults of real cards, one at a time. The agent must report each, and
+// the port must keep its settings.
 func TestFaultsOfAPortAreToldAndLeaveItAsItWas(t *testing.T) {
 	t.Parallel()
 	rate := func(v string) string { return `update ` + param(port1, "rpg_hai_rate", 0) + ` "` + v + `"` }
@@ -235,18 +236,18 @@ func TestFaultsOfAPortAreToldAndLeaveItAsItWas(t *testing.T) {
 	}{
 		{"a parameter is absent", func(f *PortFaults) { f.Absent = []string{"rpg_hai_rate"} }, []string{rate("70")}, codes.Unimplemented, nicyang.ReasonAbsent},
 		{"a parameter cannot be read", func(f *PortFaults) { f.Unreadable = []string{"rpg_hai_rate"} }, []string{rate("70")}, codes.Unavailable, nicyang.ReasonUnreadable},
-		{"the firmware refuses", func(f *PortFaults) { f.Refused = []string{"rpg_hai_rate"} }, []string{rate("70")}, codes.Aborted, nicyang.ReasonRefused},
+		{"rejected by the firmware", func(f *PortFaults) { f.Refused = []string{"rpg_hai_rate"} }, []string{rate("70")}, codes.Aborted, nicyang.ReasonRefused},
 		{"clipped to 17 bits", func(f *PortFaults) { f.Clip17 = true }, []string{rate("200000")}, codes.Aborted, nicyang.ReasonClipped},
-		{"accepted and not kept", func(f *PortFaults) { f.Ignored = []string{"rpg_hai_rate"} }, []string{rate("70")}, codes.Aborted, nicyang.ReasonIgnored},
+		{"accepted without effect", func(f *PortFaults) { f.Ignored = []string{"rpg_hai_rate"} }, []string{rate("70")}, codes.Aborted, nicyang.ReasonIgnored},
 		{"partial application", func(f *PortFaults) { f.PassWrites, f.Refuse = 1, 1 },
 			[]string{`update ` + param(port1, "rpg_ai_rate", 0) + ` "9"`, rate("70"), `update ` + param(port1, "rpg_gd", 0) + ` "12"`}, codes.Aborted, nicyang.ReasonRefused},
-		{"the other port of two", func(f *PortFaults) { f.Dead = true }, []string{`update ` + param(port2, "rpg_hai_rate", 0) + ` "70"`, rate("70")}, codes.Aborted, ""},
+		{"one of two ports is dead", func(f *PortFaults) { f.Dead = true }, []string{`update ` + param(port2, "rpg_hai_rate", 0) + ` "70"`, rate("70")}, codes.Aborted, ""},
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			h := r.host(t, nil)
-			r.must(t, "host-1", card1+"/state") // the agent has looked at a healthy card
+			r.must(t, "host-1", card1+"/state") // the agent has read the card before the fault
 			at := portID(1)
 			if c.reason == "" {
 				at = portID(2)
@@ -260,7 +261,7 @@ func TestFaultsOfAPortAreToldAndLeaveItAsItWas(t *testing.T) {
 			}
 			failures := nicyang.Failures(err)
 			if c.reason == "" {
-				c.reason = failures[0].Reason // a dead port can be told in several ways, if it is told
+				c.reason = failures[0].Reason // a dead port may be reported with several reasons
 			} else {
 				wantCode(t, "set", err, c.code)
 			}
@@ -345,7 +346,7 @@ func TestCountersAreThoseOfTheDataPlane(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !goesBy(t, h, 1).CNPsPerPort {
-		t.Error("the gap between CNPs is not kept for the port")
+		t.Error("CNPsPerPort is not set")
 	}
 }
 
@@ -378,13 +379,13 @@ func TestASecondWriterIsSeen(t *testing.T) {
 		t.Errorf("pfc of priority 4 is %s, want 1", got)
 	}
 	if after := r.must(t, "host-1", "/agent/state/config-generation"); after == before {
-		t.Errorf("the generation stays at %s", after)
+		t.Errorf("the generation is still %s", after)
 	}
 	if err := h.Put(portID(1), []nicparam.Setting{{Key: nicparam.Key{Name: "none"}}}); err == nil {
-		t.Error("wrote a parameter that does not exist")
+		t.Error("Put accepted a parameter that does not exist")
 	}
 	if err := h.Put(portID(9), nil); err == nil {
-		t.Error("wrote a port that does not exist")
+		t.Error("Put accepted a port that does not exist")
 	}
 }
 
@@ -398,7 +399,7 @@ func TestDCBIsJudgedAsTheDriverDoes(t *testing.T) {
 		ok    bool
 	}{
 		{"shares that sum to 100", []string{param(port1, "tc_bw", 0) + ` "20"`, param(port1, "tc_bw", 3) + ` "80"`}, true},
-		{"shares that do not", []string{param(port1, "tc_bw", 0) + ` "30"`}, false},
+		{"shares that do not sum to 100", []string{param(port1, "tc_bw", 0) + ` "30"`}, false},
 		{"a buffer for pause without a size", []string{param(port1, "prio2buffer", 3) + ` "7"`}, false},
 		{"buffers larger than the port's", []string{param(port1, "buffer_size", 2) + ` "4000000"`}, false},
 		{"pause on another priority", []string{param(port1, "pfc", 3) + ` "0"`, param(port1, "pfc", 4) + ` "1"`, param(port1, "prio2buffer", 4) + ` "1"`}, true},
@@ -419,7 +420,7 @@ func TestDCBIsJudgedAsTheDriverDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if same := len(before) == len(after) && equalSettings(before, after); same == c.ok {
-			t.Errorf("%s: the port holds %v, before it held %v", c.title, after, before)
+			t.Errorf("%s: the port has %v, before it had %v", c.title, after, before)
 		}
 	}
 }
@@ -439,15 +440,15 @@ func TestServersRefuseDevicesThatCannotBe(t *testing.T) {
 	r.host(t, nil)
 	one := []PortOptions{{}}
 	for title, o := range map[string]CardOptions{
-		"no ports":               {GUID: 1},
-		"port 17":                {GUID: 1, Ports: []PortOptions{{Number: 17}}},
-		"ports out of order":     {GUID: 1, Ports: []PortOptions{{Number: 2}, {Number: 1}}},
-		"too many functions":     {GUID: 1, Ports: []PortOptions{{Functions: maxFunctions + 1}}},
-		"too many senders":       {GUID: 1, Ports: []PortOptions{{Senders: maxSenders + 1}}},
-		"a driver that is none":  {GUID: 1, Driver: BothDrivers + 1, Ports: one},
-		"functions below none":   {GUID: 1, Ports: []PortOptions{{Functions: -1}}},
-		"WRCC senders below 0":   {GUID: 1, Ports: []PortOptions{{Senders: -1}}},
-		"ports before the first": {GUID: 1, Ports: []PortOptions{{Number: -1}}},
+		"no ports":                       {GUID: 1},
+		"port 17":                        {GUID: 1, Ports: []PortOptions{{Number: 17}}},
+		"ports out of order":             {GUID: 1, Ports: []PortOptions{{Number: 2}, {Number: 1}}},
+		"too many functions":             {GUID: 1, Ports: []PortOptions{{Functions: maxFunctions + 1}}},
+		"too many senders":               {GUID: 1, Ports: []PortOptions{{Senders: maxSenders + 1}}},
+		"an unknown driver":              {GUID: 1, Driver: BothDrivers + 1, Ports: one},
+		"a negative number of functions": {GUID: 1, Ports: []PortOptions{{Functions: -1}}},
+		"WRCC senders below 0":           {GUID: 1, Ports: []PortOptions{{Senders: -1}}},
+		"a negative port number":         {GUID: 1, Ports: []PortOptions{{Number: -1}}},
 	} {
 		if _, err := r.AddHost("new", HostOptions{Cards: []CardOptions{o}}); err == nil {
 			t.Errorf("%s: made", title)
@@ -470,14 +471,14 @@ func TestServersRefuseDevicesThatCannotBe(t *testing.T) {
 	}
 	ports := make([]SwitchPort, 1)
 	for title, o := range map[string]SwitchOptions{
-		"no ports":            {},
-		"too many ports":      {Ports: make([]SwitchPort, maxPorts+1)},
-		"the same port twice": {Ports: []SwitchPort{{Name: "a"}, {Name: "a"}}},
-		"a dialect":           {Ports: ports, Dialect: OpenConfig + 1},
-		"polling below none":  {Ports: ports, QueuePolling: -1},
-		"no JSON":             {Ports: ports, Config: []byte("{")},
-		"a bad configuration": {Ports: ports, Config: []byte(`{"QUEUE":{"Ethernet0|3":{"scheduler":"none"}}}`)},
-		"a number":            {Ports: ports, Config: []byte(`{"QUEUE":{"Ethernet0|3":{"scheduler":1}}}`)},
+		"no ports":                    {},
+		"too many ports":              {Ports: make([]SwitchPort, maxPorts+1)},
+		"the same port twice":         {Ports: []SwitchPort{{Name: "a"}, {Name: "a"}}},
+		"a dialect":                   {Ports: ports, Dialect: OpenConfig + 1},
+		"a negative polling interval": {Ports: ports, QueuePolling: -1},
+		"no JSON":                     {Ports: ports, Config: []byte("{")},
+		"a bad configuration":         {Ports: ports, Config: []byte(`{"QUEUE":{"Ethernet0|3":{"scheduler":"none"}}}`)},
+		"a number":                    {Ports: ports, Config: []byte(`{"QUEUE":{"Ethernet0|3":{"scheduler":1}}}`)},
 	} {
 		if _, err := r.AddSwitch("new", o); err == nil {
 			t.Errorf("%s: made", title)
@@ -485,10 +486,10 @@ func TestServersRefuseDevicesThatCannotBe(t *testing.T) {
 	}
 	h := r.hosts[0]
 	if _, _, err := h.Settings(portID(3)); err == nil {
-		t.Error("a port that the card has not")
+		t.Error("a port that the card does not have was accepted")
 	}
 	if err := h.InjectCard(1, func(*CardFaults) {}); err == nil {
-		t.Error("a card that the host has not")
+		t.Error("a card that the host does not have was accepted")
 	}
 	r.Close()
 	_, err := r.get(t, "host-1", "/agent/state")
@@ -505,7 +506,7 @@ func TestCardReloadDuringSetIsRepaired(t *testing.T) {
 	}
 	words := []string{`update ` + param(port1, "rpg_ai_rate", 0) + ` "200"`, `update ` + param(port1, "rpg_gd", 0) + ` "12"`, `update ` + param(port1, "rpg_hai_rate", 0) + ` "70"`}
 	if err := r.set(t, "host-1", words...); err == nil {
-		t.Error("values that a reload took are acknowledged")
+		t.Error("values lost by a reload were acknowledged")
 	}
 	if err := r.set(t, "host-1", words...); err != nil {
 		t.Fatal(err)
@@ -515,8 +516,8 @@ func TestCardReloadDuringSetIsRepaired(t *testing.T) {
 	}
 }
 
-// TestDeletingGivesBackAPortWithoutPrioritiesOfDSCPs begins with the port as most hosts have it: it trusts the priority in
-// the packet, and no DSCP has an entry.
+// TestDeletingGivesBackAPortWithoutPrioritiesOfDSCPs starts with the usual state of a port: it trusts the priority in the
+// packet, and no DSCP has an entry.
 func TestDeletingGivesBackAPortWithoutPrioritiesOfDSCPs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -536,6 +537,6 @@ func TestDeletingGivesBackAPortWithoutPrioritiesOfDSCPs(t *testing.T) {
 	}
 	after, _, err := h.Settings(portID(1))
 	if err != nil || len(after) != len(before) || !equalSettings(before, after) {
-		t.Errorf("%v: the port holds %v, before it held %v", err, after, before)
+		t.Errorf("%v: the port has %v, before it had %v", err, after, before)
 	}
 }

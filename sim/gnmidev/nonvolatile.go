@@ -13,14 +13,14 @@ import (
 
 // nonVolatile holds the non-volatile settings of a card that differ from the factory settings.
 type nonVolatile struct {
-	next map[string]uint64 // by name with the suffix _Pn
+	next map[string]uint64 // values after the next boot, by name with the suffix _Pn
 	now  map[string]uint64
 }
 
 // boot makes the next values the current ones.
 func (n *nonVolatile) boot() { n.now = maps.Clone(n.next) }
 
-// current returns the current value with which a run-time register starts; false if there is none.
+// current returns the current value, from which a run-time register starts. It returns false if there is none.
 func (n *nonVolatile) current(p *nicparam.Param, port int) (uint64, bool) {
 	name, err := p.NVName(port)
 	if err != nil {
@@ -115,7 +115,7 @@ func (c *card) query() string {
 	return b.String()
 }
 
-// lacksNV reports whether the firmware lacks a name.
+// lacksNV reports whether the firmware does not have the name.
 func (c *card) lacksNV(name string) bool {
 	base, number := nicparam.SplitNV(name)
 	p, ok := c.layout.table.ByNV(base)
@@ -132,7 +132,7 @@ func (c *card) lacksNV(name string) bool {
 	return false
 }
 
-// stage returns the current value and that of the next boot.
+// stage returns the current value and the value for the next boot.
 func (c *card) stage(name string, p *nicparam.Param) (now, next uint64) {
 	now, next = p.Default, p.Default
 	if c.nv != nil {

@@ -58,7 +58,7 @@ func ocInterface(port string) gnmitree.Path {
 	return gnmitree.PathOf("qos", "interfaces").Child("interface", key("interface-id", port))
 }
 
-// ocSchema returns the schema that tells which JSON containers are lists.
+// ocSchema returns the schema, which defines the JSON containers that are lists.
 func ocSchema() gnmitree.Schema {
 	keys := map[string]string{
 		"qos/queue-management-profiles/queue-management-profile": "name", "qos/interfaces/interface": "interface-id",
@@ -155,7 +155,7 @@ func (r *ocReader) profiles() {
 		r.config(rule, "enable-ecn", gnmitree.Bool(f.marks("green")))
 		r.config(rule, "drop", gnmitree.Bool(f["wred_green_enable"] == "true"))
 		if v, ok := f.count("green_drop_probability"); ok {
-			r.config(rule, "max-drop-probability-percent", gnmitree.Uint32(uint32(v))) // at most 100
+			r.config(rule, "max-drop-probability-percent", gnmitree.Uint32(uint32(v))) // at most 100, so the conversion cannot overflow
 		}
 	}
 }
@@ -170,7 +170,7 @@ func (r *ocReader) queues() {
 	}
 }
 
-// eachQueueOf calls do with each queue of a port and its entry, which queues may share.
+// eachQueueOf calls do with each queue of a port and its entry. Several queues may share an entry.
 func (w *Switch) eachQueueOf(port string, do func(q int, f fields)) {
 	by := map[int]fields{}
 	for k, f := range w.running["QUEUE"] {
@@ -220,7 +220,7 @@ func (r *ocReader) interfaces() {
 	}
 }
 
-// bitsPerByte converts SONiC's rates, in bytes per second, to the model's.
+// bitsPerByte converts SONiC's rates, in bytes per second, to the model's rates, in bits per second.
 const bitsPerByte = 8
 
 // speeds adds the link rates, of openconfig-if-ethernet.
@@ -309,7 +309,7 @@ func (r *ocReader) classifiers() {
 	}
 }
 
-// groups adds the traffic classes and their queues, by the map of the first port that has one.
+// groups adds the traffic classes and their queues, from the map of the first port that has one.
 func (r *ocReader) groups() {
 	for i := range r.w.ports {
 		f := r.w.running["TC_TO_QUEUE_MAP"][r.w.running["PORT_QOS_MAP"][r.w.ports[i].Name]["tc_to_queue_map"]]
@@ -393,7 +393,7 @@ func (w *Switch) ocDelete(d database, p gnmitree.Path) error {
 	case ocQueueNode + "/config/queue-management-profile":
 		return w.ocReference(d, p, "")
 	}
-	return gnmitree.Errorf(codes.Unimplemented, "path %s cannot be deleted here", p)
+	return gnmitree.Errorf(codes.Unimplemented, "path %s cannot be deleted on this switch", p)
 }
 
 // ocLeaf writes one leaf.
@@ -411,7 +411,7 @@ func (w *Switch) ocLeaf(d database, l gnmitree.Leaf) error {
 	case name == ocQueueNode+"/name", name == ocQueueNode+"/config/name", name == "qos/interfaces/interface/interface-id", name == "qos/interfaces/interface/config/interface-id":
 		return w.ocSame(l)
 	}
-	return gnmitree.Errorf(codes.Unimplemented, "path %s cannot be written here", l.Path)
+	return gnmitree.Errorf(codes.Unimplemented, "path %s cannot be written on this switch", l.Path)
 }
 
 // ocSame checks that a leaf agrees with the key of its list entry.
@@ -440,7 +440,7 @@ func (w *Switch) ocProfileLeaf(d database, l gnmitree.Leaf, rest string) error {
 		if rest == "name" || rest == "config/name" {
 			return w.ocSame(l)
 		}
-		return gnmitree.Errorf(codes.Unimplemented, "path %s cannot be written here", l.Path)
+		return gnmitree.Errorf(codes.Unimplemented, "path %s cannot be written on this switch", l.Path)
 	}
 	switch rule {
 	case "min-threshold", "max-threshold":
@@ -485,7 +485,7 @@ func (w *Switch) ocReference(d database, p gnmitree.Path, profile string) error 
 	port, queue := p.Key(2, "interface-id"), p.Key(5, "name")
 	q, err := strconv.ParseUint(queue, 10, 8)
 	if w.index[port] == 0 || err != nil || q >= plane.Priorities {
-		return gnmitree.Errorf(codes.NotFound, "%s: there is no queue %q of interface %q", p, queue, port)
+		return gnmitree.Errorf(codes.NotFound, "%s: no queue %q on interface %q", p, queue, port)
 	}
 	f := w.split(d, port, int(q))
 	if profile == "" {

@@ -69,7 +69,7 @@ func TestOpenConfigHasBitsASecond(t *testing.T) {
 		}
 	}
 	_, err := r.get(t, "leaf-1", "/interfaces/interface[name=Ethernet5]/ethernet/state/port-speed")
-	wantCode(t, "a port that is not there", err, codes.NotFound)
+	wantCode(t, "a port that does not exist", err, codes.NotFound)
 }
 
 func TestOpenConfigSetsProfilesAndReferences(t *testing.T) {
@@ -80,22 +80,22 @@ func TestOpenConfigSetsProfilesAndReferences(t *testing.T) {
 		title string
 		set   []string
 		code  codes.Code
-		want  ecn.Marking // of queue 3 of the first port
+		want  ecn.Marking // marking of queue 3 of the first port
 	}{
 		{"another profile", []string{"update " + mine + " " + rule, "update " + ocQueue3 + `/config/queue-management-profile "MINE"`}, codes.OK, ecn.Marking{Min: 10, Max: 20, PMaxPct: 30}},
 		{"qualified names", []string{"update /qos/queue-management-profiles " + `{"openconfig-qos:queue-management-profile":[` + rule + `]}`, "update " + ocQueue3 + `/config {"openconfig-qos:queue-management-profile":"MINE"}`}, codes.OK, ecn.Marking{Min: 10, Max: 20, PMaxPct: 30}},
 		{"other thresholds", []string{"update " + ocStock + `/wred/uniform/config {"min-threshold":"5","max-threshold":"6"}`}, codes.OK, ecn.Marking{Min: 5, Max: 6, PMaxPct: 5}},
-		{"a rule anew", []string{"replace " + ocStock + `/wred/uniform/config {"min-threshold":"5","max-threshold":"6","enable-ecn":true}`}, codes.OK, ecn.Marking{Min: 5, Max: 6, PMaxPct: 100}},
+		{"a replaced rule", []string{"replace " + ocStock + `/wred/uniform/config {"min-threshold":"5","max-threshold":"6","enable-ecn":true}`}, codes.OK, ecn.Marking{Min: 5, Max: 6, PMaxPct: 100}},
 		{"no marking", []string{"update " + ocStock + `/wred/uniform/config/enable-ecn false`}, codes.OK, ecn.Marking{}},
 		{"no profile", []string{"delete " + ocQueue3 + "/config/queue-management-profile"}, codes.OK, ecn.Marking{}},
-		{"thresholds the wrong way round", []string{"update " + ocStock + `/wred/uniform/config/min-threshold "9999999"`}, codes.InvalidArgument, stockMarking},
+		{"minimum threshold above the maximum", []string{"update " + ocStock + `/wred/uniform/config/min-threshold "9999999"`}, codes.InvalidArgument, stockMarking},
 		{"a percentage of 101", []string{"update " + ocStock + `/wred/uniform/config/max-drop-probability-percent 101`}, codes.InvalidArgument, stockMarking},
 		{"a profile in use", []string{"delete " + ocStock}, codes.InvalidArgument, stockMarking},
-		{"a profile that is not there", []string{"update " + ocQueue3 + `/config/queue-management-profile "NONE"`}, codes.InvalidArgument, stockMarking},
-		{"a key that is another", []string{"update " + mine + ` {"name":"OTHER"}`}, codes.InvalidArgument, stockMarking},
-		{"a queue that is not there", []string{"update " + strings.ReplaceAll(ocQueue3, "name=3", "name=9") + `/config/queue-management-profile "AZURE_LOSSLESS"`}, codes.NotFound, stockMarking},
+		{"a profile that does not exist", []string{"update " + ocQueue3 + `/config/queue-management-profile "NONE"`}, codes.InvalidArgument, stockMarking},
+		{"a name that differs from the key", []string{"update " + mine + ` {"name":"OTHER"}`}, codes.InvalidArgument, stockMarking},
+		{"a queue that does not exist", []string{"update " + strings.ReplaceAll(ocQueue3, "name=3", "name=9") + `/config/queue-management-profile "AZURE_LOSSLESS"`}, codes.NotFound, stockMarking},
 		{"thresholds in percent", []string{"update " + ocStock + `/wred/uniform/config/min-threshold-percent 5`}, codes.Unimplemented, stockMarking},
-		{"what can only be read", []string{`update /qos/forwarding-groups/forwarding-group[name=tc3]/config/output-queue "4"`}, codes.Unimplemented, stockMarking},
+		{"a read-only node", []string{`update /qos/forwarding-groups/forwarding-group[name=tc3]/config/output-queue "4"`}, codes.Unimplemented, stockMarking},
 		{"a second operation that fails", []string{"update " + ocStock + `/wred/uniform/config/min-threshold "5"`, "update " + ocQueue3 + `/config/queue-management-profile "NONE"`}, codes.InvalidArgument, stockMarking},
 	} {
 		r := newRig(t)
@@ -109,7 +109,7 @@ func TestOpenConfigSetsProfilesAndReferences(t *testing.T) {
 			t.Errorf("%s: marking %+v, want %+v", c.title, got, c.want)
 		}
 		if told := p.Queues(); len(told) != len(w.Marking()) {
-			t.Errorf("%s: the data plane was told of %d queues, want %d", c.title, len(told), len(w.Marking()))
+			t.Errorf("%s: the data plane received %d queues, want %d", c.title, len(told), len(w.Marking()))
 		}
 	}
 }

@@ -15,17 +15,17 @@ type NICPlane interface {
 	Measure() plane.PortCounters
 }
 
-// SwitchPlane is the data plane of a switch, with the rules of NICPlane.
+// SwitchPlane is the data plane of a switch. The rules for calls are those of NICPlane.
 type SwitchPlane interface {
 	// Configure sets the marking of all queues that mark, by port and queue.
 	Configure(queues []ecn.QueueMarking)
 	// ConfigurePorts sets the class-of-service settings of all ports, in port order.
 	ConfigurePorts(ports []plane.SwitchPort)
-	// Measure returns a port's counters since the start of the fabric; all are zero for a port that does not exist.
+	// Measure returns a port's counters since the start of the fabric; they are zero for a port that does not exist.
 	Measure(port int) plane.SwitchPortCounters
 }
 
-// Still is the data plane of a NIC port without traffic. It stores its configuration, for tests.
+// Still is the data plane of a NIC port without traffic. It stores its configuration and counters for tests.
 type Still struct {
 	mu         sync.Mutex
 	state      plane.PortState
@@ -62,7 +62,7 @@ func (s *Still) State() (plane.PortState, int) {
 	return s.state, s.configured
 }
 
-// StillSwitch is the data plane of a switch without traffic. It stores its configuration, for tests.
+// StillSwitch is the data plane of a switch without traffic. It stores its configuration and counters for tests.
 type StillSwitch struct {
 	mu       sync.Mutex
 	queues   []ecn.QueueMarking

@@ -38,11 +38,11 @@ func (g group) usual() time.Duration {
 	}
 }
 
-// polls holds the last readings. A reader polls a group again when its last reading is older than the group's interval. The
-// result is the same as if the poll had happened then.
+// polls holds the last readings. A read of counters polls a group again if its last reading is older than the group's
+// interval.
 type polls struct {
 	last map[pollKey]*poll
-	base map[int]plane.SwitchPortCounters // the ASIC's counters at the time from which it counts
+	base map[int]plane.SwitchPortCounters // the ASIC's counters at the time of the last reset
 }
 
 type pollKey struct {
@@ -56,7 +56,7 @@ type poll struct {
 	now, was   plane.SwitchPortCounters
 }
 
-// reset restarts the counters at zero.
+// reset sets the counters to zero.
 func (p *polls) reset(ports int, measure func(int) plane.SwitchPortCounters) {
 	p.last, p.base = nil, map[int]plane.SwitchPortCounters{}
 	for port := 1; port <= ports; port++ {
@@ -64,7 +64,7 @@ func (p *polls) reset(ports int, measure func(int) plane.SwitchPortCounters) {
 	}
 }
 
-// every returns the polling interval of a group; false if it is not polled. The caller holds the lock.
+// every returns the polling interval of a group, and false if it is not polled. The caller holds the lock.
 func (w *Switch) every(g group) (time.Duration, bool) {
 	f := w.running[flexTable][string(g)]
 	if f[flexStatus] != "enable" {
@@ -76,7 +76,8 @@ func (w *Switch) every(g group) (time.Duration, bool) {
 	return g.usual(), true
 }
 
-// poll returns the newest reading of a group at a port, from 1; nil if the group is not polled. The caller holds the lock.
+// poll returns the newest reading of a group at a port, numbered from 1. It returns nil if the group is not polled. The
+// caller holds the lock.
 func (w *Switch) poll(g group, port int) *poll {
 	every, on := w.every(g)
 	if !on || w.trouble.Unreadable && g != portGroup {

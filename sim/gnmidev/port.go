@@ -22,7 +22,7 @@ type port struct {
 	card      *card
 	number    int
 	netdev    string
-	pci       string // PCI address of its function
+	pci       string // PCI address of the port's PCI function
 	plane     NICPlane
 	speed     quantity.BitRate
 	functions int
@@ -96,7 +96,7 @@ func (p *port) enabled(side int) uint8 {
 	mask := uint8(0xff)
 	if p.card.nv != nil {
 		if v, ok := p.card.nv.value("ROCE_CC_PRIO_MASK", p.number); ok {
-			mask = uint8(v) // the field has 8 bits
+			mask = uint8(v) // the field has 8 bits, so the conversion cannot overflow
 		}
 	}
 	return mask &^ p.off[side]
@@ -177,8 +177,8 @@ func (p *port) cnpDSCP() uint8 {
 	return uint8(p.register(i) & (plane.DSCPs - 1)) // 6 bits
 }
 
-// priorities returns the priorities of sent packets, by DSCP if the port trusts DSCP, and otherwise that of packets without a
-// VLAN.
+// priorities returns the priorities of sent packets, by DSCP if the port trusts DSCP, and otherwise the priority of packets
+// without a VLAN.
 func (p *port) priorities() (out [plane.DSCPs]uint8) {
 	for _, a := range p.ieee().Apps {
 		if a.Selector == dcbnl.SelectorDSCP && a.Protocol < plane.DSCPs {
@@ -195,7 +195,7 @@ func (p *port) shares() []plane.Function {
 	}
 	by := map[int]*plane.Function{}
 	for k, v := range p.rates {
-		if k.name == "vf_tc_bw" { // all tenant traffic of the port is in one class
+		if k.name == "vf_tc_bw" { // all tenant traffic of the port is in one traffic class
 			continue
 		}
 		f := by[k.index]

@@ -18,7 +18,8 @@ type PortFaults struct {
 	Ignored    []string // parameters whose writes succeed without effect
 	// Dead makes every access to the port fail: files, netlink, counters.
 	Dead bool
-	// PassWrites is the number of writes that succeed; the next Refuse writes are then rejected, or all if Refuse is negative.
+	// PassWrites is the number of writes that succeed; after that, the next Refuse writes are rejected, or all if Refuse is
+	// negative.
 	PassWrites, Refuse int
 	// SkipWrites is the number of writes, after PassWrites, that succeed without effect.
 	SkipWrites int

@@ -66,7 +66,7 @@ func (r *rates) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Readin
 	return out
 }
 
-// rateError gives an error a kind that readers understand.
+// rateError wraps an error with a kind that callers check.
 func rateError(err, kind error) error {
 	if err == fs.ErrNotExist { //nolint:errorlint // our own
 		kind = nicfiles.ErrAbsent
@@ -74,7 +74,7 @@ func rateError(err, kind error) error {
 	return fmt.Errorf("%w: %w", kind, err)
 }
 
-// find returns the port and row of a rate, from immutable properties of the card.
+// find returns the port and row of a rate, It reads only immutable properties of the card.
 func (r *rates) find(k nicparam.Key) (*port, *nicparam.Param, error) {
 	p, err := r.card.port(k.Port)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// clock is a clock that a test turns.
+// clock is a clock that the test sets.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -40,7 +40,7 @@ func (c *clock) Turn(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// rig is a server and a plain client of it.
+// rig is a server with a plain client.
 type rig struct {
 	*Server
 	clock  *clock
@@ -66,12 +66,12 @@ const testGUID ident.GUID = 0x0c42a10300a1b2c0
 
 func portID(n ident.PortNum) ident.PortID { return ident.PortID{Node: testGUID, Port: n} }
 
-// richCaps are those of a card that has everything.
+// richCaps returns the capabilities of a card with all features.
 func richCaps() nicparam.Caps {
 	return nicparam.Caps{Limits: dcqcn.Limits{Rate32: true, UndocumentedGD: true}, GeneralCC: true, NewNV: true, Switchdev: true, TCRates: true}
 }
 
-// host makes a host of a card with two ports.
+// host adds a host with a card of two ports.
 func (r *rig) host(t testing.TB, change func(*CardOptions)) *Host {
 	t.Helper()
 	o := CardOptions{
@@ -88,7 +88,7 @@ func (r *rig) host(t testing.TB, change func(*CardOptions)) *Host {
 	return h
 }
 
-// sonic makes a switch of four ports.
+// sonic adds a switch of four ports.
 func (r *rig) sonic(t testing.TB, change func(*SwitchOptions)) *Switch {
 	t.Helper()
 	o := SwitchOptions{Plane: &StillSwitch{}}
@@ -114,7 +114,7 @@ func wirePath(t testing.TB, text string) *gnmi.Path {
 	return p.Proto()
 }
 
-// get asks for one path and returns the value of the one update, as JSON.
+// get requests one path and returns the value of the only update, as JSON.
 func (r *rig) get(t testing.TB, target, path string) (string, error) {
 	t.Helper()
 	out, err := r.client.Get(t.Context(), &gnmi.GetRequest{
@@ -129,7 +129,7 @@ func (r *rig) get(t testing.TB, target, path string) (string, error) {
 	return string(out.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal()), nil
 }
 
-// must is get of what is there.
+// must calls get and fails the test on an error.
 func (r *rig) must(t testing.TB, target, path string) string {
 	t.Helper()
 	s, err := r.get(t, target, path)
@@ -139,7 +139,7 @@ func (r *rig) must(t testing.TB, target, path string) string {
 	return s
 }
 
-// request makes a Set of "delete PATH", "replace PATH VALUE" and "update PATH VALUE".
+// request returns a Set request from lines such as "delete PATH", "replace PATH VALUE" and "update PATH VALUE".
 func request(t testing.TB, target string, words ...string) *gnmi.SetRequest {
 	t.Helper()
 	r := &gnmi.SetRequest{Prefix: &gnmi.Path{Target: target}}
@@ -167,7 +167,7 @@ func (r *rig) set(t testing.TB, target string, words ...string) error {
 	return err
 }
 
-// wantCode fails the test unless err has a code and names what words say.
+// wantCode fails the test unless err has the code and contains the words.
 func wantCode(t testing.TB, what string, err error, code codes.Code, words ...string) {
 	t.Helper()
 	if status.Code(err) != code {
@@ -176,7 +176,7 @@ func wantCode(t testing.TB, what string, err error, code codes.Code, words ...st
 	}
 	for _, w := range words {
 		if err != nil && !strings.Contains(err.Error(), w) {
-			t.Errorf("%s: error %q does not say %q", what, err, w)
+			t.Errorf("%s: error %q does not contain %q", what, err, w)
 		}
 	}
 }

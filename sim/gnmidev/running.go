@@ -13,13 +13,13 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 )
 
-// running is a host that is up: its agent, and the agent's goroutine.
+// running is the agent of a host that is up, with the agent's goroutine.
 type running struct {
 	agent  *agent.Agent
 	events chan struct{}
 	stop   context.CancelFunc
 	done   sync.WaitGroup
-	unhook func() // ends the agent's notices
+	unhook func() // stops the agent's notifications
 }
 
 // hostTree is the tree of a host's agent, which stays the same across reboots.
@@ -74,7 +74,7 @@ const (
 	sweepCost  = 500 * time.Microsecond
 )
 
-// freshNV is the maximum age of the non-volatile configuration in answers: on hardware, reading it takes seconds.
+// freshNV is the maximum age of the non-volatile configuration in responses. On hardware, reading it takes seconds.
 const freshNV = 10 * time.Second
 
 // start starts the agent. The caller holds the lock.
@@ -95,7 +95,7 @@ func (h *Host) start() error {
 	r.unhook = a.Watch(func(c gnmitree.Change) { tree.Changed(c.Paths...) })
 	var ctx context.Context
 	ctx, r.stop = context.WithCancel(context.Background())
-	r.done.Go(func() { _ = a.Run(ctx) }) // it ends only with ctx
+	r.done.Go(func() { _ = a.Run(ctx) }) // Run ends only when ctx ends
 	h.running = r
 	return nil
 }
@@ -124,7 +124,7 @@ func (h *Host) bootID() string { return fmt.Sprintf("00000000-0000-4000-8000-%01
 // now returns the time of the host's clock.
 func (h *Host) now() time.Time { return h.server.clock().Add(time.Duration(h.skew.Load())) }
 
-// SetClock sets the error of the host's clock.
+// SetClock sets the offset of the host's clock from the server's clock.
 func (h *Host) SetClock(off time.Duration) { h.skew.Store(int64(off)) }
 
 // Reboot reboots the host: volatile settings are lost, the non-volatile configuration takes effect, and the agent restarts with
@@ -169,7 +169,7 @@ func (h *Host) changed() {
 	}
 }
 
-// ReloadDriver reloads the driver of all cards: volatile settings are lost. It notifies the agent.
+// ReloadDriver reloads the driver of all cards: volatile settings are lost. It also notifies the agent.
 func (h *Host) ReloadDriver() {
 	h.toEach((*card).reload)
 }

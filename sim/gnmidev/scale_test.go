@@ -18,7 +18,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// fleet is many hosts of one NIC port behind one listener on the loopback, and a manager's driver of them.
+// fleet is a large number of hosts with one NIC port each behind one loopback listener, with a manager's driver for them.
 type fleet struct {
 	server  *Server
 	driver  *cgnmi.Driver
@@ -71,7 +71,7 @@ func newFleet(b *testing.B, n int, change func(*CardOptions)) *fleet {
 	return f
 }
 
-// each calls do for all devices, many at a time.
+// each calls do for all devices, many of them concurrently.
 func (f *fleet) each(b *testing.B, do func(d driver.Device) error) {
 	b.Helper()
 	work := make(chan driver.Device)
@@ -94,8 +94,8 @@ func (f *fleet) each(b *testing.B, do func(d driver.Device) error) {
 
 const manyHosts = 10_000
 
-// cpu is the processor time that this process has used, in seconds: both sides of the connection, devices and garbage
-// collection included. On a machine that does other things too it says more than the time that passes.
+// cpu returns the processor time that this process has used, in seconds. It includes both sides of the connection, the
+// devices and garbage collection. On a machine with other load it is more accurate than wall time.
 func cpu(b *testing.B) float64 {
 	b.Helper()
 	var u syscall.Rusage
@@ -112,7 +112,7 @@ func heap() float64 {
 	return float64(m.HeapAlloc + m.StackInuse)
 }
 
-// BenchmarkReadAll reads 10,000 NIC ports with one manager, after the first time, in which the agents start.
+// BenchmarkReadAll reads 10,000 NIC ports with one manager. The first reading, which starts the agents, is not measured.
 func BenchmarkReadAll(b *testing.B) {
 	before := heap()
 	f := newFleet(b, manyHosts, nil)
@@ -133,7 +133,7 @@ func BenchmarkReadAll(b *testing.B) {
 	b.ReportMetric((managed-before)/manyHosts, "bytes/managed-port")
 }
 
-// BenchmarkApplyAll gives all DCQCN registers of 10,000 NIC ports other values and reads them back, with one manager.
+// BenchmarkApplyAll writes new values to all DCQCN registers of 10,000 NIC ports and reads them back, with one manager.
 func BenchmarkApplyAll(b *testing.B) {
 	f := newFleet(b, manyHosts, nil)
 	f.each(b, func(d driver.Device) error {
@@ -159,14 +159,14 @@ func BenchmarkApplyAll(b *testing.B) {
 	b.ReportMetric((cpu(b)-used)/float64(b.N), "cpu-s/op")
 }
 
-// registers gives every register of DCQCN one of two values, by whether n is odd.
+// registers returns settings that give every DCQCN register one of two values, depending on whether n is odd.
 func registers(n uint64) driver.Settings {
 	var out driver.NICState
 	def := dcqcn.Default()
 	for _, r := range richCaps().Registers() {
 		v := r.Value(&def)
 		if r.Name == "rpg_max_rate" {
-			v = 100_000 // above the least rate
+			v = 100_000 // above the minimum rate
 		}
 		if v == r.Max {
 			v--

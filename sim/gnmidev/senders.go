@@ -17,7 +17,7 @@ type senders struct{ port *port }
 // wrccFault is the name of the WRCC configuration in PortFaults.
 const wrccFault = "wrcc"
 
-// defaultNIC returns the initial configuration of a port's senders: no sender has its own weight (S0).
+// defaultNIC returns the initial configuration of a port's senders: all senders have the same weight (S0).
 func defaultNIC() *wrcc.NICConfig {
 	return &wrcc.NICConfig{T1Us: 24, MinRateMbps: 100, Increase: wrcc.IncreaseTimer.String()}
 }
@@ -55,7 +55,7 @@ func (s senders) Write(ctx context.Context, c *wrcc.NICConfig) error {
 		err = c.Validate()
 	}
 	if err == nil && len(c.Senders) > p.senders {
-		err = fmt.Errorf("%d senders, the device holds %d: %w", len(c.Senders), p.senders, syscall.ENOSPC)
+		err = fmt.Errorf("%d senders: the device supports at most %d: %w", len(c.Senders), p.senders, syscall.ENOSPC)
 	}
 	if err != nil {
 		return fmt.Errorf("senders of port %d: %w: %w", p.number, nicfiles.ErrRefused, err)
@@ -90,7 +90,7 @@ func (s senders) Sent(ctx context.Context) (niccount.Counters, error) {
 
 func (s senders) MaxSenders() int { return s.port.senders }
 
-// counter returns a counter as the device reports it, with its faults; name is its name in the faults.
+// counter returns a counter as the device reports it, with the port's faults. name is the name of the counter in PortFaults.
 func (p *port) counter(key, name string, v uint64) niccount.Counter {
 	c := niccount.Counter{Name: key, Value: p.faults.count(v, 64)}
 	if err := p.faults.readable(name); err != nil {

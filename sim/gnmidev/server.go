@@ -19,7 +19,8 @@ import (
 
 // Options are common to the devices of a server. The zero value is valid.
 type Options struct {
-	// Clock returns the devices' time: that of a fabric in scaled time, so that rates are correct. Nil selects time.Now.
+	// Clock returns the devices' time. With a fabric in scaled time, use the fabric's clock, so that rates are correct. Nil
+	// selects time.Now.
 	Clock func() time.Time
 	Log   *slog.Logger // logs rejected clients; nil disables logging
 	// Authorize is as in gnmitree.Options.
@@ -74,7 +75,7 @@ func (s *Server) Target(name string) (gnmitree.Tree, error) {
 	n := len(s.trees)
 	s.mu.RUnlock()
 	if d == nil {
-		return nil, gnmitree.Errorf(codes.NotFound, "no target %q among %d here", name, n)
+		return nil, gnmitree.Errorf(codes.NotFound, "no target %q among the %d targets of this server", name, n)
 	}
 	return d.open()
 }
@@ -116,7 +117,7 @@ func (s *Server) add(devices map[string]opener, name string) error {
 	return nil
 }
 
-// Serve answers on l until ctx ends, and then returns nil. Open streams break.
+// Serve answers on l until ctx ends, and then returns nil. Open streams end with an error.
 func (s *Server) Serve(ctx context.Context, l net.Listener, o ...grpc.ServerOption) error {
 	if err := s.gnmi.Serve(ctx, l, o...); err != nil {
 		return fmt.Errorf("serve simulated gNMI devices on %s: %w", l.Addr(), err)

@@ -9,9 +9,9 @@ import (
 	"fairlane/sim/plane"
 )
 
-// servicePorts returns the class-of-service settings of the ports, in port order. The caller holds the lock. As on hardware, a
-// packet without a map entry is in class 0, and class n without a map entry uses queue n; the row global applies where the port
-// has no row.
+// servicePorts returns the class-of-service settings of the ports, in port order. The caller holds the lock. As on hardware,
+// a packet without a map entry is in class 0, and class n without a map entry uses queue n; the row "global" applies to ports
+// without a row.
 func (w *Switch) servicePorts() []plane.SwitchPort {
 	out := make([]plane.SwitchPort, len(w.ports))
 	known := map[queueMaps][plane.DSCPs]uint8{} // most ports have the same maps
@@ -49,7 +49,7 @@ func (w *Switch) servicePorts() []plane.SwitchPort {
 // qosTable is the table of the ports' maps.
 const qosTable = "PORT_QOS_MAP"
 
-// queueMaps are the maps of a port: from DSCPs to classes, and from classes to queues.
+// queueMaps are the maps of a port: from DSCP to class, and from class to queue.
 type queueMaps struct{ class, queue string }
 
 func (w *Switch) mapsOf(name string) queueMaps {

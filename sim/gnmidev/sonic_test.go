@@ -62,7 +62,7 @@ func TestNativePathsFailAsTheServerDoes(t *testing.T) {
 	for path, code := range map[string]codes.Code{
 		"sonic-db:/CONFIG_DB":                                        codes.Unimplemented,
 		"sonic_yang:/CONFIG_DB/localhost/QUEUE":                      codes.Unimplemented,
-		"/CONFIG_DB/localhost/QUEUE":                                 codes.Unimplemented, // OpenConfig's translation, which has no QoS
+		"/CONFIG_DB/localhost/QUEUE":                                 codes.Unimplemented, // OpenConfig's translation does not include QoS
 		"/qos/interfaces":                                            codes.Unimplemented,
 		"sonic-db:/LOGLEVEL_DB/localhost/X":                          codes.Unimplemented,
 		"sonic-db:/CONFIG_DB/asic0/QUEUE":                            codes.NotFound,
@@ -96,28 +96,28 @@ func TestASetIsOnePatch(t *testing.T) {
 		set   []string
 		code  codes.Code
 		says  string
-		then  map[string]string // where the set is done
+		then  map[string]string // values after a successful Set
 	}{
 		{title: "another profile for a queue", set: []string{
 			`update ` + config + `/SCHEDULER/scheduler.9 {"type":"DWRR","weight":"20"}`, `replace ` + config + `/QUEUE/Ethernet0|3/scheduler "scheduler.9"`,
 		}, then: map[string]string{"/QUEUE/Ethernet0|3": `{"scheduler":"scheduler.9","wred_profile":"AZURE_LOSSLESS"}`}},
-		{title: "an entry is added in place of another", set: []string{`update ` + config + `/QUEUE/Ethernet0|3 {"wred_profile":"AZURE_LOSSLESS"}`},
+		{title: "an added entry replaces another", set: []string{`update ` + config + `/QUEUE/Ethernet0|3 {"wred_profile":"AZURE_LOSSLESS"}`},
 			then: map[string]string{"/QUEUE/Ethernet0|3": `{"wred_profile":"AZURE_LOSSLESS"}`}},
 		{title: "deletes come first", set: []string{`update ` + config + `/QUEUE/Ethernet0|3-4 {"scheduler":"scheduler.0"}`, `delete ` + config + `/QUEUE/Ethernet0|3`, `delete ` + config + `/QUEUE/Ethernet0|4`},
 			then: map[string]string{"/QUEUE/Ethernet0|3-4": `{"scheduler":"scheduler.0"}`}},
 		{title: "a map is edited", set: []string{`replace ` + config + `/DSCP_TO_TC_MAP/AZURE/26 "4"`}, then: map[string]string{"/DSCP_TO_TC_MAP/AZURE/26": `"4"`}},
-		{title: "replaced by nothing is removed", set: []string{`replace ` + config + `/PFC_WD/Ethernet0 {}`}, then: map[string]string{}},
+		{title: "replacing by an empty object removes", set: []string{`replace ` + config + `/PFC_WD/Ethernet0 {}`}, then: map[string]string{}},
 		{title: "pause off", set: []string{`replace ` + config + `/PORT_QOS_MAP/Ethernet0/pfc_enable ""`}, then: map[string]string{"/PORT_QOS_MAP/Ethernet0/pfc_enable": `""`}},
 		{title: "tables that are not modelled", set: []string{`update ` + config + `/NTP_SERVER {"10.0.0.1":{"iburst":"on"}}`}, then: map[string]string{"/NTP_SERVER/10.0.0.1/iburst": `"on"`}},
-		{title: "one bad operation of two", set: []string{`replace ` + config + `/QUEUE/Ethernet0|3/scheduler "scheduler.2"`, `replace ` + config + `/QUEUE/Ethernet0|4/scheduler "none"`}, code: codes.InvalidArgument, says: "an entry of SCHEDULER"},
+		{title: "one invalid operation of two", set: []string{`replace ` + config + `/QUEUE/Ethernet0|3/scheduler "scheduler.2"`, `replace ` + config + `/QUEUE/Ethernet0|4/scheduler "none"`}, code: codes.InvalidArgument, says: "an entry of SCHEDULER"},
 		{title: "a number for a string", set: []string{`replace ` + config + `/DSCP_TO_TC_MAP/AZURE/26 4`}, code: codes.InvalidArgument, says: "want a string"},
-		{title: "replaced where nothing is", set: []string{`replace ` + config + `/QUEUE/Ethernet0|11/scheduler "scheduler.0"`}, code: codes.NotFound},
-		{title: "deleted where nothing is", set: []string{`delete ` + config + `/QUEUE/Ethernet0|11`}, code: codes.NotFound},
-		{title: "a field of no entry", set: []string{`update ` + config + `/QUEUE/Ethernet0|11/scheduler "scheduler.0"`}, code: codes.NotFound, says: "update it as a whole"},
+		{title: "replace without a target", set: []string{`replace ` + config + `/QUEUE/Ethernet0|11/scheduler "scheduler.0"`}, code: codes.NotFound},
+		{title: "delete without a target", set: []string{`delete ` + config + `/QUEUE/Ethernet0|11`}, code: codes.NotFound},
+		{title: "a field of no entry", set: []string{`update ` + config + `/QUEUE/Ethernet0|11/scheduler "scheduler.0"`}, code: codes.NotFound, says: "update the whole entry"},
 		{title: "another database", set: []string{`update sonic-db:/STATE_DB/localhost/PORT_TABLE/Ethernet0/state "x"`}, code: codes.Unimplemented},
 		{title: "too deep", set: []string{`update ` + config + `/QUEUE/Ethernet0|3/scheduler/x "1"`}, code: codes.InvalidArgument},
-		{title: "the root alone", set: []string{`delete ` + config}, code: codes.InvalidArgument, says: "delete the root and update it"},
-		{title: "a scheduler's weight, which is for new ones", set: []string{`replace ` + config + `/SCHEDULER/scheduler.0/weight "20"`}, code: codes.InvalidArgument, says: "new entry"},
+		{title: "only the root", set: []string{`delete ` + config}, code: codes.InvalidArgument, says: "delete the root and update it"},
+		{title: "the weight of an existing scheduler", set: []string{`replace ` + config + `/SCHEDULER/scheduler.0/weight "20"`}, code: codes.InvalidArgument, says: "new entry"},
 		{title: "a scheduler in use", set: []string{`delete ` + config + `/SCHEDULER/scheduler.2`}, code: codes.InvalidArgument, says: "SCHEDULER"},
 	} {
 		t.Run(c.title, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestASetIsOnePatch(t *testing.T) {
 			err := r.set(t, "leaf-1", c.set...)
 			wantCode(t, "set", err, c.code, c.says)
 			if c.then == nil && string(w.Config()) != before {
-				t.Error("a set that failed changed the configuration")
+				t.Error("a failed Set changed the configuration")
 			}
 			for path, want := range c.then {
 				if got := r.must(t, "leaf-1", config+path); got != want {
@@ -166,7 +166,7 @@ func TestTheGuardLetsThresholdsOfTheStockProfileBeReplacedAndNothingElse(t *test
 		{`update ` + config + `/PFC_WD/Ethernet0/detection_time "400"`, true},
 		{`delete ` + config + `/PFC_WD/Ethernet0`, true},
 		{`update ` + config + `/PFC_WD/Ethernet0/pfc_stat_history "enable"`, false},
-		{`replace ` + config + `/QUEUE/Ethernet0|0/scheduler "scheduler.1"`, true}, // no table of the guard's
+		{`replace ` + config + `/QUEUE/Ethernet0|0/scheduler "scheduler.1"`, true}, // the guard does not protect this table
 	} {
 		for kind, change := range map[string]func(*SwitchOptions){
 			"guarded": nil, "unguarded": func(o *SwitchOptions) { o.Unguarded = true }, "an old image": func(o *SwitchOptions) { o.Build = 20220100 }, "unlisted": func(o *SwitchOptions) { o.ASIC = "td2" },
@@ -178,8 +178,8 @@ func TestTheGuardLetsThresholdsOfTheStockProfileBeReplacedAndNothingElse(t *test
 			listed := c.ok && kind == "guarded" || strings.Contains(c.set, "/QUEUE/")
 			switch {
 			case kind == "unguarded" && strings.Contains(c.set, `/mode`):
-				wantCode(t, kind+" "+c.set, err, codes.InvalidArgument, "threshold of the other kind")
-			case kind == "unguarded" && strings.Contains(c.set, `WRED_PROFILE {`): // the table is added in place of the one that queues refer to
+				wantCode(t, kind+" "+c.set, err, codes.InvalidArgument, "threshold of the wrong kind")
+			case kind == "unguarded" && strings.Contains(c.set, `WRED_PROFILE {`): // adding the table would remove the profile to which queues refer
 				wantCode(t, kind+" "+c.set, err, codes.InvalidArgument, "AZURE_LOSSLESS")
 			case listed || kind == "unguarded":
 				wantCode(t, kind+" "+c.set, err, codes.OK)
@@ -242,7 +242,7 @@ func TestTheModelKnowsRangesAndReferences(t *testing.T) {
 		{`update ` + config + `/PFC_WD/Ethernet0 {"action":"drop","detection_time":"5000","restoration_time":"60000"}`, true},
 		{`update ` + config + `/PFC_WD/Ethernet0 {"action":"burn"}`, false},
 		{`update ` + config + `/PFC_WD/GLOBAL {"POLL_INTERVAL":"1001"}`, false},
-		{`update ` + config + `/PFC_WD/GLOBAL {"POLL_INTERVAL":"300"}`, false}, // above detection times of ports
+		{`update ` + config + `/PFC_WD/GLOBAL {"POLL_INTERVAL":"300"}`, false}, // longer than the detection times of ports
 		{`update ` + config + `/FLEX_COUNTER_TABLE/QUEUE {"FLEX_COUNTER_STATUS":"enable","POLL_INTERVAL":"99"}`, false},
 		{`delete ` + config + `/PORT/Ethernet0`, false},
 	} {
@@ -288,11 +288,11 @@ func TestSetReachesTheDataPlaneAndSurvivesReboot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := p.Queues()[0].Marking.Min; got != 5000 {
-		t.Errorf("least threshold %d, want 5000", got)
+		t.Errorf("minimum threshold %d, want 5000", got)
 	}
-	w.Edit("QUEUE", "Ethernet0|3", map[string]string{"scheduler": "scheduler.0"}) // by hand, and not saved
+	w.Edit("QUEUE", "Ethernet0|3", map[string]string{"scheduler": "scheduler.0"}) // a manual change without saving
 	if got := p.Queues()[0].Port; got != 2 {
-		t.Errorf("port %d marks first, want 2", got)
+		t.Errorf("port %d is the first that marks, want 2", got)
 	}
 	w.Reboot()
 	if got := w.Marking()[0]; got.Port != 1 || got.Marking.Min != 5000 {
@@ -348,18 +348,18 @@ func TestCountersAgeWithTheirPollingInterval(t *testing.T) {
 	count(5000)
 	r.clock.Turn(9 * time.Second)
 	if q, p := queue(), port(); q != `"1000"` || p != `"5000"` {
-		t.Errorf("9 s later the queue has %s and the port %s, want 1000 and 5000", q, p)
+		t.Errorf("9 s later the queue counter is %s and the port counter %s, want 1000 and 5000", q, p)
 	}
 	if got := r.must(t, "leaf-1", "sonic-db:/COUNTERS_DB/localhost/RATES/Ethernet0/TX_BPS"); got != `"444.44444444444446"` {
-		t.Errorf("rate %s, want 4000 bytes in 9 s", got)
+		t.Errorf("rate %s, want that of 4000 bytes in 9 s", got)
 	}
 	r.clock.Turn(time.Second)
 	if q := queue(); q != `"5000"` {
-		t.Errorf("10 s later the queue has %s, want 5000", q)
+		t.Errorf("10 s later the queue counter is %s, want 5000", q)
 	}
 	marks := "sonic-db:/COUNTERS_DB/localhost/COUNTERS/Ethernet0/Queues/Ethernet0:3/SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS"
 	_, err := r.get(t, "leaf-1", marks)
-	wantCode(t, "marks, which nobody has enabled", err, codes.NotFound)
+	wantCode(t, "counters of marks, not enabled", err, codes.NotFound)
 	if err := r.set(t, "leaf-1", `update `+config+`/FLEX_COUNTER_TABLE/WRED_ECN_QUEUE {"FLEX_COUNTER_STATUS":"enable"}`); err != nil {
 		t.Fatal(err)
 	}
@@ -372,13 +372,13 @@ func TestCountersAgeWithTheirPollingInterval(t *testing.T) {
 	count(6000)
 	r.clock.Turn(100 * time.Millisecond)
 	if q := queue(); q != `"6000"` {
-		t.Errorf("polled faster the queue has %s, want 6000", q)
+		t.Errorf("with faster polling the queue counter is %s, want 6000", q)
 	}
 	w.Reboot()
 	r.clock.Turn(time.Minute)
 	count(6500)
 	if got := port(); got != `"500"` {
-		t.Errorf("after a reboot the port has %s, want 500", got)
+		t.Errorf("after a reboot the port counter is %s, want 500", got)
 	}
 	w.InjectSwitch(func(f *SwitchFaults) { f.Unreadable = true })
 	_, err = r.get(t, "leaf-1", "sonic-db:/COUNTERS_DB/localhost/COUNTERS/Ethernet0/Queues/Ethernet0:3/SAI_QUEUE_STAT_BYTES")
@@ -406,7 +406,7 @@ func TestTheOlderFormNamesTheDatabaseAsTarget(t *testing.T) {
 	r.sonic(t, nil)
 	for target, paths := range map[string][]string{
 		"leaf-1/COUNTERS_DB": {"/COUNTERS/Ethernet0/Queues", "/COUNTERS/Ethernet*", "/COUNTERS/Ethernet*/Queues", "/COUNTERS/Ethernet*/SAI_PORT_STAT_PFC_3_RX_PKTS", "/COUNTERS_PORT_NAME_MAP", "/RATES/Ethernet0"},
-		"COUNTERS_DB":        {"/COUNTERS/Ethernet0"}, // of the only switch
+		"COUNTERS_DB":        {"/COUNTERS/Ethernet0"}, // databases of the only switch
 		"CONFIG_DB":          {"/QUEUE/Ethernet0|3/wred_profile"},
 		"STATE_DB":           {"/PORT_TABLE/Ethernet0"},
 	} {

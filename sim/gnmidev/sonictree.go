@@ -40,7 +40,7 @@ func entryPaths(above gnmitree.Path, entries [][2]string) []gnmitree.Path {
 	return out
 }
 
-// sonicInfo returns the capabilities of both forms.
+// sonicInfo returns the capabilities, which are the same for both path forms.
 func sonicInfo() gnmitree.Info {
 	return gnmitree.Info{Models: modelsOf(SONiC), Types: []gnmitree.Type{gnmitree.TypeAll}}
 }
@@ -67,7 +67,7 @@ func locate(paths []gnmitree.Path) (db string, err error) {
 			return "", gnmitree.Errorf(codes.Unimplemented, "path %s has database %q, want one of %q", p, db, databases())
 		}
 		if p.Elems[1].Name != instance {
-			return "", gnmitree.Errorf(codes.NotFound, "path %s has instance %q: this switch has %s alone", p, p.Elems[1].Name, instance)
+			return "", gnmitree.Errorf(codes.NotFound, "path %s has instance %q: this switch has only %s", p, p.Elems[1].Name, instance)
 		}
 	}
 	return db, nil
@@ -142,7 +142,7 @@ func (w *Switch) get(ctx context.Context, db string, paths []gnmitree.Path, skip
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	out := make([][]gnmitree.Leaf, len(paths))
-	made := map[string]table{} // tables as of now
+	made := map[string]table{} // tables that this request has already computed
 	for i, p := range paths {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -171,7 +171,7 @@ type reader struct {
 	out  []gnmitree.Leaf
 }
 
-// emit adds a leaf by its names below the database. Where the names were requested, it uses the client's elements with their
+// emit adds a leaf by its names below the database. For requested names, it uses the client's path elements with their
 // ignored keys.
 func (r *reader) emit(value string, names ...string) {
 	elems := make([]gnmitree.Elem, 0, r.skip+len(names))
@@ -190,7 +190,7 @@ func (r *reader) emit(value string, names ...string) {
 	r.out = append(r.out, l)
 }
 
-// name returns the requested name at a depth; false if all names are requested.
+// name returns the requested name at a depth, and false if all names are requested.
 func (r *reader) name(depth int) (string, bool) {
 	if depth >= len(r.want) || r.want[depth] == gnmitree.Any {
 		return "", false
@@ -209,7 +209,7 @@ func (r *reader) tables() {
 	}
 	for _, n := range names {
 		t := r.table(n)
-		if f, flat := t[""]; flat { // a map of names has no keys
+		if f, flat := t[""]; flat { // a name map has no keys
 			r.entry(f, 1, n)
 			continue
 		}
@@ -255,7 +255,7 @@ func (r *reader) entry(f fields, depth int, above ...string) {
 // wildcardPorts selects all ports in virtual paths.
 const wildcardPorts = "Ethernet*"
 
-// virtual reads paths of counters that name ports instead of objects; false for any other path.
+// virtual reads paths of counters that name ports instead of objects; It returns false for any other path.
 func (r *reader) virtual() bool {
 	if r.db != countersDB || len(r.want) < 2 || !slices.Contains([]string{"COUNTERS", "RATES", "PERIODIC_WATERMARKS", "PERSISTENT_WATERMARKS"}, r.want[0]) {
 		return false
@@ -344,8 +344,8 @@ func (r *reader) portTable(port int) fields {
 	return nil
 }
 
-// parts returns the requested queues or priority groups, by the keys of the answer, and a function for their fields; nil if the
-// path requests none.
+// parts returns the requested queues or priority groups, by the keys of the answer, and a function for their fields; The
+// function is nil if the path requests neither.
 func (r *reader) parts(port int) (keys []string, of func(key string) fields) {
 	var read func(q int) fields
 	suffix := ""
@@ -362,7 +362,7 @@ func (r *reader) parts(port int) (keys []string, of func(key string) fields) {
 			suffix = ":periodic"
 		}
 	case "COUNTERS/VoQs", "PERIODIC_WATERMARKS/PriorityGroups", "PERSISTENT_WATERMARKS/PriorityGroups":
-		return nil, func(string) fields { return nil } // this ASIC has none
+		return nil, func(string) fields { return nil } // this ASIC has no such priority group
 	default:
 		return nil, nil
 	}

@@ -11,7 +11,8 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// watch subscribes and returns a function that reads updates until one is of a path that ends in words and gives its value.
+// watch subscribes. It returns a function that reads updates until the path of one ends in the given words, and returns its
+// value.
 func (r *rig) watch(t *testing.T, target string, mode gnmi.SubscriptionMode, paths ...string) func(path string) string {
 	t.Helper()
 	s, err := r.client.Subscribe(t.Context())
@@ -71,7 +72,7 @@ func TestConfigurationIsToldOnChange(t *testing.T) {
 	old("sync")
 	w.Edit("QUEUE", "Ethernet0|3", map[string]string{"scheduler": "scheduler.0"})
 	if got := old("QUEUE/Ethernet0|3/scheduler"); got != `"scheduler.0"` {
-		t.Errorf("by the older form %s", got)
+		t.Errorf("with the older path form: %s", got)
 	}
 }
 
@@ -127,6 +128,6 @@ func TestHostSubscriptionSurvivesReboots(t *testing.T) {
 	if err := a.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for next("state/value") != `"77"` { // what the reboot took may be told before
+	for next("state/value") != `"77"` { // values lost by the reboot may be reported before
 	}
 }

@@ -24,20 +24,21 @@ type Dialect uint8
 // Dialects.
 const (
 	// SONiC is the community's server: databases by origin sonic-db; a change of the configuration is one patch that is
-	// validated, guarded and applied as a whole. The older form, in which the target is a database, is supported too: targets
+	// validated, guarded and applied as a whole. The older form, in which the target is a database, is also supported: targets
 	// are named "<switch>/<database>", or only by the database if the switch is the only device.
 	SONiC Dialect = iota
-	// OpenConfig is the model openconfig-qos, as in vendors' editions. It changes the same configuration, without a guard.
+	// OpenConfig is the model openconfig-qos, as in SONiC editions of vendors. It changes the same configuration, without a
+	// guard.
 	OpenConfig
 )
 
 // SwitchOptions describe a switch.
 type SwitchOptions struct {
 	Dialect Dialect
-	Ports   []SwitchPort // from port 1 on; 1 to 254 ports
+	Ports   []SwitchPort // ports from port 1 on; 1 to 254 ports
 	Plane   SwitchPlane  // nil means a switch without traffic
 	// Marking is the marking in the initial configuration, with one profile for each different marking; the first is named
-	// AZURE_LOSSLESS. Nil selects the result of the data plane's method Default if it has one, and otherwise SONiC's own
+	// AZURE_LOSSLESS. Nil selects the result of the data plane's method Default if it has one, and otherwise SONiC's default
 	// AZURE_LOSSLESS on queue 3 of all ports.
 	Marking []ecn.QueueMarking
 	// Config is an initial configuration as config_db.json that replaces the default one.
@@ -46,7 +47,7 @@ type SwitchOptions struct {
 	// 20241100. Empty and 0 select Spectrum-4 and a new enough image.
 	ASIC  string
 	Build int
-	// Unguarded means that the operator has extended the guard list, so all RDMA tables can be changed.
+	// Unguarded disables the guard, as if the operator had extended the guard list: all RDMA tables can be changed.
 	Unguarded bool
 	// ReadOnly means that native write is not enabled.
 	ReadOnly bool
@@ -80,7 +81,7 @@ type Switch struct {
 	name  string
 	o     SwitchOptions
 	ports []SwitchPort
-	index map[string]int // of ports, from 1, by name
+	index map[string]int // port number, from 1, by name
 	rules map[string]rule
 	clock func() time.Time
 
@@ -92,7 +93,7 @@ type Switch struct {
 	service []plane.SwitchPort // current settings of the ports
 	trouble SwitchFaults
 	polls   polls
-	changed []func([][2]string) // called with changed entries, as TABLE and KEY
+	changed []func([][2]string) // callbacks for changed entries, as TABLE and KEY
 }
 
 // databaseMark separates a switch's name from a database's, in target names of the older form.
@@ -148,7 +149,7 @@ func newSwitch(name string, o SwitchOptions, rules map[string]rule, clock func()
 		return nil, fmt.Errorf("dialect %d, want %d or %d", o.Dialect, SONiC, OpenConfig)
 	}
 	if o.QueuePolling < 0 {
-		return nil, fmt.Errorf("polling of queues every %s, want 0 or more", o.QueuePolling)
+		return nil, fmt.Errorf("queue polling interval %s, want 0 or more", o.QueuePolling)
 	}
 	if o.ASIC == "" {
 		o.ASIC = "spc4"
@@ -169,7 +170,7 @@ func newSwitch(name string, o SwitchOptions, rules map[string]rule, clock func()
 			p.Name = "Ethernet" + strconv.Itoa(4*i)
 		}
 		if w.index[p.Name] != 0 {
-			return nil, fmt.Errorf("two ports of the name %s", p.Name)
+			return nil, fmt.Errorf("two ports have the name %s", p.Name)
 		}
 		w.index[p.Name] = i + 1
 	}
@@ -214,7 +215,7 @@ func (w *Switch) effective() []ecn.QueueMarking {
 	return slices.CompactFunc(out, func(a, b ecn.QueueMarking) bool { return a.Port == b.Port && a.Queue == b.Queue })
 }
 
-// markingOf returns a profile's rule for RoCE packets, which are green; false if it marks none.
+// markingOf returns a profile's rule for RoCE packets, which are green; It returns false if the profile does not mark them.
 func markingOf(f fields) (ecn.Marking, bool) {
 	if !f.marks("green") {
 		return ecn.Marking{}, false
@@ -238,10 +239,10 @@ func markingOf(f fields) (ecn.Marking, bool) {
 
 var (
 	errReadOnlySwitch = gnmitree.Errorf(codes.Unimplemented, "GNMI_NATIVE_WRITE is not enabled on this switch")
-	errReload         = errors.New("to load a whole configuration, delete the root and update it with one")
+	errReload         = errors.New("to load a whole configuration, delete the root and update it with the configuration")
 )
 
-// set applies the operations of a request to the configuration as one patch: all or none.
+// set applies the operations of a request to the configuration as one patch: all of them or none.
 func (w *Switch) set(_ context.Context, ops []gnmitree.Operation, names func(gnmitree.Path) []string) error {
 	if w.o.ReadOnly {
 		return errReadOnlySwitch

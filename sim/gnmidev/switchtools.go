@@ -16,7 +16,8 @@ func (w *Switch) Marking() []ecn.QueueMarking {
 	return slices.Clone(w.marking)
 }
 
-// Hostname returns the switch's host name: by default its name, with "-" for characters that host names cannot contain.
+// Hostname returns the switch's host name: by default the name of the switch, with "-" for characters that are not valid in
+// host names.
 func (w *Switch) Hostname() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,7 +60,7 @@ func (w *Switch) Reset() {
 	w.commit(w.factory.clone(), true)
 }
 
-// Edit changes an entry of the running configuration as a user with a shell on the switch would: without validation or guard,
+// Edit changes an entry of the running configuration as a user with a shell on the switch can: without validation or guard,
 // and without saving. Nil fields delete the entry.
 func (w *Switch) Edit(name, key string, f map[string]string) {
 	w.mu.Lock()
@@ -72,8 +73,8 @@ func (w *Switch) Edit(name, key string, f map[string]string) {
 	w.commit(after, false)
 }
 
-// PutMarking sets the marking of all queues to m, as a second manager would, with one profile for each different marking; the
-// first is AZURE_LOSSLESS. It is not saved.
+// PutMarking sets the marking of all queues to m, as a second manager does, with one profile for each different marking; the
+// first is AZURE_LOSSLESS. The change is not saved.
 func (w *Switch) PutMarking(m []ecn.QueueMarking) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,7 +105,7 @@ func (w *Switch) mark(d database, m []ecn.QueueMarking) {
 	}
 }
 
-// put replaces an entry by f.
+// put sets an entry to f.
 func (d database) put(name, key string, f fields) {
 	t := d[name]
 	if t == nil {

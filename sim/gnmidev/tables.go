@@ -39,7 +39,7 @@ func (w *Switch) groupOID(port, g int) string {
 	return oid(oidGroup, (port-1)*plane.Priorities+g+1)
 }
 
-// tableNames returns the tables of a database. The callers of this method and of all below hold the lock.
+// tableNames returns the tables of a database. Callers of this method and of all methods below hold the lock.
 func (w *Switch) tableNames(db string) []string {
 	switch db {
 	case configDB:
@@ -54,7 +54,7 @@ func (w *Switch) tableNames(db string) []string {
 	}
 }
 
-// tableOf returns a table of a database; nil if it does not exist.
+// tableOf returns a table of a database, or nil if it does not exist.
 func (w *Switch) tableOf(db, name string) table {
 	switch db {
 	case configDB:
@@ -200,7 +200,7 @@ func (w *Switch) portFields(port int) fields {
 	if w.o.NoECNCounters {
 		return f
 	}
-	if p := w.poll(ecnPortGroup, port); p != nil { // RoCE packets are marked, never dropped by WRED
+	if p := w.poll(ecnPortGroup, port); p != nil { // RoCE packets are marked and never dropped by WRED
 		for _, colour := range []string{"GREEN_", "YELLOW_", "RED_", ""} {
 			put(f, "SAI_PORT_STAT_"+colour+"WRED_DROPPED_PACKETS", 0)
 		}
@@ -230,8 +230,8 @@ func (w *Switch) queueFields(port, q int) fields {
 	return f
 }
 
-// watermark returns the largest number of bytes in a queue: since the start, or in the last period. For a period it is the peak
-// if that is a new maximum since the start, and otherwise the queue length at the end of the period.
+// watermark returns the largest number of bytes in a queue: since the start, or in the last period. For a period, it is the
+// peak since the start if the peak rose in that period, and otherwise the queue length at the end of the period.
 func (w *Switch) watermark(of string, port, q int) fields {
 	p := w.poll(watermarkGroup, port)
 	if p == nil {

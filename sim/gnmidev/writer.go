@@ -21,8 +21,8 @@ func (h *Host) State(id ident.PortID) (plane.PortState, error) {
 	return s, err
 }
 
-// Settings returns a port's run-time parameters as the driver shows them, and the configuration of its senders, nil without
-// WRCC. It returns an error for a port that the host does not have.
+// Settings returns a port's run-time parameters as the driver reports them, and the configuration of its senders, which is
+// nil without WRCC. It returns an error for a port that the host does not have.
 func (h *Host) Settings(id ident.PortID) ([]nicparam.Setting, *wrcc.NICConfig, error) {
 	var out []nicparam.Setting
 	var senders *wrcc.NICConfig
@@ -77,7 +77,7 @@ func (p *port) settings() []nicparam.Setting {
 	return out
 }
 
-// Put writes parameters of a port as another program on the host would: without the agent, and without faults. It returns an
+// Put writes parameters of a port as another program on the host does: without the agent, and without faults. It returns an
 // error for a port or a parameter that does not exist.
 func (h *Host) Put(id ident.PortID, set []nicparam.Setting) error {
 	return h.at(id, func(p *port) error {
@@ -123,7 +123,7 @@ func (p *port) putOne(row *nicparam.Param, s nicparam.Setting) error {
 			*at |= 1 << s.Index
 		}
 	default:
-		return fmt.Errorf("parameter %q acts after a reset: write it by mstconfig", s.Name)
+		return fmt.Errorf("parameter %q takes effect after a reset: write it with mstconfig", s.Name)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (p *port) putObjects(set []nicparam.Setting) error {
 		}
 		gone := syscall.Errno(0)
 		if m.Command == dcbnl.CommandIEEEDel {
-			gone = syscall.ENOENT // the driver removed the old entry when it added the new one of the DSCP
+			gone = syscall.ENOENT // the driver removed the old entry of the DSCP when it added the new one
 		}
 		if errno := p.alter(&m); errno != 0 && errno != gone {
 			return fmt.Errorf("DCB of %s: %w", p.netdev, errno)

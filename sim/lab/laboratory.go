@@ -18,7 +18,8 @@ import (
 	"fairlane/sim/scenario"
 )
 
-// Laboratory runs simulations and calibrations in this process, each on one processor, to leave the others to the manager.
+// Laboratory runs simulations and calibrations in this process, each on one processor, so that the manager can use the
+// others.
 type Laboratory struct{}
 
 // Limits of the service's simulations, so that no caller can occupy a manager for days.
@@ -28,7 +29,7 @@ const (
 	maxCalibrationWall  = 24 * time.Hour
 )
 
-// parseScenario parses a scenario without references to files, because callers must not read the manager's files.
+// parseScenario parses a scenario without references to files, because callers must not be able to read the manager's files.
 func parseScenario(text string) (*scenario.Scenario, error) {
 	s, err := scenario.Parse("scenario", []byte(text), nil)
 	if err != nil {

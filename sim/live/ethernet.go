@@ -98,8 +98,8 @@ type Ethernet struct {
 	renamed  []inventory.Device // switches whose name is not a valid host name, without address
 
 	Addr, P4Addr string
-	Dir          string // of the inventory
-	ownDir       bool   // it is removed with the fabric
+	Dir          string // directory of the inventory
+	ownDir       bool   // Dir is removed with the fabric
 	group        *errgroup.Group
 	stop         context.CancelFunc
 	done         context.Context // ends with the fabric
@@ -107,8 +107,8 @@ type Ethernet struct {
 
 // EthernetOptions are the addresses and the directory of a live fabric.
 type EthernetOptions struct {
-	Addr      string // of gNMI, a loopback address; empty selects any free port
-	Dir       string // for the inventory and the fabric file; empty selects a new one that is removed with the fabric
+	Addr      string // loopback address of gNMI; empty selects any free port
+	Dir       string // directory for the inventory and the fabric file; empty selects a new one that is removed with the fabric
 	TimeScale float64
 }
 
@@ -259,7 +259,7 @@ func (l *Ethernet) serve(addr string) error {
 	if l.p4 == nil {
 		return nil
 	}
-	host, _, _ := net.SplitHostPort(l.Addr) // it is an address
+	host, _, _ := net.SplitHostPort(l.Addr) // the address of a listener always parses
 	p4, err := lc.Listen(l.done, "tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return fmt.Errorf("serve the simulated fabric: %w", err)

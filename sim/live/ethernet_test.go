@@ -37,7 +37,7 @@ func TestServedFilesKeepWhatWasThere(t *testing.T) {
 	}
 	full := errors.New("disk full")
 	if err := writeKeeping(path, func(io.Writer) error { return full }); !errors.Is(err, full) {
-		t.Errorf("a text that cannot be made: %v", err)
+		t.Errorf("a write function with an error: %v", err)
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != "three" {
 		t.Errorf("after it %q, %v", got, err)

@@ -38,7 +38,7 @@ func StartInfiniBand(ctx context.Context, s *scenario.Scenario, addr string, o s
 	}
 	devices, err := simdev.New(network, o)
 	if err != nil {
-		return nil, usage.Wrap(err) // it returns errors for options only
+		return nil, usage.Wrap(err) // New returns errors for invalid options only
 	}
 	server, err := simdev.Listen(devices, addr)
 	var socket *net.OpError

@@ -47,7 +47,7 @@ func (l *InfiniBand) keepReconnecting(ctx context.Context, every time.Duration) 
 		}
 		if err := l.reconnectOnce(ctx, c); errors.Is(err, ibsim.ErrClosed) {
 			_ = c.Close()
-			c = nil // another client has its slot now
+			c = nil // another client now uses the slot of this client
 		}
 	}
 }
@@ -58,7 +58,7 @@ type connection struct {
 	pkey     ident.PKey
 }
 
-// reconnectOnce queries the path of each connection once, and moves the flows of those with an answer.
+// reconnectOnce queries the path of each connection once. If it gets an answer, it moves the flows of the connection.
 func (l *InfiniBand) reconnectOnce(ctx context.Context, t mad.Transport) error {
 	flows := map[connection][]fabric.FlowID{}
 	var order []connection
@@ -66,7 +66,7 @@ func (l *InfiniBand) reconnectOnce(ctx context.Context, t mad.Transport) error {
 		for id := range fabric.FlowID(n.Flows()) {
 			s := n.Flow(id).Spec
 			if s.PKey.Base() == 0 {
-				continue // its application selects the service level itself
+				continue // the application selects the service level itself
 			}
 			from, _ := n.LID(s.Src.Node, s.Src.Port)
 			to, _ := n.LID(s.Dst.Node, s.Dst.Port)

@@ -6,7 +6,7 @@ import (
 	"fairlane/sim/scenario"
 )
 
-// wrongPlane refuses a scenario of another plane than the one wanted.
+// wrongPlane returns the error for a scenario of a plane other than want.
 func wrongPlane(s *scenario.Scenario, want string) error {
 	return usage.Of(phrase.Of("scenario.wrong-plane", "scenario", s.Name, "plane", s.Plane(), "want", want))
 }

@@ -11,12 +11,12 @@ import (
 	"fairlane/wrcc/p4info"
 )
 
-// MaxPorts is the largest number of ports of a device: the cells of its registers without port 0.
+// MaxPorts is the largest number of ports of a device. Its registers have one more cell, for port 0.
 const MaxPorts = p4info.Size - 1
 
 // Options are the properties of a device.
 type Options struct {
-	Ports int       // egress ports 1 to Ports; at most MaxPorts
+	Ports int       // number of egress ports, numbered from 1; at most MaxPorts
 	Plane DataPlane // nil means no traffic
 	// Program changes the initial P4Info of the device, for a switch without some features; nil changes nothing.
 	Program func(*configv1.P4Info)
@@ -31,7 +31,7 @@ type Device struct {
 	plane    DataPlane
 	program  *configv1.P4Info // features of its program
 	features p4info.Features
-	sizes    map[uint32]int // of tables
+	sizes    map[uint32]int // capacities of the tables
 	cookie   uint64
 
 	portCfg map[uint16]wrcc.PortConfig
@@ -40,7 +40,7 @@ type Device struct {
 	digest  *p4v1.DigestEntry // nil means no digests
 	listID  uint64            // list_id of the last digest list
 
-	clients []*client // with a stream that has arbitrated
+	clients []*client // clients whose stream has arbitrated
 	primary *client
 	highest *p4v1.Uint128 // highest election id received so far
 
@@ -59,7 +59,7 @@ func newDevice(id uint64, o Options) (*Device, error) {
 	return d, d.load(o.Program, p4info.Cookie())
 }
 
-// Load loads a different program, as a user with access to the device would, and empties its tables. change modifies a copy of
+// Load loads a different program, as a user with access to the device can, and empties its tables. change modifies a copy of
 // our P4Info; nil changes nothing.
 func (d *Device) Load(change func(*configv1.P4Info), cookie uint64) error {
 	d.mu.Lock()
@@ -80,7 +80,7 @@ func (d *Device) load(change func(*configv1.P4Info), cookie uint64) error {
 	for _, t := range info.GetTables() {
 		d.sizes[t.GetPreamble().GetId()] = int(t.GetSize())
 	}
-	// A program that is not ours has none of our features, but the device still answers.
+	// A different program may have none of our features, but the device still answers.
 	d.features, _ = p4info.Compare(info)
 	d.clear()
 	return nil
@@ -120,7 +120,7 @@ func (d *Device) Config() wrcc.SwitchConfig {
 	return d.config()
 }
 
-// Put sets the configuration to c, as a second controller would, even if its tables do not allow it.
+// Put sets the configuration to c, as a second controller does, even if its tables do not allow it.
 func (d *Device) Put(c wrcc.SwitchConfig) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"fairlane/sim/faults"
 )
 
-// Faults are the faults of a device. Counts are used up. A lost request or reply looks to the client like a broken connection.
-// The zero value injects no faults.
+// Faults are the faults of a device. Each occurrence decrements its count. A lost request or reply looks to the client like a
+// broken connection. The zero value injects no faults.
 type Faults struct {
 	faults.Messages
 	// Partial executes only the first half, rounded down, of the next permitted Write, and acknowledges all of it.
@@ -17,7 +17,7 @@ type Faults struct {
 	ClampTargetMbps uint32
 	// NoPipeline makes the device answer like a device without a program.
 	NoPipeline bool
-	// NoRegisterAccess makes register reads UNIMPLEMENTED, as on servers without them.
+	// NoRegisterAccess makes register reads return UNIMPLEMENTED, as on servers without register access.
 	NoRegisterAccess bool
 }
 

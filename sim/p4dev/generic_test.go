@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// generic is an outsider without a process of its own.
+// generic is an outsider within the test process.
 type generic struct {
 	t       *testing.T
 	conn    *grpc.ClientConn
@@ -65,7 +65,7 @@ func newGeneric(t *testing.T, address string) outsider {
 	return g
 }
 
-// messages returns an empty answer of a method, and a request read from JSON.
+// messages returns an empty response of a method, and a request decoded from JSON.
 func (g *generic) messages(method, request string) (in, out *dynamicpb.Message) {
 	g.t.Helper()
 	m := g.service.Methods().ByName(protoreflect.Name(method))

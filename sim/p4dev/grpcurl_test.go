@@ -11,7 +11,7 @@ import (
 // of `make soak`.
 const grpcurlEnv = "FAIRLANE_GRPCURL"
 
-// curl is grpcurl, pointed at a server: a client that we did not write.
+// curl runs grpcurl against a server. It is an independent client.
 type curl struct {
 	t             *testing.T
 	path, address string

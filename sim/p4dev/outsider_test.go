@@ -10,19 +10,19 @@ import (
 	"fairlane/sim/p4dev"
 )
 
-// outsider is a client that knows of P4Runtime what server reflection tells.
+// outsider is a client that knows P4Runtime only from server reflection.
 type outsider interface {
-	// call returns the answer of a method, or the error with its code and details.
+	// call returns the response of a method, or the error with its code and details.
 	call(method, request string) (answer string, ok bool)
-	// open sends the first message of a stream, and returns the first answer and how to end the stream.
+	// open sends the first message of a stream. It returns the first response, and a function that ends the stream.
 	open(method, request string) (answer string, leave func())
 }
 
-// compact is text without blanks, which clients set as they like.
+// compact returns text without white space, which differs between clients.
 func compact(s string) string { return strings.Join(strings.Fields(s), "") }
 
-// TestClientsThatKnowReflectionAlone speaks to a switch in numbers and bytes, as the P4Info gives them: with a client of
-// this process, and with grpcurl where there is one, as `make grpcurl` has it.
+// TestClientsThatKnowReflectionAlone uses a switch with the numbers and bytes of the P4Info: from a client in the test
+// process and, if `make grpcurl` has built it, with grpcurl.
 func TestClientsThatKnowReflectionAlone(t *testing.T) {
 	t.Parallel()
 	clients := map[string]func(*testing.T, string) outsider{"process": newGeneric}
@@ -72,12 +72,12 @@ func driveAsOutsider(t *testing.T, c outsider, dev *p4dev.Device) {
 	}
 	call("write as the primary", "Write", write, true, "{}")
 	if got := dev.Config(); len(got.Ports) != 1 || got.Ports[0] != port(7) {
-		t.Errorf("the switch holds %+v, want %+v", got.Ports, port(7))
+		t.Errorf("the configuration of the switch is %+v, want %+v", got.Ports, port(7))
 	}
-	call("the same again", "Write", write, false, "Code: Unknown", `"canonicalCode": 6`)
-	call("a leading zero", "Write", strings.Replace(write, "Bw==", "AAc=", 1), false, "Code: Unknown", "some updates failed", "no leading zeros")
-	call("the table", "Read", `{"deviceId": "5", "entities": [{"tableEntry": {"tableId": 33554433}}]}`, true, `{"entities": [{"tableEntry":`, `"value": "AV+Q"`)
-	call("the fair rate", "Read", `{"deviceId": "5", "entities": [{"registerEntry": {"registerId": 369098753, "index": {"index": "7"}}}]}`, true,
+	call("write again", "Write", write, false, "Code: Unknown", `"canonicalCode": 6`)
+	call("write a leading zero", "Write", strings.Replace(write, "Bw==", "AAc=", 1), false, "Code: Unknown", "some updates failed", "no leading zeros")
+	call("read the table", "Read", `{"deviceId": "5", "entities": [{"tableEntry": {"tableId": 33554433}}]}`, true, `{"entities": [{"tableEntry":`, `"value": "AV+Q"`)
+	call("read the fair rate", "Read", `{"deviceId": "5", "entities": [{"registerEntry": {"registerId": 369098753, "index": {"index": "7"}}}]}`, true,
 		`{"entities": [{"registerEntry": {"registerId": 369098753, "index": {"index": "7"}, "data": {"bitstring": "AYag"}}}]}`)
 	leave()
 	call("write after the stream has ended", "Write", write, false, "no primary")

@@ -46,7 +46,7 @@ func newRig(t testing.TB, o p4dev.Options) *rig {
 	return r
 }
 
-// serving runs a server on a listener.
+// serving returns a function that runs the server on a listener.
 func serving(s *p4dev.Server) func(context.Context, net.Listener) error {
 	return func(ctx context.Context, l net.Listener) error { return s.Serve(ctx, l) }
 }
@@ -90,7 +90,7 @@ func (c *controller) hears(code codes.Code, low uint64) {
 	}
 	a := m.GetArbitration()
 	if got := codes.Code(uint32(a.GetStatus().GetCode())); got != code || a.GetElectionId().GetLow() != low || a.GetDeviceId() != id {
-		c.t.Fatalf("hears %s about election id %d, want %s about %d", got, a.GetElectionId().GetLow(), code, low)
+		c.t.Fatalf("received %s for election id %d, want %s for %d", got, a.GetElectionId().GetLow(), code, low)
 	}
 }
 
@@ -108,7 +108,7 @@ func (c *controller) ends(code codes.Code, says string) {
 			continue
 		}
 		if status.Code(err) != code || !strings.Contains(err.Error(), says) {
-			c.t.Fatalf("stream ended with %v, want %s that says %q", err, code, says)
+			c.t.Fatalf("stream ended with %v, want %s with %q", err, code, says)
 		}
 		return
 	}
@@ -144,7 +144,7 @@ func (r *rig) read(e ...*p4v1.Entity) ([]*p4v1.Entity, error) {
 func wantCode(t testing.TB, what string, err error, code codes.Code, says string) {
 	t.Helper()
 	if status.Code(err) != code || err != nil && !strings.Contains(err.Error(), says) {
-		t.Errorf("%s: %v, want %s that says %q", what, err, code, says)
+		t.Errorf("%s: %v, want %s with %q", what, err, code, says)
 	}
 }
 
@@ -162,16 +162,16 @@ func TestOnlyThePrimaryWrites(t *testing.T) {
 	a.hears(codes.OK, 10)
 	b.elect(5)
 	b.hears(codes.AlreadyExists, 10)
-	wantCode(t, "the backup", r.write(5, one), codes.PermissionDenied, "not the primary's")
+	wantCode(t, "the backup", r.write(5, one), codes.PermissionDenied, "not that of the primary")
 	wantCode(t, "the primary", r.write(10, one), codes.OK, "")
 	b.elect(11)
 	a.hears(codes.AlreadyExists, 11)
 	b.hears(codes.OK, 11)
 	wantCode(t, "the old primary", r.write(10, update(p4v1.Update_DELETE, p4info.PortConfig(port(1)))), codes.PermissionDenied, "")
 	if c := r.dev.Config(); len(c.Ports) != 1 {
-		t.Errorf("the switch holds %v", c.Ports)
+		t.Errorf("the configuration of the switch is %v", c.Ports)
 	}
-	// The highest id ever seen counts, not that of those who are left.
+	// The highest id received so far counts, even after its client has left.
 	b.leave()
 	a.hears(codes.NotFound, 11)
 	a.elect(10)
@@ -179,7 +179,7 @@ func TestOnlyThePrimaryWrites(t *testing.T) {
 	wantCode(t, "with no primary", r.write(10, one), codes.PermissionDenied, "no primary")
 	a.elect(12)
 	a.hears(codes.OK, 12)
-	// A primary may step down.
+	// The primary may resign.
 	a.elect(0)
 	a.hears(codes.NotFound, 12)
 }
@@ -196,7 +196,7 @@ func TestArbitrationIsRefused(t *testing.T) {
 	ghost.ends(codes.NotFound, "no device 99")
 	twin := r.controller()
 	twin.elect(3)
-	twin.ends(codes.InvalidArgument, "0/3 is another client's")
+	twin.ends(codes.InvalidArgument, "0/3 is in use by another client")
 	role := r.controller()
 	m := arbitration(id, 0, 4)
 	m.GetArbitration().Role = &p4v1.Role{Name: "telemetry"}
@@ -227,7 +227,7 @@ func TestARebootBreaksStreamsAndForgets(t *testing.T) {
 	b.hears(codes.OK, 1)
 }
 
-// primary returns a controller that may write as election id 1.
+// primary returns a controller that is the primary, with election id 1.
 func primary(t testing.TB, o p4dev.Options) *controller {
 	t.Helper()
 	c := newRig(t, o).controller()
@@ -281,11 +281,11 @@ func TestWriteReportsStatusOfEachUpdate(t *testing.T) {
 	for i, c := range cases {
 		e, ok := details[i].(*p4v1.Error)
 		if !ok || codes.Code(uint32(e.GetCanonicalCode())) != c.code || !strings.Contains(e.GetMessage(), c.says) {
-			t.Errorf("update %d: %v, want %s that says %q", i, details[i], c.code, c.says)
+			t.Errorf("update %d: %v, want %s with %q", i, details[i], c.code, c.says)
 		}
 	}
 	if c := r.dev.Config(); len(c.Ports) != 1 || c.Ports[0] != port(2) {
-		t.Errorf("the switch holds %v", c.Ports)
+		t.Errorf("the configuration of the switch is %v", c.Ports)
 	}
 }
 
@@ -353,7 +353,7 @@ func TestWildcardReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, v, err := p4info.DecodeRegister(got[0].GetRegisterEntry(), p4info.RegisterPFR); err != nil || v != 100_000 {
-		t.Errorf("fair rate of an idle port: %d, %v, want its ceiling", v, err)
+		t.Errorf("fair rate of an idle port: %d, %v, want its maximum", v, err)
 	}
 }
 
@@ -389,7 +389,7 @@ func TestOnlyItsOwnProgramIsTaken(t *testing.T) {
 	}
 	wantCode(t, "reconcile", set(reconcile, 1, own), codes.OK, "")
 	if c := r.dev.Config(); cookie() != 77 || len(c.Ports) != 1 {
-		t.Errorf("cookie %d, entries %v: want 77 and the entry kept", cookie(), c.Ports)
+		t.Errorf("cookie %d, entries %v: want 77 and the previous entry", cookie(), c.Ports)
 	}
 	wantCode(t, "commit", set(commit, 1, own), codes.OK, "")
 	if c := r.dev.Config(); len(c.Ports) != 0 {
@@ -411,7 +411,7 @@ func TestDigestsGoToThePrimaryThatAsked(t *testing.T) {
 	}
 	told := p4info.Congestion{Port: 3, Class: 2, PFR: 500, Queue: 9000, TimeUs: 7}
 	if c.dev.Congested(told) {
-		t.Error("sent before anybody asked")
+		t.Error("a digest was sent before it was enabled")
 	}
 	for what, err := range map[string]error{"modify": digest(p4v1.Update_MODIFY, p4info.DigestCongestion), "another": digest(p4v1.Update_INSERT, 99)} {
 		wantCode(t, what, err, codes.Unknown, "")
@@ -435,7 +435,7 @@ func TestDigestsGoToThePrimaryThatAsked(t *testing.T) {
 	}
 	wantCode(t, "delete", digest(p4v1.Update_DELETE, p4info.DigestCongestion), codes.OK, "")
 	if c.dev.Congested(told) {
-		t.Error("sent after the digest was deleted")
+		t.Error("a digest was sent after it was disabled")
 	}
 }
 

@@ -14,13 +14,13 @@ func (d *Device) hasPipeline() error {
 	return nil
 }
 
-// setPipeline checks and loads a program. The device supports only its own P4Info and rejects any other.
+// setPipeline checks and loads a program. The device accepts only its current P4Info.
 func (d *Device) setPipeline(r *p4v1.SetForwardingPipelineConfigRequest) error {
 	if err := d.mayWrite(r.GetRole(), r.GetElectionId()); err != nil {
 		return err
 	}
 	if !proto.Equal(r.GetConfig().GetP4Info(), d.program) {
-		return status.Errorf(codes.InvalidArgument, "wrong P4Info: program %q, want %q exactly as GetForwardingPipelineConfig shows it",
+		return status.Errorf(codes.InvalidArgument, "wrong P4Info: program %q, want %q exactly as GetForwardingPipelineConfig returns it",
 			r.GetConfig().GetP4Info().GetPkgInfo().GetName(), d.program.GetPkgInfo().GetName())
 	}
 	switch a := r.GetAction(); a {
@@ -44,7 +44,7 @@ func (d *Device) mayWrite(role string, election *p4v1.Uint128) error {
 	case d.primary == nil:
 		return status.Error(codes.PermissionDenied, "no primary: open a StreamChannel and arbitrate first")
 	case compareIDs(election, d.primary.election) != 0:
-		return status.Errorf(codes.PermissionDenied, "election id %d/%d is not the primary's", election.GetHigh(), election.GetLow())
+		return status.Errorf(codes.PermissionDenied, "election id %d/%d is not that of the primary", election.GetHigh(), election.GetLow())
 	}
 	return nil
 }

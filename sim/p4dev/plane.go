@@ -11,7 +11,7 @@ type DataPlane interface {
 	// Configure sets the complete configuration: at the start, after each change and after a reboot. Until a change is
 	// complete, entries may have different sampling periods.
 	Configure(c wrcc.SwitchConfig)
-	// Measure returns a port's current measurements, all zero for port 0 and ports that do not exist.
+	// Measure returns a port's current measurements, which are all zero for port 0 and ports that do not exist.
 	Measure(port uint16) Measured
 }
 
@@ -23,7 +23,7 @@ type Measured struct {
 	Input        p4info.Count // traffic received for the port
 	FCNPs        uint64
 	Rewrites     uint64       // packets whose fair rate the port lowered
-	Pauses       uint64       // pause frames that the port sent as an ingress
+	Pauses       uint64       // pause frames that the port sent as an ingress port
 	FairRateSum  p4info.Count // packets: sampling periods; bytes: the sum of their fair rates, Mbit/s
 }
 

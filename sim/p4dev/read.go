@@ -8,7 +8,7 @@ import (
 	"fairlane/wrcc/p4info"
 )
 
-// read answers a Read, which any client may send. Ids of 0 and missing keys or indexes are wildcards.
+// read answers a Read, which any client may send. An id of 0, a missing key and a missing index are wildcards.
 func (d *Device) read(r *p4v1.ReadRequest) ([]*p4v1.Entity, error) {
 	if err := d.hasPipeline(); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (d *Device) read(r *p4v1.ReadRequest) ([]*p4v1.Entity, error) {
 	return out, nil
 }
 
-// maxRead is the largest number of entities in one answer; a device never has as many.
+// maxRead is the largest number of entities in one answer; no device has this many.
 const maxRead = 1 << 16
 
 func (d *Device) readEntity(e *p4v1.Entity) ([]*p4v1.Entity, error) {

@@ -24,7 +24,7 @@ const outQueue = 64
 // maxClients is the largest number of streams of one device.
 const maxClients = 64
 
-// send queues a message. A client that is too slow loses its stream.
+// send queues a message. If the client reads too slowly, send ends its stream.
 func (c *client) send(m *p4v1.StreamMessageResponse) bool {
 	select {
 	case c.out <- m:
@@ -46,7 +46,7 @@ func (c *client) end(err error) {
 func (s *Server) StreamChannel(stream p4v1.P4Runtime_StreamChannelServer) error {
 	c := &client{out: make(chan *p4v1.StreamMessageResponse, outQueue), over: make(chan error, 1)}
 	in := make(chan *p4v1.StreamMessageRequest)
-	go func() { // ends with the stream, which ends when this method returns
+	go func() { // ends with the stream, when this method returns
 		for {
 			m, err := stream.Recv()
 			if err != nil {
@@ -86,7 +86,7 @@ func (s *Server) StreamChannel(stream p4v1.P4Runtime_StreamChannelServer) error 
 	}
 }
 
-// message handles a client's message, and returns the device of the client from then on.
+// message handles a client's message, and returns the device to which the stream belongs afterwards.
 func (s *Server) message(d *Device, c *client, m *p4v1.StreamMessageRequest) (*Device, error) {
 	a := m.GetArbitration()
 	if a == nil {
@@ -127,7 +127,7 @@ func (d *Device) arbitrate(c *client, a *p4v1.MasterArbitrationUpdate) error {
 	}
 	for _, other := range d.clients {
 		if other != c && id != nil && compareIDs(other.election, id) == 0 {
-			return status.Errorf(codes.InvalidArgument, "election id %d/%d is another client's", id.GetHigh(), id.GetLow())
+			return status.Errorf(codes.InvalidArgument, "election id %d/%d is in use by another client", id.GetHigh(), id.GetLow())
 		}
 	}
 	if !slices.Contains(d.clients, c) {
@@ -168,7 +168,7 @@ func (d *Device) notify() {
 	}
 }
 
-// advice returns the message to a client about the primary.
+// advice returns the message that informs a client about the primary.
 func (d *Device) advice(c *client) *p4v1.StreamMessageResponse {
 	s := &rpcstatus.Status{}
 	switch {

@@ -50,7 +50,7 @@ type Clock struct {
 	behind atomic.Int64
 }
 
-// New returns the clock of a fabric guarded by a lock; a Turnstile is best for other users of the lock.
+// New returns the clock of a fabric guarded by a lock; with a Turnstile, Run cannot starve the other users of the lock.
 func New(lock sync.Locker, f Fabric, o Options) *Clock {
 	if o.Slice <= 0 {
 		o.Slice = defaultSlice
@@ -58,7 +58,7 @@ func New(lock sync.Locker, f Fabric, o Options) *Clock {
 	return &Clock{lock: lock, net: f, wake: make(chan struct{}, 1), opts: o}
 }
 
-// Wake ends a sleep, because there is work to do.
+// Wake ends the current sleep of Run. Call it when the fabric has new work.
 func (c *Clock) Wake() {
 	select {
 	case c.wake <- struct{}{}:

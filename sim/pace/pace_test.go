@@ -11,7 +11,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// still is a fabric with an event every so often, or none.
+// still is a fabric with an event at a fixed interval, or without events.
 type still struct {
 	now, every quantity.Picoseconds
 	longest    quantity.Picoseconds
@@ -61,13 +61,13 @@ func TestTimePassesAtItsScale(t *testing.T) {
 	}
 }
 
-// A nap ends when there is something to do.
+// Wake ends a sleep early.
 func TestWakeEndsANap(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		net := &still{}
-		c := New(&mu, net, Options{TimeScale: 1e-6}) // 10 ms of nap are 10 ns, less than a nap is worth
+		c := New(&mu, net, Options{TimeScale: 1e-6}) // 10 ms of sleep are 10 ns of simulated time
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)
 		go func() { done <- c.Run(ctx) }()
@@ -77,19 +77,19 @@ func TestWakeEndsANap(t *testing.T) {
 		c.Wake()
 		synctest.Wait()
 		if net.now <= before {
-			t.Error("a waker did not end the nap")
+			t.Error("Wake did not end the sleep")
 		}
 		cancel()
 		<-done
 	})
 }
 
-// In real time some is always due by the time a step ends; that must not keep the run busy.
+// In real time some simulated time is always due when a step ends. Run must sleep nevertheless.
 func TestRunNapsOnceItHasCaughtUp(t *testing.T) {
 	t.Parallel()
 	run := newRunner(New(&Turnstile{}, &still{}, Options{TimeScale: 1}), time.Now())
 	if nap := run.step(); nap < busyNap {
-		t.Errorf("a run that is up to date naps %s, want at least %s", nap, busyNap)
+		t.Errorf("a run that is up to date sleeps %s, want at least %s", nap, busyNap)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestRunForgivesDebt(t *testing.T) {
 		t.Errorf("behind by %s, want 10 s", got)
 	}
 	if due := run.target(late); due != quantity.Elapsed(maxLag) {
-		t.Errorf("after 10 s of debt %s are due, want 100 ms", due)
+		t.Errorf("after a lag of 10 s %s are due, want 100 ms", due)
 	}
 }
 

@@ -9,7 +9,7 @@ type Turnstile struct {
 	gate, data sync.Mutex
 }
 
-// Lock waits for its turn.
+// Lock acquires the mutex after all goroutines that already wait.
 func (t *Turnstile) Lock() {
 	t.gate.Lock()
 	t.data.Lock()

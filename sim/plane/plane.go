@@ -149,7 +149,7 @@ type SwitchPortCounters struct {
 	TxOctets, RxOctets   uint64
 	TxPackets, RxPackets uint64
 	InDrops              uint64             // packets received on this port and dropped for lack of buffer
-	GroupDrops           [Priorities]uint64 // these drops, by the queue that the packets were classified to
+	GroupDrops           [Priorities]uint64 // drops for lack of buffer, by the queue of the packets
 
 	Queues [Priorities]QueueCounters
 
@@ -159,7 +159,7 @@ type SwitchPortCounters struct {
 
 // QueueCounters are the counters of one queue of a switch port.
 type QueueCounters struct {
-	Octets, Packets     uint64 // sent
+	Octets, Packets     uint64 // sent from this queue
 	Drops, DroppedBytes uint64 // dropped for lack of room in this queue
 	Marks               uint64 // ECN marks set
 	Bytes               int64  // bytes in the queue now

@@ -6,7 +6,7 @@ import "math"
 // a forward run with the same weights: back-propagation through the three steps.
 func (p *pass) backward(w *[Params]float64, slope float64, grad *[Params]float64) {
 	grad[atOutB] += slope
-	var dh, dc [Hidden]float64 // of the current step
+	var dh, dc [Hidden]float64 // slopes of the current step
 	for u := range Hidden {
 		grad[atOut+u] += float64(slope * p.h[Sequence-1][u])
 		dh[u] = float64(slope * w[atOut+u])
@@ -31,7 +31,8 @@ func (p *pass) backward(w *[Params]float64, slope float64, grad *[Params]float64
 	}
 }
 
-// gateSlopes returns the slopes before the activations of step t, and sets dc to those of the previous step's cell state.
+// gateSlopes returns the slopes before the activations of step t, and sets dc to the slopes of the previous step's cell
+// state.
 func (p *pass) gateSlopes(t int, dh, dc *[Hidden]float64) (dg [rows]float64) {
 	g := &p.gate[t]
 	for u := range Hidden {

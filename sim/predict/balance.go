@@ -6,7 +6,7 @@ import (
 	"fairlane/sim"
 )
 
-// Ranges is the number of ranges of |K| for balanced training rows.
+// Ranges is the number of ranges of |K| that Balance distinguishes.
 const Ranges = 4
 
 // rangeEnds are the exclusive upper limits of all ranges except the last (S3, 3.3.1).
@@ -25,9 +25,10 @@ func RangeOf(k float64) int {
 }
 
 // Balance draws rows so that all ranges of their newest |K| contribute about equally. Most congestion controls keep the RTT
-// steady most of the time, and a network trained mainly on such rows learns to answer zero (S3, 3.3.1). Each range contributes
-// perRange rows, drawn at random without replacement, or all its rows if it has fewer. A perRange below 1 means the size of the
-// smallest range. The result is in random order and a function of rows, perRange and seed; rows is not changed.
+// steady most of the time, and a network trained mainly on such rows learns to predict zero (S3, 3.3.1). Each range
+// contributes perRange rows, drawn at random without replacement, or all its rows if it has fewer. A perRange below 1 means
+// the size of the smallest range. The result is in random order and a function of rows, perRange and seed; rows is not
+// changed.
 func Balance(rows []Row, perRange int, seed uint64) []Row {
 	var by [Ranges][]int
 	for i := range rows {

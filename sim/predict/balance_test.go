@@ -19,7 +19,7 @@ func TestRangesAreThoseOfS3(t *testing.T) {
 	}
 }
 
-// numbered returns rows with the given numbers of them in the ranges, told apart by their labels.
+// numbered returns the given number of rows in each range. Their labels distinguish them.
 func numbered(counts [Ranges]int) []Row {
 	var out []Row
 	for n, k := range []float64{0.01, -0.05, 0.1, -0.5} {
@@ -39,8 +39,8 @@ func TestBalanceGivesEachRangeAboutAsMuch(t *testing.T) {
 		want [Ranges]int
 	}{
 		{"enough of each", [Ranges]int{900, 50, 40, 300}, 30, [Ranges]int{30, 30, 30, 30}},
-		{"a scarce range gives all", [Ranges]int{900, 50, 4, 300}, 30, [Ranges]int{30, 30, 4, 30}},
-		{"by the smallest", [Ranges]int{900, 50, 7, 300}, 0, [Ranges]int{7, 7, 7, 7}},
+		{"a range with too few rows gives all its rows", [Ranges]int{900, 50, 4, 300}, 30, [Ranges]int{30, 30, 4, 30}},
+		{"as many as in the smallest range", [Ranges]int{900, 50, 7, 300}, 0, [Ranges]int{7, 7, 7, 7}},
 		{"an empty range", [Ranges]int{9, 0, 7, 3}, 5, [Ranges]int{5, 0, 5, 3}},
 		{"nothing", [Ranges]int{}, 5, [Ranges]int{}},
 	} {
@@ -69,7 +69,7 @@ func TestBalanceDrawsWithoutReplacementBySeed(t *testing.T) {
 			rt.Fatal("the input was changed")
 		}
 		if !slices.Equal(got, Balance(rows, per, seed)) {
-			rt.Fatal("the same seed gives other rows")
+			rt.Fatal("the same seed gives different rows")
 		}
 		seen := map[float64]bool{}
 		for _, r := range got {

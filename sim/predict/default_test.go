@@ -9,9 +9,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite model.json from TrainDefault")
 
-// The built-in model is what its documented procedure gives, byte by byte, and the procedure reaches
-// what S3 reports of its own: a test error that falls to a third or less, and a few percent at the
-// end (table 1: 0.081 to 0.036).
+// Training by the documented procedure reproduces the built-in model byte by byte, and reaches the results that S3 reports.
+// In S3, the test error falls to a third or less, and to a few percent in the end (table 1: 0.081 to 0.036).
 func TestBuiltInModelIsWhatTheProcedureGives(t *testing.T) {
 	t.Parallel()
 	m, rounds, err := TrainDefault()
@@ -50,7 +49,7 @@ func TestDefaultRowsAreBalancedAndTheModelBeatsTheObviousGuesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := DefaultRows(99) // not those it was trained on
+	rows, err := DefaultRows(99) // not the rows of the training
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +57,8 @@ func TestDefaultRowsAreBalancedAndTheModelBeatsTheObviousGuesses(t *testing.T) {
 	var still, smooth tally
 	for _, r := range rows {
 		in[RangeOf(r.K[Sequence-1])]++
-		still.add(r.K[Sequence-1], r.L) // the next RTT is the last
-		smooth.add(0, r.L)              // the next RTT is the smoothed one
+		still.add(r.K[Sequence-1], r.L) // guess: the next RTT equals the last one
+		smooth.add(0, r.L)              // guess: the next RTT equals the smoothed one
 	}
 	if want := [Ranges]int{4765, 4765, 4765, 4765}; in != want {
 		t.Errorf("rows by range %v, want %v", in, want)
@@ -69,6 +68,6 @@ func TestDefaultRowsAreBalancedAndTheModelBeatsTheObviousGuesses(t *testing.T) {
 	_, b := smooth.mean()
 	t.Logf("MAPE %.4f; last RTT %.4f; smoothed RTT %.4f", ours, a, b)
 	if ours > 0.8*a || ours > 0.8*b {
-		t.Errorf("MAPE %.4f: the last RTT as the guess has %.4f, the smoothed one %.4f", ours, a, b)
+		t.Errorf("MAPE %.4f: the last RTT as the guess gives %.4f, the smoothed RTT %.4f", ours, a, b)
 	}
 }

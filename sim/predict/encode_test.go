@@ -24,7 +24,7 @@ func TestModelsSurviveEncoding(t *testing.T) {
 			rt.Fatal(err)
 		}
 		if *back != *m {
-			rt.Fatal("the decoded model is another")
+			rt.Fatal("the decoded model differs")
 		}
 	})
 }
@@ -40,12 +40,12 @@ func TestDecodeNamesWhatIsWrong(t *testing.T) {
 		{"sequence", `"sequence":3`, `"sequence":4`, "sequence 4"},
 		{"hidden", `"hidden":16`, `"hidden":32`, "hidden 32"},
 		{"smoothing", `"smoothing":0.2`, `"smoothing":0.5`, "smoothing 0.5"},
-		{"one weight less", `"input":[` + first + `,`, `"input":[`, "63 weights in input: want 64"},
-		{"one weight more", `"output":[`, `"output":[0,`, "17 weights in output: want 16"},
+		{"one weight too few", `"input":[` + first + `,`, `"input":[`, "63 weights in input: want 64"},
+		{"one weight too many", `"output":[`, `"output":[0,`, "17 weights in output: want 16"},
 		{"a part missing", `"bias"`, `"bia"`, "unknown field"},
-		{"weight beyond the bound", first, `10001`, "weight 0 is 10001: want -10000 to 10000"},
+		{"weight out of range", first, `10001`, "weight 0 is 10001: want -10000 to 10000"},
 		{"weight beyond single precision", first, `1e39`, "cannot unmarshal"},
-		{"text after it", "}\n", "} {}", "text after the model"},
+		{"text after the model", "}\n", "} {}", "text after the model"},
 		{"no JSON", `{`, `<`, "decode model"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		k := [Sequence]float64{3, -1, 0.5}
 		if out := m.Predict(&k); !(out <= maxWeight*(Hidden+1) && out >= -maxWeight*(Hidden+1)) {
-			t.Fatalf("a model that was accepted predicts %v", out)
+			t.Fatalf("an accepted model predicts %v", out)
 		}
 		again, err := m.Encode()
 		if err != nil {
@@ -82,7 +82,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		back, err := Decode(again)
 		if err != nil || *back != *m {
-			t.Fatalf("not the same after a round trip: %v", err)
+			t.Fatalf("the model differs after Encode and Decode: %v", err)
 		}
 	})
 }

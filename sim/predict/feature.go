@@ -6,7 +6,7 @@ import "fairlane/internal/quantity"
 const Smoothing = 0.2
 
 // Filter processes the RTT samples of one flow. The zero value has no samples. It takes only 40 bytes, so a sender can keep one
-// for each flow: the network's state is not stored but computed from the last three features.
+// for each flow: the state of the LSTM is not stored but computed from the last three features.
 type Filter struct {
 	s float64
 	k [Sequence]float64
@@ -29,7 +29,7 @@ func (f *Filter) Add(rtt float64) {
 	}
 }
 
-// Smoothed returns S_t in the unit of the samples, and 0 before the first sample.
+// Smoothed returns S_t in the unit of the samples; it is 0 before the first sample.
 func (f *Filter) Smoothed() float64 { return f.s }
 
 // Features returns K_(t-2), K_(t-1) and K_t. They are valid when Ready returns true.

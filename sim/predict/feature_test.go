@@ -15,7 +15,7 @@ const us = quantity.Microsecond
 
 func TestFilterFollowsEquations2And3(t *testing.T) {
 	t.Parallel()
-	// By hand: S = 10, 0.2*20+0.8*10 = 12, 0.2*7+0.8*12 = 11, 0.2*11+0.8*11 = 11.
+	// Calculated by hand: S = 10, 0.2*20+0.8*10 = 12, 0.2*7+0.8*12 = 11, 0.2*11+0.8*11 = 11.
 	var f Filter
 	for i, c := range []struct {
 		rtt, smoothed, k float64
@@ -45,7 +45,7 @@ func TestFeaturesDoNotDependOnTheUnit(t *testing.T) {
 				}
 			}
 			if a.k[Sequence-1] <= -1 || a.k[Sequence-1] >= 4 {
-				rt.Fatalf("feature %v outside (-1, 4), which equation 3 cannot give", a.k[Sequence-1])
+				rt.Fatalf("feature %v outside (-1, 4), which contradicts equation 3", a.k[Sequence-1])
 			}
 		}
 	})
@@ -79,12 +79,12 @@ func TestRecorderKeepsSeriesApartAndItsBounds(t *testing.T) {
 		r.Add(0, 5*us)
 	}
 	r.Start(0)
-	r.Start(7) // not seen yet
+	r.Start(7) // no sample of this series yet
 	for range 3 {
 		r.Add(0, 9*us)
 	}
 	if len(r.Rows()) != 0 {
-		t.Error("a row spans two flows of one series")
+		t.Error("a row contains samples of two flows of one series")
 	}
 	for range 5 {
 		r.Add(0, 9*us)
@@ -97,7 +97,7 @@ func TestRecorderKeepsSeriesApartAndItsBounds(t *testing.T) {
 	r.Add(0, 0)
 	r.Add(0, -us)
 	if len(r.filters) != 1 || r.Dropped() != 3 {
-		t.Errorf("impossible samples were taken: %d series, %d dropped", len(r.filters), r.Dropped())
+		t.Errorf("invalid samples were accepted: %d series, %d dropped", len(r.filters), r.Dropped())
 	}
 	if none := NewRecorder(-1); none.max != 0 {
 		t.Error("a negative limit is not 0")

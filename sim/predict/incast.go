@@ -12,12 +12,12 @@ import (
 // Packets are simulated individually, so the samples have the jitter of real queues; all other delays are constant.
 type Incast struct {
 	Sizes   []int64              // bytes to send, one entry per sender; 1 to MaxSenders senders
-	Link    quantity.BitRate     // of the senders and of the shared link, at least 1 Mbit/s
+	Link    quantity.BitRate     // rate of the senders' ports and of the shared link, at least 1 Mbit/s
 	Base    quantity.Picoseconds // RTT without queueing, above 0
-	Packet  int                  // bytes, 64 to 65,536
+	Packet  int                  // packet size in bytes, 64 to 65,536
 	Backlog int64                // bytes in the queue at which senders pause, at least one packet
-	Control Control              // reaction of the senders to a sample
-	Seed    uint64               // of the senders' first sending times
+	Control Control              // reaction of the senders to an RTT sample
+	Seed    uint64               // seed of the senders' first sending times
 }
 
 // MaxSenders is the largest number of senders of an Incast; MaxIncastBytes is the largest sum of their bytes.
@@ -41,8 +41,8 @@ const (
 	Proportional
 )
 
-// S3Incast returns S3's incast (4.1.2, figure 14): 20 senders of 100 Gbit/s with 200, 200, 150 and 17 times 5 MB, packets of 1
-// KB and 4 us without queueing (figure 18). Senders pause at 2 MB, where S3's own samples end (165 us, table 6).
+// S3Incast returns S3's incast (4.1.2, figure 14): 20 senders of 100 Gbit/s with 200, 200, 150 and 17 times 5 MB, packets of
+// 1 KB, and an RTT of 4 us without queueing (figure 18). Senders pause at 2 MB, where S3's own samples end (165 us, table 6).
 func S3Incast(c Control, seed uint64) Incast {
 	in := Incast{
 		Link: 100 * quantity.Gbps, Base: 4 * quantity.Microsecond, Packet: 1048, Backlog: 2e6, Control: c, Seed: seed,
@@ -82,7 +82,7 @@ func (in *Incast) check() error {
 	var sum int64
 	for i, s := range in.Sizes {
 		if s < 1 || s > MaxIncastBytes || sum > MaxIncastBytes-s {
-			return fmt.Errorf("incast: sender %d has %d bytes after %d of others: want 1 or more, and %d together", i, s, sum, int64(MaxIncastBytes))
+			return fmt.Errorf("incast: sender %d has %d bytes, the senders before it %d in total: want 1 byte or more, and at most %d for all senders", i, s, sum, int64(MaxIncastBytes))
 		}
 		sum += s
 	}
@@ -103,7 +103,7 @@ func (in *Incast) check() error {
 
 const (
 	evSend   = iota // sender A may send its next packet
-	evSample        // the probe of sender A is answered
+	evSample        // the acknowledgement of sender A's probe arrives
 )
 
 type incast struct {
@@ -123,9 +123,9 @@ type sender struct {
 	seen   int  // number of samples
 
 	slope  float64 // Gradient: smoothed difference of samples, us
-	last   float64 // sample, us, or error
+	last   float64 // last sample, us, or last error
 	raises int
-	sum    float64 // Proportional: of errors
+	sum    float64 // Proportional: sum of errors
 }
 
 // Handle processes one event.

@@ -11,25 +11,25 @@ import (
 
 func TestIncastSamplesOneRoundTripAtATime(t *testing.T) {
 	t.Parallel()
-	// One sender at line rate never queues: 8,192 packets of 1,000 bytes leave every 80 ns, each
-	// round trip is 4.08 us, and every 51st packet is a probe.
+	// One sender at line rate causes no queue: 8,192 packets of 1,000 bytes leave at intervals of 80 ns, each round trip takes
+	// 4.08 us, and every 51st packet is a probe.
 	in := Incast{Sizes: []int64{8192 * 1000}, Link: 100 * quantity.Gbps, Base: 4 * us, Packet: 1000, Backlog: 1e6}
 	rec := NewRecorder(1000)
 	if err := in.Run(rec, 3); err != nil {
 		t.Fatal(err)
 	}
-	// So there are 161 probes, and the first three samples make no row.
+	// There are 161 probes, and the first three samples give no row.
 	if got := len(rec.Rows()); got != 158 {
 		t.Errorf("%d rows, want 158", got)
 	}
 	for _, r := range rec.Rows() {
 		if r != (Row{}) {
-			t.Fatalf("row %v of a queue that is always empty", r)
+			t.Fatalf("row %v, although the queue is always empty", r)
 		}
 	}
 }
 
-// spy keeps the extremes of what an incast samples.
+// spy returns the smallest and the largest RTT sample of an incast, and the bytes that the link could send until the end.
 func spy(t *testing.T, in Incast) (lo, hi quantity.Picoseconds, bytes float64) {
 	t.Helper()
 	m := incast{Incast: &in, rec: NewRecorder(0), senders: make([]sender, len(in.Sizes))}
@@ -70,12 +70,12 @@ func TestIncastQueuesNoMoreThanItsBacklogAndLosesNothing(t *testing.T) {
 		if want := in.Base + packet; lo < want {
 			t.Errorf("control %d: an RTT of %s, below %s without queueing", c, lo, want)
 		}
-		// Senders start a packet at the full backlog at the latest, all of them at once.
+		// All senders start their last packets at the full backlog at the latest, at the same time.
 		if want := in.Base + 160*us + 21*packet; hi > want || hi < want/2 {
 			t.Errorf("control %d: highest RTT %s, want at most %s and at least half of it", c, hi, want)
 		}
 		if want := 20e3 * float64(in.Packet); sent < want*0.9999 || sent > want*3 {
-			t.Errorf("control %d: the link could send %.0f bytes until the end, want %.0f to 3 times as much", c, sent, want)
+			t.Errorf("control %d: the link could send %.0f bytes until the end, want 1 to 3 times %.0f", c, sent, want)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestIncastIsAFunctionOfItsSeed(t *testing.T) {
 	}
 	for _, c := range []Control{Gradient, Proportional} {
 		if a := run(c, 1); len(a) < 10 || !slices.Equal(a, run(c, 1)) || slices.Equal(a, run(c, 2)) {
-			t.Errorf("control %d: %d rows; want some, the same by the same seed, others by another", c, len(a))
+			t.Errorf("control %d: %d rows; want more than 0, equal rows for the same seed, different rows for another seed", c, len(a))
 		}
 	}
 }

@@ -44,14 +44,15 @@ func (m *Model) Predict(k *[Sequence]float64) float64 {
 // pass stores the intermediate values of one run of the network for back-propagation.
 type pass struct {
 	x    [Sequence]float64
-	gate [Sequence][rows]float64   // after activation
+	gate [Sequence][rows]float64   // gates after activation
 	c    [Sequence][Hidden]float64 // cell state
 	tc   [Sequence][Hidden]float64 // tanh of the cell state
 	h    [Sequence][Hidden]float64 // output of the unit
 }
 
-// forward runs the network (S3, equations 4 to 8). Equation 6 prints the candidate as the new cell state. This function follows
-// the text above it, and every LSTM: input gate times candidate plus forget gate times old state.
+// forward runs the network (S3, equations 4 to 8). S3 prints the candidate as the new cell state in equation 6. This function
+// instead follows the text above that equation, which agrees with the usual LSTM: input gate times candidate plus forget gate
+// times old state.
 func (p *pass) forward(w *[Params]float64, k *[Sequence]float64) float64 {
 	p.x = *k
 	for t := range Sequence {

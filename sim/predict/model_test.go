@@ -39,7 +39,7 @@ func randomModel(seed uint64) *Model {
 	return m
 }
 
-// reference is S3's equations 4 to 8 written down once more, one unit and one weight at a time.
+// reference is a second implementation of S3's equations 4 to 8, for one unit and one weight at a time.
 func reference(m *Model, k [Sequence]float64) float64 {
 	weight := func(gate, unit, from int) float64 { return m.w[atHidden+(gate*Hidden+unit)*Hidden+from] }
 	var h, c [Hidden]float64
@@ -81,7 +81,7 @@ func TestPredictIsTheNetworkOfS3(t *testing.T) {
 	var zero Model
 	zero.w[atOutB] = 0.25
 	if got := zero.Predict(&[Sequence]float64{1, 2, 3}); got != 0.25 {
-		t.Errorf("a network without weights gives %v, want its last bias", got)
+		t.Errorf("a network without weights gives %v, want the output bias", got)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestExtremeFeaturesGiveFinitePredictions(t *testing.T) {
 	}
 }
 
-// The analytic gradient of every weight against the slope between two nearby outputs.
+// The analytic gradient of every weight equals the slope between two nearby outputs.
 func TestGradientIsThatOfTheOutput(t *testing.T) {
 	t.Parallel()
 	const step = 1e-5
@@ -133,7 +133,7 @@ func TestBackwardAddsToTheGradient(t *testing.T) {
 	p.backward(&m.w, 1, &twice)
 	for i := range once {
 		if math.Abs(twice[i]-2*once[i]) > 1e-12 {
-			t.Fatalf("weight %d: %v after one row, %v after two alike", i, once[i], twice[i])
+			t.Fatalf("weight %d: %v after one row, %v after two identical rows", i, once[i], twice[i])
 		}
 	}
 }

@@ -17,28 +17,28 @@ type Options struct {
 	TestRows  int     // test rows of each round, at least 1
 	Batch     int     // rows per step of the optimizer, 1 to TrainRows
 	Rate      float64 // learning rate, above 0 and at most 1
-	Seed      uint64  // of initial weights and of the order of rows
+	Seed      uint64  // seed of the initial weights and of the order of rows
 }
 
 // DefaultOptions returns the published options: 19 rounds of 800 training and 200 test rows, learning rate 0.001 (S3, 3.4.2).
-// S3 gives no batch size; one row per step reaches its figures with 15,200 rows.
+// S3 gives no batch size; with one row per step, 15,200 rows are enough to reach the published errors.
 func DefaultOptions(seed uint64) Options {
 	return Options{Rounds: 19, TrainRows: 800, TestRows: 200, Batch: 1, Rate: 0.001, Seed: seed}
 }
 
-// Round is the result of one round. Errors of training rows are measured before the network has learnt from them.
+// Round is the result of one round. Errors of training rows are measured before the network is trained with them.
 type Round struct {
 	TrainLoss, TestLoss float64 // mean |out - L| (S3, equation 11)
 	TrainMAPE, TestMAPE float64 // as a ratio: 0.036 is 3.6 % (S3, equation 13)
 }
 
 // Train fits a network to rows with the L1 loss (S3, equation 11) and Adam (Kingma and Ba, "Adam: a method for stochastic
-// optimization", ICLR 2015, algorithm 1). Each round takes new rows in random order; after all rows have been used they are
-// shuffled again, so with 19,000 rows or more no row is used twice. The result is a function of the arguments, with the same
-// bits on every machine. Weights are rounded to single precision, as in model files.
+// optimization", ICLR 2015, algorithm 1). Each round takes new rows in random order; after all rows have been used, Train
+// shuffles them again. With 19,000 rows or more and the default options, no row is used twice. The result is a function of
+// the arguments, with the same bits on every machine. Weights are rounded to single precision, as in model files.
 //
-// Train returns an error when there are fewer rows than one round takes, when a row is not finite or has a label of -1 or less,
-// and when an option is out of range.
+// Train returns an error when there are fewer rows than one round takes, when a row is not finite or has a label of -1 or
+// less, and when an option is out of range.
 func Train(rows []Row, o Options) (*Model, []Round, error) {
 	if err := o.check(len(rows)); err != nil {
 		return nil, nil, err
@@ -68,7 +68,7 @@ func (o *Options) check(rows int) error {
 	case o.Rounds < 1 || o.Rounds > MaxRounds:
 		return fmt.Errorf("rounds %d: want 1 to %d", o.Rounds, MaxRounds)
 	case o.TrainRows < 1 || o.TestRows < 1:
-		return fmt.Errorf("%d training and %d test rows a round: want at least 1 of each", o.TrainRows, o.TestRows)
+		return fmt.Errorf("%d training and %d test rows per round: want at least 1 of each", o.TrainRows, o.TestRows)
 	case o.TrainRows > rows || o.TestRows > rows-o.TrainRows:
 		return fmt.Errorf("%d rows: want at least the %d training and %d test rows of a round", rows, o.TrainRows, o.TestRows)
 	case o.Batch < 1 || o.Batch > o.TrainRows:
@@ -146,7 +146,7 @@ func (t *trainer) round() Round {
 	return r
 }
 
-// step learns from one batch by the gradient of its mean L1 loss.
+// step updates the weights with the gradient of the mean L1 loss of one batch.
 func (t *trainer) step(batch []int, seen *tally) {
 	clear(t.grad[:])
 	for _, i := range batch {

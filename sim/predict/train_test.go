@@ -21,7 +21,7 @@ func TestMAPEIsEquation13(t *testing.T) {
 	if math.Abs(loss-0.3) > 1e-15 || math.Abs(mape-0.95/3) > 1e-15 {
 		t.Errorf("loss %v, MAPE %v; want 0.3 and %v", loss, mape, 0.95/3)
 	}
-	// The same in RTTs: with S = 10 us the predicted RTTs are 11, 15 and 8, the true ones 10, 20, 5.
+	// The same in terms of RTTs: with S = 10 us, the predicted RTTs are 11, 15 and 8, the actual ones 10, 20 and 5.
 	rtts := (1.0/10 + 5.0/20 + 3.0/5) / 3
 	if math.Abs(mape-rtts) > 1e-15 {
 		t.Errorf("MAPE %v by labels, %v by RTTs", mape, rtts)
@@ -61,7 +61,7 @@ func TestLossFallsWhereThereIsSomethingToLearn(t *testing.T) {
 		}
 		first, last := rounds[0], rounds[len(rounds)-1]
 		if last.TestLoss > first.TestLoss/4 || last.TrainLoss > first.TrainLoss/4 {
-			t.Errorf("batch %d: test loss %.4f to %.4f, training loss %.4f to %.4f: want a quarter",
+			t.Errorf("batch %d: test loss %.4f to %.4f, training loss %.4f to %.4f: want at most a quarter",
 				batch, first.TestLoss, last.TestLoss, first.TrainLoss, last.TrainLoss)
 		}
 		loss, _ := m.Evaluate(learnable(1000, 5))
@@ -90,7 +90,7 @@ func TestTrainingIsAFunctionOfItsArguments(t *testing.T) {
 	b, rb := train(1)
 	c, _ := train(2)
 	if !bytes.Equal(a, b) || !slices.Equal(ra, rb) {
-		t.Error("the same seed gives another model")
+		t.Error("the same seed gives a different model")
 	}
 	if bytes.Equal(a, c) {
 		t.Error("another seed gives the same model")
@@ -119,7 +119,7 @@ func TestAdamStepsByHand(t *testing.T) {
 	a.rate = 0.1
 	var w, g [Params]float64
 	g[0], g[1] = 4, -0.5
-	a.update(&w, &g) // bias correction makes the first step the rate, whatever the gradient
+	a.update(&w, &g) // bias correction makes the first step equal to the rate for any gradient
 	if math.Abs(w[0]+0.1) > 1e-8 || math.Abs(w[1]-0.1) > 1e-8 || w[2] != 0 {
 		t.Errorf("after one step %v, want -0.1, 0.1, 0", w[:3])
 	}
@@ -151,16 +151,16 @@ func TestTrainRefusesWhatItCannotUse(t *testing.T) {
 		{"no rate", func(_ []Row, o *Options) { o.Rate = 0 }, "learning rate 0"},
 		{"rate is no number", func(_ []Row, o *Options) { o.Rate = math.NaN() }, "learning rate NaN"},
 		{"feature is no number", func(rows []Row, _ *Options) { rows[3].K[1] = math.NaN() }, "training row 3"},
-		{"feature without bound", func(rows []Row, _ *Options) { rows[3].K[0] = math.Inf(-1) }, "training row 3"},
+		{"infinite feature", func(rows []Row, _ *Options) { rows[3].K[0] = math.Inf(-1) }, "training row 3"},
 		{"label of no RTT", func(rows []Row, _ *Options) { rows[9].L = -1 }, "training row 9"},
-		{"label without bound", func(rows []Row, _ *Options) { rows[9].L = 1e7 }, "training row 9"},
+		{"label out of range", func(rows []Row, _ *Options) { rows[9].L = 1e7 }, "training row 9"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			rows, o := learnable(10, 1), good
 			c.edit(rows, &o)
 			if m, rounds, err := Train(rows, o); err == nil || !strings.Contains(err.Error(), c.want) || m != nil || rounds != nil {
-				t.Errorf("error %v, want one with %q and nothing else", err, c.want)
+				t.Errorf("error %v, want one with %q and no model", err, c.want)
 			}
 		})
 	}

@@ -28,7 +28,7 @@ const maxFiles = 64
 type Header struct {
 	Scenario string `json:"scenario"`
 	Seed     uint64 `json:"seed"`
-	Version  string `json:"version"` // of the program
+	Version  string `json:"version"` // version of the program
 }
 
 // Dir holds the result files of one run in one directory. Create it with NewDir, create files and write rows, and call Finish

@@ -114,14 +114,14 @@ func TestAnInterruptedRunKeepsWhatItComputedAndTheRunBefore(t *testing.T) {
 			continue
 		}
 		if text := content(t, dir, "queues.csv"); !strings.HasSuffix(text, "\n0.000000,p,0,1\n") {
-			t.Errorf("the complete run before is now %q", text)
+			t.Errorf("the file of the earlier complete run is now %q", text)
 		}
 		if text := content(t, dir, "queues.csv.partial"); !strings.HasSuffix(text, "\n0.000001,p,0,1\n# incomplete: \"interrupted\\nat 3 ms\"\n") {
 			t.Errorf("the interrupted run left %q", text)
 		}
 	}
 	if text := content(t, dir, "queues.csv"); !strings.HasSuffix(text, "\n0.000002,p,0,1\n") || len(names(t, dir)) != 1 {
-		t.Errorf("the run after left %q in %v", text, names(t, dir))
+		t.Errorf("the next run left %q in %v", text, names(t, dir))
 	}
 }
 
@@ -193,11 +193,11 @@ func TestErrorsNameTheFile(t *testing.T) {
 		t.Errorf("after the end: %v", err)
 	}
 	if text := content(t, dir, "flows.csv"); strings.Contains(text, "9,") {
-		t.Errorf("a refused row is in the file: %q", text)
+		t.Errorf("a rejected row is in the file: %q", text)
 	}
 }
 
-// TestWriteErrorKeepsAllFilesPartial fills a device that is always full.
+// TestWriteErrorKeepsAllFilesPartial writes to a full disk.
 func TestWriteErrorKeepsAllFilesPartial(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -212,7 +212,7 @@ func TestWriteErrorKeepsAllFilesPartial(t *testing.T) {
 		t.Errorf("flush to a full disk: %v", err)
 	}
 	if err := r.Write(2, "t", "", 1); err == nil {
-		t.Error("the error does not stick")
+		t.Error("the first error is not kept")
 	}
 	if err := d.Finish(nil); err == nil || !strings.Contains(err.Error(), "rates.csv") {
 		t.Errorf("finish with a full disk: %v", err)
@@ -235,7 +235,7 @@ func TestTooManyFiles(t *testing.T) {
 	must(t, d.Finish(nil))
 }
 
-// readMicros is an exact second implementation.
+// readMicros is a second, exact parser of times.
 func readMicros(s string) (quantity.Picoseconds, error) {
 	if s == "" {
 		return 0, nil
@@ -267,7 +267,7 @@ func TestFlowsSurviveBothFormats(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		// A carriage return is left out: readers of CSV turn it into a line feed.
+		// The names contain no carriage return, because CSV readers convert it to a line feed.
 		name := rapid.StringMatching(`[ -~\n\täéß中文#,"]{0,12}`)
 		span := rapid.Custom(func(t *rapid.T) quantity.Picoseconds {
 			return quantity.Picoseconds(rapid.Int64Min(0).Draw(t, "ps") >> rapid.IntRange(0, 63).Draw(t, "shift"))

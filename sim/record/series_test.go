@@ -10,7 +10,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// A series ends at its most rows, with a comment that says from when on they are missing; other files go on.
+// A series ends at its row limit, with a comment that gives the time of the first missing row. The other files continue.
 func TestSeriesAreCutOff(t *testing.T) {
 	t.Parallel()
 	dir, err := NewDir(t.TempDir(), Header{Scenario: "x", Seed: 3, Version: "v"})
@@ -46,7 +46,7 @@ func TestSeriesAreCutOff(t *testing.T) {
 		t.Errorf("cut %v at %s", cut, at)
 	}
 	if _, cut := queues.Cut(); cut {
-		t.Error("the queues are cut off")
+		t.Error("the queue series is cut off")
 	}
 	if err := dir.Finish(nil); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ func BenchmarkIB16(b *testing.B) {
 	b.ReportMetric(float64(after.PacketHops-before.PacketHops)/b.Elapsed().Seconds(), "hops/s")
 }
 
-// BenchmarkDrive runs the workloads of fairlane sim bench from their file to their end.
+// BenchmarkDrive runs the workloads of fairlane sim bench from their files to their ends.
 func BenchmarkDrive(b *testing.B) {
 	for _, name := range []string{"incast20", "fattree128", "fattree128-hpcc", "fattree320", "dualdc", "flows10k", "ib16"} {
 		b.Run(name, func(b *testing.B) {

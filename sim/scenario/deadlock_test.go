@@ -14,7 +14,7 @@ import (
 	"fairlane/tenants"
 )
 
-// circle is four switches in a circle with a host each, all routes clockwise.
+// circle returns four switches in a ring with one host each, and clockwise routes only.
 func circle(t *testing.T) *subnet.Fabric {
 	t.Helper()
 	const size = 4
@@ -65,7 +65,7 @@ func circle(t *testing.T) *subnet.Fabric {
 	return f
 }
 
-// A run that would hang ends with the loop's name, at the first interval after it closed.
+// A run in a credit loop ends with an error that names the loop, at the first interval after the loop has closed.
 func TestARunStopsAtACreditLoop(t *testing.T) {
 	t.Parallel()
 	f := circle(t)
@@ -87,9 +87,9 @@ func TestARunStopsAtACreditLoop(t *testing.T) {
 		t.Fatalf("got error %v, want a *DeadlockError", err)
 	}
 	if len(d.Loop.Cycle) != 4 || !strings.Contains(err.Error(), "s1/P1 VL 0 waits for s2/P1 VL 0") {
-		t.Errorf("the loop is not named: %s", err)
+		t.Errorf("the error does not name the loop: %s", err)
 	}
 	if last > 20*quantity.Millisecond || d.At != last+s.Interval {
-		t.Errorf("stopped at %s, last told of progress at %s; want soon after the start", d.At, last)
+		t.Errorf("stopped at %s, last progress report at %s; want soon after the start", d.At, last)
 	}
 }

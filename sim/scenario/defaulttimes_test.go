@@ -30,6 +30,6 @@ func TestDefaultTimesGrowWithDuration(t *testing.T) {
 	}
 	s = parse(t, "interval: 1ms\nflows: [{src: h1, dst: h2}]\n")
 	if err := s.SetTimes(1000*quantity.Second, s.Interval); err == nil || !strings.Contains(err.Error(), "interval 1 ms") {
-		t.Errorf("an interval that somebody wrote: %v", err)
+		t.Errorf("an interval set in the file: %v", err)
 	}
 }

@@ -21,14 +21,14 @@ import (
 type document struct {
 	file string
 	err  error
-	made map[*yaml.Node]string // nodes that come from a setting and have no line
+	made map[*yaml.Node]string // nodes from a setting, which have no line
 	// tenants maps the names of an Ethernet scenario's tenants to their numbers.
 	tenants map[string]int
 	flows   []*yaml.Node // nodes of the InfiniBand flows, in their order
 	names   hostset.Names
 }
 
-// at is an error without its reason at the source of a node: a line of the file, or a setting.
+// at returns an error for the source of a node, a line of the file or a setting. The caller adds the reason.
 func (d *document) at(n *yaml.Node) *topofile.ParseError {
 	if s, ok := d.made[n]; ok {
 		return &topofile.ParseError{Setting: s}
@@ -104,7 +104,7 @@ func (d *document) mapping(n *yaml.Node, name string, keys ...string) fields {
 
 func (f fields) has(key string) bool { return f.m[key] != nil }
 
-// path names a key for messages.
+// path returns the name of a key for messages.
 func (f fields) path(key string) string {
 	if f.name == "" || f.name == "file" {
 		return key
@@ -192,7 +192,7 @@ func (f fields) rate(key string) quantity.BitRate {
 	return scalar(f, key, 0, phrase.Of("scenario.want-rate"), quantity.ParseBitRate)
 }
 
-// rateOrNone reads a rate to which a setting refers; the word none means that the setting is the same at every rate.
+// rateOrNone reads a rate to which a setting refers; the word none means that the setting does not depend on the rate.
 func (f fields) rateOrNone(key string) (rate quantity.BitRate, none bool) {
 	if n := f.m[key]; n != nil && n.Value == "none" {
 		return 0, true
@@ -204,7 +204,7 @@ func (f fields) rateOrNone(key string) (rate quantity.BitRate, none bool) {
 	return rate, false
 }
 
-// someRate reads a rate that must be above 0; absent means no limit.
+// someRate reads a rate that must be above 0. An absent rate means no limit.
 func (f fields) someRate(key string) quantity.BitRate {
 	r := f.rate(key)
 	if f.has(key) && r == 0 {
@@ -281,5 +281,5 @@ func describe(n *yaml.Node) phrase.Text {
 	}
 }
 
-// fault is a sentence that is an error.
+// fault returns an error with the given text.
 func fault(said phrase.Text) error { return &phrase.Error{Text: said} }

@@ -8,13 +8,13 @@ import (
 	"fairlane/sim/fabric"
 )
 
-// Work is the amount of simulation work of a run.
+// Work is the amount of work of a simulation run.
 type Work struct {
-	PacketHops uint64  // data packets times traversed links
-	Events     uint64  // of the engine
-	SimulatedS float64 // to the last completion, or to the duration
-	Flows      uint64  // started; queue pairs on InfiniBand
-	PeakFlows  int     // largest number at the same time
+	PacketHops uint64  // links traversed, summed over all data packets
+	Events     uint64  // events of the engine
+	SimulatedS float64 // simulated time to the last completion, or to the duration
+	Flows      uint64  // flows started; queue pairs on InfiniBand
+	PeakFlows  int     // largest number of concurrent flows
 	Digest     uint64
 }
 
@@ -31,7 +31,7 @@ func Drive(ctx context.Context, s *Scenario) (Work, error) {
 	if err != nil {
 		return Work{}, err
 	}
-	defer func() { _ = sim.Close() }() // read only
+	defer func() { _ = sim.Close() }() // the file is only read
 	for !sim.Finished() && sim.Now() < s.Duration {
 		sim.RunUntil(min(sim.Now()+driveStep, s.Duration))
 		if err := sim.Err(); err != nil {

@@ -9,12 +9,12 @@ import (
 // Constants of the estimate, measured on the built-in scenarios (docs/simulator.md, Speed).
 const (
 	bytesPerFlow     = 420 // sender, receiver and congestion control of an active flow
-	bytesPerPort     = 700 // with its queues
-	bytesPerRoute    = 4   // for each (switch, host)
+	bytesPerPort     = 700 // a port with its queues
+	bytesPerRoute    = 4   // per (switch, host)
 	bytesPerPacket   = 64
-	packetsPerHost   = 1000 // largest number in queues and on links, a rule of thumb
+	packetsPerHost   = 1000 // largest number of packets in queues and on links, a rule of thumb
 	hopsPerCPUSecond = 4e6
-	secondsPerRoute  = 60e-9 // computation, for each (switch, host)
+	secondsPerRoute  = 60e-9 // computation per (switch, host)
 	leastOnWire      = 64    // bytes of the smallest data packet
 )
 
@@ -24,9 +24,9 @@ type Estimate struct {
 	Hosts    int    `json:"hosts"`
 	Switches int    `json:"switches"`
 	Links    int    `json:"links"`
-	// Flows, Bytes (payload) and PacketHops are expected values; unlimited flows count with the most that their links can carry
-	// up to the end of the run. Flows is a whole number; on InfiniBand it counts queue pairs. PacketHops is at most what the
-	// links can carry in the duration; Bytes is all offered traffic. Flows of traces count after ReadTraces has read them.
+	// Flows, Bytes (payload) and PacketHops are expected values; unlimited flows count with the bytes that their links can
+	// carry up to the end of the run. Flows is a whole number; on InfiniBand it counts queue pairs. PacketHops is at most what
+	// the links can carry in the duration; Bytes is all offered traffic. Flows of traces count after ReadTraces has read them.
 	Flows      float64 `json:"flows"`
 	Bytes      float64 `json:"bytes"`
 	PacketHops float64 `json:"packet_hops"`
@@ -62,7 +62,8 @@ func (s *Scenario) Estimate() Estimate {
 	return est
 }
 
-// carried returns how many of the given packets, with the given total bytes, the links of the hosts can carry in the duration.
+// carried returns the number of the given packets, which have the given total bytes, that the links of the hosts can carry in
+// the duration.
 func (s *Scenario) carried(bytes, packets float64) float64 {
 	if packets <= 0 {
 		return 0
@@ -111,8 +112,8 @@ func (s *Scenario) estimateEthernet(est *Estimate) (packets, atOnce float64) {
 	return packets, atOnce
 }
 
-// endlessBytes returns the most that the endless flows can deliver: what the links into their
-// destinations, and those out of their sources, carry in the time.
+// endlessBytes returns the largest number of bytes that unlimited flows can deliver: the bytes that the links of their
+// destinations and of their sources can carry in the time.
 func (s *Scenario) endlessBytes() float64 {
 	in, out := map[int32]float64{}, map[int32]float64{}
 	hosts := Hosts(s.Fabric)

@@ -34,7 +34,7 @@ func TestEstimateStaysWithinWhatLinksCarry(t *testing.T) {
 func TestEstimateCountsTheSetUp(t *testing.T) {
 	t.Parallel()
 	est := parse(t, "fabric: {topology: fat-tree, k: 16}\nflows: [{src: host-0001, dst: host-0002, bytes: 1}]\n").Estimate()
-	closeTo(t, "seconds for 1024 hosts and 320 switches", est.CPUSeconds, 1024*320*60e-9, 0.01)
+	closeTo(t, "seconds of computation for 1024 hosts and 320 switches", est.CPUSeconds, 1024*320*60e-9, 0.01)
 }
 
 func TestEstimateCountsQueuePairs(t *testing.T) {
@@ -67,7 +67,7 @@ func TestEstimateHasWholeFlows(t *testing.T) {
 	}
 }
 
-// What is listed of a flow under way depends on the flow, not on when the run is looked at.
+// The listed values of an active flow depend on the flow, not on the interval of the run.
 func TestListedFlowsUnderWay(t *testing.T) {
 	t.Parallel()
 	var first []EtherFlowResult
@@ -104,8 +104,8 @@ func TestContendedTimeBeginsWithTheFlows(t *testing.T) {
 	}{
 		{"from the start", "flows: [{tenant: a, src: h1, dst: h3}, {tenant: b, src: h2, dst: h3}]", 2},
 		{"one interval", "interval: 2ms\nflows: [{tenant: a, src: h1, dst: h3}, {tenant: b, src: h2, dst: h3}]", 2},
-		{"within the first", "interval: 500us\nflows: [{tenant: a, src: h1, dst: h3}, {tenant: b, src: h2, dst: h3, start: 100us}]", 1.5},
-		{"within a later", "interval: 500us\nflows: [{tenant: a, src: h1, dst: h3}, {tenant: b, src: h2, dst: h3, start: 600us}]", 1},
+		{"start within the first interval", "interval: 500us\nflows: [{tenant: a, src: h1, dst: h3}, {tenant: b, src: h2, dst: h3, start: 100us}]", 1.5},
+		{"start within a later interval", "interval: 500us\nflows: [{tenant: a, src: h1, dst: h3}, {tenant: b, src: h2, dst: h3, start: 600us}]", 1},
 		{"warm-up within an interval", "interval: 500us\nwarmup: 700us\nflows: [{tenant: a, src: h1, dst: h3}, {tenant: b, src: h2, dst: h3}]", 1.3},
 	} {
 		r := runEther(t, parse(t, "duration: 2ms\n"+tenants+c.text+"\n"), EtherOptions{})
@@ -115,7 +115,7 @@ func TestContendedTimeBeginsWithTheFlows(t *testing.T) {
 	}
 }
 
-// Packets that are lost have travelled less far, and count.
+// Lost packets count with the links that they have traversed.
 func TestMeanHopsIsOfPacketsSent(t *testing.T) {
 	t.Parallel()
 	s := parse(t, strings.TrimSpace(`
@@ -133,6 +133,6 @@ flows: [{src: h1, dst: h4}, {src: h2, dst: h4}, {src: h3, dst: h4}]
 	}
 	closeTo(t, "mean hops", tot.MeanHops, float64(tot.Hops)/float64(tot.SentPackets), 1e-12)
 	if tot.MeanHops >= 2 {
-		t.Errorf("%g hops each over two links, with losses after the first", tot.MeanHops)
+		t.Errorf("mean of %g hops over two links with losses on the second", tot.MeanHops)
 	}
 }

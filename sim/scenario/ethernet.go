@@ -22,15 +22,15 @@ type Ethernet struct {
 	// Model is the configuration of the network, without the values that Build adds: the seed, the algorithms, the buffers of
 	// single switches and the WRCC settings of ports.
 	Model    ether.Config
-	Threads  int            // of a run, 1 to MaxThreads (SetThreads); 0 means 1
+	Threads  int            // threads of a run, 1 to MaxThreads (SetThreads); 0 means 1
 	Buffers  []SwitchBuffer // the first entry that matches a switch is its buffer
-	Controls []Control      // choices for flows; the first is the default
+	Controls []Control      // congestion controls that flows can select; the first is the default
 	WRCC     *WRCC          // switches that compute fair rates; nil means none
 	BiCC     *BiCC          // switches between data centres that run BiCC; nil means none
 	// ToDuration runs to the duration of the scenario even if all flows have completed earlier.
 	ToDuration bool
 	Sample     quantity.Picoseconds // interval of queue samples
-	freeSample bool                 // the file does not set Sample: it grows with the duration
+	freeSample bool                 // the file does not set Sample, so it grows with the duration
 	Flows      []EtherFlow
 	Workload   []Generator
 	Series     *Series // time series of a run with a SeriesRecorder; nil means none
@@ -58,8 +58,8 @@ type Control struct {
 // WRCC holds the settings of switches that compute fair rates. Zero fields have S0's defaults for the rate of each port
 // (wrcc.DefaultParams); for flows with weights, Fmin and Fmax are derived from the weights (wrcc.Derive).
 type WRCC struct {
-	Period       quantity.Picoseconds // WRCCT
-	Fmin, Fmax   quantity.BitRate     // for a flow of weight 1
+	Period       quantity.Picoseconds // WRCCT, the sampling period
+	Fmin, Fmax   quantity.BitRate     // fair rate limits for a flow of weight 1
 	TargetPct    int                  // Btar, percent of the port's rate
 	RateRatioPct int
 	QRatioPct    int
@@ -83,7 +83,7 @@ func (w *WRCC) params(_ subnet.PortRef, rate quantity.BitRate) wrcc.Params {
 // BiCC holds the settings of switches between data centres. Zero fields have defaults derived from rates and round trip times
 // (dci.DefaultConfig).
 type BiCC struct {
-	Switches       string // pattern of their names; empty selects every switch with a link to another data centre
+	Switches       string // pattern of switch names; empty selects every switch with a link to another data centre
 	VOQs           int
 	CNPInterval    quantity.Picoseconds
 	NoticeBytes    int64
@@ -114,7 +114,7 @@ func set[T comparable](v *T, given T) {
 	}
 }
 
-// EtherFlow represents flows between given hosts: one entry of flows in a file, for one source.
+// EtherFlow represents flows between given hosts: one entry of the list flows in a file, for one source.
 type EtherFlow struct {
 	Tenant      int // index in Scenario.Tenants
 	Control     uint16
@@ -145,7 +145,7 @@ func Hosts(f *subnet.Fabric) []subnet.PortRef {
 // Hooks are callbacks of a built network. Each may be nil.
 type Hooks struct {
 	Done func(ether.Done)
-	// RTT returns the callback for round trip times of a part of the fabric; parts run concurrently. Without threads there is
+	// RTT returns the callback for round trip times in one part of the fabric. Parts run concurrently. Without threads there is
 	// only part 0.
 	RTT func(part int) func(ether.FlowRef, quantity.Picoseconds)
 	// Pause returns the callback for pauses of a part.
@@ -198,8 +198,8 @@ func (s *Scenario) buildEthernet(h Hooks) (*Simulation, error) {
 	return sim, nil
 }
 
-// withRemedy adds to the fault of a switch whose memory is too small which key of a scenario makes it larger.
-// Long links need much headroom: that of a switch between data centres outgrows any usual buffer.
+// withRemedy adds to the error for a buffer that is too small the key of a scenario that sets it. Long links need much
+// headroom, so the default buffer of a switch between data centres is too small.
 func withRemedy(err error) error {
 	var small *ether.BufferError
 	if !errors.As(err, &small) {
@@ -209,7 +209,7 @@ func withRemedy(err error) error {
 	if strings.HasSuffix(pattern, "-dci") {
 		pattern = "*-dci" // the switch at the other end has the same link
 	}
-	return fmt.Errorf("%w; raise it with `model.buffers: [{switches: %q, bytes: N}]`, N more than %d by what its queues may hold", err, pattern, small.Least)
+	return fmt.Errorf("%w; set `model.buffers: [{switches: %q, bytes: N}]`, where N is %d plus the bytes that its queues may hold", err, pattern, small.Least)
 }
 
 // config returns the configuration of a network, or of a part of one, with separate algorithm instances.

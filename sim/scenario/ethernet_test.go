@@ -58,7 +58,7 @@ func TestHostsAreNumberedAsInTheNetwork(t *testing.T) {
 		}
 		for h, ref := range hosts {
 			if got := n.HostPort(int32(h)); got != ref {
-				t.Fatalf("%s: host %d is %v, in the network %v", name, h, ref, got)
+				t.Fatalf("%s: host %d is %v, but in the network %v", name, h, ref, got)
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func TestALoneFlowTakesItsIdealTime(t *testing.T) {
 	}
 }
 
-// What is looked at, and how often, must not change what happens.
+// The kind and frequency of measurements must not change the run.
 func TestLookingDoesNotChangeTheRun(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"roce-tenants", "twoflow", "dualdc"} {
@@ -116,10 +116,10 @@ func TestEthernetResultsAreReproducibleAndPlainJSON(t *testing.T) {
 	}
 	a.Curves, b.Curves = EtherCurves{}, EtherCurves{}
 	if diff := cmp.Diff(a, b); diff != "" {
-		t.Errorf("the same scenario gave two results:\n%s", diff)
+		t.Errorf("the same scenario gave two different results:\n%s", diff)
 	}
 	if diff := cmp.Diff(*a, back); diff != "" {
-		t.Errorf("JSON does not come back:\n%s", diff)
+		t.Errorf("the result differs after encoding to JSON and decoding:\n%s", diff)
 	}
 	s.Config.Seed++
 	if c := runEther(t, s, EtherOptions{}); c.Totals.Digest == a.Totals.Digest {
@@ -147,7 +147,7 @@ flows:
 	}
 }
 
-// The heaviest tenant has one queue pair: without weights it gets least.
+// The heaviest tenant has one queue pair. Without weights it gets the smallest share.
 func TestRoCETenantsIgnoreTheirWeightsWithoutFairlane(t *testing.T) {
 	t.Parallel()
 	s := load(t, "roce-tenants")
@@ -169,12 +169,12 @@ func TestCollectivesRunTheirRounds(t *testing.T) {
 			t.Errorf("%s: bus bandwidth %.1f Gbit/s on links of 100", kind, bus)
 		}
 		if kind == "ring-all-reduce" && (r.Flows.Completed != 3*2*3*4 || r.Totals.AcceptedBytes != 3*2*3*400_000) {
-			t.Errorf("%d flows, %d bytes: want 2(N-1) of each of 4 ranks in 3 rounds", r.Flows.Completed, r.Totals.AcceptedBytes)
+			t.Errorf("%d flows, %d bytes: want 2(N-1) flows from each of 4 ranks in 3 rounds", r.Flows.Completed, r.Totals.AcceptedBytes)
 		}
 	}
 }
 
-// A hundred thousand flows need room for those under way only.
+// The memory for a hundred thousand flows is that of the active flows.
 func TestFlowsAreMadeWhenTheyStart(t *testing.T) {
 	t.Parallel()
 	s := parse(t, "duration: 1s\nworkload:\n  - {kind: poisson, sizes: 200, load: 0.01, count: 100_000}\n")
@@ -214,7 +214,7 @@ func TestEstimateIsNearWhatHappens(t *testing.T) {
 	closeTo(t, "links between two hosts of a fat tree with k = 8", load(t, "fattree128").Estimate().MeanHops, 5.7, 0.01)
 }
 
-// ledger is a recorder that adds up.
+// ledger is a recorder that sums the results.
 type ledger struct {
 	flows int
 	bytes map[string]float64
@@ -233,7 +233,7 @@ func (l *ledger) Flow(f FlowRecord) error {
 func (l *ledger) Rate(at quantity.Picoseconds, tenant string, flow int64, rate quantity.BitRate) error {
 	if flow < 0 {
 		l.bytes[tenant] += float64(rate) / 8 * (at - l.last).Seconds()
-		if tenant == "blue" { // the last one
+		if tenant == "blue" { // the last tenant of an interval
 			l.last = at
 		}
 		return nil
@@ -269,10 +269,10 @@ func TestRecorderGetsEveryFlowAndEveryByte(t *testing.T) {
 	if l.bytes["0"] == 0 || l.bytes["2"] == 0 {
 		t.Errorf("no rates of flows: %v", l.bytes)
 	}
-	disk := errors.New("no room on the disk")
+	disk := errors.New("disk full")
 	res, err := RunEthernet(context.Background(), parse(t, twoTenants), EtherOptions{Recorder: &ledger{bytes: map[string]float64{}, fail: disk}})
 	if !errors.Is(err, disk) || res == nil || res.Flows.Completed == 3 {
-		t.Errorf("a recorder that fails gives %v", err)
+		t.Errorf("error of a failing recorder: %v", err)
 	}
 }
 
@@ -297,7 +297,7 @@ func TestAnInterruptedRunKeepsWhatItMeasured(t *testing.T) {
 	}
 }
 
-// ring is five switches in a circle with a host each, h1 to h5.
+// ring returns five switches in a ring with one host each, h1 to h5.
 func ring(t testing.TB) *subnet.Fabric {
 	t.Helper()
 	var nodes []subnet.Node
@@ -345,7 +345,7 @@ flows:
 	r, err := RunEthernet(context.Background(), s, EtherOptions{})
 	var d *ether.Deadlock
 	if !errors.As(err, &d) || len(d.Ports) != 5 || r == nil {
-		t.Fatalf("got %v, want a circle of five ports", err)
+		t.Fatalf("got %v, want a cycle of five ports", err)
 	}
 	for i := range 5 {
 		if !strings.Contains(err.Error(), fmt.Sprintf("s%d/2", i)) {
@@ -357,7 +357,7 @@ flows:
 	}
 }
 
-// parseBeside reads a scenario with files beside it.
+// parseBeside reads a scenario from a directory with the given files.
 func parseBeside(t testing.TB, dir string, files map[string]string, text string) *Scenario {
 	t.Helper()
 	for name, body := range files {
@@ -401,7 +401,7 @@ func TestTraces(t *testing.T) {
 	}
 	s := parse(t, "workload:\n  - {kind: trace, file: t.csv}\n")
 	if _, err := RunEthernet(context.Background(), s, EtherOptions{}); err == nil || !strings.Contains(err.Error(), "files cannot be read here") {
-		t.Errorf("a trace that cannot be opened gives %v", err)
+		t.Errorf("error for a trace that cannot be opened: %v", err)
 	}
 }
 
@@ -448,7 +448,7 @@ func TestPlanesDoNotMix(t *testing.T) {
 		t.Errorf("BuildEthernet of an InfiniBand scenario: %v", err)
 	}
 	if _, err := RunEthernet(context.Background(), load(t, "ib16"), EtherOptions{}); err == nil {
-		t.Error("RunEthernet runs InfiniBand")
+		t.Error("RunEthernet accepted an InfiniBand scenario")
 	}
 }
 
@@ -486,6 +486,6 @@ func TestCrossTrafficHasItsPart(t *testing.T) {
 		}
 	}
 	if p := cross / n; math.Abs(p-5.0/6) > 4*math.Sqrt(5.0/36/n) {
-		t.Errorf("%.3f of %g flows cross, want 5/6", p, n)
+		t.Errorf("fraction %.3f of %g flows cross, want 5/6", p, n)
 	}
 }

@@ -30,7 +30,7 @@ const (
 	// maxFixed is the largest number of flows that a scenario lists, including identical ones: all may be active at once, and
 	// each needs a few hundred bytes.
 	maxFixed   = 16 << 20
-	maxSampled = 10_000_000 // samples of the queues
+	maxSampled = 10_000_000 // largest number of queue samples
 	maxEntries = 1 << 20    // entries of flows; identical flows count once
 	maxRoutes  = 1 << 28    // as in sim/ether
 	// maxCompared is the largest number of hosts that patterns are compared with, and of hosts that they match.
@@ -127,7 +127,7 @@ func (f fields) bytes(key string, def int64, high uint64) int64 {
 	return int64(f.number(key, uint64(def), 1, high))
 }
 
-// etherModel reads the settings of switches and NICs on top of a preset; absent settings have the model's defaults.
+// etherModel reads the settings of switches and NICs on top of a preset; absent settings keep the model's defaults.
 func (d *document) etherModel(n *yaml.Node, e *Ethernet) {
 	f := d.mapping(n, "model", "preset", "payload", "headers", "ack_every", "ack_overtakes_pause", "truncate_ns", "global_rtt",
 		"classes", "cnp", "ecn", "buffer", "buffers", "recovery", "threads")
@@ -527,7 +527,7 @@ func (r *hostReader) match(field string, n *yaml.Node) []int32 {
 	return out
 }
 
-// compare returns the hosts that match a pattern.
+// compare returns the hosts whose names match a pattern.
 func (r *hostReader) compare(pattern string) []int32 {
 	var out []int32
 	if r.compared += len(r.hosts); r.compared > maxCompared {

@@ -75,7 +75,7 @@ workload:
   - {kind: poisson, sizes: websearch, load: 0.1}
 `
 
-// refused tries changes of goodEther and wants their faults.
+// refused applies changes to goodEther and expects their errors.
 func refused(t *testing.T, changes []struct{ old, new, want string }) {
 	t.Helper()
 	for _, c := range changes {
@@ -174,12 +174,13 @@ func TestFaultsOfTheTrafficNameFileAndLine(t *testing.T) {
 	}
 }
 
-// The headroom of a long link outgrows the usual buffer; the message names the key, and with it the scenario runs.
+// The default buffer is too small for the headroom of a long link. The error names the key, and with this key the scenario
+// runs.
 func TestABufferTooSmallNamesItsKey(t *testing.T) {
 	t.Parallel()
 	const text = "duration: 10us\nfabric: {topology: dual-dc}\nflows: [{src: dc1-host-0001, dst: dc2-host-0001, bytes: 1000}]\n"
 	_, err := parse(t, text).BuildEthernet(Hooks{})
-	if want := "raise it with `model.buffers: [{switches: \"*-dci\", bytes: N}]`, N more than "; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "set `model.buffers: [{switches: \"*-dci\", bytes: N}]`, where N is "; err == nil || !strings.Contains(err.Error(), want) {
 		t.Fatalf("got %v, want %q", err, want)
 	}
 	sim, err := parse(t, text+"model: {buffers: [{switches: '*-dci', bytes: 250_000_000}]}\n").BuildEthernet(Hooks{})
@@ -191,7 +192,7 @@ func TestABufferTooSmallNamesItsKey(t *testing.T) {
 	}
 	_, err = parse(t, "model: {buffer: {bytes: 1000}}\nflows: [{src: h1, dst: h2}]\n").BuildEthernet(Hooks{})
 	if err == nil || !strings.Contains(err.Error(), "switches: \"sw1\"") {
-		t.Errorf("a small buffer of a star gives %v", err)
+		t.Errorf("error for a small buffer in a star: %v", err)
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 	"fairlane/sim/workload"
 )
 
-// EtherResult holds the measurements of a run of an Ethernet scenario. Rates of tenants and flows count acknowledged payload,
-// those of links all bytes on the wire; both are over the time from WarmupS to SimulatedS. All other values are over the whole
-// run.
+// EtherResult holds the measurements of a run of an Ethernet scenario. Rates of tenants and flows count acknowledged payload;
+// rates of links count all bytes on the wire. Both are averages from WarmupS to SimulatedS. All other values are for the
+// whole run.
 type EtherResult struct {
 	Scenario   string  `json:"scenario"`
 	Plane      string  `json:"plane"`
@@ -35,7 +35,7 @@ type EtherResult struct {
 	Tenants  []EtherTenant       `json:"tenants"`
 	TimesS   []float64           `json:"times_s"` // ends of the intervals of the tenants' rates
 	Listed   []EtherFlowResult   `json:"listed_flows"`
-	TagNames []string            `json:"tag_columns,omitempty"` // of the traces
+	TagNames []string            `json:"tag_columns,omitempty"` // tag columns of the traces
 	Jobs     []CollectiveReport  `json:"collectives,omitempty"`
 	RTT      stats.Summary       `json:"rtt_us"`
 	Queues   QueueResult         `json:"queues"`
@@ -44,7 +44,7 @@ type EtherResult struct {
 	Curves   EtherCurves         `json:"-"`
 
 	// Jain is the Jain index of the tenants' rates divided by their weights over contended time (ContendedS), or over the whole
-	// time if there was none. JainFlows is that of the mean rates of flows.
+	// time if there was none. JainFlows is the Jain index of the flows' mean rates.
 	Jain      float64 `json:"jain"`
 	JainFlows float64 `json:"jain_flows"`
 	// ContendedS is the time in which all tenants had active flows; MaxShareError is the largest share error of a tenant in
@@ -64,7 +64,7 @@ type EtherCurves struct {
 // FlowCounts are numbers of flows.
 type FlowCounts struct {
 	Completed  uint64 `json:"completed"`
-	Active     int    `json:"active"` // at the end of the run
+	Active     int    `json:"active"` // flows active at the end of the run
 	PeakActive int    `json:"peak_active"`
 }
 
@@ -87,11 +87,11 @@ type EtherFlowResult struct {
 	Tenant       string           `json:"tenant"`
 	Src          string           `json:"src"`
 	Dst          string           `json:"dst"`
-	Bytes        int64            `json:"bytes"` // acknowledged so far
+	Bytes        int64            `json:"bytes"` // bytes acknowledged so far
 	StartS       float64          `json:"start_s"`
-	FCTUs        float64          `json:"fct_us,omitempty"` // only of a completed flow
+	FCTUs        float64          `json:"fct_us,omitempty"` // for completed flows only
 	Slowdown     float64          `json:"slowdown,omitempty"`
-	DeliveredBps quantity.BitRate `json:"delivered_bps"` // from its start on
+	DeliveredBps quantity.BitRate `json:"delivered_bps"` // mean since the start of the flow
 }
 
 // CollectiveReport is the result of a collective.
@@ -101,7 +101,7 @@ type CollectiveReport struct {
 	Bytes    int64   `json:"bytes"`
 	Rounds   int     `json:"rounds"`
 	Finished bool    `json:"finished"`
-	RoundUs  float64 `json:"round_us"` // mean
+	RoundUs  float64 `json:"round_us"` // mean duration of a round
 	AlgoBps  float64 `json:"algorithm_bps"`
 	BusBps   float64 `json:"bus_bps"`
 }
@@ -117,7 +117,7 @@ type QueueResult struct {
 	P99      int64   `json:"p99_bytes"`
 	Max      int64   `json:"max_bytes"`      // over the samples
 	Peak     int64   `json:"peak_bytes"`     // at any time
-	BusyP50  int64   `json:"busy_p50_bytes"` // of the samples with something in the queue
+	BusyP50  int64   `json:"busy_p50_bytes"` // over the samples with a nonempty queue
 	BusyP80  int64   `json:"busy_p80_bytes"`
 	BusyP99  int64   `json:"busy_p99_bytes"`
 }
@@ -132,21 +132,21 @@ type EtherLink struct {
 	PeakQueueBytes int64            `json:"peak_queue_bytes"`
 	Marks          uint64           `json:"marks"`
 	Drops          uint64           `json:"drops"`
-	Pauses         uint64           `json:"pauses"` // sent to the far end
+	Pauses         uint64           `json:"pauses"` // pause frames sent to the far end
 	PausedS        float64          `json:"paused_s"`
 }
 
-// EtherTotals are over the whole run.
+// EtherTotals are totals of the whole run.
 type EtherTotals struct {
-	Packets       uint64  `json:"packets"`      // delivered
+	Packets       uint64  `json:"packets"`      // delivered data packets
 	SentPackets   uint64  `json:"sent_packets"` // data packets sent on their first link, including resent ones
-	Hops          uint64  `json:"packet_hops"`  // sum over all sent packets
+	Hops          uint64  `json:"packet_hops"`  // links traversed, summed over all sent packets
 	MeanHops      float64 `json:"mean_hops"`    // Hops / SentPackets
 	Events        uint64  `json:"events"`
 	SentBytes     uint64  `json:"sent_bytes"`     // payload, including resent bytes
 	AcceptedBytes uint64  `json:"accepted_bytes"` // payload that was new to its receiver
 	ResentBytes   uint64  `json:"resent_bytes"`   // sent but neither accepted nor in flight
-	Dropped       uint64  `json:"dropped"`        // data packets
+	Dropped       uint64  `json:"dropped"`        // dropped data packets
 	Nacks         uint64  `json:"nacks"`
 	Timeouts      uint64  `json:"timeouts"`
 	Marks         uint64  `json:"marks"`
@@ -190,7 +190,7 @@ func (r *etherRun) rtts() *stats.Histogram {
 	all, err := stats.NewHistogram(stats.DefaultRelativeError)
 	for _, h := range r.rtt {
 		if err == nil {
-			err = all.Merge(h) // of the same error, so they can be merged
+			err = all.Merge(h) // both have the same relative error, so Merge cannot fail
 		}
 	}
 	r.keep(err)

@@ -11,17 +11,17 @@ import (
 	"fairlane/subnet"
 )
 
-// listedFlows is the number of flows, the first by number, that a result lists individually.
+// listedFlows is the number of flows that a result lists individually: the first ones by number.
 const listedFlows = 64
 
-// mostPoints is the largest number of tenant rates over time in a result; the intervals in the result of a longer run are
-// longer. A Recorder receives all.
+// mostPoints is the largest number of tenant rates over time in a result. The result of a longer run has longer intervals. A
+// Recorder receives the rates of all intervals.
 const mostPoints = 1 << 20
 
-// EtherOptions are the options of a run. The zero value only measures.
+// EtherOptions are the options of a run. The zero value returns only the result.
 type EtherOptions struct {
-	// Progress is called after every interval with the simulated time and the completed fraction of the work, 0 to 1: of the
-	// duration, or of the expected bytes if that is larger.
+	// Progress is called after every interval with the simulated time and the completed fraction of the work, 0 to 1: the
+	// fraction of the duration or of the expected bytes, whichever is larger.
 	Progress func(now quantity.Picoseconds, part float64)
 	// Recorder receives all results as they occur; nil keeps only distributions.
 	Recorder Recorder
@@ -47,7 +47,7 @@ type FlowRecord struct {
 	Bytes      int64 // payload
 	Start      quantity.Picoseconds
 	FCT, Ideal quantity.Picoseconds
-	Origin     *Origin // only of a flow of a trace
+	Origin     *Origin // only for a flow of a trace
 }
 
 // Slowdown returns FCT divided by Ideal.
@@ -68,7 +68,7 @@ type listed struct {
 	last       int64 // acknowledged bytes at the end of the last interval
 	start      quantity.Picoseconds
 	fct, ideal quantity.Picoseconds
-	origin     *Origin // only of a flow of a trace
+	origin     *Origin // only for a flow of a trace
 }
 
 // etherRun is a run in progress.
@@ -78,9 +78,9 @@ type etherRun struct {
 	o   EtherOptions
 
 	hosts []subnet.PortRef
-	names []string // of hosts, created on first use
+	names []string // names of hosts, created on first use
 	ports []subnet.PortRef
-	sent  []uint64 // by port, at the end of the warm-up
+	sent  []uint64 // bytes sent by each port, at the end of the warm-up
 	qs    []queuePort
 
 	fct, queue, busy *stats.Histogram
@@ -90,20 +90,20 @@ type etherRun struct {
 	series           *sampler      // nil means none
 	flowRates        stats.Moments // mean rates of completed flows
 
-	done         []int64                // payload of each tenant's completed flows
-	completed    []uint64               // flows of each tenant
-	bytes        []int64                // delivered by each tenant, at the last interval
-	active       []int                  // active flows of each tenant, at the last interval
-	since        []quantity.Picoseconds // the earliest start of these
+	done         []int64                // payload of completed flows, by tenant
+	completed    []uint64               // completed flows, by tenant
+	bytes        []int64                // delivered bytes at the last interval, by tenant
+	active       []int                  // active flows at the last interval, by tenant
+	since        []quantity.Picoseconds // earliest start of the active flows, by tenant
 	atWarmup     []int64
 	warmed       quantity.Picoseconds // end of the warm-up
 	contended    []int64
 	contendedFor quantity.Picoseconds
 	points       []point
-	every, skip  int // every every-th interval becomes a point
+	every, skip  int // intervals per point, and intervals since the last point
 	listed       []listed
-	expected     float64 // bytes
-	delivered    uint64  // packets, at the last interval
+	expected     float64 // expected bytes
+	delivered    uint64  // delivered packets, at the last interval
 	lastInterval quantity.Picoseconds
 	err          error
 }
@@ -198,7 +198,7 @@ func (r *etherRun) findPorts() {
 	r.sent = make([]uint64, len(r.ports))
 }
 
-// run advances from check to check until the end.
+// run advances to the next sample, interval or end of the warm-up, until the end of the run.
 func (r *etherRun) run(ctx context.Context) error {
 	s, e := r.s, r.s.Ethernet
 	sample, interval := e.Sample, s.Interval
@@ -248,7 +248,7 @@ func (r *etherRun) end() quantity.Picoseconds {
 	return r.sim.Now()
 }
 
-// warmUp stores the totals to exclude.
+// warmUp stores the totals at the end of the warm-up, which results exclude.
 func (r *etherRun) warmUp() {
 	r.count()
 	copy(r.atWarmup, r.bytes)
@@ -375,13 +375,13 @@ func (r *etherRun) endInterval(now quantity.Picoseconds, last bool) error {
 	r.delivered = st.DeliveredPackets
 	if stuck {
 		if d := r.sim.Deadlock(); d != nil {
-			return fmt.Errorf("scenario %s: nothing moved from %s to %s: %w", r.s.Name, from, now, d)
+			return fmt.Errorf("scenario %s: no packet was delivered from %s to %s: %w", r.s.Name, from, now, d)
 		}
 	}
 	return nil
 }
 
-// sinceLast returns the end of the last interval.
+// sinceLast returns the end of the last interval, and sets it to now.
 func (r *etherRun) sinceLast(now quantity.Picoseconds) quantity.Picoseconds {
 	from := r.lastInterval
 	r.lastInterval = now
@@ -389,7 +389,7 @@ func (r *etherRun) sinceLast(now quantity.Picoseconds) quantity.Picoseconds {
 }
 
 // contend adds an interval to contended time if every tenant had active flows at both its ends. A flow that starts exactly at
-// the beginning of the interval was not counted there yet, so its start time is checked.
+// the beginning of the interval is not in the earlier count, so contend also checks start times.
 func (r *etherRun) contend(before []int64, was []int, from, now quantity.Picoseconds) {
 	if len(was) < 2 || r.sim.Now() <= r.s.Warmup {
 		return
@@ -440,7 +440,7 @@ func (r *etherRun) addPoint(now quantity.Picoseconds, last bool) {
 	r.points = kept
 }
 
-// part returns the completed fraction of the work.
+// part returns the completed fraction of the work (EtherOptions.Progress).
 func (r *etherRun) part(now quantity.Picoseconds) float64 {
 	part := float64(now) / float64(r.s.Duration)
 	if r.expected > 0 && !r.s.Ethernet.ToDuration {

@@ -11,10 +11,10 @@ import (
 )
 
 // feed passes flows to the network in the order of time. Open-loop flows are generated one at a time; flows of reactive jobs
-// are added when the flows they wait for are done.
+// are added when the flows for which they wait are complete.
 type feed struct {
 	s       *Scenario
-	unit    float64 // unit of weights
+	unit    float64 // unit of the scenario's weights
 	n       Network
 	streams []stream
 	jobs    []job
@@ -23,7 +23,7 @@ type feed struct {
 	jobFlows map[int64]jobFlow
 	// origins maps active flows to their trace data.
 	origins map[int64]Origin
-	tags    []string // columns of all traces
+	tags    []string // tag columns of all traces
 	failed  error
 }
 
@@ -38,7 +38,7 @@ type stream struct {
 
 type job struct {
 	workload.Reactive
-	spec ether.FlowSpec // fields common to all its flows
+	spec ether.FlowSpec // fields common to all flows of the stream
 }
 
 type jobFlow struct {
@@ -166,7 +166,8 @@ func (f *feed) release(j int, flows []workload.Arrival) {
 	}
 }
 
-// onDone returns a callback that notifies jobs of their completed flows before it calls then, or nil if neither needs it.
+// onDone returns a callback that notifies jobs of their completed flows before it calls then, or nil if neither a job nor the
+// caller needs it.
 func (f *feed) onDone(then func(ether.Done)) func(ether.Done) {
 	return func(d ether.Done) {
 		if jf, ok := f.jobFlows[d.ID]; ok {

@@ -11,12 +11,12 @@ import (
 // GeneratorKind selects the rule of a generator.
 type GeneratorKind string
 
-// Kinds of generators. Collectives have their names in package workload.
+// Kinds of generators. Collectives have the names of package workload.
 const (
 	KindPoisson     GeneratorKind = "poisson"     // random start times and hosts
-	KindIncast      GeneratorKind = "incast"      // many to one, at random times
-	KindPermutation GeneratorKind = "permutation" // each host to a different one, all at once
-	KindBatch       GeneratorKind = "batch"       // many between random hosts, all at once
+	KindIncast      GeneratorKind = "incast"      // many hosts to one, at random times
+	KindPermutation GeneratorKind = "permutation" // each host to a different one, all at the same time
+	KindBatch       GeneratorKind = "batch"       // many flows between random hosts, all at the same time
 	KindTrace       GeneratorKind = "trace"       // from a CSV file
 )
 
@@ -26,7 +26,7 @@ type Generator struct {
 	Tenant  int // index in Scenario.Tenants; -1 for a trace whose flows name their tenants
 	Control uint16
 	Class   uint8
-	Hosts   []int32   // empty means all
+	Hosts   []int32   // empty means all hosts
 	Groups  [][]int32 // poisson and batch: hosts by group, for Cross
 	Cross   float64   // fraction of the flows that leave their group, 0 to 1
 	Sizes   *workload.Sizes
@@ -35,8 +35,8 @@ type Generator struct {
 	// Capacity is the reference of Load; 0 means the sum of the rates of the hosts' links.
 	Capacity    quantity.BitRate
 	FanIn       int
-	Count       int64 // limit of flows (poisson), bursts (incast), flows (batch) or rounds (collectives); 0 means no limit, or one round
-	Periodic    bool  // incast: equal intervals
+	Count       int64 // maximum number of flows (poisson), bursts (incast), flows (batch) or rounds (collectives); 0 means no limit, or one round
+	Periodic    bool  // incast: bursts at equal intervals
 	Gap         quantity.Picoseconds
 	Chunk       int64
 	Window      int
@@ -87,7 +87,7 @@ func (g *Generator) build(s *Scenario) (workload.Source, workload.Reactive, erro
 	}
 }
 
-// source prevents a non-nil interface with a nil pointer after an error.
+// source returns a nil Source after an error. A typed nil pointer in the interface would not equal nil.
 func source[T workload.Source](s T, err error) (workload.Source, workload.Reactive, error) {
 	if err != nil {
 		return nil, nil, err

@@ -21,7 +21,7 @@ const maxMembers = 2 << 20
 // maxExpected is the largest expected number of flows of a run.
 const maxExpected = 1 << 31
 
-// generatorKeys returns the keys of a kind of generator in addition to the common ones.
+// generatorKeys returns the keys of a kind of generator, including the common ones.
 func generatorKeys(kind string) []string {
 	common := []string{"kind", "tenant", "cc", "class", "start"}
 	switch GeneratorKind(kind) {
@@ -156,8 +156,8 @@ func (r *hostReader) groups(f fields) [][]int32 {
 	return out
 }
 
-// sizes reads a distribution of flow sizes: one that has a name, a number of bytes for flows of
-// one size, or its own knots as pairs of bytes and cumulative per cent.
+// sizes reads a distribution of flow sizes: the name of a built-in distribution, a number of bytes for flows of one size, or
+// knots as pairs of bytes and cumulative percentage.
 func (d *document) sizes(f fields) *workload.Sizes {
 	n := f.m["sizes"]
 	if d.err != nil {
@@ -204,7 +204,7 @@ type expectation struct {
 	atOnce       float64 // flows that start together, or may be active together
 }
 
-// expect estimates the flows of a generator. It does not read traces: they count as nothing.
+// expect estimates the flows of a generator. It does not read traces; their expectation is zero.
 func (s *Scenario) expect(g *Generator) expectation {
 	hosts := g.Hosts
 	if len(hosts) == 0 {
@@ -222,7 +222,7 @@ func (s *Scenario) expect(g *Generator) expectation {
 		if g.Count > 0 {
 			starts = min(starts, float64(g.Count))
 		}
-		// Little's law, for flows at the rate that the load leaves free on a host's link.
+		// Little's law for flows whose rate is the capacity that the load leaves free on a host's link.
 		return ofMeanSize(starts*burst, mean, burst+min(starts*burst, s.activeFlows(g, mean, starts*burst)))
 	case KindPermutation:
 		return ofMeanSize(n, float64(g.Bytes), n)

@@ -43,8 +43,8 @@ func (d *document) groups(n *yaml.Node, fabric *subnet.Fabric) {
 	}
 }
 
-// hostNames returns the host names for a text: the text itself if it is a host's name, otherwise the members of the group or
-// host set.
+// hostNames returns the host names that a text denotes: the text itself if it is the name of a host, otherwise the members of
+// the group or host set.
 func (d *document) hostNames(field string, n *yaml.Node, fabric *subnet.Fabric) []string {
 	if d.err != nil {
 		return nil
@@ -65,7 +65,8 @@ type hostSource struct {
 	many bool
 }
 
-// apart records an error if another text of the same list already has a host of this host set or group.
+// apart records an error if another text of the same list denotes the same host, and at least one of the two texts is a host
+// set or group.
 func (d *document) apart(seen map[string]hostSource, field string, n *yaml.Node, names []string) {
 	from := hostSource{n.Value, len(names) != 1 || names[0] != n.Value}
 	for _, name := range names {
@@ -77,7 +78,7 @@ func (d *document) apart(seen map[string]hostSource, field string, n *yaml.Node,
 	}
 }
 
-// twice records the error that two texts of one list have the same host.
+// twice records the error that two texts of one list denote the same host.
 func (d *document) twice(field string, n *yaml.Node, host string, first, second hostSource) {
 	d.fail(n, field, phrase.Of("scenario.found-twice", "host", host, "first", first.text, "second", second.text), phrase.Of("scenario.want-host-once"))
 }

@@ -49,7 +49,7 @@ func BuiltinText(name string) ([]byte, error) {
 	return data, nil
 }
 
-// LoadBuiltin reads the built-in scenario with a name.
+// LoadBuiltin reads the built-in scenario with the given name.
 func LoadBuiltin(name string) (*Scenario, error) {
 	data, err := BuiltinText(name)
 	if err != nil {
@@ -87,7 +87,7 @@ func Open(pathOrName string) (*File, error) {
 	if err != nil {
 		return nil, phrase.Because(err, phrase.Of("scenario.open", "reason", err))
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // the file is only read
 	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
 	if err != nil {
 		return nil, phrase.Because(err, phrase.Of("scenario.read", "reason", err))
@@ -115,7 +115,7 @@ func Load(pathOrName string) (*Scenario, error) {
 	return f.Scenario()
 }
 
-// unknown refuses a name that no built-in scenario has, and proposes those that are near.
+// unknown returns the error text for a name that no built-in scenario has, with similar names.
 func unknown(name string) phrase.Text {
 	return phrase.Meant(phrase.Of("scenario.unknown", "scenario", strconv.Quote(name), "names", builtinNames()), suggest.Quoted(name, builtinNames()))
 }

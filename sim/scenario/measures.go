@@ -16,16 +16,16 @@ type Measure int
 
 // The measures, in the order of tables. A measure that a plane does not have is NaN.
 const (
-	Completed   Measure = iota // flows
-	FCTMean                    // us, of completed flows
-	SlowdownP50                // completion time divided by that without competing traffic; Ethernet only
+	Completed   Measure = iota // completed flows
+	FCTMean                    // us, over completed flows
+	SlowdownP50                // completion time divided by the ideal completion time; Ethernet only
 	SlowdownP99
-	Utilisation // of the busiest link direction, 0 to 1
-	Jain        // by weight, 0 to 1
+	Utilisation // utilization of the busiest link direction, 0 to 1
+	Jain        // Jain index of rates divided by weights, 0 to 1
 	ShareError  // largest share error of a tenant: over contended time on Ethernet, otherwise over the counted time
-	Pauses      // PFC; Ethernet only
-	Drops       // packets
-	Hops        // data packets times traversed links
+	Pauses      // PFC pause frames; Ethernet only
+	Drops       // dropped packets
+	Hops        // links traversed, summed over all data packets
 	numMeasures
 )
 

@@ -38,8 +38,8 @@ func Parse(name string, data []byte, open Opener) (*Scenario, error) {
 	return ParseWith(name, data, open)
 }
 
-// ParseWith is Parse with settings that replace values of the file. They pass the same checks. The error names the invalid
-// setting.
+// ParseWith is Parse with settings that replace values of the file. The new values are checked in the same way. The error
+// names the invalid setting.
 func ParseWith(name string, data []byte, open Opener, settings ...Setting) (*Scenario, error) {
 	s, err := read(name, data, open, settings)
 	return s, settingsErr(settings, err)
@@ -90,11 +90,11 @@ func read(name string, data []byte, open Opener, settings []Setting) (*Scenario,
 		d.failBuild(err)
 		return nil, d.err
 	}
-	s.Fabric = n.Topology() // with LIDs and routes
+	s.Fabric = n.Topology() // the topology with LIDs and routes
 	return s, nil
 }
 
-// failBuild records the reason for which a network cannot be built, at the flow that causes it if there is one.
+// failBuild records the error of building a network, at the line of the flow that causes it, if any.
 func (d *document) failBuild(err error) {
 	var fe *flowError
 	if errors.As(err, &fe) && fe.flow < len(d.flows) {
@@ -106,8 +106,8 @@ func (d *document) failBuild(err error) {
 	}
 }
 
-// plane reads the scenario's model, on which all other keys depend. For a file without plane but with keys of Ethernet, the
-// error says this instead of naming missing InfiniBand keys.
+// plane reads the plane of the scenario, on which all other keys depend. For a file without plane but with keys of Ethernet,
+// the error says this instead of naming missing InfiniBand keys.
 func (d *document) plane(root *yaml.Node) string {
 	if d.err != nil || root.Kind != yaml.MappingNode {
 		return PlaneInfiniBand
@@ -218,7 +218,7 @@ func slParams(f fields) ibcc.SLParams {
 	}
 }
 
-// table reads a congestion control table given by its law.
+// table reads a congestion control table as a law with parameters.
 func (d *document) table(n *yaml.Node) []ibcc.Entry {
 	if n == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 // snapshot), for a direct comparison of results. HPCC itself also needs its parameter int: wire.
 const PresetNS3 = "ns3-hpcc"
 
-// noPreset is the model with its own defaults.
+// noPreset is the model with its defaults.
 const noPreset = "none"
 
 // preset returns the model settings of a preset.
@@ -32,13 +32,13 @@ func preset(name string) ether.Config {
 // presetValues returns a preset's parameters of an algorithm, which apply unless the scenario sets them.
 func presetValues(name, algorithm string) cc.Values {
 	if name == PresetNS3 && algorithm == "dctcp" {
-		return cc.Values{"first_window": 1} // by the next sequence number
+		return cc.Values{"first_window": 1} // window size from the next sequence number
 	}
 	return nil
 }
 
-// markingOf returns the default marking rule for the congestion controls: for DCTCP alone its single threshold (Kmin = Kmax, 30
-// KB per 10 Gbit/s, as in the RDMA simulators), above which every packet is marked; otherwise the model's default.
+// markingOf returns the default marking rule for the congestion controls: if all are DCTCP, its single threshold (Kmin =
+// Kmax, 30 KB per 10 Gbit/s, as in the RDMA simulators), above which every packet is marked; otherwise the model's default.
 func markingOf(controls []Control) ether.ECN {
 	other := func(c Control) bool { return c.Algorithm != "dctcp" }
 	if len(controls) == 0 || slices.ContainsFunc(controls, other) {

@@ -13,7 +13,7 @@ import (
 	"fairlane/sim/ether"
 )
 
-// recorder keeps the flows of a run.
+// flowsOnly is a recorder that keeps the completion times of flows.
 type flowsOnly struct {
 	flows map[string]quantity.Picoseconds
 }
@@ -25,8 +25,8 @@ func (r *flowsOnly) Flow(f FlowRecord) error {
 func (r *flowsOnly) Rate(quantity.Picoseconds, string, int64, quantity.BitRate) error { return nil }
 func (r *flowsOnly) Queue(quantity.Picoseconds, string, int64) error                  { return nil }
 
-// The reference incast as a stranger would give it to us, a table of links, one of flows and a preset: every
-// flow completes at the very nanosecond that the reference simulator says.
+// The reference incast as a user provides it: a table of links, a table of flows, and a preset. Every flow completes in the
+// exact nanosecond of the reference simulator.
 func TestTheReferenceIncastFromItsFilesIsExact(t *testing.T) {
 	t.Parallel()
 	s, err := Load("testdata/w1/w1.yaml")
@@ -79,7 +79,7 @@ func TestKeysOverrideThePreset(t *testing.T) {
 	})
 }
 
-// The preset reads DCTCP's first window as that simulator does, unless the scenario says otherwise.
+// The preset sets DCTCP's first window as in that simulator, unless the scenario sets it.
 func TestThePresetGivesParameters(t *testing.T) {
 	t.Parallel()
 	const flows = "flows: [{src: h1, dst: h2}]\n"
@@ -115,11 +115,11 @@ func TestMarkingFollowsTheCongestionControl(t *testing.T) {
 	}
 }
 
-// With its own marking DCTCP keeps the queue at the threshold and the link full.
+// With its default marking, DCTCP keeps the queue at the threshold and the link full.
 func TestDCTCPKeepsAShortQueueByDefault(t *testing.T) {
 	t.Parallel()
 	r := runEther(t, parse(t, "duration: 10ms\nwarmup: 5ms\ncongestion_control: {algorithm: dctcp}\nflows: [{src: [h1, h2, h3], dst: h4, qps: 8}]\n"), EtherOptions{})
 	if r.Utilisation < 0.95 || r.Queues.BusyP50 > 600_000 || r.Totals.Marks == 0 {
-		t.Errorf("use %.3f, queue %d bytes, %d marks", r.Utilisation, r.Queues.BusyP50, r.Totals.Marks)
+		t.Errorf("utilization %.3f, queue %d bytes, %d marks", r.Utilisation, r.Queues.BusyP50, r.Totals.Marks)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Result holds the measurements of a batch run. Rates count link-layer bytes of data packets, payload and headers, as port
-// counters do. Totals are over the time from WarmupS to SimulatedS.
+// counters do. DeliveredBps, marks and BECNs of tenants, flows and links cover the time from WarmupS to SimulatedS.
 type Result struct {
 	Scenario   string  `json:"scenario"`
 	Seed       uint64  `json:"seed"`
@@ -26,14 +26,15 @@ type Result struct {
 	Tenants []TenantResult `json:"tenants"`
 	Flows   []FlowResult   `json:"flows"`
 	Links   []LinkResult   `json:"links"` // link directions that carried data, by name
-	// Jain is the Jain index of the tenants' rates divided by their weights: 1 means exactly proportional to weights, 1/n means
-	// that one tenant has everything. JainQPs is that of the queue pairs' rates.
+	// Jain is the Jain index of the tenants' rates divided by their weights: 1 means exactly proportional to weights, 1/n
+	// means that one tenant gets all bandwidth. JainQPs is the Jain index of the bytes that the queue pairs delivered in the
+	// whole run.
 	Jain    float64 `json:"jain"`
 	JainQPs float64 `json:"jain_qps"`
 	Totals  Totals  `json:"totals"`
 }
 
-// Totals are over the whole run.
+// Totals are totals of the whole run, including the warm-up.
 type Totals struct {
 	Packets  uint64 `json:"packets"`
 	Hops     uint64 `json:"packet_hops"`
@@ -53,7 +54,7 @@ type TenantResult struct {
 	Share        float64            `json:"share"` // fraction of all tenants' delivered bytes
 	Marked       uint64             `json:"marked"`
 	BECNs        uint64             `json:"becns"`
-	RateBps      []quantity.BitRate `json:"rate_bps"` // of each interval
+	RateBps      []quantity.BitRate `json:"rate_bps"` // rate in each interval
 }
 
 // FlowResult holds the results of one flow.
@@ -88,18 +89,18 @@ type batch struct {
 	n   *fabric.Network
 	ids []fabric.FlowID
 
-	last    []uint64 // delivered by each flow at the last sample
-	atStart []uint64 // at the end of the warm-up
-	marks   []uint64 // marks of flows at that time
+	last    []uint64 // delivered bytes of each flow at the last sample
+	atStart []uint64 // delivered bytes of each flow at the end of the warm-up
+	marks   []uint64 // marks of each flow at the end of the warm-up
 	becns   []uint64
 	ports   []subnet.PortRef
-	sent    []uint64 // by port, at the end of the warm-up
+	sent    []uint64 // sent bytes of each port at the end of the warm-up
 	portMks []uint64
 	rates   [][]quantity.BitRate
 }
 
-// DeadlockError reports that a run was stopped because of a credit loop: packets in it, and all packets that need its links,
-// could never move again.
+// DeadlockError reports that a run was stopped because of a credit loop: packets in the loop, and all packets that need its
+// links, can never move again.
 type DeadlockError struct {
 	Scenario string
 	At       quantity.Picoseconds // simulated time of the detection; the loop may be older
@@ -111,8 +112,9 @@ func (e *DeadlockError) Error() string {
 	return fmt.Sprintf("scenario %s: deadlock at %s: %s", e.Scenario, e.At, e.Loop)
 }
 
-// Run builds the scenario and runs it to its end, or until ctx is done; then it returns the context's error with the result so
-// far. If the routes lead to a credit loop, it returns a *DeadlockError with the result so far. progress may be nil.
+// Run builds the scenario and runs it to its end, or until ctx is done. In the second case it returns the context's error with
+// the result so far. If the routes lead to a credit loop, it returns a *DeadlockError with the result so far. progress may be
+// nil.
 func Run(ctx context.Context, s *Scenario, progress Progress) (*Result, error) {
 	n, ids, err := s.Build()
 	if err != nil {
@@ -170,7 +172,7 @@ func (r *batch) findPorts() {
 	})
 }
 
-// baseline stores the totals to exclude.
+// baseline stores the totals at the end of the warm-up. Result excludes them.
 func (r *batch) baseline() {
 	r.atStart, r.marks, r.becns, r.sent, r.portMks = nil, nil, nil, nil, nil
 	for _, id := range r.ids {
@@ -186,8 +188,8 @@ func (r *batch) baseline() {
 	}
 }
 
-// sample appends each flow's rate over the last interval. It reports whether some flow delivered nothing, possibly because of a
-// credit loop, which blocks at least one flow.
+// sample appends each flow's rate over the last interval. It reports whether a flow delivered nothing. A credit loop blocks
+// at least one flow, so this may indicate a loop.
 func (r *batch) sample(dt quantity.Picoseconds) (idle bool) {
 	for i, id := range r.ids {
 		now := r.n.Delivered(id)
@@ -202,7 +204,7 @@ func bps(bytes uint64, dt quantity.Picoseconds) quantity.BitRate {
 	return quantity.BitRate(float64(bytes) * 8 / dt.Seconds())
 }
 
-// result returns the measurements so far. A run that has not reached the end of its warm-up counts from its start.
+// result returns the measurements so far. If the run has not reached the end of its warm-up, they are since its start.
 func (r *batch) result(now quantity.Picoseconds, warmed bool) *Result {
 	s, st := r.s, r.n.Stats()
 	warmup := s.Warmup

@@ -1,5 +1,5 @@
-// Package scenario describes simulations in files: a fabric, tenants with weights, their flows, and the settings of the model.
-// It reads them, builds the network, and runs it to a result.
+// Package scenario describes simulations in files: a fabric, tenants with weights, their flows, and the settings of the
+// model. It reads the files, builds the network, runs it, and returns the result.
 //
 // The built-in scenarios are embedded files of the same format.
 package scenario
@@ -25,8 +25,8 @@ type Scenario struct {
 	Config fabric.Config
 	// Duration is the simulated time of a batch run. Totals count from Warmup on; rates over time have the interval Interval.
 	Duration, Warmup, Interval quantity.Picoseconds
-	freeInterval               bool // the file does not set the interval: it grows with the duration
-	// Tenants are complete: each has attachments where its flows start and end.
+	freeInterval               bool // the file does not set Interval, so it grows with the duration
+	// Tenants include the attachments at the ends of their flows.
 	Tenants []tenants.Tenant
 	Flows   []Flow
 	// CC is the initial congestion control of the fabric; nil means off.
@@ -170,7 +170,7 @@ func (s *Scenario) Build() (*fabric.Network, []fabric.FlowID, error) {
 
 // flowError is an error in one of the scenario's flows.
 type flowError struct {
-	flow int // its number, from 0
+	flow int // number of the flow, from 0
 	err  error
 }
 

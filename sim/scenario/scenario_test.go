@@ -81,7 +81,7 @@ func TestBuiltinsLoadAndBuild(t *testing.T) {
 		}
 		n.RunUntil(ms)
 		if len(ids) == 0 || n.Stats().Packets == 0 {
-			t.Errorf("%s: %d flows, nothing delivered", b.Name, len(ids))
+			t.Errorf("%s: %d flows delivered nothing", b.Name, len(ids))
 		}
 	}
 	for _, want := range []string{"s1-testbed", "s1-tenants", "s1-fairness", "incast20", "ib-incast20", "ib16", "ib8tenants"} {
@@ -90,11 +90,11 @@ func TestBuiltinsLoadAndBuild(t *testing.T) {
 		}
 	}
 	if _, err := Load("nonesuch"); err == nil || !strings.Contains(err.Error(), "ib16") {
-		t.Errorf("an unknown name gives %v, want a list of the known ones", err)
+		t.Errorf("error for an unknown name: %v, want a list of the known names", err)
 	}
 }
 
-// The demo fabric as it comes up: who has most queue pairs, on most hosts, gets most.
+// The demo fabric in its initial state: the tenant with the most queue pairs, on the most hosts, gets the largest share.
 func TestIB16WithoutControlIgnoresTheWeights(t *testing.T) {
 	t.Parallel()
 	s := load(t, "ib16")
@@ -105,7 +105,7 @@ func TestIB16WithoutControlIgnoresTheWeights(t *testing.T) {
 		t.Fatalf("queue pairs %d, %d, %d; want 1, 4, 16", gold.QPs, silver.QPs, bronze.QPs)
 	}
 	if gold.Share > 0.05 || bronze.Share < 0.5 || r.Jain > 0.6 {
-		t.Errorf("shares %.3f, %.3f, %.3f, Jain %.2f; want the weights ignored", gold.Share, silver.Share, bronze.Share, r.Jain)
+		t.Errorf("shares %.3f, %.3f, %.3f, Jain %.2f; want shares without effect of the weights", gold.Share, silver.Share, bronze.Share, r.Jain)
 	}
 	closeTo(t, "sum of shares", gold.Share+silver.Share+bronze.Share, 1, 1e-9)
 	full := false
@@ -117,8 +117,8 @@ func TestIB16WithoutControlIgnoresTheWeights(t *testing.T) {
 	}
 }
 
-// managed sets each sender's timer by the product rule: Σ 1/Timer is so much of the marks the
-// bottleneck can make at one in 32.
+// managed sets each sender's timer by the product rule. The expiries of all timers together are the given fraction, load, of
+// the marks that the bottleneck can make with one mark in 32 packets.
 func managed(t testing.TB, s *Scenario, load float64) (*fabric.Network, []fabric.FlowID) {
 	t.Helper()
 	n, ids, err := s.Build()
@@ -159,7 +159,7 @@ func TestProductRuleGivesWeightedSharesOnTheFatTree(t *testing.T) {
 	for _, name := range []string{"ib16", "ib8tenants"} {
 		s := load(t, name)
 		n, ids := managed(t, s, 0.65)
-		n.RunUntil(300 * ms) // the slowest queue pairs' timers are about 3 ms
+		n.RunUntil(300 * ms) // the timers of the slowest queue pairs are about 3 ms
 		before := make([]uint64, len(ids))
 		for i, id := range ids {
 			before[i] = n.Delivered(id)
@@ -188,17 +188,17 @@ func TestS1ParkingLotOverTime(t *testing.T) {
 	t.Parallel()
 	r := run(t, load(t, "s1-testbed"))
 	third := 10.0 / 3
-	for i := 32; i < 48; i++ { // all four flows are on
+	for i := 32; i < 48; i++ { // all four flows are active
 		closeTo(t, "A and B together", (r.Flows[0].RateBps[i] + r.Flows[1].RateBps[i]).Gbit(), third, 0.03)
 		closeTo(t, "D", r.Flows[2].RateBps[i].Gbit(), third, 0.03)
 		closeTo(t, "E", r.Flows[3].RateBps[i].Gbit(), third, 0.03)
 	}
 	if r.Flows[3].RateBps[20] != 0 || len(r.Flows[0].RateBps) != 80 {
-		t.Errorf("E sends before its start, or %d samples are not 80", len(r.Flows[0].RateBps))
+		t.Errorf("flow E sends before its start, or there are %d samples instead of 80", len(r.Flows[0].RateBps))
 	}
 }
 
-// E1 with congestion control: with all four flows on, they share within a quarter of the mean.
+// E1 with congestion control: with all four flows active, each rate is within a quarter of the mean.
 func TestS1FairnessWithCongestionControl(t *testing.T) {
 	t.Parallel()
 	r := run(t, load(t, "s1-fairness"))
@@ -211,8 +211,8 @@ func TestS1FairnessWithCongestionControl(t *testing.T) {
 	}
 }
 
-// The same with thresholds that stand for a use of the link (S1, 4.1): 60 % of it is sent at threshold 15,
-// by one flow as by four.
+// The same with marking by link utilization (S1, 4.1): with threshold 15, the link is used to 60 %, by one flow as well as by
+// four.
 func TestS1FairnessMarkedByUse(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("builtin/s1-fairness.yaml")
@@ -221,7 +221,7 @@ func TestS1FairnessMarkedByUse(t *testing.T) {
 	}
 	s, err := ParseWith("s1-fairness.yaml", data, nil, Setting{"model.mark_by", "use"}, Setting{"model.use_window", "50us"},
 		Setting{"congestion_control.threshold", "15"}, Setting{"congestion_control.marking_rate", "8"},
-		Setting{"congestion_control.cct", "{law: geometric, ratio: 1030}"}) // steps of 3 %, and marks enough for four timers of 66 us
+		Setting{"congestion_control.cct", "{law: geometric, ratio: 1030}"}) // steps of 3 %, and enough marks for four timers of 66 us
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestS1FairnessMarkedByUse(t *testing.T) {
 				mean += x.Gbit() / float64(to-from)
 			}
 		}
-		closeTo(t, fmt.Sprintf("what is sent to C from %d0 ms", from), mean, 6, 0.05)
+		closeTo(t, fmt.Sprintf("rate to C from %d0 ms", from), mean, 6, 0.05)
 	}
 }
 
@@ -261,7 +261,7 @@ func TestMarkingByUseIsChecked(t *testing.T) {
 	}
 }
 
-// E3: tenant 1 keeps its half while tenant 2's flows share the other half.
+// E3: tenant 1 keeps its half while the flows of tenant 2 share the other half.
 func TestS1TenantsKeepTheirHalves(t *testing.T) {
 	t.Parallel()
 	r := run(t, load(t, "s1-tenants"))
@@ -273,7 +273,7 @@ func TestS1TenantsKeepTheirHalves(t *testing.T) {
 		return sum / float64(to-from)
 	}
 	alone, three := mean(0, 20, 50), mean(0, 110, 150)
-	closeTo(t, "C to A with one and with three flows beside it", three, alone, 0.15)
+	closeTo(t, "C to A against one and against three flows", three, alone, 0.15)
 	closeTo(t, "D to B with two flows of its tenant", mean(1, 65, 100), mean(1, 20, 50)/2, 0.2)
 	closeTo(t, "D to B with three", mean(1, 115, 150), mean(1, 20, 50)/3, 0.25)
 	closeTo(t, "tenants' Jain index", r.Jain, 1, 0.01)
@@ -297,7 +297,7 @@ func TestResultsAreReproducibleAndPlainJSON(t *testing.T) {
 		t.Errorf("%d calls of progress up to %v, want 7 up to 7 ms", calls, last)
 	}
 	if diff := cmp.Diff(a, run(t, s)); diff != "" {
-		t.Errorf("the same scenario gave two results:\n%s", diff)
+		t.Errorf("the same scenario gave two different results:\n%s", diff)
 	}
 	text, err := json.Marshal(a)
 	if err != nil {
@@ -305,7 +305,7 @@ func TestResultsAreReproducibleAndPlainJSON(t *testing.T) {
 	}
 	var back Result
 	if err := json.Unmarshal(text, &back); err != nil || cmp.Diff(*a, back) != "" {
-		t.Errorf("JSON does not come back: %v", err)
+		t.Errorf("decoding the result from JSON: %v", err)
 	}
 	s.Config.Seed++
 	s.CC = &CongestionControl{Switch: ibcc.SwitchSettings{Threshold: 8, MarkingRate: 9}}
@@ -335,7 +335,7 @@ func TestRunStopsWithItsContext(t *testing.T) {
 	for _, f := range r.Flows {
 		sum += float64(f.DeliveredBps)
 	}
-	if link := 100e9; sum < 0.95*link || sum > 1.001*link { // all end at one host: rates are over the time measured
+	if link := 100e9; sum < 0.95*link || sum > 1.001*link { // all flows end at one host; rates are averages over the measured time
 		t.Errorf("delivered %.3g bit/s over a link of %.3g", sum, link)
 	}
 }
@@ -367,10 +367,10 @@ duration: 2ms
 	}
 	closeTo(t, "rate", run(t, s).Tenants[0].DeliveredBps.Gbit(), 5, 0.02)
 	if _, err := Load(filepath.Join(dir, "no.yaml")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a missing file gives %v", err)
+		t.Errorf("error for a missing file: %v", err)
 	}
 	if _, err := Load(write("lost.yaml", "name: x\nfabric: {file: gone.yaml}\ntenants: []\nflows: []\n")); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "lost.yaml:2") {
-		t.Errorf("a missing fabric file gives %v, want the line that names it", err)
+		t.Errorf("error for a missing fabric file: %v, want the line that names it", err)
 	}
 }
 
@@ -437,11 +437,11 @@ func TestFaultsNameFileAndLine(t *testing.T) {
 		}
 	}
 	if _, err := Parse("x.yaml", make([]byte, MaxSize+1), nil); err == nil || !strings.Contains(err.Error(), "at most") {
-		t.Errorf("a file that is too long gives %v", err)
+		t.Errorf("error for a file that is too long: %v", err)
 	}
 }
 
-// Two halves of a fabric that no link joins: what would never arrive is refused at its line.
+// Two halves of a fabric have no link between them. A flow that could never arrive is rejected with its line.
 func TestFlowsWithoutAPathAreRefused(t *testing.T) {
 	t.Parallel()
 	open := func(string) (io.ReadCloser, error) {

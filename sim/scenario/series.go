@@ -23,11 +23,11 @@ type SeriesRecorder interface {
 type FlowSample struct {
 	At     quantity.Picoseconds
 	ID     int64
-	Origin *Origin              // only of a flow of a trace
-	Rate   float64              // of the pacer, bit/s on the wire
+	Origin *Origin              // only for a flow of a trace
+	Rate   float64              // rate of the pacer, bit/s on the wire
 	Target float64              // bit/s; NaN if the congestion control has none
 	Alpha  float64              // NaN if the congestion control has none
-	RTT    quantity.Picoseconds // of the last acknowledgement; 0 before the first
+	RTT    quantity.Picoseconds // round trip time of the last acknowledgement; 0 before the first
 	Window int64                // bytes; 0 means no window
 }
 
@@ -43,8 +43,8 @@ type sampler struct {
 	values []float64
 	rtts   [][]lastRTT // by part of the fabric and slot
 	ports  []queuePort
-	names  map[subnet.PortRef]string // of the ports with recorded pauses
-	pauses [][]ether.Pause           // by part of the fabric, since the last call of look
+	names  map[subnet.PortRef]string // names of the ports with recorded pauses
+	pauses [][]ether.Pause           // pauses since the last call of sample, by part of the fabric
 	merged []ether.Pause
 }
 
@@ -123,7 +123,7 @@ func (p *sampler) lastRTT(f *ether.FlowState) quantity.Picoseconds {
 	return 0
 }
 
-// choosePorts selects the ports of the patterns, after the run knows its ports.
+// choosePorts selects the ports that match the patterns, after the run has collected its ports.
 func (p *sampler) choosePorts() {
 	f := p.r.s.Fabric
 	want := func(ref subnet.PortRef) bool {
@@ -187,7 +187,7 @@ func (p *sampler) sampleFlows(now quantity.Picoseconds) {
 	}
 }
 
-// includes reports whether a flow has series, by its number in its trace if it is from one.
+// includes reports whether series include a flow. A flow of a trace is selected by its number in the trace.
 func (p *sampler) includes(id int64, from *Origin) bool {
 	switch {
 	case p.cfg.AllFlows:

@@ -11,7 +11,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// seriesKept keeps the series of a run.
+// seriesKept is a recorder that keeps the series of a run.
 type seriesKept struct {
 	flows  []FlowSample
 	queues map[string][]int64
@@ -47,7 +47,7 @@ const seriesIncast = "duration: 2ms\nfabric: {topology: leaf-spine, leaves: 2, h
 	"congestion_control: [{algorithm: dcqcn-peer, window: variable}, {algorithm: hpcc}]\n" +
 	"flows: [{src: [host-001, host-002, host-003, host-005], dst: host-008, bytes: 2_000_000}, {cc: hpcc, src: host-006, dst: host-007, bytes: 1_000_000}]\n"
 
-// Series show what the run does and change nothing of it: neither on one thread nor on two.
+// Series agree with the run and do not change it, on one thread and on two threads.
 func TestSeriesShowTheRunAndDoNotChangeIt(t *testing.T) {
 	t.Parallel()
 	const series = "series: {values: [rate, target, alpha, rtt, window, queue, pfc], every: 10us, flows: all}\n"
@@ -78,7 +78,7 @@ func TestSeriesShowTheRunAndDoNotChangeIt(t *testing.T) {
 			most = max(most, v)
 		}
 		if len(kept.queues) != 12 || most < 50_000 {
-			t.Errorf("%s threads: %d ports, most at the bottleneck %d", threads, len(kept.queues), most)
+			t.Errorf("%s threads: %d ports, largest queue at the bottleneck %d", threads, len(kept.queues), most)
 		}
 		if n := uint64(len(kept.pauses)); n < r.Totals.Pauses || n > 2*r.Totals.Pauses || r.Totals.Pauses == 0 {
 			t.Errorf("%s threads: %d events for %d pauses", threads, n, r.Totals.Pauses)
@@ -86,7 +86,7 @@ func TestSeriesShowTheRunAndDoNotChangeIt(t *testing.T) {
 	}
 }
 
-// Every pause of a port begins and ends by turns; patterns choose the ports, numbers the flows.
+// The pauses of a port begin and end alternately. Patterns select the ports, numbers the flows.
 func TestSeriesOfSomeFlowsAndPorts(t *testing.T) {
 	t.Parallel()
 	_, kept := seriesOf(t, parse(t, seriesIncast+"series: {values: [pfc, queue, rate], every: 50us, flows: [3], ports: [host-002, leaf2/P4]}\n"))
@@ -114,7 +114,7 @@ func TestSeriesOfSomeFlowsAndPorts(t *testing.T) {
 	}
 	for _, f := range kept.flows {
 		if f.Origin == nil || f.Origin.Flow != 9 || f.ID != 2 {
-			t.Fatalf("%+v: want flow 9 of the trace alone", f)
+			t.Fatalf("%+v: want only flow 9 of the trace", f)
 		}
 	}
 }

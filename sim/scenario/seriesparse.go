@@ -17,7 +17,7 @@ import (
 const (
 	maxSeriesFlows = 10_000
 	maxSeriesPorts = 1_000 // patterns
-	// defaultSeriesFlows is the number of flows, the first by number, with series if none are named.
+	// defaultSeriesFlows is the number of flows with series if the scenario selects none: the first ones by number.
 	defaultSeriesFlows = 16
 	defaultSeriesEvery = 10 * quantity.Microsecond
 )
@@ -45,9 +45,9 @@ func FlowSeries() []SeriesValue {
 type Series struct {
 	Values []SeriesValue
 	Every  quantity.Picoseconds // interval of samples; pauses are not sampled
-	// Flows are flow numbers, those in the trace for flows of a trace. Empty means the first 16.
+	// Flows are flow numbers; for flows of a trace, their numbers in the trace. Empty means the first 16.
 	Flows    []int64
-	AllFlows bool // overrides Flows
+	AllFlows bool // all flows are recorded, regardless of Flows
 	// Ports are patterns of node names, or of port names if they contain a slash. Empty means all.
 	Ports []string
 }
@@ -163,7 +163,8 @@ func seriesPorts(f *subnet.Fabric, patterns []string) error {
 	return nil
 }
 
-// portMatches matches a pattern with the name of a port if it contains a slash, otherwise with the name of the port's node.
+// portMatches matches a pattern with the name of a port if the pattern contains a slash, otherwise with the name of the
+// port's node.
 func portMatches(f *subnet.Fabric, ref subnet.PortRef, pattern string) bool {
 	name := f.Nodes[ref.Node].Name
 	if strings.Contains(pattern, "/") {

@@ -14,8 +14,8 @@ import (
 
 // Setting replaces or adds a value of a scenario's file.
 type Setting struct {
-	// Path is the path of the value from the top of the file: keys, and indices of list items from 0, separated by dots, such
-	// as model.ecn.min or workload.0.load. Missing mappings on the path are created.
+	// Path is the path of the value from the top of the file: keys and list indices (from 0), separated by dots, such as
+	// model.ecn.min or workload.0.load. Missing mappings on the path are created.
 	Path string `json:"path"`
 	// Value is the value as in the file: any YAML value on one line.
 	Value string `json:"value"`
@@ -77,8 +77,8 @@ func splitValues(list string) func(func(string) bool) {
 	}
 }
 
-// put applies settings to the tree of the document and stores the created nodes, so that errors name the setting instead of a
-// line that does not exist.
+// put applies settings to the tree of the document. It stores the created nodes, so that errors name the setting instead of a
+// line.
 func (d *document) put(root *yaml.Node, settings []Setting) {
 	if len(settings) > maxSettings && d.err == nil {
 		d.err = fault(phrase.Of("scenario.settings-max", "n", len(settings), "max", maxSettings))

@@ -11,13 +11,13 @@ import (
 type Speed struct {
 	RateBps quantity.BitRate `json:"rate_bps"`
 	Links   int              `json:"links"`
-	Hosts   int              `json:"hosts"` // of the links
+	Hosts   int              `json:"hosts"` // hosts with such links
 	// ECNMin and ECNMax are marking thresholds in bytes; 0 means no marking.
 	ECNMin int64 `json:"ecn_min_bytes"`
 	ECNMax int64 `json:"ecn_max_bytes"`
-	// PFCAlpha is the fraction of the free buffer that a port may hold, by model.buffer; 0 with a static threshold.
+	// PFCAlpha is the fraction of the free buffer that a port may hold, as model.buffer sets it; 0 with a static threshold.
 	PFCAlpha float64        `json:"pfc_alpha"`
-	Controls []ControlSteps `json:"congestion_control,omitempty"` // only at rates with hosts
+	Controls []ControlSteps `json:"congestion_control,omitempty"` // only for rates of links to hosts
 }
 
 // ControlSteps are the rate increases of one congestion control.
@@ -67,8 +67,8 @@ func (s *Scenario) Speeds() []Speed {
 	return out
 }
 
-// Unscaled returns the settings that have the same value at several rates of the links to which they apply, so that a value
-// suitable for one rate does not suit the other.
+// Unscaled returns the settings that have the same value at several rates of the links to which they apply. A value suitable
+// for one rate may not suit the others.
 func (s *Scenario) Unscaled() []string {
 	speeds := s.Speeds()
 	hosts := slices.DeleteFunc(slices.Clone(speeds), func(v Speed) bool { return v.Hosts == 0 })

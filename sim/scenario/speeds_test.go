@@ -12,7 +12,7 @@ const mixedLinks = "node_a,kind_a,port_a,node_b,kind_b,port_b,rate_bps,delay_ns\
 	"0,host,1,9,switch,1,25000000000,1000\n1,host,1,9,switch,2,100000000000,1000\n2,host,1,9,switch,3,100000000000,1000\n" +
 	"9,switch,4,8,switch,1,400000000000,1000\n3,host,1,8,switch,2,100000000000,1000\n"
 
-// What scales says what it comes to at each rate; what does not is named.
+// Settings that scale are reported with their value at each rate. Settings that do not scale are listed.
 func TestSettingsAtEachRateOfLinks(t *testing.T) {
 	t.Parallel()
 	g := quantity.Gbps
@@ -20,7 +20,7 @@ func TestSettingsAtEachRateOfLinks(t *testing.T) {
 		text  string
 		ecn   [3]int64 // min at 25, 100 and 400 Gbit/s
 		alpha [3]float64
-		step  [2]float64 // first of the first control at 25 and 100 Gbit/s
+		step  [2]float64 // first step of the first control at 25 and 100 Gbit/s
 		same  string
 	}{
 		{"congestion_control: {algorithm: dcqcn-peer}\n", [3]int64{100_000, 400_000, 1_600_000}, [3]float64{0.125, 0.5, 1}, [2]float64{5e6, 20e6}, ""},
@@ -44,7 +44,7 @@ func TestSettingsAtEachRateOfLinks(t *testing.T) {
 			}
 		}
 		if same := strings.Join(s.Unscaled(), ", "); same != c.same {
-			t.Errorf("%s: the same at all rates: %q, want %q", c.text, same, c.same)
+			t.Errorf("%s: not scaled: %q, want %q", c.text, same, c.same)
 		}
 		if est := s.Estimate(); len(est.Speeds) != 3 {
 			t.Errorf("estimate %+v", est)

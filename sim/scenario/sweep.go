@@ -15,7 +15,7 @@ import (
 // Limits of a sweep.
 const (
 	MaxSweepRuns = 10_000
-	MaxJobs      = 256 // runs at once
+	MaxJobs      = 256 // concurrent runs
 )
 
 // Axis is one value of a scenario's file that a sweep varies.
@@ -30,7 +30,7 @@ type Sweep struct {
 	Axes     []Axis
 	Seeds    []uint64
 	file     *File
-	settings [][]Setting // of every combination; the last axis changes fastest
+	settings [][]Setting // settings of every combination; the last axis changes fastest
 }
 
 // SweepPoint is one combination of settings with its runs.
@@ -44,17 +44,17 @@ type SweepPoint struct {
 
 // SweepRun is one run of a sweep.
 type SweepRun struct {
-	Number   int      `json:"run"` // from 1, in the order of combinations and seeds
+	Number   int      `json:"run"` // number of the run, from 1, in the order of combinations and seeds
 	Seed     uint64   `json:"seed"`
 	Finished bool     `json:"finished"` // all flows completed; on InfiniBand: the run reached its duration
 	Measures Measures `json:"measures"`
 	Digest   string   `json:"digest"` // equal digests mean the same packets at the same times
-	// Error is the reason for an early end, such as a deadlock; the measures are those so far, if any.
+	// Error is the reason for an early end, such as a deadlock. The measures are then those until the error, if any.
 	Error string `json:"error,omitempty"`
 }
 
 // ParseSeeds parses seeds: numbers and ranges such as 1..8, separated by commas. It returns an error for more than
-// MaxSweepRuns, and for a repeated seed.
+// MaxSweepRuns seeds, and for a repeated seed.
 func ParseSeeds(text string) ([]uint64, error) {
 	var out []uint64
 	seen := make(map[uint64]bool)
@@ -82,8 +82,8 @@ func ParseSeeds(text string) ([]uint64, error) {
 	return out, nil
 }
 
-// NewSweep validates the axes. Without seeds it uses the scenario's seed. It returns an error for more than MaxSweepRuns runs,
-// and for an axis without values or a repeated one; Check checks that every combination is a valid scenario.
+// NewSweep validates the axes. Without seeds it uses the scenario's seed. It returns an error for more than MaxSweepRuns
+// runs, for an axis without values, and for a repeated axis. Check checks that every combination is a valid scenario.
 func NewSweep(file *File, axes []Axis, seeds []uint64) (*Sweep, error) {
 	if len(axes) > maxSettings {
 		return nil, fault(phrase.Of("scenario.sweep-paths", "n", len(axes), "max", maxSettings))
@@ -144,9 +144,9 @@ func (s *Sweep) Check(ctx context.Context, jobs int) error {
 }
 
 // Run executes all runs, up to jobs at the same time (1 to MaxJobs), each in one goroutine, and returns when all have ended.
-// The result does not depend on jobs or on the order in which runs end. progress, if not nil, is called after each run, not
-// concurrently. When ctx ends, Run returns the completed runs with the context's error; the errors of single runs are in their
-// results. record, if not nil, returns the recorder of each Ethernet run.
+// The result does not depend on jobs or on the order in which runs end. progress, if not nil, is called after each run; calls
+// are sequential. When ctx ends, Run returns the completed runs with the context's error; the errors of single runs are in
+// their results. record, if not nil, returns the recorder of each Ethernet run.
 func (s *Sweep) Run(ctx context.Context, jobs int, record RunRecorder, progress func(done int)) ([]SweepPoint, error) {
 	results := make([]*SweepRun, s.Runs())
 	var mu sync.Mutex
@@ -203,8 +203,8 @@ func (s *Sweep) each(ctx context.Context, jobs, n int, f func(int)) {
 	wg.Wait()
 }
 
-// RunRecorder returns a recorder for an Ethernet run of a sweep, by its number, and a function that ends the record with the
-// error of the run. It is called concurrently.
+// RunRecorder returns a recorder for an Ethernet run of a sweep, by its number, and a function that closes the recorder with
+// the error of the run. It is called concurrently.
 type RunRecorder func(n int, s *Scenario) (Recorder, func(error) error, error)
 
 // one executes the n-th run; nil means that it was interrupted.

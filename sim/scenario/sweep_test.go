@@ -15,7 +15,7 @@ import (
 	"fairlane/subnet/topofile"
 )
 
-// text is a scenario file without a file.
+// text returns a scenario File with the given contents.
 func text(t testing.TB, body string) *File {
 	t.Helper()
 	return &File{name: "x.yaml", data: []byte(body)}
@@ -74,7 +74,7 @@ func TestParseSettingsAndSeeds(t *testing.T) {
 	}
 	for _, bad := range []string{"", "a", "=1", "a=", "a=1,,2", "a=1,1"} {
 		if _, _, err := ParseSettings(bad); err == nil {
-			t.Errorf("settings %q are accepted", bad)
+			t.Errorf("ParseSettings accepted %q", bad)
 		}
 	}
 	seeds, err := ParseSeeds("3..5,1, 18446744073709551615")
@@ -83,7 +83,7 @@ func TestParseSettingsAndSeeds(t *testing.T) {
 	}
 	for _, bad := range []string{"", "x", "1..", "5..3", "1,1", "1..3,2", "0..10000", "0..18446744073709551615", "1..2..3", "-1", "1,"} {
 		if got, err := ParseSeeds(bad); err == nil {
-			t.Errorf("seeds %q give %d of them", bad, len(got))
+			t.Errorf("seeds %q: got %d", bad, len(got))
 		}
 	}
 }
@@ -99,7 +99,7 @@ flows:
   - {tenant: blue, src: [h2, h3], dst: h4, bytes: 300_000}
 `
 
-// What a sweep returns is the same in whatever order its runs end, and each run is the run that the scenario gives alone.
+// The result of a sweep does not depend on the order in which its runs end. Each run equals the run of the scenario alone.
 func TestASweepDoesNotDependOnItsJobs(t *testing.T) {
 	t.Parallel()
 	s, err := NewSweep(text(t, redAndBlue), []Axis{{"model.payload", []string{"500", "1000"}}, {"model.ecn.p_max", []string{"0.1", "1"}}}, []uint64{5, 2, 9})
@@ -115,7 +115,7 @@ func TestASweepDoesNotDependOnItsJobs(t *testing.T) {
 		last := 0
 		points, err = s.Run(context.Background(), jobs, nil, func(done int) {
 			if done != last+1 {
-				t.Errorf("progress says %d after %d", done, last)
+				t.Errorf("progress reports %d after %d", done, last)
 			}
 			last = done
 		})
@@ -129,7 +129,7 @@ func TestASweepDoesNotDependOnItsJobs(t *testing.T) {
 		texts = append(texts, string(text))
 	}
 	if texts[0] != texts[1] {
-		t.Error("one job and five give two results")
+		t.Error("results with one job and with five jobs differ")
 	}
 	if got := points[2].Settings; got[0] != (Setting{"model.payload", "1000"}) || got[1] != (Setting{"model.ecn.p_max", "0.1"}) {
 		t.Errorf("the third combination is %v", got)
@@ -148,7 +148,7 @@ func TestASweepDoesNotDependOnItsJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(points, back, cmp.Comparer(func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) })); diff != "" {
-		t.Errorf("JSON does not come back:\n%s", diff)
+		t.Errorf("the result differs after encoding to JSON and decoding:\n%s", diff)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestSweepsOfInfiniBand(t *testing.T) {
 	}
 }
 
-// A run that fails is in the result with its error and out of the means; an interruption leaves runs out.
+// A failed run is in the result with its error and excluded from the means. After an interruption some runs are missing.
 func TestSweepsKeepWhatFinished(t *testing.T) {
 	t.Parallel()
 	s, err := NewSweep(text(t, redAndBlue+"workload: [{kind: trace, tenant: red, file: none.csv}]\n"), nil, []uint64{1, 2})
@@ -230,7 +230,7 @@ func TestSweepsThatCannotBeAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Check(context.Background(), 3); err == nil || !strings.Contains(err.Error(), "setting model.payload=7") {
-		t.Errorf("the first fault is %v", err)
+		t.Errorf("the first error is %v", err)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestSummaryLeavesOutWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Settings never break the tree that they are put into, whatever they say.
+// Settings never break the tree to which they are applied, for any path and value.
 func TestAnySettingIsPutOrRefused(t *testing.T) {
 	t.Parallel()
 	keys := []string{"model", "ecn", "min", "workload", "0", "1", "flows", "src", "fabric", "hosts", "tenants", "x", "", "-1", "plane"}

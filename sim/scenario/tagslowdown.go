@@ -16,7 +16,7 @@ const otherTags = "(others)"
 
 // TagSlowdown is the slowdown of the flows with one tag.
 type TagSlowdown struct {
-	Column string              `json:"column"` // of the trace
+	Column string              `json:"column"` // tag column of the trace
 	Tag    string              `json:"tag"`    // "(others)" combines all tags after the first 64
 	All    stats.SlowdownRow   `json:"all"`
 	BySize []stats.SlowdownRow `json:"by_size"`
@@ -26,7 +26,7 @@ type TagSlowdown struct {
 type tagSlowdowns struct {
 	columns []string
 	bounds  []int64
-	by      []map[string]*stats.Slowdowns // of each column
+	by      []map[string]*stats.Slowdowns // by column, then by tag
 }
 
 func newTagSlowdowns(columns []string, bounds []int64) *tagSlowdowns {
@@ -61,7 +61,7 @@ func (t *tagSlowdowns) record(tags []string, bytes int64, slowdown float64) erro
 	return errors.Join(errs...)
 }
 
-// rows returns the slowdown of each tag, column by column, by name.
+// rows returns the slowdown of each tag, ordered by column and then by tag.
 func (t *tagSlowdowns) rows() []TagSlowdown {
 	var out []TagSlowdown
 	for i, column := range t.columns {

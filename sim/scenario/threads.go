@@ -10,7 +10,7 @@ import (
 // MaxThreads is the largest number of threads of one run.
 const MaxThreads = 64
 
-// Network is the interface of a simulated Ethernet fabric for a run: *ether.Network on one thread, *ether.Parallel on several.
+// Network is a simulated Ethernet fabric: an *ether.Network on one thread, an *ether.Parallel on several.
 type Network interface {
 	SetSource(ether.Source) error
 	Add(ether.FlowSpec) error
@@ -84,7 +84,7 @@ func edgeSwitches(f *subnet.Fabric) int {
 	return len(edge)
 }
 
-// network builds the fabric: as a whole, or in one part for each thread.
+// network builds the fabric: as a whole, or divided into one part per thread.
 func (s *Scenario) network(config func(part int) (ether.Config, error)) (Network, error) {
 	if n := s.Ethernet.threads(); n > 1 {
 		return ether.NewParallel(s.Fabric, n, config)

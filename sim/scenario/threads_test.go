@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Threads change the order of what happens at one instant and nothing else: the same flows complete in nearly the
-// same times, and the same number of threads gives the same run.
+// Threads change only the order of simultaneous events. The same flows complete in nearly the same times, and runs with the
+// same number of threads are identical.
 func TestThreadsGiveTheSameFabric(t *testing.T) {
 	t.Parallel()
 	run := func(threads int) *EtherResult {
@@ -31,7 +31,7 @@ func TestThreadsGiveTheSameFabric(t *testing.T) {
 	closeTo(t, "busiest link", three.Utilisation, one.Utilisation, 0.03)
 	three.Curves, again.Curves = EtherCurves{}, EtherCurves{}
 	if diff := cmp.Diff(three, again); diff != "" {
-		t.Errorf("the same number of threads gave two results:\n%s", diff)
+		t.Errorf("the same number of threads gave two different results:\n%s", diff)
 	}
 }
 

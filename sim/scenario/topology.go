@@ -90,7 +90,8 @@ func (f fields) generate(routes bool) (*subnet.Fabric, error) {
 	}
 }
 
-// minLinkRate is the minimum link rate in a scenario: a lower value is probably a rate without a unit, which is in bit/s.
+// minLinkRate is the minimum link rate in a scenario: a lower value is probably a number without a unit, which counts as
+// bit/s.
 const minLinkRate = quantity.Gbps / 1000
 
 // Limits of the number of links of a simulated fabric, without and with forwarding tables. A fat tree of 48-port switches has
@@ -158,10 +159,10 @@ func (d *document) fabricFile(f fields, key string, open Opener, read func(strin
 		d.failWith(f.m[key], fmt.Errorf("%s: %w", f.path(key), err))
 		return nil
 	}
-	defer func() { _ = r.Close() }() // read only
+	defer func() { _ = r.Close() }() // the file is only read
 	topo, err := read(path, r)
 	if err != nil && d.err == nil {
-		d.err = err // it contains its own file and line
+		d.err = err // the error already contains the name and the line of that file
 	}
 	return topo
 }

@@ -15,7 +15,8 @@ import (
 	"fairlane/subnet"
 )
 
-// newTrace reads the flows of a generator's file. Its host numbers are those of the fabric file, if that file has any.
+// newTrace reads the flows of a generator's file. Its host numbers are those of the fabric file, if the file has host
+// numbers.
 func (s *Scenario) newTrace(r io.Reader, g *Generator) (*trace, error) {
 	file := g.File
 	t := &trace{file: file, line: 1, numbers: s.Ethernet.numbers, tenants: len(s.Tenants), placed: make(map[int32][]string)}
@@ -68,11 +69,11 @@ func (s *Scenario) tryFlow(r io.Reader, g *Generator) error {
 
 // traced is the summary of a trace's flows that start before the end of the run.
 type traced struct {
-	until       quantity.Picoseconds // duration for which it was read
+	until       quantity.Picoseconds // scenario duration at the time of reading
 	flows       float64
 	bytes       float64
-	first, last quantity.Picoseconds // starts
-	tags        []string             // columns
+	first, last quantity.Picoseconds // starts of the first and the last flow
+	tags        []string             // tag columns
 }
 
 // ReadTraces reads all traces of an Ethernet scenario completely, so that errors are found before a run and Estimate counts
@@ -116,7 +117,7 @@ func (s *Scenario) readTrace(r io.Reader, g *Generator) (*traced, error) {
 	return out, t.Err()
 }
 
-// expectation returns the expected traffic of a trace; nothing before it is read.
+// expectation returns the expected traffic of a trace; it is zero before ReadTraces has read the trace.
 func (t *traced) expectation(slowest quantity.BitRate) expectation {
 	if t == nil || t.flows == 0 {
 		return expectation{}
@@ -128,7 +129,7 @@ func (t *traced) expectation(slowest quantity.BitRate) expectation {
 	return expectation{t.flows, t.bytes, atOnce}
 }
 
-// HasTraces reports whether part of the traffic is from traces, whose flows have their own numbers.
+// HasTraces reports whether part of the traffic is from traces, whose flows have numbers of the trace.
 func (s *Scenario) HasTraces() bool {
 	return s.Ethernet != nil && slices.ContainsFunc(s.Ethernet.Workload, func(g Generator) bool { return g.Kind == KindTrace })
 }
@@ -234,7 +235,7 @@ func hostNumbers(f *subnet.Fabric) []int32 {
 	for i, h := range Hosts(f) {
 		id, err := strconv.Atoi(f.Nodes[h.Node].Name)
 		if err != nil || id < 0 {
-			continue // a link table has no such host
+			continue // no link table contains such a host name
 		}
 		for len(out) <= id {
 			out = append(out, -1)

@@ -11,7 +11,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Hosts keep the numbers of the table of links in traces, in flows and in results, whatever they are.
+// Traces, flows and results use the host numbers of the link table, whatever the numbers are.
 func TestHostsKeepTheNumbersOfTheirTable(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -28,7 +28,7 @@ func TestHostsKeepTheNumbersOfTheirTable(t *testing.T) {
 	}
 	for _, want := range []string{"9>7 1000", "4>9 2000", "7>4 3000"} {
 		if !strings.Contains(got.text, want) {
-			t.Errorf("flows %s, want %s among them", got.text, want)
+			t.Errorf("flows %s, want %s to be included", got.text, want)
 		}
 	}
 	s = parseBeside(t, t.TempDir(), files, fabric+"workload: [{kind: trace, file: bad.csv}]\n")
@@ -46,7 +46,7 @@ func (r *flowPairs) Flow(f FlowRecord) error {
 func (r *flowPairs) Rate(quantity.Picoseconds, string, int64, quantity.BitRate) error { return nil }
 func (r *flowPairs) Queue(quantity.Picoseconds, string, int64) error                  { return nil }
 
-// A trace that is not there, or is none, is a fault of the scenario's line before anything runs.
+// A missing or invalid trace is reported at the scenario's line before the run.
 func TestTracesAreTriedWhenTheScenarioIsRead(t *testing.T) {
 	t.Parallel()
 	open := func(name string) (io.ReadCloser, error) {
@@ -76,7 +76,7 @@ func TestTracesAreTriedWhenTheScenarioIsRead(t *testing.T) {
 	}
 }
 
-// What is absurd is refused at once, whatever its sizes multiply to.
+// Sizes with excessive products are rejected before the fabric is built.
 func TestAbsurdSizesAreRefusedBeforeTheyAreBuilt(t *testing.T) {
 	t.Parallel()
 	big := "fabric: {topology: fat-tree, k: 34}\n"
@@ -102,7 +102,7 @@ func TestAbsurdSizesAreRefusedBeforeTheyAreBuilt(t *testing.T) {
 	}
 }
 
-// records keeps the flows of a run.
+// records is a recorder that keeps the flows of a run.
 type records struct {
 	flowsOnly
 	got []FlowRecord
@@ -116,7 +116,7 @@ func (r *records) Flow(f FlowRecord) error {
 const taggedTrace = "flow_id,src,dst,size_bytes,start_ns,tag,tag_job\n" +
 	"70,0,2,1000,0,web,a\n7,1,2,2000,0,storage,a\n9,1,3,500000,10,web,\n8,0,3,3000,20,,b\n"
 
-// Flows keep their numbers and tags, on one thread and on two, and slowdowns are by tag and size.
+// Flows keep the numbers and tags of their traces, on one thread and on two threads. Slowdowns are grouped by tag and size.
 func TestFlowsKeepTheNumbersAndTagsOfTheirTraces(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"a.csv": taggedTrace, "b.csv": "flow_id,src,dst,size_bytes,start_ns,tag_job\n7,2,3,1000,0,c\n"}
@@ -161,13 +161,14 @@ func TestFlowsKeepTheNumbersAndTagsOfTheirTraces(t *testing.T) {
 	}
 }
 
-// Faults anywhere in a trace are found before the run, a number given twice among them; what starts after the end is not read.
+// Errors anywhere in a trace are found before the run, such as a repeated flow number. Flows after the end of the run are not
+// read.
 func TestTracesAreReadBeforeTheRun(t *testing.T) {
 	t.Parallel()
 	const star = "fabric: {topology: star, hosts: 4}\nduration: 1ms\nworkload: [{kind: trace, file: t.csv}]\n"
 	const head = "flow_id,src,dst,size_bytes,start_ns\n"
 	for body, want := range map[string]string{
-		"5,0,1,10,0\n6,0,1,10,5\n5,1,2,10,7\n": "scenario x: t.csv: trace: line 4: column flow_id: 5 is the number of an earlier flow too: want each once",
+		"5,0,1,10,0\n6,0,1,10,5\n5,1,2,10,7\n": "scenario x: t.csv: trace: line 4: column flow_id: 5 repeats an earlier number: want each number once",
 		"5,0,1,10,0\n6,0,1,10,999999\nx\n":     "scenario x: t.csv: trace: line 4: column flow_id: \"x\"",
 		"5,0,1,10,0\n6,0,1,10,1000000\nx\n":    "",
 	} {
@@ -189,14 +190,14 @@ func TestTheEstimateCountsTraces(t *testing.T) {
 	if est := s.Estimate(); est.Flows != 5 || est.Bytes != 506_500 || !est.Trace || est.PacketHops != 2*507 {
 		t.Errorf("%+v: want 5 flows, 506,500 bytes and 507 packets over two links", est)
 	}
-	s.Duration *= 10 // the flow at 2 ms is in time
+	s.Duration *= 10 // now the flow at 2 ms starts before the end
 	if err := s.ReadTraces(); err != nil || s.Estimate().Flows != 6 {
 		t.Errorf("%v: %+v", err, s.Estimate())
 	}
 }
 
-// The column of tenants tells whose the flows are, also those of tenant 0, whatever the scenario says of all of them; without it,
-// the scenario must.
+// The tenant column determines the tenant of each flow, tenant 0 included, and overrides the scenario's tenant. Without the
+// column, the scenario must name a tenant.
 func TestTheTenantsOfATraceAreThoseOfItsColumn(t *testing.T) {
 	t.Parallel()
 	const star = "fabric: {topology: star, hosts: 4}\ntenants: [{name: red, weight: 1}, {name: blue, weight: 1}]\nworkload: [{kind: trace, %sfile: t.csv}]\n"

@@ -23,10 +23,10 @@ type wrccRun struct {
 	in   policy.Input
 	plan *policy.Plan
 	net  *ether.Network
-	of   []int // flow ID to index of Input.Tenants
+	of   []int // index in Input.Tenants, by flow ID
 }
 
-// simulated compiles a case for the paths that the fabric's hash chooses, and installs the plan.
+// simulated compiles a case for the paths that the fabric's hash selects, and installs the plan.
 func simulated(t testing.TB, in policy.Input) *wrccRun {
 	t.Helper()
 	in.Options.Plane = policy.PlaneWRCC
@@ -115,7 +115,7 @@ func (r *wrccRun) each(t testing.TB, yield func(ether.FlowSpec, int)) {
 	}
 }
 
-// route finds the paths of all queue pairs.
+// route determines the paths of all queue pairs.
 func (r *wrccRun) route(t testing.TB) {
 	t.Helper()
 	n := r.network(t)
@@ -135,7 +135,7 @@ func (r *wrccRun) route(t testing.TB) {
 	})
 }
 
-// sent counts the bytes that the contended links have carried.
+// sent returns the bytes that the contended links have carried.
 func (r *wrccRun) sent() []uint64 {
 	out := make([]uint64, len(r.plan.Links))
 	for i := range r.plan.Links {
@@ -145,7 +145,7 @@ func (r *wrccRun) sent() []uint64 {
 	return out
 }
 
-// rates counts what each tenant delivers from now on, in bit/s on the wire.
+// rates runs the network for count and returns the rate that each tenant delivers in that time, in bit/s on the wire.
 func (r *wrccRun) rates(count quantity.Picoseconds) []float64 {
 	acked := func() []float64 {
 		out := make([]float64, len(r.in.Tenants))
@@ -163,7 +163,7 @@ func (r *wrccRun) rates(count quantity.Picoseconds) []float64 {
 	return after
 }
 
-// wrccCases are fabrics with one bottleneck, two, and two data centres.
+// wrccCases returns cases with one bottleneck, with two bottlenecks, and with two data centres.
 func wrccCases(t testing.TB) map[string]policy.Input {
 	t.Helper()
 	fabric := func(f *subnet.Fabric, err error) *subnet.Fabric {
@@ -208,8 +208,8 @@ func wrccCases(t testing.TB) map[string]policy.Input {
 	return out
 }
 
-// What the compiler predicts for weighted WRCC is what the packet simulator delivers, to 1 %, over one bottleneck, over
-// several, and between data centres; and the links that tenants contend for are full.
+// For weighted WRCC, the rates in the packet simulator agree with the compiler's predictions to 1 %: with one bottleneck,
+// with several, and between data centres. The contended links are full.
 func TestCompiledWRCCDeliversWhatIsPredicted(t *testing.T) {
 	t.Parallel()
 	for name, in := range wrccCases(t) {
@@ -230,7 +230,7 @@ func TestCompiledWRCCDeliversWhatIsPredicted(t *testing.T) {
 				k := slices.IndexFunc(r.plan.Tenants, func(s policy.TenantShare) bool { return s.Tenant == r.in.Tenants[i].Name })
 				s := &r.plan.Tenants[k]
 				if e := math.Abs(got[i]/float64(s.Predicted) - 1); e > 0.01 || e > s.Bound || s.PredictedError > 1e-5 {
-					t.Errorf("%s: predicted %s of %s, delivered %.3f Gbit/s, %.2f %% off; bound %.2f %%", s.Tenant, s.Predicted, s.Entitled, got[i]/1e9, 100*e, 100*s.Bound)
+					t.Errorf("%s: predicted %s of %s, delivered %.3f Gbit/s, error %.2f %%; bound %.2f %%", s.Tenant, s.Predicted, s.Entitled, got[i]/1e9, 100*e, 100*s.Bound)
 				}
 			}
 			if len(r.plan.Findings) != 0 || len(r.plan.Links) == 0 {

@@ -12,12 +12,12 @@ import (
 )
 
 // weights describes the weights of a scenario's flows for the switches of weighted WRCC. Only ratios matter, so the unit is
-// free: the weight of the lightest flow. Headers, in whole Mbit/s for a weight of 1, then have the best resolution at which a
-// single flow can still request its full link rate.
+// the weight of the lightest flow. Headers are in whole Mbit/s for a weight of 1. They then have the best resolution at which
+// a single flow can still request its full link rate.
 type weights struct {
 	weighted   bool
 	unit       float64 // divisor of the scenario's weights
-	least, sum float64 // in that unit; sum over the flows that may meet at one port
+	least, sum float64 // in that unit; sum over the flows that may share one port
 }
 
 // Kinds of controls by their use of weights.
@@ -47,8 +47,8 @@ func (c *Control) fairRateOf() int {
 	return weightedFairRate
 }
 
-// weights collects the weights of all flows. The number of a generator's concurrent flows is unknown: it assumes a thousand of
-// the heaviest, as many as S0's minimum fair rate allows.
+// weights collects the weights of all flows. The number of a generator's concurrent flows is unknown: weights assumes a
+// thousand flows of the heaviest weight, the number that S0's minimum fair rate allows.
 func (s *Scenario) weights() weights {
 	e := s.Ethernet
 	w := weights{unit: 1, least: math.Inf(1)}
@@ -76,7 +76,7 @@ func (s *Scenario) weights() weights {
 	for i := range e.Workload {
 		g := &e.Workload[i]
 		for t := range s.Tenants {
-			if t == g.Tenant || g.Kind == KindTrace { // its lines may name tenants
+			if t == g.Tenant || g.Kind == KindTrace { // the lines of a trace may name tenants
 				add(g.Control, s.Tenants[t].Weight.Float(), 0)
 			}
 		}
@@ -100,8 +100,8 @@ func (s *Scenario) listedFlows() []float64 {
 	return count
 }
 
-// fairRate returns the switch settings for flows with weights: wrcc.Derive's, overridden by the scenario's own. The scenario's
-// Fmin and Fmax are per unit of its own weights.
+// fairRate returns the switch settings for flows with weights: wrcc.Derive's, overridden by the scenario's own. Fmin and Fmax
+// of the scenario are for a flow of weight 1.
 func (w *WRCC) fairRate(f *subnet.Fabric, of weights) (*ether.FairRate, error) {
 	out := &ether.FairRate{Period: w.Period, Params: w.params}
 	if !of.weighted {
@@ -130,7 +130,7 @@ func (w *WRCC) fairRate(f *subnet.Fabric, of weights) (*ether.FairRate, error) {
 	return out, nil
 }
 
-// perUnit converts a fair rate for weight 1 to one for a unit; 0 stays 0.
+// perUnit converts a fair rate for weight 1 to the fair rate for one unit of weight; 0 stays 0.
 func perUnit(rate quantity.BitRate, unit float64) quantity.BitRate {
 	if rate == 0 {
 		return 0

@@ -10,27 +10,27 @@ import (
 	"fairlane/wrcc"
 )
 
-// weighted is a scenario of weighted WRCC on the star of parse, with some tenants and flows.
+// weighted returns a scenario of weighted WRCC on the star of parse, with the given tenants and flows.
 func weighted(t testing.TB, tenants, flows string) *Scenario {
 	t.Helper()
 	return parse(t, "duration: 12ms\nwarmup: 4ms\ncongestion_control: {algorithm: wrcc-weighted}\nwrcc: {period: 12us}\n"+
 		"tenants: ["+tenants+"]\nflows:\n"+flows)
 }
 
-// What weights say is how flows share, not how much there is to share: whatever their size, links are full.
+// Weights determine the shares of flows, not their total rate: links are full for weights of any size.
 func TestWeightedWRCCFillsTheLinksWhateverTheWeights(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		tenants, flows string
-		links          int // that must be full
-		acks           int // bytes of acknowledgements per packet on the same links
+		links          int // number of links that must be full
+		acks           int // bytes of acknowledgements per data packet on the same links
 	}{
-		"a lone light flow":              {"{name: a, weight: 0.1}", "  - {tenant: a, src: h1, dst: h4}\n", 1, 0},
-		"four flows to four receivers":   {"{name: a, weight: 1}", "  - {tenant: a, src: h1, dst: h2}\n  - {tenant: a, src: h2, dst: h3}\n  - {tenant: a, src: h3, dst: h4}\n  - {tenant: a, src: h4, dst: h1}\n", 4, 60 + wrcc.HeaderSize},
-		"heavy tenants":                  {"{name: a, weight: 1000}, {name: b, weight: 2000}, {name: c, weight: 4000}", "  - {tenant: a, src: h1, dst: h4}\n  - {tenant: b, src: h2, dst: h4}\n  - {tenant: c, src: h3, dst: h4}\n", 1, 0},
-		"light and heavy":                {"{name: a, weight: 0.2}, {name: b, weight: 1}", "  - {tenant: a, src: h1, dst: h4}\n  - {tenant: b, src: h2, dst: h4}\n", 1, 0},
-		"two flows of one tenant":        {"{name: a, weight: 1000}, {name: b, weight: 2000}, {name: c, weight: 1000}, {name: d, weight: 4000}", "  - {tenant: a, src: h1, dst: h4}\n  - {tenant: b, src: h2, dst: h4}\n  - {tenant: c, src: h3, dst: h4}\n  - {tenant: d, src: h1, dst: h4, qps: 2}\n", 1, 0},
-		"more weight than Fmin has room": {"{name: a, weight: 1}, {name: b, weight: 3000}", "  - {tenant: a, src: h1, dst: h4, qps: 1}\n  - {tenant: b, src: [h2, h3], dst: h4}\n", 1, 0},
+		"a single light flow":          {"{name: a, weight: 0.1}", "  - {tenant: a, src: h1, dst: h4}\n", 1, 0},
+		"four flows to four receivers": {"{name: a, weight: 1}", "  - {tenant: a, src: h1, dst: h2}\n  - {tenant: a, src: h2, dst: h3}\n  - {tenant: a, src: h3, dst: h4}\n  - {tenant: a, src: h4, dst: h1}\n", 4, 60 + wrcc.HeaderSize},
+		"heavy tenants":                {"{name: a, weight: 1000}, {name: b, weight: 2000}, {name: c, weight: 4000}", "  - {tenant: a, src: h1, dst: h4}\n  - {tenant: b, src: h2, dst: h4}\n  - {tenant: c, src: h3, dst: h4}\n", 1, 0},
+		"light and heavy":              {"{name: a, weight: 0.2}, {name: b, weight: 1}", "  - {tenant: a, src: h1, dst: h4}\n  - {tenant: b, src: h2, dst: h4}\n", 1, 0},
+		"two flows of one tenant":      {"{name: a, weight: 1000}, {name: b, weight: 2000}, {name: c, weight: 1000}, {name: d, weight: 4000}", "  - {tenant: a, src: h1, dst: h4}\n  - {tenant: b, src: h2, dst: h4}\n  - {tenant: c, src: h3, dst: h4}\n  - {tenant: d, src: h1, dst: h4, qps: 2}\n", 1, 0},
+		"more weight than Fmin allows": {"{name: a, weight: 1}, {name: b, weight: 3000}", "  - {tenant: a, src: h1, dst: h4, qps: 1}\n  - {tenant: b, src: [h2, h3], dst: h4}\n", 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,28 +50,28 @@ func TestWeightedWRCCFillsTheLinksWhateverTheWeights(t *testing.T) {
 	}
 }
 
-// The weights of flows are counted in units of the lightest, and ports are set for them.
+// Weights of flows are in units of the lightest weight, and the settings of ports are derived from them.
 func TestWeightsOfWRCCAreCountedInUnitsOfTheLightest(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		text       string
 		unit       float64
-		fmin, fmax quantity.BitRate // of a port of 100 Gbit/s
+		fmin, fmax quantity.BitRate // for a port of 100 Gbit/s
 	}{
-		"all alike": {"tenants: [{name: a, weight: 5}]\nflows: [{src: h1, dst: h2}]", 5, 100 * quantity.Mbps, 100 * quantity.Gbps},
+		"equal weights": {"tenants: [{name: a, weight: 5}]\nflows: [{src: h1, dst: h2}]", 5, 100 * quantity.Mbps, 100 * quantity.Gbps},
 		"listed flows share": {
 			"tenants: [{name: a, weight: 1}, {name: b, weight: 1000}]\nflows: [{tenant: a, src: h1, dst: h2, qps: 4}, {tenant: b, src: h3, dst: h2}]",
 			0.25, 24 * quantity.Mbps, 100 * quantity.Gbps}, // 100 Gbit/s over 4004, in whole Mbit/s
 		"generated flows do not": {
 			"tenants: [{name: a, weight: 2}, {name: b, weight: 10}]\nworkload: [{kind: permutation, tenant: a, bytes: 1000}, {kind: permutation, tenant: b, bytes: 1000}]",
-			2, 20 * quantity.Mbps, 100 * quantity.Gbps}, // a thousand of the heavier
-		"a scenario's own bounds are per unit of its weights": {
+			2, 20 * quantity.Mbps, 100 * quantity.Gbps}, // a thousand flows of the heavier tenant
+		"the scenario sets Fmin and Fmax": {
 			"wrcc: {period: 12us, fmin: 40Mbps, fmax: 400Gbps}\ntenants: [{name: a, weight: 0.25}]\nflows: [{src: h1, dst: h2}]",
 			0.25, 10 * quantity.Mbps, 100 * quantity.Gbps},
-		"a flow without weight has one": {
+		"a flow without weight has weight 1": {
 			"congestion_control: [{algorithm: wrcc-weighted}, {algorithm: wrcc}]\ntenants: [{name: a, weight: 0.5}]\nflows: [{src: h1, dst: h2}, {src: h1, dst: h2, cc: wrcc}]",
 			1, 100 * quantity.Mbps, 400 * quantity.Gbps},
-		"nobody has weights": {
+		"no flow has a weight": {
 			"congestion_control: {algorithm: wrcc}\ntenants: [{name: a, weight: 0.1}]\nflows: [{src: h1, dst: h2}]",
 			1, 100 * quantity.Mbps, 100 * quantity.Gbps},
 	} {

@@ -42,7 +42,7 @@ func TestUDP(t *testing.T) {
 		t.Errorf("NodeDescription %q, status %d, %v", d.String(), status, err)
 	}
 	if _, err := p.connect(clientInfo{id: 0, node: "leaf2"}); err == nil {
-		t.Error("a data port of 0 was accepted")
+		t.Error("data port 0 was accepted")
 	}
 }
 
@@ -70,6 +70,6 @@ func TestAddresses(t *testing.T) {
 	}
 	s := serve(t, Options{}, false)
 	if _, err := Listen(s.dev, s.server.Addr()); !errors.Is(err, syscall.EADDRINUSE) {
-		t.Errorf("a second server on the address: %v", err)
+		t.Errorf("error of a second server on the same address: %v", err)
 	}
 }

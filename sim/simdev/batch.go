@@ -15,7 +15,8 @@ type syscallConn interface {
 // batchSize is the largest number of datagrams of one read.
 const batchSize = 32
 
-// sendPatience is the longest time that the sender waits for a client with a full receive queue before it drops the datagram.
+// sendPatience is the longest time that the sender waits for a client with a full receive queue. After that it drops the
+// datagram.
 const sendPatience = time.Second
 
 // batch is the reader of one slot's socket. It reads all waiting datagrams, up to batchSize, at once, and reuses its buffers,
@@ -23,7 +24,7 @@ const sendPatience = time.Second
 type batch struct {
 	conn rawConn
 	raw  syscall.RawConn
-	n    int // datagrams in the buffers
+	n    int // number of datagrams in the buffers
 	size [batchSize]int
 	err  error
 	fill func(fd uintptr) bool
@@ -102,8 +103,8 @@ func (s *sender) write(fd uintptr) {
 	}
 }
 
-// send writes one datagram. It waits while the client's queue is full, at most sendPatience; a client that has ended gives
-// ECONNREFUSED.
+// send writes one datagram. It waits while the client's queue is full, at most sendPatience; for a client that has ended it
+// returns ECONNREFUSED.
 func (s *sender) send(p []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,7 +23,7 @@ type ccRequest struct {
 	at   subnet.PortRef
 	p    *mad.Packet
 	set  bool
-	from ident.LID // of the requester
+	from ident.LID // LID of the requester
 }
 
 // actCC acts as the congestion-control agent (IBTA annex A10.4). silent means no response.

@@ -18,7 +18,7 @@ import (
 func ccGet(a mad.AttrID, mod uint32) mad.Packet { return mad.NewCC(mad.MethodGet, a, mod, 0) }
 func ccSet(a mad.AttrID, mod uint32) mad.Packet { return mad.NewCC(mad.MethodSet, a, mod, 0) }
 
-// golden builds a request as ibccconfig 44.0 sent it: bytes 0-7, 16-31 and the data.
+// golden returns a request as ibccconfig 44.0 sent it: bytes 0-7, 16-31 and the data.
 func golden(t *testing.T, attr, key, data string, pad int) mad.Packet {
 	t.Helper()
 	var p mad.Packet
@@ -122,7 +122,7 @@ func TestSwitchPortBlocks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})
 	e := mad.SwitchPortElement{Valid: true, Threshold: 7, PacketSize: 2, MarkingRate: 9}
-	block := mad.SwitchPortCongestionSetting{39 - 32: e, 31: e} // 31 is port 63, which does not exist
+	block := mad.SwitchPortCongestionSetting{39 - 32: e, 31: e} // element 31 is port 63, which does not exist
 	var got mad.SwitchPortCongestionSetting
 	r.read(r.ask(r.lid(leaf1), r.with(ccSet(mad.AttrSwitchPortCongestionSetting, 1), &block)), &got)
 	if r.net.PortMarking(leaf1, 39) != ibcc.PortMarking(e) || r.net.PortMarking(leaf1, 7).Valid {
@@ -139,7 +139,7 @@ func TestSwitchPortBlocks(t *testing.T) {
 	r.dev.SetFaults(Faults{IgnoreInvalidElements: true})
 	r.ask(r.lid(leaf1), r.with(ccSet(mad.AttrSwitchPortCongestionSetting, 1), &empty))
 	if !r.net.PortMarking(leaf1, 39).Valid {
-		t.Error("a device that ignores invalid elements lost one")
+		t.Error("a device that ignores invalid elements changed one")
 	}
 	r.dev.SetFaults(Faults{})
 	r.ask(r.lid(leaf1), r.with(ccSet(mad.AttrSwitchPortCongestionSetting, 1), &empty))
@@ -187,7 +187,7 @@ func TestControlTableBlocks(t *testing.T) {
 	var first mad.CongestionControlTable
 	r.read(r.ask(lid, ccGet(mad.AttrCongestionControlTable, 0)), &first)
 	if first.Limit != 127 {
-		t.Errorf("block 0 says limit %d, want that of the whole table, 127", first.Limit)
+		t.Errorf("block 0 reports limit %d, want 127, the limit of the whole table", first.Limit)
 	}
 	r.wantStatus(lid, ccGet(mad.AttrCongestionControlTable, 2), mad.StatusInvalidAttrValue)
 	block.Limit = 128
@@ -208,7 +208,7 @@ func TestAttributesOfTheOtherKindOfNode(t *testing.T) {
 	}
 	var info mad.CongestionInfo
 	if r.read(r.ask(r.lid(leaf1), ccGet(mad.AttrCongestionInfo, 0)), &info); info.ControlTableCap != 0 {
-		t.Errorf("a switch claims %d table blocks", info.ControlTableCap)
+		t.Errorf("a switch reports %d table blocks", info.ControlTableCap)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestCCKeyGuardsTheAgent(t *testing.T) {
 	silent("protected Get without the key", ccGet(mad.AttrCongestionKeyInfo, 0))
 	var log mad.CongestionLogCA
 	if r.read(r.ask(lid, keyed(ccGet(mad.AttrCongestionLog, 0))), &log); log.LeaseActive {
-		t.Error("the right key did not stop the lease")
+		t.Error("the correct key did not stop the lease")
 	}
 	silent("again", ccGet(mad.AttrTimeStamp, 0))
 	r.dev.Advance(4 * quantity.Second)
@@ -268,7 +268,7 @@ func TestTimeStampIsSimulatedTime(t *testing.T) {
 	}
 	r.dev.Advance(quantity.Picoseconds(1<<32) * ibcc.TimerUnitPicoseconds)
 	if r.read(r.ask(r.lid(leaf2), ccGet(mad.AttrTimeStamp, 0)), &stamp); stamp != 1000 {
-		t.Errorf("after 2^32 units more the time stamp is %d, want 1000", stamp)
+		t.Errorf("after another 2^32 units the time stamp is %d, want 1000", stamp)
 	}
 }
 
@@ -295,8 +295,7 @@ func TestClassPortInfoKeepsTheTrapAddress(t *testing.T) {
 	}
 }
 
-// congest turns marking and the reaction on by management datagrams, and lets three hosts send
-// to host2.
+// congest enables marking and the reaction of sources by management datagrams, and starts flows from three hosts to host2.
 func (r *rig) congest() {
 	sw := mad.SwitchCongestionSetting{ControlMap: mad.ControlMapAll, Threshold: 12, MarkingRate: 4}
 	table := mad.CongestionControlTable{Limit: 63}
@@ -343,7 +342,7 @@ func TestCongestionLogsShowWhatHappened(t *testing.T) {
 	}
 }
 
-// One entry of the table stands for line rate / (1 + multiplier); CCTI_Min holds a flow there.
+// With a table entry for line rate / (1 + multiplier), CCTI_Min limits a flow to that rate.
 func TestCCTIMinCapsAFlow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})
@@ -362,7 +361,7 @@ func TestCCTIMinCapsAFlow(t *testing.T) {
 	r.dev.Advance(quantity.Millisecond)
 	capped := rate()
 	if free < 95 || capped < 24 || capped > 26 {
-		t.Errorf("free %.1f Gbit/s, capped %.1f Gbit/s: want about 100 and 25", free, capped)
+		t.Errorf("unlimited %.1f Gbit/s, limited %.1f Gbit/s: want about 100 and 25", free, capped)
 	}
 }
 

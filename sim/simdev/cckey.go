@@ -29,8 +29,8 @@ const trapCCKeyViolation uint16 = 0
 const noNotice uint8 = 0x7f
 
 // ccKeyAllows checks the CC_Key: Sets always require it, Gets only while the protect bit is set. A violation increments the
-// counter and starts the lease, after which the protect bit is cleared so that the key can be read; the correct key stops the
-// lease.
+// counter and starts the lease, the correct key stops it. At the end of the lease the protect bit is cleared, so that the key
+// can be read.
 func (d *Devices) ccKeyAllows(r ccRequest) bool {
 	k := &d.port(r.at).cc
 	now := d.net.Now()
@@ -94,16 +94,16 @@ func (d *Devices) ccNotice(r ccRequest) mad.Status {
 	return done(n.Encode(r.p.Data()))
 }
 
-// GuardCC sets the CC_Key of all end ports of a node (0 means unchecked), whether Gets require it too, and the lease: the
-// seconds of simulated time after a violation until they no longer do; 0 means forever. The violation counter restarts at
+// GuardCC sets the CC_Key of all end ports of a node (0 means unchecked), and whether Gets also require it. leaseSeconds is
+// the simulated time after a violation for which Gets still require it; 0 means forever. The violation counter restarts at
 // zero.
 func (d *Devices) GuardCC(node int32, key mad.Key, protect bool, leaseSeconds uint16) error {
 	return d.guard(node, func(p *port) { p.cc = ccKeyState{key: key, protect: protect, lease: leaseSeconds} })
 }
 
-// GuardSM sets the M_Key of all end ports of a node (0 means unchecked) and the protection level, 0 to 3 (IBTA vol. 1, 14.2.4).
-// At level 0 everything can be read without the key, at level 1 everything but the key itself, from level 2 on nothing. The
-// level drops to 0 the given seconds of simulated time after a violation; 0 means never.
+// GuardSM sets the M_Key of all end ports of a node (0 means unchecked) and the protection level, 0 to 3 (IBTA vol. 1,
+// 14.2.4). Without the key, all attributes including the key can be read at level 0, all except the key at level 1, and none
+// from level 2 on. The level drops to 0 the given seconds of simulated time after a violation; 0 means never.
 func (d *Devices) GuardSM(node int32, key mad.Key, level uint8, leaseSeconds uint16) error {
 	if level > 3 {
 		return fmt.Errorf("protection level %d: want 0 to 3", level)

@@ -19,7 +19,7 @@ func TestCCKeyViolationNoticeStaysUntilCleared(t *testing.T) {
 		return n
 	}
 	if n := notice(ccGet(mad.AttrNotice, 0)); n.Type != noNotice || n.Count != 0 {
-		t.Errorf("before any violation: type 0x%x, %d waiting", n.Type, n.Count)
+		t.Errorf("before any violation: type 0x%x, %d pending", n.Type, n.Count)
 	}
 	wrong := ccSet(mad.AttrCongestionControlTable, 1)
 	wrong.SetCCKey(0xdef)
@@ -37,10 +37,10 @@ func TestCCKeyViolationNoticeStaysUntilCleared(t *testing.T) {
 		SourceLID: r.lid(host1), Method: mad.MethodSet, Attr: mad.AttrCongestionControlTable, Modifier: 1, QP: 1, CCKey: 0xdef,
 	}
 	if n.Type != mad.NoticeSecurity || n.Count != 2 || n.IssuerLID != lid || detail != want {
-		t.Errorf("notice type 0x%x, %d waiting, of LID %d: %+v", n.Type, n.Count, n.IssuerLID, detail)
+		t.Errorf("notice type 0x%x, %d pending, of LID %d: %+v", n.Type, n.Count, n.IssuerLID, detail)
 	}
 	if n := notice(r.with(ccSet(mad.AttrNotice, 0), &n)); n.Type != noNotice || n.Count != 0 {
-		t.Errorf("after it was taken off: type 0x%x, %d waiting", n.Type, n.Count)
+		t.Errorf("after the notice was cleared: type 0x%x, %d pending", n.Type, n.Count)
 	}
 }
 
@@ -59,10 +59,10 @@ func TestKeysGuardSingleNodes(t *testing.T) {
 	}
 	stamp, info := ccGet(mad.AttrTimeStamp, 0), mad.NewSMP(mad.MethodGet, mad.AttrNodeInfo, 0)
 	if !silent(host3, stamp) || silent(host3, info) || silent(host2, stamp) {
-		t.Error("want only the congestion-control agent of one host guarded")
+		t.Error("want a key only for the congestion-control agent of one host")
 	}
 	if !silent(leaf2, info) || silent(leaf2, stamp) || silent(leaf1, info) {
-		t.Error("want only the subnet-management agent of one switch guarded")
+		t.Error("want a key only for the subnet-management agent of one switch")
 	}
 	r.dev.Advance(6 * quantity.Second)
 	if silent(host3, stamp) {
@@ -73,7 +73,7 @@ func TestKeysGuardSingleNodes(t *testing.T) {
 	}
 	for _, err := range []error{r.dev.GuardCC(99, 1, true, 0), r.dev.GuardSM(-1, 1, 1, 0), r.dev.GuardSM(leaf1, 1, 4, 0)} {
 		if err == nil {
-			t.Error("a node or a level that does not exist was guarded")
+			t.Error("a node or level that does not exist was accepted")
 		}
 	}
 }
@@ -109,9 +109,9 @@ func TestANodeReportsTheGUIDOfAnother(t *testing.T) {
 	var info mad.NodeInfo
 	r.read(r.ask(r.lid(host3), mad.NewSMP(mad.MethodGet, mad.AttrNodeInfo, 0)), &info)
 	if info.NodeGUID != other {
-		t.Errorf("node GUID %s, want that of the other host", info.NodeGUID)
+		t.Errorf("node GUID %s, want the GUID of the other host", info.NodeGUID)
 	}
 	if want := r.dev.portGUID(subnet.PortRef{Node: host3, Port: 1}); info.PortGUID != want {
-		t.Errorf("port GUID %s, want its own, %s", info.PortGUID, want)
+		t.Errorf("port GUID %s, want %s", info.PortGUID, want)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // vendorPart is the part number that GET_VENDOR reports; it has no meaning.
 const vendorPart = 1
 
-// answerControl handles a control request. An error is a reply of type 0.
+// answerControl handles a control request. An error reply has type 0.
 func (s *Server) answerControl(from net.Addr, req *control) control {
 	if req.kind == ctlConnect {
 		return s.connect(from, req)

@@ -71,7 +71,7 @@ func (l *delayLine) sendDue(now time.Time) time.Duration {
 	}
 	l.mu.Unlock()
 	for i := range due {
-		_ = due[i].to.out.send(due[i].b[:]) // other code detects a client that has ended
+		_ = due[i].to.out.send(due[i].b[:]) // reap and serveClient detect a client that has ended
 	}
 	return next
 }

@@ -18,7 +18,7 @@ type SMMode uint8
 // Modes.
 const (
 	// Configured means that ports are active and have LIDs and routes, as after a subnet manager's sweep, and that a built-in
-	// stand-in for subnet administration answers path queries at the first channel-adapter port. A subnet manager may still
+	// stand-in for subnet administration at the first channel-adapter port answers path queries. A subnet manager may still
 	// attach.
 	Configured SMMode = iota
 	// Cold means that ports are in INIT without LIDs or routes and wait for a subnet manager.
@@ -35,7 +35,7 @@ type Options struct {
 	// MKey and CCKey are the initial keys of every device, without read protection; 0 means unchecked. Devices.GuardSM and
 	// Devices.GuardCC change them for one node.
 	MKey, CCKey mad.Key
-	// Vendor is the vendor ID of all nodes, 24 bits; 0 selects that of the topology.
+	// Vendor is the vendor ID of all nodes, 24 bits; 0 selects the vendor ID of the topology.
 	Vendor uint32
 	// SMMode is the initial state of the fabric.
 	SMMode SMMode
@@ -63,7 +63,7 @@ type Devices struct {
 	home  subnet.PortRef          // port of the subnet administration stand-in; Node -1 means none
 	vlArb [2][]fabric.VLWeight    // initial arbitration tables: low, high
 	traps trapQueue
-	hops  []subnet.PortRef // ports by which the current message has left nodes
+	hops  []subnet.PortRef // egress ports on the route of the current message
 	clock *pace.Clock
 }
 
@@ -73,7 +73,7 @@ type node struct {
 	desc   mad.NodeDescription
 	ports  []port
 	sw     *switchState
-	wiped  bool // the lanes' tables have default values
+	wiped  bool // the tables of the lanes have their default values
 	vendor uint32
 }
 
@@ -82,11 +82,11 @@ type switchState struct {
 	info   mad.SwitchInfo
 	blocks int                                     // number of blocks in the linear table that may hold routes
 	mcast  map[uint32]mad.MulticastForwardingTable // by modifier; written blocks only
-	change bool                                    // PortStateChange
+	change bool                                    // PortStateChange bit of SwitchInfo
 }
 
-// New creates the agents of a network. It returns an error for a negative slice or time scale and for a vendor ID over 24 bits.
-// In Configured mode it needs only the network's own LIDs and routes.
+// New creates the agents of a network. It returns an error for a negative slice or time scale and for a vendor ID over 24
+// bits. Configured mode uses the LIDs and routes of the network.
 func New(n *fabric.Network, o Options) (*Devices, error) {
 	switch {
 	case !(o.TimeScale >= 0 && o.TimeScale <= 1e6):
@@ -166,7 +166,7 @@ func (d *Devices) initNode(at int32) error {
 	return nil
 }
 
-// configure brings the fabric to the state after a subnet manager's sweep.
+// configure sets the state of the fabric to that after a subnet manager's sweep.
 func (d *Devices) configure(top ident.LID) {
 	for _, h := range d.topo.Hosts() {
 		for p := 1; p < len(d.nodes[h].ports) && d.home.Node < 0; p++ {
@@ -234,8 +234,8 @@ func (d *Devices) unconfigure(at int32) {
 		if d.endPort(ref) {
 			d.net.SetLID(at, ref.Port, 0, 0)
 		}
-		// Ports power up with all their lanes operational. OpenSM maps SLs to the lanes it finds before it sets their number
-		// itself, so with one lane here it would map all SLs to VL 0.
+		// Ports power up with all their lanes operational. OpenSM maps SLs to the operational lanes before it sets their
+		// number. With one lane it would map all SLs to VL 0.
 		d.net.SetOperationalVLs(at, ref.Port, int(mad.VLsFromCode(d.vlCap(ref))))
 		d.initPort(ref)
 		if p > 0 {
@@ -288,8 +288,8 @@ func (d *Devices) manager(ref subnet.PortRef) subnet.PortRef {
 	return ref
 }
 
-// With runs f under the lock, for inspection and for changing traffic. f must not keep n and
-// must not call methods of d.
+// With calls f under the lock, to read the network or to change its traffic. f must not keep n and must not call methods of
+// d.
 func (d *Devices) With(f func(n *fabric.Network)) {
 	d.mu.Lock()
 	f(d.net)

@@ -13,7 +13,7 @@ import (
 // CCSupport is a device's response to congestion-control requests.
 type CCSupport uint8
 
-// Kinds of support found in real devices.
+// Kinds of support in real devices.
 const (
 	CCSupported   CCSupport = iota
 	CCNoAttribute           // every attribute is answered with status 0x0c
@@ -21,14 +21,14 @@ const (
 	CCSilent                // requests are ignored: the requester times out
 )
 
-// Faults makes agents misbehave reproducibly. The zero value injects no faults. Probabilities are drawn from a generator seeded
-// with Seed, one draw per message and fault, so the same messages in the same order get the same faults.
+// Faults are the faults of agents. They are reproducible. The zero value injects no faults. Probabilities are drawn from a
+// generator seeded with Seed, one draw per message and fault, so the same messages in the same order get the same faults.
 type Faults struct {
 	Seed    uint64
-	Nodes   []int32     // nodes whose agents misbehave; nil means all
+	Nodes   []int32     // nodes whose agents have faults; nil means all
 	Classes []mad.Class // management classes affected by loss, delay and busy; nil means all
 
-	DropRequest float64 // probability 0..1 that a request is lost before the agent sees it
+	DropRequest float64 // probability 0..1 that a request is lost before it reaches the agent
 	DropReply   float64 // probability that the response is lost after the agent acted
 	DelayReply  float64 // probability that the response is delayed by Delay
 	Busy        float64 // probability that the agent answers busy (status 0x01) and does nothing
@@ -40,8 +40,8 @@ type Faults struct {
 
 	Delay time.Duration // wall time
 
-	ClampTimer    uint16 // CCTI_Timer is silently limited to this; 0 means no limit
-	ClampIncrease uint8  // CCTI_Increase is silently limited to this; 0 means no limit
+	ClampTimer    uint16 // CCTI_Timer is silently limited to this value; 0 means no limit
+	ClampIncrease uint8  // CCTI_Increase is silently limited to this value; 0 means no limit
 	CC            CCSupport
 	// IgnoreControlMap makes CACongestionSetting apply the entries of all SLs, regardless of Control_Map.
 	IgnoreControlMap bool
@@ -100,7 +100,7 @@ func (i *injector) draw(counted *int, probability float64) bool {
 	return probability > 0 && i.rng.Float64() < probability
 }
 
-// before decides on faults of a request about to reach the node's agent.
+// before decides on faults of a request, before it reaches the node's agent.
 func (i *injector) before(node int32, c mad.Class) (lost, busy bool) {
 	if !i.hits(node, c) {
 		return false, false

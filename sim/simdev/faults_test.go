@@ -16,7 +16,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// outcomes sends the same request n times.
+// outcomes sends the same request n times and returns the outcomes.
 func (r *rig) outcomes(n int, node int32) []string {
 	var out []string
 	for range n {
@@ -62,7 +62,7 @@ func TestLostReplyLeavesTheEffect(t *testing.T) {
 	r.dev.SetFaults(Faults{BusyReplies: 1})
 	r.send(r.lid(host3), r.with(set, &s))
 	if _, p := r.net.CAParams(host3, 1); p[0].Timer != 5 {
-		t.Error("a busy agent acted")
+		t.Error("a busy agent executed the request")
 	}
 }
 
@@ -71,13 +71,13 @@ func TestRandomFaultsRepeatWithTheirSeed(t *testing.T) {
 	f := Faults{Seed: 9, DropRequest: 0.2, DropReply: 0.2, Busy: 0.2, DelayReply: 0.2, Delay: time.Second}
 	a, b := newRig(t, Options{Faults: f}).outcomes(300, host3), newRig(t, Options{Faults: f}).outcomes(300, host3)
 	if !slices.Equal(a, b) {
-		t.Error("the same seed gave different faults")
+		t.Error("the same seed caused different faults")
 	}
 	count := map[string]int{}
 	for _, s := range a {
 		count[s]++
 	}
-	// Expected: dropped 0.2 + 0.8*0.8*0.2, busy 0.8*0.2, late 0.8*0.8*0.8*0.2 of 300.
+	// Expected values out of 300: dropped 0.2 + 0.8*0.8*0.2, busy 0.8*0.2, late 0.8*0.8*0.8*0.2.
 	for s, want := range map[string]int{"dropped": 98, "busy": 48, "late": 31} {
 		if n := count[s]; n < want/2 || n > want*2 {
 			t.Errorf("%d of 300 %s, want about %d", n, s, want)
@@ -85,7 +85,7 @@ func TestRandomFaultsRepeatWithTheirSeed(t *testing.T) {
 	}
 	f.Seed = 10
 	if slices.Equal(a, newRig(t, Options{Faults: f}).outcomes(300, host3)) {
-		t.Error("another seed gave the same faults")
+		t.Error("a different seed caused the same faults")
 	}
 }
 
@@ -132,7 +132,7 @@ func TestLocalTransportRetriesAndGivesUp(t *testing.T) {
 			t.Errorf("unknown LID: %v", err)
 		}
 		if _, err := l.Exchange(ctx, mad.Target{LID: 3}, &req); err == nil {
-			t.Error("a directed-route packet went to a LID")
+			t.Error("a directed-route packet was delivered to a LID")
 		}
 		canceled, cancel := context.WithCancel(ctx)
 		cancel()
@@ -141,7 +141,7 @@ func TestLocalTransportRetriesAndGivesUp(t *testing.T) {
 		}
 	})
 	if _, err := newRig(t, Options{}).dev.Local(subnet.PortRef{Node: leaf1, Port: 1}); err == nil {
-		t.Error("attached to a switch's external port")
+		t.Error("Local attached to a switch's external port")
 	}
 }
 
@@ -150,7 +150,7 @@ func TestRebootReturnsToDefaults(t *testing.T) {
 	for _, mode := range []SMMode{Configured, Cold} {
 		r := newRig(t, Options{SMMode: mode, CCKey: 7})
 		for range 10 {
-			r.portInfo(0, 1) // something to count
+			r.portInfo(0, 1) // increments counters
 		}
 		if mode == Cold {
 			r.bringUp()
@@ -167,7 +167,7 @@ func TestRebootReturnsToDefaults(t *testing.T) {
 		}
 		perSL, params := r.net.CAParams(host1, 1)
 		if perSL || params[1].Timer != 0 || r.net.CCTILimit(host1, 1) != 0 || r.net.CCTBlock(host1, 1, 0)[1].Multiplier != 0 {
-			t.Errorf("mode %d: congestion control survived", mode)
+			t.Errorf("mode %d: congestion control is still on after the reboot", mode)
 		}
 		if k := r.dev.port(ref).cc.key; k != 7 {
 			t.Errorf("mode %d: CC_Key %x", mode, uint64(k))
@@ -196,7 +196,7 @@ func TestRebootReturnsToDefaults(t *testing.T) {
 		t.Error("the stand-in did not restore the routes of a rebooted switch")
 	}
 	if err := r.dev.Reboot(99); err == nil {
-		t.Error("rebooted a node that does not exist")
+		t.Error("Reboot accepted a node that does not exist")
 	}
 }
 
@@ -204,16 +204,16 @@ func TestSecondWriterIsRefusedNonsense(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})
 	if err := r.dev.OverwriteCA(subnet.PortRef{Node: leaf1, Port: 1}, ibcc.CASettings{}); err == nil {
-		t.Error("a switch port took channel-adapter settings")
+		t.Error("a switch port accepted channel-adapter settings")
 	}
 	if err := r.dev.OverwriteCA(subnet.PortRef{Node: host1, Port: 1}, ibcc.CASettings{Limit: 9}); err == nil {
-		t.Error("a limit beyond the table was taken")
+		t.Error("a limit beyond the table was accepted")
 	}
 	if err := r.dev.OverwriteSwitch(host1, ibcc.SwitchSettings{}); err == nil {
-		t.Error("a channel adapter took switch settings")
+		t.Error("a channel adapter accepted switch settings")
 	}
 	if err := r.dev.OverwriteSwitch(leaf1, ibcc.SwitchSettings{Threshold: 16}); err == nil {
-		t.Error("threshold 16 was taken")
+		t.Error("threshold 16 was accepted")
 	}
 }
 

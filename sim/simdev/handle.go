@@ -46,9 +46,10 @@ func (d *Devices) route(from subnet.PortRef, m *Message, directed bool) (arrival
 	return d.routeLID(from, m.DLID, m.MAD.Class().IsSMP())
 }
 
-// passResponse delivers a client's response to its destination port. Class 0x21 never passes between clients, with any method:
-// a subnet manager crashes on an unsolicited message of this class. Agents here do not repeat traps, so a TrapRepress has no
-// effect for them; but a subnet manager that sent a trap, as it does with a higher priority than the master, waits for it.
+// passResponse delivers a client's response to its destination port. Class 0x21 never passes between clients, with any
+// method: a subnet manager crashes on an unsolicited message of this class. The agents do not repeat traps, so a TrapRepress
+// has no effect for them. A subnet manager sends a trap when it has a higher priority than the master, and waits for the
+// TrapRepress.
 func (d *Devices) passResponse(from subnet.PortRef, m *Message) Verdict {
 	p := &m.MAD
 	if p.Class() == mad.ClassCongestion {
@@ -67,8 +68,8 @@ func (d *Devices) passResponse(from subnet.PortRef, m *Message) Verdict {
 	return Verdict{Outcome: Forwarded, To: to.at}
 }
 
-// routeBack follows a directed-route response of a client along its return path. If the request had LID-routed parts, the
-// response has them in reverse order.
+// routeBack follows the return path of a client's directed-route response. If the request had LID-routed parts, the response
+// has them in reverse order.
 func (d *Devices) routeBack(from subnet.PortRef, m *Message) (arrival, bool) {
 	p := &m.MAD
 	if int(p.HopCount()) > mad.MaxHops {
@@ -91,7 +92,7 @@ func (d *Devices) routeBack(from subnet.PortRef, m *Message) (arrival, bool) {
 	return d.lastPart(here, p.DrSLID())
 }
 
-// serve passes the message to the agent at the end of the route.
+// serve passes the message to the agent, or to the subnet manager, at the end of the route.
 func (d *Devices) serve(to arrival, m *Message, private bool) Verdict {
 	c := m.MAD.Class()
 	if d.forwards(to, &m.MAD) {
@@ -175,7 +176,7 @@ func (d *Devices) act(to arrival, m *Message) (s mad.Status, silent bool) {
 }
 
 // done converts an encoding error to a status. Agents only encode values they have checked, so an error means that a value of
-// the topology has no wire form.
+// the topology cannot be encoded.
 func done(err error) mad.Status {
 	if err != nil {
 		return mad.StatusInvalidAttrValue

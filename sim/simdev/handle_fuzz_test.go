@@ -12,8 +12,8 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// FuzzHandle lets arbitrary datagrams act on the devices. None may crash them, an answer is
-// an answer to the question, and the devices stay usable.
+// FuzzHandle passes arbitrary datagrams to the devices. They must not crash, an answer must match its request, and the
+// devices must stay usable.
 func FuzzHandle(f *testing.F) {
 	seed := func(p mad.Packet, dlid ident.LID) {
 		m := Message{DLID: dlid, SLID: 0, DQP: 1, SQP: 1, MAD: p}
@@ -75,15 +75,14 @@ func FuzzHandle(f *testing.F) {
 		}
 		r.dev.SetSM(subnet.PortRef{Node: host1, Port: 1}, false)
 		again := r.directed(mad.MethodGet, mad.AttrNodeInfo, 0)
-		again.SetMKey(r.dev.port(r.from).key.key) // The datagram may have set one, with protection.
+		again.SetMKey(r.dev.port(r.from).key.key) // The datagram may have set a key with protection.
 		if m, v := r.send(0, again); v.Outcome != Replied || m.MAD.Status() != 0 {
 			t.Fatalf("afterwards the local node's NodeInfo is %s", v.Outcome)
 		}
 	})
 }
 
-// Whatever is written by a Set and accepted is what a Get reads, and nothing but a Set
-// changes it.
+// A Get returns the values that a Set wrote and the device accepted. Only a Set changes them.
 func TestSettingsReadBackAsWritten(t *testing.T) {
 	t.Parallel()
 	topo := testTopology(t)
@@ -129,18 +128,18 @@ func TestSettingsReadBackAsWritten(t *testing.T) {
 	})
 }
 
-// controlMapByte reports the bytes of Control_Map, which only a Set has.
+// controlMapByte reports whether a byte belongs to Control_Map, which only a Set contains.
 func controlMapByte(a mad.AttrID, i int) bool {
 	return a == mad.AttrCACongestionSetting && (i == 2 || i == 3) || a == mad.AttrSwitchCongestionSetting && i < 4
 }
 
-// Class 0x21 reaches no subnet manager, whatever the method: one that receives it unasked crashes.
+// Messages of class 0x21 never reach a subnet manager, with any method. An unsolicited one would crash it.
 func TestCongestionControlNeverReachesASubnetManager(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})
 	r.dev.SetSM(subnet.PortRef{Node: host1, Port: 1}, true)
 	if _, v := r.send(r.lid(host1), mad.NewSA(mad.MethodGet, mad.AttrPathRecord, 0)); v.Outcome != Forwarded {
-		t.Fatalf("a question to the subnet manager is %s: the test asks the wrong port", v.Outcome)
+		t.Fatalf("the outcome of a request to the subnet manager is %s: the test uses the wrong port", v.Outcome)
 	}
 	for method := range 256 {
 		if _, v := r.send(r.lid(host1), mad.NewCC(mad.Method(method), mad.AttrNotice, 0, 0)); v.Outcome == Forwarded {

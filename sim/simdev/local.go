@@ -33,7 +33,8 @@ func (d *Devices) Local(from subnet.PortRef) (*Local, error) {
 	return &Local{dev: d, from: from}, nil
 }
 
-// Exchange implements mad.Transport. An undeliverable message returns an error immediately, a lost one after three tries.
+// Exchange implements mad.Transport. An undeliverable message returns an error immediately, a lost message after three
+// attempts.
 func (l *Local) Exchange(ctx context.Context, to mad.Target, request *mad.Packet) (mad.Packet, error) {
 	if directed := request.Class() == mad.ClassSubnDR; directed != (to.LID == 0) {
 		return mad.Packet{}, fmt.Errorf("%s: %s: want a LID, or a directed-route packet and a path", to, request.Class())

@@ -10,7 +10,7 @@ import (
 
 // Message is one management datagram with the addressing of its envelope.
 type Message struct {
-	DLID, SLID ident.LID // both ident.PermissiveLID on a directed-route packet; SLID 0 selects the sender's LID
+	DLID, SLID ident.LID // both ident.PermissiveLID on a directed-route packet; SLID 0 means the sender's LID
 	DQP, SQP   ident.QPN
 	// Length is the number of used bytes of MAD, as stated by the sender; 0 means all. It is smaller only in subnet
 	// administration's answers between clients.
@@ -34,8 +34,8 @@ const (
 	Dropped Outcome = iota
 	// Replied means that the message now holds the response.
 	Replied
-	// Undeliverable means no route, or a silent agent; the message is unchanged. Over the ibsim protocol it returns with
-	// envelope status 110, an early timeout.
+	// Undeliverable means that the message has no route, or that no subnet manager is attached at the destination; the message
+	// is unchanged. Over the ibsim protocol it returns with envelope status 110, an early timeout.
 	Undeliverable
 	// Forwarded means that the message is for the client at Verdict.To; it holds the request or response with the sender's LID.
 	Forwarded
@@ -59,5 +59,5 @@ func (o Outcome) String() string {
 type Verdict struct {
 	Outcome Outcome
 	To      subnet.PortRef // the destination port of a Forwarded message
-	Delay   time.Duration  // wall time by which to delay the response; an injected fault
+	Delay   time.Duration  // injected delay of the response, wall time
 }

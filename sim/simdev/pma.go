@@ -100,8 +100,8 @@ func (d *Devices) selectPorts(to arrival, sel ident.PortNum) (portRange, bool) {
 	return portRange{ref.Node, int(ref.Port), int(ref.Port)}, d.topo.Valid(ref)
 }
 
-// each calls f with every port, its current counters and their base. The base is nil until a counter is set, unless create is
-// true.
+// each calls f with every port, its current counters and their base. Without a base, f gets a zero one; if create is true,
+// the port stores it.
 func (d *Devices) each(r portRange, create bool, f func(p *port, now *fabric.PortCounters, b *counterBase)) {
 	none := counterBase{}
 	for num := r.first; num <= r.last; num++ {
@@ -191,7 +191,7 @@ func (d *Devices) portCountersExtended(r portRange, sel ident.PortNum, data []by
 		c.XmitPkts += now.XmitPkts - l.XmitPkts
 		c.RcvPkts += now.RcvPkts - l.RcvPkts
 	})
-	c.UnicastXmit, c.UnicastRcv = c.XmitPkts, c.RcvPkts // the simulated traffic is unicast
+	c.UnicastXmit, c.UnicastRcv = c.XmitPkts, c.RcvPkts // all simulated traffic is unicast
 	clear(data)
 	return done(c.Encode(data))
 }

@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// pm asks for counters of a port and decodes them into a.
+// pm requests counters of a port and decodes the response into a.
 func (r *rig) pm(m mad.Method, attr mad.AttrID, lid ident.LID, a mad.Attribute) {
 	r.t.Helper()
 	p := r.with(mad.NewPerf(m, attr, 0), a)
@@ -36,7 +36,7 @@ func TestPortCountersFollowTraffic(t *testing.T) {
 	truth := r.net.Counters(leaf1, 2)
 	c := mad.PortCounters{PortSelect: 2}
 	r.pm(mad.MethodGet, mad.AttrPortCounters, r.lid(leaf1), &c)
-	// The request itself passed port 1, not port 2.
+	// The request itself passed port 1 but not port 2.
 	if c.PortSelect != 2 || uint64(c.XmitData) != truth.XmitBytes/4 || uint64(c.RcvPkts) != truth.RcvPkts || c.XmitData < 1e6 {
 		t.Errorf("got %+v, want %d words", c, truth.XmitBytes/4)
 	}
@@ -68,7 +68,7 @@ func TestAllPortsAreSummed(t *testing.T) {
 	for p := range ident.PortNum(41) {
 		want += r.net.Counters(leaf1, p).XmitPktsSL[0]
 	}
-	// Count only what the flow sent: the request itself is counted as it comes in.
+	// The request itself is counted at the ingress port, so only transmitted words of the flow are compared.
 	sl := mad.PortSLCounters{PortSelect: mad.AllPorts}
 	r.pm(mad.MethodGet, mad.AttrPortXmitDataSL, r.lid(leaf1), &sl)
 	bytes := r.net.Counters(leaf1, 1).XmitBytesSL[0] + r.net.Counters(leaf1, 2).XmitBytesSL[0]
@@ -110,7 +110,7 @@ func TestCounterSelectSetsOnlyWhatItNames(t *testing.T) {
 	x := mad.PortCountersExtended{PortSelect: 2}
 	r.pm(mad.MethodGet, mad.AttrPortCountersExtended, lid, &x)
 	if x.XmitData != uint64(before.XmitData) {
-		t.Errorf("clearing the short counter left %d in the long one, want %d", x.XmitData, before.XmitData)
+		t.Errorf("after the short counter was cleared, the long one is %d, want %d", x.XmitData, before.XmitData)
 	}
 	setX := mad.PortCountersExtended{PortSelect: 2, CounterSelect: 0xf}
 	r.pm(mad.MethodSet, mad.AttrPortCountersExtended, lid, &setX)
@@ -125,7 +125,7 @@ func TestCounterSelectSetsOnlyWhatItNames(t *testing.T) {
 	sl = mad.PortSLCounters{PortSelect: mad.AllPorts, CounterSelect: 0xffff}
 	r.pm(mad.MethodSet, mad.AttrPortXmitDataSL, lid, &sl)
 	if sl.SL[3] != 0 {
-		t.Error("clearing all SLs of all ports left SL 3")
+		t.Error("clearing all SLs of all ports did not clear SL 3")
 	}
 }
 

@@ -33,13 +33,13 @@ type port struct {
 	disabled bool
 	apart    bool         // the link is down because its ends have no common enabled width or speed
 	downed   uint64       // number of times the link went down
-	width    subnet.Width // of the link, after training
+	width    subnet.Width // width of the link, after training
 	speed    subnet.Speed
 
 	mtu, highLimit, opVLs          uint8 // wire codes
 	stall, hoq                     uint8
 	subnetTimeout                  uint8
-	widthOn, speedOn, extOn        uint8 // enabled
+	widthOn, speedOn, extOn        uint8 // masks of enabled widths and speeds
 	downDefault                    uint8
 	enforceIn, enforceOut          bool
 	filterRawIn, filterRawOut      bool
@@ -48,7 +48,7 @@ type port struct {
 	pkeys []ident.PKey
 	guids mad.GUIDInfo
 
-	cc    ccKeyState // end ports
+	cc    ccKeyState // state of the CC_Key; only on end ports
 	class map[mad.Class]*mad.ClassAddress
 	base  *counterBase
 }
@@ -113,7 +113,7 @@ func (d *Devices) vlCap(ref subnet.PortRef) uint8 {
 	return defaultVLCode
 }
 
-// portGUID returns the GUID of an end port; CA ports without a GUID in the topology count up from the node's GUID.
+// portGUID returns the GUID of an end port. A port without a GUID in the topology gets the node's GUID plus its port number.
 func (d *Devices) portGUID(ref subnet.PortRef) ident.GUID {
 	n := &d.topo.Nodes[ref.Node]
 	if g := n.Ports[ref.Port].GUID; g != 0 {
@@ -154,10 +154,10 @@ func (d *Devices) linkSupport(ref subnet.PortRef) (width, speed, ext uint8) {
 	return width, speed & 7, ext & 15
 }
 
-// maxExtCode is the code of the fastest speed in the four-bit extended speed field, NDR; XDR links report it too.
+// maxExtCode is the code of the fastest speed in the four-bit extended speed field, NDR; XDR links report this code, too.
 const maxExtCode = 8
 
-// linkActive returns the codes of the active width and speed; zeros while the link is down.
+// linkActive returns the codes of the active width and speed; they are zero while the link is down.
 func (d *Devices) linkActive(ref subnet.PortRef) (width, speed, ext uint8) {
 	if ref.Port == 0 {
 		w, s := defaultLink()
@@ -229,8 +229,8 @@ func (d *Devices) setLink(ref subnet.PortRef, up bool) {
 // standsIn reports whether a Configured fabric has no subnet manager attached, so that Devices replaces it.
 func (d *Devices) standsIn() bool { return d.opts.SMMode == Configured && len(d.sms) == 0 }
 
-// train sets a link to the largest width and the fastest speed enabled at both ends, and to their rate. If there is no common
-// width or speed, it returns false and the link stays down.
+// train sets a link to the largest width and the fastest speed enabled at both ends, and to the corresponding rate. If there
+// is no common width or speed, it returns false and the link stays down.
 func (d *Devices) train(ref, peer subnet.PortRef) bool {
 	a, b := d.port(ref), d.port(peer)
 	width := subnet.WidthFromCode(a.widthOn & b.widthOn)

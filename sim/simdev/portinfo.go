@@ -11,11 +11,11 @@ const portCaps = mad.PortCapTrap | mad.PortCapSLMapping | mad.PortCapSystemGUID 
 	mad.PortCapExtendedSpeeds | mad.PortCapClientReregister
 
 // smKnowsExtendedSpeeds is the bit in PortInfo's modifier with which a subnet manager announces support of the extended speed
-// fields; it does not change the answer here.
+// fields; it does not change the response here.
 const smKnowsExtendedSpeeds uint32 = 1 << 31
 
-// portInfo answers Get and Set of PortInfo (IBTA vol. 1, 14.2.5.6). A Set answers with the
-// new state, which subnet managers check.
+// portInfo answers Get and Set of PortInfo (IBTA vol. 1, 14.2.5.6). The response to a Set contains the new state, which
+// subnet managers check.
 func (d *Devices) portInfo(r smRequest) mad.Status {
 	at, mod := r.at, r.p.Modifier()&^smKnowsExtendedSpeeds
 	if mod > 0xff {
@@ -141,7 +141,7 @@ func (d *Devices) setPortInfo(at subnet.PortRef, w *mad.PortInfo) {
 	}
 }
 
-// setEndPort writes the fields that only ports with a LID have.
+// setEndPort writes the fields that exist only on ports with a LID.
 func (d *Devices) setEndPort(at subnet.PortRef, w *mad.PortInfo) {
 	p := d.port(at)
 	p.gidPrefix, p.smLID, p.smSL = w.GIDPrefix, w.MasterSMLID, w.MasterSMSL
@@ -185,7 +185,7 @@ func enable(have *uint8, want, supported, all uint8) {
 	}
 }
 
-// setPhysical executes the physical states that can be commanded: disabled disconnects the link, polling retrains it. A
+// setPhysical executes the physical states that a Set can request: disabled disconnects the link, polling retrains it. A
 // disconnected cable stays disconnected.
 func (d *Devices) setPhysical(at subnet.PortRef, w *mad.PortInfo) {
 	p := d.port(at)

@@ -28,7 +28,7 @@ func TestPortInfoOfAColdPort(t *testing.T) {
 		t.Errorf("MTU %d, VLs %d, arbitration %d, local port %d", info.MTUCap, info.VLCap, info.VLArbHighCap, info.LocalPort)
 	}
 	if down := r.portInfo(7, 1); down.State != mad.StateDown || down.PhysState != mad.PhysPolling || down.LinkWidthActive != 0 {
-		t.Errorf("unplugged port: state %d, physical %d", down.State, down.PhysState)
+		t.Errorf("port without a cable: state %d, physical %d", down.State, down.PhysState)
 	}
 	if zero := r.portInfo(0, 1); zero.State != mad.StateActive || zero.PhysState != mad.PhysLinkUp || zero.LocalPort != 1 {
 		t.Errorf("port 0: state %d, physical %d", zero.State, zero.PhysState)
@@ -50,7 +50,7 @@ func TestConfiguredFabricIsActive(t *testing.T) {
 	}
 }
 
-// setPort changes a port by a read-modify-write, as a subnet manager does.
+// setPort changes a port by read-modify-write, as a subnet manager does.
 func (r *rig) setPort(f func(*mad.PortInfo), want mad.Status, mod uint32, path ...ident.PortNum) mad.PortInfo {
 	r.t.Helper()
 	info := r.portInfo(mod, path...)
@@ -68,7 +68,7 @@ func (r *rig) setPort(f func(*mad.PortInfo), want mad.Status, mod uint32, path .
 
 func state(s uint8) func(*mad.PortInfo) { return func(i *mad.PortInfo) { i.State = s } }
 
-// bringUp activates both ends of host1's link and gives it LID 7.
+// bringUp activates both ends of host1's link and assigns LID 7 to host1.
 func (r *rig) bringUp() {
 	r.setPort(func(i *mad.PortInfo) { i.LID, i.MasterSMLID = 7, 7 }, mad.StatusOK, 0)
 	for _, s := range []uint8{mad.StateArmed, mad.StateActive} {
@@ -86,7 +86,7 @@ func TestPortStatesMoveByTheRules(t *testing.T) {
 		status     mad.Status
 	}{
 		{active, init, mad.StatusInvalidAttrValue},
-		{init, init, mad.StatusInvalidAttrValue}, // only the port itself goes to INIT
+		{init, init, mad.StatusInvalidAttrValue}, // a Set to INIT changes only this port
 		{armed, armed, mad.StatusOK},
 		{armed, armed, mad.StatusOK},
 		{active, active, mad.StatusOK},
@@ -97,10 +97,10 @@ func TestPortStatesMoveByTheRules(t *testing.T) {
 	for i, s := range steps {
 		r.setPort(state(s.set), s.status, 1, 1)
 		if got := r.portInfo(1, 1).State; got != s.after {
-			t.Errorf("step %d: setting %d gave state %d, want %d", i, s.set, got, s.after)
+			t.Errorf("step %d: setting %d resulted in state %d, want %d", i, s.set, got, s.after)
 		}
 		if on := r.net.PortActive(leaf1, 1); on != (s.after == active) {
-			t.Errorf("step %d: the data path sees active %t", i, on)
+			t.Errorf("step %d: the data path has active %t", i, on)
 		}
 	}
 	if got := r.portInfo(0).State; got != init {
@@ -136,7 +136,7 @@ func TestWrittenPortInfoIsKeptAndEchoed(t *testing.T) {
 		t.Errorf("the data path has high limit %d, want 9", n)
 	}
 	if r.portInfo(0).ClientReregister {
-		t.Error("ClientReregister stays set")
+		t.Error("ClientReregister is still set")
 	}
 	for name, f := range map[string]func(*mad.PortInfo){
 		"multicast LID":   func(i *mad.PortInfo) { i.LID = 0xc000 },
@@ -156,7 +156,7 @@ func TestSwitchPortsHaveNoLID(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{SMMode: Cold})
 	if got := r.setPort(func(i *mad.PortInfo) { i.LID, i.MasterSMLID = 9, 9 }, mad.StatusOK, 1, 1); got.LID != 0 || got.MasterSMLID != 0 {
-		t.Errorf("external port took LID %d, SM LID %d", got.LID, got.MasterSMLID)
+		t.Errorf("external port accepted LID %d, SM LID %d", got.LID, got.MasterSMLID)
 	}
 	if got := r.setPort(func(i *mad.PortInfo) { i.LID = 9 }, mad.StatusOK, 0, 1); got.LID != 9 {
 		t.Errorf("port 0 has LID %d", got.LID)
@@ -213,17 +213,17 @@ func TestLinkChangeSendsTrap128(t *testing.T) {
 	cable := subnet.PortRef{Node: leaf1, Port: 39}
 	r.dev.SetLink(cable, false)
 	if len(traps) != 0 {
-		t.Error("a trap without a subnet manager")
+		t.Error("a trap was sent without a subnet manager")
 	}
 	r.dev.SetLink(cable, true)
 	if got := r.portInfo(39, 1).State; got != mad.StateActive {
-		t.Errorf("the stand-in left the link in state %d", got)
+		t.Errorf("link state with the built-in stand-in: %d", got)
 	}
 	r.dev.SetSM(sm, true)
 	r.dev.SetLink(cable, false)
 	r.dev.SetLink(cable, false) // no change, no trap
 	if len(traps) != 2 {
-		t.Fatalf("%d traps, want one of each switch", len(traps))
+		t.Fatalf("%d traps, want one from each switch", len(traps))
 	}
 	for _, at := range []int32{leaf1, leaf2} {
 		tr := <-traps
@@ -256,16 +256,16 @@ func TestTrafficStopsAndStartsWithTheLink(t *testing.T) {
 	before := r.net.Delivered(id)
 	r.dev.Advance(100 * quantity.Microsecond)
 	if now := r.net.Delivered(id); before == 0 || now != before {
-		t.Errorf("delivered %d bytes, then %d more over a cut link", before, now-before)
+		t.Errorf("delivered %d bytes, then %d more over a disconnected link", before, now-before)
 	}
 	r.dev.SetLink(subnet.PortRef{Node: host2, Port: 1}, true)
 	r.dev.Advance(100 * quantity.Microsecond)
 	if now := r.net.Delivered(id); now == before {
-		t.Error("nothing is delivered after the link came back")
+		t.Error("nothing is delivered after the link was connected again")
 	}
 }
 
-// speedAfter makes traffic for 200 us and returns its rate.
+// speedAfter runs the fabric for 200 us, after 50 us of warm-up, and returns the rate of a flow.
 func (r *rig) speedAfter(id fabric.FlowID) quantity.BitRate {
 	r.dev.Advance(50 * quantity.Microsecond)
 	before := r.net.Delivered(id)
@@ -273,7 +273,8 @@ func (r *rig) speedAfter(id fabric.FlowID) quantity.BitRate {
 	return quantity.BitRate(float64(r.net.Delivered(id)-before) * 8 / 200e-6)
 }
 
-// What is enabled acts when the link trains again: on the fields of both ends, and on the rate of the traffic.
+// Enabled widths and speeds take effect when the link trains again: in the fields of both ends, and in the rate of the
+// traffic.
 func TestEnabledWidthAndSpeedActAfterAReset(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})
@@ -290,7 +291,7 @@ func TestEnabledWidthAndSpeedActAfterAReset(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		set  func(*mad.PortInfo)
-		// active after the reset
+		// active values after the reset
 		width, speed, ext uint8
 		rate              quantity.BitRate
 	}{
@@ -303,7 +304,7 @@ func TestEnabledWidthAndSpeedActAfterAReset(t *testing.T) {
 		before := r.portInfo(2, 1)
 		kept := r.setPort(c.set, mad.StatusOK, 2, 1)
 		if kept.LinkWidthActive != before.LinkWidthActive || kept.LinkSpeedActive != before.LinkSpeedActive || kept.LinkSpeedExtActive != before.LinkSpeedExtActive {
-			t.Errorf("%s acts before the reset: %+v", c.what, kept)
+			t.Errorf("%s takes effect before the reset: %+v", c.what, kept)
 		}
 		got := r.setPort(polling, mad.StatusOK, 2, 1)
 		far := r.portInfo(0, 1, 2)
@@ -316,11 +317,11 @@ func TestEnabledWidthAndSpeedActAfterAReset(t *testing.T) {
 	}
 }
 
-// Ends without a speed in common stay down until one is enabled; a reboot enables everything again.
+// Ends without a common speed stay down until a common speed is enabled. A reboot enables all speeds again.
 func TestEndsWithoutACommonSpeedStayDown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})
-	// leaf1 by port 1, then leaf2 by port 40: ports 39 of both are one link.
+	// The paths are leaf1 through port 1, and leaf2 through ports 1 and 40. Port 39 of both is the same link.
 	r.setPort(func(i *mad.PortInfo) { i.LinkSpeedExtEnabled, i.LinkSpeedEnabled = extSpeedsOff, 1 }, mad.StatusOK, 39, 1)
 	r.setPort(func(i *mad.PortInfo) { i.LinkSpeedExtEnabled, i.LinkSpeedEnabled = extSpeedsOff, 6 }, mad.StatusOK, 39, 1, 40)
 	got := r.setPort(func(i *mad.PortInfo) { i.State = mad.StateDown }, mad.StatusOK, 39, 1)

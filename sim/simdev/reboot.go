@@ -12,7 +12,7 @@ import (
 
 // Reboot returns a node to its power-on state: congestion control off, counters at zero, partition tables with the default
 // entry only, keys as in Options. With a subnet manager, the node also loses its LIDs, routes and lanes, and its ports go to
-// INIT; a Configured fabric without one restores these at once. The neighbours see their links change state.
+// INIT; a Configured fabric without a subnet manager restores these immediately. The links of the neighbours change state.
 func (d *Devices) Reboot(at int32) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -52,7 +52,7 @@ func (d *Devices) Reboot(at int32) error {
 	return nil
 }
 
-// restart re-initializes a port and preserves the configuration that replaces a subnet manager's.
+// restart re-initializes a port. It preserves the configuration that a subnet manager would otherwise write.
 func (d *Devices) restart(ref subnet.PortRef) {
 	old := *d.port(ref)
 	d.initPort(ref)
@@ -90,7 +90,7 @@ func (d *Devices) resetCC(at int32) {
 	}
 }
 
-// OverwriteCA changes the settings of a channel-adapter port as a second manager would. It returns an error for a port that is
+// OverwriteCA changes the settings of a channel-adapter port as a second manager does. It returns an error for a port that is
 // not on a channel adapter.
 func (d *Devices) OverwriteCA(ref subnet.PortRef, s ibcc.CASettings) error {
 	if !d.topo.Valid(ref) || d.nodes[ref.Node].sw != nil {
@@ -103,7 +103,7 @@ func (d *Devices) OverwriteCA(ref subnet.PortRef, s ibcc.CASettings) error {
 	return nil
 }
 
-// OverwriteSwitch changes the settings of a switch as a second manager would. It returns an error for a node that is not a
+// OverwriteSwitch changes the settings of a switch as a second manager does. It returns an error for a node that is not a
 // switch.
 func (d *Devices) OverwriteSwitch(at int32, s ibcc.SwitchSettings) error {
 	if at < 0 || int(at) >= len(d.nodes) || d.nodes[at].sw == nil {

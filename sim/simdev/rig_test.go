@@ -18,11 +18,11 @@ const (
 	host1
 	host2
 	host3
-	host4 // has two ports, of which only port 2 is plugged in
+	host4 // has two ports; only port 2 has a cable
 )
 
-// testTopology is two switches of 40 ports with two hosts each and two links between them,
-// 4xEDR, 100 Gbit/s. The links sit on ports 1, 2, 39 and 40.
+// testTopology returns two switches of 40 ports with two hosts each and two links between them. Links are 4xEDR, 100 Gbit/s,
+// on ports 1, 2, 39 and 40.
 func testTopology(t testing.TB) *subnet.Fabric {
 	t.Helper()
 	var nodes []subnet.Node
@@ -82,7 +82,7 @@ func newRig(t testing.TB, o Options) *rig {
 	return &rig{t: t, net: n, dev: d, from: subnet.PortRef{Node: host1, Port: 1}}
 }
 
-// lid is the LID of a node's first plugged end port.
+// lid returns the LID of a node's first end port with a cable.
 func (r *rig) lid(node int32) ident.LID {
 	port := ident.PortNum(1)
 	switch {
@@ -95,7 +95,7 @@ func (r *rig) lid(node int32) ident.LID {
 	return lid
 }
 
-// send hands a message to the devices.
+// send passes a message to the devices.
 func (r *rig) send(dlid ident.LID, p mad.Packet) (Message, Verdict) {
 	m := Message{DLID: dlid, DQP: 1, SQP: 1, MAD: p}
 	if p.Class() == mad.ClassSubnDR {
@@ -105,7 +105,7 @@ func (r *rig) send(dlid ident.LID, p mad.Packet) (Message, Verdict) {
 	return m, v
 }
 
-// ask sends a request that must be answered with status 0 and returns the response.
+// ask sends a request, expects a response with status 0, and returns the response.
 func (r *rig) ask(dlid ident.LID, p mad.Packet) mad.Packet {
 	r.t.Helper()
 	m, v := r.send(dlid, p)
@@ -115,7 +115,7 @@ func (r *rig) ask(dlid ident.LID, p mad.Packet) mad.Packet {
 	return m.MAD
 }
 
-// wantStatus sends a request that must be answered with the status.
+// wantStatus sends a request and expects a response with the given status.
 func (r *rig) wantStatus(dlid ident.LID, p mad.Packet, want mad.Status) {
 	r.t.Helper()
 	m, v := r.send(dlid, p)
@@ -159,7 +159,7 @@ func (r *rig) portInfo(mod uint32, path ...ident.PortNum) mad.PortInfo {
 	return info
 }
 
-// flow adds greedy traffic.
+// flow adds an unlimited flow.
 func (r *rig) flow(src, dst int32, sl ident.SL) fabric.FlowID {
 	r.t.Helper()
 	ref := func(n int32) subnet.PortRef {

@@ -15,7 +15,7 @@ type counted struct{ *fabric.Network }
 
 func (c counted) Events() uint64 { return c.Stats().Events }
 
-// Pace returns the current pace of the live run; zero before the first measurement.
+// Pace returns the current pace of the live run; it is zero before the first measurement.
 func (d *Devices) Pace() Pace { return d.clock.Pace() }
 
 // Run advances simulated time until ctx ends, at Options.TimeScale simulated seconds per wall

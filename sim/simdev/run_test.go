@@ -12,7 +12,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// running runs the devices for a span of virtual wall time, in which computing takes none.
+// running runs the devices for a span of virtual wall time. Computation takes no virtual time.
 func running(t *testing.T, r *rig, span time.Duration, f func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -34,7 +34,7 @@ func TestRunKeepsItsTimeScale(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, Options{TimeScale: scale})
 			running(t, r, 2*time.Second, func() {
-				// The last nap may be as long as 10 ms.
+				// The last sleep may take up to 10 ms.
 				got, want := r.dev.Now().Seconds(), 2*scale
 				if got > want || got < want-0.011*scale {
 					t.Errorf("scale %v: %v simulated seconds in 2 s", scale, got)
@@ -59,8 +59,8 @@ func TestUnlimitedRunIdlesInRealTime(t *testing.T) {
 	})
 }
 
-// The wall clock of synctest stands still while the run computes, so an unlimited run with
-// traffic never sleeps; here real time is needed.
+// In synctest the wall clock does not advance while the run computes, so an unlimited run with traffic would never sleep.
+// This test uses real time.
 func TestUnlimitedRunWithTrafficNeverSleeps(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})
@@ -77,7 +77,7 @@ func TestUnlimitedRunWithTrafficNeverSleeps(t *testing.T) {
 	}
 }
 
-// Handlers get in while the run computes without a pause.
+// Handlers get the lock while the run computes without pause.
 func TestHandlersAreServedWhileTheRunComputes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})

@@ -6,8 +6,8 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// actSA acts as the stand-in for subnet administration (IBTA vol. 1, chapter 15), which answers while no subnet manager is attached:
-// ClassPortInfo, and PathRecord with the SL of the partition.
+// actSA acts as the stand-in for subnet administration (IBTA vol. 1, chapter 15), which answers while no subnet manager is
+// attached: ClassPortInfo, and PathRecord with the SL of the partition.
 func (d *Devices) actSA(m *Message) mad.Status {
 	p := &m.MAD
 	switch {
@@ -26,7 +26,7 @@ func (d *Devices) actSA(m *Message) mad.Status {
 		if s == mad.StatusOK {
 			p.SetAttrOffset(mad.PathRecordSize / 8)
 			return done(p.SetRMPP(mad.RMPP{
-				Version: 1, Type: 1, Flags: 7, // active, first and last segment
+				Version: 1, Type: 1, Flags: 7, // flags: active, first and last segment
 				Data1: 1, Data2: mad.PathRecordSize + saHeaderInRMPP,
 			}))
 		}
@@ -39,7 +39,7 @@ func (d *Devices) actSA(m *Message) mad.Status {
 const saHeaderInRMPP = 20
 
 // pathRecord returns the path between two ports, identified by LID or GID. A query without a source is an error, because the
-// requester may not be the source.
+// requester is not necessarily the source.
 func (d *Devices) pathRecord(p *mad.Packet) mad.Status {
 	var r mad.PathRecord
 	if err := r.Decode(p.Data()); err != nil {
@@ -81,7 +81,7 @@ func (d *Devices) pathRecord(p *mad.Packet) mad.Status {
 	return done(out.Encode(p.Data()))
 }
 
-// pathEnd returns the end port in a query, by LID if the query has one.
+// pathEnd returns the end port in a query, by LID, by GID, or by both if the query has both.
 func (d *Devices) pathEnd(byGID bool, g mad.GID, byLID bool, lid ident.LID) (subnet.PortRef, bool) {
 	for i := range d.nodes {
 		for num := range d.nodes[i].ports {

@@ -9,7 +9,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// path asks for a path record.
+// path sends a query for a path record.
 func (r *rig) path(mask uint64, q mad.PathRecord) mad.Packet {
 	p := r.with(mad.NewSA(mad.MethodGet, mad.AttrPathRecord, 0), &q)
 	p.SetComponentMask(mask)
@@ -66,7 +66,7 @@ func TestPathRecordRefusals(t *testing.T) {
 	r.wantStatus(sa, mad.NewSA(mad.MethodGet, mad.AttrNodeRecord, 0), mad.StatusBadMethodAttr)
 	r.wantStatus(sa, mad.NewSA(mad.MethodSet, mad.AttrPathRecord, 0), mad.StatusBadMethodAttr)
 	if _, v := r.send(r.lid(host2), r.path(both, q)); v.Outcome != Undeliverable {
-		t.Errorf("a port without subnet administration: %s", v.Outcome)
+		t.Errorf("response of a port without subnet administration: %s", v.Outcome)
 	}
 }
 

@@ -35,7 +35,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	slots   [maxClients]*client
-	subnets map[subnet.PortRef]*client // subnet managers by their port
+	subnets map[subnet.PortRef]*client // subnet managers, by port
 	workers sync.WaitGroup
 	closed  bool
 
@@ -49,7 +49,7 @@ type ServerStats struct {
 	Dropped    uint64 // unsent answers: full queue, ended client, or too many delayed
 	Unroutable uint64 // datagrams returned as undeliverable
 	Refused    uint64 // rejected connects: no slot, unknown node, or a second subnet manager
-	Clients    int    // attached now
+	Clients    int    // currently attached clients
 }
 
 type serverCounters struct {
@@ -84,7 +84,7 @@ func Listen(d *Devices, addr string) (*Server, error) {
 	return &Server{dev: d, at: at, ctl: ctl, subnets: map[subnet.PortRef]*client{}}, nil
 }
 
-// Addr returns the address for clients, in the form of Listen, with the actual UDP port.
+// Addr returns the address for clients, in the form that Listen accepts, with the actual UDP port.
 func (s *Server) Addr() string { return s.at.String() }
 
 // Stats returns the counts so far.
@@ -104,7 +104,7 @@ func (s *Server) Stats() ServerStats {
 	return st
 }
 
-// Close closes the sockets of a server, and so ends a running Serve. Serve closes them itself when its context ends; a second
+// Close closes the sockets of a server, which ends a running Serve. Serve closes them itself when its context ends; a second
 // Close is harmless.
 func (s *Server) Close() error {
 	s.closeAll()
@@ -143,7 +143,7 @@ func (s *Server) serveControl(ctx context.Context) error {
 		n, from, err := s.ctl.ReadFrom(buf)
 		switch {
 		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
-			return nil //nolint:nilerr // closing the socket is how serving ends
+			return nil //nolint:nilerr // Serve ends when the socket is closed
 		case errors.Is(err, syscall.ECONNREFUSED):
 			continue // a UDP client ended before its reply arrived
 		case err != nil:
@@ -173,7 +173,7 @@ func (s *Server) attach(from net.Addr, info clientInfo, port subnet.PortRef, nod
 	}
 	for _, c := range s.slots {
 		if c != nil && c.ctl == from.String() {
-			s.release(c) // it lost the reply to its connect, or did not disconnect
+			s.release(c) // the client lost the reply to its connect request, or did not disconnect
 		}
 	}
 	if info.isSM {
@@ -210,7 +210,7 @@ func (s *Server) attach(from net.Addr, info clientInfo, port subnet.PortRef, nod
 }
 
 // makeRoom frees the slot of the client that has been idle longest, if all slots are used and it has been idle for idleLimit.
-// This happens only with UDP: ended unix clients are found by probing. The caller holds s.mu.
+// This happens only with UDP, because reap detects unix clients that have ended. The caller holds s.mu.
 func (s *Server) makeRoom(now time.Time) {
 	var oldest *client
 	for _, c := range s.slots {
@@ -237,7 +237,7 @@ func newClient(slot int, conn rawConn) (*client, error) {
 }
 
 // promote makes the client the subnet manager of its port, or ends that role. The caller holds s.mu and has checked that no
-// other client has it.
+// other client has that role.
 func (s *Server) promote(c *client, on bool) {
 	if on == c.isSM.Load() {
 		return
@@ -401,7 +401,7 @@ func (s *Server) sendTraps(ctx context.Context, traps <-chan trap) {
 
 // reap frees the slots of clients that ended without disconnecting. A client's unix control socket can be probed without side
 // effects: connecting another socket to it fails with ECONNREFUSED after its process has ended. UDP has no such probe; there,
-// an ended client is detected by the next datagram sent to it, or by makeRoom. reap also looks for requests that a subnet
+// an ended client is detected by the next datagram sent to it, or by makeRoom. reap also returns requests that a subnet
 // manager has not answered.
 func (s *Server) reap(ctx context.Context) {
 	tick := time.NewTicker(reapInterval)
@@ -427,9 +427,9 @@ func (s *Server) reapOnce() {
 	}
 }
 
-// vacate frees the slot of a subnet manager on the port that ended without disconnecting: its replacement asks only once, and
-// runs without the role if it is rejected. On a real host the kernel closes the file of a killed process before another process
-// can open it. The caller holds s.mu.
+// vacate frees the slot of the port's subnet manager if it has ended without disconnecting. A new subnet manager requests the
+// role only once, and would run without it after a rejection. On a real host, the kernel closes the file of a killed process
+// before another process can open it. The caller holds s.mu.
 func (s *Server) vacate(port subnet.PortRef, but *client) {
 	if c := s.subnets[port]; c != nil && c != but && s.dead(c) {
 		s.release(c)
@@ -441,7 +441,7 @@ func (s *Server) dead(c *client) bool {
 	return s.at.base != "" && gone(fmt.Sprintf("%s:in%d", s.at.base, c.id))
 }
 
-// gone reports whether no process holds the abstract socket any more.
+// gone reports whether the abstract socket no longer has a process.
 func gone(name string) bool {
 	c, err := net.DialUnix("unixgram", nil, abstract(name))
 	if err != nil {

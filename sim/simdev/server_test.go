@@ -54,7 +54,7 @@ func serve(t *testing.T, o Options, udp bool) *served {
 	return s
 }
 
-// peer is a client of the protocol, written from its description and not from the server.
+// peer is a client of the protocol. It is written from the protocol's description, independent of the server.
 type peer struct {
 	t         *testing.T
 	ctl, data net.Conn
@@ -94,7 +94,7 @@ func (s *served) dial(node string, isSM bool) (*peer, error) {
 	return p, nil
 }
 
-// unixPeer sends from a bound socket to the slot's, as a connected socket would.
+// unixPeer sends from a bound socket to the socket of the slot, as a connected socket does.
 type unixPeer struct {
 	*net.UnixConn
 	to *net.UnixAddr
@@ -113,7 +113,7 @@ func (p *peer) connect(info clientInfo) (control, error) {
 	return p.control(c)
 }
 
-// control exchanges a control message.
+// control sends a control message and returns the reply.
 func (p *peer) control(c control) (control, error) {
 	p.t.Helper()
 	b := c.encode()
@@ -136,7 +136,7 @@ func (p *peer) control(c control) (control, error) {
 	return reply, nil
 }
 
-// ask exchanges a control message of a type.
+// ask sends a control message of a type and returns the reply.
 func (p *peer) ask(kind controlType, data ...byte) control {
 	p.t.Helper()
 	c := control{client: p.slot, kind: kind, length: uint32(len(data))}
@@ -207,7 +207,7 @@ func TestClientsAttachByName(t *testing.T) {
 		}
 	}
 	if _, err := s.dial("no such host", false); err == nil {
-		t.Error("attached to an unknown node")
+		t.Error("the server attached a client to an unknown node")
 	}
 	if st := s.server.Stats(); st.Refused != 1 || st.Datagrams != 7 || st.Clients != 7 {
 		t.Errorf("stats %+v", st)
@@ -248,7 +248,7 @@ func TestControlRequests(t *testing.T) {
 	}
 	for name, c := range map[string]control{
 		"unknown type": {client: p.slot, kind: 99}, "port out of range": {client: p.slot, kind: ctlGetPortInfo, data: [64]byte{3}},
-		"another's slot": {client: p.slot + 1, kind: ctlGetPort}, "slot out of range": {client: 1 << 20, kind: ctlGetPort},
+		"slot of another client": {client: p.slot + 1, kind: ctlGetPort}, "slot out of range": {client: 1 << 20, kind: ctlGetPort},
 	} {
 		if r, err := p.control(c); err == nil || r.kind != ctlError {
 			t.Errorf("%s: reply of type %d", name, r.kind)
@@ -315,9 +315,9 @@ func TestMalformedDatagramsAreCountedAndIgnored(t *testing.T) {
 	}
 	p.send(p.local(mad.AttrNodeInfo, 1))
 	if _, status := p.receive(); status != 0 {
-		t.Errorf("status %d after garbage", status)
+		t.Errorf("status %d after malformed datagrams", status)
 	}
-	p.ask(ctlGetPort) // the control channel works on its garbage first
+	p.ask(ctlGetPort) // the control channel first processes the malformed messages
 	if st := s.server.Stats(); st.Malformed != 6 || st.Datagrams != 1 {
 		t.Errorf("stats %+v, want 6 malformed", st)
 	}
@@ -330,10 +330,10 @@ func TestSubnetManagerGetsWhatIsForIt(t *testing.T) {
 	sm.ask(ctlSetIsSM, 1, 0, 0, 0)
 	rival := mustDial(s, "h3 HCA-1", false)
 	if r, err := rival.control(control{client: rival.slot, kind: ctlSetIsSM, data: [64]byte{1}}); err == nil {
-		t.Errorf("a second subnet manager on one port: reply %+v", r.kind)
+		t.Errorf("a second subnet manager on the same port: reply %+v", r.kind)
 	}
 	if _, err := s.dial("h3 HCA-1", true); err == nil {
-		t.Error("a second subnet manager connected to one port")
+		t.Error("a second subnet manager connected to the same port")
 	}
 
 	ask := Message{DLID: s.lid(host3), MAD: mad.NewSMP(mad.MethodGet, mad.AttrSMInfo, 0)}
@@ -385,22 +385,22 @@ func TestDeadClientsAreReclaimed(t *testing.T) {
 	sm.close()
 	other.send(Message{DLID: s.lid(host3), MAD: mad.NewSMP(mad.MethodGet, mad.AttrSMInfo, 0)})
 	if _, status := other.receive(); status != 110 {
-		t.Errorf("status %d for a question to a subnet manager that died", status)
+		t.Errorf("status %d for a request to a subnet manager that has ended", status)
 	}
 	other.send(other.local(mad.AttrNodeInfo, 1))
 	if _, status := other.receive(); status != 0 {
 		t.Errorf("status %d", status)
 	}
 	if st := s.server.Stats(); st.Clients != 2 || st.Dropped != 1 {
-		t.Errorf("%d clients, %d dropped after a subnet manager died", st.Clients, st.Dropped)
+		t.Errorf("%d clients, %d dropped after a subnet manager ended", st.Clients, st.Dropped)
 	}
 	idle.close()
 	s.server.reapOnce()
 	if st := s.server.Stats(); st.Clients != 1 {
-		t.Errorf("%d clients after an idle one died", st.Clients)
+		t.Errorf("%d clients after an idle client ended", st.Clients)
 	}
 	if p := mustDial(s, "h3 HCA-1", true); p.slot != 0 {
-		t.Errorf("the freed slot 0 was not used again: %d", p.slot)
+		t.Errorf("the freed slot 0 was not reused: %d", p.slot)
 	}
 }
 
@@ -420,7 +420,7 @@ func TestTheIdlestClientMakesRoomInAFullServer(t *testing.T) {
 	}
 	s.makeRoom(now)
 	if st := s.Stats(); st.Clients != maxClients {
-		t.Errorf("%d clients: an active one lost its slot", st.Clients)
+		t.Errorf("%d clients: an active client lost its slot", st.Clients)
 	}
 	s.slots[77].used.Store(now.Add(-2 * idleLimit).UnixNano())
 	s.makeRoom(now)
@@ -437,11 +437,11 @@ func TestTheIdlestClientMakesRoomInAFullServer(t *testing.T) {
 		}
 	}
 	if err := s.Serve(t.Context()); err != nil {
-		t.Errorf("serving a closed server: %v", err)
+		t.Errorf("Serve after Close: %v", err)
 	}
 }
 
-// pipeConn stands for a socket that is only closed.
+// pipeConn stands in for a socket on which only Close is called.
 type pipeConn struct{ net.Conn }
 
 func (pipeConn) SyscallConn() (syscall.RawConn, error) { return nil, errors.ErrUnsupported }

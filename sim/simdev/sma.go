@@ -148,7 +148,7 @@ func (d *Devices) guidInfo(r smRequest) mad.Status {
 	return done(p.guids.Encode(r.p.Data()))
 }
 
-// pkeyTable serves the tables of end ports and, on switches, the tables of external ports, selected by the modifier.
+// pkeyTable serves the partition tables of end ports and, on switches, those of external ports, which the modifier selects.
 func (d *Devices) pkeyTable(r smRequest) mad.Status {
 	at, mod := r.at, r.p.Modifier()
 	if d.nodes[at.Node].sw != nil {

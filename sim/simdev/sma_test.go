@@ -13,7 +13,8 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// The directed-route NodeInfo Get over 0,1,3 that worked against ibsim, here over 0,1,2 to host2.
+// The request is the directed-route NodeInfo Get that worked against ibsim with the path 0,1,3. Here its path is 0,1,2, to
+// host2.
 func TestDirectedRouteRecordsItsReturnPath(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{SMMode: Cold})
@@ -50,13 +51,13 @@ func TestDirectedRoutesThatLeadNowhere(t *testing.T) {
 	}{
 		"local node":                 {nil, nil, Replied},
 		"63 hops back and forth":     {loop, nil, Replied},
-		"port that is not plugged":   {[]ident.PortNum{1, 7}, nil, Undeliverable},
+		"port without a cable":       {[]ident.PortNum{1, 7}, nil, Undeliverable},
 		"port that does not exist":   {[]ident.PortNum{1, 200}, nil, Undeliverable},
 		"port 0":                     {[]ident.PortNum{1, 0}, nil, Undeliverable},
 		"through a channel adapter":  {[]ident.PortNum{1, 2, 1}, nil, Undeliverable},
 		"hop pointer past the start": {[]ident.PortNum{1}, func(p *mad.Packet) { p.SetHopPointer(1) }, Undeliverable},
 		"hop count of 64":            {[]ident.PortNum{1}, func(p *mad.Packet) { p.SetHopCount(64) }, Undeliverable},
-		"LID routed first part":      {[]ident.PortNum{1}, func(p *mad.Packet) { p.SetDrLIDs(1, 0xffff) }, Undeliverable},
+		"LID-routed first part":      {[]ident.PortNum{1}, func(p *mad.Packet) { p.SetDrLIDs(1, 0xffff) }, Undeliverable},
 		"direction bit of a request": {[]ident.PortNum{1}, func(p *mad.Packet) { p.SetDirection(true) }, Dropped},
 	}
 	for name, tt := range tests {
@@ -70,16 +71,17 @@ func TestDirectedRoutesThatLeadNowhere(t *testing.T) {
 	}
 }
 
-// A directed part may have a part by LID before it, to the switch where it begins, and one behind it: to any node.
+// A directed part may follow a LID-routed part to the switch where the directed part begins. Another LID-routed part, to any
+// node, may follow the directed part.
 func TestCombinedRoutes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})
 	here, perm := r.lid(host1), ident.PermissiveLID
 	for name, tt := range map[string]struct {
-		first      ident.LID // destination of the packet
+		first      ident.LID // destination LID of the packet
 		path       []ident.PortNum
 		slid, dlid ident.LID
-		node       int32 // that answers; -1 is none
+		node       int32 // node that answers; -1 means none
 		in         ident.PortNum
 		back       []byte // return path from 1 on
 	}{
@@ -93,7 +95,7 @@ func TestCombinedRoutes(t *testing.T) {
 		"last part from an adapter":          {r.lid(leaf2), []ident.PortNum{1}, here, r.lid(host4), -1, 0, nil},
 		"no such first LID":                  {4000, []ident.PortNum{1}, here, perm, -1, 0, nil},
 		"no such last LID":                   {perm, []ident.PortNum{1}, perm, 4000, -1, 0, nil},
-		"the response would go to another":   {r.lid(leaf2), []ident.PortNum{1}, r.lid(host2), perm, -1, 0, nil},
+		"response to another node":           {r.lid(leaf2), []ident.PortNum{1}, r.lid(host2), perm, -1, 0, nil},
 		"first LID permissive, sender's not": {perm, []ident.PortNum{1}, here, perm, -1, 0, nil},
 	} {
 		p := r.directed(mad.MethodGet, mad.AttrNodeInfo, 0, tt.path...)
@@ -109,7 +111,7 @@ func TestCombinedRoutes(t *testing.T) {
 		var info mad.NodeInfo
 		r.read(m.MAD, &info)
 		if v.Outcome != Replied || info.NodeGUID != r.dev.topo.Nodes[tt.node].GUID || info.LocalPort != tt.in {
-			t.Errorf("%s: %s from node %s by port %d", name, v.Outcome, info.NodeGUID, info.LocalPort)
+			t.Errorf("%s: %s from node %s through port %d", name, v.Outcome, info.NodeGUID, info.LocalPort)
 		}
 		if got := m.MAD.ReturnPath()[1 : len(tt.path)+1]; string(got) != string(tt.back) || !m.MAD.Direction() || m.DLID != here && tt.first != perm {
 			t.Errorf("%s: return path %v, response to LID %d", name, got, m.DLID)
@@ -117,13 +119,13 @@ func TestCombinedRoutes(t *testing.T) {
 	}
 }
 
-// A subnet manager's response takes the parts of the request in the other order.
+// A subnet manager's response has the parts of the request in reverse order.
 func TestResponsesOfASubnetManagerOverCombinedRoutes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})
 	sm := subnet.PortRef{Node: host3, Port: 1}
 	r.dev.SetSM(sm, true)
-	for name, dlid := range map[string]ident.LID{"ends directed": ident.PermissiveLID, "ends by LID": r.lid(host3)} {
+	for name, dlid := range map[string]ident.LID{"last part directed": ident.PermissiveLID, "last part by LID": r.lid(host3)} {
 		path := []ident.PortNum{39, 1}
 		if dlid != ident.PermissiveLID {
 			path = path[:1]
@@ -156,7 +158,7 @@ func TestLIDRouting(t *testing.T) {
 			t.Errorf("LID %d reached %s", r.lid(node), info.NodeGUID)
 		}
 		if m.DLID != r.lid(host1) || m.SLID != r.lid(node) {
-			t.Errorf("node %d: the answer goes from LID %d to %d", node, m.SLID, m.DLID)
+			t.Errorf("node %d: the response is from LID %d to %d", node, m.SLID, m.DLID)
 		}
 	}
 	for _, lid := range []ident.LID{0, 999, 0xbfff, 0xc001, 0xffff} {
@@ -274,7 +276,7 @@ func TestPKeyTables(t *testing.T) {
 	var got mad.PKeyTable
 	r.read(r.ask(r.lid(host1), mad.NewSMP(mad.MethodGet, mad.AttrPKeyTable, 0)), &got)
 	if got != (mad.PKeyTable{ident.DefaultPKey}) {
-		t.Errorf("a fresh table holds %v", got)
+		t.Errorf("a new table contains %v", got)
 	}
 	want := mad.PKeyTable{0x7fff, 0x8010, 31: 0x8020}
 	for _, at := range []struct {
@@ -317,7 +319,7 @@ func TestSLToVLAndArbitrationReachTheDataPath(t *testing.T) {
 		t.Errorf("switch: got %v, network has %v", got, r.net.SL2VL(leaf1, 1, 39))
 	}
 	if r.net.SL2VL(leaf1, 2, 39) == table {
-		t.Error("another port of entry changed too")
+		t.Error("the table of another input port changed, too")
 	}
 	r.ask(r.lid(host1), r.with(mad.NewSMP(mad.MethodSet, mad.AttrSLToVLTable, 0), &table))
 	if r.net.SL2VL(host1, 0, 1) != table {
@@ -397,7 +399,7 @@ func TestExtendedPortInfoOfMellanox(t *testing.T) {
 	r := newRig(t, Options{Vendor: mellanox})
 	resp := r.ask(r.lid(leaf1), mad.NewSMP(mad.MethodGet, attrExtendedPortInfo, 1))
 	if d := resp.Data(); d[7]|d[11]|d[15] != 0 {
-		t.Errorf("an EDR link claims FDR10: % x", d[:16])
+		t.Errorf("FDR10 is set on an EDR link: % x", d[:16])
 	}
 	r.wantStatus(r.lid(leaf1), mad.NewSMP(mad.MethodGet, attrExtendedPortInfo, 41), mad.StatusInvalidAttrValue)
 }
@@ -412,11 +414,11 @@ func TestMKeyGuardsTheAgent(t *testing.T) {
 
 	r.read(r.ask(lid, get), &info)
 	if info.MKey != 0x1234 {
-		t.Error("at protection 0 everybody reads the key")
+		t.Error("at protection 0 the key cannot be read")
 	}
 	set := info
 	set.State, set.PhysState = mad.StateNoChange, mad.PhysNoChange
-	set.MKeyProtect, set.MKeyLeasePeriod, set.MKeyViolations = 1, 10, 1 // 0 would clear the count
+	set.MKeyProtect, set.MKeyLeasePeriod, set.MKeyViolations = 1, 10, 1 // 0 would clear the counter
 	if _, v := r.send(lid, r.with(mad.NewSMP(mad.MethodSet, mad.AttrPortInfo, 0), &set)); v.Outcome != Undeliverable {
 		t.Errorf("Set without the key: %s", v.Outcome)
 	}
@@ -426,7 +428,7 @@ func TestMKeyGuardsTheAgent(t *testing.T) {
 	}
 	r.read(r.ask(lid, get), &info)
 	if info.MKey != 0 {
-		t.Error("at protection 1 a stranger reads the key")
+		t.Error("at protection 1 the key can be read without the key")
 	}
 	set.MKeyProtect = 2
 	r.ask(lid, withKey(r.with(mad.NewSMP(mad.MethodSet, mad.AttrPortInfo, 0), &set), 0x1234))

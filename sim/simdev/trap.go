@@ -8,7 +8,8 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// trapBacklog is the largest number of traps waiting for a slow server; further traps are lost, as traps may be.
+// trapBacklog is the largest number of traps waiting for a slow server; further traps are lost; traps are unreliable by
+// specification.
 const trapBacklog = 256
 
 // trap is a message to the subnet manager at a port.

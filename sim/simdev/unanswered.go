@@ -13,9 +13,9 @@ const answerPatience = 2 * time.Second
 // maxUnanswered is the largest number of stored requests; senders of further requests wait forever, as with ibsim.
 const maxUnanswered = 4096
 
-// unanswered stores requests forwarded to a subnet manager. On a real host the kernel returns a request as timed out. The
-// preload library has no clock, so a sender would wait forever, for example a standby subnet manager for a master that was
-// killed before it answered.
+// unanswered stores requests forwarded to a subnet manager. On a real host, the kernel returns an unanswered request as timed
+// out. The preload library has no timer, so a sender would wait forever: for example, a standby subnet manager whose master
+// was killed before it answered.
 type unanswered struct {
 	mu   sync.Mutex
 	list map[askedBy]asked
@@ -84,7 +84,7 @@ func (s *Server) forward(c *client, v Verdict, b []byte) {
 	}
 	switch {
 	case p.IsResponse() && to == nil:
-		return // its sender has ended
+		return // the sender has ended
 	case p.IsResponse():
 		s.asked.done(to, p.TID())
 		s.deliver(to, b)

@@ -7,7 +7,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// A subnet manager with a higher priority sends the master a trap, and does nothing before the TrapRepress has come.
+// A subnet manager with a higher priority sends the master a trap, and then waits for the TrapRepress.
 func TestATrapBetweenSubnetManagersIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Options{}, false)
@@ -23,9 +23,9 @@ func TestATrapBetweenSubnetManagersIsAnswered(t *testing.T) {
 	got.MAD.SetMethod(mad.MethodTrapRepress)
 	master.send(got)
 	if back, status := rival.receive(); status != 0 || back.MAD.Method() != mad.MethodTrapRepress || uint32(back.MAD.TID()) != 9 {
-		t.Errorf("the rival received %s, status %d", back.MAD.String(), status)
+		t.Errorf("the other subnet manager received %s, status %d", back.MAD.String(), status)
 	}
-	got.DLID = s.lid(leaf1) // a switch's trap was sent once
+	got.DLID = s.lid(leaf1) // the trap of a switch is sent only once
 	master.send(got)
 	master.send(master.local(mad.AttrNodeInfo, 1))
 	if m, _ := master.receive(); m.MAD.Attr() != mad.AttrNodeInfo {
@@ -33,7 +33,7 @@ func TestATrapBetweenSubnetManagersIsAnswered(t *testing.T) {
 	}
 }
 
-// The preload library has no clock of its own: a question that is never answered comes back as timed out, once.
+// The preload library has no timer. The server returns an unanswered request as timed out, once.
 func TestUnansweredSMRequestIsReturned(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Options{}, false)
@@ -54,19 +54,20 @@ func TestUnansweredSMRequestIsReturned(t *testing.T) {
 	}
 	open := ask(2)
 	before := time.Now()
-	s.server.giveBack(before.Add(-time.Hour)) // nothing is as old as that
+	s.server.giveBack(before.Add(-time.Hour)) // no request is an hour old
 	s.server.giveBack(before.Add(time.Hour))
 	s.server.giveBack(before.Add(time.Hour))
 	if m, status := other.receive(); status != 110 || uint32(m.MAD.TID()) != 2 {
-		t.Errorf("an open question comes back as %s, status %d", m.MAD.String(), status)
+		t.Errorf("an unanswered request returns as %s, status %d", m.MAD.String(), status)
 	}
-	sm.send(open) // late
+	sm.send(open) // a late answer
 	if m, status := other.receive(); status != 0 || uint32(m.MAD.TID()) != 2 {
 		t.Errorf("the late answer is %s, status %d", m.MAD.String(), status)
 	}
 }
 
-// A subnet manager asks once whether it may be one, and does without when it may not: one that was killed is not in its way.
+// A subnet manager requests its role once, and runs without it after a rejection. A subnet manager that was killed must not
+// block its replacement.
 func TestASubnetManagerTakesThePlaceOfOneThatWasKilled(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Options{}, false)

@@ -16,13 +16,13 @@ const (
 	controlDataSize = 64
 )
 
-// statusTimedOut is the envelope status of an undeliverable message: Linux's ETIMEDOUT, which the client library reports as an
-// immediate timeout.
+// statusTimedOut is the envelope status of an undeliverable message: ETIMEDOUT of Linux, which the client library reports as
+// an immediate timeout.
 const statusTimedOut = 110
 
 // decodeDatagram decodes a data message. LIDs are 16 bits in network order in the first two bytes of a four-byte field;
 // envelope status, padding and the reserved halves are ignored. The length is below 256 in short answers of subnet
-// administration, and above in multi-packet ones, which contain only the first 256 bytes.
+// administration. It is above 256 in multi-packet answers, which contain only their first 256 bytes.
 func decodeDatagram(b []byte, m *Message) error {
 	if len(b) != datagramSize {
 		return fmt.Errorf("datagram of %d bytes: want %d", len(b), datagramSize)
@@ -119,7 +119,7 @@ func (c *control) encode() [controlSize]byte {
 type clientInfo struct {
 	id   uint32 // request: the client's number, or its data port with UDP; reply: its slot
 	isSM bool
-	node string // request: requested node, empty means any; reply: node attached to
+	node string // request: requested node, empty means any; reply: the attached node
 }
 
 // nodeIDSize is the size of a node's name in clientInfo, with a closing zero.

@@ -33,7 +33,7 @@ func TestDatagramRoundTrip(t *testing.T) {
 	})
 }
 
-// The envelope that ibccconfig 44.0 sends to LID 3 through libumad2sim; padding is garbage.
+// The envelope that ibccconfig 44.0 sends to LID 3 through libumad2sim. The padding is arbitrary.
 func TestDatagramOfAToolDecodes(t *testing.T) {
 	t.Parallel()
 	envelope, err := hex.DecodeString("00030000" + "00000000" + "00000001" + "00000001" + "00000000" + "deadbeef" + "0000000000000100")
@@ -86,9 +86,9 @@ func TestControlRoundTrip(t *testing.T) {
 	if info := decodeClientInfo(&got.data); info != (clientInfo{id: 4711, isSM: true, node: "h1 HCA-1"}) {
 		t.Errorf("client info %+v", info)
 	}
-	// The connect of process 4711 as a little-endian client writes it.
+	// The connect request of process 4711, as a little-endian client writes it.
 	if head := hex.EncodeToString(b[:20]); head != "efbeadde"+"07000000"+"01000000"+"2c000000"+"67120000" {
-		t.Errorf("wire form starts %s", head)
+		t.Errorf("the encoding starts with %s", head)
 	}
 }
 
@@ -129,7 +129,7 @@ func FuzzDatagram(f *testing.F) {
 			t.Fatal(err)
 		}
 		if m.Length == 0 {
-			m.Length = mad.Size // none stands for all
+			m.Length = mad.Size // length 0 means all bytes
 		}
 		if n != m {
 			t.Fatalf("%+v became %+v", m, n)

@@ -15,7 +15,7 @@ import (
 	"fairlane/tenants"
 )
 
-// Queue pairs are flows of their own: each has its number, its part of the demand and a way from port to port.
+// Each queue pair is a separate flow: it has a number, its part of the demand, and a path from port to port.
 func TestQueuePairsAreFlows(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 2, Spines: 4})

@@ -17,12 +17,12 @@ const maxSpan = 1_000_000 * quantity.Second
 
 // Arrival is the start of a flow.
 type Arrival struct {
-	At       quantity.Picoseconds // when it starts
-	Flow     int64                // the source's own flow number, from 0; Merge preserves it
+	At       quantity.Picoseconds // start of the flow
+	Flow     int64                // flow number within its source, from 0; Merge preserves it
 	Bytes    int64                // payload; 0 means unlimited
-	Src, Dst int32                // hosts, always different
+	Src, Dst int32                // different hosts
 	Label
-	Tags int32 // of a flow of a Trace: argument of Trace.Tags
+	Tags int32 // for a flow of a Trace: argument of Trace.Tags
 }
 
 // Label is the key by which reports group flows.
@@ -31,8 +31,8 @@ type Label struct {
 	Tag    uint8 // kind of traffic, defined by the user of the package
 }
 
-// Source returns flows in the order of their start. After Next has returned false it always does. A source is not safe for
-// concurrent use.
+// Source returns flows in the order of their start. After Next has returned false, it returns false forever. A source is not
+// safe for concurrent use.
 type Source interface {
 	Next() (a Arrival, ok bool)
 }
@@ -41,12 +41,12 @@ type Source interface {
 type Reactive interface {
 	// Start returns the flows that can start immediately. It is called once.
 	Start() []Arrival
-	// Done reports the delivery of a flow's last byte, and returns the flows that may start now, none of them before at. A flow
+	// Done reports the delivery of a flow's last byte, and returns the flows that may start now, none earlier than at. A flow
 	// that is not active is ignored.
 	Done(flow int64, at quantity.Picoseconds) []Arrival
 }
 
-// checkRange returns an error for a value outside low..high.
+// checkRange returns an error for a value outside the range from low to high.
 func checkRange[T int | int32 | int64](what string, v, low, high T) error {
 	if v < low || v > high {
 		return fmt.Errorf("%s %d: want %d to %d", what, v, low, high)
@@ -73,7 +73,7 @@ func checkHosts(hosts []int32) error {
 			return err
 		}
 		if seen[h] {
-			return fmt.Errorf("host %d is named twice: want each once", h)
+			return fmt.Errorf("host %d appears twice: want each host once", h)
 		}
 		seen[h] = true
 	}

@@ -51,7 +51,7 @@ func (l *List) Next() (Arrival, bool) {
 type BatchOptions struct {
 	Seed  uint64
 	Pairs *Pairs
-	Count int64  // flows, 1 or more
+	Count int64  // number of flows, at least 1
 	Sizes *Sizes // nil means unlimited flows
 	At    quantity.Picoseconds
 	Label
@@ -67,7 +67,7 @@ type Batch struct {
 // NewBatch validates the options.
 func NewBatch(o BatchOptions) (*Batch, error) {
 	if o.Pairs == nil {
-		return nil, errors.New("batch: no pairs: want some")
+		return nil, errors.New("batch: pairs are missing")
 	}
 	if o.Count < 1 {
 		return nil, fmt.Errorf("batch: %d flows: want 1 or more", o.Count)
@@ -94,9 +94,9 @@ func (b *Batch) Next() (Arrival, bool) {
 
 // PatternOptions describes flows of one size in a fixed pattern of hosts.
 type PatternOptions struct {
-	Seed  uint64 // used by Permutation
+	Seed  uint64 // used by Permutation only
 	Hosts []int32
-	Bytes int64 // of each flow; 0 means unlimited
+	Bytes int64 // size of each flow; 0 means unlimited
 	At    quantity.Picoseconds
 	Label
 }
@@ -125,8 +125,9 @@ func Permutation(o PatternOptions) (Source, error) {
 	return p, nil
 }
 
-// AllToAll returns a source of one flow from each host to every other host, all at once: first each host's flow to its
-// successor in Hosts, then to the one after that, so that the first flows have different receivers.
+// AllToAll returns a source of one flow from each host to every other host, all at the same time. The order is: each host's
+// flow to its successor in Hosts, then to the second successor, and so on. The first flows therefore have different
+// receivers.
 func AllToAll(o PatternOptions) (Source, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("all-to-all: %w", err)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// MeanOfLongGoogleRPC is the mean, in bytes, of the table of 843 knots from which GoogleRPC was reduced. The mean of the
-// reduced table must be within 1 % of it.
+// MeanOfLongGoogleRPC is the mean, in bytes, of the published table of 843 knots from which the knots of GoogleRPC were
+// selected. The mean of the reduced table must be within 1 % of it.
 const MeanOfLongGoogleRPC = 2891.62
 
 // WebSearch returns the size distribution of a web-search cluster: Alizadeh et al., "Data center TCP
@@ -18,8 +18,9 @@ func WebSearch() *Sizes {
 	}}
 }
 
-// FacebookHadoop returns the size distribution of Facebook's Hadoop clusters (Roy et al., "Inside the social network's (datacenter)
-// network", SIGCOMM 2015), with the knots used in HPCC's evaluation (Li et al., SIGCOMM 2019). Mean 120,420.75 bytes.
+// FacebookHadoop returns the size distribution of Facebook's Hadoop clusters (Roy et al., "Inside the social network's
+// (datacenter) network", SIGCOMM 2015), with the knots used in HPCC's evaluation (Li et al., SIGCOMM 2019). Mean 120,420.75
+// bytes.
 func FacebookHadoop() *Sizes {
 	return &Sizes{name: "facebook-hadoop", source: "Roy et al., Inside the social network's (datacenter) network, SIGCOMM 2015; knots of HPCC, SIGCOMM 2019", mean: 120_420.75, knots: []Knot{
 		{0, 0}, {100, 1}, {200, 2}, {300, 5}, {350, 15}, {400, 20}, {500, 30}, {600, 40}, {700, 50},
@@ -28,9 +29,9 @@ func FacebookHadoop() *Sizes {
 	}}
 }
 
-// DataMining returns the size distribution of a data-mining cluster: Greenberg et al., "VL2", SIGCOMM 2009, in the form of pFabric
-// (Alizadeh et al., SIGCOMM 2013), which counts packets of 1460 bytes: half of the flows have exactly one packet, and the mean
-// is 5116.6 packets (7.47 MB).
+// DataMining returns the size distribution of a data-mining cluster: Greenberg et al., "VL2", SIGCOMM 2009, in the form of
+// pFabric (Alizadeh et al., SIGCOMM 2013), which counts packets of 1460 bytes: half of the flows have exactly one packet, and
+// the mean is 5116.6 packets (7.47 MB).
 func DataMining() *Sizes {
 	const packet = 1460
 	return &Sizes{name: "data-mining", source: "Greenberg et al., VL2, SIGCOMM 2009; knots of pFabric, SIGCOMM 2013", mean: 7_470_236, knots: []Knot{
@@ -48,9 +49,10 @@ func AlibabaStorage() *Sizes {
 	}}
 }
 
-// GoogleRPC returns the size distribution of all applications in a Google data centre: Sivaram, "Some measured Google flow sizes",
-// 2008, as used by Homa (Montazeri et al., SIGCOMM 2018). The published table has 843 knots. These 40 knots keep the mean
-// (2,918.5 bytes against MeanOfLongGoogleRPC, +0.93 %) and are everywhere within 1.3 percentage points.
+// GoogleRPC returns the size distribution of all applications in a Google data centre: Sivaram, "Some measured Google flow
+// sizes", 2008, as used by Homa (Montazeri et al., SIGCOMM 2018). The published table has 843 knots. These 40 knots keep the
+// mean (2,918.5 bytes against MeanOfLongGoogleRPC, +0.93 %) and the distribution is everywhere within 1.3 percentage points
+// of the published one.
 func GoogleRPC() *Sizes {
 	return &Sizes{name: "google-rpc", source: "Sivaram, Some measured Google flow sizes, 2008; used by Homa, SIGCOMM 2018", mean: 2918.548670300002, knots: []Knot{
 		{0, 0}, {3, 6.48826}, {64, 15.5271}, {85, 25.3422}, {146, 38.8155}, {268, 52.3994},
@@ -68,7 +70,7 @@ func BuiltinSizes() []*Sizes {
 	return []*Sizes{WebSearch(), FacebookHadoop(), DataMining(), AlibabaStorage(), GoogleRPC()}
 }
 
-// SizesByName returns the built-in distribution of that name.
+// SizesByName returns the built-in distribution with the given name.
 func SizesByName(name string) (*Sizes, error) {
 	var names []string
 	for _, s := range BuiltinSizes() {

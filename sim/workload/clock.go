@@ -14,12 +14,12 @@ type clock struct {
 	rng      sim.RNG
 	now      quantity.Picoseconds
 	until    quantity.Picoseconds // exclusive
-	gap      float64              // mean, ps
+	gap      float64              // mean gap, ps
 	periodic bool
 	begun    bool
 }
 
-// tick advances to the next time; false if it is not before until.
+// tick advances to the next time. It returns false if that time is not before until.
 func (c *clock) tick() bool {
 	gap := c.gap
 	switch {
@@ -38,8 +38,8 @@ func (c *clock) tick() bool {
 	return c.now < c.until
 }
 
-// Streams of random numbers of one seed. Each purpose has its own stream, so that a change of the load does not change sizes
-// and pairs.
+// Random number streams of one seed. Each purpose has its own stream, so that a change of the load does not change sizes and
+// pairs.
 const (
 	streamGaps uint64 = iota + 1
 	streamSizes
@@ -68,7 +68,7 @@ func newClock(seed uint64, capacity quantity.BitRate, load, bytes float64, from,
 	}
 	gap := 8e12 * bytes / (load * float64(capacity))
 	if gap < 1 {
-		return clock{}, fmt.Errorf("load %v of %s with %.0f bytes at a time: a start every %.2g ps: want at most one a picosecond", load, capacity, bytes, gap)
+		return clock{}, fmt.Errorf("load %v of %s with %.0f bytes per start: one start per %.2g ps: want at most one per picosecond", load, capacity, bytes, gap)
 	}
 	return clock{rng: stream(seed, streamGaps), now: from, until: until, gap: gap}, nil
 }

@@ -64,17 +64,17 @@ const (
 // CollectiveOptions describes a collective, or a series of rounds of it.
 type CollectiveOptions struct {
 	Kind  CollectiveKind
-	Hosts []int32 // of the ranks, in their order; 2 to MaxHosts, all different
+	Hosts []int32 // hosts of the ranks, in the order of ranks; 2 to MaxHosts, all different
 	// Bytes is the vector size of each rank, at least one byte per rank and at most MaxBytes. If it is not divisible, the sizes
 	// of its parts differ by at most one byte.
 	Bytes int64
-	At    quantity.Picoseconds // of the first round
-	// Rounds is the number of repetitions; each round starts Gap after the end of the previous one, as with the computation
+	At    quantity.Picoseconds // start of the first round
+	// Rounds is the number of repetitions; each round starts Gap after the end of the previous one, like the computation
 	// between two exchanges of a training job. 0 means one round.
 	Rounds int
 	Gap    quantity.Picoseconds
 	Chunk  int64 // bytes of a tree message; 0 means DefaultChunk, or more for very long vectors
-	Window int   // of AllToAllExchange, 1 to 64; 0 means DefaultWindow
+	Window int   // for AllToAllExchange, 1 to 64; 0 means DefaultWindow
 	Label
 }
 
@@ -102,13 +102,13 @@ func (o *CollectiveOptions) check() error {
 	return nil
 }
 
-// schedule defines the order of one round: which flow waits for which.
+// schedule defines the order of one round: which flow waits for which other flows.
 type schedule interface {
-	flows() int64   // of a round
+	flows() int64   // number of flows of a round
 	numbers() int64 // flow numbers are 0 to numbers-1; some may be unused
 	reset()
 	start(out *emitter)
-	// done records a delivered flow; false if that flow was not active.
+	// done records a delivered flow. It returns false if that flow was not active.
 	done(flow int64, out *emitter) bool
 }
 
@@ -217,8 +217,8 @@ type CollectiveResult struct {
 	Ranks  int
 	Bytes  int64                // vector size of each rank
 	Rounds int                  // completed rounds
-	Start  quantity.Picoseconds // of the first round
-	End    quantity.Picoseconds // of the last completed round
+	Start  quantity.Picoseconds // start of the first round
+	End    quantity.Picoseconds // end of the last completed round
 	Last   quantity.Picoseconds // duration of that round
 	Total  quantity.Picoseconds // duration of all completed rounds, without the gaps between them
 }

@@ -14,8 +14,8 @@ import (
 	"fairlane/sim"
 )
 
-// wire delivers a flow after a fixed delay and its bytes at a fixed rate, each on its own, and is as
-// much of a simulator as a collective needs.
+// wire is a minimal simulator for collectives. It delivers each flow after a fixed delay plus the time of its bytes at a
+// fixed rate. Flows do not affect each other.
 type wire struct {
 	queue  sim.Queue
 	flying []Arrival
@@ -23,7 +23,7 @@ type wire struct {
 	rate   quantity.BitRate
 	sent   map[int32]int64 // bytes by source
 	flows  int64
-	most   map[int32]int // flows of a source on their way at once
+	most   map[int32]int // largest number of concurrent flows, by source
 	now    map[int32]int
 }
 
@@ -42,7 +42,7 @@ func (w *wire) launch(flows []Arrival) {
 	}
 }
 
-// run carries a job to its end and returns when that is.
+// run runs a job to its end and returns the time of the end.
 func (w *wire) run(job Reactive) (end quantity.Picoseconds) {
 	w.launch(job.Start())
 	for ev, ok := w.queue.Pop(); ok; ev, ok = w.queue.Pop() {
@@ -76,7 +76,7 @@ func TestRingAllReduceIsBandwidthOptimal(t *testing.T) {
 			t.Errorf("rank %d sends %d bytes, want 2(N-1)/N of the vector, %d", h, sent, want)
 		}
 	}
-	// 14 steps of a megabyte, 80 us each, and the delay of each.
+	// 14 steps of 1 MB: 80 us plus the delay for each.
 	want := 14 * (80*quantity.Microsecond + delay)
 	if end-1000 != want {
 		t.Errorf("takes %s, want %s", end-1000, want)
@@ -104,8 +104,8 @@ func TestBytesOfEachKind(t *testing.T) {
 			RingReduceScatter: {share, share, share},
 			RingAllGather:     {share, share, share},
 			AllToAllExchange:  {share, share, share},
-			// Every rank but the root sends the vector up once, and it goes down once on each edge. A rank
-			// sends to its parent and at most two children.
+			// Every rank except the root sends the vector up once, and the vector goes down once on each edge. A rank sends to
+			// its parent and to at most two children.
 			TreeAllReduce: {1, 3 * float64(bytes), 2 * share},
 			// A rank with two children in one tree is a leaf in the other.
 			DoubleTreeAllReduce: {1, 2 * float64(bytes), 2 * share},
@@ -123,10 +123,10 @@ func TestBytesOfEachKind(t *testing.T) {
 					}
 				}
 				if mean := float64(total) / float64(n); math.Abs(mean-c.mean) > 0.5 {
-					t.Errorf("%v bytes a rank on average, want %v", mean, c.mean)
+					t.Errorf("%v bytes per rank on average, want %v", mean, c.mean)
 				}
 				if w.flows != job.Flows() {
-					t.Errorf("%d flows, Flows says %d", w.flows, job.Flows())
+					t.Errorf("%d flows, Flows returns %d", w.flows, job.Flows())
 				}
 				if _, finished := job.Result(); !finished {
 					t.Error("not finished")
@@ -148,10 +148,10 @@ func TestPartsOfAVectorThatDoesNotDivide(t *testing.T) {
 		}
 		want := int64(2 * 6 * 100)
 		if kind == AllToAllExchange {
-			want = 600 // 7 vectors, of which each rank keeps one of the parts: 700 - 100
+			want = 600 // 7 vectors, of which each rank keeps its own part: 700 - 100
 		}
 		if total != want {
-			t.Errorf("%s: %d bytes in all, want %d", kind, total, want)
+			t.Errorf("%s: %d bytes in total, want %d", kind, total, want)
 		}
 		if _, finished := c.Result(); !finished {
 			t.Errorf("%s: not finished", kind)
@@ -162,7 +162,7 @@ func TestPartsOfAVectorThatDoesNotDivide(t *testing.T) {
 func TestTreesAreBinaryAndHaveAllRanks(t *testing.T) {
 	t.Parallel()
 	for n := 2; n < 70; n++ {
-		leaf := make([]int, n) // in how many trees
+		leaf := make([]int, n) // number of trees in which the rank is a leaf
 		for _, second := range []bool{false, true} {
 			tr := newTree(n, second, 10, 10)
 			roots := 0
@@ -176,7 +176,7 @@ func TestTreesAreBinaryAndHaveAllRanks(t *testing.T) {
 				if tr.parent[r] < 0 {
 					roots++
 				} else if p := tr.parent[r]; !slices.Contains(tr.children[p][:], int32(r)) {
-					t.Errorf("n %d: rank %d is no child of its parent %d", n, r, p)
+					t.Errorf("n %d: rank %d is not a child of its parent %d", n, r, p)
 				}
 				if tr.children[r] == [2]int32{-1, -1} {
 					leaf[r]++
@@ -193,7 +193,7 @@ func TestTreesAreBinaryAndHaveAllRanks(t *testing.T) {
 			}
 		}
 		if n%2 == 0 && inner > 0 || inner > 1 {
-			t.Errorf("n %d: %d ranks are inside both trees", n, inner)
+			t.Errorf("n %d: %d ranks are inner ranks of both trees", n, inner)
 		}
 	}
 }
@@ -206,7 +206,8 @@ func TestDoubleTreeBeatsASingleOne(t *testing.T) {
 		newWire(100*quantity.Gbps, quantity.Microsecond).run(c)
 		r, _ := c.Result()
 		took[i] = r.Last
-		// A long vector flows through a tree as through a pipe: its chunks, and the way up and down.
+		// The chunks of a long vector form a pipeline through the tree. The time is that of all chunks plus the path up and
+		// down.
 		chunk := quantity.Microsecond + quantity.Picoseconds(8e12*(1<<20)/100e9)
 		if want := quantity.Picoseconds(64>>i+7) * chunk; r.Last > want || r.Last < want-2*chunk {
 			t.Errorf("%s takes %s, want about %s", kind, r.Last, want)
@@ -217,8 +218,8 @@ func TestDoubleTreeBeatsASingleOne(t *testing.T) {
 	}
 }
 
-// TestRingDataIsComplete follows the parts: what a rank sends it must have, and in the end every rank
-// has every part with the contributions of all.
+// TestRingDataIsComplete tracks the parts of the vector. A rank may send only parts that it has. At the end every rank has
+// every part with the contributions of all ranks.
 func TestRingDataIsComplete(t *testing.T) {
 	t.Parallel()
 	const n = 6
@@ -252,22 +253,22 @@ func TestRingDataIsComplete(t *testing.T) {
 	for r := range have {
 		for p, who := range have[r] {
 			if who != full {
-				t.Errorf("rank %d has part %d of ranks %b", r, p, who)
+				t.Errorf("rank %d has part %d with contributions of ranks %b", r, p, who)
 			}
 		}
 	}
 }
 
-// TestTreeDataIsComplete does the same for trees: a chunk goes up with the contributions of a whole
-// subtree, and down with those of all.
+// TestTreeDataIsComplete tracks the chunks of trees. A chunk goes up with the contributions of a whole subtree, and down with
+// the contributions of all ranks.
 func TestTreeDataIsComplete(t *testing.T) {
 	t.Parallel()
 	for n := 2; n < 20; n++ {
 		c := mustCollective(t, CollectiveOptions{Kind: DoubleTreeAllReduce, Hosts: hostsOf(n), Bytes: 100, Chunk: 10})
 		plan := c.plan.(*trees)
-		const chunks = 5 // of each tree
+		const chunks = 5 // chunks of each tree
 		full := uint(1)<<n - 1
-		have := make(map[[3]int]uint) // by tree, rank, chunk: contributions besides its own
+		have := make(map[[3]int]uint) // by tree, rank, chunk: contributions of other ranks
 		place := func(flow int64) (tree, dir, chunk int) {
 			e := int(flow / plan.most)
 			return e / (2 * n), e / n % 2, int(flow % plan.most)
@@ -285,7 +286,7 @@ func TestTreeDataIsComplete(t *testing.T) {
 		}
 		pending := slices.Clone(note(c.Start()))
 		for len(pending) > 0 {
-			last := len(pending) - 1 // newest first: another order than the other tests
+			last := len(pending) - 1 // the newest first, in contrast to the other tests
 			a := pending[last]
 			pending = pending[:last]
 			tree, _, chunk := place(a.Flow)
@@ -296,7 +297,7 @@ func TestTreeDataIsComplete(t *testing.T) {
 			for r := range n {
 				for chunk := range chunks {
 					if got := have[[3]int{tree, r, chunk}] | 1<<r; got != full {
-						t.Errorf("n %d: rank %d has chunk %d of %b", n, r, chunk, got)
+						t.Errorf("n %d: rank %d has chunk %d with contributions of %b", n, r, chunk, got)
 					}
 				}
 			}
@@ -304,7 +305,7 @@ func TestTreeDataIsComplete(t *testing.T) {
 	}
 }
 
-// TestCollectivesEndInAnyOrder delivers flows in any order and some of them twice.
+// TestCollectivesEndInAnyOrder delivers flows in random order, and some of them twice.
 func TestCollectivesEndInAnyOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -334,18 +335,18 @@ func TestCollectivesEndInAnyOrder(t *testing.T) {
 			free := slices.Clone(c.Done(a.Flow, now))
 			for _, b := range free {
 				if b.At < now {
-					rt.Fatalf("flow %+v is set free at %s", b, now)
+					rt.Fatalf("flow %+v may start at %s", b, now)
 				}
 			}
 			if again := c.Done(a.Flow, now); len(again) > 0 {
-				rt.Fatalf("the second delivery of %+v sets free %+v", a, again)
+				rt.Fatalf("the second delivery of %+v releases %+v", a, again)
 			}
 			flying = append(flying, free...)
 		}
 		r, finished := c.Result()
 		rounds := max(o.Rounds, 1)
 		if !finished || r.Rounds != rounds || int64(len(seen)) != int64(rounds)*c.Flows() {
-			rt.Fatalf("result %+v, finished %v, %d flows, want %d a round", r, finished, len(seen), c.Flows())
+			rt.Fatalf("result %+v, finished %v, %d flows, want %d per round", r, finished, len(seen), c.Flows())
 		}
 		if r.End != now-1 || r.Total+quantity.Picoseconds(rounds-1)*o.Gap != r.End-r.Start {
 			rt.Fatalf("result %+v, last delivery at %s", r, now-1)
@@ -366,7 +367,7 @@ func TestDeliveriesThatCannotBeAreIgnored(t *testing.T) {
 				continue
 			}
 			if free := c.Done(flow, 5); len(free) > 0 {
-				t.Errorf("%s: flow %d, which has not started, sets free %+v", kind, flow, free)
+				t.Errorf("%s: flow %d, which has not started, releases %+v", kind, flow, free)
 			}
 		}
 		if free := c.Done(math.MaxInt64, 5); len(free) > 0 {
@@ -376,7 +377,7 @@ func TestDeliveriesThatCannotBeAreIgnored(t *testing.T) {
 		c = mustCollective(t, CollectiveOptions{Kind: kind, Hosts: hostsOf(4), Bytes: 4000})
 		w.run(c)
 		if free := c.Done(0, 5); len(free) > 0 {
-			t.Errorf("%s: sets %+v free after the end", kind, free)
+			t.Errorf("%s: releases %+v after the end", kind, free)
 		}
 	}
 }
@@ -388,7 +389,7 @@ func TestTheWindowBoundsAnExchange(t *testing.T) {
 		w.run(mustCollective(t, CollectiveOptions{Kind: AllToAllExchange, Hosts: hostsOf(16), Bytes: 16_000, Window: window}))
 		for h, most := range w.most {
 			if most != want {
-				t.Errorf("window %d: host %d has %d on their way at most, want %d", window, h, most, want)
+				t.Errorf("window %d: host %d has at most %d messages in flight, want %d", window, h, most, want)
 			}
 		}
 	}
@@ -399,7 +400,7 @@ func TestRoundsHaveGaps(t *testing.T) {
 	o := CollectiveOptions{Kind: RingAllGather, Hosts: []int32{9, 4}, Bytes: 2000, At: 50, Rounds: 3, Gap: 1000}
 	c := mustCollective(t, o)
 	w := newWire(8*quantity.Gbps, 100)
-	// A round is one step of 1000 bytes: 1 us and the delay.
+	// A round is one step of 1000 bytes: 1 us plus the delay.
 	const round = quantity.Microsecond + 100
 	if end, want := w.run(c), 50+3*round+2*1000; end != want {
 		t.Errorf("ends at %s, want %s", end, want)
@@ -420,7 +421,7 @@ func TestNothingIsKnownBeforeTheFirstRound(t *testing.T) {
 		t.Errorf("%+v, %v", r, finished)
 	}
 	if b := (CollectiveResult{}).BusBandwidth(); b != 0 {
-		t.Errorf("bus bandwidth of nothing %v", b)
+		t.Errorf("bus bandwidth %v without ranks", b)
 	}
 }
 
@@ -428,7 +429,7 @@ func TestWrongCollectivesAreRefused(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]CollectiveOptions{
 		"number of hosts 1: want 2 to 65536":        {Hosts: hostsOf(1), Bytes: 100},
-		"host 3 is named twice":                     {Hosts: []int32{3, 3}, Bytes: 100},
+		"host 3 appears twice":                      {Hosts: []int32{3, 3}, Bytes: 100},
 		"size 3: want 4 to 1125899906842624":        {Hosts: hostsOf(4), Bytes: 3},
 		"start -1 ps":                               {Hosts: hostsOf(4), Bytes: 100, At: -1},
 		"gap -1 ps":                                 {Hosts: hostsOf(4), Bytes: 100, Gap: -1},
@@ -463,6 +464,6 @@ func TestALargeCollectiveIsCheapToPlan(t *testing.T) {
 		t.Errorf("%d flows, want %d", got, want)
 	}
 	if got := len(c.Start()); got != MaxHosts {
-		t.Errorf("%d flows start, want one a rank", got)
+		t.Errorf("%d flows start, want one per rank", got)
 	}
 }

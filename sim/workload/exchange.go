@@ -7,8 +7,8 @@ import "slices"
 type exchange struct {
 	n, window int
 	bytes     int64
-	next      []int32 // the next k, by rank
-	flying    []int32 // the k's in flight: window entries per rank, 0 means free
+	next      []int32 // next k of each rank
+	flying    []int32 // values of k in flight: window entries per rank, 0 means free
 }
 
 func newExchange(n int, bytes int64, window int) *exchange {

@@ -13,9 +13,9 @@ type IncastOptions struct {
 	Seed  uint64
 	Hosts []int32
 	// FanIn is the number of senders of a burst, 1 to the number of hosts minus 1. Senders and receiver are different hosts,
-	// drawn again for each burst.
+	// drawn anew for each burst.
 	FanIn int
-	Bytes int64 // of each sender; 1 to MaxBytes
+	Bytes int64 // payload of each sender, 1 to MaxBytes
 	// Capacity is the reference of Load, usually the total rate of the hosts' links: a burst starts every 8 · FanIn · Bytes /
 	// (Load · Capacity) seconds on average.
 	Capacity quantity.BitRate
@@ -34,7 +34,7 @@ type Incast struct {
 	pick  sim.RNG
 	hosts []int32 // the receiver of the burst, then its senders, then the others
 	burst int64
-	sent  int // flows of the burst already returned
+	sent  int // number of flows of the burst already returned
 }
 
 // NewIncast validates the options.
@@ -49,7 +49,7 @@ func NewIncast(o IncastOptions) (*Incast, error) {
 		return nil, fmt.Errorf("incast: %w", err)
 	}
 	if o.Bursts < 0 {
-		return nil, fmt.Errorf("incast: %d bursts: want 0 (no bound) or more", o.Bursts)
+		return nil, fmt.Errorf("incast: %d bursts: want 0 (no limit) or more", o.Bursts)
 	}
 	c, err := newClock(o.Seed, o.Capacity, o.Load, float64(o.FanIn)*float64(o.Bytes), o.From, o.Until)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Incast) Next() (Arrival, bool) {
 	}, true
 }
 
-// shuffle moves a random choice, in random order, to the first n positions (Fisher and Yates).
+// shuffle fills the first n positions with a random selection in random order (Fisher and Yates).
 func shuffle(r *sim.RNG, v []int32, n int) {
 	for i := range n {
 		j := i + int(r.Uint64n(uint64(len(v)-i)))

@@ -12,7 +12,7 @@ type head struct {
 }
 
 // Merge returns the flows of all sources in the order of their start; flows with the same start are in the order of the
-// sources. Flow numbers are those of each source: give the sources different labels to distinguish their flows.
+// sources. Each flow keeps the flow number of its source. Give the sources different labels to distinguish their flows.
 func Merge(sources ...Source) *Merged {
 	m := &Merged{sources: sources}
 	for i, s := range sources {

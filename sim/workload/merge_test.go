@@ -12,7 +12,7 @@ import (
 	"fairlane/sim/workload"
 )
 
-// drawLists draws lists of flows with many equal starts; each list's label is its number.
+// drawLists draws lists of flows with many equal starts; the label of a list is its number.
 func drawLists(rt *rapid.T) (lists []workload.Source, all []workload.Arrival) {
 	for i := range rapid.IntRange(0, 6).Draw(rt, "sources") {
 		var flows []workload.Arrival
@@ -28,7 +28,7 @@ func drawLists(rt *rapid.T) (lists []workload.Source, all []workload.Arrival) {
 		}
 		lists, all = append(lists, l), append(all, flows...)
 	}
-	// All flows source by source, so that a stable sort by start alone is the order of Merge.
+	// The flows are appended source by source, so a stable sort by start gives the order of Merge.
 	slices.SortStableFunc(all, func(a, b workload.Arrival) int { return int(a.At - b.At) })
 	return lists, all
 }
@@ -65,12 +65,12 @@ func TestMergeOfBackgroundAndIncast(t *testing.T) {
 		}
 		tags[a.Tag]++
 	}
-	// 8 bursts of 60 on average.
+	// 8 bursts of 60 flows on average.
 	if tags[0] < 29_000 || tags[1] == 0 || tags[1]%60 != 0 || tags[1] > 20*60 {
-		t.Errorf("%d background flows and %d of incasts", tags[0], tags[1])
+		t.Errorf("%d background flows and %d flows of incasts", tags[0], tags[1])
 	}
 	if diff := cmp.Diff(flows, take(build(), 0)); diff != "" {
-		t.Error("the same options give other flows")
+		t.Error("the same options give different flows")
 	}
 }
 
@@ -101,6 +101,6 @@ func TestListKeepsTheOrderOfEqualStarts(t *testing.T) {
 		t.Error(diff)
 	}
 	if flows[0].At != 5 {
-		t.Error("the argument was sorted in place")
+		t.Error("NewList sorted its argument")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// must ends a test whose set-up fails: must(t)(build()).
+// must returns the value of a constructor, and ends the test on its error: must(t)(build()).
 func must[T any](t testing.TB) func(v T, err error) T {
 	return func(v T, err error) T {
 		t.Helper()
@@ -43,7 +43,7 @@ func anyPair(t testing.TB, hosts int) *workload.Pairs {
 	return must[*workload.Pairs](t)(workload.AnyPair(workload.HostRange(0, hosts)))
 }
 
-// fatTree320 is the background traffic of HPCC's fat tree.
+// fatTree320 returns the background traffic of HPCC's fat tree.
 func fatTree320(t testing.TB, seed uint64) workload.PoissonOptions {
 	return workload.PoissonOptions{
 		Seed: seed, Pairs: anyPair(t, 320), Sizes: workload.FacebookHadoop(),
@@ -58,7 +58,7 @@ func TestPoissonOffersItsLoad(t *testing.T) {
 	p := must[*workload.Poisson](t)(workload.NewPoisson(o))
 	const n = 1_000_000
 	var bytes, last float64
-	var squares float64 // of the gaps
+	var squares float64 // sum of the squared gaps
 	for range n {
 		a, _ := p.Next()
 		bytes += float64(a.Bytes)
@@ -71,7 +71,7 @@ func TestPoissonOffersItsLoad(t *testing.T) {
 		t.Errorf("load %.4f, want %.2f within 1 %%", load, o.Load)
 	}
 	if rate := n / (last / 1e12); math.Abs(rate/p.FlowsPerSecond()-1) > 0.005 {
-		t.Errorf("%.0f flows a second, want %.0f", rate, p.FlowsPerSecond())
+		t.Errorf("%.0f flows per second, want %.0f", rate, p.FlowsPerSecond())
 	}
 	// Gaps of a Poisson process are exponential: their mean square is twice the square of the mean.
 	if r := squares / n / (last / n * last / n); math.Abs(r-2) > 0.02 {
@@ -83,7 +83,7 @@ func TestFatTree320HasAbout30000Flows(t *testing.T) {
 	t.Parallel()
 	p := must[*workload.Poisson](t)(workload.NewPoisson(fatTree320(t, 1)))
 	flows := take(p, 0)
-	// 0.3 x 32 Tbit/s / (8 x 120,420.75 bytes) x 3 ms = 29,895 on average, deviation 173.
+	// 0.3 x 32 Tbit/s / (8 x 120,420.75 bytes) x 3 ms = 29,895 flows on average, standard deviation 173.
 	if n := float64(len(flows)); math.Abs(n-29_895) > 4*173 {
 		t.Errorf("%.0f flows, want about 29,895", n)
 	}
@@ -91,7 +91,7 @@ func TestFatTree320HasAbout30000Flows(t *testing.T) {
 		t.Errorf("a flow starts at %s, want before 3 ms", last.At)
 	}
 	if _, ok := p.Next(); ok {
-		t.Error("a flow after the end")
+		t.Error("Next returned a flow after the end")
 	}
 }
 
@@ -127,9 +127,9 @@ func TestTheSameSeedGivesTheSameFlows(t *testing.T) {
 		}
 	}
 	if same > 5 {
-		t.Errorf("another seed gives %d of 1000 flows again", same)
+		t.Errorf("a different seed repeats %d of 1000 flows", same)
 	}
-	// Pinned: any change of the generators shows here.
+	// The values are pinned: a change of any generator fails here.
 	pinned := []workload.Arrival{
 		{At: 49_028, Flow: 0, Bytes: 1090, Src: 153, Dst: 26},
 		{At: 76_372, Flow: 1, Bytes: 271, Src: 73, Dst: 177},
@@ -156,7 +156,7 @@ func TestTheLoadChangesOnlyTheStarts(t *testing.T) {
 	}
 }
 
-func TestSourcesNeedNoMemoryForFlows(t *testing.T) { // counts allocations: not in parallel
+func TestSourcesNeedNoMemoryForFlows(t *testing.T) { // not parallel: it counts allocations
 	hosts := workload.HostRange(0, 320)
 	o := fatTree320(t, 1)
 	o.Until = 0
@@ -167,7 +167,7 @@ func TestSourcesNeedNoMemoryForFlows(t *testing.T) { // counts allocations: not 
 	batch := must[*workload.Batch](t)(workload.NewBatch(workload.BatchOptions{Pairs: o.Pairs, Count: 1 << 40, Sizes: o.Sizes}))
 	s := workload.Merge(must[*workload.Poisson](t)(workload.NewPoisson(o)), incast, all, batch)
 	if n := testing.AllocsPerRun(1000, func() { s.Next() }); n != 0 {
-		t.Errorf("%v allocations a flow, want none", n)
+		t.Errorf("%v allocations per flow, want none", n)
 	}
 }
 
@@ -181,7 +181,7 @@ func TestPairsAreEvenAndNeverEqual(t *testing.T) {
 		src, dst := p.Draw(&rng)
 		counts[src][dst]++
 	}
-	// 1000 of each of the 56 pairs on average, deviation 31.
+	// 1000 flows of each of the 56 pairs on average, standard deviation 31.
 	for a := range counts {
 		for b, c := range counts[a] {
 			if a == b && c != 0 || a != b && math.Abs(float64(c)-1000) > 5*31 {
@@ -213,7 +213,7 @@ func TestGroupPairs(t *testing.T) {
 			}
 		}
 		if got := float64(between) / n; math.Abs(got-cross) > 0.008 {
-			t.Errorf("part between groups %.4f, want %.4f", got, cross)
+			t.Errorf("fraction of flows between groups %.4f, want %.4f", got, cross)
 		}
 		for h := range from {
 			if math.Abs(float64(from[h])-5000) > 5*71 || to[h] == 0 {
@@ -229,17 +229,17 @@ func TestWrongPairsAreRefused(t *testing.T) {
 		groups [][]int32
 		cross  float64
 	}{
-		"group 1 has 1 hosts: want at least 2": {[][]int32{{4}}, 0},
-		"group 2 has 1 hosts: want at least 2": {[][]int32{{4, 5}, {6}}, 0.5},
-		"group 2 has 0 hosts":                  {[][]int32{{4, 5}, {}}, 1},
-		"1 groups: want at least 2":            {[][]int32{{4, 5}}, 0.5},
-		"part between groups 1.1: want 0 to 1": {[][]int32{{4, 5}, {6, 7}}, 1.1},
-		"part between groups NaN: want 0 to 1": {[][]int32{{4, 5}, {6, 7}}, math.NaN()},
-		"host 5 is named twice":                {[][]int32{{4, 5}, {6, 5}}, 0.5},
-		"host -4: want 0 to 65535":             {[][]int32{{-4, 5}}, 0},
-		"host 65536: want 0 to 65535":          {[][]int32{{0, 65536}}, 0},
-		"more than 65536 hosts":                {[][]int32{make([]int32, 65537)}, 0},
-		"number of hosts 0: want 2 to 65536":   {nil, 0},
+		"group 1 has 1 hosts: want at least 2":              {[][]int32{{4}}, 0},
+		"group 2 has 1 hosts: want at least 2":              {[][]int32{{4, 5}, {6}}, 0.5},
+		"group 2 has 0 hosts":                               {[][]int32{{4, 5}, {}}, 1},
+		"1 groups: want at least 2":                         {[][]int32{{4, 5}}, 0.5},
+		"fraction of flows between groups 1.1: want 0 to 1": {[][]int32{{4, 5}, {6, 7}}, 1.1},
+		"fraction of flows between groups NaN: want 0 to 1": {[][]int32{{4, 5}, {6, 7}}, math.NaN()},
+		"host 5 appears twice":                              {[][]int32{{4, 5}, {6, 5}}, 0.5},
+		"host -4: want 0 to 65535":                          {[][]int32{{-4, 5}}, 0},
+		"host 65536: want 0 to 65535":                       {[][]int32{{0, 65536}}, 0},
+		"too many hosts: want at most 65536":                {[][]int32{make([]int32, 65537)}, 0},
+		"number of hosts 0: want 2 to 65536":                {nil, 0},
 	} {
 		if _, err := workload.GroupPairs(c.groups, c.cross); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -259,7 +259,7 @@ func TestWrongPoissonOptionsAreRefused(t *testing.T) {
 		"-1 flows":                                func(o *workload.PoissonOptions) { o.Count = -1 },
 		"start -1 ps: want 0 to 1000000 s":        func(o *workload.PoissonOptions) { o.From = -1 },
 		"end -1 ps":                               func(o *workload.PoissonOptions) { o.Until = -1 },
-		"want at most one a picosecond": func(o *workload.PoissonOptions) {
+		"want at most one per picosecond": func(o *workload.PoissonOptions) {
 			o.Sizes, _ = workload.FixedSize(1)
 			o.Capacity = 320 * 100 * quantity.Gbps
 		},
@@ -286,7 +286,7 @@ func TestIncastBursts(t *testing.T) {
 	s := must[*workload.Incast](t)(workload.NewIncast(o))
 	var received [320]int
 	var last workload.Arrival
-	repeats := 0 // bursts whose last sender is that of the burst before
+	repeats := 0 // number of bursts with the same last sender as the burst before
 	for burst := range o.Bursts {
 		before := last.Src
 		seen := map[int32]bool{}
@@ -302,7 +302,7 @@ func TestIncastBursts(t *testing.T) {
 				t.Fatalf("burst %d: %+v after %+v", burst, a, last)
 			}
 			if seen[a.Src] {
-				t.Fatalf("burst %d: host %d twice", burst, a.Src)
+				t.Fatalf("burst %d: host %d appears twice", burst, a.Src)
 			}
 			seen[a.Src] = true
 			last = a
@@ -311,17 +311,17 @@ func TestIncastBursts(t *testing.T) {
 			repeats++
 		}
 	}
-	if math.Abs(float64(repeats)-62.5) > 5*7.9 { // 20,000 / 320 by chance
-		t.Errorf("the last sender is that of the burst before %d times, want about 62", repeats)
+	if math.Abs(float64(repeats)-62.5) > 5*7.9 { // expected by chance: 20,000 / 320
+		t.Errorf("the last sender repeats %d times, want about 62", repeats)
 	}
 	if _, ok := s.Next(); ok {
-		t.Error("a burst too many")
+		t.Error("one burst too many")
 	}
 	sent := float64(o.Bursts) * float64(o.FanIn) * float64(o.Bytes) * 8
 	if load := sent / last.At.Seconds() / float64(o.Capacity); math.Abs(load/o.Load-1) > 0.02 {
 		t.Errorf("load %.5f, want %v", load, o.Load)
 	}
-	for h, n := range received { // 62.5 on average, deviation 7.9
+	for h, n := range received { // 62.5 on average, standard deviation 7.9
 		if math.Abs(float64(n)-62.5) > 5*7.9 {
 			t.Errorf("host %d receives %d bursts", h, n)
 		}
@@ -333,7 +333,7 @@ func TestPeriodicIncast(t *testing.T) {
 	o := incastOptions()
 	o.Periodic, o.From, o.Until = true, quantity.Microsecond, quantity.Millisecond
 	flows := take(must[*workload.Incast](t)(workload.NewIncast(o)), 0)
-	// 60 x 500 KB at 640 Gbit/s: a burst every 375 us: at 1, 376 and 751 us.
+	// 60 x 500 KB at 640 Gbit/s give a burst every 375 us: at 1, 376 and 751 us.
 	if len(flows) != 3*60 {
 		t.Fatalf("%d flows, want 180", len(flows))
 	}
@@ -347,13 +347,13 @@ func TestPeriodicIncast(t *testing.T) {
 func TestWrongIncastOptionsAreRefused(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*workload.IncastOptions){
-		"number of hosts 1: want 2":      func(o *workload.IncastOptions) { o.Hosts = o.Hosts[:1] },
-		"fan-in 320: want 1 to 319":      func(o *workload.IncastOptions) { o.FanIn = 320 },
-		"fan-in 0: want 1 to 319":        func(o *workload.IncastOptions) { o.FanIn = 0 },
-		"size 0: want 1 to":              func(o *workload.IncastOptions) { o.Bytes = 0 },
-		"-5 bursts: want 0":              func(o *workload.IncastOptions) { o.Bursts = -5 },
-		"incast: load -1: want more":     func(o *workload.IncastOptions) { o.Load = -1 },
-		"host 3 is named twice: want ea": func(o *workload.IncastOptions) { o.Hosts = []int32{1, 2, 3, 3} },
+		"number of hosts 1: want 2":       func(o *workload.IncastOptions) { o.Hosts = o.Hosts[:1] },
+		"fan-in 320: want 1 to 319":       func(o *workload.IncastOptions) { o.FanIn = 320 },
+		"fan-in 0: want 1 to 319":         func(o *workload.IncastOptions) { o.FanIn = 0 },
+		"size 0: want 1 to":               func(o *workload.IncastOptions) { o.Bytes = 0 },
+		"-5 bursts: want 0":               func(o *workload.IncastOptions) { o.Bursts = -5 },
+		"incast: load -1: want more":      func(o *workload.IncastOptions) { o.Load = -1 },
+		"host 3 appears twice: want each": func(o *workload.IncastOptions) { o.Hosts = []int32{1, 2, 3, 3} },
 	} {
 		o := incastOptions()
 		change(&o)
@@ -407,7 +407,7 @@ func TestAllPermutationsAreEquallyLikely(t *testing.T) {
 	if len(counts) != 9 {
 		t.Fatalf("%d derangements of four, want 9: %v", len(counts), counts)
 	}
-	for p, c := range counts { // 1000 on average, deviation 30
+	for p, c := range counts { // 1000 on average, standard deviation 30
 		if math.Abs(float64(c)-1000) > 5*30 {
 			t.Errorf("%s: %d times of %d", p, c, n)
 		}
@@ -450,7 +450,7 @@ func TestAllToAllHasEveryPairOnce(t *testing.T) {
 	if len(flows) != 20 || len(seen) != 20 {
 		t.Errorf("%d flows of %d pairs, want 20 of each", len(flows), len(seen))
 	}
-	for round := range 4 { // in each round everybody receives once
+	for round := range 4 { // in each round every host receives once
 		to := map[int32]bool{}
 		for _, a := range flows[round*5 : round*5+5] {
 			to[a.Dst] = true
@@ -477,7 +477,7 @@ func TestBatchOf10000FlowsOn20Hosts(t *testing.T) {
 	}
 	endless := must[*workload.Batch](t)(workload.NewBatch(workload.BatchOptions{Pairs: anyPair(t, 20), Count: 1}))
 	if a, _ := endless.Next(); a.Bytes != 0 {
-		t.Errorf("without sizes: %+v, want an endless flow", a)
+		t.Errorf("without sizes: %+v, want an unlimited flow", a)
 	}
 }
 
@@ -488,12 +488,12 @@ func TestWrongPatternsAreRefused(t *testing.T) {
 	all := func(o workload.PatternOptions) error { _, err := workload.AllToAll(o); return err }
 	list := func(a ...workload.Arrival) error { _, err := workload.NewList(a); return err }
 	for want, err := range map[string]error{
-		"batch: no pairs":                                  batch(workload.BatchOptions{Count: 1}),
+		"batch: pairs are missing":                         batch(workload.BatchOptions{Count: 1}),
 		"batch: 0 flows: want 1 or more":                   batch(workload.BatchOptions{Pairs: anyPair(t, 2)}),
 		"batch: start -1 ps":                               batch(workload.BatchOptions{Pairs: anyPair(t, 2), Count: 1, At: -1}),
 		"permutation: number of hosts 1: want 2":           permutation(workload.PatternOptions{Hosts: []int32{1}}),
 		"permutation: size -1: want 0":                     permutation(workload.PatternOptions{Hosts: []int32{1, 2}, Bytes: -1}),
-		"all-to-all: host 2 is named twice":                all(workload.PatternOptions{Hosts: []int32{2, 2}}),
+		"all-to-all: host 2 appears twice":                 all(workload.PatternOptions{Hosts: []int32{2, 2}}),
 		"all-to-all: start 2000000 s: want 0 to 1000000 s": all(workload.PatternOptions{Hosts: []int32{1, 2}, At: 2_000_000 * quantity.Second}),
 		"flow 2: source -1: want 0 to 65535":               list(workload.Arrival{Dst: 1}, workload.Arrival{Src: -1}),
 		"flow 1: destination 70000: want 0 to 65535":       list(workload.Arrival{Dst: 70_000}),

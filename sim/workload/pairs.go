@@ -9,8 +9,8 @@ import (
 
 // Pairs draws the source and destination of a flow. It is immutable.
 type Pairs struct {
-	hosts []int32 // group by group
-	group []int32 // of each entry of hosts
+	hosts []int32 // hosts, group by group
+	group []int32 // group of each entry of hosts
 	start []int32 // index of each group in hosts, with one more entry for the end
 	cross float64
 }
@@ -27,17 +27,17 @@ func AnyPair(hosts []int32) (*Pairs, error) { return GroupPairs([][]int32{hosts}
 func GroupPairs(groups [][]int32, cross float64) (*Pairs, error) {
 	switch {
 	case !(cross >= 0 && cross <= 1):
-		return nil, fmt.Errorf("pairs: part between groups %v: want 0 to 1", cross)
+		return nil, fmt.Errorf("pairs: fraction of flows between groups %v: want 0 to 1", cross)
 	case cross > 0 && len(groups) < 2:
 		return nil, fmt.Errorf("pairs: %d groups: want at least 2 for flows between groups", len(groups))
 	}
 	p := &Pairs{cross: cross, start: []int32{0}}
 	for i, g := range groups {
 		if len(g) == 0 || len(g) == 1 && cross < 1 {
-			return nil, fmt.Errorf("pairs: group %d has %d hosts: want at least 2 for flows inside it, 1 otherwise", i+1, len(g))
+			return nil, fmt.Errorf("pairs: group %d has %d hosts: want at least 2 if flows stay inside groups, otherwise 1", i+1, len(g))
 		}
 		if len(p.hosts)+len(g) > MaxHosts {
-			return nil, fmt.Errorf("pairs: more than %d hosts: want at most that", MaxHosts)
+			return nil, fmt.Errorf("pairs: too many hosts: want at most %d", MaxHosts)
 		}
 		p.hosts = append(p.hosts, g...)
 		p.group = append(p.group, slices.Repeat([]int32{int32(i)}, len(g))...)
@@ -53,7 +53,7 @@ func GroupPairs(groups [][]int32, cross float64) (*Pairs, error) {
 func (p *Pairs) Draw(r *sim.RNG) (src, dst int32) {
 	i := int32(r.Uint64n(uint64(len(p.hosts))))
 	a, z := p.start[p.group[i]], p.start[p.group[i]+1]
-	between := r.Float64() < p.cross // in [0, 1): never at 0, always at 1
+	between := r.Float64() < p.cross // Float64 is in [0, 1), so this is always false for 0 and always true for 1
 	var j int32
 	if between {
 		j = int32(r.Uint64n(uint64(int32(len(p.hosts)) - (z - a))))

@@ -16,7 +16,7 @@ type PoissonOptions struct {
 	// Capacity is the reference of Load: the total rate of the hosts' links, or of any link that all flows of the source share.
 	Capacity quantity.BitRate
 	// Load is the offered payload as a fraction of Capacity; above 0, at most 10. Headers are extra, as in HPCC's evaluation,
-	// whose generator starts load · rate / (8 · mean size) flows per second and host.
+	// whose generator starts load · rate / (8 · mean size) flows per second per host.
 	Load float64
 	// Flows start after From and before Until; Until 0 means no end.
 	From, Until quantity.Picoseconds
@@ -42,7 +42,7 @@ func NewPoisson(o PoissonOptions) (*Poisson, error) {
 		return nil, errors.New("poisson: no pairs or no sizes: want both")
 	}
 	if o.Count < 0 {
-		return nil, fmt.Errorf("poisson: %d flows: want 0 (no bound) or more", o.Count)
+		return nil, fmt.Errorf("poisson: %d flows: want 0 (no limit) or more", o.Count)
 	}
 	c, err := newClock(o.Seed, o.Capacity, o.Load, o.Sizes.Mean(), o.From, o.Until)
 	if err != nil {

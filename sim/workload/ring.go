@@ -1,11 +1,11 @@
 package workload
 
 // ring is the schedule of ring collectives. In step s, rank r sends one part of the vector to rank r+1, after it has received
-// this part in step s-1 and its own step s-1 is complete. Flow r·steps + s is step s of rank r.
+// this part in step s-1 and after its own step s-1 is complete. Flow r·steps + s is step s of rank r.
 type ring struct {
 	n, steps  int
 	bytes     int64
-	started   []int32 // steps, by rank
+	started   []int32 // number of started steps, by rank
 	delivered []int32
 }
 
@@ -55,7 +55,7 @@ func (r *ring) try(rank int, out *emitter) {
 }
 
 // part returns the part of the vector that a rank sends in a step: its own part in step 0, and then the part received last.
-// Parts move by one rank per step, so it is rank - step, modulo n.
+// Parts move by one rank per step, so the index is rank - step, modulo n.
 func (r *ring) part(rank, step int) int {
 	return (rank + 2*r.n - step) % r.n
 }

@@ -18,18 +18,18 @@ type Knot struct {
 	Percent float64
 }
 
-// Sizes is a distribution of flow sizes, linear between its knots. If the first knot has a percentage above 0, that fraction of
-// the flows has exactly its size. Sizes is immutable.
+// Sizes is a distribution of flow sizes, linear between its knots. If the first knot has a percentage above 0, that fraction
+// of the flows has exactly the size of the first knot. Sizes is immutable.
 type Sizes struct {
 	name, source string
 	knots        []Knot
 	mean         float64
 }
 
-// NewSizes builds a distribution. name is for display; source names the publication of the figures.
+// NewSizes builds a distribution. name is for display; source names the publication of the numbers.
 //
-// There are 1 to MaxKnots knots. Sizes are 0 to MaxBytes and increase from knot to knot; percentages are 0 to 100, never fall,
-// and end at 100. A first knot of 0 bytes must have 0 %. The error names the knot, counted from 1.
+// There are 1 to MaxKnots knots. Sizes are 0 to MaxBytes and increase from knot to knot; percentages are 0 to 100, never
+// fall, and end at 100. A first knot of 0 bytes must have 0 %. The error names the knot, counted from 1.
 func NewSizes(name, source string, knots []Knot) (*Sizes, error) {
 	if len(knots) == 0 || len(knots) > MaxKnots {
 		return nil, fmt.Errorf("sizes %q: %d knots: want 1 to %d", name, len(knots), MaxKnots)
@@ -76,7 +76,7 @@ func FixedSize(n int64) (*Sizes, error) {
 // Name returns the name of the distribution.
 func (s *Sizes) Name() string { return s.name }
 
-// Publication returns the publication of the figures.
+// Publication returns the publication of the numbers.
 func (s *Sizes) Publication() string { return s.source }
 
 // Knots returns a copy of the knots.
@@ -92,7 +92,7 @@ func (s *Sizes) CDF(bytes float64) float64 {
 			return -1
 		}
 		return 1
-	}) // first knot above bytes
+	}) // first knot above the given bytes
 	switch i {
 	case 0:
 		return 0

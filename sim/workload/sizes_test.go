@@ -15,7 +15,7 @@ import (
 func TestMeansOfTheBuiltInSizes(t *testing.T) {
 	t.Parallel()
 	want := map[string]float64{
-		// Sums of (middle of a segment) x (its part of the flows), by hand.
+		// Sums over segments of (middle of the segment) x (its fraction of the flows), calculated by hand.
 		"websearch":       1_711_250,
 		"facebook-hadoop": 120_420.75,
 		"data-mining":     1460 * (0.5*1 + 0.1*1.5 + 0.1*2.5 + 0.1*5 + 0.1*137 + 0.05*1187 + 0.04*34_387 + 0.01*366_667),
@@ -42,7 +42,7 @@ func TestBuiltInSizesPassTheirOwnChecks(t *testing.T) {
 			continue
 		}
 		if math.Abs(again.Mean()-s.Mean()) > 1e-9*s.Mean() {
-			t.Errorf("%s: the recorded mean is %v, the knots' %v", s.Name(), s.Mean(), again.Mean())
+			t.Errorf("%s: the recorded mean is %v, the mean of the knots %v", s.Name(), s.Mean(), again.Mean())
 		}
 		if s.Publication() == "" {
 			t.Errorf("%s names no publication", s.Name())
@@ -64,9 +64,9 @@ func TestThinnedGoogleRPCKeepsTheMeanOfTheLongTable(t *testing.T) {
 		t.Errorf("%d knots, want at most 40", n)
 	}
 	if r := s.Mean() / workload.MeanOfLongGoogleRPC; math.Abs(r-1) > 0.01 {
-		t.Errorf("mean %v is %.4f of the long table's, want within 1 %%", s.Mean(), r)
+		t.Errorf("mean %v is %.4f of the mean of the published table, want within 1 %%", s.Mean(), r)
 	}
-	// Points of the published table that are not knots of the thinned one.
+	// Points of the published table that are not knots of GoogleRPC.
 	for bytes, percent := range map[float64]float64{40: 12.0503, 96: 28.6139, 128: 35.1573, 171: 42.4737, 256: 49.7901, 313: 60.2272, 402: 70.6643, 1024: 86.32, 4096: 93.4955, 8192: 96.4309} {
 		if got := 100 * s.CDF(bytes); math.Abs(got-percent) > 1.3 {
 			t.Errorf("%v bytes: %.2f %%, want %.2f within 1.3", bytes, got, percent)
@@ -74,8 +74,8 @@ func TestThinnedGoogleRPCKeepsTheMeanOfTheLongTable(t *testing.T) {
 	}
 }
 
-// TestSamplesFollowTheKnots bounds the largest distance between the empirical and the given
-// distribution (Kolmogorov and Smirnov) by its 1 % point, 1.63/√n.
+// TestSamplesFollowTheKnots compares samples with their distribution. The largest distance (Kolmogorov and Smirnov) must not
+// exceed the 1 % point, 1.63/√n.
 func TestSamplesFollowTheKnots(t *testing.T) {
 	t.Parallel()
 	const n = 40_000
@@ -91,7 +91,7 @@ func TestSamplesFollowTheKnots(t *testing.T) {
 			if i+1 < n && sample[i+1] == sample[i] {
 				continue
 			}
-			// Whole bytes are rounded, so at most b of them means below b + 1/2.
+			// Sizes are rounded to whole bytes, so "at most b bytes" means less than b + 1/2.
 			worst = max(worst, math.Abs(float64(i+1)/n-s.CDF(float64(sample[i])+0.5)))
 		}
 		if worst > 1.63/math.Sqrt(n) {
@@ -125,7 +125,7 @@ func TestQuantilesOutsideTheRangeAreCut(t *testing.T) {
 		}
 	}
 	if got := s.Quantile(math.NaN()); got != 1 {
-		t.Errorf("quantile of not-a-number: %d, want 1", got)
+		t.Errorf("quantile of NaN: %d, want 1", got)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestWrongKnotsAreNamed(t *testing.T) {
 	}
 }
 
-// drawSizes draws any legal distribution.
+// drawSizes draws any valid distribution.
 func drawSizes(rt *rapid.T) *workload.Sizes {
 	var knots []workload.Knot
 	bytes, percent := rapid.Int64Range(0, 3).Draw(rt, "first"), 0.0
@@ -187,10 +187,10 @@ func TestQuantileInvertsTheDistribution(t *testing.T) {
 		if bigger := s.Quantile(v); bigger < size {
 			rt.Fatalf("quantile %v is %d, quantile %v is %d", u, size, v, bigger)
 		}
-		// The size, rounded, reaches u, and half a byte less does not exceed it, but for what is rounded
-		// up to a whole byte.
+		// The CDF at the size plus half a byte reaches u. Half a byte below the size it does not exceed u, except at 1 byte,
+		// the minimum.
 		if got := s.CDF(float64(size) + 0.5); got < u-1e-9 {
-			rt.Fatalf("quantile %v is %d, whose distribution is %v", u, size, got)
+			rt.Fatalf("quantile %v is %d, whose CDF is %v", u, size, got)
 		}
 		if got := s.CDF(float64(size) - 0.5001); size > 1 && got > u+1e-9 {
 			rt.Fatalf("quantile %v is %d, but %v of all flows are smaller", u, size, got)
@@ -204,7 +204,7 @@ func TestMeanIsThatOfTheSamples(t *testing.T) {
 		s := drawSizes(rt)
 		const n = 20_000
 		sum := 0.0
-		for i := range n { // the middle of each of n equal parts: no noise
+		for i := range n { // the middle of each of n equal parts gives a mean without noise
 			sum += float64(s.Quantile((float64(i) + 0.5) / n))
 		}
 		knots := s.Knots()

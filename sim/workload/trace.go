@@ -14,13 +14,13 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// TraceHeader is the start of a trace's first line; columns tenant and tag may follow.
+// TraceHeader is the beginning of the first line of a trace; columns tenant and tag may follow.
 const TraceHeader = "flow_id,src,dst,size_bytes,start_ns"
 
 // Limits of the tags of a trace.
 const (
 	MaxTagColumns = 8
-	MaxTagLength  = 64      // bytes of one tag
+	MaxTagLength  = 64      // bytes per tag
 	MaxTagSets    = 1 << 16 // different combinations of tags
 )
 
@@ -36,17 +36,17 @@ const (
 //	1,3,20,5000000,1500.25,web
 //
 // After start_ns a column tenant may follow, and up to MaxTagColumns columns of tags: tag, or tag_ and a name. Numbers are
-// plain decimals without signs, spaces or quotes; start_ns may have up to three decimals. Flow numbers are unique. Hosts are 0
-// to hosts-1, source and destination differ, sizes are 1 to MaxBytes, starts are at most 10^6 s and never fall from line to
-// line. Tags are texts of up to MaxTagLength letters, digits, spaces and ._:/+-, or empty. The file is read on demand. Memory
-// grows with the record of used flow numbers: one bit each if they are dense.
+// plain decimals without signs, spaces or quotes; start_ns may have up to three decimals. Flow numbers are unique. Hosts are
+// 0 to hosts-1, source and destination differ, sizes are 1 to MaxBytes, starts are at most 10^6 s and are in order of time.
+// Tags are empty or consist of up to MaxTagLength letters, digits, spaces and ._:/+-. The file is read on demand. Memory
+// grows with the set of used flow numbers: one bit per number if they are dense.
 type Trace struct {
 	in      *bufio.Scanner
 	columns []column
 	tags    []string // names of the tag columns
 	sets    [][]string
-	known   map[string]int32 // numbers of tag combinations; the key has a comma after each tag
-	seen    map[int64]uint64 // used flow numbers: a bit for each value of the lowest six bits, by the upper bits
+	known   map[string]int32 // number of each tag combination; the key has a comma after each tag
+	seen    map[int64]uint64 // set of used flow numbers: the key is the number without its lowest six bits, which select a bit of the value
 	line    int
 	last    quantity.Picoseconds
 	err     error
@@ -94,8 +94,8 @@ var (
 	tagText   = regexp.MustCompile(`^[A-Za-z0-9 ._:/+-]{0,64}$`)
 )
 
-// NewTrace reads the header. The error for an invalid line names the line and the column. NewTrace returns it for the header;
-// for later lines, Next returns false and Err returns the error.
+// NewTrace reads the header, and returns an error if it is invalid. At a later invalid line, Next returns false and Err
+// returns the error. Errors name the line and the column.
 func NewTrace(r io.Reader, hosts int) (*Trace, error) {
 	if err := checkRange("number of hosts", hosts, 2, MaxHosts); err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
@@ -107,7 +107,7 @@ func NewTrace(r io.Reader, hosts int) (*Trace, error) {
 		return nil, t.err
 	}
 	if t.columns, ok = traceColumns(line, hosts); !ok {
-		return nil, fmt.Errorf("trace: line 1: header %q: want %q, then columns tenant, tag or tag_NAME, each once and at most %d of tags", line, TraceHeader, MaxTagColumns)
+		return nil, fmt.Errorf("trace: line 1: header %q: want %q, then columns tenant, tag or tag_NAME, each once, with at most %d tag columns", line, TraceHeader, MaxTagColumns)
 	}
 	for _, c := range t.columns {
 		if c.tag {
@@ -170,7 +170,7 @@ func (t *Trace) scan() (string, bool) {
 }
 
 func (t *Trace) parse(line string) (Arrival, error) {
-	var v [6]uint64 // in the order of the columns, without tag columns
+	var v [6]uint64 // values in the order of the columns, without tag columns
 	var pico uint64
 	var tags [MaxTagColumns]string
 	numbers, texts := 0, 0
@@ -209,13 +209,13 @@ func (t *Trace) parse(line string) (Arrival, error) {
 	}
 	switch {
 	case a.Src == a.Dst:
-		return Arrival{}, fmt.Errorf("column dst: %d is the source too: want another host", a.Dst)
+		return Arrival{}, fmt.Errorf("column dst: %d is also the source: want a different host", a.Dst)
 	case a.At > maxSpan:
 		return Arrival{}, fmt.Errorf("column start_ns: %d.%03d: want at most %d", v[4], pico, maxTraceStart)
 	case a.At < t.last:
-		return Arrival{}, fmt.Errorf("column start_ns: %d.%03d is before the line above: want starts that never fall", v[4], pico)
+		return Arrival{}, fmt.Errorf("column start_ns: %d.%03d is earlier than the line above: want starts in order of time", v[4], pico)
 	case t.seen[a.Flow>>6]>>(a.Flow&63)&1 != 0:
-		return Arrival{}, fmt.Errorf("column flow_id: %d is the number of an earlier flow too: want each once", a.Flow)
+		return Arrival{}, fmt.Errorf("column flow_id: %d repeats an earlier number: want each number once", a.Flow)
 	}
 	t.seen[a.Flow>>6] |= 1 << (a.Flow & 63)
 	var err error
@@ -243,7 +243,7 @@ func (t *Trace) set(tags []string) (int32, error) {
 		kept[i] = strings.Clone(tag)
 	}
 	if len(t.sets) == MaxTagSets {
-		return 0, fmt.Errorf("column %s: %q: want at most %d different tags", t.tags[0], tags[0], MaxTagSets)
+		return 0, fmt.Errorf("column %s: %q: want at most %d different combinations of tags", t.tags[0], tags[0], MaxTagSets)
 	}
 	set := int32(len(t.sets))
 	t.sets = append(t.sets, kept)

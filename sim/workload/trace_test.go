@@ -57,7 +57,7 @@ func TestWrongTracesAreNamedByLineAndColumn(t *testing.T) {
 		header + "a,0,1,5,0\n":                                         `column flow_id: "a"`,
 		header + "0,21,1,5,0\n":                                        `line 2: column src: "21": want a whole number from 0 to 20`,
 		header + "0,0,999,5,0\n":                                       `line 2: column dst: "999": want a whole number from 0 to 20`,
-		header + "0,3,3,5,0\n":                                         `line 2: column dst: 3 is the source too`,
+		header + "0,3,3,5,0\n":                                         `line 2: column dst: 3 is also the source`,
 		header + "0,0,1,0,0\n":                                         `column size_bytes: "0": want a whole number from 1 to 1125899906842624`,
 		header + "0,0,1,1e3,0\n":                                       `column size_bytes: "1e3"`,
 		header + "0,0,1, 5,0\n":                                        `column size_bytes: " 5"`,
@@ -68,10 +68,10 @@ func TestWrongTracesAreNamedByLineAndColumn(t *testing.T) {
 		header + "0,0,1,5,1.+2\n":                                      `column start_ns: "1.+2"`,
 		header + "0,0,1,5,1000000000000000.5\n":                        `column start_ns: 1000000000000000.500: want at most 1000000000000000`,
 		header + "0,0,1,5,1000000000000001\n":                          `column start_ns: "1000000000000001": want a whole number from 0 to 1000000000000000`,
-		header + ok + "1,0,1,5,99.999\n":                               `line 3: column start_ns: 99.999 is before the line above`,
+		header + ok + "1,0,1,5,99.999\n":                               `line 3: column start_ns: 99.999 is earlier than the line above`,
 		header + strings.Repeat("1", 1100):                             `trace: line 2: too long: want less than 1024 bytes`,
 		strings.Repeat("f", 1100):                                      `trace: line 1: too long`,
-		header + ok + "7,0,1,5,100\n" + "0,0,1,5,200\n":                `trace: line 4: column flow_id: 0 is the number of an earlier flow too: want each once`,
+		header + ok + "7,0,1,5,100\n" + "0,0,1,5,200\n":                `trace: line 4: column flow_id: 0 repeats an earlier number: want each number once`,
 		workload.TraceHeader + ",tenant,tag\n0,0,1,5,0,0,a;b\n":        `line 2: column tag: "a;b": want at most 64 letters, digits, spaces and ._:/+-`,
 		workload.TraceHeader + ",tag,tag\n":                            `line 1: header "flow_id,src,dst,size_bytes,start_ns,tag,tag": want`,
 		workload.TraceHeader + ",weight\n":                             `line 1: header "flow_id,src,dst,size_bytes,start_ns,weight": want "flow_id,src,dst,size_bytes,start_ns", then columns tenant, tag or tag_NAME`,
@@ -84,7 +84,7 @@ func TestWrongTracesAreNamedByLineAndColumn(t *testing.T) {
 			take(s, 0)
 			err = s.Err()
 			if _, more := s.Next(); more {
-				t.Errorf("%q: a flow after the error", text)
+				t.Errorf("%q: Next returned a flow after the error", text)
 			}
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -92,7 +92,7 @@ func TestWrongTracesAreNamedByLineAndColumn(t *testing.T) {
 		}
 	}
 	if _, err := workload.NewTrace(strings.NewReader(header), 1); err == nil {
-		t.Error("a trace among one host is accepted")
+		t.Error("NewTrace accepted a single host")
 	}
 }
 
@@ -102,11 +102,11 @@ func TestAFailingReaderEndsTheTraceWithItsError(t *testing.T) {
 	if _, err := workload.NewTrace(iotest.ErrReader(broken), 2); !errors.Is(err, broken) {
 		t.Errorf("header: %v", err)
 	}
-	// What was read of a line before the failure is no line, even if it looks like one.
+	// A line that the reader could not complete is not a line, even if it is valid.
 	text := io.MultiReader(strings.NewReader(header+"0,0,1,5,7\n1,0,1,5,100"), iotest.ErrReader(broken))
 	s := must[*workload.Trace](t)(workload.NewTrace(iotest.OneByteReader(text), 2))
 	if got := take(s, 0); len(got) != 1 || got[0].At != 7*quantity.Nanosecond {
-		t.Errorf("flows %+v, want the one at 7 ns", got)
+		t.Errorf("flows %+v, want the flow at 7 ns", got)
 	}
 	if err := s.Err(); !errors.Is(err, broken) || !strings.Contains(err.Error(), "trace: read line 3") {
 		t.Error(err)
@@ -188,7 +188,7 @@ func FuzzTrace(f *testing.F) {
 		}
 		list, err := workload.NewList(flows)
 		if err != nil {
-			t.Fatalf("a list refuses what the trace accepts: %v", err)
+			t.Fatalf("NewList rejects flows that NewTrace accepts: %v", err)
 		}
 		var out bytes.Buffer
 		if _, err := writeTrace(&out, list); err != nil {

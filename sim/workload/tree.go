@@ -6,8 +6,8 @@ package workload
 // direction 0 is up.
 type trees struct {
 	n     int
-	chunk int64 // bytes
-	most  int64 // chunks of the largest tree
+	chunk int64 // bytes of a chunk
+	most  int64 // number of chunks of the largest tree
 	trees []tree
 }
 
@@ -37,9 +37,9 @@ func newTrees(n int, bytes, chunk int64, double bool) *trees {
 	return t
 }
 
-// newTree builds the in-order binary tree. On the second tree of a pair, a rank is at the position of its mirror image on the
-// first, so that leaves (odd ranks) and inner ranks (even ones) are exchanged; an odd number of ranks requires a rotation by
-// one instead.
+// newTree builds the in-order binary tree. In the second tree of a pair, a rank is at the mirrored position of the first
+// tree. This exchanges leaves (odd ranks) and inner ranks (even ranks). With an odd number of ranks, the second tree is
+// rotated by one position instead.
 func newTree(n int, second bool, bytes, chunk int64) tree {
 	t := tree{
 		bytes: bytes, chunks: int32((bytes + chunk - 1) / chunk),
@@ -77,9 +77,9 @@ func newTree(n int, second bool, bytes, chunk int64) tree {
 	return t
 }
 
-// placeAbove returns the parent's position in the in-order tree of n positions; -1 for position 0, the root. The height of a
-// position is its lowest set bit b. Its parent's lowest set bit is the next that is inside the tree: 2b above, or otherwise the
-// position without b.
+// placeAbove returns the parent's position in the in-order tree of n positions; -1 for position 0, the root. The lowest set
+// bit b of a position gives its height. The parent is the position with bit 2b set instead of b, if it is inside the tree,
+// and otherwise the position without b.
 func placeAbove(place, n int) int {
 	if place == 0 {
 		return -1

@@ -16,9 +16,9 @@ const MaxJobs = 256
 // Options are the options of a calibration.
 type Options struct {
 	Profile string // one of profile.Names
-	Seed    uint64 // of the runs; the same seed gives the same profile
+	Seed    uint64 // seed of the runs; the same seed gives the same profile
 	Jobs    int    // concurrent runs, 1 to MaxJobs
-	Quick   bool   // a small grid, for a trial of the command
+	Quick   bool   // use a small grid, to try the command
 	Command string // command line recorded in the profile
 	// Known are the results of earlier runs, by key, as passed to Finished; these runs are skipped.
 	Known map[string]Measured
@@ -93,7 +93,7 @@ func runAll(ctx context.Context, points []point, o *Options) ([]*Measured, error
 	}
 	for i := range points {
 		if running.Err() != nil {
-			break // or a run has failed, whose error Wait returns
+			break // the context ended, or a run has failed, whose error Wait returns
 		}
 		pt := &points[i]
 		if m, ok := o.Known[pt.key]; ok && m.fits(&pt.run) {

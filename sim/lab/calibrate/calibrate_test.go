@@ -59,7 +59,7 @@ func TestAQuickCalibrationIsAProfileAndDependsOnItsSeedAlone(t *testing.T) {
 	}
 }
 
-// What was finished before a stop is not done again, and the result is that of one go.
+// A calibration that is continued does not repeat finished runs, and has the same result as one without interruption.
 func TestAStoppedCalibrationGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	whole, err := Calibrate(t.Context(), quick())
@@ -89,7 +89,7 @@ func TestAStoppedCalibrationGoesOnWhereItWas(t *testing.T) {
 	fresh := 0
 	o.Finished = func(key string, _ *Measured) error {
 		if _, again := o.Known[key]; again {
-			t.Errorf("%s was done again", key)
+			t.Errorf("%s was repeated", key)
 		}
 		fresh++
 		return nil
@@ -99,14 +99,14 @@ func TestAStoppedCalibrationGoesOnWhereItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	if fresh != whole.Runs-before {
-		t.Errorf("%d runs done after %d of %d", fresh, before, whole.Runs)
+		t.Errorf("%d runs completed after %d of %d", fresh, before, whole.Runs)
 	}
 	if d := cmp.Diff(whole, again); d != "" {
 		t.Error(d)
 	}
 }
 
-// endsAfter is a context that ends when it was asked so many times.
+// endsAfter is a context that ends after a number of calls of Err.
 type endsAfter struct {
 	context.Context
 	left int
@@ -210,11 +210,11 @@ func TestResumeFiles(t *testing.T) {
 	})
 	for _, bad := range []string{"no json\n{}\n", "my notes", "{\"key\":\"\"}\n{\"key\":\"a\"}\n"} {
 		if _, err := ReadFinished(strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), "line 1") {
-			t.Errorf("%q: error %v, want one with the line", bad, err)
+			t.Errorf("%q: error %v, want one with the line number", bad, err)
 		}
 	}
 	if _, err := ReadFinished(strings.NewReader(strings.Repeat("x", MaxLine+1))); err == nil {
-		t.Error("a line too long was taken")
+		t.Error("a line that is too long was accepted")
 	}
 }
 
@@ -238,7 +238,7 @@ func FuzzReadFinished(f *testing.F) {
 	})
 }
 
-// A result that cannot be that of a run is not taken for known.
+// A result that cannot belong to a run is not accepted as known.
 func TestKnownResultsMustFit(t *testing.T) {
 	t.Parallel()
 	r := Run{Rate: 25 * quantity.Gbps, Groups: make([]Group, 2)}
@@ -259,7 +259,7 @@ func TestKnownResultsMustFit(t *testing.T) {
 	}
 }
 
-// Isotonic regression by its definition: monotone, and no other monotone sequence is nearer.
+// The result of isotonic regression is monotone, and no other monotone sequence is nearer to the values.
 func TestFallingIsTheNearestThatNeverRises(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -287,7 +287,8 @@ func TestFallingIsTheNearestThatNeverRises(t *testing.T) {
 	})
 }
 
-// Keys tell all runs of a design apart, and runs of different settings. Every run waits for its slowest flows.
+// Each run of a design has a unique key, and so have runs with different settings. Every run waits until its slowest flows
+// have settled.
 func TestKeysAreOfOneRunEach(t *testing.T) {
 	t.Parallel()
 	for _, name := range profile.Names() {
@@ -306,14 +307,14 @@ func TestKeysAreOfOneRunEach(t *testing.T) {
 					t.Errorf("%s: %v", pt.key, err)
 				}
 				if need := profile.Settle(pt.rates[k], &g.Settings); pt.run.Settle.Seconds() < need || pt.run.Counted < pt.run.Settle {
-					t.Errorf("%s: settles for %s and is counted for %s, want %g s", pt.key, pt.run.Settle, pt.run.Counted, need)
+					t.Errorf("%s: settling time %s and counted time %s, want %g s", pt.key, pt.run.Settle, pt.run.Counted, need)
 				}
 			}
 		}
 		p.Lever.Step = 0.03
 		for _, pt := range (&maker{p: p, g: fullGrid(p), seed: 1}).all() {
 			if seen[pt.key] && pt.kind == kindGrid {
-				t.Errorf("%s: the key of another lever", pt.key)
+				t.Errorf("%s: the key is the same with a different lever", pt.key)
 			}
 		}
 	}
@@ -329,8 +330,8 @@ func TestRunRefusesSettingsNoRegisterHolds(t *testing.T) {
 	}
 }
 
-// The law that the lever rests on: flows whose increase goes with their rate and whose period goes
-// against it have rates in that ratio, whatever the number of flows.
+// The law of the lever: flows with increases proportional to their rates and periods inversely proportional to them share a
+// link in that ratio, for any number of flows.
 func TestTheLeverDividesALink(t *testing.T) {
 	t.Parallel()
 	p, err := profile.Lookup(profile.Default)
@@ -353,14 +354,14 @@ func TestTheLeverDividesALink(t *testing.T) {
 		predicted, measured := (&fitter{p: p}).parts(pt, got)
 		for g := range predicted {
 			if off := math.Abs(predicted[g]-measured[g]) / measured[g]; off > 0.1 {
-				t.Errorf("%v: group %d has %.4f of the link, predicted %.4f", shares, g, measured[g], predicted[g])
+				t.Errorf("%v: group %d has a share of %.4f, predicted %.4f", shares, g, measured[g], predicted[g])
 			}
 		}
 	}
 }
 
-// A single fast flow beside many slow ones answers marks that come in bursts, the more so the faster it is. The fit has not seen such runs, and
-// at 200 Gbit/s no others either.
+// A single fast flow that competes with many slow ones gets its marks in bursts, and more so the faster it is. The fit does
+// not include such runs, and no runs at 200 Gbit/s.
 func TestOneFastFlowBesideManySlowOnesIsPredicted(t *testing.T) {
 	t.Parallel()
 	p, err := profile.Lookup(profile.Default)
@@ -369,7 +370,7 @@ func TestOneFastFlowBesideManySlowOnesIsPredicted(t *testing.T) {
 	}
 	for _, c := range []struct {
 		speed quantity.BitRate
-		most  float64 // relative error of a slow flow's rate
+		most  float64 // largest relative error of a slow flow's rate
 	}{{100 * quantity.Gbps, 0.05}, {200 * quantity.Gbps, 0.12}} {
 		for _, slow := range []int{8, 16} {
 			for _, ratio := range []float64{5, 20, 60} {
@@ -384,9 +385,9 @@ func TestOneFastFlowBesideManySlowOnesIsPredicted(t *testing.T) {
 					}
 					predicted, measured := (&fitter{p: p}).parts(pt, got)
 					off := measured[1]/predicted[1] - 1
-					t.Logf("slow flows have %+.1f %% more than predicted", 100*off)
+					t.Logf("slow flows have a rate %+.1f %% from the prediction", 100*off)
 					if math.Abs(off) > c.most {
-						t.Errorf("slow flows have %.4f of the link, predicted %.4f: want within %.0f %%", measured[1], predicted[1], 100*c.most)
+						t.Errorf("slow flows have a share of %.4f, predicted %.4f: want within %.0f %%", measured[1], predicted[1], 100*c.most)
 					}
 				})
 			}

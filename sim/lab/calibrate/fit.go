@@ -13,8 +13,8 @@ import (
 type Check struct {
 	Key       string  `json:"key"`
 	Ratio     float64 `json:"ratio"`     // largest ratio of per-flow rates in the run
-	Below     float64 `json:"below"`     // ratio of the intended rate of the run's fastest flow to that of a flow of the group
-	Predicted float64 `json:"predicted"` // fraction of the link, of a group
+	Below     float64 `json:"below"`     // intended rate of the run's fastest flow divided by that of a flow of the group
+	Predicted float64 `json:"predicted"` // predicted fraction of the link, for the group
 	Measured  float64 `json:"measured"`
 }
 
@@ -133,15 +133,16 @@ func (f *fitter) parts(pt *point, m *Measured) (predicted, measured []float64) {
 	return predicted, measured
 }
 
-// Percentage of the held-out rates within the bound of their class. A bound is at least leastBound, the scatter of a run.
+// covered is the percentage of the held-out rates within the bound of their class. leastBound is the minimum of a bound, the
+// random variation of a run.
 const (
 	covered    = 95
 	leastBound = 0.02
 )
 
-// bounds computes the quantile of errors in each class of rates, by the ratio to the fastest rate of their run. The fastest
-// rates do not count: they are many with small errors, and would hide the errors of others. The bound of a class with a larger
-// ratio is at least as large.
+// bounds computes a quantile of the errors for each class of rates. The class depends on the ratio of the fastest rate of the
+// run to the rate. The fastest rates are excluded, because their many small errors would hide the errors of other rates. The
+// bound of a class with a larger ratio is at least as large.
 func (f *fitter) bounds() {
 	f.p.Bounds = nil
 	low, bound := 1.0, leastBound

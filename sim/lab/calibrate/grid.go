@@ -24,7 +24,7 @@ type grid struct {
 	least  quantity.Picoseconds // minimum counted time of a run
 }
 
-// mixClass is the number of random mixes with per-flow rates up to a ratio.
+// mixClass is the number of random mixes whose per-flow rates differ by up to a ratio.
 type mixClass struct {
 	ratio float64
 	runs  int
@@ -45,7 +45,7 @@ func fullGrid(p *profile.Profile) grid {
 	}
 }
 
-// quickGrid returns a small grid for tests; its profile is legal but coarse.
+// quickGrid returns a small grid for tests; its profile is valid but coarse.
 func quickGrid() grid {
 	return grid{
 		speeds: []quantity.BitRate{25 * quantity.Gbps}, flows: []int{4}, rtts: []uint32{4}, ratios: []float64{2, 8},
@@ -69,8 +69,8 @@ type point struct {
 	run   Run
 	rates []float64 // intended rate of a flow of each group, bit/s
 	cell  int       // kindGrid: number of the condition
-	ratio float64   // largest ratio between groups
-	index int       // kindGrid: of the ratio; kindEffect and kindCliff: of the change
+	ratio float64   // largest ratio of rates between groups
+	index int       // kindGrid: index of the ratio; kindEffect and kindCliff: index of the change
 }
 
 // condition returns the run's condition in a response.
@@ -117,7 +117,7 @@ type share struct {
 // payload is fixed: the packet size changes the number of marks, but not their distribution.
 const payload = 1000
 
-// lay creates a run in which groups share a link in proportion to weights.
+// lay adds a run in which groups share a link in proportion to weights, and returns it.
 func (m *maker) lay(kind, key string, speed quantity.BitRate, rtt uint32, seed uint64, shares []share) *point {
 	sum, top, least := 0.0, 0.0, math.Inf(1)
 	for _, s := range shares {
@@ -149,8 +149,8 @@ func (m *maker) wait(pt *point) {
 	pt.run.Counted = max(m.g.least, profile.MeanSettles*pt.run.Settle)
 }
 
-// gridPorts is the number of ports over which each group of the grid is spread, if it has as many flows: on one port, line rate
-// instead of marks would limit a group with almost all of the link.
+// gridPorts is the number of ports of each group of the grid, if the group has at least as many flows. A group with almost
+// the whole link would otherwise be limited by the line rate of one port instead of by marks.
 const gridPorts = 4
 
 // grid creates the runs for every condition and ratio; cells number the conditions as profile.Response does.
@@ -174,8 +174,8 @@ func (m *maker) grid() {
 }
 
 // mixes creates runs similar to real plans: two to five tenants with separate ports, weights and flows, also at speeds, round
-// trip times and numbers of flows between those of the grid. Every second one has few flows, of which a single one may have
-// most of the link.
+// trip times and numbers of flows between those of the grid. Every second run has few flows, so a single flow may have most
+// of the link.
 func (m *maker) mixes() {
 	r := rand.New(rand.NewPCG(m.seed, 0x6d6978))
 	var speeds []quantity.BitRate
@@ -238,7 +238,7 @@ func effects() []change {
 	}
 }
 
-// cliffs returns changes on all flows that break the lever, and one without effect.
+// cliffs returns changes for all flows that make the lever ineffective, and one change without effect for comparison.
 func cliffs() []change {
 	return []change{
 		{"", 0, func(*dcqcn.Settings) {}},

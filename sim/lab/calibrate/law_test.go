@@ -9,8 +9,9 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Registers off the lever's proportion have the rates of the law, which nothing was fitted for: eight flows at an eighth of the rate of eight
-// others, with other increases and periods. A power of both, as it was before, is up to 31 % off here.
+// With registers that do not follow the lever's proportion, rates follow the law, although nothing was fitted to such runs.
+// Eight flows have an eighth of the rate of eight others, with other increases and periods. The earlier power law of both was
+// up to 31 % off in this case.
 func TestRatesFollowTheLawOfIncreaseAndPeriod(t *testing.T) {
 	t.Parallel()
 	p, err := profile.Lookup(profile.Default)
@@ -37,7 +38,7 @@ func TestRatesFollowTheLawOfIncreaseAndPeriod(t *testing.T) {
 			t.Parallel()
 			got, want := slow(t, c.period, c.increase)/lever, w.Rate(c.period, c.increase)
 			if math.Abs(got/want-1) > 0.05 {
-				t.Errorf("%.3f of the lever's rate, the law has %.3f: want within 5 %%", got, want)
+				t.Errorf("%.3f of the lever's rate, the law gives %.3f: want within 5 %%", got, want)
 			}
 		})
 	}

@@ -32,24 +32,24 @@ func WriteFinished(w io.Writer, key string, m *Measured) error {
 	return nil
 }
 
-// start is the start of every line in a resume file.
+// start is the beginning of every line in a resume file.
 const start = `{"key":"`
 
-// ReadFinished reads a resume file. Its last line may be truncated, as after a kill; any other invalid line is an error with
-// its number.
+// ReadFinished reads a resume file. Its last line may be truncated, for example if the process was killed. Any other invalid
+// line is an error with its line number.
 func ReadFinished(r io.Reader) (map[string]Measured, error) {
 	out := make(map[string]Measured)
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, MaxLine)
 	var bad error
-	cut := false // the existing part of the line is valid
+	cut := false // the last line is valid as far as it exists
 	for n := 1; in.Scan(); n++ {
 		if bad != nil {
 			return nil, bad
 		}
 		var l line
 		if err := json.Unmarshal(in.Bytes(), &l); err != nil || l.Key == "" {
-			bad = fmt.Errorf("line %d: want a finished run as a calibration writes it, found %.80q", n, in.Text())
+			bad = fmt.Errorf("line %d: want a finished run in the format of a calibration, found %.80q", n, in.Text())
 			cut = strings.HasPrefix(in.Text(), start) || strings.HasPrefix(start, in.Text())
 			continue
 		}

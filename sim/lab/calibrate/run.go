@@ -17,29 +17,29 @@ import (
 // Group is a group of equal flows of a run: equal settings on Ports NIC ports with Flows flows each.
 type Group struct {
 	Ports    int
-	Flows    int // of each port
+	Flows    int // flows on each port
 	Settings dcqcn.Settings
 }
 
 // Run is one run of the packet simulator: all groups send unlimited flows through one link.
 type Run struct {
-	Rate    quantity.BitRate     // of every link
-	Delay   quantity.Picoseconds // of every link; a round trip has four links
-	Marking ecn.Marking          // of the switch
-	Payload int                  // bytes of a packet
+	Rate    quantity.BitRate     // rate of every link
+	Delay   quantity.Picoseconds // delay of every link; a round trip has four links
+	Marking ecn.Marking          // marking of the switch
+	Payload int                  // payload bytes of a packet
 	Groups  []Group
-	Settle  quantity.Picoseconds // not counted
+	Settle  quantity.Picoseconds // settling time before the counted time
 	Counted quantity.Picoseconds
 	Seed    uint64
 }
 
 // Measured holds the results of a run over the counted time.
 type Measured struct {
-	Rates  []float64 `json:"rates_bps"`   // of a flow of each group, bit/s of payload, mean
-	Use    float64   `json:"use"`         // of the link, headers counted, 0 to 1
-	Queue  float64   `json:"queue_bytes"` // bytes, mean
+	Rates  []float64 `json:"rates_bps"`   // mean rate of a flow of each group, bit/s of payload
+	Use    float64   `json:"use"`         // utilization of the link, including headers, 0 to 1
+	Queue  float64   `json:"queue_bytes"` // mean queue length, bytes
 	Pauses uint64    `json:"pauses"`      // PFC frames
-	Marked float64   `json:"marked"`      // fraction of the packets
+	Marked float64   `json:"marked"`      // fraction of the packets that were marked
 }
 
 // headers is the header size of a data packet, in bytes.
@@ -129,7 +129,7 @@ func (r *Run) measure(ctx context.Context, n *ether.Network, port func() (float6
 		out.Queue += q
 		samples++
 	}
-	total, after, counted := 0.0, acked(), n.Now()-r.Settle // whole samplings
+	total, after, counted := 0.0, acked(), n.Now()-r.Settle // time actually counted, in whole sampling intervals
 	for g, x := range after {
 		rate := (x - before[g]) * 8 / counted.Seconds()
 		total += rate

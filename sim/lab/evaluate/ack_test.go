@@ -9,13 +9,14 @@ import (
 	"fairlane/tenants"
 )
 
-// A link that one sending port feeds never queues, unless the acknowledgements of other traffic come on top: then it marks, and the queue
-// pairs of the port, which have one set of registers, share by their numbers and not as the shares of its virtual functions.
+// A link with traffic from a single sending port normally has no queue. With acknowledgements of other traffic it has a
+// queue, and so it marks. The queue pairs of the port have one set of registers. They then share by their number and not by
+// the shares of the port's virtual functions.
 func TestAcknowledgementsMakeALinkMarkThatDataCannotFill(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		answers bool    // the receiver also sends, to a host that acknowledges
-		want    float64 // predicted rate of few by that of many
+		answers bool    // the receiver also sends data, to a host that acknowledges
+		want    float64 // predicted rate of tenant "few" divided by that of "many"
 	}{"data alone": {false, 1}, "with acknowledgements": {true, 0.2}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -33,13 +34,13 @@ func TestAcknowledgementsMakeALinkMarkThatDataCannotFill(t *testing.T) {
 				t.Errorf("predicted %s and %s: want a ratio of %g", few, many, c.want)
 			}
 			checkRates(t, plan, s.Tenants[:2], 0.03)
-			checkRates(t, plan, s.Tenants[2:], anyError) // notifications take from the port of "other" what no prediction counts
+			checkRates(t, plan, s.Tenants[2:], anyError) // the prediction ignores notifications, which use a part of the port of "other"
 		})
 	}
 }
 
-// On InfiniBand as well such a link marks, although acknowledgements take less than a thousandth of it. Rates then rest between the turns of the sending
-// port and the weights.
+// On InfiniBand such a link also marks, although acknowledgements use less than a thousandth of it. Rates then settle between
+// the round robin shares of the sending port and the weights.
 func TestAcknowledgementsMakeInfiniBandLinksMark(t *testing.T) {
 	t.Parallel()
 	for name, answers := range map[string]bool{"data alone": false, "with acknowledgements": true} {
@@ -63,7 +64,7 @@ func TestAcknowledgementsMakeInfiniBandLinksMark(t *testing.T) {
 			}
 			checkRates(t, plan, s.Tenants, anyError)
 			if x := s.Tenants[0]; x.PredictionError < 0.3 {
-				t.Errorf("%s: %s, predicted %s: want what marks of the link give it", x.Tenant, x.Delivered, plan.Tenants[0].Predicted)
+				t.Errorf("%s: %s, predicted %s: want the rate that marks of the link cause", x.Tenant, x.Delivered, plan.Tenants[0].Predicted)
 			}
 		})
 	}

@@ -15,12 +15,12 @@ import (
 // Limits of a case.
 const (
 	minTenants, maxTenants = 2, 16
-	maxQPs                 = 32 // per tenant
+	maxQPs                 = 32 // queue pairs per tenant
 	maxSenders             = 4  // sending hosts per tenant
 	maxReceivers           = 3  // receiving hosts of a case whose tenants contend at the receiver
 )
 
-// Case is one random case.
+// Case is one random case for an evaluation.
 type Case struct {
 	Seed  uint64
 	Index int
@@ -29,7 +29,7 @@ type Case struct {
 	Form  Form   // form of the traffic
 	// Shared means that tenants share sending ports.
 	Shared bool
-	// Even means that queue pairs are distributed so that their rates are similar.
+	// Even means that the numbers of queue pairs are such that the rates of single queue pairs are similar.
 	Even  bool
 	Input policy.Input
 }
@@ -40,7 +40,7 @@ func (c *Case) Traffic() uint64 { return sim.Hash(c.Seed, uint64(c.Index), 2) }
 // draws is the largest number of draws of a case.
 const draws = 200
 
-var errNoContention = errors.New("tenants do not meet")
+var errNoContention = errors.New("tenants do not contend")
 
 // Generate draws case index of a seed for a plane; an empty plane is PlaneIB. It is a pure function. It returns an error for an
 // index below 0 and an unknown plane.
@@ -79,7 +79,7 @@ func Generate(seed uint64, index int, plane policy.Plane) (*Case, error) {
 		}
 		return c, nil
 	}
-	return nil, fmt.Errorf("case %d: nothing suitable in %d draws", index, draws)
+	return nil, fmt.Errorf("case %d: no suitable case in %d draws", index, draws)
 }
 
 // drawing is the state of one draw.
@@ -117,7 +117,7 @@ func (d *drawing) draw(plane policy.Plane) (*Case, error) {
 	d.shared, d.even, d.quarters = d.chance(5), d.rng.Uint64n(10) < 6, d.chance(4)
 	ts, flows := d.drawTraffic()
 	in := policy.Input{Fabric: d.fabric, Tenants: tenants.Attach(ts, flows), Flows: flows, Options: policy.Options{Plane: plane}}
-	// All planes make this draw, to keep the following draws equal.
+	// All planes make this draw, so that the following draws are equal on all planes.
 	in.Options.VLArbitration = d.chance(2) && d.shared && plane == policy.PlaneIB
 	return &Case{Plane: plane, Kind: d.kind, Form: d.form, Shared: d.shared, Even: d.even, Input: in}, nil
 }
@@ -195,11 +195,11 @@ const leastPart = 0.003
 
 // suits returns errNoContention if the case has no contention, or too little traffic of some tenant.
 func (c *Case) suits() error {
-	if c.Form == FormCrowd { // all contend, and the lightest has enough traffic
+	if c.Form == FormCrowd { // all tenants contend, and the lightest has enough traffic
 		return nil
 	}
 	in := c.Input
-	in.Options.Plane = policy.PlaneIB // routes by tables: hashed paths need a network
+	in.Options.Plane = policy.PlaneIB // routes by forwarding tables, because hashed paths would need a network
 	target, err := policy.Entitle(in)
 	if err != nil {
 		return fmt.Errorf("entitlements: %w", err)

@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// What a case holds is as documented, on every plane, and is the same fabric and traffic on all of them.
+// Cases are as documented on every plane, and have the same fabric and traffic on all planes.
 func TestCasesAreAsDocumented(t *testing.T) {
 	t.Parallel()
 	const cases = 150
@@ -53,9 +53,10 @@ func TestCasesAreAsDocumented(t *testing.T) {
 			}
 		}
 	}
-	// Five standard deviations of a binomial about a quarter, half, and nearly a quarter.
+	// The limits are five standard deviations of a binomial distribution with probability a quarter, a half, and nearly a
+	// quarter.
 	if shared < 10 || shared > 64 || even < 45 || even > 110 || quarters < 10 || quarters > 64 {
-		t.Errorf("of %d cases %d share ports, %d are even, %d have fractional weights", cases, shared, even, quarters)
+		t.Errorf("of %d cases, %d share ports, %d are even, and %d have fractional weights", cases, shared, even, quarters)
 	}
 	for _, f := range []Form{FormUnequal, FormCrowd, FormSenders} {
 		if forms[f] < 3 || forms[f] > 34 {
@@ -99,7 +100,7 @@ func checkCase(t *testing.T, c *Case) {
 	checkRoutes(t, c)
 }
 
-// checkForm checks that the traffic has its form.
+// checkForm verifies that the traffic has the form of the case.
 func checkForm(t *testing.T, c *Case) {
 	t.Helper()
 	in := &c.Input
@@ -130,7 +131,7 @@ func checkForm(t *testing.T, c *Case) {
 	}
 }
 
-// checkRoutes checks that the routes of a flow lead from its source to its destination and hold all its queue pairs.
+// checkRoutes verifies that the routes of a flow lead from its source to its destination and contain all its queue pairs.
 func checkRoutes(t *testing.T, c *Case) {
 	t.Helper()
 	in := &c.Input
@@ -183,7 +184,7 @@ func TestCaseDependsOnlyOnSeedAndNumber(t *testing.T) {
 		t.Errorf("drawn twice: %s", d)
 	}
 	if a.Kind == other.Kind && cmp.Equal(a.Input.Flows, other.Input.Flows) {
-		t.Error("another seed gives the same case")
+		t.Error("a different seed gives the same case")
 	}
 }
 

@@ -8,8 +8,9 @@ import (
 	"fairlane/policy/plantest"
 )
 
-// TestBoundsCoverHashes compiles random cases without telling which paths hashes choose, and sets the bounds of these plans
-// against what is predicted once they are told, for several hashes. The factor of the bound was chosen on other seeds.
+// TestBoundsCoverHashes compiles random cases without the paths that hashes select. It compares the bounds of these plans
+// with the predictions of plans for the actual paths, for several hashes. The factor of the bound was chosen with other
+// seeds.
 func TestBoundsCoverHashes(t *testing.T) {
 	t.Parallel()
 	for _, plane := range []policy.Plane{policy.PlaneRoCE, policy.PlaneWRCC} {
@@ -33,7 +34,7 @@ func TestBoundsCoverHashes(t *testing.T) {
 				for k := range untold.Tenants {
 					x := &untold.Tenants[k]
 					if x.Bound == told.Tenants[k].Bound {
-						continue // no hash has a choice
+						continue // no hash has a choice of paths
 					}
 					if all++; math.Abs(float64(x.Predicted-told.Tenants[k].Predicted)) <= x.Bound*float64(x.Predicted) {
 						within++

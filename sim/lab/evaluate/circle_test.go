@@ -12,19 +12,20 @@ import (
 	"fairlane/tenants"
 )
 
-// Two ports that send and two that receive form a circle of full links: what a flow gains at one of them, the next loses and the third
-// gains, and every one stays full. With data alone the prediction is the sharing that the simulator rests at. Where acknowledgements of other
-// traffic take their part of the sending ports, it may rest elsewhere; the bound and a finding have the range.
+// Two sending and two receiving ports form a cycle of full links. A gain of one flow is a loss of the next and a gain of the
+// third, so every link remains full. With data only, the prediction equals the shares at which the simulator settles.
+// If acknowledgements of other traffic use a part of the sending ports, the shares may settle elsewhere. The bound and a
+// finding then include the range of the possible shares.
 func TestWRCCCirclesOfFullLinksRestWithinTheirBounds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		more [][2]int // greedy flows of another tenant, by hosts
-		sure bool     // the prediction is the point of rest
+		more [][2]int // unlimited flows of another tenant, by hosts
+		sure bool     // whether the simulation settles at the prediction
 	}{
-		"data alone":             {nil, true},
-		"one sender receives":    {[][2]int{{4, 0}}, false},
-		"both senders receive":   {[][2]int{{4, 0}, {5, 1}}, false},
-		"receivers send to them": {[][2]int{{2, 0}, {3, 1}}, false},
+		"data alone":                    {nil, true},
+		"one sender receives":           {[][2]int{{4, 0}}, false},
+		"both senders receive":          {[][2]int{{4, 0}, {5, 1}}, false},
+		"receivers send to the senders": {[][2]int{{2, 0}, {3, 1}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -34,21 +35,21 @@ func TestWRCCCirclesOfFullLinksRestWithinTheirBounds(t *testing.T) {
 			if c.sure {
 				most = 0.001
 			}
-			moved := s.Tenants[:2] // those that the circle moves
+			moved := s.Tenants[:2] // the tenants whose shares the cycle changes
 			checkRates(t, plan, moved, most)
 			for _, x := range moved {
 				if !slices.ContainsFunc(plan.Findings, func(f policy.Finding) bool {
 					return f.Code == policy.CodeShareUncertain && slices.Contains(f.Tenants, x.Tenant)
 				}) {
-					t.Errorf("%s: no finding says that its share is uncertain", x.Tenant)
+					t.Errorf("%s: no finding states that its share is uncertain", x.Tenant)
 				}
 			}
 		})
 	}
 }
 
-// On InfiniBand the links of the circle that mark are not quite full, so its sending ports have room, and the shares of the weights are nearer
-// than those of the turns, which are more than 13 % off for both tenants.
+// On InfiniBand the marking links of the cycle are not quite full, so its sending ports have free capacity. The shares are
+// then nearer to the weights than to round robin, which is more than 13 % off for both tenants.
 func TestInfiniBandCirclesRestNearTheSharesOfTheWeights(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string][][2]int{"data alone": nil, "both senders receive": {{4, 0}, {5, 1}}} {
@@ -57,13 +58,14 @@ func TestInfiniBandCirclesRestNearTheSharesOfTheWeights(t *testing.T) {
 			in := circle(t, more)
 			in.Options.Plane = policy.PlaneIB
 			plan, s := simulated(t, in, Options{Seed: 1})
-			checkRates(t, plan, s.Tenants[:2], 0.08) // those that the circle moves
+			checkRates(t, plan, s.Tenants[:2], 0.08) // the tenants whose shares the cycle changes
 		})
 	}
 }
 
-// Where turns alone nearly fill the links that mark, these mark too seldom to leave the sending ports room, and rates stay at the turns, the
-// other end of the range, or between both. The bound has it: that of a contended sending port alone would not do.
+// If round robin alone nearly fills the marking links, these mark too seldom to leave free capacity at the sending ports.
+// Rates then stay at the round robin shares, the other end of the range, or between the two. The bound includes this; the
+// bound of a single contended sending port would not suffice.
 func TestCyclesMaySettleAtRoundRobinShares(t *testing.T) {
 	t.Parallel()
 	for plane, least := range map[policy.Plane]float64{policy.PlaneIB: 0.25, policy.PlaneRoCE: 0.13} {
@@ -83,13 +85,14 @@ func TestCyclesMaySettleAtRoundRobinShares(t *testing.T) {
 				worst = max(worst, x.PredictionError)
 			}
 			if worst < least {
-				t.Errorf("the largest error is %.3f: want a circle that rests at its other end", worst)
+				t.Errorf("the largest error is %.3f: want a cycle that settles at the other end of its range", worst)
 			}
 		})
 	}
 }
 
-// A flow that has what others leave of its sending port is no circle: one sharing is at rest, and its bound has no range.
+// A flow that gets the remaining capacity of its sending port is not part of a cycle. There is only one equilibrium, and the
+// bound has no range.
 func TestCapacityLeftByOthersIsNoCycle(t *testing.T) {
 	t.Parallel()
 	topo, h := star(t, 4)
@@ -107,7 +110,7 @@ func TestCapacityLeftByOthersIsNoCycle(t *testing.T) {
 	}
 }
 
-// star is hosts of 10 Gbit/s on one switch, and their ports.
+// star returns a fabric of hosts with 10 Gbit/s at one switch, and the hosts' ports.
 func star(t *testing.T, hosts int) (*subnet.Fabric, []ident.PortID) {
 	t.Helper()
 	f, err := topogen.Star(hosts, topogen.Wire{Rate: 10 * quantity.Gbps})
@@ -117,7 +120,7 @@ func star(t *testing.T, hosts int) (*subnet.Fabric, []ident.PortID) {
 	return f, ports(f)
 }
 
-// circle has tenants a and b meet c at two sending and two receiving ports.
+// circle returns an input in which tenants a and b compete with c at two sending and two receiving ports.
 func circle(t *testing.T, more [][2]int) policy.Input {
 	t.Helper()
 	topo, h := star(t, 6)

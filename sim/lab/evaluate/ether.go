@@ -172,7 +172,7 @@ func (b *etherBuilder) installRoCE() error {
 			at, ok := index[nic.Settings]
 			if !ok {
 				if len(settings) == ether.MaxAlgorithms {
-					return fmt.Errorf("more than %d different settings of NIC ports: want at most that", ether.MaxAlgorithms-1)
+					return fmt.Errorf("too many different settings of NIC ports: want at most %d", ether.MaxAlgorithms-1)
 				}
 				at = uint16(len(settings))
 				index[nic.Settings] = at
@@ -188,7 +188,7 @@ func (b *etherBuilder) installRoCE() error {
 	if b.cfg.Algorithms, err = cc.NewMlxEach(settings); err != nil {
 		return err
 	}
-	// Notifications are packets; all receivers of managed traffic have the same gap.
+	// Notifications are packets. All receivers of managed traffic have the same gap between them.
 	b.cfg.CNPGap = quantity.Picoseconds(settings[len(settings)-1].CNPGap) * quantity.Microsecond
 	return nil
 }
@@ -210,7 +210,7 @@ func (b *etherBuilder) installMarking() error {
 	return nil
 }
 
-// installWRCC sets the settings of switch ports and senders. Without a plan they are those of published WRCC.
+// installWRCC sets the settings of switch ports and senders. Without a plan it sets those of published WRCC.
 func (b *etherBuilder) installWRCC() error {
 	p := b.plan
 	if p == nil {
@@ -222,7 +222,7 @@ func (b *etherBuilder) installWRCC() error {
 	if p.WRCC == nil || len(p.WRCC.Domains) == 0 && len(b.in.Flows) > 0 {
 		return errors.New("the plan has no settings for the WRCC plane")
 	}
-	if len(p.WRCC.Domains) == 0 { // no traffic, so there is nothing to set
+	if len(p.WRCC.Domains) == 0 { // no traffic, so no settings
 		b.plan = nil
 		return b.installWRCC()
 	}
@@ -250,5 +250,5 @@ func (b *etherBuilder) installWRCC() error {
 	return nil
 }
 
-// plainPeriod is WRCCT of unmanaged switches: S0's, twice the largest round trip time of the data centre.
+// plainPeriod is WRCCT of unmanaged switches. It is the value of S0: twice the largest round trip time of the data centre.
 const plainPeriod = 24 * quantity.Microsecond

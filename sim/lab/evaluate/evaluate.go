@@ -20,8 +20,8 @@ const (
 	MaxJobs  = 64
 )
 
-// hopBudget limits the packet hops of one counted window beyond its minimum length, so that 200 cases on all planes take less
-// than 15 minutes on two cores.
+// hopBudget limits the packet hops of a counted window that is longer than its minimum, so that 200 cases on all planes take
+// less than 15 minutes on two cores.
 const hopBudget = 12e6
 
 // Request specifies an evaluation.
@@ -30,9 +30,9 @@ type Request struct {
 	Seed   uint64         // random seed of cases and traffic
 	Planes []policy.Plane // in the order of results; empty means all three
 	Jobs   int            // concurrent simulations, 1 to MaxJobs; results do not depend on it
-	// Progress receives the number of completed runs and of all runs, not concurrently; may be nil.
+	// Progress receives the number of completed runs and of all runs. Calls are sequential. It may be nil.
 	Progress func(done, all int)
-	// Done receives each result after all previous ones, not concurrently; may be nil.
+	// Done receives the results in order. Calls are sequential. It may be nil.
 	Done func(*Result) error
 }
 
@@ -51,26 +51,26 @@ type Result struct {
 	Use       float64         `json:"use"`
 	UseBefore float64         `json:"use_before"`
 	Links     []SimulatedLink `json:"links"`
-	Findings  []string        `json:"findings"` // codes
+	Findings  []string        `json:"findings"` // codes of the plan's findings
 	SettledS  float64         `json:"settled_s"`
 	CountedS  float64         `json:"counted_s"`
 	// Failed is the reason for a missing result; normally empty.
 	Failed string `json:"failed,omitempty"`
 }
 
-// TenantResult is the result of one tenant of a case. Errors are relative to the named rate.
+// TenantResult is the result of one tenant of a case. Each error is relative to the rate in its name.
 type TenantResult struct {
 	Tenant    string  `json:"tenant"`
 	Weight    float64 `json:"weight"`
 	QPs       int     `json:"qps"`
-	Contended bool    `json:"contended"` // it uses a contended link; other tenants do not count
+	Contended bool    `json:"contended"` // the tenant uses a contended link; other tenants do not count
 	Entitled  float64 `json:"entitled_bps"`
 	Predicted float64 `json:"predicted_bps"`
 	Simulated float64 `json:"simulated_bps"`
-	Error     float64 `json:"error"`          // simulated relative to predicted rate
-	Entitle   float64 `json:"entitled_error"` // simulated relative to entitled rate
+	Error     float64 `json:"error"`          // difference of simulated and predicted rate, relative to the predicted rate
+	Entitle   float64 `json:"entitled_error"` // difference of simulated and entitled rate, relative to the entitled rate
 	Bound     float64 `json:"bound"`
-	Drift     float64 `json:"drift"` // between the halves of the window
+	Drift     float64 `json:"drift"` // relative difference between the halves of the window
 	// Findings are the codes of the findings that name the tenant, sorted, without duplicates.
 	Findings []string `json:"findings"`
 }
@@ -177,7 +177,7 @@ func (c *Case) fill(ctx context.Context, res *Result, progress func(float64)) (*
 	}
 	o := Options{Seed: c.Traffic(), Before: true, MaxHops: hopBudget, Progress: progress}
 	if c.Plane == policy.PlaneIB {
-		o.LeastS = policy.BoundTime // bounds do not apply to means over shorter times
+		o.LeastS = policy.BoundTime // bounds do not apply to means over shorter windows
 	}
 	s, err := Simulate(ctx, c.Input, plan, o)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"fairlane/policy"
 )
 
-// The same cases and seed give the same results, whatever the number of jobs, in order.
+// The same cases and seed give the same results in the same order, for any number of jobs.
 func TestResultsDoNotDependOnTheNumberOfJobs(t *testing.T) {
 	t.Parallel()
 	var runs [][]*Result
@@ -30,7 +30,7 @@ func TestResultsDoNotDependOnTheNumberOfJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(got, told); d != "" {
-			t.Errorf("handed on other results: %s", d)
+			t.Errorf("Done received other results: %s", d)
 		}
 		for i, r := range got {
 			if r.Case != i || r.Failed != "" || len(r.Tenants) < minTenants {
@@ -44,7 +44,7 @@ func TestResultsDoNotDependOnTheNumberOfJobs(t *testing.T) {
 	}
 }
 
-// What is done when the context ends is kept, from the first case on without a gap.
+// When the context ends, Run returns the completed results, from the first case on without gaps.
 func TestAnInterruptedEvaluationKeepsWhatIsDone(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -65,7 +65,7 @@ func TestAnInterruptedEvaluationKeepsWhatIsDone(t *testing.T) {
 	}
 }
 
-// What cannot be written stops the evaluation.
+// An error of Done stops the evaluation.
 func TestDoneErrorEndsTheEvaluation(t *testing.T) {
 	t.Parallel()
 	full := errors.New("disk is full")

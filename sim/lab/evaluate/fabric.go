@@ -95,7 +95,7 @@ func (d *drawing) drawLeafSpine(w topogen.Wire) (err error) {
 		d.split(all, d.between(1, maxReceivers))
 		return nil
 	}
-	// All flows use the uplinks of the sending leaves: they contend there, or at the spines.
+	// All flows use the uplinks of the sending leaves, and contend there or at the spines.
 	half := leaves / 2 * hosts
 	d.senders, d.receivers = all[:half:half], all[half:]
 	d.shuffle(d.senders)

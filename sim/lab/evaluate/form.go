@@ -19,11 +19,11 @@ type Form string
 const (
 	// FormAny is a random number of tenants with random hosts and queue pairs.
 	FormAny Form = "any"
-	// FormUnequal is one tenant with a single fast queue pair beside tenants with many slow ones.
+	// FormUnequal is one tenant with a single fast queue pair, and other tenants with many slow ones.
 	FormUnequal Form = "unequal"
 	// FormCrowd is crowdTenants tenants, each with its own host, that all send to one receiver.
 	FormCrowd Form = "crowd"
-	// FormSenders is tenants that contend for few sending ports and again at some of the receivers.
+	// FormSenders is tenants that contend for few sending ports, and also at some of the receivers.
 	FormSenders Form = "senders"
 )
 
@@ -73,7 +73,7 @@ func (d *drawing) drawTraffic() ([]tenants.Tenant, []tenants.Flow) {
 	return d.drawTenants()
 }
 
-// drawUnequal draws from speeds at which a single queue pair is fast.
+// drawUnequal draws a star with a speed at which a single queue pair is fast.
 func (d *drawing) drawUnequal(w topogen.Wire) (err error) {
 	w.Rate = []quantity.BitRate{25, 50, 100, 200}[d.rng.Uint64n(4)] * quantity.Gbps
 	d.fabric, err = topogen.Star(12, w)
@@ -85,8 +85,8 @@ func (d *drawing) drawUnequal(w topogen.Wire) (err error) {
 	return nil
 }
 
-// unequalTenants have weights of 1 to 4 and 8 to 16 queue pairs from one or two hosts, except the first: its weight is up to
-// six times that of the lightest, and it has one queue pair.
+// unequalTenants have weights of 1 to 4 and 8 to 16 queue pairs from one or two hosts, except the first, which has one queue
+// pair and a weight of 1 to 6.
 func (d *drawing) unequalTenants() ([]tenants.Tenant, []tenants.Flow) {
 	var l tenantList
 	at := 1
@@ -129,7 +129,7 @@ func (d *drawing) crowdTenants() ([]tenants.Tenant, []tenants.Flow) {
 	return l.tenants, l.flows
 }
 
-// drawSenders draws two to four hosts that send to at least twice as many.
+// drawSenders draws two to four sending hosts and at least twice as many receiving hosts.
 func (d *drawing) drawSenders(w topogen.Wire) (err error) {
 	senders := d.between(2, 4)
 	n := senders + d.between(2*senders, 12)
@@ -142,7 +142,7 @@ func (d *drawing) drawSenders(w topogen.Wire) (err error) {
 	return nil
 }
 
-// senderTenants send from one or two of the hosts.
+// senderTenants send from one or two of the sending hosts.
 func (d *drawing) senderTenants() ([]tenants.Tenant, []tenants.Flow) {
 	var l tenantList
 	for i := range d.between(2, 4*len(d.senders)) {
@@ -162,7 +162,7 @@ type tenantList struct {
 	flows   []tenants.Flow
 }
 
-// add adds a tenant with queue pairs from ports.
+// add adds a tenant with a number of queue pairs, distributed over its ports.
 func (l *tenantList) add(d *drawing, weight quantity.Weight, from []ident.PortID, qps int) {
 	i := len(l.tenants)
 	t := tenants.Tenant{Name: fmt.Sprintf("tenant-%02d", i+1), Weight: weight, PKey: ident.PKey(0x8001 + i)}

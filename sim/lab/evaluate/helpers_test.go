@@ -9,7 +9,7 @@ import (
 	"fairlane/policy/plantest"
 )
 
-// anyError is for rates that need be within their bounds alone.
+// anyError is the limit for rates that must only be within their bounds.
 var anyError = math.Inf(1)
 
 // simulated compiles an input and simulates its plan.
@@ -23,16 +23,16 @@ func simulated(t *testing.T, in policy.Input, o Options) (*policy.Plan, *Simulat
 	return plan, s
 }
 
-// checkRates checks that rates are within their bounds and no further than most, relative, from their predictions.
+// checkRates verifies that rates are within their bounds, and that their relative prediction errors are at most most.
 func checkRates(t *testing.T, plan *policy.Plan, of []SimulatedTenant, most float64) {
 	t.Helper()
 	for _, x := range of {
 		p := plan.Tenants[slices.IndexFunc(plan.Tenants, func(p policy.TenantShare) bool { return p.Tenant == x.Tenant })]
 		if !x.Within {
-			t.Errorf("%s: %s, predicted %s, is %.4f off: want at most its bound of %.4f", x.Tenant, x.Delivered, p.Predicted, x.PredictionError, p.Bound)
+			t.Errorf("%s: %s, predicted %s, error %.4f: want at most the bound of %.4f", x.Tenant, x.Delivered, p.Predicted, x.PredictionError, p.Bound)
 		}
 		if x.PredictionError > most {
-			t.Errorf("%s: %s, predicted %s, is %.4f off: want at most %g", x.Tenant, x.Delivered, p.Predicted, x.PredictionError, most)
+			t.Errorf("%s: %s, predicted %s, error %.4f: want at most %g", x.Tenant, x.Delivered, p.Predicted, x.PredictionError, most)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // ibNetwork is an InfiniBand fabric with the flows of an input.
 type ibNetwork struct {
 	*fabric.Network
-	ids   []fabric.FlowID // by flow of the input
+	ids   []fabric.FlowID // flow IDs, by flow of the input
 	paths []policy.FlowPath
 }
 
@@ -36,7 +36,7 @@ func newIB(in *policy.Input, p *policy.Plan, seed uint64) (*ibNetwork, error) {
 	for i := range in.Flows {
 		f := &in.Flows[i]
 		spec := fabric.FlowSpec{Name: fmt.Sprintf("%s/%d", f.Tenant, i), Tenant: tenant[f.Tenant], QPs: f.QPs, Demand: f.Demand}
-		spec.Src, _ = topo.PortByID(f.Src) // Paths has checked both
+		spec.Src, _ = topo.PortByID(f.Src) // Paths has checked both ports
 		spec.Dst, _ = topo.PortByID(f.Dst)
 		if p != nil {
 			spec.SL, _ = p.SL(f.Tenant, f.Src)
@@ -107,9 +107,9 @@ func cctBlocks(p *policy.Plan) int {
 	return (longest + ibcc.BlockEntries - 1) / ibcc.BlockEntries
 }
 
-// InstallIB writes a plan's settings directly to a simulated InfiniBand fabric, as its devices would have them after a rollout,
-// and its lanes as a subnet manager would. Flows keep their service levels. It returns an error that names all ports and
-// switches which the fabric does not have.
+// InstallIB writes a plan's settings directly to a simulated InfiniBand fabric, as a rollout would, and its lanes as a subnet
+// manager would. Flows keep their service levels. It returns an error that names all ports and switches which the fabric does
+// not have.
 func InstallIB(n *fabric.Network, p *policy.Plan) error {
 	topo := n.Topology()
 	var errs []error
@@ -152,7 +152,7 @@ func installLanes(n *fabric.Network, ref subnet.PortRef, l *policy.LanePlan) {
 		high    bool
 		entries []policy.VLWeight
 	}{{true, l.High}, {false, l.Low}} {
-		table := make([]fabric.VLWeight, fabric.ArbEntries) // the other entries are cleared
+		table := make([]fabric.VLWeight, fabric.ArbEntries) // all other entries are cleared
 		for i, e := range t.entries[:min(len(t.entries), len(table))] {
 			table[i] = fabric.VLWeight{VL: e.VL, Weight: e.Weight}
 		}

@@ -15,7 +15,7 @@ import (
 	"fairlane/tenants"
 )
 
-// star is tenants that send from the first host of a star of 100 Gbit/s, each to a host of its own.
+// star returns an input with tenants that send from the first host of a star of 100 Gbit/s, each to a separate host.
 func star(t *testing.T, weights []quantity.Weight, qps []int) policy.Input {
 	t.Helper()
 	f, err := topogen.Star(len(weights)+1, topogen.Wire{Rate: 100 * quantity.Gbps})
@@ -35,7 +35,7 @@ func star(t *testing.T, weights []quantity.Weight, qps []int) policy.Input {
 	return in
 }
 
-// simulated compiles and simulates, and returns the plan and what each tenant delivers.
+// simulated compiles and simulates an input. It returns the plan and the results of each tenant.
 func simulated(t *testing.T, in policy.Input) (*policy.Plan, []evaluate.SimulatedTenant) {
 	t.Helper()
 	p := plantest.Compiled(t, in)
@@ -95,7 +95,7 @@ func TestCapsHoldInTheSimulatorWithoutAnyContention(t *testing.T) {
 	}
 }
 
-// A capped tenant and another meet at a receiver, and the capped one answers the marks meant for the other.
+// A capped tenant and another tenant share a receiver. The capped tenant also reacts to the marks meant for the other.
 func TestCapHoldsBesideMarkedFlows(t *testing.T) {
 	t.Parallel()
 	in := star(t, []quantity.Weight{3000, 1000}, []int{4, 4})

@@ -12,8 +12,8 @@ import (
 	"fairlane/tenants"
 )
 
-// Queue pairs of some Mbit/s have few marks in four seconds, and by chance a tenant of three of them has some percent more or less than
-// predicted. The bound covers that, and a finding names the tenant.
+// Queue pairs of a few Mbit/s get few marks in four seconds. By chance, a tenant with three of them may differ from the
+// prediction by several percent. The bound covers that, and a finding names the tenant.
 func TestBoundsCoverTheChanceOfFewMarks(t *testing.T) {
 	t.Parallel()
 	const slow, fast = 8, 16
@@ -49,12 +49,13 @@ func TestBoundsCoverTheChanceOfFewMarks(t *testing.T) {
 		}
 	}
 	if missed > 0 || beyond > 1 {
-		t.Errorf("of %d rates of slow tenants %d are beyond their bound of %.4f, want 1 at most, and %d are off by more than 5 %% without a finding", 3*slow, beyond, plan.Tenants[0].Bound, missed)
+		t.Errorf("of %d rates of slow tenants %d exceed their bound of %.4f, want at most 1, and %d have an error above 5 %% without a finding", 3*slow, beyond, plan.Tenants[0].Bound, missed)
 	}
 }
 
-// Entitlements fill two links on the path of one tenant, and its settings assume the marks of both. The other flows of one link cannot have their
-// entitlements, since queue pairs take turns at their sending port. That link does not fill and does not mark: at the other the tenant has twice its weight.
+// Entitlements fill two links on the path of one tenant, and its settings assume marks from both. The other flows of one link
+// cannot reach their entitlements, because round robin limits their queue pairs at the sending port. That link does not fill
+// and does not mark. At the other link the tenant therefore has twice its weight.
 func TestLinksThatDoNotFillDoNotMark(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 2, Right: 4, Wire: topogen.Wire{Rate: 40 * quantity.Gbps}, CoreRate: 40 * quantity.Gbps})
@@ -87,7 +88,8 @@ func TestLinksThatDoNotFillDoNotMark(t *testing.T) {
 	}
 }
 
-// DCQCN: a fast queue pair that two links mark gets some percent less than predicted. That is much for the slow tenants that get the rest of either link.
+// With DCQCN, a fast queue pair that two links mark gets a few percent less than predicted. That is a large error for the
+// slow tenants that get the rest of either link.
 func TestTheRestOfALinkHasTheErrorsOfItsOtherFlows(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 2, Right: 3, Wire: topogen.Wire{Rate: 25 * quantity.Gbps}, CoreRate: 25 * quantity.Gbps})
@@ -104,7 +106,7 @@ func TestTheRestOfALinkHasTheErrorsOfItsOtherFlows(t *testing.T) {
 		plan, s := simulated(t, in, Options{Seed: 1, MaxHops: 2e6})
 		checkRates(t, plan, s.Tenants, anyError)
 		if x := s.Tenants[2]; x.PredictionError < 0.1 {
-			t.Errorf("%d queue pairs: %s: %s, predicted %s: want one that gains what another loses", qps, x.Tenant, x.Delivered, plan.Tenants[2].Predicted)
+			t.Errorf("%d queue pairs: %s: %s, predicted %s: want a tenant that gains what another loses", qps, x.Tenant, x.Delivered, plan.Tenants[2].Predicted)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"fairlane/wrcc"
 )
 
-// Accuracy of a tenant's rate over the window. On InfiniBand single marks control the rate: its relative standard error is
-// 1/sqrt(marks). Ethernet's loops react to the mean of many packets.
+// Accuracy of a tenant's rate over the window. On InfiniBand single marks control the rate, so its relative standard error is
+// 1/sqrt(marks). The loops on Ethernet react to the mean of many packets.
 const (
 	wantedMarks   = 10_000 // standard error 1 %
 	wantedPackets = 4_000
@@ -19,12 +19,13 @@ const (
 )
 
 // wrccSettling is the number of sampling periods in which WRCC settles. Near equilibrium a fair rate changes by 1/64 of the
-// port's excess in each period (S0, formula (5)). If only a quarter of a port's load follows it, because other ports limit the
-// rest, the excess shrinks by 1/e in 256 periods, and the queue grows in the meantime: the constant is four times as many.
+// port's excess in each period (S0, formula (5)). If only a quarter of a port's load follows the fair rate, because other
+// ports limit the rest, the excess shrinks to 1/e in 256 periods, and the queue grows in the meantime. The constant is four
+// times that number.
 const wrccSettling = 1024
 
-// settledPlans is the number of a WRCC plan's settling times to wait: after one, about a third of the distance is left; after
-// six, 0.2 %.
+// settledPlans is the time to wait, in settling times of a WRCC plan. After one settling time about a third of the distance
+// remains, after six 0.2 %.
 const settledPlans = 6
 
 // longestSettling is the longest wait for shares to settle. A plan may need longer, and then has a finding (slow-convergence).
@@ -50,7 +51,7 @@ func paceOf(in *policy.Input, p *policy.Plan, n network, o *Options) pace {
 	}
 	hopRate *= total / bits / float64(max(1, len(streams))) // packet hops per second
 	var pc pace
-	var wanted float64 // seconds
+	var wanted float64 // seconds of window for an accurate rate
 	settle := min(p.Settle, longestSettling)
 	switch in.Options.Plane {
 	case policy.PlaneRoCE:
@@ -61,12 +62,12 @@ func paceOf(in *policy.Input, p *policy.Plan, n network, o *Options) pace {
 		pc.settle, pc.window = max(4*quantity.Millisecond, wrccSettling*period, settledPlans*settle), max(5*quantity.Millisecond, 100*period)
 		wanted = max(wantedPackets*bits/smallest, profile.MeanSettles*settle.Seconds())
 	default:
-		const steps = 150 // timer steps from line rate down to any share and back
+		const steps = 150 // timer steps from line rate down to any rate and back
 		pc.settle = min(max(steps*longestTimer(in, p), 50*quantity.Millisecond), longestSettling)
 		pc.window = 100 * quantity.Millisecond
 		wanted = wantedMarks * coarsest(p) / markLoad * bits / smallest
 	}
-	longest := 4.0 // seconds
+	longest := 4.0 // longest window, seconds
 	if o.MaxHops > 0 {
 		longest = max(min(20, o.MaxHops/hopRate), o.LeastS)
 	}

@@ -10,8 +10,8 @@ import (
 	"fairlane/tenants"
 )
 
-// Bounds of InfiniBand plans are for means over policy.BoundTime. Where fast tenants would spend the packet hops of a case sooner, a slow
-// one's few marks would leave its rate less known than its bound says.
+// Bounds of InfiniBand plans apply to means over policy.BoundTime. If fast tenants used up the packet hops of a case earlier,
+// a slow tenant would get few marks, and its rate would be less accurate than its bound.
 func TestWindowsAreAsLongAsTheMeansThatBoundsAreFor(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(3, topogen.Wire{Rate: 100 * quantity.Gbps})
@@ -28,15 +28,16 @@ func TestWindowsAreAsLongAsTheMeansThatBoundsAreFor(t *testing.T) {
 	}
 	const few = 1e6
 	if pc := paceOf(&in, plan, n, &Options{MaxHops: few}); pc.window.Seconds() >= policy.BoundTime {
-		t.Fatalf("%.2f s take %.0f packet hops: the case shows nothing", pc.window.Seconds(), few)
+		t.Fatalf("%.2f s take %.0f packet hops: the case is unsuitable", pc.window.Seconds(), few)
 	}
 	if pc := paceOf(&in, plan, n, &Options{MaxHops: few, LeastS: policy.BoundTime}); pc.window.Seconds() != policy.BoundTime {
 		t.Errorf("a window of %.2f s: want %d s", pc.window.Seconds(), policy.BoundTime)
 	}
 }
 
-// Where a fair rate moves a small part of a port's load it wanders for as long as it settles: less than some settling times say little about a share
-// (seed 415263, case 10: 5.4 % off over a third of one, 3.7 % over four).
+// If a fair rate controls only a small part of a port's load, it varies for a whole settling time. A window of less than
+// several settling times is then too short (seed 415263, case 10: an error of 5.4 % over a third of a settling time, and of
+// 3.7 % over four).
 func TestWRCCIsCountedForFourSettlingTimes(t *testing.T) {
 	t.Parallel()
 	c, err := Generate(415263, 10, policy.PlaneWRCC)
@@ -49,6 +50,6 @@ func TestWRCCIsCountedForFourSettlingTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if pc := paceOf(&c.Input, plan, n, &Options{}); pc.window < 4*plan.Settle {
-		t.Errorf("shares need %s to settle and are counted for %s: want four times as long", plan.Settle, pc.window)
+		t.Errorf("settling time %s, counted time %s: want four times the settling time", plan.Settle, pc.window)
 	}
 }

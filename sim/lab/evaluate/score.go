@@ -11,10 +11,10 @@ import (
 )
 
 // Score summarizes results of one plane. Errors compare the simulated with the predicted rates of tenants on contended links.
-// NaN never occurs: without tenants they are 0.
+// Without tenants they are 0, never NaN.
 type Score struct {
 	Cases         int     `json:"cases"`   // completed cases
-	Tenants       int     `json:"tenants"` // on contended links
+	Tenants       int     `json:"tenants"` // tenants on contended links
 	ShareErrorP50 float64 `json:"share_error_p50"`
 	ShareErrorP95 float64 `json:"share_error_p95"`
 	ShareErrorMax float64 `json:"share_error_max"`
@@ -23,18 +23,18 @@ type Score struct {
 	EntitledMax   float64 `json:"entitled_error_max"`
 	BoundCoverage float64 `json:"bound_coverage"` // fraction of the tenants with an error within the plan's bound
 	BoundP50      float64 `json:"bound_p50"`
-	// Unannounced counts the tenants without an announcing finding whose rates differ from their entitlement or their
-	// prediction by more than policy.MissLimit. See TenantResult.announced.
+	// Unannounced counts the tenants whose rates differ from their entitlement or their prediction by more than
+	// policy.MissLimit without a finding that announces it. See TenantResult.announced.
 	Unannounced      int     `json:"unannounced"`
 	Utilisation      float64 `json:"utilisation_ratio"`     // utilization of contended links relative to the unmanaged fabric, mean over cases
-	UtilisationLeast float64 `json:"utilisation_ratio_min"` // of the worst case
+	UtilisationLeast float64 `json:"utilisation_ratio_min"` // utilization ratio of the worst case
 }
 
 // PlaneScore is the score of all cases of one plane.
 type PlaneScore struct {
 	Score
 	// Within is the score of the cases in which the entitled rates of queue pairs at one link differ by up to 4:1; Beyond is
-	// that of the others.
+	// the score of the other cases.
 	Within *Score `json:"within_4_to_1,omitempty"`
 	Beyond *Score `json:"beyond_4_to_1,omitempty"`
 	// Causes are the findings that name tenants whose rates differ from their entitlement by more than policy.MissLimit, most
@@ -48,12 +48,12 @@ type PlaneScore struct {
 // Cause is a finding that names tenants whose rates differ from their entitlement by more than policy.MissLimit. A tenant named
 // by several findings counts for each.
 type Cause struct {
-	Code        string  `json:"code"` // of the finding; empty for tenants without a finding
+	Code        string  `json:"code"` // code of the finding; empty for tenants without a finding
 	Tenants     int     `json:"tenants"`
-	EntitledMax float64 `json:"entitled_error_max"` // the largest of their errors
+	EntitledMax float64 `json:"entitled_error_max"` // largest error of these tenants
 }
 
-// Worst is a tenant with a large prediction error.
+// Worst is a tenant with one of the largest prediction errors.
 type Worst struct {
 	Case   int     `json:"case"`
 	Tenant string  `json:"tenant"`

@@ -18,7 +18,7 @@ func result(plane policy.Plane, ratio, use, before float64, errors ...float64) *
 	return r
 }
 
-// Figures of a handful of results, by hand.
+// The expected scores were calculated by hand.
 func TestScores(t *testing.T) {
 	t.Parallel()
 	beside := &Result{Plane: policy.PlaneIB, Ratio: 1, Tenants: []TenantResult{{Tenant: "idle", Error: 0.9}}}
@@ -38,17 +38,17 @@ func TestScores(t *testing.T) {
 	}
 	roce := ScoreOf(policy.PlaneRoCE, results)
 	if roce.Within.ShareErrorP95 != 0.01 || roce.Beyond.ShareErrorP95 != 0.5 || roce.Beyond.EntitledP95 != 1 || roce.BoundCoverage != 0.5 || roce.Tenants != 2 {
-		t.Errorf("RoCE: %+v, within %+v, beyond %+v: want those of all, and by ratio", roce.Score, roce.Within, roce.Beyond)
+		t.Errorf("RoCE: %+v, within %+v, beyond %+v: want the scores of all cases, and by ratio", roce.Score, roce.Within, roce.Beyond)
 	}
 	if ib.Within.EntitledP95 != 0.16 || ib.Beyond.EntitledP95 != 0.06 || ib.Beyond.Tenants != 3 {
 		t.Errorf("InfiniBand: within %+v, beyond %+v: want errors by ratio on each plane", ib.Within, ib.Beyond)
 	}
 	if none := ScoreOf(policy.PlaneWRCC, results); none.Score != (Score{}) || none.Missed(policy.PlaneWRCC) != nil {
-		t.Errorf("nothing: %+v", none)
+		t.Errorf("score without results: %+v", none)
 	}
 }
 
-// A tenant beyond the limit counts unless a finding that speaks of rates names it and its bound holds.
+// A tenant beyond the limit counts, unless a finding about rates names it and its bound holds.
 func TestUnannouncedMissesAreCounted(t *testing.T) {
 	t.Parallel()
 	source, slow := policy.CodeSourcePort, policy.CodeSlowConvergence
@@ -57,16 +57,16 @@ func TestUnannouncedMissesAreCounted(t *testing.T) {
 		of    TenantResult
 		want  int
 	}{
-		"within":             {policy.PlaneWRCC, TenantResult{Error: 0.05, Entitle: 0.05, Bound: 0.02}, 0},
-		"prediction":         {policy.PlaneWRCC, TenantResult{Error: 0.051, Bound: 0.02}, 1},
-		"entitlement":        {policy.PlaneIB, TenantResult{Entitle: 0.051, Bound: 0.02}, 1},
-		"limit of RoCE":      {policy.PlaneRoCE, TenantResult{Error: 0.1, Entitle: 0.1, Bound: 0.02}, 0},
-		"RoCE":               {policy.PlaneRoCE, TenantResult{Error: 0.11, Bound: 0.02}, 1},
-		"announced":          {policy.PlaneIB, TenantResult{Error: 0.06, Entitle: 0.3, Bound: 0.07, Findings: []string{slow, source}}, 0},
-		"announced nearly":   {policy.PlaneIB, TenantResult{Error: 0.04, Entitle: 0.3, Bound: 0.02, Findings: []string{source}}, 0},
-		"other finding":      {policy.PlaneIB, TenantResult{Entitle: 0.3, Bound: 0.07, Findings: []string{slow}}, 1},
-		"unknown":            {policy.PlaneIB, TenantResult{Error: 1.8, Bound: 1, Findings: []string{policy.CodeShareUncertain}}, 0},
-		"false announcement": {policy.PlaneIB, TenantResult{Error: 0.08, Entitle: 0.3, Bound: 0.07, Findings: []string{source}}, 1},
+		"within the limit":                                    {policy.PlaneWRCC, TenantResult{Error: 0.05, Entitle: 0.05, Bound: 0.02}, 0},
+		"rate off its prediction":                             {policy.PlaneWRCC, TenantResult{Error: 0.051, Bound: 0.02}, 1},
+		"rate off its entitlement":                            {policy.PlaneIB, TenantResult{Entitle: 0.051, Bound: 0.02}, 1},
+		"at RoCE's limit":                                     {policy.PlaneRoCE, TenantResult{Error: 0.1, Entitle: 0.1, Bound: 0.02}, 0},
+		"beyond RoCE's limit":                                 {policy.PlaneRoCE, TenantResult{Error: 0.11, Bound: 0.02}, 1},
+		"finding and valid bound":                             {policy.PlaneIB, TenantResult{Error: 0.06, Entitle: 0.3, Bound: 0.07, Findings: []string{slow, source}}, 0},
+		"finding, error above the bound but within the limit": {policy.PlaneIB, TenantResult{Error: 0.04, Entitle: 0.3, Bound: 0.02, Findings: []string{source}}, 0},
+		"finding that is not about rates":                     {policy.PlaneIB, TenantResult{Entitle: 0.3, Bound: 0.07, Findings: []string{slow}}, 1},
+		"uncertain share":                                     {policy.PlaneIB, TenantResult{Error: 1.8, Bound: 1, Findings: []string{policy.CodeShareUncertain}}, 0},
+		"finding, but error above the bound":                  {policy.PlaneIB, TenantResult{Error: 0.08, Entitle: 0.3, Bound: 0.07, Findings: []string{source}}, 1},
 	} {
 		c.of.Contended = true
 		r := &Result{Plane: c.plane, Ratio: 1, Tenants: []TenantResult{c.of, {Error: 1}}}
@@ -76,7 +76,7 @@ func TestUnannouncedMissesAreCounted(t *testing.T) {
 	}
 }
 
-// Tenants off their entitlement are counted for each finding that names them.
+// A tenant with a rate beyond the limit counts for each finding that names it.
 func TestCausesOfDistanceFromEntitlements(t *testing.T) {
 	t.Parallel()
 	named := func(entitle float64, codes ...string) TenantResult {
@@ -91,11 +91,11 @@ func TestCausesOfDistanceFromEntitlements(t *testing.T) {
 		t.Errorf("InfiniBand: %+v, want %+v", got, want)
 	}
 	if got := ScoreOf(policy.PlaneRoCE, results).Causes; !slices.Equal(got, []Cause{{"a", 1, 0.11}}) {
-		t.Errorf("RoCE: %+v, want the one beyond 10 %%", got)
+		t.Errorf("RoCE: %+v, want only the tenant beyond 10 %%", got)
 	}
 }
 
-// Findings of a plan are those of the tenants that they name.
+// namedBy assigns the findings of a plan to the tenants that they name.
 func TestFindingsAreOfTheTenantsTheyName(t *testing.T) {
 	t.Parallel()
 	got := namedBy([]policy.Finding{{Code: "b", Tenants: []string{"x", "y"}}, {Code: "a", Tenants: []string{"x"}}, {Code: "b", Tenants: []string{"x"}}, {Code: "c"}})
@@ -110,19 +110,19 @@ func TestMissedBoundsAreNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		plane  policy.Plane
 		change func(*PlaneScore)
-		want   string // part of the message; empty is none missed
+		want   string // part of the message; empty means that no bound is missed
 	}{
-		"good":        {policy.PlaneWRCC, func(*PlaneScore) {}, ""},
-		"wrcc":        {policy.PlaneWRCC, func(s *PlaneScore) { s.ShareErrorP95 = 0.011 }, "share error 1.10 %"},
-		"ib in":       {policy.PlaneIB, func(s *PlaneScore) { s.ShareErrorP95 = 0.05 }, ""},
-		"ib":          {policy.PlaneIB, func(s *PlaneScore) { s.ShareErrorP95 = 0.0501 }, "at most 5 %"},
-		"roce in":     {policy.PlaneRoCE, func(s *PlaneScore) { s.ShareErrorP95 = 0.1 }, ""},
-		"roce":        {policy.PlaneRoCE, func(s *PlaneScore) { s.ShareErrorP95 = 0.2 }, "at most 10 %"},
-		"roce beyond": {policy.PlaneRoCE, func(s *PlaneScore) { s.ShareErrorP95, s.Within = 0.2, &Score{ShareErrorP95: 0.1} }, ""},
-		"use":         {policy.PlaneIB, func(s *PlaneScore) { s.Utilisation = 0.969 }, "link use is 96.9 %"},
-		"coverage":    {policy.PlaneIB, func(s *PlaneScore) { s.BoundCoverage = 0.9 }, "bounds cover 90.0 %"},
-		"failed":      {policy.PlaneIB, func(s *PlaneScore) { s.Failed = 2 }, "2 cases failed"},
-		"not a case":  {policy.PlaneIB, func(s *PlaneScore) { s.Score = Score{} }, ""},
+		"no bound missed":                                   {policy.PlaneWRCC, func(*PlaneScore) {}, ""},
+		"WRCC, share error above the bound":                 {policy.PlaneWRCC, func(s *PlaneScore) { s.ShareErrorP95 = 0.011 }, "share error 1.10 %"},
+		"InfiniBand, share error at the bound":              {policy.PlaneIB, func(s *PlaneScore) { s.ShareErrorP95 = 0.05 }, ""},
+		"InfiniBand, share error above the bound":           {policy.PlaneIB, func(s *PlaneScore) { s.ShareErrorP95 = 0.0501 }, "at most 5 %"},
+		"RoCE, share error at the bound":                    {policy.PlaneRoCE, func(s *PlaneScore) { s.ShareErrorP95 = 0.1 }, ""},
+		"RoCE, share error above the bound":                 {policy.PlaneRoCE, func(s *PlaneScore) { s.ShareErrorP95 = 0.2 }, "at most 10 %"},
+		"RoCE, share error above the bound only beyond 4:1": {policy.PlaneRoCE, func(s *PlaneScore) { s.ShareErrorP95, s.Within = 0.2, &Score{ShareErrorP95: 0.1} }, ""},
+		"link use":           {policy.PlaneIB, func(s *PlaneScore) { s.Utilisation = 0.969 }, "link use is 96.9 %"},
+		"coverage of bounds": {policy.PlaneIB, func(s *PlaneScore) { s.BoundCoverage = 0.9 }, "bounds cover 90.0 %"},
+		"failed cases":       {policy.PlaneIB, func(s *PlaneScore) { s.Failed = 2 }, "2 cases failed"},
+		"no cases":           {policy.PlaneIB, func(s *PlaneScore) { s.Score = Score{} }, ""},
 	} {
 		s := PlaneScore{Score: good}
 		c.change(&s)
@@ -142,7 +142,7 @@ func TestRelativeDistance(t *testing.T) {
 	}
 }
 
-// Up to 5 of 100 tenants are further off than their bound: a tenant of RoCE with a bound of 9.4 % was 10.2 % off.
+// Up to 5 of 100 tenants exceed their bound: on RoCE, a tenant with a bound of 9.4 % had an error of 10.2 %.
 func TestTenantsWhoseBoundIsAlmostTheLimitAreNamed(t *testing.T) {
 	t.Parallel()
 	c, err := Generate(517401, 9, policy.PlaneRoCE)
@@ -152,9 +152,9 @@ func TestTenantsWhoseBoundIsAlmostTheLimitAreNamed(t *testing.T) {
 	plan := plantest.Compiled(t, c.Input)
 	i := slices.IndexFunc(plan.Tenants, func(s policy.TenantShare) bool { return s.Tenant == "tenant-01" })
 	if b := plan.Tenants[i].Bound; b <= 0.09 || b >= policy.MissLimit(policy.PlaneRoCE) {
-		t.Fatalf("its bound is %.3f: the case shows nothing", b)
+		t.Fatalf("the bound of tenant-01 is %.3f: the case is unsuitable", b)
 	}
 	if !slices.Contains(namedBy(plan.Findings)["tenant-01"], policy.CodeShareUncertain) {
-		t.Errorf("%s does not name it", policy.CodeShareUncertain)
+		t.Errorf("%s does not name the tenant", policy.CodeShareUncertain)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"fairlane/tenants"
 )
 
-// A plan may have settings of its own for each of many NIC ports: the queue pairs of each port go by that port's.
+// A plan may have different settings for each of many NIC ports. The queue pairs of a port use the settings of that port.
 func TestManyNICPortsHaveSettingsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 10, HostsPerLeaf: 32, Spines: 2})
@@ -27,9 +27,9 @@ func TestManyNICPortsHaveSettingsOfTheirOwn(t *testing.T) {
 	}
 	p := plantest.Compiled(t, in)
 	if len(p.RoCE.NICs) < 300 {
-		t.Fatalf("settings of %d ports: want those of at least 300", len(p.RoCE.NICs))
+		t.Fatalf("settings of %d ports: want at least 300", len(p.RoCE.NICs))
 	}
-	want := map[int32]uint32{} // by host
+	want := map[int32]uint32{} // expected values, by host
 	for i := range p.RoCE.NICs {
 		p.RoCE.NICs[i].Settings.MaxRate = uint32(1000 + i)
 	}
@@ -50,6 +50,6 @@ func TestManyNICPortsHaveSettingsOfTheirOwn(t *testing.T) {
 		}
 	}
 	if len(used) != len(want) {
-		t.Errorf("%d settings at work, want %d", len(used), len(want))
+		t.Errorf("%d settings in use, want %d", len(used), len(want))
 	}
 }

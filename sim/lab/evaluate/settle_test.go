@@ -11,8 +11,8 @@ import (
 	"fairlane/tenants"
 )
 
-// TestSharesAreThereWhenThePlanSays counts queue pairs that are meant for a 128th of others: after the time that the plan names they have what
-// is predicted, and after a tenth of it they have not.
+// TestSharesAreThereWhenThePlanSays uses queue pairs that are entitled to a 128th of the rate of others. After the settling
+// time of the plan they have the predicted rate; after a tenth of that time they do not.
 func TestSharesAreThereWhenThePlanSays(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(3, topogen.Wire{Rate: 25 * quantity.Gbps, Delay: quantity.Microsecond})
@@ -27,9 +27,9 @@ func TestSharesAreThereWhenThePlanSays(t *testing.T) {
 	}
 	plan := plantest.Compiled(t, in)
 	if plan.Settle < 200*quantity.Millisecond || plan.Settle > 500*quantity.Millisecond {
-		t.Fatalf("shares need %s: the test is for some 300 ms", plan.Settle)
+		t.Fatalf("shares need %s: the test needs about 300 ms", plan.Settle)
 	}
-	// off is how far the slow tenant is from its prediction when it is counted for as long as it is waited for it.
+	// off returns the relative error of the slow tenant's rate in a window as long as the wait before it.
 	off := func(wait quantity.Picoseconds) float64 {
 		n, err := newNetwork(&in, plan, 1)
 		if err != nil {
@@ -52,6 +52,6 @@ func TestSharesAreThereWhenThePlanSays(t *testing.T) {
 		t.Errorf("%.1f %% off after %s", 100*x, plan.Settle)
 	}
 	if x := off(plan.Settle / 10); x < 0.10 {
-		t.Errorf("only %.1f %% off after %s: it takes less than a tenth of what the plan says", 100*x, plan.Settle/10)
+		t.Errorf("error of only %.1f %% after %s, a tenth of the plan's settling time", 100*x, plan.Settle/10)
 	}
 }

@@ -21,7 +21,7 @@ type Simulation struct {
 	Tenants       []SimulatedTenant `json:"tenants"`     // in the order of the plan
 	Links         []SimulatedLink   `json:"links"`       // contended links, in the order of the plan
 	MaxShareError float64           `json:"max_share_error"`
-	PacketHops    uint64            `json:"packet_hops"` // data packets times traversed links, over all runs
+	PacketHops    uint64            `json:"packet_hops"` // links traversed, summed over the data packets of all runs
 }
 
 // SimulatedTenant holds the results of all flows of a tenant.
@@ -36,14 +36,14 @@ type SimulatedTenant struct {
 	Within bool `json:"within_bound"`
 	// Drift is the relative difference between the two halves of the window, due to incomplete settling and random variation.
 	Drift float64 `json:"drift"`
-	BECNs uint64  `json:"becns,omitempty"` // InfiniBand
+	BECNs uint64  `json:"becns,omitempty"` // BECNs that the sources received; InfiniBand
 }
 
 // SimulatedLink holds the traffic of all flows over one contended link of the plan.
 type SimulatedLink struct {
 	Port ident.PortID `json:"port"`
 	Name string       `json:"name"`
-	Use  float64      `json:"use"` // of its capacity
+	Use  float64      `json:"use"` // fraction of the link's capacity
 	// Before is the utilization by the same traffic on the unmanaged fabric; 0 if that was not simulated.
 	Before float64 `json:"use_before,omitempty"`
 }
@@ -53,8 +53,8 @@ type Options struct {
 	Seed uint64
 	// Before also simulates the same traffic on the unmanaged fabric.
 	Before bool
-	// MaxHops limits the data packets times links in the window beyond its minimum length, at the cost of precision; 0 means no
-	// limit other than that of time.
+	// MaxHops limits the packet hops of a window that is longer than its minimum, at the cost of precision. 0 means that only
+	// the time is limited.
 	MaxHops float64
 	// LeastS is the minimum length of the window in seconds, independent of MaxHops, unless every rate is accurate earlier.
 	LeastS float64
@@ -129,13 +129,13 @@ func newNetwork(in *policy.Input, p *policy.Plan, seed uint64) (network, error) 
 	return newIB(in, p, seed)
 }
 
-// run is the state of one simulation.
+// run is the state of a call of Simulate.
 type run struct {
 	ctx   context.Context
 	in    *policy.Input
 	plan  *policy.Plan
 	o     Options
-	parts int // number of all simulations
+	parts int // number of simulations
 	done  int
 }
 
@@ -222,7 +222,7 @@ func (r *run) tenants(out *Simulation, c *counted, n network) {
 	}
 }
 
-// off returns the relative difference of a rate to a reference; 0 if both are 0, and 1 if only the reference is.
+// off returns the relative difference of a rate to a reference. It is 0 if both are 0, and 1 if only the reference is 0.
 func off(x, from float64) float64 {
 	switch {
 	case from > 0:
@@ -233,7 +233,7 @@ func off(x, from float64) float64 {
 	return 0
 }
 
-// use returns the utilization of the plan's contended links by the streams, in the order of the plan.
+// use returns the utilization of the plan's contended links by all streams, in the order of the plan.
 func (r *run) use(c *counted) []float64 {
 	at := make(map[subnet.PortRef]int, len(r.plan.Links))
 	for i, l := range r.plan.Links {

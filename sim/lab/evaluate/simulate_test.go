@@ -18,8 +18,8 @@ import (
 	"fairlane/tenants"
 )
 
-// A case of each plane, small enough for a test, in which the simulator gives what the plan predicts, with links as
-// full as without one.
+// On each plane, in a case small enough for a test, the simulated rates agree with the predictions, and links are as full as
+// without a plan.
 func TestPredictionsHoldOnEachPlane(t *testing.T) {
 	t.Parallel()
 	for _, plane := range policy.Planes() {
@@ -45,7 +45,7 @@ func TestPredictionsHoldOnEachPlane(t *testing.T) {
 			}
 			for i, x := range s.Tenants {
 				if x.Tenant != plan.Tenants[i].Tenant || x.PredictionError > ErrorBound(plane) {
-					t.Errorf("%+v: want at most %g off %d bit/s", x, ErrorBound(plane), plan.Tenants[i].Predicted)
+					t.Errorf("%+v: want an error of at most %g relative to %d bit/s", x, ErrorBound(plane), plan.Tenants[i].Predicted)
 				}
 			}
 			for _, l := range s.Links {
@@ -71,7 +71,7 @@ func TestASimulationEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Lanes and settings of a plan are those of the network after it was installed.
+// After installation, the lanes and settings of the network equal those of the plan.
 func TestAPlanIsInstalledAsItIs(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(4, topogen.Wire{})
@@ -87,7 +87,7 @@ func TestAPlanIsInstalledAsItIs(t *testing.T) {
 	in := policy.Input{Fabric: topo, Tenants: ts, Flows: flows, Options: policy.Options{VLArbitration: true}}
 	plan := plantest.Compiled(t, in)
 	if len(plan.Lanes) != 1 {
-		t.Fatalf("%d ports with lanes: want the one that sends for both", len(plan.Lanes))
+		t.Fatalf("%d ports with lanes: want the sending port of both", len(plan.Lanes))
 	}
 	n, err := newIB(&in, plan, 1)
 	if err != nil {
@@ -128,7 +128,7 @@ func TestAPlanIsInstalledAsItIs(t *testing.T) {
 	}
 }
 
-// A plan for another fabric, or another plane, is refused with what is missing.
+// A plan for another fabric or another plane is rejected, with the missing parts in the error.
 func TestPlansThatDoNotFitAreRefused(t *testing.T) {
 	t.Parallel()
 	c, err := Generate(77, 3, policy.PlaneIB)
@@ -150,7 +150,7 @@ func TestPlansThatDoNotFitAreRefused(t *testing.T) {
 		in := c.Input
 		in.Options.Plane = plane
 		if _, err := Simulate(t.Context(), in, &policy.Plan{}, Options{}); err == nil || !strings.Contains(err.Error(), "no settings for the") {
-			t.Errorf("%s: got %v, want what the plan lacks", plane, err)
+			t.Errorf("%s: got %v, want the missing part of the plan", plane, err)
 		}
 	}
 	in := c.Input
@@ -158,11 +158,11 @@ func TestPlansThatDoNotFitAreRefused(t *testing.T) {
 	plan := plantest.Compiled(t, in)
 	plan.WRCC.Increase = "hope"
 	if _, err := Simulate(t.Context(), in, plan, Options{}); err == nil || !strings.Contains(err.Error(), `increase "hope": want "timer" or "ask"`) {
-		t.Errorf("a way to increase that nobody knows: got %v", err)
+		t.Errorf("unknown increase: got %v", err)
 	}
 }
 
-// What a plan says of how senders increase is what they do in simulation.
+// In the simulation, senders increase their rates as the plan states.
 func TestSendersIncreaseAsThePlanSays(t *testing.T) {
 	t.Parallel()
 	c, err := Generate(77, 3, policy.PlaneWRCC)

@@ -10,8 +10,8 @@ import (
 	"fairlane/tenants"
 )
 
-// A link at 97 or 98 % of its capacity limits no flow but marks when the rates of few fast queue pairs swing. A small tenant that does not cross it gets
-// none of these marks and gains what the others lose.
+// A link at 97 or 98 % of its capacity limits no flow, but it marks when the rates of a few fast queue pairs oscillate. A
+// small tenant that does not use the link gets none of these marks, and gains what the others lose.
 func TestFlowsThatCrossNoNearlyFullLinkGain(t *testing.T) {
 	t.Parallel()
 	w := quantity.WeightOne
@@ -35,10 +35,10 @@ func TestFlowsThatCrossNoNearlyFullLinkGain(t *testing.T) {
 			}, Options{Seed: 1, MaxHops: 5e6})
 			checkRates(t, p, s.Tenants, anyError)
 			if x := s.Tenants[0]; x.PredictionError < 0.3 {
-				t.Errorf("%s: %s, predicted %s: want a gain that marks of the limiting link alone do not explain", x.Tenant, x.Delivered, p.Tenants[0].Predicted)
+				t.Errorf("%s: %s, predicted %s: want a gain beyond the effect of marks at the limiting link", x.Tenant, x.Delivered, p.Tenants[0].Predicted)
 			}
 			if b := p.Tenants[0].Bound; b > 0.85 {
-				t.Errorf("bound %.3f: want one that says something", b)
+				t.Errorf("bound %.3f: want a useful bound", b)
 			}
 		})
 	}

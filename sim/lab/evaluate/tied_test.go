@@ -14,8 +14,8 @@ import (
 	"fairlane/tenants"
 )
 
-// Two uplinks of leaf switches and the two downlinks that they feed are full together: when three are, the fourth is. It limits no flow first,
-// and marks those that cross it all the same, so their settings have to count its marks.
+// Two uplinks of leaf switches and the two downlinks that they feed are full together: if three are full, the fourth is, too.
+// The fourth limits no flow first, but it marks all flows that cross it. Their settings must include its marks.
 func TestFullLinkAmongFullLinksCounts(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 4, HostsPerLeaf: 2, Spines: 1, Wire: topogen.Wire{Rate: 25 * quantity.Gbps}})
@@ -41,10 +41,11 @@ func TestFullLinkAmongFullLinksCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// a and d, as b and c, have the same weight, as many queue pairs, and cross as many full links.
+	// Tenants a and d, and likewise b and c, have the same weight, the same number of queue pairs, and the same number of full
+	// links.
 	for _, x := range [][2]int{{0, 3}, {1, 2}} {
 		if one, other := s.Tenants[x[0]], s.Tenants[x[1]]; math.Abs(float64(one.Delivered)/float64(other.Delivered)-1) > 0.03 {
-			t.Errorf("%s has %s and %s has %s: want the same", one.Tenant, one.Delivered, other.Tenant, other.Delivered)
+			t.Errorf("%s has %s and %s has %s: want equal rates", one.Tenant, one.Delivered, other.Tenant, other.Delivered)
 		}
 	}
 }

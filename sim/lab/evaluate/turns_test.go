@@ -10,8 +10,9 @@ import (
 	"fairlane/tenants"
 )
 
-// A queue pair that a fair rate paces and that waits longer for its turn than it makes up for gets less than its fair rate. Those it
-// meets at the switch get more, and so have those that take turns beside it.
+// A queue pair paced at its fair rate gets less than that rate if it waits for its turn longer than the pacing can
+// compensate. Queue pairs that compete with it at the switch get more, and so do those that share the round robin at its
+// sending port.
 func TestPacedQueuePairsWaitForTheirTurns(t *testing.T) {
 	t.Parallel()
 	w := quantity.WeightOne
@@ -30,7 +31,7 @@ func TestPacedQueuePairsWaitForTheirTurns(t *testing.T) {
 			{Name: "turns", Weight: 3 * w, PKey: 1}, {Name: "paced", Weight: w, PKey: 2}, {Name: "rival", Weight: 5 * w, PKey: 3},
 			{Name: "slow", Weight: w, PKey: 4}, {Name: "other", Weight: 16 * w, PKey: 5},
 		}},
-		// By turns alone all queue pairs would have the same.
+		// With round robin alone, all queue pairs would have the same rate.
 		"paced by a little more than a turn": {10 * quantity.Gbps, func(h []ident.PortID) []tenants.Flow {
 			return []tenants.Flow{
 				{Tenant: "turns", Src: h[0], Dst: h[1], QPs: 29}, {Tenant: "paced", Src: h[0], Dst: h[2], QPs: 22},

@@ -6,15 +6,15 @@ import (
 	"fairlane/sim/fabric"
 )
 
-// shortWindow is the alternative averaging time of link utilization where S1's thresholds are read as utilizations: a dozen
-// packets; the simulator's default is the period of S1's CCTI_Timer. S1 gives no time.
+// shortWindow is the alternative averaging time of link utilization for thresholds that are utilizations. It is the time of a
+// dozen packets. The simulator's default is the period of S1's CCTI_Timer. S1 gives no averaging time.
 const shortWindow = 10 * us
 
-// mostThreshold is the highest threshold code, which is exceeded first.
+// mostThreshold is the highest threshold code. It stands for the lowest queue length and utilization.
 const mostThreshold = 15
 
-// useReadingsOfS1 returns the variants in which a threshold is a link utilization, as S1 words it (4.1), for each form of the
-// timer, both windows and both thresholds of readingsOfS1.
+// useReadingsOfS1 returns the variants in which a threshold is a link utilization, as in the text of S1 (4.1), for each form
+// of the timer, both windows and both thresholds of readingsOfS1.
 func useReadingsOfS1(seed uint64) []variant {
 	var out []variant
 	for _, v := range readingsOfS1(seed) {
@@ -34,7 +34,7 @@ func (v variant) useLabel() string {
 	return fmt.Sprintf("use-threshold%d.window%dus", v.threshold, v.window/us)
 }
 
-// useLegend is useLabel in words for display.
+// useLegend returns the text of useLabel for display.
 func (v variant) useLegend() string {
 	s := fmt.Sprintf("threshold %d", v.threshold)
 	if v.window != 0 {
@@ -43,7 +43,7 @@ func (v variant) useLegend() string {
 	return s
 }
 
-// tenant1ByUse returns the payload rate of C->A in bit/s when two tenants share a link equally that is used up to a threshold.
+// tenant1ByUse returns the payload rate of C->A in bit/s if two tenants share a link equally and use it up to a threshold.
 func tenant1ByUse(threshold uint8) float64 {
 	return fabric.ThresholdUse(threshold) * float64(linkRate) / 2 * payloadBytes / (payloadBytes + fabric.DataHeader)
 }
@@ -61,7 +61,7 @@ func useChoices(seed uint64) []*open {
 	return out
 }
 
-// useClosedFormRows returns the rates that the thresholds by themselves give C->A.
+// useClosedFormRows returns the rates of C->A that follow from the thresholds alone.
 func useClosedFormRows() []Row {
 	var rows []Row
 	for t := uint8(mostThreshold); t > 0; t-- {
@@ -104,8 +104,8 @@ func useFigures(rows []Row) []Figure {
 		Title: "S1, E3: tenant 1's part against three flows by threshold", Y: Axis{Label: "part"}})}
 }
 
-// overThreshold fills a figure with the published value, and for each form of the timer that by use and that
-// by queue, over the threshold.
+// overThreshold fills a figure with the published value, and with the values by utilization and by queue for each form of the
+// timer, over the threshold.
 func overThreshold(rows []Row, key string, f Figure) Figure {
 	f.X = Axis{Label: "threshold"}
 	paper := Series{Name: "published", Published: true, Dashed: true}
@@ -120,7 +120,7 @@ func overThreshold(rows []Row, key string, f Figure) Figure {
 			}
 			choice := fmt.Sprintf("threshold%d", t)
 			if t == openThreshold {
-				choice = fmt.Sprintf("marking%d", openMarking) // the base
+				choice = fmt.Sprintf("marking%d", openMarking) // the base variant
 			}
 			if r, ok := metric(rows, fmt.Sprintf("%s.%s.%s", key, choice, form[0])); ok {
 				byQueue.Points = append(byQueue.Points, Point{float64(t), r.Ours})

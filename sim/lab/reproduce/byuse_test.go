@@ -7,14 +7,14 @@ import (
 	"fairlane/sim/fabric"
 )
 
-// byUse is the base variant with a threshold read as a use of the link.
+// byUse returns the base variant with a threshold as link utilization.
 func byUse(threshold uint8, restart bool) variant {
 	v := base(1, restart)
 	v.by, v.threshold = fabric.MarkByUse, threshold
 	return v
 }
 
-// Every variant has a label and a legend of its own, and those by queue have kept theirs.
+// Every variant has a unique label and a unique legend. Labels of thresholds by queue have no suffix "use".
 func TestLabelsOfReadings(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
@@ -42,8 +42,8 @@ func TestLabelsOfReadings(t *testing.T) {
 	}
 }
 
-// With thresholds read as uses, and the free-running timer, E3 is met but for the BECNs: at either threshold
-// tenant 1 has its half and D its part, and the two tenants together use of the link what the threshold says.
+// With thresholds as utilizations and the free-running timer, E3 is reproduced except for the BECNs. At both thresholds
+// tenant 1 has its half and D its part, and the two tenants together use the link up to the threshold.
 func TestByUseTenant1HasItsHalfAtEitherThreshold(t *testing.T) {
 	t.Parallel()
 	for _, threshold := range []uint8{openThreshold, shallowThreshold} {
@@ -61,12 +61,12 @@ func TestByUseTenant1HasItsHalfAtEitherThreshold(t *testing.T) {
 	}
 }
 
-// S1's 3.4 Gbit/s of C->A in every phase, together with its shares: that the queue as a threshold does not
-// give. The threshold is not S1's word; it is one that the sweep of all fifteen shows.
+// In every phase C->A has S1's 3.4 Gbit/s together with S1's shares. Thresholds as queue lengths do not reproduce both. S1
+// does not state this threshold; it results from the sweep of all fifteen.
 func TestByUseRateAndSharesAreMetTogether(t *testing.T) {
 	t.Parallel()
 	const threshold = 10
-	closeTo(t, "half of the use that the threshold stands for", gbit(tenant1ByUse(threshold)), 3.576, 1e-3)
+	closeTo(t, "half of the utilization at the threshold", gbit(tenant1ByUse(threshold)), 3.576, 1e-3)
 	p, err := runTenants(t.Context(), byUse(threshold, false), schedule(), lengths{tenantsPhase, tenantsSettle})
 	if err != nil {
 		t.Fatal(err)
@@ -77,8 +77,8 @@ func TestByUseRateAndSharesAreMetTogether(t *testing.T) {
 	}
 }
 
-// Where the use is averaged over a dozen packets, tenant 1, the fastest flow, gets more marks than its part of
-// the packets, and loses as much as to a deep queue. The use of the link settles at the threshold all the same.
+// If utilization is averaged over a dozen packets, tenant 1, the fastest flow, gets more marks than its part of the packets,
+// and loses as much as with a deep queue. The utilization of the link nevertheless settles at the threshold.
 func TestByUseAShortWindowCostsTenant1ItsHalf(t *testing.T) {
 	t.Parallel()
 	v := byUse(openThreshold, false)
@@ -93,7 +93,7 @@ func TestByUseAShortWindowCostsTenant1ItsHalf(t *testing.T) {
 	closeTo(t, "use of the link", p[2].use, fabric.ThresholdUse(openThreshold), 0.03)
 }
 
-// All fifteen thresholds are swept, weaker ones use more of the link, and the closed form names half of that.
+// The sweep includes all fifteen thresholds. Lower codes use more of the link, and the closed form gives half of that.
 func TestUseClosedForm(t *testing.T) {
 	t.Parallel()
 	rows := useClosedFormRows()

@@ -7,8 +7,8 @@ import (
 	"fairlane/sim/fabric"
 )
 
-// E3's joins and leaves, repeated so often that the mean over the repeats shows the speed of D's rate changes: a single
-// saw-tooth is as large as the change.
+// E3's joins and leaves. They are repeated so often that the mean over the repeats shows the speed of D's rate changes,
+// because a single oscillation is as large as the change.
 const (
 	changeCycles = 60
 	changePhase  = 20 * ms
@@ -16,10 +16,10 @@ const (
 	changeBins   = int(changePhase / changeBin)
 )
 
-// changes holds the times for 90 % of the change of D's rate to its new mean, in milliseconds.
+// changes holds the times, in milliseconds, until D's rate has made 90 % of the change to its new mean.
 type changes struct {
-	drop2, drop3       float64 // when the second and the third flow join
-	recover2, recover1 float64 // when the third and the second leave
+	drop2, drop3       float64 // times after the second and the third flow join
+	recover2, recover1 float64 // times after the third and the second flow leave
 }
 
 // runChanges cycles tenant 2 through one, two, three and two flows.
@@ -75,7 +75,7 @@ func (b *testbed) addBins(id fabric.FlowID, bins *[changeBins]float64) {
 	}
 }
 
-// reach returns the time in milliseconds, at the end of a bin, after which 90 % of the change from one level to another are
+// reach returns the time in milliseconds, at the end of a bin, after which 90 % of the change from one level to another is
 // complete.
 func reach(bins []float64, from, to float64) float64 {
 	for i, x := range bins {

@@ -21,8 +21,8 @@ const (
 // compiledLengths returns phase lengths with the settling time of the compiler's findings, 150 ms.
 func compiledLengths() lengths { return lengths{650 * ms, 150 * ms} }
 
-// planCompiled returns the jobs and rows of E3 with two tenants of equal weight. The compiler recomputes their settings
-// in each phase, with S1's lever and with the product rule, for both timer forms.
+// planCompiled returns the jobs and rows of E3 with two tenants of equal weight. The compiler recomputes their settings in
+// each phase: with S1's lever and with the product rule, for both forms of the timer.
 func planCompiled(seed uint64) ([]job, func() []Row) {
 	type point struct {
 		mode    policy.Mode

@@ -7,7 +7,7 @@ import (
 	"fairlane/sim/fabric"
 )
 
-// E1 as it is reported, from one repetition.
+// The reported rows of E1, from one repetition.
 func TestE1(t *testing.T) {
 	t.Parallel()
 	r, err := Repeat(t.Context(), Options{Seed: 1}, "s1-fairness")
@@ -22,7 +22,7 @@ func TestE1(t *testing.T) {
 	for _, v := range readings {
 		checkCure(t, v, r.Rows)
 		if on := metricOf(t, r.Rows, "jitter.on."+v.label()).Ours; on < off || on > 0.15 {
-			t.Errorf("%s: jitter %.4f, want some, but small (off: %.4f)", v.label(), on, off)
+			t.Errorf("%s: jitter %.4f, want more than 0 but little (off: %.4f)", v.label(), on, off)
 		}
 	}
 	drawable(t, r.Figures)
@@ -30,20 +30,20 @@ func TestE1(t *testing.T) {
 		t.Errorf("%d figures, want %d: congestion control off and each reading", got, want)
 	}
 	if f := r.Figures[0]; f.Name != "s1-fairness.off" {
-		t.Errorf("the first figure is %s, want that without congestion control", f.Name)
+		t.Errorf("the first figure is %s, want the figure without congestion control", f.Name)
 	} else {
 		checkCourse(t, f)
 	}
 }
 
-// checkCure holds E1 with congestion control on: the four nearly equal; at the shallow queue, and by use at
-// either threshold, within 5 % of what S1 shows, by use over a short window within 6 %; at the deep queue the
-// far flows have less than that by more. By use the link is used as the threshold says.
+// checkCure verifies E1 with congestion control on. The four rates are nearly equal. With the shallow queue, and by
+// utilization at both thresholds, they are within 5 % of S1; by utilization over a short window, within 6 %. With the deep
+// queue the far flows lose more than that. By utilization, the link is used up to the threshold.
 func checkCure(t *testing.T, v variant, rows []Row) {
 	t.Helper()
 	at := ".on." + v.label()
 	if j := metricOf(t, rows, "jain-4flows"+at).Ours; j < 0.985 {
-		t.Errorf("%s: Jain index %.4f, want the four nearly equal", v.label(), j)
+		t.Errorf("%s: Jain index %.4f, want four nearly equal rates", v.label(), j)
 	}
 	for _, m := range []string{"a+b-over-d", "a+b-over-e", "jain-4flows", "jain-3flows"} {
 		r := metricOf(t, rows, m+at)
@@ -54,7 +54,7 @@ func checkCure(t *testing.T, v variant, rows []Row) {
 			closeTo(t, r.Metric, r.Ours, *r.Published, 0.05)
 		case strings.HasPrefix(m, "a+b"):
 			if x := r.Ours / *r.Published; x < 0.8 || x > 0.95 {
-				t.Errorf("%s: %.3f of the published figure, want the far flows to pay for the depth of the queue", r.Metric, x)
+				t.Errorf("%s: %.3f of the published figure, want lower rates of the far flows because of the deep queue", r.Metric, x)
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func checkCure(t *testing.T, v variant, rows []Row) {
 	}
 }
 
-// checkCourse holds that E1's course shows what S1's figure does: who sends when, and the parking lot
+// checkCourse verifies that E1 over time agrees with S1's figure: the times at which each host sends, and the parking lot
 // without congestion control.
 func checkCourse(t *testing.T, f Figure) {
 	t.Helper()
@@ -73,7 +73,7 @@ func checkCourse(t *testing.T, f Figure) {
 		}
 		for k, p := range s.Points[:80] {
 			sends := k >= 10*i && k < 10*(i+5)
-			drains := k == 10*(i+5) // what was in the fabric when it stopped
+			drains := k == 10*(i+5) // packets in the fabric when the flow stopped
 			if sends != (p.Y > 0) && !drains {
 				t.Errorf("%s at %v s: %v Gbit/s", s.Name, p.X, p.Y)
 			}
@@ -82,8 +82,8 @@ func checkCourse(t *testing.T, f Figure) {
 	closeTo(t, "A by D at 4 s", f.Series[0].Points[40].Y/f.Series[2].Points[40].Y, 0.5, 0.01)
 }
 
-// With one mark in 64 the four flows need more marks than the switch can make: the parking lot is
-// back with congestion control on.
+// With one mark in 64 packets, the four flows need more marks than the switch can make, and the unfair shares of the parking
+// lot return despite congestion control.
 func TestTooFewMarksBringTheParkingLotBack(t *testing.T) {
 	t.Parallel()
 	v := base(1, false)

@@ -35,8 +35,8 @@ func TestTenantFlowsJoinAndLeave(t *testing.T) {
 	}
 }
 
-// With a free-running timer the BECNs of a congested flow are 1/(Increase·Timer), whatever the
-// switch marks, so long as it can mark enough.
+// With a free-running timer a congested flow gets 1/(Increase·Timer) BECNs for any marking rate, as long as the switch can
+// mark enough packets.
 func TestFreeRunningBECNsFollowTheClosedForm(t *testing.T) {
 	t.Parallel()
 	for _, marking := range []uint16{16, 64} {
@@ -48,17 +48,17 @@ func TestFreeRunningBECNsFollowTheClosedForm(t *testing.T) {
 		}
 		closeTo(t, "BECNs a second at Increase 1", p[0].becns, 1e6/(s1Timer*1.024), 0.03)
 		for i := 1; i < 3; i++ {
-			closeTo(t, "BECNs by those at Increase 1", p[i].becns/p[0].becns, closedForm(false, i+1), 0.05)
+			closeTo(t, "BECNs relative to Increase 1", p[i].becns/p[0].becns, closedForm(false, i+1), 0.05)
 		}
 		for i, x := range p {
-			closeTo(t, "D's part of its tenant", x.d/x.tenant2, 1/float64(i+1), 0.08)
+			closeTo(t, "D's share of tenant 2", x.d/x.tenant2, 1/float64(i+1), 0.08)
 		}
 		closeTo(t, "tenant 1's share with one flow each", p[0].share(), 0.5, 0.03)
 	}
 }
 
-// E3 by the free-running timer at the threshold that S1 calls very low: in every phase tenant 1 has half of
-// what both carry and D its part of tenant 2, within 5 % of what S1 shows. A deeper queue costs tenant 1
+// E3 with the free-running timer and the threshold that S1 calls very low. In every phase tenant 1 has half of the traffic of
+// both tenants, and D has its share of the traffic of tenant 2. Both are within 5 % of S1. With a deeper queue tenant 1 loses
 // more than that.
 func TestShallowQueuesGiveTenant1ItsHalf(t *testing.T) {
 	t.Parallel()
@@ -86,8 +86,8 @@ func TestShallowQueuesGiveTenant1ItsHalf(t *testing.T) {
 	}
 }
 
-// Restarted by BECNs, even a shallow queue leaves tenant 1 with what the closed form gives, less than half:
-// there Theorem 1 is not exact.
+// If BECNs restart the timer, tenant 1 gets the share of the closed form, less than half, even with a shallow queue. Theorem
+// 1 is not exact in this case.
 func TestRestartedTimerKeepsTenant1BelowHalfAtAnyDepth(t *testing.T) {
 	t.Parallel()
 	v := base(1, true)
@@ -103,7 +103,7 @@ func TestRestartedTimerKeepsTenant1BelowHalfAtAnyDepth(t *testing.T) {
 	}
 }
 
-// The closed form of the restarted timer assumes BECNs that come one by one; rare marks do.
+// The closed form of the restarted timer assumes single BECNs. Rare marks satisfy this assumption.
 func TestRestartedTimerFollowsTheClosedFormWhenMarksAreRare(t *testing.T) {
 	t.Parallel()
 	v := base(1, true)
@@ -113,7 +113,7 @@ func TestRestartedTimerFollowsTheClosedFormWhenMarksAreRare(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := 1; i < 3; i++ {
-		closeTo(t, "BECNs by those at Increase 1", p[i].becns/p[0].becns, closedForm(true, i+1), 0.08)
+		closeTo(t, "BECNs relative to Increase 1", p[i].becns/p[0].becns, closedForm(true, i+1), 0.08)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestRecoveryIsSlowerThanTheDrop(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.recover2 < 2*c.drop3 || c.recover1 < 2*c.drop2 || c.drop2 > 2 || c.recover1 > 15 {
-			t.Errorf("restart %v: %+v ms, want the recovery slower by far", restart, c)
+			t.Errorf("restart %v: %+v ms, want a much slower recovery", restart, c)
 		}
 	}
 }
@@ -138,8 +138,7 @@ func TestReachIsTheFirstBinPastNineTenths(t *testing.T) {
 	}
 }
 
-// What the compiler chooses holds where S1's own settings miss, and the product rule holds for both
-// timers.
+// The compiler's settings work where S1's own settings miss the shares, and the product rule works for both timers.
 func TestCompiledTenantsShareEqually(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -14,7 +14,7 @@ import (
 // the same plateaus.
 const fairnessSecond = 200 * ms
 
-// fairnessWindow is the granularity at which jitter is measured, S1's 100 ms by fairnessSecond.
+// fairnessWindow is the window in which jitter is measured: S1's 100 ms, scaled by fairnessSecond.
 const fairnessWindow = fairnessSecond / 10
 
 // fairnessEnd is when the last of the four flows ends.
@@ -24,15 +24,15 @@ const fairnessEnd = 8 * fairnessSecond
 type fairnessRun struct {
 	series [4][]float64 // payload of A, B, D, E in each window, bit/s
 	wire   []float64    // utilization of the last link in each window
-	all    [4]float64   // payload rate of each from 3 s to 5 s, bit/s
-	three  [4]float64   // from 5 s to 6 s, after the end of A
+	all    [4]float64   // payload rate of each flow from 3 s to 5 s, bit/s
+	three  [4]float64   // payload rate of each flow from 5 s to 6 s, after the end of A
 	jitter float64      // relative deviation of a flow's rate over windows from 3 s to 5 s, root mean square
 }
 
 // fairnessSources returns the senders in the order in which they start.
 func fairnessSources() []string { return []string{"A", "B", "D", "E"} }
 
-// planFairness repeats E1 without and with congestion control, the latter in every reading of S1.
+// planFairness repeats E1 without congestion control, and with congestion control in every reading of S1.
 func planFairness(o Options) ([]job, func() Result) {
 	cc := []*variant{nil}
 	labels, titles := []string{"off"}, []string{"no congestion control"}
@@ -137,7 +137,7 @@ func (r *fairnessRun) figure(label, title string) Figure {
 	return f
 }
 
-// rows reports a run. far is the expected total rate of A and B relative to that of one of D and E: 1 in a parking lot, 2 with
+// rows reports a run. far is the expected total rate of A and B relative to the rate of D or E: 1 in a parking lot, 2 with
 // four equal shares.
 func (r *fairnessRun) rows(label string, far float64) []Row {
 	a, bb, d, e := r.all[0], r.all[1], r.all[2], r.all[3]
@@ -160,5 +160,5 @@ func (r *fairnessRun) rows(label string, far float64) []Row {
 		own("link-use."+label, use, "", "of the last link"))
 }
 
-// jainOf is Jain's fairness index of the values.
+// jainOf returns Jain's fairness index of the values.
 func jainOf(v ...float64) float64 { return stats.Jain(v) }

@@ -6,12 +6,12 @@ import "strings"
 // experiments and is a valid file name.
 type Figure struct {
 	Name       string `json:"name"`       // such as "s3-slowdown.p95"
-	Experiment string `json:"experiment"` // the experiment's name for Run
+	Experiment string `json:"experiment"` // name of the experiment for Run
 	Title      string `json:"title"`
 	X          Axis   `json:"x"`
 	Y          Axis   `json:"y"`
 	// Categories are the names of a bar chart's groups, from left to right; the X of a point is then the index of its category.
-	// Empty for charts of lines and points.
+	// It is empty for charts of lines and points.
 	Categories []string `json:"categories,omitempty"`
 	Series     []Series `json:"series"`
 }
@@ -27,12 +27,12 @@ type Axis struct {
 type Series struct {
 	Name   string  `json:"name"`
 	Points []Point `json:"points"`
-	// Published marks the paper's values; ours with the same Group are drawn beside them.
+	// Published marks the paper's values. They are drawn next to our values with the same Group.
 	Published bool   `json:"published,omitempty"`
 	Group     string `json:"group,omitempty"`
 	// Steps marks a function that is constant until the next point, such as a distribution.
 	Steps bool `json:"steps,omitempty"`
-	// Dashed marks a companion of another series of the Group, such as the target of a rate.
+	// Dashed marks a series that accompanies another one of the Group, such as the target of a rate.
 	Dashed bool `json:"dashed,omitempty"`
 }
 
@@ -42,8 +42,9 @@ type Point struct {
 	Y float64 `json:"y"`
 }
 
-// besides returns a bar chart of the named metrics with a published value, in that order: published beside ours. A group is
-// named by the text after the last dot of its metric. Metrics without a published value are omitted.
+// besides returns a bar chart of the named metrics with a published value, in that order, with published and our values next
+// to each other. A group is named by the text after the last dot of its metric. Metrics without a published value are
+// omitted.
 func besides(name, title string, y Axis, rows []Row, metrics []string) Figure {
 	f := Figure{Name: name, Title: title, Y: y, Series: []Series{{Name: "published", Published: true}, {Name: "ours"}}}
 	for _, m := range metrics {

@@ -9,14 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// drawable proves that figures can be drawn and kept as files.
+// drawable verifies that figures can be drawn and stored as files.
 func drawable(t *testing.T, figures []Figure) {
 	t.Helper()
 	name := regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,80}$`)
 	seen := map[string]bool{}
 	for _, f := range figures {
 		if !name.MatchString(f.Name) || seen[f.Name] || f.Title == "" {
-			t.Errorf("figure %q, titled %q: want a file name of its own and a title", f.Name, f.Title)
+			t.Errorf("figure %q, titled %q: want a unique file name and a title", f.Name, f.Title)
 		}
 		seen[f.Name] = true
 		for _, s := range f.Series {
@@ -53,7 +53,7 @@ func TestFiguresCanBeDrawn(t *testing.T) {
 	}
 }
 
-// Bars are made of the rows that are there, by form of the timer and threshold.
+// Bars contain the existing rows, by form of the timer and by threshold.
 func TestBarsOfRows(t *testing.T) {
 	t.Parallel()
 	rows := []Row{
@@ -73,7 +73,7 @@ func TestBarsOfRows(t *testing.T) {
 	}
 }
 
-// The figures of E3 and of the sensitivity are made from metrics by name: all of them are there.
+// The figures of E3 and of the sensitivity find all their metrics by name.
 func TestFiguresOfRowsFindTheirMetrics(t *testing.T) {
 	t.Parallel()
 	phases := make([]phase, len(schedule()))
@@ -98,7 +98,7 @@ func TestFiguresOfRowsFindTheirMetrics(t *testing.T) {
 				want := len(f.Categories)
 				switch {
 				case f.X.Label == "threshold" && strings.HasPrefix(s.Name, "by queue"):
-					want = 5 // 15, 12, 8, 4 and 1
+					want = 5 // thresholds 15, 12, 8, 4 and 1
 				case f.X.Label == "threshold":
 					want = mostThreshold
 				case want == 0:

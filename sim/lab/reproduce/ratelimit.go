@@ -19,8 +19,8 @@ func s1Limits() []limit {
 	return []limit{{2048 * quantity.Nanosecond, 1e9}, {20480 * quantity.Nanosecond, 1e8}, {204800 * quantity.Nanosecond, 1e7}}
 }
 
-// planRateLimit fixes one queue pair at CCTI 1 by CCTI_Min and sets entry 1 of its table to a delay, for each reading of the
-// delay.
+// planRateLimit keeps one queue pair at CCTI 1 by means of CCTI_Min and sets entry 1 of its table to a delay, for each
+// reading of the delay.
 func planRateLimit(seed uint64) ([]job, func() []Row) {
 	limits := s1Limits()
 	readings := []reading{readS1, readIBTA, readAggregate}
@@ -46,7 +46,7 @@ func planRateLimit(seed uint64) ([]job, func() []Row) {
 	}
 }
 
-// note describes a reading for display.
+// note returns a description of the reading for display.
 func (r reading) note() string {
 	switch r {
 	case readS1:

@@ -1,8 +1,8 @@
 // Package reproduce repeats published experiments in the packet simulator and reports the published value, ours and their
 // ratio.
 //
-// No constant is fitted to a table. Values that a paper does not give are parameters with documented values. A text with two
-// readings is run in both. Published values that the model misses are reported as missed.
+// No constant is fitted to a table. Values that a paper does not give are parameters with documented values. If a text has
+// two readings, both are run. Published values that the model misses are reported as missed.
 package reproduce
 
 import (
@@ -22,12 +22,12 @@ import (
 
 // Row is one value of an experiment.
 type Row struct {
-	Name   string `json:"name"`   // of the experiment
+	Name   string `json:"name"`   // name of the experiment
 	Metric string `json:"metric"` // stable, such as "becns-increase2.free-running"
 	// Published is the paper's value; nil if it gives none.
 	Published *float64 `json:"published,omitempty"`
 	Ours      float64  `json:"ours"`
-	// Ratio is Ours / Published; nil without a published value or if that is zero.
+	// Ratio is Ours / Published; it is nil without a published value, or if that value is zero.
 	Ratio *float64 `json:"ratio,omitempty"`
 	Unit  string   `json:"unit,omitempty"` // "" means a pure number
 	Note  string   `json:"note,omitempty"`
@@ -39,7 +39,7 @@ type Experiment struct {
 	Description string
 }
 
-// ErrUnknown reports a name that Run does not know, for errors.Is.
+// ErrUnknown is the error for an unknown experiment, for errors.Is.
 var ErrUnknown = errors.New("unknown experiment")
 
 // Progress receives the completed fraction of a run, 0 to 1, in increasing order.
@@ -48,8 +48,8 @@ type Progress func(done float64)
 // Options are the options of a repetition.
 type Options struct {
 	Seed uint64
-	// Full runs experiments as long as in the paper. The default is a shorter time with the same result; the rows of an
-	// experiment state the length used.
+	// Full runs experiments with the duration of the paper. The default is a shorter duration with the same result. The rows of
+	// an experiment state the duration.
 	Full     bool
 	Progress Progress // may be nil
 }
@@ -142,8 +142,8 @@ func Run(ctx context.Context, seed uint64, progress Progress, names ...string) (
 	return r.Rows, nil
 }
 
-// Repeat is Run with options; it also returns figures. The same options give the same result. When the context ends, it returns
-// the completed experiments with the error.
+// Repeat is Run with options, and also returns figures. The same options give the same result. When the context ends, it
+// returns the completed experiments with the error.
 func Repeat(ctx context.Context, o Options, names ...string) (*Result, error) {
 	chosen, err := choose(names)
 	if err != nil {
@@ -194,7 +194,8 @@ func (out *Result) add(experiment string, r Result) {
 	}
 }
 
-// choose returns the named experiments in the order of the names, without duplicates; all without names.
+// choose returns the named experiments in the order of the names, without duplicates. Without names it returns all
+// experiments.
 func choose(names []string) ([]experiment, error) {
 	all := experiments()
 	if len(names) == 0 {
@@ -213,7 +214,7 @@ func choose(names []string) ([]experiment, error) {
 	return out, nil
 }
 
-// runJobs runs independent simulations on all processors, and returns which of them are complete.
+// runJobs runs independent simulations on all processors, and reports for each whether it is complete.
 func runJobs(ctx context.Context, jobs []job, progress Progress) ([]bool, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))

@@ -55,7 +55,7 @@ func TestANameGivenTwiceCountsOnce(t *testing.T) {
 		t.Errorf("chosen %v, want %v", got, want)
 	}
 	if _, err := choose([]string{"s4-clamp", "s4-clamp", "s9-nothing"}); !errors.Is(err, ErrUnknown) {
-		t.Errorf("an unknown name after one given twice: %v", err)
+		t.Errorf("error for an unknown name after a repeated one: %v", err)
 	}
 }
 
@@ -68,17 +68,15 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Every row belongs to the experiment asked for, its ratio is ours by the published figure, and
-// the same seed gives the same rows.
-// What had finished when the context ends is there, whole, and the error says how much of all it is.
+// When the context ends, Repeat returns the complete experiments, and the error states their number.
 func TestAnInterruptedRunReturnsFinishedExperiments(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	o := Options{Seed: 1, Progress: func(float64) { cancel() }} // recovery is one job without a simulation, slowdown takes minutes
+	o := Options{Seed: 1, Progress: func(float64) { cancel() }} // recovery is one job without a simulation; slowdown takes minutes
 	r, err := Repeat(ctx, o, "s2-recovery", "s3-slowdown")
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "1 of 2 experiments finished") {
-		t.Fatalf("got %v, want that the context was canceled after 1 of 2", err)
+		t.Fatalf("got %v, want the context's error after 1 of 2", err)
 	}
 	whole, err := Repeat(t.Context(), Options{Seed: 1}, "s2-recovery")
 	if err != nil {
@@ -89,6 +87,8 @@ func TestAnInterruptedRunReturnsFinishedExperiments(t *testing.T) {
 	}
 }
 
+// Every row belongs to a requested experiment, and its ratio is our value divided by the published one. The same seed gives the
+// same rows.
 func TestRowsAreCompleteAndDeterministic(t *testing.T) {
 	t.Parallel()
 	var last float64
@@ -110,7 +110,7 @@ func TestRowsAreCompleteAndDeterministic(t *testing.T) {
 	for _, r := range rows {
 		order = append(order, r.Name)
 		if seen[r.Name+r.Metric] {
-			t.Errorf("%s %s is there twice", r.Name, r.Metric)
+			t.Errorf("%s %s appears twice", r.Name, r.Metric)
 		}
 		seen[r.Name+r.Metric] = true
 		if (r.Published == nil) != (r.Ratio == nil) {
@@ -128,7 +128,7 @@ func TestRowsAreCompleteAndDeterministic(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(rows, again); d != "" {
-		t.Errorf("the same seed gave other rows:\n%s", d)
+		t.Errorf("the same seed gave different rows:\n%s", d)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestSeedsDiffer(t *testing.T) {
 		}
 	}
 	if got[0][0] == got[1][0] {
-		t.Error("another seed gave the same figures")
+		t.Error("a different seed gave the same figures")
 	}
 }
 
@@ -158,8 +158,8 @@ func TestRowWithoutPublishedFigureLeavesItOut(t *testing.T) {
 	}
 }
 
-// S1 prints 1 Gbit/s, 100 and 10 Mbit/s; its two other readings are 16 times faster, up to the line
-// rate, and nearly four times.
+// S1 prints the rates 1 Gbit/s, 100 Mbit/s and 10 Mbit/s for these delays. The rates of the two other readings are 16 times as
+// high (up to the line rate) and nearly four times as high.
 func TestReadingsOfTheDelay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -179,8 +179,7 @@ func TestReadingsOfTheDelay(t *testing.T) {
 	}
 }
 
-// The simulator holds a flow at the rate that each reading means, within the encoding's eighth of a
-// packet time.
+// The simulator limits a flow to the rate of each reading, within the encoding's resolution of an eighth of a packet time.
 func TestRateLimitFollowsTheReading(t *testing.T) {
 	t.Parallel()
 	for _, r := range []reading{readS1, readIBTA, readAggregate} {
@@ -217,7 +216,7 @@ func TestClosedForms(t *testing.T) {
 		want    [3]float64
 	}{{false, [3]float64{790, 395, 263.3}}, {true, [3]float64{790, 462.1, 327.9}}} {
 		for i, want := range c.want {
-			closeTo(t, "of 790 BECNs", 790*closedForm(c.restart, i+1), want, 0.001)
+			closeTo(t, "BECNs", 790*closedForm(c.restart, i+1), want, 0.001)
 		}
 	}
 }

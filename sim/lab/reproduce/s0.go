@@ -14,10 +14,10 @@ import (
 	"fairlane/wrcc"
 )
 
-// S0 used the simulator of the HPCC paper (4.1.1), with two data centres connected by a long link. Where S0 gives no value, we
-// use that simulator's: congestion controls with the constants and marking thresholds of its scripts, and for HPCC one base
-// round trip time for all flows, that of the longest path. The other open values are fields of s0Traffic; where there are two
-// readings, both are run.
+// S0 used the simulator of the HPCC paper (4.1.1), with two data centres connected by a long link. Where S0 gives no value,
+// we use the value of that simulator: the constants and marking thresholds of its scripts and, for HPCC, one base round trip
+// time for all flows, that of the longest path. The other open values are fields of s0Traffic. If there are two readings,
+// both are run.
 
 // Long link of S0's simulations.
 const (
@@ -27,9 +27,9 @@ const (
 	s0Period    = 2 * s0LocalRTT            // WRCCT unless varied
 )
 
-// Buffers of S0's switches (4.1.1). The threshold of a DCI switch must keep the long link busy for a round trip after a resume,
-// and the buffer above it must hold the packets that arrive after a pause: 400 Gbit/s times 2 ms is 100 MB for each. With 1.5
-// times that as headroom, 95 MB are left.
+// Buffers of S0's switches (4.1.1). The threshold of a DCI switch must keep the long link busy for a round trip after a
+// resume, and the buffer above it must hold the packets that arrive after a pause: 400 Gbit/s times 2 ms is 100 MB for each
+// of the two. With a headroom of 1.5 times 100 MB, 95 MB remain for the threshold.
 const (
 	s0Buffer       = 16 << 20
 	s0DCIBuffer    = 250_000_000
@@ -65,7 +65,7 @@ func s0Controls(period quantity.Picoseconds) []s0Control {
 	}
 }
 
-// config returns the hardware of a run. payload is that of a full packet, bytes.
+// config returns the hardware of a run. payload is the payload of a full packet in bytes.
 func (c *s0Control) config(topo *subnet.Fabric, seed uint64, payload int) (ether.Config, error) {
 	alg, err := (&s3Control{name: c.name, values: c.values}).build()
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *s0Control) config(topo *subnet.Fabric, seed uint64, payload int) (ether
 	return cfg, nil
 }
 
-// s0Traffic is the traffic on S0's fabric. The comments state our choices where S0 gives no value.
+// s0Traffic is the traffic on S0's fabric. Comments state our choices for values that S0 does not give.
 type s0Traffic struct {
 	load float64
 	// cross is the fraction of flows between data centres, and capacity the reference of load. S0 prints "cross-domain to
@@ -107,7 +107,7 @@ type s0Traffic struct {
 	cross    float64
 	capacity quantity.BitRate
 	// incast is the fan-in of the bursts of long flows, 0 for none. Bursts use half of the long link from the first data centre
-	// to the second; each starts when the previous one should be complete.
+	// to the second. Each burst starts at the expected end of the previous one.
 	incast int
 	long   int64                // bytes of a long flow
 	warm   quantity.Picoseconds // flows that start earlier are not counted
@@ -161,9 +161,9 @@ func (t *s0Traffic) bursts(seed uint64) []workload.Arrival {
 
 // s0Run holds the results of a run.
 type s0Run struct {
-	slow    []float64            // of counted flows, in the order of completion
+	slow    []float64            // slowdowns of counted flows, in the order of completion
 	queues  []int64              // bytes of the switch ports of the data centres, at each sample
-	paused  quantity.Picoseconds // of all ports while flows started
+	paused  quantity.Picoseconds // paused time of all ports while flows started
 	dropped uint64
 	open    int // flows not completed at the time limit
 }
@@ -219,7 +219,7 @@ func runS0(ctx context.Context, c s0Control, t s0Traffic, seed uint64, payload i
 	return r, n.Err()
 }
 
-// count adds a completed flow. The ideal time assumes full packets, so a flow of less than one may be faster.
+// count adds a completed flow. The ideal time assumes full packets, so a flow shorter than one packet may be faster.
 func (r *s0Run) count(t *s0Traffic, d *ether.Done) {
 	if d.Start >= t.warm && d.Tenant == s0Mixed {
 		r.slow = append(r.slow, max(1, d.Slowdown()))

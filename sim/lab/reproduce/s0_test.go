@@ -11,14 +11,14 @@ import (
 	"fairlane/sim/workload"
 )
 
-// shortS0 is the base traffic at some load in a span short enough for a test.
+// shortS0 returns the base traffic at a load, with a span short enough for a test.
 func shortS0(t *testing.T, r s0Reading, percent int, span quantity.Picoseconds) (s0Scale, s0Traffic) {
 	t.Helper()
 	s := s0Scale{payload: 4000, warm: span / 3, span: span, limit: 80 * quantity.Millisecond}
 	return s, s.traffic(r, percent)
 }
 
-// Load, the part of flows that cross and the half of the long link are what the readings say.
+// The load, the fraction of cross-domain flows and the use of half the long link agree with the readings.
 func TestS0TrafficIsWhatItsReadingsSay(t *testing.T) {
 	t.Parallel()
 	for _, r := range s0Readings() {
@@ -36,7 +36,7 @@ func TestS0TrafficIsWhatItsReadingsSay(t *testing.T) {
 			}
 		}
 		closeTo(t, r.label+": load", bits/traffic.span.Seconds()/float64(r.capacity), 0.6, 0.06)
-		closeTo(t, r.label+": part that crosses", float64(crossing)/float64(flows), r.cross, 0.1)
+		closeTo(t, r.label+": fraction that crosses", float64(crossing)/float64(flows), r.cross, 0.1)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestS0LongFlowsAreHalfOfTheLongLink(t *testing.T) {
 				t.Fatalf("%+v: want 50 MB from the first data centre to the second", a)
 			}
 			if d, ok := to[a.At]; ok && d != a.Dst {
-				t.Fatalf("a burst goes to hosts %d and %d, want one", d, a.Dst)
+				t.Fatalf("a burst has receivers %d and %d, want one receiver", d, a.Dst)
 			}
 			to[a.At] = a.Dst
 		}
@@ -59,10 +59,10 @@ func TestS0LongFlowsAreHalfOfTheLongLink(t *testing.T) {
 	}
 }
 
-// The figures that we compare with give the reductions that S0 prints in its text (4.1.2).
+// The reductions that S0 prints in its text (4.1.2) follow from the published values that we compare with.
 func TestS0PublishedReductionsFollowFromItsTable(t *testing.T) {
 	t.Parallel()
-	want := [3][2][2]float64{ // by peer: p50 and p99, least and most, percent
+	want := [3][2][2]float64{ // by peer: p50 and p99, minimum and maximum, percent
 		{{24, 37}, {45, 58}}, {{8, 47}, {47, 70}}, {{9, 29}, {10, 39}},
 	}
 	for peer := range want {
@@ -79,12 +79,12 @@ func TestS0PublishedReductionsFollowFromItsTable(t *testing.T) {
 		}
 	}
 	if s0Table4(24) != s0Table3(60) {
-		t.Error("the two tables differ where they are the same runs")
+		t.Error("the two tables differ for the same runs")
 	}
 }
 
-// WRCC is first in median and tail at the default load, with the shortest queues, a tenth of the pauses and
-// nothing lost by anybody.
+// At the default load WRCC has the lowest median and tail, the shortest queues and a tenth of the pauses, and no control
+// loses packets.
 func TestS0RankingAtTheDefaultLoad(t *testing.T) {
 	t.Parallel()
 	scale, traffic := shortS0(t, s0Readings()[0], 60, 3*quantity.Millisecond)
@@ -136,7 +136,7 @@ func TestS0RankingAtTheDefaultLoad(t *testing.T) {
 	}
 }
 
-// A flow counts from its start, and long flows do not count.
+// A flow counts if it starts after the warm-up; long flows do not count.
 func TestS0CountsMixedFlowsAfterWarmUp(t *testing.T) {
 	t.Parallel()
 	scale, traffic := shortS0(t, s0Readings()[2], 30, 4*quantity.Millisecond)
@@ -158,15 +158,15 @@ func TestS0CountsMixedFlowsAfterWarmUp(t *testing.T) {
 		t.Errorf("%d flows counted, %d open, want %d and 0", len(r.slow), r.open, want)
 	}
 	if m := slices.Min(r.slow); m < 1 {
-		t.Errorf("a slowdown of %.3f: a flow was faster than alone", m)
+		t.Errorf("a slowdown of %.3f: a flow was faster than without competing traffic", m)
 	}
 	if !slices.IsSorted(r.queues) || len(r.queues) == 0 {
 		t.Error("queue samples are not sorted")
 	}
 }
 
-// Where a far and a near flow meet, the published trouble of HPCC shows, BiCC keeps the queue short, and
-// WRCC's increase timer hides the far bottleneck from the far sender, which asking does not.
+// With a far and a near flow, HPCC has the published problem, and BiCC keeps the queue short. With WRCC's increase timer, the
+// far sender does not adapt to the bottleneck; with IncreaseAsk it does.
 func TestS0MotivationShowsTheLongLoop(t *testing.T) {
 	t.Parallel()
 	runs := map[string]*twoRun{}
@@ -194,7 +194,7 @@ func TestS0MotivationShowsTheLongLoop(t *testing.T) {
 		t.Errorf("wrcc.ask: far %.1f and near %.1f Gbit/s: want equal shares within a quarter", far, nearRate)
 	}
 	if far, nearRate = runs["wrcc"].late(); nearRate > far/4 {
-		t.Errorf("wrcc: far %.1f and near %.1f Gbit/s: the far sender was expected to hear nothing from afar", far, nearRate)
+		t.Errorf("wrcc: far %.1f and near %.1f Gbit/s: want a far sender that does not adapt to the bottleneck", far, nearRate)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestS0CDFRisesToOne(t *testing.T) {
 		t.Errorf("%d points, first %v, last %v", len(p), p[0], p[len(p)-1])
 	}
 	if len(s0CDF(nil, 1)) != 0 {
-		t.Error("a distribution of nothing has points")
+		t.Error("a distribution without values has points")
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// twoRun holds the results of S0's motivating experiment (2.2, figure 2): a flow from the other data centre and one from the
-// receiver's own contend at the receiver's port.
+// twoRun holds the results of S0's motivating experiment (2.2, figure 2): a flow from the other data centre and a flow from
+// the receiver's own data centre contend at the receiver's port.
 type twoRun struct {
 	queues  []Point    // ms, MB, every s0TwoSample
 	rates   [2][]Point // far and near flow: ms, Gbit/s of payload acknowledged in each s0TwoSlice
-	acked   [2]int64   // so far
+	acked   [2]int64   // acknowledged bytes so far, of the far and the near flow
 	pauses  uint64
 	dropped uint64
 }
@@ -43,7 +43,7 @@ func runTwo(ctx context.Context, c s0Control, span quantity.Picoseconds) (*twoRu
 	if err != nil {
 		return nil, err
 	}
-	const receiver = 32 // the first host of the second data centre; 33 is at the same switch
+	const receiver = 32 // first host of the second data centre; host 33 is at the same switch
 	for i, src := range []int32{0, 33} {
 		if err := n.Add(ether.FlowSpec{ID: int64(i), Src: src, Dst: receiver}); err != nil {
 			return nil, err
@@ -103,9 +103,9 @@ func (r *twoRun) largest() float64 {
 }
 
 // s0TwoControls returns the controls of the experiment: S0's four; WRCC with IncreaseAsk; WRCC whose switches send fast
-// notifications only for a rate a tenth above theirs; and the two of the published figure with switches whose ports may hold
-// all of the free buffer. S0 has "dynamic thresholds", and its queue of 12 MB in a buffer of 16 MB does not fit the eighth in
-// its simulator's scripts.
+// notifications only for a rate a tenth above theirs; and the two of the published figure on switches whose ports may use the
+// whole free buffer. S0 mentions "dynamic thresholds". Its queue of 12 MB in a buffer of 16 MB contradicts the limit of an
+// eighth in its simulator's scripts.
 func s0TwoControls() []s0Control {
 	c := append(s0Controls(s0Period), s0Variants()[0])
 	margin, dcqcn, hpcc := c[0], c[1], c[2]

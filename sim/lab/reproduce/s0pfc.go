@@ -6,8 +6,8 @@ import (
 	"fairlane/internal/stats"
 )
 
-// planS0PFC measures queues and pauses at the default load (figures 8 and 9). Most queues of all ports are empty at any time,
-// which S0's plots do not show, so the distribution is that of nonempty queues. S0 gives the reductions only in words: at least
+// planS0PFC measures queues and pauses at the default load (figures 8 and 9). At any time most queues are empty, which S0's
+// plots do not show. The distribution is therefore that of nonempty queues. S0 gives the reductions only in words: at least
 // tenfold for pauses, 40 to 90 % for the 80th percentile of queues.
 func planS0PFC(o Options) ([]job, func() Result) {
 	var jobs []job
@@ -72,7 +72,7 @@ func s0QueueRows(r s0Reading, cases []*s0Case, base bool) []Row {
 	return rows
 }
 
-// reduction returns by how many percent a value is below another; 0 if it is not below.
+// reduction returns the reduction of a value relative to a reference, in percent; it is 0 if the reference is 0.
 func reduction(value, of float64) float64 {
 	if of == 0 {
 		return 0

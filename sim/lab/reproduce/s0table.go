@@ -9,7 +9,7 @@ import (
 	"fairlane/internal/stats"
 )
 
-// s0Reading is one reading of S0's traffic: the fraction of cross-domain flows, and the reference of its load.
+// s0Reading is one reading of S0's traffic: the fraction of cross-domain flows, and the reference of the load.
 type s0Reading struct {
 	label    string
 	cross    float64
@@ -19,9 +19,9 @@ type s0Reading struct {
 
 // s0Readings returns the readings, the base first. S0 prints a ratio of 5:1 of cross-domain to intra-domain traffic; its
 // reference has the reverse ratio. In the traffic generator of S0's simulator, load is a fraction of the hosts' links. At 5:1
-// and 60 %, that is four times the capacity of the long link, so in that reading load is a fraction of the long link. Because
-// the links above the ToRs have half of the hosts' capacity, 60 % of the hosts' links is 110 % of those; the third reading uses
-// them as the reference.
+// and 60 %, that is four times the capacity of the long link, so in that reading load is a fraction of the long link. The
+// links above the ToRs have half of the hosts' capacity, so 60 % of the hosts' links is 110 % of the links above the ToRs.
+// The third reading uses these links as the reference.
 func s0Readings() []s0Reading {
 	return []s0Reading{
 		{"hosts", 1.0 / 6, 64 * 100 * quantity.Gbps, "cross to intra 1:5, load of the hosts' links"},
@@ -37,7 +37,7 @@ type s0Scale struct {
 	limit      quantity.Picoseconds
 }
 
-// Spans of table 3, and of what needs fewer flows.
+// Spans of table 3, and of experiments that need fewer flows.
 const (
 	s0Span  = 9 * quantity.Millisecond
 	s0Short = 6 * quantity.Millisecond
@@ -47,7 +47,8 @@ func newS0Scale(o Options, span quantity.Picoseconds) s0Scale {
 	if o.Full {
 		return s0Scale{1000, 4 * quantity.Millisecond, 36 * quantity.Millisecond, 200 * quantity.Millisecond}
 	}
-	// Packets four times as long need a quarter of the computation; p50 and p99 differ by less than between seeds.
+	// Packets four times as long need a quarter of the computation. The effect on p50 and p99 is smaller than the variation
+	// between seeds.
 	return s0Scale{4000, min(span/2, 4*quantity.Millisecond), span, 80 * quantity.Millisecond}
 }
 
@@ -89,7 +90,7 @@ func (c *s0Case) slowdowns() (p50, p99 float64) {
 	return p50, p99
 }
 
-// s0Figures are p50 and p99 slowdown of WRCC, DCQCN, HPCC and BiCC, in that order.
+// s0Figures are the p50 and p99 slowdowns of WRCC, DCQCN, HPCC and BiCC, in that order.
 type s0Figures [4][2]float64
 
 // s0Table3 returns S0's table 3 by load in percent.
@@ -116,7 +117,7 @@ func s0Table4(us int) s0Figures {
 	}
 }
 
-// s0Block holds the four controls with one traffic.
+// s0Block holds the runs of the four controls with the same traffic.
 type s0Block struct {
 	reading s0Reading
 	percent int
@@ -124,7 +125,7 @@ type s0Block struct {
 }
 
 // rows compares the block with published values. The metrics are p50.KEY.CONTROL and p99.KEY.CONTROL, followed by the reading
-// unless it is the base, and for the base the reduction by WRCC relative to each other control.
+// unless it is the base. For the base they include the reduction by WRCC relative to each other control.
 func (b *s0Block) rows(key string, paper s0Figures, base bool) []Row {
 	var rows []Row
 	tail, note := "."+b.reading.label, b.reading.note
@@ -147,7 +148,8 @@ func (b *s0Block) rows(key string, paper s0Figures, base bool) []Row {
 	return rows
 }
 
-// s0Health returns values that must be zero in all runs: packets lost, and flows not completed.
+// s0Health returns the numbers of lost packets, which must be zero, of flows that have not completed, and of counted flows,
+// over all runs.
 func s0Health(cases []*s0Case) []Row {
 	dropped, open, flows := uint64(0), 0, 0
 	for _, c := range cases {
@@ -198,7 +200,7 @@ func planS0Table3(o Options) ([]job, func() Result) {
 			b := &s0Block{reading: r, percent: percent}
 			blocks = append(blocks, b)
 			if r.label == "uplinks" && percent == 60 {
-				b.cases = blocks[0].cases // the same bit rate as 30 % of the hosts' links
+				b.cases = blocks[0].cases // 60 % of the uplinks is the same bit rate as 30 % of the hosts' links
 				continue
 			}
 			for _, c := range s0Controls(s0Period) {
@@ -249,7 +251,7 @@ func planS0Table3(o Options) ([]job, func() Result) {
 }
 
 // planS0Table4 repeats table 4. WRCCT affects only WRCC's switches, so the other controls get different traffic in each row,
-// with a different seed: the variation of their columns is that between runs.
+// with a different seed. The variation of their columns is therefore that between runs.
 func planS0Table4(o Options) ([]job, func() Result) {
 	var jobs []job
 	var blocks []*s0Block
@@ -293,7 +295,7 @@ func s0Bars(name, what string, keys []string, rows []Row) []Figure {
 		}
 		title := fmt.Sprintf("S0: %s slowdown by %s and congestion control", p, what)
 		f := besides(name+"."+p, title, Axis{Label: "slowdown", Log: true}, rows, metrics)
-		for i := range f.Categories { // one for each metric: all have a published value
+		for i := range f.Categories { // one category for each metric, because all have a published value
 			f.Categories[i] += ", " + strings.Split(metrics[i], ".")[1]
 		}
 		out = append(out, f)

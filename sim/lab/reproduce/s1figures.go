@@ -13,7 +13,7 @@ func timerForms() [][2]string {
 	return [][2]string{{"free-running", "free-running"}, {"restart-on-becn", "restarted by BECN"}}
 }
 
-// metric returns the row with a metric.
+// metric returns the row of a metric.
 func metric(rows []Row, name string) (Row, bool) {
 	for _, r := range rows {
 		if r.Metric == name {
@@ -97,7 +97,7 @@ func rateLimitFigures(rows []Row) []Figure {
 		}
 		f.Series = append(f.Series, s)
 	}
-	f.Series = append(f.Series, printed) // drawn over the line on which it lies
+	f.Series = append(f.Series, printed) // drawn on top of the line that it coincides with
 	return []Figure{f}
 }
 

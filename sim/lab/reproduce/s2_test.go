@@ -22,8 +22,8 @@ func rowOf(t *testing.T, rows []Row, name string) Row {
 	return r
 }
 
-// What S2 prints of figure 4 for DCQCN-p holds, but the count after cut, raise, cut: that needs
-// three raises where DCQCN's count needs one.
+// S2's printed values of figure 4 for DCQCN-p are reproduced, except the count after cut, raise, cut. That count needs three
+// raises where the count of DCQCN needs one.
 func TestFigure4OfS2(t *testing.T) {
 	t.Parallel()
 	r, err := Repeat(t.Context(), Options{}, "s2-recovery")
@@ -43,11 +43,11 @@ func TestFigure4OfS2(t *testing.T) {
 	}
 	from, to := rowOf(t, r.Rows, "ai-fits-from.dcqcn").Ours, rowOf(t, r.Rows, "ai-fits-to.dcqcn").Ours
 	if !(from <= fittingAI && fittingAI <= to) {
-		t.Errorf("an R_AI from %v to %v fits, %v is drawn", from, to, fittingAI)
+		t.Errorf("an R_AI from %v to %v fits, but the charts use %v", from, to, fittingAI)
 	}
 }
 
-// The whole range that fits does: the search by thousandths skips nothing inside.
+// The search tests R_AI in steps of a thousandth. Values between these steps within the range fit, too.
 func TestEveryIncreaseInTheRangeFits(t *testing.T) {
 	t.Parallel()
 	want := map[string]float64{"2cuts": 11, "3cuts": 13, "cut-raise-cut": 9}
@@ -66,11 +66,11 @@ func TestMarksOfFigure4AreOneTenth(t *testing.T) {
 	t.Parallel()
 	marks := recoveryMarks()
 	if len(marks) != recoverySends/10 || !slices.IsSorted(marks) || marks[0] != 3 || marks[len(marks)-1] >= recoverySends-8 {
-		t.Errorf("marks %v: want ten in order from 3, the last early enough to recover from", marks)
+		t.Errorf("marks %v: want ten in order from 3, the last early enough for a recovery", marks)
 	}
 }
 
-// S2's amounts are round numbers of bytes printed in MiB with two decimals; so is its sum of 972.89.
+// S2's amounts are round numbers of bytes, printed in MiB with two decimals. Their sum is S2's 972.89.
 func TestAmountsOfTable4(t *testing.T) {
 	t.Parallel()
 	sum := int64(0)
@@ -83,9 +83,9 @@ func TestAmountsOfTable4(t *testing.T) {
 	closeTo(t, "MiB", float64(sum)/mib, 972.89, 2e-4)
 }
 
-// The largest round trip and the largest product of bandwidth and delay over all pairs of hosts are
-// those that S2 prints, by the rule of the HPCC paper's simulator: whole nanoseconds of a packet's
-// payload on each link one way, and the delays both ways.
+// The largest round trip time and bandwidth-delay product over all pairs of hosts equal the values printed in S2. They follow
+// the rule of the HPCC paper's simulator: on each link of one direction the serialization time of a packet's payload in whole
+// nanoseconds, and the delays of both directions.
 func TestTopologyOfTable4HasTheRoundTripsOfS2(t *testing.T) {
 	t.Parallel()
 	for _, receiver := range []quantity.BitRate{25 * quantity.Gbps, 100 * quantity.Gbps} {
@@ -131,8 +131,8 @@ func TestCasesOfTable4(t *testing.T) {
 	}
 }
 
-// A short incast delivers every byte and is the same each time; the two readings of a rate bound each
-// other.
+// A short incast delivers every byte, and the same seed gives the same result. The two readings of a rate are consistent with
+// each other.
 func TestShortIncastOfTable4(t *testing.T) {
 	t.Parallel()
 	for _, c := range s2Cases(25*quantity.Gbps, s2Senders) {
@@ -150,13 +150,13 @@ func TestShortIncastOfTable4(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(f, again.figures(), cmp.AllowUnexported(s2Figures{})); d != "" {
-			t.Errorf("%s: the same seed gave other figures:\n%s", c.label, d)
+			t.Errorf("%s: the same seed gave different figures:\n%s", c.label, d)
 		}
 	}
 }
 
-// Throughput of the receiver's link is the one reading under which table 4 makes sense, and DCTCP and
-// DCQCN-p are then within a tenth of it.
+// Table 4 is plausible only if throughput means that of the receiver's link. With this meaning, our values for DCTCP and
+// DCQCN-p are within a tenth of those that S2 prints.
 func TestThroughputOfTable4(t *testing.T) {
 	t.Parallel()
 	for _, c := range s2Cases(25*quantity.Gbps, s2Senders)[2:] {
@@ -177,7 +177,7 @@ func TestDefinitionsOfTable4ByHand(t *testing.T) {
 	for len(r.windows) < 20 {
 		r.windows = append(r.windows, 16e9)
 	}
-	r.windows = append(r.windows, 0) // after the end
+	r.windows = append(r.windows, 0) // a window after the end
 	got := r.figures()
 	want := s2Figures{
 		minLink: 5, minFlow: 8, meanLink: 16, meanFlow: 10, drained: 7, tamed: 9, last: 2000, cv: 0.2, cvEarly: 0.5,
@@ -194,7 +194,7 @@ func TestDefinitionsOfTable4ByHand(t *testing.T) {
 	closeTo(t, "the rest", averaged([]float64{1e9, 3e9, 5e9}, us, 2*us)[1].Y, 5, 1e-12)
 }
 
-// With a limit the NIC holds state for no more flows than that; here 50 send and 6 may.
+// With a limit, a NIC has state for at most that number of flows: here 50 flows send, and the limit is 6.
 func TestTheLimitOfTable4Bites(t *testing.T) {
 	t.Parallel()
 	all := s2Cases(25*quantity.Gbps, s2Flows)

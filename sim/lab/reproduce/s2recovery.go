@@ -17,8 +17,8 @@ type pattern struct {
 	marks []int
 }
 
-// patterns returns those of figure 4: one cut, two and three consecutive cuts, and a cut after raises, whose number S2 does not
-// print. S2 prints the first pattern, with a mark at send 3; here the others start there too.
+// patterns returns the patterns of figure 4: one cut, two and three consecutive cuts, and a cut after raises. S2 does not
+// print the number of raises. S2 prints the first pattern, with a mark at send 3; the others here also start at send 3.
 func patterns() []pattern {
 	return []pattern{
 		{"1cut", []int{3}},
@@ -40,7 +40,7 @@ type s2AI struct {
 	note  string
 }
 
-// s2Increases returns the printed values of S2 that may be meant. Table 3 has R_AI 40 Gbit/s beside R_C 40 Gbit/s.
+// s2Increases returns the possible readings of the value printed in S2. Table 3 has R_AI 40 Gbit/s and R_C 40 Gbit/s.
 func s2Increases() []s2AI {
 	return []s2AI{
 		{"ai0.2", 0.2, "R_AI 0.2 of line rate, as DCQCN-p's"},
@@ -49,8 +49,8 @@ func s2Increases() []s2AI {
 	}
 }
 
-// fittingAI is the R_AI for DCQCN that reproduces most of S2's counts: see the rows ai-fits. Charts show it beside the
-// readings, but it is not one of them.
+// fittingAI is the R_AI for DCQCN that reproduces most of S2's counts (see the rows ai-fits). Charts show it in addition to
+// the readings, but it is not one of them.
 const fittingAI = 0.11
 
 // recoveryLimit limits the number of sends of a recovery, which is large with an additive increase of 0.001.
@@ -67,7 +67,7 @@ func recoveryTrace(p cc.RPParams, marks []int, n int) []cc.RPState {
 	return out
 }
 
-// sendsToRecover returns the number of sends after the last mark until R_C is back at 1, at most recoveryLimit.
+// sendsToRecover returns the number of sends after the last mark until R_C is 1 again, at most recoveryLimit.
 func sendsToRecover(p cc.RPParams, marks []int) int {
 	last := slices.Max(marks)
 	for i, s := range recoveryTrace(p, marks, last+recoveryLimit)[last:] {
@@ -78,7 +78,7 @@ func sendsToRecover(p cc.RPParams, marks []int) int {
 	return recoveryLimit
 }
 
-// planRecovery repeats figure 4, which needs no network: one step of the rate machine for each send.
+// planRecovery repeats figure 4, which needs no network: each send is one step of cc.RPState.
 func planRecovery(Options) ([]job, func() Result) {
 	var out Result
 	run := func(context.Context) error {
@@ -92,7 +92,7 @@ func planRecovery(Options) ([]job, func() Result) {
 // figure4Points returns the printed points of DCQCN-p's R_C.
 func figure4Points() []Point { return []Point{{3, 0.5}, {4, 0.75}, {5, 0.875}, {9, 1}} }
 
-// recoveryPoints compares the printed points of figure 4.
+// recoveryPoints compares R_C with the printed points of figure 4.
 func recoveryPoints() []Row {
 	var rows []Row
 	p, d := recoveryTrace(cc.S2RecoveryDCQCNP(), []int{3}, recoverySends), recoveryTrace(cc.S2RecoveryDCQCN(0.2), []int{3}, recoverySends)
@@ -137,8 +137,8 @@ func recoveryCounts() []Row {
 		own("ai-fits-to.dcqcn", high, "", "the largest such R_AI"))
 }
 
-// fittingIncreases returns the range of R_AI, in steps of a thousandth of line rate, with which DCQCN recovers in all of the
-// given counts.
+// fittingIncreases returns the range of R_AI, in steps of a thousandth of line rate, with which DCQCN recovers in the given
+// number of sends for every pattern.
 func fittingIncreases(want map[string]float64) (low, high float64) {
 	for i := range 1000 {
 		ai := float64(i+1) / 1000

@@ -23,7 +23,7 @@ func publishedTable4() map[string]table4 {
 	return p
 }
 
-// table4Labels returns the algorithms of table 4 in its order, with their names in figures.
+// table4Labels returns the algorithms of table 4 in the order of the table, with their names in figures.
 func table4Labels() [][2]string {
 	return [][2]string{{"dcqcn", "DCQCN"}, {"timely", "TIMELY"}, {"dctcp", "DCTCP"}, {"dcqcn-p", "DCQCN-p"}}
 }
@@ -34,7 +34,7 @@ type s2Done struct {
 	run *s2Run
 }
 
-// planTable4 runs table 4 for either rate of the receiver, with one flow for each sender and with 4,000.
+// planTable4 runs table 4 for both rates of the receiver, with one flow for each sender and with 4,000.
 func planTable4(o Options) ([]job, func() Result) {
 	var all []*s2Done
 	for _, receiver := range []quantity.BitRate{25 * quantity.Gbps, 100 * quantity.Gbps} {
@@ -61,7 +61,7 @@ func planTable4(o Options) ([]job, func() Result) {
 	}
 }
 
-// rows compares each column of table 4 in the readings that its text allows.
+// rows compares a column of table 4 in the readings that S2's text allows.
 func (d *s2Done) rows() []Row {
 	p, f := publishedTable4()[d.label], d.run.figures()
 	at := fmt.Sprintf(".%s-%dflows-%dg", d.label, d.flows, d.receiver/quantity.Gbps)
@@ -82,7 +82,7 @@ func (d *s2Done) rows() []Row {
 	return rows
 }
 
-// table4Figures returns charts of the throughput beside the published one, and over time.
+// table4Figures returns charts of the throughput compared with the published one, and over time.
 func table4Figures(all []*s2Done) []Figure {
 	bars := Figure{Name: "s2-table4.throughput", Title: "S2 table 4: mean throughput of an 80-to-1 incast", Y: Axis{Label: "throughput of the receiver's link", Unit: "Gbit/s"},
 		Series: []Series{{Name: "published", Published: true}, {Name: "80 flows"}, {Name: "4,000 flows"}}}
@@ -104,7 +104,8 @@ func table4Figures(all []*s2Done) []Figure {
 	return []Figure{bars, lines}
 }
 
-// averaged combines windows of a rate into longer ones, the last of which may be shorter; times are in ms and rates in Gbit/s.
+// averaged combines windows of a rate into longer windows; the last window may be shorter. Times are in ms and rates in
+// Gbit/s.
 func averaged(windows []float64, window, longer quantity.Picoseconds) []Point {
 	var out []Point
 	for part := range slices.Chunk(windows, int(longer/window)) {

@@ -13,21 +13,22 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// The network of S2's table 4. Its text gives links of 100 and 25 Gbit/s, but not which hosts have which. Its figures give
-// more: a largest round trip time of 4654 ns and a largest bandwidth-delay product of 52025 (section 3.1). By the rule of the
-// HPCC paper's simulator, these are the values of two links of 1 us with 1024-byte packets, at 25 and at 100 Gbit/s: 4·1000 +
-// 2·327 ns, and 100 Gbit/s times 4·1000 + 2·81 ns. So every path has two links: one switch, with pairs of hosts of either
-// speed. Here half of the senders have 100 Gbit/s and half 25; the speed of the receiver is open.
+// The network of S2's table 4. The text gives links of 100 and 25 Gbit/s, but not the rate of each host. Its numbers give
+// more information: a largest round trip time of 4654 ns and a largest bandwidth-delay product of 52025 (section 3.1). By the
+// rule of the HPCC paper's simulator, these are the values of two links of 1 us with 1024-byte packets, at 25 and at 100
+// Gbit/s: 4·1000 + 2·327 ns, and 100 Gbit/s times 4·1000 + 2·81 ns. So every path has two links: one switch, with pairs of
+// hosts of both speeds. Here half of the senders have 100 Gbit/s and half 25 Gbit/s. The speed of the receiver is open, so
+// both are run.
 const (
 	s2Senders = 80
 	s2Fast    = s2Senders / 2 // senders at 100 Gbit/s: those with the larger sizes
-	s2Flows   = 4000          // of all senders, S2 section 3.2
+	s2Flows   = 4000          // flows of all senders together, S2 section 3.2
 	s2VLs     = 4
 	mib       = 1 << 20
 
 	// s2Least is the sum of the minimum rates of all flows, bit/s, for all four algorithms. S2 gives no minimum rate. With 80
-	// flows each has 100 Mbit/s, as in many scripts of the simulator; 4,000 flows with that minimum would exceed the receiver's
-	// 25 Gbit/s 16 times.
+	// flows each flow has 100 Mbit/s, as in many scripts of the simulator. With that minimum, 4,000 flows would have 16 times
+	// the receiver's 25 Gbit/s.
 	s2Least = 8e9
 )
 
@@ -64,9 +65,9 @@ func s2Topology(receiver quantity.BitRate) (*subnet.Fabric, error) {
 // s2Case is one run of table 4.
 type s2Case struct {
 	label    string // label of the algorithm
-	preset   string // preset in package cc, or
-	name     string // an algorithm with its defaults, except the minimum rate
-	cnps     bool   // marks are answered by packets
+	preset   string // preset in package cc; if empty, name is used
+	name     string // algorithm with its defaults, except the minimum rate
+	cnps     bool   // receivers answer marks with CNPs
 	gap      quantity.Picoseconds
 	limit    float64          // flows registered by a NIC; 0 means the default
 	receiver quantity.BitRate // rate of the receiver's link
@@ -74,7 +75,7 @@ type s2Case struct {
 	divide   int64            // divisor of all sizes, for tests; normally 1
 }
 
-// s2Limited is DCQCN-p's limit of 512 congested flows of 4,000, for a NIC that has 50 of the 4,000.
+// s2Limited is DCQCN-p's limit of 512 out of 4,000 flows, scaled to a NIC with 50 of the 4,000.
 const s2Limited = 512 * s2Flows / s2Senders / s2Flows
 
 // s2Cases returns the columns of table 4 for one receiver and number of flows.
@@ -116,27 +117,27 @@ func (c *s2Case) algorithm() (cc.Algorithm, error) {
 // s2Run holds the results of one run.
 type s2Run struct {
 	receiver quantity.BitRate
-	bytes    []float64            // by flow
-	fct      []float64            // by flow, s
+	bytes    []float64            // bytes of each flow
+	fct      []float64            // completion time of each flow, s
 	windows  []float64            // payload that the receiver accepted in each s2Window, bit/s
 	drained  quantity.Picoseconds // time at which the queue was first below K_min again; 0 means it never exceeded it
 	tamed    quantity.Picoseconds // time at which the senders' rates first fitted the receiver's link
-	first    quantity.Picoseconds // end of the first flow
+	first    quantity.Picoseconds // end of the first completed flow
 	early    []float64            // acknowledged bytes by flow at s2Early
 	pauses   uint64
-	peak     int64 // of the receiver's queue, bytes
+	peak     int64 // largest queue length of the receiver's port, bytes
 }
 
 const (
 	s2Window = 100 * quantity.Microsecond
-	s2Early  = 5 * quantity.Millisecond // before the earliest possible end of a flow at its fair rate
+	s2Early  = 5 * quantity.Millisecond // a time before the earliest possible end of a flow at its fair rate
 	s2Slice  = 10 * quantity.Microsecond
 	s2Limit  = 10 * quantity.Second
 	s2KMin   = 100 << 10
 	s2KMax   = 400 << 10
 )
 
-// run repeats the incast. K_min and K_max are S2's at the receiver's port, whatever its rate.
+// run repeats the incast. The receiver's port has the K_min and K_max of S2 at any rate.
 func (c *s2Case) run(ctx context.Context, seed uint64) (*s2Run, error) {
 	topo, err := s2Topology(c.receiver)
 	if err != nil {
@@ -225,7 +226,7 @@ func (r *s2Run) offered(n *ether.Network) float64 {
 	return sum
 }
 
-// s2Figures are the readings of the values of table 4.
+// s2Figures are the values of table 4, one for each reading.
 type s2Figures struct {
 	minLink, minFlow   float64 // Gbit/s
 	meanLink, meanFlow float64 // Gbit/s

@@ -27,10 +27,10 @@ type s3Control struct {
 	label  string // label of its rows
 	name   string // name in package cc
 	values map[string]string
-	step   bool // ECN marks all above 300 KB at 100 Gbit/s (DCTCP) instead of DCQCN's ramp
+	step   bool // ECN marks every packet above 300 KB at 100 Gbit/s (DCTCP) instead of by DCQCN's ramp
 	model  *predict.Model
-	buffer int64 // of the switches, bytes; 0 means the simulator's 32 MiB
-	each   bool  // it reacts to any ACK and measures no RTT; otherwise it reacts to one RTT at a time
+	buffer int64 // buffer of the switches, bytes; 0 means the simulator's 32 MiB
+	each   bool  // the control reacts to every ACK and measures no RTT; otherwise it reacts to one RTT at a time
 }
 
 // s3Peers returns the algorithms in S3's incast comparison, in the order of table 6.
@@ -64,7 +64,7 @@ func (c *s3Control) build() (cc.Algorithm, error) {
 	return spec.Build(values)
 }
 
-// network returns a fabric as in that simulator with one algorithm, which may be wrapped.
+// network returns a fabric with the settings of that simulator and one algorithm, which may be wrapped.
 func (c *s3Control) network(topo *subnet.Fabric, seed uint64, alg cc.Algorithm, done func(ether.Done)) (*ether.Network, error) {
 	cfg := ether.Config{Seed: seed, TruncateNs: true, GlobalRTT: true, OnDone: done, Algorithms: []cc.Algorithm{alg}}
 	cfg.Buffer.Bytes = c.buffer
@@ -91,7 +91,7 @@ func runToEnd(ctx context.Context, n *ether.Network) error {
 // rttTap is an algorithm that records the RTTs of its senders. Each slot is one flow, because the run reuses no slots.
 type rttTap struct {
 	cc.Algorithm
-	marks   []int64     // by slot: the first ACK beyond this byte answers the probe
+	marks   []int64     // by slot: byte of the probe; the first ACK beyond it acknowledges the probe
 	sampled [][]float64 // by slot: one RTT at a time, sampled as in S3 (3.2), us
 	every   []float64   // the RTT of each ACK, us
 }

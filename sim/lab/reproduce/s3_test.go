@@ -10,8 +10,8 @@ import (
 	"fairlane/sim/workload"
 )
 
-// S3's equations 29 to 33 on numbers whose means are known: the mean RTT counts each sample once, the
-// mean rate each flow by its time.
+// S3's equations 29 to 33 with numbers of known means. In the mean RTT each sample has the same weight; in the mean rate each
+// flow is weighted by its completion time.
 func TestIncastFiguresFollowTheEquations(t *testing.T) {
 	t.Parallel()
 	r := &incastRun{
@@ -43,14 +43,14 @@ func TestIncastFiguresFollowTheEquations(t *testing.T) {
 	}
 	r.each = true
 	if got := r.figures(); got.meanTaken != 5 || got.mean != want.mean {
-		t.Errorf("a control that acts on every ACK takes a mean of %v, want 5; by probe %v, want %v", got.meanTaken, got.mean, want.mean)
+		t.Errorf("mean of a control that reacts to every ACK: %v, want 5; by probe: %v, want %v", got.meanTaken, got.mean, want.mean)
 	}
 	if most := r.tap.largestAfter(2); most != 11 {
 		t.Errorf("largest sample after the second: %v, want 11", most)
 	}
 }
 
-// S3's own figures agree with its definition of the mean rate: 635 MB by 20 times the mean completion time.
+// S3's published values agree with its definition of the mean rate: 635 MB divided by 20 times the mean completion time.
 func TestPublishedMeanRateIsThatOfTheDefinition(t *testing.T) {
 	t.Parallel()
 	_, printed := s3Incasts()
@@ -61,9 +61,9 @@ func TestPublishedMeanRateIsThatOfTheDefinition(t *testing.T) {
 	closeTo(t, "mean rate of table 4", 8e-6*float64(sum)/(20*printed[0].fct), printed[0].rate, 1e-4)
 }
 
-// Table 6 itself. The order by mean RTT, by p99 RTT and by mean rate is S3's; the largest RTTs of HPCC and
-// DCTCP and the p99 of DCTCP, which follow from windows and marking threshold alone, are S3's to the
-// nanosecond, so both simulators send the same packets.
+// Table 6. The order by mean RTT, by p99 RTT and by mean rate is that of S3. The largest RTTs of HPCC and DCTCP and the p99
+// of DCTCP follow from windows and the marking threshold alone. They equal S3's values to the nanosecond, so both simulators
+// send the same packets.
 func TestTable6(t *testing.T) {
 	t.Parallel()
 	jobs, result := planTable6(Options{})
@@ -89,14 +89,14 @@ func TestTable6(t *testing.T) {
 			closeTo(t, m+c, ratio(m+c), 1, 1e-12)
 		}
 		if link := metricOf(t, res.Rows, "link-rate."+c).Ours; link > 100*1000/1048.0*1.011 {
-			t.Errorf("%s carries %.2f Gbit/s: want no more than a link without its headers, cut to nanoseconds", c, link)
+			t.Errorf("%s carries %.2f Gbit/s: want at most the payload rate of a link, with times truncated to nanoseconds", c, link)
 		}
 	}
 	checkReadingsOfMeanRTT(t, res.Rows)
 	checkMeanRTTAsTaken(t, res.Rows)
 	for metric, why := range s3Misses() {
 		if strings.HasSuffix(metric, "us") {
-			continue // of s3-targets
+			continue // belongs to s3-targets
 		}
 		if got := metricOf(t, res.Rows, metric).Note; !strings.HasSuffix(got, why) {
 			t.Errorf("note of %s is %q: want it to end in %q", metric, got, why)
@@ -105,14 +105,14 @@ func TestTable6(t *testing.T) {
 	checkFigures(t, res.Figures)
 }
 
-// checkReadingsOfMeanRTT holds which reading of table 6's mean RTT is within 15 % of S3 for which control:
-// neither is for all four, and over every ACK TIMELY and DCTCP change places.
+// checkReadingsOfMeanRTT verifies for each control which readings of table 6's mean RTT are within 15 % of S3. Neither
+// reading is within 15 % for all four, and over every ACK the ranks of TIMELY and DCTCP are exchanged.
 func checkReadingsOfMeanRTT(t *testing.T, rows []Row) {
 	t.Helper()
 	for _, c := range []struct {
 		label          string
-		samples, every bool    // within 15 %
-		rank           float64 // over every ACK
+		samples, every bool    // whether the value is within 15 %
+		rank           float64 // rank over every ACK
 	}{{"pidnn", true, true, 2}, {"hpcc", true, true, 1}, {"timely", true, false, 4}, {"dctcp", false, true, 3}} {
 		for metric, want := range map[string]bool{"mean-rtt.": c.samples, "mean-rtt-every-ack.": c.every} {
 			r := metricOf(t, rows, metric+c.label)
@@ -124,8 +124,8 @@ func checkReadingsOfMeanRTT(t *testing.T, rows []Row) {
 	}
 }
 
-// checkMeanRTTAsTaken holds the reading by what each control takes: it is one of the other two, within 15 % of
-// S3 for every control, and ranks them as S3 does.
+// checkMeanRTTAsTaken verifies the reading in which the mean is over the samples to which each control reacts. It equals one
+// of the other two readings, is within 15 % of S3 for every control, and gives the same ranks as S3.
 func checkMeanRTTAsTaken(t *testing.T, rows []Row) {
 	t.Helper()
 	for label, same := range map[string]string{
@@ -141,13 +141,13 @@ func checkMeanRTTAsTaken(t *testing.T, rows []Row) {
 	for label, place := range map[string]float64{"hpcc": 1, "pidnn": 2, "timely": 3, "dctcp": 4} {
 		r := metricOf(t, rows, "rank-mean-rtt-as-taken."+label)
 		if r.Ours != place || *r.Published != place {
-			t.Errorf("%s: place %v, published %v, want %v in both", r.Metric, r.Ours, *r.Published, place)
+			t.Errorf("%s: rank %v, published %v, want %v for both", r.Metric, r.Ours, *r.Published, place)
 		}
 	}
 }
 
-// betweenTap counts the ACKs on which an algorithm changes what a flow may send, apart for those that answer
-// S3's probe and for those between.
+// betweenTap counts the ACKs on which an algorithm changes a flow's rate or window, separately for ACKs of S3's probe and for
+// all other ACKs.
 type betweenTap struct {
 	cc.Algorithm
 	marks           []int64
@@ -175,8 +175,8 @@ func (b *betweenTap) Ack(slot int32, a *cc.Ack, c *cc.Control) {
 	}
 }
 
-// What a control takes is what it acts on: HPCC and DCTCP act on ACKs that no probe sees, TIMELY and the
-// neural control on the probe's alone.
+// Each control reacts to the samples assigned to it: HPCC and DCTCP also react to ACKs between probes, TIMELY and the neural
+// control only to ACKs of the probe.
 func TestControlsActOnWhatTheyTake(t *testing.T) {
 	t.Parallel()
 	controls, _ := s3Incasts()
@@ -191,13 +191,13 @@ func TestControlsActOnWhatTheyTake(t *testing.T) {
 			t.Fatal(err)
 		}
 		if b.sampled == 0 || b.others > 0 != c.each {
-			t.Errorf("%s acts on %d ACKs of the probe and on %d others, and is said to act on every ACK: %v", c.label, b.sampled, b.others, c.each)
+			t.Errorf("%s reacts to %d ACKs of the probe and to %d others, but is listed as reacting to every ACK: %v", c.label, b.sampled, b.others, c.each)
 		}
 	}
 }
 
-// Higher targets of the neural control give higher round trips and more of a tail, and their rate falls
-// below that of 5 us (S3, 4.3.2).
+// Higher targets of the neural control give longer round trips with a longer tail, and a lower rate than with 5 us (S3,
+// 4.3.2).
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	jobs, result := planTargets(Options{})
@@ -208,12 +208,12 @@ func TestTargets(t *testing.T) {
 	get := func(metric string) float64 { return metricOf(t, res.Rows, metric).Ours }
 	for _, m := range []string{"mean-rtt.", "p99-rtt.", "max-rtt."} {
 		if a, b, c := get(m+"5us"), get(m+"6us"), get(m+"7us"); a >= b || b >= c {
-			t.Errorf("%s %.2f, %.2f, %.2f us: want them to rise", m, a, b, c)
+			t.Errorf("%s %.2f, %.2f, %.2f us: want ascending values", m, a, b, c)
 		}
 	}
 	for _, target := range []string{"6us", "7us"} {
 		if a, b := get("mean-rate.5us"), get("mean-rate."+target); b > 0.8*a {
-			t.Errorf("mean rate %.2f at 5us, %.2f at %s: want a fifth less or lower", a, b, target)
+			t.Errorf("mean rate %.2f at 5us, %.2f at %s: want at least a fifth less", a, b, target)
 		}
 		last := metricOf(t, res.Rows, "last-fct."+target)
 		closeTo(t, "last FCT at "+target, last.Ours, *last.Published, 0.1)
@@ -226,7 +226,7 @@ func TestTargets(t *testing.T) {
 	checkFigures(t, res.Figures)
 }
 
-// A deeper buffer lets TIMELY's start-up queue grow and leaves the rest as it is.
+// With a deeper buffer, TIMELY's queue at the start grows; the rest does not change.
 func TestTimelyStartUpFollowsTheBuffer(t *testing.T) {
 	t.Parallel()
 	var most [2]float64
@@ -242,7 +242,7 @@ func TestTimelyStartUpFollowsTheBuffer(t *testing.T) {
 		closeTo(t, "mean RTT", f.mean, 11.9797, 0.06)
 	}
 	if most[1] < 3*most[0] {
-		t.Errorf("largest RTT %.0f and %.0f us: want it to follow the buffer", most[0], most[1])
+		t.Errorf("largest RTT %.0f and %.0f us: want proportional to the buffer", most[0], most[1])
 	}
 }
 
@@ -258,7 +258,7 @@ func TestTwentiethsOfTheFlowsBySize(t *testing.T) {
 		t.Fatalf("%d bins, want 20", len(bins))
 	}
 	for i, b := range bins {
-		// 100 flows with slowdowns 0 to 99: the script takes the value at place 95, counted from 0.
+		// 100 flows with slowdowns 0 to 99: the script uses the value at index 95.
 		if want := (sizeBin{int64(100 * (i + 1)), 95}); b != want {
 			t.Errorf("bin %d: %+v, want %+v", i, b, want)
 		}
@@ -268,7 +268,7 @@ func TestTwentiethsOfTheFlowsBySize(t *testing.T) {
 	}
 }
 
-// 30 % of the links in Hadoop's sizes, 34 bursts of 60 different hosts to one more within 10 ms.
+// Within 10 ms: Hadoop sizes at 30 % of the links' rate, and 34 bursts from 60 different hosts to one other host.
 func TestFatTreeTraffic(t *testing.T) {
 	t.Parallel()
 	flows, err := s3Traffic(5, s3Span)
@@ -299,21 +299,21 @@ func TestFatTreeTraffic(t *testing.T) {
 			}
 		}
 		if len(b) != 60 || len(senders) != 60 || senders[b[0].Dst] {
-			t.Errorf("burst at %s: %d flows of %d senders", at, len(b), len(senders))
+			t.Errorf("burst at %s: %d flows from %d senders", at, len(b), len(senders))
 		}
 	}
 	again, err := s3Traffic(5, s3Span)
 	if err != nil || !slices.Equal(flows, again) {
-		t.Errorf("the same seed gave other flows (%v)", err)
+		t.Errorf("the same seed gave different flows (%v)", err)
 	}
 	other, err := s3Traffic(6, s3Span)
 	if err != nil || slices.Equal(flows, other) {
-		t.Errorf("another seed gave the same flows (%v)", err)
+		t.Errorf("a different seed gave the same flows (%v)", err)
 	}
 }
 
-// A target of 5 us lies below the base round trip of 12 us in the fat tree: the neural control then sends
-// at its lowest rate, and large flows take about a hundred times as long as alone, as in table 8.
+// A target of 5 us is below the base round trip of 12 us in the fat tree. The neural control therefore sends at its minimum
+// rate, and large flows take about a hundred times the time without competing traffic, as in table 8.
 func TestFatTreeRows(t *testing.T) {
 	t.Parallel()
 	controls, readings := s3FatControls(), s3FatReadings()
@@ -328,7 +328,7 @@ func TestFatTreeRows(t *testing.T) {
 		t.Errorf("large flows: %.1f with a target below the base RTT, HPCC %.1f: want ten times as much", a, b)
 	}
 	if a, b := get("p95-36KB.pidnn"), get("p95-36KB.pidnn-line"); a < 3*b {
-		t.Errorf("flows of 36 KB: %.2f from 10 Gbit/s on, %.2f from 100: want three times as much", a, b)
+		t.Errorf("flows of 36 KB: %.2f with a start at 10 Gbit/s, %.2f at 100: want three times as much", a, b)
 	}
 	if got := get("incasts"); got != 1 {
 		t.Errorf("%v incasts, want 1", got)
@@ -345,7 +345,7 @@ func TestFatTreeRows(t *testing.T) {
 	}
 }
 
-// metricOf finds a row.
+// metricOf returns the row of a metric, and fails the test without one.
 func metricOf(t *testing.T, rows []Row, metric string) Row {
 	t.Helper()
 	for _, r := range rows {
@@ -357,7 +357,7 @@ func metricOf(t *testing.T, rows []Row, metric string) Row {
 	return Row{}
 }
 
-// checkFigures checks what a renderer relies on.
+// checkFigures verifies the properties that a renderer needs.
 func checkFigures(t *testing.T, figures []Figure) {
 	t.Helper()
 	for _, f := range figures {
@@ -377,7 +377,7 @@ func checkFigures(t *testing.T, figures []Figure) {
 	}
 }
 
-// Every column of table 8 has a figure for each class, and every run stands beside one.
+// Every column of table 8 has a value for each class, and every run has a published column.
 func TestTable8IsComplete(t *testing.T) {
 	t.Parallel()
 	classes := s3SizeClasses()
@@ -396,8 +396,8 @@ func TestTable8IsComplete(t *testing.T) {
 	}
 }
 
-// A predictor trained on samples of a small incast predicts better than no change, and makes the
-// controller faster; the rows are those of S3's table 1.
+// A predictor trained with samples of a small incast has a smaller error than the assumption of a constant RTT, and speeds up
+// the controller. The rows are those of S3's table 1.
 func TestPredictorLearnsInThePacketSimulator(t *testing.T) {
 	t.Parallel()
 	sizes := s3Sizes()
@@ -430,7 +430,7 @@ func TestEffectIsRelativeToTheControllerAlone(t *testing.T) {
 	if got.mean != 0 {
 		t.Errorf("mean %v, want 0", got.mean)
 	}
-	// S3's tables 4.2.3 and 5 are those that its percentages come from.
+	// S3's percentages follow from its tables in 4.2.3 and 5.
 	_, p := s3Incasts()
 	closeTo(t, "published rate", 100*(p[0].rate/p[1].rate-1), publishedEffect().rate, 0.001)
 	closeTo(t, "published mean RTT", 100*(p[0].mean/p[1].mean-1), publishedEffect().mean, 0.01)

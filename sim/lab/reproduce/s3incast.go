@@ -19,7 +19,7 @@ func s3Sizes() []int64 {
 // incastRun holds S3's measurements of an incast (4.3.1).
 type incastRun struct {
 	tap    rttTap
-	each   bool // of the control
+	each   bool // whether the control reacts to every ACK
 	sizes  []int64
 	fct    []float64 // by flow, s
 	pauses uint64
@@ -40,8 +40,8 @@ func runIncast(ctx context.Context, c s3Control, sizes []int64) (*incastRun, err
 	return r, nil
 }
 
-// sendIncast sends one flow of each size to one receiver, all starting together, and returns when all have completed: 100
-// Gbit/s and 1 us per link. alg is the control's algorithm, which may be wrapped; done may be nil.
+// sendIncast sends one flow of each size to one receiver, all starting at the same time, and returns when all have completed.
+// Links have 100 Gbit/s and 1 us. alg is the control's algorithm, which may be wrapped; done may be nil.
 func sendIncast(ctx context.Context, c s3Control, alg cc.Algorithm, sizes []int64, done func(ether.Done)) (*ether.Network, error) {
 	topo, err := topogen.Star(len(sizes)+1, topogen.Wire{Rate: 100 * quantity.Gbps, Delay: quantity.Microsecond})
 	if err != nil {

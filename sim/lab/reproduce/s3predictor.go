@@ -12,7 +12,8 @@ import (
 // predictorSeeds is the number of trained predictors; S3 shows one.
 const predictorSeeds = 3
 
-// s3PerRange is the largest number of rows from each of the four ranges of |K|: 19,060 in total, where S3 has 19,058 (3.4.2).
+// s3PerRange is the largest number of rows from each of the four ranges of |K|. The total is at most 19,060; S3 has 19,058
+// (3.4.2).
 const s3PerRange = 4765
 
 // s3TestMAPE and s3TrainMAPE are S3's table 1, by round.
@@ -24,7 +25,7 @@ func s3TrainMAPE() []float64 {
 	return []float64{11.3, 8.9, 8.3, 6.4, 6.1, 5.0, 5.2, 5.5, 5.1, 4.6, 4.4, 4.2, 3.9, 4.0, 4.2, 4.0, 4.0, 3.6, 3.5}
 }
 
-// s3Effect is the improvement by the predictor over the controller alone (4.3.2), percent.
+// s3Effect is the improvement by the predictor compared with the controller alone (4.3.2), percent.
 type s3Effect struct{ rate, p99, most, mean float64 }
 
 func publishedEffect() s3Effect { return s3Effect{43.12, -18.9, -16.12, 1.38} }
@@ -65,13 +66,13 @@ func sampleRows(ctx context.Context, sizes []int64) ([]predict.Row, error) {
 type trained struct {
 	sampled, used int // rows
 	rounds        []predict.Round
-	still         float64 // error of assuming a constant RTT, over the rows used, percent
-	builtIn       float64 // error of the built-in model over the rows used, percent
-	last          float64 // error of the trained model over the rows used, percent
+	still         float64 // error of assuming a constant RTT, over all balanced rows, percent
+	builtIn       float64 // error of the built-in model over all balanced rows, percent
+	last          float64 // error of the trained model over all balanced rows, percent
 	run           *incastRun
 }
 
-// trainPredictor samples, balances, trains and uses a predictor.
+// trainPredictor samples RTTs, balances the rows, trains a predictor, and runs the incast with it.
 func trainPredictor(ctx context.Context, seed uint64, sizes []int64) (*trained, error) {
 	all, err := sampleRows(ctx, sizes)
 	if err != nil {
@@ -149,7 +150,7 @@ func errorRows(results []*trained) []Row {
 	return rows
 }
 
-// meanRound returns the mean errors of a round over the seeds, per cent.
+// meanRound returns the mean errors of a round over the seeds, in percent.
 func meanRound(results []*trained, i int) (test, train float64) {
 	for _, t := range results {
 		test += 100 * t.rounds[i].TestMAPE / float64(len(results))

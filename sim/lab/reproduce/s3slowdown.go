@@ -12,8 +12,8 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// S3's fat tree (4.4.2): the time in which flows start, the number of incasts in its Poisson process in that time (the mean is
-// 26.67), their fan-in, and the number of hosts.
+// S3's fat tree (4.4.2): the time in which flows start, the number of incasts in that time (a Poisson process with a mean of
+// 26.67), the number of hosts, and the fan-in of an incast.
 const (
 	s3Span   = 10 * quantity.Millisecond
 	s3Bursts = 34
@@ -22,8 +22,8 @@ const (
 )
 
 // s3Traffic returns the flows that start within a time: Hadoop sizes at 30 % of the hosts' links between random hosts, and
-// bursts of 60 hosts that send 500 KB each to one. Bursts start at uniformly random times, which is a Poisson process with a
-// known count.
+// bursts of 60 hosts that send 500 KB each to one host. Bursts start at uniformly random times, which is a Poisson process
+// with a known count.
 func s3Traffic(seed uint64, span quantity.Picoseconds) ([]workload.Arrival, error) {
 	all := workload.HostRange(0, s3Hosts)
 	pairs, err := workload.AnyPair(all)
@@ -59,7 +59,7 @@ func s3Traffic(seed uint64, span quantity.Picoseconds) ([]workload.Arrival, erro
 // tagBurst is the tag of incast flows.
 const tagBurst = 1
 
-// finished is a completed flow: the data for binning.
+// finished holds the size and the slowdown of a completed flow.
 type finished struct {
 	bytes    int64
 	slowdown float64
@@ -124,12 +124,12 @@ func (s *arrivals) Next() (ether.FlowSpec, bool) {
 
 // sizeBin is one of twenty bins of flows by size.
 type sizeBin struct {
-	upTo int64   // largest size in it
-	p95  float64 // slowdown
+	upTo int64   // largest size in the bin
+	p95  float64 // p95 slowdown
 }
 
-// bySize divides the flows, in the order of their size, into twenty bins of equal number, as the HPCC simulator's evaluation
-// script does; S3's table 8 has these bins.
+// bySize divides the flows, in the order of their size, into twenty bins of equal number, as the evaluation script of the
+// HPCC simulator does. S3's table 8 has these bins.
 func bySize(flows []finished) []sizeBin {
 	flows = slices.Clone(flows)
 	slices.SortStableFunc(flows, func(a, b finished) int { return cmp.Compare(a.bytes, b.bytes) })

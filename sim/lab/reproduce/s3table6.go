@@ -69,8 +69,8 @@ func planTable6(Options) ([]job, func() Result) {
 const timelyAt = 3
 
 // s3IncastReadings returns alternative readings of S3's incast, each with the index in s3Incasts of its base: the largest
-// change of a rate, 0.5 in equation 20 and 0.6 in table 3; and the switch's buffer, for TIMELY, which has no window, so that
-// PFC limits the growth of its first queue.
+// change of a rate, 0.5 in equation 20 and 0.6 in table 3; and the switch's buffer, for TIMELY. TIMELY has no window, so PFC
+// limits the growth of its queue at the start.
 func s3IncastReadings() (controls []s3Control, of []int) {
 	controls, of = []s3Control{{label: "pidnn-0.6", name: "pidnn", values: map[string]string{"delta_max": "0.6"}}}, []int{0}
 	for _, mib := range []int64{4, 8, 16} {
@@ -80,7 +80,7 @@ func s3IncastReadings() (controls []s3Control, of []int) {
 	return controls, of
 }
 
-// incastRows compares the values of S3's tables 4 to 6, by S3's definitions.
+// incastRows compares our values, by S3's definitions, with those of S3's tables 4 to 6.
 func incastRows(label string, p s3Published, f incastFigures) []Row {
 	row := func(metric string, printed, ours float64, unit, note string) Row {
 		if why := s3Misses()[metric+"."+label]; why != "" {
@@ -101,7 +101,7 @@ func incastRows(label string, p s3Published, f incastFigures) []Row {
 	}
 }
 
-// s3Misses explains our measurements of the values that differ by more than 10 %.
+// s3Misses returns explanations for measured values that differ by more than 10 % from the published ones.
 func s3Misses() map[string]string {
 	const weights = "depends on the predictor's weights, which S3 does not print: see s3-predictor"
 	const start = "a flow's fourth sample, sent when it makes its first prediction: the same with any predictor and with none"

@@ -8,8 +8,8 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// s3ShortSpan is the time in which flows start in the default run, in which all runs together take about one minute of
-// processor time. Options.Full uses S3's 10 ms, which takes ten times as long.
+// s3ShortSpan is the time in which flows start in the default run. All runs together then take about one minute of processor
+// time. Options.Full uses S3's 10 ms, which takes ten times as long.
 const s3ShortSpan = 2 * quantity.Millisecond
 
 // sizeClass is a row of table 8: the name of a bin of flow sizes, and its largest size.
@@ -86,9 +86,9 @@ func s3FatControls() []fatControl {
 	return out
 }
 
-// s3FatReadings returns alternative readings of the neural control in the fat tree: the initial rate, which is 10 Gbit/s in its
-// incast and not given here; the mean deviation of RTTch, from the current target or from the target at the time of each
-// sample; and the window, proportional to the rate or fixed. A short run has the first three.
+// s3FatReadings returns alternative readings of the neural control in the fat tree: the initial rate, which S3 gives only for
+// its incast (10 Gbit/s); the mean deviation of RTTch, from the current target or from the target at the time of each sample;
+// and the window, proportional to the rate or fixed. A short run includes only the first three.
 func s3FatReadings() []fatControl {
 	var out []fatControl
 	add := func(column, suffix, note string, pairs ...string) {
@@ -193,7 +193,7 @@ func trafficRows(r *slowdownRun, span quantity.Picoseconds) []Row {
 	}
 }
 
-// slowdownFigure returns a chart of runs beside their columns of table 8, without duplicate columns.
+// slowdownFigure returns a chart of the runs and of their columns in table 8, without duplicate columns.
 func slowdownFigure(name, title string, controls []fatControl, bins [][]sizeBin) Figure {
 	f := Figure{
 		Name: name, Title: title,

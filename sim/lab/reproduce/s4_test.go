@@ -7,8 +7,8 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// The two curves of S4: with 1 every cut sets the target to the rate before it, so the target goes down
-// in steps; with 0 it stays after the first cut of a burst, and recovery is faster.
+// The two curves of S4. With 1, every cut sets the target to the rate before the cut, so the target decreases in steps. With
+// 0, the target does not change after the first cut of a burst, and recovery is faster.
 func TestCurvesOfS4(t *testing.T) {
 	t.Parallel()
 	r, err := Repeat(t.Context(), Options{}, "s4-clamp")
@@ -27,10 +27,10 @@ func TestCurvesOfS4(t *testing.T) {
 		}
 	}
 	if at := rowOf(t, r.Rows, "recovery-nine-tenths.clamp0").Ours; at <= 0 || at > 1500 {
-		t.Errorf("with 0 nine tenths of line rate after %v us", at)
+		t.Errorf("with 0: nine tenths of line rate after %v us", at)
 	}
 	if at := rowOf(t, r.Rows, "recovery-half.clamp1").Ours; at != 0 {
-		t.Errorf("with 1 half of line rate after %v us, want not within the run: only additive increase is left", at)
+		t.Errorf("with 1: half of line rate after %v us, want no recovery within the run, because only additive increase remains", at)
 	}
 	if x := rowOf(t, r.Rows, "mean-rate-0-over-1").Ours; x < 2 {
 		t.Errorf("mean rate with 0 by that with 1: %v", x)
@@ -38,7 +38,7 @@ func TestCurvesOfS4(t *testing.T) {
 	closeTo(t, "least rate", rowOf(t, r.Rows, "least-rate.clamp0").Ours, rowOf(t, r.Rows, "least-rate.clamp1").Ours, 0.01)
 }
 
-// Every notification of the schedule cuts: they are farther apart than the monitor period.
+// Every notification of the schedule causes a cut, because the notifications are farther apart than the monitor period.
 func TestEveryNotificationCuts(t *testing.T) {
 	t.Parallel()
 	for _, clamp := range []bool{false, true} {
@@ -55,7 +55,7 @@ func TestEveryNotificationCuts(t *testing.T) {
 			}
 		}
 		if end := r.target[len(r.target)-1].X; end != clampSpan.Seconds()*1e3 {
-			t.Errorf("the course ends at %v ms", end)
+			t.Errorf("the curve ends at %v ms", end)
 		}
 	}
 }
@@ -71,8 +71,8 @@ func TestPartsOfCuts(t *testing.T) {
 	}
 }
 
-// A flow whose target every cut pulls down loses to one whose target stays, with and without the byte
-// counter; that does not depend on the length of the run.
+// A flow whose target every cut lowers loses against a flow whose target does not change, with and without the byte counter.
+// The result does not depend on the length of the run.
 func TestTheClampLosesItsFlowsTheLink(t *testing.T) {
 	t.Parallel()
 	for _, k := range []int{0, 2} {

@@ -8,9 +8,9 @@ import (
 	"fairlane/sim/cc"
 )
 
-// S4 shows target and current rate over time for both settings of CLAMP_TARGET_RATE, but not the traffic. Here a single sender
-// gets notifications by a schedule of bursts. The notifications of a burst are farther apart than a monitor period, so that
-// each cuts, and closer than the increase timer, so that no increase occurs between them.
+// S4 shows target and current rate over time for both settings of CLAMP_TARGET_RATE, but not the traffic. Here a single
+// sender gets notifications by a schedule of bursts. The notifications of a burst are farther apart than a monitor period, so
+// that each causes a cut, and closer than the period of the increase timer, so that no increase occurs between them.
 const (
 	clampLine     = 100 * quantity.Gbps
 	clampSpan     = 10 * quantity.Millisecond
@@ -25,7 +25,7 @@ func clampBursts() []quantity.Picoseconds { return []quantity.Picoseconds{1 * ms
 // cut is the effect of one cut on the rates, bit/s.
 type cut struct {
 	burst          int
-	before, target float64 // R_C before it, R_T after it
+	before, target float64 // R_C before the cut, R_T after it
 	kept           bool    // R_T did not change
 }
 
@@ -33,10 +33,10 @@ type cut struct {
 type clampRun struct {
 	rate, target []Point // ms, Gbit/s
 	cuts         []cut
-	mean         float64                          // of the rate, bit/s
-	least        float64                          // of the rate, bit/s
+	mean         float64                          // mean rate, bit/s
+	least        float64                          // minimum rate, bit/s
 	levels       []int                            // number of different targets within each burst
-	recovery     map[float64]quantity.Picoseconds // from the end of the first burst to a fraction of line rate
+	recovery     map[float64]quantity.Picoseconds // time from the end of the first burst to a fraction of line rate
 }
 
 // runClamp runs one sender through the schedule. It always sends at its allowed rate.
@@ -79,7 +79,7 @@ func runClamp(clamp bool) (*clampRun, error) {
 	return r, nil
 }
 
-// noteChange appends a rate if it differs from the last, or at the end.
+// noteChange appends a rate if it differs from the last one, or if end is set.
 func noteChange(course []Point, now quantity.Picoseconds, rate float64, end bool) []Point {
 	if n := len(course); n > 0 && course[n-1].Y == gbit(rate) && !end {
 		return course
@@ -136,7 +136,7 @@ func (r *clampRun) part(skip int, holds func(cut) bool) float64 {
 	return good / all
 }
 
-// planClamp runs both settings.
+// planClamp runs both settings of CLAMP_TARGET_RATE.
 func planClamp(Options) ([]job, func() Result) {
 	var runs [2]*clampRun
 	run := func(context.Context) (err error) {

@@ -13,13 +13,13 @@ import (
 )
 
 // lever is one change of the vendor's DCQCN on one of two groups of flows, with the ratio of their mean rates and the link
-// utilization in the reference model. That model is a small one of the vendor's rules, made for this project and not published:
-// an independent check of the simulator.
+// utilization in the reference model. The reference model is a small model of the vendor's rules. It was made for this
+// project and is not published. It serves as an independent check of the simulator.
 type lever struct {
 	label string
 	a, b  cc.Values // parameters of the two groups, in addition to the common ones
 	ratio [4]float64
-	use   [4]float64 // percent
+	use   [4]float64 // link utilization in each column, percent
 }
 
 // leverColumns returns the four columns: the number of flows in each group, and whether the byte counter is on.
@@ -29,7 +29,7 @@ func leverColumns() []leverColumn {
 
 type leverColumn struct {
 	label string
-	flows int // of each group
+	flows int // flows in each group
 	bytes bool
 }
 
@@ -71,7 +71,7 @@ func mlx(change cc.Values) (cc.Algorithm, error) {
 // leverRun holds the results of one run: payload rates of both groups in bit/s.
 type leverRun struct {
 	a, b   float64
-	queue  float64 // of the bottleneck, bytes, mean
+	queue  float64 // mean queue length of the bottleneck, bytes
 	pauses uint64
 }
 
@@ -112,7 +112,7 @@ func runLever(ctx context.Context, l *lever, c leverColumn, seed uint64, counted
 	return r, r.measure(ctx, n, func() float64 { return float64(n.Queue(port)) }, c.flows, counted)
 }
 
-// measure runs through the settling time and measures the time after it.
+// measure runs the network through the settling time, and then measures for the counted time.
 func (r *leverRun) measure(ctx context.Context, n *ether.Network, queue func() float64, flows int, counted quantity.Picoseconds) error {
 	acked := func() (sum [2]float64) {
 		n.Flows(func(f ether.FlowState) bool { sum[int(f.ID)/flows] += float64(f.Acked); return true })
@@ -142,8 +142,8 @@ func (r *leverRun) use() float64 { return (r.a + r.b) * 1048 / 1000 / float64(le
 // ratio returns the rate of A divided by that of B.
 func (r *leverRun) ratio() float64 { return r.a / r.b }
 
-// seedsOfLevers returns the number of seeds for the geometric mean of a ratio: one run of 0.3 s is too short for equal rates of
-// four equal flows.
+// seedsOfLevers returns the number of seeds for the geometric mean of a ratio: in one run of 0.3 s, four equal flows do not
+// reach equal mean rates.
 func seedsOfLevers(full bool) int {
 	if full {
 		return 6
@@ -175,7 +175,7 @@ func (c leverCell) use() float64 {
 	return sum / float64(len(c))
 }
 
-// planLevers runs every lever in every column.
+// planLevers runs every lever in every column, with several seeds.
 func planLevers(o Options) ([]job, func() Result) {
 	all, columns := levers(), leverColumns()
 	cells := make([]leverCell, len(all)*len(columns))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// sensitivityLengths returns shorter lengths than those of E3 itself; a count is still based on hundreds of BECNs.
+// sensitivityLengths returns lengths shorter than those of E3 itself. Each count is still based on hundreds of BECNs.
 func sensitivityLengths() lengths { return lengths{300 * ms, 50 * ms} }
 
 // open is one choice of S1's open values, with the results of E3 and E1.
@@ -16,7 +16,7 @@ type open struct {
 	e1    fairnessRun
 }
 
-// openMarkings returns the tested marking rates: packets per mark.
+// openMarkings returns the tested marking rates, in packets per mark.
 func openMarkings() []uint16 { return []uint16{1, 4, 16, 32, 64} }
 
 // openChoices changes one parameter of the base at a time.
@@ -41,7 +41,8 @@ func openChoices(seed uint64) []*open {
 	return out
 }
 
-// planSensitivity runs E3's first three phases and E1 for every choice of open values, and for every threshold by utilization.
+// planSensitivity runs E3's first three phases and E1 for every choice of open values, and for every threshold set by
+// utilisation.
 func planSensitivity(seed uint64) ([]job, func() []Row) {
 	choices := append(openChoices(seed), useChoices(seed)...)
 	var jobs []job

@@ -13,8 +13,8 @@ import (
 // publishedTenant1 is S1's measured rate of C->A, in Gbit/s, throughout E3.
 const publishedTenant1 = 3.4
 
-// publishedBECNs returns the BECNs at D per unit of time with one, two and three flows, and so Increase 1, 2 and 3. S1 does not
-// give the unit, so only ratios can be compared.
+// publishedBECNs returns the BECNs at D per unit of time with one, two and three flows of tenant 2, and therefore
+// CCTI_Increase 1, 2 and 3. S1 does not give the unit, so only ratios can be compared.
 func publishedBECNs() [3]float64 { return [3]float64{790, 480, 320} }
 
 // Lengths of E3's phases. S1's are about a second; the shares settle within milliseconds.
@@ -42,7 +42,7 @@ type phase struct {
 // share returns tenant 1's fraction of both tenants' traffic.
 func (p phase) share() float64 { return p.tenant1 / (p.tenant1 + p.tenant2) }
 
-// lengths are the lengths of a phase and of its settling time, which does not count.
+// lengths are the lengths of a phase and of its settling time, which is not counted.
 type lengths struct{ phase, settle quantity.Picoseconds }
 
 // runTenants runs E3 through the phases.
@@ -91,7 +91,7 @@ func phaseOf(flows int, p []pace) phase {
 	return out
 }
 
-// tenantFlows adds C->A, D->B, and, each time E or F joins, a flow until it leaves.
+// tenantFlows adds flows C->A and D->B, and one flow for each interval between a join and a leave of E or F.
 func (b *testbed) tenantFlows(phases []int, length quantity.Picoseconds) ([]fabric.FlowID, error) {
 	one, err := b.flow("C", "A", 0, 0)
 	if err != nil {
@@ -118,7 +118,7 @@ func (b *testbed) tenantFlows(phases []int, length quantity.Picoseconds) ([]fabr
 }
 
 // closedForm returns the law by which BECNs and rates fall with CCTI_Increase, relative to Increase 1. With a free-running
-// timer it is 1/Increase, because the expiries of one period undo Increase steps per BECN. With a timer restarted by BECNs it
+// timer it is 1/Increase, because Increase timer expiries are necessary to undo one BECN. With a timer restarted by BECNs it
 // is ln(1 + 1/Increase)/ln 2, for BECNs that arrive as a Poisson process.
 func closedForm(restart bool, increase int) float64 {
 	if restart {

@@ -30,9 +30,9 @@ const (
 	openMarking   = 16
 )
 
-// shallowThreshold is the alternative threshold, at the end of the range that S1 calls very low, to prevent congestion from
-// spreading (4.1). Its results are reported beside those of openThreshold. S1 also words the thresholds as link utilizations,
-// 60 % at 15; useReadingsOfS1 uses that reading.
+// shallowThreshold is the alternative threshold, at the end of the range. S1 calls it very low, to prevent congestion from
+// spreading (4.1). Its results are reported in addition to those of openThreshold. S1 also describes the thresholds as link
+// utilizations, 60 % at 15; useReadingsOfS1 uses that reading.
 const shallowThreshold = 15
 
 const (
@@ -43,7 +43,7 @@ const (
 // packetTime is the transmission time of a full packet with its headers.
 const packetTime = quantity.Picoseconds((payloadBytes + fabric.DataHeader) * 8 * int64(quantity.Second) / int64(linkRate))
 
-// reading converts an injection rate delay of S1, in microseconds, to a rate. S1 has three contradictory readings.
+// reading converts an injection rate delay of S1, in microseconds, to a rate. S1 allows three contradictory readings.
 type reading string
 
 const (
@@ -55,7 +55,7 @@ const (
 	readAggregate reading = "aggregate"
 )
 
-// entry encodes a delay as the device's factor of packet times after each packet.
+// entry encodes a delay as a table entry of the device: the pause after each packet, as a multiple of the packet's time.
 func (r reading) entry(ird quantity.Picoseconds) (ibcc.Entry, error) {
 	x := float64(ird) / float64(packetTime)
 	switch r {
@@ -110,7 +110,7 @@ type variant struct {
 	marking   uint16
 	threshold uint8
 	reading   reading
-	by        fabric.MarkBasis     // the quantity that is compared with the threshold
+	by        fabric.MarkBasis     // quantity that is compared with the threshold
 	window    quantity.Picoseconds // averaging time of utilization; 0 means the simulator's default
 }
 
@@ -138,8 +138,8 @@ func (v variant) timerForm() string {
 	return "free-running"
 }
 
-// label returns the end of the metrics of a variant: for readingsOfS1, the form of the timer, and the threshold unless it is
-// openThreshold; otherwise the label for useReadingsOfS1.
+// label returns the last part of a variant's metric names: for readingsOfS1, the form of the timer, and the threshold unless
+// it is openThreshold; otherwise the label for useReadingsOfS1.
 func (v variant) label() string {
 	switch {
 	case v.by == fabric.MarkByUse:
@@ -150,7 +150,7 @@ func (v variant) label() string {
 	return fmt.Sprintf("%s.threshold%d", v.timerForm(), v.threshold)
 }
 
-// legend is label in words for display.
+// legend returns the text of label for display.
 func (v variant) legend() string {
 	form := "free-running"
 	if v.restart {
@@ -166,7 +166,7 @@ func (v variant) config() fabric.Config {
 	return fabric.Config{Seed: v.seed, TimerRestart: v.restart, Aggregate: v.reading.aggregate(), MarkBy: v.by, UseWindow: v.window}
 }
 
-// testbed is S1's two switches and six hosts with a network.
+// testbed is a network of S1's two switches and six hosts.
 type testbed struct {
 	*fabric.Network
 }
@@ -210,7 +210,7 @@ func host(f *subnet.Fabric, name string) (subnet.PortRef, error) {
 	return subnet.PortRef{Node: nodes[0], Port: 1}, nil
 }
 
-// flow adds a greedy flow of one queue pair between two hosts.
+// flow adds an unlimited flow of one queue pair between two hosts.
 func (b *testbed) flow(src, dst string, start, stop quantity.Picoseconds) (fabric.FlowID, error) {
 	from, err := host(b.Topology(), src)
 	if err != nil {
@@ -259,7 +259,7 @@ func allSLs(p ibcc.SLParams) (all [ident.NumSLs]ibcc.SLParams) {
 	return all
 }
 
-// runTo advances the network in steps of at most 10 ms, so that it ends soon after ctx does.
+// runTo advances the network in steps of at most 10 ms, so that it returns soon after ctx ends.
 func (b *testbed) runTo(ctx context.Context, t quantity.Picoseconds) error {
 	for b.Now() < t {
 		if err := ctx.Err(); err != nil {
@@ -289,7 +289,7 @@ type pace struct {
 	payload, wire, becns float64
 }
 
-// measure runs to from, then to end, and returns the pace of each flow in between.
+// measure runs the network to end, and returns the pace of each flow between from and end.
 func (b *testbed) measure(ctx context.Context, ids []fabric.FlowID, from, end quantity.Picoseconds) ([]pace, error) {
 	if err := b.runTo(ctx, from); err != nil {
 		return nil, err
