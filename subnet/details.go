@@ -77,8 +77,8 @@ type PortDetails struct {
 	Keys  Answer
 	PKeys []ident.PKey
 
-	// Lanes are the tables by which this port, as the transmitting one, maps SLs to VLs (IBTA vol. 1, 14.2.5.8): for a
-	// channel adapter entry 0, for a switch one for each port of entry. Nil when not queried.
+	// Lanes are the SL to VL tables of this port as the transmitting one (IBTA vol. 1, 14.2.5.8): entry 0 for a
+	// channel adapter, one entry for each port of entry for a switch. Nil when not queried.
 	Lanes []SLToVL
 }
 
@@ -88,7 +88,7 @@ type SLToVL struct {
 	VL   [ident.NumSLs]ident.VL
 }
 
-// VLShare is one entry of an arbitration table: 64 bytes times the weight. Weight 0 skips it.
+// VLShare is one entry of an arbitration table. The weight is in units of 64 bytes; an entry of weight 0 is skipped.
 type VLShare struct {
 	VL     ident.VL
 	Weight uint8

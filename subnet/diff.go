@@ -64,9 +64,9 @@ func (d Difference) String() string {
 	return b.String()
 }
 
-// Diff lists the changes from fabric a to fabric b. The fabrics' names do not count. A field that is unknown in one of
-// the two (0, an empty text, no forwarding table) is no change, so that sources with different detail can be compared; a
-// LID that disappears is a change.
+// Diff lists the changes from fabric a to fabric b. The names of the fabrics are ignored. A field that is unknown in
+// one of the two (0, an empty text, no forwarding table) is no change, so that sources with different detail can be
+// compared; a LID that disappears is a change.
 func Diff(a, b *Fabric) Difference {
 	var d differ
 	for i := range a.Nodes {

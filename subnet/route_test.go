@@ -305,7 +305,7 @@ func TestLIDsOfOnePortTakeDifferentSpines(t *testing.T) {
 	}
 }
 
-// ring is n switches in a circle with a host each, on which shortest paths can deadlock.
+// ring is n switches in a ring, each with one host. Shortest paths on it can deadlock.
 func ring(t *testing.T, n int) *subnet.Fabric {
 	t.Helper()
 	var nodes []subnet.Node
@@ -341,7 +341,7 @@ func TestUpDownBreaksTheCycleThatShortestPathsLeave(t *testing.T) {
 		t.Fatal(err)
 	}
 	if channelCycle(short) == nil {
-		t.Error("shortest paths around a ring of six have no cycle: the test sees nothing")
+		t.Error("shortest paths around a ring of six have no cycle: the test proves nothing")
 	}
 	for i := range int32(6) {
 		for j := range int32(6) {
@@ -364,7 +364,7 @@ func TestUpDownBreaksTheCycleThatShortestPathsLeave(t *testing.T) {
 func TestLinksThatAreDownAreNotUsed(t *testing.T) {
 	t.Parallel()
 	f := ring(t, 4)
-	f.Nodes[0].Ports[1].State = subnet.PortDown // the caller's copy of New: it is not routed yet
+	f.Nodes[0].Ports[1].State = subnet.PortDown // f.Nodes is modified before New copies it
 	g, err := subnet.New("cut", f.Nodes, f.Links)
 	if err != nil {
 		t.Fatal(err)

@@ -17,8 +17,8 @@ type lane struct {
 	base, ext uint8
 }
 
-// laneOf returns the description of a generation. Rates are after 8b/10b or 64b/66b coding. An extended speed reports 10
-// Gbit/s, code 4, in the base field, as devices do. FDR10 is a vendor's speed, which PortInfo reports as QDR.
+// laneOf returns the description of a generation. Rates are after 8b/10b or 64b/66b coding. With an extended speed
+// the base field has code 4, 10 Gbit/s, as on devices. FDR10 is a vendor's speed, which PortInfo reports as QDR.
 func laneOf(s Speed) lane {
 	switch s {
 	case SDR:
@@ -47,7 +47,7 @@ func laneOf(s Speed) lane {
 // LaneRate returns the data rate of one lane in one direction, after line coding; 0 when the speed is unknown.
 func (s Speed) LaneRate() quantity.BitRate { return laneOf(s).rate }
 
-// String prints the generation's name, such as "EDR", or "???", as the field's tools do, when it is unknown.
+// String prints the generation's name, such as "EDR", or "???", as InfiniBand tools do, when it is unknown.
 func (s Speed) String() string {
 	if n := laneOf(s).name; n != "" {
 		return n
@@ -122,7 +122,7 @@ func WidthFromCode(c uint8) Width {
 	return 0
 }
 
-// String prints the width as "4x", or "??", as the field's tools do, when it is unknown.
+// String prints the width as "4x", or "??", as InfiniBand tools do, when it is unknown.
 func (w Width) String() string {
 	if w.Code() == 0 {
 		return "??"

@@ -99,7 +99,7 @@ func TestLanesDecideWhetherThereIsALoop(t *testing.T) {
 	if found == nil || !strings.Contains(found.Text, "s1/P1 on lane 1 waits for s2/P1 on lane 0") {
 		t.Errorf("%+v: want a loop through lane 1 of s1", found)
 	}
-	// Dropped there, no packet goes all the way round.
+	// When these packets are dropped, the loop is open.
 	all(ident.ManagementVL)
 	if found := creditLoop(check.Check(f, check.Extra{Details: d})); found != nil {
 		t.Errorf("%s: want none, as nothing turns from s4 to s2", found.Text)
@@ -126,7 +126,7 @@ func TestGeneratedFabricsHaveNoFindings(t *testing.T) {
 	}
 }
 
-// TestLoopsAreThoseOfThePaths compares with a graph made of every packet's path, one by one.
+// TestLoopsAreThoseOfThePaths compares the loops with those of a graph built from the path of every packet.
 func TestLoopsAreThoseOfThePaths(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -170,7 +170,7 @@ func TestLoopsAreThoseOfThePaths(t *testing.T) {
 		}
 	})
 	if found == 0 {
-		t.Error("no drawn fabric had a loop: the test proves nothing")
+		t.Error("no random fabric had a loop: the test proves nothing")
 	}
 }
 
@@ -179,7 +179,8 @@ type lane struct {
 	vl   ident.VL
 }
 
-// waits builds the dependencies from paths and finds a cycle by removing channels without dependencies.
+// waits reports whether the dependencies, built from paths, have a cycle. It repeatedly removes channels without
+// dependencies.
 func waits(f *subnet.Fabric, d *subnet.Details) bool {
 	after := map[lane]map[lane]bool{}
 	for _, src := range hostPorts(f) {

@@ -101,7 +101,8 @@ func (n *node) extended(p ident.PortNum) bool {
 	return n.ports[p].info.capabilities&mad.PortCapExtendedSpeeds != 0
 }
 
-// claims finds ports with an equal GUID or LID, which the model rejects: the first one in the order of nodes keeps it.
+// claims records the GUIDs and LIDs in use. The model rejects duplicates, so only the first port in node order keeps
+// the value.
 type claims struct {
 	s     *sweep
 	guids map[ident.GUID]*node

@@ -83,7 +83,7 @@ func TestSweepOfOurOwnFabricFindsAllOfIt(t *testing.T) {
 		t.Errorf("found %d nodes and %d links: want %d and %d", len(r.Fabric.Nodes), len(r.Fabric.Links), len(f.Nodes), len(f.Links))
 	}
 	for line := range strings.Lines(subnet.Diff(f, r.Fabric).String()) {
-		if !strings.Contains(line, ":0 vls:") { // a switch's management port has no data VLs to speak of
+		if !strings.Contains(line, ":0 vls:") { // a switch's management port has no data VLs
 			t.Errorf("the model differs: %s", line)
 		}
 	}

@@ -99,7 +99,7 @@ type fataler interface {
 	Fatal(...any)
 }
 
-// lids returns the LIDs, in the earlier fabric, that traps of the last changes named.
+// lids returns the LIDs, in the earlier fabric, of the nodes that traps of the last changes named.
 func (w *world) lids(f *subnet.Fabric) []ident.LID {
 	var out []ident.LID
 	for g := range w.named {
@@ -262,7 +262,7 @@ func TestAgainFindsWhatAFullSweepFinds(t *testing.T) {
 		}
 	})
 	if less == 0 {
-		t.Error("never were fewer requests sent than by a full sweep")
+		t.Error("no sweep sent fewer requests than a full one")
 	}
 }
 
@@ -301,8 +301,8 @@ func TestAgainQueriesOnlyChangedParts(t *testing.T) {
 	if d := cmp.Diff(first.Details, r.Details); d != "" || r.MADs != 20 {
 		t.Errorf("%d requests, and details that differ:\n%s", r.MADs, d)
 	}
-	// A trap names a leaf: its ports and the nodes behind them are queried, and nothing else. Its three uplinks may be
-	// queried from both ends: when the leaf's answer comes, spines have sent their requests.
+	// A trap names a leaf: its ports and the nodes behind them are queried, and nothing else. Its three uplinks may
+	// be queried from both ends, because spines may send their requests before the leaf answers.
 	_, by = ask(discover.AgainOptions{Trust: true, Named: []ident.LID{f.Nodes[f.NodesByName("leaf2")[0]].Ports[0].LID, 4000}})
 	const both = 3
 	if want := map[string]int{"NodeInfo": 7 + 6 + both, "NodeDescription": 1, "SwitchInfo": 12, "PortInfo": 1 + 10 + both}; by["NodeInfo"] > want["NodeInfo"] || by["SwitchInfo"] != 12 ||
@@ -374,13 +374,13 @@ func TestFaultsDuringAgainBecomeTheSameWarnings(t *testing.T) {
 	good := mustSweep(t, w.fake(f, false), discover.Options{Parallel: 1})
 	leaf, spine, h := f.NodesByName("leaf2")[0], f.NodesByName("spine1")[0], f.NodesByName("host-005")[0]
 	for name, mutate := range map[string]func(int32, *mad.Packet) bool{
-		"a host that is silent":                 attrIs(h, mad.AttrNodeInfo, lose),
-		"a switch that is silent":               attrIs(spine, mad.AttrNodeInfo, lose),
-		"a leaf that is silent":                 attrIs(leaf, mad.AttrNodeInfo, lose),
-		"a switch that has lost its SwitchInfo": attrIs(leaf, mad.AttrSwitchInfo, refuse),
-		"a switch without PortInfo":             attrIs(spine, mad.AttrPortInfo, refuse),
-		"another node with the same GUID":       attrIs(h, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.NumPorts = 3 })),
-		"a switch that became another":          attrIs(spine, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.NodeGUID, v.PortGUID = 0x77, 0x77 })),
+		"a silent host":                    attrIs(h, mad.AttrNodeInfo, lose),
+		"a silent switch":                  attrIs(spine, mad.AttrNodeInfo, lose),
+		"a silent leaf":                    attrIs(leaf, mad.AttrNodeInfo, lose),
+		"a switch that refuses SwitchInfo": attrIs(leaf, mad.AttrSwitchInfo, refuse),
+		"a switch without PortInfo":        attrIs(spine, mad.AttrPortInfo, refuse),
+		"another node with the same GUID":  attrIs(h, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.NumPorts = 3 })),
+		"a switch that became another":     attrIs(spine, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.NodeGUID, v.PortGUID = 0x77, 0x77 })),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -38,7 +38,8 @@ func TestTablesAreRead(t *testing.T) {
 	if h.Keys != subnet.Answered || len(h.PKeys) != 35 || h.PKeys[0] != 0xffff || h.PKeys[34] != 0xffff-34 {
 		t.Errorf("P_Keys %s: want 35 from two blocks", h.PKeys)
 	}
-	// 40 entries of low priority and 8 of high: two halves, of which the second is short, and one short one.
+	// The low-priority table has 40 entries: a full half and a short one. The high-priority table has 8: a short
+	// half.
 	if h.Arb != subnet.Answered || len(h.ArbLow) != 40 || len(h.ArbHigh) != 8 || h.ArbLow[31].Weight != 10 || h.ArbLow[32].Weight != 20 || h.ArbHigh[7] != (subnet.VLShare{VL: 7, Weight: 30}) {
 		t.Errorf("arbitration %s, low %v, high %v", h.Arb, h.ArbLow, h.ArbHigh)
 	}
@@ -52,7 +53,7 @@ func TestTablesAreRead(t *testing.T) {
 		t.Errorf("SL 3 from port 2 leaves leaf 2 by port 5 on lane %d, %t", vl, ok)
 	}
 	if vl, ok := d.Lane(leaf, 7, 3); ok {
-		t.Errorf("lane %d from a port that was not asked", vl)
+		t.Errorf("lane %d from a port that was not queried", vl)
 	}
 	if a := d.Port(leaf).Arb; a != subnet.Answered || d.Port(leaf).ArbLow[0].Weight != 15 {
 		t.Errorf("arbitration of a switch's port: %s, %v", a, d.Port(leaf).ArbLow)
@@ -166,7 +167,7 @@ func TestKeyedDevicesAnswerOnlyWithTheKey(t *testing.T) {
 		t.Errorf("%d nodes: want all but the one with a key", len(r.Fabric.Nodes))
 	}
 	if len(r.Warnings) != 3 || !strings.Contains(r.Warnings[0].Text, "M_Key") {
-		t.Errorf("warnings %v: want one a leaf, which speak of M_Keys", r.Warnings)
+		t.Errorf("warnings %v: want one for each leaf that mentions M_Keys", r.Warnings)
 	}
 	r = mustSweep(t, l, discover.Options{MKey: 0x1234})
 	if len(r.Fabric.Nodes) != len(l.f.Nodes) || len(r.Warnings) > 0 {

@@ -90,7 +90,7 @@ func TestNamesStandApartAndInsideTheSheet(t *testing.T) {
 			}
 			for _, b := range all[:i] {
 				if dx, dy := a.x-b.x, a.y-b.y; dx*dx < 55*55 && dy*dy < 14*14 {
-					t.Errorf("%q and %q lie on each other", a.text, b.text)
+					t.Errorf("%q and %q overlap", a.text, b.text)
 				}
 			}
 		}
@@ -202,7 +202,7 @@ func TestTooManyNodesAreRefused(t *testing.T) {
 	}
 }
 
-// full accepts so many bytes and then fails.
+// full is a writer that accepts this number of bytes and then fails.
 type full int
 
 func (f *full) Write(p []byte) (int, error) {

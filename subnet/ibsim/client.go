@@ -36,7 +36,7 @@ const (
 	DefaultRetries  = madlink.DefaultRetries
 )
 
-// link returns the part of the options that is the link's.
+// link returns the options of the link.
 func (o Options) link() (madlink.Options, error) {
 	return madlink.Options{InFlight: o.InFlight, Timeout: o.Timeout, Retries: o.Retries}.WithDefaults()
 }
@@ -97,7 +97,7 @@ func newClient(opts Options, lopts madlink.Options, sock *sockets) *Client {
 	w := &wire{sock: sock, timeout: lopts.Timeout}
 	c := &Client{
 		opts: opts, sock: sock,
-		// Nothing is repeated on the control socket, where a second CONNECT would take a second slot; the timeout is
+		// Control requests are not repeated, because a second CONNECT would take a second slot. Their timeout is
 		// longer instead.
 		controlTimeout: 4 * lopts.Timeout,
 		link:           madlink.New(lopts, envelopeSize, w),

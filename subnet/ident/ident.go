@@ -15,7 +15,7 @@ type GUID uint64
 // String prints the GUID as 0x0002c90300a1b2c3.
 func (g GUID) String() string { return string(g.append(make([]byte, 0, 18))) }
 
-// append is String without fmt: it is used for lists of thousands of ports.
+// append avoids fmt, because lists print thousands of ports.
 func (g GUID) append(b []byte) []byte {
 	b = append(b, "0x"...)
 	for shift := 60; shift >= 0; shift -= 4 {

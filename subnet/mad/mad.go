@@ -59,8 +59,8 @@ const (
 	StatusInvalidAttrValue Status = 0x001c
 )
 
-// Target says which agent a request is for. When LID is zero the request is a directed
-// route SMP that leaves by Path[0], then Path[1], and so on; an empty path is the local node.
+// Target addresses the agent of a request. When LID is zero the request is a directed-route SMP that leaves by
+// Path[0], then Path[1], and so on; an empty path is the local node.
 type Target struct {
 	LID  ident.LID
 	SL   ident.SL

@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/saquery"
 )
 
-// LaneProof is the answer of an adapter port about its lane tables.
+// LaneProof is the result of comparing the lane tables of a channel adapter's port with the desired ones.
 type LaneProof struct {
 	LID     ident.LID `json:"lid"`
 	Holds   bool      `json:"holds"`

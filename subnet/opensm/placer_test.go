@@ -36,7 +36,7 @@ func TestAPlacerPreparesVerifiesAndFinishes(t *testing.T) {
 			t.Error(err)
 		}
 		if !strings.Contains(s.disk[partPath].Data, "old=0x0002") {
-			t.Error("what traffic may still use is gone")
+			t.Error("an entry that traffic may still use is gone")
 		}
 		if err := p.Place(t.Context(), next, true); err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func TestSplitTenantIsPlacedByPort(t *testing.T) {
 		was := s.disk[polPath]
 		s.deaf = true
 		if err = p.Place(t.Context(), plan(2, 2, 5, 2), true); err == nil || !strings.Contains(err.Error(), "returns SL 5") || s.disk[polPath] != was {
-			t.Errorf("an OpenSM that does not listen: %v, policy\n%s", err, s.disk[polPath].Data)
+			t.Errorf("an OpenSM that does not reload: %v, policy\n%s", err, s.disk[polPath].Data)
 		}
 		s.deaf = false
 		if err = p.Place(t.Context(), plan(2, 2, 5), false); err != nil || sl(3, 2) != 5 {

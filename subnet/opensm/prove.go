@@ -36,8 +36,8 @@ type PartitionProof struct {
 	answer  string     // the answer that does not hold
 }
 
-// Holds reports whether every partition has its service level, as far as its ports are up, and every queried port its
-// tables.
+// Holds reports whether every partition has its service level, as far as its ports are up, and whether every queried
+// port has its tables.
 func (p Proof) Holds() bool {
 	return !slices.ContainsFunc(p.Partitions, func(x PartitionProof) bool { return !x.Holds }) &&
 		!slices.ContainsFunc(p.Lanes, func(x LaneProof) bool { return !x.Holds })
@@ -64,13 +64,13 @@ func (p Proof) Problems() string {
 	return strings.Join(out, "; ")
 }
 
-// expectation is what a proof queries.
+// expectation is the expected answer about one partition.
 type expectation struct {
 	osmfile.Partition
 	absent bool
 	pairs  [][2]ident.GUID  // pairs to query; nil means a sample of the members
 	fresh  []osmfile.Member // new in the partition: only they show that OpenSM has read the file
-	moved  []ident.GUID     // ports whose service level in it changed: they show the same
+	moved  []ident.GUID     // ports whose service level in the partition changed: likewise
 }
 
 // questions returns the pairs to query, first changed and new members.
@@ -113,7 +113,7 @@ const (
 	lastWait  = 2 * time.Second
 )
 
-// prove queries until everything holds or ctx ends. The error is a failed query; the proof contains what does not hold.
+// prove queries until everything holds or ctx ends. The error is a failed query; the proof lists what is not in force.
 func (p *prover) prove(ctx context.Context, want []expectation) (Proof, error) {
 	var proof Proof
 	var err error
@@ -281,7 +281,7 @@ func observeSM(ctx context.Context, t mad.Transport) (osmfile.Observation, error
 	req := mad.NewSMP(mad.MethodGet, mad.AttrSMInfo, 0)
 	var info mad.SMInfo
 	if err := saquery.Read(ctx, t, mad.Target{LID: lid}, &req, &info); err != nil {
-		return osmfile.Observation{}, fmt.Errorf("ask the subnet manager who it is: %w", err)
+		return osmfile.Observation{}, fmt.Errorf("read SMInfo of the subnet manager: %w", err)
 	}
 	return osmfile.Observation{GUID: info.GUID, LID: lid, Activity: info.ActCount, Priority: info.Priority, State: info.State}, nil
 }

@@ -136,7 +136,7 @@ func startTime(proc string, pid int) (string, error) {
 	return fields[19], nil
 }
 
-// Unit reloads, by SIGHUP, an OpenSM that systemd runs: its units have no reload action.
+// Unit reloads, by SIGHUP, an OpenSM that systemd runs: OpenSM's units have no reload action.
 type Unit struct {
 	Name string // such as opensm.service or opensm@0x0002c903000e0b72.service
 	// Run runs systemctl with arguments and returns its output; nil means the real program.

@@ -16,7 +16,7 @@ import (
 // A child process represents OpenSM: the effect of SIGHUP on it shows that the signal arrived.
 func TestReloadSignalsTheProcessOfThePIDFile(t *testing.T) {
 	t.Parallel()
-	hup := make(chan os.Signal, 1) // a child does not inherit a signal that is handled, but one that nohup has ignored
+	hup := make(chan os.Signal, 1) // a child inherits an ignored signal, as set by nohup, but not a handled one
 	signal.Notify(hup, syscall.SIGHUP)
 	t.Cleanup(func() { signal.Stop(hup) })
 	child := exec.Command("sleep", "60")

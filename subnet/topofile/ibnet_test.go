@@ -132,7 +132,7 @@ func TestIbsimExamplesAreRead(t *testing.T) {
 			if peer, _ := f.Peer(r); f.PortName(peer) != want.peer {
 				t.Errorf("%s is plugged into %s, want %s", want.last, f.PortName(peer), want.peer)
 			}
-			// ibsim gives the same GUIDs, names and speeds to the fabric that it makes of the file.
+			// ibsim gives the same GUIDs, names and speeds to the fabric that it builds from the file.
 			out := discoverOnIbsimAs(t, text, "Hca1")
 			real, err := topofile.Read("out.net", bytes.NewReader(out))
 			if err != nil {
@@ -400,8 +400,8 @@ func FuzzReadIbnetdiscover(f *testing.F) {
 	})
 }
 
-// TestIbsimReadsACaptureAsWeDo covers what the generated fabrics lack: several ports, routers, LMCs, mixed speeds, odd
-// names.
+// TestIbsimReadsACaptureAsWeDo covers features that the generated fabrics lack: several ports, routers, LMCs, mixed
+// speeds, odd names.
 func TestIbsimReadsACaptureAsWeDo(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/small-cluster.net")
@@ -429,7 +429,7 @@ func TestIbsimReadsACaptureAsWeDo(t *testing.T) {
 		}
 	}
 	if d := subnet.Diff(f, got); len(ours)+len(d.NodesAdded)+len(d.NodesRemoved)+len(d.LinksAdded)+len(d.LinksRemoved) > 0 {
-		t.Errorf("ibsim's fabric is not ours:\n%s", d)
+		t.Errorf("ibsim's fabric differs from ours:\n%s", d)
 	}
 }
 

@@ -258,8 +258,8 @@ func (p *ibnetParser) peers() map[subnet.PortRef]*end {
 	return m
 }
 
-// link returns the link of one port line; again is true for the line of its other end, which comes later in the file and
-// must only agree.
+// link returns the link of one port line; again is true for the line of its other end, which comes later in the file
+// and only has to agree.
 func (p *ibnetParser) link(node int32, e *end, peers map[subnet.PortRef]*end) (l subnet.Link, again bool, err error) {
 	here := subnet.PortRef{Node: node, Port: e.port}
 	there, err := p.remoteOf(e)

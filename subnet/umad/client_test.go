@@ -171,7 +171,7 @@ func TestThePartitionIsThatOfTheOptions(t *testing.T) {
 		index.Store(uint32(s.PKeyIndex) + 1)
 		return echo(s)
 	})
-	c := open(t, d, umad.Options{PKey: 0x0010}) // the full member is there
+	c := open(t, d, umad.Options{PKey: 0x0010}) // the table has the full member
 	if err := get(t.Context(), t, c, 1); err != nil || index.Load() != 1 {
 		t.Errorf("P_Key index %d, error %v: want 0", index.Load()-1, err)
 	}
@@ -231,7 +231,7 @@ func crowded(while func(umadtest.Sent) time.Duration) (d *umadtest.Device, most 
 	}), most
 }
 
-// getMany sends so many different requests concurrently, which must all be answered.
+// getMany sends this number of different requests concurrently; all must be answered.
 func getMany(t *testing.T, c *umad.Client, requests uint32) {
 	t.Helper()
 	var wg sync.WaitGroup

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrRemoved is wrapped when the device was removed while its file was open: the adapter was unplugged, reset, or its
-// driver unloaded. Opening the port again may find it.
+// driver unloaded. Opening the port again may succeed.
 var ErrRemoved = errors.New("the channel adapter was removed or its driver reloaded")
 
 // AbsentError means that a port has no umad file.

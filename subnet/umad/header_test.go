@@ -26,7 +26,8 @@ func TestHeaderHasTheBytesOfTheLayout(t *testing.T) {
 		agent: 0x01020304, status: 110, timeoutMS: 0x05060708, retries: 3, length: 320,
 		qpn: 1, qkey: qkeyGSI, lid: 0x1234, sl: 5, pathBits: 6, pkeyIndex: 0x0708,
 	}
-	// Agent, status, timeout, retries, length: the host's; QPN, Q_Key, LID: the wire's.
+	// Agent, status, timeout, retries and length are in host byte order; QPN, Q_Key and LID are in network byte
+	// order.
 	wire := "00000001 80010000 1234 05 06" + strings.Repeat("00", 4+16+4)
 	for _, c := range []struct {
 		order binary.ByteOrder

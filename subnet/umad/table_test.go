@@ -16,8 +16,8 @@ import (
 
 const recordSize = 112 // NodeRecord
 
-// table answers a query with so many records, in the kernel's form: the first packet, followed by the data of all others.
-// Record n starts with n.
+// table answers a query with the given number of records, in the kernel's form: the first packet, followed by the
+// data of all others. Record n starts with n.
 func table(s umadtest.Sent, records int) []byte {
 	p := s.MAD
 	p.SetMethod(mad.MethodGetTableResp)
@@ -110,7 +110,7 @@ func TestTableReportsErrors(t *testing.T) {
 	}
 }
 
-// An answer over the bound stays ahead of all others, so the client ends with that reason.
+// An answer over the bound blocks all later ones, so the client ends with that reason.
 func TestATableOverTheBoundEndsTheClient(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -40,7 +40,7 @@ func TestBlockIsFoundAndRemoved(t *testing.T) {
 		}
 		changed := strings.Replace(full, endMark+"\n", "x\n"+endMark+"\n", 1)
 		if got, err = CutBlock(changed); err != nil || !got.Edited {
-			t.Fatalf("a line more is not noticed: %+v, %v", got, err)
+			t.Fatalf("an added line is not noticed: %+v, %v", got, err)
 		}
 	})
 }

@@ -21,8 +21,8 @@ type Observation struct {
 	Options    string `json:"options,omitempty"`
 	Partitions string `json:"partitions,omitempty"`
 	Policy     string `json:"policy,omitempty"`
-	// Foreign says that the master is another subnet manager than the one with these files and this process, so nothing
-	// is known of its own.
+	// Foreign says that the master is another subnet manager than the one with these files and this process. The
+	// master's own files and process are unknown.
 	Foreign bool `json:"foreign,omitempty"`
 	// Own is the port of the subnet manager with these files and this process; 0 when it is unknown, for the reason in
 	// UnknownMaster.
@@ -72,7 +72,7 @@ func CauseOf(before, after Observation) Cause {
 	case before.GUID != 0 && after.GUID != 0 && before.GUID != after.GUID:
 		c.Code = CauseHandover
 		if after.Foreign {
-			writes = "; what its options say is not known"
+			writes = "; its options are unknown"
 		}
 		c.Text = fmt.Sprintf("the subnet manager on %s handed over to the one on %s%s", before.GUID, after.GUID, writes)
 	case restarted(before, after):

@@ -44,8 +44,9 @@ type Change struct {
 	Problems []Problem // errors first, by file and line
 }
 
-// Compose writes the desired state into Fairlane's part of the files and reports what would defeat it. It does not fail:
-// what cannot be composed is a problem, and the file stays unchanged. Nothing outside of the markers is changed.
+// Compose writes the desired state into Fairlane's part of the files and reports what would defeat that state. It
+// does not fail: a part that cannot be composed is a problem, and the file stays unchanged. Nothing outside of the
+// markers is changed.
 //
 // Service levels go into partitions.conf. Where OpenSM has a QoS policy, which takes precedence, each partition also gets
 // a line there, before all others of the short form. A policy is created only for partitions with groups, which need
@@ -138,8 +139,8 @@ func (c *composer) put(t *Text, b Block, head, body string) {
 	t.Data, t.Present = next, true
 }
 
-// policy writes Fairlane's part of the QoS policy. It precedes the operator's: of the rules of one form the first match
-// counts.
+// policy writes Fairlane's part of the QoS policy. It precedes the operator's part, because the first matching rule
+// of a form counts.
 func (c *composer) policy() {
 	t := &c.next.Policy
 	if c.set.LeavePolicy || !t.Present && !c.want.split() {
@@ -172,7 +173,7 @@ func (c *composer) policy() {
 	c.put(t, Block{After: rest}, head, body)
 }
 
-// otherwise returns the lines of a new policy that keep the operator's partitions at their level without a policy.
+// otherwise returns the lines of a new policy that preserve the service levels of the operator's partitions.
 func (c *composer) otherwise(rest string) string {
 	own, _ := ReadPolicy(rest)
 	b, err := CutBlock(c.cur.Partitions.Data)

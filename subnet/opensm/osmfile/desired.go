@@ -53,7 +53,7 @@ func (d Desired) normal() Desired {
 	return out
 }
 
-// joinMembers returns the union of the ports, full where either is.
+// joinMembers returns the union of the ports. A port is full when it is full in a or b.
 func joinMembers(a, b []Member) []Member {
 	out := slices.Concat(a, b)
 	slices.SortFunc(out, func(a, b Member) int {

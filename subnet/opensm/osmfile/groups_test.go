@@ -97,7 +97,7 @@ func TestSplitTenantGetsAPolicyThatKeepsOtherLevels(t *testing.T) {
 	}
 }
 
-// Our rules precede the operator's, whose names and groups stay.
+// Our rules precede the operator's rules; the operator's names and groups stay.
 func TestASplitTenantsRulesComeFirst(t *testing.T) {
 	t.Parallel()
 	policy := "port-groups\n port-group\n  name: All\n  node-type: ALL\n end-port-group\nend-port-groups\nqos-levels\n qos-level\n  name: Default\n  sl: 1\n end-qos-level\nend-qos-levels\n" +
@@ -106,8 +106,8 @@ func TestASplitTenantsRulesComeFirst(t *testing.T) {
 	if want := (Block{}).With(headPolicy+splitSections+"end-qos-ulps\n") + policy; len(c.Problems) > 0 || c.Next.Policy.Data != want {
 		t.Errorf("problems %v, policy\n%s", c.Problems, c.Next.Policy.Data)
 	}
-	// A rule of the operator's that matches the rest of the tenant is found: the line for the partition is of the short
-	// form.
+	// An operator's rule that matches the tenant's other ports is reported: Fairlane's line for the partition is of
+	// the short form, which OpenSM checks later.
 	taken := policy + "qos-match-rules\n qos-match-rule\n  pkey: 1\n  qos-level-name: default\n end-qos-match-rule\nend-qos-match-rules\n"
 	ps := Compose(files("qos TRUE\n", "-", taken), splitGold(), Settings{OneLane: true}).Problems
 	if len(ps) != 1 || ps[0].Code != CodePolicyRule || ps[0].Text != "tenant gold: the rule gives SL 1 to queries for partition 0x0001, which needs SL 2" {

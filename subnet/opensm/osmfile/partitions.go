@@ -8,8 +8,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// partitionsLine is how much of a line of partitions.conf OpenSM reads at once, in bytes; it takes the rest as another
-// line.
+// partitionsLine is the number of bytes of a line of partitions.conf that OpenSM reads at once; it treats the rest as
+// another line.
 const partitionsLine = 4094
 
 // Stanza is a partition of partitions.conf, as OpenSM reads it.

@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// The keywords of opensm(8)'s examples, in lines of our own.
+// The cases use the keywords of the examples in opensm(8).
 func TestPartitionsAreReadAsOpenSMReadsThem(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -22,7 +22,7 @@ func ask(d *Device) (id uint32, err error) {
 	return binary.NativeEndian.Uint32(b), err
 }
 
-// datagram returns a Get of PortCounters after a header of so many bytes.
+// datagram returns a Get of PortCounters after a header of the given length.
 func datagram(header int, agent, timeout, tid uint32) []byte {
 	b := make([]byte, header+mad.Size)
 	binary.NativeEndian.PutUint32(b, agent)
