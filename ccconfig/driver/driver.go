@@ -142,7 +142,7 @@ var (
 	ErrBusy        = errors.New("device busy")                      // retry later
 	ErrUnsupported = errors.New("not supported by the device")      // do not retry; record the missing capability
 	ErrInvalid     = errors.New("refused as invalid by the device") // an error of the caller
-	ErrConflict    = errors.New("changed by someone else")          // another manager also writes
+	ErrConflict    = errors.New("changed by another manager")       // not by this driver
 )
 
 // ErrUnsent marks an error of Apply that occurred before any change was sent to the device. It accompanies an error kind.

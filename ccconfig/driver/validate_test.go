@@ -171,7 +171,7 @@ func TestDeviceString(t *testing.T) {
 	}
 }
 
-// judged checks what ranges and sense say of settings for a device; an empty text is no error.
+// judged checks the errors of ValidateRanges and Validate for a device; an empty text means no error.
 func judged(t *testing.T, name string, s Settings, d Device, ranges, senses string) {
 	t.Helper()
 	for what, r := range map[string]struct {

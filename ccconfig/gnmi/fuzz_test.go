@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// legal fails the test unless what was decoded keeps the order that settings have.
+// legal fails the test unless the decoded settings are valid and in order.
 func legal(t *testing.T, s driver.Settings, d driver.Device) {
 	t.Helper()
 	if err := s.ValidateRanges(d); err != nil {
@@ -36,7 +36,7 @@ func FuzzDecodePort(f *testing.F) {
 	})
 }
 
-// FuzzScanPort makes sure that the scanner never reads what it takes otherwise than nicyang does.
+// FuzzScanPort checks that the scanner decodes every text that it accepts exactly as nicyang does.
 func FuzzScanPort(f *testing.F) {
 	f.Add([]byte(`{"fairlane-nic:number":"1","fairlane-nic:params":{"param":[{"index":"0","name":"rpg_gd","config":{"value":"11"}},{"name":"prio_tc","index":"3","config":{"value":"18446744073709551615"}}]}}`))
 	f.Add([]byte(`{"fairlane-nic:params":{"param":[]}}`))
@@ -125,7 +125,7 @@ func TestKeysOfQueues(t *testing.T) {
 	}
 }
 
-// sane fails the test on schedules without order, on values out of range and on findings without words.
+// sane fails the test on schedules without order, on values out of range and on findings without a text.
 func sane(t *testing.T, ports []gnmi.PortSchedule, found []gnmi.Finding) {
 	t.Helper()
 	check := func(n gnmi.NamedScheduler) {
@@ -180,7 +180,7 @@ func FuzzJudgeOpenConfig(f *testing.F) {
 	})
 }
 
-// FuzzNameIn makes sure that a name is either read or refused, and never compared as more than it is.
+// FuzzNameIn checks that a name is either read or rejected, and that a different name never compares equal.
 func FuzzNameIn(f *testing.F) {
 	f.Add(false, []byte(`{"hostname":"leaf-1","hwsku":"x"}`))
 	f.Add(true, []byte(`"leaf-1"`))

@@ -195,7 +195,7 @@ func (p *planner) existing(m ecn.Marking) (string, bool) {
 // fill assigns profiles to the markings without one.
 func (p *planner) fill(missing []ecn.Marking) {
 	if p.free(p.stock) && len(missing) > 0 {
-		// The marking that most queues of the stock profile want.
+		// The stock profile gets the marking that most of its queues need.
 		best := slices.MaxFunc(missing, func(a, b ecn.Marking) int { return cmp.Compare(p.users(a, p.stock), p.users(b, p.stock)) })
 		p.give(best, p.stock)
 		missing = slices.DeleteFunc(missing, func(m ecn.Marking) bool { return m == best })

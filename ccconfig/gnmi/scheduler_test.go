@@ -17,7 +17,7 @@ import (
 
 var roce = gnmi.Expectation{DSCP: 26, Queue: 3, Lossless: true}
 
-// said lists findings as codes and ports, and fails the test on one that says nothing.
+// said lists findings as codes and ports, and fails the test on a finding without a text.
 func said(t *testing.T, name string, found []gnmi.Finding) string {
 	t.Helper()
 	var out []string
@@ -51,7 +51,7 @@ func TestPreflightOfSchedulersOfSONiC(t *testing.T) {
 		codes  string
 		says   string
 	}{
-		"half of an equal share": {func(c tables) { first(c, 3, fields{"type": "DWRR", "weight": "5"}) }, "", ""}, // beside 14
+		"half of an equal share": {func(c tables) { first(c, 3, fields{"type": "DWRR", "weight": "5"}) }, "", ""}, // the other queue has 14
 		"a small weight": {func(c tables) { first(c, 3, fields{"type": "DWRR", "weight": "4"}) }, "weight-small Ethernet0",
 			"weight 4 by scheduler s3, of 18 in 2 queues of its port: while the others send it gets 22 % of the link, less than half of an equal share: refer it to a scheduler of weight 5 or more"},
 		"no weight is one":           {func(c tables) { first(c, 3, fields{}) }, "weight-small Ethernet0", "weight 1 by"},
@@ -92,9 +92,9 @@ func TestPreflightOfSchedulersOfSONiC(t *testing.T) {
 				delete(q, "scheduler")
 			}
 		}, "", ""},
-		"a scheduler that is not there":  {func(c tables) { c["QUEUE"]["Ethernet0|3"]["scheduler"] = "gone" }, "reference-missing Ethernet0", "scheduler of table QUEUE names gone, which table SCHEDULER does not have: make it there"},
-		"older references":               {func(c tables) { c["QUEUE"]["Ethernet0|3"]["scheduler"] = "[SCHEDULER|scheduler.0]" }, "", ""},
-		"no schedulers for the referees": {func(c tables) { delete(c, "SCHEDULER") }, "reference-missing Ethernet0,Ethernet4", "on all ports scheduler of table QUEUE"},
+		"a scheduler that is not there": {func(c tables) { c["QUEUE"]["Ethernet0|3"]["scheduler"] = "gone" }, "reference-missing Ethernet0", "scheduler of table QUEUE names gone, which table SCHEDULER does not have: make it there"},
+		"older references":              {func(c tables) { c["QUEUE"]["Ethernet0|3"]["scheduler"] = "[SCHEDULER|scheduler.0]" }, "", ""},
+		"no table of schedulers":        {func(c tables) { delete(c, "SCHEDULER") }, "reference-missing Ethernet0,Ethernet4", "on all ports scheduler of table QUEUE"},
 		"a scheduler of a port that is not there": {func(c tables) { c["PORT_QOS_MAP"]["Ethernet4"]["scheduler"] = "gone" }, "reference-missing Ethernet4",
 			"scheduler of table PORT_QOS_MAP names gone"},
 		"a profile that is not there": {func(c tables) { c["QUEUE"]["Ethernet4|6"]["wred_profile"] = "gone" }, "reference-missing Ethernet4", "wred_profile of table QUEUE names gone, which table WRED_PROFILE"},
@@ -115,14 +115,14 @@ func TestPreflightOfSchedulersOfSONiC(t *testing.T) {
 			c["QUEUE"]["Ethernet0|1-2"] = fields{"scheduler": "scheduler.0"}
 		}, "queue-twice Ethernet0", `rows "Ethernet0|0-1" and "Ethernet0|1-2"`},
 		"a row that cannot be read":   {func(c tables) { c["QUEUE"]["Ethernet0|x"] = fields{} }, "queue-row-broken", `row "Ethernet0|x"`},
-		"a type that there is not":    {func(c tables) { first(c, 3, fields{"type": "FAIR"}) }, "scheduler-broken Ethernet0", `type "FAIR", want DWRR, WRR or STRICT`},
+		"an unknown type":             {func(c tables) { first(c, 3, fields{"type": "FAIR"}) }, "scheduler-broken Ethernet0", `type "FAIR", want DWRR, WRR or STRICT`},
 		"a weight of 0":               {func(c tables) { first(c, 3, fields{"weight": "0"}) }, "scheduler-broken Ethernet0", `weight "0", want 1 to 100`},
 		"a weight of 101":             {func(c tables) { first(c, 6, fields{"weight": "101"}) }, "scheduler-broken Ethernet0", "want 1 to 100"},
 		"a priority of 10":            {func(c tables) { first(c, 3, fields{"priority": "10"}) }, "scheduler-broken Ethernet0", "want 0 to 9"},
 		"a rate beyond bits a second": {func(c tables) { first(c, 3, fields{"pir": "1152921504606846976"}) }, "scheduler-broken Ethernet0", "want bytes/s up to 1152921504606846975"},
 		"a rate of words":             {func(c tables) { first(c, 3, fields{"cir": "1G"}) }, "scheduler-broken Ethernet0", `cir "1G"`},
 		"peak below committed":        {func(c tables) { first(c, 3, fields{"cir": "2", "pir": "1"}) }, "scheduler-broken Ethernet0", "pir 1 below cir 2"},
-		"a meter that there is not":   {func(c tables) { first(c, 3, fields{"meter_type": "cells"}) }, "scheduler-broken Ethernet0", `meter_type "cells"`},
+		"an unknown meter type":       {func(c tables) { first(c, 3, fields{"meter_type": "cells"}) }, "scheduler-broken Ethernet0", `meter_type "cells"`},
 	} {
 		_, s, d, dev := oneSwitch(t, func(_ *fakeSwitch, db tables) { c.change(db) })
 		before := s.dbs["CONFIG_DB"].clone()
@@ -324,7 +324,8 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 	}
 }
 
-// TestPreflightOfSimulatedSwitches has switches as they come say nothing, and the same fault of both kinds the same.
+// TestPreflightOfSimulatedSwitches checks that switches in their initial state have no findings, and that both kinds
+// report a fault equally.
 func TestPreflightOfSimulatedSwitches(t *testing.T) {
 	t.Parallel()
 	for dialect, options := range map[gnmi.Dialect]gnmidev.SwitchOptions{gnmi.SONiC: {}, gnmi.OpenConfig: {Dialect: gnmidev.OpenConfig}} {
@@ -370,7 +371,7 @@ func TestPreflightOfSimulatedSwitches(t *testing.T) {
 	}
 }
 
-// TestFindingsAreDocumented holds the page of Ethernet devices against the codes.
+// TestFindingsAreDocumented checks that the page of Ethernet devices lists every code.
 func TestFindingsAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/roce.md")

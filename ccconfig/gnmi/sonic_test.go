@@ -16,7 +16,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// marked is a rule told by one number, thousands of bytes.
+// marked returns a rule derived from one number, in thousands of bytes.
 func marked(port, queue int, k int64) ecn.QueueMarking {
 	return ecn.QueueMarking{Port: ident.PortNum(port), Queue: uint8(queue), Marking: ecn.Marking{Min: 1000 * k, Max: 4000 * k, PMaxPct: 10}}
 }
@@ -80,12 +80,12 @@ func TestGuardedSwitchTakesOneMarking(t *testing.T) {
 		}
 	}
 	if got := s.dbs["CONFIG_DB"]; !slices.EqualFunc(slices.Sorted(maps.Keys(got["WRED_PROFILE"])), slices.Sorted(maps.Keys(before["WRED_PROFILE"])), func(a, b string) bool { return a == b }) {
-		t.Error("the switch is not as it was")
+		t.Error("the switch has changed")
 	}
 	if c, err := d.Capabilities(t.Context(), dev); err != nil || c.Queues.Profiles != 1 || !slices.Equal(c.Queues.Marked, []uint8{3}) {
 		t.Errorf("capabilities %+v: %v", c.Queues, err)
 	}
-	// What was pre-provisioned is referred to.
+	// A pre-provisioned profile is used.
 	s.config(func(t tables) {
 		t["WRED_PROFILE"]["gold"] = map[string]string{"ecn": "ecn_green", "wred_green_enable": "true", "green_min_threshold": "200000", "green_max_threshold": "800000", "green_drop_probability": "10"}
 	})
@@ -125,7 +125,7 @@ func TestUnguardedSwitchGetsProfiles(t *testing.T) {
 	if q := c["QUEUE"]["Ethernet0|3"]; q["scheduler"] != "scheduler.0" {
 		t.Errorf("queue %v has lost its scheduler", q)
 	}
-	// Weights that change do not fill the switch with profiles.
+	// Changing weights do not accumulate profiles on the switch.
 	for k := int64(1); k < 20; k++ {
 		wellApplied(t, d, dev, queues(marked(1, 3, 7*k), marked(2, 3, 11*k), marked(2, 5, 13*k)))
 	}

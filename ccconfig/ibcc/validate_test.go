@@ -19,7 +19,7 @@ func rising(n int) []Entry {
 	return t
 }
 
-// field is the field that an error names, "" for no error.
+// field returns the field that an error names, "" for no error.
 func field(t testing.TB, err error) string {
 	t.Helper()
 	if err == nil {
@@ -98,7 +98,7 @@ func TestCASettingsValidate(t *testing.T) {
 	}
 }
 
-// TestValidTablesNeverSpeedUp judges Validate by the delays as fractions.
+// TestValidTablesNeverSpeedUp compares Validate with a check of the delays as fractions.
 func TestValidTablesNeverSpeedUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -113,7 +113,7 @@ func TestOnlyTheBlockThatDiffersIsSent(t *testing.T) {
 func TestEveryAttributeIsWrittenWhole(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, host())
-	r.a.ca.PortControl = 0xfffe // bits nobody has explained
+	r.a.ca.PortControl = 0xfffe // undocumented bits
 	r.apply(caSample(0))
 	var ca mad.CACongestionSetting
 	if err := ca.Decode(r.a.writes[2].Data()); err != nil {
@@ -139,8 +139,8 @@ func TestEveryAttributeIsWrittenWhole(t *testing.T) {
 	}
 }
 
-// TestPort39 is the port that ibccconfig 44.0 gets wrong: it must land in block 1, element 7,
-// and nothing else may change.
+// TestPort39 covers the port that ibccconfig 44.0 encodes wrongly: it belongs in block 1, element 7, and nothing else
+// may change.
 func TestPort39(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, leaf(40))
@@ -175,7 +175,7 @@ func TestEntriesAboveTheLimitRepeatTheLast(t *testing.T) {
 			t.Errorf("entry %d above the limit is %v, want %v", k, r.a.cct[0].Entries[k], last)
 		}
 	}
-	// What the device holds up there is none of our business.
+	// Entries above the limit are ignored.
 	r.a.cct[0].Entries[60] = mad.CCTEntry{Multiplier: 1}
 	r.apply(caSample(2))
 	if len(r.a.writes) != 0 {
@@ -319,7 +319,7 @@ func TestCreditStarvationNeedsTheSwitchToHaveIt(t *testing.T) {
 		}
 		r.a.info = 1
 		r.apply(want)
-		r.a.info = 0 // what is in force needs no question
+		r.a.info = 0 // a setting in force needs no check of the capability
 		r.apply(want)
 		if slices.Contains(r.a.log, "Get CongestionInfo 0") || len(r.a.writes) != 0 {
 			t.Errorf("%s: applying again took %v", name, r.a.log)
@@ -356,7 +356,7 @@ func TestATableThatChangesWhileItIsReadIsAConflict(t *testing.T) {
 		return 0, true
 	}
 	if _, err := r.d.Read(t.Context(), r.v); err != nil {
-		t.Errorf("one change while reading: %v, want a second look", err)
+		t.Errorf("one change while reading: %v, want a second read", err)
 	}
 	flips = 100
 	if _, err := r.d.Read(t.Context(), r.v); !errors.Is(err, driver.ErrConflict) {
@@ -419,7 +419,7 @@ func TestNewRefusesBadOptions(t *testing.T) {
 	}
 }
 
-// blocked is a transport that answers nobody until it is released.
+// blocked is a transport that answers no request until it is released.
 type blocked struct {
 	entered chan struct{}
 	release chan struct{}
@@ -458,9 +458,8 @@ func TestExchangesInFlightAreBounded(t *testing.T) {
 	}
 }
 
-// TestRandomSettingsComeBack applies random legal settings one after the other, from whatever
-// was there before, and reads them back; interrupting each apply after a random number of
-// writes must change nothing in the end.
+// TestRandomSettingsComeBack applies random legal settings one after the other to the current state, and reads them
+// back. An interruption of each Apply after a random number of writes must not change the final state.
 func TestRandomSettingsComeBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

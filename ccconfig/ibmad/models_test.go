@@ -18,8 +18,8 @@ import (
 	"fairlane/tenants"
 )
 
-// mixedModels is two models of adapter that differ in layout, timer and table, and a switch with a threshold map of its own. The second and
-// third host have the other model than the rest.
+// mixedModels returns profiles of two adapter models that differ in layout, timer and table, and of a switch with its
+// own threshold map. The second and third host have another model than the rest.
 func mixedModels(t *testing.T, topo *subnet.Fabric) *ibprofile.Set {
 	t.Helper()
 	var all (*ibprofile.Set)
@@ -117,8 +117,8 @@ func delivered(t *testing.T, in policy.Input, models, known *ibprofile.Set, plan
 	return rates, differ
 }
 
-// Devices of different models on one fabric get different settings, hold them, and give the tenants their shares. A plan for generic devices misses
-// them on the same devices, and does not read back.
+// Devices of different models on one fabric get different settings, read back equal, and the tenants get their
+// shares. A plan for generic devices misses the shares on the same devices, and does not read back equal.
 func TestSettingsFollowTheModelsAndSharesComeOut(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(5, topogen.Wire{Rate: 25 * quantity.Gbps})

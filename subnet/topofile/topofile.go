@@ -47,7 +47,7 @@ func (e *ParseError) Error() string {
 	return e.Sentence().String()
 }
 
-// Sentence is the fault for readers of any language.
+// Sentence returns the fault for readers of any language.
 func (e *ParseError) Sentence() phrase.Text {
 	if e.Err != nil {
 		return phrase.Of("labelled", "label", e.at(), "text", e.Err)

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pool is one whose sessions count the operations on them.
+// pool is a Pool whose sessions count their operations.
 type pool = grpclink.Pool[string, int]
 
 func newPool(t testing.TB, o grpclink.Options) *pool {
@@ -40,7 +40,7 @@ func device() driver.Device {
 	return driver.Device{Plane: driver.PlaneRoCE, ID: ident.PortID{Node: 0x11}, Name: "leaf-1", Kind: subnet.KindSwitch, Ports: 4}
 }
 
-// begin is an operation on a key; its session is how many there were before.
+// begin starts an operation on a key; its session is the number of earlier operations.
 func begin(ctx context.Context, p *pool, key string) (int, func(), error) {
 	return p.Begin(ctx, device(), key, "switches", func(n int, _ *grpc.ClientConn) int { return n + 1 })
 }
@@ -160,7 +160,7 @@ func TestOperationsInFlightAreBounded(t *testing.T) {
 	})
 }
 
-// TestCancelledWaiterLeavesNoState gives up waiting for a turn, and waiting for a slot.
+// TestCancelledWaiterLeavesNoState cancels an operation that waits for its device, and one that waits for a slot.
 func TestCancelledWaiterLeavesNoState(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestCancelledWaiterLeavesNoState(t *testing.T) {
 		cancel()
 		for range 100 { // the turn is free, which must not matter
 			if _, _, err := begin(gone, p, "a"); !errors.Is(err, context.Canceled) {
-				t.Fatalf("begun by a caller who is gone: %v", err)
+				t.Fatalf("begun by a cancelled caller: %v", err)
 			}
 		}
 		begins(t, "after those", start(t.Context(), p, "a")).release()

@@ -214,7 +214,7 @@ func TestManyTargetsBehindOneServer(t *testing.T) {
 	}
 }
 
-// texts is a tree that answers with a node's text where it may, and else with its leaf.
+// texts is a tree that returns a node as text where that is allowed, and otherwise as its leaf.
 type texts struct{ gnmitree.Watchers }
 
 func (*texts) Info() gnmitree.Info { return gnmitree.Info{Module: "m"} }

@@ -23,7 +23,7 @@ func ietf(s string) *gnmi.TypedValue {
 
 func update(at, json string) *gnmi.Update { return &gnmi.Update{Path: wire(at), Val: ietf(json)} }
 
-// reads is what a Get of a leaf answers, in JSON.
+// reads returns the answer to a Get of a leaf, in JSON.
 func reads(t *testing.T, c gnmi.GNMIClient, at string) string {
 	t.Helper()
 	r, err := c.Get(short(t), &gnmi.GetRequest{Path: []*gnmi.Path{wire(at)}})
@@ -168,7 +168,7 @@ func TestMasterArbitration(t *testing.T) {
 	}
 }
 
-// slow is a tree whose Set waits to be let on.
+// slow is a tree whose Set waits until the test releases it.
 type slow struct {
 	*memory
 	entered chan struct{}
@@ -181,7 +181,7 @@ func (s *slow) Set(ctx context.Context, ops []gnmitree.Operation) (gnmitree.Resu
 	return s.memory.Set(ctx, ops)
 }
 
-// TestAStaleMasterDoesNotSetBehindItsSuccessor has a former master wait for its turn while a new one is elected.
+// TestSetsOfATargetAreSerialized lets a former master wait for its turn while a new one is elected.
 func TestSetsOfATargetAreSerialized(t *testing.T) {
 	t.Parallel()
 	s := &slow{port(), make(chan struct{}, 9), make(chan struct{})}
@@ -205,7 +205,7 @@ func TestSetsOfATargetAreSerialized(t *testing.T) {
 		}
 	})
 	s.on <- struct{}{}
-	<-s.entered // the second is in only now
+	<-s.entered // only now has the second Set entered
 	s.on <- struct{}{}
 	wait.Wait()
 	_, err := c.Set(short(t), claim("", 0, 1))

@@ -37,7 +37,7 @@ func subscribe(t *testing.T, c gnmi.GNMIClient, l *gnmi.SubscriptionList) *liste
 	return &listener{t, s, cancel}
 }
 
-// next is the next message as lines, "sync" for the one that says that all was sent.
+// next returns the next message as lines; "sync" is the sync response.
 func (l *listener) next() []string {
 	l.t.Helper()
 	r, err := l.stream.Recv()
@@ -148,7 +148,7 @@ func TestOnChange(t *testing.T) {
 	m.drop("/nics/nic[name=a]/ports/port[number=1]")
 	l.wants("a container that is gone", "- "+p1+"/state/mac", "- "+p1+"/state/oper-up", "- "+p1+"/state/speed-mbps")
 	m.put(p2+"/params/param[name=rpg_ai_rate][index=0]/config/value", gnmitree.Uint(9), gnmitree.ClassConfig, false)
-	m.Changed() // anything may have
+	m.Changed() // any leaf may have changed
 	l.wants("a notice without paths", p2+`/params/param[index=0][name=rpg_ai_rate]/config/value = "9"`)
 	m.put(p2+"/params/param[name=rpg_ai_rate][index=0]/config/value", gnmitree.Uint(8), gnmitree.ClassConfig, false)
 	m.Changed(path("/nics/nic/ports")) // a notice of a list, without its keys
@@ -466,7 +466,7 @@ func TestStreamsEndWithTheirTreeAndTheirServer(t *testing.T) {
 	m.fail = nil
 	three := subscribe(t, c, list)
 	three.wants("first", macLine)
-	silent, err := c.Subscribe(short(t)) // says nothing
+	silent, err := c.Subscribe(short(t)) // sends nothing
 	if err != nil {
 		t.Fatal(err)
 	}

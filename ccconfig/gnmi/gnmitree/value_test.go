@@ -198,7 +198,7 @@ func TestFlatten(t *testing.T) {
 	same(t, "at the root", lines("/", `[{}]`), "/: an array of objects, but this is no list")
 }
 
-// TestComposeAndFlattenAreInverse takes apart what was put together.
+// TestComposeAndFlattenAreInverse flattens composed values.
 func TestComposeAndFlattenAreInverse(t *testing.T) {
 	t.Parallel()
 	schema := gnmitree.Schema{Modules: []string{"m"}, Keys: func(p gnmitree.Path) []string {

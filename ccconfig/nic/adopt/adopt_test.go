@@ -33,7 +33,7 @@ func newNIC() *nicparam.Table {
 
 func key(port int, name string) nicparam.Key { return nicparam.Key{Port: port, Name: name} }
 
-// wantError checks that an error is at a place of a file and says what was found there.
+// wantError checks that an error has a location in a file and contains the parts.
 func wantError(t *testing.T, title string, err error, parts ...string) {
 	t.Helper()
 	var pe *ParseError
@@ -90,11 +90,11 @@ func TestMlxconfigTellsDefaultCurrentAndNext(t *testing.T) {
 		t.Errorf("device %q at %q, rows %+v", q[0].Type, q[0].Device, q[0].Rows[:2])
 	}
 	if _, ok := q[0].Value(&q[0].Rows[0], "other"); ok {
-		t.Error("a column that the query has not has a value")
+		t.Error("a column that the query lacks has a value")
 	}
 }
 
-// Older firmware tells one column or two; several devices follow each other.
+// Older firmware prints one or two columns, and a text may contain several devices.
 func TestQueriesOfSeveralDevicesAndFewerColumns(t *testing.T) {
 	t.Parallel()
 	const text = "Device #1:\n----------\nDevice: 0000:03:00.0\nConfigurations:   Next Boot\n RPG_GD_P1   10\n\nDevice #2:\n----------\nDevice: 0000:04:00.0\n" +
@@ -209,7 +209,7 @@ func TestEthtoolNeverTurnsAnUnreadableCounterIntoZero(t *testing.T) {
 	}
 }
 
-// What dcb of iproute2 6.1 printed, recorded, about a port whose objects are known byte for byte.
+// The text is recorded output of dcb of iproute2 6.1 for a port whose objects are known byte for byte.
 func TestDCBReadsWhatTheToolPrints(t *testing.T) {
 	t.Parallel()
 	o, unknown, err := DCB("dcb.json", read(t, "dcb.json"))
@@ -469,7 +469,7 @@ func TestFrontPortsAreNumbered(t *testing.T) {
 	}
 }
 
-// What a text does not state is not made up: without an application table it is unknown what a port trusts.
+// Values that a text does not contain stay unknown: without an application table the trust mode is unknown.
 func TestDCBTellsOnlyWhatItHas(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

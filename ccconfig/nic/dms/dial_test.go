@@ -34,7 +34,7 @@ func listen(t *testing.T, options ...grpc.ServerOption) string {
 	return l.Addr().String()
 }
 
-// named makes a certificate one of a name alone, without an address.
+// named removes the addresses from a certificate, so that it is valid only for its name.
 func named(c *x509.Certificate) { c.IPAddresses = nil }
 
 func trust(t *testing.T, a Address) error {

@@ -24,7 +24,7 @@ const (
 	netdev = "ens1f0np0"
 )
 
-// service is the vendor's service before a card with one port: leaves below the interface, by path.
+// service is a fake of the vendor's service for a card with one port: leaves below the interface, by path.
 type service struct {
 	gnmitree.Watchers
 	mu     sync.Mutex

@@ -61,7 +61,7 @@ func newHost(t testing.TB, files map[string]string) *host {
 	return h
 }
 
-// debugfsFiles are those of a port of the kernel's driver, with the defaults.
+// debugfsFiles returns the files of the kernel's driver for a port, with the defaults.
 func debugfsFiles(port int) map[string]string {
 	out := map[string]string{}
 	for _, p := range newTable().By(nicparam.Debugfs) {
@@ -71,7 +71,7 @@ func debugfsFiles(port int) map[string]string {
 	return out
 }
 
-// sysfsFiles are those of a port of the vendor's driver, with the defaults.
+// sysfsFiles returns the files of the vendor's driver for a port, with the defaults.
 func sysfsFiles(port int, params string) map[string]string {
 	out := map[string]string{}
 	for _, p := range newTable().By(nicparam.Sysfs) {
@@ -126,7 +126,7 @@ func (h *host) Write(name string, b []byte) error {
 	return h.inner().Write(name, []byte(text+"\n"))
 }
 
-// memory is files without a directory, for many short tests.
+// memory holds files without a directory, for many short tests.
 type memory map[string]string
 
 // Read implements Files.
@@ -150,7 +150,7 @@ func (m memory) Write(name string, b []byte) error {
 // List implements Files.
 func (m memory) List(string) ([]string, error) { return nil, fs.ErrNotExist }
 
-// inner is the files without hooks.
+// inner returns the files without hooks.
 func (h *host) inner() Files {
 	if h.mem != nil {
 		return h.mem
@@ -158,7 +158,7 @@ func (h *host) inner() Files {
 	return h.Root
 }
 
-// get reads a file past all hooks.
+// get reads a file without hooks.
 func (h *host) get(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.dir, name))
@@ -179,7 +179,7 @@ func (h *host) put(t testing.TB, name, text string) {
 	}
 }
 
-// all reads all files past all hooks.
+// all reads all files without hooks.
 func (h *host) all(t testing.TB) map[string]string {
 	t.Helper()
 	if h.mem != nil {
@@ -207,7 +207,7 @@ func (h *host) linkEffects(t testing.TB, port int) {
 	}
 }
 
-// debugfsDevice is a card whose ports are reached by the kernel's driver.
+// debugfsDevice is a card whose ports are accessed through the kernel's driver.
 func debugfsDevice(t testing.TB, h *host, ports ...int) *Device {
 	t.Helper()
 	var accessors []Accessor

@@ -15,7 +15,7 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// mst is mstconfig before a card of two ports: names to default, current and next values.
+// mst is a fake mstconfig for a card of two ports: default, current and next values by name.
 type mst struct {
 	rows   map[string][3]uint64
 	runs   []string
@@ -37,7 +37,7 @@ func newMst() *mst {
 	return m
 }
 
-// Run does what the program does.
+// Run emulates the program.
 func (m *mst) Run(ctx context.Context, args []string) ([]byte, error) {
 	m.runs = append(m.runs, strings.Join(args, " "))
 	if err := ctx.Err(); err != nil {
@@ -166,7 +166,7 @@ func TestNonVolatileSetThatFailsLeavesEverythingAsItWas(t *testing.T) {
 	}
 }
 
-// A value that the table does not allow, which an operator set before, comes back after a set that failed.
+// A value outside the table, set earlier by an operator, is restored after a failed set.
 func TestAnUndocumentedValueIsRestored(t *testing.T) {
 	t.Parallel()
 	m := newMst()
@@ -184,7 +184,7 @@ func TestAnUndocumentedValueIsRestored(t *testing.T) {
 	}
 }
 
-// One command sets all or none, and yet a parameter that is refused keeps no other from going back.
+// One command sets all values or none, but a rejected parameter does not prevent the restore of others.
 func TestNonVolatileRestoreContinuesAfterFailures(t *testing.T) {
 	t.Parallel()
 	m := newMst()
@@ -277,8 +277,8 @@ func TestCountersThatCannotBeReadAreErrors(t *testing.T) {
 	}
 }
 
-// TestAProgramThatWritesIsNotKilled has a manager that goes away while mstconfig writes: that runs to its end, and then
-// what it wrote is taken back.
+// TestAProgramThatWritesIsNotKilled cancels the manager while mstconfig writes: mstconfig runs to its end, and its
+// changes are then rolled back.
 func TestAProgramThatWritesIsNotKilled(t *testing.T) {
 	t.Parallel()
 	m := newMst()

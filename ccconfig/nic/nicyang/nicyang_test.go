@@ -18,7 +18,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// statement is one of a YANG module (RFC 7950, 6.3).
+// statement is a statement of a YANG module (RFC 7950, 6.3).
 type statement struct {
 	keyword, argument string
 	below             []*statement

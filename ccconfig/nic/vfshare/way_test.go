@@ -17,7 +17,7 @@ import (
 
 var errTool = errors.New("exit status 1: kernel answers: Operation not supported")
 
-// tool is devlink before a card in switchdev mode.
+// tool is a fake devlink for a card in switchdev mode.
 type tool struct {
 	rates  map[string]Rate
 	runs   []string
@@ -253,7 +253,7 @@ func TestFunctionsThatCannotBe(t *testing.T) {
 	}
 }
 
-// links is route netlink before a card in legacy mode.
+// links is a fake route netlink for a card in legacy mode.
 type links struct {
 	rates  []LinkRate
 	refuse int // function whose rates are refused, from 1
