@@ -133,8 +133,8 @@ func TestSenderParamsNeedATimerNoShorterThanThePeriod(t *testing.T) {
 	}
 }
 
-// Whatever facts pass, the settings are legal, and the fullest port can serve every flow above the
-// floor as far as the header's unit allows.
+// For any valid facts the settings are legal, and the fullest port can serve every flow above the floor, as far as
+// the header's unit allows.
 func TestDerivedSettingsAreLegal(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

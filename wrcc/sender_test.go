@@ -19,7 +19,7 @@ func TestSenderStartsAtLineRateWithTheBurstMark(t *testing.T) {
 	t.Parallel()
 	for inc, weights := range map[wrcc.Increase]map[float64]uint32{
 		wrcc.IncreaseTimer: {1: 100_000, 4: 25_000, 0.5: 200_000},
-		wrcc.IncreaseAsk:   {1: 100_000, 4: 25_000, 0.5: 200_000}, // it cannot ask for more than the line
+		wrcc.IncreaseAsk:   {1: 100_000, 4: 25_000, 0.5: 200_000}, // a request is at most the line rate
 	} {
 		for weight, want := range weights {
 			p, s := sender(inc, weight)
@@ -43,7 +43,7 @@ func TestSenderFollowsAcknowledgements(t *testing.T) {
 	if s.Rate() != 20e9 {
 		t.Errorf("rate %v: an old acknowledgement was followed", s.Rate())
 	}
-	s.Ack(&p, us, 11, 0, 8) // no stamp
+	s.Ack(&p, us, 11, 0, 8) // no rate
 	if s.Rate() != 20e9 || !s.Header(&p).Burst() {
 		t.Errorf("rate %v, burst %v after an answer without a rate from another data centre", s.Rate(), s.Header(&p).Burst())
 	}
@@ -135,8 +135,8 @@ func TestAskingSenderDoublesByAnswersAndByTimerInSilenceOnly(t *testing.T) {
 	}
 }
 
-// A rate must survive the trip through a header: stamping what was received gives it back, for any
-// weight. Otherwise every round trip would lose a unit.
+// A received rate must be written into the next header unchanged, for any weight; otherwise every round trip would
+// lose a unit.
 func TestStampIsAFixedPoint(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -151,8 +151,7 @@ func TestStampIsAFixedPoint(t *testing.T) {
 	})
 }
 
-// Whatever comes, the rate stays between the least and the line's, FCNPs never raise it, and one
-// Settle is as good as many.
+// For any events the rate stays between the minimum and line rate, FCNPs never raise it, and one Settle equals many.
 func TestSenderLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -209,7 +208,7 @@ func TestWordsOfIncreaseAreReadBack(t *testing.T) {
 	}
 	for _, word := range []string{"", "Ask", wrcc.Increase(7).String()} {
 		if _, err := wrcc.ParseIncrease(word); err == nil {
-			t.Errorf("%q is taken for a way to a higher rate", word)
+			t.Errorf("%q is accepted as an increase mode", word)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"fairlane/wrcc"
 )
 
-// FuzzTableEntry decodes arbitrary entries by every decoder. Whatever is taken must encode to an entry that decodes
-// to the same: a value has one form.
+// FuzzTableEntry decodes arbitrary entries by every decoder. An accepted entry must encode to an entry that decodes
+// to the same value.
 func FuzzTableEntry(f *testing.F) {
 	for _, e := range []*p4v1.TableEntry{
 		PortConfig(wrcc.PortConfig{Port: 1, FminMbps: 100, FmaxMbps: 1 << 31, TargetMbps: 5, PeriodUs: 24, RateRatioPct: 110, QRatioPct: 50}),

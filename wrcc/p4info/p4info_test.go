@@ -157,7 +157,7 @@ func TestTableEntryGoldenBytes(t *testing.T) {
 	}
 }
 
-// TestDecodersNameTheField spoils one thing of a good entry after the other.
+// TestDecodersNameTheField changes one part of a valid entry at a time.
 func TestDecodersNameTheField(t *testing.T) {
 	t.Parallel()
 	good := func() *p4v1.TableEntry {

@@ -25,7 +25,7 @@ import (
 	"fairlane/wrcc/p4rt"
 )
 
-// rig is one simulated switch with its driver's view of it.
+// rig is a simulated switch with its driver.
 type rig struct {
 	server *p4dev.Server
 	sim    *p4dev.Device
@@ -133,7 +133,8 @@ func TestAHigherElectionIDIsAConflictThatEndsWhenItLeaves(t *testing.T) {
 	if got, err := r.drv.Read(t.Context(), r.dev); err != nil || !first.Equal(got) {
 		t.Errorf("a backup cannot read: %v", err)
 	}
-	// The rival lowers itself, which frees the place; the driver has to outbid what was seen.
+	// The rival lowers its election id, so there is no primary; the driver must exceed the highest id that it has
+	// seen.
 	if a := v.elect(t, 0); a.GetStatus().GetCode() == 0 {
 		t.Fatalf("the rival is still the primary: %v", a)
 	}
@@ -254,7 +255,7 @@ func TestAnotherProgramUnderTheDriver(t *testing.T) {
 	r.holds(t, want)
 }
 
-// TestDeniedWriteIsRetriedOnce has a switch that forgets who is the primary and keeps the stream.
+// TestDeniedWriteIsRetriedOnce uses a switch that loses the result of the election and keeps the stream.
 func TestDeniedWriteIsRetriedOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -287,7 +288,7 @@ func TestDeniedWriteIsRetriedOnce(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreToldForEachUpdate has a switch with fewer ports than the inventory says.
+// TestRefusalsAreToldForEachUpdate uses a switch with fewer ports than the inventory has.
 func TestRefusalsAreToldForEachUpdate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, p4dev.Options{Ports: 4}, p4rt.Options{})
@@ -311,8 +312,8 @@ func TestRefusalsAreToldForEachUpdate(t *testing.T) {
 	}
 }
 
-// TestAnEntryOfASecondWriterIsAConflict lets the switch change between our reading and our writing: it answers for the one
-// entry that is not as it was.
+// TestAnEntryOfASecondWriterIsAConflict changes the switch between the driver's read and its write: the switch
+// rejects only the changed entry.
 func TestAnEntryOfASecondWriterIsAConflict(t *testing.T) {
 	t.Parallel()
 	meddle := func() {}
@@ -364,7 +365,7 @@ func TestUnknownDevicesAndBadTargets(t *testing.T) {
 	}
 }
 
-// TestSwitchesWhoseAddressesAreSwapped has two switches of different ids, which is all that tells them apart.
+// TestSwitchesWhoseAddressesAreSwapped swaps two switches that differ only in their ids.
 func TestSwitchesWhoseAddressesAreSwapped(t *testing.T) {
 	t.Parallel()
 	dial := map[string]func(context.Context, string) (net.Conn, error){}
@@ -414,7 +415,7 @@ func TestClosedDriver(t *testing.T) {
 	if _, err := drv.Read(t.Context(), r.dev); !errors.Is(err, driver.ErrUnreachable) {
 		t.Errorf("read by a closed driver: %v", err)
 	}
-	// Its election is given up: the other driver takes over with the same id.
+	// The closed driver has ended its election: the other driver takes over with the same id.
 	if _, err := r.drv.Apply(t.Context(), r.dev, r.sample(t, 1)); err != nil {
 		t.Errorf("after the other has closed: %v", err)
 	}
