@@ -200,7 +200,7 @@ func TestInterruptedReadingIsRepeated(t *testing.T) {
 	}
 	r.do(func() { r.onCount = nil })
 	if got := leaf(t, a, counters.Child("state").Child("problem")); got != "absent" {
-		t.Errorf("the next one is told %q", got)
+		t.Errorf("the next request gets %q", got)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestAnswersMayBeAsOldAsAllowed(t *testing.T) {
 		ask(t, a, k)
 		ask(t, a, nicyang.Counters("eth-a", 1))
 		if r.setsRead > 0 {
-			t.Error("counter sets were read, which nobody asked for")
+			t.Error("counter sets were read without a request")
 		}
 	}
 	for range 3 {

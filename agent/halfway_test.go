@@ -16,7 +16,7 @@ import (
 )
 
 // TestInterruptedTransactionDiffersFromTheOneBefore kills the agent in a transaction after a completed one; the card
-// is absent when it starts again.
+// is absent when the agent starts again.
 func TestInterruptedTransactionDiffersFromTheOneBefore(t *testing.T) {
 	t.Parallel()
 	name := func(id string) gnmitree.Operation {
@@ -47,8 +47,8 @@ func TestInterruptedTransactionDiffersFromTheOneBefore(t *testing.T) {
 	}
 }
 
-// TestUnrestoredValuesAreRestoredLater leaves a parameter half done, by a transaction that fails or is killed, and removes
-// the agent later.
+// TestUnrestoredValuesAreRestoredLater leaves a parameter without its earlier value, by a transaction that fails or
+// is killed, and removes the agent later.
 func TestUnrestoredValuesAreRestoredLater(t *testing.T) {
 	t.Parallel()
 	const gd = debugfsA + "rp_gd"
@@ -58,7 +58,7 @@ func TestUnrestoredValuesAreRestoredLater(t *testing.T) {
 		},
 		"killed": func(t *testing.T, r *rig, a *agent.Agent) {
 			r.do(func() { r.dieAt = r.ops + 3 })
-			_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // dies
+			_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // the agent is killed
 			r.do(func() { r.dieAt = 0 })
 		},
 	} {
@@ -92,14 +92,14 @@ func TestUnrestoredValuesAreRestoredLater(t *testing.T) {
 	}
 }
 
-// TestRestoreContinuesAfterAKilledTransaction has one parameter that cannot be restored, and another that can.
+// TestRestoreContinuesAfterAKilledTransaction uses one parameter that cannot be restored, and another that can.
 func TestRestoreContinuesAfterAKilledTransaction(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.agent(t)
 	mustSet(t, a, give("eth-b", key(1, "rpg_gd"), 10))
 	r.do(func() { r.dieAt = r.ops + 3 })
-	_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // dies
+	_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // the agent is killed
 	r.do(func() {
 		r.dieAt = 0
 		r.onWrite[debugfsA+"rp_ai_rate"] = func(string) (string, error) { return "", errors.New("device hangs") }
@@ -119,7 +119,7 @@ func TestRestoreReportsAbsentCardLeftHalfDone(t *testing.T) {
 	r := newRig(t)
 	a := r.agent(t)
 	r.do(func() { r.dieAt = r.ops + 3 })
-	_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // dies
+	_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // the agent is killed
 	r.do(func() { r.dieAt, r.gone["eth-a"] = 0, true })
 	passive := func(o *agent.Options) { o.Passive = true }
 	if _, err := r.agent(t, passive).Restore(t.Context(), false); err == nil || !strings.Contains(err.Error(), guidA.String()) {
@@ -131,7 +131,7 @@ func TestRestoreReportsAbsentCardLeftHalfDone(t *testing.T) {
 	}
 }
 
-// TestDryRestoreListsAnUnfinishedTransaction has a parameter that was set before the transaction, and one that
+// TestDryRestoreListsAnUnfinishedTransaction uses a parameter that was set before the transaction, and one that
 // was not.
 func TestDryRestoreListsAnUnfinishedTransaction(t *testing.T) {
 	t.Parallel()
@@ -142,7 +142,7 @@ func TestDryRestoreListsAnUnfinishedTransaction(t *testing.T) {
 			mustSet(t, a, give("eth-a", key(1, "rpg_ai_rate"), 20))
 		}
 		r.do(func() { r.dieAt = r.ops + 3 })
-		_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 30), give("eth-a", key(1, "rpg_gd"), 10), sender("astro/bulk", 4)}) // dies
+		_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 30), give("eth-a", key(1, "rpg_gd"), 10), sender("astro/bulk", 4)}) // the agent is killed
 		r.do(func() { r.dieAt = 0 })
 		left := r.everything()
 		plan, err := r.agent(t, func(o *agent.Options) { o.Passive = true }).Restore(t.Context(), true)
@@ -157,8 +157,8 @@ func TestDryRestoreListsAnUnfinishedTransaction(t *testing.T) {
 	}
 }
 
-// TestSettingAgainDoesNotOverwriteChangesOfOthers has one parameter that cannot be restored, and an operator who
-// changes another one meanwhile.
+// TestSettingAgainDoesNotOverwriteChangesOfOthers uses one parameter that cannot be restored, and an operator changes
+// another one meanwhile.
 func TestSettingAgainDoesNotOverwriteChangesOfOthers(t *testing.T) {
 	t.Parallel()
 	for name, restart := range map[string]bool{"one agent": false, "an agent that starts again each time": true} {
@@ -213,7 +213,7 @@ func settingAgainDoesNotFight(t *testing.T, restart bool) {
 	}
 }
 
-// TestRejectedValueDoesNotBlockSettingOthersAgain has a device that accepts less than before.
+// TestRejectedValueDoesNotBlockSettingOthersAgain uses a device that rejects a value that it accepted before.
 func TestRejectedValueDoesNotBlockSettingOthersAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -64,7 +64,7 @@ type Port struct {
 	Functions int
 }
 
-// Link is the state of a port that changes by itself.
+// Link is the part of a port's state that changes without a Set.
 type Link struct {
 	MAC       string
 	SpeedMbps uint64 // 0 while it is down or unknown
@@ -79,8 +79,8 @@ type Meter interface {
 	Counters(ctx context.Context) (niccount.Counters, error)
 	// Functions reads the virtual functions, by index.
 	Functions(ctx context.Context) ([]Function, error)
-	// CounterSets reads the counter sets with bound queue pairs, by id. The error says why there are none, even when just
-	// nothing is bound.
+	// CounterSets reads the counter sets with bound queue pairs, by id. Without any, the error gives the reason, even
+	// if just no queue pair is bound.
 	CounterSets(ctx context.Context) ([]CounterSet, error)
 }
 

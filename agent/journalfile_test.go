@@ -67,7 +67,7 @@ func TestFileJournalKeepsSavedDocuments(t *testing.T) {
 		// The host crashes while another document is saved.
 		files := map[string][]byte{}
 		for _, f := range []string{".a", ".b"} {
-			files[f], _ = os.ReadFile(path + f) // none is none
+			files[f], _ = os.ReadFile(path + f) // a missing file stays missing
 		}
 		if err := j.Save(context.Background(), []byte("one more")); err != nil {
 			t.Fatal(err)
@@ -133,7 +133,7 @@ func TestJournalWithoutAWholeSlotIsAnError(t *testing.T) {
 	}
 }
 
-// TestFailedSaveIsNotFoundLater has a disk that accepts a document and fails before it is durable.
+// TestFailedSaveIsNotFoundLater uses a disk that accepts a document and fails before it is durable.
 func TestFailedSaveIsNotFoundLater(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "journal")

@@ -56,7 +56,7 @@ func (a *Agent) Restore(ctx context.Context, dry bool) ([]Restoration, error) {
 	a.mu.RUnlock()
 	for _, id := range slices.Sorted(maps.Keys(halfway)) {
 		if c := byIdentity[id]; c == nil || c.nic().Device == nil {
-			errs = append(errs, fmt.Errorf("card %s: a transaction on it did not end, and the card is not there, or cannot be reached: it may not be as it was", id))
+			errs = append(errs, fmt.Errorf("card %s: a transaction on it is unfinished, and the card is absent or unreachable: it may not have its earlier values", id))
 		} else if dry {
 			remembered[id] = cmp.Or(remembered[id], &cardMemory{Name: c.nic().Name}).with(halfway[id])
 		}

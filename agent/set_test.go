@@ -200,7 +200,7 @@ func TestAFailedWritePutsEverythingBackOnAllCards(t *testing.T) {
 			a := r.agent(t)
 			before := r.everything()
 			r.onWrite["sys/kernel/debug/mlx5/0000:5e:00.0/cc_params/rp_hai_rate"] = c.write
-			failures := refuses(t, a, codes.Aborted, "everything is as it was",
+			failures := refuses(t, a, codes.Aborted, "all previous values are restored",
 				give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(2, "rpg_gd"), 10), sender("astro/bulk", 4), give("eth-b", key(1, "rpg_hai_rate"), c.value))
 			if d := cmp.Diff(before, r.everything()); d != "" {
 				t.Error(d)

@@ -32,7 +32,7 @@ func attribute(typ uint16, payload ...[]byte) []byte {
 
 func word(v uint32) []byte { return binary.NativeEndian.AppendUint32(nil, v) }
 
-// message returns one of the kernel for the request with dumpSequence.
+// message returns a message of the kernel for the request with dumpSequence.
 func message(typ, flags uint16, attrs ...[]byte) []byte {
 	p := slices.Concat(attrs...)
 	b := word(uint32(16 + len(p)))

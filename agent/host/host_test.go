@@ -30,7 +30,7 @@ func nics(t testing.TB, h *Host) []agent.NIC {
 	return out
 }
 
-// findings lists the ways that were found, or why one was not.
+// findings lists the back ends that were found, or the reason why one was not.
 func findings(h *Host) map[string]string {
 	out := map[string]string{}
 	for _, f := range h.Report().Findings {
@@ -92,7 +92,7 @@ func TestEveryWayIsProbedAndSaysWhatIsMissing(t *testing.T) {
 			m.file(configfs+"/mlx5_0/ports/1/default_roce_tos", "0")
 			m.file(configfs+"/mlx5_0/ports/1/default_roce_mode", "RoCE v2")
 		}, map[string]string{"1 configfs": "2"}},
-		{"rdma_cm without the device, only looking", func(m *machine, o *Options) {
+		{"rdma_cm without the device, read-only", func(m *machine, o *Options) {
 			m.mkdir(configfs)
 			o.ReadOnly = true
 		}, map[string]string{"1 configfs": "/mlx5_0 is not there: the agent makes it"}},
@@ -143,7 +143,7 @@ func mstconfig(rows ...string) *program {
 	return &program{answers: map[string]string{"-d 0000:3b:00.0": b.String()}}
 }
 
-// The firmware's own answer tells how wide its registers are and how new it is.
+// The firmware's answer determines the width of its registers and its generation.
 func TestCapabilitiesFollowTheFirmware(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -192,7 +192,7 @@ func TestASetGoesToTheHostsFiles(t *testing.T) {
 	}
 }
 
-// A card keeps its Device until its devices are others.
+// A card keeps its Device until the kernel's devices change.
 func TestADriverThatReloadsMakesANewDevice(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, t.TempDir())
@@ -208,7 +208,7 @@ func TestADriverThatReloadsMakesANewDevice(t *testing.T) {
 	if second.Device == first.Device || second.Incarnation == first.Incarnation {
 		t.Error("a network device that came again went unnoticed")
 	}
-	m.file("kept", "") // takes the number that would be free
+	m.file("kept", "") // takes the inode number that would be free
 	m.mkdir(dev + "infiniband/new")
 	for _, name := range []string{"fw_ver", "board_id", "hca_type", "node_guid", "ports/1/link_layer", "ports/1/gid_attrs/ndevs/0"} {
 		b, err := h.files.Read(dev + "infiniband/mlx5_0/" + name)
@@ -234,7 +234,8 @@ func TestADriverThatReloadsMakesANewDevice(t *testing.T) {
 	}
 }
 
-// A number that cannot be read once is no other device: managers' settings would be set again over what people changed.
+// A number that is temporarily unreadable does not count as another device; otherwise managers' settings would
+// overwrite later changes.
 func TestANumberThatCannotBeReadOnceIsNoOtherDevice(t *testing.T) {
 	t.Parallel()
 	const dev = "sys/devices/pci0000:3a/0000:3b:00.0/"
@@ -266,7 +267,7 @@ func TestANumberThatCannotBeReadOnceIsNoOtherDevice(t *testing.T) {
 	}
 }
 
-// A program that failed once is asked again, and only if it then does better has the card another device.
+// A program that failed is run again. The card gets a new Device only if the program then succeeds.
 func TestWhatFailedIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, t.TempDir())
@@ -298,7 +299,7 @@ func TestWhatFailedIsTriedAgain(t *testing.T) {
 	}
 }
 
-// BenchmarkLook is a look at a host of one card with two ports that has not changed.
+// BenchmarkLook reads an unchanged host with one card of two ports.
 func BenchmarkLook(b *testing.B) {
 	m := newMachine(b, b.TempDir())
 	m.nic(0)
@@ -382,7 +383,7 @@ func TestRatesOfFunctionsGoByTheOneWayOfTheMode(t *testing.T) {
 	}{
 		{"switchdev", true, devlink(switchdevText), map[string]string{"1 devlink": "14", "1 link": "switchdev mode"}, nicparam.Devlink, 2},
 		{"legacy", false, devlink(`{"dev":{"pci/0000:3b:00.0":{"mode":"legacy"}}}`), map[string]string{"1 link": "4", "1 devlink": "legacy mode"}, nicparam.Link, 2},
-		{"not known", true, &program{}, map[string]string{"1 link": "not known", "1 devlink": "not known"}, "", 0},
+		{"unknown mode", true, &program{}, map[string]string{"1 link": "is unknown", "1 devlink": "is unknown"}, "", 0},
 		{"no devlink", true, anyProgram{"no-such-program"}, map[string]string{"1 link": "not installed", "1 devlink": "not installed"}, "", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -505,7 +506,7 @@ func TestFunctionsAreCountedByTheDeviceThatTheHostHas(t *testing.T) {
 	}
 }
 
-// The kernel tells zeros of functions that the driver does not count.
+// The kernel returns zeros for functions that the driver does not count.
 func TestFunctionsOfWhichRouteNetlinkTellsOnlyZerosHaveNoValue(t *testing.T) {
 	t.Parallel()
 	got := octetsOf([]netlink.VfInfo{{ID: 0, TxBytes: 7, RxBytes: 8}, {ID: 1}, {ID: 2, Broadcast: 1}})

@@ -119,9 +119,9 @@ func (m *meter) ethtool(ctx context.Context, netdev string) (niccount.Counters, 
 	return maps.Clone(s.Counters), nil
 }
 
-// Functions implements agent.Meter. A function whose network device is on the host is counted by that device: its RDMA
-// traffic. A function of a guest is counted by its representor, or else by route netlink; these count at the switch or
-// the card, and all of the function's traffic.
+// Functions implements agent.Meter. If a function's network device is on the host, that device counts the function's
+// RDMA traffic. For a function of a guest, its representor or else route netlink counts all of the function's
+// traffic, at the switch or the card.
 func (m *meter) Functions(ctx context.Context) ([]agent.Function, error) {
 	if len(m.port.Functions) == 0 {
 		return nil, nil

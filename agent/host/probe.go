@@ -309,7 +309,7 @@ func (p *prober) share(b nicparam.Backend, f *PortFound) (nicfiles.Accessor, str
 	}
 	mode := p.mode[f.Number]
 	if mode == "" {
-		return nil, fmt.Sprintf("the mode of the e-switch is not known, and rates by the wrong way do harm: %v", p.modeWhy[f.Number])
+		return nil, fmt.Sprintf("the mode of the e-switch is unknown, and rates through the wrong interface are unsafe: %v", p.modeWhy[f.Number])
 	}
 	switch {
 	case b == nicparam.Link && mode == vfshare.Switchdev:
@@ -347,7 +347,7 @@ func (p *prober) nothing(b nicparam.Backend, f *PortFound, absent error) string 
 	case absent != nil:
 		return absent.Error()
 	}
-	return "it leads to nothing"
+	return "it offers no parameter"
 }
 
 // keepNV returns the back end of the non-volatile configuration, for all ports.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// script is a program of a test.
+// script returns a program that runs a shell script.
 func script(t testing.TB, text string, timeout time.Duration) *Program {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "mstconfig")
@@ -66,7 +66,7 @@ func TestAProgramThatFailsSaysWhy(t *testing.T) {
 	}
 }
 
-// What a program started ends with it.
+// The children of a program end with it.
 func TestAProgramThatTakesTooLongEndsWithItsChildren(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
