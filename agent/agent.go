@@ -74,9 +74,9 @@ type Agent struct {
 	started time.Time
 	limit   bucket
 
-	sweeping chan struct{} // held during a read of the host, before sets
+	sweeping chan struct{} // held during a read of the host; acquired before sets
 	sets     chan struct{} // held by writers: Set, Sweep, Restore
-	kick     chan struct{} // requests a sweep of Run now
+	kick     chan struct{} // requests an immediate sweep from Run
 
 	mu     sync.RWMutex // of everything below; held briefly only
 	boot   string
@@ -241,7 +241,7 @@ func newBucket(rate float64, now time.Time) bucket {
 	return bucket{rate: rate, most: most, tokens: most, at: now}
 }
 
-// take reports whether one more is allowed now.
+// take reports whether one more event is allowed now, and counts it if so.
 func (b *bucket) take(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

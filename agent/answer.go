@@ -73,7 +73,8 @@ func (g *getter) includes(class gnmitree.Class) bool {
 	return (class == gnmitree.ClassConfig) == (g.q.Type == gnmitree.TypeConfig)
 }
 
-// below returns the emitter for the leaves of a container some names below a path, if the query may include any of them.
+// below returns the emitter for the leaves of the container at names below a path, and reports whether the query may
+// include any of them.
 func (g *getter) below(at gnmitree.Path, class gnmitree.Class, names ...string) (emit, bool) {
 	if !g.includes(class) {
 		return emit{}, false

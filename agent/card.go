@@ -185,7 +185,7 @@ func (a *Agent) discover(ctx context.Context, c *card, nv *answerNV) (changed []
 	}
 	found := n.Device.ReadAll(ctx, instead...)
 	if err := ctx.Err(); err != nil {
-		return nil, err // this may be why readings failed
+		return nil, err // the end of the context may be the reason for failed readings
 	}
 	slices.SortFunc(found, func(x, y nicfiles.Reading) int { return compareKeys(x.Key, y.Key) })
 	found = slices.CompactFunc(found, func(x, y nicfiles.Reading) bool { return x.Key == y.Key })

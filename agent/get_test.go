@@ -96,7 +96,7 @@ func TestServedLeavesMatchTheModule(t *testing.T) {
 		}
 		delete(served, l.Path)
 		if got.Value.Kind() != l.Kind || got.Sampled != l.Sampled || (got.Class == gnmitree.ClassConfig) != l.Config {
-			t.Errorf("%s is served as %s, sampled %t, class %d; the module says %+v", l.Path, got.Value.Kind(), got.Sampled, got.Class, l)
+			t.Errorf("%s is served as %s, sampled %t, class %d; the module has %+v", l.Path, got.Value.Kind(), got.Sampled, got.Class, l)
 		}
 	}
 	for path := range served {

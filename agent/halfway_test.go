@@ -37,7 +37,7 @@ func TestInterruptedTransactionDiffersFromTheOneBefore(t *testing.T) {
 	saves := r.ops
 	sweep(t, a)
 	if r.ops != saves {
-		t.Error("the journal was written while there was nothing to do but wait for the card")
+		t.Error("the journal was written while the card was absent")
 	}
 	mustSet(t, a, name("third"), give("eth-b", key(1, "rpg_gd"), 10))
 	r.do(func() { r.gone["eth-a"] = false })
@@ -123,7 +123,7 @@ func TestRestoreReportsAbsentCardLeftHalfDone(t *testing.T) {
 	r.do(func() { r.dieAt, r.gone["eth-a"] = 0, true })
 	passive := func(o *agent.Options) { o.Passive = true }
 	if _, err := r.agent(t, passive).Restore(t.Context(), false); err == nil || !strings.Contains(err.Error(), guidA.String()) {
-		t.Errorf("%v, want one that names the card", err)
+		t.Errorf("%v, want the name of the card", err)
 	}
 	r.do(func() { r.gone["eth-a"] = false })
 	if _, err := r.agent(t, passive).Restore(t.Context(), false); err != nil || r.file("rp_ai_rate") != "5" {
@@ -135,7 +135,7 @@ func TestRestoreReportsAbsentCardLeftHalfDone(t *testing.T) {
 // was not.
 func TestDryRestoreListsAnUnfinishedTransaction(t *testing.T) {
 	t.Parallel()
-	for name, set := range map[string]bool{"a card that was set before": true, "one that was not": false} {
+	for name, set := range map[string]bool{"a card that was set before": true, "a card that was not set before": false} {
 		r := newRig(t)
 		a := r.agent(t)
 		if set {
@@ -204,7 +204,7 @@ func settingAgainDoesNotFight(t *testing.T, restart bool) {
 	r.do(func() { r.files[debugfsA+"rp_gd"] = "11" })
 	next()
 	if r.file("rp_gd") != "11" {
-		t.Error("what was set since the reload was set again", r.file("rp_gd"))
+		t.Error("a value that was set after the reload was set again", r.file("rp_gd"))
 	}
 	r.do(func() { r.files[debugfsA+"rp_ai_rate"], r.life = "5", "life-3" })
 	next()
@@ -260,7 +260,7 @@ func (h *halves) NICs(ctx context.Context) ([]agent.NIC, error) {
 func TestCardIsRecognisedWithoutItsFirstFunction(t *testing.T) {
 	t.Parallel()
 	const file = "sys/class/net/ens1f1/ecn/roce_rp/rpg_gd"
-	for _, begins := range []bool{false, true} { // away
+	for _, begins := range []bool{false, true} { // the card's first function is absent
 		h := &halves{rig: newRig(t), away: begins}
 		before := h.everything()
 		a := h.agent(t, func(o *agent.Options) { o.Host = h })
@@ -268,7 +268,7 @@ func TestCardIsRecognisedWithoutItsFirstFunction(t *testing.T) {
 		h.away = !h.away
 		sweep(t, a)
 		if got := state(t, a, "eth-a", key(2, "rpg_gd"), "set-value"); got != "10" {
-			t.Errorf("first away %v: what was set is %s, want 10", begins, got)
+			t.Errorf("first function absent %v: the set value is %s, want 10", begins, got)
 		}
 		mustSet(t, a, give("eth-a", key(2, "rpg_byte_reset"), 100), give("eth-a", key(2, "rpg_gd"), 10))
 		h.away = begins

@@ -77,7 +77,7 @@ func TestASetDoesNotWaitForAQueryThatHangs(t *testing.T) {
 				}
 			}
 			if got := state(t, a, "eth-a", key(1, "roce_cc_algorithm"), "problem"); !strings.Contains(got, "took longer") && life == "life-2" {
-				t.Errorf("%s: what could not be asked for has the problem %q", life, got)
+				t.Errorf("%s: an unread parameter has the problem %q", life, got)
 			}
 			if got := reapply(t, a, "eth-a", "attempts"); got != "0" {
 				t.Errorf("%s: %s attempts of setting again", life, got)
@@ -121,7 +121,7 @@ func TestSetDoesNotWaitForAQuery(t *testing.T) {
 			t.Errorf("a waiting request: %v", err)
 		}
 		if p := state(t, a, "eth-a", key(1, "roce_cc_algorithm"), "problem"); !strings.Contains(p, "took longer") {
-			t.Errorf("what could not be asked for has the problem %q", p)
+			t.Errorf("an unread parameter has the problem %q", p)
 		}
 	})
 }

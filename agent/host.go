@@ -42,7 +42,8 @@ type NIC struct {
 	// NV reads all stages of the non-volatile configuration; nil where it cannot be read.
 	NV interface {
 		Query(ctx context.Context) (*adopt.State, error)
-		// Answered returns the device's back end for it as if a Query had returned that result.
+		// Answered returns the device's back end for the non-volatile configuration, as if a Query had returned that
+		// result.
 		Answered(s *adopt.State, err error) nicfiles.Accessor
 	}
 	Ports   []Port // by number

@@ -129,7 +129,7 @@ func TestJournalWithoutAWholeSlotIsAnError(t *testing.T) {
 		t.Error(err)
 	}
 	if err := agent.NewFileJournal(filepath.Join(path, "nowhere", "j")).Save(t.Context(), []byte("x")); err == nil {
-		t.Error("saved nowhere")
+		t.Error("saved in a missing directory")
 	}
 }
 
@@ -155,6 +155,6 @@ func TestFailedSaveIsNotFoundLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b, err := agent.NewFileJournal(path).Load(t.Context()); string(b) != "one" || err != nil {
-		t.Errorf("found %q, %v, want what was saved last", b, err)
+		t.Errorf("found %q, %v, want the last saved document", b, err)
 	}
 }

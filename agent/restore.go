@@ -92,8 +92,8 @@ func (m *cardMemory) with(b *before) *cardMemory {
 	return m
 }
 
-// keepOriginals stores, for a transaction that was not undone completely, what differs from before, so that Restore and
-// deletes try again, although nothing counts as set. The caller holds sets.
+// keepOriginals stores, for a transaction that was not undone completely, the earlier values of the parameters that
+// still differ, so that Restore and deletes try again, although nothing counts as set. The caller holds sets.
 func (a *Agent) keepOriginals(ctx context.Context, c *card, b *before) {
 	nic := c.nic()
 	a.mu.RLock()

@@ -80,7 +80,7 @@ func TestSetOfCurrentValuesWritesNothing(t *testing.T) {
 		t.Errorf("generation went from %s to %s", generation, g)
 	}
 	if state(t, a, "eth-a", key(1, "rpg_ai_rate"), "outcome") != "unchanged" {
-		t.Error("the parameter does not say that it was so")
+		t.Error("the parameter does not show the outcome")
 	}
 }
 

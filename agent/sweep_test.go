@@ -202,7 +202,7 @@ func TestCardsComeAndGo(t *testing.T) {
 	r.do(func() { delete(r.gone, "eth-b"); r.defaults(); r.boot = "boot-2" })
 	sweep(t, a)
 	if r.files["sys/kernel/debug/mlx5/0000:5e:00.0/cc_params/rp_gd"] != "10" {
-		t.Error("a card that came back did not get its values")
+		t.Error("a card that returned did not get its values")
 	}
 }
 
@@ -239,7 +239,7 @@ func TestSweepsAskTheCardForItsNonVolatileConfigurationRarely(t *testing.T) {
 	r.do(func() { r.files[debugfsA+"rp_gd"] = "11"; r.life = "life-2" })
 	sweep(t, a)
 	if leaf(t, a, nicyang.ParamValue("eth-a", key(1, "rpg_gd"))) != "11" {
-		t.Error("a parameter that came with a reload was not found")
+		t.Error("a parameter that appeared at a reload was not found")
 	}
 }
 
@@ -285,7 +285,7 @@ func TestKilledAtAnyInstant(t *testing.T) {
 					t.Errorf("reboots %t, killed at %d, neither as before nor as wanted:\n%s", reboots, die, d)
 				}
 			} else if died && err == nil {
-				t.Errorf("reboots %t, killed at %d: the set was answered, and is gone", reboots, die)
+				t.Errorf("reboots %t, killed at %d: the answered set is lost", reboots, die)
 			}
 			if !died {
 				break

@@ -33,7 +33,7 @@ type BuildError struct {
 	Err  error
 }
 
-// Error prints the fault; it names the node or the link's ends.
+// Error returns the fault with the name of the node or of the link's ends.
 func (e *BuildError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the fault.

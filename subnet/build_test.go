@@ -198,7 +198,7 @@ func TestWithLFTs(t *testing.T) {
 	}
 }
 
-// TestInvariants checks on random fabrics the guarantees that every user of a Fabric relies on.
+// TestInvariants checks on random fabrics the guarantees that users of a Fabric rely on.
 func TestInvariants(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

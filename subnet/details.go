@@ -13,7 +13,7 @@ const (
 	Silent  // no answer to any attempt
 )
 
-// String prints "not asked", "answered", "refused" or "silent".
+// String returns "not asked", "answered", "refused" or "silent".
 func (a Answer) String() string {
 	switch a {
 	case Answered:
@@ -27,7 +27,7 @@ func (a Answer) String() string {
 	}
 }
 
-// MarshalText prints the answer as String does.
+// MarshalText returns the answer as String does.
 func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
 // Details are the properties of a fabric's devices beyond the model: the capabilities of their ports, and the tables of
@@ -94,8 +94,8 @@ type VLShare struct {
 	Weight uint8
 }
 
-// SpeedSet is a set of lane speeds as in PortInfo: the four bits of the base speed, and above them those of the extended
-// one.
+// SpeedSet is a set of lane speeds as in PortInfo: the four bits of the base speed, and above them those of the
+// extended speed.
 type SpeedSet uint16
 
 // SpeedsFromCodes combines the base and the extended code of a field of PortInfo.
@@ -112,8 +112,8 @@ func (d *Details) Port(r PortRef) *PortDetails {
 	return &d.Nodes[r.Node].Ports[r.Port]
 }
 
-// Lane returns the VL on which a packet of the SL leaves through port out after it entered through port in, by the
-// device's table; in is 0 for packets that a channel adapter sends itself. A port with one lane has no table. False means
+// Lane returns the VL of a packet of the SL that enters through port in and leaves through port out, by the device's
+// table. in is 0 for packets that a channel adapter sends itself. A port with one lane has no table. False means
 // unknown.
 func (d *Details) Lane(out PortRef, in ident.PortNum, sl ident.SL) (ident.VL, bool) {
 	p := d.Port(out)

@@ -54,6 +54,6 @@ func TestEveryLIDOfAPortHasItsPath(t *testing.T) {
 		t.Errorf("to a switch: %+v, want the one LID of port 0", got)
 	}
 	if got := subnet.PathsToPort(f, src, subnet.PortRef{Node: 99}); got != nil {
-		t.Errorf("to a port that is not there: %v", got)
+		t.Errorf("to a missing port: %v", got)
 	}
 }

@@ -54,7 +54,7 @@ func TestUpdate(t *testing.T) {
 			100e9, wrcc.PeriodInput{RinBps: 800e9, RTTSum: rtt, PktNum: 1}, 12.5e9},
 		"just below RateRatioMax the rate is not divided": {
 			10e9, wrcc.PeriodInput{RinBps: 109.9e9, RTTSum: rtt, PktNum: 1}, 10e9 * (1 - 0.099/64)},
-		"at RateRatioMax it is": {
+		"at RateRatioMax the rate is": {
 			10e9, wrcc.PeriodInput{RinBps: 110e9, RTTSum: rtt, PktNum: 1}, 10e9 / 1.1},
 		"a pause halves the rate though the input fits": {
 			10e9, wrcc.PeriodInput{RinBps: 100e9, SumPFC: 1, RTTSum: rtt, PktNum: 1}, 5e9},
@@ -64,7 +64,7 @@ func TestUpdate(t *testing.T) {
 			10e9, wrcc.PeriodInput{}, 15e9},
 		"a far flow makes the step smaller": {
 			10e9, wrcc.PeriodInput{RinBps: 50e9, RTTSum: 240 * 10, PktNum: 10}, 10e9 * (1 + 0.1*0.5*0.5)},
-		"at the target with a queue in its limit nothing moves": {
+		"at the target with a queue within its limit the rate stays": {
 			10e9, wrcc.PeriodInput{RinBps: 100e9, Ingresses: 1, QueueBytes: 500_000, QMaxBytes: 1_000_000, RTTSum: rtt, PktNum: 1}, 10e9},
 		// 24,000 bytes over in 24 us is 8 Gbit/s; beta is 1/128: 8/128/100 of the rate.
 		"a queue over its limit drains": {
@@ -78,7 +78,7 @@ func TestUpdate(t *testing.T) {
 			10e9, wrcc.PeriodInput{RinBps: 100e9, QueueBytes: 1 << 40, RTTSum: rtt, PktNum: 1}, 10e9},
 		"Fmin holds": {150e6, wrcc.PeriodInput{RinBps: 800e9}, 100e6},
 		"Fmax holds": {90e9, wrcc.PeriodInput{}, 100e9},
-		"a full queue goes to Fmin, not below zero": {
+		"a full queue lowers the rate to Fmin, not below zero": {
 			10e9, wrcc.PeriodInput{RinBps: 109e9, Ingresses: 1, QueueBytes: 1 << 62, QMaxBytes: 1 << 20, RTTSum: rtt, PktNum: 1}, 100e6},
 		"a broken rate counts as none": {10e9, wrcc.PeriodInput{RinBps: math.NaN()}, 15e9},
 	} {
@@ -88,7 +88,7 @@ func TestUpdate(t *testing.T) {
 			s := wrcc.PortState{FairRate: c.rate}
 			st := s.Update(&p, &c.in)
 			if math.Abs(s.FairRate-c.want) > 1 || st.FairRate != s.FairRate {
-				t.Errorf("fair rate %.0f (step says %.0f), want %.0f", s.FairRate, st.FairRate, c.want)
+				t.Errorf("fair rate %.0f (%.0f in the step), want %.0f", s.FairRate, st.FairRate, c.want)
 			}
 		})
 	}

@@ -73,7 +73,7 @@ func TestFCNPOnlyLowers(t *testing.T) {
 	}
 	s.Ack(&p, 20*us, 50, 40e9, 7)
 	if s.Rate() != 20e9 {
-		t.Errorf("rate %v: an acknowledgement of what the FCNP had answered raised it", s.Rate())
+		t.Errorf("rate %v: an acknowledgement that the FCNP outdates raised it", s.Rate())
 	}
 	s.Ack(&p, 20*us, 51, 12e9, 7)
 	if s.Rate() != 24e9 {
@@ -115,7 +115,7 @@ func TestAskingSenderDoublesByAnswersAndByTimerInSilenceOnly(t *testing.T) {
 	now := us
 	s.Ack(&p, now, 1, 5e9, 7)
 	if got := s.Header(&p).FairRate; s.Rate() != 10e9 || got != 10_000 {
-		t.Fatalf("rate %v, asks for %d Mbit/s of weight 2: want 10 Gbit/s and twice that", s.Rate(), got)
+		t.Fatalf("rate %v, requests %d Mbit/s of weight 2: want 10 Gbit/s and twice that", s.Rate(), got)
 	}
 	for i := range int64(100) { // an answer a microsecond: never silent
 		now += us
@@ -123,7 +123,7 @@ func TestAskingSenderDoublesByAnswersAndByTimerInSilenceOnly(t *testing.T) {
 		s.Ack(&p, now, 2+i, 5e9, 7)
 	}
 	if s.Rate() != 10e9 {
-		t.Errorf("rate %v: the timer ran though answers came", s.Rate())
+		t.Errorf("rate %v: the timer expired although answers arrived", s.Rate())
 	}
 	// Silence is T1, a round trip of 12 us and two packets of 0.848 us.
 	if want := now + 37*us + 696*quantity.Nanosecond; s.Deadline() != want {
@@ -146,7 +146,7 @@ func TestStampIsAFixedPoint(t *testing.T) {
 		mbps := rapid.Uint32Range(1, 1_000_000).Draw(t, "rate")
 		s.Ack(&p, 0, 1, float64(mbps)*1e6, 0)
 		if got := s.Header(&p).FairRate; got != mbps {
-			t.Fatalf("%d Mbit/s came back as %d", mbps, got)
+			t.Fatalf("%d Mbit/s was read back as %d", mbps, got)
 		}
 	})
 }

@@ -62,7 +62,7 @@ func TestSwitchConfigRanges(t *testing.T) {
 		c.change(x)
 		ranges, senses := x.ValidateRanges(3), x.Validate(3)
 		if got := senses; (got == nil) != (c.says == "") || got != nil && !strings.Contains(got.Error(), c.says) {
-			t.Errorf("%s: error %v, want one that says %q", name, got, c.says)
+			t.Errorf("%s: error %v, want one that contains %q", name, got, c.says)
 		}
 		if want := c.says != "" && !c.senses; (ranges != nil) != want {
 			t.Errorf("%s: ranges alone: %v", name, ranges)
@@ -80,7 +80,7 @@ func TestPortConfigMeansItsParams(t *testing.T) {
 		c.FmaxMbps = rapid.Uint32Min(c.FminMbps).Draw(t, "fmax")
 		got, err := wrcc.NewPortConfig(c.Port, c.Params())
 		if err != nil || got != c {
-			t.Fatalf("%+v came back as %+v: %v", c, got, err)
+			t.Fatalf("%+v was read back as %+v: %v", c, got, err)
 		}
 	})
 }
@@ -95,13 +95,13 @@ func TestPortConfigRefusesWhatTablesCannotHold(t *testing.T) {
 		"half a unit":       func(p *wrcc.Params) { p.Fmin += quantity.Mbps / 2 },
 		"half a period":     func(p *wrcc.Params) { p.Period += quantity.Microsecond / 2 },
 		"another smoothing": func(p *wrcc.Params) { p.Lambda = 0.2 },
-		"floor of nothing":  func(p *wrcc.Params) { p.Fmin = 0 },
+		"floor of zero":     func(p *wrcc.Params) { p.Fmin = 0 },
 		"huge target":       func(p *wrcc.Params) { p.Target = wrcc.MaxFairRate + quantity.Mbps },
 	} {
 		p := good
 		change(&p)
 		if c, err := wrcc.NewPortConfig(1, p); err == nil {
-			t.Errorf("%s: taken as %+v", name, c)
+			t.Errorf("%s: accepted as %+v", name, c)
 		}
 	}
 }
@@ -120,11 +120,11 @@ func TestClassWeightIsNearest(t *testing.T) {
 	}
 	for _, bad := range []float64{0, -1, 65536, math.NaN(), math.Inf(1), 1e-9} {
 		if w, err := wrcc.NewClassWeight(1, 0, bad); err == nil {
-			t.Errorf("weight %v taken as %+v", bad, w)
+			t.Errorf("weight %v accepted as %+v", bad, w)
 		}
 	}
 	if _, err := wrcc.NewClassWeight(1, 8, 1); err == nil {
-		t.Error("class 8 taken")
+		t.Error("class 8 accepted")
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.Float64Range(1, 65535).Draw(t, "weight")

@@ -97,7 +97,7 @@ func TestTheAgentServesRestoresAndKnowsItsClients(t *testing.T) {
 		t.Error(s)
 	}
 	if !strings.Contains(out.String(), "expired") {
-		t.Errorf("the log does not say why a client was refused:\n%s", out)
+		t.Errorf("the log gives no reason for the refusal of a client:\n%s", out)
 	}
 	code, stdout, stderr := run(t, "restore", "--dry-run", "--json", "--config", config)
 	var rows []struct {

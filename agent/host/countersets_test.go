@@ -145,7 +145,7 @@ func TestCounterSetsErrors(t *testing.T) {
 		want   error
 		says   string
 	}{
-		"nothing is bound":           {kernel([][]byte{last}), ErrNotBound, "set link mlx5_0/1 auto"},
+		"no queue pair is bound":     {kernel([][]byte{last}), ErrNotBound, "set link mlx5_0/1 auto"},
 		"another port's alone":       {kernel([][]byte{toldSet(7, 2), last}), ErrNotBound, ""},
 		"a kernel without command":   {kernel([][]byte{message(refused, 0, errno32(unix.EINVAL))}), ErrNotOffered, "invalid argument"},
 		"without the permission":     {kernel([][]byte{message(refused, 0, errno32(unix.EPERM))}), ErrNotOffered, "not permitted"},

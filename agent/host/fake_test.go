@@ -199,7 +199,7 @@ func (k *dcbKernel) Exchange(_ context.Context, request []byte) ([]byte, error) 
 	return append(b, refusal(m.Sequence, 0)...), nil
 }
 
-// refusal returns the kernel's final message of a request: an error number, or 0.
+// refusal returns the kernel's final message for a request, with an error number; 0 means success.
 func refusal(sequence uint32, number int32) []byte {
 	b := make([]byte, 36)
 	binary.NativeEndian.PutUint32(b, 36)

@@ -101,7 +101,7 @@ func TestEveryWayIsProbedAndSaysWhatIsMissing(t *testing.T) {
 		{"a card without such parameters", func(_ *machine, o *Options) { o.Mstconfig = mstconfig("SRIOV_EN True(1) True(1) True(1)") }, map[string]string{"0 nv": "none of the parameters"}},
 		{"management service of another card", func(_ *machine, o *Options) { o.DMS = func(string) dms.Client { return nil } }, map[string]string{"1 dms": "no such card"}},
 		{"management service that does not answer", func(_ *machine, o *Options) { o.DMSAddress = DMSAddress{Target: "127.0.0.1:1"} }, map[string]string{"1 dms": "Unavailable"}},
-		{"only what is allowed", func(m *machine, o *Options) {
+		{"only the allowed back ends", func(m *machine, o *Options) {
 			m.vendorFiles(0, "")
 			m.kernelFiles(0, nicparam.Caps{})
 			o.Backends = []nicparam.Backend{nicparam.Debugfs}
@@ -206,9 +206,9 @@ func TestADriverThatReloadsMakesANewDevice(t *testing.T) {
 	m.file(dev+"net/ens1f0np0/ifindex", "77")
 	second := nics(t, h)[0]
 	if second.Device == first.Device || second.Incarnation == first.Incarnation {
-		t.Error("a network device that came again went unnoticed")
+		t.Error("a re-created network device was not detected")
 	}
-	m.file("kept", "") // takes the inode number that would be free
+	m.file("kept", "") // occupies the inode number that the removal would free
 	m.mkdir(dev + "infiniband/new")
 	for _, name := range []string{"fw_ver", "board_id", "hca_type", "node_guid", "ports/1/link_layer", "ports/1/gid_attrs/ndevs/0"} {
 		b, err := h.files.Read(dev + "infiniband/mlx5_0/" + name)
@@ -222,11 +222,11 @@ func TestADriverThatReloadsMakesANewDevice(t *testing.T) {
 	m.link("sys/class/infiniband/new", dev+"infiniband/new")
 	third := nics(t, h)[0]
 	if third.Incarnation == second.Incarnation || third.Ports[0].RDMA != "new" {
-		t.Error("an RDMA device that came again went unnoticed")
+		t.Error("a re-created RDMA device was not detected")
 	}
 	m.vendorFiles(0, "")
 	if fourth := nics(t, h)[0]; fourth.Device == third.Device {
-		t.Error("files that came went unnoticed")
+		t.Error("new files were not detected")
 	}
 	m.remove("sys/class/net/ens1f0np0")
 	if left := nics(t, h); len(left) != 0 {
@@ -254,15 +254,15 @@ func TestANumberThatCannotBeReadOnceIsNoOtherDevice(t *testing.T) {
 		}
 		m.file(dev+name, strings.TrimSpace(string(b)))
 		if again := nics(t, h)[0]; again.Incarnation != first.Incarnation {
-			t.Errorf("%s is there again: %q, want %q", name, again.Incarnation, first.Incarnation)
+			t.Errorf("%s is readable again: %q, want %q", name, again.Incarnation, first.Incarnation)
 		}
 		m.file(dev+name, "99")
 		if other := nics(t, h)[0]; other.Incarnation == first.Incarnation {
-			t.Errorf("another %s went unnoticed", name)
+			t.Errorf("another %s was not detected", name)
 		}
 		m.remove("sys/class/net/ens1f0np0")
 		if nics(t, h); len(h.last) != 0 {
-			t.Errorf("of cards that are gone: %v", h.last)
+			t.Errorf("state of removed cards: %v", h.last)
 		}
 	}
 }
@@ -288,14 +288,14 @@ func TestWhatFailedIsTriedAgain(t *testing.T) {
 		nics(t, h)
 	}
 	if again := nics(t, h)[0]; again.Device == first.Device || again.NV == nil || again.Incarnation != first.Incarnation {
-		t.Error("a program that came went unnoticed")
+		t.Error("a newly installed program was not detected")
 	}
 	asked := len(tool.runs)
 	for range 2 * readsUntilRetry {
 		nics(t, h)
 	}
 	if len(tool.runs) != asked {
-		t.Error("a card with nothing missing is probed again")
+		t.Error("a card without failed programs is probed again")
 	}
 }
 
@@ -463,7 +463,7 @@ func TestCountersThatCannotBeReadHaveNoValue(t *testing.T) {
 	m.remove(ports + "hw_counters")
 	m.file(ports+"hw_counters", "no directory") // cannot be listed
 	if c, err := nics(t, m.open(nil))[0].Ports[0].Meter.Counters(t.Context()); !errors.Is(err, nicfiles.ErrUnreadable) || c["port_xmit_data"].Value != 1000 {
-		t.Errorf("%v, %v, want what can be read and why the others cannot", c, err)
+		t.Errorf("%v, %v, want the readable counters and the reasons for the others", c, err)
 	}
 	m.remove(ports + "hw_counters")
 	m.remove(ports + "counters")
@@ -525,7 +525,7 @@ func TestFunctionsOfWhichRouteNetlinkTellsOnlyZerosHaveNoValue(t *testing.T) {
 	}
 	for _, c := range []niccount.Counter{functions[0].TxOctets, functions[0].RxOctets} {
 		if !errors.Is(c.Err, niccount.ErrAbsent) || c.Value != 0 || !strings.Contains(c.Err.Error(), "ens1f0np0 vf 0") {
-			t.Errorf("a function that nothing is told of: %+v", c)
+			t.Errorf("a function without any counters: %+v", c)
 		}
 	}
 }
@@ -539,7 +539,7 @@ func TestBootID(t *testing.T) {
 	}
 	m.file("proc/sys/kernel/random/boot_id", "")
 	if _, err := h.BootID(t.Context()); err == nil {
-		t.Error("an empty boot id was taken")
+		t.Error("an empty boot id was accepted")
 	}
 	m.remove("proc")
 	if _, err := h.BootID(t.Context()); !errors.Is(err, fs.ErrNotExist) {
@@ -584,9 +584,9 @@ func TestAHostWithoutNetworkDevices(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	if _, err := Open(Options{Root: t.TempDir(), Quiet: true, DMSAddress: DMSAddress{Target: "192.0.2.1:9339"}}); err == nil {
-		t.Error("a service elsewhere without TLS was taken")
+		t.Error("a service elsewhere without TLS was accepted")
 	}
 	if _, err := Open(Options{Root: t.TempDir() + "/nothing"}); err == nil {
-		t.Error("a root that is not there was opened")
+		t.Error("a missing root was opened")
 	}
 }

@@ -44,7 +44,7 @@ type Card struct {
 	Problems []string
 }
 
-// Note names something on the host that was examined and is no port, with the reason.
+// Note names a device on the host that was examined and is no port, with the reason.
 type Note struct {
 	What string `json:"what"`
 	Why  string `json:"why"`

@@ -19,7 +19,7 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// errno returns an error number of the kernel, with its words.
+// errno returns an error number of the kernel, with its text.
 func errno(n int32) error { return syscall.Errno(n) }
 
 // meter reads a port's counters.
@@ -65,7 +65,8 @@ func (m *meter) Counters(ctx context.Context) (niccount.Counters, error) {
 	if len(out) == 0 {
 		return nil, errors.Join(err, basicErr, ethErr, ctx.Err())
 	}
-	// An unreadable directory is reported in addition to the others' counters: the names in it are unknown.
+	// An unreadable directory is reported in addition to the counters of other sources, because the names in it are
+	// unknown.
 	if errors.Is(err, nicfiles.ErrAbsent) {
 		err = nil
 	}
@@ -136,7 +137,7 @@ func (m *meter) Functions(ctx context.Context) ([]agent.Function, error) {
 			out[i].TxOctets, out[i].RxOctets = m.pair(ctx, f.NetDev, "tx_vport_rdma_unicast_bytes", "rx_vport_rdma_unicast_bytes")
 		case f.Representor != "":
 			out[i].Name = f.Representor
-			// What the function sends, its representor receives.
+			// The representor receives the packets that the function sends.
 			out[i].TxOctets, out[i].RxOctets = m.pair(ctx, f.Representor, "vport_rx_bytes", "vport_tx_bytes")
 		default:
 			if byLink == nil {

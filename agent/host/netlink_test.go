@@ -92,7 +92,7 @@ func TestAnExchangeEndsWithTheKernelsLastWord(t *testing.T) {
 		{"reply, then acknowledgement", [][]byte{reply, refusal(7, 0)}, append(slices.Clone(reply), refusal(7, 0)...)},
 		{"both in one", [][]byte{append(slices.Clone(reply), refusal(7, 0)...)}, append(slices.Clone(reply), refusal(7, 0)...)},
 		{"refusal", [][]byte{refusal(7, 95)}, refusal(7, 95)},
-		{"what was meant for another comes first", [][]byte{refusal(6, 0), refusal(7, 0)}, append(refusal(6, 0), refusal(7, 0)...)},
+		{"a message for another request comes first", [][]byte{refusal(6, 0), refusal(7, 0)}, append(refusal(6, 0), refusal(7, 0)...)},
 	} {
 		w := &wire{datagrams: c.in}
 		got, err := exchanger(w).Exchange(t.Context(), request(dcbnl.TypeGet, 7))
@@ -220,7 +220,7 @@ func TestTheKernelAnswers(t *testing.T) {
 		t.Errorf("%v, %v", rates, err)
 	}
 	if _, err := (&Links{DefaultTimeout}).Rates(t.Context(), "ens9f9"); err == nil {
-		t.Error("a device that is not there has rates")
+		t.Error("a missing device has rates")
 	}
 	if c, err := (&Links{DefaultTimeout}).RDMACounters(t.Context(), "mlx5_0", 1); err == nil {
 		t.Errorf("a host without RDMA has counters %v", c)
@@ -281,7 +281,7 @@ func TestTheRealRootIsReadWithRDMAMap(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	if d, err := rdmamap.GetRdmaDeviceForNetdevice("ens1f0np0"); err != nil || d != got[0].Ports[0].RDMA {
-		t.Errorf("rdmamap knows %q, %v", d, err)
+		t.Errorf("rdmamap lists %q, %v", d, err)
 	}
 	// rdmamap reports an unreadable counter as 0, which our own reading avoids.
 	stats, err := rdmamap.GetRdmaSysfsHwStats("mlx5_0", 1)

@@ -149,7 +149,7 @@ func (p *prober) readMode(pci string) (vfshare.Mode, error) {
 // nonVolatile reads the non-volatile configuration, whose names and values show the generation of the firmware and the
 // width of its registers.
 func (p *prober) nonVolatile() {
-	// This one read accepts every name and every width.
+	// This read alone accepts every name and every width.
 	all := p.caps
 	all.Limits, all.NewNV, all.GeneralCC = dcqcn.Limits{Rate32: true, UndocumentedGD: true}, true, true
 	ports := p.card.Ports[len(p.card.Ports)-1].Number

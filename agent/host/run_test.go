@@ -56,11 +56,11 @@ func TestAProgramThatFailsSaysWhy(t *testing.T) {
 			_, err := script(t, c.text, time.Minute).Run(t.Context(), []string{"-d", "x"})
 			for _, s := range c.says {
 				if err == nil || !strings.Contains(err.Error(), s) {
-					t.Errorf("%v does not say %q", err, s)
+					t.Errorf("%v does not contain %q", err, s)
 				}
 			}
 			if err != nil && strings.Contains(err.Error(), strings.Repeat("x", maxWords+1)) {
-				t.Error("it says more than it may")
+				t.Error("the quoted output is longer than its limit")
 			}
 		})
 	}

@@ -94,10 +94,10 @@ func TestEveryParameterHasItsRangeInSettings(t *testing.T) {
 			}
 			err := (Settings{NIC: &NICState{Params: []NICParam{{Name: p.Name, Value: v}}}}).Validate(testNIC(PlaneRoCE))
 			if !legal && err == nil {
-				t.Errorf("%s takes %d, want %s", p.Name, v, p.Allowed())
+				t.Errorf("%s accepts %d, want %s", p.Name, v, p.Allowed())
 			}
 			if legal && err != nil && strings.Contains(err.Error(), p.Allowed()) {
-				t.Errorf("%s does not take %d: %v", p.Name, v, err)
+				t.Errorf("%s does not accept %d: %v", p.Name, v, err)
 			}
 		}
 	}
@@ -184,13 +184,13 @@ func TestStatesFindTheirEntries(t *testing.T) {
 		t.Errorf("vf_tx_weight[3]: %d %t", v, ok)
 	}
 	if _, ok := n.Param("vf_tx_weight", 2); ok {
-		t.Error("vf_tx_weight[2] is there")
+		t.Error("vf_tx_weight[2] exists")
 	}
 	if m, ok := q.Queue(1, 4); m.Max != 400_000 || !ok {
 		t.Errorf("queue 1/4: %v %t", m, ok)
 	}
 	if _, ok := q.Queue(2, 3); ok {
-		t.Error("queue 2/3 is there")
+		t.Error("queue 2/3 exists")
 	}
 	if !queueSettings().Marks() || (Settings{Queues: &QueueState{}}).Marks() {
 		t.Error("a switch marks where it has a rule, and nowhere else")

@@ -46,7 +46,7 @@ func refused(t *testing.T, what string, err, kind error, says ...string) {
 	}
 	for _, s := range says {
 		if !strings.Contains(err.Error(), s) {
-			t.Errorf("%s: error %q, want it to say %q", what, err, s)
+			t.Errorf("%s: error %q, want it to contain %q", what, err, s)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestAPortThatMovesIsFoundAgain(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if v := a.ports[1].values[keyOf(2, "rpg_ai_rate", 0)]; v != 77 {
-			t.Errorf("%s: the port that it is now has %d, want 77", name, v)
+			t.Errorf("%s: the port at its new place has %d, want 77", name, v)
 		}
 	}
 }
@@ -218,7 +218,7 @@ func TestParametersWithoutAValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v, ok := got.NIC.Param("rpg_gd", 0); ok {
-		t.Errorf("what cannot be read is %d", v)
+		t.Errorf("the unreadable parameter is %d", v)
 	}
 	if n := r.sets("host-1"); n != 0 {
 		t.Errorf("%d Sets", n)
@@ -267,7 +267,7 @@ func TestValuesThatWaitForAReset(t *testing.T) {
 		}
 	}
 	if got, err := d.Read(t.Context(), devs[0]); err != nil || !want.Equal(got) {
-		t.Errorf("what it is configured with is not what was set: %v, %v", want.Diff(got), err)
+		t.Errorf("the configuration differs from the values that were set: %v, %v", want.Diff(got), err)
 	}
 }
 
@@ -412,7 +412,7 @@ func TestCountersOfANICPort(t *testing.T) {
 		t.Errorf("np_cnp_sent %d at %s: %v", v, got.At, err)
 	}
 	if v, err := got.Counters.Read("rp_cnp_handled"); err == nil || v != 0 || !strings.Contains(err.Error(), "permission denied") {
-		t.Errorf("what cannot be read is %d: %v", v, err)
+		t.Errorf("the unreadable parameter is %d: %v", v, err)
 	}
 	if len(got.Functions) != 2 || got.Functions[0].Name != "eth0" || got.Functions[0].TxOctets.Err == nil || got.Functions[1].TxOctets.Value != 7 ||
 		got.Functions[1].TxOctets.Err != nil || got.Functions[1].RxOctets.Err == nil {
@@ -496,7 +496,7 @@ func TestOptions(t *testing.T) {
 		o := good
 		change(&o)
 		if _, err := gnmi.New(o); err == nil {
-			t.Errorf("%s is taken", name)
+			t.Errorf("%s was accepted", name)
 		}
 	}
 	d, err := gnmi.New(good)

@@ -217,7 +217,7 @@ func (s *fakeSwitch) do(rows map[string]map[string]string, at []string, o gnmitr
 func valid(t tables) error {
 	for key, q := range t["QUEUE"] {
 		if p := strings.Trim(strings.TrimPrefix(q["wred_profile"], "[WRED_PROFILE|"), "]"); p != "" && t["WRED_PROFILE"][p] == nil {
-			return fmt.Errorf("QUEUE|%s refers to %s, which is not there", key, p)
+			return fmt.Errorf("QUEUE|%s refers to %s, which does not exist", key, p)
 		}
 	}
 	for name, p := range t["WRED_PROFILE"] {

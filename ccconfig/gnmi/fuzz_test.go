@@ -17,10 +17,10 @@ import (
 func legal(t *testing.T, s driver.Settings, d driver.Device) {
 	t.Helper()
 	if err := s.ValidateRanges(d); err != nil {
-		t.Errorf("decoded what is not legal: %v", err)
+		t.Errorf("decoded illegal settings: %v", err)
 	}
 	if !s.Equal(s.Clone()) {
-		t.Error("decoded what does not equal itself")
+		t.Error("decoded settings that differ from themselves")
 	}
 }
 
@@ -47,7 +47,7 @@ func FuzzScanPort(f *testing.F) {
 			return // the whole text is no legal one
 		}
 		if err != nil || !slices.Equal(fast.NIC.Params, slow.NIC.Params) || !reflect.DeepEqual(fast.NIC.WRCC, slow.NIC.WRCC) {
-			t.Errorf("scanned as %+v, and it is %+v: %v", fast.NIC.Params, slow.NIC, err)
+			t.Errorf("scanned as %+v, want %+v: %v", fast.NIC.Params, slow.NIC, err)
 		}
 	})
 }
@@ -121,7 +121,7 @@ func TestKeysOfQueues(t *testing.T) {
 		}
 	}
 	if _, err := gnmi.ParseTable([]byte(`{"a":[1]}`)); err == nil {
-		t.Error("a row that is a list is taken")
+		t.Error("a row that is a list was accepted")
 	}
 }
 
@@ -196,7 +196,7 @@ func FuzzNameIn(f *testing.F) {
 		}
 		dev := switchDevice("leaf-1", 1)
 		if err := driver.CheckName(dev, "targets", dev.Name, name); err == nil && name != "" && !strings.HasPrefix(strings.ToLower(name), "leaf-1") {
-			t.Errorf("%q is taken for leaf-1", name)
+			t.Errorf("%q matches leaf-1", name)
 		}
 	})
 }

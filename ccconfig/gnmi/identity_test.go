@@ -240,7 +240,7 @@ func TestSimulatedSwitchesSayTheirNames(t *testing.T) {
 		_, err = d.Apply(t.Context(), dev, marks(2000))
 		refused(t, string(dialect), err, driver.ErrConflict, `calls itself "leaf-2", want "leaf 2"`)
 		if odd.Hostname() != "leaf-2" {
-			t.Errorf("the odd one calls itself %q", odd.Hostname())
+			t.Errorf("the switch with the invalid name reports %q", odd.Hostname())
 		}
 	}
 }

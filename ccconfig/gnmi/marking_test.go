@@ -120,7 +120,7 @@ func TestMoreMarkingsThanASwitchCanHave(t *testing.T) {
 		}
 	}
 	if _, _, err := m.Plan(want); err == nil {
-		t.Error("1600 different markings are taken")
+		t.Error("1600 different markings were accepted")
 	}
 	if n, bold, err := m.Plan(want[:512]); err != nil || n != 1024 || !bold {
 		t.Errorf("512 different markings: %d changes, %v", n, err)

@@ -38,7 +38,7 @@ func oneSwitch(t testing.TB, change func(*fakeSwitch, tables)) (*rig, *fakeSwitc
 	return r, s, r.driver(t, gnmi.SONiC), switchDevice("leaf-1", 2)
 }
 
-// wellApplied applies want, and fails the test unless the switch then holds it and nothing is left to do.
+// wellApplied applies want, and fails the test unless the switch then holds it and a second Apply changes nothing.
 func wellApplied(t *testing.T, d *gnmi.Driver, dev driver.Device, want driver.Settings) driver.Receipt {
 	t.Helper()
 	r, err := d.Apply(t.Context(), dev, want)
@@ -73,7 +73,7 @@ func TestGuardedSwitchTakesOneMarking(t *testing.T) {
 		receipt, err := d.Apply(t.Context(), dev, two)
 		refused(t, "two markings", err, driver.ErrUnsupported, "leaf-1", "FAIRLANE_1 with 200000 to 800000 bytes at 10 %", "pre-provision", "AZURE_LOSSLESS")
 		if n := r.sets("leaf-1"); n != wantSets {
-			t.Errorf("try %d: %d Sets, want %d: what is known to be refused is not sent", i, n, wantSets)
+			t.Errorf("try %d: %d Sets, want %d: a change that the guard rejects is not sent", i, n, wantSets)
 		}
 		if i == 0 && (len(fields(receipt, driver.OutcomeRefused)) != 2 || len(fields(receipt, driver.OutcomeUnchanged)) != 1) {
 			t.Errorf("receipt %v", receipt)
@@ -167,7 +167,7 @@ func TestRowsOfSeveralQueues(t *testing.T) {
 		}
 	}
 	if s.dbs["CONFIG_DB"]["QUEUE"]["Ethernet4|0"]["scheduler"] != "scheduler.0" || s.dbs["CONFIG_DB"]["QUEUE"]["Ethernet4|0-2"] != nil {
-		t.Error("a row that was split lost a queue, or is still there")
+		t.Error("a split row lost a queue, or still exists")
 	}
 }
 
@@ -197,7 +197,7 @@ func TestSwitchesThatRefuse(t *testing.T) {
 		r.with("leaf-1", func(w *weather) { w.failSets = c.sets })
 		_, err := d.Apply(t.Context(), dev, one)
 		if err == nil || c.kind != nil && !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "leaf-1") {
-			t.Errorf("%s: error %v, want %v that says %q", name, err, c.kind, c.says)
+			t.Errorf("%s: error %v, want %v with %q", name, err, c.kind, c.says)
 		}
 		if n := r.sets("leaf-1"); n != c.sent {
 			t.Errorf("%s: %d Sets, want %d", name, n, c.sent)
@@ -328,7 +328,7 @@ func TestPreflightOfSONiC(t *testing.T) {
 		for _, f := range found {
 			said = append(said, strings.TrimSpace(f.Code+" "+strings.Join(f.Ports, ",")))
 			if f.Text == "" {
-				t.Errorf("%s: finding %s says nothing", name, f.Code)
+				t.Errorf("%s: finding %s has no text", name, f.Code)
 			}
 		}
 		if s := strings.Join(said, "; "); err != nil || s != c.codes {

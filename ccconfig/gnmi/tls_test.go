@@ -21,7 +21,7 @@ func TestMutualTLS(t *testing.T) {
 		valid tlstest.Validity // of the manager's certificate
 		says  string           // in the error; empty on success
 	}{
-		"both are known":            {tlstest.Valid(), ""},
+		"valid certificates":        {tlstest.Valid(), ""},
 		"the manager's has expired": {tlstest.Expired(), "our certificate has expired on "},
 	} {
 		t.Run(name, func(t *testing.T) {

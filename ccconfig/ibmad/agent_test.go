@@ -15,7 +15,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// fabric is a transport to congestion-control agents in memory.
+// fabric is an in-memory transport to congestion-control agents.
 type fabric struct {
 	mu     sync.Mutex
 	agents map[ident.LID]*agent

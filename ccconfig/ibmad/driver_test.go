@@ -72,12 +72,12 @@ func TestWriteOrder(t *testing.T) {
 		from, to driver.Settings
 		want     []string
 	}{
-		"the table is complete before the reaction begins": {off, caSample(0), append(slices.Clone(read1), info, block0, block1, params)},
-		"a table that shrinks comes after the parameters":  {caSample(0), caSample(1), append(slices.Clone(read2), params, block0)},
-		"a table that grows comes before the parameters":   {caSample(1), caSample(0), append(slices.Clone(read1), info, block0, block1, params)},
-		"the reaction ends before the table goes":          {caSample(0), off, append(slices.Clone(read2), params, block0)},
-		"only the parameters differ":                       {caSample(0), quiet, append(slices.Clone(read2), params)},
-		"nothing differs":                                  {caSample(0), caSample(0), read2},
+		"the table is complete before the reaction begins":     {off, caSample(0), append(slices.Clone(read1), info, block0, block1, params)},
+		"a shorter table is written after the parameters":      {caSample(0), caSample(1), append(slices.Clone(read2), params, block0)},
+		"a longer table is written before the parameters":      {caSample(1), caSample(0), append(slices.Clone(read1), info, block0, block1, params)},
+		"the reaction is disabled before the table is removed": {caSample(0), off, append(slices.Clone(read2), params, block0)},
+		"only the parameters differ":                           {caSample(0), quiet, append(slices.Clone(read2), params)},
+		"nothing differs":                                      {caSample(0), caSample(0), read2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,7 +120,7 @@ func TestEveryAttributeIsWrittenWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ca.ControlMap != 0xffff || ca.PortControl != 0xffff {
-		t.Errorf("Control_Map %#x, Port_Control %#x: want all SLs, and the other bits as they were", ca.ControlMap, ca.PortControl)
+		t.Errorf("Control_Map %#x, Port_Control %#x: want all SLs, and the other bits unchanged", ca.ControlMap, ca.PortControl)
 	}
 	for _, w := range r.a.writes {
 		if w.CCKey() != testKey {
@@ -129,7 +129,7 @@ func TestEveryAttributeIsWrittenWhole(t *testing.T) {
 	}
 	var block mad.CongestionControlTable
 	if err := block.Decode(r.a.writes[0].Data()); err != nil || block.Limit != 127 {
-		t.Errorf("block 0 says limit %d, error %v", block.Limit, err)
+		t.Errorf("block 0 has limit %d, error %v", block.Limit, err)
 	}
 	s := newRig(t, leaf(40))
 	s.apply(switchSample(40, 0))
@@ -322,7 +322,7 @@ func TestCreditStarvationNeedsTheSwitchToHaveIt(t *testing.T) {
 		r.a.info = 0 // a setting in force needs no check of the capability
 		r.apply(want)
 		if slices.Contains(r.a.log, "Get CongestionInfo 0") || len(r.a.writes) != 0 {
-			t.Errorf("%s: applying again took %v", name, r.a.log)
+			t.Errorf("%s: applying again sent %v", name, r.a.log)
 		}
 	}
 }
@@ -386,7 +386,7 @@ func TestInvalidCCTILimitBoundsReads(t *testing.T) {
 	if _, err := r.d.Read(t.Context(), r.v); !errors.Is(err, driver.ErrUnsupported) || len(r.a.log) != 2 {
 		t.Errorf("error %v after %d requests", err, len(r.a.log))
 	}
-	r.a.limit = 200 // beyond the two blocks it has
+	r.a.limit = 200 // above the last index of the device's two blocks
 	if _, err := r.d.Read(t.Context(), r.v); !errors.Is(err, driver.ErrInvalid) {
 		t.Errorf("error %v", err)
 	}

@@ -56,7 +56,7 @@ func FuzzAnswers(f *testing.F) {
 		got, err := d.Read(t.Context(), v)
 		if err == nil {
 			if err := got.ValidateRanges(v); err != nil {
-				t.Errorf("read what could not be restored: %v", err)
+				t.Errorf("the state that was read could not be restored: %v", err)
 			}
 		}
 		caps, _ := d.Capabilities(t.Context(), v)

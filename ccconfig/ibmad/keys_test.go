@@ -164,7 +164,7 @@ func TestInterruptedKeyRotationCanBeRepeated(t *testing.T) {
 			f.spoil = nil
 			r := f.change(rotate)
 			if r.Stopped != nil || r.Count(ibmad.KeyFailed)+r.Count(ibmad.KeySkipped) > 0 {
-				t.Fatalf("dead at request %d (reply only: %t): %d failed, %d skipped: %v", at, replyOnly, r.Count(ibmad.KeyFailed), r.Count(ibmad.KeySkipped), r.Stopped)
+				t.Fatalf("stopped at request %d (reply only: %t): %d failed, %d skipped: %v", at, replyOnly, r.Count(ibmad.KeyFailed), r.Count(ibmad.KeySkipped), r.Stopped)
 			}
 			if r.Count(ibmad.KeyUnchanged) < first.Count(ibmad.KeyChanged) {
 				t.Errorf("dead at request %d: the first run claims %d changed, the second found %d", at, first.Count(ibmad.KeyChanged), r.Count(ibmad.KeyUnchanged))
@@ -240,7 +240,7 @@ func TestTheBudgetOfFailures(t *testing.T) {
 	f := prepare()
 	r := f.change(ibmad.KeyChange{To: newKey, Protect: true, LeaseSeconds: 600, Failures: 1})
 	if !errors.Is(r.Stopped, ibmad.ErrBudget) || f.sets != 0 || r.Count(ibmad.KeySkipped) != len(f.devices)-3 {
-		t.Errorf("two of one that may fail: %d writes, %d skipped: %v", f.sets, r.Count(ibmad.KeySkipped), r.Stopped)
+		t.Errorf("two failures of one allowed: %d writes, %d skipped: %v", f.sets, r.Count(ibmad.KeySkipped), r.Stopped)
 	}
 	r = f.change(ibmad.KeyChange{To: newKey, Protect: true, LeaseSeconds: 600, Failures: 2})
 	if r.Stopped != nil || r.Count(ibmad.KeyChanged) != len(f.devices)-3 || r.Count(ibmad.KeyUnchanged) != 1 {

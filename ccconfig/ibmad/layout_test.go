@@ -99,7 +99,7 @@ func TestWrongLayoutIsDetected(t *testing.T) {
 			_, err = d.Apply(t.Context(), v, want)
 			got, readErr := d.Read(t.Context(), v)
 			shown := err != nil || readErr != nil || len(want.Diff(got)) > 0
-			// A device that reads entries with longer steps than they were written misplaces them at once.
+			// A device that decodes longer entries than were written misplaces even the first ones.
 			shows := device != told && (tt.shows || tt.ports == 0 && told.PackedCA)
 			if shown != shows {
 				t.Errorf("device %+v, told %+v, %d ports, last SL %d: shown %t, want %t: %v, %v, %v", device, told, tt.ports, tt.last, shown, shows, err, readErr, want.Diff(got))

@@ -42,18 +42,18 @@ func TestTheSentencesOfRefusedSettings(t *testing.T) {
 		kind     error
 		sentence string
 	}{
-		"a table beyond the device":     {host(), func(*agent) {}, long, driver.ErrUnsupported, "nothing was sent: host-1/P2 (0x0000000000000011:2) holds 128 table entries, the wanted CCTI_Limit 199 needs 256"},
-		"marking by port":               {leaf(40), func(a *agent) { a.noPortCC = true }, marked, driver.ErrUnsupported, "nothing was sent: leaf-1 (0x0000000000000021:0) has no SwitchPortCongestionSetting, wanted for port 3"},
-		"credit starvation":             {leaf(40), func(a *agent) { a.info = 0 }, starved, driver.ErrUnsupported, "has no credit starvation"},
-		"a shift of four":               {host(), func(*agent) {}, broken, driver.ErrInvalid, "nothing was sent: "},
-		"a limit beyond any table":      {host(), func(a *agent) { a.limit = 0xffff }, caSample(0), driver.ErrUnsupported, "CCTI_Limit 65535, want at most 16319"},
-		"a limit beyond its own":        {host(), func(a *agent) { a.limit = 200 }, caSample(0), driver.ErrInvalid, "Get CongestionControlTable of host-1/P2 (0x0000000000000011:2): refused as invalid by the device: status "},
-		"another CC_Key":                {host(), func(a *agent) { a.key = 42 }, caSample(0), driver.ErrUnreachable, "Get CACongestionSetting of host-1/P2 (0x0000000000000011:2): device unreachable: "},
-		"another CC_Key, and why":       {leaf(40), func(a *agent) { a.key = 42 }, marked, driver.ErrUnreachable, "(a wrong CC_Key also shows as silence)"},
-		"no class":                      {host(), func(a *agent) { a.disabled = true }, caSample(0), driver.ErrUnsupported, "Get CACongestionSetting of host-1/P2 (0x0000000000000011:2): "},
-		"always busy":                   {leaf(40), func(a *agent) { a.busy = 9 }, marked, driver.ErrBusy, "Get SwitchCongestionSetting of leaf-1 (0x0000000000000021:0): "},
-		"the first block of ports only": {leaf(40), func(a *agent) { a.answer = refuse(mad.AttrSwitchPortCongestionSetting, 1) }, marked, driver.ErrUnsupported, "Get SwitchPortCongestionSetting of leaf-1 (0x0000000000000021:0): "},
-		"a silent block of ports":       {leaf(40), func(a *agent) { a.answer = mute(mad.AttrSwitchPortCongestionSetting, 1) }, marked, driver.ErrUnreachable, "Get SwitchPortCongestionSetting of leaf-1 (0x0000000000000021:0): "},
+		"a table beyond the device":        {host(), func(*agent) {}, long, driver.ErrUnsupported, "nothing was sent: host-1/P2 (0x0000000000000011:2) holds 128 table entries, the wanted CCTI_Limit 199 needs 256"},
+		"marking by port":                  {leaf(40), func(a *agent) { a.noPortCC = true }, marked, driver.ErrUnsupported, "nothing was sent: leaf-1 (0x0000000000000021:0) has no SwitchPortCongestionSetting, wanted for port 3"},
+		"credit starvation":                {leaf(40), func(a *agent) { a.info = 0 }, starved, driver.ErrUnsupported, "has no credit starvation"},
+		"a shift of four":                  {host(), func(*agent) {}, broken, driver.ErrInvalid, "nothing was sent: "},
+		"a limit beyond any table":         {host(), func(a *agent) { a.limit = 0xffff }, caSample(0), driver.ErrUnsupported, "CCTI_Limit 65535, want at most 16319"},
+		"a limit above that of the device": {host(), func(a *agent) { a.limit = 200 }, caSample(0), driver.ErrInvalid, "Get CongestionControlTable of host-1/P2 (0x0000000000000011:2): refused as invalid by the device: status "},
+		"another CC_Key":                   {host(), func(a *agent) { a.key = 42 }, caSample(0), driver.ErrUnreachable, "Get CACongestionSetting of host-1/P2 (0x0000000000000011:2): device unreachable: "},
+		"another CC_Key, and why":          {leaf(40), func(a *agent) { a.key = 42 }, marked, driver.ErrUnreachable, "(a wrong CC_Key also shows as silence)"},
+		"no class":                         {host(), func(a *agent) { a.disabled = true }, caSample(0), driver.ErrUnsupported, "Get CACongestionSetting of host-1/P2 (0x0000000000000011:2): "},
+		"always busy":                      {leaf(40), func(a *agent) { a.busy = 9 }, marked, driver.ErrBusy, "Get SwitchCongestionSetting of leaf-1 (0x0000000000000021:0): "},
+		"the first block of ports only":    {leaf(40), func(a *agent) { a.answer = refuse(mad.AttrSwitchPortCongestionSetting, 1) }, marked, driver.ErrUnsupported, "Get SwitchPortCongestionSetting of leaf-1 (0x0000000000000021:0): "},
+		"a silent block of ports":          {leaf(40), func(a *agent) { a.answer = mute(mad.AttrSwitchPortCongestionSetting, 1) }, marked, driver.ErrUnreachable, "Get SwitchPortCongestionSetting of leaf-1 (0x0000000000000021:0): "},
 	} {
 		r := newRig(t, c.device)
 		c.bend(r.a)
@@ -143,8 +143,8 @@ func TestTheSentencesOfDevicesThatFailAKeyChange(t *testing.T) {
 			sentence: "it has the key, but reads back protection true with a lease of 15 s, want true with 60 s", stop: "did not take the key"},
 		"no protection": {prepare: func(*fleet) {}, bend: func(k *mad.CongestionKeyInfo) { k.Protect = false }, kind: driver.ErrConflict,
 			sentence: "it has the key, but reads back protection false with a lease of 60 s, want true with 60 s", stop: "did not take the key"},
-		"a key that is hidden once it is set": {prepare: func(*fleet) {}, bend: func(k *mad.CongestionKeyInfo) { k.CCKey = 0 }, kind: driver.ErrConflict,
-			sentence: "since its CC_Key was written it does not show which it has, so that the change could not be verified", stop: "did not take the key"},
+		"a key that is hidden after the write": {prepare: func(*fleet) {}, bend: func(k *mad.CongestionKeyInfo) { k.CCKey = 0 }, kind: driver.ErrConflict,
+			sentence: "since its CC_Key was written it does not show its key, so the change could not be verified", stop: "did not take the key"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

@@ -67,8 +67,9 @@ func (t *slice) unbounded(fastest, speed float64) Curve {
 	return c
 }
 
-// bound adds the loss by the port's line rate for a flow whose port is meant to send more than half of it. Flows that share a
-// port oscillate independently, so the oscillation of their sum is smaller by the root of their number.
+// bound adds the loss by the port's line rate for a flow whose port is meant to send more than half of its line rate.
+// Flows that share a port oscillate independently, so the oscillation of their sum is smaller by the root of their
+// number.
 func (t *slice) bound(c *Curve, p Port) {
 	part, speed := min(1, p.Sent/p.Line), min(p.Line, float64(t.r.Speeds[len(t.r.Speeds)-1]))
 	two := Curve{positions: c.positions, gains: make([]float64, len(c.gains))}

@@ -91,7 +91,7 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 	}
 	if _, err := Decode(append(text, '{')); err == nil {
-		t.Error("text after the profile was taken")
+		t.Error("text after the profile was accepted")
 	}
 	if _, err := Decode(make([]byte, MaxBytes+1)); err == nil || !strings.Contains(err.Error(), "at most") {
 		t.Errorf("error %v for a file too long", err)

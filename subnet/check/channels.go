@@ -231,7 +231,7 @@ func (g *channels) cycle() []int32 {
 	return nil
 }
 
-// shorten finds a shortest cycle through a channel that is on one.
+// shorten finds a shortest cycle through a channel that is on some cycle.
 func (g *channels) shorten(v int32) []int32 {
 	from := make(map[int32]int32)
 	queue := []int32{v}

@@ -93,7 +93,8 @@ func TestLanesDecideWhetherThereIsALoop(t *testing.T) {
 			}
 		}
 	}
-	// On another lane for one link only: s2 returns to lane 0, and the loop closes through both lanes.
+	// The packets change to lane 1 on one link only: s2 returns them to lane 0, and the loop closes through both
+	// lanes.
 	all(1)
 	found := creditLoop(check.Check(f, check.Extra{Details: d}))
 	if found == nil || !strings.Contains(found.Text, "s1/P1 on lane 1 waits for s2/P1 on lane 0") {
@@ -102,7 +103,7 @@ func TestLanesDecideWhetherThereIsALoop(t *testing.T) {
 	// When these packets are dropped, the loop is open.
 	all(ident.ManagementVL)
 	if found := creditLoop(check.Check(f, check.Extra{Details: d})); found != nil {
-		t.Errorf("%s: want none, as nothing turns from s4 to s2", found.Text)
+		t.Errorf("%s: want none, as no packet passes from s4 to s2", found.Text)
 	}
 }
 
@@ -163,7 +164,7 @@ func TestLoopsAreThoseOfThePaths(t *testing.T) {
 		want := waits(f, x.Details)
 		got := creditLoop(check.Check(f, x))
 		if (got != nil) != want {
-			t.Fatalf("credit loop %+v: the paths say %t", got, want)
+			t.Fatalf("credit loop %+v: by the paths %t", got, want)
 		}
 		if want {
 			found++

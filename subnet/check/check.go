@@ -27,7 +27,7 @@ const (
 	Error
 )
 
-// String prints "info", "warning" or "error".
+// String returns "info", "warning" or "error".
 func (s Severity) String() string {
 	switch s {
 	case Info:
@@ -41,7 +41,7 @@ func (s Severity) String() string {
 	}
 }
 
-// MarshalText prints the severity as String does.
+// MarshalText returns the severity as String does.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Finding is one fault.

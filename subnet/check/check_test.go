@@ -144,7 +144,7 @@ func TestUnreadTablesDoNotCountAsPassed(t *testing.T) {
 	}
 	for _, g := range []check.Group{check.GroupRoutes, check.GroupLoops, check.GroupLanes, check.GroupCC, check.GroupKeys} {
 		if !skipped[g] {
-			t.Errorf("%s is not said to be skipped", g)
+			t.Errorf("%s is not reported as skipped", g)
 		}
 	}
 	b = newBed(t)
@@ -168,7 +168,7 @@ func TestFaultyFabrics(t *testing.T) {
 		{"a cable with one good lane", func(b *bed) {
 			b.at("leaf1", 4).Width, b.at("spine1", 1).Width = 1, 1
 		}, check.CodeLinkNarrow, check.Warning, "leaf1/P4 - spine1/P1 runs at 1x; both ends can do 4x", nil},
-		{"a cable that came up too slow", func(b *bed) {
+		{"a cable that is too slow", func(b *bed) {
 			b.at("leaf1", 4).Speed, b.at("spine1", 1).Speed = subnet.FDR, subnet.FDR
 		}, check.CodeLinkSlow, check.Warning, "runs at FDR; both ends can do EDR", nil},
 		{"a port whose speed was limited", func(b *bed) {
@@ -250,7 +250,7 @@ func TestFaultyFabrics(t *testing.T) {
 			check.CodeNoLID, check.Error, "1 port without a LID: host-004/P1", []check.Code{check.CodeLFTDeadEnd}},
 		{"two subnet managers", func(b *bed) { b.at("host-004", 1).SMLID = b.lid("host-002") },
 			check.CodeSMsDiffer, check.Error, "the ports disagree on which subnet manager is in charge: LID 7 at 17 ports, LID 8 at 1 port", nil},
-		{"a subnet manager that is gone", func(b *bed) {
+		{"a missing subnet manager", func(b *bed) {
 			for i := range b.x.Details.Nodes {
 				for p := range b.x.Details.Nodes[i].Ports {
 					b.x.Details.Nodes[i].Ports[p].SMLID = 999
@@ -431,7 +431,7 @@ func TestExcessFindingsOfACodeAreCounted(t *testing.T) {
 		t.Errorf("totals %v, want %v", r.Totals, want)
 	}
 	if r.Worst() != check.Error || r.Findings[0].Code != check.CodeInvalid {
-		t.Errorf("worst %s, first %+v: want the unknown code taken for an error, first", r.Worst(), r.Findings[0])
+		t.Errorf("worst %s, first %+v: want the unknown code as an error, first", r.Worst(), r.Findings[0])
 	}
 }
 
@@ -499,7 +499,7 @@ func agree(t *rapid.T, f *subnet.Fabric, r *check.Report) {
 	}
 	for _, g := range r.Checked {
 		if g.Group == check.GroupRoutes && (g.Of != pairs || g.Bad != lost) {
-			t.Fatalf("%d of %d pairs are lost: the paths say %d of %d", g.Bad, g.Of, lost, pairs)
+			t.Fatalf("%d of %d pairs are lost: by the paths %d of %d", g.Bad, g.Of, lost, pairs)
 		}
 	}
 }

@@ -113,7 +113,7 @@ func BenchmarkIbnetdiscover1944Nodes(b *testing.B) {
 	}
 }
 
-// BenchmarkAgain1944Nodes repeats the sweep of an unchanged fabric, with and without trust.
+// BenchmarkAgain1944Nodes repeats the sweep of an unchanged fabric, with and without AgainOptions.Trust.
 func BenchmarkAgain1944Nodes(b *testing.B) {
 	c := dial(b, simulate(b, large(b)))
 	first := mustSweep(b, c, discover.Options{})

@@ -208,7 +208,7 @@ func TestFaultsBecomeWarnings(t *testing.T) {
 					t.Error("want no forwarding table")
 				}
 			}},
-		{"a route leads to a port that is not there", attrIs(leaf2, mad.AttrLinearForwardingTable, rewrite(t, func(v *mad.LinearForwardingTable) { v[5] = 200 })),
+		{"a route leads to a missing port", attrIs(leaf2, mad.AttrLinearForwardingTable, rewrite(t, func(v *mad.LinearForwardingTable) { v[5] = 200 })),
 			discover.WarnInvalid, 0x200, 200, "LID 5 is routed to port 200 of 8", 5, func(t *testing.T, f *subnet.Fabric) {
 				if p := f.LFTs[4][5]; p != ident.DropPort {
 					t.Errorf("LID 5 leaves by port %d: want no route", p)
@@ -358,7 +358,8 @@ func hostile(noise []byte, n, lost int) func(int32, *mad.Packet) bool {
 	}
 }
 
-// FuzzHostileAnswers puts bytes of the fuzzer into every answer: the sweep must end, with a valid model or an error.
+// FuzzHostileAnswers puts bytes of the fuzzer into every answer: the sweep must end and return a valid model or an
+// error.
 func FuzzHostileAnswers(f *testing.F) {
 	f.Add([]byte{0})
 	f.Add([]byte("\x01\x01\x02\x08\xff\xff\xff\xff\x00\x00"))

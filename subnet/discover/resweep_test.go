@@ -36,7 +36,7 @@ func newWorld(t testing.TB) *world {
 	w := &world{nodes: slices.Clone(f.Nodes), links: slices.Clone(f.Links), next: 0x9000}
 	for i := range w.nodes {
 		w.nodes[i].Ports = slices.Clone(w.nodes[i].Ports)
-		if w.nodes[i].Kind == subnet.KindSwitch { // room for more
+		if w.nodes[i].Kind == subnet.KindSwitch { // spare ports for added nodes
 			w.nodes[i].Ports = append(w.nodes[i].Ports, subnet.Port{MTU: 4096, VLCap: 8}, subnet.Port{MTU: 4096, VLCap: 8})
 		}
 	}
@@ -431,7 +431,7 @@ func TestEventsSayWhatHappened(t *testing.T) {
 			i := find("leaf2", "spine1")
 			w.links = slices.Delete(w.links, i, i+1)
 		}, 1, []string{"link-down: link leaf2/P4 - spine1/P3 is down"}},
-		{"a host is gone", func(w *world, find func(a, b string) int) {
+		{"a removed host", func(w *world, find func(a, b string) int) {
 			i := find("leaf2", "host-005")
 			w.links = slices.Delete(w.links, i, i+1)
 		}, 1, []string{"node-gone: host-005 is gone"}},
@@ -478,8 +478,8 @@ func TestEventsSayWhatHappened(t *testing.T) {
 	}
 }
 
-// FuzzHostileAnswersAgain puts bytes of the fuzzer into answers of a second sweep: it must end, with a valid model or an
-// error.
+// FuzzHostileAnswersAgain puts bytes of the fuzzer into answers of a second sweep: the sweep must end and return a
+// valid model or an error.
 func FuzzHostileAnswersAgain(f *testing.F) {
 	f.Add([]byte{0}, true)
 	f.Add([]byte("\x01\x01\x02\x08\xff\xff\xff\xff\x00\x00"), false)

@@ -17,9 +17,9 @@ type job struct {
 	mod  uint32
 	path []ident.PortNum
 	lid  ident.LID     // not 0: the node is addressed by its LID, for congestion control
-	from *node         // NodeInfo: the switch or local node it leaves; others: the queried node
+	from *node         // NodeInfo: the switch or local node before the queried one; others: the queried node
 	port ident.PortNum // NodeInfo: the egress port of from; PortInfo: the port
-	hope ident.GUID    // NodeInfo: the node that was there before; 0 for none
+	hope ident.GUID    // NodeInfo: the node at this place in the previous sweep; 0 for none
 
 	closing closing
 }

@@ -89,7 +89,7 @@ func TestUnreadTablesBecomeWarnings(t *testing.T) {
 		"leaf 2: does not answer for 30 SL to VL tables; their contents are unknown",
 	}
 	if !slices.Equal(said, want) {
-		t.Errorf("said %q: want %q", said, want)
+		t.Errorf("warning %q: want %q", said, want)
 	}
 	d := r.Details
 	if d.Nodes[2].CC != subnet.Silent || d.Nodes[3].CC != subnet.Refused || d.Nodes[0].CC != subnet.Answered {
@@ -209,7 +209,7 @@ func TestDuplicateGUIDBecomesWarning(t *testing.T) {
 		t.Fatalf("%d nodes, warnings %v: want all but one, and the GUID named once", len(r.Fabric.Nodes), r.Warnings)
 	}
 	if place, _, _ := strings.Cut(r.Warnings[0].At(r.Fabric).String(), ":"); place != "leaf2/P2" && place != "leaf3/P3" {
-		t.Errorf("the second one is at %s: want the port behind which it is", place)
+		t.Errorf("the second node is at %s: want the port that leads to it", place)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestPortMovingDuringASweepIsFoundInOnePlace(t *testing.T) {
 		}
 	}
 	if odd == 0 {
-		t.Error("no sweep met the change half way: the test proves nothing")
+		t.Error("no change fell into the middle of a sweep: the test proves nothing")
 	}
 }
 

@@ -197,7 +197,7 @@ func TestTooManyNodesAreRefused(t *testing.T) {
 	f := &subnet.Fabric{Nodes: make([]subnet.Node, draw.MaxNodes+1)}
 	for _, w := range []func(io.Writer, *subnet.Fabric, draw.Options) error{draw.SVG, draw.DOT} {
 		if err := w(io.Discard, f, draw.Options{}); err == nil || !strings.Contains(err.Error(), fmt.Sprint(draw.MaxNodes)) {
-			t.Errorf("error %v: want one that says how many are allowed", err)
+			t.Errorf("error %v: want one with the allowed number", err)
 		}
 	}
 }

@@ -147,8 +147,8 @@ func (s *sheet) layout() {
 	s.height = s.placeLone(y+margin) + margin
 }
 
-// bow returns the height, at its middle, of the line between two switches of one row that are apart positions apart.
-// The control point of the curve is twice as high. Neighbours are joined side by side.
+// bow returns the height, at the middle, of the line between two switches of one row; apart is the difference of
+// their positions. The control point of the curve is twice as high. Neighbours are joined side by side.
 func bow(apart int) float64 { return min(float64(apart)*12, 80) }
 
 // bows computes the positions of all switches in their rows, the room that lines above the top row need, and which rows

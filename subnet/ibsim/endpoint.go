@@ -66,7 +66,7 @@ func parseUDP(rest string) (endpoint, error) {
 	return e, nil
 }
 
-// String prints the address in the form of Dial.
+// String returns the address in the form of Dial.
 func (e endpoint) String() string {
 	if e.base != "" {
 		return "unix:" + e.base

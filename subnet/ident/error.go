@@ -26,7 +26,7 @@ const (
 	WantPortNumber
 )
 
-// Error prints what was found and what is allowed.
+// Error returns what was found and what is allowed.
 func (e *Error) Error() string { return e.Sentence().String() }
 
 // Sentence returns the error for readers of any language.

@@ -128,7 +128,7 @@ func TestFaultsNameLineFieldAndWhatIsAllowed(t *testing.T) {
 		_, err := inventory.Read("inv.yaml", strings.NewReader(c.text))
 		var fault *yamltree.Fault
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: error %v, want one that says %q", name, err, c.says)
+			t.Errorf("%s: error %v, want one that contains %q", name, err, c.says)
 		}
 		zhtest.Error(t, name, err, names...)
 	}
@@ -151,7 +151,7 @@ func TestListedNodesMustBeOnTheFabric(t *testing.T) {
 		_, err := read(t, head+c.text).On(fabric(t), "inv.yaml")
 		var fault *yamltree.Fault
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: error %v, want one that says %q", name, err, c.says)
+			t.Errorf("%s: error %v, want one that contains %q", name, err, c.says)
 		}
 		zhtest.Error(t, name, err, names...)
 	}

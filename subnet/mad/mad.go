@@ -67,7 +67,7 @@ type Target struct {
 	Path []ident.PortNum // at most 63 hops
 }
 
-// String prints the target as "LID 12" or "DR path 0,1,3".
+// String returns the target as "LID 12" or "DR path 0,1,3".
 func (t Target) String() string {
 	if t.LID != 0 {
 		return fmt.Sprintf("LID %d", t.LID)

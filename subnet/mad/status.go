@@ -36,7 +36,7 @@ func (s Status) Unsupported() bool {
 	return c == StatusBadVersion || c == StatusBadMethod || c == StatusBadMethodAttr
 }
 
-// String prints the status in words and in hexadecimal: "busy (0x0001)".
+// String returns the status in words and in hexadecimal: "busy (0x0001)".
 func (s Status) String() string {
 	if s == StatusOK {
 		return "ok"

@@ -57,7 +57,7 @@ func (r *Report) step(name, format string, args ...any) {
 // RefusedError says why nothing was written.
 type RefusedError struct {
 	Problems    []osmfile.Problem // the problems that block
-	Differences []string          // what force would write
+	Differences []string          // changes that Force would write
 }
 
 // Error joins the problems.

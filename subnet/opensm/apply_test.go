@@ -119,7 +119,7 @@ func TestRefusalWritesNothing(t *testing.T) {
 		}
 		for _, want := range []string{"nothing was written: ", "0x0000000000000005, and the master is the one on 0x0000000000000099", "set congestion_control FALSE"} {
 			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%v does not say %q", err, want)
+				t.Errorf("%v does not contain %q", err, want)
 			}
 		}
 		if !maps.Equal(was, s.disk) {
@@ -380,7 +380,7 @@ func TestCanceledApplyDoesNotUndoTheNext(t *testing.T) {
 		giveUp()
 		var failed *FailedError
 		if err := <-ended; !errors.As(err, &failed) || !failed.RolledBack {
-			t.Errorf("the one that was given up: %v", err)
+			t.Errorf("the cancelled Apply: %v", err)
 		}
 		if err := <-ended; err != nil {
 			t.Errorf("the next: %v", err)

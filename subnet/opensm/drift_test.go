@@ -38,14 +38,14 @@ func TestDriftComparesFilesAndAnswersWithThePlan(t *testing.T) {
 			s.disk[partPath] = text
 			s.sweep()
 		}, nil, nil},
-		"a marker that is gone": {func(s *fakeSM, _ []ident.PortID) { edit(s, "# fairlane end", "# the end") }, nil,
+		"a missing marker": {func(s *fakeSM, _ []ident.PortID) { edit(s, "# fairlane end", "# the end") }, nil,
 			[]string{"partitions.conf: as planned/do not pair up"}},
 		"an edit that is not read yet": {func(s *fakeSM, _ []ident.PortID) { edit(s, "sl=2", "sl=9") }, nil, []string{"partitions.conf: sl=2/sl=9"}},
 		"an edit": {func(s *fakeSM, _ []ident.PortID) { edit(s, "sl=2", "sl=9"); s.sweep() }, nil,
 			[]string{"partitions.conf: sl=2/sl=9", "path of gold in partition 0x0001: SL 2/SL 9 between ports"}},
 		"an edit of a partition that is not queried": {func(s *fakeSM, _ []ident.PortID) { edit(s, "sl=2", "sl=9"); s.sweep() }, []ident.PKey{silver},
 			[]string{"partitions.conf: sl=2/sl=9"}},
-		"a partition that is gone": {func(s *fakeSM, _ []ident.PortID) {
+		"a missing partition": {func(s *fakeSM, _ []ident.PortID) {
 			var kept []string
 			for l := range strings.Lines(s.disk[partPath].Data) {
 				if !strings.HasPrefix(l, "gold") {

@@ -15,7 +15,7 @@ import (
 type LaneProof struct {
 	LID     ident.LID `json:"lid"`
 	Holds   bool      `json:"holds"`
-	Silent  bool      `json:"silent,omitempty"` // it did not answer; a device with an M_Key may not
+	Silent  bool      `json:"silent,omitempty"` // no answer, as from a device with an M_Key
 	Problem string    `json:"problem,omitempty"`
 }
 

@@ -154,7 +154,7 @@ func (m *Manager) observe(ctx context.Context, t osmfile.Texts) (osmfile.Observa
 	return o, err
 }
 
-// Preview is what an Apply would do.
+// Preview describes what an Apply would do.
 type Preview struct {
 	Problems    []osmfile.Problem `json:"problems,omitempty"`
 	Differences []string          `json:"differences,omitempty"` // one for each file that would change

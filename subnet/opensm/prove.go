@@ -33,7 +33,7 @@ type PartitionProof struct {
 	Silent  int        `json:"silent,omitempty"` // pairs without a path even outside of partitions: a port is down
 	Holds   bool       `json:"holds"`
 	Problem string     `json:"problem,omitempty"` // why it does not hold, or why nothing could be queried
-	answer  string     // the answer that does not hold
+	answer  string     // the answer that differs from the desired one
 }
 
 // Holds reports whether every partition has its service level, as far as its ports are up, and whether every queried
@@ -241,8 +241,9 @@ func (p *prover) path(ctx context.Context, sm ident.LID, pair [2]ident.GUID, key
 // spare is how many times more pairs are tried than requested, when ports are down.
 const spare = 4
 
-// samplePairs returns pairs of members whose first one is full: n spread over the list, the first with the last, then
-// those between, up to spare times n, and finally ports with themselves.
+// samplePairs returns pairs of members in which the first member is full. n pairs are spread over the list, the first
+// full member with the last member. Further pairs follow, up to spare times n, and finally pairs of a port with
+// itself.
 func samplePairs(ms []osmfile.Member, n int) [][2]ident.GUID {
 	var full, all []ident.GUID
 	for _, m := range ms {

@@ -47,7 +47,7 @@ func TestReloadSignalsTheProcessOfThePIDFile(t *testing.T) {
 		t.Errorf("the process ended with %v", err)
 	}
 	if err := p.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "OpenSM is not running") {
-		t.Errorf("a process that is gone: %v", err)
+		t.Errorf("an ended process: %v", err)
 	}
 }
 

@@ -55,7 +55,7 @@ func TestYAMLKeepsAllOfARandomFabric(t *testing.T) {
 			t.Fatalf("(-written +read)\n%s\n%s", diff, text)
 		}
 		if again := yamlText(t, got); !bytes.Equal(text, again) {
-			t.Fatal("the same fabric gave other bytes")
+			t.Fatal("the same fabric gave different bytes")
 		}
 	})
 }

@@ -45,7 +45,7 @@ func FuzzPartitions(f *testing.F) {
 			seen := map[ident.GUID]bool{}
 			for _, m := range p.Members {
 				if seen[m.Port] || m.Port == 0 {
-					t.Errorf("partition %s has member %s twice, or one that is none", p.PKey, m.Port)
+					t.Errorf("partition %s has member %s twice, or an invalid member", p.PKey, m.Port)
 				}
 				seen[m.Port] = true
 			}

@@ -113,7 +113,7 @@ func TestMembersOfOthersStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p := s.Partitions["0x10"]; p == nil || len(p.Members) != 1 || p.Members["00000000000000bb"] != "full" {
-		t.Errorf("the partition is %+v: want the other's member alone", p)
+		t.Errorf("the partition is %+v: want only the member of the other manager", p)
 	}
 }
 
@@ -221,7 +221,7 @@ func TestPartitionsThatMustNotBePlaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := ufm.Plan(nil, ufm.Placement{Want: tc.want}); err == nil || !strings.Contains(err.Error(), tc.say) {
-				t.Errorf("error is %v, want it to say %q", err, tc.say)
+				t.Errorf("error is %v, want it to contain %q", err, tc.say)
 			}
 		})
 	}
@@ -266,7 +266,7 @@ func TestInvalidAnswersAreErrors(t *testing.T) {
 			}
 			_, err = c.Partitions(t.Context())
 			if err == nil || !strings.Contains(err.Error(), tc.say) || tc.kind != nil && !errors.Is(err, tc.kind) || strings.Contains(err.Error(), "hush") {
-				t.Errorf("error is %v, want it to say %q", err, tc.say)
+				t.Errorf("error is %v, want it to contain %q", err, tc.say)
 			}
 		})
 	}
@@ -312,7 +312,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := ufm.New(tc.o); err == nil || !strings.Contains(err.Error(), tc.say) || strings.Contains(err.Error(), "hush") {
-				t.Errorf("error is %v, want it to say %q", err, tc.say)
+				t.Errorf("error is %v, want it to contain %q", err, tc.say)
 			}
 		})
 	}

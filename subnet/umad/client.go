@@ -185,7 +185,7 @@ func (p *Port) Usable(k ident.PKey) error {
 	return nil
 }
 
-// partitions prints the non-empty entries of the partition table.
+// partitions formats the non-empty entries of the partition table.
 func (p *Port) partitions() string {
 	s := ""
 	for _, k := range p.PKeys {

@@ -403,7 +403,7 @@ func TestTrapsReachTheirFunctionOnly(t *testing.T) {
 		got <- from
 	}})
 	if !d.Receive(33, &trap) {
-		t.Fatal("no agent takes traps")
+		t.Fatal("no agent accepts traps")
 	}
 	if from := <-got; from != 33 {
 		t.Errorf("trap from LID %d, want 33", from)
@@ -414,7 +414,7 @@ func TestTrapsReachTheirFunctionOnly(t *testing.T) {
 	without := umadtest.New(echo)
 	open(t, without, umad.Options{})
 	if without.Receive(33, &trap) {
-		t.Error("a client without a function for traps takes them from others on the machine")
+		t.Error("a client without a function for traps receives traps meant for others on the machine")
 	}
 }
 

@@ -46,7 +46,7 @@ func TestHeaderHasTheBytesOfTheLayout(t *testing.T) {
 		}
 	}
 	if _, err := decodeHeader(make([]byte, headerSize-1), binary.LittleEndian); err == nil {
-		t.Error("63 bytes are taken for a header")
+		t.Error("63 bytes were accepted as a header")
 	}
 }
 
@@ -114,7 +114,7 @@ func TestAShortMessageIsPaddedWithZeros(t *testing.T) {
 	}
 	for _, n := range []int{0, headerSize, headerSize + 23, messageSize + 1} {
 		if _, _, err := decodeMessage(b, n, binary.LittleEndian); err == nil {
-			t.Errorf("a message of %d bytes in %d is taken", n, len(b))
+			t.Errorf("a message of %d bytes in a buffer of %d was accepted", n, len(b))
 		}
 	}
 	b[headerSize] = 2
@@ -144,7 +144,7 @@ func FuzzDecodeMessage(f *testing.F) {
 			return
 		}
 		if n < headerSize+shortestMAD || n > len(b) || p.BaseVersion() != 1 {
-			t.Fatalf("took %d bytes with base version %d", n, p.BaseVersion())
+			t.Fatalf("accepted %d bytes with base version %d", n, p.BaseVersion())
 		}
 		used := min(n-headerSize, mad.Size)
 		if !bytes.Equal(p[:used], was[headerSize:headerSize+used]) || !bytes.Equal(p[used:], make([]byte, mad.Size-used)) {

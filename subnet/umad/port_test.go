@@ -125,7 +125,7 @@ func TestOpenReportsWhyAPortCannotBeUsed(t *testing.T) {
 			}
 			for _, says := range append(c.says, c.ask.String()) {
 				if !strings.Contains(err.Error(), says) {
-					t.Errorf("error %q: want it to say %q", err, says)
+					t.Errorf("error %q: want it to contain %q", err, says)
 				}
 			}
 			var absent *umad.AbsentError

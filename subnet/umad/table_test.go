@@ -56,7 +56,7 @@ func TestTablesOfAnyLengthAreReadWhole(t *testing.T) {
 	for _, records = range []int{0, 1, 2, 3, 17, 5000, 1} {
 		got, err := c.Table(t.Context(), mad.Target{LID: 1}, query())
 		if err != nil || len(got) != records || method != mad.MethodGetTable {
-			t.Errorf("%d records: %d came by %s, error %v", records, len(got), method, err)
+			t.Errorf("%d records: received %d by %s, error %v", records, len(got), method, err)
 			continue
 		}
 		for n, r := range got {

@@ -22,7 +22,7 @@ func TestShortenTakesLeadingZeros(t *testing.T) {
 		p.Value = pad(p.GetValue())
 	}
 	if _, err := DecodePortConfig(e); err == nil {
-		t.Error("a padded entry was taken")
+		t.Error("a padded entry was accepted")
 	}
 	Shorten(Entity(e))
 	if got, err := DecodePortConfig(e); err != nil || got != want {
@@ -55,6 +55,6 @@ func TestShortenLeavesTheRest(t *testing.T) {
 	}
 	ShortenData(nil)
 	if _, err := DecodePortConfig(e); err == nil {
-		t.Error("an entry without bytes was taken")
+		t.Error("an entry without bytes was accepted")
 	}
 }

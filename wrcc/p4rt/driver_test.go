@@ -62,7 +62,7 @@ func (r *rig) holds(t testing.TB, want driver.Settings) {
 	t.Helper()
 	c := r.sim.Config()
 	if ds := want.Diff(driver.Settings{WRCC: &c}); len(ds) > 0 {
-		t.Errorf("the switch does not hold what was applied: %v", ds)
+		t.Errorf("the switch differs from the applied settings: %v", ds)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestTwoManagersWithOneElectionID(t *testing.T) {
 	v.elect(t, 1)
 	_, err := r.drv.Apply(t.Context(), r.dev, r.sample(t, 0))
 	if !errors.Is(err, driver.ErrConflict) || !strings.Contains(err.Error(), "each manager needs its own") {
-		t.Errorf("error %v, want a conflict that says what to do", err)
+		t.Errorf("error %v, want a conflict with the remedy", err)
 	}
 	if n := r.sim.Writes(); n != 0 {
 		t.Errorf("%d writes", n)
@@ -417,7 +417,7 @@ func TestClosedDriver(t *testing.T) {
 	}
 	// The closed driver has ended its election: the other driver takes over with the same id.
 	if _, err := r.drv.Apply(t.Context(), r.dev, r.sample(t, 1)); err != nil {
-		t.Errorf("after the other has closed: %v", err)
+		t.Errorf("after the other driver was closed: %v", err)
 	}
 }
 

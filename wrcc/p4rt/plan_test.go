@@ -142,7 +142,7 @@ func TestAPlanReachesTheSwitches(t *testing.T) {
 		held := sim.Config()
 		c, ok := held.PortConfig(uint16(id.Port))
 		if ok != inPlan || ok && c.Params() != planned {
-			t.Errorf("%s: the switch holds %+v, the plan says %+v", f.PortName(ref), c, planned)
+			t.Errorf("%s: the switch holds %+v, the plan has %+v", f.PortName(ref), c, planned)
 		}
 		taken++
 		return c.Params()

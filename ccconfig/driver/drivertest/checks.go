@@ -12,7 +12,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// maxWrites is the largest number of writes of one Apply of a sample.
+// maxWrites bounds the writes of one Apply call.
 const maxWrites = 64
 
 func samples(ctx context.Context, h Harness, d driver.Device) ([]driver.Settings, error) {

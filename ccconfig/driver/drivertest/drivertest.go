@@ -36,11 +36,11 @@ type Faults interface {
 	Reboot(d driver.Device)
 	// Writes returns the number of writes sent to the device, including lost ones.
 	Writes(d driver.Device) int
-	// LoseRequests lets the next after writes pass and then loses n requests of any kind; a negative n loses all until Heal.
-	// Reads before the first loss pass.
+	// LoseRequests loses n requests of any kind, from the first one after the given number of writes; a negative n
+	// loses all until Heal. Reads before the first loss pass.
 	LoseRequests(d driver.Device, after, n int)
-	// LoseReply lets the next after writes pass. The following write is executed, but its reply is lost, and so are all its
-	// repetitions until Heal.
+	// LoseReply passes the given number of writes. The following write is executed, but its reply is lost, and so are
+	// the replies to its repetitions until Heal.
 	LoseReply(d driver.Device, after int)
 	// Partial makes the device execute only a part of the next write with changes, and acknowledge it.
 	Partial(d driver.Device)

@@ -96,7 +96,7 @@ func TestRequestErrorsAreClassified(t *testing.T) {
 				t.Errorf("error %v, want kind %v and %q", err, c.kind, c.says)
 			}
 			if asked.Load() != 1 {
-				t.Errorf("asked %d times, want once: nothing repeats a request but its caller", asked.Load())
+				t.Errorf("%d requests, want 1: only the caller repeats a request", asked.Load())
 			}
 		})
 	}
@@ -129,7 +129,7 @@ func TestMutualTLS(t *testing.T) {
 		client *tls.Config
 		says   string // in the error; empty where it works
 	}{
-		"both are known":                        {a.Issue("switches", tlstest.Valid()), shows(a.Pool, good), ""},
+		"valid certificates":                    {a.Issue("switches", tlstest.Valid()), shows(a.Pool, good), ""},
 		"the device's has expired":              {a.Issue("switches", tlstest.Expired()), shows(a.Pool, good), "certificate has expired"},
 		"the device is another":                 {a.Issue("elsewhere", tlstest.Valid()), shows(a.Pool, good), "valid for elsewhere, not switches"},
 		"the device's is of another authority":  {stranger.Issue("switches", tlstest.Valid()), shows(a.Pool, good), "unknown authority"},
@@ -152,7 +152,7 @@ func TestMutualTLS(t *testing.T) {
 				return
 			}
 			if !errors.Is(err, driver.ErrUnreachable) || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("error %v, want unreachable that says %q", err, c.says)
+				t.Errorf("error %v, want unreachable with %q", err, c.says)
 			}
 			if asked {
 				t.Error("the request has arrived")

@@ -92,7 +92,7 @@ func TestOptionsOutOfRange(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		o    grpclink.Options
-		says string // empty where they are taken
+		says string // empty for valid options
 	}{
 		"neither":             {grpclink.Options{}, "either TLS or, for plain text, Insecure"},
 		"both":                {grpclink.Options{Insecure: true, TLS: &tls.Config{MinVersion: tls.VersionTLS13}}, "either TLS or, for plain text, Insecure"},
@@ -139,7 +139,7 @@ func TestOneOperationAtATimeOnADevice(t *testing.T) {
 		first.release()
 		next := begins(t, "the second after the first", second)
 		if first.n != 1 || next.n != 2 || other.n != 1 {
-			t.Errorf("sessions %d, %d, %d: want the first's handed to the second, and another for the other device", first.n, next.n, other.n)
+			t.Errorf("sessions %d, %d, %d: want one for the first two operations, and another for the other device", first.n, next.n, other.n)
 		}
 		next.release()
 		other.release()
@@ -204,7 +204,7 @@ func TestCloseWaitsForWhatIsUnderWay(t *testing.T) {
 			t.Errorf("begun on a closed pool: %v", err)
 		}
 		first.release()
-		s := begins(t, "the second, which came before", second)
+		s := begins(t, "the second, which waited first", second)
 		synctest.Wait()
 		select {
 		case err := <-closed:

@@ -34,7 +34,7 @@ func TestUnauthenticatedConnectionsAreLimited(t *testing.T) {
 		t.Errorf("the third connection got %d bytes, %v, want it closed", n, err)
 	}
 	if !strings.Contains(j.String(), "too many connections") {
-		t.Errorf("the log says %q", j.String())
+		t.Errorf("the log contains %q", j.String())
 	}
 	for _, c := range idle {
 		_ = c.Close()
@@ -45,6 +45,6 @@ func TestUnauthenticatedConnectionsAreLimited(t *testing.T) {
 	}
 	defer conn.Close()
 	if _, err := gnmi.NewGNMIClient(conn).Get(short(t), &gnmi.GetRequest{}, grpc.WaitForReady(true)); err != nil {
-		t.Errorf("after the others had gone: %v", err)
+		t.Errorf("after the others were closed: %v", err)
 	}
 }

@@ -65,7 +65,7 @@ func TestGnmiCli(t *testing.T) {
 		t.Errorf("once: %s, %v", once, err)
 	}
 	if _, err := c.Get(&gnmi.GetRequest{Prefix: at, Path: []*gnmi.Path{wire("/nics/nic[name=z]")}}); err == nil || !strings.Contains(err.Error(), "NotFound") {
-		t.Errorf("what is not there: %v", err)
+		t.Errorf("a missing node: %v", err)
 	}
 	reader := files(ca, "reader", tlstest.Valid())
 	c = gnmitest.New(t, address, "-ca_crt", ca.File, "-client_crt", reader.Certificate, "-client_key", reader.Key)

@@ -1,4 +1,4 @@
-//nolint:staticcheck // what gNMI has deprecated
+//nolint:staticcheck // fields that gNMI has deprecated
 package gnmitree_test
 
 //lint:file-ignore SA1019 what gNMI has deprecated

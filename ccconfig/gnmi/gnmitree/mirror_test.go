@@ -36,7 +36,7 @@ func (m *mirror) follow(s gnmi.GNMI_SubscribeClient) {
 		for _, p := range n.GetDelete() {
 			at, err := gnmitree.FromProto(p)
 			if _, known := m.leaves[at.String()]; !known || err != nil {
-				m.err = fmt.Errorf("%s is deleted, which was not there: %w", at, err)
+				m.err = fmt.Errorf("%s is deleted, but did not exist: %w", at, err)
 			}
 			delete(m.leaves, at.String())
 		}

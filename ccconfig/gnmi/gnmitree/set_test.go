@@ -66,7 +66,7 @@ func TestSet(t *testing.T) {
 		}
 	}
 	if got := reads(t, c, rate1+"/value"); !strings.Contains(got, "nothing is there") {
-		t.Errorf("what was deleted reads %s", got)
+		t.Errorf("the deleted leaf reads %s", got)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestSetIsAllOrNothing(t *testing.T) {
 	_, err := c.Set(short(t), &gnmi.SetRequest{Update: []*gnmi.Update{update(rate1, `{"value":7}`), update(p1+"/state/mac", `"x"`)}})
 	refused(t, "read only", err, codes.PermissionDenied, "/state/mac")
 	if got := reads(t, c, rate1+"/value"); got != "5" {
-		t.Errorf("after a Set that failed it is %s, want 5", got)
+		t.Errorf("after a failed Set the leaf is %s, want 5", got)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestSetRefuses(t *testing.T) {
 		{"null", u(ietf("null")), codes.InvalidArgument, []string{"null"}},
 		{"a member twice", u(ietf(`{"value":1,"value":2}`)), codes.InvalidArgument, []string{`"value" twice`}},
 		{"nested JSON", u(ietf(strings.Repeat("[", 65) + strings.Repeat("]", 65))), codes.InvalidArgument, []string{"too deep"}},
-		{"an array where there is no list", u(ietf(`[{"a":1}]`)), codes.InvalidArgument, []string{"this is no list"}},
+		{"an array at a node that is no list", u(ietf(`[{"a":1}]`)), codes.InvalidArgument, []string{"this is no list"}},
 		{"an entry without a key", &gnmi.SetRequest{Update: []*gnmi.Update{update(p1+"/params", `{"param":[{"name":"x"}]}`)}}, codes.InvalidArgument, []string{"entry 0", `key "index" is missing`}},
 		{"an entry with another key", &gnmi.SetRequest{Update: []*gnmi.Update{update(p1, `{"number":7}`)}}, codes.InvalidArgument, []string{`"number" is`, `the path says "1"`}},
 		{"a confirmed commit", &gnmi.SetRequest{Extension: []*gnmi_ext.Extension{{Ext: &gnmi_ext.Extension_Commit{}}}}, codes.Unimplemented, []string{"Commit"}},

@@ -130,7 +130,7 @@ func TestClientRejectionIsLoggedWithReason(t *testing.T) {
 			<-j.wrote // the client may see the rejection before it is logged
 			for _, w := range append(tc.says, "a client was refused", "peer=127.0.0.1") {
 				if !strings.Contains(j.String(), w) {
-					t.Errorf("the log says\n%s\nwant %q", j.String(), w)
+					t.Errorf("the log contains\n%s\nwant %q", j.String(), w)
 				}
 			}
 		})

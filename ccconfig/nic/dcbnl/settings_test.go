@@ -101,7 +101,7 @@ func TestPlanTouchesOnlyWhatDiffers(t *testing.T) {
 		want  Change
 	}{
 		{"nothing", nil, Change{}},
-		{"what is so already", []nicparam.Setting{setting("tc_bw", 0, 50), setting("dscp2prio", 26, 3), setting("trust", 0, 1)}, Change{}},
+		{"values that are already set", []nicparam.Setting{setting("tc_bw", 0, 50), setting("dscp2prio", 26, 3), setting("trust", 0, 1)}, Change{}},
 		{"shares keep the rest of ETS", []nicparam.Setting{setting("tc_bw", 0, 70), setting("tc_bw", 1, 30)},
 			Change{Set: &IEEE{ETS: &ETS{Cap: 8, TxBW: [8]uint8{70, 30}, TSA: [8]uint8{2, 2}, PrioTC: [8]uint8{0, 1, 2, 3, 4, 5, 6, 7}, RecoBW: [8]uint8{1, 2}}}}},
 		{"pause moves", []nicparam.Setting{setting("pfc", 3, 0), setting("pfc", 7, 1)},
@@ -111,7 +111,7 @@ func TestPlanTouchesOnlyWhatDiffers(t *testing.T) {
 		{"rate", []nicparam.Setting{setting("tc_maxrate", 7, 1<<31)}, Change{Set: &IEEE{MaxRate: &[8]uint64{7: 1 << 31}}}},
 		{"buffers", []nicparam.Setting{setting("buffer_size", 1, 1<<32-1), setting("prio2buffer", 3, 1)},
 			Change{Set: &IEEE{Buffer: &Buffer{PrioBuffer: [8]uint8{3: 1}, Size: [8]uint32{1000, 1<<32 - 1}, Total: 4000}}}},
-		{"a DSCP that moves is added before it goes", []nicparam.Setting{setting("dscp2prio", 26, 4)},
+		{"a changed DSCP gets its new entry before the old one is deleted", []nicparam.Setting{setting("dscp2prio", 26, 4)},
 			Change{Set: &IEEE{Apps: []App{{SelectorDSCP, 4, 26}}}, Delete: []App{{SelectorDSCP, 3, 26}}}},
 		{"a new DSCP", []nicparam.Setting{setting("dscp2prio", 10, 1)}, Change{Set: &IEEE{Apps: []App{{SelectorDSCP, 1, 10}}}}},
 		{"trust by priority", []nicparam.Setting{setting("trust", 0, 0)}, Change{Delete: []App{{SelectorDSCP, 3, 26}, {SelectorDSCP, 6, 48}}}},
@@ -141,7 +141,7 @@ func TestPlanRejectsImpossibleSettings(t *testing.T) {
 		{"no BUFFER", "no BUFFER read", &IEEE{}, []nicparam.Setting{setting("buffer_size", 0, 0)}},
 		{"no BUFFER for priorities", "no BUFFER read", &IEEE{}, []nicparam.Setting{setting("prio2buffer", 0, 0)}},
 		{"index", "index 8, want 0..7", whole(), []nicparam.Setting{setting("tc_bw", 8, 0)}},
-		{"trust of nothing", "without a priority of any DSCP", &IEEE{}, []nicparam.Setting{setting("trust", 0, 1)}},
+		{"trust without an application table", "without a priority of any DSCP", &IEEE{}, []nicparam.Setting{setting("trust", 0, 1)}},
 		{"trust that is not in the set", "turns it to dscp", &IEEE{}, []nicparam.Setting{setting("dscp2prio", 26, 3)}},
 		{"both", "pcp with priorities of DSCPs", whole(), []nicparam.Setting{setting("trust", 0, 0), setting("dscp2prio", 26, 3)}},
 	} {

@@ -85,7 +85,7 @@ func TestAddressesThatCannotBe(t *testing.T) {
 		"client certificate":   {Target: "127.0.0.1:9339", CA: good, Certificate: good},
 	} {
 		if _, err := Dial(a); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v does not say %q", err, says)
+			t.Errorf("%v does not contain %q", err, says)
 		}
 	}
 }

@@ -201,7 +201,7 @@ func TestAnotherCardAndAnotherPortAreAbsent(t *testing.T) {
 		}
 	}
 	if _, err := New(client, table(), "", nicfiles.Port{NetDev: netdev}); err == nil {
-		t.Error("a card without an address was taken")
+		t.Error("a card without an address was accepted")
 	}
 }
 

@@ -211,8 +211,8 @@ func TestFailedDCBSetRestoresThePort(t *testing.T) {
 		is     error
 		text   string
 	}{
-		{"pause refused after classes and buffers were taken", func(k *kernel) { k.refuse = "PFC" }, set, ErrRefused, "error number 22"},
-		{"entries refused after all else was taken", func(k *kernel) { k.refuse = "APP" }, set, ErrRefused, "error number 22"},
+		{"pause refused after classes and buffers were accepted", func(k *kernel) { k.refuse = "PFC" }, set, ErrRefused, "error number 22"},
+		{"entries refused after everything else was accepted", func(k *kernel) { k.refuse = "APP" }, set, ErrRefused, "error number 22"},
 		{"the driver rounds a buffer", func(k *kernel) {
 			k.ieee.Buffer.Size[0] = 4096
 			k.keep = func(o *dcbnl.IEEE) { o.Buffer = &dcbnl.Buffer{Size: [8]uint32{o.Buffer.Size[0] &^ 1023}, Total: 9000} }

@@ -22,7 +22,7 @@ type host struct {
 	dir     string
 	mem     memory                                  // instead of a directory
 	onRead  map[string]func() ([]byte, error)       // instead of reading
-	onWrite map[string]func(string) (string, error) // what the file gets; with an error, nothing unless the text is not empty
+	onWrite map[string]func(string) (string, error) // returns the text for the file; with an error, the file is written only if the text is not empty
 	writes  []string                                // "name=text" that were tried
 	before  func(op int, write bool, name string)   // called before each operation
 	ops     int
@@ -321,7 +321,7 @@ func TestConfigfsTakesTypesOfServiceAndVersions(t *testing.T) {
 		t.Errorf("the device's directory was not made: %v", err)
 	}
 	if r := NewDevice(newTable(), a).ReadAll(t.Context()); len(r) != 0 {
-		t.Errorf("a device that the kernel does not know: %+v", r)
+		t.Errorf("a device without files: %+v", r)
 	}
 	if _, err := Configfs(newHost(t, nil), newTable(), port); !errors.Is(err, ErrAbsent) {
 		t.Errorf("no configfs: error %v", err)
@@ -418,6 +418,6 @@ func TestRootStaysWithinItself(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := Open(filepath.Join(h.dir, "gone")); err == nil {
-		t.Error("opened a root that is not there")
+		t.Error("opened a missing root")
 	}
 }

@@ -301,7 +301,7 @@ func TestAProgramThatWritesIsNotKilled(t *testing.T) {
 	nv.run = run
 	before := maps.Clone(m.rows)
 	if _, err := NewDevice(newTable(), nv).Set(ctx, set); !errors.Is(err, context.Canceled) || errors.Is(err, ErrRefused) || errors.Is(err, ErrNotRestored) {
-		t.Errorf("%v, want cancelled and neither refused nor left as it is", err)
+		t.Errorf("%v, want cancelled, neither refused nor without restoration", err)
 	}
 	if d := cmp.Diff(before, m.rows); d != "" || n != 2 {
 		t.Errorf("%d writes, want one and one back: %s", n, d)

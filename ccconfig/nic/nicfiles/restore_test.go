@@ -38,7 +38,7 @@ func TestUnrestoredFieldsAreNamed(t *testing.T) {
 		}
 	}
 	if got := h.get(t, one+"rp_time_reset"); got != "300" {
-		t.Errorf("rp_time_reset is %s: one that cannot be restored keeps others from it", got)
+		t.Errorf("rp_time_reset is %s: a parameter that cannot be restored prevents the restore of others", got)
 	}
 }
 

@@ -87,7 +87,7 @@ func TestInvalidSetWritesNothing(t *testing.T) {
 			func(t *testing.T, h *host) { h.put(t, debugfs+"rp_gd", "n/a\n") }, ErrUnreadable, []string{"rp_gd", "\"n/a\\n\"", "10..11"}},
 		{"empty", []nicparam.Setting{good, want(1, "rpg_gd", 10)},
 			func(t *testing.T, h *host) { h.put(t, debugfs+"rp_gd", "") }, ErrUnreadable, []string{"rp_gd"}},
-		{"what is affected is unreadable", []nicparam.Setting{good, want(1, "cnp_802p_prio", 5)},
+		{"an affected parameter is unreadable", []nicparam.Setting{good, want(1, "cnp_802p_prio", 5)},
 			func(_ *testing.T, h *host) {
 				h.onRead[debugfs+"np_cnp_prio_mode"] = func() ([]byte, error) { return nil, errIO }
 			}, ErrUnreadable, []string{"cnp_802p_prio changes port 1 cnp_prio_mode too"}},
@@ -210,7 +210,7 @@ func TestFailedSetRestoresEarlierValues(t *testing.T) {
 				return h.Root.Read(one + "rp_gd")
 			}
 		}, ErrUnreadable, "port 1 rpg_gd: read back", "rpg_time_reset=verified rpg_gd=unverified rpg_ai_rate=verified rpg_hai_rate=verified"},
-		{"gone while being written", func(t *testing.T, h *host) {
+		{"removed during the write", func(t *testing.T, h *host) {
 			h.onWrite[one+"rp_gd"] = func(string) (string, error) { return "", fmt.Errorf("open: %w", errIO) }
 		}, ErrRefused, "rp_gd", "rpg_time_reset=unverified rpg_gd=refused rpg_ai_rate=skipped rpg_hai_rate=skipped"},
 	} {
@@ -249,8 +249,8 @@ func TestSideEffectsAreReportedAndRestored(t *testing.T) {
 		{"mode is cleared", "1", []nicparam.Setting{want(1, "cnp_802p_prio", 5)}, false, "5", "0", "cnp_802p_prio=verified cnp_prio_mode=affected"},
 		{"mode was clear", "0", []nicparam.Setting{want(1, "cnp_802p_prio", 5)}, false, "5", "0", "cnp_802p_prio=verified cnp_prio_mode=unchanged"},
 		{"priority stays", "1", []nicparam.Setting{want(1, "cnp_802p_prio", 6)}, false, "6", "1", "cnp_802p_prio=unchanged cnp_prio_mode=unchanged"},
-		{"both wanted, mode named first", "1", []nicparam.Setting{want(1, "cnp_prio_mode", 1), want(1, "cnp_802p_prio", 5)}, false, "5", "1", "cnp_prio_mode=verified cnp_802p_prio=verified"},
-		{"both wanted, mode off", "1", []nicparam.Setting{want(1, "cnp_prio_mode", 0), want(1, "cnp_802p_prio", 5)}, false, "5", "0", "cnp_prio_mode=verified cnp_802p_prio=verified"},
+		{"both set, mode first", "1", []nicparam.Setting{want(1, "cnp_prio_mode", 1), want(1, "cnp_802p_prio", 5)}, false, "5", "1", "cnp_prio_mode=verified cnp_802p_prio=verified"},
+		{"both set, mode off", "1", []nicparam.Setting{want(1, "cnp_prio_mode", 0), want(1, "cnp_802p_prio", 5)}, false, "5", "0", "cnp_prio_mode=verified cnp_802p_prio=verified"},
 		{"failure restores mode", "1", []nicparam.Setting{want(1, "cnp_802p_prio", 5), want(1, "rpg_gd", 10)}, true, "6", "1", "cnp_802p_prio=unverified rpg_gd=refused cnp_prio_mode=affected"},
 		{"failure, and mode is unchanged until priority is restored", "1", []nicparam.Setting{want(1, "cnp_802p_prio", 5), want(1, "cnp_prio_mode", 1), want(1, "rpg_gd", 10)},
 			true, "6", "1", "cnp_802p_prio=unverified cnp_prio_mode=unverified rpg_gd=refused"},

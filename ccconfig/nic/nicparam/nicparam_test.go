@@ -334,7 +334,7 @@ func TestCheckNamesEverythingThatIsWrong(t *testing.T) {
 	}
 }
 
-// Check asks for nothing that Asks does not list.
+// Check calls now only for keys that Asks returns.
 func TestAsksListsAllThatCheckAsksFor(t *testing.T) {
 	t.Parallel()
 	table := New(Caps{})
@@ -395,7 +395,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Rates of functions are there in legacy mode as well as in switchdev mode; weights and classes only in the latter.
+// Rates of functions exist in legacy mode and in switchdev mode; weights and classes only in the latter.
 func TestSharesOfFunctionsFollowTheMode(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

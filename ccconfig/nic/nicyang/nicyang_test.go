@@ -166,7 +166,7 @@ func TestTheTableOfLeavesIsTheModule(t *testing.T) {
 		out := map[string]nicyang.Leaf{}
 		for _, l := range all {
 			if _, twice := out[l.Path]; twice {
-				t.Errorf("%s is there twice", l.Path)
+				t.Errorf("%s exists twice", l.Path)
 			}
 			l.Sampled = false // YANG does not say
 			out[l.Path] = l

@@ -77,7 +77,7 @@ func TestInvalidDevlinkOutputNamesThePart(t *testing.T) {
 			err := c.parse([]byte(c.text))
 			var f *FormatError
 			if !errors.As(err, &f) || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("%v does not say %q", err, c.says)
+				t.Errorf("%v does not contain %q", err, c.says)
 			}
 		})
 	}

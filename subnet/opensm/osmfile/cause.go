@@ -32,16 +32,16 @@ type Observation struct {
 	WritesCC bool `json:"writes_cc"`
 }
 
-// CauseCode is a reason why devices may hold other settings than were written.
+// CauseCode is a reason why the settings of devices may differ from those written.
 type CauseCode string
 
 // Causes.
 const (
 	CauseNone           CauseCode = ""                // nothing about the subnet manager changed
 	CauseHandover       CauseCode = "sm-handover"     // another subnet manager is master
-	CauseRestarted      CauseCode = "sm-restarted"    // the same one started again
+	CauseRestarted      CauseCode = "sm-restarted"    // the subnet manager restarted
 	CauseOptionsChanged CauseCode = "options-changed" // its options file changed
-	CauseOther          CauseCode = "other"           // it writes congestion control without a visible reason
+	CauseOther          CauseCode = "other"           // it writes congestion control for no visible reason
 )
 
 // Cause is what happened to the subnet manager between two observations.

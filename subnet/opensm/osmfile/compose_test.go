@@ -78,7 +78,7 @@ func TestAnEmptyFileKeepsItsMeaning(t *testing.T) {
 		t.Errorf("problems %v", c.Problems)
 	}
 	if c = Compose(files("-", "-", "-"), Desired{}, Settings{}); c.Next.Partitions.Present || c.Next.Options.Present {
-		t.Error("nothing was wanted and a file made")
+		t.Error("a file was created without a desired state")
 	}
 }
 
@@ -314,7 +314,7 @@ func TestComposeIsIdempotentAndKeepsOperatorLines(t *testing.T) {
 			t.Fatal(diff)
 		}
 		if diff := cmp.Diff(first, Compose(first.Next, Prepare(first.Next, d), set)); diff != "" {
-			t.Fatalf("prepared beside itself: %s", diff)
+			t.Fatalf("prepared from itself: %s", diff)
 		}
 		for i, x := range first.Next.Each() {
 			b, err := CutBlock(x.Data)

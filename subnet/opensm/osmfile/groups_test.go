@@ -189,14 +189,14 @@ func TestPrepareKeepsTheLevelsOfRemovedPorts(t *testing.T) {
 	g.Members = []Member{{0x11, true}, {0x12, true}, {0x14, true}, {0x17, true}}
 	g.SL, g.Groups = 5, []Group{{SL: 3, Ports: []ident.GUID{0x12}}}
 	got := Ours(Compose(cur, Prepare(cur, next), Settings{}).Next)
-	want := []Group{{SL: 3, Ports: []ident.GUID{0x12, 0x16}}} // port 0x15 had 5 in a group, which is the partition's now
+	want := []Group{{SL: 3, Ports: []ident.GUID{0x12, 0x16}}} // port 0x15 had level 5 in a group, which is now the partition's level
 	if d := cmp.Diff(want, got[0].Groups); d != "" || got[0].SL != 5 || len(got[0].Members) != 7 {
 		t.Errorf("%+v: %s", got[0], d)
 	}
 	next = splitGold()
 	next.Partitions = next.Partitions[1:]
 	if got := Ours(Compose(cur, Prepare(cur, next), Settings{}).Next); len(got) != 2 || len(got[0].Groups) != 2 {
-		t.Errorf("a tenant that goes: %+v", got)
+		t.Errorf("a removed tenant: %+v", got)
 	}
 }
 

@@ -24,7 +24,7 @@ type Stanza struct {
 	Line      int // of the definition, from 1
 }
 
-// StanzaMember is a member of a stanza: a word for several ports, or a port.
+// StanzaMember is a member of a stanza: one port by GUID, or a keyword that stands for several ports.
 type StanzaMember struct {
 	Word string // ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS or SELF; empty when GUID is set
 	GUID ident.GUID
@@ -204,7 +204,7 @@ func smallCode(s string) uint8 {
 	return uint8(v)
 }
 
-// memberWords are the words for several ports, in the order in which OpenSM compares their prefixes.
+// memberWords are the keywords that stand for several ports, in the order in which OpenSM compares their prefixes.
 var memberWords = [...]string{"ALL", "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS", "SELF"}
 
 func (r *partReader) member(name, value string, given bool) bool {

@@ -33,7 +33,7 @@ const (
 	CodeFirst            Code = "vl-goes-first"                // a lane has priority over those of tenants
 	CodeRouting          Code = "routing-chooses-sl"           // the routing engine needs the SLs itself
 	CodeNoPartition      Code = "tenant-without-partition"     // a tenant needs an SL and has no P_Key
-	CodeTwoSLs           Code = "partition-two-sls"            // a partition has one SL
+	CodeTwoSLs           Code = "partition-two-sls"            // a partition can have only one SL
 	CodeSLOutOfRange     Code = "sl-out-of-range"              // not 0 to 15
 	CodeLanes            Code = "lanes-out-of-range"           // a table OpenSM cannot hold
 	CodeNoMembers        Code = "partition-without-members"    // OpenSM deletes empty partitions

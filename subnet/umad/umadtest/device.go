@@ -44,7 +44,7 @@ const maxAgents = 32
 // Device is an open umad file. It satisfies umad.Device.
 type Device struct {
 	fabric Fabric
-	// Old is a kernel without REGISTER_AGENT2. Set it before use.
+	// Old emulates a kernel without REGISTER_AGENT2. Set it before use.
 	Old bool
 	// Refuse, when not zero, is the error of every ioctl.
 	Refuse syscall.Errno

@@ -154,7 +154,7 @@ func TestReadsAndWritesAreRefusedAsTheKernelDoes(t *testing.T) {
 			t.Errorf("a short buffer: error %v: want EINVAL", err)
 		}
 		if n, err := d.Read(in); n != 88 || err != nil {
-			t.Errorf("what the short buffer left: %d bytes, error %v", n, err)
+			t.Errorf("after the short buffer: %d bytes, error %v", n, err)
 		}
 		d.Remove()
 		if _, err := d.Read(in); !errors.Is(err, syscall.EIO) {
