@@ -487,7 +487,7 @@ func (g *getter) sendersOutcome(s *seen, p *Port, cfg *wrcc.NICConfig, err error
 	case sameWRCC(cfg, w.Desired):
 		return outcome{word: "verified"}
 	case s.reapply.lost:
-		return outcome{"lost", "other senders than were set, after a reload, a reset or a reboot"}
+		return outcome{"lost", "the senders differ from those set, after a reload, a reset or a reboot"}
 	}
-	return outcome{"overridden", "other senders than were set: another program changed them; set them again or delete them"}
+	return outcome{"overridden", "the senders differ from those set: another program changed them; set them again or delete them"}
 }

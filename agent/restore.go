@@ -17,7 +17,7 @@ import (
 type Restoration struct {
 	Name     string // of the card
 	Identity string // node GUID, or the name of a card without one
-	// Here says whether the card is reachable now.
+	// Here reports whether the card is reachable now.
 	Here   bool
 	Params []Return
 	WRCC   []int // ports whose senders are restored

@@ -41,7 +41,7 @@ type Details struct {
 
 // NodeDetails are the details of one node.
 type NodeDetails struct {
-	// CC says whether the congestion-control agent answered (class 0x21, CongestionInfo; IBTA vol. 1, annex A10).
+	// CC reports whether the congestion-control agent answered (class 0x21, CongestionInfo; IBTA vol. 1, annex A10).
 	CC       Answer
 	CCInfo   uint16 // valid when answered; bit 0: a switch supports credit starvation
 	CCTables uint8  // valid when answered: blocks of 64 entries of a channel adapter's congestion control table
@@ -67,13 +67,13 @@ type PortDetails struct {
 	SMLID           ident.LID
 	HighLimit       uint8 // of the high-priority table: units of 4096 bytes, 255 without a limit
 
-	// Arb says whether both arbitration tables were read (IBTA vol. 1, 14.2.5.9).
+	// Arb reports whether both arbitration tables were read (IBTA vol. 1, 14.2.5.9).
 	Arb     Answer
 	ArbLow  []VLShare
 	ArbHigh []VLShare
 
-	// Keys says whether the partition table was read (IBTA vol. 1, 14.2.5.7); PKeys lists its non-empty entries. For a
-	// switch it is the table of port 0.
+	// Keys reports whether the partition table was read (IBTA vol. 1, 14.2.5.7); PKeys lists its non-empty entries.
+	// For a switch it is the table of port 0.
 	Keys  Answer
 	PKeys []ident.PKey
 

@@ -6,7 +6,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// loadUnit is what one source-destination pair adds to the load of a port. Every table entry also adds 1, which spreads
+// loadUnit is the load that one source-destination pair adds to a port. Every table entry also adds 1, which spreads
 // entries without pairs and never outweighs a pair.
 const loadUnit = 1 << 20
 

@@ -192,9 +192,9 @@ func (m *meter) octets(ctx context.Context) (map[int]octets, error) {
 	return octetsOf(vfs), err
 }
 
-// errOnlyZeros means a function without statistics, or without any traffic: the kernel returns zeros for both, and does
-// not say whether the driver counts.
-var errOnlyZeros = fmt.Errorf("route netlink has nothing but zeros, as of a function that the driver does not count: %w", nicfiles.ErrUnreadable)
+// errOnlyZeros means a function without statistics, or without any traffic: the kernel returns zeros for both, and
+// does not report whether the driver counts.
+var errOnlyZeros = fmt.Errorf("route netlink returns only zeros, as for a function that the driver does not count: %w", nicfiles.ErrUnreadable)
 
 func octetsOf(vfs []netlink.VfInfo) map[int]octets {
 	out := make(map[int]octets, len(vfs))

@@ -199,7 +199,7 @@ func TestTheKernelAnswers(t *testing.T) {
 	socket := NewNetlink(DefaultTimeout)
 	table := nicparam.New(nicparam.Caps{})
 	for netdev, want := range map[string][]unix.Errno{
-		"v0":     {unix.EOPNOTSUPP}, // veth has no DCB, and a kernel without CONFIG_DCB says the same
+		"v0":     {unix.EOPNOTSUPP}, // veth has no DCB; a kernel without CONFIG_DCB returns the same
 		"ens9f9": {unix.ENODEV, unix.EOPNOTSUPP},
 	} {
 		w, err := nicfiles.NewDCB(socket, dcbnl.Native(), table, nicfiles.Port{Number: 1, NetDev: netdev})

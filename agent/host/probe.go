@@ -332,7 +332,7 @@ func (p *prober) share(b nicparam.Backend, f *PortFound) (nicfiles.Accessor, str
 	return a, fmt.Sprintf("%d functions, e-switch in %s mode", len(f.Functions), mode)
 }
 
-// nothing says why a back end offers no parameter.
+// nothing returns the reason why a back end offers no parameter.
 func (p *prober) nothing(b nicparam.Backend, f *PortFound, absent error) string {
 	switch {
 	case f.Virtual && (b == nicparam.Sysfs || b == nicparam.Debugfs):

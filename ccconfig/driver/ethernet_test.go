@@ -50,7 +50,7 @@ func TestEthernetSettingsValidate(t *testing.T) {
 		device         Device
 		settings       Settings
 		change         func(*Settings)
-		ranges, senses string // what each check says, "" for legal
+		ranges, senses string // text of each check's error, "" for legal
 	}{
 		"NIC":                     {nic, nicSettings(), func(*Settings) {}, "", ""},
 		"NIC with senders":        {sender, senderSettings(), func(*Settings) {}, "", ""},

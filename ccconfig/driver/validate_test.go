@@ -60,7 +60,7 @@ func TestSettingsValidate(t *testing.T) {
 		device         Device
 		settings       Settings
 		change         func(*Settings)
-		ranges, senses string // what each check says, "" for legal
+		ranges, senses string // text of each check's error, "" for legal
 	}{
 		"adapter":         {testCA(), caSettings(), func(*Settings) {}, "", ""},
 		"switch":          {testSwitch(), switchSettings(), func(*Settings) {}, "", ""},

@@ -132,7 +132,7 @@ func sane(t *testing.T, ports []gnmi.PortSchedule, found []gnmi.Finding) {
 		s := n.Scheduler
 		switch {
 		case (n.Fault == "") != (n.Problem == ""), n.Fault != "" && s != nil:
-			t.Errorf("a fault and no fault: %+v", n)
+			t.Errorf("a contradictory fault: %+v", n)
 		case s != nil && (s.Peak < 0 || s.Assured < 0 || s.Peak > 0 && s.Peak < s.Assured || s.PeakPercent < 0 || s.PeakPercent > 100 || s.Type == gnmi.Strict && s.Weight != 0):
 			t.Errorf("out of range: %+v", s)
 		}
@@ -192,7 +192,7 @@ func FuzzNameIn(f *testing.F) {
 		}
 		name, err := gnmi.NameIn(dialect, &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: text}})
 		if err != nil && name != "" {
-			t.Errorf("%q of an answer that cannot be read: %v", name, err)
+			t.Errorf("%q of an invalid answer: %v", name, err)
 		}
 		dev := switchDevice("leaf-1", 1)
 		if err := driver.CheckName(dev, "targets", dev.Name, name); err == nil && name != "" && !strings.HasPrefix(strings.ToLower(name), "leaf-1") {

@@ -94,7 +94,7 @@ func TestDecodeRefuses(t *testing.T) {
 		t.Error("text after the profile was accepted")
 	}
 	if _, err := Decode(make([]byte, MaxBytes+1)); err == nil || !strings.Contains(err.Error(), "at most") {
-		t.Errorf("error %v for a file too long", err)
+		t.Errorf("error %v for a file that is too long", err)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestValidateRefusesGainsThatRise(t *testing.T) {
 			t.Errorf("%+v: no error", p)
 		}
 		if _, err := p.Encode(); err == nil {
-			t.Error("a profile that is not valid was written")
+			t.Error("an invalid profile was written")
 		}
 	}
 }

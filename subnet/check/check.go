@@ -126,7 +126,7 @@ type Tally struct {
 	Bad int `json:"bad"`
 	// Unread counts the items that could not be checked, because the device did not answer.
 	Unread int `json:"unread,omitempty"`
-	// Skipped says why nothing was checked; empty when something was.
+	// Skipped is the reason why nothing was checked; empty when something was checked.
 	Skipped Skip `json:"skipped,omitempty"`
 }
 

@@ -75,8 +75,8 @@ func (s *sweep) rate(n *node, p ident.PortNum) (subnet.Width, subnet.Speed) {
 	return w1, s1
 }
 
-// rate returns the width and speed from one port. The extended speed field is valid only when the capability mask says
-// so; a switch has that mask on port 0.
+// rate returns the width and speed from one port. The extended speed field is valid only when the capability mask has
+// its bit; a switch has that mask on port 0.
 func (n *node) rate(p ident.PortNum) (subnet.Width, subnet.Speed, bool) {
 	at := &n.ports[p]
 	if !at.known {

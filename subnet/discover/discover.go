@@ -77,7 +77,7 @@ type Warning struct {
 	Node ident.GUID      `json:"node"` // the node concerned; without an answer, the last known one on the path
 	Port ident.PortNum   `json:"port"`
 	Path []ident.PortNum `json:"path"` // directed route from the local node
-	// Text says what is missing or wrong: "no NodeInfo: what is plugged in there is not in the model".
+	// Text is the fault in a sentence: "no NodeInfo: what is plugged in there is not in the model".
 	Text string `json:"text"`
 	Err  error  `json:"-"` // cause; nil for an anomaly
 	// Said is Text in localisable form.

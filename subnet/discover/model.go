@@ -77,7 +77,7 @@ func (s *sweep) warn(kind WarningKind, n *node, p ident.PortNum, path []ident.Po
 	s.warnings = append(s.warnings, w)
 }
 
-// lost converts a request without a valid answer into a warning that says what is missing.
+// lost converts a request without a valid answer into a warning about the missing value.
 func (s *sweep) lost(j job, err error) {
 	kind, answer := WarnUnresponsive, subnet.Silent
 	var st *mad.StatusError

@@ -235,7 +235,7 @@ func TestPortMovingDuringASweepIsFoundInOnePlace(t *testing.T) {
 	for at := int64(1); at < int64(whole.MADs); at += 3 {
 		l := newLab(t, f)
 		l.route = func(mad.Target) (mad.Transport, bool) { return after, l.asked.Load() >= at }
-		l.after = func(_ mad.Target, p *mad.Packet) { // the leaves report it
+		l.after = func(_ mad.Target, p *mad.Packet) { // the leaves report the change
 			var v mad.SwitchInfo
 			if l.asked.Load() < at || p.Class() != mad.ClassSubnDR || p.Attr() != mad.AttrSwitchInfo || v.Decode(p.Data()) != nil {
 				return

@@ -14,12 +14,12 @@ const WideSwitchPortBlock = 48
 // The bit order of Control_Map in SwitchCongestionSetting is disputed too, but needs no option: settings are written
 // whole, with all bits set.
 type CCLayout struct {
-	// LibibmadLog says that events in the log of a channel adapter are laid out as in libibmad and ibccquery: SL and
+	// LibibmadLog means that events in the log of a channel adapter are laid out as in libibmad and ibccquery: SL and
 	// service type in the byte after the local QP, and the local LID before the remote one.
 	LibibmadLog bool
-	// WidePorts says that a block of SwitchPortCongestionSetting holds 48 ports, as in libibmad, not 32.
+	// WidePorts means that a block of SwitchPortCongestionSetting holds 48 ports, as in libibmad, not 32.
 	WidePorts bool
-	// PackedCA says that an entry of CACongestionSetting has 5 bytes, increase first, as in the driver of old QLogic
+	// PackedCA means that an entry of CACongestionSetting has 5 bytes, increase first, as in the driver of old QLogic
 	// adapters, not 8.
 	PackedCA bool
 }

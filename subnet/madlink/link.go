@@ -32,8 +32,8 @@ const (
 	Expired                   // no response within the patience of the try
 )
 
-// Answer is a response that may be longer than one datagram: subnet administration answers a table query with several,
-// which some wires reassemble (IBTA vol. 1, 13.6).
+// Answer is a response that may be longer than one datagram: subnet administration answers a table query with several
+// datagrams, which some wires reassemble (IBTA vol. 1, 13.6).
 type Answer struct {
 	Packet mad.Packet // the first 256 bytes; zero beyond Length
 	Length int        // of the whole message in bytes, from the first byte of the header

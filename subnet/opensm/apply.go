@@ -17,7 +17,7 @@ type ApplyOptions struct {
 	Phase Phase
 	// Force accepts problems of these codes, except final ones.
 	Force []osmfile.Code
-	// Standby says that the files belong to an OpenSM that is not master. Apply writes them and reloads that OpenSM
+	// Standby means that the files belong to an OpenSM that is not master. Apply writes them and reloads that OpenSM
 	// even without a change, because nothing can be proven until it is master.
 	Standby bool
 }
@@ -46,7 +46,7 @@ type Report struct {
 	Differences []string          `json:"differences,omitempty"` // one for each changed file
 	Problems    []osmfile.Problem `json:"problems,omitempty"`    // warnings and forced problems
 	Proof       Proof             `json:"proof"`
-	// Cause is what happened to the subnet manager during the Apply.
+	// Cause describes what happened to the subnet manager during the Apply.
 	Cause osmfile.Cause `json:"cause"`
 }
 
@@ -54,7 +54,7 @@ func (r *Report) step(name, format string, args ...any) {
 	r.Steps = append(r.Steps, Step{name, fmt.Sprintf(format, args...)})
 }
 
-// RefusedError says why nothing was written.
+// RefusedError holds the reasons why nothing was written.
 type RefusedError struct {
 	Problems    []osmfile.Problem // the problems that block
 	Differences []string          // changes that Force would write
@@ -69,7 +69,7 @@ func (e *RefusedError) Error() string {
 	return "nothing was written: " + strings.Join(texts, "; ")
 }
 
-// FailedError says at which step an Apply failed.
+// FailedError reports the step at which an Apply failed.
 type FailedError struct {
 	Step       string // StepWrite, StepReload or StepProve
 	Err        error

@@ -155,7 +155,7 @@ func TestStandbyFilesAreWrittenWithoutProof(t *testing.T) {
 }
 
 // Each operation fails in turn, alone or with all later ones. The files are the previous or the desired ones, unless
-// the error says that undoing failed; without the fault the next Apply succeeds.
+// the error reports a failed restore; without the fault the next Apply succeeds.
 func TestFilesAreInPreviousOrDesiredStateAfterAnyFault(t *testing.T) {
 	t.Parallel()
 	for _, forever := range []bool{false, true} {

@@ -14,9 +14,9 @@ import (
 // Deviation is one difference from a plan.
 type Deviation struct {
 	Field, Want, Got string // displayed; Want or Got may be NoLine
-	// Problem is what blocks an Apply; nil for a difference of lines, of lanes or of paths.
+	// Problem is the reason that blocks an Apply; nil for a difference of lines, of lanes or of paths.
 	Problem *osmfile.Problem
-	// Left says that Fairlane wrote the line for an earlier plan, that the line does not affect this plan, and that
+	// Left means that Fairlane wrote the line for an earlier plan, that the line does not affect this plan, and that
 	// PhaseFinish removes it.
 	Left bool
 }

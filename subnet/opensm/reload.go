@@ -19,7 +19,7 @@ import (
 type Reloader interface {
 	// Reload returns when OpenSM was notified; it sweeps afterwards.
 	Reload(ctx context.Context) error
-	// Process identifies the run of OpenSM. The error says why it is unknown; the text is "" then.
+	// Process identifies the run of OpenSM. When the run is unknown, the text is "" and the error is the reason.
 	Process(ctx context.Context) (string, error)
 }
 

@@ -150,8 +150,8 @@ func (o Options) open(p Port) (d Device, path string, err error) {
 	return d, path, nil
 }
 
-// Access opens the device file of a port and closes it again. Like the error of Open, its error says why the current
-// user cannot open the file.
+// Access opens the device file of a port and closes it again. Like the error of Open, its error gives the reason why
+// the current user cannot open the file.
 func Access(p Port, o Options) error {
 	d, _, err := o.open(p)
 	if err != nil {

@@ -177,7 +177,7 @@ func TestThePartitionIsThatOfTheOptions(t *testing.T) {
 	}
 }
 
-// The kernel returns a request without a response after each try's patience, and it is repeated.
+// The kernel returns a request without a response after each try's patience, and the client repeats the request.
 func TestSilenceIsATimeoutAfterEveryTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -55,7 +55,7 @@ func openError(path string, err error) error {
 	return err
 }
 
-// owner says who may open a file, if that can be determined.
+// owner describes the mode and owner of a file, and the current user; empty if the file cannot be read.
 func owner(path string) string {
 	st, err := os.Stat(path)
 	if err != nil {

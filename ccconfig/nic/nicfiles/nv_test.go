@@ -19,7 +19,7 @@ import (
 type mst struct {
 	rows   map[string][3]uint64
 	runs   []string
-	set    func(name string, v uint64) (uint64, error) // of each value; an error ends the program with nothing set
+	set    func(name string, v uint64) (uint64, error) // called for each value; an error ends the program before any value is set
 	output func() (string, error)                      // instead of a query
 }
 
@@ -143,7 +143,7 @@ func TestNonVolatileSetThatFailsLeavesEverythingAsItWas(t *testing.T) {
 		}, ErrNotKept, "cut to 15 bits", true, "rpg_ai_rate=verified rpg_max_rate=clipped"},
 		{"no such name", func(m *mst) { delete(m.rows, "RPG_MAX_RATE_P2") }, ErrAbsent, "port 2 rpg_max_rate", false, ""},
 		{"query fails", func(m *mst) { m.output = func() (string, error) { return "", errIO } }, ErrUnreadable, "query", false, ""},
-		{"query fails in words", func(m *mst) {
+		{"query fails with a message", func(m *mst) {
 			m.output = func() (string, error) { return "-E- Failed to open the device\n", nil }
 		}, ErrUnreadable, "mstconfig 0000:3b:00.0:1", false, ""},
 		{"query is garbage", func(m *mst) { m.output = func() (string, error) { return "\x00\x01", nil } }, ErrUnreadable, "Configurations:", false, ""},

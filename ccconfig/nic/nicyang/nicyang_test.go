@@ -168,7 +168,7 @@ func TestTheTableOfLeavesIsTheModule(t *testing.T) {
 			if _, twice := out[l.Path]; twice {
 				t.Errorf("%s exists twice", l.Path)
 			}
-			l.Sampled = false // YANG does not say
+			l.Sampled = false // the YANG text does not define it
 			out[l.Path] = l
 		}
 		return out

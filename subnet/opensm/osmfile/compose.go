@@ -23,18 +23,18 @@ type Texts struct{ Options, Partitions, Policy Text }
 // without its line in the policy is harmless while no traffic uses it. Options are read on SIGHUP only.
 func (t *Texts) Each() []*Text { return []*Text{&t.Partitions, &t.Policy, &t.Options} }
 
-// Settings say which files Fairlane may write. It always writes partitions.conf.
+// Settings select the files that Fairlane may write. It always writes partitions.conf.
 type Settings struct {
-	// LeaveOptions says that opensm.conf is only checked. A missing setting there is a problem.
+	// LeaveOptions means that opensm.conf is only checked. A missing setting there is a problem.
 	LeaveOptions bool
-	// LeavePolicy says that an existing QoS policy is only checked, and none is created.
+	// LeavePolicy means that an existing QoS policy is only checked, and none is created.
 	LeavePolicy bool
-	// OneLane says to write lane tables that put all service levels on one lane, where the options have none. A switch
+	// OneLane adds lane tables that put all service levels on one lane, where the options have no lane tables. A switch
 	// marks by lane, so only tenants on the same lane see the same marks, from which congestion control makes shares by
 	// weight. OpenSM's default tables give each service level its own lane; they divide a link evenly, and serve lane 0
 	// before all others.
 	OneLane bool
-	// StopCC says to write congestion_control FALSE where the options contain TRUE, instead of reporting a problem.
+	// StopCC writes congestion_control FALSE where the options contain TRUE, instead of reporting a problem.
 	StopCC bool
 }
 

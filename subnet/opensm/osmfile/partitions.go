@@ -36,7 +36,7 @@ type StanzaMember struct {
 type Fault struct {
 	Line int // from 1
 	Text string
-	// Whole says that OpenSM rejects the whole file because of this line. Without partitions.conf every port is a full
+	// Whole means that OpenSM rejects the whole file because of this line. Without partitions.conf every port is a full
 	// member of the default partition, and of no other.
 	Whole bool
 }
