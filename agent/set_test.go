@@ -25,7 +25,7 @@ func mustSet(t testing.TB, a *agent.Agent, ops ...gnmitree.Operation) {
 	}
 }
 
-// refuses expects a Set to be refused with a code and words, and returns the failures.
+// refuses expects a Set to be refused with a code and texts, and returns the failures.
 func refuses(t testing.TB, a *agent.Agent, code codes.Code, says string, ops ...gnmitree.Operation) []nicyang.Failure {
 	t.Helper()
 	_, err := a.Set(t.Context(), ops)
@@ -114,7 +114,7 @@ func TestInvalidSetsAreRejectedBeforeAnyWrite(t *testing.T) {
 		{"a container with a number", at("/nics/nic[name=eth-a]/ports", gnmitree.Uint(1)), codes.InvalidArgument, "a leaf that can be written"},
 		{"no WRCC", at("/nics/nic[name=eth-b]/ports/port[number=1]/wrcc/config/domain", gnmitree.Uint(1)), codes.Unimplemented, "no WRCC"},
 		{"T1 of zero", at("/nics/nic[name=eth-a]/ports/port[number=1]/wrcc/config/t1-us", gnmitree.Uint(0)), codes.InvalidArgument, "t1_us"},
-		{"a shift that no number holds", at("/nics/nic[name=eth-a]/ports/port[number=1]/wrcc/senders/sender[name=x]/config/shift", gnmitree.Uint(256)), codes.InvalidArgument, "at most 255"},
+		{"a shift that is too large", at("/nics/nic[name=eth-a]/ports/port[number=1]/wrcc/senders/sender[name=x]/config/shift", gnmitree.Uint(256)), codes.InvalidArgument, "at most 255"},
 		{"a long name", gnmitree.Operation{Op: gnmitree.OpUpdate, Path: nicyang.SetID(), Value: gnmitree.String(strings.Repeat("x", 65))}, codes.InvalidArgument, "want at most 64"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

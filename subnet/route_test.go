@@ -149,7 +149,7 @@ func TestRoutesOfRandomFabrics(t *testing.T) {
 					path, err := subnet.Path(f, src, lid)
 					if part[switchOf(src)] != part[switchOf(dst)] {
 						if !errors.Is(err, subnet.ErrNoRoute) {
-							t.Fatalf("%s to %s, another part: %v, %v", f.PortName(src), f.PortName(dst), path, err)
+							t.Fatalf("%s to %s in another component: %v, %v", f.PortName(src), f.PortName(dst), path, err)
 						}
 						continue
 					}

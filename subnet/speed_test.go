@@ -64,7 +64,7 @@ func TestWidthTable(t *testing.T) {
 		}
 		if code == 0 {
 			if w.String() != "??" {
-				t.Errorf("width %d prints %s", w, w)
+				t.Errorf("width %d is formatted as %s", w, w)
 			}
 			continue
 		}

@@ -323,7 +323,7 @@ func TestWhatIsNoPortIsPassedOverWithAReason(t *testing.T) {
 		{"no RDMA driver", "no RDMA device", func(m *machine) { m.remove(dev + "infiniband") }},
 		{"no GUID", "node GUID", func(m *machine) { m.remove(dev + "infiniband/mlx5_0/node_guid") }},
 		{"GUID of zeros", "node GUID", func(m *machine) { m.file(dev+"infiniband/mlx5_0/node_guid", "0000:0000:0000:0000") }},
-		{"two that name it", "cannot tell", func(m *machine) { m.file(dev+"infiniband/mlx5_0/ports/2/gid_attrs/ndevs/0", "ens1f0np0") }},
+		{"two that name it", "cannot determine", func(m *machine) { m.file(dev+"infiniband/mlx5_0/ports/2/gid_attrs/ndevs/0", "ens1f0np0") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -127,7 +127,7 @@ func TestMutualTLS(t *testing.T) {
 	for name, c := range map[string]struct {
 		server tlstest.Certificate
 		client *tls.Config
-		says   string // in the error; empty where it works
+		says   string // in the error; empty on success
 	}{
 		"valid certificates":                    {a.Issue("switches", tlstest.Valid()), shows(a.Pool, good), ""},
 		"the device's has expired":              {a.Issue("switches", tlstest.Expired()), shows(a.Pool, good), "certificate has expired"},

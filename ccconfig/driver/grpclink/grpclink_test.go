@@ -172,7 +172,7 @@ func TestCancelledWaiterLeavesNoState(t *testing.T) {
 			waits(t, "with the only slot taken, "+key, waiting)
 			cancel()
 			if s := <-waiting; !errors.Is(s.err, context.Canceled) || s.release != nil || !strings.Contains(s.err.Error(), "leaf-1") {
-				t.Errorf("given up: %v", s.err)
+				t.Errorf("cancelled operation: %v", s.err)
 			}
 		}
 		busy.release()
@@ -223,7 +223,7 @@ func TestAnAddressThatIsNone(t *testing.T) {
 	p := newPool(t, grpclink.Options{})
 	_, _, err := p.Begin(t.Context(), device(), "a", "a\x7fb", func(int, *grpc.ClientConn) int { t.Error("opened"); return 0 })
 	if !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), fmt.Sprintf("address %q of %s", "a\x7fb", device())) {
-		t.Errorf("error %v, want an invalid address that is named", err)
+		t.Errorf("error %v, want one with the invalid address", err)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestEveryRowAllowsBothEndsOfItsRangeAndNothingBeyond(t *testing.T) {
 		for _, p := range table.Params() {
 			e, ok := hand[p.Name]
 			if !ok {
-				t.Errorf("%s has no ends written by hand", p.Name)
+				t.Errorf("%s has no limits written by hand", p.Name)
 				continue
 			}
 			high := e.narrow
@@ -161,7 +161,7 @@ func TestRowsAreWhole(t *testing.T) {
 	}
 }
 
-// The names by debugfs are the files of the kernel's mlx5 driver, all 22 of them.
+// The debugfs names are those of the files of the kernel's mlx5 driver, all 22 of them.
 func TestDebugfsNamesAreTheKernels(t *testing.T) {
 	t.Parallel()
 	want := strings.Fields(`rp_clamp_tgt_rate rp_clamp_tgt_rate_ati rp_time_reset rp_byte_reset rp_threshold rp_max_rate rp_ai_rate
