@@ -6,14 +6,15 @@
 //
 // A Set is one transaction over all cards and ports that it names. All of it is checked against the parameter table and
 // read before anything is written; the earlier values are in the journal before the first write; every write is read
-// back. When anything fails, everything gets its earlier value, and the error names what does not get it. An agent that
+// back. After any failure all parameters get their earlier values, and the error names those that do not. An agent that
 // was killed in between restores the earlier values when it starts again.
 //
 //	idle ──Set──► checked ──journal: earlier values──► writing ──read back──► journal: desired values ──► done
 //	                 └► refused                           └─ failed, killed ──► earlier values restored ──► undone or partial
 //
-// The journal stores what managers set, and the agent sets it again after a driver reload, a firmware reset or a reboot;
-// while that fails, with growing pauses. A value that another program changed is reported and not overwritten.
+// The journal stores the values that managers set. The agent sets them again after a driver reload, a firmware reset
+// or a reboot; after a failure it retries with growing pauses. A value that another program changed is reported and
+// not overwritten.
 //
 // On the host, the package itself touches only the journal's file: everything else is behind Host, so the same code runs
 // on real and simulated hosts. It has never run on hardware.
@@ -73,9 +74,9 @@ type Agent struct {
 	started time.Time
 	limit   bucket
 
-	sweeping chan struct{} // held during a read of the host, before sets
+	sweeping chan struct{} // held during a read of the host; acquired before sets
 	sets     chan struct{} // held by writers: Set, Sweep, Restore
-	kick     chan struct{} // requests a sweep of Run now
+	kick     chan struct{} // requests an immediate sweep from Run
 
 	mu     sync.RWMutex // of everything below; held briefly only
 	boot   string
@@ -83,8 +84,9 @@ type Agent struct {
 	memory *memory
 }
 
-// New returns an agent: it reads the journal, reads the host once, and restores what a killed agent left half done. It
-// fails on a journal that cannot be read. A host that does not answer is no error: the next Sweep tries again.
+// New returns an agent: it reads the journal, reads the host once, and restores the earlier values of a transaction
+// that a killed agent left unfinished. It fails on a journal that cannot be read. A host that does not answer is no
+// error: the next Sweep tries again.
 func New(ctx context.Context, o Options) (*Agent, error) {
 	if o.Host == nil || o.Journal == nil || o.Now == nil {
 		return nil, errors.New("an agent needs a host, a journal and a clock")
@@ -121,8 +123,8 @@ func (a *Agent) Info() gnmitree.Info {
 	}
 }
 
-// eventSweeps is how many sweeps a second events may cause, with a burst of as many as fit into 5 s. Each sweep reads all
-// parameters from the firmware, and a host that starts and stops containers has events all the time.
+// eventSweeps is the number of sweeps per second that events may cause, with a burst of as many as fit into 5 s. Each
+// sweep reads all parameters from the firmware, and a host that starts and stops containers has events all the time.
 const eventSweeps = 2
 
 // Run sweeps until ctx ends: at the host's events, periodically, and sooner while something must be set again. A host
@@ -239,7 +241,7 @@ func newBucket(rate float64, now time.Time) bucket {
 	return bucket{rate: rate, most: most, tokens: most, at: now}
 }
 
-// take reports whether one more is allowed now.
+// take reports whether one more event is allowed now, and counts it if so.
 func (b *bucket) take(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

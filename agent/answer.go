@@ -73,7 +73,8 @@ func (g *getter) includes(class gnmitree.Class) bool {
 	return (class == gnmitree.ClassConfig) == (g.q.Type == gnmitree.TypeConfig)
 }
 
-// below returns the emitter for the leaves of a container some names below a path, if the query may include any of them.
+// below returns the emitter for the leaves of the container at names below a path, and reports whether the query may
+// include any of them.
 func (g *getter) below(at gnmitree.Path, class gnmitree.Class, names ...string) (emit, bool) {
 	if !g.includes(class) {
 		return emit{}, false
@@ -486,7 +487,7 @@ func (g *getter) sendersOutcome(s *seen, p *Port, cfg *wrcc.NICConfig, err error
 	case sameWRCC(cfg, w.Desired):
 		return outcome{word: "verified"}
 	case s.reapply.lost:
-		return outcome{"lost", "other senders than were set, after a reload, a reset or a reboot"}
+		return outcome{"lost", "the senders differ from those set, after a reload, a reset or a reboot"}
 	}
-	return outcome{"overridden", "other senders than were set: another program changed them; set them again or delete them"}
+	return outcome{"overridden", "the senders differ from those set: another program changed them; set them again or delete them"}
 }

@@ -148,7 +148,7 @@ func newCard(n *NIC) *card {
 	return c
 }
 
-// identity returns the card's name in the journal: another card in the same slot has another one.
+// identity returns the card's name in the journal: another card in the same slot has a different name.
 func (n *NIC) identity() string {
 	if n.known != "" {
 		return n.known
@@ -172,7 +172,7 @@ func (c *card) find(k nicparam.Key) (int, bool) {
 	return slices.BinarySearchFunc(c.keys, k, compareKeys)
 }
 
-// byNV reports whether a parameter is reached by the non-volatile configuration, whose stages are queried.
+// byNV reports whether a parameter is accessed through the non-volatile configuration, whose stages are queried.
 func (c *card) byNV(v *value) bool { return v.by == nicparam.NV && c.nic().NV != nil }
 
 // discover reads everything that the host offers of a card, using nv, an answer about the non-volatile configuration, if
@@ -185,7 +185,7 @@ func (a *Agent) discover(ctx context.Context, c *card, nv *answerNV) (changed []
 	}
 	found := n.Device.ReadAll(ctx, instead...)
 	if err := ctx.Err(); err != nil {
-		return nil, err // this may be why readings failed
+		return nil, err // the end of the context may be the reason for failed readings
 	}
 	slices.SortFunc(found, func(x, y nicfiles.Reading) int { return compareKeys(x.Key, y.Key) })
 	found = slices.CompactFunc(found, func(x, y nicfiles.Reading) bool { return x.Key == y.Key })

@@ -14,7 +14,7 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 )
 
-// invalid returns the error of a path or a value that can never be right.
+// invalid returns the error of a path or a value that can never be valid.
 func invalid(err error, at gnmitree.Path) error {
 	f := nicyang.Failure{Reason: nicyang.ReasonInvalid, Path: at.String(), Text: err.Error()}
 	var bad *nicyang.PathError
@@ -86,7 +86,7 @@ func ofReceipt(nic string, receipt *nicfiles.Receipt, err error) []nicyang.Failu
 	return out
 }
 
-// ofCheck lists what an error about a whole set is made of.
+// ofCheck lists the failures in an error about a whole set.
 func ofCheck(nic string, err error) []nicyang.Failure {
 	var out []nicyang.Failure
 	for _, e := range flat(err) {
@@ -101,7 +101,7 @@ func ofCheck(nic string, err error) []nicyang.Failure {
 	return out
 }
 
-// flat takes joined errors apart, however deep.
+// flat returns the single errors of joined errors, at any depth.
 func flat(err error) []error {
 	parts := leaves(err)
 	if len(parts) < 2 {

@@ -79,7 +79,7 @@ func (g *getter) read(c *card) error {
 		if len(changed) > 0 {
 			a.judge(c, changed, false)
 			select {
-			case a.kick <- struct{}{}: // a reload or a reboot may be why
+			case a.kick <- struct{}{}: // a reload or a reboot may have changed the values
 			default:
 			}
 		}

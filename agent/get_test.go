@@ -96,7 +96,7 @@ func TestServedLeavesMatchTheModule(t *testing.T) {
 		}
 		delete(served, l.Path)
 		if got.Value.Kind() != l.Kind || got.Sampled != l.Sampled || (got.Class == gnmitree.ClassConfig) != l.Config {
-			t.Errorf("%s is served as %s, sampled %t, class %d; the module says %+v", l.Path, got.Value.Kind(), got.Sampled, got.Class, l)
+			t.Errorf("%s is served as %s, sampled %t, class %d; the module has %+v", l.Path, got.Value.Kind(), got.Sampled, got.Class, l)
 		}
 	}
 	for path := range served {
@@ -200,7 +200,7 @@ func TestInterruptedReadingIsRepeated(t *testing.T) {
 	}
 	r.do(func() { r.onCount = nil })
 	if got := leaf(t, a, counters.Child("state").Child("problem")); got != "absent" {
-		t.Errorf("the next one is told %q", got)
+		t.Errorf("the next request gets %q", got)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestAnswersMayBeAsOldAsAllowed(t *testing.T) {
 		ask(t, a, k)
 		ask(t, a, nicyang.Counters("eth-a", 1))
 		if r.setsRead > 0 {
-			t.Error("counter sets were read, which nobody asked for")
+			t.Error("counter sets were read without a request")
 		}
 	}
 	for range 3 {

@@ -16,7 +16,7 @@ import (
 )
 
 // TestInterruptedTransactionDiffersFromTheOneBefore kills the agent in a transaction after a completed one; the card
-// is absent when it starts again.
+// is absent when the agent starts again.
 func TestInterruptedTransactionDiffersFromTheOneBefore(t *testing.T) {
 	t.Parallel()
 	name := func(id string) gnmitree.Operation {
@@ -37,7 +37,7 @@ func TestInterruptedTransactionDiffersFromTheOneBefore(t *testing.T) {
 	saves := r.ops
 	sweep(t, a)
 	if r.ops != saves {
-		t.Error("the journal was written while there was nothing to do but wait for the card")
+		t.Error("the journal was written while the card was absent")
 	}
 	mustSet(t, a, name("third"), give("eth-b", key(1, "rpg_gd"), 10))
 	r.do(func() { r.gone["eth-a"] = false })
@@ -47,8 +47,8 @@ func TestInterruptedTransactionDiffersFromTheOneBefore(t *testing.T) {
 	}
 }
 
-// TestUnrestoredValuesAreRestoredLater leaves a parameter half done, by a transaction that fails or is killed, and removes
-// the agent later.
+// TestUnrestoredValuesAreRestoredLater leaves a parameter without its earlier value, by a transaction that fails or
+// is killed, and removes the agent later.
 func TestUnrestoredValuesAreRestoredLater(t *testing.T) {
 	t.Parallel()
 	const gd = debugfsA + "rp_gd"
@@ -58,7 +58,7 @@ func TestUnrestoredValuesAreRestoredLater(t *testing.T) {
 		},
 		"killed": func(t *testing.T, r *rig, a *agent.Agent) {
 			r.do(func() { r.dieAt = r.ops + 3 })
-			_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // dies
+			_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // the agent is killed
 			r.do(func() { r.dieAt = 0 })
 		},
 	} {
@@ -92,14 +92,14 @@ func TestUnrestoredValuesAreRestoredLater(t *testing.T) {
 	}
 }
 
-// TestRestoreContinuesAfterAKilledTransaction has one parameter that cannot be restored, and another that can.
+// TestRestoreContinuesAfterAKilledTransaction uses one parameter that cannot be restored, and another that can.
 func TestRestoreContinuesAfterAKilledTransaction(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.agent(t)
 	mustSet(t, a, give("eth-b", key(1, "rpg_gd"), 10))
 	r.do(func() { r.dieAt = r.ops + 3 })
-	_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // dies
+	_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // the agent is killed
 	r.do(func() {
 		r.dieAt = 0
 		r.onWrite[debugfsA+"rp_ai_rate"] = func(string) (string, error) { return "", errors.New("device hangs") }
@@ -119,11 +119,11 @@ func TestRestoreReportsAbsentCardLeftHalfDone(t *testing.T) {
 	r := newRig(t)
 	a := r.agent(t)
 	r.do(func() { r.dieAt = r.ops + 3 })
-	_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // dies
+	_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // the agent is killed
 	r.do(func() { r.dieAt, r.gone["eth-a"] = 0, true })
 	passive := func(o *agent.Options) { o.Passive = true }
 	if _, err := r.agent(t, passive).Restore(t.Context(), false); err == nil || !strings.Contains(err.Error(), guidA.String()) {
-		t.Errorf("%v, want one that names the card", err)
+		t.Errorf("%v, want the name of the card", err)
 	}
 	r.do(func() { r.gone["eth-a"] = false })
 	if _, err := r.agent(t, passive).Restore(t.Context(), false); err != nil || r.file("rp_ai_rate") != "5" {
@@ -131,18 +131,18 @@ func TestRestoreReportsAbsentCardLeftHalfDone(t *testing.T) {
 	}
 }
 
-// TestDryRestoreListsAnUnfinishedTransaction has a parameter that was set before the transaction, and one that
+// TestDryRestoreListsAnUnfinishedTransaction uses a parameter that was set before the transaction, and one that
 // was not.
 func TestDryRestoreListsAnUnfinishedTransaction(t *testing.T) {
 	t.Parallel()
-	for name, set := range map[string]bool{"a card that was set before": true, "one that was not": false} {
+	for name, set := range map[string]bool{"a card that was set before": true, "a card that was not set before": false} {
 		r := newRig(t)
 		a := r.agent(t)
 		if set {
 			mustSet(t, a, give("eth-a", key(1, "rpg_ai_rate"), 20))
 		}
 		r.do(func() { r.dieAt = r.ops + 3 })
-		_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 30), give("eth-a", key(1, "rpg_gd"), 10), sender("astro/bulk", 4)}) // dies
+		_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 30), give("eth-a", key(1, "rpg_gd"), 10), sender("astro/bulk", 4)}) // the agent is killed
 		r.do(func() { r.dieAt = 0 })
 		left := r.everything()
 		plan, err := r.agent(t, func(o *agent.Options) { o.Passive = true }).Restore(t.Context(), true)
@@ -157,8 +157,8 @@ func TestDryRestoreListsAnUnfinishedTransaction(t *testing.T) {
 	}
 }
 
-// TestSettingAgainDoesNotOverwriteChangesOfOthers has one parameter that cannot be restored, and an operator who
-// changes another one meanwhile.
+// TestSettingAgainDoesNotOverwriteChangesOfOthers uses one parameter that cannot be restored, and an operator changes
+// another one meanwhile.
 func TestSettingAgainDoesNotOverwriteChangesOfOthers(t *testing.T) {
 	t.Parallel()
 	for name, restart := range map[string]bool{"one agent": false, "an agent that starts again each time": true} {
@@ -204,7 +204,7 @@ func settingAgainDoesNotFight(t *testing.T, restart bool) {
 	r.do(func() { r.files[debugfsA+"rp_gd"] = "11" })
 	next()
 	if r.file("rp_gd") != "11" {
-		t.Error("what was set since the reload was set again", r.file("rp_gd"))
+		t.Error("a value that was set after the reload was set again", r.file("rp_gd"))
 	}
 	r.do(func() { r.files[debugfsA+"rp_ai_rate"], r.life = "5", "life-3" })
 	next()
@@ -213,7 +213,7 @@ func settingAgainDoesNotFight(t *testing.T, restart bool) {
 	}
 }
 
-// TestRejectedValueDoesNotBlockSettingOthersAgain has a device that accepts less than before.
+// TestRejectedValueDoesNotBlockSettingOthersAgain uses a device that rejects a value that it accepted before.
 func TestRejectedValueDoesNotBlockSettingOthersAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -260,7 +260,7 @@ func (h *halves) NICs(ctx context.Context) ([]agent.NIC, error) {
 func TestCardIsRecognisedWithoutItsFirstFunction(t *testing.T) {
 	t.Parallel()
 	const file = "sys/class/net/ens1f1/ecn/roce_rp/rpg_gd"
-	for _, begins := range []bool{false, true} { // away
+	for _, begins := range []bool{false, true} { // the card's first function is absent
 		h := &halves{rig: newRig(t), away: begins}
 		before := h.everything()
 		a := h.agent(t, func(o *agent.Options) { o.Host = h })
@@ -268,7 +268,7 @@ func TestCardIsRecognisedWithoutItsFirstFunction(t *testing.T) {
 		h.away = !h.away
 		sweep(t, a)
 		if got := state(t, a, "eth-a", key(2, "rpg_gd"), "set-value"); got != "10" {
-			t.Errorf("first away %v: what was set is %s, want 10", begins, got)
+			t.Errorf("first function absent %v: the set value is %s, want 10", begins, got)
 		}
 		mustSet(t, a, give("eth-a", key(2, "rpg_byte_reset"), 100), give("eth-a", key(2, "rpg_gd"), 10))
 		h.away = begins

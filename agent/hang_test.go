@@ -39,7 +39,7 @@ func TestASetDoesNotWaitForALookAtTheHost(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := a.Set(ctx, []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20)}); err != nil || h.file("rp_ai_rate") != "20" {
-			t.Errorf("while the host is looked at: %v, %s", err, h.file("rp_ai_rate"))
+			t.Errorf("during a read of the host: %v, %s", err, h.file("rp_ai_rate"))
 		}
 		close(h.goOn)
 		if err := <-swept; err != nil || state(t, a, "eth-a", key(1, "rpg_ai_rate"), "outcome") != "verified" {
@@ -48,7 +48,7 @@ func TestASetDoesNotWaitForALookAtTheHost(t *testing.T) {
 	})
 }
 
-// TestASetDoesNotWaitForAQueryThatHangs has a host whose mstconfig hangs, in a sweep of a known card and of a replaced
+// TestASetDoesNotWaitForAQueryThatHangs uses a host whose mstconfig hangs, in a sweep of a known card and of a replaced
 // one.
 func TestASetDoesNotWaitForAQueryThatHangs(t *testing.T) {
 	t.Parallel()
@@ -77,7 +77,7 @@ func TestASetDoesNotWaitForAQueryThatHangs(t *testing.T) {
 				}
 			}
 			if got := state(t, a, "eth-a", key(1, "roce_cc_algorithm"), "problem"); !strings.Contains(got, "took longer") && life == "life-2" {
-				t.Errorf("%s: what could not be asked for has the problem %q", life, got)
+				t.Errorf("%s: an unread parameter has the problem %q", life, got)
 			}
 			if got := reapply(t, a, "eth-a", "attempts"); got != "0" {
 				t.Errorf("%s: %s attempts of setting again", life, got)
@@ -86,8 +86,8 @@ func TestASetDoesNotWaitForAQueryThatHangs(t *testing.T) {
 	}
 }
 
-// TestSetDoesNotWaitForAQuery has a subscriber that requests the non-volatile configuration of a card whose
-// mstconfig hangs, and gives up; others wait for their turn.
+// TestSetDoesNotWaitForAQuery lets a subscriber request the non-volatile configuration of a card whose mstconfig
+// hangs, and give up, while others wait for their turn.
 func TestSetDoesNotWaitForAQuery(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -106,27 +106,27 @@ func TestSetDoesNotWaitForAQuery(t *testing.T) {
 			synctest.Wait()
 		}
 		if err := <-got; !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("who asks for too long: %v", err)
+			t.Errorf("a request beyond its time limit: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := a.Set(ctx, []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20)}); err != nil || r.file("rp_ai_rate") != "20" {
-			t.Errorf("while somebody asks: %v, %s", err, r.file("rp_ai_rate"))
+			t.Errorf("during a query: %v, %s", err, r.file("rp_ai_rate"))
 		}
 		if _, err := a.Set(ctx, []gnmitree.Operation{give("eth-a", key(1, "rpg_gd"), 10)}); err != nil {
 			t.Error(err)
 		}
 		close(hangs)
 		if err := <-got; err != nil {
-			t.Errorf("who waits for it: %v", err)
+			t.Errorf("a waiting request: %v", err)
 		}
 		if p := state(t, a, "eth-a", key(1, "roce_cc_algorithm"), "problem"); !strings.Contains(p, "took longer") {
-			t.Errorf("what could not be asked for has the problem %q", p)
+			t.Errorf("an unread parameter has the problem %q", p)
 		}
 	})
 }
 
-// TestASetDoesNotWaitForAnotherCard has a card whose driver hangs during a reading.
+// TestASetDoesNotWaitForAnotherCard uses a card whose driver hangs during a reading.
 func TestASetDoesNotWaitForAnotherCard(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -42,7 +42,8 @@ type NIC struct {
 	// NV reads all stages of the non-volatile configuration; nil where it cannot be read.
 	NV interface {
 		Query(ctx context.Context) (*adopt.State, error)
-		// Answered returns the device's back end for it as if a Query had returned that result.
+		// Answered returns the device's back end for the non-volatile configuration, as if a Query had returned that
+		// result.
 		Answered(s *adopt.State, err error) nicfiles.Accessor
 	}
 	Ports   []Port // by number
@@ -64,7 +65,7 @@ type Port struct {
 	Functions int
 }
 
-// Link is the state of a port that changes by itself.
+// Link is the part of a port's state that changes without a Set.
 type Link struct {
 	MAC       string
 	SpeedMbps uint64 // 0 while it is down or unknown
@@ -79,8 +80,8 @@ type Meter interface {
 	Counters(ctx context.Context) (niccount.Counters, error)
 	// Functions reads the virtual functions, by index.
 	Functions(ctx context.Context) ([]Function, error)
-	// CounterSets reads the counter sets with bound queue pairs, by id. The error says why there are none, even when just
-	// nothing is bound.
+	// CounterSets reads the counter sets with bound queue pairs, by id. Without any, the error gives the reason, even
+	// if just no queue pair is bound.
 	CounterSets(ctx context.Context) ([]CounterSet, error)
 }
 

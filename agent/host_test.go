@@ -199,7 +199,7 @@ func (r *rig) List(name string) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// Run is mstconfig.
+// Run emulates mstconfig.
 func (r *rig) Run(ctx context.Context, args []string) ([]byte, error) {
 	r.mu.Lock()
 	hangs := r.hangs
@@ -244,7 +244,7 @@ func (r *rig) Run(ctx context.Context, args []string) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// BootID, NICs and Events are the agent's host.
+// BootID, NICs and Events implement agent.Host.
 func (r *rig) BootID(context.Context) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -365,7 +365,7 @@ func (s senders) Sent(context.Context) (niccount.Counters, error) {
 
 func (s senders) MaxSenders() int { return 4 }
 
-// Load and Save are the agent's journal.
+// Load and Save implement agent.Journal.
 func (r *rig) Load(context.Context) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,8 +14,9 @@ type Journal interface {
 	Save(ctx context.Context, document []byte) error
 }
 
-// Noter is a journal that can store a document more cheaply for as long as the host runs: after a crash of the host, the
-// last saved document may replace it. Either way it is whole. This suffices for values that a crash resets as well.
+// Noter is a journal that can store a document more cheaply for as long as the host runs: after a crash of the host,
+// the last saved document may replace it. In both cases the document is complete. This suffices for values that a
+// crash resets as well.
 type Noter interface {
 	Journal
 	Note(ctx context.Context, document []byte) error

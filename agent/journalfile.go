@@ -166,8 +166,8 @@ func (j *FileJournal) write(slot int, document []byte, stays bool) error {
 		err = j.sync(f)
 	}
 	if err != nil {
-		// A document that was reported as lost must not be found later, nor a torn one without another. The earlier
-		// contents of this slot are older than the other slot's, or lost anyhow.
+		// A document whose save failed must not be found later, and a torn one must not be the only one. The earlier
+		// contents of this slot are older than those of the other slot, or already lost.
 		_ = f.Truncate(0)
 	}
 	err = errors.Join(err, f.Close())

@@ -67,7 +67,7 @@ func TestFileJournalKeepsSavedDocuments(t *testing.T) {
 		// The host crashes while another document is saved.
 		files := map[string][]byte{}
 		for _, f := range []string{".a", ".b"} {
-			files[f], _ = os.ReadFile(path + f) // none is none
+			files[f], _ = os.ReadFile(path + f) // a missing file stays missing
 		}
 		if err := j.Save(context.Background(), []byte("one more")); err != nil {
 			t.Fatal(err)
@@ -129,11 +129,11 @@ func TestJournalWithoutAWholeSlotIsAnError(t *testing.T) {
 		t.Error(err)
 	}
 	if err := agent.NewFileJournal(filepath.Join(path, "nowhere", "j")).Save(t.Context(), []byte("x")); err == nil {
-		t.Error("saved nowhere")
+		t.Error("saved in a missing directory")
 	}
 }
 
-// TestFailedSaveIsNotFoundLater has a disk that accepts a document and fails before it is durable.
+// TestFailedSaveIsNotFoundLater uses a disk that accepts a document and fails before it is durable.
 func TestFailedSaveIsNotFoundLater(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "journal")
@@ -155,6 +155,6 @@ func TestFailedSaveIsNotFoundLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b, err := agent.NewFileJournal(path).Load(t.Context()); string(b) != "one" || err != nil {
-		t.Errorf("found %q, %v, want what was saved last", b, err)
+		t.Errorf("found %q, %v, want the last saved document", b, err)
 	}
 }

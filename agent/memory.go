@@ -56,12 +56,12 @@ type cardMemory struct {
 	Desired     settings             `json:"desired,omitempty"`
 	Original    settings             `json:"original,omitempty"`
 	WRCC        map[int]*wrccOfAPort `json:"wrcc,omitempty"` // by port
-	// Again lists the values that are restored in a life of the card in which others are not yet; nil for none. It is
-	// replaced, never changed.
+	// Again lists the values that are already restored in the card's current boot and incarnation while others are
+	// not; nil for none. It is replaced, never changed.
 	Again *again `json:"again,omitempty"`
 }
 
-// again lists the values that were set, again or for the first time, in a life of a card.
+// again lists the values that were set, again or for the first time, in one boot and incarnation of a card.
 type again struct {
 	Boot        string         `json:"boot"`
 	Incarnation string         `json:"incarnation"`
@@ -121,7 +121,7 @@ func (s *settings) drop(k nicparam.Key) {
 	}
 }
 
-// interrupt makes a transaction without an end the last one. Its earlier values remain to be restored.
+// interrupt records an unfinished transaction as the last one. Its earlier values remain to be restored.
 func (m *memory) interrupt() {
 	if m.Pending == nil {
 		return
@@ -131,7 +131,7 @@ func (m *memory) interrupt() {
 	m.Last.Outcome, m.Last.Detail = setInterrupted, interruptedDetail
 }
 
-const interruptedDetail = "the agent ended during a transaction; the earlier values are put back when it starts again, of cards that are away as soon as they are there"
+const interruptedDetail = "the agent ended during a transaction; it restores the earlier values when it starts again, and those of absent cards when they return"
 
 // clone copies a card's memory as deep as it can change.
 func (m *cardMemory) clone() *cardMemory {
@@ -206,7 +206,7 @@ func (m *memory) of(identity string) *cardMemory {
 const head = "fairlane-agent journal 1 sha256:"
 
 // ErrDamaged means that a journal differs from what was written.
-var ErrDamaged = errors.New("damaged: move it away to start anew, which forgets what was set and what to restore on removal")
+var ErrDamaged = errors.New("damaged: move it away to start anew, which discards the values that were set and those to restore on removal")
 
 func (m *memory) encode() ([]byte, error) {
 	body, err := json.Marshal(m)

@@ -16,9 +16,9 @@ type answerNV struct {
 	turn  uint64 // of the card at the query
 }
 
-// queryNV queries a card's non-volatile configuration when that is due. Meanwhile it holds only the turn to query: it takes
-// seconds, and a program that hangs takes up to its time limit. The answer is nil when no query was made. due is called
-// with mu held.
+// queryNV queries a card's non-volatile configuration when that is due. During the query it holds only the card's
+// querying token, because a query takes seconds, and a hanging program takes up to its time limit. The answer is nil
+// when no query was made. due is called with mu held.
 func (a *Agent) queryNV(ctx context.Context, c *card, due func() bool) (*answerNV, error) {
 	isDue := func() (out *answerNV) {
 		a.mu.RLock()
@@ -50,7 +50,8 @@ func (a *Agent) staleNV(c *card) bool {
 	return a.o.FreshNV == 0 || c.nvAt.IsZero() || age > a.o.FreshNV || age < 0
 }
 
-// reachesNV reports whether a requested parameter is reached by the non-volatile configuration. The caller holds mu.
+// reachesNV reports whether a requested parameter is accessed through the non-volatile configuration. The caller
+// holds mu.
 func (c *card) reachesNV(want func(nicparam.Key) bool) bool {
 	for i := range c.values {
 		if c.byNV(&c.values[i]) && want(c.keys[i]) {

@@ -286,8 +286,8 @@ func (c *cardPlan) dropParams(match func(nicparam.Key) bool) {
 			}
 		}
 	}
-	// Values set for it earlier in this request are withdrawn; since deletes come first, these can only come from a
-	// replaced container.
+	// Values set for a parameter earlier in this request are withdrawn; since deletes come first, these can only come
+	// from a replaced container.
 	c.keys = slices.DeleteFunc(c.keys, func(k nicparam.Key) bool {
 		_, known := c.memory.Original.value(k)
 		if !match(k) || known {

@@ -17,7 +17,7 @@ import (
 type Restoration struct {
 	Name     string // of the card
 	Identity string // node GUID, or the name of a card without one
-	// Here says whether the card is reachable now.
+	// Here reports whether the card is reachable now.
 	Here   bool
 	Params []Return
 	WRCC   []int // ports whose senders are restored
@@ -56,7 +56,7 @@ func (a *Agent) Restore(ctx context.Context, dry bool) ([]Restoration, error) {
 	a.mu.RUnlock()
 	for _, id := range slices.Sorted(maps.Keys(halfway)) {
 		if c := byIdentity[id]; c == nil || c.nic().Device == nil {
-			errs = append(errs, fmt.Errorf("card %s: a transaction on it did not end, and the card is not there, or cannot be reached: it may not be as it was", id))
+			errs = append(errs, fmt.Errorf("card %s: a transaction on it is unfinished, and the card is absent or unreachable: it may not have its earlier values", id))
 		} else if dry {
 			remembered[id] = cmp.Or(remembered[id], &cardMemory{Name: c.nic().Name}).with(halfway[id])
 		}
@@ -92,8 +92,8 @@ func (m *cardMemory) with(b *before) *cardMemory {
 	return m
 }
 
-// keepOriginals stores, for a transaction that was not undone completely, what differs from before, so that Restore and
-// deletes try again, although nothing counts as set. The caller holds sets.
+// keepOriginals stores, for a transaction that was not undone completely, the earlier values of the parameters that
+// still differ, so that Restore and deletes try again, although nothing counts as set. The caller holds sets.
 func (a *Agent) keepOriginals(ctx context.Context, c *card, b *before) {
 	nic := c.nic()
 	a.mu.RLock()

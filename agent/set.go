@@ -124,8 +124,7 @@ func (c *cardPlan) also(k nicparam.Key) []nicparam.Key {
 	return out
 }
 
-// legal reports whether a value is checked against the table. The device's value from before the agent is not, when it is
-// restored.
+// legal reports whether a value is checked against the table. A restored value from before the agent is not checked.
 func (c *cardPlan) legal(k nicparam.Key) bool {
 	if !c.released[k] {
 		return true
@@ -320,7 +319,7 @@ func (a *Agent) undo(ctx context.Context, c *cardPlan) []nicyang.Failure {
 // end records a failed transaction and returns its error.
 func (a *Agent) end(ctx context.Context, p *plan, failures []nicyang.Failure) error {
 	last := lastSet{ID: p.id, Time: a.o.Now(), Outcome: setUndone}
-	how := "everything is as it was"
+	how := "all previous values are restored"
 	for _, f := range failures {
 		if f.Reason == nicyang.ReasonNotRestored {
 			last.Outcome, how = setPartial, "NOT RESTORED, repair by hand"

@@ -25,7 +25,7 @@ func mustSet(t testing.TB, a *agent.Agent, ops ...gnmitree.Operation) {
 	}
 }
 
-// refuses expects a Set to be refused with a code and words, and returns the failures.
+// refuses expects a Set to be refused with a code and texts, and returns the failures.
 func refuses(t testing.TB, a *agent.Agent, code codes.Code, says string, ops ...gnmitree.Operation) []nicyang.Failure {
 	t.Helper()
 	_, err := a.Set(t.Context(), ops)
@@ -80,7 +80,7 @@ func TestSetOfCurrentValuesWritesNothing(t *testing.T) {
 		t.Errorf("generation went from %s to %s", generation, g)
 	}
 	if state(t, a, "eth-a", key(1, "rpg_ai_rate"), "outcome") != "unchanged" {
-		t.Error("the parameter does not say that it was so")
+		t.Error("the parameter does not show the outcome")
 	}
 }
 
@@ -114,7 +114,7 @@ func TestInvalidSetsAreRejectedBeforeAnyWrite(t *testing.T) {
 		{"a container with a number", at("/nics/nic[name=eth-a]/ports", gnmitree.Uint(1)), codes.InvalidArgument, "a leaf that can be written"},
 		{"no WRCC", at("/nics/nic[name=eth-b]/ports/port[number=1]/wrcc/config/domain", gnmitree.Uint(1)), codes.Unimplemented, "no WRCC"},
 		{"T1 of zero", at("/nics/nic[name=eth-a]/ports/port[number=1]/wrcc/config/t1-us", gnmitree.Uint(0)), codes.InvalidArgument, "t1_us"},
-		{"a shift that no number holds", at("/nics/nic[name=eth-a]/ports/port[number=1]/wrcc/senders/sender[name=x]/config/shift", gnmitree.Uint(256)), codes.InvalidArgument, "at most 255"},
+		{"a shift that is too large", at("/nics/nic[name=eth-a]/ports/port[number=1]/wrcc/senders/sender[name=x]/config/shift", gnmitree.Uint(256)), codes.InvalidArgument, "at most 255"},
 		{"a long name", gnmitree.Operation{Op: gnmitree.OpUpdate, Path: nicyang.SetID(), Value: gnmitree.String(strings.Repeat("x", 65))}, codes.InvalidArgument, "want at most 64"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestAFailedWritePutsEverythingBackOnAllCards(t *testing.T) {
 			a := r.agent(t)
 			before := r.everything()
 			r.onWrite["sys/kernel/debug/mlx5/0000:5e:00.0/cc_params/rp_hai_rate"] = c.write
-			failures := refuses(t, a, codes.Aborted, "everything is as it was",
+			failures := refuses(t, a, codes.Aborted, "all previous values are restored",
 				give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(2, "rpg_gd"), 10), sender("astro/bulk", 4), give("eth-b", key(1, "rpg_hai_rate"), c.value))
 			if d := cmp.Diff(before, r.everything()); d != "" {
 				t.Error(d)

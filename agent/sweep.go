@@ -182,7 +182,7 @@ func (a *Agent) recover(ctx context.Context) error {
 		a.memory.Generation++
 		a.mu.Unlock()
 		errs = append(errs, problems...)
-		a.log.Warn("put back what a transaction left that did not end", "nic", c.nic().Name, "problems", len(problems))
+		a.log.Warn("restored the earlier values of an unfinished transaction", "nic", c.nic().Name, "problems", len(problems))
 	}
 	if !did {
 		return nil
@@ -376,9 +376,9 @@ func (a *Agent) setAgain(ctx context.Context, c *card) {
 	attempts := r.attempts
 	a.mu.Unlock()
 	if err != nil {
-		a.log.Warn("set again what was lost", "nic", c.nic().Name, "attempts", attempts, "error", err)
+		a.log.Warn("set lost values again", "nic", c.nic().Name, "attempts", attempts, "error", err)
 	} else {
-		a.log.Info("set again what was lost", "nic", c.nic().Name, "written", wrote)
+		a.log.Info("set lost values again", "nic", c.nic().Name, "written", wrote)
 	}
 	a.Changed(nicyang.NIC(c.nic().Name).Child("reapply"), nicyang.AgentState())
 }

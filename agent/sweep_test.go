@@ -166,7 +166,7 @@ func TestChangesOfOthersAreReportedAndKept(t *testing.T) {
 	r.do(func() { r.files[debugfsA+"rp_ai_rate"], r.files[debugfsA+"rp_gd"] = "33", "10" })
 	sweep(t, a)
 	if r.file("rp_ai_rate") != "33" {
-		t.Error("the agent fights")
+		t.Error("the agent overwrote a change of another program")
 	}
 	if o, p := state(t, a, "eth-a", key(1, "rpg_ai_rate"), "outcome"), state(t, a, "eth-a", key(1, "rpg_ai_rate"), "problem"); o != "overridden" || p != "was set to 20, is 33: another program changed it; set it again or delete it" {
 		t.Error(o, p)
@@ -202,7 +202,7 @@ func TestCardsComeAndGo(t *testing.T) {
 	r.do(func() { delete(r.gone, "eth-b"); r.defaults(); r.boot = "boot-2" })
 	sweep(t, a)
 	if r.files["sys/kernel/debug/mlx5/0000:5e:00.0/cc_params/rp_gd"] != "10" {
-		t.Error("a card that came back did not get its values")
+		t.Error("a card that returned did not get its values")
 	}
 }
 
@@ -239,7 +239,7 @@ func TestSweepsAskTheCardForItsNonVolatileConfigurationRarely(t *testing.T) {
 	r.do(func() { r.files[debugfsA+"rp_gd"] = "11"; r.life = "life-2" })
 	sweep(t, a)
 	if leaf(t, a, nicyang.ParamValue("eth-a", key(1, "rpg_gd"))) != "11" {
-		t.Error("a parameter that came with a reload was not found")
+		t.Error("a parameter that appeared at a reload was not found")
 	}
 }
 
@@ -285,7 +285,7 @@ func TestKilledAtAnyInstant(t *testing.T) {
 					t.Errorf("reboots %t, killed at %d, neither as before nor as wanted:\n%s", reboots, die, d)
 				}
 			} else if died && err == nil {
-				t.Errorf("reboots %t, killed at %d: the set was answered, and is gone", reboots, die)
+				t.Errorf("reboots %t, killed at %d: the answered set is lost", reboots, die)
 			}
 			if !died {
 				break
@@ -315,7 +315,7 @@ func TestInterruptedTransactionIsReported(t *testing.T) {
 
 func TestFailedJournalWriteStopsOrUndoesTheSet(t *testing.T) {
 	t.Parallel()
-	for n := 1; n <= 2; n++ { // the first and the second time it is written
+	for n := 1; n <= 2; n++ { // the first and the second write of the journal
 		r := newRig(t)
 		j := &failing{Journal: r}
 		a := r.agent(t, func(o *agent.Options) { o.Journal = j })
@@ -349,7 +349,7 @@ func TestRestoreReturnsAllValuesFromBeforeInstallation(t *testing.T) {
 	a := r.agent(t)
 	mustSet(t, a, give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "roce_cc_algorithm"), 1), sender("astro/bulk", 4), give("eth-b", key(1, "rpg_gd"), 10))
 	mustSet(t, a, give("eth-a", key(1, "rpg_ai_rate"), 30))
-	a = r.agent(t) // another process does it
+	a = r.agent(t) // another process restores
 	written := r.everything()
 	plan, err := a.Restore(t.Context(), true)
 	if err != nil || len(plan) != 2 || cmp.Diff(written, r.everything()) != "" {

@@ -25,15 +25,15 @@ const (
 	MaxLMC      = 7
 )
 
-// BuildError says which node or link of New's arguments is wrong, so that a file reader can
-// point at the line it came from.
+// BuildError names the invalid node or link among New's arguments, so that a file reader can report the line that
+// defines it.
 type BuildError struct {
 	Node int // index into nodes, or -1
 	Link int // index into links, or -1
 	Err  error
 }
 
-// Error prints the fault; it names the node or the link's ends.
+// Error returns the fault with the name of the node or of the link's ends.
 func (e *BuildError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the fault.
@@ -41,12 +41,12 @@ func (e *BuildError) Unwrap() error { return e.Err }
 
 // New checks and indexes a fabric. It keeps no reference to its arguments.
 //
-// It sets Port.Num and Port.Link, orders the ends of each link, and derives Rate from Width and Speed where it is 0 (it
-// stays 0 when these are unknown, too). It sorts the links by their ends, so that one fabric has one form, whatever the
-// order of its discovery. It rejects: too many nodes, links or ports; an unknown kind, width, speed, MTU or VL count; a
-// name that is too long or is not UTF-8; a zero or duplicate node GUID; a duplicate port GUID; a LID that is not unicast,
-// not aligned to its LMC, or taken; a link with an end that does not exist or is taken, or from a port to itself. The
-// error is a *BuildError.
+// It sets Port.Num and Port.Link, orders the ends of each link, and derives Rate from Width and Speed where Rate is 0
+// (Rate stays 0 when these are also unknown). It sorts the links by their ends, so that the order of discovery does
+// not change the result. It rejects: too many nodes, links or ports; an unknown kind, width, speed, MTU or VL count;
+// a name that is too long or is not UTF-8; a zero or duplicate node GUID; a duplicate port GUID; a LID that is not
+// unicast, not aligned to its LMC, or taken; a link with an end that does not exist or is taken, or from a port to
+// itself. The error is a *BuildError.
 func New(name string, nodes []Node, links []Link) (*Fabric, error) {
 	if len(nodes) > MaxNodes {
 		return nil, buildErr(-1, phrase.Of("subnet.nodes-max", "n", len(nodes), "max", MaxNodes))
@@ -110,7 +110,7 @@ func buildErr(node int, said phrase.Text) error {
 	return &BuildError{Node: node, Link: -1, Err: fault(said)}
 }
 
-// fault is a fabric, or a path in one, that cannot be.
+// fault returns the error of an invalid fabric or path.
 func fault(said phrase.Text) error { return &phrase.Error{Text: said} }
 
 // nodeLabel returns the display name of a node: its NodeDescription, or its GUID when it has none.
@@ -278,10 +278,10 @@ func comparePortRefs(a, b PortRef) int {
 	return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Port, b.Port))
 }
 
-// WithLFTs returns a copy of the fabric with these linear forwarding tables; the copy shares nodes and links with f. lfts
-// is nil, or has one entry for each node: nil for everything but switches, and at most 0xc000 entries for a switch, each
-// a port of the switch or ident.DropPort. It keeps no reference to its argument, and drops the entries after a table's
-// last route: a LID beyond the end has no route. When no table has an entry, the copy's LFTs are nil.
+// WithLFTs returns a copy of the fabric with these linear forwarding tables; the copy shares nodes and links with f.
+// lfts is nil or has one table for each node: nil for all but switches, and at most 0xc000 entries for a switch. Each
+// entry is a port number of the switch or ident.DropPort. WithLFTs keeps no reference to lfts. It drops the entries
+// after a table's last route; a LID beyond the end has no route. When no table has an entry, the copy's LFTs are nil.
 func (f *Fabric) WithLFTs(lfts [][]ident.PortNum) (*Fabric, error) {
 	g := *f
 	g.LFTs = nil

@@ -66,31 +66,31 @@ func TestNewRefuses(t *testing.T) {
 		node, link int
 		want       string
 	}{
-		"zero GUID":        {func(n []subnet.Node) []subnet.Link { n[1].GUID = 0; return nil }, 1, -1, `node "h": node GUID is 0`},
-		"duplicate GUID":   {func(n []subnet.Node) []subnet.Link { n[1].GUID = 1; return nil }, 1, -1, `node "h": node GUID 0x0000000000000001 is also that of node "s"`},
-		"kind":             {func(n []subnet.Node) []subnet.Link { n[1].Kind = 4; return nil }, 1, -1, `node "h": kind 4: want 1 (CA), 2 (switch) or 3 (router)`},
-		"long name":        {func(n []subnet.Node) []subnet.Link { n[1].Name = strings.Repeat("é", 33); return nil }, 1, -1, `: name has 66 bytes: want at most 64`},
-		"name no UTF-8":    {func(n []subnet.Node) []subnet.Link { n[1].Name = "\xff"; return nil }, 1, -1, `: name is not UTF-8`},
-		"long domain":      {func(n []subnet.Node) []subnet.Link { n[1].Domain = strings.Repeat("d", 65); return nil }, 1, -1, `want at most 64 bytes of UTF-8`},
-		"vendor":           {func(n []subnet.Node) []subnet.Link { n[1].VendorID = 1 << 24; return nil }, 1, -1, `vendor ID 0x1000000: want at most 0xffffff`},
-		"no ports":         {func(n []subnet.Node) []subnet.Link { n[1].Ports = nil; return nil }, 1, -1, `0 ports: want 1 to 254`},
-		"too many ports":   {func(n []subnet.Node) []subnet.Link { n[1].Ports = make([]subnet.Port, 256); return nil }, 1, -1, `255 ports: want 1 to 254`},
-		"CA's port 0":      {func(n []subnet.Node) []subnet.Link { n[1].Ports[0].LID = 3; return nil }, 1, -1, `port 0: a CA has no port 0`},
-		"state":            {func(n []subnet.Node) []subnet.Link { n[1].Ports[1].State = 5; return nil }, 1, -1, `port 1: state 5: want 0`},
-		"MTU":              {func(n []subnet.Node) []subnet.Link { n[1].Ports[1].MTU = 1500; return nil }, 1, -1, `port 1: MTU 1500: want 256, 512, 1024, 2048 or 4096`},
-		"VLs":              {func(n []subnet.Node) []subnet.Link { n[1].Ports[1].VLCap = 16; return nil }, 1, -1, `port 1: 16 data VLs: want 1, 2, 4, 8 or 15`},
-		"port GUID":        {func(n []subnet.Node) []subnet.Link { n[0].Ports[0].GUID = 9; n[1].Ports[2].GUID = 9; return nil }, 1, -1, `node "h": port 2: port GUID 0x0000000000000009 is also that of port 0 of node "s"`},
-		"multicast LID":    {func(n []subnet.Node) []subnet.Link { n[1].Ports[1].LID = 0xc000; return nil }, 1, -1, `LID 49152 with LMC 0: want LIDs from 1 to 49151`},
-		"LMC over the end": {func(n []subnet.Node) []subnet.Link { n[1].Ports[1].LID, n[1].Ports[1].LMC = 0xbfff, 1; return nil }, 1, -1, `LID 49151 with LMC 1: want LIDs from 1`},
-		"LMC":              {func(n []subnet.Node) []subnet.Link { n[1].Ports[1].LMC = 8; return nil }, 1, -1, `LMC 8: want 0 to 7`},
-		"unaligned LID":    {func(n []subnet.Node) []subnet.Link { n[1].Ports[1].LID, n[1].Ports[1].LMC = 6, 2; return nil }, 1, -1, `LID 6 with LMC 2: want a multiple of 4`},
-		"LID of a port":    {func(n []subnet.Node) []subnet.Link { n[0].Ports[1].LID = 6; return nil }, 0, -1, `LID 6 on an external port: a switch has its LID on port 0`},
+		"zero GUID":          {func(n []subnet.Node) []subnet.Link { n[1].GUID = 0; return nil }, 1, -1, `node "h": node GUID is 0`},
+		"duplicate GUID":     {func(n []subnet.Node) []subnet.Link { n[1].GUID = 1; return nil }, 1, -1, `node "h": node GUID 0x0000000000000001 is also that of node "s"`},
+		"kind":               {func(n []subnet.Node) []subnet.Link { n[1].Kind = 4; return nil }, 1, -1, `node "h": kind 4: want 1 (CA), 2 (switch) or 3 (router)`},
+		"long name":          {func(n []subnet.Node) []subnet.Link { n[1].Name = strings.Repeat("é", 33); return nil }, 1, -1, `: name has 66 bytes: want at most 64`},
+		"name not UTF-8":     {func(n []subnet.Node) []subnet.Link { n[1].Name = "\xff"; return nil }, 1, -1, `: name is not UTF-8`},
+		"long domain":        {func(n []subnet.Node) []subnet.Link { n[1].Domain = strings.Repeat("d", 65); return nil }, 1, -1, `want at most 64 bytes of UTF-8`},
+		"vendor":             {func(n []subnet.Node) []subnet.Link { n[1].VendorID = 1 << 24; return nil }, 1, -1, `vendor ID 0x1000000: want at most 0xffffff`},
+		"no ports":           {func(n []subnet.Node) []subnet.Link { n[1].Ports = nil; return nil }, 1, -1, `0 ports: want 1 to 254`},
+		"too many ports":     {func(n []subnet.Node) []subnet.Link { n[1].Ports = make([]subnet.Port, 256); return nil }, 1, -1, `255 ports: want 1 to 254`},
+		"CA's port 0":        {func(n []subnet.Node) []subnet.Link { n[1].Ports[0].LID = 3; return nil }, 1, -1, `port 0: a CA has no port 0`},
+		"state":              {func(n []subnet.Node) []subnet.Link { n[1].Ports[1].State = 5; return nil }, 1, -1, `port 1: state 5: want 0`},
+		"MTU":                {func(n []subnet.Node) []subnet.Link { n[1].Ports[1].MTU = 1500; return nil }, 1, -1, `port 1: MTU 1500: want 256, 512, 1024, 2048 or 4096`},
+		"VLs":                {func(n []subnet.Node) []subnet.Link { n[1].Ports[1].VLCap = 16; return nil }, 1, -1, `port 1: 16 data VLs: want 1, 2, 4, 8 or 15`},
+		"port GUID":          {func(n []subnet.Node) []subnet.Link { n[0].Ports[0].GUID = 9; n[1].Ports[2].GUID = 9; return nil }, 1, -1, `node "h": port 2: port GUID 0x0000000000000009 is also that of port 0 of node "s"`},
+		"multicast LID":      {func(n []subnet.Node) []subnet.Link { n[1].Ports[1].LID = 0xc000; return nil }, 1, -1, `LID 49152 with LMC 0: want LIDs from 1 to 49151`},
+		"LMC beyond the end": {func(n []subnet.Node) []subnet.Link { n[1].Ports[1].LID, n[1].Ports[1].LMC = 0xbfff, 1; return nil }, 1, -1, `LID 49151 with LMC 1: want LIDs from 1`},
+		"LMC":                {func(n []subnet.Node) []subnet.Link { n[1].Ports[1].LMC = 8; return nil }, 1, -1, `LMC 8: want 0 to 7`},
+		"unaligned LID":      {func(n []subnet.Node) []subnet.Link { n[1].Ports[1].LID, n[1].Ports[1].LMC = 6, 2; return nil }, 1, -1, `LID 6 with LMC 2: want a multiple of 4`},
+		"LID of a port":      {func(n []subnet.Node) []subnet.Link { n[0].Ports[1].LID = 6; return nil }, 0, -1, `LID 6 on an external port: a switch has its LID on port 0`},
 		"overlapping LIDs": {func(n []subnet.Node) []subnet.Link {
 			n[0].Ports[0].LID, n[1].Ports[1].LID, n[1].Ports[1].LMC = 5, 4, 1
 			return nil
 		}, 1, -1, `node "h": port 1: LID 5 is also that of port 0 of node "s"`},
 		"link to no node": {func([]subnet.Node) []subnet.Link { return []subnet.Link{{A: at(0, 1), B: at(2, 1)}} }, -1, 0, `link to node number 2: want 0 to 1`},
-		"link before 0":   {func([]subnet.Node) []subnet.Link { return []subnet.Link{{A: at(-1, 1), B: at(1, 1)}} }, -1, 0, `link to node number -1`},
+		"link to node -1": {func([]subnet.Node) []subnet.Link { return []subnet.Link{{A: at(-1, 1), B: at(1, 1)}} }, -1, 0, `link to node number -1`},
 		"link to port 0":  {func([]subnet.Node) []subnet.Link { return []subnet.Link{{A: at(0, 0), B: at(1, 1)}} }, -1, 0, `link to port 0 of node "s": want 1 to 4`},
 		"link to port 5":  {func([]subnet.Node) []subnet.Link { return []subnet.Link{{A: at(0, 5), B: at(1, 1)}} }, -1, 0, `link to port 5 of node "s": want 1 to 4`},
 		"link to itself":  {func([]subnet.Node) []subnet.Link { return []subnet.Link{{A: at(0, 1), B: at(0, 1)}} }, -1, 0, `link from s/P1 to itself`},
@@ -182,7 +182,7 @@ func TestWithLFTs(t *testing.T) {
 		t.Error("the new fabric shares the argument")
 	}
 	if h, err := g.WithLFTs(nil); err != nil || h.LFTs != nil {
-		t.Errorf("taken away: %v, %v", h.LFTs, err)
+		t.Errorf("without tables: %v, %v", h.LFTs, err)
 	}
 	for want, rows := range map[string][][]ident.PortNum{
 		"for 1 nodes: want one entry for each of the 2":        {nil},
@@ -198,7 +198,7 @@ func TestWithLFTs(t *testing.T) {
 	}
 }
 
-// TestInvariants checks on random fabrics the guarantees that every user of a Fabric relies on.
+// TestInvariants checks on random fabrics the guarantees that users of a Fabric rely on.
 func TestInvariants(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -245,7 +245,7 @@ func TestInvariants(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := subnet.Diff(f, again); !d.Empty() {
-			t.Fatalf("made anew of its parts:\n%s", d)
+			t.Fatalf("rebuilt from its parts:\n%s", d)
 		}
 	})
 }

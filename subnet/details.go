@@ -13,7 +13,7 @@ const (
 	Silent  // no answer to any attempt
 )
 
-// String prints "not asked", "answered", "refused" or "silent".
+// String returns "not asked", "answered", "refused" or "silent".
 func (a Answer) String() string {
 	switch a {
 	case Answered:
@@ -27,7 +27,7 @@ func (a Answer) String() string {
 	}
 }
 
-// MarshalText prints the answer as String does.
+// MarshalText returns the answer as String does.
 func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
 // Details are the properties of a fabric's devices beyond the model: the capabilities of their ports, and the tables of
@@ -41,7 +41,7 @@ type Details struct {
 
 // NodeDetails are the details of one node.
 type NodeDetails struct {
-	// CC says whether the congestion-control agent answered (class 0x21, CongestionInfo; IBTA vol. 1, annex A10).
+	// CC reports whether the congestion-control agent answered (class 0x21, CongestionInfo; IBTA vol. 1, annex A10).
 	CC       Answer
 	CCInfo   uint16 // valid when answered; bit 0: a switch supports credit starvation
 	CCTables uint8  // valid when answered: blocks of 64 entries of a channel adapter's congestion control table
@@ -67,18 +67,18 @@ type PortDetails struct {
 	SMLID           ident.LID
 	HighLimit       uint8 // of the high-priority table: units of 4096 bytes, 255 without a limit
 
-	// Arb says whether both arbitration tables were read (IBTA vol. 1, 14.2.5.9).
+	// Arb reports whether both arbitration tables were read (IBTA vol. 1, 14.2.5.9).
 	Arb     Answer
 	ArbLow  []VLShare
 	ArbHigh []VLShare
 
-	// Keys says whether the partition table was read (IBTA vol. 1, 14.2.5.7); PKeys lists its non-empty entries. For a
-	// switch it is the table of port 0.
+	// Keys reports whether the partition table was read (IBTA vol. 1, 14.2.5.7); PKeys lists its non-empty entries.
+	// For a switch it is the table of port 0.
 	Keys  Answer
 	PKeys []ident.PKey
 
-	// Lanes are the tables by which this port, as the transmitting one, maps SLs to VLs (IBTA vol. 1, 14.2.5.8): for a
-	// channel adapter entry 0, for a switch one for each port of entry. Nil when not queried.
+	// Lanes are the SL to VL tables of this port as the transmitting one (IBTA vol. 1, 14.2.5.8): entry 0 for a
+	// channel adapter, one entry for each port of entry for a switch. Nil when not queried.
 	Lanes []SLToVL
 }
 
@@ -88,14 +88,14 @@ type SLToVL struct {
 	VL   [ident.NumSLs]ident.VL
 }
 
-// VLShare is one entry of an arbitration table: 64 bytes times the weight. Weight 0 skips it.
+// VLShare is one entry of an arbitration table. The weight is in units of 64 bytes; an entry of weight 0 is skipped.
 type VLShare struct {
 	VL     ident.VL
 	Weight uint8
 }
 
-// SpeedSet is a set of lane speeds as in PortInfo: the four bits of the base speed, and above them those of the extended
-// one.
+// SpeedSet is a set of lane speeds as in PortInfo: the four bits of the base speed, and above them those of the
+// extended speed.
 type SpeedSet uint16
 
 // SpeedsFromCodes combines the base and the extended code of a field of PortInfo.
@@ -112,8 +112,8 @@ func (d *Details) Port(r PortRef) *PortDetails {
 	return &d.Nodes[r.Node].Ports[r.Port]
 }
 
-// Lane returns the VL on which a packet of the SL leaves through port out after it entered through port in, by the
-// device's table; in is 0 for packets that a channel adapter sends itself. A port with one lane has no table. False means
+// Lane returns the VL of a packet of the SL that enters through port in and leaves through port out, by the device's
+// table. in is 0 for packets that a channel adapter sends itself. A port with one lane has no table. False means
 // unknown.
 func (d *Details) Lane(out PortRef, in ident.PortNum, sl ident.SL) (ident.VL, bool) {
 	p := d.Port(out)

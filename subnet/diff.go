@@ -26,12 +26,12 @@ type LinkID struct {
 	B ident.PortID `json:"b"`
 }
 
-// String prints the link as "GUID:PORT - GUID:PORT".
+// String returns the link as "GUID:PORT - GUID:PORT".
 func (l LinkID) String() string { return l.A.String() + " - " + l.B.String() }
 
 // Change is one field with its values before and after, in text form.
 type Change struct {
-	// What is the node's GUID, a port as GUID:PORT, or a link as LinkID prints it.
+	// What is the node's GUID, a port as GUID:PORT, or a link in the form of LinkID.String.
 	What   string `json:"what"`
 	Field  string `json:"field"` // such as "name", "lid", "rate", "lft"
 	Before string `json:"before"`
@@ -43,7 +43,7 @@ func (d Difference) Empty() bool {
 	return len(d.NodesAdded)+len(d.NodesRemoved)+len(d.LinksAdded)+len(d.LinksRemoved)+len(d.Changes) == 0
 }
 
-// String prints one difference per line: "+" added, "-" removed, "~" changed.
+// String returns one difference per line: "+" added, "-" removed, "~" changed.
 func (d Difference) String() string {
 	var b strings.Builder
 	for _, g := range d.NodesRemoved {
@@ -64,9 +64,9 @@ func (d Difference) String() string {
 	return b.String()
 }
 
-// Diff lists the changes from fabric a to fabric b. The fabrics' names do not count. A field that is unknown in one of
-// the two (0, an empty text, no forwarding table) is no change, so that sources with different detail can be compared; a
-// LID that disappears is a change.
+// Diff lists the changes from fabric a to fabric b. The names of the fabrics are ignored. A field that is unknown in
+// one of the two (0, an empty text, no forwarding table) is no change, so that sources with different detail can be
+// compared; a LID that disappears is a change.
 func Diff(a, b *Fabric) Difference {
 	var d differ
 	for i := range a.Nodes {

@@ -111,7 +111,7 @@ func TestDiffIgnoresTheOrderOfNodes(t *testing.T) {
 	})
 }
 
-// TestDiffIsSymmetric checks that what one direction adds, the other removes.
+// TestDiffIsSymmetric checks that the additions of one direction are the removals of the other.
 func TestDiffIsSymmetric(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -86,7 +86,7 @@ type Link struct {
 	A, B  PortRef // A is the end with the lower (node index, port)
 	Width Width
 	Speed Speed
-	Rate  quantity.BitRate     // data rate of one direction; from Width and Speed unless a file says otherwise
+	Rate  quantity.BitRate     // data rate of one direction; from Width and Speed unless a file gives it
 	Delay quantity.Picoseconds // one-way propagation
 }
 

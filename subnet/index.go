@@ -7,7 +7,7 @@ type index struct {
 	nodes    map[ident.GUID]int32
 	ports    map[ident.GUID]PortRef
 	names    map[string][]int32
-	lids     []PortRef // by LID, shorter than the LID space; Node -1 for unused LIDs
+	lids     []PortRef // by LID, up to the highest LID in use; Node -1 for unused LIDs
 	switches []int32
 	hosts    []int32
 }

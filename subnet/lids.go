@@ -8,10 +8,10 @@ import (
 )
 
 // AssignLIDs assigns a LID to every switch and to every plugged-in port of a channel adapter or router that has none:
-// switches first, then the others, each in order of position and port number, from LID 1 up. Channel adapter ports get
-// 2^lmc LIDs, aligned as IBTA vol. 1, 4.1.3 requires; switches get one. Existing LIDs and their LMCs stay. The result
-// shares nothing that changes with f; it has no forwarding tables when a LID was added, because the old ones lack it. It
-// fails when lmc is over 7 or the 49,151 unicast LIDs do not suffice.
+// switches first, then the others, each in order of position and port number, from LID 1 up. Channel adapter ports
+// get 2^lmc LIDs, aligned as IBTA vol. 1, 4.1.3 requires; switches get one. Existing LIDs and their LMCs stay. The
+// result shares no changed data with f. It has no forwarding tables when a LID was added, because the old tables lack
+// that LID. AssignLIDs fails when lmc is over 7 or the 49,151 unicast LIDs do not suffice.
 func AssignLIDs(f *Fabric, lmc uint8) (*Fabric, error) {
 	if lmc > MaxLMC {
 		return nil, fault(phrase.Of("subnet.lmc", "lmc", lmc, "max", MaxLMC))

@@ -54,7 +54,7 @@ func TestAssignLIDs(t *testing.T) {
 	}
 	routed := mustRoute(t, g)
 	if again, err := subnet.AssignLIDs(routed, 2); err != nil || again.LFTs == nil {
-		t.Errorf("nothing to assign, but the routes are gone (%v)", err)
+		t.Errorf("no LID was assigned, but the routes are missing (%v)", err)
 	}
 }
 

@@ -89,7 +89,7 @@ func (f *Fabric) egress(node int32, dlid ident.LID) (PortRef, error) {
 	return PortRef{node, row[dlid]}, nil
 }
 
-// circle prints the ports of the loop at the end of a path that is too long.
+// circle lists the ports of the loop at the end of a path that is too long.
 func (f *Fabric) circle(path []PortRef) string {
 	last := path[len(path)-1]
 	var names []string

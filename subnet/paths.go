@@ -10,8 +10,8 @@ type LIDPath struct {
 }
 
 // PathsToPort follows the forwarding tables from src to every LID of dst, base LID first: 2^LMC of them, by which a
-// subnet manager offers different paths to one port (IBTA vol. 1, 4.1.3 and 7.11.1). It is empty when dst has no LID. A
-// switch is addressed by its port 0, whatever port of it dst is.
+// subnet manager offers different paths to one port (IBTA vol. 1, 4.1.3 and 7.11.1). It is empty when dst has no LID.
+// For any port of a switch the LID is that of port 0.
 func PathsToPort(f *Fabric, src, dst PortRef) []LIDPath {
 	if f.Valid(dst) && f.Nodes[dst.Node].Kind == KindSwitch {
 		dst.Port = 0

@@ -39,7 +39,7 @@ func (f *Fabric) ResolvePort(text string) (PortRef, error) {
 		return noPort, &phrase.Error{Text: phrase.Of("subnet.port-empty")}
 	}
 	var found []PortRef
-	var nodes []int32 // one of several ports, without its number
+	var nodes []int32 // nodes with several ports, named without a port number
 	for _, n := range f.candidates(t) {
 		switch p, ok := f.onlyPort(n); {
 		case ok:
@@ -125,7 +125,7 @@ func (f *Fabric) ambiguous(text string, refs []PortRef) error {
 	return &phrase.Error{Text: phrase.Of("subnet.port-ambiguous", "port", strconv.Quote(text), "ports", phrase.Names(names, len(refs), nearMisses))}
 }
 
-// kindText returns a kind of node for people.
+// kindText returns the display name of a kind of node.
 func kindText(k NodeKind) phrase.Text {
 	switch k {
 	case KindCA:
@@ -151,7 +151,7 @@ func (f *Fabric) wantPort(text string, nodes []int32) error {
 		"such", f.PortName(PortRef{nodes[0], 1}))}
 }
 
-// unknownPort explains why no port matches: the node has no such port, or which names are similar.
+// unknownPort returns the error of a name without a port: the node has no such port, or the similar names.
 func (f *Fabric) unknownPort(text, t string) error {
 	base, num, ok := CutPort(t)
 	if ok {

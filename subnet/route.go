@@ -23,7 +23,7 @@ var errPartial = fault(phrase.Of("subnet.order"))
 // fewest source-destination pairs so far, counted from the hosts behind it. The LIDs of one port (LMC) prefer paths that
 // the port's other LIDs do not use.
 //
-// The result depends on nothing but f. Links with an end whose State is PortDown are not used; LIDs that a switch cannot
+// The result depends only on f. Links with an end whose State is PortDown are not used; LIDs that a switch cannot
 // reach get ident.DropPort. It fails when no port has a LID.
 func ComputeRoutes(f *Fabric) ([][]ident.PortNum, error) {
 	return computeRoutes(f, false)

@@ -149,7 +149,7 @@ func TestRoutesOfRandomFabrics(t *testing.T) {
 					path, err := subnet.Path(f, src, lid)
 					if part[switchOf(src)] != part[switchOf(dst)] {
 						if !errors.Is(err, subnet.ErrNoRoute) {
-							t.Fatalf("%s to %s, another part: %v, %v", f.PortName(src), f.PortName(dst), path, err)
+							t.Fatalf("%s to %s in another component: %v, %v", f.PortName(src), f.PortName(dst), path, err)
 						}
 						continue
 					}
@@ -305,7 +305,7 @@ func TestLIDsOfOnePortTakeDifferentSpines(t *testing.T) {
 	}
 }
 
-// ring is n switches in a circle with a host each, on which shortest paths can deadlock.
+// ring is n switches in a ring, each with one host. Shortest paths on it can deadlock.
 func ring(t *testing.T, n int) *subnet.Fabric {
 	t.Helper()
 	var nodes []subnet.Node
@@ -341,7 +341,7 @@ func TestUpDownBreaksTheCycleThatShortestPathsLeave(t *testing.T) {
 		t.Fatal(err)
 	}
 	if channelCycle(short) == nil {
-		t.Error("shortest paths around a ring of six have no cycle: the test sees nothing")
+		t.Error("shortest paths around a ring of six have no cycle: the test proves nothing")
 	}
 	for i := range int32(6) {
 		for j := range int32(6) {
@@ -364,7 +364,7 @@ func TestUpDownBreaksTheCycleThatShortestPathsLeave(t *testing.T) {
 func TestLinksThatAreDownAreNotUsed(t *testing.T) {
 	t.Parallel()
 	f := ring(t, 4)
-	f.Nodes[0].Ports[1].State = subnet.PortDown // the caller's copy of New: it is not routed yet
+	f.Nodes[0].Ports[1].State = subnet.PortDown // f.Nodes is modified before New copies it
 	g, err := subnet.New("cut", f.Nodes, f.Links)
 	if err != nil {
 		t.Fatal(err)
@@ -419,16 +419,16 @@ func TestPathFaults(t *testing.T) {
 		kind error
 		want string
 	}{
-		"no such port":      {f, at(9, 1), 1, subnet.ErrNoRoute, "no such port"},
-		"no such LID":       {f, at(3, 1), 99, subnet.ErrNoRoute, "to LID 99: no route: no port has this LID"},
-		"no tables":         {f, at(3, 1), lid(4), subnet.ErrNoRoute, "has no forwarding table"},
-		"dropped":           {with(func(r [][]ident.PortNum) { r[0][lid(4)] = 255 }), at(3, 1), lid(4), subnet.ErrNoRoute, "switch 0x0000000000000001 drops it"},
-		"short table":       {with(func(r [][]ident.PortNum) { r[0] = r[0][:2] }), at(3, 1), lid(4), subnet.ErrNoRoute, "drops it"},
-		"taken for its own": {with(func(r [][]ident.PortNum) { r[0][lid(4)] = 0 }), at(3, 1), lid(4), subnet.ErrNoRoute, "treats it as its own LID"},
-		"wrong host":        {with(func(r [][]ident.PortNum) { r[0][lid(4)] = 3 }), at(3, 1), lid(4), subnet.ErrNoRoute, "it ends at 0x0000000000000004/P1, which has another LID"},
-		"loop":              {with(func(r [][]ident.PortNum) { r[0][lid(4)], r[1][lid(4)] = 1, 2 }), at(3, 1), lid(4), subnet.ErrLoop, "forwarding loop: 0x0000000000000002/P2 - 0x0000000000000001/P1 - 0x0000000000000002/P2"},
-		"unplugged source":  {unplugged, at(0, 1), 7, subnet.ErrNoRoute, "a/P1 has no link"},
-		"other end of wire": {unplugged, at(0, 2), 7, subnet.ErrNoRoute, "it ends at c/P1"},
+		"no such port":             {f, at(9, 1), 1, subnet.ErrNoRoute, "no such port"},
+		"no such LID":              {f, at(3, 1), 99, subnet.ErrNoRoute, "to LID 99: no route: no port has this LID"},
+		"no tables":                {f, at(3, 1), lid(4), subnet.ErrNoRoute, "has no forwarding table"},
+		"dropped":                  {with(func(r [][]ident.PortNum) { r[0][lid(4)] = 255 }), at(3, 1), lid(4), subnet.ErrNoRoute, "switch 0x0000000000000001 drops it"},
+		"short table":              {with(func(r [][]ident.PortNum) { r[0] = r[0][:2] }), at(3, 1), lid(4), subnet.ErrNoRoute, "drops it"},
+		"LID of the switch itself": {with(func(r [][]ident.PortNum) { r[0][lid(4)] = 0 }), at(3, 1), lid(4), subnet.ErrNoRoute, "treats it as its own LID"},
+		"wrong host":               {with(func(r [][]ident.PortNum) { r[0][lid(4)] = 3 }), at(3, 1), lid(4), subnet.ErrNoRoute, "it ends at 0x0000000000000004/P1, which has another LID"},
+		"loop":                     {with(func(r [][]ident.PortNum) { r[0][lid(4)], r[1][lid(4)] = 1, 2 }), at(3, 1), lid(4), subnet.ErrLoop, "forwarding loop: 0x0000000000000002/P2 - 0x0000000000000001/P1 - 0x0000000000000002/P2"},
+		"unplugged source":         {unplugged, at(0, 1), 7, subnet.ErrNoRoute, "a/P1 has no link"},
+		"other end of wire":        {unplugged, at(0, 2), 7, subnet.ErrNoRoute, "it ends at c/P1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

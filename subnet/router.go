@@ -6,7 +6,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// loadUnit is what one source-destination pair adds to the load of a port. Every table entry also adds 1, which spreads
+// loadUnit is the load that one source-destination pair adds to a port. Every table entry also adds 1, which spreads
 // entries without pairs and never outweighs a pair.
 const loadUnit = 1 << 20
 
@@ -65,7 +65,7 @@ func newRouter(g *graph, ord []int32) *router {
 	return r
 }
 
-// run routes all LIDs: those of hosts first, so that the switches' own do not disturb the even spread of real traffic.
+// run routes all LIDs: those of hosts first, so that those of switches do not disturb the balance of host traffic.
 func (r *router) run() error {
 	for _, hosts := range [2]bool{true, false} {
 		for d := int32(0); int(d) < r.g.size(); d++ {
@@ -122,8 +122,8 @@ func (r *router) searchDown(d int32) {
 }
 
 // searchUp finds, from the top down, the shortest legal path of the switches that must climb first. A switch that can
-// descend to the destination never climbs. Forwarding tables see only the destination, so this alone keeps the rule for
-// every path that a packet took before.
+// descend to the destination never climbs. A forwarding table has only the destination, so this rule keeps every path
+// legal, whatever its earlier hops.
 func (r *router) searchUp() {
 	for i := len(r.ord) - 1; i >= 0; i-- {
 		s := r.ord[i]
@@ -138,10 +138,10 @@ func (r *router) searchUp() {
 	}
 }
 
-// detour gives a path to switches without a legal one, over the neighbour with the shortest path. Legal paths never use
-// them, so only traffic from such a switch itself goes down and up again. This may be management traffic between switches
-// of the top tier, which every tree has. If it were traffic to or from a host, the order would be unsuitable, and detour
-// returns errPartial.
+// detour gives a path to switches without a legal one, over the neighbour with the shortest path. Legal paths never
+// use such a switch, so only its own traffic goes down and up again. In every tree this occurs for management traffic
+// between switches of the top tier. For traffic to or from a host the order would be unsuitable, and detour returns
+// errPartial.
 func (r *router) detour(hosts bool) error {
 	for again := true; again; {
 		again = false

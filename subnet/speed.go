@@ -17,8 +17,8 @@ type lane struct {
 	base, ext uint8
 }
 
-// laneOf returns the description of a generation. Rates are after 8b/10b or 64b/66b coding. An extended speed reports 10
-// Gbit/s, code 4, in the base field, as devices do. FDR10 is a vendor's speed, which PortInfo reports as QDR.
+// laneOf returns the description of a generation. Rates are after 8b/10b or 64b/66b coding. With an extended speed
+// the base field has code 4, 10 Gbit/s, as on devices. FDR10 is a vendor's speed, which PortInfo reports as QDR.
 func laneOf(s Speed) lane {
 	switch s {
 	case SDR:
@@ -47,7 +47,7 @@ func laneOf(s Speed) lane {
 // LaneRate returns the data rate of one lane in one direction, after line coding; 0 when the speed is unknown.
 func (s Speed) LaneRate() quantity.BitRate { return laneOf(s).rate }
 
-// String prints the generation's name, such as "EDR", or "???", as the field's tools do, when it is unknown.
+// String returns the generation's name, such as "EDR". An unknown one is "???", as in InfiniBand tools.
 func (s Speed) String() string {
 	if n := laneOf(s).name; n != "" {
 		return n
@@ -122,7 +122,7 @@ func WidthFromCode(c uint8) Width {
 	return 0
 }
 
-// String prints the width as "4x", or "??", as the field's tools do, when it is unknown.
+// String returns the width as "4x". An unknown one is "??", as in InfiniBand tools.
 func (w Width) String() string {
 	if w.Code() == 0 {
 		return "??"
@@ -147,7 +147,7 @@ func ParseWidth(t string) (Width, error) {
 	return 0, fault(phrase.Of("subnet.width", "found", strconv.Quote(t)))
 }
 
-// FormatWidthSpeed prints both as "4xEDR", the form that ibnetdiscover uses.
+// FormatWidthSpeed formats both as "4xEDR", the form that ibnetdiscover uses.
 func FormatWidthSpeed(w Width, s Speed) string { return w.String() + s.String() }
 
 // ParseWidthSpeed parses "4xEDR". The marks "??" and "???" mean unknown.
@@ -201,7 +201,7 @@ func WidthSpeedFor(r quantity.BitRate) (Width, Speed, bool) {
 	return try(true)
 }
 
-// String prints the kind as "CA", "switch" or "router".
+// String returns the kind as "CA", "switch" or "router".
 func (k NodeKind) String() string {
 	switch k {
 	case KindCA:
@@ -215,7 +215,7 @@ func (k NodeKind) String() string {
 	}
 }
 
-// String prints the state as "down", "init", "armed", "active", or "unknown".
+// String returns the state as "down", "init", "armed", "active", or "unknown".
 func (s PortState) String() string {
 	switch s {
 	case PortDown:

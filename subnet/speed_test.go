@@ -64,7 +64,7 @@ func TestWidthTable(t *testing.T) {
 		}
 		if code == 0 {
 			if w.String() != "??" {
-				t.Errorf("width %d prints %s", w, w)
+				t.Errorf("width %d is formatted as %s", w, w)
 			}
 			continue
 		}
@@ -131,7 +131,7 @@ func TestWidthSpeedFor(t *testing.T) {
 	}
 	for _, rate := range []quantity.BitRate{0, -1, 1, 33e9, quantity.MaxBitRate} {
 		if w, s, ok := subnet.WidthSpeedFor(rate); ok {
-			t.Errorf("%s is said to be %s%s", rate, w, s)
+			t.Errorf("%s is described as %s%s", rate, w, s)
 		}
 	}
 }

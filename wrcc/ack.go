@@ -2,9 +2,10 @@ package wrcc
 
 import "fairlane/internal/quantity"
 
-// Acknowledgement settings of a receiver. In S0, acknowledgements return fair rates, but S0 does not say how many packets one
-// may acknowledge. Six return the rate soon enough (a sender without answers asks for more) and use little of the links that
-// they share with data. Packets more than AckDelay apart are acknowledged one by one.
+// Acknowledgement settings of a receiver. In S0, acknowledgements return fair rates, but S0 does not say how many
+// packets one may acknowledge. With six, the rate returns soon enough (a sender without answers requests a higher
+// rate), and acknowledgements use little of the links that they share with data. Packets more than AckDelay apart are
+// acknowledged one by one.
 const (
 	AckEvery = 6
 	AckDelay = 10 * quantity.Microsecond
@@ -18,7 +19,7 @@ const (
 )
 
 // PaceCredit is the waiting time at a busy port for which a paced queue pair compensates: about a round of 64 packets at 25
-// Gbit/s. Without it the queue pair stays below its assigned rate, and switches take the difference for free capacity.
+// Gbit/s. Without it the queue pair stays below its assigned rate, and switches count the difference as free capacity.
 const PaceCredit = 20 * quantity.Microsecond
 
 // AckRate is the wire rate of a flow, bit/s, above which AckEvery packets arrive within AckDelay and are acknowledged together.

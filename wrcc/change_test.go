@@ -6,7 +6,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// A gate whose period changes forgets whom it told, and keeps the new gap.
+// A gate whose period changes clears its table, and enforces the new gap.
 func TestAGateTakesAnotherPeriod(t *testing.T) {
 	t.Parallel()
 	g, err := NewGate(10*quantity.Microsecond, 16)
@@ -15,7 +15,7 @@ func TestAGateTakesAnotherPeriod(t *testing.T) {
 	}
 	for _, c := range []struct {
 		at     quantity.Picoseconds
-		period quantity.Picoseconds // 0: as before
+		period quantity.Picoseconds // 0: unchanged
 		want   bool
 	}{
 		{0, 0, true}, {9, 0, false}, {10, 0, true}, {11, 50, true}, {60, 0, false}, {61, 0, true}, {62, -1, true}, {62, 0, false}, {63, 0, true},
@@ -29,7 +29,7 @@ func TestAGateTakesAnotherPeriod(t *testing.T) {
 	}
 }
 
-// A sender keeps its rate when its settings change, but for the least one, and its timer when that stays.
+// When its settings change, a sender keeps its rate except for the new minimum, and its timer unless T1 changes.
 func TestASenderTakesOtherSettings(t *testing.T) {
 	t.Parallel()
 	const us = quantity.Microsecond

@@ -10,7 +10,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// params are the paper's: 100 Gbit/s, WRCCT 24 us.
+// params returns the paper's settings: 100 Gbit/s, WRCCT 24 us.
 func params() wrcc.Params { return wrcc.DefaultParams(100*quantity.Gbps, 24*us) }
 
 func TestAutoParm(t *testing.T) {
@@ -32,7 +32,7 @@ func TestAutoParm(t *testing.T) {
 		{rate: 10, rin: 64, level: 64},
 		{rate: 10, rin: 70, level: 64}, // above the target
 		{rate: 63.99, rin: 64, level: 64},
-		{rate: 64, rin: 64, level: 2}, // a fair rate at the target limits nobody
+		{rate: 64, rin: 64, level: 2}, // a fair rate at the target limits no flow
 		{rate: 100, rin: 70, level: 2},
 	} {
 		alpha, beta := wrcc.AutoParm(c.rate*1e9, c.rin*1e9, 64e9)
@@ -54,7 +54,7 @@ func TestUpdate(t *testing.T) {
 			100e9, wrcc.PeriodInput{RinBps: 800e9, RTTSum: rtt, PktNum: 1}, 12.5e9},
 		"just below RateRatioMax the rate is not divided": {
 			10e9, wrcc.PeriodInput{RinBps: 109.9e9, RTTSum: rtt, PktNum: 1}, 10e9 * (1 - 0.099/64)},
-		"at RateRatioMax it is": {
+		"at RateRatioMax the rate is": {
 			10e9, wrcc.PeriodInput{RinBps: 110e9, RTTSum: rtt, PktNum: 1}, 10e9 / 1.1},
 		"a pause halves the rate though the input fits": {
 			10e9, wrcc.PeriodInput{RinBps: 100e9, SumPFC: 1, RTTSum: rtt, PktNum: 1}, 5e9},
@@ -64,12 +64,12 @@ func TestUpdate(t *testing.T) {
 			10e9, wrcc.PeriodInput{}, 15e9},
 		"a far flow makes the step smaller": {
 			10e9, wrcc.PeriodInput{RinBps: 50e9, RTTSum: 240 * 10, PktNum: 10}, 10e9 * (1 + 0.1*0.5*0.5)},
-		"at the target with a queue in its limit nothing moves": {
+		"at the target with a queue within its limit the rate stays": {
 			10e9, wrcc.PeriodInput{RinBps: 100e9, Ingresses: 1, QueueBytes: 500_000, QMaxBytes: 1_000_000, RTTSum: rtt, PktNum: 1}, 10e9},
 		// 24,000 bytes over in 24 us is 8 Gbit/s; beta is 1/128: 8/128/100 of the rate.
 		"a queue over its limit drains": {
 			10e9, wrcc.PeriodInput{RinBps: 100e9, Ingresses: 1, QueueBytes: 524_000, QMaxBytes: 1_000_000, RTTSum: rtt, PktNum: 1}, 10e9 * (1 - 8.0/128/100)},
-		// Nothing is left of a shared buffer: 24,000 bytes are over, as above.
+		// The shared buffer is full: the whole queue of 24,000 bytes is over the limit.
 		"a queue in a full buffer drains": {
 			10e9, wrcc.PeriodInput{RinBps: 100e9, Ingresses: 2, QueueBytes: 24_000, RTTSum: rtt, PktNum: 1}, 10e9 * (1 - 8.0/128/100)},
 		"a threshold below zero counts as zero": {
@@ -78,7 +78,7 @@ func TestUpdate(t *testing.T) {
 			10e9, wrcc.PeriodInput{RinBps: 100e9, QueueBytes: 1 << 40, RTTSum: rtt, PktNum: 1}, 10e9},
 		"Fmin holds": {150e6, wrcc.PeriodInput{RinBps: 800e9}, 100e6},
 		"Fmax holds": {90e9, wrcc.PeriodInput{}, 100e9},
-		"a full queue goes to Fmin, not below zero": {
+		"a full queue lowers the rate to Fmin, not below zero": {
 			10e9, wrcc.PeriodInput{RinBps: 109e9, Ingresses: 1, QueueBytes: 1 << 62, QMaxBytes: 1 << 20, RTTSum: rtt, PktNum: 1}, 100e6},
 		"a broken rate counts as none": {10e9, wrcc.PeriodInput{RinBps: math.NaN()}, 15e9},
 	} {
@@ -88,7 +88,7 @@ func TestUpdate(t *testing.T) {
 			s := wrcc.PortState{FairRate: c.rate}
 			st := s.Update(&p, &c.in)
 			if math.Abs(s.FairRate-c.want) > 1 || st.FairRate != s.FairRate {
-				t.Errorf("fair rate %.0f (step says %.0f), want %.0f", s.FairRate, st.FairRate, c.want)
+				t.Errorf("fair rate %.0f (%.0f in the step), want %.0f", s.FairRate, st.FairRate, c.want)
 			}
 		})
 	}
@@ -108,7 +108,7 @@ func TestUpdateSaysWhy(t *testing.T) {
 	}
 }
 
-// The queue's limit is what is above QRatioMax·Qmax; the printed Qmax - Qp would give less for more.
+// The excess queue is the part above QRatioMax·Qmax; the printed Qmax - Qp would fall as the queue grows.
 func TestExtraQueueGrowsWithTheQueue(t *testing.T) {
 	t.Parallel()
 	p := params()
@@ -155,11 +155,11 @@ func TestLimit(t *testing.T) {
 		}
 	}
 	if got := (&wrcc.PortState{FairRate: 3}).Mbps(); got != 1 {
-		t.Errorf("fair rate of 3 bit/s is %d Mbit/s: want the least that a header can say", got)
+		t.Errorf("fair rate of 3 bit/s is %d Mbit/s: want the minimum of a header", got)
 	}
 }
 
-// Whatever a switch counts, the fair rate is a number between Fmin and Fmax.
+// For any measurements of a switch, the fair rate is a number between Fmin and Fmax.
 func TestFairRateStaysInRange(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -198,7 +198,7 @@ func TestFairRateFallsWithLoad(t *testing.T) {
 		hi = lo
 		hi.RinBps += rapid.Float64Range(0, 1e11).Draw(t, "more input")
 		c := wrcc.PortState{FairRate: rate}
-		// The queue is left out: a step with a larger alpha also takes the queue more seriously.
+		// The queue is zero here, because a larger alpha also gives the queue more weight.
 		lo.QueueBytes, hi.QueueBytes = 0, 0
 		a = wrcc.PortState{FairRate: rate}
 		a.Update(&p, &lo)

@@ -63,12 +63,12 @@ func FuzzDecodeHeader(f *testing.F) {
 		}
 		if errH == nil {
 			if got := h.AppendTo(nil); !bytes.Equal(got, b[:wrcc.HeaderSize]) {
-				t.Fatalf("% x came back as % x", b, got)
+				t.Fatalf("% x was read back as % x", b, got)
 			}
 		}
 		if errF == nil {
 			if got, err := n.AppendTo(nil); err != nil || !bytes.Equal(got, b[:wrcc.FCNPSize]) {
-				t.Fatalf("% x came back as % x, %v", b, got, err)
+				t.Fatalf("% x was read back as % x, %v", b, got, err)
 			}
 		}
 		if len(b) >= wrcc.HeaderSize && errH != nil && errF != nil && b[8] == 0 {
@@ -89,7 +89,7 @@ func TestGateLetsOneFCNPThroughAPeriod(t *testing.T) {
 		want bool
 	}{
 		{3, 0, true}, {3, 1, false}, {4, 1, true}, {3, 24*us - 1, false}, {3, 24 * us, true}, {3, 47 * us, false},
-		{19, 47 * us, true}, // falls on the row of 3
+		{19, 47 * us, true}, // same row as flow 3
 		{3, 47 * us, true},
 	} {
 		if got := g.Allow(c.flow, c.at); got != c.want {

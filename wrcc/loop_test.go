@@ -182,8 +182,8 @@ func (b *bench) share(settle, count quantity.Picoseconds) (rates []float64, sum 
 	return rates, sum
 }
 
-// The point of rest: the sum of weights times the fair rate is the target, so each flow has its
-// weight's part of the port and the port is full.
+// In equilibrium the sum of the weights times the fair rate is the target, so each flow has its weight's share and
+// the port is full.
 func TestLoopRestsWhereWeightsTimesTheFairRateFillThePort(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -220,7 +220,7 @@ func TestLoopRestsWhereWeightsTimesTheFairRateFillThePort(t *testing.T) {
 	}
 }
 
-// Flows of 12 us and of 2 ms meet: both come to their weight's share.
+// Flows with round trips of 12 us and 2 ms share a port: both get their weight's share.
 func TestNearAndFarFlowsShareByWeight(t *testing.T) {
 	t.Parallel()
 	weights := []float64{1, 2, 3, 4}
@@ -252,8 +252,8 @@ func TestTimerReadingFillsThePortWithAQueue(t *testing.T) {
 	}
 }
 
-// A flow that leaves hands its part over: formula (2) covers most of the way in a few periods and the
-// last part with the smallest factor.
+// When a flow ends, the other takes over its rate: most of it within a few periods, and the rest with formula (2)'s
+// smallest factor.
 func TestRemainingFlowTakesOverThePort(t *testing.T) {
 	t.Parallel()
 	b := newBench(100*quantity.Gbps, wrcc.IncreaseAsk, []float64{3, 1}, []quantity.Picoseconds{12 * us})
@@ -264,8 +264,8 @@ func TestRemainingFlowTakesOverThePort(t *testing.T) {
 	}
 }
 
-// Eight flows of a 2 ms round trip start at line rate. With FCNPs their own data centre slows them
-// within microseconds, without them the queue takes a round trip of seven times the port's rate.
+// Eight flows of a 2 ms round trip start at line rate. With FCNPs their own data centre slows them within
+// microseconds. Without FCNPs the queue receives the excess, seven times the port's rate, for one round trip.
 func TestFCNPsHoldABurstOfFarFlows(t *testing.T) {
 	t.Parallel()
 	peak := map[bool]float64{}

@@ -18,8 +18,8 @@ const (
 	MaxSenderName = 160  // bytes
 )
 
-// NICConfig is the WRCC configuration of a NIC port's senders, in whole units of the registers. The assignment of queue pairs
-// to senders is up to the host. S0's NIC is an FPGA with an unpublished interface; this one is a proposal.
+// NICConfig is the WRCC configuration of a NIC port's senders, in whole units of the registers. The host assigns
+// queue pairs to senders. S0's NIC is an FPGA with an unpublished interface; this one is a proposal.
 type NICConfig struct {
 	Domain      uint16         `json:"domain"`        // data centre, as in S0's INT header (SDI)
 	T1Us        uint16         `json:"t1_us"`         // T1, microseconds, 1 to 65535

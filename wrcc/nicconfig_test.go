@@ -52,7 +52,7 @@ func TestNICConfigValidate(t *testing.T) {
 		c.change(&c2)
 		err := c2.Validate()
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: error %v, want one that says %q", name, err, c.says)
+			t.Errorf("%s: error %v, want one that contains %q", name, err, c.says)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestFixedWeightIsNearest(t *testing.T) {
 	}
 	for _, bad := range []float64{0, -1, 65536, math.NaN(), math.Inf(1), 1e-9} {
 		if w, err := wrcc.NewFixedWeight(bad); err == nil {
-			t.Errorf("weight %v taken as %s", bad, w)
+			t.Errorf("weight %v accepted as %s", bad, w)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -102,7 +102,7 @@ func TestNewNICConfigTakesWholeUnits(t *testing.T) {
 		p := good
 		change(&p)
 		if c, err := wrcc.NewNICConfig(5, p); err == nil {
-			t.Errorf("%s: taken as %+v", name, c)
+			t.Errorf("%s: accepted as %+v", name, c)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestNICConfigCloneSortAndLookup(t *testing.T) {
 		t.Errorf("a change of the clone changed the original: %v", err)
 	}
 	if err := d.Validate(); err == nil {
-		t.Error("an order that is none passes")
+		t.Error("an invalid order was accepted")
 	}
 	d.Sort()
 	if got, want := fmt.Sprintf("%+v", *d), fmt.Sprintf("%+v", c); got != want {
@@ -128,12 +128,12 @@ func TestNICConfigCloneSortAndLookup(t *testing.T) {
 		t.Errorf("bio/all: %+v %t", s, ok)
 	}
 	if _, ok := c.Sender("bio"); ok {
-		t.Error("bio is there")
+		t.Error("bio exists")
 	}
 	if w := s.WeightTo(ident.PortID{Node: 1, Port: 2}); w.Multiplier != 5 {
-		t.Errorf("towards a peer of its own weight: %s", w)
+		t.Errorf("towards a peer with a separate weight: %s", w)
 	}
 	if w := s.WeightTo(ident.PortID{Node: 2, Port: 2}); w.Multiplier != 4 {
-		t.Errorf("towards any other: %s", w)
+		t.Errorf("towards any other peer: %s", w)
 	}
 }

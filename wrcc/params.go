@@ -21,7 +21,7 @@ const (
 	MaxFairRate = quantity.BitRate(1<<32-1) * quantity.Mbps // the largest value of 32 bits
 	MinPeriod   = quantity.Microsecond                      // the unit of WRCCT
 	MaxPeriod   = quantity.Picoseconds(1<<16-1) * MinPeriod // the largest value of 16 bits
-	MaxTimer    = quantity.Second                           // largest T1; a longer one would never raise a rate
+	MaxTimer    = quantity.Second                           // largest T1; with a longer one, rates would hardly increase
 )
 
 // Values that S0 recommends or uses.
@@ -120,8 +120,8 @@ type Settings struct {
 //	T1    = WRCCT, the minimum that is allowed
 //	Btar  = TargetPct of PortRate
 //	Fmax  = HostRate / MinWeight: the lightest flow alone on the port may fill it
-//	Fmin  = HostRate / 1000, or Btar / WeightSum where that is less: the fair rate of the
-//	        fullest port must be above the floor; at most Fmax
+//	Fmin  = HostRate / 1000, or Btar / WeightSum where that is less, but at most Fmax:
+//	        the fair rate of the port with the most flows must be above Fmin
 //
 // The last two are S0's own values (100 Gbit/s and 100 Mbit/s with 100 Gbit/s hosts) for flows of weight one. Facts in range
 // always give legal settings; otherwise the error names the invalid fact.

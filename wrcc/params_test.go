@@ -26,7 +26,7 @@ func TestDeriveGivesThePapersSettings(t *testing.T) {
 		t.Errorf("got %+v, want %+v", s, want)
 	}
 	if s.Port != wrcc.DefaultParams(100*quantity.Gbps, 24*us) {
-		t.Error("the defaults are not what the same facts derive")
+		t.Error("the defaults differ from the settings derived from the same facts")
 	}
 }
 
@@ -133,8 +133,8 @@ func TestSenderParamsNeedATimerNoShorterThanThePeriod(t *testing.T) {
 	}
 }
 
-// Whatever facts pass, the settings are legal, and the fullest port can serve every flow above the
-// floor as far as the header's unit allows.
+// For any valid facts the settings are legal, and the fair rate of the port with the most flows is above Fmin, as far
+// as the header's unit allows.
 func TestDerivedSettingsAreLegal(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -94,8 +94,8 @@ func NewSender(p *SenderParams, f SenderFlow, now quantity.Picoseconds) Sender {
 	}
 }
 
-// Adopt switches the flow, settled to now with the previous settings, to settings p. Its rate stays, except for the new
-// minimum; the timer restarts if its period changes.
+// Adopt changes the flow's settings from was to p; the caller has called Settle with was up to now. Its rate stays,
+// except for the new minimum; the timer restarts if its period changes.
 func (s *Sender) Adopt(was, p *SenderParams, now quantity.Picoseconds) {
 	s.rate = min(max(s.rate, p.MinRate), s.line)
 	if was.T1 == p.T1 && was.Increase == p.Increase {

@@ -19,7 +19,7 @@ func TestSenderStartsAtLineRateWithTheBurstMark(t *testing.T) {
 	t.Parallel()
 	for inc, weights := range map[wrcc.Increase]map[float64]uint32{
 		wrcc.IncreaseTimer: {1: 100_000, 4: 25_000, 0.5: 200_000},
-		wrcc.IncreaseAsk:   {1: 100_000, 4: 25_000, 0.5: 200_000}, // it cannot ask for more than the line
+		wrcc.IncreaseAsk:   {1: 100_000, 4: 25_000, 0.5: 200_000}, // a request is at most the line rate
 	} {
 		for weight, want := range weights {
 			p, s := sender(inc, weight)
@@ -43,7 +43,7 @@ func TestSenderFollowsAcknowledgements(t *testing.T) {
 	if s.Rate() != 20e9 {
 		t.Errorf("rate %v: an old acknowledgement was followed", s.Rate())
 	}
-	s.Ack(&p, us, 11, 0, 8) // no stamp
+	s.Ack(&p, us, 11, 0, 8) // no rate
 	if s.Rate() != 20e9 || !s.Header(&p).Burst() {
 		t.Errorf("rate %v, burst %v after an answer without a rate from another data centre", s.Rate(), s.Header(&p).Burst())
 	}
@@ -73,7 +73,7 @@ func TestFCNPOnlyLowers(t *testing.T) {
 	}
 	s.Ack(&p, 20*us, 50, 40e9, 7)
 	if s.Rate() != 20e9 {
-		t.Errorf("rate %v: an acknowledgement of what the FCNP had answered raised it", s.Rate())
+		t.Errorf("rate %v: an acknowledgement that the FCNP outdates raised it", s.Rate())
 	}
 	s.Ack(&p, 20*us, 51, 12e9, 7)
 	if s.Rate() != 24e9 {
@@ -115,7 +115,7 @@ func TestAskingSenderDoublesByAnswersAndByTimerInSilenceOnly(t *testing.T) {
 	now := us
 	s.Ack(&p, now, 1, 5e9, 7)
 	if got := s.Header(&p).FairRate; s.Rate() != 10e9 || got != 10_000 {
-		t.Fatalf("rate %v, asks for %d Mbit/s of weight 2: want 10 Gbit/s and twice that", s.Rate(), got)
+		t.Fatalf("rate %v, requests %d Mbit/s of weight 2: want 10 Gbit/s and twice that", s.Rate(), got)
 	}
 	for i := range int64(100) { // an answer a microsecond: never silent
 		now += us
@@ -123,7 +123,7 @@ func TestAskingSenderDoublesByAnswersAndByTimerInSilenceOnly(t *testing.T) {
 		s.Ack(&p, now, 2+i, 5e9, 7)
 	}
 	if s.Rate() != 10e9 {
-		t.Errorf("rate %v: the timer ran though answers came", s.Rate())
+		t.Errorf("rate %v: the timer expired although answers arrived", s.Rate())
 	}
 	// Silence is T1, a round trip of 12 us and two packets of 0.848 us.
 	if want := now + 37*us + 696*quantity.Nanosecond; s.Deadline() != want {
@@ -135,8 +135,8 @@ func TestAskingSenderDoublesByAnswersAndByTimerInSilenceOnly(t *testing.T) {
 	}
 }
 
-// A rate must survive the trip through a header: stamping what was received gives it back, for any
-// weight. Otherwise every round trip would lose a unit.
+// A received rate must be written into the next header unchanged, for any weight; otherwise every round trip would
+// lose a unit.
 func TestStampIsAFixedPoint(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -146,13 +146,12 @@ func TestStampIsAFixedPoint(t *testing.T) {
 		mbps := rapid.Uint32Range(1, 1_000_000).Draw(t, "rate")
 		s.Ack(&p, 0, 1, float64(mbps)*1e6, 0)
 		if got := s.Header(&p).FairRate; got != mbps {
-			t.Fatalf("%d Mbit/s came back as %d", mbps, got)
+			t.Fatalf("%d Mbit/s was read back as %d", mbps, got)
 		}
 	})
 }
 
-// Whatever comes, the rate stays between the least and the line's, FCNPs never raise it, and one
-// Settle is as good as many.
+// For any events the rate stays between the minimum and line rate, FCNPs never raise it, and one Settle equals many.
 func TestSenderLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -209,7 +208,7 @@ func TestWordsOfIncreaseAreReadBack(t *testing.T) {
 	}
 	for _, word := range []string{"", "Ask", wrcc.Increase(7).String()} {
 		if _, err := wrcc.ParseIncrease(word); err == nil {
-			t.Errorf("%q is taken for a way to a higher rate", word)
+			t.Errorf("%q is accepted as an increase mode", word)
 		}
 	}
 }

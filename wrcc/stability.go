@@ -15,8 +15,9 @@ import (
 // port's rate and the length of the path cancel out: only α, β and D/d remain. Therefore one range of factors suits every
 // port.
 //
-// In S0's fluid model D is d, the round trip time. A switch samples: it measures over one period and holds the result over the
-// next, which adds half a period of delay each, and formula (2) uses max(RTT, WRCCT) as d. NewLoop takes both into account.
+// In S0's fluid model D is d, the round trip time. A switch samples: it measures over one period and holds the result
+// over the next. Both add half a period of delay, and formula (2) uses max(RTT, WRCCT) as d. NewLoop takes both into
+// account.
 type Loop struct {
 	Alpha, Beta float64 // beta 0 means that the queue is within its limit and has no effect
 	Delay       float64 // D, seconds

@@ -12,8 +12,8 @@ import (
 	"fairlane/wrcc"
 )
 
-// open is the loop of formula (4) with all its quantities: the port's rate c only sets the rate at
-// rest, n·R = c, and drops out as the paper says.
+// open is the loop of formula (4) with all its quantities. The port's rate c only sets the rate in equilibrium, n·R =
+// c, and cancels out, as the paper states.
 func open(l wrcc.Loop, n, w float64) complex128 {
 	s := complex(0, w)
 	rate := complex(l.Alpha/l.Base, 0) / s
@@ -21,8 +21,8 @@ func open(l wrcc.Loop, n, w float64) complex128 {
 	return (rate + queue) * cmplx.Exp(-s*complex(l.Delay, 0))
 }
 
-// The margins are those of the loop as written, for every number of flows, path and factor of the
-// chosen range, and all are stable in S0's fluid model.
+// The margins equal those of the loop as written, for every number of flows, path and factor of the chosen range, and
+// all loops are stable in S0's fluid model.
 func TestFluidLoopIsStableForTheWholeRange(t *testing.T) {
 	t.Parallel()
 	for _, d := range []float64{2e-6, 12e-6, 24e-6, 100e-6, 2e-3} {
@@ -55,7 +55,7 @@ func TestMarginsByHand(t *testing.T) {
 	}
 }
 
-// A gain margin of g means that the loop with g times the gain is at the edge.
+// A gain margin of g means that the loop with g times the gain is at the limit of stability.
 func TestGainMarginIsTheEdge(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -75,8 +75,8 @@ func TestGainMarginIsTheEdge(t *testing.T) {
 	})
 }
 
-// The model's word against the model run: formula (4) integrated with its delay dies out or grows as
-// the margins say.
+// The margins are compared with a simulation: formula (4), integrated with its delay, decays or grows as the margins
+// predict.
 func TestMarginsAgreeWithTheLoopRun(t *testing.T) {
 	t.Parallel()
 	for _, l := range []wrcc.Loop{
@@ -90,7 +90,7 @@ func TestMarginsAgreeWithTheLoopRun(t *testing.T) {
 	}
 }
 
-// settles integrates the linear loop for one flow after a kick, and reports whether the swing in the
+// settles integrates the linear loop for one flow after a disturbance, and reports whether the oscillation in the
 // last part of the run is smaller than in an early part.
 func settles(l wrcc.Loop) bool {
 	const steps, parts = 400, 400 // of one delay; delays
@@ -153,8 +153,9 @@ func TestWithoutAQueueTermTheLoopIsAPlainIntegrator(t *testing.T) {
 	}
 }
 
-// Near rest, with the queue above its limit, the rate term leads by no more than the factors' ratio of two periods: flows that learn of a rate
-// a period late, measured and held for one, come too late; a quarter of that is no harm.
+// Near the equilibrium, with the queue above its limit, the rate term leads by at most the ratio of the factors, two
+// periods. Flows that receive a rate one period late, in addition to the delays of measuring and holding, destabilise
+// the loop; a quarter of that delay does not.
 func TestFlowsThatLearnLateUpsetALoop(t *testing.T) {
 	t.Parallel()
 	p := wrcc.DefaultParams(100*quantity.Gbps, 100*quantity.Microsecond)

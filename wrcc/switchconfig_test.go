@@ -36,33 +36,33 @@ func TestSwitchConfigRanges(t *testing.T) {
 		says   string
 		senses bool // only Validate refuses
 	}{
-		"least of all":          {change: func(c *wrcc.SwitchConfig) { c.Ports[0].RateRatioPct, c.Ports[0].QRatioPct = 100, 10 }},
-		"floor 0":               {func(c *wrcc.SwitchConfig) { c.Ports[0].FminMbps = 0 }, "ports[0].f_min_mbps: found 0, want 1 to 4294967295", false},
-		"ceiling 0":             {func(c *wrcc.SwitchConfig) { c.Ports[0].FmaxMbps = 0 }, "ports[0].f_max_mbps", false},
-		"target 0":              {func(c *wrcc.SwitchConfig) { c.Ports[1].TargetMbps = 0 }, "ports[1].b_tar_mbps", false},
-		"target over the range": {func(c *wrcc.SwitchConfig) { c.Ports[1].TargetMbps++ }, "b_tar_mbps: found 100000001, want 1 to 100000000", false},
-		"period 0":              {func(c *wrcc.SwitchConfig) { c.Ports[1].PeriodUs = 0 }, "ports[1].wrcct_us", false},
-		"rate ratio 99":         {func(c *wrcc.SwitchConfig) { c.Ports[0].RateRatioPct = 99 }, "rate_ratio_pct: found 99, want 100 to 200", false},
-		"rate ratio 201":        {func(c *wrcc.SwitchConfig) { c.Ports[0].RateRatioPct = 201 }, "rate_ratio_pct: found 201, want 100 to 200", false},
-		"queue ratio 9":         {func(c *wrcc.SwitchConfig) { c.Ports[0].QRatioPct = 9 }, "q_ratio_pct: found 9, want 10 to 60", false},
-		"queue ratio 61":        {func(c *wrcc.SwitchConfig) { c.Ports[0].QRatioPct = 61 }, "q_ratio_pct: found 61, want 10 to 60", false},
-		"port 0":                {func(c *wrcc.SwitchConfig) { c.Ports[0].Port = 0 }, "ports[0].port: found 0, want 1 to 3", false},
-		"port 4 of 3":           {func(c *wrcc.SwitchConfig) { c.Domains[1].Port = 4 }, "domains[1].port: found 4, want 1 to 3", false},
-		"a port twice":          {func(c *wrcc.SwitchConfig) { c.Ports[1].Port = 1 }, "in the order of their keys", false},
-		"ports in disorder":     {func(c *wrcc.SwitchConfig) { c.Ports[0], c.Ports[1] = c.Ports[1], c.Ports[0] }, "in the order", false},
-		"class 8":               {func(c *wrcc.SwitchConfig) { c.Weights[0].Class = 8 }, "weights[0].class: found 8, want 0 to 7", false},
-		"multiplier 0":          {func(c *wrcc.SwitchConfig) { c.Weights[0].Multiplier = 0 }, "weights[0].multiplier", false},
-		"shift 16":              {func(c *wrcc.SwitchConfig) { c.Weights[1].Shift = 16 }, "weights[1].shift: found 16, want 0 to 15", false},
-		"floor above ceiling":   {func(c *wrcc.SwitchConfig) { c.Ports[0].FminMbps = 100_001 }, "ports[0].f_max_mbps", true},
-		"two sampling periods":  {func(c *wrcc.SwitchConfig) { c.Ports[1].PeriodUs = 48 }, "ports[1].wrcct_us: found 48, want 24", true},
-		"weight of no port":     {func(c *wrcc.SwitchConfig) { c.Weights[1].Port = 2 }, "weights[1].port", true},
-		"data centre of nobody": {func(c *wrcc.SwitchConfig) { c.Domains[1].Port = 2 }, "domains[1].port", true},
+		"least of all":           {change: func(c *wrcc.SwitchConfig) { c.Ports[0].RateRatioPct, c.Ports[0].QRatioPct = 100, 10 }},
+		"floor 0":                {func(c *wrcc.SwitchConfig) { c.Ports[0].FminMbps = 0 }, "ports[0].f_min_mbps: found 0, want 1 to 4294967295", false},
+		"ceiling 0":              {func(c *wrcc.SwitchConfig) { c.Ports[0].FmaxMbps = 0 }, "ports[0].f_max_mbps", false},
+		"target 0":               {func(c *wrcc.SwitchConfig) { c.Ports[1].TargetMbps = 0 }, "ports[1].b_tar_mbps", false},
+		"target over the range":  {func(c *wrcc.SwitchConfig) { c.Ports[1].TargetMbps++ }, "b_tar_mbps: found 100000001, want 1 to 100000000", false},
+		"period 0":               {func(c *wrcc.SwitchConfig) { c.Ports[1].PeriodUs = 0 }, "ports[1].wrcct_us", false},
+		"rate ratio 99":          {func(c *wrcc.SwitchConfig) { c.Ports[0].RateRatioPct = 99 }, "rate_ratio_pct: found 99, want 100 to 200", false},
+		"rate ratio 201":         {func(c *wrcc.SwitchConfig) { c.Ports[0].RateRatioPct = 201 }, "rate_ratio_pct: found 201, want 100 to 200", false},
+		"queue ratio 9":          {func(c *wrcc.SwitchConfig) { c.Ports[0].QRatioPct = 9 }, "q_ratio_pct: found 9, want 10 to 60", false},
+		"queue ratio 61":         {func(c *wrcc.SwitchConfig) { c.Ports[0].QRatioPct = 61 }, "q_ratio_pct: found 61, want 10 to 60", false},
+		"port 0":                 {func(c *wrcc.SwitchConfig) { c.Ports[0].Port = 0 }, "ports[0].port: found 0, want 1 to 3", false},
+		"port 4 of 3":            {func(c *wrcc.SwitchConfig) { c.Domains[1].Port = 4 }, "domains[1].port: found 4, want 1 to 3", false},
+		"a port twice":           {func(c *wrcc.SwitchConfig) { c.Ports[1].Port = 1 }, "in the order of their keys", false},
+		"ports in disorder":      {func(c *wrcc.SwitchConfig) { c.Ports[0], c.Ports[1] = c.Ports[1], c.Ports[0] }, "in the order", false},
+		"class 8":                {func(c *wrcc.SwitchConfig) { c.Weights[0].Class = 8 }, "weights[0].class: found 8, want 0 to 7", false},
+		"multiplier 0":           {func(c *wrcc.SwitchConfig) { c.Weights[0].Multiplier = 0 }, "weights[0].multiplier", false},
+		"shift 16":               {func(c *wrcc.SwitchConfig) { c.Weights[1].Shift = 16 }, "weights[1].shift: found 16, want 0 to 15", false},
+		"floor above ceiling":    {func(c *wrcc.SwitchConfig) { c.Ports[0].FminMbps = 100_001 }, "ports[0].f_max_mbps", true},
+		"two sampling periods":   {func(c *wrcc.SwitchConfig) { c.Ports[1].PeriodUs = 48 }, "ports[1].wrcct_us: found 48, want 24", true},
+		"weight of no port":      {func(c *wrcc.SwitchConfig) { c.Weights[1].Port = 2 }, "weights[1].port", true},
+		"data centre of no port": {func(c *wrcc.SwitchConfig) { c.Domains[1].Port = 2 }, "domains[1].port", true},
 	} {
 		x := legalConfig()
 		c.change(x)
 		ranges, senses := x.ValidateRanges(3), x.Validate(3)
 		if got := senses; (got == nil) != (c.says == "") || got != nil && !strings.Contains(got.Error(), c.says) {
-			t.Errorf("%s: error %v, want one that says %q", name, got, c.says)
+			t.Errorf("%s: error %v, want one that contains %q", name, got, c.says)
 		}
 		if want := c.says != "" && !c.senses; (ranges != nil) != want {
 			t.Errorf("%s: ranges alone: %v", name, ranges)
@@ -80,7 +80,7 @@ func TestPortConfigMeansItsParams(t *testing.T) {
 		c.FmaxMbps = rapid.Uint32Min(c.FminMbps).Draw(t, "fmax")
 		got, err := wrcc.NewPortConfig(c.Port, c.Params())
 		if err != nil || got != c {
-			t.Fatalf("%+v came back as %+v: %v", c, got, err)
+			t.Fatalf("%+v was read back as %+v: %v", c, got, err)
 		}
 	})
 }
@@ -95,13 +95,13 @@ func TestPortConfigRefusesWhatTablesCannotHold(t *testing.T) {
 		"half a unit":       func(p *wrcc.Params) { p.Fmin += quantity.Mbps / 2 },
 		"half a period":     func(p *wrcc.Params) { p.Period += quantity.Microsecond / 2 },
 		"another smoothing": func(p *wrcc.Params) { p.Lambda = 0.2 },
-		"floor of nothing":  func(p *wrcc.Params) { p.Fmin = 0 },
+		"floor of zero":     func(p *wrcc.Params) { p.Fmin = 0 },
 		"huge target":       func(p *wrcc.Params) { p.Target = wrcc.MaxFairRate + quantity.Mbps },
 	} {
 		p := good
 		change(&p)
 		if c, err := wrcc.NewPortConfig(1, p); err == nil {
-			t.Errorf("%s: taken as %+v", name, c)
+			t.Errorf("%s: accepted as %+v", name, c)
 		}
 	}
 }
@@ -120,11 +120,11 @@ func TestClassWeightIsNearest(t *testing.T) {
 	}
 	for _, bad := range []float64{0, -1, 65536, math.NaN(), math.Inf(1), 1e-9} {
 		if w, err := wrcc.NewClassWeight(1, 0, bad); err == nil {
-			t.Errorf("weight %v taken as %+v", bad, w)
+			t.Errorf("weight %v accepted as %+v", bad, w)
 		}
 	}
 	if _, err := wrcc.NewClassWeight(1, 8, 1); err == nil {
-		t.Error("class 8 taken")
+		t.Error("class 8 accepted")
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.Float64Range(1, 65535).Draw(t, "weight")

@@ -118,7 +118,7 @@ func (a *app) root(args []string) *cobra.Command {
 	return root
 }
 
-// wrongArguments says what is wrong with a command's arguments; err is cobra's, or nil.
+// wrongArguments returns the fault of a command's arguments; err is cobra's, or nil.
 func wrongArguments(cmd *cobra.Command, args []string, err error) error {
 	switch {
 	case err == nil:

@@ -97,7 +97,7 @@ func TestTheAgentServesRestoresAndKnowsItsClients(t *testing.T) {
 		t.Error(s)
 	}
 	if !strings.Contains(out.String(), "expired") {
-		t.Errorf("the log does not say why a client was refused:\n%s", out)
+		t.Errorf("the log gives no reason for the refusal of a client:\n%s", out)
 	}
 	code, stdout, stderr := run(t, "restore", "--dry-run", "--json", "--config", config)
 	var rows []struct {
@@ -186,7 +186,7 @@ func TestCheckPrintsItsFindings(t *testing.T) {
 	}
 }
 
-// TestInspectionChangesNothing has a host whose configfs has no directory of the device yet.
+// TestInspectionChangesNothing uses a host whose configfs has no directory of the device yet.
 func TestInspectionChangesNothing(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -222,7 +222,7 @@ func TestInspectionChangesNothing(t *testing.T) {
 	}
 }
 
-// TestCheckTriesTheCertificates has a key that does not match the certificate, an expired certificate, and valid ones.
+// TestCheckTriesTheCertificates uses a key that does not match the certificate, an expired certificate, and valid ones.
 func TestCheckTriesTheCertificates(t *testing.T) {
 	t.Parallel()
 	m, ca := newMachine(t), tlstest.New(t)
@@ -264,7 +264,7 @@ func TestStopBeforeServingIsNoFailure(t *testing.T) {
 	}
 }
 
-// TestWithoutTheJournalsDirectory requires advice in the error, and no silent restore.
+// TestWithoutTheJournalsDirectory requires the remedy in the error, and no silent restore.
 func TestWithoutTheJournalsDirectory(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

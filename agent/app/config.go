@@ -222,7 +222,7 @@ func scalar[T any](n *yaml.Node, to *T, read func(string) (T, error)) error {
 	return nil
 }
 
-// found says what a value is and what it should be.
+// found returns the text about an invalid value: the value, and the valid values.
 func found(value string, want phrase.Text) phrase.Text {
 	return phrase.Of("yaml.found", "found", strconv.Quote(nicparam.Clip(value)), "want", want)
 }

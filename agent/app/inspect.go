@@ -87,7 +87,7 @@ func (a *app) check(ctx context.Context, asJSON bool) (err error) {
 		for _, e := range append(parts(c.CheckServing()), files(&c)...) {
 			said := a.text.Error(e)
 			if asJSON {
-				said = e.Error() // programs read English
+				said = e.Error() // in English, for programs
 			}
 			out.Problems = append(out.Problems, said)
 		}

@@ -177,7 +177,7 @@ func start(t testing.TB, config string, env map[string]string) (address string, 
 		done <- code
 		t.Fatalf("ended with %d: %s", code, out)
 	case <-time.After(time.Minute):
-		t.Fatalf("nobody listens: %s", out)
+		t.Fatalf("no listener: %s", out)
 	}
 	return address, out, stop
 }

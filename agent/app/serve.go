@@ -66,8 +66,8 @@ func (a *app) serve(ctx context.Context) (err error) {
 	return a.answer(ctx, &c, on, h, listeners, log, again)
 }
 
-// limits are lower than those of a server of thousands of targets: a host's memory is for its own work, and each path of
-// a request may cover the whole tree.
+// limits are lower than those of a server of thousands of targets: a host's memory is for its workload, and each path
+// of a request may cover the whole tree.
 func (c *Config) limits() gnmitree.Limits {
 	return gnmitree.Limits{Connections: 256, Calls: 64, Paths: 128, Streams: c.Subscriptions, SampleInterval: c.Sample}
 }
@@ -104,7 +104,7 @@ func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Ho
 		return errors.Join(err, closeAll(listeners))
 	}
 	for _, f := range h.Report().Findings {
-		log.Info("way to parameters", "nic", f.NIC, "port", f.Port, "back_end", string(f.Backend), "found", f.Found, "parameters", f.Params, "why", f.Why)
+		log.Info("back end of parameters", "nic", f.NIC, "port", f.Port, "back_end", string(f.Backend), "found", f.Found, "parameters", f.Params, "why", f.Why)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -54,7 +54,7 @@ func (s *counterSets) read(ctx context.Context, device string, port int) ([]rdma
 	if err != nil {
 		return nil, fmt.Errorf("counter sets of %s port %d: %w", device, port, err)
 	}
-	// A kernel that does not know the port's attribute returns those of all ports.
+	// A kernel that does not support the port attribute returns the sets of all ports.
 	sets := slices.DeleteFunc(reply.Sets, func(k rdmanl.CounterSet) bool { return k.Port != 0 && int64(k.Port) != int64(port) })
 	if len(sets) == 0 {
 		return nil, fmt.Errorf("%w: `rdma statistic qp set link %s/%d auto type on` binds all that are made from then on", ErrNotBound, device, port)

@@ -32,7 +32,7 @@ func attribute(typ uint16, payload ...[]byte) []byte {
 
 func word(v uint32) []byte { return binary.NativeEndian.AppendUint32(nil, v) }
 
-// message returns one of the kernel for the request with dumpSequence.
+// message returns a message of the kernel for the request with dumpSequence.
 func message(typ, flags uint16, attrs ...[]byte) []byte {
 	p := slices.Concat(attrs...)
 	b := word(uint32(16 + len(p)))
@@ -145,7 +145,7 @@ func TestCounterSetsErrors(t *testing.T) {
 		want   error
 		says   string
 	}{
-		"nothing is bound":           {kernel([][]byte{last}), ErrNotBound, "set link mlx5_0/1 auto"},
+		"no queue pair is bound":     {kernel([][]byte{last}), ErrNotBound, "set link mlx5_0/1 auto"},
 		"another port's alone":       {kernel([][]byte{toldSet(7, 2), last}), ErrNotBound, ""},
 		"a kernel without command":   {kernel([][]byte{message(refused, 0, errno32(unix.EINVAL))}), ErrNotOffered, "invalid argument"},
 		"without the permission":     {kernel([][]byte{message(refused, 0, errno32(unix.EPERM))}), ErrNotOffered, "not permitted"},

@@ -127,7 +127,7 @@ func (m *machine) functions(n, count int, switchdev bool) {
 	}
 }
 
-// vendorFiles adds those of the vendor's driver; params is "params/" or nothing.
+// vendorFiles adds the files of the vendor's driver; params is "params/" or nothing.
 func (m *machine) vendorFiles(n int, params string) {
 	for _, p := range nicparam.New(nicparam.Caps{}).By(nicparam.Sysfs) {
 		s, _ := p.Source(nicparam.Sysfs)
@@ -142,7 +142,7 @@ func (m *machine) vendorFiles(n int, params string) {
 	}
 }
 
-// kernelFiles adds those of the kernel's driver.
+// kernelFiles adds the files of the kernel's driver.
 func (m *machine) kernelFiles(n int, caps nicparam.Caps) {
 	for _, p := range nicparam.New(caps).By(nicparam.Debugfs) {
 		s, _ := p.Source(nicparam.Debugfs)
@@ -199,7 +199,7 @@ func (k *dcbKernel) Exchange(_ context.Context, request []byte) ([]byte, error) 
 	return append(b, refusal(m.Sequence, 0)...), nil
 }
 
-// refusal returns the kernel's final message of a request: an error number, or 0.
+// refusal returns the kernel's final message for a request, with an error number; 0 means success.
 func refusal(sequence uint32, number int32) []byte {
 	b := make([]byte, 36)
 	binary.NativeEndian.PutUint32(b, 36)
@@ -209,7 +209,7 @@ func refusal(sequence uint32, number int32) []byte {
 	return b
 }
 
-// noLinks has no rates.
+// noLinks is a fake vfshare.Links.
 type noLinks struct{ rates []vfshare.LinkRate }
 
 func (l *noLinks) Rates(context.Context, string) ([]vfshare.LinkRate, error) { return l.rates, nil }

@@ -33,7 +33,7 @@ const (
 )
 
 // Backends lists all back ends in the order in which they are tried: those with immediate effect precede those that need
-// a reset, and the vendor's files precede the kernel's, since they also have the switches by priority.
+// a reset, and the vendor's files precede the kernel's, since they also have the enable flags by priority.
 func Backends() []nicparam.Backend {
 	return []nicparam.Backend{nicparam.Sysfs, nicparam.Debugfs, nicparam.DCB, nicparam.Configfs, nicparam.Devlink, nicparam.Link, nicparam.DMS, nicparam.NV}
 }
@@ -49,7 +49,7 @@ type Options struct {
 	// Assume lists capabilities that cards have although the host does not report them: 32-bit registers of rates,
 	// undocumented values.
 	Assume nicparam.Caps
-	// Each of these defaults, when nil, to what the machine has.
+	// The following default, when nil, to the machine's own.
 	Socket    nicfiles.Socket
 	Links     vfshare.Links
 	Mstconfig nicfiles.Runner
@@ -87,7 +87,7 @@ type known struct {
 	signature string
 	nic       agent.NIC
 	findings  []Finding
-	// failed is set when a program or a socket failed in a way that may be temporary; looks counts the reads since.
+	// failed is set when a program or a socket failed in a way that may be temporary; reads counts the reads since.
 	failed bool
 	reads  int
 }
@@ -273,7 +273,8 @@ func (h *Host) signature(c *Card) string {
 
 // incarnation consists of the kernel's inode numbers of the card's devices, assigned when their drivers created them:
 // another number means another device, without the values of the earlier one. For a number that is temporarily
-// unreadable, the last one is used: otherwise everything would be set again, twice, over changes of others.
+// unreadable, the last one is used: otherwise all values would be set again, twice, and overwrite changes of other
+// programs.
 func (h *Host) incarnation(c *Card) string {
 	var words []string
 	for _, p := range c.Ports {

@@ -30,7 +30,7 @@ func nics(t testing.TB, h *Host) []agent.NIC {
 	return out
 }
 
-// findings lists the ways that were found, or why one was not.
+// findings lists the back ends that were found, or the reason why one was not.
 func findings(h *Host) map[string]string {
 	out := map[string]string{}
 	for _, f := range h.Report().Findings {
@@ -92,7 +92,7 @@ func TestEveryWayIsProbedAndSaysWhatIsMissing(t *testing.T) {
 			m.file(configfs+"/mlx5_0/ports/1/default_roce_tos", "0")
 			m.file(configfs+"/mlx5_0/ports/1/default_roce_mode", "RoCE v2")
 		}, map[string]string{"1 configfs": "2"}},
-		{"rdma_cm without the device, only looking", func(m *machine, o *Options) {
+		{"rdma_cm without the device, read-only", func(m *machine, o *Options) {
 			m.mkdir(configfs)
 			o.ReadOnly = true
 		}, map[string]string{"1 configfs": "/mlx5_0 is not there: the agent makes it"}},
@@ -101,7 +101,7 @@ func TestEveryWayIsProbedAndSaysWhatIsMissing(t *testing.T) {
 		{"a card without such parameters", func(_ *machine, o *Options) { o.Mstconfig = mstconfig("SRIOV_EN True(1) True(1) True(1)") }, map[string]string{"0 nv": "none of the parameters"}},
 		{"management service of another card", func(_ *machine, o *Options) { o.DMS = func(string) dms.Client { return nil } }, map[string]string{"1 dms": "no such card"}},
 		{"management service that does not answer", func(_ *machine, o *Options) { o.DMSAddress = DMSAddress{Target: "127.0.0.1:1"} }, map[string]string{"1 dms": "Unavailable"}},
-		{"only what is allowed", func(m *machine, o *Options) {
+		{"only the allowed back ends", func(m *machine, o *Options) {
 			m.vendorFiles(0, "")
 			m.kernelFiles(0, nicparam.Caps{})
 			o.Backends = []nicparam.Backend{nicparam.Debugfs}
@@ -143,7 +143,7 @@ func mstconfig(rows ...string) *program {
 	return &program{answers: map[string]string{"-d 0000:3b:00.0": b.String()}}
 }
 
-// The firmware's own answer tells how wide its registers are and how new it is.
+// The firmware's answer determines the width of its registers and its generation.
 func TestCapabilitiesFollowTheFirmware(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -192,7 +192,7 @@ func TestASetGoesToTheHostsFiles(t *testing.T) {
 	}
 }
 
-// A card keeps its Device until its devices are others.
+// A card keeps its Device until the kernel's devices change.
 func TestADriverThatReloadsMakesANewDevice(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, t.TempDir())
@@ -206,9 +206,9 @@ func TestADriverThatReloadsMakesANewDevice(t *testing.T) {
 	m.file(dev+"net/ens1f0np0/ifindex", "77")
 	second := nics(t, h)[0]
 	if second.Device == first.Device || second.Incarnation == first.Incarnation {
-		t.Error("a network device that came again went unnoticed")
+		t.Error("a re-created network device was not detected")
 	}
-	m.file("kept", "") // takes the number that would be free
+	m.file("kept", "") // occupies the inode number that the removal would free
 	m.mkdir(dev + "infiniband/new")
 	for _, name := range []string{"fw_ver", "board_id", "hca_type", "node_guid", "ports/1/link_layer", "ports/1/gid_attrs/ndevs/0"} {
 		b, err := h.files.Read(dev + "infiniband/mlx5_0/" + name)
@@ -222,11 +222,11 @@ func TestADriverThatReloadsMakesANewDevice(t *testing.T) {
 	m.link("sys/class/infiniband/new", dev+"infiniband/new")
 	third := nics(t, h)[0]
 	if third.Incarnation == second.Incarnation || third.Ports[0].RDMA != "new" {
-		t.Error("an RDMA device that came again went unnoticed")
+		t.Error("a re-created RDMA device was not detected")
 	}
 	m.vendorFiles(0, "")
 	if fourth := nics(t, h)[0]; fourth.Device == third.Device {
-		t.Error("files that came went unnoticed")
+		t.Error("new files were not detected")
 	}
 	m.remove("sys/class/net/ens1f0np0")
 	if left := nics(t, h); len(left) != 0 {
@@ -234,7 +234,8 @@ func TestADriverThatReloadsMakesANewDevice(t *testing.T) {
 	}
 }
 
-// A number that cannot be read once is no other device: managers' settings would be set again over what people changed.
+// A number that is temporarily unreadable does not count as another device; otherwise managers' settings would
+// overwrite later changes.
 func TestANumberThatCannotBeReadOnceIsNoOtherDevice(t *testing.T) {
 	t.Parallel()
 	const dev = "sys/devices/pci0000:3a/0000:3b:00.0/"
@@ -253,20 +254,20 @@ func TestANumberThatCannotBeReadOnceIsNoOtherDevice(t *testing.T) {
 		}
 		m.file(dev+name, strings.TrimSpace(string(b)))
 		if again := nics(t, h)[0]; again.Incarnation != first.Incarnation {
-			t.Errorf("%s is there again: %q, want %q", name, again.Incarnation, first.Incarnation)
+			t.Errorf("%s is readable again: %q, want %q", name, again.Incarnation, first.Incarnation)
 		}
 		m.file(dev+name, "99")
 		if other := nics(t, h)[0]; other.Incarnation == first.Incarnation {
-			t.Errorf("another %s went unnoticed", name)
+			t.Errorf("another %s was not detected", name)
 		}
 		m.remove("sys/class/net/ens1f0np0")
 		if nics(t, h); len(h.last) != 0 {
-			t.Errorf("of cards that are gone: %v", h.last)
+			t.Errorf("state of removed cards: %v", h.last)
 		}
 	}
 }
 
-// A program that failed once is asked again, and only if it then does better has the card another device.
+// A program that failed is run again. The card gets a new Device only if the program then succeeds.
 func TestWhatFailedIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, t.TempDir())
@@ -287,18 +288,18 @@ func TestWhatFailedIsTriedAgain(t *testing.T) {
 		nics(t, h)
 	}
 	if again := nics(t, h)[0]; again.Device == first.Device || again.NV == nil || again.Incarnation != first.Incarnation {
-		t.Error("a program that came went unnoticed")
+		t.Error("a newly installed program was not detected")
 	}
 	asked := len(tool.runs)
 	for range 2 * readsUntilRetry {
 		nics(t, h)
 	}
 	if len(tool.runs) != asked {
-		t.Error("a card with nothing missing is probed again")
+		t.Error("a card without failed programs is probed again")
 	}
 }
 
-// BenchmarkLook is a look at a host of one card with two ports that has not changed.
+// BenchmarkLook reads an unchanged host with one card of two ports.
 func BenchmarkLook(b *testing.B) {
 	m := newMachine(b, b.TempDir())
 	m.nic(0)
@@ -322,7 +323,7 @@ func TestWhatIsNoPortIsPassedOverWithAReason(t *testing.T) {
 		{"no RDMA driver", "no RDMA device", func(m *machine) { m.remove(dev + "infiniband") }},
 		{"no GUID", "node GUID", func(m *machine) { m.remove(dev + "infiniband/mlx5_0/node_guid") }},
 		{"GUID of zeros", "node GUID", func(m *machine) { m.file(dev+"infiniband/mlx5_0/node_guid", "0000:0000:0000:0000") }},
-		{"two that name it", "cannot tell", func(m *machine) { m.file(dev+"infiniband/mlx5_0/ports/2/gid_attrs/ndevs/0", "ens1f0np0") }},
+		{"two that name it", "cannot determine", func(m *machine) { m.file(dev+"infiniband/mlx5_0/ports/2/gid_attrs/ndevs/0", "ens1f0np0") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -382,7 +383,7 @@ func TestRatesOfFunctionsGoByTheOneWayOfTheMode(t *testing.T) {
 	}{
 		{"switchdev", true, devlink(switchdevText), map[string]string{"1 devlink": "14", "1 link": "switchdev mode"}, nicparam.Devlink, 2},
 		{"legacy", false, devlink(`{"dev":{"pci/0000:3b:00.0":{"mode":"legacy"}}}`), map[string]string{"1 link": "4", "1 devlink": "legacy mode"}, nicparam.Link, 2},
-		{"not known", true, &program{}, map[string]string{"1 link": "not known", "1 devlink": "not known"}, "", 0},
+		{"unknown mode", true, &program{}, map[string]string{"1 link": "is unknown", "1 devlink": "is unknown"}, "", 0},
 		{"no devlink", true, anyProgram{"no-such-program"}, map[string]string{"1 link": "not installed", "1 devlink": "not installed"}, "", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -462,7 +463,7 @@ func TestCountersThatCannotBeReadHaveNoValue(t *testing.T) {
 	m.remove(ports + "hw_counters")
 	m.file(ports+"hw_counters", "no directory") // cannot be listed
 	if c, err := nics(t, m.open(nil))[0].Ports[0].Meter.Counters(t.Context()); !errors.Is(err, nicfiles.ErrUnreadable) || c["port_xmit_data"].Value != 1000 {
-		t.Errorf("%v, %v, want what can be read and why the others cannot", c, err)
+		t.Errorf("%v, %v, want the readable counters and the reasons for the others", c, err)
 	}
 	m.remove(ports + "hw_counters")
 	m.remove(ports + "counters")
@@ -505,7 +506,7 @@ func TestFunctionsAreCountedByTheDeviceThatTheHostHas(t *testing.T) {
 	}
 }
 
-// The kernel tells zeros of functions that the driver does not count.
+// The kernel returns zeros for functions that the driver does not count.
 func TestFunctionsOfWhichRouteNetlinkTellsOnlyZerosHaveNoValue(t *testing.T) {
 	t.Parallel()
 	got := octetsOf([]netlink.VfInfo{{ID: 0, TxBytes: 7, RxBytes: 8}, {ID: 1}, {ID: 2, Broadcast: 1}})
@@ -524,7 +525,7 @@ func TestFunctionsOfWhichRouteNetlinkTellsOnlyZerosHaveNoValue(t *testing.T) {
 	}
 	for _, c := range []niccount.Counter{functions[0].TxOctets, functions[0].RxOctets} {
 		if !errors.Is(c.Err, niccount.ErrAbsent) || c.Value != 0 || !strings.Contains(c.Err.Error(), "ens1f0np0 vf 0") {
-			t.Errorf("a function that nothing is told of: %+v", c)
+			t.Errorf("a function without any counters: %+v", c)
 		}
 	}
 }
@@ -538,7 +539,7 @@ func TestBootID(t *testing.T) {
 	}
 	m.file("proc/sys/kernel/random/boot_id", "")
 	if _, err := h.BootID(t.Context()); err == nil {
-		t.Error("an empty boot id was taken")
+		t.Error("an empty boot id was accepted")
 	}
 	m.remove("proc")
 	if _, err := h.BootID(t.Context()); !errors.Is(err, fs.ErrNotExist) {
@@ -583,9 +584,9 @@ func TestAHostWithoutNetworkDevices(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	if _, err := Open(Options{Root: t.TempDir(), Quiet: true, DMSAddress: DMSAddress{Target: "192.0.2.1:9339"}}); err == nil {
-		t.Error("a service elsewhere without TLS was taken")
+		t.Error("a service elsewhere without TLS was accepted")
 	}
 	if _, err := Open(Options{Root: t.TempDir() + "/nothing"}); err == nil {
-		t.Error("a root that is not there was opened")
+		t.Error("a missing root was opened")
 	}
 }

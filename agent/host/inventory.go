@@ -44,7 +44,7 @@ type Card struct {
 	Problems []string
 }
 
-// Note names something on the host that was examined and is no port, with the reason.
+// Note names a device on the host that was examined and is no port, with the reason.
 type Note struct {
 	What string `json:"what"`
 	Why  string `json:"why"`
@@ -241,7 +241,7 @@ func (v *inventory) place(p *PortFound, devices []string) error {
 		named = slices.DeleteFunc(slices.Clone(all), func(at place) bool { return !v.names(at.device, at.port, p.NetDev) })
 	}
 	if len(named) != 1 {
-		return fmt.Errorf("%d ports of RDMA devices on its PCI function (%s), %d of them name it: cannot tell which is its own", len(all), strings.Join(devices, ", "), len(named))
+		return fmt.Errorf("%d ports of RDMA devices on its PCI function (%s), %d of them name it: cannot determine its own port", len(all), strings.Join(devices, ", "), len(named))
 	}
 	p.RDMA, p.RDMAPort = named[0].device, named[0].port
 	return nil

@@ -19,7 +19,7 @@ func (rdmaMap) ports(device string) []string {
 	return slices.Sorted(slices.Values(rdmamap.GetPorts(device)))
 }
 
-// fileMap maps the same below another root.
+// fileMap does the same for files below another root.
 type fileMap struct{ files nicfiles.Files }
 
 func (m fileMap) list(dir string) []string {

@@ -19,7 +19,7 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// errno returns an error number of the kernel, with its words.
+// errno returns an error number of the kernel, with its text.
 func errno(n int32) error { return syscall.Errno(n) }
 
 // meter reads a port's counters.
@@ -65,7 +65,8 @@ func (m *meter) Counters(ctx context.Context) (niccount.Counters, error) {
 	if len(out) == 0 {
 		return nil, errors.Join(err, basicErr, ethErr, ctx.Err())
 	}
-	// An unreadable directory is reported in addition to the others' counters: the names in it are unknown.
+	// An unreadable directory is reported in addition to the counters of other sources, because the names in it are
+	// unknown.
 	if errors.Is(err, nicfiles.ErrAbsent) {
 		err = nil
 	}
@@ -119,9 +120,9 @@ func (m *meter) ethtool(ctx context.Context, netdev string) (niccount.Counters, 
 	return maps.Clone(s.Counters), nil
 }
 
-// Functions implements agent.Meter. A function whose network device is on the host is counted by that device: its RDMA
-// traffic. A function of a guest is counted by its representor, or else by route netlink; these count at the switch or
-// the card, and all of the function's traffic.
+// Functions implements agent.Meter. If a function's network device is on the host, that device counts the function's
+// RDMA traffic. For a function of a guest, its representor or else route netlink counts all of the function's
+// traffic, at the switch or the card.
 func (m *meter) Functions(ctx context.Context) ([]agent.Function, error) {
 	if len(m.port.Functions) == 0 {
 		return nil, nil
@@ -136,7 +137,7 @@ func (m *meter) Functions(ctx context.Context) ([]agent.Function, error) {
 			out[i].TxOctets, out[i].RxOctets = m.pair(ctx, f.NetDev, "tx_vport_rdma_unicast_bytes", "rx_vport_rdma_unicast_bytes")
 		case f.Representor != "":
 			out[i].Name = f.Representor
-			// What the function sends, its representor receives.
+			// The representor receives the packets that the function sends.
 			out[i].TxOctets, out[i].RxOctets = m.pair(ctx, f.Representor, "vport_rx_bytes", "vport_tx_bytes")
 		default:
 			if byLink == nil {
@@ -191,9 +192,9 @@ func (m *meter) octets(ctx context.Context) (map[int]octets, error) {
 	return octetsOf(vfs), err
 }
 
-// errOnlyZeros means a function without statistics, or without any traffic: the kernel returns zeros for both, and does
-// not say whether the driver counts.
-var errOnlyZeros = fmt.Errorf("route netlink has nothing but zeros, as of a function that the driver does not count: %w", nicfiles.ErrUnreadable)
+// errOnlyZeros means a function without statistics, or without any traffic: the kernel returns zeros for both, and
+// does not report whether the driver counts.
+var errOnlyZeros = fmt.Errorf("route netlink returns only zeros, as for a function that the driver does not count: %w", nicfiles.ErrUnreadable)
 
 func octetsOf(vfs []netlink.VfInfo) map[int]octets {
 	out := make(map[int]octets, len(vfs))

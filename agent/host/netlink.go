@@ -40,8 +40,8 @@ const (
 	maxTries    = 3  // for a request that changes nothing
 )
 
-// Exchange implements nicfiles.Socket. A query whose answer was lost for lack of memory is repeated. A change is not,
-// since it may have been made: that is an error, and the caller reads the state.
+// Exchange implements nicfiles.Socket. A query whose answer was lost for lack of memory is repeated. For a change
+// this is an error, because the change may have been made; the caller then reads the state.
 func (n *Netlink) Exchange(ctx context.Context, request []byte) ([]byte, error) {
 	if len(request) < headerBytes || len(request) > dcbnl.MaxMessage {
 		return nil, fmt.Errorf("netlink: found a request of %d bytes, want %d..%d", len(request), headerBytes, dcbnl.MaxMessage)

@@ -22,9 +22,9 @@ import (
 	"fairlane/internal/testkit/peertest"
 )
 
-// wire is a socket to a kernel that a test plays.
+// wire is a socket to a kernel that the test simulates.
 type wire struct {
-	datagrams [][]byte // what comes, one after the other; nil is a lost one (ENOBUFS)
+	datagrams [][]byte // received datagrams in order; nil is a lost one (ENOBUFS)
 	sent      [][]byte
 	closed    int
 	deadline  chan struct{}
@@ -92,7 +92,7 @@ func TestAnExchangeEndsWithTheKernelsLastWord(t *testing.T) {
 		{"reply, then acknowledgement", [][]byte{reply, refusal(7, 0)}, append(slices.Clone(reply), refusal(7, 0)...)},
 		{"both in one", [][]byte{append(slices.Clone(reply), refusal(7, 0)...)}, append(slices.Clone(reply), refusal(7, 0)...)},
 		{"refusal", [][]byte{refusal(7, 95)}, refusal(7, 95)},
-		{"what was meant for another comes first", [][]byte{refusal(6, 0), refusal(7, 0)}, append(refusal(6, 0), refusal(7, 0)...)},
+		{"a message for another request comes first", [][]byte{refusal(6, 0), refusal(7, 0)}, append(refusal(6, 0), refusal(7, 0)...)},
 	} {
 		w := &wire{datagrams: c.in}
 		got, err := exchanger(w).Exchange(t.Context(), request(dcbnl.TypeGet, 7))
@@ -126,7 +126,7 @@ func TestAnExchangeThatDoesNotEnd(t *testing.T) {
 	})
 }
 
-// A lost answer to a question is asked for again; one to a change is an error, as it may have been made.
+// A query whose answer was lost is repeated. For a change it is an error, because the change may have been made.
 func TestAnAnswerLostForWantOfMemory(t *testing.T) {
 	t.Parallel()
 	w := &wire{datagrams: [][]byte{nil, nil, refusal(7, 0)}}
@@ -167,10 +167,10 @@ func FuzzEnded(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, b []byte) { ended(b, 7) })
 }
 
-// inNamespace names the variable that tells a test that it runs in namespaces of its own.
+// inNamespace is the environment variable of a test that runs in its own namespaces.
 const inNamespace = "FAIRLANE_TEST_NAMESPACE"
 
-// alone runs the test again in namespaces of its own, as root there, after a script; inside, it returns true.
+// alone runs the test again in its own namespaces, as root there, after a script; inside, it returns true.
 func alone(t *testing.T, script string) bool {
 	t.Helper()
 	if os.Getenv(inNamespace) != "" {
@@ -189,7 +189,7 @@ func alone(t *testing.T, script string) bool {
 	return false
 }
 
-// The kernel itself answers: that it has no such device, that the device has no DCB, and a question that it does not take.
+// The real kernel answers: no such device, a device without DCB, and a request that it rejects.
 func TestTheKernelAnswers(t *testing.T) {
 	t.Parallel()
 	peertest.Program(t, "ip")
@@ -199,7 +199,7 @@ func TestTheKernelAnswers(t *testing.T) {
 	socket := NewNetlink(DefaultTimeout)
 	table := nicparam.New(nicparam.Caps{})
 	for netdev, want := range map[string][]unix.Errno{
-		"v0":     {unix.EOPNOTSUPP}, // veth has no DCB, and a kernel without CONFIG_DCB says the same
+		"v0":     {unix.EOPNOTSUPP}, // veth has no DCB; a kernel without CONFIG_DCB returns the same
 		"ens9f9": {unix.ENODEV, unix.EOPNOTSUPP},
 	} {
 		w, err := nicfiles.NewDCB(socket, dcbnl.Native(), table, nicfiles.Port{Number: 1, NetDev: netdev})
@@ -220,7 +220,7 @@ func TestTheKernelAnswers(t *testing.T) {
 		t.Errorf("%v, %v", rates, err)
 	}
 	if _, err := (&Links{DefaultTimeout}).Rates(t.Context(), "ens9f9"); err == nil {
-		t.Error("a device that is not there has rates")
+		t.Error("a missing device has rates")
 	}
 	if c, err := (&Links{DefaultTimeout}).RDMACounters(t.Context(), "mlx5_0", 1); err == nil {
 		t.Errorf("a host without RDMA has counters %v", c)
@@ -256,7 +256,7 @@ func TestTheKernelTellsOfEvents(t *testing.T) {
 	}
 }
 
-// The real root, with rdmamap: on a host whose /sys is a test's.
+// The real root is read with rdmamap, on a host whose /sys is set up by the test.
 func TestTheRealRootIsReadWithRDMAMap(t *testing.T) {
 	t.Parallel()
 	peertest.Program(t, "ip")
@@ -281,12 +281,12 @@ func TestTheRealRootIsReadWithRDMAMap(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	if d, err := rdmamap.GetRdmaDeviceForNetdevice("ens1f0np0"); err != nil || d != got[0].Ports[0].RDMA {
-		t.Errorf("rdmamap knows %q, %v", d, err)
+		t.Errorf("rdmamap lists %q, %v", d, err)
 	}
-	// What our own reading avoids: rdmamap tells a counter that cannot be read as 0.
+	// rdmamap reports an unreadable counter as 0, which our own reading avoids.
 	stats, err := rdmamap.GetRdmaSysfsHwStats("mlx5_0", 1)
 	if err != nil || !slices.Contains(stats, rdmamap.RdmaStatEntry{Name: "np_ecn_marked_roce_packets"}) {
-		t.Errorf("rdmamap tells %v, %v: its counters may be safe now", stats, err)
+		t.Errorf("rdmamap reports %v, %v: its counters may be safe now", stats, err)
 	}
 	c, err := got[0].Ports[0].Meter.Counters(t.Context())
 	if err != nil || c["np_cnp_sent"].Value != 11 || c["np_ecn_marked_roce_packets"].Err == nil {

@@ -149,7 +149,7 @@ func (p *prober) readMode(pci string) (vfshare.Mode, error) {
 // nonVolatile reads the non-volatile configuration, whose names and values show the generation of the firmware and the
 // width of its registers.
 func (p *prober) nonVolatile() {
-	// This one read accepts every name and every width.
+	// This read alone accepts every name and every width.
 	all := p.caps
 	all.Limits, all.NewNV, all.GeneralCC = dcqcn.Limits{Rate32: true, UndocumentedGD: true}, true, true
 	ports := p.card.Ports[len(p.card.Ports)-1].Number
@@ -309,7 +309,7 @@ func (p *prober) share(b nicparam.Backend, f *PortFound) (nicfiles.Accessor, str
 	}
 	mode := p.mode[f.Number]
 	if mode == "" {
-		return nil, fmt.Sprintf("the mode of the e-switch is not known, and rates by the wrong way do harm: %v", p.modeWhy[f.Number])
+		return nil, fmt.Sprintf("the mode of the e-switch is unknown, and rates through the wrong interface are unsafe: %v", p.modeWhy[f.Number])
 	}
 	switch {
 	case b == nicparam.Link && mode == vfshare.Switchdev:
@@ -332,7 +332,7 @@ func (p *prober) share(b nicparam.Backend, f *PortFound) (nicfiles.Accessor, str
 	return a, fmt.Sprintf("%d functions, e-switch in %s mode", len(f.Functions), mode)
 }
 
-// nothing says why a back end offers no parameter.
+// nothing returns the reason why a back end offers no parameter.
 func (p *prober) nothing(b nicparam.Backend, f *PortFound, absent error) string {
 	switch {
 	case f.Virtual && (b == nicparam.Sysfs || b == nicparam.Debugfs):
@@ -347,7 +347,7 @@ func (p *prober) nothing(b nicparam.Backend, f *PortFound, absent error) string 
 	case absent != nil:
 		return absent.Error()
 	}
-	return "it leads to nothing"
+	return "it offers no parameter"
 }
 
 // keepNV returns the back end of the non-volatile configuration, for all ports.

@@ -17,7 +17,7 @@ type Finding struct {
 	Why     string           `json:"why"`    // what was found, or what is missing and how to fix it
 }
 
-// String prints the finding on one line.
+// String returns the finding on one line.
 func (f Finding) String() string {
 	state := "no"
 	if f.Found {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// script is a program of a test.
+// script returns a program that runs a shell script.
 func script(t testing.TB, text string, timeout time.Duration) *Program {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "mstconfig")
@@ -56,17 +56,17 @@ func TestAProgramThatFailsSaysWhy(t *testing.T) {
 			_, err := script(t, c.text, time.Minute).Run(t.Context(), []string{"-d", "x"})
 			for _, s := range c.says {
 				if err == nil || !strings.Contains(err.Error(), s) {
-					t.Errorf("%v does not say %q", err, s)
+					t.Errorf("%v does not contain %q", err, s)
 				}
 			}
 			if err != nil && strings.Contains(err.Error(), strings.Repeat("x", maxWords+1)) {
-				t.Error("it says more than it may")
+				t.Error("the quoted output is longer than its limit")
 			}
 		})
 	}
 }
 
-// What a program started ends with it.
+// The children of a program end with it.
 func TestAProgramThatTakesTooLongEndsWithItsChildren(t *testing.T) {
 	t.Parallel()
 	began := time.Now()

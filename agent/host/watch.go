@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Watcher reports that network or RDMA devices appeared, disappeared or changed: route netlink reports the former, the
-// kernel's device events (those for udev) the latter. It reports that something happened, not what.
+// Watcher reports that network or RDMA devices appeared, disappeared or changed. Route netlink reports network
+// devices; the kernel's device events (as for udev) report RDMA devices. An event does not identify the device.
 type Watcher struct {
 	events  chan struct{}
 	sockets []*socket

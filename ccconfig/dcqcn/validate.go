@@ -12,8 +12,8 @@ func (r *Register) Range() string {
 	return strconv.FormatUint(r.Min, 10) + ".." + strconv.FormatUint(r.Max, 10)
 }
 
-// Validate returns a *fieldwise.Error for the first value that is illegal on a device with these limits, and for a minimum rate
-// above a set maximum rate.
+// Validate returns a *fieldwise.Error for the first value that is illegal on a device with these limits, and for a
+// minimum rate above a nonzero maximum rate.
 func (s *Settings) Validate(l Limits) error {
 	for _, r := range l.Registers() {
 		if v := r.Value(s); v < r.Min || v > r.Max {

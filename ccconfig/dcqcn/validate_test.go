@@ -63,7 +63,7 @@ func TestValidateRefusesWhatARegisterCannotHold(t *testing.T) {
 	}
 }
 
-// The registers are the fields of Settings, one each, in order, by their JSON names.
+// Registers lists the fields of Settings in their order, by their JSON names.
 func TestRegistersAreTheFields(t *testing.T) {
 	t.Parallel()
 	regs, typ := (Limits{}).Registers(), reflect.TypeFor[Settings]()

@@ -22,7 +22,7 @@ func TestDevicesOfAFabric(t *testing.T) {
 	sw := driver.Device{Plane: subnet.PlaneIB, ID: ident.PortID{Node: f.Nodes[leaf].GUID}, Name: f.Nodes[leaf].Name, Kind: subnet.KindSwitch, LID: 9, Ports: len(f.Nodes[leaf].Ports) - 1}
 	for _, plane := range subnet.Planes() {
 		port.Plane, sw.Plane = plane, plane
-		if plane != subnet.PlaneIB { // Ethernet has no LIDs, whatever the file of the fabric says
+		if plane != subnet.PlaneIB { // Ethernet has no LIDs, even if the fabric file has them
 			port.LID, sw.LID = 0, 0
 		}
 		if got := driver.PortDevice(f, ref, plane); got != port {

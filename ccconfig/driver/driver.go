@@ -44,7 +44,7 @@ type Capabilities struct {
 type WRCCCapabilities struct {
 	Ports   int `json:"ports"`   // with a fair rate
 	Weights int `json:"weights"` // of classes; 0 when the switch applies no class weights itself
-	Domains int `json:"domains"` // ports with a data centre
+	Domains int `json:"domains"` // ports that can be assigned to a data centre
 }
 
 // Settings is the complete desired or observed congestion-control state of one device. Parts that do not apply to the device's
@@ -142,7 +142,7 @@ var (
 	ErrBusy        = errors.New("device busy")                      // retry later
 	ErrUnsupported = errors.New("not supported by the device")      // do not retry; record the missing capability
 	ErrInvalid     = errors.New("refused as invalid by the device") // an error of the caller
-	ErrConflict    = errors.New("changed by someone else")          // another manager also writes
+	ErrConflict    = errors.New("changed by another manager")       // another client changed the device
 )
 
 // ErrUnsent marks an error of Apply that occurred before any change was sent to the device. It accompanies an error kind.

@@ -16,7 +16,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// Planes of Ethernet fabrics. Their devices have no LID: how one is reached is up to its driver.
+// Planes of Ethernet fabrics. Their devices have no LID; the driver determines how to reach a device.
 const (
 	PlaneRoCE = subnet.PlaneRoCE // NIC ports and switches with marking
 	PlaneWRCC = subnet.PlaneWRCC // NIC ports and switches with fair rates

@@ -50,7 +50,7 @@ func TestEthernetSettingsValidate(t *testing.T) {
 		device         Device
 		settings       Settings
 		change         func(*Settings)
-		ranges, senses string // what each check says, "" for legal
+		ranges, senses string // text of each check's error, "" for legal
 	}{
 		"NIC":                     {nic, nicSettings(), func(*Settings) {}, "", ""},
 		"NIC with senders":        {sender, senderSettings(), func(*Settings) {}, "", ""},
@@ -60,7 +60,7 @@ func TestEthernetSettingsValidate(t *testing.T) {
 		"a value no table allows": {nic, nicSettings(), func(s *Settings) { s.NIC.Params[1].Value = 16 }, "", "rpg_gd"},
 		"a name no table has":     {nic, nicSettings(), func(s *Settings) { s.NIC.Params[3].Name = "vf_tx" }, "", `vf_tx[3]`},
 		"an index beyond":         {nic, nicSettings(), func(s *Settings) { s.NIC.Params[1].Index = 1 }, "", "rpg_gd[1]"},
-		"a card's, at an index":   {nic, nicSettings(), func(s *Settings) { s.NIC.Params[2].Index = 2 }, "", "user_programmable_cc[2]"},
+		"a card's with an index":  {nic, nicSettings(), func(s *Settings) { s.NIC.Params[2].Index = 2 }, "", "user_programmable_cc[2]"},
 		"out of order":            {nic, nicSettings(), func(s *Settings) { s.NIC.Params[0], s.NIC.Params[1] = s.NIC.Params[1], s.NIC.Params[0] }, "nic.params[1]: found rpg_ai_rate", "nic.params[1]"},
 		"twice":                   {nic, nicSettings(), func(s *Settings) { s.NIC.Params[1] = s.NIC.Params[0] }, "each once", "each once"},
 		"T1":                      {sender, senderSettings(), func(s *Settings) { s.NIC.WRCC.T1Us = 0 }, "t1_us", "t1_us"},
@@ -70,7 +70,7 @@ func TestEthernetSettingsValidate(t *testing.T) {
 		"port 0":                  {sw, queueSettings(), func(s *Settings) { s.Queues.Marking[0].Port = 0 }, "queues.marking[0].port: found 0", "found 0, want 1 to 3"},
 		"port 4":                  {sw, queueSettings(), func(s *Settings) { s.Queues.Marking[2].Port = 4 }, "queues.marking[2].port: found 4", "want 1 to 3"},
 		"queue 8":                 {sw, queueSettings(), func(s *Settings) { s.Queues.Marking[2].Queue = 8 }, "queues.marking[2].queue: found 8", "queue: found 8"},
-		"queues upside down":      {sw, queueSettings(), func(s *Settings) { s.Queues.Marking[1].Queue = 2 }, "found port 1 queue 2", "queues by port"},
+		"queues out of order":     {sw, queueSettings(), func(s *Settings) { s.Queues.Marking[1].Queue = 2 }, "found port 1 queue 2", "queues by port"},
 		"a queue twice":           {sw, queueSettings(), func(s *Settings) { s.Queues.Marking[1].Queue = 3 }, "each once", "each once"},
 		"thresholds":              {sw, queueSettings(), func(s *Settings) { s.Queues.Marking[1].Marking.Max = 1 }, "queues.marking[1].max_bytes", "max_bytes"},
 	} {
@@ -94,16 +94,16 @@ func TestEveryParameterHasItsRangeInSettings(t *testing.T) {
 			}
 			err := (Settings{NIC: &NICState{Params: []NICParam{{Name: p.Name, Value: v}}}}).Validate(testNIC(PlaneRoCE))
 			if !legal && err == nil {
-				t.Errorf("%s takes %d, want %s", p.Name, v, p.Allowed())
+				t.Errorf("%s accepts %d, want %s", p.Name, v, p.Allowed())
 			}
 			if legal && err != nil && strings.Contains(err.Error(), p.Allowed()) {
-				t.Errorf("%s does not take %d: %v", p.Name, v, err)
+				t.Errorf("%s does not accept %d: %v", p.Name, v, err)
 			}
 		}
 	}
 }
 
-// dividedSettings has every share that there is to be: that of function 1.
+// dividedSettings contains all desired shares: only that of function 1.
 func dividedSettings() Settings {
 	return Settings{NIC: &NICState{AllShares: true, Params: []NICParam{{Name: ShareParam, Index: 1, Value: 40}}}}
 }
@@ -130,23 +130,23 @@ func TestEthernetDiff(t *testing.T) {
 		change func(got *Settings)
 		says   string
 	}{
-		"equal":               {senderSettings(), func(*Settings) {}, ""},
-		"a value":             {nicSettings(), func(g *Settings) { g.NIC.Params[1].Value = 10 }, "nic.rpg_gd: want 11, got 10"},
-		"a value at an index": {nicSettings(), func(g *Settings) { g.NIC.Params[3].Value = 10 }, "nic.vf_tx_weight[3]: want 40, got 10"},
-		"another index":       {nicSettings(), func(g *Settings) { g.NIC.Params[3].Index = 10 }, "nic.vf_tx_weight[3]: want 40, got absent"},
-		"nobody asked":        {nicSettings(), func(g *Settings) { g.NIC.Params = append(g.NIC.Params, NICParam{Name: "zzz", Value: 5}) }, ""},
-		"somebody's share":    {nicSettings(), func(g *Settings) { share(g, 1, 500) }, ""},
-		"a share of nobody's": {dividedSettings(), func(g *Settings) { share(g, 2, 500) }, "nic.vf_tx_share[2]: want 0, got 500"},
-		"no share":            {dividedSettings(), func(g *Settings) { share(g, 2, 0) }, ""},
-		"another share":       {dividedSettings(), func(g *Settings) { share(g, 1, 500) }, "nic.vf_tx_share[1]: want 40, got 500"},
-		"no NIC":              {nicSettings(), func(g *Settings) { g.NIC = nil }, "nic: want settings, got absent"},
-		"no senders at all":   {senderSettings(), func(g *Settings) { g.NIC.WRCC = nil }, "nic.wrcc: want settings, got absent"},
-		"domain":              {senderSettings(), func(g *Settings) { g.NIC.WRCC.Domain = 4 }, "nic.wrcc.domain: want 3, got 4"},
-		"T1":                  {senderSettings(), func(g *Settings) { g.NIC.WRCC.T1Us = 4 }, "nic.wrcc.t1_us: want 24, got 4"},
-		"least rate":          {senderSettings(), func(g *Settings) { g.NIC.WRCC.MinRateMbps = 4 }, "nic.wrcc.min_rate_mbps: want 100, got 4"},
-		"increase":            {senderSettings(), func(g *Settings) { g.NIC.WRCC.Increase = "ask" }, "nic.wrcc.increase: want timer, got ask"},
-		"weight":              {senderSettings(), func(g *Settings) { g.NIC.WRCC.Senders[0].Weight.Shift = 2 }, "nic.wrcc.senders[a/x].weight: want 4/2^0, got 4/2^2"},
-		"a sender less":       {senderSettings(), func(g *Settings) { g.NIC.WRCC.Senders = g.NIC.WRCC.Senders[1:] }, "nic.wrcc.senders[a/x]: want an entry, got absent"},
+		"equal":                    {senderSettings(), func(*Settings) {}, ""},
+		"a value":                  {nicSettings(), func(g *Settings) { g.NIC.Params[1].Value = 10 }, "nic.rpg_gd: want 11, got 10"},
+		"a value at an index":      {nicSettings(), func(g *Settings) { g.NIC.Params[3].Value = 10 }, "nic.vf_tx_weight[3]: want 40, got 10"},
+		"another index":            {nicSettings(), func(g *Settings) { g.NIC.Params[3].Index = 10 }, "nic.vf_tx_weight[3]: want 40, got absent"},
+		"nobody asked":             {nicSettings(), func(g *Settings) { g.NIC.Params = append(g.NIC.Params, NICParam{Name: "zzz", Value: 5}) }, ""},
+		"somebody's share":         {nicSettings(), func(g *Settings) { share(g, 1, 500) }, ""},
+		"a share without a tenant": {dividedSettings(), func(g *Settings) { share(g, 2, 500) }, "nic.vf_tx_share[2]: want 0, got 500"},
+		"no share":                 {dividedSettings(), func(g *Settings) { share(g, 2, 0) }, ""},
+		"another share":            {dividedSettings(), func(g *Settings) { share(g, 1, 500) }, "nic.vf_tx_share[1]: want 40, got 500"},
+		"no NIC":                   {nicSettings(), func(g *Settings) { g.NIC = nil }, "nic: want settings, got absent"},
+		"no senders at all":        {senderSettings(), func(g *Settings) { g.NIC.WRCC = nil }, "nic.wrcc: want settings, got absent"},
+		"domain":                   {senderSettings(), func(g *Settings) { g.NIC.WRCC.Domain = 4 }, "nic.wrcc.domain: want 3, got 4"},
+		"T1":                       {senderSettings(), func(g *Settings) { g.NIC.WRCC.T1Us = 4 }, "nic.wrcc.t1_us: want 24, got 4"},
+		"least rate":               {senderSettings(), func(g *Settings) { g.NIC.WRCC.MinRateMbps = 4 }, "nic.wrcc.min_rate_mbps: want 100, got 4"},
+		"increase":                 {senderSettings(), func(g *Settings) { g.NIC.WRCC.Increase = "ask" }, "nic.wrcc.increase: want timer, got ask"},
+		"weight":                   {senderSettings(), func(g *Settings) { g.NIC.WRCC.Senders[0].Weight.Shift = 2 }, "nic.wrcc.senders[a/x].weight: want 4/2^0, got 4/2^2"},
+		"a sender less":            {senderSettings(), func(g *Settings) { g.NIC.WRCC.Senders = g.NIC.WRCC.Senders[1:] }, "nic.wrcc.senders[a/x]: want an entry, got absent"},
 		"a sender more": {senderSettings(), func(g *Settings) {
 			g.NIC.WRCC.Senders = append(g.NIC.WRCC.Senders, wrcc.SenderWeight{Name: "c/z"})
 		}, "nic.wrcc.senders[c/z]: want absent, got an entry"},
@@ -184,20 +184,20 @@ func TestStatesFindTheirEntries(t *testing.T) {
 		t.Errorf("vf_tx_weight[3]: %d %t", v, ok)
 	}
 	if _, ok := n.Param("vf_tx_weight", 2); ok {
-		t.Error("vf_tx_weight[2] is there")
+		t.Error("vf_tx_weight[2] exists")
 	}
 	if m, ok := q.Queue(1, 4); m.Max != 400_000 || !ok {
 		t.Errorf("queue 1/4: %v %t", m, ok)
 	}
 	if _, ok := q.Queue(2, 3); ok {
-		t.Error("queue 2/3 is there")
+		t.Error("queue 2/3 exists")
 	}
 	if !queueSettings().Marks() || (Settings{Queues: &QueueState{}}).Marks() {
 		t.Error("a switch marks where it has a rule, and nowhere else")
 	}
 }
 
-// TestDefaultsOfTheVendorAreLegal keeps the two tables together.
+// TestDefaultsOfTheVendorAreLegal checks that the two tables agree.
 func TestDefaultsOfTheVendorAreLegal(t *testing.T) {
 	t.Parallel()
 	d := dcqcn.Default()

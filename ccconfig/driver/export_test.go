@@ -1,4 +1,4 @@
 package driver
 
-// SameName is what tests of names reach in for.
+// SameName exports sameName for tests.
 var SameName = sameName

@@ -48,7 +48,7 @@ func TestADeviceOfAnotherName(t *testing.T) {
 	}
 	for _, word := range []string{d.String(), `calls itself "leaf-2", want "leaf-1"`, "10.0.0.1:1", `hostname: "leaf-2"`} {
 		if !strings.Contains(err.Error(), word) {
-			t.Errorf("%v does not say %q", err, word)
+			t.Errorf("%v does not contain %q", err, word)
 		}
 	}
 	long := driver.CheckName(d, "10.0.0.1:1", "leaf-1", strings.Repeat("x", 1<<20))

@@ -28,7 +28,7 @@ func TestKindsAndOutcomes(t *testing.T) {
 			t.Errorf("%v is of kind %v", err, got)
 		}
 		if got := driver.OutcomeOf(err); got != driver.OutcomeSent {
-			t.Errorf("%v: outcome %v, want sent: nobody knows whether it was done", err, got)
+			t.Errorf("%v: outcome %v, want sent: it is unknown whether the write was done", err, got)
 		}
 	}
 }

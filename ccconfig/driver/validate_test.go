@@ -49,7 +49,7 @@ func TestDeviceValidate(t *testing.T) {
 		c.change(&d)
 		err := d.Validate()
 		if (err == nil) != (c.says == "") || err != nil && (!strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), d.ID.String())) {
-			t.Errorf("%s: error %v, want one that says %q", name, err, c.says)
+			t.Errorf("%s: error %v, want one that contains %q", name, err, c.says)
 		}
 	}
 }
@@ -60,24 +60,24 @@ func TestSettingsValidate(t *testing.T) {
 		device         Device
 		settings       Settings
 		change         func(*Settings)
-		ranges, senses string // what each check says, "" for legal
+		ranges, senses string // text of each check's error, "" for legal
 	}{
-		"adapter":      {testCA(), caSettings(), func(*Settings) {}, "", ""},
-		"switch":       {testSwitch(), switchSettings(), func(*Settings) {}, "", ""},
-		"nothing":      {testCA(), Settings{}, func(*Settings) {}, "nothing", "nothing"},
-		"other kind":   {testCA(), switchSettings(), func(*Settings) {}, "for a switch", "for a switch"},
-		"other kind 2": {testSwitch(), caSettings(), func(*Settings) {}, "for a channel adapter", "for a channel adapter"},
-		"both":         {testSwitch(), switchSettings(), func(s *Settings) { s.CA = caSettings().CA }, "both", "both"},
-		"bad device":   {Device{}, caSettings(), func(*Settings) {}, "LID 0", "LID 0"},
-		"shift":        {testCA(), caSettings(), func(s *Settings) { s.CA.Table[1].Shift = 4 }, "cct[1].shift", "cct[1].shift"},
-		"falling":      {testCA(), caSettings(), func(s *Settings) { s.CA.Table[0].Multiplier = 9 }, "", "cct[0]"},
-		"threshold":    {testSwitch(), switchSettings(), func(s *Settings) { s.Switch.Defaults.Threshold = 16 }, "threshold: found 16", "threshold: found 16"},
-		"few ports":    {testSwitch(), switchSettings(), func(s *Settings) { s.Switch.Ports = s.Switch.Ports[1:] }, "3 elements", "3 elements"},
-		"many ports":   {testSwitch(), switchSettings(), func(s *Settings) { s.Switch.Ports = make([]ibcc.PortMarking, 5) }, "5 elements", "5 elements"},
-		"port element": {testSwitch(), switchSettings(), func(s *Settings) { s.Switch.Ports[2].Threshold = 16 }, "ports[2].threshold", "ports[2].threshold"},
-		"victim mask":  {testSwitch(), switchSettings(), func(s *Settings) { s.Switch.Defaults.VictimMask.Set(4) }, "", "victim_mask: found port 4"},
-		"credit mask":  {testSwitch(), switchSettings(), func(s *Settings) { s.Switch.Defaults.CreditMask.Set(200) }, "", "credit_mask: found port 200"},
-		"masks":        {testSwitch(), switchSettings(), func(s *Settings) { s.Switch.Defaults.VictimMask.Set(3) }, "", ""},
+		"adapter":         {testCA(), caSettings(), func(*Settings) {}, "", ""},
+		"switch":          {testSwitch(), switchSettings(), func(*Settings) {}, "", ""},
+		"nothing":         {testCA(), Settings{}, func(*Settings) {}, "nothing", "nothing"},
+		"another kind":    {testCA(), switchSettings(), func(*Settings) {}, "for a switch", "for a switch"},
+		"another kind, 2": {testSwitch(), caSettings(), func(*Settings) {}, "for a channel adapter", "for a channel adapter"},
+		"both":            {testSwitch(), switchSettings(), func(s *Settings) { s.CA = caSettings().CA }, "both", "both"},
+		"bad device":      {Device{}, caSettings(), func(*Settings) {}, "LID 0", "LID 0"},
+		"shift":           {testCA(), caSettings(), func(s *Settings) { s.CA.Table[1].Shift = 4 }, "cct[1].shift", "cct[1].shift"},
+		"falling":         {testCA(), caSettings(), func(s *Settings) { s.CA.Table[0].Multiplier = 9 }, "", "cct[0]"},
+		"threshold":       {testSwitch(), switchSettings(), func(s *Settings) { s.Switch.Defaults.Threshold = 16 }, "threshold: found 16", "threshold: found 16"},
+		"few ports":       {testSwitch(), switchSettings(), func(s *Settings) { s.Switch.Ports = s.Switch.Ports[1:] }, "3 elements", "3 elements"},
+		"many ports":      {testSwitch(), switchSettings(), func(s *Settings) { s.Switch.Ports = make([]ibcc.PortMarking, 5) }, "5 elements", "5 elements"},
+		"port element":    {testSwitch(), switchSettings(), func(s *Settings) { s.Switch.Ports[2].Threshold = 16 }, "ports[2].threshold", "ports[2].threshold"},
+		"victim mask":     {testSwitch(), switchSettings(), func(s *Settings) { s.Switch.Defaults.VictimMask.Set(4) }, "", "victim_mask: found port 4"},
+		"credit mask":     {testSwitch(), switchSettings(), func(s *Settings) { s.Switch.Defaults.CreditMask.Set(200) }, "", "credit_mask: found port 200"},
+		"masks":           {testSwitch(), switchSettings(), func(s *Settings) { s.Switch.Defaults.VictimMask.Set(3) }, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -171,7 +171,7 @@ func TestDeviceString(t *testing.T) {
 	}
 }
 
-// judged checks what ranges and sense say of settings for a device; an empty text is no error.
+// judged checks the errors of ValidateRanges and Validate for a device; an empty text means no error.
 func judged(t *testing.T, name string, s Settings, d Device, ranges, senses string) {
 	t.Helper()
 	for what, r := range map[string]struct {
@@ -179,7 +179,7 @@ func judged(t *testing.T, name string, s Settings, d Device, ranges, senses stri
 		says string
 	}{"ranges": {s.ValidateRanges(d), ranges}, "sense": {s.Validate(d), senses}} {
 		if (r.err == nil) != (r.says == "") || r.err != nil && !strings.Contains(r.err.Error(), r.says) {
-			t.Errorf("%s, %s: error %v, want one that says %q", name, what, r.err, r.says)
+			t.Errorf("%s, %s: error %v, want one that contains %q", name, what, r.err, r.says)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func TestWRCCDeviceValidate(t *testing.T) {
 		says   string
 	}{
 		"switch":       {func(*Device) {}, ""},
-		"with a LID":   {func(d *Device) { d.LID = 7 }, ""}, // means nothing here
+		"with a LID":   {func(d *Device) { d.LID = 7 }, ""}, // has no meaning on Ethernet
 		"NIC port":     {func(d *Device) { d.Kind, d.ID.Port = subnet.KindCA, 1 }, ""},
 		"NIC, no port": {func(d *Device) { d.Kind = subnet.KindCA }, "port 0 of a NIC"},
 		"router":       {func(d *Device) { d.Kind = subnet.KindRouter }, "on plane"},
@@ -41,7 +41,7 @@ func TestWRCCDeviceValidate(t *testing.T) {
 		d := testWRCC()
 		c.change(&d)
 		if err := d.Validate(); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: error %v, want one that says %q", name, err, c.says)
+			t.Errorf("%s: error %v, want one that contains %q", name, err, c.says)
 		}
 	}
 }

@@ -4,7 +4,7 @@ package ecn
 
 import "fairlane/subnet/ident"
 
-// Marking is the rule of one queue: no packet is marked below Min, all are above Max, and in between with a probability that
+// Marking is the rule of one queue. Below Min no packet is marked, above Max every packet; in between the probability
 // rises linearly to PMax.
 type Marking struct {
 	Min     int64 `json:"min_bytes"`     // bytes, 0 or more

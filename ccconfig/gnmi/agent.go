@@ -115,7 +115,7 @@ func (a *agent) observe(ctx context.Context, dev driver.Device) (*observed, erro
 	return nil, fmt.Errorf("%w: the host of %s changes while it is read", driver.ErrBusy, dev)
 }
 
-// errMoved reports that a port is no longer at its known place.
+// errMoved reports that a port has another place than the known one.
 var errMoved = errors.New("the port is elsewhere")
 
 // look reads a port's configuration at a place and then, in a second request, the identity there. A known place is valid until

@@ -37,7 +37,7 @@ func params(ps ...driver.NICParam) driver.Settings {
 	return driver.Settings{NIC: s}
 }
 
-// refused is an error unless err is of a kind and says something.
+// refused fails the test unless err is of a kind and contains the texts.
 func refused(t *testing.T, what string, err, kind error, says ...string) {
 	t.Helper()
 	if !errors.Is(err, kind) {
@@ -46,7 +46,7 @@ func refused(t *testing.T, what string, err, kind error, says ...string) {
 	}
 	for _, s := range says {
 		if !strings.Contains(err.Error(), s) {
-			t.Errorf("%s: error %q, want it to say %q", what, err, s)
+			t.Errorf("%s: error %q, want it to contain %q", what, err, s)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestAPortIsFoundByItsIdentity(t *testing.T) {
 		}
 		w.gets = 0
 	})
-	for _, dev := range devs { // both were found by the first question
+	for _, dev := range devs { // both were found by the first request
 		if _, err := d.Read(t.Context(), dev); err != nil {
 			t.Error(err)
 		}
@@ -150,7 +150,7 @@ func TestAPortThatMovesIsFoundAgain(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if v := a.ports[1].values[keyOf(2, "rpg_ai_rate", 0)]; v != 77 {
-			t.Errorf("%s: the port that it is now has %d, want 77", name, v)
+			t.Errorf("%s: the port at its new place has %d, want 77", name, v)
 		}
 	}
 }
@@ -218,7 +218,7 @@ func TestParametersWithoutAValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v, ok := got.NIC.Param("rpg_gd", 0); ok {
-		t.Errorf("what cannot be read is %d", v)
+		t.Errorf("the unreadable parameter is %d", v)
 	}
 	if n := r.sets("host-1"); n != 0 {
 		t.Errorf("%d Sets", n)
@@ -267,11 +267,11 @@ func TestValuesThatWaitForAReset(t *testing.T) {
 		}
 	}
 	if got, err := d.Read(t.Context(), devs[0]); err != nil || !want.Equal(got) {
-		t.Errorf("what it is configured with is not what was set: %v, %v", want.Diff(got), err)
+		t.Errorf("the configuration differs from the values that were set: %v, %v", want.Diff(got), err)
 	}
 }
 
-// failure makes every Set fail as an agent does that put everything back.
+// failure is the error of a Set whose changes the agent has rolled back.
 func failure(code codes.Code, fs ...nicyang.Failure) error {
 	return nicyang.StatusError(code, "nothing has changed", fs)
 }
@@ -296,7 +296,7 @@ func TestFailedSetNamesTheField(t *testing.T) {
 		"absent":               {failure(codes.FailedPrecondition, nicyang.Failure{Reason: nicyang.ReasonAbsent, Key: gd, Text: "no such file"}), driver.ErrUnsupported, "no such file", driver.OutcomeRefused, driver.OutcomeSkipped},
 		"without details":      {status.Error(codes.Aborted, "undone"), driver.ErrBusy, "undone", driver.OutcomeRefused, driver.OutcomeRefused},
 		"too often":            {status.Error(codes.ResourceExhausted, "10 sets a second"), driver.ErrBusy, "10 sets", driver.OutcomeRefused, driver.OutcomeRefused},
-		"not entirely undone":  {status.Error(codes.DataLoss, "lost"), driver.ErrBusy, "not everything is as it was", driver.OutcomeRefused, driver.OutcomeRefused},
+		"not entirely undone":  {status.Error(codes.DataLoss, "lost"), driver.ErrBusy, "not completely rolled back", driver.OutcomeRefused, driver.OutcomeRefused},
 		"another master":       {status.Error(codes.PermissionDenied, "election id 1 is lower than 2"), driver.ErrConflict, "lower than 2", driver.OutcomeRefused, driver.OutcomeRefused},
 		"not allowed":          {status.Error(codes.PermissionDenied, "manager-2 may not set"), driver.ErrInvalid, "may not set", driver.OutcomeRefused, driver.OutcomeRefused},
 		"no answer":            {status.Error(codes.Unavailable, "gone"), driver.ErrUnreachable, "gone", driver.OutcomeSent, driver.OutcomeSent},
@@ -318,7 +318,7 @@ func TestFailedSetNamesTheField(t *testing.T) {
 		if got["nic.rpg_gd"] != c.gd || got["nic.rpg_ai_rate"] != c.ai || got["nic.rpg_threshold"] != driver.OutcomeUnchanged {
 			t.Errorf("%s: receipt %v", name, receipt)
 		}
-		// The other port is as it was, and can be set.
+		// The other port is unchanged and can be set.
 		r.with("host-1", func(w *weather) { w.failSets = nil })
 		if _, err := d.Apply(t.Context(), devs[1], params(driver.NICParam{Name: "rpg_gd", Value: 10})); err != nil || a.ports[0].values[gd] != 11 {
 			t.Errorf("%s: the other port: %v", name, err)
@@ -381,7 +381,7 @@ func TestSendersAreReplacedAsAWhole(t *testing.T) {
 			t.Errorf("read back: %v, %v", want.Diff(got), err)
 		}
 	}
-	// On the other plane they are nobody's business.
+	// On the other plane they are ignored.
 	dev.Plane = driver.PlaneRoCE
 	if got, err := d.Read(t.Context(), dev); err != nil || got.NIC.WRCC != nil {
 		t.Errorf("read on plane roce: %+v, %v", got.NIC.WRCC, err)
@@ -412,7 +412,7 @@ func TestCountersOfANICPort(t *testing.T) {
 		t.Errorf("np_cnp_sent %d at %s: %v", v, got.At, err)
 	}
 	if v, err := got.Counters.Read("rp_cnp_handled"); err == nil || v != 0 || !strings.Contains(err.Error(), "permission denied") {
-		t.Errorf("what cannot be read is %d: %v", v, err)
+		t.Errorf("the unreadable parameter is %d: %v", v, err)
 	}
 	if len(got.Functions) != 2 || got.Functions[0].Name != "eth0" || got.Functions[0].TxOctets.Err == nil || got.Functions[1].TxOctets.Value != 7 ||
 		got.Functions[1].TxOctets.Err != nil || got.Functions[1].RxOctets.Err == nil {
@@ -458,7 +458,7 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 		_, err := r.driver(t, gnmi.Agent).Read(t.Context(), devs[0])
 		if name == "an index beyond" {
 			if err != nil {
-				t.Errorf("%s: %v", name, err) // is passed over: no table has it
+				t.Errorf("%s: %v", name, err) // is ignored: no table has it
 			}
 			continue
 		}
@@ -496,7 +496,7 @@ func TestOptions(t *testing.T) {
 		o := good
 		change(&o)
 		if _, err := gnmi.New(o); err == nil {
-			t.Errorf("%s is taken", name)
+			t.Errorf("%s was accepted", name)
 		}
 	}
 	d, err := gnmi.New(good)

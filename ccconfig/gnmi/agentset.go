@@ -63,7 +63,8 @@ func (a *agent) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	return r, nil
 }
 
-// sharedElems returns how many elements the paths of operations begin with in common, the last of each not counted.
+// sharedElems returns the length, in elements, of the common prefix of the operations' paths, each without its last
+// element.
 func sharedElems(ops []gnmitree.Operation) int {
 	first := ops[0].Path.Elems
 	n := len(first) - 1

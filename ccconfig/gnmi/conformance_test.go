@@ -10,7 +10,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// agentHarness is a driver over hosts: one of two ports, and one with WRCC.
+// agentHarness is a driver over hosts: one with two ports, and one with WRCC.
 func agentHarness(t testing.TB) drivertest.Harness {
 	r := newRig(t)
 	one, two := ident.PortID{Node: 0x11, Port: 1}, ident.PortID{Node: 0x12, Port: 1}

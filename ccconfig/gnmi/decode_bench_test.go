@@ -8,7 +8,7 @@ import (
 	"fairlane/ccconfig/gnmi"
 )
 
-// BenchmarkDecodePort takes the configuration of a port with 200 parameters apart.
+// BenchmarkDecodePort decodes the configuration of a port with 200 parameters.
 func BenchmarkDecodePort(b *testing.B) {
 	var text strings.Builder
 	text.WriteString(`{"fairlane-nic:params":{"param":[`)

@@ -22,7 +22,7 @@ func (s *session) classify(ctx context.Context, what string, dev driver.Device, 
 func judge(st *status.Status) (means string, kind error) {
 	switch code := st.Code(); {
 	case code == codes.DataLoss:
-		return "it failed, and not everything is as it was", driver.ErrBusy
+		return "the Set failed and was not completely rolled back", driver.ErrBusy
 	case code == codes.PermissionDenied && !strings.Contains(st.Message(), "election"):
 		return "", driver.ErrInvalid
 	default:

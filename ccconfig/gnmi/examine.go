@@ -45,7 +45,7 @@ func (d *Driver) Examine(ctx context.Context, dev driver.Device, got driver.Sett
 }
 
 // switchItems converts the findings that prevent congestion control to prerequisites. Other findings concern shares, or
-// settings of plans. Fairlane repairs none of them, because SONiC takes ports down for changes of maps.
+// settings of plans. Fairlane repairs none of them, because SONiC takes ports down when maps change.
 func switchItems(list []Finding) []prereq.Item {
 	out := []prereq.Item{}
 	for _, f := range list {

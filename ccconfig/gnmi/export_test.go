@@ -14,7 +14,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// What tests of decoders and plans reach in.
+// Internals for the tests of decoders and plans.
 var (
 	ParseTable    = parseTable
 	ParseQueueKey = parseQueueKey
@@ -33,7 +33,8 @@ func DecodePort(port, card []byte) (driver.Settings, error) {
 	return driver.Settings{NIC: o.settings}, err
 }
 
-// ScanPort reads a port's configuration by the scanner and by what decides; ok tells that the scanner took it.
+// ScanPort decodes a port's configuration by the fast scanner and by the complete decoder; ok reports whether the
+// scanner accepted it.
 func ScanPort(text []byte) (fast, slow driver.Settings, ok bool, err error) {
 	names := map[string]string{}
 	_, _, ok = scanParams(text, names)
@@ -88,7 +89,8 @@ type Model struct {
 	Stock    string
 }
 
-// Plan works out what leads to want and carries it out. bold tells that a guarded switch would refuse it.
+// Plan computes the changes that lead to want and applies them to the model. bold reports whether a guarded switch
+// would reject them.
 func (m *Model) Plan(want []ecn.QueueMarking) (changes int, bold bool, err error) {
 	s := &markingState{profiles: map[string]profile{}, stock: m.Stock}
 	for name, rule := range m.Profiles {
@@ -110,7 +112,7 @@ func (m *Model) Plan(want []ecn.QueueMarking) (changes int, bold bool, err error
 	return len(p.refer) + len(p.change) + len(p.create), p.bold(m.Stock), nil
 }
 
-// JudgeTables reads SONiC's tables and looks at them as Preflight does.
+// JudgeTables reads SONiC's tables and checks them as Preflight does.
 func JudgeTables(ports, queues, schedulers, portMaps []byte, n int) ([]PortSchedule, []Finding, error) {
 	t := map[string]table{}
 	for name, text := range map[string][]byte{"PORT": ports, "QUEUE": queues, "SCHEDULER": schedulers, "PORT_QOS_MAP": portMaps} {
@@ -128,7 +130,7 @@ func JudgeTables(ports, queues, schedulers, portMaps []byte, n int) ([]PortSched
 	return m.scheduling(t, n), f.listed(m.ports[:n]), nil
 }
 
-// JudgeOpenConfig reads the trees of interfaces, policies and classifiers and looks at them as Preflight does.
+// JudgeOpenConfig reads the trees of interfaces, policies and classifiers and checks them as Preflight does.
 func JudgeOpenConfig(interfaces, policies, classifiers []byte, n int) ([]PortSchedule, []Finding, error) {
 	var tree ocQoS
 	var q ocServing
@@ -148,7 +150,7 @@ func JudgeOpenConfig(interfaces, policies, classifiers []byte, n int) ([]PortSch
 	return served, f.listed(m.ports[:n]), nil
 }
 
-// NameIn takes a switch's name out of an answer with one value.
+// NameIn returns the switch's name in an answer with one value.
 func NameIn(d Dialect, v *gpb.TypedValue) (string, error) {
 	var by switchDialect = &sonic{}
 	if d == OpenConfig {
@@ -157,9 +159,9 @@ func NameIn(d Dialect, v *gpb.TypedValue) (string, error) {
 	return by.nameIn(answer{updates: []*gpb.Update{{Val: v}}})
 }
 
-// Scheduling reads the schedulers of all ports and queues of a switch, by port. References that lead nowhere, rows that
-// contradict each other and values that make no sense are faults of the entries that they are about, and no errors. Of openconfig-qos
-// the link's rate is asked for where a peak rate is to be compared with it. It is driver.ErrInvalid for devices that are no
+// Scheduling reads the schedulers of all ports and queues of a switch, by port. Dangling references, contradictory
+// rows and invalid values become faults of their entries, not errors. With openconfig-qos the link's rate is read
+// only if a peak rate must be compared with it. Scheduling returns driver.ErrInvalid for devices that are not
 // switches.
 func (d *Driver) Scheduling(ctx context.Context, dev driver.Device) ([]PortSchedule, error) {
 	c, release, err := d.switchOf(ctx, dev)

@@ -41,10 +41,10 @@ type fakeAgent struct {
 	reset   []string                // parameters that act after a reset
 	clamp   bool
 	partial bool
-	extra   []gnmitree.Leaf // counters and such
+	extra   []gnmitree.Leaf // counters and other leaves
 }
 
-// newFakeAgent has a port with DCQCN's registers and two parameters more.
+// newFakeAgent has a port with DCQCN's registers and two more parameters.
 func newFakeAgent(ids ...ident.PortID) *fakeAgent {
 	a := &fakeAgent{nic: "mlx5_0", reset: []string{"roce_cc_algorithm"}, device: map[nicparam.Key]uint64{{Name: "user_programmable_cc"}: 0}}
 	for i, id := range ids {
@@ -150,7 +150,7 @@ func (a *fakeAgent) leaves() []gnmitree.Leaf {
 	return append(out, a.extra...)
 }
 
-// Set carries out all operations or none.
+// Set executes all operations or none.
 func (a *fakeAgent) Set(_ context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -219,7 +219,7 @@ func (a *fakeAgent) senders(t nicyang.Target, o gnmitree.Operation) func() {
 	return func() { a.ports[t.Key.Port-1].wrcc = c }
 }
 
-// agentFaults are fake agents as the suite wants to bend them.
+// agentFaults injects the faults of package drivertest into fake agents.
 type agentFaults struct {
 	faults
 
@@ -286,7 +286,7 @@ func keyOf(port int, name string, index int) nicparam.Key {
 	return nicparam.Key{Port: port, Name: name, Index: index}
 }
 
-// counter adds the leaves of a counter; with an empty value its problem.
+// count adds the leaves of a counter; with an empty value it adds the problem.
 func (a *fakeAgent) count(at gnmitree.Path, leaf, value, problem string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -53,7 +53,7 @@ func (s *fakeOpenConfig) reset(ports int) {
 	}
 }
 
-// system makes the leaf that has the name. The caller holds the lock.
+// system creates the leaf with the switch's name. The caller holds the lock.
 func (s *fakeOpenConfig) system() {
 	if s.name != "" {
 		s.put("/system/state/hostname", gnmitree.String(s.name), gnmitree.ClassState)

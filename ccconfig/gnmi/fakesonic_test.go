@@ -20,7 +20,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// tables are the rows of tables, and their fields, by name.
+// tables holds the values of fields, by the names of table, row and field.
 type tables map[string]map[string]map[string]string
 
 func (t tables) clone() tables {
@@ -44,7 +44,7 @@ type fakeSwitch struct {
 	readOnly bool
 }
 
-// roceSwitch is a switch as a RoCE fabric has it: queue 3 of every port refers to AZURE_LOSSLESS.
+// roceSwitch is a switch of a RoCE fabric: queue 3 of every port refers to AZURE_LOSSLESS.
 func roceSwitch(ports int) *fakeSwitch {
 	s := &fakeSwitch{refuse: gnmitree.Errorf(codes.Internal, "Modification of WRED_PROFILE table is illegal")}
 	s.reset(ports)
@@ -81,7 +81,7 @@ func (s *fakeSwitch) reset(ports int) {
 	s.metadata()
 }
 
-// metadata makes the row that has the name. The caller holds the lock.
+// metadata creates the row with the switch's name. The caller holds the lock.
 func (s *fakeSwitch) metadata() {
 	s.dbs["CONFIG_DB"]["DEVICE_METADATA"] = map[string]map[string]string{"localhost": {"hwsku": "fake", "hostname": s.name}}
 }
@@ -143,7 +143,7 @@ func namesOf(p gnmitree.Path) (out []string) {
 	return out
 }
 
-// Set is one patch: all of it is judged before any of it is done.
+// Set validates the whole patch before it applies any part.
 func (s *fakeSwitch) Set(_ context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,16 +213,16 @@ func (s *fakeSwitch) do(rows map[string]map[string]string, at []string, o gnmitr
 	return nil
 }
 
-// valid is what the switch's model checks: references, and least below most.
+// valid checks what the switch's model checks: references exist, and minimum thresholds are below maximum ones.
 func valid(t tables) error {
 	for key, q := range t["QUEUE"] {
 		if p := strings.Trim(strings.TrimPrefix(q["wred_profile"], "[WRED_PROFILE|"), "]"); p != "" && t["WRED_PROFILE"][p] == nil {
-			return fmt.Errorf("QUEUE|%s refers to %s, which is not there", key, p)
+			return fmt.Errorf("QUEUE|%s refers to %s, which does not exist", key, p)
 		}
 	}
 	for name, p := range t["WRED_PROFILE"] {
 		if name == "p" {
-			continue // a test's, which may be broken
+			continue // a profile of a test, which may be invalid
 		}
 		least, _ := strconv.Atoi(p["green_min_threshold"])
 		if most, _ := strconv.Atoi(p["green_max_threshold"]); least > most {
@@ -232,7 +232,7 @@ func valid(t tables) error {
 	return nil
 }
 
-// marking reads the tables in its own way: one row for each queue, or several.
+// marking reads the tables independently of the driver. A row may cover one queue or several.
 func (s *fakeSwitch) marking(ports int) (out []ecn.QueueMarking) {
 	s.config(func(c tables) {
 		for p := range ports {

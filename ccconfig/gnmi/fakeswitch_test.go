@@ -15,22 +15,23 @@ import (
 type fake interface {
 	gnmitree.Tree
 	bend(change func(*bent))
-	// reset configures the switch as it came, with its name.
+	// reset restores the initial configuration of the switch, with its name.
 	reset(ports int)
-	// marking reads in its own way how queues of the first ports mark, and mark changes it behind the driver's back.
+	// marking returns the marking of the first ports' queues, read independently of the driver; mark changes it as
+	// another manager would.
 	marking(ports int) []ecn.QueueMarking
 	mark(to []ecn.QueueMarking)
-	// call configures the switch's name; empty is a switch that does not say one.
+	// call configures the switch's name; with an empty name the switch reports none.
 	call(name string)
 }
 
-// bent is what is wrong with a fake switch, and what all of them have.
+// bent holds the injected faults and the common fields of fake switches.
 type bent struct {
 	gnmitree.Watchers
 
 	mu      sync.Mutex
 	clamp   bool // thresholds are cut to drivertest.ClampedBytes, silently
-	partial bool // the next Set is carried out by half
+	partial bool // only half of the next Set is executed
 	name    string
 }
 
@@ -40,7 +41,7 @@ func (b *bent) bend(change func(*bent)) {
 	change(b)
 }
 
-// switchFaults are fake switches as the suite wants to bend them.
+// switchFaults injects the faults of package drivertest into fake switches.
 type switchFaults struct {
 	faults
 

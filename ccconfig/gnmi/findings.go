@@ -54,7 +54,7 @@ func (f *findings) add(code, port, text string) {
 	switch {
 	case ok:
 	case len(f.list) >= maxFindings && code != FindingMore:
-		f.add(FindingMore, "", fmt.Sprintf("there are more than these %d findings: mend these, and look again", maxFindings))
+		f.add(FindingMore, "", fmt.Sprintf("there are more than these %d findings: fix these, and check again", maxFindings))
 		return
 	default:
 		i = len(f.list)

@@ -13,14 +13,14 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// legal fails the test unless what was decoded keeps the order that settings have.
+// legal fails the test unless the decoded settings are valid and in order.
 func legal(t *testing.T, s driver.Settings, d driver.Device) {
 	t.Helper()
 	if err := s.ValidateRanges(d); err != nil {
-		t.Errorf("decoded what is not legal: %v", err)
+		t.Errorf("decoded illegal settings: %v", err)
 	}
 	if !s.Equal(s.Clone()) {
-		t.Error("decoded what does not equal itself")
+		t.Error("decoded settings that differ from themselves")
 	}
 }
 
@@ -36,7 +36,7 @@ func FuzzDecodePort(f *testing.F) {
 	})
 }
 
-// FuzzScanPort makes sure that the scanner never reads what it takes otherwise than nicyang does.
+// FuzzScanPort checks that the scanner decodes every text that it accepts exactly as nicyang does.
 func FuzzScanPort(f *testing.F) {
 	f.Add([]byte(`{"fairlane-nic:number":"1","fairlane-nic:params":{"param":[{"index":"0","name":"rpg_gd","config":{"value":"11"}},{"name":"prio_tc","index":"3","config":{"value":"18446744073709551615"}}]}}`))
 	f.Add([]byte(`{"fairlane-nic:params":{"param":[]}}`))
@@ -47,7 +47,7 @@ func FuzzScanPort(f *testing.F) {
 			return // the whole text is no legal one
 		}
 		if err != nil || !slices.Equal(fast.NIC.Params, slow.NIC.Params) || !reflect.DeepEqual(fast.NIC.WRCC, slow.NIC.WRCC) {
-			t.Errorf("scanned as %+v, and it is %+v: %v", fast.NIC.Params, slow.NIC, err)
+			t.Errorf("scanned as %+v, want %+v: %v", fast.NIC.Params, slow.NIC, err)
 		}
 	})
 }
@@ -121,18 +121,18 @@ func TestKeysOfQueues(t *testing.T) {
 		}
 	}
 	if _, err := gnmi.ParseTable([]byte(`{"a":[1]}`)); err == nil {
-		t.Error("a row that is a list is taken")
+		t.Error("a row that is a list was accepted")
 	}
 }
 
-// sane fails the test on schedules without order, on values out of range and on findings without words.
+// sane fails the test on schedules without order, on values out of range and on findings without a text.
 func sane(t *testing.T, ports []gnmi.PortSchedule, found []gnmi.Finding) {
 	t.Helper()
 	check := func(n gnmi.NamedScheduler) {
 		s := n.Scheduler
 		switch {
 		case (n.Fault == "") != (n.Problem == ""), n.Fault != "" && s != nil:
-			t.Errorf("a fault and no fault: %+v", n)
+			t.Errorf("a contradictory fault: %+v", n)
 		case s != nil && (s.Peak < 0 || s.Assured < 0 || s.Peak > 0 && s.Peak < s.Assured || s.PeakPercent < 0 || s.PeakPercent > 100 || s.Type == gnmi.Strict && s.Weight != 0):
 			t.Errorf("out of range: %+v", s)
 		}
@@ -180,7 +180,7 @@ func FuzzJudgeOpenConfig(f *testing.F) {
 	})
 }
 
-// FuzzNameIn makes sure that a name is either read or refused, and never compared as more than it is.
+// FuzzNameIn checks that a name is either read or rejected, and that a different name never compares equal.
 func FuzzNameIn(f *testing.F) {
 	f.Add(false, []byte(`{"hostname":"leaf-1","hwsku":"x"}`))
 	f.Add(true, []byte(`"leaf-1"`))
@@ -192,11 +192,11 @@ func FuzzNameIn(f *testing.F) {
 		}
 		name, err := gnmi.NameIn(dialect, &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: text}})
 		if err != nil && name != "" {
-			t.Errorf("%q of an answer that cannot be read: %v", name, err)
+			t.Errorf("%q of an invalid answer: %v", name, err)
 		}
 		dev := switchDevice("leaf-1", 1)
 		if err := driver.CheckName(dev, "targets", dev.Name, name); err == nil && name != "" && !strings.HasPrefix(strings.ToLower(name), "leaf-1") {
-			t.Errorf("%q is taken for leaf-1", name)
+			t.Errorf("%q matches leaf-1", name)
 		}
 	})
 }

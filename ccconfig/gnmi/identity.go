@@ -94,7 +94,7 @@ func (c *openConfig) nameAt() (gpb.GetRequest_DataType, gnmitree.Path) {
 	return gpb.GetRequest_STATE, gnmitree.PathOf("system", "state", "hostname")
 }
 
-// nameIn also accepts a plain string, because some servers return a leaf so in every encoding.
+// nameIn also accepts a plain string, because some servers return a leaf as a string in every encoding.
 func (c *openConfig) nameIn(a answer) (name string, err error) {
 	if len(a.updates) == 1 {
 		if v, bare := a.updates[0].GetVal().GetValue().(*gpb.TypedValue_StringVal); bare {

@@ -18,7 +18,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// fakes are new switches of each dialect.
+// fakes returns constructors of fake switches, by dialect.
 func fakes() map[gnmi.Dialect]func(ports int) fake {
 	return map[gnmi.Dialect]func(int) fake{
 		gnmi.SONiC:      func(ports int) fake { return roceSwitch(ports) },
@@ -26,7 +26,7 @@ func fakes() map[gnmi.Dialect]func(ports int) fake {
 	}
 }
 
-// everything is all that a driver can be asked to do with a switch.
+// everything calls every method of the driver for a switch, and returns the errors by method.
 func everything(ctx context.Context, d *gnmi.Driver, dev driver.Device) map[string]error {
 	out := map[string]error{}
 	_, out["capabilities"] = d.Capabilities(ctx, dev)
@@ -42,7 +42,8 @@ func marks(least int64) driver.Settings {
 	return driver.Settings{Queues: &driver.QueueState{Marking: []ecn.QueueMarking{{Port: 1, Queue: 3, Marking: ecn.Marking{Min: least, Max: 1 << 20, PMaxPct: 7}}}}}
 }
 
-// TestTwoSwitchesWhoseAddressesAreSwapped has leaves of the same number of ports, which nothing but their names tells apart.
+// TestTwoSwitchesWhoseAddressesAreSwapped swaps leaves with the same number of ports, which differ only in their
+// names.
 func TestTwoSwitchesWhoseAddressesAreSwapped(t *testing.T) {
 	t.Parallel()
 	for dialect, made := range fakes() {
@@ -113,7 +114,7 @@ func TestSwitchNameIsVerifiedForEveryOperation(t *testing.T) {
 	}
 }
 
-// TestTheInventorysNameOfASwitchCounts has a switch that is called otherwise than on the fabric.
+// TestTheInventorysNameOfASwitchCounts uses a switch whose name differs from that on the fabric.
 func TestTheInventorysNameOfASwitchCounts(t *testing.T) {
 	t.Parallel()
 	r, s := newRig(t), roceSwitch(2)
@@ -174,7 +175,7 @@ func TestASwitchThatDoesNotSayItsName(t *testing.T) {
 	}
 }
 
-// TestFailedNameQuery is not taken for a switch without a name.
+// TestFailedNameQuery checks that a failed query does not count as a missing name.
 func TestFailedNameQuery(t *testing.T) {
 	t.Parallel()
 	for code, kind := range map[codes.Code]error{codes.Unavailable: driver.ErrUnreachable, codes.ResourceExhausted: driver.ErrBusy, codes.PermissionDenied: driver.ErrInvalid} {
@@ -216,7 +217,7 @@ func TestAnswersWithAName(t *testing.T) {
 	}
 }
 
-// TestSimulatedSwitchesSayTheirNames swaps switches as the simulator has them.
+// TestSimulatedSwitchesSayTheirNames swaps switches of the simulator.
 func TestSimulatedSwitchesSayTheirNames(t *testing.T) {
 	t.Parallel()
 	for dialect, o := range map[gnmi.Dialect]gnmidev.SwitchOptions{gnmi.SONiC: {Unguarded: true}, gnmi.OpenConfig: {Dialect: gnmidev.OpenConfig}} {
@@ -233,13 +234,13 @@ func TestSimulatedSwitchesSayTheirNames(t *testing.T) {
 		if got := fmt.Sprint(w.Marking()); got != before || w.Marking()[0].Marking.Min != 1000 || w.Hostname() != "leaf-9" {
 			t.Errorf("%s: %s is marked %s, was %s", dialect, w.Hostname(), got, before)
 		}
-		// A name that no host can have is not what the switch calls itself.
+		// The switch does not report a name that is not a valid host name.
 		dev := switchDevice("leaf 2", 4)
 		dev.ID = ident.PortID{Node: 0x98}
 		_, err = d.Apply(t.Context(), dev, marks(2000))
 		refused(t, string(dialect), err, driver.ErrConflict, `calls itself "leaf-2", want "leaf 2"`)
 		if odd.Hostname() != "leaf-2" {
-			t.Errorf("the odd one calls itself %q", odd.Hostname())
+			t.Errorf("the switch with the invalid name reports %q", odd.Hostname())
 		}
 	}
 }

@@ -24,7 +24,7 @@ const maxProfiles = 512
 type profile struct {
 	marking ecn.Marking
 	marks   bool // it has thresholds in bytes for marking
-	broken  bool // it is meant to mark, but its thresholds are invalid
+	broken  bool // it has thresholds for marking, but they are invalid
 }
 
 // queueKey identifies a queue of a switch.
@@ -71,7 +71,7 @@ func (p markingPlan) bold(stock string) bool {
 	return len(p.create) > 0
 }
 
-// observed returns the marking of the queues that mark.
+// observed returns the marking of each queue whose profile marks.
 func (s *markingState) observed() []ecn.QueueMarking {
 	var out []ecn.QueueMarking
 	for _, q := range s.slots {
@@ -93,7 +93,7 @@ type planner struct {
 	now   map[queueKey]string      // current profile of each queue
 	keep  map[string]bool          // profiles whose rule must not change, because a desired queue needs it
 	as    map[ecn.Marking]string   // profile of each desired marking
-	alien map[string]queueKeyNames // profiles used by queues that are not in want
+	alien map[string]queueKeyNames // queues outside want, by the profile that they use
 	plan  markingPlan
 }
 
@@ -195,7 +195,7 @@ func (p *planner) existing(m ecn.Marking) (string, bool) {
 // fill assigns profiles to the markings without one.
 func (p *planner) fill(missing []ecn.Marking) {
 	if p.free(p.stock) && len(missing) > 0 {
-		// The marking that most queues of the stock profile want.
+		// The stock profile gets the marking that most of its queues need.
 		best := slices.MaxFunc(missing, func(a, b ecn.Marking) int { return cmp.Compare(p.users(a, p.stock), p.users(b, p.stock)) })
 		p.give(best, p.stock)
 		missing = slices.DeleteFunc(missing, func(m ecn.Marking) bool { return m == best })
@@ -227,7 +227,7 @@ func (p *planner) give(m ecn.Marking, name string) {
 	p.keep[name] = true
 }
 
-// users returns the number of queues that want a marking and use a profile now.
+// users returns the number of queues with this desired marking that use the profile now.
 func (p *planner) users(m ecn.Marking, name string) int {
 	n := 0
 	for _, w := range p.want {

@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// drawSwitch is any switch: a few profiles, of which some mark alike, and queues that refer to them or to none.
+// drawSwitch draws a switch with a few profiles, some with equal markings, and queues that refer to them or to none.
 func drawSwitch(t *rapid.T) *gnmi.Model {
 	m := &gnmi.Model{Profiles: map[string]ecn.Marking{}, Queues: map[[2]uint8]string{}}
 	names := []string{"AZURE_LOSSLESS", "FAIRLANE_1", "FAIRLANE_3", "gold"}
@@ -52,7 +52,7 @@ func drawWant(t *rapid.T) []ecn.QueueMarking {
 	return s.Marking
 }
 
-// TestPlansMarkWhatIsWantedAndNothingElse carries plans out on any switch.
+// TestPlansMarkWhatIsWantedAndNothingElse applies plans to random switches.
 func TestPlansMarkWhatIsWantedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -74,7 +74,7 @@ func TestPlansMarkWhatIsWantedAndNothingElse(t *testing.T) {
 			for k, name := range before {
 				was, marked := rules[name]
 				if now, marks := m.Profiles[m.Queues[k]]; !wanted[k] && (m.Queues[k] != name || marked && (was != now || !marks)) {
-					t.Fatalf("queue %v, which nobody asked for, went from %s %+v to %s %+v", k, name, was, m.Queues[k], now)
+					t.Fatalf("queue %v, which is not in want, went from %s %+v to %s %+v", k, name, was, m.Queues[k], now)
 				}
 			}
 			if m.Profiles["gold"] != rules["gold"] {
@@ -87,7 +87,7 @@ func TestPlansMarkWhatIsWantedAndNothingElse(t *testing.T) {
 	})
 }
 
-// TestOneMarkingForAllNeedsNoProfile is what a guarded switch can do.
+// TestOneMarkingForAllNeedsNoProfile covers the only change that a guarded switch accepts.
 func TestOneMarkingForAllNeedsNoProfile(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -120,7 +120,7 @@ func TestMoreMarkingsThanASwitchCanHave(t *testing.T) {
 		}
 	}
 	if _, _, err := m.Plan(want); err == nil {
-		t.Error("1600 different markings are taken")
+		t.Error("1600 different markings were accepted")
 	}
 	if n, bold, err := m.Plan(want[:512]); err != nil || n != 1024 || !bold {
 		t.Errorf("512 different markings: %d changes, %v", n, err)

@@ -148,7 +148,7 @@ func (r *NICReading) decode(answers []answer) error {
 }
 
 // errSilent reports a counter with neither a value nor a reason for its absence.
-var errSilent = errors.New("the agent tells neither a value nor why there is none")
+var errSilent = errors.New("the agent reports neither a value nor a reason")
 
 // unread returns a counter without a value.
 func unread(name string) niccount.Counter { return niccount.Counter{Name: name, Err: errSilent} }

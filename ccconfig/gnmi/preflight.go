@@ -35,7 +35,7 @@ func (d *Driver) Preflight(ctx context.Context, dev driver.Device, x Expectation
 // nameless adds a finding if a switch does not report its name.
 func (f *findings) nameless(s *session) {
 	if s.nameless {
-		f.add(FindingNameless, "", "the switch does not say what it is called, so that nothing would tell when another one answers at its address: set its hostname, and let the manager read it")
+		f.add(FindingNameless, "", "the switch does not report its name, so another switch at its address would not be detected: set its hostname, and allow the manager to read it")
 	}
 }
 

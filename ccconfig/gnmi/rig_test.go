@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// weather is what goes wrong with the messages of one target.
+// weather holds the faults of the messages of one target.
 type weather struct {
 	after, lose        int // writes that pass before requests are lost; negative lose is all
 	losing             bool
@@ -38,7 +38,7 @@ type weather struct {
 	lastSet            *gpb.SetRequest
 }
 
-// rig is targets behind one listener, with weather.
+// rig is a set of targets behind one listener, with injected faults.
 type rig struct {
 	registry gnmitree.Registry
 	dial     grpctest.Dial
@@ -111,7 +111,7 @@ func (r *rig) intercept(ctx context.Context, req any, _ *grpc.UnaryServerInfo, h
 	return a, err
 }
 
-// arrive decides the fate of a message: an error instead of it, or one instead of its answer.
+// arrive determines the faults of a message: before replaces the message by an error, after replaces its answer.
 func (w *weather) arrive(write bool) (before, after error) {
 	if write {
 		w.sets++
@@ -144,7 +144,7 @@ func (w *weather) arrive(write bool) (before, after error) {
 	return nil, nil
 }
 
-// driver returns a driver whose devices are the targets of their names up to a slash.
+// driver returns a driver. The target of a device is the part of its name before a slash.
 func (r *rig) driver(t testing.TB, dialect gnmi.Dialect, change ...func(*gnmi.Options)) *gnmi.Driver {
 	t.Helper()
 	o := gnmi.Options{Options: grpclink.Options{Dial: r.dial}, Target: func(d driver.Device) (gnmi.Target, error) {
@@ -171,7 +171,7 @@ func switchDevice(name string, ports int) driver.Device {
 	return driver.Device{Plane: driver.PlaneRoCE, ID: ident.PortID{Node: 0x99}, Name: name, Kind: subnet.KindSwitch, Ports: ports}
 }
 
-// faults are the messages' part of drivertest.Faults.
+// faults has the methods of drivertest.Faults that concern messages.
 type faults struct{ r *rig }
 
 func host(d driver.Device) string {

@@ -17,17 +17,17 @@ import (
 
 var roce = gnmi.Expectation{DSCP: 26, Queue: 3, Lossless: true}
 
-// said lists findings as codes and ports, and fails the test on one that says nothing.
+// said lists findings as codes and ports, and fails the test on a finding without a text.
 func said(t *testing.T, name string, found []gnmi.Finding) string {
 	t.Helper()
 	var out []string
 	for _, f := range found {
 		out = append(out, strings.TrimSpace(f.Code+" "+strings.Join(f.Ports, ",")))
 		if len(f.Text) < 20 {
-			t.Errorf("%s: finding %s says %q", name, f.Code, f.Text)
+			t.Errorf("%s: finding %s has the text %q", name, f.Code, f.Text)
 		}
 		if len(f.Ports) == 1 && !strings.HasPrefix(f.Text, "on "+f.Ports[0]+" ") {
-			t.Errorf("%s: finding %s does not say where: %q", name, f.Code, f.Text)
+			t.Errorf("%s: finding %s has no location: %q", name, f.Code, f.Text)
 		}
 	}
 	return strings.Join(out, "; ")
@@ -51,17 +51,17 @@ func TestPreflightOfSchedulersOfSONiC(t *testing.T) {
 		codes  string
 		says   string
 	}{
-		"half of an equal share": {func(c tables) { first(c, 3, fields{"type": "DWRR", "weight": "5"}) }, "", ""}, // beside 14
+		"half of an equal share": {func(c tables) { first(c, 3, fields{"type": "DWRR", "weight": "5"}) }, "", ""}, // the other queue has 14
 		"a small weight": {func(c tables) { first(c, 3, fields{"type": "DWRR", "weight": "4"}) }, "weight-small Ethernet0",
 			"weight 4 by scheduler s3, of 18 in 2 queues of its port: while the others send it gets 22 % of the link, less than half of an equal share: refer it to a scheduler of weight 5 or more"},
-		"no weight is one":           {func(c tables) { first(c, 3, fields{}) }, "weight-small Ethernet0", "weight 1 by"},
-		"CNPs may be strict":         {func(c tables) { first(c, 6, fields{"type": "STRICT"}) }, "", ""},
-		"a strict queue goes before": {func(c tables) { first(c, 5, fields{"type": "STRICT"}) }, "strict-above Ethernet0", "queue 5, served strictly before queue 3, can take the whole link"},
+		"no weight is one":        {func(c tables) { first(c, 3, fields{}) }, "weight-small Ethernet0", "weight 1 by"},
+		"CNPs may be strict":      {func(c tables) { first(c, 6, fields{"type": "STRICT"}) }, "", ""},
+		"a strict queue precedes": {func(c tables) { first(c, 5, fields{"type": "STRICT"}) }, "strict-above Ethernet0", "queue 5, served strictly before queue 3, can take the whole link"},
 		"both are strict": {func(c tables) {
 			first(c, 3, fields{"type": "STRICT"})
 			first(c, 2, fields{"type": "STRICT"})
 		}, "", ""},
-		"both are strict, and it is the lower": {func(c tables) {
+		"both are strict, and the queue is the lower one": {func(c tables) {
 			first(c, 3, fields{"type": "STRICT"})
 			first(c, 7, fields{"type": "STRICT"})
 		}, "strict-above Ethernet0", "queue 7, served strictly"},
@@ -92,18 +92,18 @@ func TestPreflightOfSchedulersOfSONiC(t *testing.T) {
 				delete(q, "scheduler")
 			}
 		}, "", ""},
-		"a scheduler that is not there":  {func(c tables) { c["QUEUE"]["Ethernet0|3"]["scheduler"] = "gone" }, "reference-missing Ethernet0", "scheduler of table QUEUE names gone, which table SCHEDULER does not have: make it there"},
-		"older references":               {func(c tables) { c["QUEUE"]["Ethernet0|3"]["scheduler"] = "[SCHEDULER|scheduler.0]" }, "", ""},
-		"no schedulers for the referees": {func(c tables) { delete(c, "SCHEDULER") }, "reference-missing Ethernet0,Ethernet4", "on all ports scheduler of table QUEUE"},
-		"a scheduler of a port that is not there": {func(c tables) { c["PORT_QOS_MAP"]["Ethernet4"]["scheduler"] = "gone" }, "reference-missing Ethernet4",
+		"a missing scheduler":    {func(c tables) { c["QUEUE"]["Ethernet0|3"]["scheduler"] = "gone" }, "reference-missing Ethernet0", "scheduler of table QUEUE names gone, which table SCHEDULER does not have: make it there"},
+		"older references":       {func(c tables) { c["QUEUE"]["Ethernet0|3"]["scheduler"] = "[SCHEDULER|scheduler.0]" }, "", ""},
+		"no table of schedulers": {func(c tables) { delete(c, "SCHEDULER") }, "reference-missing Ethernet0,Ethernet4", "on all ports scheduler of table QUEUE"},
+		"a missing scheduler of a port": {func(c tables) { c["PORT_QOS_MAP"]["Ethernet4"]["scheduler"] = "gone" }, "reference-missing Ethernet4",
 			"scheduler of table PORT_QOS_MAP names gone"},
-		"a profile that is not there": {func(c tables) { c["QUEUE"]["Ethernet4|6"]["wred_profile"] = "gone" }, "reference-missing Ethernet4", "wred_profile of table QUEUE names gone, which table WRED_PROFILE"},
-		"a map that is not there":     {func(c tables) { c["PORT_QOS_MAP"]["Ethernet0"]["tc_to_pg_map"] = "gone" }, "reference-missing Ethernet0", "tc_to_pg_map of table PORT_QOS_MAP names gone, which table TC_TO_PRIORITY_GROUP_MAP"},
-		"a map that is there": {func(c tables) {
+		"a missing profile": {func(c tables) { c["QUEUE"]["Ethernet4|6"]["wred_profile"] = "gone" }, "reference-missing Ethernet4", "wred_profile of table QUEUE names gone, which table WRED_PROFILE"},
+		"a missing map":     {func(c tables) { c["PORT_QOS_MAP"]["Ethernet0"]["tc_to_pg_map"] = "gone" }, "reference-missing Ethernet0", "tc_to_pg_map of table PORT_QOS_MAP names gone, which table TC_TO_PRIORITY_GROUP_MAP"},
+		"an existing map": {func(c tables) {
 			c["PORT_QOS_MAP"]["Ethernet0"]["tc_to_pg_map"] = "AZURE"
 			c["TC_TO_PRIORITY_GROUP_MAP"] = map[string]map[string]string{"AZURE": {"3": "3"}}
 		}, "", ""},
-		"ports that are not there": {func(c tables) {
+		"missing ports": {func(c tables) {
 			c["QUEUE"]["Ethernet5|3"] = fields{"scheduler": "scheduler.0"}
 			c["QUEUE"]["CPU|0"], c["QUEUE"]["lc-1|asic0|Ethernet5|3"] = fields{}, fields{}
 		}, "reference-missing Ethernet5", "table QUEUE has rows of ports that table PORT does not have"},
@@ -115,14 +115,14 @@ func TestPreflightOfSchedulersOfSONiC(t *testing.T) {
 			c["QUEUE"]["Ethernet0|1-2"] = fields{"scheduler": "scheduler.0"}
 		}, "queue-twice Ethernet0", `rows "Ethernet0|0-1" and "Ethernet0|1-2"`},
 		"a row that cannot be read":   {func(c tables) { c["QUEUE"]["Ethernet0|x"] = fields{} }, "queue-row-broken", `row "Ethernet0|x"`},
-		"a type that there is not":    {func(c tables) { first(c, 3, fields{"type": "FAIR"}) }, "scheduler-broken Ethernet0", `type "FAIR", want DWRR, WRR or STRICT`},
+		"an unknown type":             {func(c tables) { first(c, 3, fields{"type": "FAIR"}) }, "scheduler-broken Ethernet0", `type "FAIR", want DWRR, WRR or STRICT`},
 		"a weight of 0":               {func(c tables) { first(c, 3, fields{"weight": "0"}) }, "scheduler-broken Ethernet0", `weight "0", want 1 to 100`},
 		"a weight of 101":             {func(c tables) { first(c, 6, fields{"weight": "101"}) }, "scheduler-broken Ethernet0", "want 1 to 100"},
 		"a priority of 10":            {func(c tables) { first(c, 3, fields{"priority": "10"}) }, "scheduler-broken Ethernet0", "want 0 to 9"},
 		"a rate beyond bits a second": {func(c tables) { first(c, 3, fields{"pir": "1152921504606846976"}) }, "scheduler-broken Ethernet0", "want bytes/s up to 1152921504606846975"},
 		"a rate of words":             {func(c tables) { first(c, 3, fields{"cir": "1G"}) }, "scheduler-broken Ethernet0", `cir "1G"`},
 		"peak below committed":        {func(c tables) { first(c, 3, fields{"cir": "2", "pir": "1"}) }, "scheduler-broken Ethernet0", "pir 1 below cir 2"},
-		"a meter that there is not":   {func(c tables) { first(c, 3, fields{"meter_type": "cells"}) }, "scheduler-broken Ethernet0", `meter_type "cells"`},
+		"an unknown meter type":       {func(c tables) { first(c, 3, fields{"meter_type": "cells"}) }, "scheduler-broken Ethernet0", `meter_type "cells"`},
 	} {
 		_, s, d, dev := oneSwitch(t, func(_ *fakeSwitch, db tables) { c.change(db) })
 		before := s.dbs["CONFIG_DB"].clone()
@@ -132,7 +132,7 @@ func TestPreflightOfSchedulersOfSONiC(t *testing.T) {
 			continue
 		}
 		if len(found) > 0 && !strings.Contains(found[0].Text, c.says) {
-			t.Errorf("%s: %q does not say %q", name, found[0].Text, c.says)
+			t.Errorf("%s: %q does not contain %q", name, found[0].Text, c.says)
 		}
 		if fmt.Sprint(before) != fmt.Sprint(s.dbs["CONFIG_DB"]) {
 			t.Errorf("%s: the switch was changed", name)
@@ -312,7 +312,7 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 			continue
 		}
 		if len(found) > 0 && !strings.Contains(found[0].Text, c.says) {
-			t.Errorf("%s: %q does not say %q", name, found[0].Text, c.says)
+			t.Errorf("%s: %q does not contain %q", name, found[0].Text, c.says)
 		}
 	}
 	_, s, d, dev := oneOpenConfig(t)
@@ -324,7 +324,8 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 	}
 }
 
-// TestPreflightOfSimulatedSwitches has switches as they come say nothing, and the same fault of both kinds the same.
+// TestPreflightOfSimulatedSwitches checks that switches in their initial state have no findings, and that both kinds
+// report a fault equally.
 func TestPreflightOfSimulatedSwitches(t *testing.T) {
 	t.Parallel()
 	for dialect, options := range map[gnmi.Dialect]gnmidev.SwitchOptions{gnmi.SONiC: {}, gnmi.OpenConfig: {Dialect: gnmidev.OpenConfig}} {
@@ -370,7 +371,7 @@ func TestPreflightOfSimulatedSwitches(t *testing.T) {
 	}
 }
 
-// TestFindingsAreDocumented holds the page of Ethernet devices against the codes.
+// TestFindingsAreDocumented checks that the page of Ethernet devices lists every code.
 func TestFindingsAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/roce.md")

@@ -20,8 +20,8 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
-// guardMemory is the time for which a switch that rejected a new profile is assumed to reject all. Its operator may extend the
-// guard file in the meantime.
+// guardMemory is the time for which a switch that rejected a new profile is assumed to reject all new profiles. Its
+// operator may extend the guard file in the meantime.
 const guardMemory = 10 * time.Minute
 
 // sonic is the dialect of switches with SONiC's native paths.

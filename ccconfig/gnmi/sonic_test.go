@@ -16,7 +16,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// marked is a rule told by one number, thousands of bytes.
+// marked returns a rule derived from one number, in thousands of bytes.
 func marked(port, queue int, k int64) ecn.QueueMarking {
 	return ecn.QueueMarking{Port: ident.PortNum(port), Queue: uint8(queue), Marking: ecn.Marking{Min: 1000 * k, Max: 4000 * k, PMaxPct: 10}}
 }
@@ -38,7 +38,7 @@ func oneSwitch(t testing.TB, change func(*fakeSwitch, tables)) (*rig, *fakeSwitc
 	return r, s, r.driver(t, gnmi.SONiC), switchDevice("leaf-1", 2)
 }
 
-// wellApplied applies want, and fails the test unless the switch then holds it and nothing is left to do.
+// wellApplied applies want, and fails the test unless the switch then holds it and a second Apply changes nothing.
 func wellApplied(t *testing.T, d *gnmi.Driver, dev driver.Device, want driver.Settings) driver.Receipt {
 	t.Helper()
 	r, err := d.Apply(t.Context(), dev, want)
@@ -73,19 +73,19 @@ func TestGuardedSwitchTakesOneMarking(t *testing.T) {
 		receipt, err := d.Apply(t.Context(), dev, two)
 		refused(t, "two markings", err, driver.ErrUnsupported, "leaf-1", "FAIRLANE_1 with 200000 to 800000 bytes at 10 %", "pre-provision", "AZURE_LOSSLESS")
 		if n := r.sets("leaf-1"); n != wantSets {
-			t.Errorf("try %d: %d Sets, want %d: what is known to be refused is not sent", i, n, wantSets)
+			t.Errorf("try %d: %d Sets, want %d: a change that the guard rejects is not sent", i, n, wantSets)
 		}
 		if i == 0 && (len(fields(receipt, driver.OutcomeRefused)) != 2 || len(fields(receipt, driver.OutcomeUnchanged)) != 1) {
 			t.Errorf("receipt %v", receipt)
 		}
 	}
 	if got := s.dbs["CONFIG_DB"]; !slices.EqualFunc(slices.Sorted(maps.Keys(got["WRED_PROFILE"])), slices.Sorted(maps.Keys(before["WRED_PROFILE"])), func(a, b string) bool { return a == b }) {
-		t.Error("the switch is not as it was")
+		t.Error("the switch has changed")
 	}
 	if c, err := d.Capabilities(t.Context(), dev); err != nil || c.Queues.Profiles != 1 || !slices.Equal(c.Queues.Marked, []uint8{3}) {
 		t.Errorf("capabilities %+v: %v", c.Queues, err)
 	}
-	// What was pre-provisioned is referred to.
+	// A pre-provisioned profile is used.
 	s.config(func(t tables) {
 		t["WRED_PROFILE"]["gold"] = map[string]string{"ecn": "ecn_green", "wred_green_enable": "true", "green_min_threshold": "200000", "green_max_threshold": "800000", "green_drop_probability": "10"}
 	})
@@ -125,7 +125,7 @@ func TestUnguardedSwitchGetsProfiles(t *testing.T) {
 	if q := c["QUEUE"]["Ethernet0|3"]; q["scheduler"] != "scheduler.0" {
 		t.Errorf("queue %v has lost its scheduler", q)
 	}
-	// Weights that change do not fill the switch with profiles.
+	// Changing weights do not accumulate profiles on the switch.
 	for k := int64(1); k < 20; k++ {
 		wellApplied(t, d, dev, queues(marked(1, 3, 7*k), marked(2, 3, 11*k), marked(2, 5, 13*k)))
 	}
@@ -167,7 +167,7 @@ func TestRowsOfSeveralQueues(t *testing.T) {
 		}
 	}
 	if s.dbs["CONFIG_DB"]["QUEUE"]["Ethernet4|0"]["scheduler"] != "scheduler.0" || s.dbs["CONFIG_DB"]["QUEUE"]["Ethernet4|0-2"] != nil {
-		t.Error("a row that was split lost a queue, or is still there")
+		t.Error("a split row lost a queue, or still exists")
 	}
 }
 
@@ -197,7 +197,7 @@ func TestSwitchesThatRefuse(t *testing.T) {
 		r.with("leaf-1", func(w *weather) { w.failSets = c.sets })
 		_, err := d.Apply(t.Context(), dev, one)
 		if err == nil || c.kind != nil && !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "leaf-1") {
-			t.Errorf("%s: error %v, want %v that says %q", name, err, c.kind, c.says)
+			t.Errorf("%s: error %v, want %v with %q", name, err, c.kind, c.says)
 		}
 		if n := r.sets("leaf-1"); n != c.sent {
 			t.Errorf("%s: %d Sets, want %d", name, n, c.sent)
@@ -328,7 +328,7 @@ func TestPreflightOfSONiC(t *testing.T) {
 		for _, f := range found {
 			said = append(said, strings.TrimSpace(f.Code+" "+strings.Join(f.Ports, ",")))
 			if f.Text == "" {
-				t.Errorf("%s: finding %s says nothing", name, f.Code)
+				t.Errorf("%s: finding %s has no text", name, f.Code)
 			}
 		}
 		if s := strings.Join(said, "; "); err != nil || s != c.codes {

@@ -13,15 +13,15 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// TestMutualTLS is of what the driver makes of it; package grpclink has all that can be wrong.
+// TestMutualTLS checks that the driver uses the certificates; the tests of package grpclink cover all errors.
 func TestMutualTLS(t *testing.T) {
 	t.Parallel()
 	a := tlstest.New(t)
 	for name, c := range map[string]struct {
 		valid tlstest.Validity // of the manager's certificate
-		says  string           // in the error; empty where it works
+		says  string           // in the error; empty on success
 	}{
-		"both are known":            {tlstest.Valid(), ""},
+		"valid certificates":        {tlstest.Valid(), ""},
 		"the manager's has expired": {tlstest.Expired(), "our certificate has expired on "},
 	} {
 		t.Run(name, func(t *testing.T) {

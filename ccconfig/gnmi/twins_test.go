@@ -89,7 +89,7 @@ func nicHost(node int) gnmidev.HostOptions {
 	}}}
 }
 
-// TestSimulatedHosts drives a NIC port by the agent that is shipped.
+// TestSimulatedHosts drives a NIC port through the real host agent.
 func TestSimulatedHosts(t *testing.T) {
 	t.Parallel()
 	s, r := twins(t)

@@ -1,7 +1,8 @@
 package ibcc
 
-// Acknowledgements of reliable connections: one of 30 bytes on the wire (LRH 8, BTH 12, AETH 4, ICRC 4, VCRC 2) for a message
-// of 16 packets of 4,122 bytes, payload 4,096 with headers. Other message lengths give other shares.
+// Acknowledgements of reliable connections: one acknowledgement of 30 bytes on the wire (LRH 8, BTH 12, AETH 4, ICRC
+// 4, VCRC 2) for each message of 16 packets. A packet has 4,122 bytes on the wire, 4,096 of them payload. Other
+// message lengths give other shares.
 const (
 	AckEvery   = 16
 	AckWire    = 30

@@ -109,7 +109,7 @@ func TestQuadraticIsS1sLaw(t *testing.T) {
 	for i := 16; i < 128; i++ {
 		delay := 14 * float64(i*i) / 1062 // us, at a packet time of 0.8192 us
 		if got := table[i].Factor() * 0.8192; math.Abs(got-delay) > 0.0625*0.8192+1e-9 {
-			t.Errorf("CCT[%d] delays %.3f us, S1 says %.3f", i, got, delay)
+			t.Errorf("CCT[%d] delays %.3f us, %.3f in S1", i, got, delay)
 		}
 	}
 }

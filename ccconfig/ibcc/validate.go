@@ -82,7 +82,7 @@ func (c *CASettings) HighestMin() uint8 {
 }
 
 // Validate returns a *fieldwise.Error for a threshold above 15 or an invalid CS_ReturnDelay. The other fields may have any
-// value of their types. Callers who know the switch must check with PortMask.Max that the masks contain only its ports.
+// value of their types. Callers with a given switch must check with PortMask.Max that the masks contain only its ports.
 func (s *SwitchSettings) Validate() error {
 	switch {
 	case s.Threshold > MaxThreshold:

@@ -19,7 +19,7 @@ func rising(n int) []Entry {
 	return t
 }
 
-// field is the field that an error names, "" for no error.
+// field returns the field that an error names, "" for no error.
 func field(t testing.TB, err error) string {
 	t.Helper()
 	if err == nil {
@@ -30,7 +30,7 @@ func field(t testing.TB, err error) string {
 		t.Fatalf("error %v is not a *fieldwise.Error", err)
 	}
 	if fe.Found == "" || fe.Allowed == "" || !strings.Contains(err.Error(), fe.Found) || !strings.Contains(err.Error(), fe.Allowed) {
-		t.Errorf("error %q does not say what was found and what is allowed", err)
+		t.Errorf("error %q lacks the value found or the allowed values", err)
 	}
 	return fe.Field
 }
@@ -62,7 +62,7 @@ func TestCASettingsValidate(t *testing.T) {
 		"legal":                        {func(*CASettings) {}, "", ""},
 		"entries above the limit fall": {func(c *CASettings) { c.Limit = 10; c.Table[11] = Entry{} }, "", ""},
 		"plateau":                      {func(c *CASettings) { c.Table[6] = c.Table[5] }, "", ""},
-		"same delay, other spelling":   {func(c *CASettings) { c.Table[5], c.Table[6] = Entry{3, 8}, Entry{0, 1} }, "", "cct[7]"},
+		"same delay, another encoding": {func(c *CASettings) { c.Table[5], c.Table[6] = Entry{3, 8}, Entry{0, 1} }, "", "cct[7]"},
 		"one entry":                    {func(c *CASettings) { c.Limit, c.Table = 0, []Entry{{}} }, "", ""},
 		"minimum at the limit":         {func(c *CASettings) { c.SLs[15].Min = 63 }, "", ""},
 		"largest values": {func(c *CASettings) {
@@ -98,7 +98,7 @@ func TestCASettingsValidate(t *testing.T) {
 	}
 }
 
-// TestValidTablesNeverSpeedUp judges Validate by the delays as fractions.
+// TestValidTablesNeverSpeedUp compares Validate with a check of the delays as fractions.
 func TestValidTablesNeverSpeedUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -15,7 +15,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// fabric is a transport to congestion-control agents in memory.
+// fabric is an in-memory transport to congestion-control agents.
 type fabric struct {
 	mu     sync.Mutex
 	agents map[ident.LID]*agent
@@ -29,7 +29,7 @@ type agent struct {
 	noPerSL    bool // no PortXmitDataSL
 	tableCap   uint8
 	info       uint16
-	limitPerBk bool // keeps CCTI_Limit for each block by itself
+	limitPerBk bool // keeps a separate CCTI_Limit for each block
 
 	ca     mad.CACongestionSetting
 	cct    [4]mad.CongestionControlTable
@@ -204,7 +204,7 @@ func reply(req *mad.Packet, a mad.Attribute) mad.Status {
 	return 0
 }
 
-// state is what the device holds, in the terms of the settings.
+// state returns the device's state as settings.
 func (a *agent) state() driver.Settings {
 	if a.dev.Kind == subnet.KindSwitch {
 		s := &driver.SwitchState{Ports: make([]ibcc.PortMarking, a.dev.Ports+1)}
@@ -264,7 +264,7 @@ func (f *fabric) with(d driver.Device, g func(*agent)) {
 	g(f.agents[d.LID])
 }
 
-// The Faults of the conformance suite.
+// The following methods implement drivertest.Faults.
 
 func (f *fabric) Truth(d driver.Device) (s driver.Settings) {
 	f.with(d, func(a *agent) { s = a.state() })

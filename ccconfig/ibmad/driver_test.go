@@ -72,12 +72,12 @@ func TestWriteOrder(t *testing.T) {
 		from, to driver.Settings
 		want     []string
 	}{
-		"the table is complete before the reaction begins": {off, caSample(0), append(slices.Clone(read1), info, block0, block1, params)},
-		"a table that shrinks comes after the parameters":  {caSample(0), caSample(1), append(slices.Clone(read2), params, block0)},
-		"a table that grows comes before the parameters":   {caSample(1), caSample(0), append(slices.Clone(read1), info, block0, block1, params)},
-		"the reaction ends before the table goes":          {caSample(0), off, append(slices.Clone(read2), params, block0)},
-		"only the parameters differ":                       {caSample(0), quiet, append(slices.Clone(read2), params)},
-		"nothing differs":                                  {caSample(0), caSample(0), read2},
+		"the table is complete before the reaction begins":     {off, caSample(0), append(slices.Clone(read1), info, block0, block1, params)},
+		"a shorter table is written after the parameters":      {caSample(0), caSample(1), append(slices.Clone(read2), params, block0)},
+		"a longer table is written before the parameters":      {caSample(1), caSample(0), append(slices.Clone(read1), info, block0, block1, params)},
+		"the reaction is disabled before the table is removed": {caSample(0), off, append(slices.Clone(read2), params, block0)},
+		"only the parameters differ":                           {caSample(0), quiet, append(slices.Clone(read2), params)},
+		"nothing differs":                                      {caSample(0), caSample(0), read2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,14 +113,14 @@ func TestOnlyTheBlockThatDiffersIsSent(t *testing.T) {
 func TestEveryAttributeIsWrittenWhole(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, host())
-	r.a.ca.PortControl = 0xfffe // bits nobody has explained
+	r.a.ca.PortControl = 0xfffe // undocumented bits
 	r.apply(caSample(0))
 	var ca mad.CACongestionSetting
 	if err := ca.Decode(r.a.writes[2].Data()); err != nil {
 		t.Fatal(err)
 	}
 	if ca.ControlMap != 0xffff || ca.PortControl != 0xffff {
-		t.Errorf("Control_Map %#x, Port_Control %#x: want all SLs, and the other bits as they were", ca.ControlMap, ca.PortControl)
+		t.Errorf("Control_Map %#x, Port_Control %#x: want all SLs, and the other bits unchanged", ca.ControlMap, ca.PortControl)
 	}
 	for _, w := range r.a.writes {
 		if w.CCKey() != testKey {
@@ -129,7 +129,7 @@ func TestEveryAttributeIsWrittenWhole(t *testing.T) {
 	}
 	var block mad.CongestionControlTable
 	if err := block.Decode(r.a.writes[0].Data()); err != nil || block.Limit != 127 {
-		t.Errorf("block 0 says limit %d, error %v", block.Limit, err)
+		t.Errorf("block 0 has limit %d, error %v", block.Limit, err)
 	}
 	s := newRig(t, leaf(40))
 	s.apply(switchSample(40, 0))
@@ -139,8 +139,8 @@ func TestEveryAttributeIsWrittenWhole(t *testing.T) {
 	}
 }
 
-// TestPort39 is the port that ibccconfig 44.0 gets wrong: it must land in block 1, element 7,
-// and nothing else may change.
+// TestPort39 covers the port that ibccconfig 44.0 encodes wrongly: it belongs in block 1, element 7, and nothing else
+// may change.
 func TestPort39(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, leaf(40))
@@ -175,7 +175,7 @@ func TestEntriesAboveTheLimitRepeatTheLast(t *testing.T) {
 			t.Errorf("entry %d above the limit is %v, want %v", k, r.a.cct[0].Entries[k], last)
 		}
 	}
-	// What the device holds up there is none of our business.
+	// Entries above the limit are ignored.
 	r.a.cct[0].Entries[60] = mad.CCTEntry{Multiplier: 1}
 	r.apply(caSample(2))
 	if len(r.a.writes) != 0 {
@@ -319,10 +319,10 @@ func TestCreditStarvationNeedsTheSwitchToHaveIt(t *testing.T) {
 		}
 		r.a.info = 1
 		r.apply(want)
-		r.a.info = 0 // what is in force needs no question
+		r.a.info = 0 // a setting in force needs no check of the capability
 		r.apply(want)
 		if slices.Contains(r.a.log, "Get CongestionInfo 0") || len(r.a.writes) != 0 {
-			t.Errorf("%s: applying again took %v", name, r.a.log)
+			t.Errorf("%s: applying again sent %v", name, r.a.log)
 		}
 	}
 }
@@ -356,7 +356,7 @@ func TestATableThatChangesWhileItIsReadIsAConflict(t *testing.T) {
 		return 0, true
 	}
 	if _, err := r.d.Read(t.Context(), r.v); err != nil {
-		t.Errorf("one change while reading: %v, want a second look", err)
+		t.Errorf("one change while reading: %v, want a second read", err)
 	}
 	flips = 100
 	if _, err := r.d.Read(t.Context(), r.v); !errors.Is(err, driver.ErrConflict) {
@@ -386,7 +386,7 @@ func TestInvalidCCTILimitBoundsReads(t *testing.T) {
 	if _, err := r.d.Read(t.Context(), r.v); !errors.Is(err, driver.ErrUnsupported) || len(r.a.log) != 2 {
 		t.Errorf("error %v after %d requests", err, len(r.a.log))
 	}
-	r.a.limit = 200 // beyond the two blocks it has
+	r.a.limit = 200 // above the last index of the device's two blocks
 	if _, err := r.d.Read(t.Context(), r.v); !errors.Is(err, driver.ErrInvalid) {
 		t.Errorf("error %v", err)
 	}
@@ -419,7 +419,7 @@ func TestNewRefusesBadOptions(t *testing.T) {
 	}
 }
 
-// blocked is a transport that answers nobody until it is released.
+// blocked is a transport that answers no request until it is released.
 type blocked struct {
 	entered chan struct{}
 	release chan struct{}
@@ -458,9 +458,8 @@ func TestExchangesInFlightAreBounded(t *testing.T) {
 	}
 }
 
-// TestRandomSettingsComeBack applies random legal settings one after the other, from whatever
-// was there before, and reads them back; interrupting each apply after a random number of
-// writes must change nothing in the end.
+// TestRandomSettingsComeBack applies random legal settings one after the other to the current state, and reads them
+// back. An interruption of each Apply after a random number of writes must not change the final state.
 func TestRandomSettingsComeBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// babble is a transport whose answers carry arbitrary data, and now and then a status.
+// babble is a transport whose answers carry arbitrary data, and sometimes a status.
 type babble struct {
 	data []byte
 	at   int
@@ -37,8 +37,8 @@ func (b *babble) Exchange(_ context.Context, _ mad.Target, req *mad.Packet) (mad
 	return resp, nil
 }
 
-// FuzzAnswers feeds the driver whatever a device may answer: it must neither panic nor read
-// without end, and what it reads must be something that it would also write back.
+// FuzzAnswers feeds the driver arbitrary answers: it must not panic, must end, and must return only states that it
+// would also write back.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte{0}, true)
 	f.Add([]byte{0xff, 0x0c}, false)
@@ -56,7 +56,7 @@ func FuzzAnswers(f *testing.F) {
 		got, err := d.Read(t.Context(), v)
 		if err == nil {
 			if err := got.ValidateRanges(v); err != nil {
-				t.Errorf("read what could not be restored: %v", err)
+				t.Errorf("the state that was read could not be restored: %v", err)
 			}
 		}
 		caps, _ := d.Capabilities(t.Context(), v)
@@ -72,8 +72,8 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// FuzzKeys lets devices say whatever they like of their keys: a change of keys ends, claims no more than was read back,
-// and never writes a device more often than it may.
+// FuzzKeys gives arbitrary answers about keys: a change of keys ends, reports only changes that were read back, and
+// never writes a device more often than allowed.
 func FuzzKeys(f *testing.F) {
 	f.Add([]byte{0}, true)
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 0x80}, true)

@@ -339,13 +339,13 @@ func (d *Driver) changeKey(ctx context.Context, s *KeyState, c *KeyChange) error
 		err = d.askKey(ctx, &now, []mad.Key{c.To}, 0)
 		switch {
 		case err == nil && now.Holder == KeyHidden:
-			return fmt.Errorf("%s: %w: since its CC_Key was written it does not show which it has, so that the change could not be verified", s.Device, driver.ErrConflict)
+			return fmt.Errorf("%s: %w: since its CC_Key was written it does not show its key, so the change could not be verified", s.Device, driver.ErrConflict)
 		case err == nil && now.key == c.To:
 			return differs(&now, info.Protect, info.LeasePeriod)
 		case err != nil && !errors.Is(err, driver.ErrUnreachable):
 			return err
 		}
-		if err != nil { // not with the new key; try the old one
+		if err != nil { // no answer with the new key; try the old one
 			if err := d.askKey(ctx, &now, []mad.Key{s.key}, 0); err != nil {
 				return fmt.Errorf("after its CC_Key was written it answers to neither the old nor the new one: %w", err)
 			}

@@ -8,7 +8,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// A rotation that says nothing of protection leaves each device's as it is, wherever it was interrupted.
+// A rotation with Keep preserves the protection of each device, even after an interruption.
 func TestProtectionThatIsKeptIsThatOfEachDevice(t *testing.T) {
 	t.Parallel()
 	type guard struct {

@@ -20,7 +20,7 @@ import (
 
 const oldKey, newKey, strangeKey mad.Key = 0x0123456789abcdef, 0xfedcba9876543210, 0x5555aaaa5555aaaa
 
-// fleet is simulated devices behind a transport that counts and spoils.
+// fleet is a set of simulated devices behind a transport that counts requests and loses some.
 type fleet struct {
 	t       testing.TB
 	dev     *simdev.Devices
@@ -31,7 +31,7 @@ type fleet struct {
 	mu   sync.Mutex
 	asks int // requests so far
 	sets int // Sets of CongestionKeyInfo among them
-	// spoil is asked about the nth request, from 1: lost before or after it acted.
+	// spoil determines whether the n-th request, counted from 1, or its reply is lost.
 	spoil func(n int, req *mad.Packet) (request, reply bool)
 }
 
@@ -87,7 +87,7 @@ func (f *fleet) change(c ibmad.KeyChange) ibmad.KeyRun {
 	return r
 }
 
-// want checks that all devices answer to the key, and only protected ones to nothing else.
+// want checks that all devices accept the key, and that protected devices accept no other.
 func (f *fleet) want(what string, key mad.Key, protect bool, lease uint16) {
 	f.t.Helper()
 	f.spoil = nil
@@ -144,7 +144,7 @@ func TestKeyIsSetRotatedAndRemoved(t *testing.T) {
 	}
 }
 
-// The manager dies at any request, with the request or only its answer lost, and the same change finishes the job.
+// The manager stops at any request, with the request or only its answer lost. The same change then completes.
 func TestInterruptedKeyRotationCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	rotate := ibmad.KeyChange{From: []mad.Key{oldKey}, To: newKey, Protect: true, LeaseSeconds: 600, Parallel: 1}
@@ -164,7 +164,7 @@ func TestInterruptedKeyRotationCanBeRepeated(t *testing.T) {
 			f.spoil = nil
 			r := f.change(rotate)
 			if r.Stopped != nil || r.Count(ibmad.KeyFailed)+r.Count(ibmad.KeySkipped) > 0 {
-				t.Fatalf("dead at request %d (reply only: %t): %d failed, %d skipped: %v", at, replyOnly, r.Count(ibmad.KeyFailed), r.Count(ibmad.KeySkipped), r.Stopped)
+				t.Fatalf("stopped at request %d (reply only: %t): %d failed, %d skipped: %v", at, replyOnly, r.Count(ibmad.KeyFailed), r.Count(ibmad.KeySkipped), r.Stopped)
 			}
 			if r.Count(ibmad.KeyUnchanged) < first.Count(ibmad.KeyChanged) {
 				t.Errorf("dead at request %d: the first run claims %d changed, the second found %d", at, first.Count(ibmad.KeyChanged), r.Count(ibmad.KeyUnchanged))
@@ -181,7 +181,7 @@ func TestInterruptedKeyRotationCanBeRepeated(t *testing.T) {
 }
 
 // A transport that repeats a request whose answer was lost repeats the Set with the old key, which the device now
-// drops: a success all the same, and one violation.
+// drops: this counts as a success, with one violation.
 func TestALostAnswerToTheSetIsASuccess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -227,20 +227,20 @@ func TestCanaryFailureStopsKeyChange(t *testing.T) {
 	f.want("nothing changed", 0, false, 0)
 }
 
-// Devices of all sorts: what they are is said of each, and the budget counts those that failed.
+// Devices are in different states: each result gives the state, and the budget counts the failed ones.
 func TestTheBudgetOfFailures(t *testing.T) {
 	t.Parallel()
 	prepare := func() *fleet {
 		f := newFleet(t, simdev.Options{})
-		f.guard(2, strangeKey, true, 600) // locked by somebody
-		f.guard(3, strangeKey, false, 0)  // keyed by somebody, for all to see
-		f.guard(4, newKey, true, 600)     // done already
+		f.guard(2, strangeKey, true, 600) // locked by another manager
+		f.guard(3, strangeKey, false, 0)  // with a readable key of another manager
+		f.guard(4, newKey, true, 600)     // already changed
 		return f
 	}
 	f := prepare()
 	r := f.change(ibmad.KeyChange{To: newKey, Protect: true, LeaseSeconds: 600, Failures: 1})
 	if !errors.Is(r.Stopped, ibmad.ErrBudget) || f.sets != 0 || r.Count(ibmad.KeySkipped) != len(f.devices)-3 {
-		t.Errorf("two of one that may fail: %d writes, %d skipped: %v", f.sets, r.Count(ibmad.KeySkipped), r.Stopped)
+		t.Errorf("two failures of one allowed: %d writes, %d skipped: %v", f.sets, r.Count(ibmad.KeySkipped), r.Stopped)
 	}
 	r = f.change(ibmad.KeyChange{To: newKey, Protect: true, LeaseSeconds: 600, Failures: 2})
 	if r.Stopped != nil || r.Count(ibmad.KeyChanged) != len(f.devices)-3 || r.Count(ibmad.KeyUnchanged) != 1 {
@@ -251,7 +251,7 @@ func TestTheBudgetOfFailures(t *testing.T) {
 		t.Errorf("locked: %v", locked.Err)
 	}
 	if !errors.Is(shown.Err, driver.ErrConflict) || shown.Before.Holder != ibmad.KeyOther {
-		t.Errorf("keyed by somebody: %v", shown.Err)
+		t.Errorf("a readable key of another manager: %v", shown.Err)
 	}
 	f.dev.Advance(601 * quantity.Second) // the attempts started the lease of the locked one
 	r = f.change(ibmad.KeyChange{To: newKey, Protect: true, LeaseSeconds: 600, TakeOver: true})
@@ -261,7 +261,7 @@ func TestTheBudgetOfFailures(t *testing.T) {
 	f.want("in the end", newKey, true, 600)
 }
 
-// The budget also ends a change under way; devices that fail are no more than it and those begun at the same time.
+// The budget also stops a running change: no more devices fail than the budget plus those started concurrently.
 func TestFailureBudgetStopsARunningKeyChange(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, simdev.Options{})
@@ -303,7 +303,7 @@ func TestDevicesWithoutKeysAndDevicesThatAreDead(t *testing.T) {
 	}
 }
 
-// keyBend changes what devices say about their keys.
+// keyBend changes the CongestionKeyInfo in answers.
 type keyBend struct {
 	*fleet
 
@@ -339,14 +339,14 @@ func TestPrintingTheStateOfAKeyHidesIt(t *testing.T) {
 		}
 	}
 	if states[0].Holder != ibmad.KeyOther {
-		t.Errorf("a key for all to see is %q", states[0].Holder)
+		t.Errorf("a readable key is %q", states[0].Holder)
 	}
 	if _, err := f.driver().ReadKeys(t.Context(), f.devices, ibmad.KeyRead{Parallel: -1}); !errors.Is(err, driver.ErrInvalid) {
 		t.Errorf("minus one device at a time: %v", err)
 	}
 }
 
-// Ctrl-C in the middle is said as such, and the same change finishes the rest.
+// A cancelled change reports the cancellation, and the same change then completes the rest.
 func TestCancelledKeyChangeCanBeResumed(t *testing.T) {
 	t.Parallel()
 	for after := 1; after <= 4; after++ {

@@ -16,7 +16,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// A switch of more ports than one block holds, in both sizes of blocks: every port has what was meant for it.
+// A switch has more ports than one block holds, for both block sizes: every port gets its own setting.
 func TestPortsBeyondTheFirstBlockInBothLayouts(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -59,8 +59,8 @@ func TestPortsBeyondTheFirstBlockInBothLayouts(t *testing.T) {
 	}
 }
 
-// Each layout in dispute, of the device and as the driver is told, both ways: what is told rightly reads back as wanted, and where it is
-// told wrongly the refusal or what is read back says so, as far as anything is out of its place.
+// All combinations of the device's layout and the driver's: with equal layouts the settings read back equal. With
+// different layouts an error or the read-back shows the difference, as far as any element is misplaced.
 func TestWrongLayoutIsDetected(t *testing.T) {
 	t.Parallel()
 	annex := mad.CCLayout{}
@@ -99,7 +99,7 @@ func TestWrongLayoutIsDetected(t *testing.T) {
 			_, err = d.Apply(t.Context(), v, want)
 			got, readErr := d.Read(t.Context(), v)
 			shown := err != nil || readErr != nil || len(want.Diff(got)) > 0
-			// Entries that a device reads with longer steps than they were written fall out of their places at once.
+			// A device that decodes longer entries than were written misplaces even the first ones.
 			shows := device != told && (tt.shows || tt.ports == 0 && told.PackedCA)
 			if shown != shows {
 				t.Errorf("device %+v, told %+v, %d ports, last SL %d: shown %t, want %t: %v, %v, %v", device, told, tt.ports, tt.last, shown, shows, err, readErr, want.Diff(got))
@@ -127,7 +127,7 @@ func (m *memory) Exchange(_ context.Context, _ mad.Target, req *mad.Packet) (mad
 	return resp, nil
 }
 
-// Bits that the attributes reserve are the device's own: whatever is applied, they stay.
+// Reserved bits of the attributes belong to the device: no Apply changes them.
 func TestApplyKeepsReservedBits(t *testing.T) {
 	t.Parallel()
 	ones := [192]byte{}
@@ -201,7 +201,7 @@ func TestApplyKeepsReservedBits(t *testing.T) {
 	})
 }
 
-// A key is written over what was read, too.
+// A change of keys also preserves the reserved bits that were read.
 func TestAKeyKeepsReservedBits(t *testing.T) {
 	t.Parallel()
 	at := [2]uint32{uint32(mad.AttrCongestionKeyInfo), 0}

@@ -18,8 +18,8 @@ import (
 	"fairlane/tenants"
 )
 
-// mixedModels is two models of adapter that differ in layout, timer and table, and a switch with a threshold map of its own. The second and
-// third host have the other model than the rest.
+// mixedModels returns profiles of two adapter models that differ in layout, timer and table, and of a switch with its
+// own threshold map. The second and third host have another model than the rest.
 func mixedModels(t *testing.T, topo *subnet.Fabric) *ibprofile.Set {
 	t.Helper()
 	var all (*ibprofile.Set)
@@ -117,8 +117,8 @@ func delivered(t *testing.T, in policy.Input, models, known *ibprofile.Set, plan
 	return rates, differ
 }
 
-// Devices of different models on one fabric get different settings, hold them, and give the tenants their shares. A plan for generic devices misses
-// them on the same devices, and does not read back.
+// Devices of different models on one fabric get different settings, read back equal, and the tenants get their
+// shares. A plan for generic devices misses the shares on the same devices, and does not read back equal.
 func TestSettingsFollowTheModelsAndSharesComeOut(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(5, topogen.Wire{Rate: 25 * quantity.Gbps})
@@ -169,6 +169,6 @@ func TestSettingsFollowTheModelsAndSharesComeOut(t *testing.T) {
 	rates, differ = delivered(t, in, models, nil, generic)
 	t.Logf("generic: %.2f Gbit/s, %d devices differ", []float64{rates[0] / 1e9, rates[1] / 1e9, rates[2] / 1e9}, differ)
 	if miss := worst(rates); differ == 0 || miss < 0.2 {
-		t.Errorf("a generic plan: %d devices differ, rates %.3g are up to %.1f %% off: want both to show", differ, rates, 100*miss)
+		t.Errorf("a generic plan: %d devices differ, rates %.3g are up to %.1f %% off: want both nonzero", differ, rates, 100*miss)
 	}
 }

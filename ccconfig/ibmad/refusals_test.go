@@ -14,7 +14,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// says checks that an error has a kind and contains the sentence, from which an operator knows what was found and what to do.
+// says checks that an error has a kind and contains the sentence for the operator: what was found and what to do.
 func says(t *testing.T, what string, err, kind error, sentence string) {
 	t.Helper()
 	if !errors.Is(err, kind) || !strings.Contains(err.Error(), sentence) {
@@ -22,7 +22,7 @@ func says(t *testing.T, what string, err, kind error, sentence string) {
 	}
 }
 
-// Every sentence by which the driver refuses settings. What it refuses is not written.
+// The cases cover every sentence with which the driver rejects settings. Rejected settings are not written.
 func TestTheSentencesOfRefusedSettings(t *testing.T) {
 	t.Parallel()
 	long := caSample(0)
@@ -42,18 +42,18 @@ func TestTheSentencesOfRefusedSettings(t *testing.T) {
 		kind     error
 		sentence string
 	}{
-		"a table beyond the device":     {host(), func(*agent) {}, long, driver.ErrUnsupported, "nothing was sent: host-1/P2 (0x0000000000000011:2) holds 128 table entries, the wanted CCTI_Limit 199 needs 256"},
-		"marking by port":               {leaf(40), func(a *agent) { a.noPortCC = true }, marked, driver.ErrUnsupported, "nothing was sent: leaf-1 (0x0000000000000021:0) has no SwitchPortCongestionSetting, wanted for port 3"},
-		"credit starvation":             {leaf(40), func(a *agent) { a.info = 0 }, starved, driver.ErrUnsupported, "has no credit starvation"},
-		"a shift of four":               {host(), func(*agent) {}, broken, driver.ErrInvalid, "nothing was sent: "},
-		"a limit beyond any table":      {host(), func(a *agent) { a.limit = 0xffff }, caSample(0), driver.ErrUnsupported, "CCTI_Limit 65535, want at most 16319"},
-		"a limit beyond its own":        {host(), func(a *agent) { a.limit = 200 }, caSample(0), driver.ErrInvalid, "Get CongestionControlTable of host-1/P2 (0x0000000000000011:2): refused as invalid by the device: status "},
-		"another CC_Key":                {host(), func(a *agent) { a.key = 42 }, caSample(0), driver.ErrUnreachable, "Get CACongestionSetting of host-1/P2 (0x0000000000000011:2): device unreachable: "},
-		"another CC_Key, and why":       {leaf(40), func(a *agent) { a.key = 42 }, marked, driver.ErrUnreachable, "(a wrong CC_Key also shows as silence)"},
-		"no class":                      {host(), func(a *agent) { a.disabled = true }, caSample(0), driver.ErrUnsupported, "Get CACongestionSetting of host-1/P2 (0x0000000000000011:2): "},
-		"always busy":                   {leaf(40), func(a *agent) { a.busy = 9 }, marked, driver.ErrBusy, "Get SwitchCongestionSetting of leaf-1 (0x0000000000000021:0): "},
-		"the first block of ports only": {leaf(40), func(a *agent) { a.answer = refuse(mad.AttrSwitchPortCongestionSetting, 1) }, marked, driver.ErrUnsupported, "Get SwitchPortCongestionSetting of leaf-1 (0x0000000000000021:0): "},
-		"a silent block of ports":       {leaf(40), func(a *agent) { a.answer = mute(mad.AttrSwitchPortCongestionSetting, 1) }, marked, driver.ErrUnreachable, "Get SwitchPortCongestionSetting of leaf-1 (0x0000000000000021:0): "},
+		"a table beyond the device":        {host(), func(*agent) {}, long, driver.ErrUnsupported, "nothing was sent: host-1/P2 (0x0000000000000011:2) holds 128 table entries, the wanted CCTI_Limit 199 needs 256"},
+		"marking by port":                  {leaf(40), func(a *agent) { a.noPortCC = true }, marked, driver.ErrUnsupported, "nothing was sent: leaf-1 (0x0000000000000021:0) has no SwitchPortCongestionSetting, wanted for port 3"},
+		"credit starvation":                {leaf(40), func(a *agent) { a.info = 0 }, starved, driver.ErrUnsupported, "has no credit starvation"},
+		"a shift of four":                  {host(), func(*agent) {}, broken, driver.ErrInvalid, "nothing was sent: "},
+		"a limit beyond any table":         {host(), func(a *agent) { a.limit = 0xffff }, caSample(0), driver.ErrUnsupported, "CCTI_Limit 65535, want at most 16319"},
+		"a limit above that of the device": {host(), func(a *agent) { a.limit = 200 }, caSample(0), driver.ErrInvalid, "Get CongestionControlTable of host-1/P2 (0x0000000000000011:2): refused as invalid by the device: status "},
+		"another CC_Key":                   {host(), func(a *agent) { a.key = 42 }, caSample(0), driver.ErrUnreachable, "Get CACongestionSetting of host-1/P2 (0x0000000000000011:2): device unreachable: "},
+		"another CC_Key, and why":          {leaf(40), func(a *agent) { a.key = 42 }, marked, driver.ErrUnreachable, "(a wrong CC_Key also shows as silence)"},
+		"no class":                         {host(), func(a *agent) { a.disabled = true }, caSample(0), driver.ErrUnsupported, "Get CACongestionSetting of host-1/P2 (0x0000000000000011:2): "},
+		"always busy":                      {leaf(40), func(a *agent) { a.busy = 9 }, marked, driver.ErrBusy, "Get SwitchCongestionSetting of leaf-1 (0x0000000000000021:0): "},
+		"the first block of ports only":    {leaf(40), func(a *agent) { a.answer = refuse(mad.AttrSwitchPortCongestionSetting, 1) }, marked, driver.ErrUnsupported, "Get SwitchPortCongestionSetting of leaf-1 (0x0000000000000021:0): "},
+		"a silent block of ports":          {leaf(40), func(a *agent) { a.answer = mute(mad.AttrSwitchPortCongestionSetting, 1) }, marked, driver.ErrUnreachable, "Get SwitchPortCongestionSetting of leaf-1 (0x0000000000000021:0): "},
 	} {
 		r := newRig(t, c.device)
 		c.bend(r.a)
@@ -80,7 +80,7 @@ func mute(id mad.AttrID, block uint32) func(*mad.Packet) (mad.Status, bool) {
 	return func(req *mad.Packet) (mad.Status, bool) { return 0, req.Attr() != id || req.Modifier() != block }
 }
 
-// Every sentence by which a change of keys is refused before anything is asked of a device.
+// The cases cover every sentence with which a change of keys is rejected before any request is sent.
 func TestChangesThatLockOutAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, simdev.Options{})
@@ -110,7 +110,7 @@ func TestChangesThatLockOutAreRefused(t *testing.T) {
 	}
 }
 
-// Every sentence by which a device ends in the result of a change of keys as failed, and by which the change stops.
+// The cases cover every sentence of a device that fails a change of keys, and every reason to stop the change.
 func TestTheSentencesOfDevicesThatFailAKeyChange(t *testing.T) {
 	t.Parallel()
 	c := ibmad.KeyChange{From: []mad.Key{oldKey}, To: newKey, Protect: true, LeaseSeconds: 60, Stored: func(context.Context) error { return nil }}
@@ -120,9 +120,9 @@ func TestTheSentencesOfDevicesThatFailAKeyChange(t *testing.T) {
 		kind           error
 		sentence, stop string // of the device, and of the change
 	}{
-		"a stranger's key, shown": {prepare: func(f *fleet) { f.guard(0, strangeKey, false, 0) }, kind: driver.ErrConflict,
+		"another manager's key, readable": {prepare: func(f *fleet) { f.guard(0, strangeKey, false, 0) }, kind: driver.ErrConflict,
 			sentence: "it has a CC_Key that is neither the old nor the new one", stop: "too many devices failed: 1 when they were read, 0 may: nothing was written"},
-		"a stranger's key, kept": {prepare: func(f *fleet) { f.guard(0, strangeKey, true, 0) }, kind: ibmad.ErrKey,
+		"another manager's key, protected": {prepare: func(f *fleet) { f.guard(0, strangeKey, true, 0) }, kind: ibmad.ErrKey,
 			sentence: "no answer, though its subnet management agent answers: the CC_Key is likely wrong, or the device has no congestion control", stop: "nothing was written"},
 		"a key that is never shown": {prepare: func(f *fleet) { f.guard(0, oldKey, true, 0) }, bend: func(k *mad.CongestionKeyInfo) { k.CCKey = 0 }, kind: driver.ErrUnsupported,
 			sentence: "it does not show which CC_Key it has, so that a change could not be verified", stop: "nothing was written"},
@@ -136,15 +136,15 @@ func TestTheSentencesOfDevicesThatFailAKeyChange(t *testing.T) {
 		"a Set that never arrives": {prepare: func(f *fleet) {
 			f.spoil = func(_ int, req *mad.Packet) (bool, bool) { return req.Method() == mad.MethodSet, false }
 		}, kind: driver.ErrConflict, sentence: "it shows another CC_Key than was written", stop: "the device that was tried first did not take the key: "},
-		"a device that dies of it": {prepare: func(f *fleet) {
+		"a device that fails after the Set": {prepare: func(f *fleet) {
 			f.spoil = func(_ int, _ *mad.Packet) (bool, bool) { return f.sets > 0, false }
 		}, kind: driver.ErrUnreachable, sentence: "after its CC_Key was written it answers to neither the old nor the new one: ", stop: "did not take the key"},
 		"another lease": {prepare: func(*fleet) {}, bend: func(k *mad.CongestionKeyInfo) { k.LeasePeriod = min(k.LeasePeriod, 15) }, kind: driver.ErrConflict,
 			sentence: "it has the key, but reads back protection true with a lease of 15 s, want true with 60 s", stop: "did not take the key"},
 		"no protection": {prepare: func(*fleet) {}, bend: func(k *mad.CongestionKeyInfo) { k.Protect = false }, kind: driver.ErrConflict,
 			sentence: "it has the key, but reads back protection false with a lease of 60 s, want true with 60 s", stop: "did not take the key"},
-		"a key that is hidden once it is set": {prepare: func(*fleet) {}, bend: func(k *mad.CongestionKeyInfo) { k.CCKey = 0 }, kind: driver.ErrConflict,
-			sentence: "since its CC_Key was written it does not show which it has, so that the change could not be verified", stop: "did not take the key"},
+		"a key that is hidden after the write": {prepare: func(*fleet) {}, bend: func(k *mad.CongestionKeyInfo) { k.CCKey = 0 }, kind: driver.ErrConflict,
+			sentence: "since its CC_Key was written it does not show its key, so the change could not be verified", stop: "did not take the key"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -176,7 +176,8 @@ func TestTheSentencesOfDevicesThatFailAKeyChange(t *testing.T) {
 	}
 }
 
-// An M_Key guards subnet management alone: whoever has the CC_Key sets and reads congestion control, and changes its key.
+// An M_Key protects only subnet management: with the CC_Key a manager can set and read congestion control, and change
+// the key.
 func TestAnMKeyDoesNotGuardCongestionControl(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, simdev.Options{CCKey: oldKey})
@@ -199,7 +200,7 @@ func TestAnMKeyDoesNotGuardCongestionControl(t *testing.T) {
 	}
 }
 
-// Two devices with one GUID are two devices here: each is written at its own LID, and answers for itself.
+// Two devices with the same GUID stay separate: each is read and written at its own LID.
 func TestDevicesWithOneGUIDAreToldApartByLID(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, simdev.Options{})

@@ -20,8 +20,8 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// simFabric is the simulated devices as a harness: the agents are the simulator's, and a
-// transport before them loses and spoils what the suite asks for.
+// simFabric is a harness of simulated devices: the agents are the simulator's, and a transport in front of them
+// injects the faults of the suite.
 type simFabric struct {
 	t    testing.TB
 	topo *subnet.Fabric
@@ -32,7 +32,7 @@ type simFabric struct {
 	bend map[ident.LID]*bend
 }
 
-// bend is what goes wrong with the requests to one device.
+// bend holds the faults of the requests to one device.
 type bend struct {
 	writes, after, lose, replies, busy int
 	losing, mute, partial, clamp       bool
@@ -177,8 +177,8 @@ func (s *simFabric) Heal(d driver.Device) {
 	s.with(d, func(b *bend) { *b = bend{writes: b.writes, replies: -1} })
 }
 
-// simulated is a star of so many hosts whose devices answer from simulated state, and the wire of its last host. They are listed
-// as a driver knows them, the switch before the hosts.
+// simulated returns a star of hosts whose devices answer from simulated state, and the transport of its last host.
+// The devices are in the form of package driver, the switch before the hosts.
 func simulated(t testing.TB, hosts int, o simdev.Options) (*simfabric.Network, *simdev.Devices, mad.Transport, []driver.Device) {
 	t.Helper()
 	topo, err := topogen.Star(hosts, topogen.Wire{})
@@ -228,7 +228,7 @@ func TestConformanceOnSimulatedDevices(t *testing.T) {
 	drivertest.Run(t, func(t testing.TB) drivertest.Harness { return newSimHarness(t, simdev.Options{}) })
 }
 
-// What documents disagree on, the other way around.
+// The devices use the disputed layouts that differ from the annex.
 func TestConformanceOnDevicesOfTheOtherLayouts(t *testing.T) {
 	t.Parallel()
 	other := simdev.Options{
@@ -238,7 +238,7 @@ func TestConformanceOnDevicesOfTheOtherLayouts(t *testing.T) {
 	drivertest.Run(t, func(t testing.TB) drivertest.Harness { return newSimHarness(t, other) })
 }
 
-// Firmware that answers some attributes and not others: nothing is written to it, and the error names the attribute.
+// The firmware answers only some attributes: nothing is written to it, and the error names the missing attribute.
 func TestHalfAnsweringFirmwareIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

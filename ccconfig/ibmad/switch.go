@@ -102,8 +102,8 @@ func (d *Driver) applySwitch(ctx context.Context, dev driver.Device, want *drive
 	return w.receipt, w.err
 }
 
-// checkSwitch returns an error, before anything is sent, for settings that the switch does not support. byPort tells whether
-// its ports can have individual settings.
+// checkSwitch returns an error, before anything is sent, for settings that the switch does not support. byPort
+// reports whether its ports can have individual settings.
 func (d *Driver) checkSwitch(ctx context.Context, dev driver.Device, now, want *driver.SwitchState, byPort bool) error {
 	starve := -1
 	for p, m := range want.Ports {

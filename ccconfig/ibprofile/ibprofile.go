@@ -21,7 +21,7 @@ const (
 	Switch  Kind = "switch"  // the congestion point
 )
 
-// Basis says how much a profile can be relied on.
+// Basis is the kind of evidence for a profile.
 type Basis string
 
 // Bases.

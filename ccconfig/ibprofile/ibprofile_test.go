@@ -8,7 +8,7 @@ import (
 	"fairlane/ccconfig/ibcc"
 )
 
-// Built-in profiles hold to what is asked of a site's, and state where they come from and what they assume.
+// Built-in profiles satisfy the rules for a site's own profiles, and state their origin and assumptions.
 func TestBuiltinProfilesAreValidAndSayWhereTheyComeFrom(t *testing.T) {
 	t.Parallel()
 	c := checker{rule: -1}
@@ -31,7 +31,7 @@ func TestBuiltinProfilesAreValidAndSayWhereTheyComeFrom(t *testing.T) {
 	}
 }
 
-// Entries of a model keep to its form, are as near as it allows, and keep their order.
+// Entries of a model use only its encodings, are the nearest ones, and keep their order.
 func TestEntriesKeepToTheFormOfTheModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

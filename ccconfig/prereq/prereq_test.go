@@ -9,7 +9,7 @@ import (
 	"fairlane/ccconfig/prereq"
 )
 
-// plan is what plans take for granted in these tests.
+// plan holds the assumptions of the plans in these tests.
 var plan = prereq.RoCE{DSCP: 26, Priority: 3, Queue: 3, Lossless: true}
 
 // prepared is a port on which DCQCN can act.
@@ -73,7 +73,8 @@ func TestEveryPrerequisiteOfANICPortIsJudged(t *testing.T) {
 	}
 }
 
-// A value that cannot be read is never met. The exception is an enable flag that the host does not have, beside a mask that was read.
+// A value that cannot be read is never met. The exception is an enable flag that the host does not have, if the mask
+// was read.
 func TestUnreadableValueIsUnknown(t *testing.T) {
 	t.Parallel()
 	for field := range prepared() {

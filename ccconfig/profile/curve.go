@@ -17,12 +17,12 @@ type Curve struct {
 // of its port does not limit it.
 const apart = 4
 
-// Curve returns the response where the fastest flow at a link is meant to have a given rate. The shape depends on that rate,
-// not on the number of flows and the link speed: the more packets the fastest flow sends in a period, the rarer marks are and
-// the more they come in bursts, to which it reacts less than slow flows do. The table row is therefore the one whose fast flows
-// have that rate: at the same link speed where they have up to half of the link, otherwise with two fast flows at a faster
-// link. A flow near the line rate of its port cannot send more for a while to compensate for a slower phase; this loss is taken
-// from the runs with two flows, one of which has the same part of the link.
+// Curve returns the response at a link whose fastest flow has a given intended rate. The shape depends on that rate,
+// not on the number of flows and the link speed: a flow that sends more packets in a period gets rarer marks that
+// come more in bursts, and reacts less to them. Curve therefore uses the table row whose fast flows have that rate:
+// at the same link speed if they have up to half of the link, otherwise with two fast flows at a faster link. A flow
+// near the line rate of its port cannot compensate for slower phases; this loss is taken from the runs with two
+// flows, one of which has the same part of the link.
 func (r *Response) Curve(at Condition) Curve {
 	t := slice{r: r}
 	t.rtt, t.part = between(r.RTTs, float64(at.RTT)/float64(quantity.Microsecond))
@@ -67,8 +67,9 @@ func (t *slice) unbounded(fastest, speed float64) Curve {
 	return c
 }
 
-// bound adds the loss by the port's line rate for a flow whose port is meant to send more than half of it. Flows that share a
-// port oscillate independently, so the oscillation of their sum is smaller by the root of their number.
+// bound adds the loss by the port's line rate for a flow whose port is meant to send more than half of its line rate.
+// Flows that share a port oscillate independently, so the oscillation of their sum is smaller by the root of their
+// number.
 func (t *slice) bound(c *Curve, p Port) {
 	part, speed := min(1, p.Sent/p.Line), min(p.Line, float64(t.r.Speeds[len(t.r.Speeds)-1]))
 	two := Curve{positions: c.positions, gains: make([]float64, len(c.gains))}
@@ -125,7 +126,7 @@ func mixed(a, b, part float64) float64 {
 // Reach returns the last calibrated position.
 func (c Curve) Reach() float64 { return c.positions[len(c.positions)-1] }
 
-// Gain returns the gain at a position; beyond the last one it falls as in theory.
+// Gain returns the gain at a position; beyond the last one it falls as the theory predicts.
 func (c Curve) Gain(position float64) float64 {
 	last := len(c.positions) - 1
 	if position <= 0 {

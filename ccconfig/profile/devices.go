@@ -40,10 +40,10 @@ func Uncalibrated(name string) (*Profile, error) {
 	return p, nil
 }
 
-// managed returns the registers that the lever does not change. The byte counter is off. Alpha stays at full scale, because its
-// period and its initial value are at their maximum; every cut is then the smallest possible, by RPG_MIN_DEC_FAC to 99 percent,
-// independent of a flow's history. RPG_THRESHOLD 0 starts additive increase with the first event. All this holds in each of the
-// readings that the vendor's texts leave open.
+// managed returns the registers that the lever does not change. The byte counter is off. Alpha stays at full scale,
+// because its period and its initial value are at their maximum; every cut is then the smallest possible, by
+// RPG_MIN_DEC_FAC to 99 percent, independent of a flow's history. RPG_THRESHOLD 0 starts additive increase with the
+// first event. All this holds for every interpretation that the vendor's texts allow.
 func managed() dcqcn.Settings {
 	s := dcqcn.Default()
 	s.ClampTargetRate = true
@@ -55,7 +55,7 @@ func managed() dcqcn.Settings {
 	return s
 }
 
-// Unknown refuses a name that no embedded profile has.
+// Unknown returns the error for a name without an embedded profile.
 func Unknown(name string) error {
 	said := phrase.Of("profile.unknown", "profile", strconv.Quote(name), "names", Names())
 	return &phrase.Error{Text: phrase.Meant(said, suggest.Quoted(name, Names()))}

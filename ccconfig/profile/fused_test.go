@@ -6,7 +6,7 @@ import (
 	"fairlane/internal/testkit/fusetest"
 )
 
-// Plans are bit-exact on all machines, so what the compiler asks a profile must be too.
+// Plans are bit-exact on all machines, so the functions of a profile that the compiler calls must be too.
 func TestNoProductCanBeFusedIntoASum(t *testing.T) {
 	t.Parallel()
 	fusetest.Check(t, "ccconfig/profile", 5)

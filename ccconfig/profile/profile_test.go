@@ -33,7 +33,7 @@ func TestEmbeddedProfilesAreValidCalibratedAndSayHowTheyWereMade(t *testing.T) {
 		if !strings.Contains(p.Made, "fairlane calibrate --profile "+name) {
 			t.Errorf("%s was made by %q", name, p.Made)
 		}
-		// What the command does not measure is what the source says.
+		// Values that the command does not measure equal those of the source.
 		bare.Lever.Decline = p.Lever.Decline
 		if d := cmp.Diff(bare.Lever, p.Lever) + cmp.Diff(bare.Base, p.Base) + cmp.Diff(bare.Marking, p.Marking) + cmp.Diff(bare.Speeds, p.Speeds); d != "" {
 			t.Errorf("%s: calibrate it again: %s", name, d)
@@ -91,10 +91,10 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 	}
 	if _, err := Decode(append(text, '{')); err == nil {
-		t.Error("text after the profile was taken")
+		t.Error("text after the profile was accepted")
 	}
 	if _, err := Decode(make([]byte, MaxBytes+1)); err == nil || !strings.Contains(err.Error(), "at most") {
-		t.Errorf("error %v for a file too long", err)
+		t.Errorf("error %v for a file that is too long", err)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestValidateRefusesGainsThatRise(t *testing.T) {
 			t.Errorf("%+v: no error", p)
 		}
 		if _, err := p.Encode(); err == nil {
-			t.Error("a profile that is not valid was written")
+			t.Error("an invalid profile was written")
 		}
 	}
 }
@@ -137,8 +137,8 @@ func drawCondition(t *rapid.T) Condition {
 	}
 }
 
-// The response falls with the position, lies between those of the calibrated conditions where the fastest flow has a rate that runs had without
-// its port's line rate bounding it, and is inverted exactly.
+// The response falls with the position and is inverted exactly. It lies between the responses of the calibrated
+// conditions for rates of the fastest flow that runs reached without the limit of its port's line rate.
 func TestResponseIsMonotoneBoundedAndInverted(t *testing.T) {
 	t.Parallel()
 	p := mustLookup(t, Default)
@@ -189,8 +189,8 @@ func TestAConditionOfTheGridIsTheTableItself(t *testing.T) {
 	}
 }
 
-// Whatever is asked for, the registers are legal, and rounding changes the rate that they mean by little: by
-// the exponents of the lever the product of what it left is near one.
+// For any request the registers are legal, and rounding changes the resulting rate little: by the exponents of the
+// lever, the rounding errors of both registers nearly cancel.
 func TestSetIsLegalAndRoundingIsMadeGood(t *testing.T) {
 	t.Parallel()
 	var all []*Profile
@@ -209,7 +209,7 @@ func TestSetIsLegalAndRoundingIsMadeGood(t *testing.T) {
 			t.Fatalf("within the cliff %+v", c)
 		}
 		if rate < 1e8 || period < 21 || period > 1e5 {
-			return // at the ends registers may miss
+			return // at the limits the registers may miss the rate
 		}
 		k := p.Lever.Decline
 		if left := (1-k)*math.Log(float64(s.AIRate)*1e6/(p.Lever.Step*rate)) - k*math.Log(float64(s.TimeReset)/period); math.Abs(left) > 0.03 {

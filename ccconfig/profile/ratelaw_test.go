@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The law is the sum over all numbers of periods between two marks, and what it finds is at rest.
+// The law equals the sum over all numbers of periods between two marks, and its results are in equilibrium.
 func TestTheLawIsTheSumOverPeriodsBetweenMarks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -30,7 +30,7 @@ func TestDriftOfDevicesIsReportedWithItsCause(t *testing.T) {
 		"its options, which we wrote":                   {[]osmfile.Observation{base, with(base, func(o *osmfile.Observation) { o.Options = "b" })}, true, ""},
 		"a restart":                                     {[]osmfile.Observation{base, restarted}, false, "the subnet manager on 0x0000000000000011 started again; its options say congestion_control TRUE"},
 		"a restart that another look saw":               {[]osmfile.Observation{writes, restarted, restarted}, false, "started again"},
-		"another one, of which nothing is known":        {[]osmfile.Observation{base, {GUID: 0x22, LID: 2, Foreign: true}}, false, "handed over to the one on 0x0000000000000022; what its options say is not known"},
+		"another one, of which nothing is known":        {[]osmfile.Observation{base, {GUID: 0x22, LID: 2, Foreign: true}}, false, "handed over to the one on 0x0000000000000022; its options are unknown"},
 		"no change, but it writes when ports come back": {[]osmfile.Observation{writes, writes}, false, "writes its own settings when ports come back"},
 	} {
 		var w history

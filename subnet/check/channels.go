@@ -10,23 +10,24 @@ import (
 )
 
 // channels is the channel dependency graph of Dally and Seitz ("Deadlock-free message routing in multiprocessor
-// interconnection networks", 1987). A channel is one direction of a link between two switches, on one lane. It depends on
-// another when a packet of a host may hold the one and request the other. Packets can wait for each other forever
-// exactly when the graph has a cycle.
+// interconnection networks", 1987). A channel is one direction of a link between two switches, on one lane. A channel
+// depends on another when a host's packet may hold the first while it requests the second. Packets can deadlock if
+// and only if the graph has a cycle.
 //
-// A packet's SL is constant, and each switch determines the lane of the next channel from the SL and the ports of entry
-// and exit. SLs that all tables treat alike form one class here. Tables that were not read count as mapping to lane 0.
+// A packet's SL is constant, and each switch determines the lane of the next channel from the SL and the ports of
+// entry and exit. SLs with equal entries in all tables form one class. A table that was not read counts as mapping
+// every SL to lane 0.
 type channels struct {
 	c       *checker
 	r       *roads
 	classes []ident.SL // one SL of each class
 	vls     int        // lanes in use, 1 to 15
-	// nth numbers, by port, the ports of a switch that lead to switches; -1 for others.
+	// nth is, by port, its index among the ports of its switch that lead to switches; -1 for other ports.
 	nth   []int32
-	count []int32 // of them, by switch
+	count []int32 // by switch: the number of its ports that lead to switches
 	total int
-	// next[ch] has, for each following port and each pair of lanes, whether the dependency exists: bit (nth*vls +
-	// lane)*vls + following lane. Nil: no packet continues from the channel.
+	// next[ch] is a bit set over each following port and pair of lanes. Bit (nth*vls + lane)*vls + following lane is
+	// set when the dependency exists. Nil: no packet continues from the channel.
 	next  [][]uint64
 	doors [][]uint16 // by class and port: the lanes that packets of the switch's own hosts get there
 
@@ -138,7 +139,8 @@ func (g *channels) enter() {
 	}
 }
 
-// door computes the lanes of hosts' packets of the SL at each port between switches.
+// door computes, for each port that leads to a switch, the lanes that packets of the SL from the switch's own hosts
+// get.
 func (g *channels) door(sl ident.SL) []uint16 {
 	lanes := make([]uint16, len(g.r.far))
 	for s := range g.r.sw {
@@ -229,7 +231,7 @@ func (g *channels) cycle() []int32 {
 	return nil
 }
 
-// shorten finds a shortest cycle through a channel that is on one.
+// shorten finds a shortest cycle through a channel that is on some cycle.
 func (g *channels) shorten(v int32) []int32 {
 	from := make(map[int32]int32)
 	queue := []int32{v}

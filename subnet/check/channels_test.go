@@ -93,16 +93,17 @@ func TestLanesDecideWhetherThereIsALoop(t *testing.T) {
 			}
 		}
 	}
-	// On another lane for one link only: s2 returns to lane 0, and the loop closes through both lanes.
+	// The packets change to lane 1 on one link only: s2 returns them to lane 0, and the loop closes through both
+	// lanes.
 	all(1)
 	found := creditLoop(check.Check(f, check.Extra{Details: d}))
 	if found == nil || !strings.Contains(found.Text, "s1/P1 on lane 1 waits for s2/P1 on lane 0") {
 		t.Errorf("%+v: want a loop through lane 1 of s1", found)
 	}
-	// Dropped there, no packet goes all the way round.
+	// When these packets are dropped, the loop is open.
 	all(ident.ManagementVL)
 	if found := creditLoop(check.Check(f, check.Extra{Details: d})); found != nil {
-		t.Errorf("%s: want none, as nothing turns from s4 to s2", found.Text)
+		t.Errorf("%s: want none, as no packet passes from s4 to s2", found.Text)
 	}
 }
 
@@ -126,7 +127,7 @@ func TestGeneratedFabricsHaveNoFindings(t *testing.T) {
 	}
 }
 
-// TestLoopsAreThoseOfThePaths compares with a graph made of every packet's path, one by one.
+// TestLoopsAreThoseOfThePaths compares the loops with those of a graph built from the path of every packet.
 func TestLoopsAreThoseOfThePaths(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -163,14 +164,14 @@ func TestLoopsAreThoseOfThePaths(t *testing.T) {
 		want := waits(f, x.Details)
 		got := creditLoop(check.Check(f, x))
 		if (got != nil) != want {
-			t.Fatalf("credit loop %+v: the paths say %t", got, want)
+			t.Fatalf("credit loop %+v: by the paths %t", got, want)
 		}
 		if want {
 			found++
 		}
 	})
 	if found == 0 {
-		t.Error("no drawn fabric had a loop: the test proves nothing")
+		t.Error("no random fabric had a loop: the test proves nothing")
 	}
 }
 
@@ -179,7 +180,8 @@ type lane struct {
 	vl   ident.VL
 }
 
-// waits builds the dependencies from paths and finds a cycle by removing channels without dependencies.
+// waits reports whether the dependencies, built from paths, have a cycle. It repeatedly removes channels without
+// dependencies.
 func waits(f *subnet.Fabric, d *subnet.Details) bool {
 	after := map[lane]map[lane]bool{}
 	for _, src := range hostPorts(f) {

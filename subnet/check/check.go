@@ -1,9 +1,9 @@
-// Package check finds faults of a fabric: cables slower than both ends support, routes that loop or lead nowhere, packets
-// that may wait for each other forever, lanes that drop a tenant or are never served, devices without congestion
-// control, partitions that separate endpoints. It is pure: the same fabric gives the same findings in the same order, and
-// it changes nothing.
+// Package check finds faults of a fabric: cables slower than both ends support, routes that loop or dead-end, credit
+// loops, lanes that drop a tenant's packets or are never served, devices without congestion control, partitions that
+// separate endpoints. It is pure: the same fabric gives the same findings in the same order, and it changes nothing.
 //
-// What was not read is not judged: a group of checks without input says so in its Tally, and does not count as passed.
+// Data that was not read is not judged: the Tally of a group of checks without input gives the reason, and the group
+// does not count as passed.
 package check
 
 import (
@@ -19,15 +19,15 @@ import (
 // Severity ranks findings.
 type Severity uint8
 
-// Severities. An Error loses traffic, can stop the fabric, or defeats the weights; a Warning costs throughput or is a
-// risk; an Info is worth knowing.
+// Severities. An Error means lost traffic, a possible deadlock, or weights without effect. A Warning means lost
+// throughput or a risk. An Info can be intended.
 const (
 	Info Severity = iota + 1
 	Warning
 	Error
 )
 
-// String prints "info", "warning" or "error".
+// String returns "info", "warning" or "error".
 func (s Severity) String() string {
 	switch s {
 	case Info:
@@ -41,7 +41,7 @@ func (s Severity) String() string {
 	}
 }
 
-// MarshalText prints the severity as String does.
+// MarshalText returns the severity as String does.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Finding is one fault.
@@ -65,17 +65,17 @@ type Finding struct {
 const (
 	// MaxPlaces bounds the nodes, and the ports, that a finding lists.
 	MaxPlaces = 64
-	// MaxOfACode bounds the findings of one code; a last one counts the others.
+	// MaxOfACode bounds the findings of one code; one more finding counts the excess.
 	MaxOfACode = 50
 )
 
-// Extra is information beyond the model; the zero value is none.
+// Extra is optional information beyond the model.
 type Extra struct {
 	// Details belong to the same fabric; nil when it was read from a file.
 	Details *subnet.Details
-	// Notes are what the sweep could not read or rejected.
+	// Notes are the anomalies that the sweep found.
 	Notes []Note
-	// Uses are the tenants' attachments in the fabric. SLs that no tenant uses are then judged less severely.
+	// Uses are the tenants' attachments in the fabric. When given, faults of SLs that no tenant uses are less severe.
 	Uses []Use
 }
 
@@ -106,7 +106,7 @@ type Report struct {
 // Total counts the findings of one severity, including unlisted ones, and the affected places.
 type Total struct {
 	Findings int `json:"findings"`
-	Places   int `json:"places"` // links, ports, pairs or nodes; one with several findings counts in each
+	Places   int `json:"places"` // links, ports, pairs or nodes; a place counts once for each of its findings
 }
 
 // Worst returns the highest severity of the findings; 0 without findings.
@@ -118,15 +118,15 @@ func (r *Report) Worst() Severity {
 	return worst
 }
 
-// Tally says what one group of checks covered.
+// Tally is the coverage of one group of checks.
 type Tally struct {
 	Group Group `json:"group"`
-	// Of counts the checked items, and Bad those of them with an error or a warning.
+	// Of is the number of checked items, Bad the number of those with an error or a warning.
 	Of  int `json:"of"`
 	Bad int `json:"bad"`
 	// Unread counts the items that could not be checked, because the device did not answer.
 	Unread int `json:"unread,omitempty"`
-	// Skipped says why nothing was checked; empty when something was.
+	// Skipped is the reason why nothing was checked; empty when something was checked.
 	Skipped Skip `json:"skipped,omitempty"`
 }
 
@@ -140,7 +140,7 @@ const (
 	SkipNoLanes    Skip = "no-lane-tables"       // no SL to VL or arbitration table was read
 	SkipOneLane    Skip = "one-lane"             // no port has more than one lane in operation
 	SkipNoCC       Skip = "cc-not-asked"         // no device was queried for congestion control
-	SkipNoKeyTable Skip = "no-partition-tables"  // none was read
+	SkipNoKeyTable Skip = "no-partition-tables"  // no partition table was read
 )
 
 // Skips lists all reasons.
@@ -148,7 +148,7 @@ func Skips() []Skip {
 	return []Skip{SkipNoRoutes, SkipNoLIDs, SkipNoLanes, SkipOneLane, SkipNoCC, SkipNoKeyTable}
 }
 
-// Group names a group of checks; the comments name what its Tally counts.
+// Group names a group of checks. The comment of each group gives the unit of its Tally.
 type Group string
 
 // Groups of checks.
@@ -262,10 +262,10 @@ type places struct {
 	nodes []ident.GUID
 	ports []ident.PortID
 	names []string       // the first maxSamples
-	last  subnet.PortRef // the port that came last
+	last  subnet.PortRef // the port that was added last
 }
 
-// of returns the places that a map has for a key.
+// of returns the places of a key, and adds an empty entry when there is none.
 func of[K comparable](m map[K]*places, k K) *places {
 	p := m[k]
 	if p == nil {
@@ -294,7 +294,7 @@ func (p *places) port(f *subnet.Fabric, r subnet.PortRef) {
 	p.last = r
 }
 
-// once is port for a port that may repeat consecutively; it reports whether this is the first time.
+// once is like port, but ignores a port equal to the previous one. It reports whether it added the port.
 func (p *places) once(f *subnet.Fabric, r subnet.PortRef) bool {
 	if p.n > 0 && p.last == r {
 		return false

@@ -38,7 +38,7 @@ func newBed(t testing.TB) *bed {
 	return b
 }
 
-// details returns those of healthy devices: 4x up to EDR, eight lanes, SL n on lane n mod 8, even weights.
+// details returns the details of healthy devices: 4x up to EDR, eight lanes, SL n on lane n mod 8, equal weights.
 func details(f *subnet.Fabric) *subnet.Details {
 	d := &subnet.Details{Nodes: make([]subnet.NodeDetails, len(f.Nodes)), SM: 1}
 	sm := f.Nodes[f.Hosts()[0]].Ports[1].LID
@@ -144,7 +144,7 @@ func TestUnreadTablesDoNotCountAsPassed(t *testing.T) {
 	}
 	for _, g := range []check.Group{check.GroupRoutes, check.GroupLoops, check.GroupLanes, check.GroupCC, check.GroupKeys} {
 		if !skipped[g] {
-			t.Errorf("%s is not said to be skipped", g)
+			t.Errorf("%s is not reported as skipped", g)
 		}
 	}
 	b = newBed(t)
@@ -168,7 +168,7 @@ func TestFaultyFabrics(t *testing.T) {
 		{"a cable with one good lane", func(b *bed) {
 			b.at("leaf1", 4).Width, b.at("spine1", 1).Width = 1, 1
 		}, check.CodeLinkNarrow, check.Warning, "leaf1/P4 - spine1/P1 runs at 1x; both ends can do 4x", nil},
-		{"a cable that came up too slow", func(b *bed) {
+		{"a cable that is too slow", func(b *bed) {
 			b.at("leaf1", 4).Speed, b.at("spine1", 1).Speed = subnet.FDR, subnet.FDR
 		}, check.CodeLinkSlow, check.Warning, "runs at FDR; both ends can do EDR", nil},
 		{"a port whose speed was limited", func(b *bed) {
@@ -236,7 +236,7 @@ func TestFaultyFabrics(t *testing.T) {
 			check.CodeNoCC, check.Error, "1 switch without congestion-control support, so no packets are marked there: spine2", nil},
 		{"an adapter without a table", func(b *bed) { b.x.Details.Nodes[b.node("host-003")].CCTables = 0 },
 			check.CodeNoCC, check.Warning, "1 channel adapter without congestion-control support, so no flow slows down there: host-003", nil},
-		{"a CC_Key that we do not have", func(b *bed) { b.x.Details.Nodes[b.node("host-003")].CC = subnet.Silent },
+		{"an unknown CC_Key", func(b *bed) { b.x.Details.Nodes[b.node("host-003")].CC = subnet.Silent },
 			check.CodeCCSilent, check.Warning, "1 channel adapter without an answer to congestion-control requests: host-003", nil},
 		{"a tenant outside its partition", func(b *bed) { b.tenants(); b.at("host-005", 1).PKeys = []ident.PKey{0xffff, 0x8001} },
 			check.CodeKeyMissing, check.Error, "1 port of tenant web not in its partition 0x0002: host-005/P1", nil},
@@ -250,7 +250,7 @@ func TestFaultyFabrics(t *testing.T) {
 			check.CodeNoLID, check.Error, "1 port without a LID: host-004/P1", []check.Code{check.CodeLFTDeadEnd}},
 		{"two subnet managers", func(b *bed) { b.at("host-004", 1).SMLID = b.lid("host-002") },
 			check.CodeSMsDiffer, check.Error, "the ports disagree on which subnet manager is in charge: LID 7 at 17 ports, LID 8 at 1 port", nil},
-		{"a subnet manager that is gone", func(b *bed) {
+		{"a missing subnet manager", func(b *bed) {
 			for i := range b.x.Details.Nodes {
 				for p := range b.x.Details.Nodes[i].Ports {
 					b.x.Details.Nodes[i].Ports[p].SMLID = 999
@@ -286,7 +286,7 @@ func TestFaultyFabrics(t *testing.T) {
 			b.nodes[leaf].Ports = append(b.nodes[leaf].Ports, subnet.Port{Link: -1, State: subnet.PortDown})
 			b.x.Details.Nodes[leaf].Ports = append(b.x.Details.Nodes[leaf].Ports, subnet.PortDetails{Info: subnet.Answered, Phys: 3})
 		}, check.CodePortsDisabled, check.Info, "1 port switched off: leaf1/P6", nil},
-		{"a fabric that no subnet manager has been to", func(b *bed) {
+		{"a fabric that no subnet manager has configured", func(b *bed) {
 			b.lfts = nil
 			for i := range b.nodes {
 				for p := range b.nodes[i].Ports {
@@ -327,7 +327,8 @@ func TestFaultyFabrics(t *testing.T) {
 	}
 }
 
-// TestAPortIsCountedOnce drops a tenant's SL at more ports than a finding lists, each for every port of entry.
+// TestAPortIsCountedOnce drops a tenant's SL at more ports than a finding lists, and at each of them for every port
+// of entry.
 func TestAPortIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 10, HostsPerLeaf: 8, Spines: 4})
@@ -365,7 +366,7 @@ func TestTenantsMayUseEverySL(t *testing.T) {
 	}
 }
 
-// TestLinkMismatchIsReportedOnce passes the checker the sweep's own note of ends that disagree.
+// TestLinkMismatchIsReportedOnce passes the checker a note of the sweep about ends that disagree.
 func TestLinkMismatchIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -430,7 +431,7 @@ func TestExcessFindingsOfACodeAreCounted(t *testing.T) {
 		t.Errorf("totals %v, want %v", r.Totals, want)
 	}
 	if r.Worst() != check.Error || r.Findings[0].Code != check.CodeInvalid {
-		t.Errorf("worst %s, first %+v: want the unknown code taken for an error, first", r.Worst(), r.Findings[0])
+		t.Errorf("worst %s, first %+v: want the unknown code as an error, first", r.Worst(), r.Findings[0])
 	}
 }
 
@@ -476,7 +477,7 @@ func details1(f *subnet.Fabric) *subnet.Details {
 	return details(f)
 }
 
-// agree compares the verdict on routes with the paths that package subnet follows one by one.
+// agree compares the verdict on routes with the paths that package subnet computes.
 func agree(t *rapid.T, f *subnet.Fabric, r *check.Report) {
 	if f.LFTs == nil {
 		return
@@ -498,12 +499,12 @@ func agree(t *rapid.T, f *subnet.Fabric, r *check.Report) {
 	}
 	for _, g := range r.Checked {
 		if g.Group == check.GroupRoutes && (g.Of != pairs || g.Bad != lost) {
-			t.Fatalf("%d of %d pairs are lost: the paths say %d of %d", g.Bad, g.Of, lost, pairs)
+			t.Fatalf("%d of %d pairs are lost: by the paths %d of %d", g.Bad, g.Of, lost, pairs)
 		}
 	}
 }
 
-// hostPorts returns the ports with a LID of channel adapters that are plugged into switches.
+// hostPorts returns the ports of channel adapters that have a LID and are plugged into switches.
 func hostPorts(f *subnet.Fabric) []subnet.PortRef {
 	var refs []subnet.PortRef
 	for _, h := range f.Hosts() {

@@ -26,14 +26,14 @@ const (
 const (
 	CodeLinkNarrow    Code = "link-narrow"    // fewer lanes than both ends support and enable
 	CodeLinkSlow      Code = "link-slow"      // a lower speed than both ends support and enable
-	CodeLinkLimited   Code = "link-limited"   // a setting keeps it below what both ends can do
+	CodeLinkLimited   Code = "link-limited"   // a setting limits it below the width or speed that both ends support
 	CodeLinkDiffers   Code = "link-differs"   // the ends disagree on width or speed
 	CodeLinkUnlike    Code = "link-unlike"    // slower than nearly all links between the same tiers
 	CodeLinkInactive  Code = "link-inactive"  // up, but no subnet manager made it active
 	CodeLinkHalfUp    Code = "link-half-up"   // the ends are in different states
 	CodeLinkDown      Code = "link-down"      // plugged in and down
 	CodeMTUDiffers    Code = "mtu-differs"    // the ends have different MTUs
-	CodeMTULow        Code = "mtu-low"        // below what both ends can do
+	CodeMTULow        Code = "mtu-low"        // lower than both ends support
 	CodeVLsDiffer     Code = "vls-differ"     // the ends have different numbers of lanes in operation
 	CodePortTraining  Code = "port-training"  // trains or recovers: a bad cable
 	CodePortsDisabled Code = "ports-disabled" // switched off

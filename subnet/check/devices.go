@@ -57,7 +57,7 @@ func (c *checker) addresses() {
 	c.managers(managers)
 }
 
-// managers compares the subnet managers that ports name.
+// managers compares the subnet managers that ports report.
 func (c *checker) managers(by map[ident.LID]*places) {
 	lids := slices.SortedFunc(maps.Keys(by), func(a, b ident.LID) int { return cmp.Or(cmp.Compare(by[b].n, by[a].n), cmp.Compare(a, b)) })
 	if len(lids) > 1 {
@@ -85,7 +85,7 @@ func (c *checker) congestionControl() {
 		t.Skipped = SkipNoCC
 		return
 	}
-	var none, mute [2]places // switches; channel adapters
+	var none, mute [2]places // index 0: switches, 1: channel adapters
 	for i := range c.f.Nodes {
 		d := &c.x.Details.Nodes[i]
 		kind := 1
@@ -202,7 +202,7 @@ func (c *checker) tenantKeys(t *Tally) {
 	}
 }
 
-// model is what devices of one model have in common.
+// model identifies a model of device, as reported in NodeInfo.
 type model struct {
 	vendor uint32
 	device uint16

@@ -52,11 +52,11 @@ func (c *checker) readLanes() (tables, several bool) {
 // laneFault is a fault of an SL or a VL, at any port.
 type laneFault struct {
 	code Code
-	sl   ident.SL // of drops and lanes that do not operate
+	sl   ident.SL // set for drops and for lanes that do not operate
 	vl   ident.VL
 }
 
-// fold is two tenants' SLs on one lane.
+// fold is a pair of tenants' SLs on one lane.
 type fold struct {
 	a, b ident.SL
 	vl   ident.VL
@@ -71,7 +71,7 @@ type laneJudge struct {
 	faults  map[laneFault]*places
 	noted   int // ports with faults; sharing a lane is no fault
 	folds   map[fold]*places
-	passing [ident.NumSLs]bool // the SL is let through by some port
+	passing [ident.NumSLs]bool // at least one port does not drop the SL
 }
 
 // seat determines which SLs tenants use, and where.
@@ -92,7 +92,7 @@ func (j *laneJudge) seat() {
 	}
 }
 
-// port checks one port as the transmitting one.
+// port checks the tables of one transmitting port.
 func (j *laneJudge) port(ref subnet.PortRef, t *Tally) {
 	d := j.c.x.Details.Port(ref)
 	if !known(d) || d.OperVLs <= 1 {
@@ -131,8 +131,8 @@ func (j *laneJudge) port(ref subnet.PortRef, t *Tally) {
 	}
 }
 
-// entries lists the ports through which packets that leave by ref enter: those that routes use, or every other one
-// without routes.
+// entries lists the ports of entry of packets that leave through ref: those that routes use or, without routes, all
+// other ports.
 func (j *laneJudge) entries(ref subnet.PortRef) []ident.PortNum {
 	c := j.c
 	n := &c.f.Nodes[ref.Node]

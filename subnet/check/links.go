@@ -40,7 +40,7 @@ func (c *checker) endsDiffer(id ident.PortID) bool {
 	return ok && known(a) && known(b) && (a.Width != b.Width || a.Speed != b.Speed)
 }
 
-// links checks every cable and ports without one.
+// links checks every link, and the ports without one.
 func (c *checker) links() {
 	t := c.tally[GroupLinks]
 	t.Of = len(c.f.Links)
@@ -84,7 +84,7 @@ func (c *checker) linkState(l *subnet.Link) {
 	}
 }
 
-// every means, in the enabled fields, all that is supported.
+// Values of the enabled fields that mean "all that is supported" (IBTA vol. 1, 14.2.5.6).
 const (
 	everyWidth = 0xff
 	everyBase  = 0x0f
@@ -139,8 +139,8 @@ func (c *checker) linkEnds(l *subnet.Link, a, b *subnet.PortDetails) {
 	}
 }
 
-// linkLimited reports a link that a setting of its first end, or else of the other, keeps below the width or speed that
-// both ends support.
+// linkLimited reports a link that a setting of one end keeps below the width or speed that both ends support. first
+// selects the end.
 func (c *checker) linkLimited(l *subnet.Link, runs any, first bool, enabled, can any) {
 	limiter := l.B
 	if first {
@@ -171,8 +171,7 @@ func (c *checker) levelOf(l *subnet.Link) level {
 	return level{min(a, b), max(a, b)}
 }
 
-// usualOf is the fraction of the links between two tiers that must have one rate for it to be the usual one: four of
-// five, with at least five links.
+// The usual rate of the links between two tiers is the rate of at least four of five links, with at least five links.
 const (
 	usualOf    = 5
 	usualShare = 4
@@ -198,7 +197,7 @@ func (c *checker) usualRates() map[level]quantity.BitRate {
 	return usual
 }
 
-// linkUnlike judges a link with unread ends by its neighbours.
+// linkUnlike compares a link whose ends were not read with the usual rate of its tiers.
 func (c *checker) linkUnlike(l *subnet.Link, usual map[level]quantity.BitRate) {
 	if l.Rate == 0 {
 		return

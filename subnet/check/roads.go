@@ -7,7 +7,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// fate is what happens to a packet at a switch, or to all packets from there on.
+// fate is the outcome for a packet at a switch, or at the end of its path.
 type fate int8
 
 const (
@@ -32,18 +32,18 @@ type roads struct {
 	far  []int32         // by port: the switch at the other end, -1 for none
 	back []ident.PortNum // by port: the port there
 	live []bool          // by port: plugged in and not down at either end
-	// hosts[s] lists the ports of switch s that hosts with a LID are on.
+	// hosts[s] lists the ports of switch s that lead to hosts with a LID.
 	hosts [][]ident.PortNum
 
-	// turns[s][in*ports+out] says that packets of hosts go from in to out; in is 0 for those of the switch's own hosts,
-	// whatever their port. The walk sets it.
+	// turns[s][in*ports+out] reports whether packets of hosts go from port in to port out. in is 0 for packets of the
+	// switch's own hosts. The walk sets it.
 	turns [][]bool
 
 	// For the current destination, by switch:
 	fate   []fate
 	egress []ident.PortNum
-	ends   []fate  // fate of packets from there on
-	carry  []bool  // packets of hosts pass
+	ends   []fate  // final fate of packets at the switch
+	carry  []bool  // packets of hosts pass through the switch
 	order  []int32 // carrying switches that are not on a loop, upstream first
 	stack  []int32
 	indeg  []int32
@@ -82,7 +82,7 @@ func newRoads(f *subnet.Fabric) *roads {
 	return r
 }
 
-// at numbers a port of a switch.
+// at returns the number of a switch's port.
 func (r *roads) at(s int32, p ident.PortNum) int32 { return r.base[s] + int32(p) }
 
 func (r *roads) next(s int32) int32 { return r.far[r.at(s, r.egress[s])] }

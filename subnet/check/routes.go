@@ -42,7 +42,7 @@ func (c *checker) split() {
 	for i := range c.f.Links {
 		parts.Join(c.f.Links[i].A.Node, c.f.Links[i].B.Node)
 	}
-	hosts := make([]int, len(c.f.Nodes)) // of a component, by its first node
+	hosts := make([]int, len(c.f.Nodes)) // of each component, by its root node
 	for _, h := range c.f.Hosts() {
 		hosts[parts.Find(h)]++
 	}

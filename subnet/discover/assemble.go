@@ -75,8 +75,8 @@ func (s *sweep) rate(n *node, p ident.PortNum) (subnet.Width, subnet.Speed) {
 	return w1, s1
 }
 
-// rate returns the width and speed from one port. The extended speed field is valid only when the capability mask says
-// so; a switch has that mask on port 0.
+// rate returns the width and speed from one port. The extended speed field is valid only when the capability mask has
+// its bit; a switch has that mask on port 0.
 func (n *node) rate(p ident.PortNum) (subnet.Width, subnet.Speed, bool) {
 	at := &n.ports[p]
 	if !at.known {
@@ -101,7 +101,8 @@ func (n *node) extended(p ident.PortNum) bool {
 	return n.ports[p].info.capabilities&mad.PortCapExtendedSpeeds != 0
 }
 
-// claims finds ports with an equal GUID or LID, which the model rejects: the first one in the order of nodes keeps it.
+// claims records the GUIDs and LIDs in use. The model rejects duplicates, so only the first port in node order keeps
+// the value.
 type claims struct {
 	s     *sweep
 	guids map[ident.GUID]*node

@@ -83,7 +83,7 @@ func TestSweepOfOurOwnFabricFindsAllOfIt(t *testing.T) {
 		t.Errorf("found %d nodes and %d links: want %d and %d", len(r.Fabric.Nodes), len(r.Fabric.Links), len(f.Nodes), len(f.Links))
 	}
 	for line := range strings.Lines(subnet.Diff(f, r.Fabric).String()) {
-		if !strings.Contains(line, ":0 vls:") { // a switch's management port has no data VLs to speak of
+		if !strings.Contains(line, ":0 vls:") { // a switch's management port has no data VLs
 			t.Errorf("the model differs: %s", line)
 		}
 	}
@@ -113,7 +113,7 @@ func BenchmarkIbnetdiscover1944Nodes(b *testing.B) {
 	}
 }
 
-// BenchmarkAgain1944Nodes repeats the sweep of an unchanged fabric, with and without trust.
+// BenchmarkAgain1944Nodes repeats the sweep of an unchanged fabric, with and without AgainOptions.Trust.
 func BenchmarkAgain1944Nodes(b *testing.B) {
 	c := dial(b, simulate(b, large(b)))
 	first := mustSweep(b, c, discover.Options{})

@@ -7,10 +7,10 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// closing is a final query of a sweep. An answer does not identify the device that gave it, so data read of a node that
-// was moved meanwhile may be another node's. Every switch is queried once more whether any of its ports changed state,
-// and the nodes behind a switch that reports a change are queried once more for their identity. A subnet manager that
-// clears the flag within the sweep hides the change, but no cable is moved that fast.
+// closing is a final query of a sweep. An answer does not identify the responding device, so data of a node that was
+// moved during the sweep may belong to another node. The sweep therefore reads the PortStateChange flag of every
+// switch once more, and the identity of the nodes behind a switch that reports a change. A subnet manager that clears
+// the flag during the sweep hides the change, but no cable is moved that fast.
 type closing uint8
 
 const (
@@ -60,7 +60,7 @@ func (s *sweep) askBehind(n *node) {
 	}
 }
 
-// disown removes data that may be another node's: the name, and what its ports reported.
+// disown removes data that may belong to another node: the name and the port data.
 func (s *sweep) disown(j job, why phrase.Text) {
 	n := j.from
 	s.warn(WarnMismatch, n, j.port, j.path, nil, phrase.Of("discovery.changed", "reason", why))

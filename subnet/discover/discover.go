@@ -12,9 +12,9 @@
 //	Options.Tables ──► lanes, arbitration and partitions of each port, congestion control of each node
 //	at the end     ──► SwitchInfo of every switch: did ports change meanwhile? then NodeInfo behind them
 //
-// Nodes are identified by GUID, so loops and parallel links end the walk. The workers take turns at the shared state and
-// exchange packets concurrently. The result does not depend on the order of the answers, unless several nodes claim one
-// GUID: then the first to answer is in the model.
+// Nodes are identified by GUID, so loops and parallel links end the walk. The workers exchange packets concurrently
+// and share one locked state. The result does not depend on the order of the answers, unless several nodes claim one
+// GUID: the model then holds the first to answer.
 package discover
 
 import (
@@ -77,7 +77,7 @@ type Warning struct {
 	Node ident.GUID      `json:"node"` // the node concerned; without an answer, the last known one on the path
 	Port ident.PortNum   `json:"port"`
 	Path []ident.PortNum `json:"path"` // directed route from the local node
-	// Text says what is missing or wrong: "no NodeInfo: what is plugged in there is not in the model".
+	// Text is the fault in a sentence: "no NodeInfo: what is plugged in there is not in the model".
 	Text string `json:"text"`
 	Err  error  `json:"-"` // cause; nil for an anomaly
 	// Said is Text in localisable form.
@@ -101,8 +101,8 @@ const (
 	WarnInvalid WarningKind = "invalid"
 	// WarnMismatch means that the two ends of a link disagree.
 	WarnMismatch WarningKind = "mismatch"
-	// WarnTooFar means that a node is behind more hops, or the fabric has more nodes, than a directed route or the model
-	// can hold.
+	// WarnTooFar means that a node is beyond the longest directed route, or that the fabric has more nodes than the
+	// model can hold.
 	WarnTooFar WarningKind = "too-far"
 )
 
@@ -118,12 +118,12 @@ func (w Warning) Sentence() phrase.Text {
 // String returns the warning in one line of English.
 func (w Warning) String() string { return w.Sentence().String() }
 
-// At returns the fault with the port concerned.
+// At returns the warning with the name of its port or node in the fabric.
 func (w Warning) At(f *subnet.Fabric) phrase.Text {
 	return phrase.Of("labelled", "label", w.place(f), "text", w.Said)
 }
 
-// place names the port concerned, in the fabric that was found.
+// place names the port or node concerned.
 func (w Warning) place(f *subnet.Fabric) string {
 	n, ok := f.NodeByGUID(w.Node)
 	if !ok {

@@ -96,9 +96,9 @@ func TestSweepSendsEachRequestOnce(t *testing.T) {
 			t.Errorf("asked %d times for %s", n, what)
 		}
 	}
-	// NodeInfo: the local node and once a link; NodeDescription: 5; SwitchInfo: 2, at the end again; PortInfo:
-	// 2x9 of the switches and 4 of the host ports; one forwarding block a switch; the vendor's
-	// port information of both ends of the links at QDR and FDR10.
+	// NodeInfo: 1 for the local node and 1 for each link. NodeDescription: 5. SwitchInfo: 2, and 2 again at the end.
+	// PortInfo: 2x9 of the switches and 4 of the host ports. One forwarding block for each switch. The vendor's port
+	// information: both ends of the links at QDR and FDR10.
 	if want := 1 + len(f.Links) + 5 + 2*2 + 18 + 4 + 2 + 2*2; total != want || r.MADs != want {
 		t.Errorf("sent %d requests and reported %d: want %d", total, r.MADs, want)
 	}
@@ -208,7 +208,7 @@ func TestFaultsBecomeWarnings(t *testing.T) {
 					t.Error("want no forwarding table")
 				}
 			}},
-		{"a route leads to a port that is not there", attrIs(leaf2, mad.AttrLinearForwardingTable, rewrite(t, func(v *mad.LinearForwardingTable) { v[5] = 200 })),
+		{"a route leads to a missing port", attrIs(leaf2, mad.AttrLinearForwardingTable, rewrite(t, func(v *mad.LinearForwardingTable) { v[5] = 200 })),
 			discover.WarnInvalid, 0x200, 200, "LID 5 is routed to port 200 of 8", 5, func(t *testing.T, f *subnet.Fabric) {
 				if p := f.LFTs[4][5]; p != ident.DropPort {
 					t.Errorf("LID 5 leaves by port %d: want no route", p)
@@ -220,7 +220,7 @@ func TestFaultsBecomeWarnings(t *testing.T) {
 			discover.WarnInvalid, 0x200, 1, "is not in the model: want a GUID", 4, nil},
 		{"a node with 255 ports", attrIs(host3, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.NumPorts = 255 })),
 			discover.WarnInvalid, 0x200, 1, "type 1 and 255 ports", 4, nil},
-		{"a node entered by a port it has not", attrIs(host3, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.LocalPort = 2 })),
+		{"a node entered by a port that it lacks", attrIs(host3, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.LocalPort = 2 })),
 			discover.WarnInvalid, 0x200, 1, "reports that it was entered by port 2: want 1 to 1", 4, nil},
 		{"two ports with one GUID", attrIs(host3, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.PortGUID = 0x11 })),
 			discover.WarnDuplicateGUID, 0x30, 1, "port GUID 0x0000000000000011 is also the GUID of a port of 0x0000000000000010", 5, nil},
@@ -358,7 +358,8 @@ func hostile(noise []byte, n, lost int) func(int32, *mad.Packet) bool {
 	}
 }
 
-// FuzzHostileAnswers puts bytes of the fuzzer into every answer: the sweep must end, with a valid model or an error.
+// FuzzHostileAnswers puts bytes of the fuzzer into every answer: the sweep must end and return a valid model or an
+// error.
 func FuzzHostileAnswers(f *testing.F) {
 	f.Add([]byte{0})
 	f.Add([]byte("\x01\x01\x02\x08\xff\xff\xff\xff\x00\x00"))

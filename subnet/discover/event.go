@@ -102,7 +102,7 @@ func (d *changes) links(diff *subnet.Difference) {
 			near, now := end[0], end[1]
 			was, ok := peer(d.a, near)
 			if !ok || was == now || isSwitch(d.b, near.Node) && !isSwitch(d.b, now.Node) {
-				continue // a moved host is the host's event
+				continue // the move is reported as an event of the host
 			}
 			d.moved[near] = true
 			d.add(EventPortMoved, near, now, phrase.Of("discovery.moved", "node", portName(d.b, near), "from", portName(d.a, was), "to", portName(d.b, now)))

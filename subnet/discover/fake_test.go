@@ -190,7 +190,7 @@ func (x *fake) table(at subnet.PortRef, n *subnet.Node, p *mad.Packet) (mad.Stat
 func (x *fake) byLID(to mad.Target, req *mad.Packet) (mad.Packet, error) {
 	at, ok := x.f.PortByLID(to.LID)
 	if !ok || req.Class() != mad.ClassCongestion || req.Attr() != mad.AttrCongestionInfo {
-		return mad.Packet{}, fmt.Errorf("%w: nobody there", mad.ErrTimeout)
+		return mad.Packet{}, fmt.Errorf("%w: no device with the LID", mad.ErrTimeout)
 	}
 	resp := *req
 	v := mad.CongestionInfo{Info: uint16(at.Node)}
@@ -243,8 +243,8 @@ func (x *fake) portInfo(r subnet.PortRef) mad.PortInfo {
 	return v
 }
 
-// fabric builds a small one: two switches with two parallel links and a loop cable, a host
-// with both ports on different switches, two more hosts, forwarding tables.
+// fabric builds a small fabric: two switches with two parallel links and a loop cable, a host with its ports on
+// different switches, two more hosts, and forwarding tables.
 //
 //	host 1 ─1── 1 leaf 1 5═5 leaf 2 ─1── host 3
 //	host 2 ─1── 2        6═6        ─2── host 2, port 2

@@ -24,7 +24,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// describe prints all facts that ibnetdiscover prints, too, one per line, sorted.
+// describe prints the facts that ibnetdiscover also prints, one per line, sorted.
 func describe(f *subnet.Fabric) []string {
 	var out []string
 	for i := range f.Nodes {

@@ -25,8 +25,8 @@ type node struct {
 	named  bool // NodeDescription was answered
 	top    uint16
 	old    *node // the same node in the previous sweep; nil: new
-	judged bool  // it is decided whether the ports are unchanged
-	stale  bool  // they may have changed
+	judged bool  // stale was determined
+	stale  bool  // the ports may have changed
 }
 
 // port is the state of a port during the sweep.
@@ -77,7 +77,7 @@ func (s *sweep) warn(kind WarningKind, n *node, p ident.PortNum, path []ident.Po
 	s.warnings = append(s.warnings, w)
 }
 
-// lost converts a request without a valid answer into a warning that says what is missing.
+// lost converts a request without a valid answer into a warning about the missing value.
 func (s *sweep) lost(j job, err error) {
 	kind, answer := WarnUnresponsive, subnet.Silent
 	var st *mad.StatusError
@@ -166,7 +166,7 @@ func sameNode(a, b *mad.NodeInfo) bool {
 		a.VendorID == b.VendorID && a.DeviceID == b.DeviceID
 }
 
-// join connects the link from j.from to port q of n. It returns false when n cannot be the node that it claims to be.
+// join connects the link from j.from to port q of n. It returns false when the link contradicts an earlier answer.
 func (s *sweep) join(j job, n *node, q ident.PortNum) bool {
 	near, far := &j.from.ports[j.port], &n.ports[q]
 	switch {

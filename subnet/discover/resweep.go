@@ -18,9 +18,10 @@ type AgainOptions struct {
 	// Named lists LIDs of nodes that traps 128 and 144 have named (IBTA vol. 1, 14.2.5.1): everything about these nodes
 	// is queried again. Unknown LIDs are ignored.
 	Named []ident.LID
-	// Trust relies on switches that have PortStateChange off and are not in Named: their ports, and the hosts behind
-	// them, count as unchanged. Use it when traps are received; otherwise a subnet manager that clears the flag first
-	// hides a change. When the local port names another subnet manager than before, nothing is trusted.
+	// Trust treats the ports of a switch, and the hosts behind them, as unchanged when the switch has PortStateChange
+	// off and is not in Named. Set it only when traps are received; otherwise a subnet manager that clears the flag
+	// before the sweep hides a change. When the local port reports another subnet manager than before, no switch is
+	// trusted.
 	Trust bool
 	// Routes reads all forwarding tables, and with Options.Tables the other tables, even when nothing else changed.
 	// Otherwise they are read when a node, a link, a LID or the highest routed LID changed.
@@ -32,20 +33,20 @@ type memory struct {
 	nodes map[ident.GUID]*node
 	named map[ident.GUID]bool
 	trust bool
-	// asked are earlier nodes whose NodeInfo was requested, and waiting the links that may lead to them.
+	// asked holds the earlier nodes whose NodeInfo was requested; waiting holds the links that may lead to them.
 	asked   map[ident.GUID]bool
 	waiting map[ident.GUID][]job
 }
 
 // Again sweeps a fabric that was swept before, with fewer requests. It walks the current fabric, so that it does not
-// depend on paths that no longer exist, and reuses what cannot have changed. Each node is queried for its identity. Links
-// between switches without port changes count as unchanged. Routes and other tables are read only when something else
-// changed, or on request.
+// depend on paths that no longer exist, and reuses data that cannot have changed. Each node is queried for its
+// identity. Links between switches without port changes count as unchanged. Routes and other tables are read only
+// when something else changed, or on request.
 //
 // The result equals that of a full Sweep, with two exceptions: new routes without any other change are found with
-// AgainOptions.Routes only, and swapped cables between switches whose ports kept their states are not found once a subnet
-// manager has cleared PortStateChange. previous must be of the same fabric; without common nodes the sweep is a full one.
-// It is not changed. Errors are those of Sweep.
+// AgainOptions.Routes only, and swapped cables between switches whose ports kept their states are not found once a
+// subnet manager has cleared PortStateChange. previous must be a result of the same fabric; without common nodes the
+// sweep is a full one. Again does not change previous. Errors are those of Sweep.
 func Again(ctx context.Context, t mad.Transport, previous *Result, o AgainOptions) (*Result, error) {
 	if previous == nil || previous.nodes == nil {
 		return nil, errors.New("discover again: want the result of a sweep")
@@ -73,7 +74,7 @@ func Again(ctx context.Context, t mad.Transport, previous *Result, o AgainOption
 		}
 	}
 	if o.Trust && s.manager() != previous.Details.SM {
-		// Another subnet manager may have changed what no switch reports: LIDs, states, keys.
+		// Another subnet manager may have changed values that no switch reports: LIDs, states, keys.
 		o.Trust = false
 		r, err := Again(ctx, t, previous, o)
 		if err != nil {
@@ -204,7 +205,7 @@ func (s *sweep) adoptHostPort(j job, n *node, q ident.PortNum) {
 	s.join(j, n, q)
 }
 
-// hoped checks whether the answer to a request was the node that other links wait for; if not, these are queried.
+// hoped checks whether a request found the node that other links wait for; if not, it queries those links.
 func (s *sweep) hoped(j *job) {
 	if j.hope != 0 && s.nodes[j.hope] == nil {
 		s.settle(j.hope)

@@ -36,7 +36,7 @@ func newWorld(t testing.TB) *world {
 	w := &world{nodes: slices.Clone(f.Nodes), links: slices.Clone(f.Links), next: 0x9000}
 	for i := range w.nodes {
 		w.nodes[i].Ports = slices.Clone(w.nodes[i].Ports)
-		if w.nodes[i].Kind == subnet.KindSwitch { // room for more
+		if w.nodes[i].Kind == subnet.KindSwitch { // spare ports for added nodes
 			w.nodes[i].Ports = append(w.nodes[i].Ports, subnet.Port{MTU: 4096, VLCap: 8}, subnet.Port{MTU: 4096, VLCap: 8})
 		}
 	}
@@ -99,7 +99,7 @@ type fataler interface {
 	Fatal(...any)
 }
 
-// lids returns the LIDs, in the earlier fabric, that traps of the last changes named.
+// lids returns the LIDs, in the earlier fabric, of the nodes that traps of the last changes named.
 func (w *world) lids(f *subnet.Fabric) []ident.LID {
 	var out []ident.LID
 	for g := range w.named {
@@ -262,7 +262,7 @@ func TestAgainFindsWhatAFullSweepFinds(t *testing.T) {
 		}
 	})
 	if less == 0 {
-		t.Error("never were fewer requests sent than by a full sweep")
+		t.Error("no sweep sent fewer requests than a full one")
 	}
 }
 
@@ -301,8 +301,8 @@ func TestAgainQueriesOnlyChangedParts(t *testing.T) {
 	if d := cmp.Diff(first.Details, r.Details); d != "" || r.MADs != 20 {
 		t.Errorf("%d requests, and details that differ:\n%s", r.MADs, d)
 	}
-	// A trap names a leaf: its ports and the nodes behind them are queried, and nothing else. Its three uplinks may be
-	// queried from both ends: when the leaf's answer comes, spines have sent their requests.
+	// A trap names a leaf: its ports and the nodes behind them are queried, and nothing else. Its three uplinks may
+	// be queried from both ends, because spines may send their requests before the leaf answers.
 	_, by = ask(discover.AgainOptions{Trust: true, Named: []ident.LID{f.Nodes[f.NodesByName("leaf2")[0]].Ports[0].LID, 4000}})
 	const both = 3
 	if want := map[string]int{"NodeInfo": 7 + 6 + both, "NodeDescription": 1, "SwitchInfo": 12, "PortInfo": 1 + 10 + both}; by["NodeInfo"] > want["NodeInfo"] || by["SwitchInfo"] != 12 ||
@@ -374,13 +374,13 @@ func TestFaultsDuringAgainBecomeTheSameWarnings(t *testing.T) {
 	good := mustSweep(t, w.fake(f, false), discover.Options{Parallel: 1})
 	leaf, spine, h := f.NodesByName("leaf2")[0], f.NodesByName("spine1")[0], f.NodesByName("host-005")[0]
 	for name, mutate := range map[string]func(int32, *mad.Packet) bool{
-		"a host that is silent":                 attrIs(h, mad.AttrNodeInfo, lose),
-		"a switch that is silent":               attrIs(spine, mad.AttrNodeInfo, lose),
-		"a leaf that is silent":                 attrIs(leaf, mad.AttrNodeInfo, lose),
-		"a switch that has lost its SwitchInfo": attrIs(leaf, mad.AttrSwitchInfo, refuse),
-		"a switch without PortInfo":             attrIs(spine, mad.AttrPortInfo, refuse),
-		"another node with the same GUID":       attrIs(h, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.NumPorts = 3 })),
-		"a switch that became another":          attrIs(spine, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.NodeGUID, v.PortGUID = 0x77, 0x77 })),
+		"a silent host":                    attrIs(h, mad.AttrNodeInfo, lose),
+		"a silent switch":                  attrIs(spine, mad.AttrNodeInfo, lose),
+		"a silent leaf":                    attrIs(leaf, mad.AttrNodeInfo, lose),
+		"a switch that refuses SwitchInfo": attrIs(leaf, mad.AttrSwitchInfo, refuse),
+		"a switch without PortInfo":        attrIs(spine, mad.AttrPortInfo, refuse),
+		"another node with the same GUID":  attrIs(h, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.NumPorts = 3 })),
+		"a switch that became another":     attrIs(spine, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.NodeGUID, v.PortGUID = 0x77, 0x77 })),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -431,7 +431,7 @@ func TestEventsSayWhatHappened(t *testing.T) {
 			i := find("leaf2", "spine1")
 			w.links = slices.Delete(w.links, i, i+1)
 		}, 1, []string{"link-down: link leaf2/P4 - spine1/P3 is down"}},
-		{"a host is gone", func(w *world, find func(a, b string) int) {
+		{"a removed host", func(w *world, find func(a, b string) int) {
 			i := find("leaf2", "host-005")
 			w.links = slices.Delete(w.links, i, i+1)
 		}, 1, []string{"node-gone: host-005 is gone"}},
@@ -478,8 +478,8 @@ func TestEventsSayWhatHappened(t *testing.T) {
 	}
 }
 
-// FuzzHostileAnswersAgain puts bytes of the fuzzer into answers of a second sweep: it must end, with a valid model or an
-// error.
+// FuzzHostileAnswersAgain puts bytes of the fuzzer into answers of a second sweep: the sweep must end and return a
+// valid model or an error.
 func FuzzHostileAnswersAgain(f *testing.F) {
 	f.Add([]byte{0}, true)
 	f.Add([]byte("\x01\x01\x02\x08\xff\xff\xff\xff\x00\x00"), false)

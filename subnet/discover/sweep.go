@@ -17,9 +17,9 @@ type job struct {
 	mod  uint32
 	path []ident.PortNum
 	lid  ident.LID     // not 0: the node is addressed by its LID, for congestion control
-	from *node         // NodeInfo: the switch or local node it leaves; others: the queried node
+	from *node         // NodeInfo: the switch or local node before the queried one; others: the queried node
 	port ident.PortNum // NodeInfo: the egress port of from; PortInfo: the port
-	hope ident.GUID    // NodeInfo: the node that was there before; 0 for none
+	hope ident.GUID    // NodeInfo: the node at this place in the previous sweep; 0 for none
 
 	closing closing
 }
@@ -46,8 +46,8 @@ type answer struct {
 	sent  int // requests, including repetitions to a busy node
 }
 
-// sweep is the shared state. Its workers take turns at it under mu and exchange packets outside: an answer costs one
-// hand-over, from the transport to the worker that sent the request.
+// sweep is the shared state. Workers access it under mu and exchange packets without the lock. An answer costs one
+// hand-over: from the transport to the worker that sent the request.
 type sweep struct {
 	opts Options
 
@@ -56,7 +56,7 @@ type sweep struct {
 	nodes    map[ident.GUID]*node
 	queue    []job // queue[head:] waits
 	head     int
-	running  int // jobs that workers have
+	running  int // jobs that workers are processing
 	over     bool
 	err      error // why it ended early
 	mads     int
@@ -115,7 +115,7 @@ func (s *sweep) work(ctx context.Context, cancel context.CancelFunc, t mad.Trans
 	}
 }
 
-// end stops the sweep; the first reason counts, nil means that everything is known.
+// end stops the sweep. The first call determines the error; nil means that the sweep is complete.
 func (s *sweep) end(err error) {
 	if !s.over {
 		s.over, s.err = true, err

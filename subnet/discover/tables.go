@@ -14,7 +14,7 @@ import (
 // tables are a port's tables beyond PortInfo.
 type tables struct {
 	arb    subnet.Answer
-	halves [4][]subnet.VLShare // by half, as mad.VLArbLowFirst minus 1 counts
+	halves [4][]subnet.VLShare // by half: mad.VLArbLowFirst is index 0, and so on
 	keys   subnet.Answer
 	pkeys  []ident.PKey
 	lanes  []subnet.SLToVL
@@ -157,7 +157,7 @@ func (t *tables) learnHalf(half uint32, v *mad.VLArbitration, info *portFacts) {
 	}
 }
 
-// learnKeys stores the entries of a block, and requests the next one when it is full.
+// learnKeys stores the entries of a block, and requests the next block when this one is full.
 func (s *sweep) learnKeys(j job, t *tables, v *mad.PKeyTable) {
 	if t.keys == subnet.NotAsked {
 		t.keys = subnet.Answered
@@ -193,7 +193,7 @@ func (s *sweep) lostTable(j job, a subnet.Answer) {
 	}
 }
 
-// Tables that a warning counts.
+// Kinds of tables that a warning counts.
 var (
 	laneTables = phrase.Noun("count.sl2vl-table")
 	arbTables  = phrase.Noun("count.arbitration-table")
@@ -242,7 +242,7 @@ func (s *sweep) details(f *subnet.Fabric) *subnet.Details {
 	return d
 }
 
-// manager returns the LID of the subnet manager that the local node names.
+// manager returns the LID of the subnet manager that the local node reports.
 func (s *sweep) manager() ident.LID {
 	for _, n := range s.nodes {
 		switch {

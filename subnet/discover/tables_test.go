@@ -38,7 +38,8 @@ func TestTablesAreRead(t *testing.T) {
 	if h.Keys != subnet.Answered || len(h.PKeys) != 35 || h.PKeys[0] != 0xffff || h.PKeys[34] != 0xffff-34 {
 		t.Errorf("P_Keys %s: want 35 from two blocks", h.PKeys)
 	}
-	// 40 entries of low priority and 8 of high: two halves, of which the second is short, and one short one.
+	// The low-priority table has 40 entries: a full half and a short one. The high-priority table has 8: a short
+	// half.
 	if h.Arb != subnet.Answered || len(h.ArbLow) != 40 || len(h.ArbHigh) != 8 || h.ArbLow[31].Weight != 10 || h.ArbLow[32].Weight != 20 || h.ArbHigh[7] != (subnet.VLShare{VL: 7, Weight: 30}) {
 		t.Errorf("arbitration %s, low %v, high %v", h.Arb, h.ArbLow, h.ArbHigh)
 	}
@@ -52,7 +53,7 @@ func TestTablesAreRead(t *testing.T) {
 		t.Errorf("SL 3 from port 2 leaves leaf 2 by port 5 on lane %d, %t", vl, ok)
 	}
 	if vl, ok := d.Lane(leaf, 7, 3); ok {
-		t.Errorf("lane %d from a port that was not asked", vl)
+		t.Errorf("lane %d from a port that was not queried", vl)
 	}
 	if a := d.Port(leaf).Arb; a != subnet.Answered || d.Port(leaf).ArbLow[0].Weight != 15 {
 		t.Errorf("arbitration of a switch's port: %s, %v", a, d.Port(leaf).ArbLow)
@@ -88,7 +89,7 @@ func TestUnreadTablesBecomeWarnings(t *testing.T) {
 		"leaf 2: does not answer for 30 SL to VL tables; their contents are unknown",
 	}
 	if !slices.Equal(said, want) {
-		t.Errorf("said %q: want %q", said, want)
+		t.Errorf("warning %q: want %q", said, want)
 	}
 	d := r.Details
 	if d.Nodes[2].CC != subnet.Silent || d.Nodes[3].CC != subnet.Refused || d.Nodes[0].CC != subnet.Answered {
@@ -166,7 +167,7 @@ func TestKeyedDevicesAnswerOnlyWithTheKey(t *testing.T) {
 		t.Errorf("%d nodes: want all but the one with a key", len(r.Fabric.Nodes))
 	}
 	if len(r.Warnings) != 3 || !strings.Contains(r.Warnings[0].Text, "M_Key") {
-		t.Errorf("warnings %v: want one a leaf, which speak of M_Keys", r.Warnings)
+		t.Errorf("warnings %v: want one for each leaf that mentions M_Keys", r.Warnings)
 	}
 	r = mustSweep(t, l, discover.Options{MKey: 0x1234})
 	if len(r.Fabric.Nodes) != len(l.f.Nodes) || len(r.Warnings) > 0 {
@@ -208,7 +209,7 @@ func TestDuplicateGUIDBecomesWarning(t *testing.T) {
 		t.Fatalf("%d nodes, warnings %v: want all but one, and the GUID named once", len(r.Fabric.Nodes), r.Warnings)
 	}
 	if place, _, _ := strings.Cut(r.Warnings[0].At(r.Fabric).String(), ":"); place != "leaf2/P2" && place != "leaf3/P3" {
-		t.Errorf("the second one is at %s: want the port behind which it is", place)
+		t.Errorf("the second node is at %s: want the port that leads to it", place)
 	}
 }
 
@@ -234,7 +235,7 @@ func TestPortMovingDuringASweepIsFoundInOnePlace(t *testing.T) {
 	for at := int64(1); at < int64(whole.MADs); at += 3 {
 		l := newLab(t, f)
 		l.route = func(mad.Target) (mad.Transport, bool) { return after, l.asked.Load() >= at }
-		l.after = func(_ mad.Target, p *mad.Packet) { // the leaves report it
+		l.after = func(_ mad.Target, p *mad.Packet) { // the leaves report the change
 			var v mad.SwitchInfo
 			if l.asked.Load() < at || p.Class() != mad.ClassSubnDR || p.Attr() != mad.AttrSwitchInfo || v.Decode(p.Data()) != nil {
 				return
@@ -262,7 +263,7 @@ func TestPortMovingDuringASweepIsFoundInOnePlace(t *testing.T) {
 		}
 	}
 	if odd == 0 {
-		t.Error("no sweep met the change half way: the test proves nothing")
+		t.Error("no change fell into the middle of a sweep: the test proves nothing")
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package draw makes pictures of fabrics: text for Graphviz, and SVG that needs no other program. Switches are in rows by
-// their tier, the top tier first, and below each leaf is the list of its hosts, so that three nodes and two thousand are
-// equally readable. The same fabric gives the same bytes. It is pure.
+// Package draw makes pictures of fabrics: text for Graphviz, and SVG that needs no other program. Switches are in
+// rows by tier, the top tier first. The hosts of each leaf are listed below it, so that a fabric of 2,000 nodes stays
+// readable. The package is pure: the same fabric gives the same bytes.
 package draw
 
 import (
@@ -87,7 +87,8 @@ func newPicture(f *subnet.Fabric, o Options) (*picture, error) {
 	return p, nil
 }
 
-// sortRows orders each row's switches by the mean position of those below; equal ones keep the order of the fabric.
+// sortRows orders each row's switches by the mean position of the nodes below them; ties keep the order of the
+// fabric.
 func (p *picture) sortRows() {
 	place := make(map[int32]float64)
 	for r, row := range p.rows {

@@ -90,7 +90,7 @@ func TestNamesStandApartAndInsideTheSheet(t *testing.T) {
 			}
 			for _, b := range all[:i] {
 				if dx, dy := a.x-b.x, a.y-b.y; dx*dx < 55*55 && dy*dy < 14*14 {
-					t.Errorf("%q and %q lie on each other", a.text, b.text)
+					t.Errorf("%q and %q overlap", a.text, b.text)
 				}
 			}
 		}
@@ -197,12 +197,12 @@ func TestTooManyNodesAreRefused(t *testing.T) {
 	f := &subnet.Fabric{Nodes: make([]subnet.Node, draw.MaxNodes+1)}
 	for _, w := range []func(io.Writer, *subnet.Fabric, draw.Options) error{draw.SVG, draw.DOT} {
 		if err := w(io.Discard, f, draw.Options{}); err == nil || !strings.Contains(err.Error(), fmt.Sprint(draw.MaxNodes)) {
-			t.Errorf("error %v: want one that says how many are allowed", err)
+			t.Errorf("error %v: want one with the allowed number", err)
 		}
 	}
 }
 
-// full accepts so many bytes and then fails.
+// full is a writer that accepts this number of bytes and then fails.
 type full int
 
 func (f *full) Write(p []byte) (int, error) {

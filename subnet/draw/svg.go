@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet"
 )
 
-// Measures in pixels.
+// Sizes in pixels, if not stated otherwise.
 const (
 	margin     = 24
 	headHeight = 64 // title, counts and legend
@@ -131,7 +131,7 @@ func (s *sheet) layout() {
 		s.measure(n)
 		lone += s.block[n] + boxGap
 	}
-	const widest = 4000 // of a row of nodes without a row of their own
+	const widest = 4000 // maximum width of a line of nodes that belong to no row
 	s.width = max(most, min(lone, widest), 420) + 2*margin
 	y := float64(headHeight+margin) + head
 	for r := len(s.rows) - 1; r >= 0; r-- {
@@ -147,8 +147,8 @@ func (s *sheet) layout() {
 	s.height = s.placeLone(y+margin) + margin
 }
 
-// bow returns the height of the line between two switches of a row that are apart positions apart, at its middle; the
-// control point is twice as high. Neighbours are joined side by side.
+// bow returns the height, at the middle, of the line between two switches of one row; apart is the difference of
+// their positions. The control point of the curve is twice as high. Neighbours are joined side by side.
 func bow(apart int) float64 { return min(float64(apart)*12, 80) }
 
 // bows computes the positions of all switches in their rows, the room that lines above the top row need, and which rows

@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// connect connects the slot's socket to the client, so that reading and writing handle no addresses: then only the client
+// connect connects the slot's socket to the client: reads and writes then need no address, and only the client
 // allocates.
 func connect(c *net.UnixConn, to *net.UnixAddr) error {
 	raw, err := c.SyscallConn()

@@ -36,12 +36,12 @@ const (
 	DefaultRetries  = madlink.DefaultRetries
 )
 
-// link returns the part of the options that is the link's.
+// link returns the options of the link.
 func (o Options) link() (madlink.Options, error) {
 	return madlink.Options{InFlight: o.InFlight, Timeout: o.Timeout, Retries: o.Retries}.WithDefaults()
 }
 
-// ErrClosed is wrapped by Exchange after Close, or when the server's socket broke.
+// ErrClosed is wrapped by the errors of Exchange after Close, or after the server's socket failed.
 var ErrClosed = madlink.ErrClosed
 
 // Stats counts the events of a Client since Dial.
@@ -66,9 +66,10 @@ type Client struct {
 
 var _ mad.Transport = (*Client)(nil)
 
-// Dial attaches to the server at addr: "unix:NAME" for abstract Unix sockets with that base name, "udp:HOST:PORT" for UDP
-// with that control port. It fails at once when no server exists (Unix sockets), when the server does not answer within
-// four times the timeout (mad.ErrTimeout), or when it refuses (ErrRefused). Close the client when done.
+// Dial attaches to the server at addr: "unix:NAME" for abstract Unix sockets with that base name, "udp:HOST:PORT" for
+// UDP with that control port. It fails at once when no server exists (Unix sockets) or the server refuses
+// (ErrRefused), and with mad.ErrTimeout when the server does not answer within four times the timeout. Close the
+// client when done.
 func Dial(ctx context.Context, addr string, opts Options) (*Client, error) {
 	lopts, err := opts.link()
 	if err != nil {
@@ -97,7 +98,7 @@ func newClient(opts Options, lopts madlink.Options, sock *sockets) *Client {
 	w := &wire{sock: sock, timeout: lopts.Timeout}
 	c := &Client{
 		opts: opts, sock: sock,
-		// Nothing is repeated on the control socket, where a second CONNECT would take a second slot; the timeout is
+		// Control requests are not repeated, because a second CONNECT would take a second slot. Their timeout is
 		// longer instead.
 		controlTimeout: 4 * lopts.Timeout,
 		link:           madlink.New(lopts, envelopeSize, w),
@@ -112,8 +113,8 @@ func (c *Client) NodeID() string { return c.nodeID }
 // NodeInfo returns the NodeInfo of the client's node.
 func (c *Client) NodeInfo() mad.NodeInfo { return c.node }
 
-// LID returns the LID of the client's port when it attached; 0 before a subnet manager assigned one. PortInfo reads the
-// current one.
+// LID returns the LID of the client's port when it attached; 0 before a subnet manager assigned one. PortInfo reads
+// the current LID.
 func (c *Client) LID() ident.LID { return c.lid }
 
 // Stats returns the counters.

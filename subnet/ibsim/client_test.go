@@ -395,7 +395,7 @@ func TestRequestsThatDoNotFitTheirTargetAreRefused(t *testing.T) {
 
 func TestUDP(t *testing.T) {
 	t.Parallel()
-	// A control port and the port of slot 0 next to it, as the protocol wants.
+	// A control port and the port of slot 0 next to it, as the protocol requires.
 	ctl, slot := udpPair(t)
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -66,7 +66,7 @@ func parseUDP(rest string) (endpoint, error) {
 	return e, nil
 }
 
-// String prints the address in the form of Dial.
+// String returns the address in the form of Dial.
 func (e endpoint) String() string {
 	if e.base != "" {
 		return "unix:" + e.base
@@ -190,13 +190,13 @@ func (s *sockets) close() error {
 	return errors.Join(s.control.Close(), s.unbound.Close())
 }
 
-// dialError reports a fabric that could not be attached to.
+// dialError reports a failed attempt to attach to a fabric.
 type dialError struct {
 	to  endpoint
 	err error
 }
 
-// Error omits the NUL at the end of socket names, which is not for terminals.
+// Error omits the NUL at the end of socket names, which is not printable.
 func (e *dialError) Error() string {
 	what := strings.ReplaceAll(e.err.Error(), "\x00", "")
 	if errors.Is(e.err, syscall.ECONNREFUSED) || errors.Is(e.err, syscall.ENOENT) {

@@ -13,10 +13,10 @@ import (
 	"fairlane/subnet/madlink"
 )
 
-// Exchange implements mad.Transport. Besides mad.ErrTimeout it returns the context's error, ErrClosed, and errors of a
-// request that does not fit its target. A packet that the fabric could not deliver is returned with status 110 in its
-// envelope; it is mad.ErrTimeout at once, without further tries, exactly as in the C library. A closed server socket is
-// mad.ErrTimeout too. While the server reads nothing from its socket, Exchange may outlast the end of ctx by the timeout
+// Exchange implements mad.Transport. Besides mad.ErrTimeout it returns the context's error, ErrClosed, and errors of
+// a request that does not fit its target. The server returns an undeliverable packet with status 110 in its envelope:
+// Exchange then returns mad.ErrTimeout without further tries, as the C library does. A closed server socket gives
+// mad.ErrTimeout too. While the server does not read its socket, Exchange may outlast the end of ctx by the timeout
 // of one try.
 func (c *Client) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) (mad.Packet, error) {
 	return c.link.Exchange(ctx, to, req)

@@ -45,7 +45,7 @@ func TestDebianIbsimAnswersDirectedRoutes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d.String() != tt.want {
-			t.Errorf("node at %v calls itself %q, want %q", tt.path, d.String(), tt.want)
+			t.Errorf("node at %v has the description %q, want %q", tt.path, d.String(), tt.want)
 		}
 	}
 	if err := c.Close(); err != nil {
@@ -134,7 +134,7 @@ func TestOpenSMRunsOnDebianIbsimAndItsLIDsCarryRequests(t *testing.T) {
 	}
 	var d mad.NodeDescription
 	if err := d.Decode(resp.Data()); err != nil || d.String() != "Hca1" {
-		t.Errorf("LID %d calls itself %q, error %v: want Hca1", p.LID, d.String(), err)
+		t.Errorf("LID %d has the description %q, error %v: want Hca1", p.LID, d.String(), err)
 	}
 	perf := mad.NewPerf(mad.MethodGet, mad.AttrPortCounters, 0)
 	sel := mad.PortCounters{PortSelect: p.LocalPort}

@@ -75,7 +75,7 @@ func (s *server) stop() {
 	_ = s.slot.Close()
 }
 
-// back sends to a peer as read, whose name lost its trailing NUL.
+// back sends to a peer whose name, as read, lacks its trailing NUL.
 func (s *server) back(c *net.UnixConn, b []byte, to *net.UnixAddr) {
 	to = &net.UnixAddr{Name: strings.TrimRight(to.Name, "\x00") + "\x00", Net: "unixgram"}
 	if _, err := c.WriteToUnix(b, to); err != nil && !errors.Is(err, net.ErrClosed) {

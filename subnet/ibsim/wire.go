@@ -95,8 +95,8 @@ const permissive = uint16(ident.PermissiveLID)
 type envelope struct {
 	dlid, slid uint16 // slid 0: the server sets the client's
 	dqp, sqp   uint32
-	// status other than 0, from servers 110 (timed out), means that the packet could not be delivered: no route, a link
-	// that is down, or no agent at the target.
+	// status is not 0 when the packet could not be delivered: no route, a link that is down, or no agent at the
+	// target. Servers send 110 (timed out).
 	status uint32
 }
 
@@ -112,7 +112,8 @@ func (e *envelope) encode(dst *[datagramSize]byte) {
 	binary.BigEndian.PutUint64(dst[24:], mad.Size)
 }
 
-// shortestMAD is the common header. Subnet administration of OpenSM answers a Get with only the bytes of the record.
+// shortestMAD is the length of the common header. OpenSM's subnet administration answers a Get with only the bytes of
+// the record.
 const shortestMAD = 24
 
 // decodeDatagram splits a datagram into its envelope and its MAD, which stays part of b and is zero beyond its sent

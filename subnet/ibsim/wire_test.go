@@ -64,7 +64,7 @@ func FuzzDecodeDatagram(f *testing.F) {
 	})
 }
 
-// besides is a wire on which another datagram arrives before the answer, twice.
+// besides is a wire that delivers another datagram twice before the answer.
 type besides struct {
 	wire
 	c     *Client
@@ -111,9 +111,9 @@ func FuzzDispatch(f *testing.F) {
 		resp, err := w.c.link.Exchange(t.Context(), mad.Target{LID: 9}, &req)
 		switch {
 		case !w.took && (err != nil || resp.Modifier() != 5 || resp.Method() != mad.MethodGetResp):
-			t.Fatalf("took %s, error %v, for %x", &resp, err, b)
+			t.Fatalf("got %s, error %v, for %x", &resp, err, b)
 		case w.took && err == nil && !bytes.Equal(resp[:], w.mad()):
-			t.Fatalf("took %s: want the first answer, of %x", &resp, b)
+			t.Fatalf("got %s: want the first answer, of %x", &resp, b)
 		}
 		st := w.c.link.Stats()
 		if st.Late+st.Malformed+st.Unsolicited != 2 || st.Received != 3 {

@@ -6,19 +6,19 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// Error is a text that is no identifier of its kind. Its sentence is made when it is asked for: texts are often tried as one identifier, then
-// as another.
+// Error reports a text that is not an identifier of the wanted kind. Its sentence is built on demand, because callers
+// often try a text as several kinds in turn.
 type Error struct {
 	Want Want
-	Text string // as it was given
+	Text string // as given
 }
 
 var _ phrase.Sentence = (*Error)(nil)
 
-// Want is what a parser takes.
+// Want is the form that a parser accepts.
 type Want uint8
 
-// What the parsers take.
+// Forms that the parsers accept.
 const (
 	WantGUID Want = iota
 	WantPKey
@@ -26,7 +26,7 @@ const (
 	WantPortNumber
 )
 
-// Error prints what was found and what is allowed.
+// Error returns what was found and what is allowed.
 func (e *Error) Error() string { return e.Sentence().String() }
 
 // Sentence returns the error for readers of any language.

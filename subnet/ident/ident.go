@@ -12,10 +12,10 @@ import (
 // Its text form is "0x" and sixteen hexadecimal digits.
 type GUID uint64
 
-// String prints the GUID as 0x0002c90300a1b2c3.
+// String returns the GUID as 0x0002c90300a1b2c3.
 func (g GUID) String() string { return string(g.append(make([]byte, 0, 18))) }
 
-// append is String without fmt: it is used for lists of thousands of ports.
+// append avoids fmt, because lists print thousands of ports.
 func (g GUID) append(b []byte) []byte {
 	b = append(b, "0x"...)
 	for shift := 60; shift >= 0; shift -= 4 {
@@ -24,7 +24,7 @@ func (g GUID) append(b []byte) []byte {
 	return b
 }
 
-// MarshalText prints the GUID in its text form.
+// MarshalText returns the GUID in its text form.
 func (g GUID) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
 
 // UnmarshalText reads what ParseGUID accepts.
@@ -75,10 +75,10 @@ func (p PKey) Base() PKey { return p & 0x7fff }
 // Full reports whether the membership is full; otherwise it is limited.
 func (p PKey) Full() bool { return p&0x8000 != 0 }
 
-// String prints the key as 0x7fff.
+// String returns the key as 0x7fff.
 func (p PKey) String() string { return fmt.Sprintf("0x%04x", uint16(p)) }
 
-// MarshalText prints the key in its text form.
+// MarshalText returns the key in its text form.
 func (p PKey) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // UnmarshalText reads what ParsePKey accepts.
@@ -144,13 +144,13 @@ type PortID struct {
 	Port PortNum `json:"port"`
 }
 
-// String prints the port as 0x0002c90300a1b2c3:1.
+// String returns the port as 0x0002c90300a1b2c3:1.
 func (p PortID) String() string {
 	b := append(p.Node.append(make([]byte, 0, 22)), ':')
 	return string(strconv.AppendUint(b, uint64(p.Port), 10))
 }
 
-// MarshalText prints the port in its text form.
+// MarshalText returns the port in its text form.
 func (p PortID) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // UnmarshalText reads what ParsePortID accepts.

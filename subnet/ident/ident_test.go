@@ -30,7 +30,7 @@ func TestParseGUID(t *testing.T) {
 			continue
 		}
 		if !strings.Contains(err.Error(), "want 1 to 16 hexadecimal digits") {
-			t.Errorf("%q: error %q does not say what is allowed", text, err)
+			t.Errorf("%q: error %q lacks the allowed forms", text, err)
 		}
 		zhtest.Error(t, text, err)
 	}

@@ -44,9 +44,9 @@ type Inventory struct {
 	// TLS secures all connections; nil means plain text, which the file must request and which only loopback addresses
 	// may use.
 	TLS *TLS
-	// Agents is the address of hosts that are not in Devices, Switches that of switches; empty: none.
+	// Agents is the address of all hosts that are not in Devices, Switches that of all such switches; empty: none.
 	Agents, Switches string
-	// Protocol is that of switches that are not in Devices.
+	// Protocol is the protocol of switches that are not in Devices.
 	Protocol Protocol
 	Devices  []Device
 }
@@ -84,8 +84,8 @@ type Endpoint struct {
 type Directory map[ident.GUID]Endpoint
 
 // On resolves every listed node on the fabric and returns the addresses of its hosts and switches; nodes without an
-// address are omitted. name is the inventory's, for messages. It fails, with a *yamltree.Fault, for a listed node that is
-// not on the fabric or is listed twice, and for a protocol that does not fit its kind.
+// address are omitted. name is the inventory's file name, for messages. It fails, with a *yamltree.Fault, for a
+// listed node that is not on the fabric or is listed twice, and for a protocol that does not fit its kind.
 func (v *Inventory) On(f *subnet.Fabric, name string) (Directory, error) {
 	d := make(Directory, len(f.Nodes))
 	for i := range f.Nodes {
@@ -158,7 +158,7 @@ func (d *Device) endpoint(n *subnet.Node, switches Protocol) (Endpoint, error) {
 // named reports whether the device reports its hostname.
 func (e *Endpoint) named() bool { return e.Protocol == SONiC || e.Protocol == OpenConfig }
 
-// mark distinguishes devices that do not report a hostname.
+// mark names the identifier of a device that does not report a hostname.
 func (e *Endpoint) mark() phrase.Text {
 	if e.Protocol == P4Runtime {
 		return phrase.Verbatim("device_id")

@@ -128,7 +128,7 @@ func TestFaultsNameLineFieldAndWhatIsAllowed(t *testing.T) {
 		_, err := inventory.Read("inv.yaml", strings.NewReader(c.text))
 		var fault *yamltree.Fault
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: error %v, want one that says %q", name, err, c.says)
+			t.Errorf("%s: error %v, want one that contains %q", name, err, c.says)
 		}
 		zhtest.Error(t, name, err, names...)
 	}
@@ -151,7 +151,7 @@ func TestListedNodesMustBeOnTheFabric(t *testing.T) {
 		_, err := read(t, head+c.text).On(fabric(t), "inv.yaml")
 		var fault *yamltree.Fault
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: error %v, want one that says %q", name, err, c.says)
+			t.Errorf("%s: error %v, want one that contains %q", name, err, c.says)
 		}
 		zhtest.Error(t, name, err, names...)
 	}
@@ -210,7 +210,7 @@ func TestTheSchemaHasTheKeysOfTheReader(t *testing.T) {
 	}
 	for _, p := range []inventory.Protocol{inventory.SONiC, inventory.OpenConfig, inventory.P4Runtime} {
 		if !slices.Contains(root.Properties["protocol"].Enum, any(string(p))) {
-			t.Errorf("the schema does not know the protocol %s", p)
+			t.Errorf("the schema lacks the protocol %s", p)
 		}
 	}
 }
@@ -232,7 +232,7 @@ func FuzzRead(f *testing.F) {
 		}
 		again, err := inventory.Read("inv.yaml", strings.NewReader(b.String()))
 		if err != nil {
-			t.Fatalf("what was read of\n%s\ndoes not come back from\n%s\n%v", text, b.String(), err)
+			t.Fatalf("the inventory of\n%s\nchanges when it is read back from\n%s\n%v", text, b.String(), err)
 		}
 		after, errAfter := again.On(topo, "inv.yaml")
 		if diff := cmp.Diff(before, after); diff != "" || (errBefore == nil) != (errAfter == nil) {
@@ -241,5 +241,5 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// names are what a Chinese message has as the file has it.
+// names are the words of the file that a Chinese message keeps.
 var names = strings.Fields("version fabric insecure tls ca certificate key agents switches protocol devices node address target hostname agent sonic openconfig true false")

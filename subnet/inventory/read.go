@@ -12,7 +12,7 @@ import (
 	"fairlane/internal/yamltree"
 )
 
-// Read reads an inventory. name is the file's, for messages. The error joins *yamltree.Fault.
+// Read reads an inventory. name is the file name, for messages. The error joins *yamltree.Fault.
 func Read(name string, r io.Reader) (*Inventory, error) {
 	d, f := yamltree.NewDecoder(name), &fileForm{Protocol: string(SONiC)}
 	d.NullIsNone = true
@@ -58,7 +58,7 @@ type deviceForm struct {
 	Hostname text    `json:"hostname"`
 }
 
-// text is a text of a bounded length.
+// text is a string of bounded length.
 type text string
 
 // UnmarshalText checks a text.

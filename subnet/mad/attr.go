@@ -62,8 +62,8 @@ const (
 	AttrTimeStamp                   AttrID = 0x0018
 )
 
-// AttrName returns the name of an attribute within its class: "PortInfo". An unknown attribute or class prints as
-// "attribute 0x00ff".
+// AttrName returns the name of an attribute within its class: "PortInfo". An unknown attribute or class is formatted
+// as "attribute 0x00ff".
 func AttrName(c Class, a AttrID) string {
 	name := ""
 	switch c {

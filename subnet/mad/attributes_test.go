@@ -83,7 +83,7 @@ func checkCodec(t interface{ Fatalf(string, ...any) }, a attribute, in []byte) {
 	}
 	out := bytes.Repeat([]byte{0xa5}, len(in))
 	if err := first.Encode(out); err != nil {
-		t.Fatalf("encode what was decoded: %v", err)
+		t.Fatalf("encoding the decoded attribute: %v", err)
 	}
 	size := a.size
 	if a.name == "Notice" && len(in) >= mad.NoticeGIDSize {
@@ -98,7 +98,7 @@ func checkCodec(t interface{ Fatalf(string, ...any) }, a attribute, in []byte) {
 		}
 	}
 	if err := second.Decode(out); err != nil {
-		t.Fatalf("decode what was encoded: %v", err)
+		t.Fatalf("decoding the encoded attribute: %v", err)
 	}
 	if !reflect.DeepEqual(first, second) {
 		t.Fatalf("encode and decode changed the value:\n%s", cmp.Diff(first, second))

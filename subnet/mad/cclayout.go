@@ -9,18 +9,18 @@ const packedCASize = 84
 // area with elements (CCLayout.WidePorts).
 const WideSwitchPortBlock = 48
 
-// CCLayout selects the layouts of class 0x21 where a device deviates from IBTA vol. 1, annex A10, since documents and
-// devices contradict each other. The zero value is that annex, as OpenSM and the field's management library ibis
-// implement it. The order of SwitchCongestionSetting's Control_Map is disputed too; it needs no switch here, because
-// settings are written whole, with all bits set.
+// CCLayout selects the layouts of class 0x21 for devices that deviate from IBTA vol. 1, annex A10; documents and
+// devices contradict each other. The zero value is the annex as OpenSM and the management library ibis implement it.
+// The bit order of Control_Map in SwitchCongestionSetting is disputed too, but needs no option: settings are written
+// whole, with all bits set.
 type CCLayout struct {
-	// LibibmadLog says that events in the log of a channel adapter are laid out as in libibmad and ibccquery: SL and
+	// LibibmadLog means that events in the log of a channel adapter are laid out as in libibmad and ibccquery: SL and
 	// service type in the byte after the local QP, and the local LID before the remote one.
 	LibibmadLog bool
-	// WidePorts says that a block of SwitchPortCongestionSetting holds 48 ports, as in libibmad, not 32.
+	// WidePorts means that a block of SwitchPortCongestionSetting holds 48 ports, as in libibmad, not 32.
 	WidePorts bool
-	// PackedCA says that an entry of CACongestionSetting is 5 bytes, increase first, as the driver of old QLogic adapters
-	// packs it, not 8.
+	// PackedCA means that an entry of CACongestionSetting has 5 bytes, increase first, as in the driver of old QLogic
+	// adapters, not 8.
 	PackedCA bool
 }
 

@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// One event in the log of a channel adapter, laid out by hand in both layouts.
+// One event in the log of a channel adapter is laid out by hand in both layouts.
 func TestEventsOfAdaptersInBothLayouts(t *testing.T) {
 	t.Parallel()
 	event := mad.CALogEvent{LocalQP: 0x010203, RemoteQP: 0x040506, SL: 7, Service: 2, RemoteLID: 0x1122, TimeStamp: 0x55667788}
@@ -39,7 +39,7 @@ func TestEventsOfAdaptersInBothLayouts(t *testing.T) {
 				t.Errorf("encoded\n%x\nwant\n%x", got, want)
 			}
 			var back mad.CongestionLogCA
-			back.Events[12].LocalLID = 9 // of an earlier use
+			back.Events[12].LocalLID = 9 // left from an earlier use
 			if err := tt.layout.CALog(&back).Decode(p.Data()); err != nil || back != log {
 				t.Errorf("%v\n%s", err, cmp.Diff(log, back))
 			}

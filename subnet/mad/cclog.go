@@ -2,8 +2,7 @@ package mad
 
 import "fairlane/subnet/ident"
 
-// CongestionLogSize is the length of CongestionLog in bytes; it fills its area, which
-// Packet.Data gives.
+// CongestionLogSize is the length of CongestionLog in bytes. CongestionLog fills the area that Packet.Data returns.
 const CongestionLogSize = 224
 
 // Kinds of CongestionLog.

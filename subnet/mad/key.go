@@ -14,7 +14,7 @@ type Key uint64
 // Format prints "none" or "hidden", whatever the verb.
 func (k Key) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, k.String()) }
 
-// String prints "none" or "hidden".
+// String returns "none" or "hidden".
 func (k Key) String() string {
 	if k == 0 {
 		return "none"
@@ -22,7 +22,7 @@ func (k Key) String() string {
 	return "hidden"
 }
 
-// MarshalText prints "none" or "hidden", so that keys stay out of JSON and logs.
+// MarshalText returns "none" or "hidden", so that keys stay out of JSON and logs.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // GID is a 128-bit global identifier: 64 bits of subnet prefix and a port GUID
@@ -46,7 +46,7 @@ func (g GID) Prefix() uint64 { return getBits(g[:], 0, 64) }
 // GUID returns the interface identifier.
 func (g GID) GUID() ident.GUID { return ident.GUID(getBits(g[:], 64, 64)) }
 
-// String prints the GID as eight groups of four hexadecimal digits.
+// String returns the GID as eight groups of four hexadecimal digits.
 func (g GID) String() string {
 	s := ""
 	for i := 0; i < len(g); i += 2 {

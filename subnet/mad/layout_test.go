@@ -10,9 +10,9 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// layout is the place of a field in the field's C library, libibmad 44.0: its name there, the offset of its first bit and
-// its width. The table was extracted from the library with its own mad_set_field, so it checks against an independent
-// decoder.
+// layout is the position of a field in the C library libibmad 44.0: the field's name there, the offset of its first
+// bit and its width. The table was generated with the library's mad_set_field, so that the tests check against an
+// independent decoder.
 type layout struct {
 	attribute, field, libibmad string
 	offset, width              int
@@ -58,7 +58,7 @@ func pick(t *testing.T, v reflect.Value, path string) reflect.Value {
 	return v
 }
 
-// setAll sets every bit of a field of that width.
+// setAll sets every bit of a field of the given width.
 func setAll(t *testing.T, v reflect.Value, width int) {
 	t.Helper()
 	switch v.Kind() {

@@ -59,15 +59,15 @@ const (
 	StatusInvalidAttrValue Status = 0x001c
 )
 
-// Target says which agent a request is for. When LID is zero the request is a directed
-// route SMP that leaves by Path[0], then Path[1], and so on; an empty path is the local node.
+// Target addresses the agent of a request. When LID is zero the request is a directed-route SMP that leaves by
+// Path[0], then Path[1], and so on; an empty path is the local node.
 type Target struct {
 	LID  ident.LID
 	SL   ident.SL
 	Path []ident.PortNum // at most 63 hops
 }
 
-// String prints the target as "LID 12" or "DR path 0,1,3".
+// String returns the target as "LID 12" or "DR path 0,1,3".
 func (t Target) String() string {
 	if t.LID != 0 {
 		return fmt.Sprintf("LID %d", t.LID)

@@ -12,7 +12,7 @@ const (
 	NodeTypeRouter uint8 = 3
 )
 
-// NodeInfo describes a node and the port through which the request came in
+// NodeInfo describes a node and the port that received the request
 // (IBTA vol. 1, 14.2.5.3). It is read-only.
 type NodeInfo struct {
 	BaseVersion  uint8
@@ -21,11 +21,11 @@ type NodeInfo struct {
 	NumPorts     uint8 // physical ports, port 0 of a switch not counted
 	SystemGUID   ident.GUID
 	NodeGUID     ident.GUID
-	PortGUID     ident.GUID // of the port the request came in by; of port 0 on a switch
+	PortGUID     ident.GUID // of the port that received the request; of port 0 on a switch
 	PartitionCap uint16     // entries of the P_Key table of a CA port or of switch port 0
 	DeviceID     uint16
 	Revision     uint32
-	LocalPort    ident.PortNum // the port the request came in by
+	LocalPort    ident.PortNum // the port that received the request
 	VendorID     uint32        // 24 bits
 }
 

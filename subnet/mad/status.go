@@ -29,14 +29,14 @@ func (s Status) Busy() bool { return s&StatusBusy != 0 }
 // StatusInvalidAttrValue, or zero.
 func (s Status) Code() Status { return s & statusCodeMask }
 
-// Unsupported reports whether the agent does not know the class version, the method or the attribute, so that repeating
-// the request is useless.
+// Unsupported reports whether the agent does not support the class version, the method or the attribute, so that
+// repeating the request is useless.
 func (s Status) Unsupported() bool {
 	c := s.Code()
 	return c == StatusBadVersion || c == StatusBadMethod || c == StatusBadMethodAttr
 }
 
-// String prints the status in words and in hexadecimal: "busy (0x0001)".
+// String returns the status in words and in hexadecimal: "busy (0x0001)".
 func (s Status) String() string {
 	if s == StatusOK {
 		return "ok"

@@ -7,29 +7,29 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// A lost request is noticed only by waiting, and Options.Timeout suits the slowest agents. Where agents answer much
-// faster, as nearly all do, losing one request in a hundred would multiply the time of the work. So a link measures how
-// long answers take, and first makes some early tries with about that patience. The tries of Options follow, so that a
-// slow agent gets no less time than without early tries.
+// A lost request is detected only by a timeout, and Options.Timeout suits the slowest agents. Nearly all agents
+// answer much faster, so one lost request in a hundred would multiply the total time. A link therefore measures how
+// long answers take, and first makes some early tries that wait about that long. The tries of Options follow, so that
+// a slow agent gets no less time than without early tries.
 const (
-	earlyTries   = 2                    // each with twice the patience of the previous one
-	earlyLeast   = 5 * time.Millisecond // a delay by the scheduler is no loss
+	earlyTries   = 2                    // each waits twice as long as the previous one
+	earlyLeast   = 5 * time.Millisecond // shorter delays may come from the scheduler
 	earlySamples = 16                   // answers required before the estimate is used
-	// strangerFactor multiplies the patience of subnet management for other classes without an estimate: firmware answers
-	// these after its other work.
+	// strangerFactor multiplies the wait of subnet management for other classes without an estimate: firmware answers
+	// these with lower priority.
 	strangerFactor = 4
 )
 
-// roundTrip estimates how long answers take, by the mean and the mean deviation, as TCP does (RFC 6298). An answer to a
-// repetition may belong to any try and is counted from the first one. Ignoring it, as Karn's rule does, would retry too
-// early forever with agents that are slower than the early tries.
+// roundTrip estimates how long answers take, by the mean and the mean deviation, as TCP does (RFC 6298). An answer to
+// a repetition may belong to any try and is counted from the first one. If it were ignored, as in Karn's algorithm,
+// the link would always retry too early with agents that are slower than the early tries.
 type roundTrip struct {
 	mu        sync.Mutex
 	samples   int
 	mean, dev time.Duration
 }
 
-// note adds an answer.
+// note adds the response time of an answer.
 func (r *roundTrip) note(took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,7 @@ func (r *roundTrip) note(took time.Duration) {
 // whose answers take longer for larger tables, and for all other classes.
 type roundTrips struct{ subnet, administration, general roundTrip }
 
-// of returns the estimate for a class, and the patience of its first early try.
+// of returns the estimate for a class, and how long its first early try waits.
 func (r *roundTrips) of(class mad.Class, timeout time.Duration) (*roundTrip, time.Duration) {
 	switch {
 	case class.IsSMP():
@@ -62,8 +62,8 @@ func (r *roundTrips) of(class mad.Class, timeout time.Duration) (*roundTrip, tim
 	return &r.general, p
 }
 
-// early returns the patience of the first early try, factor times the estimate. It is 0 for no early tries: without
-// enough samples, when known is false, or because answers take about as long as the timeout.
+// early returns how long the first early try waits: factor times the estimate. It returns 0, for no early tries,
+// without enough samples (known is false) and when answers take about as long as the timeout.
 func (r *roundTrip) early(factor, timeout time.Duration) (p time.Duration, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

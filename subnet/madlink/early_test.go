@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/madlink"
 )
 
-// after answers when a time has passed.
+// after answers each request after a round-trip time.
 func after(rtt time.Duration) func(*fakeWire, *mad.Packet, time.Duration) error {
 	return func(w *fakeWire, p *mad.Packet, _ time.Duration) error {
 		q := *p
@@ -46,8 +46,8 @@ func TestKnownRoundTripsAllowEarlyRepetitions(t *testing.T) {
 	})
 }
 
-// Answers to subnet management say little about other agents: slow ones get no early repetitions once their speed is
-// known.
+// Response times of subnet management do not predict those of other agents: slow agents get no early retries once
+// their response times are known.
 func TestSlowAgentsGetNoEarlyRepetitions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -32,16 +32,16 @@ const (
 	Expired                   // no response within the patience of the try
 )
 
-// Answer is a response that may be longer than one datagram: subnet administration answers a table query with several,
-// which some wires reassemble (IBTA vol. 1, 13.6).
+// Answer is a response that may be longer than one datagram: subnet administration answers a table query with several
+// datagrams, which some wires reassemble (IBTA vol. 1, 13.6).
 type Answer struct {
 	Packet mad.Packet // the first 256 bytes; zero beyond Length
 	Length int        // of the whole message in bytes, from the first byte of the header
 	Rest   []byte     // the data after the packet, without headers
 }
 
-// request is one place in flight. Its owner is the Exchange that took it from Link.free; the fields under mu are shared
-// with the reader.
+// request is the place of one request in flight. Its owner is the Exchange that took it from Link.free; the fields
+// under mu are shared with the reader.
 type request struct {
 	index   uint32
 	turn    uint32 // of this place; makes the transaction IDs of its users differ
@@ -149,8 +149,9 @@ func (l *Link) Malformed() {
 	l.stats.malformed.Add(1)
 }
 
-// Deliver passes a datagram to its request, which it finds by the low half of the transaction ID and the class; without
-// one it drops the datagram. It copies p and takes over rest. length is that of the whole message; p is zero beyond it.
+// Deliver passes a datagram to its request, which it finds by the low half of the transaction ID and the class. It
+// drops a datagram without a request. It copies p and keeps rest. length is the length of the whole message in bytes;
+// p is zero beyond it.
 func (l *Link) Deliver(f Fate, p *mad.Packet, length int, rest []byte) {
 	l.stats.received.Add(1)
 	if f == Answered && !p.IsResponse() {
@@ -177,7 +178,7 @@ func (l *Link) Deliver(f Fate, p *mad.Packet, length int, rest []byte) {
 // offTIDLow is the offset of the requester's half of the transaction ID.
 const offTIDLow = 12
 
-// indexBits of a transaction ID are the place, the rest the turn; MaxInFlight places fit.
+// The low indexBits of a transaction ID are the place, the other bits the turn. MaxInFlight places fit.
 const indexBits = 10
 
 // nextTID returns the transaction ID of a new user of the place. It is never 0, which libraries treat as "assign one",
@@ -223,7 +224,7 @@ func (l *Link) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) (ma
 }
 
 // ExchangeWhole is Exchange for a response that may be longer than a datagram. Every try waits eight times the timeout,
-// since a late response starts again from the beginning.
+// because a repeated request restarts the transfer of the response.
 func (l *Link) ExchangeWhole(ctx context.Context, to mad.Target, req *mad.Packet) (Answer, error) {
 	r, err := l.do(ctx, to, req, maxBackoffShift)
 	if err != nil {
@@ -327,7 +328,7 @@ func (l *Link) tries(ctx context.Context, r *request, tid uint32, class mad.Clas
 	}
 	for n := range early + l.opts.Retries + 1 {
 		if l.broken.Load() != nil {
-			return l.ClosedErr() // it may have broken while no response was expected
+			return l.ClosedErr() // the wire may have broken while no response was expected
 		}
 		patience := l.opts.Patience(first + n - early)
 		if n < early {
@@ -352,7 +353,7 @@ func (l *Link) tries(ctx context.Context, r *request, tid uint32, class mad.Clas
 				trip.note(time.Since(began))
 				return nil
 			}
-			r.expect(tid, class) // the wire gave the try up
+			r.expect(tid, class) // the wire ended the try
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-l.closed:

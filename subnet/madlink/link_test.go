@@ -53,7 +53,7 @@ func (w *fakeWire) Send(d []byte, patience time.Duration) error {
 func (w *fakeWire) answer(p *mad.Packet) {
 	a := *p
 	a.Respond(mad.StatusOK)
-	a.SetTID(a.TID() | 0x1234<<32) // the upper half is the kernel's
+	a.SetTID(a.TID() | 0x1234<<32) // the kernel uses the upper half
 	w.link.Deliver(madlink.Answered, &a, mad.Size, nil)
 }
 

@@ -21,11 +21,11 @@ type Options struct {
 	// InFlight bounds the requests in flight: 1 to 1024; 0 means 64.
 	InFlight int
 	// PerTarget bounds the requests in flight to one target; 0 sets no bound except InFlight. Agents of real devices have
-	// short queues and drop what does not fit.
+	// short queues and drop excess requests.
 	PerTarget int
-	// Timeout is how long the first try waits for its response; each further try waits twice as long as the one before,
-	// up to 8 times. 0 means 500 ms. Once a link knows that answers take much less time, two shorter tries precede the
-	// first: see early.go.
+	// Timeout is how long the first try waits for its response; each further try waits twice as long as the one
+	// before, up to 8 times. 0 means 500 ms. Once the link has measured much shorter response times, two shorter
+	// tries precede the first: see early.go.
 	Timeout time.Duration
 	// Retries is how often a lost request is repeated: 0 means 2, a negative number none.
 	Retries int

@@ -17,8 +17,8 @@ type ApplyOptions struct {
 	Phase Phase
 	// Force accepts problems of these codes, except final ones.
 	Force []osmfile.Code
-	// Standby says that the files belong to an OpenSM that is not master. They are written and it is reloaded, even
-	// without a change, since nothing can be proven until it is master.
+	// Standby means that the files belong to an OpenSM that is not master. Apply writes them and reloads that OpenSM
+	// even without a change, because nothing can be proven until it is master.
 	Standby bool
 }
 
@@ -40,13 +40,13 @@ const (
 
 // Report is the result of an Apply.
 type Report struct {
-	Changed     bool              `json:"changed"` // a file was written and stays
+	Changed     bool              `json:"changed"` // a file was written and not rolled back
 	RolledBack  bool              `json:"rolled_back,omitempty"`
 	Steps       []Step            `json:"steps,omitempty"`
 	Differences []string          `json:"differences,omitempty"` // one for each changed file
 	Problems    []osmfile.Problem `json:"problems,omitempty"`    // warnings and forced problems
 	Proof       Proof             `json:"proof"`
-	// Cause says what happened to the subnet manager meanwhile.
+	// Cause describes what happened to the subnet manager during the Apply.
 	Cause osmfile.Cause `json:"cause"`
 }
 
@@ -54,10 +54,10 @@ func (r *Report) step(name, format string, args ...any) {
 	r.Steps = append(r.Steps, Step{name, fmt.Sprintf(format, args...)})
 }
 
-// RefusedError says why nothing was written.
+// RefusedError holds the reasons why nothing was written.
 type RefusedError struct {
 	Problems    []osmfile.Problem // the problems that block
-	Differences []string          // what force would write
+	Differences []string          // changes that Force would write
 }
 
 // Error joins the problems.
@@ -69,11 +69,11 @@ func (e *RefusedError) Error() string {
 	return "nothing was written: " + strings.Join(texts, "; ")
 }
 
-// FailedError says at which step an Apply failed.
+// FailedError reports the step at which an Apply failed.
 type FailedError struct {
 	Step       string // StepWrite, StepReload or StepProve
 	Err        error
-	RolledBack bool // the files are restored, and OpenSM was shown to have read them
+	RolledBack bool // the files are restored, and it is proven that OpenSM has read them
 	Undo       error
 }
 
@@ -125,8 +125,9 @@ func (m *Manager) Apply(ctx context.Context, d osmfile.Desired, o ApplyOptions) 
 	return r, err
 }
 
-// lock excludes other appliers to the same files. One whose caller gave up may still be rolling back: without the lock it
-// would restore its files over ours, after they were proven. It waits for as long as one Apply may take.
+// lock excludes other Apply calls on the same files. An Apply whose caller has cancelled may still be rolling back:
+// without the lock it could overwrite files that this Apply has proven. lock waits at most as long as one Apply may
+// take.
 func (m *Manager) lock(ctx context.Context) (unlock func(), err error) {
 	texts, err := m.texts()
 	if err != nil {
@@ -152,8 +153,8 @@ func (m *Manager) prover(t osmfile.Texts, d osmfile.Desired) *prover {
 	return &prover{transport: m.transport, prefix: osmfile.ReadOptions(t.Options.Data).SubnetPrefix(), pairs: m.cfg.Pairs, lanes: adapterLanes(d)}
 }
 
-// expect returns what subnet administration must answer for the desired state, when old was in force before: new entries
-// exist, and removed ones do not.
+// expect returns the answers of subnet administration that prove the desired state when old was in force before: new
+// entries exist, and removed ones do not.
 func expect(d osmfile.Desired, old []osmfile.Partition) []expectation {
 	var out []expectation
 	was := make(map[ident.PKey]*osmfile.Partition, len(old))
@@ -283,8 +284,8 @@ func (a *applying) prove(ctx context.Context, want []expectation) error {
 	return a.proven(ctx, want)
 }
 
-// undoable returns the state that a roll-back has to prove. What cannot be queried now could not be proven afterwards
-// either, so nothing is written then.
+// undoable returns the state that a roll-back has to prove. A state that cannot be queried now could not be proven
+// after a roll-back either, so nothing is written in that case.
 func (a *applying) undoable(ctx context.Context, old []osmfile.Partition) ([]expectation, error) {
 	if a.standby {
 		return nil, nil
@@ -378,7 +379,7 @@ func (a *applying) rollBack(ctx context.Context, cause error, written []int, und
 			failed.Undo = errors.Join(failed.Undo, err)
 			continue
 		}
-		a.r.step(StepRestore, "%s is as it was", cur[i].Path)
+		a.r.step(StepRestore, "%s was restored", cur[i].Path)
 	}
 	if failed.Undo != nil {
 		return failed
@@ -389,7 +390,7 @@ func (a *applying) rollBack(ctx context.Context, cause error, written []int, und
 		return failed
 	}
 	if err := a.m.reload.Reload(ctx); err != nil {
-		failed.Undo = fmt.Errorf("the files are as before, and OpenSM was not signalled: %w", err)
+		failed.Undo = fmt.Errorf("the files are restored, but OpenSM was not signalled: %w", err)
 		return failed
 	}
 	proof, err := a.within(ctx, a.askOld, undo)
@@ -397,10 +398,10 @@ func (a *applying) rollBack(ctx context.Context, cause error, written []int, und
 		err = errors.New(proof.Problems())
 	}
 	if err != nil {
-		failed.Undo = fmt.Errorf("the files are as before, and what held then does not hold: %w", err)
+		failed.Undo = fmt.Errorf("the files are restored, but the previous state is not in force: %w", err)
 		return failed
 	}
 	failed.RolledBack = true
-	a.r.step(StepProveOld, "%s as before", held(proof))
+	a.r.step(StepProveOld, "%s, as before the change", held(proof))
 	return failed
 }

@@ -119,7 +119,7 @@ func TestRefusalWritesNothing(t *testing.T) {
 		}
 		for _, want := range []string{"nothing was written: ", "0x0000000000000005, and the master is the one on 0x0000000000000099", "set congestion_control FALSE"} {
 			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%v does not say %q", err, want)
+				t.Errorf("%v does not contain %q", err, want)
 			}
 		}
 		if !maps.Equal(was, s.disk) {
@@ -139,7 +139,7 @@ func TestStandbyFilesAreWrittenWithoutProof(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")
-		s.deaf = true // as if the reload had not reached it
+		s.deaf = true // as if OpenSM had not received the reload
 		m := manager(t, s, Config{PortGUID: 5})
 		r, err := m.Apply(t.Context(), wish(3), ApplyOptions{Standby: true})
 		if err != nil || steps(r) != "write reload standby" || !s.disk[partPath].Present {
@@ -154,8 +154,8 @@ func TestStandbyFilesAreWrittenWithoutProof(t *testing.T) {
 	})
 }
 
-// Any operation fails, alone or with all that follow. The files are the previous or the desired ones, unless the error
-// says that undoing failed; without the fault the next Apply succeeds.
+// Each operation fails in turn, alone or with all later ones. The files are the previous or the desired ones, unless
+// the error reports a failed restore; without the fault the next Apply succeeds.
 func TestFilesAreInPreviousOrDesiredStateAfterAnyFault(t *testing.T) {
 	t.Parallel()
 	for _, forever := range []bool{false, true} {
@@ -232,7 +232,7 @@ func TestDownPortsNeitherProveNorBlock(t *testing.T) {
 	})
 }
 
-// Of a hundred members one is new: only a query about that one shows whether OpenSM has read the file.
+// One of a hundred members is new: only a query about that member shows whether OpenSM has read the file.
 func TestNewMembersAreQueried(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -351,8 +351,8 @@ func TestApplyWritesNothingWhenItCannotProve(t *testing.T) {
 	})
 }
 
-// Two sessions have a Manager each. The first is cancelled while it waits for its proof and rolls back. The second, which
-// took its work over meanwhile, must not succeed with files that are about to be replaced.
+// Two sessions have a Manager each. The first is cancelled while it waits for its proof and rolls back. The second,
+// which took over its work, must not succeed with files that are about to be replaced.
 func TestCanceledApplyDoesNotUndoTheNext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -380,13 +380,13 @@ func TestCanceledApplyDoesNotUndoTheNext(t *testing.T) {
 		giveUp()
 		var failed *FailedError
 		if err := <-ended; !errors.As(err, &failed) || !failed.RolledBack {
-			t.Errorf("the one that was given up: %v", err)
+			t.Errorf("the cancelled Apply: %v", err)
 		}
 		if err := <-ended; err != nil {
 			t.Errorf("the next: %v", err)
 		}
 		if sl, ok := s.path(0x11, 0x12, 1); !ok || sl != 5 {
-			t.Errorf("SL %d is handed out, though 5 was proven", sl)
+			t.Errorf("SL %d is returned, though 5 was proven", sl)
 		}
 	})
 }

@@ -14,10 +14,10 @@ import (
 // Deviation is one difference from a plan.
 type Deviation struct {
 	Field, Want, Got string // displayed; Want or Got may be NoLine
-	// Problem is what blocks an Apply; nil for a difference of lines, of lanes or of paths.
+	// Problem is the reason that blocks an Apply; nil for a difference of lines, of lanes or of paths.
 	Problem *osmfile.Problem
-	// Left says that Fairlane wrote it for an earlier plan, that it does not affect this one, and that PhaseFinish
-	// removes it.
+	// Left means that Fairlane wrote the line for an earlier plan, that the line does not affect this plan, and that
+	// PhaseFinish removes it.
 	Left bool
 }
 
@@ -61,7 +61,7 @@ func (p *Placer) Drift(ctx context.Context, plan *Plan, ask []ident.PKey) ([]Dev
 	return append(out, proof.deviations()...), nil
 }
 
-// leftLines returns the lines that differ from w, which is what PhaseFinish would write. They belong to an earlier plan
+// leftLines returns the lines that differ from w, the result of PhaseFinish. The lines belong to an earlier plan
 // when the files are as Fairlane wrote them and PhasePrepare would change nothing.
 func (p *Placer) leftLines(ctx context.Context, w *work, d osmfile.Desired) (out []Deviation, err error) {
 	for _, text := range w.differences() {

@@ -38,14 +38,14 @@ func TestDriftComparesFilesAndAnswersWithThePlan(t *testing.T) {
 			s.disk[partPath] = text
 			s.sweep()
 		}, nil, nil},
-		"a marker that is gone": {func(s *fakeSM, _ []ident.PortID) { edit(s, "# fairlane end", "# the end") }, nil,
+		"a missing marker": {func(s *fakeSM, _ []ident.PortID) { edit(s, "# fairlane end", "# the end") }, nil,
 			[]string{"partitions.conf: as planned/do not pair up"}},
 		"an edit that is not read yet": {func(s *fakeSM, _ []ident.PortID) { edit(s, "sl=2", "sl=9") }, nil, []string{"partitions.conf: sl=2/sl=9"}},
 		"an edit": {func(s *fakeSM, _ []ident.PortID) { edit(s, "sl=2", "sl=9"); s.sweep() }, nil,
 			[]string{"partitions.conf: sl=2/sl=9", "path of gold in partition 0x0001: SL 2/SL 9 between ports"}},
-		"an edit of a partition that is not asked about": {func(s *fakeSM, _ []ident.PortID) { edit(s, "sl=2", "sl=9"); s.sweep() }, []ident.PKey{silver},
+		"an edit of a partition that is not queried": {func(s *fakeSM, _ []ident.PortID) { edit(s, "sl=2", "sl=9"); s.sweep() }, []ident.PKey{silver},
 			[]string{"partitions.conf: sl=2/sl=9"}},
-		"a partition that is gone": {func(s *fakeSM, _ []ident.PortID) {
+		"a missing partition": {func(s *fakeSM, _ []ident.PortID) {
 			var kept []string
 			for l := range strings.Lines(s.disk[partPath].Data) {
 				if !strings.HasPrefix(l, "gold") {
@@ -55,7 +55,7 @@ func TestDriftComparesFilesAndAnswersWithThePlan(t *testing.T) {
 			s.disk[partPath] = osmfile.Text{Path: partPath, Present: true, Data: strings.Join(kept, "")}
 			s.sweep()
 		}, []ident.PKey{gold}, []string{"partitions.conf: gold=0x0001/no such line", "path of gold in partition 0x0001: SL 2/no path between ports"}},
-		"answers that are not of the files": {func(s *fakeSM, _ []ident.PortID) {
+		"answers that differ from the files": {func(s *fakeSM, _ []ident.PortID) {
 			right := s.disk[partPath]
 			edit(s, "sl=2", "sl=0")
 			s.sweep()
@@ -106,7 +106,7 @@ func TestDriftComparesFilesAndAnswersWithThePlan(t *testing.T) {
 				}
 			}
 			if after := fmt.Sprint(s.disk); after != before {
-				t.Errorf("%s: a look wrote:\n%s", name, after)
+				t.Errorf("%s: a drift check wrote:\n%s", name, after)
 			}
 		})
 	}
@@ -131,7 +131,7 @@ func TestEntriesOfAnEarlierPlanAreDriftUntilRemoved(t *testing.T) {
 			t.Errorf("found %+v, %v", got, err)
 		}
 		file := s.disk[partPath]
-		for _, edit := range []string{"sl=3", "sl=5"} { // what was left, and what is wanted
+		for _, edit := range []string{"sl=3", "sl=5"} { // the left entry, and the desired one
 			text := file
 			text.Data = strings.Replace(text.Data, edit, "sl=7", 1)
 			s.disk[partPath] = text
@@ -145,7 +145,7 @@ func TestEntriesOfAnEarlierPlanAreDriftUntilRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := p.Drift(t.Context(), next, nil); err != nil || len(got) > 0 {
-			t.Errorf("after it was cleared away: %+v, %v", got, err)
+			t.Errorf("after the entry was removed: %+v, %v", got, err)
 		}
 	})
 }

@@ -21,8 +21,8 @@ var ErrChanged = errors.New("changed by another program meanwhile")
 type Files interface {
 	// Read returns a file of at most osmfile.MaxSize bytes.
 	Read(path string) (osmfile.Text, error)
-	// Replace replaces before by next, all or nothing, and keeps before beside it. It fails with ErrChanged when the file
-	// is not before; a next that is not present removes the file.
+	// Replace atomically replaces the text before by next, and keeps a copy of before next to the file. It fails with
+	// ErrChanged when the file's text is not before. When next is not present, it removes the file.
 	Replace(before, next osmfile.Text) error
 	// Lock excludes all others that lock the path until unlock is called, including other processes and other managers.
 	// It waits for them until ctx ends.
@@ -100,8 +100,8 @@ func (d Disk) Replace(before, next osmfile.Text) error {
 // lockPoll is the interval of attempts to lock.
 const lockPoll = 50 * time.Millisecond
 
-// Lock uses flock(2) on a file beside path; the system releases it when a process dies. Where no file can be created none
-// can be replaced either, and nothing is locked.
+// Lock uses flock(2) on a file beside path; the system releases it when a process dies. In a directory where no file
+// can be created, none can be replaced either, and nothing is locked.
 func (Disk) Lock(ctx context.Context, path string) (unlock func(), err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real

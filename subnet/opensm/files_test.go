@@ -38,13 +38,13 @@ func TestAFileIsReplacedWholeAndThePreviousKept(t *testing.T) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the link is gone: %v, %v", info, err)
+		t.Errorf("the link is missing: %v, %v", info, err)
 	}
 	if kept, err := os.ReadFile(real + backupSuffix); err != nil || string(kept) != "old\n" {
 		t.Errorf("kept %q, %v", kept, err)
 	}
 	if err := (Disk{}).Replace(before, next); !errors.Is(err, ErrChanged) {
-		t.Errorf("a file that is not what was read: %v", err)
+		t.Errorf("a file that changed after the read: %v", err)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 3 {
@@ -64,13 +64,13 @@ func TestMissingFileIsCreatedAndRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := (Disk{}).Replace(none, made); !errors.Is(err, ErrChanged) {
-		t.Errorf("it is there already: %v", err)
+		t.Errorf("the file exists already: %v", err)
 	}
 	if err := (Disk{}).Replace(made, none); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("still there: %v", err)
+		t.Errorf("the file still exists: %v", err)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestReadRejectsWhatIsNotAFile(t *testing.T) {
 	}
 	lost := filepath.Join(dir, "no", "x")
 	if err := (Disk{}).Replace(osmfile.Text{Path: lost}, osmfile.Text{Path: lost, Present: true}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a folder that is not there: %v", err)
+		t.Errorf("a missing folder: %v", err)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestALockKeepsOthersOut(t *testing.T) {
 	}
 	unlock()
 	if unlock, err = (Disk{}).Lock(t.Context(), filepath.Join(t.TempDir(), "no", "folder")); err != nil {
-		t.Fatalf("where nothing can be written: %v", err)
+		t.Fatalf("in a read-only folder: %v", err)
 	}
 	unlock()
 }

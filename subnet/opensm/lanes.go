@@ -11,11 +11,11 @@ import (
 	"fairlane/subnet/saquery"
 )
 
-// LaneProof is the answer of an adapter port about its lane tables.
+// LaneProof is the result of comparing the lane tables of a channel adapter's port with the desired ones.
 type LaneProof struct {
 	LID     ident.LID `json:"lid"`
 	Holds   bool      `json:"holds"`
-	Silent  bool      `json:"silent,omitempty"` // it did not answer; a device with an M_Key may not
+	Silent  bool      `json:"silent,omitempty"` // no answer, as from a device with an M_Key
 	Problem string    `json:"problem,omitempty"`
 }
 

@@ -87,7 +87,7 @@ func New(cfg Config, files Files, reload Reloader, transport mad.Transport) (*Ma
 		return nil, err
 	}
 	if files == nil || reload == nil || transport == nil {
-		return nil, errors.New("files, a way to reload and a transport are needed")
+		return nil, errors.New("want files, a reloader and a transport")
 	}
 	return &Manager{cfg: cfg, files: files, reload: reload, transport: transport}, nil
 }
@@ -108,7 +108,7 @@ const (
 type State struct {
 	Observation osmfile.Observation `json:"observation"`
 	Partitions  []osmfile.Partition `json:"partitions"` // in Fairlane's part of the file, by P_Key
-	// Problems are those of the current files, whatever is desired.
+	// Problems are the problems of the current files, independent of a desired state.
 	Problems []osmfile.Problem `json:"problems,omitempty"`
 }
 
@@ -154,7 +154,7 @@ func (m *Manager) observe(ctx context.Context, t osmfile.Texts) (osmfile.Observa
 	return o, err
 }
 
-// Preview is what an Apply would do.
+// Preview describes what an Apply would do.
 type Preview struct {
 	Problems    []osmfile.Problem `json:"problems,omitempty"`
 	Differences []string          `json:"differences,omitempty"` // one for each file that would change

@@ -11,15 +11,16 @@ import (
 	"fairlane/subnet/saquery"
 )
 
-// portReporter is a Reloader that knows the port in its OpenSM's arguments.
+// portReporter is a Reloader that can report the port in the arguments of its OpenSM process.
 type portReporter interface {
 	// PortGUID returns the port in the process's arguments; 0 without one.
 	PortGUID(ctx context.Context) (ident.GUID, error)
 }
 
-// ownPort returns the port that the OpenSM of these files runs on. When neither the configuration nor the process nor its
-// options name one, OpenSM takes the first active port of its machine: then it is the only port here with a subnet
-// manager. master is the port of the master. The result is 0, with the reason, when the port is unknown.
+// ownPort returns the port that the OpenSM of these files runs on. When neither the configuration nor the process nor
+// its options name one, OpenSM takes the first active port of its machine: ownPort then returns the only port of this
+// machine with a subnet manager. master is the port of the master. The result is 0, with the reason, when the port is
+// unknown.
 func (m *Manager) ownPort(ctx context.Context, t osmfile.Texts, master ident.GUID) (guid ident.GUID, unknown string) {
 	if m.cfg.PortGUID != 0 {
 		return m.cfg.PortGUID, ""

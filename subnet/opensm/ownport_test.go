@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// OpenSM's options name no port: its port is the one of this machine with a subnet manager.
+// OpenSM's options name no port: its port is then the only one of this machine with a subnet manager.
 func TestAForeignMasterIsFoundWithoutAGUIDInTheOptions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -50,15 +50,15 @@ func TestMasterIsUnknownUnlessOnePortIsFound(t *testing.T) {
 		own     ident.GUID
 		unknown string
 	}{
-		"the master runs here":               {here: 0x99, own: 0x99},
-		"on another port of this machine":    {ports: kernel(0x99), own: 0x99},
-		"a standby runs here":                {here: 0x55, own: 0x55},
-		"two standbys run here":              {here: 0x55, ports: kernel(0x56), own: 0x55},
-		"none runs here":                     {unknown: "no subnet manager runs on a port of this machine"},
-		"the master and a standby run here":  {here: 0x99, ports: kernel(0x55), unknown: "subnet managers run on 2 ports"},
-		"the kernel says what the port does": {here: 0x99, ports: kernel(0x99), own: 0x99},
-		"the kernel does not answer":         {here: 0x99, ports: broken, unknown: "could not be read"},
-		"the options name it":                {options: "guid 0x44\n", ports: broken, own: 0x44},
+		"the master runs here":              {here: 0x99, own: 0x99},
+		"on another port of this machine":   {ports: kernel(0x99), own: 0x99},
+		"a standby runs here":               {here: 0x55, own: 0x55},
+		"two standbys run here":             {here: 0x55, ports: kernel(0x56), own: 0x55},
+		"none runs here":                    {unknown: "no subnet manager runs on a port of this machine"},
+		"the master and a standby run here": {here: 0x99, ports: kernel(0x55), unknown: "subnet managers run on 2 ports"},
+		"the kernel and the port agree":     {here: 0x99, ports: kernel(0x99), own: 0x99},
+		"the kernel does not answer":        {here: 0x99, ports: broken, unknown: "could not be read"},
+		"the options name it":               {options: "guid 0x44\n", ports: broken, own: 0x44},
 	} {
 		s := newFakeSM("qos TRUE\n"+c.options, "-", "-")
 		s.here = c.here

@@ -52,8 +52,8 @@ func (p *Placer) Place(ctx context.Context, plan *Plan, clear bool) error {
 	return err
 }
 
-// Verify queries whether a plan's placements and lanes are in force, and writes nothing. The error names each that is
-// not.
+// Verify queries whether a plan's placements and lanes are in force, and writes nothing. The error names each one
+// that is not in force.
 func (p *Placer) Verify(ctx context.Context, plan *Plan) error {
 	d, err := p.desired(plan)
 	if err != nil {

@@ -36,7 +36,7 @@ func TestAPlacerPreparesVerifiesAndFinishes(t *testing.T) {
 			t.Error(err)
 		}
 		if !strings.Contains(s.disk[partPath].Data, "old=0x0002") {
-			t.Error("what traffic may still use is gone")
+			t.Error("an entry that traffic may still use is missing")
 		}
 		if err := p.Place(t.Context(), next, true); err != nil {
 			t.Fatal(err)
@@ -47,7 +47,7 @@ func TestAPlacerPreparesVerifiesAndFinishes(t *testing.T) {
 		var refused *RefusedError
 		err := p.Check(t.Context(), plan(Placement{Tenant: "lost", PKey: 1, Port: ident.PortID{Node: 99, Port: 1}}))
 		if !errors.As(err, &refused) || refused.Problems[0].Code != osmfile.CodeNoMembers {
-			t.Errorf("a port that is not there: %v", err)
+			t.Errorf("a missing port: %v", err)
 		}
 		// Two service levels of a port in one partition are refused before any write.
 		was := s.disk[partPath]
@@ -97,7 +97,7 @@ func TestSplitTenantIsPlacedByPort(t *testing.T) {
 		was := s.disk[polPath]
 		s.deaf = true
 		if err = p.Place(t.Context(), plan(2, 2, 5, 2), true); err == nil || !strings.Contains(err.Error(), "returns SL 5") || s.disk[polPath] != was {
-			t.Errorf("an OpenSM that does not listen: %v, policy\n%s", err, s.disk[polPath].Data)
+			t.Errorf("an OpenSM that does not reload: %v, policy\n%s", err, s.disk[polPath].Data)
 		}
 		s.deaf = false
 		if err = p.Place(t.Context(), plan(2, 2, 5), false); err != nil || sl(3, 2) != 5 {

@@ -42,10 +42,10 @@ type PlanOptions struct {
 	AllMembers bool
 }
 
-// FromPlan returns the content of OpenSM's files for a plan: a partition for each tenant's P_Key, with its service level,
-// its attached ports as members and groups of those with another level, and the lane tables. Tenants without a P_Key are
-// in the default partition, which is the operator's: it is proven, not written. What OpenSM cannot do for the plan is
-// among the problems; lanes that it cannot hold are omitted.
+// FromPlan returns the content of OpenSM's files for a plan: a partition for each tenant's P_Key, with its service
+// level, its attached ports as members and groups of those with another level, and the lane tables. Tenants without a
+// P_Key are in the default partition, which is the operator's: it is proven, not written. The problems list the parts
+// of the plan that OpenSM cannot apply; lanes that it cannot hold are omitted.
 func FromPlan(p *Plan, f *subnet.Fabric, o PlanOptions) (osmfile.Desired, []osmfile.Problem) {
 	var d osmfile.Desired
 	var problems []osmfile.Problem
@@ -106,8 +106,8 @@ func (p *placed) add(tenant string, port ident.GUID, sl ident.SL) (first ident.S
 	return first, known && first != sl
 }
 
-// partition returns the partition with the level of most ports, the lowest of several, and groups for the others: traffic
-// outside of groups, such as IPoIB's broadcasts, gets the level of most ports.
+// partition returns the partition with the level of most ports (in a tie the lowest) and groups for the other ports.
+// Traffic outside of groups, such as IPoIB's broadcasts, gets the partition's level.
 func (p *placed) partition(k ident.PKey, o PlanOptions) osmfile.Partition {
 	kept := k == ident.DefaultPKey.Base()
 	out := osmfile.Partition{Tenant: p.tenant(), PKey: k, Kept: kept, IPoIB: o.IPoIB && !kept, All: o.AllMembers && !kept}

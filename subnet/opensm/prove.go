@@ -33,11 +33,11 @@ type PartitionProof struct {
 	Silent  int        `json:"silent,omitempty"` // pairs without a path even outside of partitions: a port is down
 	Holds   bool       `json:"holds"`
 	Problem string     `json:"problem,omitempty"` // why it does not hold, or why nothing could be queried
-	answer  string     // the answer that does not hold
+	answer  string     // the answer that differs from the desired one
 }
 
-// Holds reports whether every partition has its service level, as far as its ports are up, and every queried port its
-// tables.
+// Holds reports whether every partition has its service level, as far as its ports are up, and whether every queried
+// port has its tables.
 func (p Proof) Holds() bool {
 	return !slices.ContainsFunc(p.Partitions, func(x PartitionProof) bool { return !x.Holds }) &&
 		!slices.ContainsFunc(p.Lanes, func(x LaneProof) bool { return !x.Holds })
@@ -64,13 +64,13 @@ func (p Proof) Problems() string {
 	return strings.Join(out, "; ")
 }
 
-// expectation is what a proof queries.
+// expectation is the expected answer about one partition.
 type expectation struct {
 	osmfile.Partition
 	absent bool
 	pairs  [][2]ident.GUID  // pairs to query; nil means a sample of the members
 	fresh  []osmfile.Member // new in the partition: only they show that OpenSM has read the file
-	moved  []ident.GUID     // ports whose service level in it changed: they show the same
+	moved  []ident.GUID     // ports whose service level in the partition changed: likewise
 }
 
 // questions returns the pairs to query, first changed and new members.
@@ -113,7 +113,7 @@ const (
 	lastWait  = 2 * time.Second
 )
 
-// prove queries until everything holds or ctx ends. The error is a failed query; the proof contains what does not hold.
+// prove queries until everything holds or ctx ends. The error is a failed query; the proof lists what is not in force.
 func (p *prover) prove(ctx context.Context, want []expectation) (Proof, error) {
 	var proof Proof
 	var err error
@@ -241,8 +241,9 @@ func (p *prover) path(ctx context.Context, sm ident.LID, pair [2]ident.GUID, key
 // spare is how many times more pairs are tried than requested, when ports are down.
 const spare = 4
 
-// samplePairs returns pairs of members whose first one is full: n spread over the list, the first with the last, then
-// those between, up to spare times n, and finally ports with themselves.
+// samplePairs returns pairs of members in which the first member is full. n pairs are spread over the list, the first
+// full member with the last member. Further pairs follow, up to spare times n, and finally pairs of a port with
+// itself.
 func samplePairs(ms []osmfile.Member, n int) [][2]ident.GUID {
 	var full, all []ident.GUID
 	for _, m := range ms {
@@ -281,7 +282,7 @@ func observeSM(ctx context.Context, t mad.Transport) (osmfile.Observation, error
 	req := mad.NewSMP(mad.MethodGet, mad.AttrSMInfo, 0)
 	var info mad.SMInfo
 	if err := saquery.Read(ctx, t, mad.Target{LID: lid}, &req, &info); err != nil {
-		return osmfile.Observation{}, fmt.Errorf("ask the subnet manager who it is: %w", err)
+		return osmfile.Observation{}, fmt.Errorf("read SMInfo of the subnet manager: %w", err)
 	}
 	return osmfile.Observation{GUID: info.GUID, LID: lid, Activity: info.ActCount, Priority: info.Priority, State: info.State}, nil
 }

@@ -8,7 +8,8 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// Only changed members show that their new level was read, and only new ones that they were read: few queries cover both.
+// A query about a changed member shows that OpenSM has read its new level, and a query about a new member shows that
+// OpenSM has read the member: a few queries cover both.
 func TestChangedAndNewMembersAreBothQueried(t *testing.T) {
 	t.Parallel()
 	e := expectation{}

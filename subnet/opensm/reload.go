@@ -19,7 +19,7 @@ import (
 type Reloader interface {
 	// Reload returns when OpenSM was notified; it sweeps afterwards.
 	Reload(ctx context.Context) error
-	// Process identifies the run of OpenSM. The error says why it is unknown; the text is "" then.
+	// Process identifies the run of OpenSM. When the run is unknown, the text is "" and the error is the reason.
 	Process(ctx context.Context) (string, error)
 }
 
@@ -136,7 +136,7 @@ func startTime(proc string, pid int) (string, error) {
 	return fields[19], nil
 }
 
-// Unit reloads, by SIGHUP, an OpenSM that systemd runs: its units have no reload action.
+// Unit reloads, by SIGHUP, an OpenSM that systemd runs: OpenSM's units have no reload action.
 type Unit struct {
 	Name string // such as opensm.service or opensm@0x0002c903000e0b72.service
 	// Run runs systemctl with arguments and returns its output; nil means the real program.

@@ -16,7 +16,7 @@ import (
 // A child process represents OpenSM: the effect of SIGHUP on it shows that the signal arrived.
 func TestReloadSignalsTheProcessOfThePIDFile(t *testing.T) {
 	t.Parallel()
-	hup := make(chan os.Signal, 1) // a child does not inherit a signal that is handled, but one that nohup has ignored
+	hup := make(chan os.Signal, 1) // a child inherits an ignored signal, as set by nohup, but not a handled one
 	signal.Notify(hup, syscall.SIGHUP)
 	t.Cleanup(func() { signal.Stop(hup) })
 	child := exec.Command("sleep", "60")
@@ -47,7 +47,7 @@ func TestReloadSignalsTheProcessOfThePIDFile(t *testing.T) {
 		t.Errorf("the process ended with %v", err)
 	}
 	if err := p.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "OpenSM is not running") {
-		t.Errorf("a process that is gone: %v", err)
+		t.Errorf("an ended process: %v", err)
 	}
 }
 

@@ -17,8 +17,8 @@ func OwnPort(ctx context.Context, t mad.Transport) (p mad.PortInfo, err error) {
 	return p, err
 }
 
-// MasterLID returns the LID of the master subnet manager, which is that of subnet administration, as the port knows it that the transport is
-// attached at.
+// MasterLID returns the LID of the master subnet manager, which is also that of subnet administration. It reads
+// PortInfo of the port that the transport is attached to.
 func MasterLID(ctx context.Context, t mad.Transport) (ident.LID, error) {
 	own, err := OwnPort(ctx, t)
 	switch {
@@ -54,8 +54,8 @@ func PathSL(ctx context.Context, t mad.Transport, sa, from, to ident.LID, pkey i
 	return rec.SL, err
 }
 
-// Path asks subnet administration for one path with the components of a query that mask names. It fails with NoPathError when there is
-// none, also because subnet administration does not know a GID of the query.
+// Path queries subnet administration for one path; mask selects the components of the query. It fails with
+// NoPathError when there is no path, and when subnet administration has no port with a GID of the query.
 func Path(ctx context.Context, t mad.Transport, sa ident.LID, query mad.PathRecord, mask uint64) (rec mad.PathRecord, err error) {
 	req := mad.NewSA(mad.MethodGet, mad.AttrPathRecord, 0)
 	req.SetComponentMask(mask | mad.PathCompNumbPath)

@@ -10,7 +10,8 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// administration answers questions to the own port with its master's LID, and those for a path with a service level or a status.
+// administration answers PortInfo requests to the own port with the master's LID, and path queries with a service
+// level or a status.
 type administration struct {
 	master ident.LID
 	sl     ident.SL

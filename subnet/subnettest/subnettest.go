@@ -15,8 +15,8 @@ import (
 type Shape struct {
 	// Connected joins all switches into one component and plugs every host into a switch.
 	Connected bool
-	// PlainText restricts to what the text of ibnetdiscover can hold: known port GUIDs and LIDs on plugged-in ports only,
-	// no MTU, VLs, state, revision, domain, rate or delay.
+	// PlainText restricts the fabric to data that ibnetdiscover's text can hold: known port GUIDs and LIDs on
+	// plugged-in ports only, no MTU, VLs, state, revision, domain, rate or delay.
 	PlainText bool
 }
 
@@ -98,7 +98,7 @@ func (d *drawer) node(kind subnet.NodeKind, i, ports int) {
 func (d *drawer) connect(switches int) {
 	for i := 1; i < switches; i++ {
 		if !d.link(rapid.IntRange(max(0, i-3), i-1).Draw(d.T, "parent"), i) {
-			d.Fatalf("switch %d finds no free port on one of the three before it, which have four at the least", i)
+			d.Fatalf("switch %d finds no free port on one of the three before it, which have four at least", i)
 		}
 	}
 	for i := switches; i < len(d.nodes); i++ {

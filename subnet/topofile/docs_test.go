@@ -113,12 +113,12 @@ func TestTheSchemaHasTheKeysOfTheReader(t *testing.T) {
 	link := root.Properties["links"].Items
 	for s := subnet.SDR; s <= subnet.XDR; s++ {
 		if !slices.Contains(link.Properties["speed"].Enum, any(s.String())) {
-			t.Errorf("the schema does not know the speed %s", s)
+			t.Errorf("the schema lacks the speed %s", s)
 		}
 	}
 	for st := subnet.PortState(0); st <= subnet.PortActive; st++ {
 		if !slices.Contains(node.Properties["state"].Enum, any(st.String())) {
-			t.Errorf("the schema does not know the state %s", st)
+			t.Errorf("the schema lacks the state %s", st)
 		}
 	}
 }

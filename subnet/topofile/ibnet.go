@@ -308,8 +308,8 @@ func quoted(s string) (text, rest string, ok bool) {
 	return strings.Cut(s, `"`)
 }
 
-// splitComment extracts the description from a header's comment: the text between its first and its last double quote (a
-// description may contain some), or, unquoted, everything up to the words before a switch's LID.
+// splitComment extracts the description from a header's comment: the text between its first and its last double quote
+// (a description may contain quotes), or, unquoted, everything up to the words before a switch's LID.
 func splitComment(s string) (name, tail string) {
 	s = strings.TrimSpace(s)
 	if i, j := strings.IndexByte(s, '"'), strings.LastIndexByte(s, '"'); i == 0 && j > 0 {

@@ -99,7 +99,7 @@ func significant(text string) []string {
 
 func TestIbsimExamplesAreRead(t *testing.T) {
 	t.Parallel()
-	// Nodes, links and the peer of each example's last host's first plugged-in port.
+	// By file: the numbers of nodes and links, and the peer of the last host's first plugged-in port.
 	for name, want := range map[string]struct {
 		nodes, links int
 		last, peer   string
@@ -132,7 +132,7 @@ func TestIbsimExamplesAreRead(t *testing.T) {
 			if peer, _ := f.Peer(r); f.PortName(peer) != want.peer {
 				t.Errorf("%s is plugged into %s, want %s", want.last, f.PortName(peer), want.peer)
 			}
-			// ibsim gives the same GUIDs, names and speeds to the fabric that it makes of the file.
+			// ibsim gives the same GUIDs, names and speeds to the fabric that it builds from the file.
 			out := discoverOnIbsimAs(t, text, "Hca1")
 			real, err := topofile.Read("out.net", bytes.NewReader(out))
 			if err != nil {
@@ -283,7 +283,7 @@ func TestFaultyTextIsRefusedWithItsLine(t *testing.T) {
 		"port before a node":          {"[1] \"S1\"[1]\n", `test.net:1: port: found`},
 		"include":                     {"include \"other\"\n", `test.net:1: line: found "include \"other\"": want no ibsim command`},
 		"unknown alias":               {"Switch 8 \"S1\"\n[1] \"x@y\"\n", `test.net:2: remote alias: found "x@y"`},
-		"port into itself":            {"Switch 8 \"S1\"\n[1] \"S1\"[1]\n", `test.net:2: link from S1/P1 to itself`},
+		"port linked to itself":       {"Switch 8 \"S1\"\n[1] \"S1\"[1]\n", `test.net:2: link from S1/P1 to itself`},
 		"GUIDs of a port differ":      {"Switch 8 \"S1\"\n[1] \"H1\"[1](7)\nCa 1 \"H1\"\n[1](8) \"S1\"[1]\n", `test.net:2: port GUID of the remote: found "0x0000000000000007": want that of the port's own line, 0x0000000000000008`},
 		"name too long":               {"Switch 8 \"S1\" # \"" + strings.Repeat("x", 65) + "\"\n", `test.net:1: node "xxx`},
 		"line too long":               {"# ok\n# " + strings.Repeat("x", topofile.MaxLine) + "\n", `test.net:2: line: found`},
@@ -400,8 +400,8 @@ func FuzzReadIbnetdiscover(f *testing.F) {
 	})
 }
 
-// TestIbsimReadsACaptureAsWeDo covers what the generated fabrics lack: several ports, routers, LMCs, mixed speeds, odd
-// names.
+// TestIbsimReadsACaptureAsWeDo covers features that the generated fabrics lack: several ports, routers, LMCs, mixed
+// speeds, odd names.
 func TestIbsimReadsACaptureAsWeDo(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/small-cluster.net")
@@ -429,7 +429,7 @@ func TestIbsimReadsACaptureAsWeDo(t *testing.T) {
 		}
 	}
 	if d := subnet.Diff(f, got); len(ours)+len(d.NodesAdded)+len(d.NodesRemoved)+len(d.LinksAdded)+len(d.LinksRemoved) > 0 {
-		t.Errorf("ibsim's fabric is not ours:\n%s", d)
+		t.Errorf("ibsim's fabric differs from ours:\n%s", d)
 	}
 }
 

@@ -258,8 +258,8 @@ func (p *ibnetParser) peers() map[subnet.PortRef]*end {
 	return m
 }
 
-// link returns the link of one port line; again is true for the line of its other end, which comes later in the file and
-// must only agree.
+// link returns the link of one port line; again is true for the line of its other end, which comes later in the file
+// and only has to agree.
 func (p *ibnetParser) link(node int32, e *end, peers map[subnet.PortRef]*end) (l subnet.Link, again bool, err error) {
 	here := subnet.PortRef{Node: node, Port: e.port}
 	there, err := p.remoteOf(e)
@@ -317,8 +317,8 @@ func (p *ibnetParser) remoteOf(e *end) (subnet.PortRef, error) {
 	return subnet.PortRef{Node: int32(i), Port: ident.PortNum(e.remotePort)}, nil
 }
 
-// widthSpeed combines the two lines of a link. A comment takes precedence over the enabled values, of which the widest
-// and fastest common one is taken.
+// widthSpeed combines the two lines of a link. A comment takes precedence over the enabled values, of which it
+// selects the widest and fastest common one.
 func (p *ibnetParser) widthSpeed(a, b *end) (subnet.Width, subnet.Speed, error) {
 	if !a.reported && !b.reported {
 		w, s := subnet.WidthFromCode(a.widths&b.widths), subnet.SpeedFromCodes(a.speeds&b.speeds, 0)

@@ -11,7 +11,7 @@ import (
 )
 
 // WriteIbnetdiscover writes the fabric in the format of ibnetdiscover, without the date, the nodes in the fabric's order;
-// ibsim and the field's other tools read it. The format cannot hold domains, revisions, MTUs, data VLs, port states,
+// ibsim and other InfiniBand tools can read it. The format cannot hold domains, revisions, MTUs, data VLs, port states,
 // delays, rates other than those of width and speed, forwarding tables, and GUIDs and LIDs of unplugged ports: WriteYAML
 // keeps those. Control characters in names become spaces, as in ibnetdiscover.
 func WriteIbnetdiscover(w io.Writer, f *subnet.Fabric) error {

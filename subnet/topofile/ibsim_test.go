@@ -17,7 +17,7 @@ func discoverOnIbsim(t *testing.T, text []byte, from ident.GUID) []byte {
 	return discoverOnIbsimAs(t, text, fmt.Sprintf("H-%016x", uint64(from)))
 }
 
-// discoverOnIbsimAs is discoverOnIbsim with the id of the host as the text has it.
+// discoverOnIbsimAs is discoverOnIbsim with the host's id as given in the text.
 func discoverOnIbsimAs(t *testing.T, text []byte, host string) []byte {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "net")

@@ -55,7 +55,7 @@ func TestYAMLKeepsAllOfARandomFabric(t *testing.T) {
 			t.Fatalf("(-written +read)\n%s\n%s", diff, text)
 		}
 		if again := yamlText(t, got); !bytes.Equal(text, again) {
-			t.Fatal("the same fabric gave other bytes")
+			t.Fatal("the same fabric gave different bytes")
 		}
 	})
 }
@@ -116,7 +116,7 @@ func TestBuiltinFabricsSurviveBothFormats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// What the text cannot hold is unknown on one side, and so no difference.
+			// A field that the text cannot hold is unknown on one side, so it is no difference.
 			if d := subnet.Diff(f, got); !d.Empty() {
 				t.Errorf("ibnetdiscover text: %s", d)
 			}
@@ -138,7 +138,7 @@ func TestIbsimAndIbnetdiscoverReadOurText(t *testing.T) {
 				t.Fatalf("%v in\n%s", err, out)
 			}
 			if d := subnet.Diff(f, got); !d.Empty() {
-				t.Errorf("ibsim's fabric is not ours:\n%s", d)
+				t.Errorf("ibsim's fabric differs from ours:\n%s", d)
 			}
 		})
 	}

@@ -26,7 +26,7 @@ const (
 // nil, is a fault of the fabric as a whole that was traced to the line.
 type ParseError struct {
 	File    string
-	Setting string // given in place of a value of the file: what the fault is in, instead of a file
+	Setting string // the setting with the fault, if it replaces a value of the file
 	Line    int    // from 1; 0 for a fault that belongs to no line
 	Field   string
 	Found   phrase.Text
@@ -39,7 +39,7 @@ var _ phrase.Sentence = (*ParseError)(nil)
 // maxFound truncates long texts in messages.
 const maxFound = 60
 
-// Error prints "file:line: field: found "x": want y".
+// Error returns "file:line: field: found "x": want y".
 func (e *ParseError) Error() string {
 	if e.Err != nil {
 		return e.at().String() + ": " + e.Err.Error()
@@ -47,7 +47,7 @@ func (e *ParseError) Error() string {
 	return e.Sentence().String()
 }
 
-// Sentence is the fault for readers of any language.
+// Sentence returns the fault for readers of any language.
 func (e *ParseError) Sentence() phrase.Text {
 	if e.Err != nil {
 		return phrase.Of("labelled", "label", e.at(), "text", e.Err)

@@ -7,13 +7,13 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// What stands for a value that is not there, and for one too many.
+// Texts for a missing value and for an excess value.
 var (
 	none = phrase.Of("topofile.none")
 	more = phrase.Of("topofile.more")
 )
 
-// Quoted is a value of a file in quotes, cut to what a message takes.
+// Quoted returns a value of a file in quotes, truncated for messages.
 func Quoted(s string) phrase.Text {
 	if len(s) > maxFound {
 		s = s[:maxFound] + "..."
@@ -21,10 +21,10 @@ func Quoted(s string) phrase.Text {
 	return phrase.Verbatim(strconv.Quote(s))
 }
 
-// fault is a sentence that is an error.
+// fault returns a text as an error.
 func fault(said phrase.Text) error { return &phrase.Error{Text: said} }
 
-// fieldText is the name of a place in a file: keys read the same in every language, words do not.
+// fieldText returns the name of a place in a file. Keys are the same in every language; words are translated.
 func fieldText(field string) phrase.Text {
 	if name, ok := strings.CutPrefix(field, "unknown key in "); ok {
 		return phrase.Of("topofile.unknown-key", "where", fieldText(name))

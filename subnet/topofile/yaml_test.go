@@ -96,7 +96,7 @@ func TestFaultyYAMLIsRefusedWithItsLine(t *testing.T) {
 	const head = "version: 1\nnodes:\n  - {name: s, kind: switch, ports: 4}\n  - {name: h, kind: host}\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"no version":          {"nodes: []\n", `f.yaml:1: version: found "none": want version: 1`},
-		"other version":       {"version: 2\nnodes: []\n", `f.yaml:1: version: found "2": want a number from 1 to 1`},
+		"another version":     {"version: 2\nnodes: []\n", `f.yaml:1: version: found "2": want a number from 1 to 1`},
 		"no nodes":            {"version: 1\n", `f.yaml:1: nodes: found "none": want a list of at least one node`},
 		"not YAML":            {"version: 1\nnodes:\n  - {name: s\n", `f.yaml:`},
 		"empty":               {"---\n", `f.yaml:2: file: found "": want a mapping with version, name`},
@@ -153,7 +153,7 @@ func TestFaultyYAMLIsRefusedWithItsLine(t *testing.T) {
 		"LID is a word":       {head + "lids:\n  - one\n", `f.yaml:6: lids: found "one": want a mapping with port, lid, lmc`},
 		"table is a word":     {head + "lfts:\n  - one\n", `f.yaml:6: lfts: found "one": want a mapping with switch, routes`},
 		"tables are a word":   {head + "lfts: all\n", `f.yaml:5: lfts: found "all": want a list`},
-		"table of nothing":    {head + "lfts:\n  - {routes: 1=0}\n", `f.yaml:6: switch: found "none": want the name or GUID of a switch`},
+		"empty table":         {head + "lfts:\n  - {routes: 1=0}\n", `f.yaml:6: switch: found "none": want the name or GUID of a switch`},
 		"table of two":        {head + "lfts:\n  - {switch: [s, h], routes: 1=0}\n", `f.yaml:6: switch: found "a list": want a single value`},
 		"routes in a mapping": {head + "lfts:\n  - {switch: s, routes: {1: 0}}\n", `f.yaml:6: routes: found "a mapping": want a single value`},
 		"route is no number":  {head + "lfts:\n  - {switch: s, routes: x=0}\n", `f.yaml:6: routes: found "x=0": want LID=PORT`},

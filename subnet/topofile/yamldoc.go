@@ -17,7 +17,7 @@ import (
 const maxYAMLParts = 4_000_000
 
 // yamlDoc converts nodes of a YAML tree into values, with errors that name file, line and field. Unlike yamltree.Decoder
-// it stops at the first fault and makes no values between the tree and the fabric: fabrics have a million links.
+// it stops at the first fault and builds no intermediate values, because a fabric may have a million links.
 type yamlDoc struct{ file string }
 
 func (d yamlDoc) fail(n *yaml.Node, field string, found, allowed phrase.Text) error {

@@ -116,7 +116,7 @@ func (y yamlWriter) nodePorts(n *subnet.Node, put func(key, value string)) {
 	}
 }
 
-// mostCommon returns the value of most ports, the first of several.
+// mostCommon returns the value of most ports, the first in a tie.
 func mostCommon[T comparable](ports []subnet.Port, get func(*subnet.Port) T) T {
 	counts := make(map[T]int)
 	var best T
@@ -221,8 +221,8 @@ func (y yamlWriter) nodeRef(i int32) string {
 	return n.Name
 }
 
-// quote formats a text as a YAML scalar: plain when every YAML reader reads it as that text, else in double quotes with
-// everything unusual escaped.
+// quote formats a text as a YAML scalar: plain when every YAML reader reads it as that text, else in double quotes
+// with special characters escaped.
 func quote(s string) string {
 	if plain(s) {
 		return s

@@ -161,8 +161,8 @@ func DualDC(o DualDCOptions) (*subnet.Fabric, error) {
 // S0DualDC returns the fabric of WRCC's simulations (S0): two data centres, each with 4 cores, 8 aggregation
 // switches, 8 ToRs and 4 servers a ToR, 100 Gbit/s and 1 us a link, joined at 400 Gbit/s and 1 ms.
 //
-// S0 does not say how the tiers are wired. Here each has four pods of two ToRs and two aggregation
-// switches, as in a fat tree of 4-port switches with twice the hosts: the largest round trip inside a data
-// centre is then 2 · 6 links = 12 us as S0 says, and the cores' four links to the DCI switch
-// carry just what the long link does.
+// S0 does not specify the wiring of the tiers. Here each data centre has four pods of two ToRs and two aggregation
+// switches, as in a fat tree of 4-port switches with twice the hosts. The largest round trip inside a data centre is
+// then 2 · 6 links = 12 us as in S0, and the cores' four links to the DCI switch together have the rate of the long
+// link.
 func S0DualDC() (*subnet.Fabric, error) { return DualDC(DualDCOptions{}) }

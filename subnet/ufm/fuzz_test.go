@@ -11,8 +11,8 @@ import (
 	"fairlane/subnet/ufm"
 )
 
-// Whatever UFM answers, the resulting partitions are valid: without duplicates, with legal P_Keys and service levels; and
-// the same answer gives the same result.
+// For any answer of UFM the resulting partitions are valid: no duplicates, and legal P_Keys and service levels. The
+// same answer gives the same result.
 func FuzzPartitions(f *testing.F) {
 	f.Add(`{"0x7fff":{"partition":"management","ip_over_ib":true,"guids":[{"guid":"0002c9030005f34a","membership":"full","index0":true}]}}`)
 	f.Add(`{"0x0010":{"qos_conf":{"mtu_limit":2,"service_level":3,"rate_limit":2.5},"guids":[{"guid":"0x1","membership":"limited"}]},"0x8011":{}}`)
@@ -45,7 +45,7 @@ func FuzzPartitions(f *testing.F) {
 			seen := map[ident.GUID]bool{}
 			for _, m := range p.Members {
 				if seen[m.Port] || m.Port == 0 {
-					t.Errorf("partition %s has member %s twice, or one that is none", p.PKey, m.Port)
+					t.Errorf("partition %s has member %s twice, or an invalid member", p.PKey, m.Port)
 				}
 				seen[m.Port] = true
 			}

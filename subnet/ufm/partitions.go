@@ -30,7 +30,8 @@ type Member struct {
 
 // Forms of the API.
 type (
-	// qos is sent back complete with another service level, so that UFM keeps the limits of its own operator.
+	// qos is sent back complete, with only the service level changed, so that UFM keeps the limits that its operator
+	// set.
 	qos struct {
 		MTULimit     int      `json:"mtu_limit"`
 		ServiceLevel ident.SL `json:"service_level"`

@@ -52,8 +52,9 @@ func (c Change) String() string {
 type Placement struct {
 	// Want are the tenants' partitions, without duplicates. Further members in UFM stay.
 	Want []Partition
-	// Before is the previous placement. What it has and Want lacks is removed: its ports leave, and a partition that is
-	// then empty is deleted. A service level that is neither Before's nor Want's was set by another manager.
+	// Before is the previous placement. Members and partitions that are in Before but not in Want are removed; a
+	// partition that is then empty is deleted. A service level that differs from both Before's and Want's was set by
+	// another manager.
 	Before []Partition
 	// Force also sets service levels that another manager changed.
 	Force bool
@@ -81,7 +82,7 @@ func Plan(have []Partition, p Placement) ([]Change, error) {
 		h, there := find(have, w.PKey)
 		b, placed := find(p.Before, w.PKey)
 		if there && placed && !p.Force && h.SL != w.SL && h.SL != b.SL {
-			errs = append(errs, fmt.Errorf("%w: partition %s has service level %d, we set %d and want %d: look who did, or force it",
+			errs = append(errs, fmt.Errorf("%w: partition %s has service level %d, we set %d and want %d: find out which manager changed it, or force it",
 				ErrConflict, w.PKey, h.SL, b.SL, w.SL))
 		}
 		in = append(in, bring(h, there, w)...)
@@ -100,7 +101,7 @@ func Plan(have []Partition, p Placement) ([]Change, error) {
 	return append(in, out...), errors.Join(errs...)
 }
 
-// bring lists the changes that make a partition hold what is desired.
+// bring lists the changes that bring a partition to the desired state.
 func bring(h Partition, there bool, w Partition) (out []Change) {
 	switch {
 	case !there:

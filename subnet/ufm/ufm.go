@@ -11,8 +11,9 @@
 //	POST /actions/remove_guids_from_pkey                  remove members from a partition
 //	DELETE /resources/pkeys/PKEY                          delete a partition
 //
-// UFM writes its subnet manager's files from them. According to the guide a changed service level is in force only after
-// a restart of UFM's subnet manager; only a path query of subnet administration shows whether it is.
+// UFM generates its subnet manager's files from these resources. According to the guide a changed service level is in
+// force only after a restart of UFM's subnet manager; only a path query of subnet administration shows whether the
+// level is in force.
 //
 // No UFM was available: the package is tested against a server of our own that follows the guide.
 package ufm
@@ -48,7 +49,7 @@ var (
 	ErrDenied      = errors.New("UFM denies access")
 	ErrRefused     = errors.New("UFM refuses the request")
 	// ErrConflict means that another manager changed a partition since it was placed.
-	ErrConflict = errors.New("changed by someone else")
+	ErrConflict = errors.New("changed by another manager")
 )
 
 // Options hold the address of UFM and the credentials: either Token or User.

@@ -76,14 +76,14 @@ func TestPlaceAddsAndRemovesPartitions(t *testing.T) {
 		t.Errorf("limits are now MTU %d, rate %g: they are not ours to change", p.MTU, p.Rate)
 	}
 
-	// Undone in the same manner.
+	// The reverse change restores the first state.
 	if _, err = c.Place(t.Context(), ufm.Placement{Want: first, Before: second}); err != nil {
 		t.Fatal(err)
 	}
 	check(first...)
 }
 
-// No change that adds a tenant waits for one that removes another.
+// All changes that add tenants precede those that remove tenants.
 func TestAdditionsPrecedeRemovals(t *testing.T) {
 	t.Parallel()
 	before := []ufm.Partition{tenant(0x10, 1, 7), tenant(0x11, 1, 3)}
@@ -113,7 +113,7 @@ func TestMembersOfOthersStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p := s.Partitions["0x10"]; p == nil || len(p.Members) != 1 || p.Members["00000000000000bb"] != "full" {
-		t.Errorf("the partition is %+v: want the other's member alone", p)
+		t.Errorf("the partition is %+v: want only the member of the other manager", p)
 	}
 }
 
@@ -221,7 +221,7 @@ func TestPartitionsThatMustNotBePlaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := ufm.Plan(nil, ufm.Placement{Want: tc.want}); err == nil || !strings.Contains(err.Error(), tc.say) {
-				t.Errorf("error is %v, want it to say %q", err, tc.say)
+				t.Errorf("error is %v, want it to contain %q", err, tc.say)
 			}
 		})
 	}
@@ -266,7 +266,7 @@ func TestInvalidAnswersAreErrors(t *testing.T) {
 			}
 			_, err = c.Partitions(t.Context())
 			if err == nil || !strings.Contains(err.Error(), tc.say) || tc.kind != nil && !errors.Is(err, tc.kind) || strings.Contains(err.Error(), "hush") {
-				t.Errorf("error is %v, want it to say %q", err, tc.say)
+				t.Errorf("error is %v, want it to contain %q", err, tc.say)
 			}
 		})
 	}
@@ -295,24 +295,24 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		o   ufm.Options
 		say string
 	}{
-		"no address":     {ufm.Options{Token: "x"}, "want https://HOST"},
-		"no scheme":      {ufm.Options{URL: "ufm.example", Token: "x"}, "want https://HOST"},
-		"plain text":     {ufm.Options{URL: "http://ufm.example", Token: "x"}, "for this machine only"},
-		"a path":         {ufm.Options{URL: "https://ufm.example/ufmRest", Token: "x"}, "no more than"},
-		"secret in it":   {ufm.Options{URL: "https://op:hush@ufm.example", Token: "x"}, "no more than"},
-		"secret in ruin": {ufm.Options{URL: "https://op:hush@ufm.example:port", Token: "x"}, "want https://HOST"},
-		"no scheme, so":  {ufm.Options{URL: "op:hush@ufm.example", Token: "x"}, "want https://HOST"},
-		"nobody":         {ufm.Options{URL: "https://ufm.example"}, "either a token"},
-		"two ways":       {ufm.Options{URL: "https://ufm.example", Token: "x", User: "y"}, "either a token"},
-		"no password":    {ufm.Options{URL: "https://ufm.example", User: "y"}, "and a password"},
-		"colon":          {ufm.Options{URL: "https://ufm.example", User: "y:z", Password: "hush"}, "without a colon"},
-		"endless":        {ufm.Options{URL: "https://ufm.example", Token: "x", Timeout: time.Hour}, "want up to 10m"},
-		"before it asks": {ufm.Options{URL: "https://ufm.example", Token: "x", Timeout: -1}, "want up to 10m"},
+		"no address":               {ufm.Options{Token: "x"}, "want https://HOST"},
+		"no scheme":                {ufm.Options{URL: "ufm.example", Token: "x"}, "want https://HOST"},
+		"plain text":               {ufm.Options{URL: "http://ufm.example", Token: "x"}, "for this machine only"},
+		"a path":                   {ufm.Options{URL: "https://ufm.example/ufmRest", Token: "x"}, "no more than"},
+		"secret in it":             {ufm.Options{URL: "https://op:hush@ufm.example", Token: "x"}, "no more than"},
+		"secret in an invalid URL": {ufm.Options{URL: "https://op:hush@ufm.example:port", Token: "x"}, "want https://HOST"},
+		"secret without a scheme":  {ufm.Options{URL: "op:hush@ufm.example", Token: "x"}, "want https://HOST"},
+		"no credentials":           {ufm.Options{URL: "https://ufm.example"}, "either a token"},
+		"two kinds of credentials": {ufm.Options{URL: "https://ufm.example", Token: "x", User: "y"}, "either a token"},
+		"no password":              {ufm.Options{URL: "https://ufm.example", User: "y"}, "and a password"},
+		"colon":                    {ufm.Options{URL: "https://ufm.example", User: "y:z", Password: "hush"}, "without a colon"},
+		"long timeout":             {ufm.Options{URL: "https://ufm.example", Token: "x", Timeout: time.Hour}, "want up to 10m"},
+		"negative timeout":         {ufm.Options{URL: "https://ufm.example", Token: "x", Timeout: -1}, "want up to 10m"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := ufm.New(tc.o); err == nil || !strings.Contains(err.Error(), tc.say) || strings.Contains(err.Error(), "hush") {
-				t.Errorf("error is %v, want it to say %q", err, tc.say)
+				t.Errorf("error is %v, want it to contain %q", err, tc.say)
 			}
 		})
 	}

@@ -23,7 +23,7 @@ const (
 	registration2Size = 40
 )
 
-// registration asks for an agent: requests of one class, and the answers to them.
+// registration describes an agent: the requests of one class, and their answers.
 type registration struct {
 	class mad.Class
 	rmpp  uint8 // 1: the kernel reassembles the packets of a long answer
@@ -69,8 +69,8 @@ func (a *agents) of(c mad.Class) (uint32, error) {
 	return 0, fmt.Errorf("%s: no agent for it: want one of the classes %v", c, classes)
 }
 
-// register registers the agents. If the kernel does not know, or rejects, the first registration of the new form, it is
-// an old one, where P_Key mode must be enabled separately.
+// register registers the agents. A kernel that rejects the first registration of the new form is an old one, where
+// P_Key mode must be enabled separately.
 func register(d Device, host binary.ByteOrder, traps bool) (agents, error) {
 	var ids agents
 	old := false

@@ -30,9 +30,9 @@ type Options struct {
 	Retries int
 	// MaxTable bounds the answer to a table query, in bytes: at least 256; 0 means 64 MiB.
 	MaxTable int
-	// Traps, when not nil, receives the subnet management traps that reach the port, on the client's goroutine: it must
-	// not wait for an Exchange. Traps go to the port of the subnet manager; the kernel lets one program of the machine
-	// receive them.
+	// Traps, when not nil, receives the subnet management traps that reach the port, on the client's goroutine: it
+	// must not wait for an Exchange. Traps go to the port of the subnet manager; the kernel delivers them to one
+	// program of the machine.
 	Traps func(from ident.LID, trap mad.Packet)
 	// SysRoot and DevRoot are the roots of the kernel's device files; empty means /sys and /dev.
 	SysRoot, DevRoot string
@@ -62,7 +62,7 @@ func (o Options) tree() tree {
 	return t
 }
 
-// link returns the part of the options that is the link's.
+// link returns the options of the link.
 func (o Options) link() (madlink.Options, error) {
 	l := madlink.Options{InFlight: o.InFlight, PerTarget: o.PerTarget, Timeout: o.Timeout, Retries: o.Retries, Grace: grace}
 	switch {
@@ -103,7 +103,7 @@ var _ mad.Transport = (*Client)(nil)
 
 // Open opens the umad file of a port and registers agents for the classes of package mad. It fails when the port does not
 // exist (*AbsentError), is not an InfiniBand port, is down or not in the partition, and when the file may not be opened
-// (fs.ErrPermission); errors say what helps. Close the client when done.
+// (fs.ErrPermission); errors name the remedy. Close the client when done.
 func Open(ctx context.Context, n Name, o Options) (*Client, error) {
 	lo, err := o.link()
 	if err != nil {
@@ -150,8 +150,8 @@ func (o Options) open(p Port) (d Device, path string, err error) {
 	return d, path, nil
 }
 
-// Access opens the device file of a port and closes it again: its error says why this user cannot open it, as that of
-// Open does.
+// Access opens the device file of a port and closes it again. Like the error of Open, its error gives the reason why
+// the current user cannot open the file.
 func Access(p Port, o Options) error {
 	d, _, err := o.open(p)
 	if err != nil {
@@ -185,7 +185,7 @@ func (p *Port) Usable(k ident.PKey) error {
 	return nil
 }
 
-// partitions prints the non-empty entries of the partition table.
+// partitions formats the non-empty entries of the partition table.
 func (p *Port) partitions() string {
 	s := ""
 	for _, k := range p.PKeys {

@@ -171,13 +171,13 @@ func TestThePartitionIsThatOfTheOptions(t *testing.T) {
 		index.Store(uint32(s.PKeyIndex) + 1)
 		return echo(s)
 	})
-	c := open(t, d, umad.Options{PKey: 0x0010}) // the full member is there
+	c := open(t, d, umad.Options{PKey: 0x0010}) // the table has the full member
 	if err := get(t.Context(), t, c, 1); err != nil || index.Load() != 1 {
 		t.Errorf("P_Key index %d, error %v: want 0", index.Load()-1, err)
 	}
 }
 
-// The kernel returns a request without a response after each try's patience, and it is repeated.
+// The kernel returns a request without a response after each try's patience, and the client repeats the request.
 func TestSilenceIsATimeoutAfterEveryTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -231,7 +231,7 @@ func crowded(while func(umadtest.Sent) time.Duration) (d *umadtest.Device, most 
 	}), most
 }
 
-// getMany sends so many different requests concurrently, which must all be answered.
+// getMany sends this number of different requests concurrently; all must be answered.
 func getMany(t *testing.T, c *umad.Client, requests uint32) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -403,7 +403,7 @@ func TestTrapsReachTheirFunctionOnly(t *testing.T) {
 		got <- from
 	}})
 	if !d.Receive(33, &trap) {
-		t.Fatal("no agent takes traps")
+		t.Fatal("no agent accepts traps")
 	}
 	if from := <-got; from != 33 {
 		t.Errorf("trap from LID %d, want 33", from)
@@ -414,7 +414,7 @@ func TestTrapsReachTheirFunctionOnly(t *testing.T) {
 	without := umadtest.New(echo)
 	open(t, without, umad.Options{})
 	if without.Receive(33, &trap) {
-		t.Error("a client without a function for traps takes them from others on the machine")
+		t.Error("a client without a function for traps receives traps meant for others on the machine")
 	}
 }
 

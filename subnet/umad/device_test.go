@@ -15,7 +15,7 @@ import (
 	"fairlane/subnet/madlink"
 )
 
-// filePair returns a file that the runtime polls, as it polls the device's, and its other end.
+// filePair returns a file that the runtime polls like the device's file, and its other end.
 func filePair(t *testing.T) (Device, *os.File) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
@@ -31,7 +31,7 @@ func filePair(t *testing.T) (Device, *os.File) {
 	return d, kernel
 }
 
-// Over a file descriptor, messages keep their boundaries, reading waits by polling, and Close ends it.
+// Over a file descriptor, messages keep their boundaries, a read waits by polling, and Close ends the read.
 func TestAFileDescriptorIsPolledAndClosed(t *testing.T) {
 	t.Parallel()
 	d, kernel := filePair(t)

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrRemoved is wrapped when the device was removed while its file was open: the adapter was unplugged, reset, or its
-// driver unloaded. Opening the port again may find it.
+// driver unloaded. Opening the port again may succeed.
 var ErrRemoved = errors.New("the channel adapter was removed or its driver reloaded")
 
 // AbsentError means that a port has no umad file.
@@ -55,7 +55,7 @@ func openError(path string, err error) error {
 	return err
 }
 
-// owner says who may open a file, if that can be determined.
+// owner describes the mode and owner of a file, and the current user; empty if the file cannot be read.
 func owner(path string) string {
 	st, err := os.Stat(path)
 	if err != nil {

@@ -14,7 +14,7 @@ const headerSize = 64
 // messageSize is the minimum size of a read buffer.
 const messageSize = headerSize + mad.Size
 
-// shortestMAD is the length of the common header: the kernel returns only this of a request without a response.
+// shortestMAD is the length of the common header: the kernel returns only this part of a request without a response.
 const shortestMAD = 24
 
 // Offsets in the header. Numbers are in the byte order of the host, except those that go to the wire, which are

@@ -26,7 +26,8 @@ func TestHeaderHasTheBytesOfTheLayout(t *testing.T) {
 		agent: 0x01020304, status: 110, timeoutMS: 0x05060708, retries: 3, length: 320,
 		qpn: 1, qkey: qkeyGSI, lid: 0x1234, sl: 5, pathBits: 6, pkeyIndex: 0x0708,
 	}
-	// Agent, status, timeout, retries, length: the host's; QPN, Q_Key, LID: the wire's.
+	// Agent, status, timeout, retries and length are in host byte order; QPN, Q_Key and LID are in network byte
+	// order.
 	wire := "00000001 80010000 1234 05 06" + strings.Repeat("00", 4+16+4)
 	for _, c := range []struct {
 		order binary.ByteOrder
@@ -45,7 +46,7 @@ func TestHeaderHasTheBytesOfTheLayout(t *testing.T) {
 		}
 	}
 	if _, err := decodeHeader(make([]byte, headerSize-1), binary.LittleEndian); err == nil {
-		t.Error("63 bytes are taken for a header")
+		t.Error("63 bytes were accepted as a header")
 	}
 }
 
@@ -113,7 +114,7 @@ func TestAShortMessageIsPaddedWithZeros(t *testing.T) {
 	}
 	for _, n := range []int{0, headerSize, headerSize + 23, messageSize + 1} {
 		if _, _, err := decodeMessage(b, n, binary.LittleEndian); err == nil {
-			t.Errorf("a message of %d bytes in %d is taken", n, len(b))
+			t.Errorf("a message of %d bytes in a buffer of %d was accepted", n, len(b))
 		}
 	}
 	b[headerSize] = 2
@@ -143,7 +144,7 @@ func FuzzDecodeMessage(f *testing.F) {
 			return
 		}
 		if n < headerSize+shortestMAD || n > len(b) || p.BaseVersion() != 1 {
-			t.Fatalf("took %d bytes with base version %d", n, p.BaseVersion())
+			t.Fatalf("accepted %d bytes with base version %d", n, p.BaseVersion())
 		}
 		used := min(n-headerSize, mad.Size)
 		if !bytes.Equal(p[:used], was[headerSize:headerSize+used]) || !bytes.Equal(p[used:], make([]byte, mad.Size-used)) {

@@ -14,7 +14,7 @@ type Name struct {
 	Port ident.PortNum // from 1
 }
 
-// String prints the name in the form of ParseName.
+// String returns the name in the form of ParseName.
 func (n Name) String() string { return n.CA + ":" + strconv.Itoa(int(n.Port)) }
 
 // maxCAName is the kernel's IB_DEVICE_NAME_MAX without the NUL.

@@ -98,7 +98,7 @@ func TestOpenReportsWhyAPortCannotBeUsed(t *testing.T) {
 		{"another version", good, port, func(t *testing.T, o *umad.Options) {
 			umadtest.Write(t, filepath.Join(o.SysRoot, "class/infiniband_mad/abi_version"), "6\n")
 		}, nil, []string{"version 6: want 5"}},
-		{"nonsense of a driver", good, port, func(t *testing.T, o *umad.Options) {
+		{"invalid values of a driver", good, port, func(t *testing.T, o *umad.Options) {
 			umadtest.Write(t, filepath.Join(o.SysRoot, "class/infiniband/mlx5_0/ports/1/lid"), "many\n")
 		}, nil, []string{"ports/1/lid", `says "many": want a number of 16 bits`}},
 		{"no rights", good, port, func(_ *testing.T, o *umad.Options) { o.OpenDevice = refuse(syscall.EACCES) }, fs.ErrPermission,
@@ -125,7 +125,7 @@ func TestOpenReportsWhyAPortCannotBeUsed(t *testing.T) {
 			}
 			for _, says := range append(c.says, c.ask.String()) {
 				if !strings.Contains(err.Error(), says) {
-					t.Errorf("error %q: want it to say %q", err, says)
+					t.Errorf("error %q: want it to contain %q", err, says)
 				}
 			}
 			var absent *umad.AbsentError

@@ -11,11 +11,11 @@ import (
 // offSAData is the offset of the records of subnet administration.
 const offSAData = 56
 
-// Table queries subnet administration for every matching record, by method GetTable, and returns their bytes. request has
-// the attribute, the component mask and the components; Table sets its method. The answer takes as many packets as it
-// needs, which the kernel reassembles; all of it must arrive within a try, which waits eight times the timeout. An empty
-// result is no error. A non-zero status is a *mad.StatusError. An answer longer than Options.MaxTable ends the client,
-// since the kernel keeps it ahead of all others.
+// Table queries subnet administration for every matching record, by method GetTable, and returns their bytes. request
+// has the attribute, the component mask and the components; Table sets its method. The kernel reassembles the packets
+// of the answer. The whole answer must arrive within one try, which waits eight times the timeout. An empty result is
+// no error. A non-zero status is a *mad.StatusError. An answer longer than Options.MaxTable ends the client, because
+// it blocks all later answers in the kernel.
 func (c *Client) Table(ctx context.Context, sa mad.Target, request *mad.Packet) ([][]byte, error) {
 	if class := request.Class(); class != mad.ClassSubnAdm {
 		return nil, fmt.Errorf("table of %s: want class %s", class, mad.ClassSubnAdm)

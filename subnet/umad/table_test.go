@@ -16,8 +16,8 @@ import (
 
 const recordSize = 112 // NodeRecord
 
-// table answers a query with so many records, in the kernel's form: the first packet, followed by the data of all others.
-// Record n starts with n.
+// table answers a query with the given number of records, in the kernel's form: the first packet, followed by the
+// data of all others. Record n starts with n.
 func table(s umadtest.Sent, records int) []byte {
 	p := s.MAD
 	p.SetMethod(mad.MethodGetTableResp)
@@ -56,7 +56,7 @@ func TestTablesOfAnyLengthAreReadWhole(t *testing.T) {
 	for _, records = range []int{0, 1, 2, 3, 17, 5000, 1} {
 		got, err := c.Table(t.Context(), mad.Target{LID: 1}, query())
 		if err != nil || len(got) != records || method != mad.MethodGetTable {
-			t.Errorf("%d records: %d came by %s, error %v", records, len(got), method, err)
+			t.Errorf("%d records: received %d by %s, error %v", records, len(got), method, err)
 			continue
 		}
 		for n, r := range got {
@@ -110,7 +110,7 @@ func TestTableReportsErrors(t *testing.T) {
 	}
 }
 
-// An answer over the bound stays ahead of all others, so the client ends with that reason.
+// An answer over the bound blocks all later ones, so the client ends with that reason.
 func TestATableOverTheBoundEndsTheClient(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -87,7 +87,8 @@ func (c *Client) read() {
 	}
 }
 
-// readLong reads a message longer than head, which holds its start. It stays in the kernel until it is read completely.
+// readLong reads a message longer than head, which holds its start. The message stays in the kernel until it is read
+// completely.
 func (c *Client) readLong(head []byte) error {
 	h, err := decodeHeader(head, c.host)
 	if err != nil {

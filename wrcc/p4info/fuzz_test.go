@@ -9,8 +9,8 @@ import (
 	"fairlane/wrcc"
 )
 
-// FuzzTableEntry decodes arbitrary entries by every decoder. Whatever is taken must encode to an entry that decodes
-// to the same: a value has one form.
+// FuzzTableEntry decodes arbitrary entries by every decoder. An accepted entry must encode to an entry that decodes
+// to the same value.
 func FuzzTableEntry(f *testing.F) {
 	for _, e := range []*p4v1.TableEntry{
 		PortConfig(wrcc.PortConfig{Port: 1, FminMbps: 100, FmaxMbps: 1 << 31, TargetMbps: 5, PeriodUs: 24, RateRatioPct: 110, QRatioPct: 50}),
@@ -29,7 +29,7 @@ func FuzzTableEntry(f *testing.F) {
 		}
 		if c, err := DecodePortConfig(&e); err == nil {
 			if again, err := DecodePortConfig(PortConfig(c)); err != nil || again != c {
-				t.Errorf("%+v came back as %+v: %v", c, again, err)
+				t.Errorf("%+v was read back as %+v: %v", c, again, err)
 			}
 			if port, _, err := DecodeKey(&e); err != nil || port != c.Port {
 				t.Errorf("key %d of port %d: %v", port, c.Port, err)
@@ -37,12 +37,12 @@ func FuzzTableEntry(f *testing.F) {
 		}
 		if c, err := DecodeClassWeight(&e); err == nil {
 			if again, err := DecodeClassWeight(ClassWeight(c)); err != nil || again != c {
-				t.Errorf("%+v came back as %+v: %v", c, again, err)
+				t.Errorf("%+v was read back as %+v: %v", c, again, err)
 			}
 		}
 		if c, err := DecodeDomain(&e); err == nil {
 			if again, err := DecodeDomain(Domain(c)); err != nil || again != c {
-				t.Errorf("%+v came back as %+v: %v", c, again, err)
+				t.Errorf("%+v was read back as %+v: %v", c, again, err)
 			}
 		}
 	})
@@ -69,17 +69,17 @@ func FuzzMeasured(f *testing.F) {
 		r, c := e.GetRegisterEntry(), e.GetCounterEntry()
 		if port, v, err := DecodeRegister(r, r.GetRegisterId()); err == nil {
 			if p, w, err := DecodeRegister(Register(r.GetRegisterId(), port, v), r.GetRegisterId()); err != nil || p != port || w != v {
-				t.Errorf("register %d %d came back as %d %d: %v", port, v, p, w, err)
+				t.Errorf("register %d %d was read back as %d %d: %v", port, v, p, w, err)
 			}
 		}
 		if port, v, err := DecodeCounter(c, c.GetCounterId()); err == nil {
 			if p, w, err := DecodeCounter(Counter(c.GetCounterId(), port, v), c.GetCounterId()); err != nil || p != port || w != v {
-				t.Errorf("counter %d %v came back as %d %v: %v", port, v, p, w, err)
+				t.Errorf("counter %d %v was read back as %d %v: %v", port, v, p, w, err)
 			}
 		}
 		if d, err := DecodeDigest(r.GetData()); err == nil {
 			if again, err := DecodeDigest(Digest(d)); err != nil || again != d {
-				t.Errorf("digest %+v came back as %+v: %v", d, again, err)
+				t.Errorf("digest %+v was read back as %+v: %v", d, again, err)
 			}
 		}
 	})

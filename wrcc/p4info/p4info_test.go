@@ -69,7 +69,7 @@ func TestIdsAreThoseOfTheText(t *testing.T) {
 	}
 	for id, n := range want {
 		if name[id] != n || configv1.P4Ids_Prefix(id>>24) != prefix[id] {
-			t.Errorf("id 0x%08x: the text says %q of type %v, want %q", id, name[id], prefix[id], n)
+			t.Errorf("id 0x%08x: the text has %q of type %v, want %q", id, name[id], prefix[id], n)
 		}
 	}
 }
@@ -99,14 +99,14 @@ func TestCanonicalBytes(t *testing.T) {
 		_, err := Decode("x.y", []byte(c.b), c.bits)
 		var fe *fieldwise.Error
 		if !errors.As(err, &fe) || fe.Field != "x.y" || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want a field error that says %q", name, err, c.says)
+			t.Errorf("%s: %v, want a field error that contains %q", name, err, c.says)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		bits := rapid.IntRange(1, 64).Draw(t, "bits")
 		v := rapid.Uint64().Draw(t, "value") >> (64 - bits)
 		if got, err := Decode("x", Encode(v), bits); err != nil || got != v {
-			t.Fatalf("%d of %d bits came back as %d: %v", v, bits, got, err)
+			t.Fatalf("%d of %d bits was read back as %d: %v", v, bits, got, err)
 		}
 	})
 }
@@ -123,15 +123,15 @@ func TestTableEntriesRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPort(t)
 		if got, err := DecodePortConfig(PortConfig(p)); err != nil || got != p {
-			t.Fatalf("%+v came back as %+v: %v", p, got, err)
+			t.Fatalf("%+v was read back as %+v: %v", p, got, err)
 		}
 		w := wrcc.ClassWeight{Port: p.Port, Class: rapid.Uint8Max(7).Draw(t, "class"), Multiplier: p.PeriodUs, Shift: rapid.Uint8Max(15).Draw(t, "shift")}
 		if got, err := DecodeClassWeight(ClassWeight(w)); err != nil || got != w {
-			t.Fatalf("%+v came back as %+v: %v", w, got, err)
+			t.Fatalf("%+v was read back as %+v: %v", w, got, err)
 		}
 		d := wrcc.PortDomain{Port: p.Port, Domain: p.QRatioPct, WAN: rapid.Bool().Draw(t, "wan")}
 		if got, err := DecodeDomain(Domain(d)); err != nil || got != d {
-			t.Fatalf("%+v came back as %+v: %v", d, got, err)
+			t.Fatalf("%+v was read back as %+v: %v", d, got, err)
 		}
 		for _, e := range []*p4v1.TableEntry{PortConfig(p), ClassWeight(w), Domain(d)} {
 			port, class, err := DecodeKey(Key(e))
@@ -157,7 +157,7 @@ func TestTableEntryGoldenBytes(t *testing.T) {
 	}
 }
 
-// TestDecodersNameTheField spoils one thing of a good entry after the other.
+// TestDecodersNameTheField changes one part of a valid entry at a time.
 func TestDecodersNameTheField(t *testing.T) {
 	t.Parallel()
 	good := func() *p4v1.TableEntry {
@@ -186,7 +186,7 @@ func TestDecodersNameTheField(t *testing.T) {
 		e := good()
 		c.spoil(e)
 		if got, err := DecodePortConfig(e); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %+v, %v, want an error that says %q", name, got, err, c.says)
+			t.Errorf("%s: %+v, %v, want an error that contains %q", name, got, err, c.says)
 		}
 	}
 	if _, _, err := DecodeKey(&p4v1.TableEntry{TableId: 5}); err == nil {
@@ -242,7 +242,7 @@ func TestMeasuredRefusals(t *testing.T) {
 	} {
 		var fe *fieldwise.Error
 		if !errors.As(c.err, &fe) || !strings.Contains(c.err.Error(), c.says) {
-			t.Errorf("case %d: %v, want a field error that says %q", i+1, c.err, c.says)
+			t.Errorf("case %d: %v, want a field error that contains %q", i+1, c.err, c.says)
 		}
 	}
 }
@@ -279,13 +279,13 @@ func TestCompareTakesSupersetsAndNamesDifferences(t *testing.T) {
 		"a wide register":     {func(p *configv1.P4Info) { p.Registers[0].TypeSpec.GetBitstring().GetBit().Bitwidth = 64 }, "register pfr_mbps: bits: found 64, want 32", nil},
 		"bytes alone counted": {func(p *configv1.P4Info) { p.Counters[4].Spec.Unit = configv1.CounterSpec_BYTES }, "counter pfr_sum: unit", nil},
 		"another digest":      {func(p *configv1.P4Info) { p.TypeInfo.Structs["congestion_t"].Members[2].Name = "rate" }, `digest congestion: member 3: found "rate"`, nil},
-		"a digest of nothing": {func(p *configv1.P4Info) { p.TypeInfo = nil }, "digest congestion: found 0 members", nil},
+		"an empty digest":     {func(p *configv1.P4Info) { p.TypeInfo = nil }, "digest congestion: found 0 members", nil},
 	} {
 		p := load(t)
 		c.change(p)
 		f, err := Compare(p)
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want one that says %q", name, err, c.says)
+			t.Errorf("%s: %v, want one that contains %q", name, err, c.says)
 		}
 		if c.check != nil && !c.check(f) {
 			t.Errorf("%s: features %+v", name, f)

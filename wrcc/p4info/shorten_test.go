@@ -10,7 +10,8 @@ import (
 
 func pad(b []byte) []byte { return append([]byte{0, 0, 0, 0, 0}, b...) }
 
-// TestShortenTakesLeadingZeros pads every byte string of an entity: it is refused as it is, and read once it is shortened.
+// TestShortenTakesLeadingZeros pads every byte string of an entity: the padded entity is rejected, and the shortened
+// one is accepted.
 func TestShortenTakesLeadingZeros(t *testing.T) {
 	t.Parallel()
 	want := wrcc.PortConfig{Port: 0, FminMbps: 100, FmaxMbps: 1 << 31, TargetMbps: 256, PeriodUs: 24, RateRatioPct: 110, QRatioPct: 50}
@@ -21,7 +22,7 @@ func TestShortenTakesLeadingZeros(t *testing.T) {
 		p.Value = pad(p.GetValue())
 	}
 	if _, err := DecodePortConfig(e); err == nil {
-		t.Error("a padded entry was taken")
+		t.Error("a padded entry was accepted")
 	}
 	Shorten(Entity(e))
 	if got, err := DecodePortConfig(e); err != nil || got != want {
@@ -54,6 +55,6 @@ func TestShortenLeavesTheRest(t *testing.T) {
 	}
 	ShortenData(nil)
 	if _, err := DecodePortConfig(e); err == nil {
-		t.Error("an entry without bytes was taken")
+		t.Error("an entry without bytes was accepted")
 	}
 }

@@ -23,13 +23,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// listen serves devices in memory until the test ends, and returns how to dial them.
+// listen serves devices in memory until the test ends, and returns the function that dials them.
 func listen(t testing.TB, s *p4dev.Server, o ...grpc.ServerOption) grpctest.Dial {
 	t.Helper()
 	return grpctest.Serve(t, func(ctx context.Context, l net.Listener) error { return s.Serve(ctx, l, o...) })
 }
 
-// target says that every device has the id of its node.
+// target returns the address of a device; the device ID is that of its node.
 func target(d driver.Device) (p4rt.Target, error) {
 	return p4rt.Target{Address: "switches", DeviceID: uint64(d.ID.Node)}, nil
 }
@@ -52,12 +52,12 @@ func switchDevice(node uint64, name string) driver.Device {
 	return driver.Device{Plane: driver.PlaneWRCC, ID: ident.PortID{Node: ident.GUID(node)}, Name: name, Kind: subnet.KindSwitch, Ports: 5}
 }
 
-// withoutWeights is the program of a switch that weighs no classes.
+// withoutWeights removes the class weights from a program.
 func withoutWeights(p *configv1.P4Info) {
 	p.Tables = slices.DeleteFunc(p.Tables, func(t *configv1.Table) bool { return t.GetPreamble().GetId() == p4info.TableClassWeight })
 }
 
-// simFaults are simulated devices as the suite wants to bend them.
+// simFaults injects the faults of package drivertest into simulated devices.
 type simFaults struct {
 	dev map[ident.PortID]*p4dev.Device
 }

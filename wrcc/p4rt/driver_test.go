@@ -25,7 +25,7 @@ import (
 	"fairlane/wrcc/p4rt"
 )
 
-// rig is one simulated switch with its driver's view of it.
+// rig is a simulated switch with its driver.
 type rig struct {
 	server *p4dev.Server
 	sim    *p4dev.Device
@@ -62,7 +62,7 @@ func (r *rig) holds(t testing.TB, want driver.Settings) {
 	t.Helper()
 	c := r.sim.Config()
 	if ds := want.Diff(driver.Settings{WRCC: &c}); len(ds) > 0 {
-		t.Errorf("the switch does not hold what was applied: %v", ds)
+		t.Errorf("the switch differs from the applied settings: %v", ds)
 	}
 }
 
@@ -133,7 +133,8 @@ func TestAHigherElectionIDIsAConflictThatEndsWhenItLeaves(t *testing.T) {
 	if got, err := r.drv.Read(t.Context(), r.dev); err != nil || !first.Equal(got) {
 		t.Errorf("a backup cannot read: %v", err)
 	}
-	// The rival lowers itself, which frees the place; the driver has to outbid what was seen.
+	// The rival lowers its election id, so there is no primary; the driver must exceed the highest id that it has
+	// seen.
 	if a := v.elect(t, 0); a.GetStatus().GetCode() == 0 {
 		t.Fatalf("the rival is still the primary: %v", a)
 	}
@@ -165,7 +166,7 @@ func TestTwoManagersWithOneElectionID(t *testing.T) {
 	v.elect(t, 1)
 	_, err := r.drv.Apply(t.Context(), r.dev, r.sample(t, 0))
 	if !errors.Is(err, driver.ErrConflict) || !strings.Contains(err.Error(), "each manager needs its own") {
-		t.Errorf("error %v, want a conflict that says what to do", err)
+		t.Errorf("error %v, want a conflict with the remedy", err)
 	}
 	if n := r.sim.Writes(); n != 0 {
 		t.Errorf("%d writes", n)
@@ -254,7 +255,7 @@ func TestAnotherProgramUnderTheDriver(t *testing.T) {
 	r.holds(t, want)
 }
 
-// TestDeniedWriteIsRetriedOnce has a switch that forgets who is the primary and keeps the stream.
+// TestDeniedWriteIsRetriedOnce uses a switch that loses the result of the election and keeps the stream.
 func TestDeniedWriteIsRetriedOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -287,7 +288,7 @@ func TestDeniedWriteIsRetriedOnce(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreToldForEachUpdate has a switch with fewer ports than the inventory says.
+// TestRefusalsAreToldForEachUpdate uses a switch with fewer ports than the inventory has.
 func TestRefusalsAreToldForEachUpdate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, p4dev.Options{Ports: 4}, p4rt.Options{})
@@ -311,8 +312,8 @@ func TestRefusalsAreToldForEachUpdate(t *testing.T) {
 	}
 }
 
-// TestAnEntryOfASecondWriterIsAConflict lets the switch change between our reading and our writing: it answers for the one
-// entry that is not as it was.
+// TestAnEntryOfASecondWriterIsAConflict changes the switch between the driver's read and its write: the switch
+// rejects only the changed entry.
 func TestAnEntryOfASecondWriterIsAConflict(t *testing.T) {
 	t.Parallel()
 	meddle := func() {}
@@ -364,7 +365,7 @@ func TestUnknownDevicesAndBadTargets(t *testing.T) {
 	}
 }
 
-// TestSwitchesWhoseAddressesAreSwapped has two switches of different ids, which is all that tells them apart.
+// TestSwitchesWhoseAddressesAreSwapped swaps two switches that differ only in their ids.
 func TestSwitchesWhoseAddressesAreSwapped(t *testing.T) {
 	t.Parallel()
 	dial := map[string]func(context.Context, string) (net.Conn, error){}
@@ -414,9 +415,9 @@ func TestClosedDriver(t *testing.T) {
 	if _, err := drv.Read(t.Context(), r.dev); !errors.Is(err, driver.ErrUnreachable) {
 		t.Errorf("read by a closed driver: %v", err)
 	}
-	// Its election is given up: the other driver takes over with the same id.
+	// The closed driver has ended its election: the other driver takes over with the same id.
 	if _, err := r.drv.Apply(t.Context(), r.dev, r.sample(t, 1)); err != nil {
-		t.Errorf("after the other has closed: %v", err)
+		t.Errorf("after the other driver was closed: %v", err)
 	}
 }
 

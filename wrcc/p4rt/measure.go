@@ -56,7 +56,7 @@ func (d *Driver) FairRates(ctx context.Context, dev driver.Device) ([]FairRate, 
 	case s.features.Digest:
 		return s.digestRates(ctx)
 	}
-	return nil, fmt.Errorf("%w: %s tells its fair rates by no register, counter or digest", driver.ErrUnsupported, dev)
+	return nil, fmt.Errorf("%w: %s reports its fair rates by no register, counter or digest", driver.ErrUnsupported, dev)
 }
 
 func (s *session) registerRates(ctx context.Context) ([]FairRate, error) {

@@ -15,7 +15,7 @@ import (
 	"fairlane/wrcc/p4rt"
 )
 
-// plane is a data plane that measures what a test says.
+// plane is a data plane with measurements set by a test.
 type plane struct {
 	mu     sync.Mutex
 	ports  map[uint16]p4dev.Measured
@@ -73,7 +73,7 @@ func TestIdleSwitchLimitsNoFlow(t *testing.T) {
 	}
 }
 
-// TestFairRatesFallBackToTheCounter has a server without access to registers, as some have.
+// TestFairRatesFallBackToTheCounter uses a server without access to registers, as some have.
 func TestFairRatesFallBackToTheCounter(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
@@ -89,7 +89,7 @@ func TestFairRatesFallBackToTheCounter(t *testing.T) {
 	read(10, 1000, "[]")
 	read(14, 1000+4*250, "[{3 250 counter}]")
 	read(14, 1000+4*250, "[]")
-	read(2, 50, "[]") // started anew
+	read(2, 50, "[]") // restarted
 	read(4, 150, "[{3 50 counter}]")
 }
 
@@ -98,7 +98,7 @@ func TestFairRatesFallBackToDigests(t *testing.T) {
 	r := newRig(t, p4dev.Options{Program: func(p *configv1.P4Info) { p.Registers, p.Counters = nil, nil }}, p4rt.Options{})
 	c := p4info.Congestion{Port: 4, Class: 3, PFR: 12_500, Queue: 1 << 20, TimeUs: 99}
 	if r.sim.Congested(c) {
-		t.Fatal("a digest that nobody asked for")
+		t.Fatal("a digest before any was enabled")
 	}
 	if got := r.rates(t); got != "[]" {
 		t.Errorf("before any congestion: %s", got)
@@ -108,7 +108,7 @@ func TestFairRatesFallBackToDigests(t *testing.T) {
 	}
 	c.Port, c.PFR = 2, 777
 	r.sim.Congested(c)
-	// The stream brings digests, and the news of its own end, when it does.
+	// Digests, and the end of the stream, arrive asynchronously.
 	eventually := func(want string) {
 		t.Helper()
 		got := ""
@@ -159,7 +159,7 @@ func TestCountersThatAreMissingAreNotZero(t *testing.T) {
 	}
 }
 
-// TestTheDataPlaneFollows is the other half of an Apply: what was written reaches what forwards packets.
+// TestTheDataPlaneFollows checks that applied settings reach the data plane.
 func TestTheDataPlaneFollows(t *testing.T) {
 	t.Parallel()
 	p := newPlane()

@@ -28,7 +28,7 @@ func (p padder) SendMsg(m any) error {
 	return p.ServerStream.SendMsg(m)
 }
 
-// TestASwitchThatPadsItsAnswers sends what P4Runtime allows, and no client may mind.
+// TestASwitchThatPadsItsAnswers sends padded byte strings, which P4Runtime allows and clients must accept.
 func TestASwitchThatPadsItsAnswers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, p4dev.Options{}, p4rt.Options{}, grpc.StreamInterceptor(func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {

@@ -42,7 +42,7 @@ func s0Plan(t *testing.T) (*subnet.Fabric, *policy.WRCCPlan) {
 	return f, p.WRCC
 }
 
-// wanted is a plan as each of its switches has to hold it. Data centres are numbered in the plan's order.
+// wanted returns the configuration of each switch in a plan. Data centres are numbered in the plan's order.
 func wanted(t *testing.T, f *subnet.Fabric, p *policy.WRCCPlan) map[ident.GUID]*wrcc.SwitchConfig {
 	t.Helper()
 	number := map[string]uint16{}
@@ -75,7 +75,8 @@ func wanted(t *testing.T, f *subnet.Fabric, p *policy.WRCCPlan) map[ident.GUID]*
 	return out
 }
 
-// TestAPlanReachesTheSwitches writes a compiled plan to simulated switches, and builds the packet simulation from what they hold.
+// TestAPlanReachesTheSwitches writes a compiled plan to simulated switches, and builds the packet simulation from
+// their state.
 func TestAPlanReachesTheSwitches(t *testing.T) {
 	t.Parallel()
 	f, plan := s0Plan(t)
@@ -141,7 +142,7 @@ func TestAPlanReachesTheSwitches(t *testing.T) {
 		held := sim.Config()
 		c, ok := held.PortConfig(uint16(id.Port))
 		if ok != inPlan || ok && c.Params() != planned {
-			t.Errorf("%s: the switch holds %+v, the plan says %+v", f.PortName(ref), c, planned)
+			t.Errorf("%s: the switch holds %+v, the plan has %+v", f.PortName(ref), c, planned)
 		}
 		taken++
 		return c.Params()

@@ -16,7 +16,7 @@ import (
 	"fairlane/wrcc/p4rt"
 )
 
-// TestMutualTLS is of the driver's streams and requests alike; package grpclink has all that can be wrong.
+// TestMutualTLS covers the driver's streams and requests; the tests of package grpclink cover all errors.
 func TestMutualTLS(t *testing.T) {
 	t.Parallel()
 	a := tlstest.New(t)

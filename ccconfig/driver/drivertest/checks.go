@@ -12,7 +12,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// maxWrites is the largest number of writes of one Apply of a sample.
+// maxWrites bounds the writes of one Apply call.
 const maxWrites = 64
 
 func samples(ctx context.Context, h Harness, d driver.Device) ([]driver.Settings, error) {
@@ -168,7 +168,7 @@ func checkInterruption(ctx context.Context, h Harness, d driver.Device) error {
 			return false, fmt.Errorf("receipt says %d writes were acknowledged", n)
 		}
 		if count(r, driver.OutcomeRefused) != 0 {
-			return false, fmt.Errorf("receipt says refused, but nobody answered: %v", r)
+			return false, fmt.Errorf("receipt says refused, but the device did not answer: %v", r)
 		}
 		if err := wantHonest(ctx, h, d); err != nil {
 			return false, err
@@ -436,7 +436,7 @@ func checkBeyond(ctx context.Context, h Harness, d driver.Device) error {
 			return nil // a port with access to every parameter
 		}
 	case kind == etherSwitch:
-		return nil // such a switch is asked to store everything, all or nothing
+		return nil // such a switch stores all settings or none
 	case kind == wrccSwitch && c.WRCC.Weights > 0:
 		return nil // such a switch has enough entries for all of its ports
 	case kind == wrccSwitch:

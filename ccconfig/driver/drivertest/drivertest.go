@@ -36,11 +36,11 @@ type Faults interface {
 	Reboot(d driver.Device)
 	// Writes returns the number of writes sent to the device, including lost ones.
 	Writes(d driver.Device) int
-	// LoseRequests lets the next after writes pass and then loses n requests of any kind; a negative n loses all until Heal.
-	// Reads before the first loss pass.
+	// LoseRequests loses n requests of any kind, from the first one after the given number of writes; a negative n
+	// loses all until Heal. Reads before the first loss pass.
 	LoseRequests(d driver.Device, after, n int)
-	// LoseReply lets the next after writes pass. The following write is executed, but its reply is lost, and so are all its
-	// repetitions until Heal.
+	// LoseReply passes the given number of writes. The following write is executed, but its reply is lost, and so are
+	// the replies to its repetitions until Heal.
 	LoseReply(d driver.Device, after int)
 	// Partial makes the device execute only a part of the next write with changes, and acknowledge it.
 	Partial(d driver.Device)
@@ -82,18 +82,18 @@ type check struct {
 
 func checks() []check {
 	return []check{
-		{"capabilities say what the device can be told", checkCapabilities},
-		{"reading shows the defaults", checkDefaults},
+		{"capabilities list the supported settings", checkCapabilities},
+		{"reading returns the defaults", checkDefaults},
 		{"what was applied is read back", checkApplyRead},
 		{"applying twice sends nothing", checkIdempotent},
 		{"any state follows any other", checkTransitions},
 		{"an interruption at each write is finished by applying again", checkInterruption},
 		{"a lost reply is neither success nor loss", checkLostReply},
 		{"one lost request of any kind is an error or overcome", checkOneLost},
-		{"a reboot shows and is repaired", checkReboot},
-		{"a partial write shows and is repaired", checkPartial},
-		{"a silent clamp shows", checkClamp},
-		{"a second writer shows and is overruled", checkSecondWriter},
+		{"a reboot is reported and repaired", checkReboot},
+		{"a partial write is reported and repaired", checkPartial},
+		{"a silent clamp is reported", checkClamp},
+		{"a second writer is reported and overruled", checkSecondWriter},
 		{"values out of range are refused before anything is sent", checkOutOfRange},
 		{"settings beyond the device are refused before anything is sent", checkBeyond},
 		{"devices that cannot be addressed are refused", checkBadDevice},

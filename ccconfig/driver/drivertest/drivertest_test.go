@@ -135,7 +135,7 @@ func TestFakePassesTheSuite(t *testing.T) {
 	Run(t, newFakeHarness)
 }
 
-// bad is a driver with one fault of its own over an honest one.
+// bad wraps a correct driver and adds one fault.
 type bad struct {
 	driver.Driver
 
@@ -157,8 +157,8 @@ func (b bad) Read(ctx context.Context, d driver.Device) (driver.Settings, error)
 	return b.read(ctx, d)
 }
 
-// TestSuiteCatchesBadDrivers breaks the honest driver in one way after the other; the suite
-// must notice each by the check named.
+// TestSuiteCatchesBadDrivers adds one fault at a time to a correct driver; the named check of the suite must detect
+// it.
 func TestSuiteCatchesBadDrivers(t *testing.T) {
 	t.Parallel()
 	errPlain := errors.New("it did not work")

@@ -209,7 +209,7 @@ func (f *Fake) Apply(ctx context.Context, d driver.Device, want driver.Settings)
 	var r driver.Receipt
 	validate := want.ValidateRanges
 	if want.NIC != nil {
-		validate = want.Validate // for a NIC port, only this knows the table
+		validate = want.Validate // only Validate has the table of a NIC port
 	}
 	if err := validate(d); err != nil {
 		return r, driver.Unsent(fmt.Errorf("%w: %w", driver.ErrInvalid, err))

@@ -70,7 +70,7 @@ func checkNICCapabilities(d driver.Device, c driver.Capabilities) error {
 	case c.NIC == nil:
 		return errors.New("no capabilities of a NIC port")
 	case len(c.NIC.Params) == 0 && !c.NIC.WRCC:
-		return errors.New("a NIC port that can be told nothing")
+		return errors.New("a NIC port without writable parameters")
 	case !slices.IsSorted(c.NIC.Params) || len(slices.Compact(slices.Clone(c.NIC.Params))) != len(c.NIC.Params):
 		return fmt.Errorf("parameters %q, want them sorted, each once", c.NIC.Params)
 	case d.Plane == driver.PlaneWRCC && (!c.NIC.WRCC || c.NIC.Most < 1):

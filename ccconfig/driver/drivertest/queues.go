@@ -65,16 +65,16 @@ func queueSpoilers(d driver.Device) map[string]func(*driver.Settings) {
 		return func(s *driver.Settings) { change(&s.Queues.Marking[len(s.Queues.Marking)-1]) }
 	}
 	return map[string]func(*driver.Settings){
-		"nothing":         func(s *driver.Settings) { *s = driver.Settings{} },
-		"both halves":     func(s *driver.Settings) { s.Switch = &driver.SwitchState{Ports: make([]ibcc.PortMarking, d.Ports+1)} },
-		"of a NIC":        func(s *driver.Settings) { *s = driver.Settings{NIC: &driver.NICState{}} },
-		"of an adapter":   func(s *driver.Settings) { *s = driver.Settings{CA: &ibcc.CASettings{Table: make([]ibcc.Entry, 1)}} },
-		"port 0":          first(func(q *ecn.QueueMarking) { q.Port = 0 }),
-		"a port beyond":   last(func(q *ecn.QueueMarking) { q.Port = ident.PortNum(d.Ports + 1) }),
-		"queue 8":         last(func(q *ecn.QueueMarking) { q.Queue = ecn.MaxQueue + 1 }),
-		"most below less": first(func(q *ecn.QueueMarking) { q.Marking.Max = q.Marking.Min - 1 }),
-		"below zero":      first(func(q *ecn.QueueMarking) { q.Marking.Min = -1 }),
-		"101 percent":     first(func(q *ecn.QueueMarking) { q.Marking.PMaxPct = ecn.MaxPercent + 1 }),
+		"nothing":               func(s *driver.Settings) { *s = driver.Settings{} },
+		"both halves":           func(s *driver.Settings) { s.Switch = &driver.SwitchState{Ports: make([]ibcc.PortMarking, d.Ports+1)} },
+		"of a NIC":              func(s *driver.Settings) { *s = driver.Settings{NIC: &driver.NICState{}} },
+		"of an adapter":         func(s *driver.Settings) { *s = driver.Settings{CA: &ibcc.CASettings{Table: make([]ibcc.Entry, 1)}} },
+		"port 0":                first(func(q *ecn.QueueMarking) { q.Port = 0 }),
+		"a port beyond":         last(func(q *ecn.QueueMarking) { q.Port = ident.PortNum(d.Ports + 1) }),
+		"queue 8":               last(func(q *ecn.QueueMarking) { q.Queue = ecn.MaxQueue + 1 }),
+		"maximum below minimum": first(func(q *ecn.QueueMarking) { q.Marking.Max = q.Marking.Min - 1 }),
+		"below zero":            first(func(q *ecn.QueueMarking) { q.Marking.Min = -1 }),
+		"101 percent":           first(func(q *ecn.QueueMarking) { q.Marking.PMaxPct = ecn.MaxPercent + 1 }),
 		"a queue twice": func(s *driver.Settings) {
 			s.Queues.Marking = append(s.Queues.Marking[:1:1], s.Queues.Marking...)
 		},

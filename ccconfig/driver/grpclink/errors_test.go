@@ -23,7 +23,8 @@ import (
 	"fairlane/internal/testkit/tlstest"
 )
 
-// serve answers every request with what answer says, until the test ends, and returns how to dial it.
+// serve runs a server that ends every request with the error of answer, until the test ends. It returns the function
+// that dials the server.
 func serve(t testing.TB, answer func(context.Context) error, o ...grpc.ServerOption) grpctest.Dial {
 	t.Helper()
 	s := grpc.NewServer(append(o, grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
@@ -41,7 +42,7 @@ func serve(t testing.TB, answer func(context.Context) error, o ...grpc.ServerOpt
 	})
 }
 
-// request makes one request by a pool and classifies its end.
+// request makes one request by a pool and classifies its error.
 func request(ctx context.Context, t testing.TB, p *pool, judge func(*status.Status) (string, error)) error {
 	t.Helper()
 	var conn *grpc.ClientConn
@@ -69,19 +70,19 @@ func TestRequestErrorsAreClassified(t *testing.T) {
 		kind  error
 		says  string
 	}{
-		"not behind the address": {codes.NotFound, plainly, driver.ErrUnreachable, "read of leaf-1: device unreachable: it says so at switches"},
-		"out of reach":           {codes.Unavailable, plainly, driver.ErrUnreachable, "read of leaf-1: device unreachable: it says so"},
-		"busy":                   {codes.ResourceExhausted, plainly, driver.ErrBusy, "ResourceExhausted: it says so"},
-		"undone":                 {codes.Aborted, plainly, driver.ErrBusy, "Aborted: it says so"},
-		"unknown to it":          {codes.Unimplemented, plainly, driver.ErrUnsupported, "Unimplemented: it says so"},
-		"no program":             {codes.FailedPrecondition, plainly, driver.ErrUnsupported, "FailedPrecondition: it says so"},
-		"wrong":                  {codes.InvalidArgument, plainly, driver.ErrInvalid, "InvalidArgument: it says so"},
-		"out of range":           {codes.OutOfRange, plainly, driver.ErrInvalid, "OutOfRange: it says so"},
-		"who are you":            {codes.Unauthenticated, plainly, driver.ErrInvalid, "Unauthenticated: it says so"},
-		"another's":              {codes.PermissionDenied, plainly, driver.ErrConflict, "PermissionDenied: it says so"},
-		"there already":          {codes.AlreadyExists, plainly, driver.ErrConflict, "AlreadyExists: it says so"},
-		"nobody knows":           {codes.Internal, plainly, driver.ErrUnreachable, "Internal: it says so"},
-		"by the protocol":        {codes.DataLoss, lost, driver.ErrBusy, "read of leaf-1: device busy: half of it is done: it says so"},
+		"not behind the address":    {codes.NotFound, plainly, driver.ErrUnreachable, "read of leaf-1: device unreachable: it says so at switches"},
+		"out of reach":              {codes.Unavailable, plainly, driver.ErrUnreachable, "read of leaf-1: device unreachable: it says so"},
+		"busy":                      {codes.ResourceExhausted, plainly, driver.ErrBusy, "ResourceExhausted: it says so"},
+		"aborted":                   {codes.Aborted, plainly, driver.ErrBusy, "Aborted: it says so"},
+		"unimplemented":             {codes.Unimplemented, plainly, driver.ErrUnsupported, "Unimplemented: it says so"},
+		"no program":                {codes.FailedPrecondition, plainly, driver.ErrUnsupported, "FailedPrecondition: it says so"},
+		"invalid argument":          {codes.InvalidArgument, plainly, driver.ErrInvalid, "InvalidArgument: it says so"},
+		"out of range":              {codes.OutOfRange, plainly, driver.ErrInvalid, "OutOfRange: it says so"},
+		"unauthenticated":           {codes.Unauthenticated, plainly, driver.ErrInvalid, "Unauthenticated: it says so"},
+		"permission denied":         {codes.PermissionDenied, plainly, driver.ErrConflict, "PermissionDenied: it says so"},
+		"already exists":            {codes.AlreadyExists, plainly, driver.ErrConflict, "AlreadyExists: it says so"},
+		"internal error":            {codes.Internal, plainly, driver.ErrUnreachable, "Internal: it says so"},
+		"a meaning of the protocol": {codes.DataLoss, lost, driver.ErrBusy, "read of leaf-1: device busy: half of it is done: it says so"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +96,7 @@ func TestRequestErrorsAreClassified(t *testing.T) {
 				t.Errorf("error %v, want kind %v and %q", err, c.kind, c.says)
 			}
 			if asked.Load() != 1 {
-				t.Errorf("asked %d times, want once: nothing repeats a request but its caller", asked.Load())
+				t.Errorf("%d requests, want 1: only the caller repeats a request", asked.Load())
 			}
 		})
 	}
@@ -112,7 +113,7 @@ func TestTimeoutAndCancelOfARequest(t *testing.T) {
 	p = newPool(t, grpclink.Options{Timeout: time.Minute, Dial: serve(t, func(ctx context.Context) error { cancel(); <-ctx.Done(); return ctx.Err() })})
 	err := request(ctx, t, p, plainly)
 	if !errors.Is(err, context.Canceled) || errors.Is(err, driver.ErrUnreachable) {
-		t.Errorf("a caller who left: %v, want his own end, and nothing about the device", err)
+		t.Errorf("a cancelled caller: %v, want the context's error, and nothing about the device", err)
 	}
 }
 
@@ -126,16 +127,16 @@ func TestMutualTLS(t *testing.T) {
 	for name, c := range map[string]struct {
 		server tlstest.Certificate
 		client *tls.Config
-		says   string // in the error; empty where it works
+		says   string // in the error; empty on success
 	}{
-		"both are known":                   {a.Issue("switches", tlstest.Valid()), shows(a.Pool, good), ""},
-		"the device's has expired":         {a.Issue("switches", tlstest.Expired()), shows(a.Pool, good), "certificate has expired"},
-		"the device is another":            {a.Issue("elsewhere", tlstest.Valid()), shows(a.Pool, good), "valid for elsewhere, not switches"},
-		"the device's is by a stranger":    {stranger.Issue("switches", tlstest.Valid()), shows(a.Pool, good), "unknown authority"},
-		"the manager's has expired":        {a.Issue("switches", tlstest.Valid()), shows(a.Pool, a.Issue("manager", tlstest.Expired()).Certificate), "our certificate has expired on "},
-		"the manager's clock is days late": {a.Issue("switches", tlstest.Valid()), shows(a.Pool, a.Issue("manager", tlstest.Early()).Certificate), "check the clock"},
-		"the manager shows none":           {a.Issue("switches", tlstest.Valid()), shows(a.Pool), "we show no certificate"},
-		"the manager's is by a stranger":   {a.Issue("switches", tlstest.Valid()), shows(a.Pool, stranger.Issue("manager", tlstest.Valid()).Certificate), "device unreachable"},
+		"valid certificates":                    {a.Issue("switches", tlstest.Valid()), shows(a.Pool, good), ""},
+		"the device's has expired":              {a.Issue("switches", tlstest.Expired()), shows(a.Pool, good), "certificate has expired"},
+		"the device is another":                 {a.Issue("elsewhere", tlstest.Valid()), shows(a.Pool, good), "valid for elsewhere, not switches"},
+		"the device's is of another authority":  {stranger.Issue("switches", tlstest.Valid()), shows(a.Pool, good), "unknown authority"},
+		"the manager's has expired":             {a.Issue("switches", tlstest.Valid()), shows(a.Pool, a.Issue("manager", tlstest.Expired()).Certificate), "our certificate has expired on "},
+		"the manager's clock is days late":      {a.Issue("switches", tlstest.Valid()), shows(a.Pool, a.Issue("manager", tlstest.Early()).Certificate), "check the clock"},
+		"the manager shows none":                {a.Issue("switches", tlstest.Valid()), shows(a.Pool), "we show no certificate"},
+		"the manager's is of another authority": {a.Issue("switches", tlstest.Valid()), shows(a.Pool, stranger.Issue("manager", tlstest.Valid()).Certificate), "device unreachable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -151,7 +152,7 @@ func TestMutualTLS(t *testing.T) {
 				return
 			}
 			if !errors.Is(err, driver.ErrUnreachable) || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("error %v, want unreachable that says %q", err, c.says)
+				t.Errorf("error %v, want unreachable with %q", err, c.says)
 			}
 			if asked {
 				t.Error("the request has arrived")

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pool is one whose sessions count the operations on them.
+// pool is a Pool whose sessions count their operations.
 type pool = grpclink.Pool[string, int]
 
 func newPool(t testing.TB, o grpclink.Options) *pool {
@@ -40,7 +40,7 @@ func device() driver.Device {
 	return driver.Device{Plane: driver.PlaneRoCE, ID: ident.PortID{Node: 0x11}, Name: "leaf-1", Kind: subnet.KindSwitch, Ports: 4}
 }
 
-// begin is an operation on a key; its session is how many there were before.
+// begin starts an operation on a key; its session is the number of earlier operations.
 func begin(ctx context.Context, p *pool, key string) (int, func(), error) {
 	return p.Begin(ctx, device(), key, "switches", func(n int, _ *grpc.ClientConn) int { return n + 1 })
 }
@@ -92,7 +92,7 @@ func TestOptionsOutOfRange(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		o    grpclink.Options
-		says string // empty where they are taken
+		says string // empty for valid options
 	}{
 		"neither":             {grpclink.Options{}, "either TLS or, for plain text, Insecure"},
 		"both":                {grpclink.Options{Insecure: true, TLS: &tls.Config{MinVersion: tls.VersionTLS13}}, "either TLS or, for plain text, Insecure"},
@@ -139,7 +139,7 @@ func TestOneOperationAtATimeOnADevice(t *testing.T) {
 		first.release()
 		next := begins(t, "the second after the first", second)
 		if first.n != 1 || next.n != 2 || other.n != 1 {
-			t.Errorf("sessions %d, %d, %d: want the first's handed to the second, and another for the other device", first.n, next.n, other.n)
+			t.Errorf("sessions %d, %d, %d: want one for the first two operations, and another for the other device", first.n, next.n, other.n)
 		}
 		next.release()
 		other.release()
@@ -160,7 +160,7 @@ func TestOperationsInFlightAreBounded(t *testing.T) {
 	})
 }
 
-// TestCancelledWaiterLeavesNoState gives up waiting for a turn, and waiting for a slot.
+// TestCancelledWaiterLeavesNoState cancels an operation that waits for its device, and one that waits for a slot.
 func TestCancelledWaiterLeavesNoState(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestCancelledWaiterLeavesNoState(t *testing.T) {
 			waits(t, "with the only slot taken, "+key, waiting)
 			cancel()
 			if s := <-waiting; !errors.Is(s.err, context.Canceled) || s.release != nil || !strings.Contains(s.err.Error(), "leaf-1") {
-				t.Errorf("given up: %v", s.err)
+				t.Errorf("cancelled operation: %v", s.err)
 			}
 		}
 		busy.release()
@@ -183,7 +183,7 @@ func TestCancelledWaiterLeavesNoState(t *testing.T) {
 		cancel()
 		for range 100 { // the turn is free, which must not matter
 			if _, _, err := begin(gone, p, "a"); !errors.Is(err, context.Canceled) {
-				t.Fatalf("begun by a caller who is gone: %v", err)
+				t.Fatalf("begun by a cancelled caller: %v", err)
 			}
 		}
 		begins(t, "after those", start(t.Context(), p, "a")).release()
@@ -204,7 +204,7 @@ func TestCloseWaitsForWhatIsUnderWay(t *testing.T) {
 			t.Errorf("begun on a closed pool: %v", err)
 		}
 		first.release()
-		s := begins(t, "the second, which came before", second)
+		s := begins(t, "the second, which waited first", second)
 		synctest.Wait()
 		select {
 		case err := <-closed:
@@ -223,7 +223,7 @@ func TestAnAddressThatIsNone(t *testing.T) {
 	p := newPool(t, grpclink.Options{})
 	_, _, err := p.Begin(t.Context(), device(), "a", "a\x7fb", func(int, *grpc.ClientConn) int { t.Error("opened"); return 0 })
 	if !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), fmt.Sprintf("address %q of %s", "a\x7fb", device())) {
-		t.Errorf("error %v, want an invalid address that is named", err)
+		t.Errorf("error %v, want one with the invalid address", err)
 	}
 }
 

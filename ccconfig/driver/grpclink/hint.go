@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// hint returns the end of a sentence about a server that does not answer: the problem with the certificates of a configuration
-// at a time, if there is one. It is empty without TLS. A server that rejects a certificate may just disconnect, because with
-// TLS 1.3 a client finishes its handshake before the server checks its certificate.
+// hint returns the end of a sentence about a server that does not answer: the problem with the manager's certificate
+// at a time, if there is one. It is empty without TLS. A server that rejects a certificate may just disconnect,
+// because with TLS 1.3 a client finishes its handshake before the server checks its certificate.
 func hint(c *tls.Config, now time.Time) string {
 	if c == nil || c.GetClientCertificate != nil {
 		return ""

@@ -14,7 +14,7 @@ func TestHint(t *testing.T) {
 	now := time.Now()
 	good := tlstest.New(t).Issue("manager", tlstest.Valid()).Certificate
 	bare := good
-	bare.Leaf = nil // as tls.X509KeyPair leaves it at the wish of its caller
+	bare.Leaf = nil // as tls.X509KeyPair leaves it with GODEBUG x509keypairleaf=0
 	for name, c := range map[string]struct {
 		config *tls.Config
 		now    time.Time

@@ -12,7 +12,7 @@ import (
 )
 
 // host is a tree of one port with as many leaves as an agent's NIC port has: 60 parameters, configuration and state.
-// Unlike memory it is fast: what is measured is the engine.
+// Unlike memory it is fast, so that benchmarks measure the engine.
 type host struct {
 	gnmitree.Watchers
 	info   gnmitree.Info
@@ -59,7 +59,7 @@ func (h *host) Set(_ context.Context, ops []gnmitree.Operation) (gnmitree.Result
 	return gnmitree.Result{}, nil
 }
 
-// fleet is many targets behind one server, and a client.
+// fleet starts one server with n targets, and returns a client.
 func fleet(b *testing.B, n int) gnmi.GNMIClient {
 	b.Helper()
 	r := &gnmitree.Registry{}
@@ -126,7 +126,7 @@ func BenchmarkSet(b *testing.B) {
 	}
 }
 
-// BenchmarkSetJSON sets them by one operation, whose value is a list.
+// BenchmarkSetJSON sets all 60 parameters by one operation, whose value is a list.
 func BenchmarkSetJSON(b *testing.B) {
 	c := fleet(b, 1)
 	h := newHost()
@@ -145,7 +145,7 @@ func BenchmarkSetJSON(b *testing.B) {
 	}
 }
 
-// BenchmarkChange has one leaf of 300 change, and waits until a subscriber has it.
+// BenchmarkChange changes one leaf of 300, and waits until a subscriber has received it.
 func BenchmarkChange(b *testing.B) {
 	h := newHost()
 	c, _ := serve(b, gnmitree.Options{Targets: gnmitree.Single(h)})

@@ -33,7 +33,7 @@ func (b *bounded) Accept() (net.Conn, error) {
 		b.open.Add(-1)
 		if now := time.Now(); b.warned.IsZero() || now.Sub(b.warned) >= time.Second {
 			b.warned = now
-			b.log.Warn("hung up on a client: too many connections are open", "peer", c.RemoteAddr().String(), "most", b.most)
+			b.log.Warn("closed a connection: too many connections are open", "peer", c.RemoteAddr().String(), "most", b.most)
 		}
 		_ = c.Close() // nothing has been sent
 	}

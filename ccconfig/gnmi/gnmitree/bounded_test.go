@@ -15,7 +15,7 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
-// TestUnauthenticatedConnectionsAreLimited opens more connections than there may be, of which the first say nothing.
+// TestUnauthenticatedConnectionsAreLimited opens more connections than the limit; the first ones send nothing.
 func TestUnauthenticatedConnectionsAreLimited(t *testing.T) {
 	t.Parallel()
 	var j journal
@@ -31,10 +31,10 @@ func TestUnauthenticatedConnectionsAreLimited(t *testing.T) {
 	idle := []net.Conn{connect(), connect()}
 	third := connect()
 	if n, err := third.Read(make([]byte, 64)); n > 0 || !errors.Is(err, io.EOF) && !strings.Contains(err.Error(), "reset") {
-		t.Errorf("the third connection got %d bytes, %v, want to be hung up on", n, err)
+		t.Errorf("the third connection got %d bytes, %v, want it closed", n, err)
 	}
 	if !strings.Contains(j.String(), "too many connections") {
-		t.Errorf("the log says %q", j.String())
+		t.Errorf("the log contains %q", j.String())
 	}
 	for _, c := range idle {
 		_ = c.Close()
@@ -45,6 +45,6 @@ func TestUnauthenticatedConnectionsAreLimited(t *testing.T) {
 	}
 	defer conn.Close()
 	if _, err := gnmi.NewGNMIClient(conn).Get(short(t), &gnmi.GetRequest{}, grpc.WaitForReady(true)); err != nil {
-		t.Errorf("after the others had gone: %v", err)
+		t.Errorf("after the others were closed: %v", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"fairlane/internal/testkit/tlstest"
 )
 
-// listen answers on a port of this machine until the test ends.
+// listen serves on a port of this machine until the test ends.
 func listen(t testing.TB, o gnmitree.Options, opts ...grpc.ServerOption) string {
 	t.Helper()
 	s, err := gnmitree.NewServer(o)
@@ -30,7 +30,7 @@ func listen(t testing.TB, o gnmitree.Options, opts ...grpc.ServerOption) string 
 	return l.Addr().String()
 }
 
-// TestGnmiCli drives a target with a client that we did not write, over TLS with certificates at both ends.
+// TestGnmiCli tests a target with an independent client, over TLS with certificates at both ends.
 func TestGnmiCli(t *testing.T) {
 	t.Parallel()
 	ca := tlstest.New(t)
@@ -65,7 +65,7 @@ func TestGnmiCli(t *testing.T) {
 		t.Errorf("once: %s, %v", once, err)
 	}
 	if _, err := c.Get(&gnmi.GetRequest{Prefix: at, Path: []*gnmi.Path{wire("/nics/nic[name=z]")}}); err == nil || !strings.Contains(err.Error(), "NotFound") {
-		t.Errorf("what is not there: %v", err)
+		t.Errorf("a missing node: %v", err)
 	}
 	reader := files(ca, "reader", tlstest.Valid())
 	c = gnmitest.New(t, address, "-ca_crt", ca.File, "-client_crt", reader.Certificate, "-client_key", reader.Key)

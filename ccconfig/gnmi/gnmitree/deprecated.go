@@ -1,4 +1,4 @@
-//nolint:staticcheck // what gNMI has deprecated, and clients may still send
+//nolint:staticcheck // fields that gNMI has deprecated, and clients may still send
 package gnmitree
 
 //lint:file-ignore SA1019 what gNMI has deprecated, and clients may still send

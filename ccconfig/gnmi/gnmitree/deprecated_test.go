@@ -1,4 +1,4 @@
-//nolint:staticcheck // what gNMI has deprecated
+//nolint:staticcheck // fields that gNMI has deprecated
 package gnmitree_test
 
 //lint:file-ignore SA1019 what gNMI has deprecated
@@ -9,7 +9,7 @@ func oldPath() *gnmi.Path { return &gnmi.Path{Element: []string{"nics"}} }
 
 func oldUpdate() *gnmi.Update { return &gnmi.Update{Path: wire(rate1), Value: &gnmi.Value{}} }
 
-// oldNumbers are 2.5.
+// oldNumbers returns 2.5 in each deprecated form.
 func oldNumbers() []*gnmi.TypedValue {
 	return []*gnmi.TypedValue{
 		{Value: &gnmi.TypedValue_FloatVal{FloatVal: 2.5}},

@@ -169,8 +169,8 @@ type nodeLeaves struct {
 	leaves []*Leaf
 }
 
-// nodesOf groups leaves by the nodes that match a pattern, and omits leaves of another type. exists reports whether there was
-// any leaf before that.
+// nodesOf groups leaves by the nodes that match a pattern, and omits leaves of another type. exists reports whether
+// any leaf matched, of whatever type.
 func nodesOf(pattern Path, leaves []Leaf, kind Type) (nodes []nodeLeaves, exists bool) {
 	var index map[string]int // of nodes, created for the second one
 	for i := range leaves {

@@ -54,8 +54,8 @@ func TestGet(t *testing.T) {
 		{"below a prefix", p1, "state/mac", gnmi.GetRequest_ALL, gnmi.Encoding_JSON, []string{p1 + `/state/mac = "02:00:00:00:00:01"`}},
 		{"below a prefix with a wildcard", "/nics/nic[name=*]", "ports/port[number=2]/state/mac", gnmi.GetRequest_ALL, gnmi.Encoding_JSON, []string{p2 + `/state/mac = "02:00:00:00:00:02"`}},
 		{"operational state", "/", p1 + "/state", gnmi.GetRequest_OPERATIONAL, gnmi.Encoding_JSON, []string{p1 + `/state = {"speed-mbps":400000}`}},
-		{"state where there is configuration", "/", p1 + "/params/param/config", gnmi.GetRequest_STATE, gnmi.Encoding_JSON, nil},
-		{"nothing by a wildcard", "/", "/nics/nic[name=*]/wings", gnmi.GetRequest_ALL, gnmi.Encoding_JSON, nil},
+		{"state of a configuration path", "/", p1 + "/params/param/config", gnmi.GetRequest_STATE, gnmi.Encoding_JSON, nil},
+		{"a wildcard without a match", "/", "/nics/nic[name=*]/wings", gnmi.GetRequest_ALL, gnmi.Encoding_JSON, nil},
 	} {
 		prefix := wire(tc.prefix)
 		prefix.Target = "a"
@@ -114,12 +114,12 @@ func TestGetRefuses(t *testing.T) {
 		code  codes.Code
 		words []string
 	}{
-		{"what is not there", one(wire("/nics/nic[name=b]")), codes.NotFound, []string{"/nics/nic[name=b]", "nothing is there"}},
+		{"a missing node", one(wire("/nics/nic[name=b]")), codes.NotFound, []string{"/nics/nic[name=b]", "nothing is there"}},
 		{"another target", &gnmi.GetRequest{Prefix: &gnmi.Path{Target: "b"}}, codes.NotFound, []string{`no target "b"`}},
 		{"ASCII", &gnmi.GetRequest{Encoding: gnmi.Encoding_ASCII}, codes.Unimplemented, []string{"ASCII", "JSON_IETF"}},
-		{"an encoding that is none", &gnmi.GetRequest{Encoding: 77}, codes.Unimplemented, []string{"77"}},
+		{"an invalid encoding", &gnmi.GetRequest{Encoding: 77}, codes.Unimplemented, []string{"77"}},
 		{"a type it lacks", &gnmi.GetRequest{Type: gnmi.GetRequest_OPERATIONAL}, codes.Unimplemented, []string{"OPERATIONAL"}},
-		{"a type that is none", &gnmi.GetRequest{Type: 9}, codes.InvalidArgument, []string{"9"}},
+		{"an invalid type", &gnmi.GetRequest{Type: 9}, codes.InvalidArgument, []string{"9"}},
 		{"a foreign origin", one(wire("openconfig:/nics")), codes.InvalidArgument, []string{`origin "openconfig"`, `"fairlane"`}},
 		{"two origins", &gnmi.GetRequest{Prefix: &gnmi.Path{Origin: "fairlane"}, Path: []*gnmi.Path{{Origin: "b"}}}, codes.InvalidArgument, []string{"one of them"}},
 		{"a target in a path", one(&gnmi.Path{Target: "a"}), codes.InvalidArgument, []string{"want that in the prefix"}},
@@ -198,10 +198,10 @@ func TestManyTargetsBehindOneServer(t *testing.T) {
 		t.Error(err)
 	}
 	if err := r.Add("h1", port()); err == nil {
-		t.Error("a name was taken twice")
+		t.Error("a second target with the same name was accepted")
 	}
 	if err := r.Add("", port()); err == nil {
-		t.Error("a target without a name was taken")
+		t.Error("a target without a name was accepted")
 	}
 	if got := r.Models(); len(got) != 1 {
 		t.Errorf("models are %v, want one", got)
@@ -214,7 +214,7 @@ func TestManyTargetsBehindOneServer(t *testing.T) {
 	}
 }
 
-// texts is a tree that answers with a node's text where it may, and else with its leaf.
+// texts is a tree that returns a node as text where that is allowed, and otherwise as its leaf.
 type texts struct{ gnmitree.Watchers }
 
 func (*texts) Info() gnmitree.Info { return gnmitree.Info{Module: "m"} }

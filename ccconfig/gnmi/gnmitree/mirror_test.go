@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// mirror is what a client makes of a subscription.
+// mirror is a client's copy of the subscribed tree.
 type mirror struct {
 	mu     sync.Mutex
 	leaves map[string]string
@@ -36,7 +36,7 @@ func (m *mirror) follow(s gnmi.GNMI_SubscribeClient) {
 		for _, p := range n.GetDelete() {
 			at, err := gnmitree.FromProto(p)
 			if _, known := m.leaves[at.String()]; !known || err != nil {
-				m.err = fmt.Errorf("%s is deleted, which was not there: %w", at, err)
+				m.err = fmt.Errorf("%s is deleted, but did not exist: %w", at, err)
 			}
 			delete(m.leaves, at.String())
 		}
@@ -55,11 +55,11 @@ func (m *mirror) follow(s gnmi.GNMI_SubscribeClient) {
 	}
 }
 
-// step is one thing that happens to a tree.
+// step is one change of a tree.
 type step struct {
 	at     string
 	value  uint64
-	what   string // "set", "drop", or "quiet": set, told later with what is above
+	what   string // "set", "drop", or "quiet": set, reported later by a notice of a path above
 	above  int    // elements of the notice
 	settle bool
 }
@@ -73,8 +73,8 @@ func steps() *rapid.Generator[[]step] {
 	}), 0, 40)
 }
 
-// TestSubscriberStateEqualsTree changes a tree at random, and compares it with what a subscriber has whenever nothing
-// moves: nothing is lost, nothing is sent twice, nothing is deleted that was not there.
+// TestSubscriberStateEqualsTree changes a tree at random, and compares it with the subscriber's state whenever both
+// are idle: no value is lost or sent twice, and no unknown leaf is deleted.
 func TestSubscriberStateEqualsTree(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

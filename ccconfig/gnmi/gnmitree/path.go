@@ -116,7 +116,7 @@ func (p Path) Compare(q Path) int {
 	}))
 }
 
-// Wild reports whether p has an explicit wildcard. A missing key is a wildcard too, but only the tree can know it.
+// Wild reports whether p has an explicit wildcard. A missing key is a wildcard too, but only the tree can detect it.
 func (p Path) Wild() bool {
 	for _, e := range p.Elems {
 		if e.Name == Any || e.Name == AnyDepth {

@@ -136,7 +136,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// matchNaive is the meaning of a pattern, by recursion.
+// matchNaive defines the meaning of a pattern by recursion.
 func matchNaive(pattern, p []gnmitree.Elem) bool {
 	switch {
 	case len(pattern) == 0:

@@ -23,7 +23,7 @@ func ietf(s string) *gnmi.TypedValue {
 
 func update(at, json string) *gnmi.Update { return &gnmi.Update{Path: wire(at), Val: ietf(json)} }
 
-// reads is what a Get of a leaf answers, in JSON.
+// reads returns the answer to a Get of a leaf, in JSON.
 func reads(t *testing.T, c gnmi.GNMIClient, at string) string {
 	t.Helper()
 	r, err := c.Get(short(t), &gnmi.GetRequest{Path: []*gnmi.Path{wire(at)}})
@@ -66,7 +66,7 @@ func TestSet(t *testing.T) {
 		}
 	}
 	if got := reads(t, c, rate1+"/value"); !strings.Contains(got, "nothing is there") {
-		t.Errorf("what was deleted reads %s", got)
+		t.Errorf("the deleted leaf reads %s", got)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestSetIsAllOrNothing(t *testing.T) {
 	_, err := c.Set(short(t), &gnmi.SetRequest{Update: []*gnmi.Update{update(rate1, `{"value":7}`), update(p1+"/state/mac", `"x"`)}})
 	refused(t, "read only", err, codes.PermissionDenied, "/state/mac")
 	if got := reads(t, c, rate1+"/value"); got != "5" {
-		t.Errorf("after a Set that failed it is %s, want 5", got)
+		t.Errorf("after a failed Set the leaf is %s, want 5", got)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestSetRefuses(t *testing.T) {
 		{"null", u(ietf("null")), codes.InvalidArgument, []string{"null"}},
 		{"a member twice", u(ietf(`{"value":1,"value":2}`)), codes.InvalidArgument, []string{`"value" twice`}},
 		{"nested JSON", u(ietf(strings.Repeat("[", 65) + strings.Repeat("]", 65))), codes.InvalidArgument, []string{"too deep"}},
-		{"an array where there is no list", u(ietf(`[{"a":1}]`)), codes.InvalidArgument, []string{"this is no list"}},
+		{"an array at a node that is no list", u(ietf(`[{"a":1}]`)), codes.InvalidArgument, []string{"this is no list"}},
 		{"an entry without a key", &gnmi.SetRequest{Update: []*gnmi.Update{update(p1+"/params", `{"param":[{"name":"x"}]}`)}}, codes.InvalidArgument, []string{"entry 0", `key "index" is missing`}},
 		{"an entry with another key", &gnmi.SetRequest{Update: []*gnmi.Update{update(p1, `{"number":7}`)}}, codes.InvalidArgument, []string{`"number" is`, `the path says "1"`}},
 		{"a confirmed commit", &gnmi.SetRequest{Extension: []*gnmi_ext.Extension{{Ext: &gnmi_ext.Extension_Commit{}}}}, codes.Unimplemented, []string{"Commit"}},
@@ -168,7 +168,7 @@ func TestMasterArbitration(t *testing.T) {
 	}
 }
 
-// slow is a tree whose Set waits to be let on.
+// slow is a tree whose Set waits until the test releases it.
 type slow struct {
 	*memory
 	entered chan struct{}
@@ -181,7 +181,7 @@ func (s *slow) Set(ctx context.Context, ops []gnmitree.Operation) (gnmitree.Resu
 	return s.memory.Set(ctx, ops)
 }
 
-// TestAStaleMasterDoesNotSetBehindItsSuccessor has a former master wait for its turn while a new one is elected.
+// TestSetsOfATargetAreSerialized lets a former master wait for its turn while a new one is elected.
 func TestSetsOfATargetAreSerialized(t *testing.T) {
 	t.Parallel()
 	s := &slow{port(), make(chan struct{}, 9), make(chan struct{})}
@@ -205,7 +205,7 @@ func TestSetsOfATargetAreSerialized(t *testing.T) {
 		}
 	})
 	s.on <- struct{}{}
-	<-s.entered // the second is in only now
+	<-s.entered // only now has the second Set entered
 	s.on <- struct{}{}
 	wait.Wait()
 	_, err := c.Set(short(t), claim("", 0, 1))

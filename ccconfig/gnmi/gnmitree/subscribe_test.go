@@ -37,7 +37,7 @@ func subscribe(t *testing.T, c gnmi.GNMIClient, l *gnmi.SubscriptionList) *liste
 	return &listener{t, s, cancel}
 }
 
-// next is the next message as lines, "sync" for the one that says that all was sent.
+// next returns the next message as lines; "sync" is the sync response.
 func (l *listener) next() []string {
 	l.t.Helper()
 	r, err := l.stream.Recv()
@@ -144,11 +144,11 @@ func TestOnChange(t *testing.T) {
 	m.change(p1+"/state/speed-mbps", gnmitree.Uint(200000))
 	l.wants("a change", p1+`/state/speed-mbps = "200000"`)
 	m.change(p1+"/state/oper-up", gnmitree.Bool(true))
-	l.wants("a leaf that is new", p1+`/state/oper-up = true`)
+	l.wants("a new leaf", p1+`/state/oper-up = true`)
 	m.drop("/nics/nic[name=a]/ports/port[number=1]")
-	l.wants("a container that is gone", "- "+p1+"/state/mac", "- "+p1+"/state/oper-up", "- "+p1+"/state/speed-mbps")
+	l.wants("a deleted container", "- "+p1+"/state/mac", "- "+p1+"/state/oper-up", "- "+p1+"/state/speed-mbps")
 	m.put(p2+"/params/param[name=rpg_ai_rate][index=0]/config/value", gnmitree.Uint(9), gnmitree.ClassConfig, false)
-	m.Changed() // anything may have
+	m.Changed() // any leaf may have changed
 	l.wants("a notice without paths", p2+`/params/param[index=0][name=rpg_ai_rate]/config/value = "9"`)
 	m.put(p2+"/params/param[name=rpg_ai_rate][index=0]/config/value", gnmitree.Uint(8), gnmitree.ClassConfig, false)
 	m.Changed(path("/nics/nic/ports")) // a notice of a list, without its keys
@@ -166,11 +166,11 @@ func TestOnChangeOfWhatIsNotThereYet(t *testing.T) {
 	t.Parallel()
 	m := port()
 	l := subscribe(t, single(t, m), streaming(to(gnmi.SubscriptionMode_ON_CHANGE, "/.../oper-up")))
-	l.wants("nothing", "sync")
+	l.wants("no node yet", "sync")
 	m.change(p2+"/state/oper-up", gnmitree.Bool(true))
-	l.wants("it is there", p2+"/state/oper-up = true")
+	l.wants("the new node", p2+"/state/oper-up = true")
 	m.drop(p2 + "/state")
-	l.wants("it is gone", "- "+p2+"/state/oper-up")
+	l.wants("the deleted node", "- "+p2+"/state/oper-up")
 }
 
 func TestUpdatesOnly(t *testing.T) {
@@ -179,7 +179,7 @@ func TestUpdatesOnly(t *testing.T) {
 	list := streaming(to(gnmi.SubscriptionMode_ON_CHANGE, p1+"/state"))
 	list.UpdatesOnly = true
 	l := subscribe(t, single(t, m), list)
-	l.wants("nothing of what there is", "sync")
+	l.wants("no initial values", "sync")
 	m.change(p1+"/state/speed-mbps", gnmitree.Uint(1))
 	l.wants("a change", p1+`/state/speed-mbps = "1"`)
 }
@@ -208,9 +208,9 @@ func TestSample(t *testing.T) {
 			}
 		}
 		m.put(countAt, gnmitree.Uint(7), gnmitree.ClassOperational, true)
-		l.wants("what has changed meanwhile", countAt+` = "7"`)
+		l.wants("a leaf that changed between samples", countAt+` = "7"`)
 		m.drop(countAt)
-		l.wants("what is gone", "- "+countAt)
+		l.wants("a deleted leaf", "- "+countAt)
 	})
 }
 
@@ -267,13 +267,13 @@ func TestTargetDefined(t *testing.T) {
 		l.wants("then", "sync")
 		from := time.Now()
 		m.change(p1+"/state/mac", gnmitree.String("new"))
-		l.wants("what is announced comes at once", p1+`/state/mac = "new"`)
+		l.wants("an announced change is sent at once", p1+`/state/mac = "new"`)
 		if got := time.Since(from); got != 0 {
 			t.Errorf("after %s", got)
 		}
 		m.put(countAt, gnmitree.Uint(3), gnmitree.ClassOperational, true)
 		m.Changed(path(p1))
-		l.wants("what is not comes as a sample", countAt+` = "3"`)
+		l.wants("an unannounced change is sent as a sample", countAt+` = "3"`)
 		if got := time.Since(from); got != 30*time.Second {
 			t.Errorf("after %s", got)
 		}
@@ -306,7 +306,7 @@ func TestSlowClientReceivesNewestValues(t *testing.T) {
 			}
 		}
 		if len(values) > 3 || merged != 999 {
-			t.Errorf("1000 changes came as %q with %d merged, want few messages, and 999", values, merged)
+			t.Errorf("1000 changes were sent as %q with %d merged, want few messages, and 999 merged", values, merged)
 		}
 	})
 }
@@ -379,7 +379,7 @@ func TestManyChangesAtOnceAreReadAsOne(t *testing.T) {
 		}
 		synctest.Wait()
 		if m.gets > before+1 {
-			t.Errorf("the tree was asked %d times for one notice", m.gets-before)
+			t.Errorf("the tree was read %d times for one notice", m.gets-before)
 		}
 	})
 }
@@ -398,8 +398,8 @@ func TestSubscribeRefuses(t *testing.T) {
 	}{
 		{"an empty list", &gnmi.SubscriptionList{}, codes.InvalidArgument, []string{"0 subscriptions, want 1 to 2"}},
 		{"a long list", streaming(beat, beat, beat), codes.InvalidArgument, []string{"3 subscriptions"}},
-		{"a mode that is none", &gnmi.SubscriptionList{Mode: 7, Subscription: []*gnmi.Subscription{beat}}, codes.InvalidArgument, []string{"7"}},
-		{"a subscription's mode that is none", streaming(to(9, "/nics")), codes.InvalidArgument, []string{"9", "TARGET_DEFINED"}},
+		{"an invalid mode", &gnmi.SubscriptionList{Mode: 7, Subscription: []*gnmi.Subscription{beat}}, codes.InvalidArgument, []string{"7"}},
+		{"an invalid mode of a subscription", streaming(to(9, "/nics")), codes.InvalidArgument, []string{"9", "TARGET_DEFINED"}},
 		{"another target", &gnmi.SubscriptionList{Prefix: &gnmi.Path{Target: "z"}, Subscription: []*gnmi.Subscription{beat}}, codes.NotFound, []string{`"z"`}},
 		{"ASCII", &gnmi.SubscriptionList{Encoding: gnmi.Encoding_ASCII, Subscription: []*gnmi.Subscription{beat}}, codes.Unimplemented, []string{"ASCII"}},
 		{"samples too often", streaming(fast), codes.InvalidArgument, []string{"/nics", "sample_interval is 999000000 ns, want 1000000000 (1s)"}},
@@ -433,7 +433,7 @@ func TestSubscribeRefuses(t *testing.T) {
 	if err := s.CloseSend(); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, "nothing at all", (&listener{t: t, stream: s}).ends(), codes.InvalidArgument, "ended without")
+	refused(t, "no message", (&listener{t: t, stream: s}).ends(), codes.InvalidArgument, "ended without")
 }
 
 func TestAHalfClosedStreamGoesOn(t *testing.T) {
@@ -461,20 +461,20 @@ func TestStreamsEndWithTheirTreeAndTheirServer(t *testing.T) {
 	}
 	refused(t, "a third", subscribe(t, c, list).ends(), codes.ResourceExhausted, "2 subscriptions are open")
 	m.broken(gnmitree.Errorf(codes.Unavailable, "the device has gone"))
-	refused(t, "a device that has gone", one.ends(), codes.Unavailable, "has gone")
-	refused(t, "a device that has gone", two.ends(), codes.Unavailable, "has gone")
+	refused(t, "a removed device", one.ends(), codes.Unavailable, "has gone")
+	refused(t, "a removed device", two.ends(), codes.Unavailable, "has gone")
 	m.fail = nil
 	three := subscribe(t, c, list)
 	three.wants("first", macLine)
-	silent, err := c.Subscribe(short(t)) // says nothing
+	silent, err := c.Subscribe(short(t)) // sends nothing
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
 	refused(t, "a server that ends", three.ends(), codes.Unavailable, "shutting down")
-	refused(t, "one that said nothing", (&listener{t: t, stream: silent}).ends(), codes.Unavailable, "shutting down")
-	refused(t, "a new one", subscribe(t, c, list).ends(), codes.Unavailable, "shutting down")
+	refused(t, "a stream without a first message", (&listener{t: t, stream: silent}).ends(), codes.Unavailable, "shutting down")
+	refused(t, "a new stream", subscribe(t, c, list).ends(), codes.Unavailable, "shutting down")
 	if got := reads(t, c, p1+"/state/mac"); got != `"02:00:00:00:00:01"` {
-		t.Errorf("other requests are answered %s", got)
+		t.Errorf("other requests get %s", got)
 	}
 }

@@ -28,7 +28,7 @@ import (
 
 var discard = slog.New(slog.DiscardHandler)
 
-// files are those of a listener, or of a client, with a certificate for a name.
+// files returns the TLS files of a listener or a client with a certificate for a name.
 func files(a *tlstest.Authority, name string, v tlstest.Validity) servertls.Files {
 	c := a.Issue(name, v, func(c *x509.Certificate) {
 		c.DNSNames, c.URIs = []string{name + ".test"}, []*url.URL{{Scheme: "spiffe", Host: "test", Path: name}}
@@ -68,7 +68,7 @@ func dial(t testing.TB, a *tlstest.Authority, address string, own *servertls.Fil
 type journal struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
-	wrote chan struct{} // holds a token after each entry; nil: nobody waits
+	wrote chan struct{} // holds a token after each entry; nil: no test waits
 }
 
 func (j *journal) Write(b []byte) (int, error) {
@@ -127,10 +127,10 @@ func TestClientRejectionIsLoggedWithReason(t *testing.T) {
 				grpc.Creds(gnmitree.Credentials(open(t, files(a, "server", tlstest.Valid())).Config(), slog.New(slog.NewTextHandler(&j, nil)))))
 			_, err := dial(t, a, address, tc.own()).Get(short(t), &gnmi.GetRequest{})
 			refused(t, "get", err, codes.Unavailable)
-			<-j.wrote // the client may know before the log does
+			<-j.wrote // the client may see the rejection before it is logged
 			for _, w := range append(tc.says, "a client was refused", "peer=127.0.0.1") {
 				if !strings.Contains(j.String(), w) {
-					t.Errorf("the log says\n%s\nwant %q", j.String(), w)
+					t.Errorf("the log contains\n%s\nwant %q", j.String(), w)
 				}
 			}
 		})

@@ -30,7 +30,7 @@ type memory struct {
 	gets   int
 }
 
-// port is a tree with a NIC of two ports as the agent's looks.
+// port returns a tree with a NIC of two ports, in the form of the agent's tree.
 func port() *memory {
 	m := &memory{info: gnmitree.Info{
 		Models: []gnmitree.Model{{Name: "fairlane-nic", Organization: "Fairlane", Version: "1.0.0"}}, Module: "fairlane-nic",
@@ -72,13 +72,13 @@ func (m *memory) set(l gnmitree.Leaf) {
 	m.leaves = append(m.leaves, l)
 }
 
-// change sets a leaf and says so.
+// change sets a leaf and notifies the watchers.
 func (m *memory) change(at string, v gnmitree.Value) {
 	m.put(at, v, gnmitree.ClassState, false)
 	m.Changed(path(at))
 }
 
-// drop deletes what is at or below a path and says so.
+// drop deletes the nodes at or below a path and notifies the watchers.
 func (m *memory) drop(at string) {
 	m.mu.Lock()
 	m.leaves = slices.DeleteFunc(m.leaves, func(l gnmitree.Leaf) bool { return path(at).Covers(l.Path) })
@@ -168,7 +168,7 @@ func (m *memory) Set(_ context.Context, ops []gnmitree.Operation) (gnmitree.Resu
 	return gnmitree.Result{}, nil
 }
 
-// serve answers for targets in memory, and returns a client of it. Both end with the test.
+// serve runs a server for targets in memory, and returns it with a client. Both end with the test.
 func serve(t testing.TB, o gnmitree.Options, opts ...grpc.ServerOption) (gnmi.GNMIClient, *gnmitree.Server) {
 	t.Helper()
 	s, err := gnmitree.NewServer(o)
@@ -202,7 +202,7 @@ func refused(t *testing.T, what string, err error, code codes.Code, words ...str
 	}
 }
 
-// text is a notification on lines: path = value, or - path.
+// text returns a notification as lines: path = value, or - path.
 func text(t *testing.T, n *gnmi.Notification) (lines []string) {
 	t.Helper()
 	show := func(p *gnmi.Path) string {

@@ -45,7 +45,7 @@ func TestValuesAsJSON(t *testing.T) {
 		t.Errorf("plain JSON is %s", got)
 	}
 	if gnmitree.Decimal(math.Inf(1)).Kind() != gnmitree.KindNone || gnmitree.Decimal(math.NaN()).Kind() != gnmitree.KindNone {
-		t.Error("what is no number became one")
+		t.Error("an invalid number was accepted")
 	}
 }
 
@@ -57,7 +57,7 @@ func TestScalarsSurviveTheWire(t *testing.T) {
 		}
 		got, err := gnmitree.FromTyped(v.Typed(gnmitree.EncodingProto))
 		if err != nil || !got.Equal(v) {
-			t.Errorf("%s comes back as %s, %v", text, got, err)
+			t.Errorf("%s was read back as %s, %v", text, got, err)
 		}
 	}
 	for _, v := range append(oldNumbers(), []*gnmi.TypedValue{
@@ -77,7 +77,7 @@ func TestScalarsSurviveTheWire(t *testing.T) {
 		{Value: &gnmi.TypedValue_JsonVal{JsonVal: []byte("\"\xff\"")}}, {Value: &gnmi.TypedValue_JsonVal{JsonVal: []byte(`{"":1}`)}},
 	} {
 		if got, err := gnmitree.FromTyped(v); err == nil {
-			t.Errorf("%v was taken as %s", v, got)
+			t.Errorf("%v became %s", v, got)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestCompose(t *testing.T) {
 		}
 	}
 	if got := gnmitree.Compose(path("/x"), nil, gnmitree.EncodingJSON, ""); string(got) != "{}" {
-		t.Errorf("nothing is %s", got)
+		t.Errorf("the zero value is %s", got)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestFlatten(t *testing.T) {
 	same(t, "at the root", lines("/", `[{}]`), "/: an array of objects, but this is no list")
 }
 
-// TestComposeAndFlattenAreInverse takes apart what was put together.
+// TestComposeAndFlattenAreInverse flattens composed values.
 func TestComposeAndFlattenAreInverse(t *testing.T) {
 	t.Parallel()
 	schema := gnmitree.Schema{Modules: []string{"m"}, Keys: func(p gnmitree.Path) []string {
@@ -309,7 +309,7 @@ func TestStringsOfASet(t *testing.T) {
 	}
 	for _, in := range []string{`"`, `"a`, `"a"b"`, "\"a\nb\"", `"a" "b"`, "\"\xff\"", `"\"`} {
 		if v, err := gnmitree.ParseJSON([]byte(in)); err == nil {
-			t.Errorf("%q is taken as %s", in, v)
+			t.Errorf("%q became %s", in, v)
 		}
 	}
 }

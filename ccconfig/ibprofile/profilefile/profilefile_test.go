@@ -150,7 +150,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// What is written of any built-in profile is read as the same profile.
+// Every built-in profile is read back equal after writing.
 func TestProfilesSurviveWritingAndReading(t *testing.T) {
 	t.Parallel()
 	for _, p := range (*ibprofile.Set)(nil).Profiles() {
@@ -166,5 +166,5 @@ func TestProfilesSurviveWritingAndReading(t *testing.T) {
 	}
 }
 
-// names are what a Chinese message has as the file has it.
+// names are the words of the file that a Chinese message keeps.
 var names = strings.Fields("version profiles assign name kind like adapter switch standard source measured assumed qp sl title origin basis assumptions layouts modes")

@@ -32,7 +32,7 @@ var _ phrase.Sentence = (*ParseError)(nil)
 // Error contains the file, the location, the value found and the allowed values.
 func (e *ParseError) Error() string { return e.Sentence().String() }
 
-// Sentence is the error for readers of any language.
+// Sentence returns the error for readers of any language.
 func (e *ParseError) Sentence() phrase.Text {
 	at := e.File
 	if e.Line > 0 {

@@ -33,7 +33,7 @@ func newNIC() *nicparam.Table {
 
 func key(port int, name string) nicparam.Key { return nicparam.Key{Port: port, Name: name} }
 
-// wantError checks that an error is at a place of a file and says what was found there.
+// wantError checks that an error has a location in a file and contains the parts.
 func wantError(t *testing.T, title string, err error, parts ...string) {
 	t.Helper()
 	var pe *ParseError
@@ -90,11 +90,11 @@ func TestMlxconfigTellsDefaultCurrentAndNext(t *testing.T) {
 		t.Errorf("device %q at %q, rows %+v", q[0].Type, q[0].Device, q[0].Rows[:2])
 	}
 	if _, ok := q[0].Value(&q[0].Rows[0], "other"); ok {
-		t.Error("a column that the query has not has a value")
+		t.Error("a column that the query lacks has a value")
 	}
 }
 
-// Older firmware tells one column or two; several devices follow each other.
+// Older firmware prints one or two columns, and a text may contain several devices.
 func TestQueriesOfSeveralDevicesAndFewerColumns(t *testing.T) {
 	t.Parallel()
 	const text = "Device #1:\n----------\nDevice: 0000:03:00.0\nConfigurations:   Next Boot\n RPG_GD_P1   10\n\nDevice #2:\n----------\nDevice: 0000:04:00.0\n" +
@@ -209,7 +209,7 @@ func TestEthtoolNeverTurnsAnUnreadableCounterIntoZero(t *testing.T) {
 	}
 }
 
-// What dcb of iproute2 6.1 printed, recorded, about a port whose objects are known byte for byte.
+// The text is recorded output of dcb of iproute2 6.1 for a port whose objects are known byte for byte.
 func TestDCBReadsWhatTheToolPrints(t *testing.T) {
 	t.Parallel()
 	o, unknown, err := DCB("dcb.json", read(t, "dcb.json"))
@@ -258,10 +258,10 @@ func TestDCBNamesTheLineAndFieldThatIsWrong(t *testing.T) {
 		{"an algorithm", `{"tc_bw":[0,0,0,0,0,0,0,0],"prio_tc":[0,0,0,0,0,0,0,0],"tc_tsa":["odd","ets","ets","ets","ets","ets","ets","ets"]}`, []string{"tc_tsa[0]", "odd", "strict(0)"}},
 		{"bytes for numbers", `{"prio_buffer":"AAAAAAAAAAA=","buffer_size":[0,0,0,0,0,0,0,0]}`, []string{"prio_buffer", "string"}},
 		{"a byte too large", `{"prio_buffer":[0,0,0,0,0,0,0,256],"buffer_size":[0,0,0,0,0,0,0,0]}`, []string{"prio_buffer[7]", "256"}},
-		{"a class that is none", `{"prio_buffer":[0,0,0,0,0,0,0,8],"buffer_size":[0,0,0,0,0,0,0,0]}`, []string{"prio2buffer[7]", "found 8", "0..7"}},
-		{"a DSCP that is none", `{"dscp_prio":[[26,3],[64,3]]}`, []string{"dscp_prio[1]", "64", "0..63"}},
+		{"an invalid class", `{"prio_buffer":[0,0,0,0,0,0,0,8],"buffer_size":[0,0,0,0,0,0,0,0]}`, []string{"prio2buffer[7]", "found 8", "0..7"}},
+		{"an invalid DSCP", `{"dscp_prio":[[26,3],[64,3]]}`, []string{"dscp_prio[1]", "64", "0..63"}},
 		{"half an entry", `{"dscp_prio":[[26]]}`, []string{"dscp_prio[0]"}},
-		{"a priority that is none", `{"default_prio":[8]}`, []string{"default_prio[0]"}},
+		{"an invalid priority", `{"default_prio":[8]}`, []string{"default_prio[0]"}},
 		{"a word for a number", `{"delay":"far"}`, []string{"delay", "string", "uint16"}},
 		{"too large", `{"delay":70000}`, []string{"delay"}},
 	} {
@@ -323,7 +323,7 @@ func TestSONiCNamesTheRowAndFieldThatIsWrong(t *testing.T) {
 		{"no threshold", `"green_max_threshold": "1048576", `, ``, []string{"WRED_PROFILE|AZURE_LOSSLESS green_max_threshold", "nothing"}},
 		{"a probability", `"green_drop_probability": "5"`, `"green_drop_probability": "101"`, []string{"green_drop_probability", "0..100"}},
 		{"colours", `"ecn": "ecn_all"`, `"ecn": "all"`, []string{"AZURE_LOSSLESS ecn", "ecn_green"}},
-		{"a profile that is not there", `"wred_profile": "AZURE_LOSSLESS"`, `"wred_profile": "GONE"`, []string{"QUEUE|Ethernet0|3-4 wred_profile", "GONE", "that the file has"}},
+		{"a missing profile", `"wred_profile": "AZURE_LOSSLESS"`, `"wred_profile": "GONE"`, []string{"QUEUE|Ethernet0|3-4 wred_profile", "GONE", "that the file has"}},
 		{"a row of another table", `[WRED_PROFILE|TENANT_A]`, `[SCHEDULER|scheduler.0]`, []string{"a row of WRED_PROFILE"}},
 		{"a key without a queue", `"Ethernet0|6"`, `"Ethernet0"`, []string{"QUEUE|Ethernet0", "PORT|QUEUE"}},
 		{"a queue", `"Ethernet0|6"`, `"Ethernet0|20"`, []string{"QUEUE|Ethernet0|20", "0..19"}},
@@ -331,7 +331,7 @@ func TestSONiCNamesTheRowAndFieldThatIsWrong(t *testing.T) {
 		{"a queue twice", `"Ethernet0|6"`, `"Ethernet0|4"`, []string{"QUEUE|Ethernet0|4", "two rows"}},
 		{"a priority", `"pfc_enable": "3,4"`, `"pfc_enable": "3,8"`, []string{"PORT_QOS_MAP|Ethernet0 pfc_enable", "3,8"}},
 		{"priorities as a span", `"pfc_enable": "3,4"`, `"pfc_enable": "3-4"`, []string{"pfc_enable"}},
-		{"a map that is not there", `"tc_to_queue_map": "AZURE"`, `"tc_to_queue_map": "GONE"`, []string{"tc_to_queue_map", "TC_TO_QUEUE_MAP"}},
+		{"a missing map", `"tc_to_queue_map": "AZURE"`, `"tc_to_queue_map": "GONE"`, []string{"tc_to_queue_map", "TC_TO_QUEUE_MAP"}},
 		{"a DSCP", `"26": "3"`, `"64": "3"`, []string{"DSCP_TO_TC_MAP|AZURE 64", "0..63"}},
 		{"a DSCP twice", `"26": "3"`, `"26": "3", "026": "4"`, []string{"DSCP_TO_TC_MAP|AZURE", "two spellings"}},
 		{"a class", `"26": "3"`, `"26": "16"`, []string{"DSCP_TO_TC_MAP|AZURE 26", "0..15"}},
@@ -377,7 +377,7 @@ func TestMergeAndDrift(t *testing.T) {
 		}
 	}
 	if v, _ := all.Value(key(1, "rpg_ai_rate"), StageCurrent); v != 40 {
-		t.Errorf("what acts at run time is %d, want 40", v)
+		t.Errorf("the run-time value is %d, want 40", v)
 	}
 	if all.Switch == nil || len(all.Counters) != 6 || len(all.Unknown) != 5 {
 		t.Errorf("switch %v, %d counters, %d unknown", all.Switch, len(all.Counters), len(all.Unknown))
@@ -397,7 +397,7 @@ func TestMergeAndDrift(t *testing.T) {
 		t.Error(d)
 	}
 	if d := all.Drift(all.Start()); len(d) != 1 || d[0].Reason != Pending {
-		t.Errorf("what a policy starts from drifts: %v", d)
+		t.Errorf("the initial settings of a policy drift: %v", d)
 	}
 	err = all.Merge(&State{Settings: []Found{{Setting: nicparam.Setting{Key: key(1, "rpg_gd"), Value: 10}, Stage: StageCurrent, By: nicparam.NV, File: "other.txt", Line: 3}}})
 	wantError(t, "two values", err, "other.txt:3", "port 1 rpg_gd", "found 10", "12, as nic.txt has it")
@@ -469,7 +469,7 @@ func TestFrontPortsAreNumbered(t *testing.T) {
 	}
 }
 
-// What a text does not state is not made up: without an application table it is unknown what a port trusts.
+// Values that a text does not contain stay unknown: without an application table the trust mode is unknown.
 func TestDCBTellsOnlyWhatItHas(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -488,7 +488,7 @@ func TestDCBTellsOnlyWhatItHas(t *testing.T) {
 			continue
 		}
 		if _, ok := s.Value(nicparam.Key{Port: 1, Name: "trust"}, StageCurrent); ok != c.trust || len(s.Settings) != c.n {
-			t.Errorf("%s: trust told: %t, %d settings", c.text, ok, len(s.Settings))
+			t.Errorf("%s: trust known: %t, %d settings", c.text, ok, len(s.Settings))
 		}
 	}
 	var p *ParseError

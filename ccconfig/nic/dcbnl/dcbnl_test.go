@@ -23,7 +23,7 @@ func unhex(t testing.TB, s string) []byte {
 
 func little() Codec { return Codec{binary.LittleEndian} }
 
-// sampleETS has another number in each place, so that no two can be exchanged unseen.
+// sampleETS has a different number in each field, so that exchanged fields are detected.
 func sampleETS() *ETS {
 	return &ETS{Willing: true, Cap: 8, TxBW: [8]uint8{1, 2, 3, 4, 5, 6, 7, 72}, RxBW: [8]uint8{11, 12, 13, 14, 15, 16, 17, 2},
 		TSA: [8]uint8{2, 2, 2, 2, 0, 0, 1, 255}, PrioTC: [8]uint8{1, 0, 2, 3, 4, 5, 6, 7}, RecoBW: [8]uint8{21, 22, 23, 24, 4, 3, 2, 1},
@@ -91,7 +91,8 @@ func TestObjectsHaveTheBytesOfTheLayout(t *testing.T) {
 	}
 }
 
-// Requests that dcb of iproute2 6.1 sent on x86, recorded, but for the padding after names, which dcb leaves to chance.
+// The requests were recorded from dcb of iproute2 6.1 on x86, except for the padding after names, which dcb does not
+// initialise.
 func TestRequestsAreThoseOfTheDCBTool(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -141,7 +142,8 @@ func TestRequestsAreThoseOfTheDCBTool(t *testing.T) {
 	}
 }
 
-// What the kernel answers and this package never sends: no nested mark, padding that is not 0, peers, new attributes.
+// The replies contain elements that this package never sends: no nested mark, padding that is not 0, peers, new
+// attributes.
 func TestRepliesOfKernels(t *testing.T) {
 	t.Parallel()
 	get := unhex(t, `44000000 4e00 0000 01000000 09000000 00 15 0000  0800 0100 6c6f00 aa
@@ -340,7 +342,7 @@ func TestEncodeDecodeRoundTrip(t *testing.T) {
 	})
 }
 
-// Any bytes either are refused or decode to what encodes and decodes again to the same.
+// Any bytes are either rejected or decode to a message that is equal after encoding and decoding.
 func FuzzDecode(f *testing.F) {
 	m := Set("eth0", 7, &IEEE{ETS: sampleETS(), PFC: samplePFC(), Apps: []App{{5, 3, 26}, {255, 1, 2}}, MaxRate: &[8]uint64{1}, Buffer: sampleBuffer()})
 	b, err := little().Encode(&m)

@@ -79,11 +79,11 @@ type Change struct {
 	Delete []App
 }
 
-// Plan computes the change from the port's state o to the values of a set, which nicparam's Check must have accepted; it uses
-// only DCB parameters. An attribute is written completely, so its values that are not in the set keep their values of o. Plan
-// returns an error if o lacks the object of a setting, because the other values of that object are then unknown, and if the
-// resulting trust would differ from the desired one: the first entry by DSCP changes trust to dscp, so a set that adds it must
-// include that.
+// Plan computes the change from the port's state o to the values of a set, which nicparam's Check must have accepted;
+// it uses only DCB parameters. An attribute is written completely, so its values that are not in the set keep their
+// values of o. Plan returns an error if o lacks the object of a setting, because the other values of that object are
+// then unknown, and if the resulting trust would differ from the desired one: the first entry by DSCP changes trust
+// to dscp, so a set that adds this entry must also set trust to dscp.
 func (o *IEEE) Plan(set []nicparam.Setting) (Change, error) {
 	after := o.clone()
 	wanted := map[int]uint64{}

@@ -70,7 +70,7 @@ func TestSettingsListThePortsValues(t *testing.T) {
 	}
 }
 
-// Every setting that a port can have is in the table, legal there, and reached by DCB.
+// Every setting that a port can have is in the table, legal there, and accessible through DCB.
 func TestSettingsAreThoseOfTheTable(t *testing.T) {
 	t.Parallel()
 	table := nicparam.New(nicparam.Caps{})
@@ -88,7 +88,7 @@ func TestSettingsAreThoseOfTheTable(t *testing.T) {
 	}
 	for _, p := range table.By(nicparam.DCB) {
 		if !seen[p.Name] {
-			t.Errorf("%s is never told", p.Name)
+			t.Errorf("%s is never listed", p.Name)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func TestPlanTouchesOnlyWhatDiffers(t *testing.T) {
 		want  Change
 	}{
 		{"nothing", nil, Change{}},
-		{"what is so already", []nicparam.Setting{setting("tc_bw", 0, 50), setting("dscp2prio", 26, 3), setting("trust", 0, 1)}, Change{}},
+		{"values that are already set", []nicparam.Setting{setting("tc_bw", 0, 50), setting("dscp2prio", 26, 3), setting("trust", 0, 1)}, Change{}},
 		{"shares keep the rest of ETS", []nicparam.Setting{setting("tc_bw", 0, 70), setting("tc_bw", 1, 30)},
 			Change{Set: &IEEE{ETS: &ETS{Cap: 8, TxBW: [8]uint8{70, 30}, TSA: [8]uint8{2, 2}, PrioTC: [8]uint8{0, 1, 2, 3, 4, 5, 6, 7}, RecoBW: [8]uint8{1, 2}}}}},
 		{"pause moves", []nicparam.Setting{setting("pfc", 3, 0), setting("pfc", 7, 1)},
@@ -111,11 +111,11 @@ func TestPlanTouchesOnlyWhatDiffers(t *testing.T) {
 		{"rate", []nicparam.Setting{setting("tc_maxrate", 7, 1<<31)}, Change{Set: &IEEE{MaxRate: &[8]uint64{7: 1 << 31}}}},
 		{"buffers", []nicparam.Setting{setting("buffer_size", 1, 1<<32-1), setting("prio2buffer", 3, 1)},
 			Change{Set: &IEEE{Buffer: &Buffer{PrioBuffer: [8]uint8{3: 1}, Size: [8]uint32{1000, 1<<32 - 1}, Total: 4000}}}},
-		{"a DSCP that moves is added before it goes", []nicparam.Setting{setting("dscp2prio", 26, 4)},
+		{"a changed DSCP gets its new entry before the old one is deleted", []nicparam.Setting{setting("dscp2prio", 26, 4)},
 			Change{Set: &IEEE{Apps: []App{{SelectorDSCP, 4, 26}}}, Delete: []App{{SelectorDSCP, 3, 26}}}},
 		{"a new DSCP", []nicparam.Setting{setting("dscp2prio", 10, 1)}, Change{Set: &IEEE{Apps: []App{{SelectorDSCP, 1, 10}}}}},
 		{"trust by priority", []nicparam.Setting{setting("trust", 0, 0)}, Change{Delete: []App{{SelectorDSCP, 3, 26}, {SelectorDSCP, 6, 48}}}},
-		{"parameters of other ways", []nicparam.Setting{setting("rpg_gd", 0, 10)}, Change{}},
+		{"parameters of other back ends", []nicparam.Setting{setting("rpg_gd", 0, 10)}, Change{}},
 	} {
 		got, err := whole().Plan(c.set)
 		if err != nil {
@@ -141,8 +141,8 @@ func TestPlanRejectsImpossibleSettings(t *testing.T) {
 		{"no BUFFER", "no BUFFER read", &IEEE{}, []nicparam.Setting{setting("buffer_size", 0, 0)}},
 		{"no BUFFER for priorities", "no BUFFER read", &IEEE{}, []nicparam.Setting{setting("prio2buffer", 0, 0)}},
 		{"index", "index 8, want 0..7", whole(), []nicparam.Setting{setting("tc_bw", 8, 0)}},
-		{"trust of nothing", "without a priority of any DSCP", &IEEE{}, []nicparam.Setting{setting("trust", 0, 1)}},
-		{"trust that nobody named", "turns it to dscp", &IEEE{}, []nicparam.Setting{setting("dscp2prio", 26, 3)}},
+		{"trust without an application table", "without a priority of any DSCP", &IEEE{}, []nicparam.Setting{setting("trust", 0, 1)}},
+		{"trust that is not in the set", "turns it to dscp", &IEEE{}, []nicparam.Setting{setting("dscp2prio", 26, 3)}},
 		{"both", "pcp with priorities of DSCPs", whole(), []nicparam.Setting{setting("trust", 0, 0), setting("dscp2prio", 26, 3)}},
 	} {
 		got, err := c.from.Plan(c.set)
@@ -152,8 +152,8 @@ func TestPlanRejectsImpossibleSettings(t *testing.T) {
 	}
 }
 
-// TestPlanRestoresPortWithoutDSCPPriorities has values as they were read of a port without entries, where the DSCP
-// read as priority 0.
+// TestPlanRestoresPortWithoutDSCPPriorities sets the values that were read from a port without entries, where the
+// DSCP has priority 0.
 func TestPlanRestoresPortWithoutDSCPPriorities(t *testing.T) {
 	t.Parallel()
 	o := whole()
@@ -164,7 +164,7 @@ func TestPlanRestoresPortWithoutDSCPPriorities(t *testing.T) {
 	}
 }
 
-// After a planned change the port has what was wanted, everything else is as it was, and a second plan is empty.
+// After a planned change the port has the desired values, all other values are unchanged, and a second plan is empty.
 func TestPlannedChangeReachesDesiredState(t *testing.T) {
 	t.Parallel()
 	table := nicparam.New(nicparam.Caps{})
@@ -206,10 +206,10 @@ func TestPlannedChangeReachesDesiredState(t *testing.T) {
 	})
 }
 
-// From any state the way back leads to the earlier one, counters and capabilities aside, and from there nowhere.
+// From any state Back leads to the earlier one, except for counters and capabilities. From there it changes nothing.
 func TestBackRestoresEarlierState(t *testing.T) {
 	t.Parallel()
-	settle := func(o, from *IEEE) *IEEE { // what nobody sets is that of the port now
+	settle := func(o, from *IEEE) *IEEE { // fields that no request sets have the port's current values
 		out := o.clone()
 		if out.ETS != nil {
 			out.ETS.Cap, out.ETS.CBS = from.ETS.Cap, from.ETS.CBS
@@ -245,7 +245,7 @@ func TestValueIsTheOneOfSettings(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		o := drawIEEE(t)
-		for range 3 { // random ones are seldom by DSCP
+		for range 3 { // random entries rarely have the DSCP selector
 			a := App{SelectorDSCP, rapid.Uint8Range(0, 7).Draw(t, "priority"), rapid.Uint16Range(0, 65).Draw(t, "dscp")}
 			if rapid.Bool().Draw(t, "by dscp") {
 				o.Apps = append(o.Apps, a)

@@ -42,7 +42,7 @@ func Dial(a Address) (*Service, error) {
 	transport := insecure.NewCredentials()
 	if a.CA == "" {
 		if !loopback.Is(host) {
-			return nil, fmt.Errorf("management service: %s without TLS, want authorities for its certificate or a loopback address", a.Target)
+			return nil, fmt.Errorf("management service: %s without TLS, want a CA for its certificate or a loopback address", a.Target)
 		}
 		if a.Certificate+a.Key != "" {
 			return nil, errors.New("management service: a client certificate without authorities, want those too")

@@ -34,7 +34,7 @@ func listen(t *testing.T, options ...grpc.ServerOption) string {
 	return l.Addr().String()
 }
 
-// named makes a certificate one of a name alone, without an address.
+// named removes the addresses from a certificate, so that it is valid only for its name.
 func named(c *x509.Certificate) { c.IPAddresses = nil }
 
 func trust(t *testing.T, a Address) error {
@@ -85,7 +85,7 @@ func TestAddressesThatCannotBe(t *testing.T) {
 		"client certificate":   {Target: "127.0.0.1:9339", CA: good, Certificate: good},
 	} {
 		if _, err := Dial(a); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v does not say %q", err, says)
+			t.Errorf("%v does not contain %q", err, says)
 		}
 	}
 }

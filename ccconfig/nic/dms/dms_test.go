@@ -24,7 +24,7 @@ const (
 	netdev = "ens1f0np0"
 )
 
-// service is the vendor's service before a card with one port: leaves below the interface, by path.
+// service is a fake of the vendor's service for a card with one port: leaves below the interface, by path.
 type service struct {
 	gnmitree.Watchers
 	mu     sync.Mutex
@@ -201,7 +201,7 @@ func TestAnotherCardAndAnotherPortAreAbsent(t *testing.T) {
 		}
 	}
 	if _, err := New(client, table(), "", nicfiles.Port{NetDev: netdev}); err == nil {
-		t.Error("a card without an address was taken")
+		t.Error("a card without an address was accepted")
 	}
 }
 

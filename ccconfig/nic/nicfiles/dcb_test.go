@@ -19,14 +19,14 @@ var little = dcbnl.Codec{Order: binary.LittleEndian}
 // kernel answers DCB netlink from the state of one port.
 type kernel struct {
 	ieee   dcbnl.IEEE
-	refuse string // object that a set ends at: "PFC" or "APP"; those before it have been taken
+	refuse string // object at which a set fails: "PFC" or "APP"; earlier objects have been applied
 	sets   int    // requests to set or delete
 	errno  int32  // of every request when not 0
 	answer []byte // instead of an answer
 	keep   func(*dcbnl.IEEE)
 	gets   int  // requests to get
-	lose   int  // the one of them that is lost
-	single bool // a new entry by DSCP takes the place of the old one, and only what is there can be deleted (mlx5 driver)
+	lose   int  // number of the get request that is lost
+	single bool // a new entry by DSCP replaces the old one, and only existing entries can be deleted (mlx5 driver)
 	stale  bool
 }
 
@@ -58,7 +58,7 @@ func (k *kernel) Exchange(ctx context.Context, request []byte) ([]byte, error) {
 		if k.gets++; k.gets == k.lose {
 			return nil, errIO
 		}
-		k.ieee.PFC.Requests[0]++ // counters move
+		k.ieee.PFC.Requests[0]++ // counters increase
 		reply.IEEE = &k.ieee
 	case dcbnl.CommandIEEESet:
 		k.sets++
@@ -78,7 +78,7 @@ func (k *kernel) Exchange(ctx context.Context, request []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if k.stale { // what came late for earlier requests
+	if k.stale { // late replies to earlier requests
 		old, err := little.Encode(&dcbnl.Message{Type: dcbnl.TypeGet, Sequence: m.Sequence + 100, Command: m.Command, Interface: "other"})
 		if err != nil {
 			return nil, err
@@ -89,7 +89,7 @@ func (k *kernel) Exchange(ctx context.Context, request []byte) ([]byte, error) {
 	return append(b, ack...), err
 }
 
-// refusal is the kernel's message that a request failed.
+// refusal returns the kernel's message about a failed request.
 func refusal(sequence uint32, errno int32) []byte {
 	b := make([]byte, 36)
 	binary.LittleEndian.PutUint32(b, 36)
@@ -99,7 +99,7 @@ func refusal(sequence uint32, errno int32) []byte {
 	return b
 }
 
-// set takes objects in the kernel's order until the one it refuses.
+// set applies objects in the kernel's order until the one that it rejects.
 func (k *kernel) set(o *dcbnl.IEEE) bool {
 	if o.ETS != nil {
 		k.ieee.ETS = o.ETS
@@ -133,7 +133,7 @@ func (k *kernel) set(o *dcbnl.IEEE) bool {
 	return true
 }
 
-// state is what anybody can set of the port.
+// state returns the part of the port's state that requests can set.
 func (k *kernel) state() dcbnl.IEEE {
 	out := k.ieee
 	p := *out.PFC
@@ -211,8 +211,8 @@ func TestFailedDCBSetRestoresThePort(t *testing.T) {
 		is     error
 		text   string
 	}{
-		{"pause refused after classes and buffers were taken", func(k *kernel) { k.refuse = "PFC" }, set, ErrRefused, "error number 22"},
-		{"entries refused after all else was taken", func(k *kernel) { k.refuse = "APP" }, set, ErrRefused, "error number 22"},
+		{"pause refused after classes and buffers were accepted", func(k *kernel) { k.refuse = "PFC" }, set, ErrRefused, "error number 22"},
+		{"entries refused after everything else was accepted", func(k *kernel) { k.refuse = "APP" }, set, ErrRefused, "error number 22"},
 		{"the driver rounds a buffer", func(k *kernel) {
 			k.ieee.Buffer.Size[0] = 4096
 			k.keep = func(o *dcbnl.IEEE) { o.Buffer = &dcbnl.Buffer{Size: [8]uint32{o.Buffer.Size[0] &^ 1023}, Total: 9000} }
@@ -220,7 +220,7 @@ func TestFailedDCBSetRestoresThePort(t *testing.T) {
 		{"no DCB", func(k *kernel) { k.errno = 95 }, set, ErrUnreadable, "error number 95"},
 		{"garbage", func(k *kernel) { k.answer = []byte{1, 2, 3} }, set, ErrUnreadable, "at least 16"},
 		{"silence", func(k *kernel) { k.answer = []byte{} }, set, ErrUnreadable, "0 messages"},
-		{"trust that nobody named", func(*kernel) {}, []nicparam.Setting{index("dscp2prio", 26, 3)}, nil, "dscp in the set"},
+		{"trust that is not in the set", func(*kernel) {}, []nicparam.Setting{index("dscp2prio", 26, 3)}, nil, "dscp in the set"},
 		{"shares of 101", func(*kernel) {}, []nicparam.Setting{index("tc_bw", 0, 51)}, nil, "101 percent"},
 	} {
 		k := newKernel()
@@ -239,21 +239,21 @@ func TestFailedDCBSetRestoresThePort(t *testing.T) {
 func TestDCBRestoreFailureNamesThePort(t *testing.T) {
 	t.Parallel()
 	k := newKernel()
-	k.keep = func(*dcbnl.IEEE) { k.errno = 5 } // dies after the first set
+	k.keep = func(*dcbnl.IEEE) { k.errno = 5 } // fails after the first set
 	_, err := dcbDevice(t, k).Set(t.Context(), []nicparam.Setting{index("pfc", 3, 1)})
 	if !errors.Is(err, ErrNotRestored) || !strings.Contains(err.Error(), "port 1 pfc[3]: was 0") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// When the way back fails nothing else is tried, since values alone do not bring entries back, and every field is named even
-// where it reads as before: the rest of the port is not known.
+// When the restore fails nothing else is tried, because writing values does not restore entries. The error names
+// every field, even one with its earlier value, because the rest of the port's state is unknown.
 func TestFailedSnapshotRestoreIsReportedForEveryField(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		title string
 		set   []nicparam.Setting
-		lose  int // of: read, snapshot, write, read back when it was taken, way back
+		lose  int // number of the lost get; the order is read, snapshot, write, read back if the write was accepted, restore
 	}{
 		{"nothing was done", []nicparam.Setting{index("pfc", 3, 1)}, 4},
 		{"all was done", []nicparam.Setting{index("buffer_size", 0, 2000), index("trust", 0, nicparam.TrustDSCP), index("dscp2prio", 26, 3)}, 5},

@@ -115,7 +115,7 @@ func (d *Device) look(ctx context.Context, keys []nicparam.Key, by []Accessor) [
 	}
 	for _, i := range left {
 		if out[i].Err == nil { // no accessor was tried
-			out[i] = Reading{Setting: nicparam.Setting{Key: keys[i]}, Err: fmt.Errorf("%s: %w by any way of this host", keys[i], ErrAbsent)}
+			out[i] = Reading{Setting: nicparam.Setting{Key: keys[i]}, Err: fmt.Errorf("%s: %w: no back end of this host has it", keys[i], ErrAbsent)}
 		}
 	}
 	return out
@@ -183,7 +183,7 @@ func (e *SetError) Error() string {
 	}
 	s := strings.Join(words, "; ")
 	if len(e.NotRestored) == 0 {
-		return s + "; everything is as it was"
+		return s + "; all previous values are restored"
 	}
 	words = words[:0]
 	for _, c := range e.NotRestored {

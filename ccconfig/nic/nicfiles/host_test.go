@@ -22,7 +22,7 @@ type host struct {
 	dir     string
 	mem     memory                                  // instead of a directory
 	onRead  map[string]func() ([]byte, error)       // instead of reading
-	onWrite map[string]func(string) (string, error) // what the file gets; with an error, nothing unless the text is not empty
+	onWrite map[string]func(string) (string, error) // returns the text for the file; with an error, the file is written only if the text is not empty
 	writes  []string                                // "name=text" that were tried
 	before  func(op int, write bool, name string)   // called before each operation
 	ops     int
@@ -61,7 +61,7 @@ func newHost(t testing.TB, files map[string]string) *host {
 	return h
 }
 
-// debugfsFiles are those of a port of the kernel's driver, with the defaults.
+// debugfsFiles returns the files of the kernel's driver for a port, with the defaults.
 func debugfsFiles(port int) map[string]string {
 	out := map[string]string{}
 	for _, p := range newTable().By(nicparam.Debugfs) {
@@ -71,7 +71,7 @@ func debugfsFiles(port int) map[string]string {
 	return out
 }
 
-// sysfsFiles are those of a port of the vendor's driver, with the defaults.
+// sysfsFiles returns the files of the vendor's driver for a port, with the defaults.
 func sysfsFiles(port int, params string) map[string]string {
 	out := map[string]string{}
 	for _, p := range newTable().By(nicparam.Sysfs) {
@@ -126,7 +126,7 @@ func (h *host) Write(name string, b []byte) error {
 	return h.inner().Write(name, []byte(text+"\n"))
 }
 
-// memory is files without a directory, for many short tests.
+// memory holds files without a directory, for many short tests.
 type memory map[string]string
 
 // Read implements Files.
@@ -150,7 +150,7 @@ func (m memory) Write(name string, b []byte) error {
 // List implements Files.
 func (m memory) List(string) ([]string, error) { return nil, fs.ErrNotExist }
 
-// inner is the files without hooks.
+// inner returns the files without hooks.
 func (h *host) inner() Files {
 	if h.mem != nil {
 		return h.mem
@@ -158,7 +158,7 @@ func (h *host) inner() Files {
 	return h.Root
 }
 
-// get reads a file past all hooks.
+// get reads a file without hooks.
 func (h *host) get(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.dir, name))
@@ -179,7 +179,7 @@ func (h *host) put(t testing.TB, name, text string) {
 	}
 }
 
-// all reads all files past all hooks.
+// all reads all files without hooks.
 func (h *host) all(t testing.TB) map[string]string {
 	t.Helper()
 	if h.mem != nil {
@@ -207,7 +207,7 @@ func (h *host) linkEffects(t testing.TB, port int) {
 	}
 }
 
-// debugfsDevice is a card whose ports are reached by the kernel's driver.
+// debugfsDevice is a card whose ports are accessed through the kernel's driver.
 func debugfsDevice(t testing.TB, h *host, ports ...int) *Device {
 	t.Helper()
 	var accessors []Accessor
@@ -321,7 +321,7 @@ func TestConfigfsTakesTypesOfServiceAndVersions(t *testing.T) {
 		t.Errorf("the device's directory was not made: %v", err)
 	}
 	if r := NewDevice(newTable(), a).ReadAll(t.Context()); len(r) != 0 {
-		t.Errorf("a device that the kernel does not know: %+v", r)
+		t.Errorf("a device without files: %+v", r)
 	}
 	if _, err := Configfs(newHost(t, nil), newTable(), port); !errors.Is(err, ErrAbsent) {
 		t.Errorf("no configfs: error %v", err)
@@ -418,6 +418,6 @@ func TestRootStaysWithinItself(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := Open(filepath.Join(h.dir, "gone")); err == nil {
-		t.Error("opened a root that is not there")
+		t.Error("opened a missing root")
 	}
 }

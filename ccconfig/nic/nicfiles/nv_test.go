@@ -15,11 +15,11 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// mst is mstconfig before a card of two ports: names to default, current and next values.
+// mst is a fake mstconfig for a card of two ports: default, current and next values by name.
 type mst struct {
 	rows   map[string][3]uint64
 	runs   []string
-	set    func(name string, v uint64) (uint64, error) // of each value; an error ends the program with nothing set
+	set    func(name string, v uint64) (uint64, error) // called for each value; an error ends the program before any value is set
 	output func() (string, error)                      // instead of a query
 }
 
@@ -37,7 +37,7 @@ func newMst() *mst {
 	return m
 }
 
-// Run does what the program does.
+// Run emulates the program.
 func (m *mst) Run(ctx context.Context, args []string) ([]byte, error) {
 	m.runs = append(m.runs, strings.Join(args, " "))
 	if err := ctx.Err(); err != nil {
@@ -143,7 +143,7 @@ func TestNonVolatileSetThatFailsLeavesEverythingAsItWas(t *testing.T) {
 		}, ErrNotKept, "cut to 15 bits", true, "rpg_ai_rate=verified rpg_max_rate=clipped"},
 		{"no such name", func(m *mst) { delete(m.rows, "RPG_MAX_RATE_P2") }, ErrAbsent, "port 2 rpg_max_rate", false, ""},
 		{"query fails", func(m *mst) { m.output = func() (string, error) { return "", errIO } }, ErrUnreadable, "query", false, ""},
-		{"query fails in words", func(m *mst) {
+		{"query fails with a message", func(m *mst) {
 			m.output = func() (string, error) { return "-E- Failed to open the device\n", nil }
 		}, ErrUnreadable, "mstconfig 0000:3b:00.0:1", false, ""},
 		{"query is garbage", func(m *mst) { m.output = func() (string, error) { return "\x00\x01", nil } }, ErrUnreadable, "Configurations:", false, ""},
@@ -166,7 +166,7 @@ func TestNonVolatileSetThatFailsLeavesEverythingAsItWas(t *testing.T) {
 	}
 }
 
-// A value that the table does not allow, which an operator set before, comes back after a set that failed.
+// A value outside the table, set earlier by an operator, is restored after a failed set.
 func TestAnUndocumentedValueIsRestored(t *testing.T) {
 	t.Parallel()
 	m := newMst()
@@ -184,7 +184,7 @@ func TestAnUndocumentedValueIsRestored(t *testing.T) {
 	}
 }
 
-// One command sets all or none, and yet a parameter that is refused keeps no other from going back.
+// One command sets all values or none, but a rejected parameter does not prevent the restore of others.
 func TestNonVolatileRestoreContinuesAfterFailures(t *testing.T) {
 	t.Parallel()
 	m := newMst()
@@ -277,8 +277,8 @@ func TestCountersThatCannotBeReadAreErrors(t *testing.T) {
 	}
 }
 
-// TestAProgramThatWritesIsNotKilled has a manager that goes away while mstconfig writes: that runs to its end, and then
-// what it wrote is taken back.
+// TestAProgramThatWritesIsNotKilled cancels the manager while mstconfig writes: mstconfig runs to its end, and its
+// changes are then rolled back.
 func TestAProgramThatWritesIsNotKilled(t *testing.T) {
 	t.Parallel()
 	m := newMst()
@@ -301,7 +301,7 @@ func TestAProgramThatWritesIsNotKilled(t *testing.T) {
 	nv.run = run
 	before := maps.Clone(m.rows)
 	if _, err := NewDevice(newTable(), nv).Set(ctx, set); !errors.Is(err, context.Canceled) || errors.Is(err, ErrRefused) || errors.Is(err, ErrNotRestored) {
-		t.Errorf("%v, want cancelled and neither refused nor left as it is", err)
+		t.Errorf("%v, want cancelled, neither refused nor without restoration", err)
 	}
 	if d := cmp.Diff(before, m.rows); d != "" || n != 2 {
 		t.Errorf("%d writes, want one and one back: %s", n, d)

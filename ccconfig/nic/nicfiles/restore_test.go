@@ -17,11 +17,11 @@ func TestUnrestoredFieldsAreNamed(t *testing.T) {
 	h := newHost(t, debugfsFiles(1))
 	h.onWrite[one+"rp_ai_rate"] = func(s string) (string, error) {
 		if s != "20" {
-			return "", errIO // refuses to go back
+			return "", errIO // rejects the restore
 		}
 		return s, nil
 	}
-	h.onWrite[one+"rp_hai_rate"] = func(s string) (string, error) { return "1" + s, nil } // keeps what it likes
+	h.onWrite[one+"rp_hai_rate"] = func(s string) (string, error) { return "1" + s, nil } // stores a different value
 	h.onWrite[one+"rp_gd"] = func(string) (string, error) { return "", errors.New("no") }
 	r, err := debugfsDevice(t, h, 1).Set(t.Context(), []nicparam.Setting{want(1, "rpg_time_reset", 100), want(1, "rpg_ai_rate", 20), want(1, "rpg_hai_rate", 60), want(1, "rpg_gd", 10)})
 	if !errors.Is(err, ErrNotRestored) || !errors.Is(err, errIO) || !errors.Is(err, ErrRefused) {
@@ -38,7 +38,7 @@ func TestUnrestoredFieldsAreNamed(t *testing.T) {
 		}
 	}
 	if got := h.get(t, one+"rp_time_reset"); got != "300" {
-		t.Errorf("rp_time_reset is %s: one that cannot be restored keeps others from it", got)
+		t.Errorf("rp_time_reset is %s: a parameter that cannot be restored prevents the restore of others", got)
 	}
 }
 

@@ -298,7 +298,7 @@ func (f *Field) judge(r Reading) {
 		f.Err = fmt.Errorf("%s: wrote %d, read back %d, cut to %d bits: %w", f.Key, f.Want, f.Got, bits, ErrNotKept)
 	default:
 		f.Outcome = Overridden
-		f.Err = fmt.Errorf("%s: want %d, read back %d, as if someone else writes too: %w", f.Key, f.Want, f.Got, ErrNotKept)
+		f.Err = fmt.Errorf("%s: want %d, read back %d, another program may also write it: %w", f.Key, f.Want, f.Got, ErrNotKept)
 	}
 }
 

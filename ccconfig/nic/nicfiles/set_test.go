@@ -60,7 +60,7 @@ func TestClippingToRegisterWidth(t *testing.T) {
 	}
 }
 
-// Before anything is written all is checked and read; what fails then leaves no trace.
+// All values are checked and read before anything is written; a failure then changes nothing.
 func TestInvalidSetWritesNothing(t *testing.T) {
 	t.Parallel()
 	debugfs := fmt.Sprintf(debugfsOf, 0)
@@ -74,11 +74,11 @@ func TestInvalidSetWritesNothing(t *testing.T) {
 	}{
 		{"out of range", []nicparam.Setting{good, want(1, "rpg_gd", 12)}, nil, nil, []string{"port 1 rpg_gd", "found 12", "10..11"}},
 		{"unknown", []nicparam.Setting{good, want(1, "rm_rf", 1)}, nil, nil, []string{"rm_rf", "a name of the table"}},
-		{"least above the most of the device", []nicparam.Setting{good, want(1, "rpg_min_rate", 20)},
+		{"minimum above the device's maximum", []nicparam.Setting{good, want(1, "rpg_min_rate", 20)},
 			func(t *testing.T, h *host) { h.put(t, debugfs+"rp_max_rate", "10\n") }, nil, []string{"rpg_max_rate, which is 10"}},
 		{"file missing", []nicparam.Setting{good, want(2, "rpg_ai_rate", 20)}, nil, ErrAbsent, []string{"port 2 rpg_ai_rate", "not offered"}},
 		{"no way", []nicparam.Setting{good, want(1, "user", 1)}, nil, nil, []string{"user"}},
-		{"no way to a row", []nicparam.Setting{good, want(1, "default_roce_tos", 1)}, nil, ErrAbsent, []string{"default_roce_tos", "by any way"}},
+		{"no way to a row", []nicparam.Setting{good, want(1, "default_roce_tos", 1)}, nil, ErrAbsent, []string{"default_roce_tos", "no back end of this host"}},
 		{"unreadable", []nicparam.Setting{good, want(1, "rpg_gd", 10)},
 			func(_ *testing.T, h *host) {
 				h.onRead[debugfs+"rp_gd"] = func() ([]byte, error) { return nil, errIO }
@@ -87,7 +87,7 @@ func TestInvalidSetWritesNothing(t *testing.T) {
 			func(t *testing.T, h *host) { h.put(t, debugfs+"rp_gd", "n/a\n") }, ErrUnreadable, []string{"rp_gd", "\"n/a\\n\"", "10..11"}},
 		{"empty", []nicparam.Setting{good, want(1, "rpg_gd", 10)},
 			func(t *testing.T, h *host) { h.put(t, debugfs+"rp_gd", "") }, ErrUnreadable, []string{"rp_gd"}},
-		{"what is affected is unreadable", []nicparam.Setting{good, want(1, "cnp_802p_prio", 5)},
+		{"an affected parameter is unreadable", []nicparam.Setting{good, want(1, "cnp_802p_prio", 5)},
 			func(_ *testing.T, h *host) {
 				h.onRead[debugfs+"np_cnp_prio_mode"] = func() ([]byte, error) { return nil, errIO }
 			}, ErrUnreadable, []string{"cnp_802p_prio changes port 1 cnp_prio_mode too"}},
@@ -152,7 +152,7 @@ func TestUnreadableParametersAreReported(t *testing.T) {
 	}
 }
 
-// A set that fails on the device leaves everything as it was, on all ports, and says of each field what happened.
+// A set that fails on the device restores all ports, and reports the outcome of each field.
 func TestFailedSetRestoresEarlierValues(t *testing.T) {
 	t.Parallel()
 	one, two := fmt.Sprintf(debugfsOf, 0), fmt.Sprintf(debugfsOf, 1)
@@ -171,7 +171,7 @@ func TestFailedSetRestoresEarlierValues(t *testing.T) {
 			"rpg_time_reset=unverified rpg_gd=refused rpg_ai_rate=skipped rpg_hai_rate=skipped"},
 		{"one of two ports", func(_ *testing.T, h *host) { h.onWrite[two+"rp_hai_rate"] = refuse }, errIO, "port 2 rpg_hai_rate: write 60",
 			"rpg_time_reset=unverified rpg_gd=unverified rpg_ai_rate=unverified rpg_hai_rate=refused"},
-		{"refused and done all the same", func(_ *testing.T, h *host) {
+		{"refused but executed", func(_ *testing.T, h *host) {
 			first := true
 			h.onWrite[two+"rp_hai_rate"] = func(s string) (string, error) {
 				if first {
@@ -199,7 +199,7 @@ func TestFailedSetRestoresEarlierValues(t *testing.T) {
 				}
 				return s, nil
 			}
-		}, ErrNotKept, "port 2 rpg_ai_rate: want 20, read back 77, as if someone else writes too",
+		}, ErrNotKept, "port 2 rpg_ai_rate: want 20, read back 77, another program may also write it",
 			"rpg_time_reset=verified rpg_gd=verified rpg_ai_rate=overridden rpg_hai_rate=verified"},
 		{"unreadable afterwards", func(_ *testing.T, h *host) {
 			reads := 0
@@ -210,7 +210,7 @@ func TestFailedSetRestoresEarlierValues(t *testing.T) {
 				return h.Root.Read(one + "rp_gd")
 			}
 		}, ErrUnreadable, "port 1 rpg_gd: read back", "rpg_time_reset=verified rpg_gd=unverified rpg_ai_rate=verified rpg_hai_rate=verified"},
-		{"gone while being written", func(t *testing.T, h *host) {
+		{"removed during the write", func(t *testing.T, h *host) {
 			h.onWrite[one+"rp_gd"] = func(string) (string, error) { return "", fmt.Errorf("open: %w", errIO) }
 		}, ErrRefused, "rp_gd", "rpg_time_reset=unverified rpg_gd=refused rpg_ai_rate=skipped rpg_hai_rate=skipped"},
 	} {
@@ -223,7 +223,7 @@ func TestFailedSetRestoresEarlierValues(t *testing.T) {
 			t.Errorf("%s: error %v", c.title, err)
 			continue
 		}
-		if !strings.Contains(err.Error(), c.text) || !strings.HasSuffix(err.Error(), "; everything is as it was") {
+		if !strings.Contains(err.Error(), c.text) || !strings.HasSuffix(err.Error(), "; all previous values are restored") {
 			t.Errorf("%s: %v", c.title, err)
 		}
 		if got := outcomes(r); got != c.outcomes || !r.RolledBack {
@@ -249,10 +249,10 @@ func TestSideEffectsAreReportedAndRestored(t *testing.T) {
 		{"mode is cleared", "1", []nicparam.Setting{want(1, "cnp_802p_prio", 5)}, false, "5", "0", "cnp_802p_prio=verified cnp_prio_mode=affected"},
 		{"mode was clear", "0", []nicparam.Setting{want(1, "cnp_802p_prio", 5)}, false, "5", "0", "cnp_802p_prio=verified cnp_prio_mode=unchanged"},
 		{"priority stays", "1", []nicparam.Setting{want(1, "cnp_802p_prio", 6)}, false, "6", "1", "cnp_802p_prio=unchanged cnp_prio_mode=unchanged"},
-		{"both wanted, mode named first", "1", []nicparam.Setting{want(1, "cnp_prio_mode", 1), want(1, "cnp_802p_prio", 5)}, false, "5", "1", "cnp_prio_mode=verified cnp_802p_prio=verified"},
-		{"both wanted, mode off", "1", []nicparam.Setting{want(1, "cnp_prio_mode", 0), want(1, "cnp_802p_prio", 5)}, false, "5", "0", "cnp_prio_mode=verified cnp_802p_prio=verified"},
-		{"failure brings mode back", "1", []nicparam.Setting{want(1, "cnp_802p_prio", 5), want(1, "rpg_gd", 10)}, true, "6", "1", "cnp_802p_prio=unverified rpg_gd=refused cnp_prio_mode=affected"},
-		{"failure, and mode is as before until priority goes back", "1", []nicparam.Setting{want(1, "cnp_802p_prio", 5), want(1, "cnp_prio_mode", 1), want(1, "rpg_gd", 10)},
+		{"both set, mode first", "1", []nicparam.Setting{want(1, "cnp_prio_mode", 1), want(1, "cnp_802p_prio", 5)}, false, "5", "1", "cnp_prio_mode=verified cnp_802p_prio=verified"},
+		{"both set, mode off", "1", []nicparam.Setting{want(1, "cnp_prio_mode", 0), want(1, "cnp_802p_prio", 5)}, false, "5", "0", "cnp_prio_mode=verified cnp_802p_prio=verified"},
+		{"failure restores mode", "1", []nicparam.Setting{want(1, "cnp_802p_prio", 5), want(1, "rpg_gd", 10)}, true, "6", "1", "cnp_802p_prio=unverified rpg_gd=refused cnp_prio_mode=affected"},
+		{"failure, and mode is unchanged until priority is restored", "1", []nicparam.Setting{want(1, "cnp_802p_prio", 5), want(1, "cnp_prio_mode", 1), want(1, "rpg_gd", 10)},
 			true, "6", "1", "cnp_802p_prio=unverified cnp_prio_mode=unverified rpg_gd=refused"},
 	} {
 		h := newHost(t, debugfsFiles(1))
@@ -276,7 +276,7 @@ func TestSideEffectsAreReportedAndRestored(t *testing.T) {
 	}
 }
 
-// A driver that does not do what the table says of it is told the value all the same, and all comes out as wanted.
+// A driver without the side effect of the table gets the value anyway, and the result is the desired one.
 func TestADriverWithoutTheSideEffect(t *testing.T) {
 	t.Parallel()
 	dir := fmt.Sprintf(debugfsOf, 0)
@@ -341,7 +341,8 @@ func TestSetsAreSerialized(t *testing.T) {
 	}
 }
 
-// Whatever fails, once or for ever, and however: all is as wanted and there is no error, or what is not as it was is named.
+// After any fault, once or permanent, either all values are as desired without an error, or the error names every
+// value that was not restored.
 func TestAnyFailureRestoresOrNamesTheField(t *testing.T) {
 	t.Parallel()
 	table := newTable()
@@ -421,7 +422,7 @@ func addFaults(rt *rapid.T, h *host, files []string) {
 	}
 }
 
-// notRestored reports whether a receipt says so of a file.
+// notRestored reports whether a receipt lists a file as not restored.
 func notRestored(fields []Field, file string) bool {
 	for _, f := range fields {
 		p, _ := newTable().Find(f.Name)
@@ -433,7 +434,7 @@ func notRestored(fields []Field, file string) bool {
 	return false
 }
 
-// affectedBy reports whether a receipt of a set that worked says that a file was affected.
+// affectedBy reports whether the receipt of a successful set lists a file as affected.
 func affectedBy(r *Receipt, file string, err error) bool {
 	if err != nil || r == nil {
 		return false
@@ -446,7 +447,7 @@ func affectedBy(r *Receipt, file string, err error) bool {
 	return false
 }
 
-// A set of all parameters of a port, apart from what the device itself takes.
+// BenchmarkSetFullPort sets all parameters of a port, without the time that a real device takes.
 func BenchmarkSetFullPort(b *testing.B) {
 	h := &host{mem: memory(debugfsFiles(1))}
 	a, err := Debugfs(h, newTable(), portOf(1))
@@ -470,7 +471,7 @@ func BenchmarkSetFullPort(b *testing.B) {
 	}
 }
 
-// TestWaysKnowTheirKeys checks the short cut against the list that it stands for.
+// TestWaysKnowTheirKeys checks Knows against the list of Keys.
 func TestWaysKnowTheirKeys(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, join(sysfsFiles(2, ""), debugfsFiles(2)))
@@ -493,7 +494,7 @@ func TestWaysKnowTheirKeys(t *testing.T) {
 			has[k] = true
 		}
 		if len(has) == 0 {
-			t.Errorf("%s leads nowhere", a.Backend())
+			t.Errorf("%s has no keys", a.Backend())
 		}
 		for _, p := range newTable().Params() {
 			for port := range 4 {

@@ -53,9 +53,9 @@ func (e *ValueError) Error() string {
 // Now returns the value of a parameter before a set; false if it is not known.
 type Now func(Key) (uint64, bool)
 
-// Check returns an error for every problem of a set for one device: unknown names and indices, parameters that the device
-// lacks, values out of range, duplicates, and inconsistent values. Values that are not in the set come from now; a nil now
-// knows none. All errors are joined, each a *ValueError.
+// Check returns an error for every problem of a set for one device: unknown names and indices, parameters that the
+// device lacks, values out of range, duplicates, and inconsistent values. Values that are not in the set come from
+// now; a nil now has none. All errors are joined, each a *ValueError.
 func (t *Table) Check(set []Setting, now Now) error {
 	if len(set) > MaxSet {
 		return &ValueError{Key: Key{Name: "set"}, Found: fmt.Sprintf("%d settings", len(set)), Allowed: fmt.Sprintf("at most %d", MaxSet)}

@@ -140,7 +140,7 @@ type Source struct {
 	Name     string
 	Bits     uint8    // width of the register
 	WideBits uint8    // width with the 32-bit rate capability
-	Atomic   string   // parameters of one port with the same value are written in one operation; empty means this one alone
+	Atomic   string   // parameters of one port with the same Atomic are written in one operation; empty means this one alone
 	Also     []Effect // side effects of a write
 }
 

@@ -14,7 +14,7 @@ import (
 	"fairlane/ccconfig/dcqcn"
 )
 
-// everything is a device that lacks nothing.
+// everything returns the capabilities of a device that has all of them.
 func everything(l dcqcn.Limits) Caps {
 	return Caps{Limits: l, GeneralCC: true, NewNV: true, Switchdev: true, TCRates: true}
 }
@@ -23,7 +23,8 @@ func allLimits() []dcqcn.Limits {
 	return []dcqcn.Limits{{}, {Rate32: true}, {UndocumentedGD: true}, {Rate32: true, UndocumentedGD: true}}
 }
 
-// ends of a row: its least and its most on devices with 17-bit and with 32-bit rates, written by hand.
+// ends are the limits of a row, written by hand: the minimum, and the maximum on devices with 17-bit and with 32-bit
+// rates.
 type ends struct{ low, narrow, wide uint64 }
 
 func handWritten() map[string]ends {
@@ -58,7 +59,7 @@ func TestEveryRowAllowsBothEndsOfItsRangeAndNothingBeyond(t *testing.T) {
 		for _, p := range table.Params() {
 			e, ok := hand[p.Name]
 			if !ok {
-				t.Errorf("%s has no ends written by hand", p.Name)
+				t.Errorf("%s has no limits written by hand", p.Name)
 				continue
 			}
 			high := e.narrow
@@ -85,8 +86,8 @@ func TestEveryRowAllowsBothEndsOfItsRangeAndNothingBeyond(t *testing.T) {
 	}
 }
 
-// lenient makes values that are judged together agree with a legal value of the one tested: the class that is tested
-// is of kind ets where it is to have all of the bandwidth.
+// lenient returns values that are consistent with a legal value of the tested parameter: for a test with all of the
+// bandwidth, the tested class is of kind ets.
 func lenient(name string, v uint64) Now {
 	return func(k Key) (uint64, bool) {
 		if name == "tc_bw" && v == 100 && k.Name == "tsa" && k.Index == classes-1 {
@@ -107,14 +108,15 @@ func TestDefaultsAreLegal(t *testing.T) {
 	}
 }
 
-// What the table allows is what every way to the parameter can hold, and a way holds no less on wide devices.
+// Every value that the table allows fits the register of every back end, and no register is narrower on devices with
+// wide rates.
 func TestEveryLegalValueFitsEveryRegister(t *testing.T) {
 	t.Parallel()
 	for _, l := range allLimits() {
 		c := everything(l)
 		for _, p := range New(c).Params() {
 			if len(p.Sources) == 0 {
-				t.Errorf("no way to %s", p.Name)
+				t.Errorf("no back end for %s", p.Name)
 			}
 			for _, s := range p.Sources {
 				if s.Name == "" || s.Bits == 0 || s.WideBits < s.Bits {
@@ -159,7 +161,7 @@ func TestRowsAreWhole(t *testing.T) {
 	}
 }
 
-// The names by debugfs are the files of the kernel's mlx5 driver, all 22 of them.
+// The debugfs names are those of the files of the kernel's mlx5 driver, all 22 of them.
 func TestDebugfsNamesAreTheKernels(t *testing.T) {
 	t.Parallel()
 	want := strings.Fields(`rp_clamp_tgt_rate rp_clamp_tgt_rate_ati rp_time_reset rp_byte_reset rp_threshold rp_max_rate rp_ai_rate
@@ -309,10 +311,10 @@ func TestCheckNamesEverythingThatIsWrong(t *testing.T) {
 		{"twice", []Setting{{Key{1, "rpg_gd", 0}, 10}, {Key{1, "rpg_gd", 0}, 11}}, nothing, []string{"found 10 and 11, want one value"}},
 		{"two errors", []Setting{{Key{1, "rpg_gd", 0}, 12}, {Key{2, "rpg_ai_rate", 0}, 131072}}, nothing,
 			[]string{"port 1 rpg_gd: found 12, want 10..11", "port 2 rpg_ai_rate: found 131072, want 0..131071"}},
-		{"least above the most of now", []Setting{{Key{1, "rpg_min_rate", 0}, 1001}}, classes, []string{"at most rpg_max_rate, which is 1000"}},
-		{"most below the least", []Setting{{Key{1, "rpg_min_rate", 0}, 20}, {Key{1, "rpg_max_rate", 0}, 10}}, nothing, []string{"found 20, want at most rpg_max_rate"}},
-		{"most of 0 is no bound", []Setting{{Key{1, "rpg_min_rate", 0}, 20}, {Key{1, "rpg_max_rate", 0}, 0}}, classes, nil},
-		{"another port's most is no bound", []Setting{{Key{1, "rpg_min_rate", 0}, 20}, {Key{2, "rpg_max_rate", 0}, 10}}, nothing, nil},
+		{"minimum above the current maximum", []Setting{{Key{1, "rpg_min_rate", 0}, 1001}}, classes, []string{"at most rpg_max_rate, which is 1000"}},
+		{"maximum below the minimum", []Setting{{Key{1, "rpg_min_rate", 0}, 20}, {Key{1, "rpg_max_rate", 0}, 10}}, nothing, []string{"found 20, want at most rpg_max_rate"}},
+		{"maximum of 0 is no bound", []Setting{{Key{1, "rpg_min_rate", 0}, 20}, {Key{1, "rpg_max_rate", 0}, 0}}, classes, nil},
+		{"another port's maximum is no bound", []Setting{{Key{1, "rpg_min_rate", 0}, 20}, {Key{2, "rpg_max_rate", 0}, 10}}, nothing, nil},
 		{"shares that move", []Setting{{Key{1, "tc_bw", 0}, 70}, {Key{1, "tc_bw", 1}, 30}}, classes, nil},
 		{"shares of 101", []Setting{{Key{1, "tc_bw", 0}, 61}}, classes, []string{"found 101 percent", "want 100"}},
 		{"a share of a strict class", []Setting{{Key{1, "tc_bw", 5}, 1}}, classes, []string{"tc_bw[5]", "not ets"}},
@@ -332,7 +334,7 @@ func TestCheckNamesEverythingThatIsWrong(t *testing.T) {
 	}
 }
 
-// Check asks for nothing that Asks does not list.
+// Check calls now only for keys that Asks returns.
 func TestAsksListsAllThatCheckAsksFor(t *testing.T) {
 	t.Parallel()
 	table := New(Caps{})
@@ -357,7 +359,7 @@ func TestAsksListsAllThatCheckAsksFor(t *testing.T) {
 	}
 }
 
-// A drawn setting that is judged by itself is legal for Check exactly when the row says so.
+// A random setting without dependencies is legal for Check exactly when it is legal for its row.
 func TestCheckAgreesWithTheRow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -393,7 +395,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Rates of functions are there in legacy mode as well as in switchdev mode; weights and classes only in the latter.
+// Rates of functions exist in legacy mode and in switchdev mode; weights and classes only in the latter.
 func TestSharesOfFunctionsFollowTheMode(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

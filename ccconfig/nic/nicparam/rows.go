@@ -83,7 +83,7 @@ const (
 	TrustDSCP = 1
 )
 
-// qos lists what DCB netlink and configfs lead to. Numbers that one attribute carries are written together.
+// qos returns the parameters of DCB netlink and configfs. Numbers of one attribute are written together.
 func qos() []Param {
 	dcb := func(name string, bits uint8, atomic string) []Source {
 		return []Source{{Backend: DCB, Name: name, Bits: bits, WideBits: bits, Atomic: atomic}}

@@ -39,7 +39,7 @@ func Model() gnmitree.Model {
 	return gnmitree.Model{Name: Module, Organization: Organization, Version: Revision}
 }
 
-// Schema returns the schema that tells which JSON containers are lists.
+// Schema returns the schema, with which the server finds the JSON containers that are lists.
 func Schema() gnmitree.Schema {
 	return gnmitree.Schema{Keys: listKeys, Modules: []string{Module}}
 }

@@ -18,7 +18,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// statement is one of a YANG module (RFC 7950, 6.3).
+// statement is a statement of a YANG module (RFC 7950, 6.3).
 type statement struct {
 	keyword, argument string
 	below             []*statement
@@ -166,9 +166,9 @@ func TestTheTableOfLeavesIsTheModule(t *testing.T) {
 		out := map[string]nicyang.Leaf{}
 		for _, l := range all {
 			if _, twice := out[l.Path]; twice {
-				t.Errorf("%s is there twice", l.Path)
+				t.Errorf("%s exists twice", l.Path)
 			}
-			l.Sampled = false // YANG does not say
+			l.Sampled = false // the YANG text does not define it
 			out[l.Path] = l
 		}
 		return out

@@ -33,7 +33,7 @@ func attr(typ uint16, payload ...[]byte) []byte {
 
 func u32(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
 
-// message is one of the kernel's, with sequence number 7.
+// message returns a message of the kernel with sequence number 7.
 func message(typ uint16, flags uint16, attrs ...[]byte) []byte {
 	p := bytes.Join(attrs, nil)
 	b := binary.LittleEndian.AppendUint32(nil, uint32(sizeHeader+len(p)))
@@ -65,8 +65,8 @@ func TestQuestionsByteForByte(t *testing.T) {
 	}
 }
 
-// twoSets is an answer as a kernel gives it: a device, a set of a process with two queue pairs, one of the kernel's own that
-// somebody bound, and the end.
+// twoSets is a reply in the kernel's form: a device, a set of a process with two queue pairs, a set of the kernel
+// that a user bound, and the end.
 const twoSets = `
 	b4000000 1114 0200 07000000 63000000
 	0800 0100 04000000                           DEV_INDEX 4
@@ -90,7 +90,7 @@ const twoSets = `
 	    0c00 5300 ffffffffffffffff
 	14000000 0300 0200 07000000 63000000 00000000`
 
-// digits takes the words out of a commented dump.
+// digits removes the comments from a dump.
 func digits(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What devlink prints, made by hand from devlink-rate(8) and devlink-port(8).
+// Output of devlink, written by hand after devlink-rate(8) and devlink-port(8).
 const (
 	modeText  = `{"dev":{"pci/0000:3b:00.0":{"mode":"switchdev","inline-mode":"none","encap-mode":"basic"}}}`
 	portsText = `{"port":{
@@ -77,7 +77,7 @@ func TestInvalidDevlinkOutputNamesThePart(t *testing.T) {
 			err := c.parse([]byte(c.text))
 			var f *FormatError
 			if !errors.As(err, &f) || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("%v does not say %q", err, c.says)
+				t.Errorf("%v does not contain %q", err, c.says)
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func rates(b []byte) error { _, err := ParseRates(b); return err }
 func mode(b []byte) error  { _, err := ParseMode(b, "0000:3b:00.0"); return err }
 func ports(b []byte) error { _, err := ParsePorts(b, "0000:3b:00.0", 0); return err }
 
-// What a fake of the program prints of any rates comes back.
+// Any rates are read back equal from the output of the fake program.
 func TestRatesComeBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,6 +1,6 @@
-// Package vfshare implements the two interfaces for rates of virtual functions on Linux: devlink rates of port functions, for
-// cards in switchdev mode, and the older rates by route netlink, for cards in legacy mode. A card supports one of them. The
-// kernel does not reject the use of both, which is an error, so callers must check the mode first.
+// Package vfshare implements the two interfaces for rates of virtual functions on Linux: devlink rates of port
+// functions, for cards in switchdev mode, and the older rates by route netlink, for cards in legacy mode. A card
+// supports one of them. Using both is an error that the kernel does not report, so callers must check the mode first.
 //
 // Devlink is accessed through iproute2's program with JSON output, as documented in devlink-rate(8) and devlink-port(8). It has
 // not been tested on hardware.

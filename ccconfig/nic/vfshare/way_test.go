@@ -17,7 +17,7 @@ import (
 
 var errTool = errors.New("exit status 1: kernel answers: Operation not supported")
 
-// tool is devlink before a card in switchdev mode.
+// tool is a fake devlink for a card in switchdev mode.
 type tool struct {
 	rates  map[string]Rate
 	runs   []string
@@ -205,7 +205,7 @@ func TestDevlinkReadings(t *testing.T) {
 		{"class", func(*tool) {}, nicparam.Key{Port: 1, Name: "vf_tc_bw", Index: 8}, 100, nil},
 		{"no classes", func(k *tool) { k.rates[handle(0)] = Rate{} }, nicparam.Key{Port: 1, Name: "vf_tc_bw"}, 0, nicfiles.ErrAbsent},
 		{"a rate between", func(k *tool) { k.rates[handle(0)] = Rate{TxMax: 125001} }, nicparam.Key{Port: 1, Name: "vf_tx_max"}, 0, nicfiles.ErrUnreadable},
-		{"a function that went", func(k *tool) { delete(k.rates, handle(1)) }, nicparam.Key{Port: 1, Name: "vf_tx_max", Index: 1}, 0, nicfiles.ErrAbsent},
+		{"a removed function", func(k *tool) { delete(k.rates, handle(1)) }, nicparam.Key{Port: 1, Name: "vf_tx_max", Index: 1}, 0, nicfiles.ErrAbsent},
 		{"no such function", func(*tool) {}, nicparam.Key{Port: 1, Name: "vf_tx_max", Index: 2}, 0, nicfiles.ErrAbsent},
 		{"another port", func(*tool) {}, nicparam.Key{Port: 2, Name: "vf_tx_max"}, 0, nicfiles.ErrAbsent},
 		{"another parameter", func(*tool) {}, nicparam.Key{Port: 1, Name: "rpg_gd"}, 0, nicfiles.ErrAbsent},
@@ -240,20 +240,20 @@ func TestFunctionsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for _, f := range []Function{{Index: -1, Handle: "x"}, {Index: maxFunctions, Handle: "x"}, {Index: 0}} {
 		if _, err := NewDevlink(newTool(0), table(), 1, []Function{f}); err == nil {
-			t.Errorf("%+v was taken", f)
+			t.Errorf("%+v was accepted", f)
 		}
 	}
 	for _, n := range []int{0, maxFunctions + 1} {
 		if _, err := NewLink(&links{}, table(), 1, "ens1f0np0", n); err == nil {
-			t.Errorf("%d functions were taken", n)
+			t.Errorf("%d functions were accepted", n)
 		}
 	}
 	if _, err := NewLink(&links{}, table(), 1, "", 1); err == nil {
-		t.Error("no name was taken")
+		t.Error("an empty name was accepted")
 	}
 }
 
-// links is route netlink before a card in legacy mode.
+// links is a fake route netlink for a card in legacy mode.
 type links struct {
 	rates  []LinkRate
 	refuse int // function whose rates are refused, from 1

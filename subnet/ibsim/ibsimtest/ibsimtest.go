@@ -1,7 +1,7 @@
-// Package ibsimtest runs Debian's InfiniBand fabric simulator ibsim, and the field's own tools on it, for tests. Every
-// process has a deadline, its own process group, socket name and directory, and is killed by its id.
+// Package ibsimtest runs Debian's InfiniBand fabric simulator ibsim, and the standard InfiniBand tools on it, for
+// tests. Every process has a deadline, its own process group, socket name and directory, and is killed by its id.
 //
-// Where one of them is not installed the test is skipped or fails, as internal/testkit/peertest decides.
+// When a program is not installed, package internal/testkit/peertest skips the test or fails it.
 package ibsimtest
 
 import (
@@ -121,8 +121,8 @@ func SockName(t testing.TB) string {
 	return fmt.Sprintf("fairlane-%d-%08x", os.Getpid(), rand.Uint32())
 }
 
-// Tool runs one of the field's tools, unmodified, on the fabric and returns its standard
-// output. host names the node it runs on; empty is the first one.
+// Tool runs an unmodified InfiniBand tool on the fabric and returns its standard output. host names the node it runs
+// on; empty is the first one.
 func (s *Server) Tool(t testing.TB, host, name string, args ...string) string {
 	t.Helper()
 	path, lib := peertest.Program(t, name), Preload(t)

@@ -29,8 +29,8 @@ type SM struct {
 	out  *bytes.Buffer
 }
 
-// NewSM prepares an OpenSM for the host of that name, with the given options and those that make it log everything at
-// once. addr is the server's, "unix:NAME" or "udp:HOST:PORT".
+// NewSM prepares an OpenSM for the named host, with the given options and with complete, unbuffered logging. addr is
+// the server's address, "unix:NAME" or "udp:HOST:PORT".
 func NewSM(t testing.TB, addr, host, options string) *SM {
 	t.Helper()
 	peertest.Program(t, "opensm")
@@ -50,7 +50,7 @@ func (s *SM) Options(text string) {
 // Path returns the path of a file of this OpenSM.
 func (s *SM) Path(name string) string { return filepath.Join(s.Dir, name) }
 
-// Attach returns the environment with which the field's tools find a server, at "unix:NAME" or "udp:HOST:PORT".
+// Attach returns the environment that makes InfiniBand tools attach to the server at "unix:NAME" or "udp:HOST:PORT".
 func Attach(t testing.TB, addr string) []string {
 	t.Helper()
 	if name, ok := strings.CutPrefix(addr, "unix:"); ok {
@@ -124,7 +124,7 @@ func (s *SM) Kill() {
 	s.end = nil
 }
 
-// calm is how long OpenSM writes nothing when no sweep is running: a sweep takes less.
+// calm is the time without log output after which no sweep is running: a sweep takes less.
 const calm = 500 * time.Millisecond
 
 // Hup makes OpenSM reload its options, and waits until the fabric is up afterwards. It first waits for a sweep that an

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A stopped OpenSM can be stopped and killed again, as in a restart after a stop: neither waits for an end in the past.
+// Stop and Kill of a stopped OpenSM return at once: they do not wait for a process that has ended.
 func TestStoppedTwice(t *testing.T) {
 	s := &SM{Dir: t.TempDir(), t: t}
 	done := make(chan struct{})
@@ -31,6 +31,6 @@ func TestStoppedTwice(t *testing.T) {
 	select {
 	case <-done:
 	case <-time.After(10 * time.Second):
-		t.Fatal("it waits for the end of what has ended")
+		t.Fatal("Stop or Kill waits for a process that has ended")
 	}
 }

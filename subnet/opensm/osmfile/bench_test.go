@@ -7,7 +7,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// 2,000 tenants on 64 ports each, into files that have them already.
+// The benchmark composes 2,000 tenants on 64 ports each into files that already contain them.
 func BenchmarkCompose2000Tenants(b *testing.B) {
 	var d Desired
 	for i := range 2000 {

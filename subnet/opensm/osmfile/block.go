@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Marker comments around Fairlane's part of a file. The digest is that of the lines between.
+// Marker comments around Fairlane's part of a file. The digest covers the lines between them.
 const (
 	beginMark = "# fairlane begin sha256="
 	endMark   = "# fairlane end"

@@ -36,11 +36,11 @@ func TestBlockIsFoundAndRemoved(t *testing.T) {
 			t.Fatalf("cut %+v", got)
 		}
 		if got.With("") != before+after {
-			t.Fatalf("taken out: %q", got.With(""))
+			t.Fatalf("without the block: %q", got.With(""))
 		}
 		changed := strings.Replace(full, endMark+"\n", "x\n"+endMark+"\n", 1)
 		if got, err = CutBlock(changed); err != nil || !got.Edited {
-			t.Fatalf("a line more is not noticed: %+v, %v", got, err)
+			t.Fatalf("an added line is not noticed: %+v, %v", got, err)
 		}
 	})
 }

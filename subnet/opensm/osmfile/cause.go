@@ -15,36 +15,36 @@ type Observation struct {
 	State    uint8      `json:"state"`    // as in SMInfo: 3 is master
 	// Process identifies the run of the process, such as by its id and start time; empty when unknown.
 	Process string `json:"process,omitempty"`
-	// NoProcess says why Process is unknown.
+	// NoProcess is the reason why Process is unknown.
 	NoProcess string `json:"no_process,omitempty"`
 	// Options, Partitions and Policy are digests of the files; empty when not read.
 	Options    string `json:"options,omitempty"`
 	Partitions string `json:"partitions,omitempty"`
 	Policy     string `json:"policy,omitempty"`
-	// Foreign says that the master is another subnet manager than the one with these files and this process, so nothing
-	// is known of its own.
+	// Foreign means that the master is another subnet manager than the one with these files and this process. The
+	// master's own files and process are unknown.
 	Foreign bool `json:"foreign,omitempty"`
 	// Own is the port of the subnet manager with these files and this process; 0 when it is unknown, for the reason in
 	// UnknownMaster.
 	Own           ident.GUID `json:"own,omitempty"`
 	UnknownMaster string     `json:"unknown_master,omitempty"`
-	// WritesCC says that the options contain congestion_control TRUE.
+	// WritesCC means that the options contain congestion_control TRUE.
 	WritesCC bool `json:"writes_cc"`
 }
 
-// CauseCode is a reason why devices may hold other settings than were written.
+// CauseCode is a reason why the settings of devices may differ from those written.
 type CauseCode string
 
 // Causes.
 const (
-	CauseNone           CauseCode = ""                // nothing about the subnet manager changed
+	CauseNone           CauseCode = ""                // the subnet manager did not change
 	CauseHandover       CauseCode = "sm-handover"     // another subnet manager is master
-	CauseRestarted      CauseCode = "sm-restarted"    // the same one started again
+	CauseRestarted      CauseCode = "sm-restarted"    // the subnet manager restarted
 	CauseOptionsChanged CauseCode = "options-changed" // its options file changed
-	CauseOther          CauseCode = "other"           // it writes congestion control without a visible reason
+	CauseOther          CauseCode = "other"           // it writes congestion control for no visible reason
 )
 
-// Cause is what happened to the subnet manager between two observations.
+// Cause describes what happened to the subnet manager between two observations.
 type Cause struct {
 	Code CauseCode `json:"code,omitempty"`
 	Text string    `json:"text,omitempty"` // a sentence
@@ -72,7 +72,7 @@ func CauseOf(before, after Observation) Cause {
 	case before.GUID != 0 && after.GUID != 0 && before.GUID != after.GUID:
 		c.Code = CauseHandover
 		if after.Foreign {
-			writes = "; what its options say is not known"
+			writes = "; its options are unknown"
 		}
 		c.Text = fmt.Sprintf("the subnet manager on %s handed over to the one on %s%s", before.GUID, after.GUID, writes)
 	case restarted(before, after):

@@ -15,12 +15,12 @@ func TestCauseOf(t *testing.T) {
 		text   string
 		also   string
 	}{
-		"nothing":                      {change: func(o *Observation) { o.Activity++ }},
-		"another":                      {change: func(o *Observation) { o.GUID, o.Activity, o.Process = 2, 5, "9@4" }, want: CauseHandover, text: "0x0000000000000001 handed over to the one on 0x0000000000000002"},
-		"a stranger":                   {change: func(o *Observation) { *o = Observation{GUID: 2, Foreign: true} }, want: CauseHandover, text: "what its options say is not known"},
-		"a new process":                {change: func(o *Observation) { o.Process, o.Activity = "8@2", 200 }, want: CauseRestarted, text: "started again"},
-		"less activity":                {change: func(o *Observation) { o.Activity, o.Process = 3, "" }, want: CauseRestarted, text: "started again"},
-		"the same process is believed": {change: func(o *Observation) { o.Activity = 3 }},
+		"nothing":                           {change: func(o *Observation) { o.Activity++ }},
+		"another":                           {change: func(o *Observation) { o.GUID, o.Activity, o.Process = 2, 5, "9@4" }, want: CauseHandover, text: "0x0000000000000001 handed over to the one on 0x0000000000000002"},
+		"an unknown subnet manager":         {change: func(o *Observation) { *o = Observation{GUID: 2, Foreign: true} }, want: CauseHandover, text: "its options are unknown"},
+		"a new process":                     {change: func(o *Observation) { o.Process, o.Activity = "8@2", 200 }, want: CauseRestarted, text: "started again"},
+		"less activity":                     {change: func(o *Observation) { o.Activity, o.Process = 3, "" }, want: CauseRestarted, text: "started again"},
+		"a lower count of the same process": {change: func(o *Observation) { o.Activity = 3 }},
 		"a count that overflows": {
 			before: func(o *Observation) { o.Activity, o.Process = 1<<32-5, "" }, change: func(o *Observation) { o.Activity, o.Process = 3, "" },
 		},

@@ -9,7 +9,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// check searches the composed files for anything that would defeat the desired state.
+// check searches the composed files for settings that would defeat the desired state.
 func (c *composer) check() {
 	o := ReadOptions(c.next.Options.Data)
 	c.checkLines(o)
@@ -56,7 +56,7 @@ func (c *composer) checkSwitches(o Options) {
 		switch strings.ToLower(strings.Trim(name, blanks)) {
 		case "lash", "dfsssp", "nue", "torus-2qos":
 			c.problem(CodeRouting, path, o.Line(keyRouting), "use minhop, updn, dnup, ftree or file routing for tenants' service levels",
-				"routing engine %s gives out service levels itself, against credit loops", name)
+				"routing engine %s assigns service levels itself, against credit loops", name)
 		}
 	}
 	b, err := CutBlock(c.next.Options.Data)
@@ -66,7 +66,7 @@ func (c *composer) checkSwitches(o Options) {
 	for _, our := range ReadOptions(b.Body).all {
 		at := o.find(our.key)
 		if at != nil && at.value != our.value {
-			c.problem(CodeOverridden, path, at.line, "remove that line: the last one counts", "%s %s stands after Fairlane's part, which sets %s", at.key, at.value, our.value)
+			c.problem(CodeOverridden, path, at.line, "remove that line: the last one counts", "%s %s comes after Fairlane's part, which sets %s", at.key, at.value, our.value)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (c *composer) checkLanes(o Options) {
 					"tenant %s: SL %d is on VL 15 at %s, which drops its packets", p.Tenant, p.SL, kindName(kind))
 				continue
 			}
-			// A link with eight lanes folds the others onto them.
+			// A link with eight lanes carries VL n on VL n mod 8.
 			if high[vl]+low[vl] == 0 && high[vl&7]+low[vl&7] == 0 {
 				c.problem(CodeNoTurn, c.next.Options.Path, o.Line(kind.prefix()+"vlarb_low"), "give the lane a weight in the low table",
 					"tenant %s: SL %d is on VL %d at %s, which has no weight in either arbitration table", p.Tenant, p.SL, vl, kindName(kind))
@@ -123,7 +123,7 @@ func (c *composer) checkLanes(o Options) {
 	}
 }
 
-// checkApart finds tenants that do not share a lane of switches, and so not its marks.
+// checkApart finds tenants on different lanes of switches: they do not see the same marks.
 func (c *composer) checkApart(o Options, m [ident.NumSLs]ident.VL) {
 	ps := slices.DeleteFunc(c.want.parts(), func(p Partition) bool { return p.SL >= ident.NumSLs || m[p.SL] == ident.ManagementVL })
 	for _, p := range ps {
@@ -230,8 +230,8 @@ func (c *composer) checkPolicy() {
 	}
 }
 
-// checkRules finds the rule of the policy that queries for paths between members of the partition match; b is our part of
-// it. An open partition has unknown members, none of which is in our groups.
+// checkRules finds the policy rule that matches path queries between members of the partition. b is Fairlane's part
+// of the policy. An open partition has unknown members, none of which is in our groups.
 func (c *composer) checkRules(p *Policy, want *Partition, b Block, open bool) {
 	path, decided, whole := c.next.Policy.Path, false, false // whole: by a rule that does not check ports
 	ports := make([]ident.GUID, len(want.Members))

@@ -23,18 +23,18 @@ type Texts struct{ Options, Partitions, Policy Text }
 // without its line in the policy is harmless while no traffic uses it. Options are read on SIGHUP only.
 func (t *Texts) Each() []*Text { return []*Text{&t.Partitions, &t.Policy, &t.Options} }
 
-// Settings say which files Fairlane may write. It always writes partitions.conf.
+// Settings select the files that Fairlane may write. It always writes partitions.conf.
 type Settings struct {
-	// LeaveOptions says that opensm.conf is only checked. A missing setting there is a problem.
+	// LeaveOptions means that opensm.conf is only checked. A missing setting there is a problem.
 	LeaveOptions bool
-	// LeavePolicy says that an existing QoS policy is only checked, and none is created.
+	// LeavePolicy means that an existing QoS policy is only checked, and none is created.
 	LeavePolicy bool
-	// OneLane says to write lane tables that put all service levels on one lane, where the options have none. A switch
+	// OneLane adds lane tables that put all service levels on one lane, where the options have no lane tables. A switch
 	// marks by lane, so only tenants on the same lane see the same marks, from which congestion control makes shares by
 	// weight. OpenSM's default tables give each service level its own lane; they divide a link evenly, and serve lane 0
 	// before all others.
 	OneLane bool
-	// StopCC says to write congestion_control FALSE where the options contain TRUE, instead of reporting a problem.
+	// StopCC writes congestion_control FALSE where the options contain TRUE, instead of reporting a problem.
 	StopCC bool
 }
 
@@ -44,8 +44,9 @@ type Change struct {
 	Problems []Problem // errors first, by file and line
 }
 
-// Compose writes the desired state into Fairlane's part of the files and reports what would defeat it. It does not fail:
-// what cannot be composed is a problem, and the file stays unchanged. Nothing outside of the markers is changed.
+// Compose writes the desired state into Fairlane's part of the files and reports what would defeat that state. It
+// does not fail: a part that cannot be composed is a problem, and the file stays unchanged. Nothing outside of the
+// markers is changed.
 //
 // Service levels go into partitions.conf. Where OpenSM has a QoS policy, which takes precedence, each partition also gets
 // a line there, before all others of the short form. A policy is created only for partitions with groups, which need
@@ -138,8 +139,8 @@ func (c *composer) put(t *Text, b Block, head, body string) {
 	t.Data, t.Present = next, true
 }
 
-// policy writes Fairlane's part of the QoS policy. It precedes the operator's: of the rules of one form the first match
-// counts.
+// policy writes Fairlane's part of the QoS policy. It precedes the operator's part, because the first matching rule
+// of a form counts.
 func (c *composer) policy() {
 	t := &c.next.Policy
 	if c.set.LeavePolicy || !t.Present && !c.want.split() {
@@ -172,7 +173,7 @@ func (c *composer) policy() {
 	c.put(t, Block{After: rest}, head, body)
 }
 
-// otherwise returns the lines of a new policy that keep the operator's partitions at their level without a policy.
+// otherwise returns the lines of a new policy that preserve the service levels of the operator's partitions.
 func (c *composer) otherwise(rest string) string {
 	own, _ := ReadPolicy(rest)
 	b, err := CutBlock(c.cur.Partitions.Data)

@@ -36,7 +36,7 @@ func body(t *testing.T, x Text) string {
 	return b.Body
 }
 
-// others returns the problems except that of OpenSM's own arbitration tables, which all files here have.
+// others omits the problem of OpenSM's default arbitration tables, which all files of these tests have.
 func others(ps []Problem) []Problem {
 	return slices.DeleteFunc(slices.Clone(ps), func(p Problem) bool { return p.Code == CodeFirst })
 }
@@ -78,7 +78,7 @@ func TestAnEmptyFileKeepsItsMeaning(t *testing.T) {
 		t.Errorf("problems %v", c.Problems)
 	}
 	if c = Compose(files("-", "-", "-"), Desired{}, Settings{}); c.Next.Partitions.Present || c.Next.Options.Present {
-		t.Error("nothing was wanted and a file made")
+		t.Error("a file was created without a desired state")
 	}
 }
 
@@ -205,9 +205,9 @@ func problemCases() map[string]struct {
 		"qos true":  {files("qos true\n", "-", "-"), none, leave, Problem{Code: CodeQoSOff, File: opt, Line: 1, Text: `qos is "true", which OpenSM takes for FALSE: every partition's SL becomes 0`}, true},
 		"no qos":    {files("-", "-", "-"), none, leave, Problem{Code: CodeQoSOff, File: opt, Text: "qos is not set, which is FALSE: every partition's SL becomes 0"}, true},
 		"a later line": {files(Block{}.With("qos TRUE\n")+"qos FALSE\n", "-", "-"), none, Settings{}, Problem{
-			Code: CodeOverridden, File: opt, Line: 5, Text: "qos FALSE stands after Fairlane's part, which sets TRUE"}, false},
+			Code: CodeOverridden, File: opt, Line: 5, Text: "qos FALSE comes after Fairlane's part, which sets TRUE"}, false},
 		"routing": {files("qos TRUE\nrouting_engine updn,dfsssp\n", "-", "-"), none, Settings{}, Problem{
-			Code: CodeRouting, File: opt, Line: 2, Text: "routing engine dfsssp gives out service levels itself, against credit loops"}, true},
+			Code: CodeRouting, File: opt, Line: 2, Text: "routing engine dfsssp assigns service levels itself, against credit loops"}, true},
 		"another file": {files("qos TRUE\npartition_config_file /etc/other\n", "-", "-"), none, Settings{}, Problem{
 			Code: CodePath, File: opt, Line: 2, Text: `OpenSM reads "/etc/other" as partition_config_file, not /etc/opensm/partitions.conf`}, true},
 		"VL 15": {files("qos TRUE\nqos_swe_sl2vl 0,1,15,3,4,5,6,7,0,1,2,3,4,5,6,7\n", "-", "-"), none, Settings{}, Problem{
@@ -282,8 +282,8 @@ func TestComposeReportsProblems(t *testing.T) {
 	}
 }
 
-// Whatever the operator's files contain: composing twice changes nothing more, and without tenants the files are the
-// original ones.
+// For any files of the operator, composing twice changes nothing more, and without tenants the files are the original
+// ones.
 func TestComposeIsIdempotentAndKeepsOperatorLines(t *testing.T) {
 	t.Parallel()
 	lines := func(words ...string) *rapid.Generator[string] {
@@ -314,7 +314,7 @@ func TestComposeIsIdempotentAndKeepsOperatorLines(t *testing.T) {
 			t.Fatal(diff)
 		}
 		if diff := cmp.Diff(first, Compose(first.Next, Prepare(first.Next, d), set)); diff != "" {
-			t.Fatalf("prepared beside itself: %s", diff)
+			t.Fatalf("prepared from itself: %s", diff)
 		}
 		for i, x := range first.Next.Each() {
 			b, err := CutBlock(x.Data)

@@ -23,10 +23,10 @@ type Partition struct {
 	IPoIB   bool       `json:"ipoib,omitempty"`
 	MTU     uint8      `json:"mtu,omitempty"`  // code of the broadcast group, 1 to 5; 0 is OpenSM's default
 	Rate    uint8      `json:"rate,omitempty"` // code of the broadcast group; 0 is OpenSM's default
-	All     bool       `json:"all,omitempty"`  // every port is a full member; Members then only say where tenants are
+	All     bool       `json:"all,omitempty"`  // every port is a full member; Members then only list the tenants' ports
 	Members []Member   `json:"members,omitempty"`
 	Groups  []Group    `json:"groups,omitempty"` // members whose service level is not SL
-	// Kept says that the operator defines the partition: it is not written, only proven.
+	// Kept means that the operator defines the partition: it is not written, only proven.
 	Kept bool `json:"kept,omitempty"`
 }
 
@@ -53,7 +53,7 @@ func (d Desired) normal() Desired {
 	return out
 }
 
-// joinMembers returns the union of the ports, full where either is.
+// joinMembers returns the union of the ports. A port is full when it is full in a or b.
 func joinMembers(a, b []Member) []Member {
 	out := slices.Concat(a, b)
 	slices.SortFunc(out, func(a, b Member) int {
@@ -88,7 +88,7 @@ func Prepare(cur Texts, d Desired) Desired {
 }
 
 // Ours lists the partitions in Fairlane's part of partitions.conf, by P_Key, with their port groups in its part of the
-// policy; the names there are the tenants.
+// policy; the names in both parts are the tenants.
 func Ours(cur Texts) []Partition {
 	b, err := CutBlock(cur.Partitions.Data)
 	if err != nil || !b.Found {

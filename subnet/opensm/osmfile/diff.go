@@ -8,8 +8,8 @@ import (
 // diffContext is the number of equal lines shown before and after a difference.
 const diffContext = 2
 
-// Difference shows how a file changes: removed lines with "-", added ones with "+", and two lines around. Equal texts
-// give "".
+// Difference shows how a file changes: removed lines with "-", added ones with "+", and two lines of context. Equal
+// texts give "".
 func Difference(path, before, after string) string {
 	if before == after {
 		return ""

@@ -9,9 +9,9 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Group is a set of a partition's ports whose paths have another service level than the partition's. The partition's
-// level is in partitions.conf, the groups' are in the QoS policy, by the source port of a path: there the level is the
-// tenant's own, whatever it means at the other end.
+// Group is a set of a partition's ports whose paths have another service level than the partition. The partition's
+// level is in partitions.conf. The groups' levels are in the QoS policy, by the source port of a path: the level of a
+// source port belongs to the tenant, and that of a destination port may belong to another tenant.
 type Group struct {
 	SL    ident.SL     `json:"sl"` // 0 to 15, different from the partition's and from other groups'
 	Ports []ident.GUID `json:"ports"`
@@ -212,7 +212,7 @@ func (c *composer) checkGroups(p *Partition) {
 	}
 }
 
-// levelText prints "SLs 2, 5".
+// levelText returns "SLs 2, 5".
 func (p *Partition) levelText() string {
 	text := fmt.Sprintf("SLs %d", p.SL)
 	for _, g := range p.Groups {

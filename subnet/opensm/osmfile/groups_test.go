@@ -97,7 +97,7 @@ func TestSplitTenantGetsAPolicyThatKeepsOtherLevels(t *testing.T) {
 	}
 }
 
-// Our rules precede the operator's, whose names and groups stay.
+// Our rules precede the operator's rules; the operator's names and groups stay.
 func TestASplitTenantsRulesComeFirst(t *testing.T) {
 	t.Parallel()
 	policy := "port-groups\n port-group\n  name: All\n  node-type: ALL\n end-port-group\nend-port-groups\nqos-levels\n qos-level\n  name: Default\n  sl: 1\n end-qos-level\nend-qos-levels\n" +
@@ -106,8 +106,8 @@ func TestASplitTenantsRulesComeFirst(t *testing.T) {
 	if want := (Block{}).With(headPolicy+splitSections+"end-qos-ulps\n") + policy; len(c.Problems) > 0 || c.Next.Policy.Data != want {
 		t.Errorf("problems %v, policy\n%s", c.Problems, c.Next.Policy.Data)
 	}
-	// A rule of the operator's that matches the rest of the tenant is found: the line for the partition is of the short
-	// form.
+	// An operator's rule that matches the tenant's other ports is reported: Fairlane's line for the partition is of
+	// the short form, which OpenSM checks later.
 	taken := policy + "qos-match-rules\n qos-match-rule\n  pkey: 1\n  qos-level-name: default\n end-qos-match-rule\nend-qos-match-rules\n"
 	ps := Compose(files("qos TRUE\n", "-", taken), splitGold(), Settings{OneLane: true}).Problems
 	if len(ps) != 1 || ps[0].Code != CodePolicyRule || ps[0].Text != "tenant gold: the rule gives SL 1 to queries for partition 0x0001, which needs SL 2" {
@@ -189,14 +189,14 @@ func TestPrepareKeepsTheLevelsOfRemovedPorts(t *testing.T) {
 	g.Members = []Member{{0x11, true}, {0x12, true}, {0x14, true}, {0x17, true}}
 	g.SL, g.Groups = 5, []Group{{SL: 3, Ports: []ident.GUID{0x12}}}
 	got := Ours(Compose(cur, Prepare(cur, next), Settings{}).Next)
-	want := []Group{{SL: 3, Ports: []ident.GUID{0x12, 0x16}}} // port 0x15 had 5 in a group, which is the partition's now
+	want := []Group{{SL: 3, Ports: []ident.GUID{0x12, 0x16}}} // port 0x15 had level 5 in a group, which is now the partition's level
 	if d := cmp.Diff(want, got[0].Groups); d != "" || got[0].SL != 5 || len(got[0].Members) != 7 {
 		t.Errorf("%+v: %s", got[0], d)
 	}
 	next = splitGold()
 	next.Partitions = next.Partitions[1:]
 	if got := Ours(Compose(cur, Prepare(cur, next), Settings{}).Next); len(got) != 2 || len(got[0].Groups) != 2 {
-		t.Errorf("a tenant that goes: %+v", got)
+		t.Errorf("a removed tenant: %+v", got)
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// optionsLine is how much of a line of opensm.conf OpenSM reads at once, in bytes; it takes the rest as another line.
+// optionsLine is the number of bytes of a line of opensm.conf that OpenSM reads at once; it treats the rest as
+// another line.
 const optionsLine = 1022
 
 // Keys of opensm.conf that Fairlane reads or writes.
@@ -29,7 +30,7 @@ type option struct {
 	cut        bool // starts in the middle of a line that is too long
 }
 
-// Options is opensm.conf, as OpenSM reads it. Every text is valid: OpenSM ignores what it does not know.
+// Options is opensm.conf, as OpenSM reads it. Every text is valid: OpenSM ignores unknown lines.
 type Options struct {
 	all  []option
 	long []int // lines that OpenSM splits
@@ -189,14 +190,14 @@ func (k PortKind) prefix() string {
 	return "qos_" + string(k) + "_"
 }
 
-// VLWeight is an entry of an arbitration table: the lane may send Weight units of 64 bytes before it is the next
-// entry's turn; 0 skips the entry.
+// VLWeight is an entry of an arbitration table: the lane may send Weight units of 64 bytes before the next entry is
+// served; 0 skips the entry.
 type VLWeight struct {
 	VL     ident.VL // 0 to 14
 	Weight uint8
 }
 
-// Lanes are the lane options of a kind of ports in opensm.conf. Zero values are left to the file.
+// Lanes are the lane options of a kind of ports in opensm.conf. For zero values the file's options stay.
 type Lanes struct {
 	Kind      PortKind
 	MaxVLs    int  // data lanes: 1 to 15; 0 is not set

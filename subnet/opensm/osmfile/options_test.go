@@ -11,21 +11,21 @@ func TestOptionsAreReadAsOpenSMReadsThem(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat(" ", optionsLine-7) + "qos_max_vls 5\n" // cut inside the key
 	for name, tt := range map[string]struct{ text, key, want string }{
-		"plain":                    {"qos_policy_file /a b\n", "qos_policy_file", "/a b"},
-		"the last line counts":     {"lmc 1\nlmc 2\n", "lmc", "2"},
-		"a comment behind":         {"lmc 1 # one\n", "lmc", "1"},
-		"a comment in the value":   {"log_prefix a#b\n", "log_prefix", "a"},
-		"quotes":                   {"log_prefix \"  a b \"\n", "log_prefix", "  a b "},
-		"one quote":                {"log_prefix \"a#\"\n", "log_prefix", "\"a"},
-		"a quote alone":            {"log_prefix \"\n", "log_prefix", ""},
-		"blanks before":            {"\t lmc\t 3 \t\n", "lmc", "3"},
-		"carriage return":          {"lmc 3\r\n", "lmc", "3"},
-		"nothing":                  {"lmc\n", "lmc", ""},
-		"OpenSM's default":         {"routing_engine updn\nrouting_engine (null)\n", "routing_engine", "-"},
-		"commented out":            {"#lmc 3\n# lmc 3\n", "lmc", "-"},
-		"a line that is too long":  {long, "_vls", "5"},
-		"what is before the limit": {"lmc " + strings.Repeat("1", 2000) + "\n", "lmc", strings.Repeat("1", optionsLine-4)},
-		"no line end":              {"lmc 7", "lmc", "7"},
+		"plain":                     {"qos_policy_file /a b\n", "qos_policy_file", "/a b"},
+		"the last line counts":      {"lmc 1\nlmc 2\n", "lmc", "2"},
+		"a comment behind":          {"lmc 1 # one\n", "lmc", "1"},
+		"a comment in the value":    {"log_prefix a#b\n", "log_prefix", "a"},
+		"quotes":                    {"log_prefix \"  a b \"\n", "log_prefix", "  a b "},
+		"one quote":                 {"log_prefix \"a#\"\n", "log_prefix", "\"a"},
+		"a quote alone":             {"log_prefix \"\n", "log_prefix", ""},
+		"blanks before":             {"\t lmc\t 3 \t\n", "lmc", "3"},
+		"carriage return":           {"lmc 3\r\n", "lmc", "3"},
+		"nothing":                   {"lmc\n", "lmc", ""},
+		"OpenSM's default":          {"routing_engine updn\nrouting_engine (null)\n", "routing_engine", "-"},
+		"commented out":             {"#lmc 3\n# lmc 3\n", "lmc", "-"},
+		"a line that is too long":   {long, "_vls", "5"},
+		"the text before the limit": {"lmc " + strings.Repeat("1", 2000) + "\n", "lmc", strings.Repeat("1", optionsLine-4)},
+		"no line end":               {"lmc 7", "lmc", "7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// partitionsLine is how much of a line of partitions.conf OpenSM reads at once, in bytes; it takes the rest as another
-// line.
+// partitionsLine is the number of bytes of a line of partitions.conf that OpenSM reads at once; it treats the rest as
+// another line.
 const partitionsLine = 4094
 
 // Stanza is a partition of partitions.conf, as OpenSM reads it.
@@ -24,7 +24,7 @@ type Stanza struct {
 	Line      int // of the definition, from 1
 }
 
-// StanzaMember is a member of a stanza: a word for several ports, or a port.
+// StanzaMember is a member of a stanza: one port by GUID, or a keyword that stands for several ports.
 type StanzaMember struct {
 	Word string // ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS or SELF; empty when GUID is set
 	GUID ident.GUID
@@ -36,7 +36,7 @@ type StanzaMember struct {
 type Fault struct {
 	Line int // from 1
 	Text string
-	// Whole says that OpenSM rejects the whole file because of this line. Without partitions.conf every port is a full
+	// Whole means that OpenSM rejects the whole file because of this line. Without partitions.conf every port is a full
 	// member of the default partition, and of no other.
 	Whole bool
 }
@@ -204,7 +204,7 @@ func smallCode(s string) uint8 {
 	return uint8(v)
 }
 
-// memberWords are the words for several ports, in the order in which OpenSM compares their prefixes.
+// memberWords are the keywords that stand for several ports, in the order in which OpenSM compares their prefixes.
 var memberWords = [...]string{"ALL", "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS", "SELF"}
 
 func (r *partReader) member(name, value string, given bool) bool {

@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// The keywords of opensm(8)'s examples, in lines of our own.
+// The cases use the keywords of the examples in opensm(8).
 func TestPartitionsAreReadAsOpenSMReadsThem(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -105,7 +105,7 @@ func drawPartition(t *rapid.T) Partition {
 		p.Members = joinMembers(p.Members, nil)
 	}
 	for _, sl := range rapid.SliceOfNDistinct(rapid.Uint8Range(0, 15), 0, 3, rapid.ID).Draw(t, "groups") {
-		i := len(p.Groups) // a member each
+		i := len(p.Groups) // each group has one member
 		if ident.SL(sl) != p.SL && i < len(p.Members) {
 			p.Groups = append(p.Groups, Group{SL: ident.SL(sl), Ports: []ident.GUID{p.Members[i].PortGUID}})
 		}

@@ -60,7 +60,7 @@ func (r *PolicyRule) matches(k ident.PKey) bool {
 }
 
 // meet reports whether queries for the partition, between ports of a list, match the rule: all of them, or some. With
-// more, the list may lack ports.
+// more set, the partition may have ports that are not in the list.
 func (r *PolicyRule) meet(k ident.PKey, ports []ident.GUID, more bool) (all, some bool) {
 	if !r.matches(k) {
 		return false, false

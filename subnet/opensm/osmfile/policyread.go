@@ -11,7 +11,8 @@ import (
 // policySections are the sections of a policy; each ends with "end-" and its name.
 var policySections = [...]string{"qos-ulps", "port-groups", "qos-setup", "qos-levels", "qos-match-rules"}
 
-// policyParts are the subsections of sections, closed alike, and their known fields; nil fields are not checked.
+// policyParts are the subsections of sections, also closed by "end-" and the name, and their known fields; nil fields
+// are not checked.
 var policyParts = map[string][]string{
 	"port-group":     {"name", "use", "port-guid", "port-name", "pkey", "partition", "node-type"},
 	"qos-level":      {"name", "use", "sl", "mtu-limit", "rate-limit", "packet-life", "path-bits", "pkey"},

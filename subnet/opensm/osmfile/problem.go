@@ -21,7 +21,7 @@ const (
 	CodeQoSOff           Code = "qos-off"                      // every partition's SL becomes 0
 	CodeOverridden       Code = "option-overridden"            // a later line sets another value than ours
 	CodePolicyNoDefault  Code = "policy-without-default"       // OpenSM refuses the whole policy
-	CodePolicyDefault    Code = "policy-default-overrides"     // the policy's default beats the partition's SL
+	CodePolicyDefault    Code = "policy-default-overrides"     // the policy's default overrides the partition's SL
 	CodePolicyRule       Code = "policy-rule-overrides"        // another rule of the policy matches first
 	CodePKeyConflict     Code = "pkey-conflict"                // a partition of the operator's has a tenant's P_Key
 	CodePKeyUnnumbered   Code = "pkey-not-given"               // OpenSM numbers a partition itself
@@ -29,11 +29,11 @@ const (
 	CodePath             Code = "file-not-in-force"            // OpenSM reads another file
 	CodeSLDropped        Code = "sl-dropped"                   // SL2VL maps the SL to VL 15
 	CodeNoTurn           Code = "vl-without-turn"              // the arbitration tables never serve the VL
-	CodeLanesApart       Code = "lanes-apart"                  // tenants do not meet at one marking queue
-	CodeFirst            Code = "vl-goes-first"                // a lane goes before those of tenants
+	CodeLanesApart       Code = "lanes-apart"                  // tenants do not share one marking queue
+	CodeFirst            Code = "vl-goes-first"                // a lane has priority over those of tenants
 	CodeRouting          Code = "routing-chooses-sl"           // the routing engine needs the SLs itself
 	CodeNoPartition      Code = "tenant-without-partition"     // a tenant needs an SL and has no P_Key
-	CodeTwoSLs           Code = "partition-two-sls"            // a partition has one SL
+	CodeTwoSLs           Code = "partition-two-sls"            // a partition can have only one SL
 	CodeSLOutOfRange     Code = "sl-out-of-range"              // not 0 to 15
 	CodeLanes            Code = "lanes-out-of-range"           // a table OpenSM cannot hold
 	CodeNoMembers        Code = "partition-without-members"    // OpenSM deletes empty partitions
@@ -100,7 +100,7 @@ func Blocking(ps []Problem, force []Code) []Problem {
 	return out
 }
 
-// sortProblems sorts problems by gravity, file, line, code and text, and drops duplicates.
+// sortProblems sorts problems by severity, file, line, code and text, and drops duplicates.
 func sortProblems(ps []Problem) []Problem {
 	slices.SortFunc(ps, func(a, b Problem) int {
 		if a.Warning != b.Warning {

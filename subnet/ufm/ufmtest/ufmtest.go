@@ -24,8 +24,8 @@ type Server struct {
 
 	Partitions map[string]*Partition // by P_Key, as "0x10"
 	Log        []string              // "METHOD /path" of each request
-	// Broken is called before the n-th request; a status other than 0 is the answer, and done says whether the request is
-	// executed nevertheless.
+	// Broken is called before the n-th request; a status other than 0 is the answer, and done reports whether the
+	// request is executed nevertheless.
 	Broken func(n int, r *http.Request) (status int, done bool)
 	Stuck  bool // changes of service levels are confirmed but dropped
 }

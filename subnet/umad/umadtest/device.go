@@ -1,6 +1,6 @@
-// Package umadtest is a umad device file without a kernel, for tests: a Device with the documented behaviour of Linux, in
-// front of a fabric of the test, and the /sys files that belong to it. It is written from the documentation, not from the
-// client's code.
+// Package umadtest is a umad device file without a kernel, for tests: a Device with the documented behaviour of
+// Linux, connected to a fabric of the test, and the /sys files that belong to it. It is written from the
+// documentation, not from the client's code.
 package umadtest
 
 import (
@@ -44,7 +44,7 @@ const maxAgents = 32
 // Device is an open umad file. It satisfies umad.Device.
 type Device struct {
 	fabric Fabric
-	// Old is a kernel without REGISTER_AGENT2. Set it before use.
+	// Old emulates a kernel without REGISTER_AGENT2. Set it before use.
 	Old bool
 	// Refuse, when not zero, is the error of every ioctl.
 	Refuse syscall.Errno
@@ -62,7 +62,7 @@ type Device struct {
 	workers sync.WaitGroup
 }
 
-// New returns an open file in front of a fabric.
+// New returns an open file connected to a fabric.
 func New(f Fabric) *Device {
 	d := &Device{fabric: f, agents: map[uint32]Agent{}, pending: map[uint64]*time.Timer{}}
 	d.wake.L = &d.mu
@@ -158,7 +158,7 @@ func (d *Device) Ioctl(request uint32, arg []byte) error {
 	return syscall.ENOTTY
 }
 
-// add adds an agent. Ids start at 5, so that no client mistakes them for places in its own table.
+// add adds an agent. Ids start at 5, so that a client that confuses them with indices of its own table fails.
 func (d *Device) add(arg []byte, a Agent) error {
 	if a.QPN > 1 || (a.QPN == 0) != (a.Class == 0x01 || a.Class == 0x81) {
 		return syscall.EINVAL

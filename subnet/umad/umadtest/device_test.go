@@ -22,7 +22,7 @@ func ask(d *Device) (id uint32, err error) {
 	return binary.NativeEndian.Uint32(b), err
 }
 
-// datagram returns a Get of PortCounters after a header of so many bytes.
+// datagram returns a Get of PortCounters after a header of the given length.
 func datagram(header int, agent, timeout, tid uint32) []byte {
 	b := make([]byte, header+mad.Size)
 	binary.NativeEndian.PutUint32(b, agent)
@@ -154,7 +154,7 @@ func TestReadsAndWritesAreRefusedAsTheKernelDoes(t *testing.T) {
 			t.Errorf("a short buffer: error %v: want EINVAL", err)
 		}
 		if n, err := d.Read(in); n != 88 || err != nil {
-			t.Errorf("what the short buffer left: %d bytes, error %v", n, err)
+			t.Errorf("after the short buffer: %d bytes, error %v", n, err)
 		}
 		d.Remove()
 		if _, err := d.Read(in); !errors.Is(err, syscall.EIO) {
