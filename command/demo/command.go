@@ -151,7 +151,7 @@ func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *Repor
 	if !f.json {
 		words = a.Stdout
 	}
-	d, name, err := a.startDemo(ctx, f, p, Place{Dir: dir}, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.stepText(key, args)) })
+	d, name, err := a.startDemo(ctx, f, p, Place{Dir: dir, Stays: !f.once}, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.stepText(key, args)) })
 	if err != nil {
 		return nil, err
 	}

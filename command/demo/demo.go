@@ -38,8 +38,8 @@ type Manager interface {
 	Close() error
 }
 
-// OpenFunc opens a manager on a database, with access to fabrics.
-type OpenFunc func(ctx context.Context, database string, access *site.Access) (Manager, error)
+// OpenFunc opens a manager on a database, with access to fabrics. A manager of a demo that stays up also keeps series.
+type OpenFunc func(ctx context.Context, database string, access *site.Access, stays bool) (Manager, error)
 
 // Demo is one run of the main task on a live simulated fabric.
 type Demo struct {
@@ -66,7 +66,8 @@ type Result struct {
 
 // Place is the environment of a demo.
 type Place struct {
-	Dir string // of the database
+	Dir   string // of the database
+	Stays bool   // the demo stays up with the API after its run
 	// Slowdown is the factor by which the fabric is slower than its time scale, as on an overloaded machine; 0 means 1.
 	Slowdown float64
 }
@@ -86,7 +87,7 @@ func OnInfiniBand(ctx context.Context, s *scenario.Scenario, at Place, open Open
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, InfiniBand(l), scale, at.Dir, open, step)
+	return start(ctx, InfiniBand(l), scale, at, open, step)
 }
 
 // OnEthernet starts an Ethernet fabric, and opens a manager for it.
@@ -96,11 +97,11 @@ func OnEthernet(ctx context.Context, c *live.Case, at Place, open OpenFunc, step
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, Ethernet(l), scale, at.Dir, open, step)
+	return start(ctx, Ethernet(l), scale, at, open, step)
 }
 
 // start opens a manager for a running fabric.
-func start(ctx context.Context, f Fabric, timeScale float64, dir string, open OpenFunc, step func(string, ...any)) (*Demo, error) {
+func start(ctx context.Context, f Fabric, timeScale float64, at Place, open OpenFunc, step func(string, ...any)) (*Demo, error) {
 	sources, err := config.NewSourceRules(append(config.DefaultSources(), f.Source()))
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -110,7 +111,7 @@ func start(ctx context.Context, f Fabric, timeScale float64, dir string, open Op
 	if set := f.Partitions(); set != nil {
 		access.Placements.Simulated = map[string]func(ident.PKey, ident.SL) int{FabricName: set}
 	}
-	m, err := open(ctx, filepath.Join(dir, "fairlane.db"), access)
+	m, err := open(ctx, filepath.Join(at.Dir, "fairlane.db"), access, at.Stays)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,9 +50,16 @@ func commands(args []string) func(*cmdline.App, *cobra.Command) {
 	}
 }
 
-// openForDemo opens a manager with the default of each option.
-func openForDemo(ctx context.Context, database string, access *site.Access) (demo.Manager, error) {
-	m, err := openManager(ctx, database, access, workOptions{})
+// demoPeriod is the time between two measurements of a demo's fabric: people who try it should not wait long for series.
+const demoPeriod = 5 * time.Second
+
+// openForDemo opens a manager with the default of each option, and with series if the demo stays up.
+func openForDemo(ctx context.Context, database string, access *site.Access, stays bool) (demo.Manager, error) {
+	var o workOptions
+	if stays {
+		o.series = seriesOptions{folder: database + ".series", period: demoPeriod, failed: func() {}}
+	}
+	m, err := openManager(ctx, database, access, o)
 	if err != nil {
 		return nil, err
 	}
