@@ -58,7 +58,9 @@ type workOptions struct {
 type seriesOptions struct {
 	folder string        // "": no series
 	period time.Duration // between two measurements of a fabric
-	failed func()        // see collect.Options
+	// allPorts keeps the counts of every measured port.
+	allPorts bool
+	failed   func() // see collect.Options
 	embedded.Options
 }
 
@@ -141,7 +143,7 @@ func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter)
 	if m.series == nil || m.options.still {
 		return nil
 	}
-	c, err := collect.New(m.service, meter, m.series, collect.Options{Name: name, Period: m.options.series.period, Log: m.log, Failed: m.options.series.failed})
+	c, err := collect.New(m.service, meter, m.series, collect.Options{Name: name, Period: m.options.series.period, AllPorts: m.options.series.allPorts, Log: m.log, Failed: m.options.series.failed})
 	if err != nil {
 		return err
 	}

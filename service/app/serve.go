@@ -125,7 +125,7 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 	p := site.New(material.Site)
 	o := workOptions{
 		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: operations.Retention(s.config.Retention), rescan: s.config.Discovery.Interval,
-		series: seriesOptions{folder: s.config.Series.Folder(s.config.Database), period: s.config.Series.Period, failed: s.metrics.SeriesFailed, Options: embedded.Options{
+		series: seriesOptions{folder: s.config.Series.Folder(s.config.Database), period: s.config.Series.Period, allPorts: s.config.Series.Ports == "all", failed: s.metrics.SeriesFailed, Options: embedded.Options{
 			Retention: s.config.Series.Retention, MaxBytes: int64(s.config.Series.MaxGB * 1e9),
 		}},
 	}

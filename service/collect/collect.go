@@ -33,8 +33,10 @@ type UseCases interface {
 type Options struct {
 	Name   string        // of this manager
 	Period time.Duration // between two measurements of a fabric, of wall time, at least MinPeriod
-	Log    *slog.Logger  // nil discards
-	Failed func()        // called for each batch that was not stored, or not completely; may be nil
+	// AllPorts keeps the counts of every measured port, and not only of those at either end of a contended link.
+	AllPorts bool
+	Log      *slog.Logger // nil discards
+	Failed   func()       // called for each batch that was not stored, or not completely; may be nil
 }
 
 // MinPeriod is the shortest period.
@@ -153,6 +155,9 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 	c.mu.Lock()
 	s := c.state(name)
 	count(s.totals, &sh, c.o.Period)
+	if !c.o.AllPorts {
+		sh.Ports = atLinks(sh.Ports, sh.Links)
+	}
 	batch := samples(name, t.Plan, &sh, s.totals, c.o.Period, t.Fabric.TimeScale)
 	c.mu.Unlock()
 	return c.append(ctx, name, batch)

@@ -16,6 +16,8 @@ import (
 	"fairlane/service/collect"
 	"fairlane/service/control"
 	"fairlane/service/series"
+	"fairlane/service/telemetry"
+	"fairlane/subnet/ident"
 )
 
 // service is the use cases and the meter of a test.
@@ -161,6 +163,46 @@ measured_ratio lab 0.03333333333333333
 	}
 	if len(s.windows) != 1 || s.windows[0] != 10*time.Millisecond { // a second, at a hundredth of the pace
 		t.Errorf("windows %v, want one of 10 ms", s.windows)
+	}
+}
+
+func TestCountsOfPortsAreKeptAtContendedLinksOrEverywhere(t *testing.T) {
+	t.Parallel()
+	id := func(n uint64) ident.PortID { return ident.PortID{Node: ident.GUID(n), Port: 1} }
+	s := lab()
+	s.shares.Links[0].Port, s.shares.Links[0].Peer = id(1), id(2)
+	s.shares.Ports = []control.PortActivity{
+		{Port: id(1), Name: "sw/P1", Sent: s.shares.Links[0].Delivered, Counts: []control.PortCount{{Kind: "congested", Lane: new(2), PerSecond: 7}, {Kind: "xmit-wait", PerSecond: 3}}},
+		{Port: id(3), Name: "h3/P1", Counts: []control.PortCount{{Kind: "becn", Lane: new(1), PerSecond: 9}}},
+	}
+	const atLink = "port_sent_bits_per_second lab sw/P1 9.8e+10\nport_congested_ticks_per_second lab sw/P1 2 7\nport_xmit_wait_ticks_per_second lab sw/P1 3\n"
+	for all, want := range map[bool]string{false: atLink, true: atLink + "port_becn_per_second lab h3/P1 1 9\n"} {
+		k := &kept{}
+		c, err := collect.New(s, s, k, collect.Options{Period: time.Second, AllPorts: all})
+		if err != nil {
+			t.Fatal(err)
+		}
+		round(t, c)
+		var got strings.Builder
+		for line := range strings.Lines(k.last(t)) {
+			if strings.HasPrefix(line, "port_") {
+				got.WriteString(line)
+			}
+		}
+		if got.String() != want {
+			t.Errorf("all ports %v: got\n%swant\n%s", all, &got, want)
+		}
+	}
+}
+
+// Every kind that telemetry counts has a family.
+func TestEveryCountOfPortsHasAFamily(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []telemetry.CountKind{telemetry.CountBECN, telemetry.CountWait, telemetry.CountCongested, telemetry.CountMarks, telemetry.CountCNPsSent,
+		telemetry.CountCNPs, telemetry.CountPauses, telemetry.CountPaused} {
+		if collect.PortFamily(string(kind)) == "" {
+			t.Errorf("no family of %q", kind)
+		}
 	}
 }
 

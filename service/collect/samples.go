@@ -1,11 +1,13 @@
 package collect
 
 import (
+	"strconv"
 	"time"
 
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/series"
+	"fairlane/subnet/ident"
 )
 
 // totals are the counters of a tenant since its manager began to measure the fabric, in seconds.
@@ -84,7 +86,46 @@ func samples(fabric string, p *policy.Plan, sh *control.Shares, sums map[string]
 	if sh.MaxShareError != nil {
 		b.add(series.FabricError, *sh.MaxShareError)
 	}
+	b.ports(sh.Ports)
 	return append(b.out, coverage(fabric, measured(sh, period, scale)))
+}
+
+// portFamilies are the families of the counts of ports, by control.PortCount.Kind.
+var portFamilies = map[string]string{
+	"becn": series.PortBECN, "xmit-wait": series.PortWait, "congested": series.PortCongested, "marks": series.PortMarks,
+	"cnps-sent": series.PortCNPsSent, "cnps-handled": series.PortCNPs, "pauses-received": series.PortPauses, "paused": series.PortPaused,
+}
+
+// atLinks returns the ports at either end of a link.
+func atLinks(ports []control.PortActivity, links []control.LinkUse) (out []control.PortActivity) {
+	at := make(map[ident.PortID]bool, 2*len(links))
+	for i := range links {
+		at[links[i].Port], at[links[i].Peer] = true, true
+	}
+	for _, p := range ports {
+		if at[p.Port] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// ports adds the samples of ports.
+func (b *batch) ports(list []control.PortActivity) {
+	for i := range list {
+		p := &list[i]
+		port := series.Label{Name: series.LabelPort, Value: p.Name}
+		if p.Sent != nil {
+			b.add(series.PortSent, float64(*p.Sent), port)
+		}
+		for _, n := range p.Counts {
+			if n.Lane != nil {
+				b.add(portFamilies[n.Kind], n.PerSecond, port, series.Label{Name: series.LabelLane, Value: strconv.Itoa(*n.Lane)})
+			} else {
+				b.add(portFamilies[n.Kind], n.PerSecond, port)
+			}
+		}
+	}
 }
 
 // measured returns the fraction of a period, in the fabric's time, that a measurement covers.

@@ -93,6 +93,7 @@ type Series struct {
 	Path      string        // folder; empty: beside the SQLite file, none with PostgreSQL
 	Period    time.Duration // between two measurements of a fabric; 0: no series
 	Retention time.Duration // age at which samples are deleted
+	Ports     string        // whose counts are kept: "contended" or "all"
 	MaxGB     float64       // size of the stored blocks in 10^9 bytes beyond which the oldest are deleted; 0: no limit
 }
 
@@ -130,7 +131,7 @@ func Default() Config {
 		Retention: Retention{
 			Events: 30 * 24 * time.Hour, Rollouts: 90 * 24 * time.Hour, Plans: 90 * 24 * time.Hour, Snapshots: 90 * 24 * time.Hour,
 		},
-		Series:    Series{Period: 15 * time.Second, Retention: 28 * 24 * time.Hour, MaxGB: 5},
+		Series:    Series{Period: 15 * time.Second, Retention: 28 * 24 * time.Hour, Ports: "contended", MaxGB: 5},
 		Discovery: Discovery{Interval: time.Minute, Sources: DefaultSources()},
 		Rollouts:  Rollouts{Lease: 6 * time.Second},
 		Shutdown:  Shutdown{Drain: 30 * time.Second},

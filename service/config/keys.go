@@ -105,6 +105,8 @@ func Keys() []Key {
 			Doc: "time between two measurements of a fabric with a plan in force, 1s to 5m; 0s: no measurements and no series"},
 		{Name: "series.retention", check: within(2*time.Hour, 10*365*24*time.Hour), bind: func(c *Config) any { return &c.Series.Retention },
 			Doc: "age at which samples are deleted, 2h to 87600h"},
+		{Name: "series.ports", check: oneOf("contended", "all"), bind: func(c *Config) any { return &c.Series.Ports },
+			Doc: "ports whose rates and counts are kept: `contended`, those at either end of a contended link, or `all`, also every port from which tenants send"},
 		{Name: "series.max_gb", check: between(0, 1e6), bind: func(c *Config) any { return &c.Series.MaxGB },
 			Doc: "size in 10^9 bytes beyond which the oldest samples are deleted, up to two hours late; 0: no limit"},
 		{Name: "rollouts.lease", check: within(200*time.Millisecond, time.Hour), bind: func(c *Config) any { return &c.Rollouts.Lease },

@@ -260,6 +260,23 @@ type Shares struct {
 	// Loop says whether congestion control acted in the window; nil in measurements older than the field, and where
 	// devices do not report it.
 	Loop *CongestionLoop
+	// Ports is what each measured port did in the window. It is kept as series only, not in stored measurements.
+	Ports []PortActivity `json:"-"`
+}
+
+// PortActivity is what a port sent and counted in a window, by the device's clock.
+type PortActivity struct {
+	Port   ident.PortID
+	Name   string
+	Sent   *quantity.BitRate // nil when not measured
+	Counts []PortCount       // those that were measured
+}
+
+// PortCount is a count of a port, per second.
+type PortCount struct {
+	Kind      string // of telemetry.CountKind
+	Lane      *int   // SL or VL; nil for kinds without one
+	PerSecond float64
 }
 
 // CongestionLoop says whether congestion control acts, judged by counters under load.

@@ -32,6 +32,8 @@ const (
 	LabelFabric = "fabric"
 	LabelTenant = "tenant"
 	LabelState  = "state" // "contending", or the reason why not: docs/shares.md
+	LabelPort   = "port"  // a port: "h4/P1"
+	LabelLane   = "lane"  // an SL or a VL
 	LabelLink   = "link"  // a link direction: "sw1/P4 -> h4/P1", the transmitting port first
 )
 
@@ -53,6 +55,15 @@ const (
 	LinkUse         = "fairlane_link_use_ratio"
 	LinkEntitled    = "fairlane_link_tenant_entitled_bits_per_second"
 	Coverage        = "fairlane_measured_ratio"
+	PortSent        = "fairlane_port_sent_bits_per_second"
+	PortBECN        = "fairlane_port_becn_per_second"
+	PortWait        = "fairlane_port_xmit_wait_ticks_per_second"
+	PortCongested   = "fairlane_port_congested_ticks_per_second"
+	PortMarks       = "fairlane_port_ecn_marks_per_second"
+	PortCNPsSent    = "fairlane_port_cnps_sent_per_second"
+	PortCNPs        = "fairlane_port_cnps_handled_per_second"
+	PortPauses      = "fairlane_port_pauses_received_per_second"
+	PortPaused      = "fairlane_port_paused_ratio"
 	FabricJain      = "fairlane_fabric_jain_index"
 	FabricError     = "fairlane_fabric_share_error_max_ratio"
 )
@@ -68,6 +79,15 @@ func Families() []Family {
 		{LinkEntitled, Gauge, []string{LabelFabric, LabelLink, LabelTenant}, "entitlement of a tenant on a contended link direction", false},
 		{LinkUse, Gauge, []string{LabelFabric, LabelLink}, "delivered over capacity of a contended link direction, 0 to 1", false},
 		{Coverage, Gauge, []string{LabelFabric}, "fraction of the period in which the counters of every measured port were read unambiguously, 0 to 1", false},
+		{PortBECN, Gauge, []string{LabelFabric, LabelPort, LabelLane}, "congestion notifications that an InfiniBand adapter port received, by SL", false},
+		{PortCNPs, Gauge, []string{LabelFabric, LabelPort}, "congestion notifications that slowed senders of a NIC port down", false},
+		{PortCNPsSent, Gauge, []string{LabelFabric, LabelPort}, "congestion notifications that a NIC port sent", false},
+		{PortCongested, Gauge, []string{LabelFabric, LabelPort, LabelLane}, "ticks in which packets waited at a congested InfiniBand switch port, by VL; the device defines a tick", false},
+		{PortMarks, Gauge, []string{LabelFabric, LabelPort}, "packets with an ECN mark that a NIC port received", false},
+		{PortPaused, Gauge, []string{LabelFabric, LabelPort}, "fraction of the time in which pause frames held the priority of RoCE at a NIC port, 0 to 1", false},
+		{PortPauses, Gauge, []string{LabelFabric, LabelPort}, "pause frames that a NIC port received in the priority of RoCE", false},
+		{PortSent, Gauge, []string{LabelFabric, LabelPort}, "octets that a port sent, as a rate on the device's clock", false},
+		{PortWait, Gauge, []string{LabelFabric, LabelPort}, "ticks in which an InfiniBand port had data to send and no credit; the device defines a tick", false},
 		{TenantContended, Counter, []string{LabelFabric, LabelTenant}, "seconds in which a tenant contended for a link", true},
 		{TenantDelivered, Gauge, []string{LabelFabric, LabelTenant}, "rate that a tenant received, summed over the ports it sends from", true},
 		{TenantEntitled, Gauge, []string{LabelFabric, LabelTenant}, "entitlement of a tenant by the plan in force", true},

@@ -118,11 +118,8 @@ func (p *Access) counting(now *Settings, t control.Target) telemetry.Options {
 }
 
 // watchCongestion starts counting congestion-control events. The returned function reports the events since to
-// p.Congested and returns them: nil if they are not read.
+// p.Congested and returns them: nil if they could not be read.
 func (p *Access) watchCongestion(ctx context.Context, now *Settings, transport mad.Transport, t control.Target) (since func() *telemetry.Congestion, err error) {
-	if p.Congested == nil {
-		return func() *telemetry.Congestion { return nil }, nil
-	}
 	w, err := telemetry.NewCongestionWatch(transport, t.Plan, t.Topology, telemetry.CongestionOptions{
 		Options: p.counting(now, t),
 		Layout:  func(id ident.PortID) mad.CCLayout { return now.models.layout(t.Topology, id) },
@@ -138,7 +135,9 @@ func (p *Access) watchCongestion(ctx context.Context, now *Settings, transport m
 		if err != nil { // the context ended, which the measurement survived
 			return nil
 		}
-		p.Congested(c)
+		if p.Congested != nil {
+			p.Congested(c)
+		}
 		return c
 	}, nil
 }
@@ -165,6 +164,20 @@ func sharesOf(t control.Target, r *telemetry.Report) control.Shares {
 			Port: x.Port, Peer: t.Plan.Links[i].Peer, Name: x.Name, Capacity: x.Capacity, Delivered: x.Used, Use: x.Utilisation, Problem: english(x.Problem), Said: x.Problem,
 			Tenants: linkTenants(x.Tenants),
 		})
+	}
+	for _, x := range r.Ports {
+		out.Ports = append(out.Ports, control.PortActivity{Port: x.Port, Name: x.Name, Sent: x.Sent, Counts: countsOf(x.Counts)})
+	}
+	return out
+}
+
+func countsOf(list []telemetry.PortCount) []control.PortCount {
+	out := make([]control.PortCount, len(list))
+	for i, x := range list {
+		out[i] = control.PortCount{Kind: string(x.Kind), PerSecond: x.PerSecond}
+		if x.Kind.HasLane() {
+			out[i].Lane = &list[i].Lane
+		}
 	}
 	return out
 }

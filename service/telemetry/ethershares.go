@@ -54,6 +54,7 @@ func (w *etherWindow) report() Report {
 	}
 	r.Loop = w.loop()
 	w.contend(&r)
+	r.Ports = w.activity()
 	r.sumUp()
 	return r
 }

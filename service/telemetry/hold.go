@@ -61,7 +61,7 @@ func (e *Evidence) add(tenant string, find func(string) (h Hold, own float64, kn
 }
 
 // JudgeBECNs judges whether the tenants of an InfiniBand fabric contended, from a window and the notifications that adapters received
-// during it; c may be nil when they were not read. It sets the states in the report, which Shares computed from the window.
+// during it; c may be nil when they were not read. It sets the states and the ports of the report, which Shares computed from the window.
 func JudgeBECNs(p *policy.Plan, w *Window, c *Congestion, traffic *Traffic, r *Report) {
 	sends := sendersOf(traffic.Flows)
 	e := newEvidence(traffic.Caps, sends, r)
@@ -85,6 +85,7 @@ func JudgeBECNs(p *policy.Plan, w *Window, c *Congestion, traffic *Traffic, r *R
 		e.add(t.Tenant, b.tenant)
 	}
 	judgeContention(p, r, &e)
+	r.Ports = activityOf(w, c)
 }
 
 // becnHolds finds what holds tenants back on InfiniBand.

@@ -22,6 +22,8 @@ type Report struct {
 	Jain *float64
 	// Loop says whether congestion control acts; nil where the devices do not count its events.
 	Loop *Loop
+	// Ports lists what each measured port did; empty in reports that Shares made.
+	Ports []PortActivity
 }
 
 // TenantShare is one tenant's delivered rate, summed over the ports it sends from.

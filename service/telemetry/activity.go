@@ -1,0 +1,126 @@
+package telemetry
+
+import (
+	"fairlane/internal/quantity"
+	"fairlane/subnet/ident"
+)
+
+// PortActivity is what a port sent and counted in a window, by the device's clock.
+type PortActivity struct {
+	Port   ident.PortID
+	Name   string
+	Sent   *quantity.BitRate // nil when not measured
+	Counts []PortCount       // those that were measured
+}
+
+// CountKind names what a port counts.
+type CountKind string
+
+// Kinds of counts, each per second of the device's clock.
+const (
+	CountBECN      CountKind = "becn"            // notifications that an InfiniBand adapter received, by SL
+	CountWait      CountKind = "xmit-wait"       // ticks in which the port had data to send and no credit; the device defines a tick
+	CountCongested CountKind = "congested"       // ticks in which packets waited at a congested switch port, by VL
+	CountMarks     CountKind = "marks"           // packets with an ECN mark that a NIC received
+	CountCNPsSent  CountKind = "cnps-sent"       // notifications that a NIC sent
+	CountCNPs      CountKind = "cnps-handled"    // notifications that slowed senders of a NIC down
+	CountPauses    CountKind = "pauses-received" // pause frames that a NIC received in the priority of RoCE
+	CountPaused    CountKind = "paused"          // seconds in which these held the priority, so 0 to 1
+)
+
+// PortCount is one count.
+type PortCount struct {
+	Kind      CountKind
+	Lane      int // SL or VL of kinds that have one
+	PerSecond float64
+}
+
+// HasLane reports whether counts of the kind are by SL or VL.
+func (k CountKind) HasLane() bool { return k == CountBECN || k == CountCongested }
+
+// activityOf lists what the ports of a window did. c may be nil.
+func activityOf(w *Window, c *Congestion) []PortActivity {
+	counts := map[ident.PortID]*PortCongestion{}
+	if c != nil {
+		for i := range c.Ports {
+			counts[c.Ports[i].Port.ID] = &c.Ports[i]
+		}
+	}
+	out := make([]PortActivity, len(w.Ports))
+	for i := range w.Ports {
+		p := &w.Ports[i]
+		out[i] = PortActivity{Port: p.Port.ID, Name: p.Port.Name}
+		if sent, err := p.sent(); err == nil {
+			out[i].Sent = &sent
+		}
+		if n := counts[p.Port.ID]; n != nil {
+			out[i].Counts = n.rates()
+		}
+	}
+	return out
+}
+
+// rates returns the counts of a port, per second. A lane that counted nothing is left out.
+func (p *PortCongestion) rates() (list []PortCount) {
+	if p.Err != nil || p.Elapsed <= 0 {
+		return nil
+	}
+	add := func(kind CountKind, lane int, n uint64) {
+		list = append(list, PortCount{kind, lane, float64(n) / p.Elapsed.Seconds()})
+	}
+	lanes := func(kind CountKind, counts []uint64) {
+		for lane, n := range counts {
+			if n > 0 {
+				add(kind, lane, n)
+			}
+		}
+	}
+	add(CountWait, 0, p.Wait)
+	if p.Adapter && !p.NoBECN {
+		lanes(CountBECN, p.BECN[:])
+	}
+	if !p.Adapter && !p.NoVL {
+		lanes(CountCongested, p.Congested[:])
+	}
+	return list
+}
+
+// activity lists what the NIC ports of the window did, and the switch ports that transmit on contended links.
+func (w *etherWindow) activity() (out []PortActivity) {
+	for _, id := range w.c.nics {
+		p := PortActivity{Port: id, Name: w.name(id)}
+		if a, b, err := w.nic(id); err == nil {
+			if sent, err := w.rate(a.Tx, b.Tx, w.linkRate(id)); err == nil {
+				p.Sent = &sent
+			}
+			p.Counts = loopRates(a.Loop, b.Loop)
+		}
+		out = append(out, p)
+	}
+	for _, id := range w.c.ports {
+		p := PortActivity{Port: id, Name: w.name(id)}
+		if sent, err := w.rate(w.a.ports[id], w.b.ports[id], w.linkRate(id)); err == nil {
+			p.Sent = &sent
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// loopRates returns the counts of a NIC port, per second.
+func loopRates(a, b *LoopReading) (list []PortCount) {
+	if a == nil || b == nil {
+		return nil
+	}
+	add := func(kind CountKind, a, b Octets, unit float64) {
+		if n, span := went(a, b), b.At-a.At; n.Err == nil && span > 0 {
+			list = append(list, PortCount{Kind: kind, PerSecond: float64(n.N) * unit / span.Seconds()})
+		}
+	}
+	add(CountMarks, a.Marks, b.Marks, 1)
+	add(CountCNPsSent, a.Sent, b.Sent, 1)
+	add(CountCNPs, a.Handled, b.Handled, 1)
+	add(CountPauses, a.Pauses, b.Pauses, 1)
+	add(CountPaused, a.Paused, b.Paused, 1e-6) // counted in microseconds
+	return list
+}

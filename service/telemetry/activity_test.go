@@ -1,0 +1,42 @@
+package telemetry
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"fairlane/internal/quantity"
+)
+
+// What a device does not count has no rate, and neither has a count of which a reading failed; a count of zero is a rate of zero.
+func TestPortsHaveTheRatesThatWereCounted(t *testing.T) {
+	t.Parallel()
+	adapter := PortCongestion{Adapter: true, Elapsed: quantity.Second / 2, Wait: 5}
+	adapter.BECN[3] = 100
+	noBECN := adapter
+	noBECN.NoBECN = true
+	lost := adapter
+	lost.Err = errors.New("lost")
+	port := PortCongestion{Elapsed: quantity.Second}
+	port.Congested[1] = 7
+	at := func(n uint64, s int) Octets { return Octets{N: n, At: quantity.Picoseconds(s) * quantity.Second} }
+	unread := Octets{Err: errors.New("not served")}
+	for name, c := range map[string]struct {
+		got  []PortCount
+		want string
+	}{
+		"adapter":               {adapter.rates(), "[{xmit-wait 0 10} {becn 3 200}]"},
+		"adapter without BECNs": {noBECN.rates(), "[{xmit-wait 0 10}]"},
+		"unread":                {lost.rates(), "[]"},
+		"switch port":           {port.rates(), "[{xmit-wait 0 0} {congested 1 7}]"},
+		"NIC": {loopRates(
+			&LoopReading{Marks: at(10, 1), Sent: at(20, 1), Handled: at(30, 1), Pauses: unread, Paused: at(0, 1)},
+			&LoopReading{Marks: at(30, 3), Sent: at(10, 3), Handled: at(30, 3), Pauses: unread, Paused: at(500_000, 3)},
+		), "[{marks 0 10} {cnps-handled 0 0} {paused 0 0.25}]"},
+		"NIC without counters": {loopRates(nil, &LoopReading{}), "[]"},
+	} {
+		if got := fmt.Sprint(c.got); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
