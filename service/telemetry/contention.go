@@ -41,6 +41,7 @@ type Evidence struct {
 	Caps     map[string]quantity.BitRate // by tenant; none for tenants without a cap
 	Down     map[string]bool             // tenants with a sending port that has no link
 	Uplinks  map[ident.PortID]bool       // ports of adapters
+	Stuck    map[string]bool             // tenants whose counters of octets contradict their notifications
 	// Dead says that no sender is notified although a link is full: congestion control does not act, and rates do not follow the
 	// settings.
 	Dead bool
@@ -60,6 +61,7 @@ func (h Hold) Part() float64 {
 // judgeContention sets the state of every tenant of a report, on each link and as a whole, and what it was entitled to at the time.
 // docs/shares.md explains the rules.
 func judgeContention(p *policy.Plan, r *Report, e *Evidence) {
+	r.withhold(e.Stuck)
 	j := contentionJudge{plan: p, report: r, evidence: e, at: map[string][]linkAt{}}
 	for i := range r.Links {
 		for k, t := range r.Links[i].Tenants {

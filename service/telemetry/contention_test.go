@@ -53,24 +53,25 @@ func TestContentionOnOneLink(t *testing.T) {
 		wantBlue        Contention
 		received        float64 // of blue, 0 when it does not contend
 	}{
-		"both with a backlog":             {98, 73.5, 24.5, Evidence{Holds: holds(1, 1)}, Contending, Contending, 0.98},
-		"without notifications counted":   {98, 73.5, 24.5, Evidence{Holds: holds(-1, -1)}, Contending, Contending, 0.98},
-		"red idle":                        {97, 0.1, 96.9, Evidence{Holds: holds(0, 1)}, Idle, Contending, 0.97},
-		"red sends half of its part":      {97, 37, 60, Evidence{Holds: holds(0.2, 1)}, OwnDemand, Contending, 60 / 63.0},
-		"blue starved, held back":         {98, 93, 5, Evidence{Holds: holds(1, 1)}, Contending, Contending, 0.2},
-		"blue held back, almost silent":   {98, 97.9, 0.1, Evidence{Holds: holds(1, 1)}, Contending, Contending, 0.004},
-		"blue sends little, not held":     {98, 93, 5, Evidence{Holds: holds(1, 0.1)}, Contending, OwnDemand, 0},
-		"blue sends little, unknown":      {98, 93, 5, Evidence{Holds: holds(1, -1)}, Contending, OwnDemand, 0},
-		"the loop is dead":                {98, 93, 5, Evidence{Holds: holds(0, 0), Dead: true}, Contending, Contending, 0.2},
-		"the link is not full":            {60, 45, 15, Evidence{Holds: holds(0, 0)}, OwnDemand, OwnDemand, 0},
-		"not full, but all are held back": {60, 45, 15, Evidence{Holds: holds(1, 1)}, Contending, Contending, 0.6},
-		"not full, one is held back":      {60, 45, 15, Evidence{Holds: holds(0, 1)}, OwnDemand, OtherLink, 0},
-		"blue at its cap":                 {98, 88, 10, Evidence{Holds: holds(1, 0), Caps: map[string]quantity.BitRate{"blue": 10e9}}, Contending, AtCap, 0},
-		"blue limited by its ports":       {98, 88, 10, Evidence{Holds: holds(1, 0), OwnPorts: map[string]float64{"blue": 1}}, Contending, OwnPort, 0},
-		"blue has a port without a link":  {98, 98, 0, Evidence{Holds: holds(1, 0), Down: map[string]bool{"blue": true}}, Contending, PathDown, 0},
-		"the link is not measured":        {-1, 73, 24, Evidence{Holds: holds(1, 1)}, NotMeasured, NotMeasured, 0},
-		"blue is not measured":            {98, 73, -1, Evidence{Holds: holds(1, -1)}, Contending, NotMeasured, 0},
-		"an empty fabric":                 {0, 0, 0, Evidence{Holds: holds(0, 0)}, Idle, Idle, 0},
+		"both with a backlog":                             {98, 73.5, 24.5, Evidence{Holds: holds(1, 1)}, Contending, Contending, 0.98},
+		"without notifications counted":                   {98, 73.5, 24.5, Evidence{Holds: holds(-1, -1)}, Contending, Contending, 0.98},
+		"red idle":                                        {97, 0.1, 96.9, Evidence{Holds: holds(0, 1)}, Idle, Contending, 0.97},
+		"red sends half of its part":                      {97, 37, 60, Evidence{Holds: holds(0.2, 1)}, OwnDemand, Contending, 60 / 63.0},
+		"blue starved, held back":                         {98, 93, 5, Evidence{Holds: holds(1, 1)}, Contending, Contending, 0.2},
+		"blue held back, almost silent":                   {98, 97.9, 0.1, Evidence{Holds: holds(1, 1)}, Contending, Contending, 0.004},
+		"blue sends little, not held":                     {98, 93, 5, Evidence{Holds: holds(1, 0.1)}, Contending, OwnDemand, 0},
+		"blue sends little, unknown":                      {98, 93, 5, Evidence{Holds: holds(1, -1)}, Contending, OwnDemand, 0},
+		"the loop is dead":                                {98, 93, 5, Evidence{Holds: holds(0, 0), Dead: true}, Contending, Contending, 0.2},
+		"the link is not full":                            {60, 45, 15, Evidence{Holds: holds(0, 0)}, OwnDemand, OwnDemand, 0},
+		"not full, but all are held back":                 {60, 45, 15, Evidence{Holds: holds(1, 1)}, Contending, Contending, 0.6},
+		"not full, one is held back":                      {60, 45, 15, Evidence{Holds: holds(0, 1)}, OwnDemand, OtherLink, 0},
+		"blue at its cap":                                 {98, 88, 10, Evidence{Holds: holds(1, 0), Caps: map[string]quantity.BitRate{"blue": 10e9}}, Contending, AtCap, 0},
+		"blue limited by its ports":                       {98, 88, 10, Evidence{Holds: holds(1, 0), OwnPorts: map[string]float64{"blue": 1}}, Contending, OwnPort, 0},
+		"blue has a port without a link":                  {98, 98, 0, Evidence{Holds: holds(1, 0), Down: map[string]bool{"blue": true}}, Contending, PathDown, 0},
+		"the link is not measured":                        {-1, 73, 24, Evidence{Holds: holds(1, 1)}, NotMeasured, NotMeasured, 0},
+		"blue is not measured":                            {98, 73, -1, Evidence{Holds: holds(1, -1)}, Contending, NotMeasured, 0},
+		"blue is notified of packets that no counter has": {98, 98, 0, Evidence{Holds: holds(1, 0), Stuck: map[string]bool{"blue": true}}, Contending, NotMeasured, 0},
+		"an empty fabric":                                 {0, 0, 0, Evidence{Holds: holds(0, 0)}, Idle, Idle, 0},
 	} {
 		p, r := sharedLink(c.used, c.red, c.blue)
 		judgeContention(p, r, &c.evidence)
@@ -86,6 +87,34 @@ func TestContentionOnOneLink(t *testing.T) {
 		case c.received > 0 && (blue.Limit != "sw/P1 -> h1/P1" || *blue.EntitledNow < 25e9):
 			t.Errorf("%s: blue is limited by %q and entitled to %v", name, blue.Limit, *blue.EntitledNow)
 		}
+	}
+}
+
+// A rate that contradicts the notifications is withheld, not shown as 0.
+func TestARateOfACounterThatStandsStillIsWithheld(t *testing.T) {
+	t.Parallel()
+	p, r := sharedLink(98, 98, 0)
+	for i := range r.Tenants {
+		r.Tenants[i].ShareError = shareError(r.Tenants[i].Delivered, r.Tenants[i].Entitled)
+	}
+	r.sumUp()
+	judgeContention(p, r, &Evidence{Stuck: map[string]bool{"blue": true}})
+	blue := &r.Tenants[1]
+	if blue.Delivered != nil || blue.Problem == nil || r.Links[0].Tenants[1].Delivered != nil {
+		t.Errorf("blue's rate is shown: %+v", blue)
+	}
+	if r.Tenants[0].Delivered == nil || r.Jain == nil || *r.Jain != 1 {
+		t.Errorf("red, or the index without blue, is missing: %+v", r)
+	}
+	var s sending
+	s.port(0, 100e9, 1, 10, 100) // ten notifications of no octets
+	if !s.stuck {
+		t.Error("ten notifications of no octets do not contradict")
+	}
+	s = sending{}
+	s.port(2560, 100e9, 1, 10, 100) // ten packets of 32 octets in a second
+	if s.stuck {
+		t.Error("ten notifications of ten of the shortest packets contradict")
 	}
 }
 

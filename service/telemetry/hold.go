@@ -12,6 +12,31 @@ import (
 // activePart is the part of a port's line rate below which a tenant's queue pairs there count as silent.
 const activePart = 1e-4
 
+// leastPacket is the length of the shortest data packet, in octets. A notification answers at least one packet, so fewer octets than this
+// for each notification mean that the counter of octets stands still.
+const leastPacket = 32
+
+// sending is what is known of a tenant as a sender.
+type sending struct {
+	hold  Hold
+	known bool    // hold is known
+	own   float64 // part of the tenant's rate that comes from full ports
+	stuck bool    // a counter of octets contradicts the notifications
+}
+
+// port adds what one port of the tenant sent, and what it received and would hold it, to the sums.
+func (s *sending) port(sent quantity.BitRate, line quantity.BitRate, seconds, received, holding float64) {
+	if float64(sent)/8*seconds < received*leastPacket {
+		s.stuck = true
+	}
+	if float64(sent) < activePart*float64(line) {
+		return
+	}
+	s.known = s.known && holding > 0
+	s.hold.Received += received
+	s.hold.Holding += holding
+}
+
 // senders are the queue pairs with which a tenant sends from a port.
 type senders struct {
 	tenantAt
@@ -44,20 +69,22 @@ type Traffic struct {
 }
 
 func newEvidence(caps map[string]quantity.BitRate, sends []senders, r *Report) Evidence {
-	e := Evidence{Holds: map[string]Hold{}, OwnPorts: map[string]float64{}, Caps: caps, Dead: r.Loop != nil && r.Loop.State == LoopDead, Uplinks: map[ident.PortID]bool{}}
+	e := Evidence{Holds: map[string]Hold{}, OwnPorts: map[string]float64{}, Caps: caps, Dead: r.Loop != nil && r.Loop.State == LoopDead, Uplinks: map[ident.PortID]bool{}, Stuck: map[string]bool{}}
 	for _, s := range sends {
 		e.Uplinks[s.port] = true
 	}
 	return e
 }
 
-// add adds what find returns for a tenant: its hold, if known, and the part of its rate that comes from full ports.
-func (e *Evidence) add(tenant string, find func(string) (h Hold, own float64, known bool)) {
-	h, own, known := find(tenant)
-	if known {
-		e.Holds[tenant] = h
+// add adds what is known of a tenant as a sender.
+func (e *Evidence) add(tenant string, s sending) {
+	if s.known {
+		e.Holds[tenant] = s.hold
 	}
-	e.OwnPorts[tenant] = own
+	if s.stuck {
+		e.Stuck[tenant] = true
+	}
+	e.OwnPorts[tenant] = s.own
 }
 
 // JudgeBECNs judges whether the tenants of an InfiniBand fabric contended, from a window and the notifications that adapters received
@@ -82,7 +109,7 @@ func JudgeBECNs(p *policy.Plan, w *Window, c *Congestion, traffic *Traffic, r *R
 		}
 	}
 	for _, t := range p.Tenants {
-		e.add(t.Tenant, b.tenant)
+		e.add(t.Tenant, b.tenant(t.Tenant))
 	}
 	judgeContention(p, r, &e)
 	r.Ports = activityOf(w, c)
@@ -99,10 +126,10 @@ type becnHolds struct {
 	cas      map[ident.PortID]*policy.CAPlan
 }
 
-// tenant returns the hold of a tenant and the part of its rate that comes from full ports. The hold is unknown when a counter of one of its
-// ports is lacking or shared, or a port does not react to notifications.
-func (b *becnHolds) tenant(name string) (h Hold, own float64, known bool) {
-	known = true
+// tenant sums up the ports of a tenant. The hold is unknown when a counter of one of them is lacking or shared, or a port does not react to
+// notifications.
+func (b *becnHolds) tenant(name string) sending {
+	out := sending{known: true}
 	var sum, full float64
 	done := map[slot]bool{}
 	for _, pl := range b.plan.Placements {
@@ -113,33 +140,29 @@ func (b *becnHolds) tenant(name string) (h Hold, own float64, known bool) {
 		done[s] = true
 		sent, err := b.rates[pl.Port].sentOn(pl.SL, b.users[s])
 		if err != nil {
-			return Hold{}, 0, false
+			return sending{}
 		}
 		port := b.rates[pl.Port]
 		sum += float64(sent)
 		if total, err := port.Xmit.Value(); err == nil && port.Port.Rate > 0 && float64(total) >= fullLink*float64(port.Port.Rate) {
 			full += float64(sent)
 		}
-		if float64(sent) < activePart*float64(port.Port.Rate) {
-			continue
-		}
-		got, want := b.slot(name, s)
-		known = known && want > 0
-		h.Received += got
-		h.Holding += want
+		got, want, seconds := b.slot(name, s)
+		out.port(sent, port.Port.Rate, seconds, got, want)
 	}
 	if sum > 0 {
-		own = full / sum
+		out.own = full / sum
 	}
-	return h, own, known
+	return out
 }
 
-// slot returns the notifications that a tenant's queue pairs on a port received and those that would hold them; 0, 0 when they are unknown.
+// slot returns the notifications that a tenant's queue pairs on a port received in a time, and those that would hold them; all 0 when they
+// are unknown.
 // In equilibrium a BECN comes as often as a CCTI decays (ibcc.Response), so the rate at which it holds does not depend on the sender's rate.
-func (b *becnHolds) slot(tenant string, s slot) (received, holding float64) {
+func (b *becnHolds) slot(tenant string, s slot) (received, holding, seconds float64) {
 	c, ca := b.counts[s.port], b.cas[s.port]
 	if c == nil || ca == nil || c.Err != nil || c.NoBECN || int(s.sl) >= len(c.BECN) {
-		return 0, 0
+		return 0, 0, 0
 	}
 	set := &ca.Settings.SLs[s.sl]
 	limiters := b.qps[tenantAt{s.port, tenant}]
@@ -147,27 +170,25 @@ func (b *becnHolds) slot(tenant string, s slot) (received, holding float64) {
 		limiters = 1
 	}
 	if set.Increase == 0 || set.Timer == 0 || limiters == 0 || c.Elapsed <= 0 {
-		return 0, 0
+		return 0, 0, 0
 	}
 	period := ca.TimerPeriod(set.Timer).Seconds()
 	decay := ibcc.Response(set.Increase, b.restarts != nil && b.restarts(ca)) / period
-	return float64(c.BECN[s.sl]), decay * float64(limiters) * c.Elapsed.Seconds()
+	return float64(c.BECN[s.sl]), decay * float64(limiters) * c.Elapsed.Seconds(), c.Elapsed.Seconds()
 }
 
 // contend judges whether the tenants of an Ethernet fabric contended, and sets the states in a report.
 func (w *etherWindow) contend(r *Report) {
 	e := newEvidence(w.c.caps, w.c.sends, r)
 	for i := range r.Tenants {
-		e.add(r.Tenants[i].Tenant, w.held)
+		e.add(r.Tenants[i].Tenant, w.sending(r.Tenants[i].Tenant))
 	}
 	judgeContention(w.c.plan, r, &e)
 }
 
-// held returns the hold of a tenant and the part of its rate that comes from full ports. The hold is known where notifications are counted
-// and none of the ports has another sender.
-func (w *etherWindow) held(tenant string) (h Hold, own float64, known bool) {
-	p := w.c.plan
-	known = p.RoCE != nil
+// sending sums up the ports of a tenant. The hold is known where notifications are counted and none of the ports has another sender.
+func (w *etherWindow) sending(tenant string) sending {
+	out := sending{known: w.c.plan.RoCE != nil}
 	var sum, full float64
 	for _, at := range w.c.sends {
 		if at.tenant != tenant {
@@ -175,42 +196,40 @@ func (w *etherWindow) held(tenant string) (h Hold, own float64, known bool) {
 		}
 		sent, err := w.sent(tenant, at.port)
 		if err != nil {
-			return Hold{}, 0, false
+			return sending{}
 		}
 		sum += float64(sent)
 		a, b, err := w.nic(at.port)
 		line := w.linkRate(at.port)
 		if err != nil || line <= 0 {
-			return Hold{}, 0, false
+			return sending{}
 		}
 		if total, err := w.rate(a.Tx, b.Tx, line); err == nil && float64(total) >= fullLink*float64(line) {
 			full += float64(sent)
 		}
-		if !known || float64(sent) < activePart*float64(line) {
-			continue
+		if w.c.plan.RoCE != nil {
+			got, want, seconds := w.cnps(at.port, sent, at.qps)
+			out.port(sent, line, seconds, got, want)
 		}
-		got, want := w.cnps(at.port, sent, at.qps)
-		known = known && want > 0
-		h.Received += got
-		h.Holding += want
 	}
 	if sum > 0 {
-		own = full / sum
+		out.own = full / sum
 	}
-	return h, own, known
+	return out
 }
 
-// cnps returns the notifications that a port handled and those that would hold its queue pairs at their rate (profile.HoldingRate); 0, 0
-// when they are unknown.
-func (w *etherWindow) cnps(id ident.PortID, sent quantity.BitRate, qps int) (handled, holding float64) {
+// cnps returns the notifications that a port handled in a time, and those that would hold its queue pairs at their rate
+// (profile.HoldingRate); all 0 when they are unknown.
+func (w *etherWindow) cnps(id ident.PortID, sent quantity.BitRate, qps int) (handled, holding, seconds float64) {
 	a, b, err := w.nic(id)
 	if err != nil || a.Loop == nil || b.Loop == nil || len(w.c.senders[id]) != 1 || qps == 0 {
-		return 0, 0
+		return 0, 0, 0
 	}
 	n, span := went(a.Loop.Handled, b.Loop.Handled), b.Loop.Handled.At-a.Loop.Handled.At
 	nic := w.c.plan.RoCE.NIC(id)
 	if n.Err != nil || span <= 0 || nic == nil {
-		return 0, 0
+		return 0, 0, 0
 	}
-	return float64(n.N), profile.HoldingRate(&nic.Settings, float64(sent)/float64(qps)) * float64(qps) * span.Seconds()
+	perQP := max(float64(sent)/float64(qps), 1)
+	return float64(n.N), profile.HoldingRate(&nic.Settings, perQP) * float64(qps) * span.Seconds(), span.Seconds()
 }

@@ -131,6 +131,27 @@ func (r *Report) sumUp() {
 	}
 }
 
+// withhold removes the rates of tenants whose counters stand still.
+func (r *Report) withhold(stuck map[string]bool) {
+	if len(stuck) == 0 {
+		return
+	}
+	for i := range r.Tenants {
+		if t := &r.Tenants[i]; stuck[t.Tenant] && t.Delivered != nil {
+			t.Delivered, t.ShareError, t.AtSenders, t.Ambiguous, t.Problem = nil, nil, false, nil, new(phrase.Of("measure.stuck"))
+		}
+	}
+	for i := range r.Links {
+		for k := range r.Links[i].Tenants {
+			if t := &r.Links[i].Tenants[k]; stuck[t.Tenant] {
+				t.Delivered, t.ShareError, t.AtSenders = nil, nil, false
+			}
+		}
+	}
+	r.MaxShareError, r.Jain = nil, nil
+	r.sumUp()
+}
+
 // slot is one counter: an SL on a port.
 type slot struct {
 	port ident.PortID
