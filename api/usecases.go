@@ -9,6 +9,7 @@ import (
 	"fairlane/service/control"
 	"fairlane/service/control/drift"
 	"fairlane/service/control/identity"
+	"fairlane/service/control/objectives"
 	"fairlane/service/control/operations"
 	"fairlane/service/control/plans"
 	"fairlane/service/control/rollouts"
@@ -30,6 +31,7 @@ type UseCases interface {
 	Devices
 	Shares
 	Queries
+	Objectives
 	Tasks
 	Operations
 }
@@ -185,6 +187,13 @@ type Operations interface {
 	VerifyAudit(ctx context.Context, expect audit.Tail) (control.AuditReport, error)
 }
 
+// Objectives are the use cases about objectives of tenants.
+type Objectives interface {
+	DeleteObjective(ctx context.Context, fabric, tenant string) error
+	ListObjectives(ctx context.Context, fabric string) (standard control.Objective, list []control.Objective, err error)
+	PutObjective(ctx context.Context, fabric, tenant string, in objectives.Input) (control.Objective, error)
+}
+
 // Queries are the use cases about kept time series.
 type Queries interface {
 	FindLabelValues(ctx context.Context, name string, l series.Lookup) ([]string, error)
@@ -192,4 +201,6 @@ type Queries interface {
 	FindSeries(ctx context.Context, l series.Lookup) ([]map[string]string, error)
 	QueryInstant(ctx context.Context, query string, at time.Time) (series.Answer, error)
 	QueryRange(ctx context.Context, query string, start, end time.Time, step time.Duration) (series.Answer, error)
+	RuleGroups(ctx context.Context) ([]series.RuleGroup, error)
+	Alerts(ctx context.Context) ([]series.Alert, error)
 }

@@ -565,6 +565,27 @@ func (e MembershipSource) Valid() bool {
 	}
 }
 
+// Defines values for ObjectiveSource.
+const (
+	ObjectiveSourceBuiltIn ObjectiveSource = "built-in"
+	ObjectiveSourceFabric  ObjectiveSource = "fabric"
+	ObjectiveSourceTenant  ObjectiveSource = "tenant"
+)
+
+// Valid indicates whether the value is a known member of the ObjectiveSource enum.
+func (e ObjectiveSource) Valid() bool {
+	switch e {
+	case ObjectiveSourceBuiltIn:
+		return true
+	case ObjectiveSourceFabric:
+		return true
+	case ObjectiveSourceTenant:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PermissionActions.
 const (
 	PermissionActionsRead  PermissionActions = "read"
@@ -1066,6 +1087,24 @@ func (e ListAuditParamsOrder) Valid() bool {
 	case ListAuditParamsOrderNewest:
 		return true
 	case ListAuditParamsOrderOldest:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListRulesParamsType.
+const (
+	ListRulesParamsTypeAlert  ListRulesParamsType = "alert"
+	ListRulesParamsTypeRecord ListRulesParamsType = "record"
+)
+
+// Valid indicates whether the value is a known member of the ListRulesParamsType enum.
+func (e ListRulesParamsType) Valid() bool {
+	switch e {
+	case ListRulesParamsTypeAlert:
+		return true
+	case ListRulesParamsTypeRecord:
 		return true
 	default:
 		return false
@@ -2301,6 +2340,45 @@ type NewToken struct {
 	// Secret The secret, to send as `Authorization: Bearer`. It is not stored and is never shown again.
 	Secret string `json:"secret"`
 	Token  Token  `json:"token"`
+}
+
+// Objective A contended second is bad when the tenant receives less than `bound` of what it may have. At least `target` of its contended seconds are not to be bad, over 28 days.
+type Objective struct {
+	// Bound Fraction of what the tenant may have.
+	Bound float64 `json:"bound"`
+
+	// Source Where the objective was set.
+	Source ObjectiveSource `json:"source"`
+
+	// Target Fraction of contended seconds.
+	Target float64 `json:"target"`
+
+	// Tenant Absent for the default of a fabric.
+	Tenant *Name `json:"tenant,omitempty"`
+
+	// UpdatedAt When it was set; absent for built-in values.
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
+}
+
+// ObjectiveSource Where the objective was set.
+type ObjectiveSource string
+
+// ObjectiveList defines model for ObjectiveList.
+type ObjectiveList struct {
+	// Default A contended second is bad when the tenant receives less than `bound` of what it may have. At least `target` of its contended seconds are not to be bad, over 28 days.
+	Default Objective `json:"default"`
+
+	// Items By tenant.
+	Items []Objective `json:"items"`
+}
+
+// ObjectivePut defines model for ObjectivePut.
+type ObjectivePut struct {
+	// Bound A contended second is bad below this fraction of what the tenant may have.
+	Bound *float64 `json:"bound,omitempty"`
+
+	// Target Fraction of the contended seconds that must not be bad.
+	Target *float64 `json:"target,omitempty"`
 }
 
 // PKey A partition key; `0x0000` is the default partition.
@@ -3987,6 +4065,30 @@ type PutFabricMemberParams struct {
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 }
 
+// DeleteDefaultObjectiveParams defines parameters for DeleteDefaultObjective.
+type DeleteDefaultObjectiveParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+}
+
+// PutDefaultObjectiveParams defines parameters for PutDefaultObjective.
+type PutDefaultObjectiveParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+}
+
+// DeleteObjectiveParams defines parameters for DeleteObjective.
+type DeleteObjectiveParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+}
+
+// PutObjectiveParams defines parameters for PutObjective.
+type PutObjectiveParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+}
+
 // PutOptionsParams defines parameters for PutOptions.
 type PutOptionsParams struct {
 	// DryRun Return what would change, and store nothing.
@@ -4490,6 +4592,18 @@ type QueryRangeByFormFormdataBody struct {
 	Step string `form:"step" json:"step"`
 }
 
+// ListRulesParams defines parameters for ListRules.
+type ListRulesParams struct {
+	// Type Only recording rules, or only alerting rules.
+	Type *ListRulesParamsType `form:"type,omitempty" json:"type,omitempty"`
+
+	// ExcludeAlerts Leave out the active alerts of the rules.
+	ExcludeAlerts *bool `form:"exclude_alerts,omitempty" json:"exclude_alerts,omitempty"`
+}
+
+// ListRulesParamsType defines parameters for ListRules.
+type ListRulesParamsType string
+
 // FindSeriesParams defines parameters for FindSeries.
 type FindSeriesParams struct {
 	// Match Series selectors, such as `{tenant="red"}`.
@@ -4666,6 +4780,12 @@ type PutFlowsJSONRequestBody = FlowSetUpdate
 
 // PutFabricMemberJSONRequestBody defines body for PutFabricMember for application/json ContentType.
 type PutFabricMemberJSONRequestBody = FabricMemberPut
+
+// PutDefaultObjectiveJSONRequestBody defines body for PutDefaultObjective for application/json ContentType.
+type PutDefaultObjectiveJSONRequestBody = ObjectivePut
+
+// PutObjectiveJSONRequestBody defines body for PutObjective for application/json ContentType.
+type PutObjectiveJSONRequestBody = ObjectivePut
 
 // PutOptionsJSONRequestBody defines body for PutOptions for application/json ContentType.
 type PutOptionsJSONRequestBody = CompileOptions

@@ -51,7 +51,7 @@ func TestHelpIsInTheUsersLanguage(t *testing.T) {
 func TestHelpOfWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"help foo":         `unknown command "foo" for "fairlane": want one of apply, attachment`,
+		"help foo":         `unknown command "foo" for "fairlane": want one of alert, apply`,
 		"help device foo":  `unknown command "foo" for "fairlane device": want one of cc-key`,
 		"help compile foo": `"foo": "fairlane compile" has no subcommands`,
 	} {

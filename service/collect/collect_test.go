@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -11,24 +12,31 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/collect"
 	"fairlane/service/control"
 	"fairlane/service/series"
 	"fairlane/service/telemetry"
+	"fairlane/subnet"
 	"fairlane/subnet/ident"
+	"fairlane/subnet/topogen"
 )
 
 // service is the use cases and the meter of a test.
 type service struct {
-	fabrics []string
-	plan    map[string]*policy.Plan
-	held    map[string]bool // by another manager
-	shares  control.Shares
-	fault   error
-	windows []time.Duration
-	priors  []control.Target // given to RefreshTarget
+	fabrics    []string
+	plan       map[string]*policy.Plan
+	held       map[string]bool // by another manager
+	shares     control.Shares
+	fault      error
+	windows    []time.Duration
+	priors     []control.Target // given to RefreshTarget
+	topology   *subnet.Fabric
+	objectives []control.Objective
+	lost       error // of RefreshTarget
 }
 
 func (s *service) EachFabric(_ context.Context, _ string, do func(string) error) error {
@@ -43,6 +51,9 @@ func (s *service) EachFabric(_ context.Context, _ string, do func(string) error)
 func (s *service) RefreshTarget(_ context.Context, fabric string, prior control.Target) (control.Target, error) {
 	s.priors = append(s.priors, prior)
 	p := s.plan[fabric]
+	if s.lost != nil {
+		return control.Target{}, s.lost
+	}
 	if p == nil {
 		return control.Target{}, &control.ConflictError{Code: "no-plan"}
 	}
@@ -51,6 +62,14 @@ func (s *service) RefreshTarget(_ context.Context, fabric string, prior control.
 
 func (s *service) ClaimCollection(_ context.Context, fabric, _ string, _ time.Time) (bool, error) {
 	return !s.held[fabric], nil
+}
+
+func (s *service) ObjectiveSet(context.Context, string) (control.ObjectiveSet, error) {
+	return control.NewObjectiveSet(s.objectives), nil
+}
+
+func (s *service) LatestTopology(context.Context, string) (*subnet.Fabric, error) {
+	return s.topology, nil
 }
 
 func (s *service) Now() time.Time { return time.Now() }
@@ -135,7 +154,9 @@ func TestARoundKeepsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	s, k := lab(), &kept{}
 	round(t, collector(t, s, k))
-	const want = `tenant_entitled_bits_per_second lab red 7.5e+10
+	const want = `tenant_objective_ratio lab red 0.99
+tenant_objective_ratio lab blue 0.99
+tenant_entitled_bits_per_second lab red 7.5e+10
 tenant_predicted_bits_per_second lab red 7.4e+10
 tenant_weight lab red 3
 tenant_entitled_bits_per_second lab blue 2.5e+10
@@ -212,6 +233,7 @@ func TestContendedSecondsAreCounted(t *testing.T) {
 	s, k := lab(), &kept{}
 	c := collector(t, s, k)
 	red := &s.shares.Tenants[0]
+	s.objectives = []control.Objective{{Tenant: "blue", Bound: 0.5, Target: 0.9}}
 	for _, x := range []struct {
 		state    string
 		received float64
@@ -219,8 +241,11 @@ func TestContendedSecondsAreCounted(t *testing.T) {
 		want     string
 	}{
 		{"contending", 0.96, nil, "15 0"}, {"contending", 0.94, nil, "30 15"}, {"idle", 0, nil, "30 15"}, {"contending", 0.5, nil, "45 30"},
-		{"", 0, errors.New("away"), ""}, {"contending", 0.99, nil, "60 30"},
+		{"", 0, errors.New("away"), ""}, {"contending", 0.99, nil, "60 30"}, {"contending", 0.96, nil, "75 45"},
 	} {
+		if x.want == "75 45" { // the default of the fabric is stricter now
+			s.objectives = append(s.objectives, control.Objective{Bound: 0.97, Target: 0.95})
+		}
 		red.Contention, red.Received, s.fault = x.state, nil, x.fault
 		if x.state == "contending" {
 			red.Received = &x.received
@@ -234,28 +259,29 @@ func TestContendedSecondsAreCounted(t *testing.T) {
 	}
 }
 
-// A failed measurement ends all series but the coverage, which is 0; so does a plan that is gone. Once ended, a series gets no more gaps.
+// A failed measurement ends all series but the coverage, which is 0, and the objectives, without which alerts would end and begin again; so does a plan that is gone. Once ended, a series gets no more gaps.
 func TestAFailedMeasurementIsAGap(t *testing.T) {
 	t.Parallel()
 	s, k := lab(), &kept{}
 	c := collector(t, s, k)
 	round(t, c)
 	n := len(k.batches[0])
+	const objectives = "tenant_objective_ratio lab red 0.99\ntenant_objective_ratio lab blue 0.99\n"
 	s.fault = errors.New("the fabric does not answer")
 	round(t, c)
 	if s.priors[0].Plan != nil || s.priors[1].Plan != s.plan["lab"] {
 		t.Error("the second round did not pass the target of the first")
 	}
-	if got := k.last(t); strings.Count(got, " gap\n") != n-1 || !strings.HasPrefix(got, "measured_ratio lab 0\n") {
+	if got := k.last(t); strings.Count(got, " gap\n") != n-3 || !strings.HasPrefix(got, objectives+"measured_ratio lab 0\n") {
 		t.Errorf("after a fault, of %d series:\n%s", n, got)
 	}
 	round(t, c)
-	if got := k.last(t); got != "measured_ratio lab 0\n" {
+	if got := k.last(t); got != objectives+"measured_ratio lab 0\n" {
 		t.Errorf("after another:\n%s", got)
 	}
 	s.fault, s.plan = nil, nil
 	round(t, c)
-	if got := k.last(t); got != "measured_ratio lab gap\n" {
+	if got := k.last(t); strings.Count(got, " gap\n") != 3 || strings.Count(got, "\n") != 3 {
 		t.Errorf("without a plan:\n%s", got)
 	}
 	round(t, c)
@@ -338,4 +364,72 @@ func TestTheWindowFollowsThePaceOfTheFabric(t *testing.T) {
 	if _, err := collect.New(nil, nil, nil, collect.Options{Period: time.Millisecond}); err == nil || err.Error() != "period of measurements 1ms: want at least 1s" {
 		t.Error(err)
 	}
+}
+
+// TestTheStateOfContendedLinksIsKept has a plan with three contended links: one is up, one is down at its far end, and one is gone. That
+// congestion control acted is kept only when it was tested.
+func TestTheStateOfContendedLinksIsKept(t *testing.T) {
+	t.Parallel()
+	topo, err := topogen.Star(3, topogen.Wire{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, k := lab(), &kept{}
+	s.topology, s.shares = topo, control.Shares{Loop: &control.CongestionLoop{State: control.LoopNotActing}}
+	s.plan["lab"] = &policy.Plan{}
+	for _, i := range topo.Switches() {
+		for p := range topo.Nodes[i].Ports[1:] {
+			ref := subnet.PortRef{Node: i, Port: ident.PortNum(p + 1)}
+			peer, _ := topo.Peer(ref)
+			l := policy.LinkShare{Name: fmt.Sprintf("link %d", p+1), Port: topo.PortID(ref), Peer: topo.PortID(peer)}
+			switch p {
+			case 1:
+				topo.Port(peer).State = subnet.PortDown
+			case 2:
+				l.Peer.Port++
+			}
+			s.plan["lab"].Links = append(s.plan["lab"].Links, l)
+		}
+	}
+	c := collector(t, s, k)
+	round(t, c)
+	if d := cmp.Diff("link_up lab link 1 1\nlink_up lab link 2 0\nlink_up lab link 3 0\nfabric_congestion_control_acting lab 0\nmeasured_ratio lab 0\n", k.last(t)); d != "" {
+		t.Error(d)
+	}
+	s.shares.Loop = &control.CongestionLoop{State: control.LoopNotTested}
+	round(t, c)
+	if got := k.last(t); !strings.Contains(got, "fabric_congestion_control_acting lab gap\n") {
+		t.Errorf("a loop that was not tested: %s", got)
+	}
+}
+
+// TestAFabricWhosePlanCannotBeReadIsNotMeasured shows as measured to a ratio of 0, unlike a fabric without a plan.
+func TestAFabricWhosePlanCannotBeReadIsNotMeasured(t *testing.T) {
+	t.Parallel()
+	s, k := lab(), &kept{}
+	s.lost = errors.New("database away")
+	if err := collector(t, s, k).Round(t.Context()); !errors.Is(err, s.lost) || k.last(t) != "measured_ratio lab 0\n" {
+		t.Errorf("kept %q, %v", k.last(t), err)
+	}
+}
+
+// TestStaleSamplesAreNotExported stops measuring: after three periods the latest samples are gone.
+func TestStaleSamplesAreNotExported(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, k := lab(), &kept{}
+		c := collector(t, s, k)
+		if got := c.Latest(); len(got) != 0 {
+			t.Errorf("before the first round: %v", got)
+		}
+		round(t, c)
+		time.Sleep(45 * time.Second)
+		if got := c.Latest(); len(got) != len(k.batches[0]) {
+			t.Errorf("%d samples are current, want %d", len(got), len(k.batches[0]))
+		}
+		time.Sleep(time.Second)
+		if got := c.Latest(); len(got) != 0 {
+			t.Errorf("stale samples: %v", got)
+		}
+	})
 }

@@ -7,24 +7,22 @@ import (
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/series"
+	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
 
 // totals are the counters of a tenant since its manager began to measure the fabric, in seconds.
 type totals struct{ contended, bad float64 }
 
-// defaultBound is the part of its entitlement below which a contending tenant has bad seconds.
-const defaultBound = 0.95
-
 // count adds a measurement to the totals of tenants. The measured window stands for its period. A tenant that was not measured, or whose
 // link was not, keeps its totals.
-func count(all map[string]totals, sh *control.Shares, period time.Duration) {
+func count(all map[string]totals, sh *control.Shares, of *control.ObjectiveSet, period time.Duration) {
 	for i := range sh.Tenants {
 		t := &sh.Tenants[i]
 		sum := all[t.Tenant]
 		if t.Contention == control.ContentionContending && t.Received != nil {
 			sum.contended += period.Seconds()
-			if *t.Received < defaultBound {
+			if *t.Received < of.Of(t.Tenant).Bound {
 				sum.bad += period.Seconds()
 			}
 		}
@@ -86,6 +84,9 @@ func samples(fabric string, p *policy.Plan, sh *control.Shares, sums map[string]
 	if sh.MaxShareError != nil {
 		b.add(series.FabricError, *sh.MaxShareError)
 	}
+	if sh.Loop != nil && sh.Loop.State != control.LoopNotTested {
+		b.add(series.FabricLoop, truth(sh.Loop.State == control.LoopActing))
+	}
 	b.ports(sh.Ports)
 	return append(b.out, coverage(fabric, measured(sh, period, scale)))
 }
@@ -126,6 +127,42 @@ func (b *batch) ports(list []control.PortActivity) {
 			}
 		}
 	}
+}
+
+// targets returns the targets of a plan's tenants.
+func targets(fabric string, p *policy.Plan, of *control.ObjectiveSet) []series.Sample {
+	b := batch{fabric: fabric}
+	for i := range p.Tenants {
+		b.tenant(series.TenantObjective, p.Tenants[i].Tenant, of.Of(p.Tenants[i].Tenant).Target)
+	}
+	return b.out
+}
+
+// linkStates returns which contended links of a plan are up in a topology.
+func linkStates(fabric string, p *policy.Plan, topo *subnet.Fabric) []series.Sample {
+	b := batch{fabric: fabric}
+	for i := range p.Links {
+		l := &p.Links[i]
+		b.link(series.LinkUp, l.Name, truth(up(topo, l)))
+	}
+	return b.out
+}
+
+// up reports whether a topology has the link of a plan, with both ends up.
+func up(f *subnet.Fabric, l *policy.LinkShare) bool {
+	ref, ok := f.PortByID(l.Port)
+	if !ok {
+		return false
+	}
+	peer, ok := f.Peer(ref)
+	return ok && f.PortID(peer) == l.Peer && f.Port(ref).State != subnet.PortDown && f.Port(peer).State != subnet.PortDown
+}
+
+func truth(v bool) float64 {
+	if v {
+		return 1
+	}
+	return 0
 }
 
 // measured returns the fraction of a period, in the fabric's time, that a measurement covers.
