@@ -181,7 +181,7 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 	return c.append(ctx, name, append(known, batch...))
 }
 
-// links returns the samples about the states of the contended links.
+// links returns the samples about the states of the contended links, and sets the target's latest topology.
 func (c *Collector) links(ctx context.Context, name string, t *control.Target) ([]series.Sample, error) {
 	if len(t.Plan.Links) == 0 {
 		return nil, nil
@@ -190,6 +190,7 @@ func (c *Collector) links(ctx context.Context, name string, t *control.Target) (
 	if err != nil {
 		return nil, missing(err)
 	}
+	t.Latest = topo
 	return linkStates(name, t.Plan, topo), nil
 }
 

@@ -143,19 +143,9 @@ func linkStates(fabric string, p *policy.Plan, topo *subnet.Fabric) []series.Sam
 	b := batch{fabric: fabric}
 	for i := range p.Links {
 		l := &p.Links[i]
-		b.link(series.LinkUp, l.Name, truth(up(topo, l)))
+		b.link(series.LinkUp, l.Name, truth(control.Linked(topo, l.Port, l.Peer)))
 	}
 	return b.out
-}
-
-// up reports whether a topology has the link of a plan, with both ends up.
-func up(f *subnet.Fabric, l *policy.LinkShare) bool {
-	ref, ok := f.PortByID(l.Port)
-	if !ok {
-		return false
-	}
-	peer, ok := f.Peer(ref)
-	return ok && f.PortID(peer) == l.Peer && f.Port(ref).State != subnet.PortDown && f.Port(peer).State != subnet.PortDown
 }
 
 func truth(v bool) float64 {

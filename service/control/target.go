@@ -31,6 +31,35 @@ func (t *Target) Caps() map[string]quantity.BitRate {
 	return caps
 }
 
+// Down returns the tenants that send from a port which has no link in the latest topology.
+func (t *Target) Down() map[string]bool {
+	down := map[string]bool{}
+	if t.Latest == nil {
+		return down
+	}
+	for i := range t.Flows {
+		f := &t.Flows[i]
+		ref, ok := t.Topology.PortByID(f.Src)
+		if !ok {
+			continue
+		}
+		if peer, ok := t.Topology.Peer(ref); ok && !Linked(t.Latest, f.Src, t.Topology.PortID(peer)) {
+			down[f.Tenant] = true
+		}
+	}
+	return down
+}
+
+// Linked reports whether a topology has the link between two ports, with both ends up.
+func Linked(f *subnet.Fabric, id, peer ident.PortID) bool {
+	ref, ok := f.PortByID(id)
+	if !ok {
+		return false
+	}
+	at, ok := f.Peer(ref)
+	return ok && f.PortID(at) == peer && f.Port(ref).State != subnet.PortDown && f.Port(at).State != subnet.PortDown
+}
+
 // DevicesOf counts the devices that a plan sets; for WRCC, the switches and the sending ports.
 func DevicesOf(p *policy.Plan) int {
 	n := len(p.CAs) + len(p.Switches)

@@ -97,7 +97,7 @@ func (p *Access) measure(ctx context.Context, now *Settings, transport mad.Trans
 		l := telemetry.JudgeBECN(events, r.Links)
 		r.Loop = &l
 	}
-	telemetry.JudgeBECNs(t.Plan, &w, events, &telemetry.Traffic{Flows: t.Flows, Caps: t.Caps(), Restarts: restarts(now, t)}, &r)
+	telemetry.JudgeBECNs(t.Plan, &w, events, &telemetry.Traffic{Flows: t.Flows, Caps: t.Caps(), Down: t.Down(), Restarts: restarts(now, t)}, &r)
 	return r, nil
 }
 

@@ -64,12 +64,13 @@ func sendersOf(flows []tenants.Flow) []senders {
 type Traffic struct {
 	Flows []tenants.Flow              // that the plan was compiled for
 	Caps  map[string]quantity.BitRate // of the tenants that have one
+	Down  map[string]bool             // tenants with a sending port that has no link
 	// Restarts reports whether every BECN restarts the timer of an adapter port; nil: of no port.
 	Restarts func(*policy.CAPlan) bool
 }
 
-func newEvidence(caps map[string]quantity.BitRate, sends []senders, r *Report) Evidence {
-	e := Evidence{Holds: map[string]Hold{}, OwnPorts: map[string]float64{}, Caps: caps, Dead: r.Loop != nil && r.Loop.State == LoopDead, Uplinks: map[ident.PortID]bool{}, Stuck: map[string]bool{}}
+func newEvidence(caps map[string]quantity.BitRate, down map[string]bool, sends []senders, r *Report) Evidence {
+	e := Evidence{Holds: map[string]Hold{}, OwnPorts: map[string]float64{}, Caps: caps, Down: down, Dead: r.Loop != nil && r.Loop.State == LoopDead, Uplinks: map[ident.PortID]bool{}, Stuck: map[string]bool{}}
 	for _, s := range sends {
 		e.Uplinks[s.port] = true
 	}
@@ -91,7 +92,7 @@ func (e *Evidence) add(tenant string, s sending) {
 // during it; c may be nil when they were not read. It sets the states and the ports of the report, which Shares computed from the window.
 func JudgeBECNs(p *policy.Plan, w *Window, c *Congestion, traffic *Traffic, r *Report) {
 	sends := sendersOf(traffic.Flows)
-	e := newEvidence(traffic.Caps, sends, r)
+	e := newEvidence(traffic.Caps, traffic.Down, sends, r)
 	b := becnHolds{plan: p, qps: map[tenantAt]int{}, users: slotUsers(p), restarts: traffic.Restarts,
 		rates: make(map[ident.PortID]*PortRate, len(w.Ports)), counts: map[ident.PortID]*PortCongestion{}, cas: make(map[ident.PortID]*policy.CAPlan, len(p.CAs))}
 	for _, s := range sends {
@@ -179,7 +180,7 @@ func (b *becnHolds) slot(tenant string, s slot) (received, holding, seconds floa
 
 // contend judges whether the tenants of an Ethernet fabric contended, and sets the states in a report.
 func (w *etherWindow) contend(r *Report) {
-	e := newEvidence(w.c.caps, w.c.sends, r)
+	e := newEvidence(w.c.limits.Caps, w.c.limits.Down, w.c.sends, r)
 	for i := range r.Tenants {
 		e.add(r.Tenants[i].Tenant, w.sending(r.Tenants[i].Tenant))
 	}
