@@ -150,7 +150,8 @@ var rules = []rule{
 	{"service/site", []string{"internal/certpool", "internal/yamltree", "ccconfig/driver", "ccconfig/driver/grpclink", "ccconfig/gnmi", "ccconfig/ibcc", "ccconfig/ibmad", "ccconfig/ibprofile", "ccconfig/ibprofile/profilefile", "ccconfig/nic/niccount", "ccconfig/prereq", "internal/joined", "internal/phrase", "internal/span", "internal/usage", "policy", "service/config", "service/control", "service/placement", "service/device", "service/rollout", "service/telemetry", "subnet", "subnet/discover", "subnet/ibsim", "subnet/inventory", "subnet/mad", "subnet/saquery", "subnet/topofile", "subnet/umad", "wrcc/p4rt"}, "the only access to the devices of a fabric, behind the identity guard; imports no command, store or simulator"},
 	{"service/setup", []string{"service/control/identity", "internal/servertls", "internal/usage", "service/config", "service/control", "service/openid", "service/placement", "service/site", "service/store"}, "each part of the configuration is validated by the package that uses it; starts nothing"},
 	{"service/series", nil, "the vocabulary of series; how they are stored is not its concern"},
-	{"service/series/embedded", []string{"service/series"}, "stores and queries series; does not know what they are about"},
+	{"service/series/rules", []string{"internal/i18n/catalogue", "service/series"}, "rules are values and text; who evaluates them is not their concern"},
+	{"service/series/embedded", []string{"service/series", "service/series/rules"}, "stores and queries series; does not know what they are about"},
 	{"service/collect", []string{"policy", "service/control", "service/series"}, "measurements become series; where and how they are stored is the store's concern"},
 	{"service/store/storetest", nil, "files of stores for tests"},
 	{"migrations", nil, "embedded SQL"},
@@ -201,7 +202,7 @@ var rules = []rule{
 
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
-	"internal/quantity", "internal/stats", "internal/fieldwise", "internal/num", "internal/disjoint", "service/audit", "internal/yamltree", "internal/hostset", "internal/suggest", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/inventory", "subnet/topogen", "subnet/check", "subnet/draw", "subnet/opensm/osmfile",
+	"internal/quantity", "internal/stats", "internal/fieldwise", "internal/num", "internal/disjoint", "service/audit", "service/series/rules", "internal/yamltree", "internal/hostset", "internal/suggest", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/inventory", "subnet/topogen", "subnet/check", "subnet/draw", "subnet/opensm/osmfile",
 	"ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/halves", "policy/plan", "policy/diff", "policy/model", "policy/colour", "policy/sl", "policy/ib", "policy/roce", "policy/wrcc", "policy/whatif", "policy/admit", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/plane", "sim/faults", "sim/tenantnet", "sim/workload", "sim/lab/reproduce", "sim/lab/evaluate",
 }
 

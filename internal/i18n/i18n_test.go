@@ -330,6 +330,9 @@ func TestEverySentenceHasATemplateAndEveryTemplateASentence(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id := range messages {
+		if strings.HasPrefix(id, "alert.") { // service/series/rules makes these ids of names and tests them
+			continue
+		}
 		if !ids[id] && id != "list.semicolon" && id != "list.comma" {
 			t.Errorf("no sentence has the id %s", id)
 		}

@@ -66,17 +66,21 @@ const (
 	PortPaused      = "fairlane_port_paused_ratio"
 	FabricJain      = "fairlane_fabric_jain_index"
 	FabricError     = "fairlane_fabric_share_error_max_ratio"
+	FabricLoop      = "fairlane_fabric_congestion_control_acting"
+	LinkUp          = "fairlane_link_up"
 )
 
 // Families lists every family, by name. It is the answer of metadata and the table in docs/telemetry.md.
 func Families() []Family {
-	return []Family{
+	return append([]Family{
+		{FabricLoop, Gauge, []string{LabelFabric}, "1 if congestion control acted during a measurement, 0 if it did not act although links were full; absent without load", false},
 		{FabricJain, Gauge, []string{LabelFabric}, "Jain's index of delivered over entitled, over the measured tenants: 1 when all received the same fraction", false},
 		{FabricError, Gauge, []string{LabelFabric}, "largest share error of the measured tenants", false},
 		{LinkCapacity, Gauge, []string{LabelFabric, LabelLink}, "data rate of a contended link direction", false},
 		{LinkDelivered, Gauge, []string{LabelFabric, LabelLink}, "octets sent on a contended link direction, as a rate on the device's clock", false},
 		{LinkTenant, Gauge, []string{LabelFabric, LabelLink, LabelTenant}, "rate of a tenant on a contended link direction", false},
 		{LinkEntitled, Gauge, []string{LabelFabric, LabelLink, LabelTenant}, "entitlement of a tenant on a contended link direction", false},
+		{LinkUp, Gauge, []string{LabelFabric, LabelLink}, "1 if both ports of a contended link direction were up at the latest scan, 0 if one was down or the link was gone", false},
 		{LinkUse, Gauge, []string{LabelFabric, LabelLink}, "delivered over capacity of a contended link direction, 0 to 1", false},
 		{Coverage, Gauge, []string{LabelFabric}, "fraction of the period in which the counters of every measured port were read unambiguously, 0 to 1", false},
 		{PortBECN, Gauge, []string{LabelFabric, LabelPort, LabelLane}, "congestion notifications that an InfiniBand adapter port received, by SL", false},
@@ -98,7 +102,7 @@ func Families() []Family {
 		{TenantError, Gauge, []string{LabelFabric, LabelTenant}, "absolute difference between delivered and entitled, over entitled, of a tenant; meaningful only while it contends", true},
 		{TenantState, Gauge, []string{LabelFabric, LabelTenant, LabelState}, "1 for the state of a tenant: contending, or the reason why not", true},
 		{TenantWeight, Gauge, []string{LabelFabric, LabelTenant}, "weight of a tenant in the plan in force", true},
-	}
+	}, recordedFamilies()...)
 }
 
 // Reference is the table of families in Markdown, as docs/telemetry.md shows it.
