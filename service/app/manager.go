@@ -21,7 +21,9 @@ import (
 	"fairlane/service/control/usecases"
 	"fairlane/service/rollout"
 	"fairlane/service/rollout/riverwork"
+	"fairlane/service/series"
 	"fairlane/service/series/embedded"
+	"fairlane/service/series/rules"
 	"fairlane/service/site"
 	"fairlane/service/store"
 	"fairlane/sim/lab"
@@ -39,7 +41,9 @@ type manager struct {
 	options workOptions
 	log     *slog.Logger
 	stop    context.CancelFunc
-	series  *embedded.DB // nil: no series are kept
+	series  *embedded.DB       // nil: no series are kept
+	rules   *embedded.Rules    // nil without series
+	collect *collect.Collector // nil without series
 	keeper  sync.WaitGroup
 }
 
@@ -60,7 +64,9 @@ type seriesOptions struct {
 	period time.Duration // between two measurements of a fabric
 	// allPorts keeps the counts of every measured port.
 	allPorts bool
-	failed   func() // see collect.Options
+	failed   func()         // see collect.Options
+	gather   collect.Gather // of the manager's own metrics; nil: none
+	notify   series.Notify  // of alerts; may be nil
 	embedded.Options
 }
 
@@ -90,10 +96,13 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 		if m.series, err = embedded.Open(o.series.folder, o.series.Options); err != nil {
 			return nil, err
 		}
+		if m.rules, err = m.series.NewRules(rules.Groups(), o.series.notify); err != nil {
+			return nil, err
+		}
 	}
 	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Rescanner: p, Laboratory: lab.Laboratory{}, SourceAllowed: p.SourceAllowed, IBProfiles: p.IBProfiles}
 	if m.series != nil {
-		deps.Series = m.series
+		deps.Series, deps.Rules = m.series, m.rules
 	}
 	for _, f := range adjust {
 		f(&deps)
@@ -143,11 +152,26 @@ func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter)
 	if m.series == nil || m.options.still {
 		return nil
 	}
-	c, err := collect.New(m.service, meter, m.series, collect.Options{Name: name, Period: m.options.series.period, AllPorts: m.options.series.allPorts, Log: m.log, Failed: m.options.series.failed})
+	return m.measure(ctx, name, meter)
+}
+
+// measure starts to measure fabrics and to evaluate the rules.
+func (m *manager) measure(ctx context.Context, name string, meter control.Meter) (err error) {
+	o := m.options.series
+	m.collect, err = collect.New(m.service, meter, m.series, collect.Options{Name: name, Period: o.period, AllPorts: o.allPorts, Log: m.log, Failed: o.failed})
 	if err != nil {
 		return err
 	}
-	m.keeper.Go(func() { c.Run(ctx) })
+	m.keeper.Go(func() { m.collect.Run(ctx) })
+	if o.gather == nil {
+		o.gather = func(func(string) bool, func(string, []series.Label, float64)) error { return nil }
+	}
+	host, err := os.Hostname() // unlike the name of the manager it survives a restart, and so do alerts
+	if err != nil {
+		return fmt.Errorf("name of the host: %w", err)
+	}
+	loop := collect.NewRuleLoop(m.series, m.rules, o.gather, collect.RuleOptions{Instance: host, Period: o.period, Now: m.service.Now, Log: m.log, Failed: o.failed})
+	m.keeper.Go(func() { loop.Run(ctx) })
 	return nil
 }
 

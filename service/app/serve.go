@@ -125,7 +125,7 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 	p := site.New(material.Site)
 	o := workOptions{
 		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: operations.Retention(s.config.Retention), rescan: s.config.Discovery.Interval,
-		series: seriesOptions{folder: s.config.Series.Folder(s.config.Database), period: s.config.Series.Period, allPorts: s.config.Series.Ports == "all", failed: s.metrics.SeriesFailed, Options: embedded.Options{
+		series: seriesOptions{folder: s.config.Series.Folder(s.config.Database), period: s.config.Series.Period, allPorts: s.config.Series.Ports == "all", failed: s.metrics.SeriesFailed, gather: gather(s.metrics), Options: embedded.Options{
 			Retention: s.config.Series.Retention, MaxBytes: int64(s.config.Series.MaxGB * 1e9),
 		}},
 	}
@@ -149,7 +149,7 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 	if err != nil || s.manager.series == nil {
 		return err
 	}
-	return s.metrics.WatchSeries(s.manager.series.Size)
+	return errors.Join(s.metrics.WatchSeries(s.manager.series.Size), s.metrics.WatchMeasured(func() []obs.Measured { return exported(s.manager.collect.Latest()) }))
 }
 
 // signIn makes the administrator's account with the token given. When none is given and none is there, it prints the one it generates.

@@ -15,6 +15,7 @@ import (
 
 	"fairlane/service/control"
 	"fairlane/service/series"
+	"fairlane/subnet"
 )
 
 // UseCases are what the collector needs of the service.
@@ -23,6 +24,8 @@ type UseCases interface {
 	EachFabric(ctx context.Context, what string, do func(fabric string) error) error
 	// RefreshTarget returns the target of the plan in force on a fabric, and keeps what it can of the prior one.
 	RefreshTarget(ctx context.Context, fabric string, prior control.Target) (control.Target, error)
+	// LatestTopology returns the fabric as its latest scan found it.
+	LatestTopology(ctx context.Context, fabric string) (*subnet.Fabric, error)
 	// ClaimCollection reports whether this manager is to measure the fabric until the given time.
 	ClaimCollection(ctx context.Context, fabric, owner string, until time.Time) (bool, error)
 	// Now returns the service's time, which samples and leases bear.
@@ -59,7 +62,8 @@ type Collector struct {
 // fabricState is what is known of a fabric from its latest measurement.
 type fabricState struct {
 	target control.Target
-	series map[string]series.Sample // by series.Sample.AppendKey; values are not used
+	series map[string]series.Sample // by series.Sample.AppendKey
+	at     time.Time                // of series
 	failed bool                     // the latest measurement failed
 	totals map[string]totals        // by tenant
 }
@@ -139,8 +143,15 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 		return missing(err)
 	}
 	t, err := c.use.RefreshTarget(ctx, name, c.prior(name))
+	if missing(err) != nil { // the plan in force is unknown for now, and its fabric not measured
+		return errors.Join(err, c.append(ctx, name, []series.Sample{coverage(name, 0)}))
+	}
 	if err != nil {
-		return errors.Join(missing(err), c.append(ctx, name, nil))
+		return c.append(ctx, name, nil)
+	}
+	links, err := c.links(ctx, name, &t)
+	if err != nil {
+		return err
 	}
 	within, cancel := context.WithTimeout(ctx, c.o.Period)
 	defer cancel()
@@ -150,7 +161,7 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 	}
 	c.note(name, t, err)
 	if err != nil {
-		return c.append(ctx, name, []series.Sample{coverage(name, 0)})
+		return c.append(ctx, name, append(links, coverage(name, 0)))
 	}
 	c.mu.Lock()
 	s := c.state(name)
@@ -160,7 +171,19 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 	}
 	batch := samples(name, t.Plan, &sh, s.totals, c.o.Period, t.Fabric.TimeScale)
 	c.mu.Unlock()
-	return c.append(ctx, name, batch)
+	return c.append(ctx, name, append(links, batch...))
+}
+
+// links returns the samples about the states of the contended links.
+func (c *Collector) links(ctx context.Context, name string, t *control.Target) ([]series.Sample, error) {
+	if len(t.Plan.Links) == 0 {
+		return nil, nil
+	}
+	topo, err := c.use.LatestTopology(ctx, name)
+	if err != nil {
+		return nil, missing(err)
+	}
+	return linkStates(name, t.Plan, topo), nil
 }
 
 // missing hides errors that only say that there is nothing to measure.
@@ -206,27 +229,51 @@ func (c *Collector) state(name string) *fabricState {
 func (c *Collector) append(ctx context.Context, name string, batch []series.Sample) error {
 	c.mu.Lock()
 	s := c.state(name)
-	now := make(map[string]series.Sample, len(batch))
-	for _, x := range batch {
-		now[string(x.AppendKey(nil))] = x
-	}
-	for id, x := range s.series {
-		if _, ok := now[id]; !ok {
-			x.Gap = true
-			batch = append(batch, x)
-		}
-	}
-	s.series = now
+	at := c.use.Now()
+	batch, s.series = withGaps(batch, s.series)
+	s.at = at
 	c.mu.Unlock()
 	if len(batch) == 0 {
 		return nil
 	}
-	if err := c.keep.Append(ctx, c.use.Now(), batch); err != nil {
+	if err := c.keep.Append(ctx, at, batch); err != nil {
 		c.o.Failed()
 		return fmt.Errorf("keep the series of %s: %w", name, err)
 	}
 	return nil
 }
+
+// withGaps adds to a batch the ends of the series that had samples before and have none now. It returns the series that have.
+func withGaps(batch []series.Sample, before map[string]series.Sample) ([]series.Sample, map[string]series.Sample) {
+	now := make(map[string]series.Sample, len(batch))
+	for _, x := range batch {
+		now[string(x.AppendKey(nil))] = x
+	}
+	for id, x := range before {
+		if _, ok := now[id]; !ok {
+			x.Gap = true
+			batch = append(batch, x)
+		}
+	}
+	return batch, now
+}
+
+// Latest returns the samples of the latest measurement of each fabric that this manager measures, without those that are stale.
+func (c *Collector) Latest() []series.Sample {
+	now := c.use.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []series.Sample
+	for _, s := range c.last {
+		if now.Sub(s.at) <= stalePeriods*c.o.Period {
+			out = slices.AppendSeq(out, maps.Values(s.series))
+		}
+	}
+	return out
+}
+
+// stalePeriods is how long a sample is current, in periods: as long as queries find it.
+const stalePeriods = 3
 
 // maxWall bounds the wall time of a measurement. Other measurements of the fabric, such as those of share show, wait for its end.
 const maxWall = time.Second

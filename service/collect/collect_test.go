@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -11,24 +12,30 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/collect"
 	"fairlane/service/control"
 	"fairlane/service/series"
 	"fairlane/service/telemetry"
+	"fairlane/subnet"
 	"fairlane/subnet/ident"
+	"fairlane/subnet/topogen"
 )
 
 // service is the use cases and the meter of a test.
 type service struct {
-	fabrics []string
-	plan    map[string]*policy.Plan
-	held    map[string]bool // by another manager
-	shares  control.Shares
-	fault   error
-	windows []time.Duration
-	priors  []control.Target // given to RefreshTarget
+	fabrics  []string
+	plan     map[string]*policy.Plan
+	held     map[string]bool // by another manager
+	shares   control.Shares
+	fault    error
+	windows  []time.Duration
+	priors   []control.Target // given to RefreshTarget
+	topology *subnet.Fabric
+	lost     error // of RefreshTarget
 }
 
 func (s *service) EachFabric(_ context.Context, _ string, do func(string) error) error {
@@ -43,6 +50,9 @@ func (s *service) EachFabric(_ context.Context, _ string, do func(string) error)
 func (s *service) RefreshTarget(_ context.Context, fabric string, prior control.Target) (control.Target, error) {
 	s.priors = append(s.priors, prior)
 	p := s.plan[fabric]
+	if s.lost != nil {
+		return control.Target{}, s.lost
+	}
 	if p == nil {
 		return control.Target{}, &control.ConflictError{Code: "no-plan"}
 	}
@@ -51,6 +61,10 @@ func (s *service) RefreshTarget(_ context.Context, fabric string, prior control.
 
 func (s *service) ClaimCollection(_ context.Context, fabric, _ string, _ time.Time) (bool, error) {
 	return !s.held[fabric], nil
+}
+
+func (s *service) LatestTopology(context.Context, string) (*subnet.Fabric, error) {
+	return s.topology, nil
 }
 
 func (s *service) Now() time.Time { return time.Now() }
@@ -338,4 +352,72 @@ func TestTheWindowFollowsThePaceOfTheFabric(t *testing.T) {
 	if _, err := collect.New(nil, nil, nil, collect.Options{Period: time.Millisecond}); err == nil || err.Error() != "period of measurements 1ms: want at least 1s" {
 		t.Error(err)
 	}
+}
+
+// TestTheStateOfContendedLinksIsKept has a plan with three contended links: one is up, one is down at its far end, and one is gone. That
+// congestion control acted is kept only when it was tested.
+func TestTheStateOfContendedLinksIsKept(t *testing.T) {
+	t.Parallel()
+	topo, err := topogen.Star(3, topogen.Wire{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, k := lab(), &kept{}
+	s.topology, s.shares = topo, control.Shares{Loop: &control.CongestionLoop{State: control.LoopNotActing}}
+	s.plan["lab"] = &policy.Plan{}
+	for _, i := range topo.Switches() {
+		for p := range topo.Nodes[i].Ports[1:] {
+			ref := subnet.PortRef{Node: i, Port: ident.PortNum(p + 1)}
+			peer, _ := topo.Peer(ref)
+			l := policy.LinkShare{Name: fmt.Sprintf("link %d", p+1), Port: topo.PortID(ref), Peer: topo.PortID(peer)}
+			switch p {
+			case 1:
+				topo.Port(peer).State = subnet.PortDown
+			case 2:
+				l.Peer.Port++
+			}
+			s.plan["lab"].Links = append(s.plan["lab"].Links, l)
+		}
+	}
+	c := collector(t, s, k)
+	round(t, c)
+	if d := cmp.Diff("link_up lab link 1 1\nlink_up lab link 2 0\nlink_up lab link 3 0\nfabric_congestion_control_acting lab 0\nmeasured_ratio lab 0\n", k.last(t)); d != "" {
+		t.Error(d)
+	}
+	s.shares.Loop = &control.CongestionLoop{State: control.LoopNotTested}
+	round(t, c)
+	if got := k.last(t); !strings.Contains(got, "fabric_congestion_control_acting lab gap\n") {
+		t.Errorf("a loop that was not tested: %s", got)
+	}
+}
+
+// TestAFabricWhosePlanCannotBeReadIsNotMeasured shows as measured to a ratio of 0, unlike a fabric without a plan.
+func TestAFabricWhosePlanCannotBeReadIsNotMeasured(t *testing.T) {
+	t.Parallel()
+	s, k := lab(), &kept{}
+	s.lost = errors.New("database away")
+	if err := collector(t, s, k).Round(t.Context()); !errors.Is(err, s.lost) || k.last(t) != "measured_ratio lab 0\n" {
+		t.Errorf("kept %q, %v", k.last(t), err)
+	}
+}
+
+// TestStaleSamplesAreNotExported stops measuring: after three periods the latest samples are gone.
+func TestStaleSamplesAreNotExported(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, k := lab(), &kept{}
+		c := collector(t, s, k)
+		if got := c.Latest(); len(got) != 0 {
+			t.Errorf("before the first round: %v", got)
+		}
+		round(t, c)
+		time.Sleep(45 * time.Second)
+		if got := c.Latest(); len(got) != len(k.batches[0]) {
+			t.Errorf("%d samples are current, want %d", len(got), len(k.batches[0]))
+		}
+		time.Sleep(time.Second)
+		if got := c.Latest(); len(got) != 0 {
+			t.Errorf("stale samples: %v", got)
+		}
+	})
 }

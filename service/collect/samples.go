@@ -7,6 +7,7 @@ import (
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/series"
+	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
 
@@ -86,6 +87,9 @@ func samples(fabric string, p *policy.Plan, sh *control.Shares, sums map[string]
 	if sh.MaxShareError != nil {
 		b.add(series.FabricError, *sh.MaxShareError)
 	}
+	if sh.Loop != nil && sh.Loop.State != control.LoopNotTested {
+		b.add(series.FabricLoop, truth(sh.Loop.State == control.LoopActing))
+	}
 	b.ports(sh.Ports)
 	return append(b.out, coverage(fabric, measured(sh, period, scale)))
 }
@@ -126,6 +130,33 @@ func (b *batch) ports(list []control.PortActivity) {
 			}
 		}
 	}
+}
+
+// linkStates returns which contended links of a plan are up in a topology.
+func linkStates(fabric string, p *policy.Plan, topo *subnet.Fabric) []series.Sample {
+	b := batch{fabric: fabric}
+	for i := range p.Links {
+		l := &p.Links[i]
+		b.link(series.LinkUp, l.Name, truth(up(topo, l)))
+	}
+	return b.out
+}
+
+// up reports whether a topology has the link of a plan, with both ends up.
+func up(f *subnet.Fabric, l *policy.LinkShare) bool {
+	ref, ok := f.PortByID(l.Port)
+	if !ok {
+		return false
+	}
+	peer, ok := f.Peer(ref)
+	return ok && f.PortID(peer) == l.Peer && f.Port(ref).State != subnet.PortDown && f.Port(peer).State != subnet.PortDown
+}
+
+func truth(v bool) float64 {
+	if v {
+		return 1
+	}
+	return 0
 }
 
 // measured returns the fraction of a period, in the fabric's time, that a measurement covers.

@@ -28,6 +28,7 @@ type Deps struct {
 	Rescanner  Rescanner        // nil: discovered fabrics are not rescanned
 	Laboratory Laboratory       // nil: no simulations or calibrations
 	Series     series.Store     // nil: no series are kept
+	Rules      series.Rules     // of the series; nil without
 	Clock      func() time.Time // nil is time.Now
 	// SourceAllowed rejects sources that the configuration forbids; nil allows all. It must not check whether the source
 	// exists.

@@ -279,3 +279,9 @@ func (s *Fabrics) Topology(ctx context.Context, fabric, sha string) (snap contro
 	topo, err = s.ParseTopology(snap)
 	return snap, topo, err
 }
+
+// LatestTopology returns the latest topology of a fabric, or a conflict when it was never discovered.
+func (s *Fabrics) LatestTopology(ctx context.Context, fabric string) (topo *subnet.Fabric, err error) {
+	err = s.Store.View(ctx, func(r control.Repos) (err error) { _, topo, err = s.Latest(ctx, r, fabric); return err })
+	return topo, err
+}

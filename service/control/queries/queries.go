@@ -64,6 +64,22 @@ func (q *Queries) FindSeries(ctx context.Context, l series.Lookup) ([]map[string
 	return r.Series(ctx, s, l)
 }
 
+// RuleGroups returns the rules of alerts with their state. The error is series.ErrOff when no series are kept.
+func (q *Queries) RuleGroups(ctx context.Context) ([]series.RuleGroup, error) {
+	if q.Rules == nil {
+		return nil, series.ErrOff
+	}
+	return q.Rules.RuleGroups(scopeOf(ctx)), nil
+}
+
+// Alerts returns the pending and firing alerts. Errors are as for RuleGroups.
+func (q *Queries) Alerts(ctx context.Context) ([]series.Alert, error) {
+	if q.Rules == nil {
+		return nil, series.ErrOff
+	}
+	return q.Rules.Alerts(scopeOf(ctx)), nil
+}
+
 // reader returns the series and the caller's scope.
 func (q *Queries) reader(ctx context.Context) (series.Reader, series.Scope, error) {
 	if q.Series == nil {

@@ -1,7 +1,10 @@
 package rules
 
 import (
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"fairlane/internal/i18n/catalogue"
@@ -99,3 +102,18 @@ func template(alert, annotation string, fixed []Pair) string {
 		return "{{ $labels." + name + " }}", true
 	})
 }
+
+// Reads reports whether a rule reads a metric.
+func Reads(metric string) bool { return slices.Contains(metrics(), metric) }
+
+// metrics returns the words in the expressions of all rules that may be names of metrics.
+var metrics = sync.OnceValue(func() (out []string) {
+	word := regexp.MustCompile(`[a-zA-Z_:][a-zA-Z0-9_:]*`)
+	for _, g := range Groups() {
+		for i := range g.Rules {
+			out = append(out, word.FindAllString(g.Rules[i].Expr, -1)...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+})

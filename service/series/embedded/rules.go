@@ -1,0 +1,181 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql/parser"
+	promrules "github.com/prometheus/prometheus/rules"
+
+	"fairlane/service/series"
+	"fairlane/service/series/rules"
+)
+
+// Bounds of the evaluation, as a Prometheus server has them by default but for the grace: there is no scrape to wait for after a restart.
+const (
+	outageTolerance = time.Hour        // an alert that was pending before a longer pause begins anew
+	forGrace        = time.Minute      // shortest time from a restart until a restored alert fires
+	resendDelay     = time.Minute      // until a firing alert is notified again
+	restoreAfter    = 2                // evaluations of a group until pending alerts are restored
+	slack           = time.Second / 10 // by which an evaluation may come early
+)
+
+// Rules evaluates rules on the series of a DB. The state of alerts is that of Prometheus: for, keep_firing_for, and restoration after a
+// restart from the series ALERTS_FOR_STATE. Its methods are safe for concurrent use.
+type Rules struct {
+	db     *DB
+	notify series.Notify
+	needed map[string][][]*labels.Matcher // selectors by metric name, of metrics that are neither families nor recorded
+
+	mu     sync.Mutex // one evaluation at a time
+	groups []*ruleGroup
+}
+
+var _ series.Rules = (*Rules)(nil)
+
+// ruleGroup is a group of rules and what is known of its evaluations.
+type ruleGroup struct {
+	*promrules.Group
+
+	subject rules.Subject
+
+	mu    sync.Mutex // of what follows
+	at    time.Time  // of the latest evaluation
+	took  time.Duration
+	count int // evaluations, up to restoreAfter
+}
+
+// NewRules returns an evaluator of rules; notify may be nil.
+func (d *DB) NewRules(groups []rules.Group, notify series.Notify) (*Rules, error) {
+	if notify == nil {
+		notify = func(context.Context, []series.Alert) {}
+	}
+	r := &Rules{db: d, notify: notify}
+	m := promrules.NewManager(&promrules.ManagerOptions{
+		QueryFunc: promrules.EngineQueryFunc(d.engine, d.db), NotifyFunc: r.send, AppendableV2: d.db, Queryable: d.db, Logger: d.o.Log, Parser: d.parser,
+		OutageTolerance: outageTolerance, ForGracePeriod: forGrace, ResendDelay: resendDelay, GroupLoader: loader{d.parser, rules.File(groups)},
+	})
+	loaded, errs := m.LoadGroups(d.o.Interval, labels.EmptyLabels(), "", nil, false, "")
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("load the rules: %w", errors.Join(errs...))
+	}
+	for _, g := range groups {
+		r.groups = append(r.groups, &ruleGroup{Group: loaded[promrules.GroupKey("", g.Name)], subject: g.Subject})
+	}
+	var err error
+	r.needed, err = needed(d.parser, groups)
+	return r, err
+}
+
+// loader loads the rules from a text, as another Prometheus server reads them from a file.
+type loader struct {
+	parser parser.Parser
+	file   string
+}
+
+var _ promrules.GroupLoader = loader{}
+
+func (l loader) Load(_ string, ignoreUnknown bool, scheme model.ValidationScheme) (*rulefmt.RuleGroups, []error) {
+	return rulefmt.Parse([]byte(l.file), ignoreUnknown, scheme, l.parser, slog.New(slog.DiscardHandler))
+}
+
+func (l loader) Parse(query string) (parser.Expr, error) { return l.parser.ParseExpr(query) }
+
+// needed returns the selectors of the metrics that rules read and that are neither families nor recorded by rules.
+func needed(p parser.Parser, groups []rules.Group) (map[string][][]*labels.Matcher, error) {
+	known := map[string]bool{}
+	for _, f := range series.Families() {
+		known[f.Name] = true
+	}
+	for _, g := range groups {
+		for i := range g.Rules {
+			known[g.Rules[i].Record] = true
+		}
+	}
+	out := map[string][][]*labels.Matcher{}
+	for _, g := range groups {
+		for i := range g.Rules {
+			e, err := p.ParseExpr(g.Rules[i].Expr)
+			if err != nil {
+				return nil, fmt.Errorf("rule %s%s: %w", g.Rules[i].Record, g.Rules[i].Alert, err)
+			}
+			for _, ms := range parser.ExtractSelectors(e) {
+				for _, m := range ms {
+					if m.Name == metricName && m.Type == labels.MatchEqual && !known[m.Value] {
+						out[m.Value] = append(out[m.Value], ms)
+					}
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// Needs reports whether a rule reads a series of the manager's own metrics, so that it must be appended. No labels stand for any.
+func (r *Rules) Needs(name string, list []series.Label) bool {
+	sets := r.needed[name]
+	if len(list) == 0 {
+		return len(sets) > 0
+	}
+	sample := series.Sample{Family: name, Labels: list}
+	ls := labelsOf(&sample)
+	for _, ms := range sets {
+		if matches(ms, ls) {
+			return true
+		}
+	}
+	return false
+}
+
+func matches(ms []*labels.Matcher, ls labels.Labels) bool {
+	for _, m := range ms {
+		if !m.Matches(ls.Get(m.Name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Evaluate evaluates the groups that are due at a time, which must not be before that of an earlier call. Errors of rules are in their
+// state, and in the log.
+func (r *Rules) Evaluate(ctx context.Context, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, g := range r.groups {
+		if ctx.Err() != nil {
+			return
+		}
+		if g.count > 0 && at.Sub(g.at) < g.Interval()-slack {
+			continue
+		}
+		begin := time.Now()
+		g.Eval(ctx, at)
+		g.mu.Lock()
+		g.at, g.took = at, time.Since(begin)
+		g.count = min(g.count+1, restoreAfter+1)
+		restore := g.count == restoreAfter
+		g.mu.Unlock()
+		if restore { // the first evaluation may lack recorded series
+			g.RestoreForState(at)
+		}
+	}
+}
+
+// send notifies the alerts of a rule that are due.
+func (r *Rules) send(ctx context.Context, _ string, list ...*promrules.Alert) {
+	if len(list) == 0 {
+		return
+	}
+	out := make([]series.Alert, len(list))
+	for i, a := range list {
+		out[i] = alertOf(a)
+	}
+	r.notify(ctx, sortAlerts(out))
+}
