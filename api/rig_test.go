@@ -19,6 +19,7 @@ import (
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/series/embedded"
+	"fairlane/service/series/rules"
 	"fairlane/service/store"
 )
 
@@ -35,6 +36,7 @@ type rig struct {
 	server *Server
 	router routers.Router
 	token  string
+	rules  *embedded.Rules // evaluated by tests alone
 
 	mu   sync.Mutex
 	seen map[string]bool // operations answered with success
@@ -52,7 +54,10 @@ func newRig(t testing.TB) *rig {
 			t.Error(err)
 		}
 	})
-	r.Service.Series = kept
+	if r.rules, err = kept.NewRules(rules.Groups(), nil); err != nil {
+		t.Fatal(err)
+	}
+	r.Service.Series, r.Service.Rules = kept, r.rules
 	if r.server, err = New(r.Service, Options{Version: "1.2.3", Revision: "abc"}); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +69,7 @@ func newRig(t testing.TB) *rig {
 
 // deps returns the dependencies of the rig's service, for another one over the same store and devices.
 func (r *rig) deps() control.Deps {
-	return control.Deps{Store: r.Store, Discoverer: r.Devices, Observer: r.Devices, Meter: r.Devices, Laboratory: r.Devices, Series: r.Service.Series}
+	return control.Deps{Store: r.Store, Discoverer: r.Devices, Observer: r.Devices, Meter: r.Devices, Laboratory: r.Devices, Series: r.Service.Series, Rules: r.Service.Rules}
 }
 
 // answer is a response with its body read.

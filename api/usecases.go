@@ -192,4 +192,6 @@ type Queries interface {
 	FindSeries(ctx context.Context, l series.Lookup) ([]map[string]string, error)
 	QueryInstant(ctx context.Context, query string, at time.Time) (series.Answer, error)
 	QueryRange(ctx context.Context, query string, start, end time.Time, step time.Duration) (series.Answer, error)
+	RuleGroups(ctx context.Context) ([]series.RuleGroup, error)
+	Alerts(ctx context.Context) ([]series.Alert, error)
 }

@@ -1032,6 +1032,13 @@ type ClientInterface interface {
 	// Corresponds with DELETE /api/v1/me/tokens/{token} (the `DeleteMyToken` operationId).
 	DeleteMyToken(ctx context.Context, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListAlerts List the active alerts
+	//
+	// Pending and firing alerts. A token of a tenant sees the alerts whose labels `fabric` and `tenant` name it; alerts about managers are for tokens without a limit.
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/alerts (the `ListAlerts` operationId).
+	ListAlerts(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// FindLabelValues List the values of a label
 	//
 	// The label's values in the series that match at least one selector or, without selectors, in all series.
@@ -1120,6 +1127,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/prometheus/api/v1/query_range (the `QueryRangeByForm` operationId).
 	QueryRangeByFormWithFormdataBody(ctx context.Context, body QueryRangeByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRules List the rules of alerts with their state
+	//
+	// The recording and alerting rules that the service evaluates. A token of a tenant sees the rules about tenants and, of their alerts, its own; a token of a fabric those of the fabric, too.
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/rules (the `ListRules` operationId).
+	ListRules(ctx context.Context, params *ListRulesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// FindSeries List series by their labels
 	//
@@ -3524,6 +3538,23 @@ func (c *Client) DeleteMyToken(ctx context.Context, token TokenPath, reqEditors 
 	return c.Client.Do(req)
 }
 
+// ListAlerts List the active alerts
+//
+// Pending and firing alerts. A token of a tenant sees the alerts whose labels `fabric` and `tenant` name it; alerts about managers are for tokens without a limit.
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/alerts (the `ListAlerts` operationId).
+func (c *Client) ListAlerts(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAlertsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // FindLabelValues List the values of a label
 //
 // The label's values in the series that match at least one selector or, without selectors, in all series.
@@ -3713,6 +3744,23 @@ func (c *Client) QueryRangeByFormWithBody(ctx context.Context, contentType strin
 // Corresponds with POST /api/v1/prometheus/api/v1/query_range (the `QueryRangeByForm` operationId).
 func (c *Client) QueryRangeByFormWithFormdataBody(ctx context.Context, body QueryRangeByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewQueryRangeByFormRequestWithFormdataBody(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRules List the rules of alerts with their state
+//
+// The recording and alerting rules that the service evaluates. A token of a tenant sees the rules about tenants and, of their alerts, its own; a token of a fabric those of the fabric, too.
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/rules (the `ListRules` operationId).
+func (c *Client) ListRules(ctx context.Context, params *ListRulesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRulesRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -11026,6 +11074,33 @@ func NewDeleteMyTokenRequest(server string, token TokenPath) (*http.Request, err
 	return req, nil
 }
 
+// NewListAlertsRequest constructs an http.Request for the ListAlerts method
+func NewListAlertsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/prometheus/api/v1/alerts")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewFindLabelValuesRequest constructs an http.Request for the FindLabelValues method
 func NewFindLabelValuesRequest(server string, label string, params *FindLabelValuesParams) (*http.Request, error) {
 	var err error
@@ -11531,6 +11606,72 @@ func NewQueryRangeByFormRequestWithBody(server string, contentType string, body 
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListRulesRequest constructs an http.Request for the ListRules method
+func NewListRulesRequest(server string, params *ListRulesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/prometheus/api/v1/rules")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Type != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "type", *params.Type, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ExcludeAlerts != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "exclude_alerts", *params.ExcludeAlerts, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -14187,6 +14328,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /api/v1/me/tokens/{token} (the `DeleteMyToken` operationId).
 	DeleteMyTokenWithResponse(ctx context.Context, token TokenPath, reqEditors ...RequestEditorFn) (*DeleteMyTokenResponse, error)
 
+	// ListAlertsWithResponse List the active alerts
+	//
+	// Pending and firing alerts. A token of a tenant sees the alerts whose labels `fabric` and `tenant` name it; alerts about managers are for tokens without a limit.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/alerts (the `ListAlerts` operationId).
+	ListAlertsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListAlertsResponse, error)
+
 	// FindLabelValuesWithResponse List the values of a label
 	//
 	// The label's values in the series that match at least one selector or, without selectors, in all series.
@@ -14285,6 +14435,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/prometheus/api/v1/query_range (the `QueryRangeByForm` operationId).
 	QueryRangeByFormWithFormdataBodyWithResponse(ctx context.Context, body QueryRangeByFormFormdataRequestBody, reqEditors ...RequestEditorFn) (*QueryRangeByFormResponse, error)
+
+	// ListRulesWithResponse List the rules of alerts with their state
+	//
+	// The recording and alerting rules that the service evaluates. A token of a tenant sees the rules about tenants and, of their alerts, its own; a token of a fabric those of the fabric, too.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/prometheus/api/v1/rules (the `ListRules` operationId).
+	ListRulesWithResponse(ctx context.Context, params *ListRulesParams, reqEditors ...RequestEditorFn) (*ListRulesResponse, error)
 
 	// FindSeriesWithResponse List series by their labels
 	//
@@ -19107,6 +19266,61 @@ func (r DeleteMyTokenResponse) ContentType() string {
 	return ""
 }
 
+type ListAlertsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PrometheusAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *PrometheusErrorApplicationJSON
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *PrometheusErrorApplicationProblemPlusJSON
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAlertsResponse) GetJSON200() *PrometheusAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ListAlertsResponse) GetJSONDefault() *PrometheusErrorApplicationJSON {
+	return r.JSONDefault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAlertsResponse) GetApplicationProblemJSONDefault() *PrometheusErrorApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAlertsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAlertsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAlertsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAlertsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type FindLabelValuesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -19541,6 +19755,61 @@ func (r QueryRangeByFormResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r QueryRangeByFormResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListRulesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PrometheusAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *PrometheusErrorApplicationJSON
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *PrometheusErrorApplicationProblemPlusJSON
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRulesResponse) GetJSON200() *PrometheusAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ListRulesResponse) GetJSONDefault() *PrometheusErrorApplicationJSON {
+	return r.JSONDefault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListRulesResponse) GetApplicationProblemJSONDefault() *PrometheusErrorApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRulesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRulesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRulesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRulesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -22700,6 +22969,21 @@ func (c *ClientWithResponses) DeleteMyTokenWithResponse(ctx context.Context, tok
 	return ParseDeleteMyTokenResponse(rsp)
 }
 
+// ListAlertsWithResponse List the active alerts
+//
+// Pending and firing alerts. A token of a tenant sees the alerts whose labels `fabric` and `tenant` name it; alerts about managers are for tokens without a limit.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/alerts (the `ListAlerts` operationId).
+func (c *ClientWithResponses) ListAlertsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListAlertsResponse, error) {
+	rsp, err := c.ListAlerts(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAlertsResponse(rsp)
+}
+
 // FindLabelValuesWithResponse List the values of a label
 //
 // The label's values in the series that match at least one selector or, without selectors, in all series.
@@ -22863,6 +23147,21 @@ func (c *ClientWithResponses) QueryRangeByFormWithFormdataBodyWithResponse(ctx c
 		return nil, err
 	}
 	return ParseQueryRangeByFormResponse(rsp)
+}
+
+// ListRulesWithResponse List the rules of alerts with their state
+//
+// The recording and alerting rules that the service evaluates. A token of a tenant sees the rules about tenants and, of their alerts, its own; a token of a fabric those of the fabric, too.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/prometheus/api/v1/rules (the `ListRules` operationId).
+func (c *ClientWithResponses) ListRulesWithResponse(ctx context.Context, params *ListRulesParams, reqEditors ...RequestEditorFn) (*ListRulesResponse, error) {
+	rsp, err := c.ListRules(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRulesResponse(rsp)
 }
 
 // FindSeriesWithResponse List series by their labels
@@ -26728,6 +27027,46 @@ func ParseDeleteMyTokenResponse(rsp *http.Response) (*DeleteMyTokenResponse, err
 	return response, nil
 }
 
+// ParseListAlertsResponse parses an HTTP response from a ListAlertsWithResponse call
+func ParseListAlertsResponse(rsp *http.Response) (*ListAlertsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAlertsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PrometheusAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && true:
+		var dest PrometheusErrorApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && true:
+		var dest PrometheusErrorApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseFindLabelValuesResponse parses an HTTP response from a FindLabelValuesWithResponse call
 func ParseFindLabelValuesResponse(rsp *http.Response) (*FindLabelValuesResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -27017,6 +27356,46 @@ func ParseQueryRangeByFormResponse(rsp *http.Response) (*QueryRangeByFormRespons
 	}
 
 	response := &QueryRangeByFormResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PrometheusAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && true:
+		var dest PrometheusErrorApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && true:
+		var dest PrometheusErrorApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListRulesResponse parses an HTTP response from a ListRulesWithResponse call
+func ParseListRulesResponse(rsp *http.Response) (*ListRulesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRulesResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

@@ -1072,6 +1072,24 @@ func (e ListAuditParamsOrder) Valid() bool {
 	}
 }
 
+// Defines values for ListRulesParamsType.
+const (
+	ListRulesParamsTypeAlert  ListRulesParamsType = "alert"
+	ListRulesParamsTypeRecord ListRulesParamsType = "record"
+)
+
+// Valid indicates whether the value is a known member of the ListRulesParamsType enum.
+func (e ListRulesParamsType) Valid() bool {
+	switch e {
+	case ListRulesParamsTypeAlert:
+		return true
+	case ListRulesParamsTypeRecord:
+		return true
+	default:
+		return false
+	}
+}
+
 // Admission defines model for Admission.
 type Admission struct {
 	// Appeared Findings that the admission adds.
@@ -4489,6 +4507,18 @@ type QueryRangeByFormFormdataBody struct {
 	// Step Step width: seconds, or a duration such as `15s` or `5m`.
 	Step string `form:"step" json:"step"`
 }
+
+// ListRulesParams defines parameters for ListRules.
+type ListRulesParams struct {
+	// Type Only recording rules, or only alerting rules.
+	Type *ListRulesParamsType `form:"type,omitempty" json:"type,omitempty"`
+
+	// ExcludeAlerts Leave out the active alerts of the rules.
+	ExcludeAlerts *bool `form:"exclude_alerts,omitempty" json:"exclude_alerts,omitempty"`
+}
+
+// ListRulesParamsType defines parameters for ListRules.
+type ListRulesParamsType string
 
 // FindSeriesParams defines parameters for FindSeries.
 type FindSeriesParams struct {

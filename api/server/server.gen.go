@@ -294,6 +294,9 @@ type ServerInterface interface {
 	// DeleteMyToken Revoke a token of the caller
 	// (DELETE /api/v1/me/tokens/{token})
 	DeleteMyToken(c *gin.Context, token TokenPath)
+	// ListAlerts List the active alerts
+	// (GET /api/v1/prometheus/api/v1/alerts)
+	ListAlerts(c *gin.Context)
 	// FindLabelValues List the values of a label
 	// (GET /api/v1/prometheus/api/v1/label/{label}/values)
 	FindLabelValues(c *gin.Context, label string, params FindLabelValuesParams)
@@ -318,6 +321,9 @@ type ServerInterface interface {
 	// QueryRangeByForm Evaluate a PromQL query at every step of a range (form-encoded)
 	// (POST /api/v1/prometheus/api/v1/query_range)
 	QueryRangeByForm(c *gin.Context)
+	// ListRules List the rules of alerts with their state
+	// (GET /api/v1/prometheus/api/v1/rules)
+	ListRules(c *gin.Context, params ListRulesParams)
 	// FindSeries List series by their labels
 	// (GET /api/v1/prometheus/api/v1/series)
 	FindSeries(c *gin.Context, params FindSeriesParams)
@@ -4953,6 +4959,19 @@ func (siw *ServerInterfaceWrapper) DeleteMyToken(c *gin.Context) {
 	siw.Handler.DeleteMyToken(c, token)
 }
 
+// ListAlerts operation middleware
+func (siw *ServerInterfaceWrapper) ListAlerts(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListAlerts(c)
+}
+
 // FindLabelValues operation middleware
 func (siw *ServerInterfaceWrapper) FindLabelValues(c *gin.Context) {
 
@@ -5222,6 +5241,41 @@ func (siw *ServerInterfaceWrapper) QueryRangeByForm(c *gin.Context) {
 	}
 
 	siw.Handler.QueryRangeByForm(c)
+}
+
+// ListRules operation middleware
+func (siw *ServerInterfaceWrapper) ListRules(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRulesParams
+
+	// ------------- Optional query parameter "type" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "type", c.Request.URL.Query(), &params.Type, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter type: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "exclude_alerts" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "exclude_alerts", c.Request.URL.Query(), &params.ExcludeAlerts, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter exclude_alerts: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListRules(c, params)
 }
 
 // FindSeries operation middleware
@@ -6262,6 +6316,8 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/api/v1/prometheus/api/v1/series", wrapper.FindSeriesByForm)
 	router.GET(options.BaseURL+"/api/v1/prometheus/api/v1/label/:label/values", wrapper.FindLabelValues)
 	router.GET(options.BaseURL+"/api/v1/prometheus/api/v1/metadata", wrapper.GetSeriesMetadata)
+	router.GET(options.BaseURL+"/api/v1/prometheus/api/v1/rules", wrapper.ListRules)
+	router.GET(options.BaseURL+"/api/v1/prometheus/api/v1/alerts", wrapper.ListAlerts)
 	router.GET(options.BaseURL+"/api/v1/prometheus/api/v1/status/buildinfo", wrapper.GetSeriesBuild)
 	router.GET(options.BaseURL+"/api/v1/settings", wrapper.GetSettings)
 	router.PUT(options.BaseURL+"/api/v1/settings", wrapper.PutSettings)
@@ -10197,6 +10253,61 @@ func (response DeleteMyTokendefaultApplicationProblemPlusJSONResponse) VisitDele
 	return err
 }
 
+type ListAlertsRequestObject struct {
+}
+
+type ListAlertsResponseObject interface {
+	VisitListAlertsResponse(w http.ResponseWriter) error
+}
+
+type ListAlerts200JSONResponse PrometheusAnswer
+
+func (response ListAlerts200JSONResponse) VisitListAlertsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAlertsdefaultJSONResponse struct {
+	Body       PrometheusAnswer
+	StatusCode int
+}
+
+func (response ListAlertsdefaultJSONResponse) VisitListAlertsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAlertsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAlertsdefaultApplicationProblemPlusJSONResponse) VisitListAlertsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type FindLabelValuesRequestObject struct {
 	Label  string `json:"label"`
 	Params FindLabelValuesParams
@@ -10635,6 +10746,62 @@ type QueryRangeByFormdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response QueryRangeByFormdefaultApplicationProblemPlusJSONResponse) VisitQueryRangeByFormResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRulesRequestObject struct {
+	Params ListRulesParams
+}
+
+type ListRulesResponseObject interface {
+	VisitListRulesResponse(w http.ResponseWriter) error
+}
+
+type ListRules200JSONResponse PrometheusAnswer
+
+func (response ListRules200JSONResponse) VisitListRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRulesdefaultJSONResponse struct {
+	Body       PrometheusAnswer
+	StatusCode int
+}
+
+func (response ListRulesdefaultJSONResponse) VisitListRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRulesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListRulesdefaultApplicationProblemPlusJSONResponse) VisitListRulesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -12092,6 +12259,9 @@ type StrictServerInterface interface {
 	// DeleteMyToken Revoke a token of the caller
 	// (DELETE /api/v1/me/tokens/{token})
 	DeleteMyToken(ctx context.Context, request DeleteMyTokenRequestObject) (DeleteMyTokenResponseObject, error)
+	// ListAlerts List the active alerts
+	// (GET /api/v1/prometheus/api/v1/alerts)
+	ListAlerts(ctx context.Context, request ListAlertsRequestObject) (ListAlertsResponseObject, error)
 	// FindLabelValues List the values of a label
 	// (GET /api/v1/prometheus/api/v1/label/{label}/values)
 	FindLabelValues(ctx context.Context, request FindLabelValuesRequestObject) (FindLabelValuesResponseObject, error)
@@ -12116,6 +12286,9 @@ type StrictServerInterface interface {
 	// QueryRangeByForm Evaluate a PromQL query at every step of a range (form-encoded)
 	// (POST /api/v1/prometheus/api/v1/query_range)
 	QueryRangeByForm(ctx context.Context, request QueryRangeByFormRequestObject) (QueryRangeByFormResponseObject, error)
+	// ListRules List the rules of alerts with their state
+	// (GET /api/v1/prometheus/api/v1/rules)
+	ListRules(ctx context.Context, request ListRulesRequestObject) (ListRulesResponseObject, error)
 	// FindSeries List series by their labels
 	// (GET /api/v1/prometheus/api/v1/series)
 	FindSeries(ctx context.Context, request FindSeriesRequestObject) (FindSeriesResponseObject, error)
@@ -15223,6 +15396,30 @@ func (sh *strictHandler) DeleteMyToken(ctx *gin.Context, token TokenPath) {
 	}
 }
 
+// ListAlerts operation middleware
+func (sh *strictHandler) ListAlerts(ctx *gin.Context) {
+	var request ListAlertsRequestObject
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAlerts(ctx, request.(ListAlertsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAlerts")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListAlertsResponseObject); ok {
+		if err := validResponse.VisitListAlertsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // FindLabelValues operation middleware
 func (sh *strictHandler) FindLabelValues(ctx *gin.Context, label string, params FindLabelValuesParams) {
 	var request FindLabelValuesRequestObject
@@ -15452,6 +15649,32 @@ func (sh *strictHandler) QueryRangeByForm(ctx *gin.Context) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(QueryRangeByFormResponseObject); ok {
 		if err := validResponse.VisitQueryRangeByFormResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListRules operation middleware
+func (sh *strictHandler) ListRules(ctx *gin.Context, params ListRulesParams) {
+	var request ListRulesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRules(ctx, request.(ListRulesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRules")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListRulesResponseObject); ok {
+		if err := validResponse.VisitListRulesResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -1,5 +1,5 @@
 // Package local has the commands that need no running service: compiling, discovering and inspecting fabrics,
-// configuration, import, files of OpenSM, CC_Keys, the database, and the doctor.
+// configuration, import, rules of alerts, files of OpenSM, CC_Keys, the database, and the doctor.
 package local
 
 import (
@@ -15,6 +15,7 @@ type app struct{ *cmdline.App }
 func Add(shared *cmdline.App, root *cobra.Command) {
 	a := &app{shared}
 	root.AddCommand(a.initCommand(), a.configCommand(), a.dbCommand(), a.doctorCommand(), a.opensmCommand(), a.discoverCommand(), a.importCommand(), a.compileCommand(), a.ibProfileCommand(), a.versionCommand())
+	cmdline.AddBelow(root, "alert", a.alertRulesCommand())
 	cmdline.AddBelow(root, "device", a.ccKeyCommand())
 	cmdline.AddBelow(root, "fabric", a.fabricCheckCommand(), a.fabricWatchCommand())
 	a.localShow(root)

@@ -32,7 +32,7 @@ func reach() map[string]string {
 		"signIn":            "login --user ada --password-file SECRET", "signOut": "login --user ada --password-file SECRET",
 		"getSeriesMetadata": "series list", "queryInstantByForm": "series query up", "queryRangeByForm": "series query up --since 1h",
 		"queryInstant": forPrometheus, "queryRange": forPrometheus, "findLabels": forPrometheus, "findLabelsByForm": forPrometheus, "findLabelValues": forPrometheus,
-		"findSeries": forPrometheus, "findSeriesByForm": forPrometheus, "getSeriesBuild": forPrometheus,
+		"findSeries": forPrometheus, "findSeriesByForm": forPrometheus, "getSeriesBuild": forPrometheus, "listRules": forPrometheus, "listAlerts": "alert list",
 		"startOidc":  "!a provider signs people in by a browser; login --methods prints the address",
 		"finishOidc": "!where the provider sends the browser back to",
 		"getMe":      "whoami", "changePassword": "password --user ada --password-file SECRET --new-password-file SECRET",
