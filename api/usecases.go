@@ -9,6 +9,7 @@ import (
 	"fairlane/service/control"
 	"fairlane/service/control/drift"
 	"fairlane/service/control/identity"
+	"fairlane/service/control/objectives"
 	"fairlane/service/control/operations"
 	"fairlane/service/control/plans"
 	"fairlane/service/control/rollouts"
@@ -30,6 +31,7 @@ type UseCases interface {
 	Devices
 	Shares
 	Queries
+	Objectives
 	Tasks
 	Operations
 }
@@ -183,6 +185,14 @@ type Operations interface {
 	PutSettings(ctx context.Context, version int64, in operations.Settings) (out operations.Settings, err error)
 	Settings(ctx context.Context) (out operations.Settings, err error)
 	VerifyAudit(ctx context.Context, expect audit.Tail) (control.AuditReport, error)
+}
+
+// Objectives are the use cases about objectives of tenants.
+type Objectives interface {
+	DeleteObjective(ctx context.Context, fabric, tenant string) error
+	ListObjectives(ctx context.Context, fabric string, p control.Page) (list []control.Objective, next string, err error)
+	ObjectiveSet(ctx context.Context, fabric string) (control.ObjectiveSet, error)
+	PutObjective(ctx context.Context, fabric, tenant string, in objectives.Input) (control.Objective, error)
 }
 
 // Queries are the use cases about kept time series.

@@ -234,6 +234,20 @@ TABLE memberships
     CREATE UNIQUE INDEX memberships_of_tenant ON public.memberships USING btree (tenant_id, account_id, source) WHERE (tenant_id IS NOT NULL)
     CREATE UNIQUE INDEX memberships_pkey ON public.memberships USING btree (id)
 
+TABLE objectives
+    id bigint NOT NULL IDENTITY
+    fabric_id bigint NOT NULL
+    tenant_id bigint
+    bound double precision NOT NULL
+    target double precision NOT NULL
+    updated_at_us bigint NOT NULL
+    FOREIGN KEY (fabric_id) REFERENCES fabrics(id) ON DELETE CASCADE
+    FOREIGN KEY (tenant_id) REFERENCES tenants(id) ON DELETE CASCADE
+    PRIMARY KEY (id)
+    CREATE UNIQUE INDEX objectives_default ON public.objectives USING btree (fabric_id) WHERE (tenant_id IS NULL)
+    CREATE UNIQUE INDEX objectives_pkey ON public.objectives USING btree (id)
+    CREATE UNIQUE INDEX objectives_tenant ON public.objectives USING btree (tenant_id)
+
 TABLE plans
     id bigint NOT NULL IDENTITY
     fabric_id bigint NOT NULL

@@ -185,6 +185,19 @@ CREATE UNIQUE INDEX memberships_of_fabric ON memberships (fabric_id, account_id,
 
 CREATE UNIQUE INDEX memberships_of_tenant ON memberships (tenant_id, account_id, source) WHERE tenant_id IS NOT NULL;
 
+CREATE TABLE objectives (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    fabric_id     INTEGER NOT NULL REFERENCES fabrics (id) ON DELETE CASCADE,
+    tenant_id     INTEGER REFERENCES tenants (id) ON DELETE CASCADE,
+    bound         REAL NOT NULL,
+    target        REAL NOT NULL,
+    updated_at_us INTEGER NOT NULL
+);
+
+CREATE UNIQUE INDEX objectives_default ON objectives (fabric_id) WHERE tenant_id IS NULL;
+
+CREATE UNIQUE INDEX objectives_tenant ON objectives (tenant_id);
+
 CREATE TRIGGER plans_are_immutable BEFORE UPDATE ON plans
 BEGIN
     SELECT RAISE(ABORT, 'plans are immutable');

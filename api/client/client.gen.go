@@ -374,6 +374,63 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/members/{user} (the `PutFabricMember` operationId).
 	PutFabricMember(ctx context.Context, fabric FabricPath, user UserPath, params *PutFabricMemberParams, body PutFabricMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DeleteDefaultObjective Remove the default objective of a fabric
+	//
+	// The built-in values apply again.
+	//
+	// Corresponds with DELETE /api/v1/fabrics/{fabric}/objectives (the `DeleteDefaultObjective` operationId).
+	DeleteDefaultObjective(ctx context.Context, fabric FabricPath, params *DeleteDefaultObjectiveParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListObjectives List the objectives of a fabric's tenants
+	//
+	// What each tenant is to receive while it contends, and how often: the objective in force of every tenant, and the default of the fabric. A token of a tenant sees its own.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/objectives (the `ListObjectives` operationId).
+	ListObjectives(ctx context.Context, fabric FabricPath, params *ListObjectivesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutDefaultObjectiveWithBody Set the default objective of a fabric
+	//
+	// It applies to every tenant without an objective of its own, from the next measurement. Omitted fields take the built-in values 0.95 and 0.99.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/objectives (the `PutDefaultObjective` operationId).
+	PutDefaultObjectiveWithBody(ctx context.Context, fabric FabricPath, params *PutDefaultObjectiveParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutDefaultObjective Set the default objective of a fabric
+	//
+	// It applies to every tenant without an objective of its own, from the next measurement. Omitted fields take the built-in values 0.95 and 0.99.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/objectives (the `PutDefaultObjective` operationId).
+	PutDefaultObjective(ctx context.Context, fabric FabricPath, params *PutDefaultObjectiveParams, body PutDefaultObjectiveJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteObjective Remove the objective of a tenant
+	//
+	// The default of the fabric applies again.
+	//
+	// Corresponds with DELETE /api/v1/fabrics/{fabric}/objectives/{tenant} (the `DeleteObjective` operationId).
+	DeleteObjective(ctx context.Context, fabric FabricPath, tenant TenantPath, params *DeleteObjectiveParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutObjectiveWithBody Set the objective of a tenant
+	//
+	// It applies from the next measurement. Omitted fields take the values of the fabric's default at this time.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/objectives/{tenant} (the `PutObjective` operationId).
+	PutObjectiveWithBody(ctx context.Context, fabric FabricPath, tenant TenantPath, params *PutObjectiveParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutObjective Set the objective of a tenant
+	//
+	// It applies from the next measurement. Omitted fields take the values of the fabric's default at this time.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/objectives/{tenant} (the `PutObjective` operationId).
+	PutObjective(ctx context.Context, fabric FabricPath, tenant TenantPath, params *PutObjectiveParams, body PutObjectiveJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetOptions Show the default compile options of the fabric
 	//
 	// These options apply when a request gives none. Options that were never set are absent and take the compiler's defaults.
@@ -2050,6 +2107,133 @@ func (c *Client) PutFabricMemberWithBody(ctx context.Context, fabric FabricPath,
 // Corresponds with PUT /api/v1/fabrics/{fabric}/members/{user} (the `PutFabricMember` operationId).
 func (c *Client) PutFabricMember(ctx context.Context, fabric FabricPath, user UserPath, params *PutFabricMemberParams, body PutFabricMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutFabricMemberRequest(c.Server, fabric, user, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteDefaultObjective Remove the default objective of a fabric
+//
+// The built-in values apply again.
+//
+// Corresponds with DELETE /api/v1/fabrics/{fabric}/objectives (the `DeleteDefaultObjective` operationId).
+func (c *Client) DeleteDefaultObjective(ctx context.Context, fabric FabricPath, params *DeleteDefaultObjectiveParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteDefaultObjectiveRequest(c.Server, fabric, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListObjectives List the objectives of a fabric's tenants
+//
+// What each tenant is to receive while it contends, and how often: the objective in force of every tenant, and the default of the fabric. A token of a tenant sees its own.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/objectives (the `ListObjectives` operationId).
+func (c *Client) ListObjectives(ctx context.Context, fabric FabricPath, params *ListObjectivesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListObjectivesRequest(c.Server, fabric, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutDefaultObjectiveWithBody Set the default objective of a fabric
+//
+// It applies to every tenant without an objective of its own, from the next measurement. Omitted fields take the built-in values 0.95 and 0.99.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/objectives (the `PutDefaultObjective` operationId).
+func (c *Client) PutDefaultObjectiveWithBody(ctx context.Context, fabric FabricPath, params *PutDefaultObjectiveParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutDefaultObjectiveRequestWithBody(c.Server, fabric, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutDefaultObjective Set the default objective of a fabric
+//
+// It applies to every tenant without an objective of its own, from the next measurement. Omitted fields take the built-in values 0.95 and 0.99.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/objectives (the `PutDefaultObjective` operationId).
+func (c *Client) PutDefaultObjective(ctx context.Context, fabric FabricPath, params *PutDefaultObjectiveParams, body PutDefaultObjectiveJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutDefaultObjectiveRequest(c.Server, fabric, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteObjective Remove the objective of a tenant
+//
+// The default of the fabric applies again.
+//
+// Corresponds with DELETE /api/v1/fabrics/{fabric}/objectives/{tenant} (the `DeleteObjective` operationId).
+func (c *Client) DeleteObjective(ctx context.Context, fabric FabricPath, tenant TenantPath, params *DeleteObjectiveParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteObjectiveRequest(c.Server, fabric, tenant, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutObjectiveWithBody Set the objective of a tenant
+//
+// It applies from the next measurement. Omitted fields take the values of the fabric's default at this time.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/objectives/{tenant} (the `PutObjective` operationId).
+func (c *Client) PutObjectiveWithBody(ctx context.Context, fabric FabricPath, tenant TenantPath, params *PutObjectiveParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutObjectiveRequestWithBody(c.Server, fabric, tenant, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutObjective Set the objective of a tenant
+//
+// It applies from the next measurement. Omitted fields take the values of the fabric's default at this time.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/objectives/{tenant} (the `PutObjective` operationId).
+func (c *Client) PutObjective(ctx context.Context, fabric FabricPath, tenant TenantPath, params *PutObjectiveParams, body PutObjectiveJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutObjectiveRequest(c.Server, fabric, tenant, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6664,6 +6848,363 @@ func NewPutFabricMemberRequestWithBody(server string, fabric FabricPath, user Us
 	}
 
 	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/members/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteDefaultObjectiveRequest constructs an http.Request for the DeleteDefaultObjective method
+func NewDeleteDefaultObjectiveRequest(server string, fabric FabricPath, params *DeleteDefaultObjectiveParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/objectives", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListObjectivesRequest constructs an http.Request for the ListObjectives method
+func NewListObjectivesRequest(server string, fabric FabricPath, params *ListObjectivesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/objectives", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutDefaultObjectiveRequest calls the generic PutDefaultObjective builder with application/json body
+func NewPutDefaultObjectiveRequest(server string, fabric FabricPath, params *PutDefaultObjectiveParams, body PutDefaultObjectiveJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutDefaultObjectiveRequestWithBody(server, fabric, params, "application/json", bodyReader)
+}
+
+// NewPutDefaultObjectiveRequestWithBody constructs an http.Request for the PutDefaultObjective method, with any body, and a specified content type
+func NewPutDefaultObjectiveRequestWithBody(server string, fabric FabricPath, params *PutDefaultObjectiveParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/objectives", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteObjectiveRequest constructs an http.Request for the DeleteObjective method
+func NewDeleteObjectiveRequest(server string, fabric FabricPath, tenant TenantPath, params *DeleteObjectiveParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "tenant", tenant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/objectives/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutObjectiveRequest calls the generic PutObjective builder with application/json body
+func NewPutObjectiveRequest(server string, fabric FabricPath, tenant TenantPath, params *PutObjectiveParams, body PutObjectiveJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutObjectiveRequestWithBody(server, fabric, tenant, params, "application/json", bodyReader)
+}
+
+// NewPutObjectiveRequestWithBody constructs an http.Request for the PutObjective method, with any body, and a specified content type
+func NewPutObjectiveRequestWithBody(server string, fabric FabricPath, tenant TenantPath, params *PutObjectiveParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "tenant", tenant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/objectives/%s", pathParam0, pathParam1)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -13586,6 +14127,69 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/members/{user} (the `PutFabricMember` operationId).
 	PutFabricMemberWithResponse(ctx context.Context, fabric FabricPath, user UserPath, params *PutFabricMemberParams, body PutFabricMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*PutFabricMemberResponse, error)
 
+	// DeleteDefaultObjectiveWithResponse Remove the default objective of a fabric
+	//
+	// The built-in values apply again.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/fabrics/{fabric}/objectives (the `DeleteDefaultObjective` operationId).
+	DeleteDefaultObjectiveWithResponse(ctx context.Context, fabric FabricPath, params *DeleteDefaultObjectiveParams, reqEditors ...RequestEditorFn) (*DeleteDefaultObjectiveResponse, error)
+
+	// ListObjectivesWithResponse List the objectives of a fabric's tenants
+	//
+	// What each tenant is to receive while it contends, and how often: the objective in force of every tenant, and the default of the fabric. A token of a tenant sees its own.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/objectives (the `ListObjectives` operationId).
+	ListObjectivesWithResponse(ctx context.Context, fabric FabricPath, params *ListObjectivesParams, reqEditors ...RequestEditorFn) (*ListObjectivesResponse, error)
+
+	// PutDefaultObjectiveWithBodyWithResponse Set the default objective of a fabric
+	//
+	// It applies to every tenant without an objective of its own, from the next measurement. Omitted fields take the built-in values 0.95 and 0.99.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/objectives (the `PutDefaultObjective` operationId).
+	PutDefaultObjectiveWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *PutDefaultObjectiveParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutDefaultObjectiveResponse, error)
+
+	// PutDefaultObjectiveWithResponse Set the default objective of a fabric
+	//
+	// It applies to every tenant without an objective of its own, from the next measurement. Omitted fields take the built-in values 0.95 and 0.99.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/objectives (the `PutDefaultObjective` operationId).
+	PutDefaultObjectiveWithResponse(ctx context.Context, fabric FabricPath, params *PutDefaultObjectiveParams, body PutDefaultObjectiveJSONRequestBody, reqEditors ...RequestEditorFn) (*PutDefaultObjectiveResponse, error)
+
+	// DeleteObjectiveWithResponse Remove the objective of a tenant
+	//
+	// The default of the fabric applies again.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/fabrics/{fabric}/objectives/{tenant} (the `DeleteObjective` operationId).
+	DeleteObjectiveWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *DeleteObjectiveParams, reqEditors ...RequestEditorFn) (*DeleteObjectiveResponse, error)
+
+	// PutObjectiveWithBodyWithResponse Set the objective of a tenant
+	//
+	// It applies from the next measurement. Omitted fields take the values of the fabric's default at this time.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/objectives/{tenant} (the `PutObjective` operationId).
+	PutObjectiveWithBodyWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *PutObjectiveParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutObjectiveResponse, error)
+
+	// PutObjectiveWithResponse Set the objective of a tenant
+	//
+	// It applies from the next measurement. Omitted fields take the values of the fabric's default at this time.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/objectives/{tenant} (the `PutObjective` operationId).
+	PutObjectiveWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *PutObjectiveParams, body PutObjectiveJSONRequestBody, reqEditors ...RequestEditorFn) (*PutObjectiveResponse, error)
+
 	// GetOptionsWithResponse Show the default compile options of the fabric
 	//
 	// These options apply when a request gives none. Options that were never set are absent and take the compiler's defaults.
@@ -16212,6 +16816,232 @@ func (r PutFabricMemberResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PutFabricMemberResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteDefaultObjectiveResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteDefaultObjectiveResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteDefaultObjectiveResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteDefaultObjectiveResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteDefaultObjectiveResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteDefaultObjectiveResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListObjectivesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ObjectiveList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListObjectivesResponse) GetJSON200() *ObjectiveList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListObjectivesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListObjectivesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListObjectivesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListObjectivesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListObjectivesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PutDefaultObjectiveResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Objective
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutDefaultObjectiveResponse) GetJSON200() *Objective {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutDefaultObjectiveResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutDefaultObjectiveResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutDefaultObjectiveResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutDefaultObjectiveResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutDefaultObjectiveResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteObjectiveResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteObjectiveResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteObjectiveResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteObjectiveResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteObjectiveResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteObjectiveResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PutObjectiveResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Objective
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutObjectiveResponse) GetJSON200() *Objective {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutObjectiveResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutObjectiveResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutObjectiveResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutObjectiveResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutObjectiveResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -21735,6 +22565,111 @@ func (c *ClientWithResponses) PutFabricMemberWithResponse(ctx context.Context, f
 	return ParsePutFabricMemberResponse(rsp)
 }
 
+// DeleteDefaultObjectiveWithResponse Remove the default objective of a fabric
+//
+// The built-in values apply again.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/fabrics/{fabric}/objectives (the `DeleteDefaultObjective` operationId).
+func (c *ClientWithResponses) DeleteDefaultObjectiveWithResponse(ctx context.Context, fabric FabricPath, params *DeleteDefaultObjectiveParams, reqEditors ...RequestEditorFn) (*DeleteDefaultObjectiveResponse, error) {
+	rsp, err := c.DeleteDefaultObjective(ctx, fabric, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteDefaultObjectiveResponse(rsp)
+}
+
+// ListObjectivesWithResponse List the objectives of a fabric's tenants
+//
+// What each tenant is to receive while it contends, and how often: the objective in force of every tenant, and the default of the fabric. A token of a tenant sees its own.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/objectives (the `ListObjectives` operationId).
+func (c *ClientWithResponses) ListObjectivesWithResponse(ctx context.Context, fabric FabricPath, params *ListObjectivesParams, reqEditors ...RequestEditorFn) (*ListObjectivesResponse, error) {
+	rsp, err := c.ListObjectives(ctx, fabric, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListObjectivesResponse(rsp)
+}
+
+// PutDefaultObjectiveWithBodyWithResponse Set the default objective of a fabric
+//
+// It applies to every tenant without an objective of its own, from the next measurement. Omitted fields take the built-in values 0.95 and 0.99.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/objectives (the `PutDefaultObjective` operationId).
+func (c *ClientWithResponses) PutDefaultObjectiveWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *PutDefaultObjectiveParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutDefaultObjectiveResponse, error) {
+	rsp, err := c.PutDefaultObjectiveWithBody(ctx, fabric, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutDefaultObjectiveResponse(rsp)
+}
+
+// PutDefaultObjectiveWithResponse Set the default objective of a fabric
+//
+// It applies to every tenant without an objective of its own, from the next measurement. Omitted fields take the built-in values 0.95 and 0.99.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/objectives (the `PutDefaultObjective` operationId).
+func (c *ClientWithResponses) PutDefaultObjectiveWithResponse(ctx context.Context, fabric FabricPath, params *PutDefaultObjectiveParams, body PutDefaultObjectiveJSONRequestBody, reqEditors ...RequestEditorFn) (*PutDefaultObjectiveResponse, error) {
+	rsp, err := c.PutDefaultObjective(ctx, fabric, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutDefaultObjectiveResponse(rsp)
+}
+
+// DeleteObjectiveWithResponse Remove the objective of a tenant
+//
+// The default of the fabric applies again.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/fabrics/{fabric}/objectives/{tenant} (the `DeleteObjective` operationId).
+func (c *ClientWithResponses) DeleteObjectiveWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *DeleteObjectiveParams, reqEditors ...RequestEditorFn) (*DeleteObjectiveResponse, error) {
+	rsp, err := c.DeleteObjective(ctx, fabric, tenant, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteObjectiveResponse(rsp)
+}
+
+// PutObjectiveWithBodyWithResponse Set the objective of a tenant
+//
+// It applies from the next measurement. Omitted fields take the values of the fabric's default at this time.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/objectives/{tenant} (the `PutObjective` operationId).
+func (c *ClientWithResponses) PutObjectiveWithBodyWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *PutObjectiveParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutObjectiveResponse, error) {
+	rsp, err := c.PutObjectiveWithBody(ctx, fabric, tenant, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutObjectiveResponse(rsp)
+}
+
+// PutObjectiveWithResponse Set the objective of a tenant
+//
+// It applies from the next measurement. Omitted fields take the values of the fabric's default at this time.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/objectives/{tenant} (the `PutObjective` operationId).
+func (c *ClientWithResponses) PutObjectiveWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *PutObjectiveParams, body PutObjectiveJSONRequestBody, reqEditors ...RequestEditorFn) (*PutObjectiveResponse, error) {
+	rsp, err := c.PutObjective(ctx, fabric, tenant, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutObjectiveResponse(rsp)
+}
+
 // GetOptionsWithResponse Show the default compile options of the fabric
 //
 // These options apply when a request gives none. Options that were never set are absent and take the compiler's defaults.
@@ -24772,6 +25707,163 @@ func ParsePutFabricMemberResponse(rsp *http.Response) (*PutFabricMemberResponse,
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Member
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteDefaultObjectiveResponse parses an HTTP response from a DeleteDefaultObjectiveWithResponse call
+func ParseDeleteDefaultObjectiveResponse(rsp *http.Response) (*DeleteDefaultObjectiveResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteDefaultObjectiveResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListObjectivesResponse parses an HTTP response from a ListObjectivesWithResponse call
+func ParseListObjectivesResponse(rsp *http.Response) (*ListObjectivesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListObjectivesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ObjectiveList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePutDefaultObjectiveResponse parses an HTTP response from a PutDefaultObjectiveWithResponse call
+func ParsePutDefaultObjectiveResponse(rsp *http.Response) (*PutDefaultObjectiveResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutDefaultObjectiveResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Objective
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteObjectiveResponse parses an HTTP response from a DeleteObjectiveWithResponse call
+func ParseDeleteObjectiveResponse(rsp *http.Response) (*DeleteObjectiveResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteObjectiveResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePutObjectiveResponse parses an HTTP response from a PutObjectiveWithResponse call
+func ParsePutObjectiveResponse(rsp *http.Response) (*PutObjectiveResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutObjectiveResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Objective
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -565,6 +565,27 @@ func (e MembershipSource) Valid() bool {
 	}
 }
 
+// Defines values for ObjectiveSource.
+const (
+	ObjectiveSourceBuiltIn ObjectiveSource = "built-in"
+	ObjectiveSourceFabric  ObjectiveSource = "fabric"
+	ObjectiveSourceTenant  ObjectiveSource = "tenant"
+)
+
+// Valid indicates whether the value is a known member of the ObjectiveSource enum.
+func (e ObjectiveSource) Valid() bool {
+	switch e {
+	case ObjectiveSourceBuiltIn:
+		return true
+	case ObjectiveSourceFabric:
+		return true
+	case ObjectiveSourceTenant:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PermissionActions.
 const (
 	PermissionActionsRead  PermissionActions = "read"
@@ -2321,6 +2342,46 @@ type NewToken struct {
 	Token  Token  `json:"token"`
 }
 
+// Objective A contended second is bad when the tenant receives less than `bound` of what it may have. At least `target` of its contended seconds are not to be bad, over 28 days.
+type Objective struct {
+	// Bound Fraction of what the tenant may have.
+	Bound float64 `json:"bound"`
+
+	// Source Where the objective was set.
+	Source ObjectiveSource `json:"source"`
+
+	// Target Fraction of contended seconds.
+	Target float64 `json:"target"`
+
+	// Tenant Absent for the default of a fabric.
+	Tenant *Name `json:"tenant,omitempty"`
+
+	// UpdatedAt When it was set; absent for built-in values.
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
+}
+
+// ObjectiveSource Where the objective was set.
+type ObjectiveSource string
+
+// ObjectiveList defines model for ObjectiveList.
+type ObjectiveList struct {
+	// Default A contended second is bad when the tenant receives less than `bound` of what it may have. At least `target` of its contended seconds are not to be bad, over 28 days.
+	Default Objective `json:"default"`
+
+	// Items By tenant.
+	Items      []Objective `json:"items"`
+	NextCursor *string     `json:"next_cursor,omitempty"`
+}
+
+// ObjectivePut defines model for ObjectivePut.
+type ObjectivePut struct {
+	// Bound A contended second is bad below this fraction of what the tenant may have.
+	Bound *float64 `json:"bound,omitempty"`
+
+	// Target Fraction of the contended seconds that must not be bad.
+	Target *float64 `json:"target,omitempty"`
+}
+
 // PKey A partition key; `0x0000` is the default partition.
 type PKey = string
 
@@ -4005,6 +4066,39 @@ type PutFabricMemberParams struct {
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 }
 
+// DeleteDefaultObjectiveParams defines parameters for DeleteDefaultObjective.
+type DeleteDefaultObjectiveParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+}
+
+// ListObjectivesParams defines parameters for ListObjectives.
+type ListObjectivesParams struct {
+	// Limit Largest number of rows to return.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// PutDefaultObjectiveParams defines parameters for PutDefaultObjective.
+type PutDefaultObjectiveParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+}
+
+// DeleteObjectiveParams defines parameters for DeleteObjective.
+type DeleteObjectiveParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+}
+
+// PutObjectiveParams defines parameters for PutObjective.
+type PutObjectiveParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+}
+
 // PutOptionsParams defines parameters for PutOptions.
 type PutOptionsParams struct {
 	// DryRun Return what would change, and store nothing.
@@ -4696,6 +4790,12 @@ type PutFlowsJSONRequestBody = FlowSetUpdate
 
 // PutFabricMemberJSONRequestBody defines body for PutFabricMember for application/json ContentType.
 type PutFabricMemberJSONRequestBody = FabricMemberPut
+
+// PutDefaultObjectiveJSONRequestBody defines body for PutDefaultObjective for application/json ContentType.
+type PutDefaultObjectiveJSONRequestBody = ObjectivePut
+
+// PutObjectiveJSONRequestBody defines body for PutObjective for application/json ContentType.
+type PutObjectiveJSONRequestBody = ObjectivePut
 
 // PutOptionsJSONRequestBody defines body for PutOptions for application/json ContentType.
 type PutOptionsJSONRequestBody = CompileOptions

@@ -108,6 +108,21 @@ type ServerInterface interface {
 	// PutFabricMember Give a user a role on a fabric
 	// (PUT /api/v1/fabrics/{fabric}/members/{user})
 	PutFabricMember(c *gin.Context, fabric FabricPath, user UserPath, params PutFabricMemberParams)
+	// DeleteDefaultObjective Remove the default objective of a fabric
+	// (DELETE /api/v1/fabrics/{fabric}/objectives)
+	DeleteDefaultObjective(c *gin.Context, fabric FabricPath, params DeleteDefaultObjectiveParams)
+	// ListObjectives List the objectives of a fabric's tenants
+	// (GET /api/v1/fabrics/{fabric}/objectives)
+	ListObjectives(c *gin.Context, fabric FabricPath, params ListObjectivesParams)
+	// PutDefaultObjective Set the default objective of a fabric
+	// (PUT /api/v1/fabrics/{fabric}/objectives)
+	PutDefaultObjective(c *gin.Context, fabric FabricPath, params PutDefaultObjectiveParams)
+	// DeleteObjective Remove the objective of a tenant
+	// (DELETE /api/v1/fabrics/{fabric}/objectives/{tenant})
+	DeleteObjective(c *gin.Context, fabric FabricPath, tenant TenantPath, params DeleteObjectiveParams)
+	// PutObjective Set the objective of a tenant
+	// (PUT /api/v1/fabrics/{fabric}/objectives/{tenant})
+	PutObjective(c *gin.Context, fabric FabricPath, tenant TenantPath, params PutObjectiveParams)
 	// GetOptions Show the default compile options of the fabric
 	// (GET /api/v1/fabrics/{fabric}/options)
 	GetOptions(c *gin.Context, fabric FabricPath)
@@ -1922,6 +1937,212 @@ func (siw *ServerInterfaceWrapper) PutFabricMember(c *gin.Context) {
 	}
 
 	siw.Handler.PutFabricMember(c, fabric, user, params)
+}
+
+// DeleteDefaultObjective operation middleware
+func (siw *ServerInterfaceWrapper) DeleteDefaultObjective(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteDefaultObjectiveParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteDefaultObjective(c, fabric, params)
+}
+
+// ListObjectives operation middleware
+func (siw *ServerInterfaceWrapper) ListObjectives(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListObjectivesParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListObjectives(c, fabric, params)
+}
+
+// PutDefaultObjective operation middleware
+func (siw *ServerInterfaceWrapper) PutDefaultObjective(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PutDefaultObjectiveParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PutDefaultObjective(c, fabric, params)
+}
+
+// DeleteObjective operation middleware
+func (siw *ServerInterfaceWrapper) DeleteObjective(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "tenant" -------------
+	var tenant TenantPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "tenant", c.Param("tenant"), &tenant, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tenant: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteObjectiveParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteObjective(c, fabric, tenant, params)
+}
+
+// PutObjective operation middleware
+func (siw *ServerInterfaceWrapper) PutObjective(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "tenant" -------------
+	var tenant TenantPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "tenant", c.Param("tenant"), &tenant, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tenant: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PutObjectiveParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PutObjective(c, fabric, tenant, params)
 }
 
 // GetOptions operation middleware
@@ -6233,6 +6454,11 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device", wrapper.UpdateDevice)
 	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device/repair", wrapper.RepairDevice)
 	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device/release", wrapper.ReleaseDevice)
+	router.DELETE(options.BaseURL+"/api/v1/fabrics/:fabric/objectives", wrapper.DeleteDefaultObjective)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/objectives", wrapper.ListObjectives)
+	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/objectives", wrapper.PutDefaultObjective)
+	router.DELETE(options.BaseURL+"/api/v1/fabrics/:fabric/objectives/:tenant", wrapper.DeleteObjective)
+	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/objectives/:tenant", wrapper.PutObjective)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/drift-policy", wrapper.GetDriftPolicy)
 	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/drift-policy", wrapper.PutDriftPolicy)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/shares", wrapper.GetShares)
@@ -7585,6 +7811,198 @@ type PutFabricMemberdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PutFabricMemberdefaultApplicationProblemPlusJSONResponse) VisitPutFabricMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteDefaultObjectiveRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Params DeleteDefaultObjectiveParams
+}
+
+type DeleteDefaultObjectiveResponseObject interface {
+	VisitDeleteDefaultObjectiveResponse(w http.ResponseWriter) error
+}
+
+type DeleteDefaultObjective204Response struct {
+}
+
+func (response DeleteDefaultObjective204Response) VisitDeleteDefaultObjectiveResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteDefaultObjectivedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteDefaultObjectivedefaultApplicationProblemPlusJSONResponse) VisitDeleteDefaultObjectiveResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListObjectivesRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Params ListObjectivesParams
+}
+
+type ListObjectivesResponseObject interface {
+	VisitListObjectivesResponse(w http.ResponseWriter) error
+}
+
+type ListObjectives200JSONResponse ObjectiveList
+
+func (response ListObjectives200JSONResponse) VisitListObjectivesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListObjectivesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListObjectivesdefaultApplicationProblemPlusJSONResponse) VisitListObjectivesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutDefaultObjectiveRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Params PutDefaultObjectiveParams
+	Body   *PutDefaultObjectiveJSONRequestBody
+}
+
+type PutDefaultObjectiveResponseObject interface {
+	VisitPutDefaultObjectiveResponse(w http.ResponseWriter) error
+}
+
+type PutDefaultObjective200JSONResponse Objective
+
+func (response PutDefaultObjective200JSONResponse) VisitPutDefaultObjectiveResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutDefaultObjectivedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PutDefaultObjectivedefaultApplicationProblemPlusJSONResponse) VisitPutDefaultObjectiveResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteObjectiveRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Tenant TenantPath `json:"tenant"`
+	Params DeleteObjectiveParams
+}
+
+type DeleteObjectiveResponseObject interface {
+	VisitDeleteObjectiveResponse(w http.ResponseWriter) error
+}
+
+type DeleteObjective204Response struct {
+}
+
+func (response DeleteObjective204Response) VisitDeleteObjectiveResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteObjectivedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteObjectivedefaultApplicationProblemPlusJSONResponse) VisitDeleteObjectiveResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutObjectiveRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Tenant TenantPath `json:"tenant"`
+	Params PutObjectiveParams
+	Body   *PutObjectiveJSONRequestBody
+}
+
+type PutObjectiveResponseObject interface {
+	VisitPutObjectiveResponse(w http.ResponseWriter) error
+}
+
+type PutObjective200JSONResponse Objective
+
+func (response PutObjective200JSONResponse) VisitPutObjectiveResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutObjectivedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PutObjectivedefaultApplicationProblemPlusJSONResponse) VisitPutObjectiveResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -12073,6 +12491,21 @@ type StrictServerInterface interface {
 	// PutFabricMember Give a user a role on a fabric
 	// (PUT /api/v1/fabrics/{fabric}/members/{user})
 	PutFabricMember(ctx context.Context, request PutFabricMemberRequestObject) (PutFabricMemberResponseObject, error)
+	// DeleteDefaultObjective Remove the default objective of a fabric
+	// (DELETE /api/v1/fabrics/{fabric}/objectives)
+	DeleteDefaultObjective(ctx context.Context, request DeleteDefaultObjectiveRequestObject) (DeleteDefaultObjectiveResponseObject, error)
+	// ListObjectives List the objectives of a fabric's tenants
+	// (GET /api/v1/fabrics/{fabric}/objectives)
+	ListObjectives(ctx context.Context, request ListObjectivesRequestObject) (ListObjectivesResponseObject, error)
+	// PutDefaultObjective Set the default objective of a fabric
+	// (PUT /api/v1/fabrics/{fabric}/objectives)
+	PutDefaultObjective(ctx context.Context, request PutDefaultObjectiveRequestObject) (PutDefaultObjectiveResponseObject, error)
+	// DeleteObjective Remove the objective of a tenant
+	// (DELETE /api/v1/fabrics/{fabric}/objectives/{tenant})
+	DeleteObjective(ctx context.Context, request DeleteObjectiveRequestObject) (DeleteObjectiveResponseObject, error)
+	// PutObjective Set the objective of a tenant
+	// (PUT /api/v1/fabrics/{fabric}/objectives/{tenant})
+	PutObjective(ctx context.Context, request PutObjectiveRequestObject) (PutObjectiveResponseObject, error)
 	// GetOptions Show the default compile options of the fabric
 	// (GET /api/v1/fabrics/{fabric}/options)
 	GetOptions(ctx context.Context, request GetOptionsRequestObject) (GetOptionsResponseObject, error)
@@ -13330,6 +13763,179 @@ func (sh *strictHandler) PutFabricMember(ctx *gin.Context, fabric FabricPath, us
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(PutFabricMemberResponseObject); ok {
 		if err := validResponse.VisitPutFabricMemberResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteDefaultObjective operation middleware
+func (sh *strictHandler) DeleteDefaultObjective(ctx *gin.Context, fabric FabricPath, params DeleteDefaultObjectiveParams) {
+	var request DeleteDefaultObjectiveRequestObject
+
+	request.Fabric = fabric
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteDefaultObjective(ctx, request.(DeleteDefaultObjectiveRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteDefaultObjective")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteDefaultObjectiveResponseObject); ok {
+		if err := validResponse.VisitDeleteDefaultObjectiveResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListObjectives operation middleware
+func (sh *strictHandler) ListObjectives(ctx *gin.Context, fabric FabricPath, params ListObjectivesParams) {
+	var request ListObjectivesRequestObject
+
+	request.Fabric = fabric
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListObjectives(ctx, request.(ListObjectivesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListObjectives")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListObjectivesResponseObject); ok {
+		if err := validResponse.VisitListObjectivesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutDefaultObjective operation middleware
+func (sh *strictHandler) PutDefaultObjective(ctx *gin.Context, fabric FabricPath, params PutDefaultObjectiveParams) {
+	var request PutDefaultObjectiveRequestObject
+
+	request.Fabric = fabric
+	request.Params = params
+
+	var body PutDefaultObjectiveJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutDefaultObjective(ctx, request.(PutDefaultObjectiveRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutDefaultObjective")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PutDefaultObjectiveResponseObject); ok {
+		if err := validResponse.VisitPutDefaultObjectiveResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteObjective operation middleware
+func (sh *strictHandler) DeleteObjective(ctx *gin.Context, fabric FabricPath, tenant TenantPath, params DeleteObjectiveParams) {
+	var request DeleteObjectiveRequestObject
+
+	request.Fabric = fabric
+	request.Tenant = tenant
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteObjective(ctx, request.(DeleteObjectiveRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteObjective")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteObjectiveResponseObject); ok {
+		if err := validResponse.VisitDeleteObjectiveResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutObjective operation middleware
+func (sh *strictHandler) PutObjective(ctx *gin.Context, fabric FabricPath, tenant TenantPath, params PutObjectiveParams) {
+	var request PutObjectiveRequestObject
+
+	request.Fabric = fabric
+	request.Tenant = tenant
+	request.Params = params
+
+	var body PutObjectiveJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutObjective(ctx, request.(PutObjectiveRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutObjective")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PutObjectiveResponseObject); ok {
+		if err := validResponse.VisitPutObjectiveResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

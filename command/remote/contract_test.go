@@ -33,6 +33,8 @@ func reach() map[string]string {
 		"getSeriesMetadata": "series list", "queryInstantByForm": "series query up", "queryRangeByForm": "series query up --since 1h",
 		"queryInstant": forPrometheus, "queryRange": forPrometheus, "findLabels": forPrometheus, "findLabelsByForm": forPrometheus, "findLabelValues": forPrometheus,
 		"findSeries": forPrometheus, "findSeriesByForm": forPrometheus, "getSeriesBuild": forPrometheus, "listRules": forPrometheus, "listAlerts": "alert list",
+		"listObjectives": "objective list", "putDefaultObjective": "objective set --target 0.9", "deleteDefaultObjective": "objective delete",
+		"putObjective": "objective set red --target 0.9", "deleteObjective": "objective delete red",
 		"startOidc":  "!a provider signs people in by a browser; login --methods prints the address",
 		"finishOidc": "!where the provider sends the browser back to",
 		"getMe":      "whoami", "changePassword": "password --user ada --password-file SECRET --new-password-file SECRET",

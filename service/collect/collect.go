@@ -26,6 +26,8 @@ type UseCases interface {
 	RefreshTarget(ctx context.Context, fabric string, prior control.Target) (control.Target, error)
 	// LatestTopology returns the fabric as its latest scan found it.
 	LatestTopology(ctx context.Context, fabric string) (*subnet.Fabric, error)
+	// ObjectiveSet returns the objectives of the fabric's tenants.
+	ObjectiveSet(ctx context.Context, fabric string) (control.ObjectiveSet, error)
 	// ClaimCollection reports whether this manager is to measure the fabric until the given time.
 	ClaimCollection(ctx context.Context, fabric, owner string, until time.Time) (bool, error)
 	// Now returns the service's time, which samples and leases bear.
@@ -153,6 +155,11 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	of, err := c.use.ObjectiveSet(ctx, name)
+	if err != nil {
+		return missing(err)
+	}
+	known := append(links, targets(name, t.Plan, &of)...)
 	within, cancel := context.WithTimeout(ctx, c.o.Period)
 	defer cancel()
 	sh, err := c.meter.Measure(within, t, Window(t.Fabric, c.o.Period))
@@ -161,17 +168,17 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 	}
 	c.note(name, t, err)
 	if err != nil {
-		return c.append(ctx, name, append(links, coverage(name, 0)))
+		return c.append(ctx, name, append(known, coverage(name, 0)))
 	}
 	c.mu.Lock()
 	s := c.state(name)
-	count(s.totals, &sh, c.o.Period)
+	count(s.totals, &sh, &of, c.o.Period)
 	if !c.o.AllPorts {
 		sh.Ports = atLinks(sh.Ports, sh.Links)
 	}
 	batch := samples(name, t.Plan, &sh, s.totals, c.o.Period, t.Fabric.TimeScale)
 	c.mu.Unlock()
-	return c.append(ctx, name, append(links, batch...))
+	return c.append(ctx, name, append(known, batch...))
 }
 
 // links returns the samples about the states of the contended links.

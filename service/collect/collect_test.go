@@ -27,15 +27,16 @@ import (
 
 // service is the use cases and the meter of a test.
 type service struct {
-	fabrics  []string
-	plan     map[string]*policy.Plan
-	held     map[string]bool // by another manager
-	shares   control.Shares
-	fault    error
-	windows  []time.Duration
-	priors   []control.Target // given to RefreshTarget
-	topology *subnet.Fabric
-	lost     error // of RefreshTarget
+	fabrics    []string
+	plan       map[string]*policy.Plan
+	held       map[string]bool // by another manager
+	shares     control.Shares
+	fault      error
+	windows    []time.Duration
+	priors     []control.Target // given to RefreshTarget
+	topology   *subnet.Fabric
+	objectives []control.Objective
+	lost       error // of RefreshTarget
 }
 
 func (s *service) EachFabric(_ context.Context, _ string, do func(string) error) error {
@@ -61,6 +62,10 @@ func (s *service) RefreshTarget(_ context.Context, fabric string, prior control.
 
 func (s *service) ClaimCollection(_ context.Context, fabric, _ string, _ time.Time) (bool, error) {
 	return !s.held[fabric], nil
+}
+
+func (s *service) ObjectiveSet(context.Context, string) (control.ObjectiveSet, error) {
+	return control.NewObjectiveSet(s.objectives), nil
 }
 
 func (s *service) LatestTopology(context.Context, string) (*subnet.Fabric, error) {
@@ -149,7 +154,9 @@ func TestARoundKeepsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	s, k := lab(), &kept{}
 	round(t, collector(t, s, k))
-	const want = `tenant_entitled_bits_per_second lab red 7.5e+10
+	const want = `tenant_objective_ratio lab red 0.99
+tenant_objective_ratio lab blue 0.99
+tenant_entitled_bits_per_second lab red 7.5e+10
 tenant_predicted_bits_per_second lab red 7.4e+10
 tenant_weight lab red 3
 tenant_entitled_bits_per_second lab blue 2.5e+10
@@ -226,6 +233,7 @@ func TestContendedSecondsAreCounted(t *testing.T) {
 	s, k := lab(), &kept{}
 	c := collector(t, s, k)
 	red := &s.shares.Tenants[0]
+	s.objectives = []control.Objective{{Tenant: "blue", Bound: 0.5, Target: 0.9}}
 	for _, x := range []struct {
 		state    string
 		received float64
@@ -233,8 +241,11 @@ func TestContendedSecondsAreCounted(t *testing.T) {
 		want     string
 	}{
 		{"contending", 0.96, nil, "15 0"}, {"contending", 0.94, nil, "30 15"}, {"idle", 0, nil, "30 15"}, {"contending", 0.5, nil, "45 30"},
-		{"", 0, errors.New("away"), ""}, {"contending", 0.99, nil, "60 30"},
+		{"", 0, errors.New("away"), ""}, {"contending", 0.99, nil, "60 30"}, {"contending", 0.96, nil, "75 45"},
 	} {
+		if x.want == "75 45" { // the default of the fabric is stricter now
+			s.objectives = append(s.objectives, control.Objective{Bound: 0.97, Target: 0.95})
+		}
 		red.Contention, red.Received, s.fault = x.state, nil, x.fault
 		if x.state == "contending" {
 			red.Received = &x.received
@@ -248,28 +259,29 @@ func TestContendedSecondsAreCounted(t *testing.T) {
 	}
 }
 
-// A failed measurement ends all series but the coverage, which is 0; so does a plan that is gone. Once ended, a series gets no more gaps.
+// A failed measurement ends all series but the coverage, which is 0, and the objectives, without which alerts would end and begin again; so does a plan that is gone. Once ended, a series gets no more gaps.
 func TestAFailedMeasurementIsAGap(t *testing.T) {
 	t.Parallel()
 	s, k := lab(), &kept{}
 	c := collector(t, s, k)
 	round(t, c)
 	n := len(k.batches[0])
+	const objectives = "tenant_objective_ratio lab red 0.99\ntenant_objective_ratio lab blue 0.99\n"
 	s.fault = errors.New("the fabric does not answer")
 	round(t, c)
 	if s.priors[0].Plan != nil || s.priors[1].Plan != s.plan["lab"] {
 		t.Error("the second round did not pass the target of the first")
 	}
-	if got := k.last(t); strings.Count(got, " gap\n") != n-1 || !strings.HasPrefix(got, "measured_ratio lab 0\n") {
+	if got := k.last(t); strings.Count(got, " gap\n") != n-3 || !strings.HasPrefix(got, objectives+"measured_ratio lab 0\n") {
 		t.Errorf("after a fault, of %d series:\n%s", n, got)
 	}
 	round(t, c)
-	if got := k.last(t); got != "measured_ratio lab 0\n" {
+	if got := k.last(t); got != objectives+"measured_ratio lab 0\n" {
 		t.Errorf("after another:\n%s", got)
 	}
 	s.fault, s.plan = nil, nil
 	round(t, c)
-	if got := k.last(t); got != "measured_ratio lab gap\n" {
+	if got := k.last(t); strings.Count(got, " gap\n") != 3 || strings.Count(got, "\n") != 3 {
 		t.Errorf("without a plan:\n%s", got)
 	}
 	round(t, c)

@@ -14,18 +14,15 @@ import (
 // totals are the counters of a tenant since its manager began to measure the fabric, in seconds.
 type totals struct{ contended, bad float64 }
 
-// defaultBound is the part of its entitlement below which a contending tenant has bad seconds.
-const defaultBound = 0.95
-
 // count adds a measurement to the totals of tenants. The measured window stands for its period. A tenant that was not measured, or whose
 // link was not, keeps its totals.
-func count(all map[string]totals, sh *control.Shares, period time.Duration) {
+func count(all map[string]totals, sh *control.Shares, of *control.ObjectiveSet, period time.Duration) {
 	for i := range sh.Tenants {
 		t := &sh.Tenants[i]
 		sum := all[t.Tenant]
 		if t.Contention == control.ContentionContending && t.Received != nil {
 			sum.contended += period.Seconds()
-			if *t.Received < defaultBound {
+			if *t.Received < of.Of(t.Tenant).Bound {
 				sum.bad += period.Seconds()
 			}
 		}
@@ -130,6 +127,15 @@ func (b *batch) ports(list []control.PortActivity) {
 			}
 		}
 	}
+}
+
+// targets returns the targets of a plan's tenants.
+func targets(fabric string, p *policy.Plan, of *control.ObjectiveSet) []series.Sample {
+	b := batch{fabric: fabric}
+	for i := range p.Tenants {
+		b.tenant(series.TenantObjective, p.Tenants[i].Tenant, of.Of(p.Tenants[i].Tenant).Target)
+	}
+	return b.out
 }
 
 // linkStates returns which contended links of a plan are up in a topology.

@@ -48,6 +48,7 @@ type Repos interface {
 	SigninRepo
 	ScopedListRepo
 	TenantConflictRepo
+	ObjectiveRepo
 }
 
 // FabricRepo stores fabrics and their snapshots.

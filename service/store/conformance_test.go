@@ -43,6 +43,7 @@ func conform(t *testing.T, open func(t *testing.T) control.Store) {
 		"the plan whose placements are in force":              checkPlacedPlan,
 		"some devices of a rollout":                           checkDevicesOf,
 		"a fabric's drift policy":                             checkDriftPolicy,
+		"objectives of tenants and of a fabric":               checkObjectives,
 		"devices are known by plan, due time and policy":      checkDeviceRecords,
 		"a rollout settles what is known of its devices":      checkSettledDevices,
 		"events come in order and page on":                    checkEvents,

@@ -6,6 +6,7 @@ import (
 	"fairlane/service/control/drift"
 	"fairlane/service/control/fabrics"
 	"fairlane/service/control/identity"
+	"fairlane/service/control/objectives"
 	"fairlane/service/control/operations"
 	"fairlane/service/control/plans"
 	"fairlane/service/control/queries"
@@ -28,6 +29,7 @@ type Services struct {
 	*shares.Shares
 	*tasks.Tasks
 	*queries.Queries
+	*objectives.Objectives
 }
 
 // New returns the use cases over the given dependencies. Store, Discoverer, Observer and Meter are required.
@@ -41,6 +43,7 @@ func New(d control.Deps) (*Services, error) {
 	s.Drift = drift.New(b, s.Plans, s.Rollouts)
 	s.Shares = shares.New(b, s.Plans, s.Operations)
 	s.Queries = queries.New(b)
+	s.Objectives = objectives.New(b)
 	s.Tasks = tasks.New(b, s.Plans, s.Operations)
 	return s, nil
 }
