@@ -49,6 +49,7 @@ func TestEveryOperationAnswersByTheContract(t *testing.T) {
 		t.Errorf("fabric file is %s", file.body)
 	}
 	r.tenants()
+	r.objectives()
 	plan := r.plans()
 	r.rollout(plan)
 	r.devices()

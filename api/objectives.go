@@ -11,15 +11,12 @@ import (
 
 // ListObjectives lists the objectives in force.
 func (s *Server) ListObjectives(ctx context.Context, r server.ListObjectivesRequestObject) (server.ListObjectivesResponseObject, error) {
-	standard, list, err := s.control.ListObjectives(ctx, r.Fabric)
+	set, err := s.control.ObjectiveSet(ctx, r.Fabric)
 	if err != nil {
 		return nil, err
 	}
-	out := server.ListObjectives200JSONResponse{Default: objectiveOut(standard), Items: []gen.Objective{}}
-	for _, o := range list {
-		out.Items = append(out.Items, objectiveOut(o))
-	}
-	return out, nil
+	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListObjectives, objectiveOut)
+	return server.ListObjectives200JSONResponse{Default: objectiveOut(set.Default), Items: items, NextCursor: next}, err
 }
 
 // PutDefaultObjective sets the default of a fabric.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlane/api/gen"
 )
 
 var stamped = regexp.MustCompile(`2\d\d\d-\d\d-\d\dT[0-9:.]+Z`)
@@ -51,4 +53,18 @@ func TestObjectivesOfTenantsAndOfAFabric(t *testing.T) {
 	if log := string(r.call("GET", "/audit?action=fabric.objective", "").want(200).body); strings.Count(log, `"action":"fabric.objective"`) != 2 {
 		t.Errorf("audit log of the fabric: %s", log)
 	}
+}
+
+// objectives walks the operations on objectives.
+func (r *rig) objectives() {
+	r.t.Helper()
+	const root = "/fabrics/lab/objectives"
+	r.call("PUT", root, `{"bound":0.9}`).want(200)
+	r.call("PUT", root+"/red", `{"target":0.999}`).want(200)
+	page := decode[gen.ObjectiveList](r.call("GET", root+"?limit=1", "").want(200))
+	if len(page.Items) != 1 || *page.Items[0].Tenant != "blue" || page.Items[0].Bound != 0.9 || page.Default.Bound != 0.9 || page.NextCursor == nil {
+		r.t.Errorf("first page: %+v", page)
+	}
+	r.call("DELETE", root+"/red", "").want(204)
+	r.call("DELETE", root, "").want(204)
 }

@@ -190,7 +190,8 @@ type Operations interface {
 // Objectives are the use cases about objectives of tenants.
 type Objectives interface {
 	DeleteObjective(ctx context.Context, fabric, tenant string) error
-	ListObjectives(ctx context.Context, fabric string) (standard control.Objective, list []control.Objective, err error)
+	ListObjectives(ctx context.Context, fabric string, p control.Page) (list []control.Objective, next string, err error)
+	ObjectiveSet(ctx context.Context, fabric string) (control.ObjectiveSet, error)
 	PutObjective(ctx context.Context, fabric, tenant string, in objectives.Input) (control.Objective, error)
 }
 

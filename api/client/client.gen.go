@@ -386,7 +386,7 @@ type ClientInterface interface {
 	// What each tenant is to receive while it contends, and how often: the objective in force of every tenant, and the default of the fabric. A token of a tenant sees its own.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/objectives (the `ListObjectives` operationId).
-	ListObjectives(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ListObjectives(ctx context.Context, fabric FabricPath, params *ListObjectivesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutDefaultObjectiveWithBody Set the default objective of a fabric
 	//
@@ -2139,8 +2139,8 @@ func (c *Client) DeleteDefaultObjective(ctx context.Context, fabric FabricPath, 
 // What each tenant is to receive while it contends, and how often: the objective in force of every tenant, and the default of the fabric. A token of a tenant sees its own.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/objectives (the `ListObjectives` operationId).
-func (c *Client) ListObjectives(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewListObjectivesRequest(c.Server, fabric)
+func (c *Client) ListObjectives(ctx context.Context, fabric FabricPath, params *ListObjectivesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListObjectivesRequest(c.Server, fabric, params)
 	if err != nil {
 		return nil, err
 	}
@@ -6956,7 +6956,7 @@ func NewDeleteDefaultObjectiveRequest(server string, fabric FabricPath, params *
 }
 
 // NewListObjectivesRequest constructs an http.Request for the ListObjectives method
-func NewListObjectivesRequest(server string, fabric FabricPath) (*http.Request, error) {
+func NewListObjectivesRequest(server string, fabric FabricPath, params *ListObjectivesParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -6979,6 +6979,45 @@ func NewListObjectivesRequest(server string, fabric FabricPath) (*http.Request, 
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -14104,7 +14143,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/objectives (the `ListObjectives` operationId).
-	ListObjectivesWithResponse(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*ListObjectivesResponse, error)
+	ListObjectivesWithResponse(ctx context.Context, fabric FabricPath, params *ListObjectivesParams, reqEditors ...RequestEditorFn) (*ListObjectivesResponse, error)
 
 	// PutDefaultObjectiveWithBodyWithResponse Set the default objective of a fabric
 	//
@@ -22548,8 +22587,8 @@ func (c *ClientWithResponses) DeleteDefaultObjectiveWithResponse(ctx context.Con
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/objectives (the `ListObjectives` operationId).
-func (c *ClientWithResponses) ListObjectivesWithResponse(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*ListObjectivesResponse, error) {
-	rsp, err := c.ListObjectives(ctx, fabric, reqEditors...)
+func (c *ClientWithResponses) ListObjectivesWithResponse(ctx context.Context, fabric FabricPath, params *ListObjectivesParams, reqEditors ...RequestEditorFn) (*ListObjectivesResponse, error) {
+	rsp, err := c.ListObjectives(ctx, fabric, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}

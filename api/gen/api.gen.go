@@ -2369,7 +2369,8 @@ type ObjectiveList struct {
 	Default Objective `json:"default"`
 
 	// Items By tenant.
-	Items []Objective `json:"items"`
+	Items      []Objective `json:"items"`
+	NextCursor *string     `json:"next_cursor,omitempty"`
 }
 
 // ObjectivePut defines model for ObjectivePut.
@@ -4069,6 +4070,15 @@ type PutFabricMemberParams struct {
 type DeleteDefaultObjectiveParams struct {
 	// DryRun Return what would change, and store nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+}
+
+// ListObjectivesParams defines parameters for ListObjectives.
+type ListObjectivesParams struct {
+	// Limit Largest number of rows to return.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // PutDefaultObjectiveParams defines parameters for PutDefaultObjective.

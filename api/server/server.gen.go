@@ -113,7 +113,7 @@ type ServerInterface interface {
 	DeleteDefaultObjective(c *gin.Context, fabric FabricPath, params DeleteDefaultObjectiveParams)
 	// ListObjectives List the objectives of a fabric's tenants
 	// (GET /api/v1/fabrics/{fabric}/objectives)
-	ListObjectives(c *gin.Context, fabric FabricPath)
+	ListObjectives(c *gin.Context, fabric FabricPath, params ListObjectivesParams)
 	// PutDefaultObjective Set the default objective of a fabric
 	// (PUT /api/v1/fabrics/{fabric}/objectives)
 	PutDefaultObjective(c *gin.Context, fabric FabricPath, params PutDefaultObjectiveParams)
@@ -1990,6 +1990,25 @@ func (siw *ServerInterfaceWrapper) ListObjectives(c *gin.Context) {
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListObjectivesParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -1997,7 +2016,7 @@ func (siw *ServerInterfaceWrapper) ListObjectives(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.ListObjectives(c, fabric)
+	siw.Handler.ListObjectives(c, fabric, params)
 }
 
 // PutDefaultObjective operation middleware
@@ -7839,6 +7858,7 @@ func (response DeleteDefaultObjectivedefaultApplicationProblemPlusJSONResponse) 
 
 type ListObjectivesRequestObject struct {
 	Fabric FabricPath `json:"fabric"`
+	Params ListObjectivesParams
 }
 
 type ListObjectivesResponseObject interface {
@@ -13778,10 +13798,11 @@ func (sh *strictHandler) DeleteDefaultObjective(ctx *gin.Context, fabric FabricP
 }
 
 // ListObjectives operation middleware
-func (sh *strictHandler) ListObjectives(ctx *gin.Context, fabric FabricPath) {
+func (sh *strictHandler) ListObjectives(ctx *gin.Context, fabric FabricPath, params ListObjectivesParams) {
 	var request ListObjectivesRequestObject
 
 	request.Fabric = fabric
+	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
 		return sh.ssi.ListObjectives(ctx, request.(ListObjectivesRequestObject))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/command/cmdline"
 	"fairlane/internal/phrase"
@@ -13,7 +14,7 @@ import (
 // objective are the verbs for the objectives of tenants.
 func (c *cli) objective() *cobra.Command {
 	var bound, target float64
-	list := c.verb("objective", "list", "  fairlane objective list", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return c.objectiveList(cmd) })
+	list := c.verb("objective", "list", "  fairlane objective list", cobra.NoArgs, listed(c, c.pick, c.objectivePage, c.objectiveTable))
 	set := c.verb("objective", "set [TENANT]", "  fairlane objective set gold --target 0.999\n  fairlane objective set --bound 0.9", cobra.MaximumNArgs(1), func(cmd *cobra.Command, args []string) error {
 		var in gen.ObjectivePut
 		t := taker{cmd: cmd}
@@ -32,16 +33,16 @@ func (c *cli) objective() *cobra.Command {
 	return c.noun("objective", list, set, del)
 }
 
-func (c *cli) objectiveList(cmd *cobra.Command) error {
-	client, fabric, err := c.pick(cmd)
+// objectivePage returns a page of objectives; the default is at the end of the last one.
+func (c *cli) objectivePage(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, cursor *string) (*page[gen.Objective], error) {
+	list, err := found[gen.ObjectiveList](c)(client.ListObjectivesWithResponse(cmd.Context(), fabric, &gen.ListObjectivesParams{Limit: pageSize(), Cursor: cursor}))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	list, err := found[gen.ObjectiveList](c)(client.ListObjectivesWithResponse(cmd.Context(), fabric))
-	if err != nil {
-		return err
+	if list.NextCursor == nil {
+		list.Items = append(list.Items, list.Default)
 	}
-	return c.print(cmd, list, func() *table { return c.objectiveTable(append(list.Items, list.Default)) })
+	return &page[gen.Objective]{Items: list.Items, NextCursor: list.NextCursor}, nil
 }
 
 func (c *cli) objectiveTable(list []gen.Objective) *table {

@@ -4,7 +4,6 @@ package objectives
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"fairlane/internal/phrase"
 	"fairlane/service/control"
@@ -42,27 +41,25 @@ func setOf(ctx context.Context, r control.Repos, fabric string) (control.Objecti
 	return control.NewObjectiveSet(stored), err
 }
 
-// ListObjectives returns the default of a fabric and the objectives in force of the tenants that the caller may see, by tenant.
-func (s *Objectives) ListObjectives(ctx context.Context, fabric string) (standard control.Objective, list []control.Objective, err error) {
+// ListObjectives returns the objectives in force of the tenants that the caller may see, by tenant.
+func (s *Objectives) ListObjectives(ctx context.Context, fabric string, p control.Page) (list []control.Objective, next string, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) error {
 		set, err := setOf(ctx, r, fabric)
 		if err != nil {
 			return err
 		}
-		all, err := r.AllTenants(ctx, fabric)
-		if err != nil {
-			return err
+		var page []control.Tenant
+		if names := control.VisibleTenants(ctx, fabric); names != nil {
+			page, next, err = r.TenantsNamed(ctx, fabric, names, p)
+		} else {
+			page, next, err = r.ListTenants(ctx, fabric, p)
 		}
-		standard = set.Default
-		visible := control.VisibleTenants(ctx, fabric)
-		for i := range all {
-			if visible == nil || slices.Contains(visible, all[i].Name) {
-				list = append(list, set.Of(all[i].Name))
-			}
+		for i := range page {
+			list = append(list, set.Of(page[i].Name))
 		}
-		return nil
+		return err
 	})
-	return standard, list, err
+	return list, next, err
 }
 
 // PutObjective sets the objective of a tenant, or with "" the default of a fabric.
