@@ -151,6 +151,7 @@ var rules = []rule{
 	{"service/setup", []string{"service/control/identity", "internal/servertls", "internal/usage", "service/config", "service/control", "service/openid", "service/placement", "service/site", "service/store"}, "each part of the configuration is validated by the package that uses it; starts nothing"},
 	{"service/series", nil, "the vocabulary of series; how they are stored is not its concern"},
 	{"service/series/embedded", []string{"service/series"}, "stores and queries series; does not know what they are about"},
+	{"service/webhook", []string{"internal/phrase"}, "signs and posts bodies, whatever they hold"},
 	{"service/collect", []string{"policy", "service/control", "service/series"}, "measurements become series; where and how they are stored is the store's concern"},
 	{"service/store/storetest", nil, "files of stores for tests"},
 	{"migrations", nil, "embedded SQL"},
