@@ -152,6 +152,7 @@ var rules = []rule{
 	{"service/series", nil, "the vocabulary of series; how they are stored is not its concern"},
 	{"service/series/embedded", []string{"service/series"}, "stores and queries series; does not know what they are about"},
 	{"service/webhook", []string{"internal/phrase"}, "signs and posts bodies, whatever they hold"},
+	{"service/notify", []string{"internal/phrase", "service/series", "service/webhook"}, "delivers alerts; does not know who evaluates rules, nor where silences are stored"},
 	{"service/collect", []string{"policy", "service/control", "service/series"}, "measurements become series; where and how they are stored is the store's concern"},
 	{"service/store/storetest", nil, "files of stores for tests"},
 	{"migrations", nil, "embedded SQL"},
