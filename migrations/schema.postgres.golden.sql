@@ -423,6 +423,18 @@ TABLE signin_failures
     CREATE INDEX signin_failures_by_time ON public.signin_failures USING btree (last_at_us)
     CREATE UNIQUE INDEX signin_failures_pkey ON public.signin_failures USING btree (name_sha256)
 
+TABLE silences
+    id bigint NOT NULL IDENTITY
+    matchers bytea NOT NULL
+    starts_at_us bigint NOT NULL
+    ends_at_us bigint NOT NULL
+    author text NOT NULL
+    comment text NOT NULL
+    created_at_us bigint NOT NULL
+    PRIMARY KEY (id)
+    CREATE INDEX silences_by_end ON public.silences USING btree (ends_at_us)
+    CREATE UNIQUE INDEX silences_pkey ON public.silences USING btree (id)
+
 TABLE snapshots
     id bigint NOT NULL IDENTITY
     fabric_id bigint NOT NULL

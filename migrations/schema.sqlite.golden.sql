@@ -326,6 +326,18 @@ CREATE TABLE signin_failures (
 
 CREATE INDEX signin_failures_by_time ON signin_failures (last_at_us);
 
+CREATE TABLE silences (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    matchers      BLOB    NOT NULL,
+    starts_at_us  INTEGER NOT NULL,
+    ends_at_us    INTEGER NOT NULL,
+    author        TEXT    NOT NULL,
+    comment       TEXT    NOT NULL,
+    created_at_us INTEGER NOT NULL
+);
+
+CREATE INDEX silences_by_end ON silences (ends_at_us);
+
 CREATE TABLE snapshots (
     id            INTEGER PRIMARY KEY,
     fabric_id     INTEGER NOT NULL REFERENCES fabrics (id) ON DELETE CASCADE,

@@ -48,6 +48,7 @@ type Repos interface {
 	SigninRepo
 	ScopedListRepo
 	TenantConflictRepo
+	SilenceRepo
 }
 
 // FabricRepo stores fabrics and their snapshots.

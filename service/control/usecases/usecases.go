@@ -11,6 +11,7 @@ import (
 	"fairlane/service/control/queries"
 	"fairlane/service/control/rollouts"
 	"fairlane/service/control/shares"
+	"fairlane/service/control/silences"
 	"fairlane/service/control/tasks"
 	"fairlane/service/control/tenancy"
 )
@@ -28,6 +29,7 @@ type Services struct {
 	*shares.Shares
 	*tasks.Tasks
 	*queries.Queries
+	*silences.Silences
 }
 
 // New returns the use cases over the given dependencies. Store, Discoverer, Observer and Meter are required.
@@ -41,6 +43,7 @@ func New(d control.Deps) (*Services, error) {
 	s.Drift = drift.New(b, s.Plans, s.Rollouts)
 	s.Shares = shares.New(b, s.Plans, s.Operations)
 	s.Queries = queries.New(b)
+	s.Silences = silences.New(b)
 	s.Tasks = tasks.New(b, s.Plans, s.Operations)
 	return s, nil
 }
