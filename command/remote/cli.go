@@ -44,7 +44,7 @@ func New(o Options) []*cobra.Command {
 		o.Args = os.Args
 	}
 	c := &cli{getenv: o.Getenv, admit: o.Admit, texts: texts(i18n.Asked(o.Args), o.Getenv)}
-	all := []*cobra.Command{c.fabric(), c.topology(), c.tenant(), c.flow(), c.plan(), c.rollout(), c.device(), c.baseline(), c.driftPolicy(), c.share(), c.series(), c.audit(),
+	all := []*cobra.Command{c.fabric(), c.topology(), c.tenant(), c.flow(), c.plan(), c.rollout(), c.device(), c.baseline(), c.driftPolicy(), c.share(), c.series(), c.alert(), c.audit(),
 		c.policy(), c.option(), c.attachment(), c.class(), c.simulation(), c.calibration(), c.settings(),
 		c.apply(), c.status(), c.login(), c.logout(), c.whoami(), c.password(), c.user(), c.role(), c.token(), c.member(), c.serviceAccount()}
 	for _, cmd := range all {
@@ -116,14 +116,23 @@ func (c *cli) addCommon(noun *cobra.Command) {
 		c.explains(noun)
 		return
 	}
-	noun.RunE = func(cmd *cobra.Command, args []string) error {
+	c.groups(noun)
+}
+
+// groups makes a command that only groups others print its help, and their errors explained.
+func (c *cli) groups(group *cobra.Command) {
+	group.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return wrongArgs(cobraerror.Command(cmd, args[0]))
 		}
 		return cmd.Help()
 	}
-	for _, verb := range noun.Commands() {
+	for _, verb := range group.Commands() {
 		verb.SilenceUsage, verb.SilenceErrors = true, true
+		if verb.HasSubCommands() {
+			c.groups(verb)
+			continue
+		}
 		c.usageOfArgs(verb)
 		c.explains(verb)
 	}
