@@ -55,6 +55,16 @@ TABLE audit
     CREATE UNIQUE INDEX audit_pkey ON public.audit USING btree (seq)
     CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON public.audit FOR EACH ROW EXECUTE FUNCTION refuse_change_of_audit()
 
+TABLE audit_sinks
+    name text NOT NULL
+    seq bigint NOT NULL
+    hash text NOT NULL
+    owner text NOT NULL
+    until_us bigint NOT NULL
+    CHECK ((length(hash) = 64))
+    PRIMARY KEY (name)
+    CREATE UNIQUE INDEX audit_sinks_pkey ON public.audit_sinks USING btree (name)
+
 TABLE audit_tail
     id integer NOT NULL
     seq bigint NOT NULL

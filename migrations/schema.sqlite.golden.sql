@@ -47,6 +47,14 @@ CREATE INDEX audit_by_actor ON audit (actor, seq);
 
 CREATE INDEX audit_by_fabric ON audit (fabric, seq);
 
+CREATE TABLE audit_sinks (
+    name     TEXT    PRIMARY KEY,
+    seq      INTEGER NOT NULL,
+    hash     TEXT    NOT NULL CHECK (length(hash) = 64),
+    owner    TEXT    NOT NULL,
+    until_us INTEGER NOT NULL
+);
+
 CREATE TABLE audit_tail (
     id   INTEGER PRIMARY KEY CHECK (id = 1),
     seq  INTEGER NOT NULL,

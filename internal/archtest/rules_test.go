@@ -154,6 +154,7 @@ var rules = []rule{
 	{"service/series/embedded", []string{"service/series"}, "stores and queries series; does not know what they are about"},
 	{"service/webhook", []string{"internal/phrase"}, "signs and posts bodies, whatever they hold"},
 	{"service/silence", []string{"internal/phrase", "service/series"}, "matching alerts needs no clock and no I/O"},
+	{"service/auditexport", []string{"service/audit", "service/control", "service/webhook"}, "sends what the audit log holds, behind the interfaces of the store"},
 	{"service/notify", []string{"internal/phrase", "service/series", "service/webhook"}, "delivers alerts; does not know who evaluates rules, nor where silences are stored"},
 	{"service/collect", []string{"policy", "service/control", "service/series"}, "measurements become series; where and how they are stored is the store's concern"},
 	{"service/store/storetest", nil, "files of stores for tests"},

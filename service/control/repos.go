@@ -49,6 +49,7 @@ type Repos interface {
 	ScopedListRepo
 	TenantConflictRepo
 	SilenceRepo
+	AuditSinkRepo
 }
 
 // FabricRepo stores fabrics and their snapshots.

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/service/audit"
 	"fairlane/service/control"
 	"fairlane/service/silence"
 )
@@ -53,4 +54,34 @@ func checkSilences(t *testing.T, f *fixture) {
 	f.equal("after pruning", []int64{id(2), id(1)}, list(time.Time{}))
 	f.want(f.s.Tx(ctx, func(r control.Repos) error { return r.SetSilencePeriod(ctx, id(0), hour(0), hour(1)) }), control.ErrNotFound)
 	f.want(f.s.View(ctx, func(r control.Repos) error { _, err := r.Silence(ctx, id(0)); return err }), control.ErrNotFound)
+}
+
+func checkAuditSinks(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	minute := func(i int) time.Time { return at().Add(time.Duration(i) * time.Minute) }
+	tail := func(i int64) audit.Tail { return audit.Tail{Seq: i, Hash: audit.Hash{byte(i)}} }
+	var got control.AuditSink
+	f.view(func(r control.Repos) (err error) { got, err = r.AuditSink(ctx, "siem"); return err })
+	f.equal("before the first claim", control.AuditSink{Name: "siem"}, got)
+	claim := func(owner string, now, until time.Time) string {
+		f.tx(func(r control.Repos) (err error) {
+			got, err = r.ClaimAuditSink(ctx, "siem", owner, now, until)
+			return err
+		})
+		return got.Owner
+	}
+	move := func(owner string, i int64) (ok bool) {
+		f.tx(func(r control.Repos) (err error) {
+			ok, err = r.MoveAuditSink(ctx, "siem", owner, tail(i), minute(4))
+			return err
+		})
+		return ok
+	}
+	f.equal("owners: taken, held by another, extended", []string{"m1", "m1", "m1"}, []string{
+		claim("m1", minute(0), minute(2)), claim("m2", minute(1), minute(3)), claim("m1", minute(1), minute(3)),
+	})
+	f.equal("moves of the owner and of another", []bool{true, false}, []bool{move("m1", 7), move("m2", 9)})
+	f.equal("owners: held after the move, ended and taken over", []string{"m1", "m2"}, []string{claim("m2", minute(3), minute(5)), claim("m2", minute(4), minute(6))})
+	f.equal("the position stays", control.AuditSink{Name: "siem", Position: tail(7), Owner: "m2", Until: minute(6)}, got)
+	f.equal("a move of the owner before", false, move("m1", 8))
 }
