@@ -14,11 +14,13 @@ import (
 	"fairlane/api"
 	"fairlane/internal/buildinfo"
 	"fairlane/internal/span"
+	"fairlane/service/auditexport"
 	"fairlane/service/collect"
 	"fairlane/service/control"
 	"fairlane/service/control/drift"
 	"fairlane/service/control/operations"
 	"fairlane/service/control/usecases"
+	"fairlane/service/notify"
 	"fairlane/service/rollout"
 	"fairlane/service/rollout/riverwork"
 	"fairlane/service/series/embedded"
@@ -40,7 +42,9 @@ type manager struct {
 	log     *slog.Logger
 	stop    context.CancelFunc
 	series  *embedded.DB // nil: no series are kept
-	keeper  sync.WaitGroup
+	// notifier sends alerts to receivers; an evaluator of rules passes them to notifier.Send. It works without receivers too.
+	notifier *notify.Notifier
+	keeper   sync.WaitGroup
 }
 
 // workOptions tune how a manager works rollouts. The zero value is the default of each.
@@ -51,7 +55,9 @@ type workOptions struct {
 	retention operations.Retention // for how long what is of no more use is kept
 	rescan    time.Duration        // between scans at discovered fabrics; 0 is never
 	series    seriesOptions
-	still     bool // no periodic work: for tests, which ask for it themselves
+	receivers notify.Options      // of alerts
+	audit     auditexport.Options // sinks of the audit log
+	still     bool                // no periodic work: for tests, which ask for it themselves
 }
 
 // seriesOptions say where and how series are kept.
@@ -140,6 +146,9 @@ func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter)
 	}
 	ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
 	m.keeper.Go(func() { m.keep(ctx) })
+	if err := m.deliver(ctx, name); err != nil {
+		return err
+	}
 	if m.series == nil || m.options.still {
 		return nil
 	}
@@ -148,6 +157,35 @@ func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter)
 		return err
 	}
 	m.keeper.Go(func() { c.Run(ctx) })
+	return nil
+}
+
+// deliver starts what sends to others: alerts to receivers, the audit log to sinks.
+func (m *manager) deliver(ctx context.Context, name string) error {
+	filter := m.service.NewFilter(m.log)
+	o := m.options.receivers
+	o.Silenced, o.Log = filter.Silenced, m.log
+	var err error
+	if m.notifier, err = notify.New(o); err != nil {
+		return err
+	}
+	if o.Receives() {
+		if err := filter.Refresh(ctx); err != nil { // before the first alert
+			return err
+		}
+		m.keeper.Go(func() { filter.Run(ctx) })
+		m.keeper.Go(func() { m.notifier.Run(ctx) })
+	}
+	if len(m.options.audit.Sinks) == 0 {
+		return nil
+	}
+	a := m.options.audit
+	a.Owner, a.Log = name, m.log
+	exporter, err := auditexport.New(m.service.Store, a)
+	if err != nil {
+		return err
+	}
+	m.keeper.Go(func() { exporter.Run(ctx) })
 	return nil
 }
 

@@ -1,4 +1,4 @@
-// Package auditexport sends the audit log to receivers elsewhere: syslog servers and webhooks. Whoever can rewrite the database cannot rewrite
+// Package auditexport sends the audit log to receivers elsewhere: syslog servers and webhooks. An attacker with the database cannot rewrite
 // what was sent.
 //
 // Each sink gets every entry at least once and in order, with the hashes of the chain. Its position, the newest entry that it has
@@ -50,7 +50,7 @@ type Options struct {
 // limits of an export; tests have smaller ones.
 type limits struct {
 	batch   int           // most entries at once
-	poll    time.Duration // between two looks for new entries
+	poll    time.Duration // between two checks for new entries
 	lease   time.Duration // of a sink; longer than one attempt
 	attempt time.Duration // to deliver a batch
 	pause   time.Duration // the longest after failures; the shortest is poll

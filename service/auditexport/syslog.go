@@ -123,7 +123,7 @@ func (s *syslog) close() {
 func (s *syslog) send(ctx context.Context, list []audit.Entry) error {
 	err := s.try(ctx, list)
 	if err != nil {
-		s.close() // nobody knows what has arrived
+		s.close() // what has arrived is unknown
 	}
 	return err
 }
@@ -148,7 +148,7 @@ func (s *syslog) try(ctx context.Context, list []audit.Entry) error {
 		stream.Write(message)
 	}
 	if s.scheme == "udp" {
-		return nil // nobody acknowledges
+		return nil // datagrams have no acknowledgement
 	}
 	if _, err := conn.Write(stream.Bytes()); err != nil {
 		return err
@@ -184,8 +184,8 @@ func (s *syslog) dial(ctx context.Context) (err error) {
 // errClosed reports a server that closed its end.
 var errClosed = errors.New("the server closed the connection")
 
-// look is how often unacknowledged bytes are looked at.
-const look = 2 * time.Millisecond
+// checkEvery is the interval between two checks for unacknowledged bytes.
+const checkEvery = 2 * time.Millisecond
 
 // acknowledged waits until the server's host has received what was written, and then whether the server closes the connection, as one does
 // that ends with unread messages. Syslog has no acknowledgements of its own: what a host that loses power had received is lost.
@@ -198,7 +198,7 @@ func (s *syslog) acknowledged(ctx context.Context) error {
 		if left == 0 {
 			break
 		}
-		t := time.NewTimer(look)
+		t := time.NewTimer(checkEvery)
 		select {
 		case <-ctx.Done():
 			t.Stop()

@@ -15,7 +15,7 @@ type group struct {
 	labels []series.Label // alertname, and fabric if the alerts have one
 	alerts map[string]*member
 	due    time.Time            // of the next flush
-	told   map[string]time.Time // when those alerts fired of which the latest notification said that they fire
+	firing map[string]time.Time // alerts that the latest notification reported as firing, and since when
 	sent   time.Time            // of the latest notification; zero before the first
 }
 
@@ -23,7 +23,7 @@ type group struct {
 type member struct {
 	alert series.Alert
 	seen  time.Time // the latest Send
-	late  bool      // the first that was heard of it is its resolution: an earlier process has sent the rest
+	late  bool      // its first state here is resolved: an earlier process has reported it as firing
 }
 
 // join adds an alert to its group; false when there are too many alerts.
@@ -62,7 +62,7 @@ func groupKey(by []series.Label) string {
 	return "{}:{" + strings.Join(parts, ", ") + "}"
 }
 
-// flush returns the notification that is due, nil for none, and forgets the alerts that were resolved. It follows Alertmanager: a
+// flush returns the notification that is due, nil for none, and removes the alerts that were resolved. It follows Alertmanager: a
 // notification is due when an alert fires of which the last one did not say so, when one was resolved of which it did, and when the repeat
 // interval has passed with an alert that fires.
 func (g *group) flush(now time.Time, o *Options) *Notification {
@@ -72,7 +72,7 @@ func (g *group) flush(now time.Time, o *Options) *Notification {
 	due := false
 	for id, m := range g.alerts {
 		resolved := m.alert.State == series.AlertResolved
-		_, told := g.told[id]
+		since, reported := g.firing[id]
 		switch {
 		case !resolved && now.Sub(m.seen) >= o.Stale:
 			delete(g.alerts, id)
@@ -82,16 +82,16 @@ func (g *group) flush(now time.Time, o *Options) *Notification {
 		}
 		switch {
 		case o.Silenced(m.alert):
-		case resolved && (told || m.late):
+		case resolved && (reported || m.late):
 			list, due = append(list, m.alert), true
 		case !resolved:
 			list = append(list, m.alert)
 			firing[id] = m.alert.FiredAt
-			due = due || !told || !g.told[id].Equal(m.alert.FiredAt)
+			due = due || !reported || !since.Equal(m.alert.FiredAt)
 		}
 	}
 	repeat := len(firing) > 0 && !g.sent.IsZero() && now.Sub(g.sent) >= o.RepeatInterval
-	g.told = firing
+	g.firing = firing
 	if !due && !repeat {
 		return nil
 	}

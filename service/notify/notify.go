@@ -34,6 +34,9 @@ const (
 	KindMail         Kind = "mail"
 )
 
+// Kinds lists all kinds.
+func Kinds() []Kind { return []Kind{KindAlertmanager, KindWebhook, KindMail} }
+
 // Outcome is what became of a notification, or of an alert for an Alertmanager.
 type Outcome string
 
@@ -61,12 +64,17 @@ type Options struct {
 	GroupInterval  time.Duration // between notifications about changes of a group; 0 is DefaultGroupInterval
 	RepeatInterval time.Duration // between notifications about a group that does not change; 0 is DefaultRepeatInterval
 	Resend         time.Duration // between repetitions of a firing alert to an Alertmanager; 0 is DefaultResend
-	Stale          time.Duration // a firing alert that no Send repeats for this long is dropped without a word; 0 is DefaultStale
+	Stale          time.Duration // a firing alert that no Send repeats for this long is removed without a notification; 0 is DefaultStale
 	Flush          time.Duration // most time that the end of Run takes to deliver what is queued; 0 is DefaultFlush
 
 	Silenced func(series.Alert) bool                 // nil: none is
 	Count    func(kind Kind, outcome Outcome, n int) // may be nil
 	Log      *slog.Logger                            // nil: none
+}
+
+// Receives reports whether there is a receiver.
+func (o *Options) Receives() bool {
+	return len(o.Alertmanagers) > 0 || len(o.Webhooks) > 0 || o.Mail != nil
 }
 
 // Webhook is a receiver of webhooks. Its name, not its URL, is logged: a URL may hold a secret.
@@ -85,7 +93,7 @@ const (
 // maxAlerts bounds the alerts that are known at a time; further ones are dropped and counted.
 const maxAlerts = 10_000
 
-// tick is how often groups and repetitions are looked at.
+// tick is the interval between two checks of groups and repetitions.
 const tick = time.Second
 
 // Notifier delivers alerts. It is safe for concurrent use. A nil notifier drops all alerts.
