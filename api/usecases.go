@@ -13,8 +13,10 @@ import (
 	"fairlane/service/control/operations"
 	"fairlane/service/control/plans"
 	"fairlane/service/control/rollouts"
+	"fairlane/service/control/silences"
 	"fairlane/service/control/tenancy"
 	"fairlane/service/series"
+	"fairlane/service/silence"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -33,6 +35,7 @@ type UseCases interface {
 	Queries
 	Objectives
 	Tasks
+	Silences
 	Operations
 }
 
@@ -177,6 +180,13 @@ type Tasks interface {
 	ListTasks(ctx context.Context, kind control.TaskKind, p control.Page) (list []control.Task, next string, err error)
 	StartTask(ctx context.Context, kind control.TaskKind, req control.TaskRequest) (t control.Task, err error)
 	Task(ctx context.Context, kind control.TaskKind, id int64) (t control.Task, err error)
+}
+
+// Silences are the use cases about silences of alerts.
+type Silences interface {
+	AddSilence(ctx context.Context, in silences.Input) (silence.Silence, error)
+	ExpireSilence(ctx context.Context, id int64) error
+	ListSilences(ctx context.Context, expired bool, p control.Page) (list []silence.Silence, next string, err error)
 }
 
 // Operations are the use cases about the service's settings and its audit log.

@@ -55,6 +55,16 @@ TABLE audit
     CREATE UNIQUE INDEX audit_pkey ON public.audit USING btree (seq)
     CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON public.audit FOR EACH ROW EXECUTE FUNCTION refuse_change_of_audit()
 
+TABLE audit_sinks
+    name text NOT NULL
+    seq bigint NOT NULL
+    hash text NOT NULL
+    owner text NOT NULL
+    until_us bigint NOT NULL
+    CHECK ((length(hash) = 64))
+    PRIMARY KEY (name)
+    CREATE UNIQUE INDEX audit_sinks_pkey ON public.audit_sinks USING btree (name)
+
 TABLE audit_tail
     id integer NOT NULL
     seq bigint NOT NULL
@@ -436,6 +446,18 @@ TABLE signin_failures
     PRIMARY KEY (name_sha256)
     CREATE INDEX signin_failures_by_time ON public.signin_failures USING btree (last_at_us)
     CREATE UNIQUE INDEX signin_failures_pkey ON public.signin_failures USING btree (name_sha256)
+
+TABLE silences
+    id bigint NOT NULL IDENTITY
+    matchers bytea NOT NULL
+    starts_at_us bigint NOT NULL
+    ends_at_us bigint NOT NULL
+    author text NOT NULL
+    comment text NOT NULL
+    created_at_us bigint NOT NULL
+    PRIMARY KEY (id)
+    CREATE INDEX silences_by_end ON public.silences USING btree (ends_at_us)
+    CREATE UNIQUE INDEX silences_pkey ON public.silences USING btree (id)
 
 TABLE snapshots
     id bigint NOT NULL IDENTITY

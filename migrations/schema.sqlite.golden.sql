@@ -47,6 +47,14 @@ CREATE INDEX audit_by_actor ON audit (actor, seq);
 
 CREATE INDEX audit_by_fabric ON audit (fabric, seq);
 
+CREATE TABLE audit_sinks (
+    name     TEXT    PRIMARY KEY,
+    seq      INTEGER NOT NULL,
+    hash     TEXT    NOT NULL CHECK (length(hash) = 64),
+    owner    TEXT    NOT NULL,
+    until_us INTEGER NOT NULL
+);
+
 CREATE TABLE audit_tail (
     id   INTEGER PRIMARY KEY CHECK (id = 1),
     seq  INTEGER NOT NULL,
@@ -338,6 +346,18 @@ CREATE TABLE signin_failures (
 );
 
 CREATE INDEX signin_failures_by_time ON signin_failures (last_at_us);
+
+CREATE TABLE silences (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    matchers      BLOB    NOT NULL,
+    starts_at_us  INTEGER NOT NULL,
+    ends_at_us    INTEGER NOT NULL,
+    author        TEXT    NOT NULL,
+    comment       TEXT    NOT NULL,
+    created_at_us INTEGER NOT NULL
+);
+
+CREATE INDEX silences_by_end ON silences (ends_at_us);
 
 CREATE TABLE snapshots (
     id            INTEGER PRIMARY KEY,

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Installs the tools that the tests run unmodified: the InfiniBand tools for the simulated fabric, PostgreSQL (the tests
-# start their own servers; they do not use one that the package starts), curl, ip, systemd-analyze, promtool
-# and Prometheus.
+# Installs the tools that the tests run unmodified: the InfiniBand tools for the simulated fabric, PostgreSQL, Prometheus and Alertmanager
+# (the tests start their own servers; they do not use one that the package starts), curl, ip, systemd-analyze and promtool.
 set -euo pipefail
 
-packages=(opensm ibsim-utils libumad2sim0 infiniband-diags postgresql curl iproute2 systemd prometheus)
+packages=(opensm ibsim-utils libumad2sim0 infiniband-diags postgresql curl iproute2 systemd prometheus prometheus-alertmanager)
 missing=()
 for p in "${packages[@]}"; do
   dpkg -s "$p" >/dev/null 2>&1 || missing+=("$p")

@@ -1373,6 +1373,38 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/sign-out (the `SignOut` operationId).
 	SignOut(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListSilences List silences, newest first
+	//
+	// Expired silences are listed only with `expired=true`. They are deleted 90 days after their end.
+	//
+	// Corresponds with GET /api/v1/silences (the `ListSilences` operationId).
+	ListSilences(ctx context.Context, params *ListSilencesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddSilenceWithBody Add a silence
+	//
+	// An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/silences (the `AddSilence` operationId).
+	AddSilenceWithBody(ctx context.Context, params *AddSilenceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddSilence Add a silence
+	//
+	// An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/silences (the `AddSilence` operationId).
+	AddSilence(ctx context.Context, params *AddSilenceParams, body AddSilenceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExpireSilence End a silence now
+	//
+	// The silence stays listed as expired. One that has expired is not changed.
+	//
+	// Corresponds with DELETE /api/v1/silences/{silence} (the `ExpireSilence` operationId).
+	ExpireSilence(ctx context.Context, silence SilencePath, params *ExpireSilenceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListSimulations List simulations, newest first
 	//
 	// Results are left out; get one simulation to see its result.
@@ -4356,6 +4388,78 @@ func (c *Client) FinishOidc(ctx context.Context, params *FinishOidcParams, reqEd
 // Corresponds with POST /api/v1/sign-out (the `SignOut` operationId).
 func (c *Client) SignOut(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSignOutRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListSilences List silences, newest first
+//
+// Expired silences are listed only with `expired=true`. They are deleted 90 days after their end.
+//
+// Corresponds with GET /api/v1/silences (the `ListSilences` operationId).
+func (c *Client) ListSilences(ctx context.Context, params *ListSilencesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSilencesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddSilenceWithBody Add a silence
+//
+// An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/silences (the `AddSilence` operationId).
+func (c *Client) AddSilenceWithBody(ctx context.Context, params *AddSilenceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddSilenceRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddSilence Add a silence
+//
+// An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/silences (the `AddSilence` operationId).
+func (c *Client) AddSilence(ctx context.Context, params *AddSilenceParams, body AddSilenceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddSilenceRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExpireSilence End a silence now
+//
+// The silence stays listed as expired. One that has expired is not changed.
+//
+// Corresponds with DELETE /api/v1/silences/{silence} (the `ExpireSilence` operationId).
+func (c *Client) ExpireSilence(ctx context.Context, silence SilencePath, params *ExpireSilenceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExpireSilenceRequest(c.Server, silence, params)
 	if err != nil {
 		return nil, err
 	}
@@ -13142,6 +13246,227 @@ func NewSignOutRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewListSilencesRequest constructs an http.Request for the ListSilences method
+func NewListSilencesRequest(server string, params *ListSilencesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/silences")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Expired != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "expired", *params.Expired, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAddSilenceRequest calls the generic AddSilence builder with application/json body
+func NewAddSilenceRequest(server string, params *AddSilenceParams, body AddSilenceJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddSilenceRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewAddSilenceRequestWithBody constructs an http.Request for the AddSilence method, with any body, and a specified content type
+func NewAddSilenceRequestWithBody(server string, params *AddSilenceParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/silences")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewExpireSilenceRequest constructs an http.Request for the ExpireSilence method
+func NewExpireSilenceRequest(server string, silence SilencePath, params *ExpireSilenceParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "silence", silence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/silences/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListSimulationsRequest constructs an http.Request for the ListSimulations method
 func NewListSimulationsRequest(server string, params *ListSimulationsParams) (*http.Request, error) {
 	var err error
@@ -15255,6 +15580,42 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/sign-out (the `SignOut` operationId).
 	SignOutWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*SignOutResponse, error)
+
+	// ListSilencesWithResponse List silences, newest first
+	//
+	// Expired silences are listed only with `expired=true`. They are deleted 90 days after their end.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/silences (the `ListSilences` operationId).
+	ListSilencesWithResponse(ctx context.Context, params *ListSilencesParams, reqEditors ...RequestEditorFn) (*ListSilencesResponse, error)
+
+	// AddSilenceWithBodyWithResponse Add a silence
+	//
+	// An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/silences (the `AddSilence` operationId).
+	AddSilenceWithBodyWithResponse(ctx context.Context, params *AddSilenceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddSilenceResponse, error)
+
+	// AddSilenceWithResponse Add a silence
+	//
+	// An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/silences (the `AddSilence` operationId).
+	AddSilenceWithResponse(ctx context.Context, params *AddSilenceParams, body AddSilenceJSONRequestBody, reqEditors ...RequestEditorFn) (*AddSilenceResponse, error)
+
+	// ExpireSilenceWithResponse End a silence now
+	//
+	// The silence stays listed as expired. One that has expired is not changed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/silences/{silence} (the `ExpireSilence` operationId).
+	ExpireSilenceWithResponse(ctx context.Context, silence SilencePath, params *ExpireSilenceParams, reqEditors ...RequestEditorFn) (*ExpireSilenceResponse, error)
 
 	// ListSimulationsWithResponse List simulations, newest first
 	//
@@ -21524,6 +21885,143 @@ func (r SignOutResponse) ContentType() string {
 	return ""
 }
 
+type ListSilencesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SilenceList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListSilencesResponse) GetJSON200() *SilenceList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListSilencesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListSilencesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListSilencesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListSilencesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListSilencesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type AddSilenceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Silence
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r AddSilenceResponse) GetJSON201() *Silence {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AddSilenceResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AddSilenceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddSilenceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddSilenceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddSilenceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ExpireSilenceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ExpireSilenceResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ExpireSilenceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ExpireSilenceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExpireSilenceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ExpireSilenceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListSimulationsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -24442,6 +24940,66 @@ func (c *ClientWithResponses) SignOutWithResponse(ctx context.Context, reqEditor
 		return nil, err
 	}
 	return ParseSignOutResponse(rsp)
+}
+
+// ListSilencesWithResponse List silences, newest first
+//
+// Expired silences are listed only with `expired=true`. They are deleted 90 days after their end.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/silences (the `ListSilences` operationId).
+func (c *ClientWithResponses) ListSilencesWithResponse(ctx context.Context, params *ListSilencesParams, reqEditors ...RequestEditorFn) (*ListSilencesResponse, error) {
+	rsp, err := c.ListSilences(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSilencesResponse(rsp)
+}
+
+// AddSilenceWithBodyWithResponse Add a silence
+//
+// An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/silences (the `AddSilence` operationId).
+func (c *ClientWithResponses) AddSilenceWithBodyWithResponse(ctx context.Context, params *AddSilenceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddSilenceResponse, error) {
+	rsp, err := c.AddSilenceWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddSilenceResponse(rsp)
+}
+
+// AddSilenceWithResponse Add a silence
+//
+// An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/silences (the `AddSilence` operationId).
+func (c *ClientWithResponses) AddSilenceWithResponse(ctx context.Context, params *AddSilenceParams, body AddSilenceJSONRequestBody, reqEditors ...RequestEditorFn) (*AddSilenceResponse, error) {
+	rsp, err := c.AddSilence(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddSilenceResponse(rsp)
+}
+
+// ExpireSilenceWithResponse End a silence now
+//
+// The silence stays listed as expired. One that has expired is not changed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/silences/{silence} (the `ExpireSilence` operationId).
+func (c *ClientWithResponses) ExpireSilenceWithResponse(ctx context.Context, silence SilencePath, params *ExpireSilenceParams, reqEditors ...RequestEditorFn) (*ExpireSilenceResponse, error) {
+	rsp, err := c.ExpireSilence(ctx, silence, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExpireSilenceResponse(rsp)
 }
 
 // ListSimulationsWithResponse List simulations, newest first
@@ -29146,6 +29704,101 @@ func ParseSignOutResponse(rsp *http.Response) (*SignOutResponse, error) {
 	}
 
 	response := &SignOutResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListSilencesResponse parses an HTTP response from a ListSilencesWithResponse call
+func ParseListSilencesResponse(rsp *http.Response) (*ListSilencesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListSilencesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SilenceList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAddSilenceResponse parses an HTTP response from a AddSilenceWithResponse call
+func ParseAddSilenceResponse(rsp *http.Response) (*AddSilenceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddSilenceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Silence
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseExpireSilenceResponse parses an HTTP response from a ExpireSilenceWithResponse call
+func ParseExpireSilenceResponse(rsp *http.Response) (*ExpireSilenceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExpireSilenceResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

@@ -991,6 +991,27 @@ func (e RolloutWish) Valid() bool {
 	}
 }
 
+// Defines values for SilenceState.
+const (
+	SilenceStateActive  SilenceState = "active"
+	SilenceStateExpired SilenceState = "expired"
+	SilenceStatePending SilenceState = "pending"
+)
+
+// Valid indicates whether the value is a known member of the SilenceState enum.
+func (e SilenceState) Valid() bool {
+	switch e {
+	case SilenceStateActive:
+		return true
+	case SilenceStateExpired:
+		return true
+	case SilenceStatePending:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Stage.
 const (
 	StagePlacement Stage = "placement"
@@ -3226,6 +3247,46 @@ type SignedIn struct {
 	Name UserName `json:"name"`
 }
 
+// Silence defines model for Silence.
+type Silence struct {
+	Author    string    `json:"author"`
+	Comment   string    `json:"comment"`
+	CreatedAt time.Time `json:"created_at"`
+	EndsAt    time.Time `json:"ends_at"`
+	ID        int64     `json:"id"`
+
+	// Matchers With the values in quotation marks.
+	Matchers []string  `json:"matchers"`
+	StartsAt time.Time `json:"starts_at"`
+
+	// State `pending`: not begun.
+	State SilenceState `json:"state"`
+}
+
+// SilenceCreate defines model for SilenceCreate.
+type SilenceCreate struct {
+	// Comment Why the alerts are silenced.
+	Comment string `json:"comment"`
+
+	// EndsAt At most 366 days after the start.
+	EndsAt time.Time `json:"ends_at"`
+
+	// Matchers `LABEL=VALUE`, `LABEL!=VALUE`, `LABEL=~REGEXP` or `LABEL!~REGEXP`. `alertname` is the name of the rule; a missing label has an empty value. Regular expressions (RE2) match the whole value. A value in quotation marks is read as a string of Go.
+	Matchers []string `json:"matchers"`
+
+	// StartsAt Default and earliest: now.
+	StartsAt *time.Time `json:"starts_at,omitempty"`
+}
+
+// SilenceList defines model for SilenceList.
+type SilenceList struct {
+	Items      []Silence `json:"items"`
+	NextCursor *string   `json:"next_cursor,omitempty"`
+}
+
+// SilenceState `pending`: not begun.
+type SilenceState string
+
 // Simulation defines model for Simulation.
 type Simulation struct {
 	Actor     string    `json:"actor"`
@@ -3755,6 +3816,9 @@ type RevisionPath = int64
 
 // RolloutPath defines model for RolloutPath.
 type RolloutPath = int64
+
+// SilencePath defines model for SilencePath.
+type SilencePath = int64
 
 // SimulationPath defines model for SimulationPath.
 type SimulationPath = int64
@@ -4708,6 +4772,34 @@ type FinishOidcParams struct {
 	Scope *OidcScope `form:"scope,omitempty" json:"scope,omitempty"`
 }
 
+// ListSilencesParams defines parameters for ListSilences.
+type ListSilencesParams struct {
+	// Expired Whether to list expired silences too.
+	Expired *bool `form:"expired,omitempty" json:"expired,omitempty"`
+
+	// Limit Largest number of rows to return.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// AddSilenceParams defines parameters for AddSilence.
+type AddSilenceParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// IdempotencyKey A string chosen by the caller, new for each operation. The same key with the same request within 24
+	// hours does not repeat the operation: it returns the first answer, with `Idempotent-Replayed: true`.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ExpireSilenceParams defines parameters for ExpireSilence.
+type ExpireSilenceParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+}
+
 // ListSimulationsParams defines parameters for ListSimulations.
 type ListSimulationsParams struct {
 	// Limit Largest number of rows to return.
@@ -4880,6 +4972,9 @@ type PutSettingsJSONRequestBody = SettingsUpdate
 
 // SignInJSONRequestBody defines body for SignIn for application/json ContentType.
 type SignInJSONRequestBody = SignIn
+
+// AddSilenceJSONRequestBody defines body for AddSilence for application/json ContentType.
+type AddSilenceJSONRequestBody = SilenceCreate
 
 // StartSimulationJSONRequestBody defines body for StartSimulation for application/json ContentType.
 type StartSimulationJSONRequestBody = SimulationCreate

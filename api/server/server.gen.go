@@ -393,6 +393,15 @@ type ServerInterface interface {
 	// SignOut End the browser session
 	// (POST /api/v1/sign-out)
 	SignOut(c *gin.Context)
+	// ListSilences List silences, newest first
+	// (GET /api/v1/silences)
+	ListSilences(c *gin.Context, params ListSilencesParams)
+	// AddSilence Add a silence
+	// (POST /api/v1/silences)
+	AddSilence(c *gin.Context, params AddSilenceParams)
+	// ExpireSilence End a silence now
+	// (DELETE /api/v1/silences/{silence})
+	ExpireSilence(c *gin.Context, silence SilencePath, params ExpireSilenceParams)
 	// ListSimulations List simulations, newest first
 	// (GET /api/v1/simulations)
 	ListSimulations(c *gin.Context, params ListSimulationsParams)
@@ -6007,6 +6016,133 @@ func (siw *ServerInterfaceWrapper) SignOut(c *gin.Context) {
 	siw.Handler.SignOut(c)
 }
 
+// ListSilences operation middleware
+func (siw *ServerInterfaceWrapper) ListSilences(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListSilencesParams
+
+	// ------------- Optional query parameter "expired" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "expired", c.Request.URL.Query(), &params.Expired, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter expired: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListSilences(c, params)
+}
+
+// AddSilence operation middleware
+func (siw *ServerInterfaceWrapper) AddSilence(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params AddSilenceParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.AddSilence(c, params)
+}
+
+// ExpireSilence operation middleware
+func (siw *ServerInterfaceWrapper) ExpireSilence(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "silence" -------------
+	var silence SilencePath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "silence", c.Param("silence"), &silence, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter silence: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ExpireSilenceParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ExpireSilence(c, silence, params)
+}
+
 // ListSimulations operation middleware
 func (siw *ServerInterfaceWrapper) ListSimulations(c *gin.Context) {
 
@@ -6524,6 +6660,9 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/links", wrapper.ListLinks)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/shares/history", wrapper.ListShares)
 	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/shares/history", wrapper.MeasureShares)
+	router.GET(options.BaseURL+"/api/v1/silences", wrapper.ListSilences)
+	router.POST(options.BaseURL+"/api/v1/silences", wrapper.AddSilence)
+	router.DELETE(options.BaseURL+"/api/v1/silences/:silence", wrapper.ExpireSilence)
 	router.GET(options.BaseURL+"/api/v1/simulations", wrapper.ListSimulations)
 	router.POST(options.BaseURL+"/api/v1/simulations", wrapper.StartSimulation)
 	router.GET(options.BaseURL+"/api/v1/simulations/:simulation", wrapper.GetSimulation)
@@ -11981,6 +12120,119 @@ func (response SignOutdefaultApplicationProblemPlusJSONResponse) VisitSignOutRes
 	return err
 }
 
+type ListSilencesRequestObject struct {
+	Params ListSilencesParams
+}
+
+type ListSilencesResponseObject interface {
+	VisitListSilencesResponse(w http.ResponseWriter) error
+}
+
+type ListSilences200JSONResponse SilenceList
+
+func (response ListSilences200JSONResponse) VisitListSilencesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSilencesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListSilencesdefaultApplicationProblemPlusJSONResponse) VisitListSilencesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddSilenceRequestObject struct {
+	Params AddSilenceParams
+	Body   *AddSilenceJSONRequestBody
+}
+
+type AddSilenceResponseObject interface {
+	VisitAddSilenceResponse(w http.ResponseWriter) error
+}
+
+type AddSilence201JSONResponse Silence
+
+func (response AddSilence201JSONResponse) VisitAddSilenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddSilencedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AddSilencedefaultApplicationProblemPlusJSONResponse) VisitAddSilenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExpireSilenceRequestObject struct {
+	Silence SilencePath `json:"silence"`
+	Params  ExpireSilenceParams
+}
+
+type ExpireSilenceResponseObject interface {
+	VisitExpireSilenceResponse(w http.ResponseWriter) error
+}
+
+type ExpireSilence204Response struct {
+}
+
+func (response ExpireSilence204Response) VisitExpireSilenceResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type ExpireSilencedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ExpireSilencedefaultApplicationProblemPlusJSONResponse) VisitExpireSilenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListSimulationsRequestObject struct {
 	Params ListSimulationsParams
 }
@@ -12776,6 +13028,15 @@ type StrictServerInterface interface {
 	// SignOut End the browser session
 	// (POST /api/v1/sign-out)
 	SignOut(ctx context.Context, request SignOutRequestObject) (SignOutResponseObject, error)
+	// ListSilences List silences, newest first
+	// (GET /api/v1/silences)
+	ListSilences(ctx context.Context, request ListSilencesRequestObject) (ListSilencesResponseObject, error)
+	// AddSilence Add a silence
+	// (POST /api/v1/silences)
+	AddSilence(ctx context.Context, request AddSilenceRequestObject) (AddSilenceResponseObject, error)
+	// ExpireSilence End a silence now
+	// (DELETE /api/v1/silences/{silence})
+	ExpireSilence(ctx context.Context, request ExpireSilenceRequestObject) (ExpireSilenceResponseObject, error)
 	// ListSimulations List simulations, newest first
 	// (GET /api/v1/simulations)
 	ListSimulations(ctx context.Context, request ListSimulationsRequestObject) (ListSimulationsResponseObject, error)
@@ -16818,6 +17079,103 @@ func (sh *strictHandler) SignOut(ctx *gin.Context) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(SignOutResponseObject); ok {
 		if err := validResponse.VisitSignOutResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListSilences operation middleware
+func (sh *strictHandler) ListSilences(ctx *gin.Context, params ListSilencesParams) {
+	var request ListSilencesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListSilences(ctx, request.(ListSilencesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListSilences")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListSilencesResponseObject); ok {
+		if err := validResponse.VisitListSilencesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AddSilence operation middleware
+func (sh *strictHandler) AddSilence(ctx *gin.Context, params AddSilenceParams) {
+	var request AddSilenceRequestObject
+
+	request.Params = params
+
+	var body AddSilenceJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AddSilence(ctx, request.(AddSilenceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AddSilence")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(AddSilenceResponseObject); ok {
+		if err := validResponse.VisitAddSilenceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ExpireSilence operation middleware
+func (sh *strictHandler) ExpireSilence(ctx *gin.Context, silence SilencePath, params ExpireSilenceParams) {
+	var request ExpireSilenceRequestObject
+
+	request.Silence = silence
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ExpireSilence(ctx, request.(ExpireSilenceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExpireSilence")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ExpireSilenceResponseObject); ok {
+		if err := validResponse.VisitExpireSilenceResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -36,7 +36,8 @@ const (
 // keys checks who can read the files with secrets.
 func (d *doctor) keys(context.Context) {
 	c := &d.config.Config
-	paths := []string{c.AdminTokenFile, c.CCKeyFile, c.MKeyFile, c.DatabasePasswordFile, c.TLS.KeyFile, c.OIDC.ClientSecretFile}
+	paths := []string{c.AdminTokenFile, c.CCKeyFile, c.MKeyFile, c.DatabasePasswordFile, c.TLS.KeyFile, c.OIDC.ClientSecretFile,
+		c.Receivers.WebhookKeyFile, c.Receivers.Mail.PasswordFile, c.AuditExport.KeyFile}
 	for _, name := range slices.Sorted(maps.Keys(d.managers)) {
 		if u := d.managers[name].UFM; u != nil {
 			paths = append(paths, u.TokenFile, u.PasswordFile)

@@ -17,6 +17,7 @@ func Add(shared *cmdline.App, root *cobra.Command) {
 	root.AddCommand(a.initCommand(), a.configCommand(), a.dbCommand(), a.doctorCommand(), a.opensmCommand(), a.discoverCommand(), a.importCommand(), a.compileCommand(), a.ibProfileCommand(), a.versionCommand())
 	cmdline.AddBelow(root, "alert", a.alertRulesCommand())
 	cmdline.AddBelow(root, "device", a.ccKeyCommand())
+	cmdline.AddBelow(root, "alert", a.alertTestCommand())
 	cmdline.AddBelow(root, "fabric", a.fabricCheckCommand(), a.fabricWatchCommand())
 	a.localShow(root)
 }

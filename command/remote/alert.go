@@ -11,9 +11,9 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// alert are the verbs for alerts.
+// alert are the verbs for alerts; those that need no service are in package local.
 func (c *cli) alert() *cobra.Command {
-	return c.noun("alert", c.verb("alert", "list", "  fairlane alert list\n  fairlane alert list --json", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return c.alertList(cmd) }))
+	return c.noun("alert", c.silence(), c.verb("alert", "list", "  fairlane alert list\n  fairlane alert list --json", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return c.alertList(cmd) }))
 }
 
 // activeAlert is an alert in the form of Prometheus's HTTP API.

@@ -116,14 +116,23 @@ func (c *cli) addCommon(noun *cobra.Command) {
 		c.explains(noun)
 		return
 	}
-	noun.RunE = func(cmd *cobra.Command, args []string) error {
+	c.groups(noun)
+}
+
+// groups makes a command that only groups others print its help, and their errors explained.
+func (c *cli) groups(group *cobra.Command) {
+	group.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return wrongArgs(cobraerror.Command(cmd, args[0]))
 		}
 		return cmd.Help()
 	}
-	for _, verb := range noun.Commands() {
+	for _, verb := range group.Commands() {
 		verb.SilenceUsage, verb.SilenceErrors = true, true
+		if verb.HasSubCommands() {
+			c.groups(verb)
+			continue
+		}
 		c.usageOfArgs(verb)
 		c.explains(verb)
 	}

@@ -132,6 +132,15 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// within lists a command and all below it.
+func within(cmd *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{cmd}
+	for _, sub := range cmd.Commands() {
+		all = append(all, within(sub)...)
+	}
+	return all
+}
+
 func TestEveryCommandExplainsItselfInBothLanguages(t *testing.T) {
 	t.Parallel()
 	for _, lang := range i18n.Languages() {
@@ -139,11 +148,11 @@ func TestEveryCommandExplainsItselfInBothLanguages(t *testing.T) {
 			if len(noun.Commands()) == 0 && !noun.Runnable() {
 				t.Errorf("%s has no verbs", noun.Name())
 			}
-			for _, c := range append(noun.Commands(), noun) {
+			for _, c := range within(noun) {
 				if c.Short == "" || strings.HasPrefix(c.Short, "cmd.") {
 					t.Errorf("%s: %s has no text: %q", lang, c.CommandPath(), c.Short)
 				}
-				if c.Runnable() && c != noun && !strings.Contains(c.Example, "fairlane "+noun.Name()+" "+c.Name()) {
+				if c.Runnable() && c != noun && !c.HasSubCommands() && !strings.Contains(c.Example, "fairlane "+c.CommandPath()) {
 					t.Errorf("%s has no example of its own: %q", c.CommandPath(), c.Example)
 				}
 			}
@@ -227,7 +236,7 @@ func TestTheCatalogueHasExactlyTheUsedTexts(t *testing.T) {
 		}
 	}
 	for _, noun := range New(Options{Args: []string{}, Getenv: func(string) string { return "" }}) {
-		for _, cmd := range append(noun.Commands(), noun) {
+		for _, cmd := range within(noun) {
 			used[strings.ReplaceAll("cmd."+cmd.CommandPath(), " ", ".")] = true
 		}
 	}

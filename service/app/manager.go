@@ -14,11 +14,13 @@ import (
 	"fairlane/api"
 	"fairlane/internal/buildinfo"
 	"fairlane/internal/span"
+	"fairlane/service/auditexport"
 	"fairlane/service/collect"
 	"fairlane/service/control"
 	"fairlane/service/control/drift"
 	"fairlane/service/control/operations"
 	"fairlane/service/control/usecases"
+	"fairlane/service/notify"
 	"fairlane/service/rollout"
 	"fairlane/service/rollout/riverwork"
 	"fairlane/service/series"
@@ -44,7 +46,9 @@ type manager struct {
 	series  *embedded.DB       // nil: no series are kept
 	rules   *embedded.Rules    // nil without series
 	collect *collect.Collector // nil without series
-	keeper  sync.WaitGroup
+	// notifier sends alerts to receivers. It works without receivers too.
+	notifier *notify.Notifier
+	keeper   sync.WaitGroup
 }
 
 // workOptions tune how a manager works rollouts. The zero value is the default of each.
@@ -55,7 +59,9 @@ type workOptions struct {
 	retention operations.Retention // for how long what is of no more use is kept
 	rescan    time.Duration        // between scans at discovered fabrics; 0 is never
 	series    seriesOptions
-	still     bool // no periodic work: for tests, which ask for it themselves
+	receivers notify.Options      // of alerts
+	audit     auditexport.Options // sinks of the audit log
+	still     bool                // no periodic work: for tests, which ask for it themselves
 }
 
 // seriesOptions say where and how series are kept.
@@ -65,7 +71,6 @@ type seriesOptions struct {
 	allPorts bool
 	failed   func()         // see collect.Options
 	gather   collect.Gather // of the manager's own metrics; nil: none
-	notify   series.Notify  // of alerts; may be nil
 	embedded.Options
 }
 
@@ -95,7 +100,7 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 		if m.series, err = embedded.Open(o.series.folder, o.series.Options); err != nil {
 			return nil, err
 		}
-		if m.rules, err = m.series.NewRules(rules.Groups(), o.series.notify); err != nil {
+		if m.rules, err = m.series.NewRules(rules.Groups(), m.notify); err != nil {
 			return nil, err
 		}
 	}
@@ -148,6 +153,9 @@ func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter)
 	}
 	ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
 	m.keeper.Go(func() { m.keep(ctx) })
+	if err := m.deliver(ctx, name); err != nil {
+		return err
+	}
 	if m.series == nil || m.options.still {
 		return nil
 	}
@@ -171,6 +179,38 @@ func (m *manager) measure(ctx context.Context, name string, meter control.Meter)
 	}
 	loop := collect.NewRuleLoop(m.series, m.rules, o.gather, collect.RuleOptions{Instance: host, Period: o.period, Now: m.service.Now, Log: m.log, Failed: o.failed})
 	m.keeper.Go(func() { loop.Run(ctx) })
+	return nil
+}
+
+// notify passes alerts to the notifier, which deliver makes before the rules are evaluated.
+func (m *manager) notify(ctx context.Context, alerts []series.Alert) { m.notifier.Send(ctx, alerts) }
+
+// deliver starts what sends to others: alerts to receivers, the audit log to sinks.
+func (m *manager) deliver(ctx context.Context, name string) error {
+	filter := m.service.NewFilter(m.log)
+	o := m.options.receivers
+	o.Silenced, o.Log = filter.Silenced, m.log
+	var err error
+	if m.notifier, err = notify.New(o); err != nil {
+		return err
+	}
+	if o.Receives() {
+		if err := filter.Refresh(ctx); err != nil { // before the first alert
+			return err
+		}
+		m.keeper.Go(func() { filter.Run(ctx) })
+		m.keeper.Go(func() { m.notifier.Run(ctx) })
+	}
+	if len(m.options.audit.Sinks) == 0 {
+		return nil
+	}
+	a := m.options.audit
+	a.Owner, a.Log = name, m.log
+	exporter, err := auditexport.New(m.service.Store, a)
+	if err != nil {
+		return err
+	}
+	m.keeper.Go(func() { exporter.Run(ctx) })
 	return nil
 }
 

@@ -47,6 +47,7 @@ func filesAtStart(c *config.Config) map[string][sha256.Size]byte {
 	out := map[string][sha256.Size]byte{}
 	for key, path := range map[string]string{
 		"admin_token_file": c.AdminTokenFile, "database_password_file": c.DatabasePasswordFile, "oidc.client_secret_file": c.OIDC.ClientSecretFile,
+		"alerts.webhook_key_file": c.Receivers.WebhookKeyFile, "alerts.mail.password_file": c.Receivers.Mail.PasswordFile, "audit.export.key_file": c.AuditExport.KeyFile,
 	} {
 		if text, err := config.Secret(path); err == nil {
 			out[key] = sha256.Sum256([]byte(text))
@@ -77,7 +78,7 @@ func (r *reloader) reload() {
 	restart := []string{}
 	contents := filesAtStart(now)
 	for _, k := range config.Keys() {
-		same := k.Value(was) == k.Value(now)
+		same := k.Same(was, now)
 		switch {
 		case !k.Reload:
 			if _, file := r.files[k.Name]; !same || file && contents[k.Name] != r.files[k.Name] {

@@ -27,6 +27,7 @@ import (
 	"fairlane/service/config"
 	"fairlane/service/control"
 	"fairlane/service/control/operations"
+	"fairlane/service/notify"
 	"fairlane/service/obs"
 	"fairlane/service/series/embedded"
 	"fairlane/service/setup"
@@ -129,6 +130,9 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 			Retention: s.config.Series.Retention, MaxBytes: int64(s.config.Series.MaxGB * 1e9),
 		}},
 	}
+	o.receivers, o.audit = material.Receivers, material.Audit
+	o.receivers.Count = func(k notify.Kind, outcome notify.Outcome, n int) { s.metrics.Notified(string(k), string(outcome), n) }
+	o.audit.Lag = s.metrics.AuditLag
 	s.ports = p
 	p.Congested = func(c *telemetry.Congestion) {
 		sum := obs.Congestion{Adapter: c.Adapter, Switch: c.Switch, Unattributed: c.Unattributed, Unread: c.Unread()}
@@ -146,8 +150,16 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 		}
 		d.Compiled = func(plane policy.Plane, took time.Duration, err error) { s.metrics.Compiled(string(plane), took, err) }
 	})
-	if err != nil || s.manager.series == nil {
+	if err != nil {
 		return err
+	}
+	for _, kind := range notify.Kinds() {
+		if err := s.metrics.WatchNotifications(string(kind), func() int { return s.manager.notifier.Queued()[kind] }); err != nil {
+			return err
+		}
+	}
+	if s.manager.series == nil {
+		return nil
 	}
 	return errors.Join(s.metrics.WatchSeries(s.manager.series.Size), s.metrics.WatchMeasured(func() []obs.Measured { return exported(s.manager.collect.Latest()) }))
 }

@@ -37,6 +37,8 @@ type Config struct {
 	Retention            Retention
 	Discovery            Discovery
 	Series               Series
+	Receivers            Receivers
+	AuditExport          AuditExport
 	Rollouts             Rollouts
 	Shutdown             Shutdown
 }
@@ -132,6 +134,7 @@ func Default() Config {
 			Events: 30 * 24 * time.Hour, Rollouts: 90 * 24 * time.Hour, Plans: 90 * 24 * time.Hour, Snapshots: 90 * 24 * time.Hour,
 		},
 		Series:    Series{Period: 15 * time.Second, Retention: 28 * 24 * time.Hour, Ports: "contended", MaxGB: 5},
+		Receivers: defaultReceivers(),
 		Discovery: Discovery{Interval: time.Minute, Sources: DefaultSources()},
 		Rollouts:  Rollouts{Lease: 6 * time.Second},
 		Shutdown:  Shutdown{Drain: 30 * time.Second},
@@ -264,6 +267,7 @@ func (l *Loaded) together() []error {
 	if l.Operations.Pprof && len(l.Operations.Listen) == 0 {
 		wrong("operations.pprof", phrase.Of("config.no-operations"))
 	}
+	l.receiversTogether(wrong)
 	inURL := passwordInURL(l.Database)
 	switch from := l.From("database"); {
 	case inURL && from != "FAIRLANE_DATABASE":

@@ -116,7 +116,7 @@ func TestFileErrorsNameLineAndAllowedValues(t *testing.T) {
 }
 
 // keys are the words that a Chinese message takes from the file unchanged.
-var keys = strings.Fields("listen database log level format json text debug info warn error optional require trace retention shutdown tls oidc operations pprof discovery series rollouts nothing")
+var keys = strings.Fields("listen database log level format json text debug info warn error optional require trace retention shutdown tls oidc operations pprof discovery series alerts audit rollouts nothing")
 
 func TestAllFaultsAreReportedTogether(t *testing.T) {
 	t.Parallel()

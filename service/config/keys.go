@@ -28,6 +28,11 @@ type Key struct {
 
 // Keys returns the table of all keys, in the order of listings.
 func Keys() []Key {
+	return slices.Concat(serviceKeys(), receiverKeys(), processKeys())
+}
+
+// serviceKeys are the keys about what the service does.
+func serviceKeys() []Key {
 	return []Key{
 		{Name: "listen", Flag: "listen", check: isAddress, bind: func(c *Config) any { return &c.Listen },
 			Doc: "addresses of the API, HOST:PORT or unix:PATH"},
@@ -109,6 +114,12 @@ func Keys() []Key {
 			Doc: "ports whose rates and counts are kept: `contended`, those at either end of a contended link, or `all`, also every port from which tenants send"},
 		{Name: "series.max_gb", check: between(0, 1e6), bind: func(c *Config) any { return &c.Series.MaxGB },
 			Doc: "size in 10^9 bytes beyond which the oldest samples are deleted, up to two hours late; 0: no limit"},
+	}
+}
+
+// processKeys are the keys about how a manager runs.
+func processKeys() []Key {
+	return []Key{
 		{Name: "rollouts.lease", check: within(200*time.Millisecond, time.Hour), bind: func(c *Config) any { return &c.Rollouts.Lease },
 			Doc: "time without a heartbeat after which a rollout worker counts as lost and another manager continues its work; 200ms to 1h, the same on all managers"},
 		{Name: "shutdown.delay", check: within(0, 5*time.Minute), bind: func(c *Config) any { return &c.Shutdown.Delay },
@@ -153,6 +164,9 @@ func (k *Key) Copy(to, from *Config) {
 		*p = *k.bind(from).(*time.Duration)
 	}
 }
+
+// Same reports whether the key has the same value in two configurations.
+func (k *Key) Same(a, b *Config) bool { return slices.Equal(k.values(a), k.values(b)) }
 
 // set parses the text form; commas separate the entries of a list.
 func (k *Key) set(c *Config, text string) error {

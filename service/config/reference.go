@@ -29,19 +29,20 @@ func Example() string {
 	var b strings.Builder
 	b.WriteString("# Configuration of `fairlane serve`. Later ones win: defaults, this file, the environment (FAIRLANE_ and the key\n" +
 		"# in capitals, dots as underscores), flags. Check it with `fairlane config check --config FILE`.\n")
-	def, group := Default(), ""
+	def := Default()
+	var group []string // levels of the key before
 	for _, k := range Keys() {
-		head, name, nested := strings.Cut(k.Name, ".")
-		indent := ""
-		if nested {
-			indent = "  "
-			if head != group {
-				fmt.Fprintf(&b, "\n#%s:\n", head)
+		path := strings.Split(k.Name, ".")
+		name, levels := path[len(path)-1], path[:len(path)-1]
+		gap := "\n"
+		for i := range levels { // the levels that the key before does not have
+			if i >= len(group) || group[i] != levels[i] {
+				fmt.Fprintf(&b, "%s#%s%s:\n", gap, strings.Repeat("  ", i), levels[i])
+				group, gap = nil, ""
 			}
-			group = head
-		} else {
-			name = head
 		}
+		group = levels
+		indent := strings.Repeat("  ", len(levels))
 		value := k.Value(&def)
 		if k.Kind() == "list" {
 			value = "[" + strings.Join(quoted(k.values(&def)), ", ") + "]"

@@ -211,6 +211,7 @@ var kinds = map[string]phrase.Text{
 	"service-account":                 phrase.Of("kind.service-account"),
 	"session":                         phrase.Of("kind.session"),
 	"settings of":                     phrase.Of("kind.settings"),
+	"silence":                         phrase.Of("kind.silence"),
 	"simulation":                      phrase.Of("kind.simulation"),
 	"snapshot":                        phrase.Of("kind.snapshot"),
 	"task":                            phrase.Of("kind.task"),

@@ -49,6 +49,8 @@ type Repos interface {
 	ScopedListRepo
 	TenantConflictRepo
 	ObjectiveRepo
+	SilenceRepo
+	AuditSinkRepo
 }
 
 // FabricRepo stores fabrics and their snapshots.

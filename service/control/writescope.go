@@ -18,6 +18,8 @@ const (
 	ScopeSignIn WriteScope = "sign-in"
 	// ScopeTasks covers simulations and calibrations.
 	ScopeTasks WriteScope = "tasks"
+	// ScopeAuditExport covers the positions of the audit log's sinks.
+	ScopeAuditExport WriteScope = "audit-export"
 )
 
 type scopeKey struct{}

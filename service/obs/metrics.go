@@ -25,6 +25,8 @@ type Metrics struct {
 	compile, discover, measure, store      *prometheus.HistogramVec
 	sweep                                  *prometheus.HistogramVec
 	seriesErrors                           prometheus.Counter
+	notifications                          *prometheus.CounterVec
+	auditLag                               *prometheus.GaugeVec
 }
 
 // buckets are the upper bounds of durations, in seconds: from an indexed read to a large compilation.
@@ -42,6 +44,7 @@ func NewMetrics(version string, census *CensusCache) (*Metrics, error) {
 		measure: b.histogram(metricMeasure), store: b.histogram(metricStore), sweep: b.histogram(metricSweep), read: b.counter(metricRead),
 		becn: b.counter(metricBECN), congestion: b.counter(metricCongestion), unattributed: b.counter(metricUnattributed), unread: b.counter(metricUnread),
 		inFlight: b.gauge(metricInFlight).WithLabelValues(), seriesErrors: b.counter(metricSeriesErrors).WithLabelValues(),
+		notifications: b.counter(metricNotifications), auditLag: b.gauge(metricAuditLag),
 	}
 	m.Congested(Congestion{}) // shows zeros where nothing is measured
 	b.gauge(metricBuild).WithLabelValues(version, runtime.Version()).Set(1)
@@ -102,6 +105,25 @@ func (m *Metrics) WatchSeries(size func() (series int, bytes int64)) error {
 		b.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: b.table[name].Help}, value))
 	}
 	return b.err
+}
+
+// WatchNotifications adds the number of notifications that wait for receivers of a kind. Call it once for each kind.
+func (m *Metrics) WatchNotifications(kind string, waiting func() int) error {
+	b := newBuilder(m.registry)
+	b.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: metricQueued, Help: b.table[metricQueued].Help, ConstLabels: prometheus.Labels{"receiver_kind": kind},
+	}, func() float64 { return float64(waiting()) }))
+	return b.err
+}
+
+// Notified counts notifications for receivers of a kind, by what became of them.
+func (m *Metrics) Notified(kind, outcome string, n int) {
+	m.notifications.WithLabelValues(kind, outcome).Add(float64(n))
+}
+
+// AuditLag notes how many audit entries a sink has not acknowledged.
+func (m *Metrics) AuditLag(sink string, entries int64) {
+	m.auditLag.WithLabelValues(sink).Set(float64(entries))
 }
 
 // SeriesFailed counts a batch of samples that was not stored, or not completely.

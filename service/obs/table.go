@@ -48,6 +48,10 @@ const (
 	metricSeries       = "fairlane_series"
 	metricSeriesBytes  = "fairlane_series_bytes"
 	metricSeriesErrors = "fairlane_series_errors_total"
+
+	metricNotifications = "fairlane_notifications_total"
+	metricQueued        = "fairlane_notification_queue"
+	metricAuditLag      = "fairlane_audit_export_lag_entries"
 )
 
 // Table lists every family that the service defines. The Prometheus client adds its own: go_* and
@@ -86,6 +90,9 @@ func Table() []Metric {
 		{metricSeries, "gauge", nil, "time series in memory; new ones beyond 200,000 are left out"},
 		{metricSeriesBytes, "gauge", nil, "bytes of stored blocks of time series on disk"},
 		{metricSeriesErrors, "counter", nil, "batches of samples that were not stored, or not completely"},
+		{metricNotifications, "counter", []string{"receiver_kind", "outcome"}, "notifications of this manager; for `alertmanager`, alerts. `receiver_kind` is `alertmanager`, `webhook` or `mail`; `outcome` is `sent`, `retried` (an attempt failed), `failed` (given up) or `dropped` (full queue, or end of the manager)"},
+		{metricQueued, "gauge", []string{"receiver_kind"}, "notifications of this manager that wait to be delivered"},
+		{metricAuditLag, "gauge", []string{"sink"}, "audit entries that a sink of `audit.export.sinks` has not acknowledged; the same on all managers"},
 		{metricSessions, "gauge", nil, "browser sessions that have not expired"},
 	}
 }

@@ -9,8 +9,10 @@ import (
 
 	"fairlane/internal/servertls"
 	"fairlane/internal/usage"
+	"fairlane/service/auditexport"
 	"fairlane/service/config"
 	"fairlane/service/control/identity"
+	"fairlane/service/notify"
 	"fairlane/service/openid"
 	"fairlane/service/site"
 	"fairlane/service/store"
@@ -21,8 +23,10 @@ type Material struct {
 	Database     string // path of a SQLite file, or a URL with its password
 	AdminToken   string // empty: the service makes one at its first start
 	Site         site.Settings
-	Certificates *servertls.Source // nil: plain HTTP
-	OpenID       *openid.Provider  // nil: there is no provider to sign in at
+	Certificates *servertls.Source   // nil: plain HTTP
+	OpenID       *openid.Provider    // nil: there is no provider to sign in at
+	Receivers    notify.Options      // of alerts
+	Audit        auditexport.Options // sinks of the audit log
 }
 
 // Load is Read for a service, which begins with all of the material or not at all. It also judges the database. Its error is one of wrong
@@ -71,5 +75,9 @@ func Read(c *config.Config, callbackPath string, log *slog.Logger) (m *Material,
 	if m.OpenID, err = openID(c, callbackPath); err != nil {
 		faults = append(faults, err) // it names its key
 	}
-	return m, faults
+	var more []error
+	m.Receivers, more = Receivers(c)
+	faults = append(faults, more...)
+	m.Audit, more = sinks(c)
+	return m, append(faults, more...)
 }

@@ -37,6 +37,14 @@ func TestEveryFaultOfAConfigurationIsFound(t *testing.T) {
 		"oidc.roles":              func(c *config.Config) { c.OIDC.Issuer, c.OIDC.Roles = "https://id.example", []string{"x=king@*"} },
 		"oidc.client_secret_file": func(c *config.Config) { c.OIDC.Issuer, c.OIDC.ClientSecretFile = "https://id.example", "absent" },
 	}
+	mailed := func(c *config.Config) {
+		c.Receivers.Mail.Server, c.Receivers.Mail.From, c.Receivers.Mail.To = "mail.example:587", "f@example.net", []string{"t@example.net"}
+	}
+	faults["alerts.webhook_key_file"] = func(c *config.Config) { c.Receivers.WebhookKeyFile = short }
+	faults["alerts.ca_file"] = func(c *config.Config) { c.Receivers.CAFile = short }
+	faults["alerts.mail.password_file"] = func(c *config.Config) { mailed(c); c.Receivers.Mail.PasswordFile = "absent" }
+	faults["audit.export.key_file"] = func(c *config.Config) { c.AuditExport.KeyFile = short }
+	faults["audit.export.ca_file"] = func(c *config.Config) { c.AuditExport.CAFile = "absent" }
 	for key, spoil := range faults {
 		c := good()
 		spoil(c)

@@ -49,6 +49,8 @@ func conform(t *testing.T, open func(t *testing.T) control.Store) {
 		"events come in order and page on":                    checkEvents,
 		"the newest measurements are kept":                    checkShares,
 		"the newest tasks that ended are kept":                checkTasks,
+		"one manager at a time moves an audit sink":           checkAuditSinks,
+		"silences are listed until they end":                  checkSilences,
 		"audit entries are chained and found":                 checkAudit,
 		"audit entries keep any text":                         checkAuditText,
 		"a failed change leaves no audit entry":               checkAuditRollback,

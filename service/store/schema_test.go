@@ -115,7 +115,7 @@ func models() []any {
 		&planRow{}, &rolloutRow{}, &rolloutDeviceRow{}, &rolloutShardRow{}, &eventRow{},
 		&auditRow{}, &auditTailRow{}, &idempotencyRow{}, &policyRow{}, &policyPartRow{}, &settingsRow{}, &shareRow{}, &shareTurnRow{}, &collectorRow{}, &taskRow{},
 		&tokenRow{}, &accountRow{}, &membershipRow{}, &sessionRow{}, &signinFailureRow{},
-		&deviceRecordRow{}, &driftPolicyRow{}, &objectiveRow{}, &baselineRow{},
+		&deviceRecordRow{}, &driftPolicyRow{}, &objectiveRow{}, &silenceRow{}, &auditSinkRow{}, &baselineRow{},
 	}
 }
 

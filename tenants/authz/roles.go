@@ -28,6 +28,7 @@ const (
 	User           Object = "user"
 	Member         Object = "member"
 	ServiceAccount Object = "service-account"
+	Silence        Object = "silence"
 	Settings       Object = "settings"
 	Diagnostics    Object = "diagnostics"
 )
@@ -52,6 +53,7 @@ func Objects() []ObjectInfo {
 		{User, "accounts of people, their roles and their sign-in"},
 		{Member, "who has which role in a tenant or on a fabric"},
 		{ServiceAccount, "accounts of programs and their tokens"},
+		{Silence, "alerts that are not sent to receivers for a time"},
 		{Settings, "settings of the service"},
 		{Diagnostics, "metrics, profiles and self-checks of the service"},
 	}
@@ -60,7 +62,7 @@ func Objects() []ObjectInfo {
 // OfService reports whether an object belongs to the service rather than to a fabric: a role on a fabric or a tenant
 // gives no right on it.
 func OfService(o Object) bool {
-	return slices.Contains([]Object{Simulation, Calibration, Audit, User, Settings, Diagnostics}, o)
+	return slices.Contains([]Object{Simulation, Calibration, Audit, User, Silence, Settings, Diagnostics}, o)
 }
 
 // ObjectInfo is an object with its meaning.
@@ -103,7 +105,7 @@ func Table(r tenants.Role) []Right {
 		return []Right{
 			{Fabric, rwr}, {Tenant, rw}, {Class, rw}, {Attachment, rw}, {Flow, rw}, {Policy, rw}, {Plan, rwr}, {Rollout, rwr},
 			{Device, rwr}, {Share, rwr}, {Simulation, rwr}, {Calibration, rwr}, {Event, r1}, {Audit, r1}, {Member, r1},
-			{Settings, r1}, {Diagnostics, r1},
+			{Silence, rw}, {Settings, r1}, {Diagnostics, r1},
 		}
 	case tenants.RoleAuditor: // reads everything, changes nothing, accesses no device
 		all := make([]Right, 0, len(Objects()))

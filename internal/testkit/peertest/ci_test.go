@@ -13,6 +13,7 @@ import (
 // packages maps the programs that tests name to Debian packages.
 var packages = map[string]string{
 	"opensm": "opensm", "ibsim": "ibsim-utils", "ip": "iproute2", "systemd-analyze": "systemd", "promtool": "prometheus", "prometheus": "prometheus",
+	"prometheus-alertmanager": "prometheus-alertmanager", "amtool": "prometheus-alertmanager",
 	"unshare": "util-linux", "sh": "dash", "make": "make", // in every Debian, and required by `make test` itself
 }
 

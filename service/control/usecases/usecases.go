@@ -12,6 +12,7 @@ import (
 	"fairlane/service/control/queries"
 	"fairlane/service/control/rollouts"
 	"fairlane/service/control/shares"
+	"fairlane/service/control/silences"
 	"fairlane/service/control/tasks"
 	"fairlane/service/control/tenancy"
 )
@@ -30,6 +31,7 @@ type Services struct {
 	*tasks.Tasks
 	*queries.Queries
 	*objectives.Objectives
+	*silences.Silences
 }
 
 // New returns the use cases over the given dependencies. Store, Discoverer, Observer and Meter are required.
@@ -44,6 +46,7 @@ func New(d control.Deps) (*Services, error) {
 	s.Shares = shares.New(b, s.Plans, s.Operations)
 	s.Queries = queries.New(b)
 	s.Objectives = objectives.New(b)
+	s.Silences = silences.New(b)
 	s.Tasks = tasks.New(b, s.Plans, s.Operations)
 	return s, nil
 }
