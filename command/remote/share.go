@@ -45,7 +45,7 @@ func (c *cli) share() *cobra.Command {
 		f.StringVar(&tenant, "tenant", "", c.t("flag.share-tenant"))
 	}
 	c.long("flag.quiet-shares", show, follow)
-	return c.noun("share", append(c.shareKept(), show, follow)...)
+	return c.noun("share", append(c.shareKept(), show, follow, c.shareReportVerb())...)
 }
 
 func (c *cli) shareShow(cmd *cobra.Command, plan, tenant string, window time.Duration) error {

@@ -3,6 +3,7 @@ package remote
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"io"
 	"net/http/httptest"
@@ -310,4 +311,38 @@ func watched(t *testing.T, url, line, text string) string {
 		t.Errorf("%s: %v", line, err)
 	}
 	return out.String() + words.String()
+}
+
+func TestAMonthIsReportedByTenant(t *testing.T) {
+	t.Parallel()
+	l := newKeptLab(t)
+	l.fill()
+	blue := measured{tenant: "blue", entitled: 25, delivered: 25, state: "contending", received: 1}
+	l.keep(at("23:50:00"), at("23:59:45"), blue)
+	blue.contended += 585
+	l.keep(at("23:59:45"), at("23:59:45").Add(10*time.Minute), blue)
+	out, words := asAdmin(t, l.url, "share report --month 2026-11 --csv")
+	const head = "month,fabric,tenant,from,to,contended_seconds,bad_seconds,good_ratio,objective_ratio,delivered_bits_extrapolated,measured_ratio,coverage_ratio,days_missing," +
+		"state_contending_seconds,state_demand_seconds,state_idle_seconds,state_cap_seconds,state_own_port_seconds,state_other_link_seconds,state_path_down_seconds,state_not_measured_seconds\r\n"
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil || len(rows) != 3 || !strings.HasPrefix(out, head) {
+		t.Fatalf("%v\n%s%s", err, out, words)
+	}
+	// Blue contended from 10:00 to 10:20, all bad, and for 1185 s around midnight; from 10:30 to 10:45 it wanted less.
+	want := map[int]string{2: "blue", 5: "2385", 6: "1200", 8: "", 9: "58125000000000", 13: "2385", 14: "900", 15: "0", 20: "900"}
+	for i, w := range want {
+		if rows[1][i] != w {
+			t.Errorf("%s of blue is %q, want %q", rows[0][i], rows[1][i], w)
+		}
+	}
+	if good := rows[1][7]; !strings.HasPrefix(good, "0.4968") {
+		t.Errorf("blue's good part is %s", good)
+	}
+	if !strings.Contains(words, "no measurement of any tenant on 2026-11-01/2026-11-20") {
+		t.Errorf("missing days: %s", words)
+	}
+	l.says("share report --month 2026-11", "TENANT CONTENDED BAD GOOD OBJECTIVE DELIVERED (EXTRAPOLATED) MEASURED COVERAGE STATES", "blue 39m45s 20m0s 49.7 % - 58.125 Tbit", "contending 39m45s, demand 15m0s, not-measured 15m0s", "red 50m0s 0s 100.0 % -")
+	l.says("share report --month 2026-11 --json --tenant red", `"month": "2026-11"`, `"from": "2026-11-01T00:00:00Z"`, `"contended_seconds": 3000`, `"bad_seconds": 0`, `"missing_days": [ "2026-11-01"`)
+	l.says("share report --month 2026-10", "")
+	l.says("share report --month 2026-10 --csv", "month,fabric")
 }
