@@ -196,7 +196,7 @@ func (k *keptSeries) coverage(s *shareSteps) error {
 // each passes the values of a series, with the number of their step.
 func (s *shareSteps) each(values []point, f func(i int, v float64)) {
 	for _, p := range values {
-		i, v := int(p.time().Sub(s.from)/s.step)-1, p.number()
+		i, v := int(math.Round(float64(p.time().Sub(s.from))/float64(s.step)))-1, p.number() // times of answers are rounded
 		if i >= 0 && i < s.n && !math.IsNaN(v) && !math.IsInf(v, 0) {
 			f(i, v)
 		}

@@ -169,6 +169,9 @@ func reportOf(s *shareSteps, name string, missing []int) reportTenant {
 		}
 	}
 	out.ContendedSeconds = out.StateSeconds["contending"]
+	if out.DeliveredBits != nil {
+		*out.DeliveredBits = math.Round(*out.DeliveredBits)
+	}
 	out.Measured = made / due
 	if out.Coverage != nil {
 		*out.Coverage = covered / due

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -92,7 +93,8 @@ func (c *cli) moment(text string, now time.Time) (time.Time, error) {
 
 // explainShares explains why each tenant got what it got around a time.
 func (c *cli) explainShares(cmd *cobra.Command, f *historyFlags) error {
-	at, err := c.moment(f.why, time.Now())
+	now := time.Now().UTC()
+	at, err := c.moment(f.why, now)
 	if err != nil {
 		return err
 	}
@@ -111,7 +113,10 @@ func (c *cli) explainShares(cmd *cobra.Command, f *historyFlags) error {
 	if window == 0 {
 		window = max(whyWindow, 3*k.period)
 	}
-	w, err := k.why(at.Add(-window/2), window, f.tenant)
+	if at = at.Add(window / 2); at.After(now) {
+		at = now
+	}
+	w, err := k.why(at.Add(-window), window, f.tenant)
 	if err != nil {
 		return err
 	}
@@ -240,7 +245,7 @@ func (l *whyLink) tenant(name string) *whyLinkTenant {
 	return &l.Tenants[len(l.Tenants)-1]
 }
 
-// eventsBetween lists the events of a fabric in a time range, without those about measurements.
+// eventsBetween lists the events of a fabric in a time range, without measurements and the steps of devices in rollouts.
 func (c *cli) eventsBetween(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, from, to time.Time) ([]gen.Event, error) {
 	out := []gen.Event{}
 	err := eachPage(func(cursor *string) (*page[gen.Event], error) {
@@ -254,7 +259,7 @@ func (c *cli) eventsBetween(cmd *cobra.Command, client *apiclient.ClientWithResp
 			if e.At.After(to) {
 				return errEnough
 			}
-			if e.Kind != "shares.measured" {
+			if e.Kind != "shares.measured" && (e.Kind != "device.state" || troubled(&e)) {
 				out = append(out, e)
 			}
 		}
@@ -310,25 +315,30 @@ func (c *cli) whyState(w *shareWhy, x *whyTenant) []string {
 	return out
 }
 
-// othersOn lists the other tenants of a link, the ones that contend first.
+// mostOthers is the number of other tenants on a link that a sentence names.
+const mostOthers = 5
+
+// othersOn lists the other tenants of a link: those that contend first, and of them those with the highest rates.
 func (c *cli) othersOn(l *whyLink, tenant string) string {
-	var first, rest []string
-	for _, t := range l.Tenants {
-		if t.Tenant == tenant {
-			continue
+	others := slices.DeleteFunc(slices.Clone(l.Tenants), func(t whyLinkTenant) bool { return t.Tenant == tenant })
+	slices.SortStableFunc(others, func(a, b whyLinkTenant) int {
+		if x, y := a.State == "contending", b.State == "contending"; x != y {
+			if x {
+				return -1
+			}
+			return 1
 		}
-		state := "not-measured"
-		if t.State != "" {
-			state = t.State
+		return cmp.Compare(cmdline.OrZero(b.DeliveredBps), cmdline.OrZero(a.DeliveredBps))
+	})
+	var out []string
+	for i, t := range others {
+		if i == mostOthers && !c.rows.all {
+			out = append(out, c.t("why.more", "count", len(others)-i))
+			break
 		}
-		text := c.t("why.other", "tenant", t.Tenant, "delivered", measuredRate(t.DeliveredBps), "entitled", measuredRate(t.EntitledBps), "state", c.t("tenant-state."+state))
-		if state == "contending" {
-			first = append(first, text)
-		} else {
-			rest = append(rest, text)
-		}
+		out = append(out, c.t("why.other", "tenant", t.Tenant, "delivered", measuredRate(t.DeliveredBps), "entitled", measuredRate(t.EntitledBps), "state", c.t("tenant-state."+cmp.Or(t.State, "not-measured"))))
 	}
-	return strings.Join(append(first, rest...), c.t("list.separator"))
+	return strings.Join(out, c.t("list.separator"))
 }
 
 // otherStates lists the states beside the one that held longest.
