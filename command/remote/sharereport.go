@@ -279,7 +279,7 @@ func (c *cli) reportTable(r *shareReport) *table {
 		var states []string
 		for _, state := range tenantStates {
 			if s := x.StateSeconds[state]; s > 0 {
-				states = append(states, c.t("tenant-state."+state)+" "+seconds(&s))
+				states = append(states, c.known("tenant-state.", state)+" "+seconds(&s))
 			}
 		}
 		t.addRanked(-cmdline.OrZero(x.Good), x.Tenant, seconds(&x.ContendedSeconds), seconds(x.BadSeconds), cmdline.PercentOrDash(x.Good), cmdline.PercentOrDash(x.Objective),

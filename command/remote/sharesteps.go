@@ -188,9 +188,9 @@ func (c *cli) prevailing(state string, part float64) string {
 	case state == "":
 		return "-"
 	case part > 0.995:
-		return c.t("tenant-state." + state)
+		return c.known("tenant-state.", state)
 	}
-	return fmt.Sprintf("%s %.0f %%", c.t("tenant-state."+state), 100*part)
+	return fmt.Sprintf("%s %.0f %%", c.known("tenant-state.", state), 100*part)
 }
 
 // stepLimit says what limited a tenant most of the time.
@@ -201,7 +201,7 @@ func (c *cli) stepLimit(x *keptStep) string {
 	case x.State == "contending" && x.LimitingLink != "":
 		return clean(x.LimitingLink)
 	}
-	return c.t("contention." + x.State)
+	return c.known("contention.", x.State)
 }
 
 // rateOr writes a rate, or a dash if there is none.

@@ -22,8 +22,6 @@ const (
 	whyWindow = 5 * time.Minute
 	// whyEvents is how long before that time events may have begun to matter.
 	whyEvents = 30 * time.Minute
-	// enough is the part of what a contending tenant may have from which it has its share.
-	enough = 0.95
 )
 
 // shareWhy is what share history --why prints as JSON.
@@ -36,6 +34,7 @@ type shareWhy struct {
 	Links    []whyLink      `json:"links"` // that limited a tenant; none for callers who may not see links
 	Events   []gen.Event    `json:"events"`
 	before   map[string]was // by tenant
+	bounds   map[string]float64
 }
 
 // whyTenant explains what one tenant received.
@@ -123,6 +122,9 @@ func (c *cli) explainShares(cmd *cobra.Command, f *historyFlags) error {
 	if w.Events, err = c.eventsBetween(cmd, client, fabric, w.Since.Add(-whyEvents), w.Until); err != nil {
 		return err
 	}
+	if err := c.bounds(cmd, client, w); err != nil {
+		return err
+	}
 	for i := range w.Tenants {
 		w.Tenants[i].Explanation = c.sentences(w, &w.Tenants[i], k.period)
 	}
@@ -181,6 +183,22 @@ func (k *keptSeries) weights(w *shareWhy, tenant string) error {
 				w.before[name] = before
 			}
 		}
+	}
+	return nil
+}
+
+// bounds reads the bounds of the objectives: below them a tenant has not received its share.
+func (c *cli) bounds(cmd *cobra.Command, client *apiclient.ClientWithResponses, w *shareWhy) error {
+	list, err := found[gen.ObjectiveList](c)(client.ListObjectivesWithResponse(cmd.Context(), w.Fabric))
+	if err != nil {
+		return err
+	}
+	w.bounds = map[string]float64{}
+	for i := range w.Tenants {
+		w.bounds[w.Tenants[i].Tenant] = list.Default.Bound
+	}
+	for _, o := range list.Items {
+		w.bounds[cmdline.OrZero(o.Tenant)] = o.Bound
 	}
 	return nil
 }
@@ -294,7 +312,7 @@ func (c *cli) sentences(w *shareWhy, x *whyTenant, period time.Duration) []strin
 func (c *cli) whyState(w *shareWhy, x *whyTenant) []string {
 	part := fmt.Sprintf("%.0f %%", 100*x.States[x.State])
 	switch {
-	case x.State == "":
+	case x.State == "", !c.texts.Has("why." + x.State): // nothing, or a state of a later release
 		return nil
 	case x.State != "contending":
 		return []string{c.t("why."+x.State, "part", part)}
@@ -302,7 +320,7 @@ func (c *cli) whyState(w *shareWhy, x *whyTenant) []string {
 		return []string{c.t("why.contending", "part", part)}
 	}
 	out := []string{c.t("why.contending-link", "link", clean(x.LimitingLink), "part", part, "received", cmdline.PercentOrDash(x.Received))}
-	if x.Received != nil && *x.Received < enough {
+	if x.Received != nil && *x.Received < w.bounds[x.Tenant] {
 		out = append(out, c.t("why.less"))
 	} else {
 		out = append(out, c.t("why.share"))
@@ -336,7 +354,7 @@ func (c *cli) othersOn(l *whyLink, tenant string) string {
 			out = append(out, c.t("why.more", "count", len(others)-i))
 			break
 		}
-		out = append(out, c.t("why.other", "tenant", t.Tenant, "delivered", measuredRate(t.DeliveredBps), "entitled", measuredRate(t.EntitledBps), "state", c.t("tenant-state."+cmp.Or(t.State, "not-measured"))))
+		out = append(out, c.t("why.other", "tenant", t.Tenant, "delivered", measuredRate(t.DeliveredBps), "entitled", measuredRate(t.EntitledBps), "state", c.known("tenant-state.", cmp.Or(t.State, "not-measured"))))
 	}
 	return strings.Join(out, c.t("list.separator"))
 }
@@ -346,7 +364,7 @@ func (c *cli) otherStates(x *whyTenant) string {
 	var out []string
 	for _, state := range slices.Sorted(maps.Keys(x.States)) {
 		if state != x.State {
-			out = append(out, fmt.Sprintf("%s %.0f %%", c.t("tenant-state."+state), 100*x.States[state]))
+			out = append(out, fmt.Sprintf("%s %.0f %%", c.known("tenant-state.", state), 100*x.States[state]))
 		}
 	}
 	return strings.Join(out, c.t("list.separator"))
