@@ -98,7 +98,7 @@ func (s *Server) GetTopologyFile(ctx context.Context, r server.GetTopologyFileRe
 }
 
 func (s *Server) ListEvents(ctx context.Context, r server.ListEventsRequestObject) (server.ListEventsResponseObject, error) {
-	list, err := s.events(ctx, r.Fabric, 0, r.Params.Limit, r.Params.Cursor)
+	list, err := s.events(ctx, r.Fabric, 0, deref(r.Params.Since), r.Params.Limit, r.Params.Cursor)
 	return server.ListEvents200JSONResponse(list), err
 }
 

@@ -135,7 +135,7 @@ type Plans interface {
 type Rollouts interface {
 	CancelRollout(ctx context.Context, fabric string, id int64) (control.Rollout, error)
 	ConfirmRollout(ctx context.Context, fabric string, id int64) (control.Rollout, error)
-	Events(ctx context.Context, fabric string, rollout int64, p control.Page) (list []control.Event, next string, err error)
+	EventsSince(ctx context.Context, fabric string, rollout int64, since time.Time, p control.Page) (list []control.Event, next string, err error)
 	ListRollouts(ctx context.Context, fabric string, p control.Page) (list []control.Rollout, next string, err error)
 	ManageFabric(ctx context.Context, name string) (f control.Fabric, err error)
 	PauseRollout(ctx context.Context, fabric string, id int64) (control.Rollout, error)

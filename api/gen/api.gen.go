@@ -4047,6 +4047,9 @@ type PutDriftPolicyParams struct {
 
 // ListEventsParams defines parameters for ListEvents.
 type ListEventsParams struct {
+	// Since Only events at or after this time.
+	Since *time.Time `form:"since,omitempty" json:"since,omitempty"`
+
 	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 

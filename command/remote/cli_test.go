@@ -226,11 +226,11 @@ func TestTheCatalogueHasExactlyTheUsedTexts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`"((?:msg|err|flag|word)\.[a-z-]+)"`).FindAllSubmatch(src, -1) {
+		for _, m := range regexp.MustCompile(`"((?:msg|err|flag|word|col)\.[a-z-]+)"`).FindAllSubmatch(src, -1) {
 			used[string(m[1])] = true
 		}
 		for _, call := range regexp.MustCompile(`newTable\(([^)]*)\)`).FindAllSubmatch(src, -1) {
-			for _, m := range regexp.MustCompile(`"([a-z-]+)>?"`).FindAllSubmatch(call[1], -1) {
+			for _, m := range regexp.MustCompile(`"([a-z-]+)[?]?>?"`).FindAllSubmatch(call[1], -1) {
 				used["col."+string(m[1])] = true
 			}
 		}

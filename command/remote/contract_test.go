@@ -259,7 +259,7 @@ func TestEveryCommandHasAnOperation(t *testing.T) {
 	t.Parallel()
 	lines := slices.Collect(maps.Values(reach()))
 	others := []string{ // these combine several operations, which have their own commands
-		"tenant export", "baseline show", "baseline diff", "device drift", "device known", "audit export", "logout", "simulation watch", "calibration watch", "apply",
+		"tenant export", "baseline show", "baseline diff", "device drift", "device known", "audit export", "logout", "simulation watch", "calibration watch", "apply", "share watch", "share report",
 	}
 	for _, cmd := range leaves() {
 		name := called(cmd)

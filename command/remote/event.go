@@ -181,15 +181,5 @@ func (c *cli) printEvent(cmd *cobra.Command, e gen.Event) error {
 		_, err := fmt.Fprintf(out, "%s  %s  %s  %s\n", e.At.Format(timeFormat), clean(e.Actor), e.Kind, clean(c.texts.Either(e.Message, e.Said)))
 		return err
 	}
-	b, err := json.Marshal(e)
-	if err == nil && c.output == "yaml" {
-		if b, err = toYAML(b); err == nil {
-			b = append([]byte("---\n"), b[:len(b)-1]...)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("encode output: %w", err)
-	}
-	_, err = fmt.Fprintf(out, "%s\n", b)
-	return err
+	return c.printLine(out, e)
 }

@@ -141,6 +141,9 @@ func (c *cli) refusedQuery(status int, body []byte) error {
 		if status == http.StatusBadRequest || status == http.StatusUnprocessableEntity {
 			return c.usage("err.query", "error", *a.Error)
 		}
+		if a.ErrorType != nil && *a.ErrorType == gen.PrometheusAnswerErrorTypeUnavailable {
+			return &noSeriesError{*a.Error}
+		}
 		return errors.New(*a.Error)
 	}
 	return nil

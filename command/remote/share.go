@@ -2,18 +2,13 @@ package remote
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"fairlane/api/gen"
 	"fairlane/command/cmdline"
@@ -26,25 +21,31 @@ func (c *cli) share() *cobra.Command {
 	var plan, tenant string
 	var window, every time.Duration
 	var watch bool
-	show := c.verb("share", "show", "  fairlane share show --window 200ms --watch\n  fairlane share show --tenant gold\n  fairlane share show --top 5", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-		switch {
-		case window < time.Millisecond || window > time.Minute:
-			return c.usage("err.window", "flag", "window", "found", window)
-		case every < 100*time.Millisecond:
-			return c.usage("err.every", "found", every)
-		case watch:
-			return c.shareWatch(cmd, plan, tenant, window, every)
+	run := func(always bool) func(*cobra.Command, []string) error {
+		return func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case window < time.Millisecond || window > time.Minute:
+				return c.usage("err.window", "flag", "window", "found", window)
+			case every < 100*time.Millisecond:
+				return c.usage("err.every", "found", every)
+			case watch || always:
+				return c.shareWatch(cmd, plan, tenant, window, every)
+			}
+			return c.shareShow(cmd, plan, tenant, window)
 		}
-		return c.shareShow(cmd, plan, tenant, window)
-	})
-	f := show.Flags()
-	f.StringVar(&plan, "plan", "", c.t("flag.plan-default"))
-	f.DurationVar(&window, "window", 100*time.Millisecond, c.t("flag.window"))
-	f.BoolVar(&watch, "watch", false, c.t("flag.watch"))
-	f.DurationVar(&every, "every", 2*time.Second, c.t("flag.every"))
-	f.StringVar(&tenant, "tenant", "", c.t("flag.share-tenant"))
-	c.long("flag.quiet-shares", show)
-	return c.noun("share", append(c.shareKept(), show)...)
+	}
+	show := c.verb("share", "show", "  fairlane share show --window 200ms --watch\n  fairlane share show --tenant gold\n  fairlane share show --top 5", cobra.NoArgs, run(false))
+	show.Flags().BoolVar(&watch, "watch", false, c.t("flag.watch"))
+	follow := c.verb("share", "watch", "  fairlane share watch --tenant gold\n  fairlane share watch --every 10s --json", cobra.NoArgs, run(true))
+	for _, cmd := range []*cobra.Command{show, follow} {
+		f := cmd.Flags()
+		f.StringVar(&plan, "plan", "", c.t("flag.plan-default"))
+		f.DurationVar(&window, "window", 100*time.Millisecond, c.t("flag.window"))
+		f.DurationVar(&every, "every", 2*time.Second, c.t("flag.every"))
+		f.StringVar(&tenant, "tenant", "", c.t("flag.share-tenant"))
+	}
+	c.long("flag.quiet-shares", show, follow)
+	return c.noun("share", append(c.shareKept(), show, follow, c.shareReportVerb())...)
 }
 
 func (c *cli) shareShow(cmd *cobra.Command, plan, tenant string, window time.Duration) error {
@@ -80,6 +81,11 @@ func (e *incompleteError) Error() string { return e.text }
 // showShares prints a measurement, optionally of one tenant, and fails with *incompleteError if it lacks a tenant or a
 // link.
 func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares, tenant string) error {
+	return c.showMeasured(cmd, s, tenant, nil, func(tables ...func() *table) error { return c.print(cmd, s, tables...) })
+}
+
+// showMeasured is showShares with lines of what came before, unless recent is nil, and with a function that prints.
+func (c *cli) showMeasured(cmd *cobra.Command, s *gen.Shares, tenant string, recent *recentShares, print func(tables ...func() *table) error) error {
 	if !c.rows.quiet {
 		without, _ := notMeasured(s)
 		c.sayShares(cmd, s, without)
@@ -94,7 +100,11 @@ func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares, tenant string) error
 	if c.rows.quiet {
 		onlyWrong(s)
 	}
-	err := c.print(cmd, s, func() *table { return c.shareTable(s) }, func() *table { return c.linkTable(s) })
+	tenantTable := func() *table { return c.shareTable(s) }
+	if recent != nil {
+		tenantTable = func() *table { return c.recentTable(s, recent) }
+	}
+	err := print(tenantTable, func() *table { return c.linkTable(s) })
 	if err == nil && tenants+links > 0 {
 		err = &incompleteError{c.t("err.incomplete", "tenants", tenants, "of", all, "links", links, "of-links", ofLinks)}
 	}
@@ -254,44 +264,3 @@ func offBy(x gen.TenantShare) float64 {
 	}
 	return cmdline.OrZero(x.ShareError)
 }
-
-// shareWatch measures until the context ends, which is its normal end.
-func (c *cli) shareWatch(cmd *cobra.Command, plan, tenant string, window, every time.Duration) error {
-	clear := onTerminal(cmd.OutOrStdout()) && c.output == "table"
-	for first := true; ; first = false {
-		if clear {
-			fmt.Fprint(cmd.OutOrStdout(), "\x1b[H\x1b[2J") // cursor home, clear screen
-		}
-		measure := func() error {
-			err := c.shareShow(cmd, plan, tenant, window)
-			if incomplete := new(incompleteError); errors.As(err, &incomplete) { // the next one may be complete
-				fmt.Fprintln(cmd.ErrOrStderr(), incomplete)
-				return nil
-			}
-			return err
-		}
-		var err error
-		if first {
-			err = measure()
-		} else {
-			err = c.patiently(cmd, measure)
-		}
-		if err == nil {
-			err = pause(cmd.Context(), every)
-		}
-		if errors.Is(cmd.Context().Err(), context.Canceled) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// onTerminal reports whether w is a character device.
-func onTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && terminal(f)
-}
-
-func terminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

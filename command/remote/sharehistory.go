@@ -17,15 +17,17 @@ import (
 
 // shareKept are the verbs for stored measurements.
 func (c *cli) shareKept() []*cobra.Command {
-	var since, until, tenant string
-	var limit int
-	history := c.verb("share", "history", "  fairlane share history --since 24h\n  fairlane share history --tenant gold -o json", cobra.NoArgs,
-		func(cmd *cobra.Command, _ []string) error { return c.shareHistory(cmd, since, until, tenant, limit) })
+	var h historyFlags
+	history := c.verb("share", "history", "  fairlane share history --since 24h\n  fairlane share history --tenant gold -o json\n"+
+		"  fairlane share history --since 24h --step auto\n  fairlane share history --why 14:05", cobra.NoArgs,
+		func(cmd *cobra.Command, _ []string) error { return c.anyHistory(cmd, &h) })
 	f := history.Flags()
-	f.StringVar(&since, "since", "", c.t("flag.share-since"))
-	f.StringVar(&until, "until", "", c.t("flag.share-until"))
-	f.StringVar(&tenant, "tenant", "", c.t("flag.history-tenant"))
-	f.IntVar(&limit, "limit", 100, c.t("flag.history-limit"))
+	f.StringVar(&h.since, "since", "", c.t("flag.share-since"))
+	f.StringVar(&h.until, "until", "", c.t("flag.share-until"))
+	f.StringVar(&h.tenant, "tenant", "", c.t("flag.history-tenant"))
+	f.IntVar(&h.limit, "limit", 100, c.t("flag.history-limit"))
+	f.StringVar(&h.step, "step", "", c.t("flag.history-step"))
+	f.StringVar(&h.why, "why", "", c.t("flag.history-why"))
 	c.long("", history)
 	var plan string
 	var window time.Duration
@@ -36,6 +38,22 @@ func (c *cli) shareKept() []*cobra.Command {
 	c.writes(measure)
 	c.long("flag.quiet-shares", measure)
 	return []*cobra.Command{history, measure}
+}
+
+// anyHistory prints stored measurements, or what the series have.
+func (c *cli) anyHistory(cmd *cobra.Command, f *historyFlags) error {
+	given := cmd.Flags().Changed
+	switch {
+	case given("why") && (given("since") || given("until")):
+		return c.usage("err.why-or-since")
+	case given("limit") && (given("why") || given("step")):
+		return c.usage("err.limit-or-step")
+	case given("why"):
+		return c.explainShares(cmd, f)
+	case given("step"):
+		return c.shareStepsHistory(cmd, f)
+	}
+	return c.shareHistory(cmd, f.since, f.until, f.tenant, f.limit)
 }
 
 func (c *cli) shareHistory(cmd *cobra.Command, since, until, tenant string, limit int) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"fairlane/internal/quantity"
 	"fairlane/service/control"
@@ -150,5 +151,37 @@ func TestFabricAdminIsMaskedInTenantEvents(t *testing.T) {
 	}
 	if got := act("bob", 6, tenants.Grant{Role: tenants.RoleOperator, Domain: tenants.Domain{Fabric: "prod"}}); got != "bob" {
 		t.Errorf("a member of the tenant that runs another fabric is told as %s", got)
+	}
+}
+
+// A list from the time of an event on begins with that event, for operators and for tenants, whose events have other numbers.
+func TestEventsAreListedFromATimeOn(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t, controltest.OpenSQLite)
+	r.Lab(t)
+	as := func(g tenants.Grant) context.Context {
+		return control.WithPrincipal(t.Context(), control.Principal{Kind: control.PrincipalUser, Name: "eve", Account: 1, Grants: []tenants.Grant{g}})
+	}
+	for name, ctx := range map[string]context.Context{
+		"operator":           as(tenants.Grant{Role: tenants.RoleOperator}),
+		"operator of fabric": as(tenants.Grant{Role: tenants.RoleOperator, Domain: tenants.Domain{Fabric: "lab"}}),
+		"tenant":             as(tenants.Grant{Role: tenants.RoleTenantViewer, Domain: tenants.Domain{Fabric: "lab", Tenant: "red"}}),
+	} {
+		set := controltest.Tenants()
+		set.Tenants[0].Weight = quantity.Weight(4000 + 1000*len(name))
+		if _, err := r.Service.ApplyTenants(t.Context(), "lab", set, false); err != nil {
+			t.Fatal(err)
+		}
+		all, _, err := r.Service.Events(ctx, "lab", 0, control.Page{})
+		if err != nil || len(all) < 2 {
+			t.Fatal(all, err)
+		}
+		want := all[len(all)-1]
+		for since, most := range map[time.Time]int{want.At: 1, want.At.Add(time.Microsecond): 0, {}: len(all)} {
+			list, _, err := r.Service.EventsSince(ctx, "lab", 0, since, control.Page{})
+			if err != nil || len(list) != most || most > 0 && list[most-1].ID != want.ID {
+				t.Errorf("%s: events since %v: %+v, %v; want %d", name, since, list, err, most)
+			}
+		}
 	}
 }

@@ -83,10 +83,14 @@ func HeardSince(ctx context.Context, f Fabric) time.Time {
 	return time.Time{}
 }
 
-// TenantEvents lists events about the named tenants. rollout must be 0: tenants do not see rollouts.
-func TenantEvents(ctx context.Context, r Repos, fabric string, names []string, rollout int64, p Page) ([]Event, string, error) {
+// TenantEvents lists events about the named tenants, from a time on; the zero time is no limit. rollout must be 0: tenants do not see
+// rollouts.
+func TenantEvents(ctx context.Context, r Repos, fabric string, names []string, rollout int64, since time.Time, p Page) ([]Event, string, error) {
 	if rollout != 0 {
 		return nil, "", &NotFoundError{Kind: "rollout", Name: strconv.FormatInt(rollout, 10)}
+	}
+	if p.After == "" && !since.IsZero() { // these events are numbered by their microseconds, and a page begins after a number
+		p.After = strconv.FormatInt(max(since.UnixMicro()-1, 0), 10)
 	}
 	list, next, err := r.TenantEvents(ctx, fabric, names, p)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/policy"
@@ -121,13 +122,18 @@ func (s *Rollouts) ListRollouts(ctx context.Context, fabric string, p control.Pa
 
 // Events returns events of a fabric; a rollout other than 0 selects those of that rollout.
 func (s *Rollouts) Events(ctx context.Context, fabric string, rollout int64, p control.Page) (list []control.Event, next string, err error) {
+	return s.EventsSince(ctx, fabric, rollout, time.Time{}, p)
+}
+
+// EventsSince is Events without those before a time; the zero time is no limit.
+func (s *Rollouts) EventsSince(ctx context.Context, fabric string, rollout int64, since time.Time, p control.Page) (list []control.Event, next string, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) (err error) {
 		f, err := r.Fabric(ctx, fabric)
 		if err != nil {
 			return err
 		}
 		if names := control.VisibleTenants(ctx, fabric); names != nil {
-			list, next, err = control.TenantEvents(ctx, r, fabric, names, rollout, p)
+			list, next, err = control.TenantEvents(ctx, r, fabric, names, rollout, since, p)
 			return err
 		}
 		if rollout != 0 {
@@ -135,7 +141,10 @@ func (s *Rollouts) Events(ctx context.Context, fabric string, rollout int64, p c
 				return err
 			}
 		}
-		list, next, err = r.ListEvents(ctx, control.EventFilter{Fabric: fabric, Rollout: rollout, Since: control.HeardSince(ctx, f)}, p)
+		if heard := control.HeardSince(ctx, f); heard.After(since) {
+			since = heard
+		}
+		list, next, err = r.ListEvents(ctx, control.EventFilter{Fabric: fabric, Rollout: rollout, Since: since}, p)
 		return err
 	})
 	return list, next, err

@@ -1,0 +1,348 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlane/api"
+	"fairlane/service/control"
+	"fairlane/service/control/controltest"
+	"fairlane/service/series"
+	"fairlane/service/series/embedded"
+)
+
+// keptLab is fabric "lab" of a service that keeps series, with a clock that begins at 2026-11-21 10:00.
+type keptLab struct {
+	t    *testing.T
+	rig  *controltest.Rig
+	db   *embedded.DB
+	url  string
+	last time.Time
+}
+
+// labLink is the link for which the tenants of a keptLab contend.
+const labLink = "sw/P4 -> h4/P1"
+
+func newKeptLab(t *testing.T) *keptLab {
+	t.Helper()
+	db, err := embedded.Open(t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r := controltest.New(t, openStore)
+	r.Service = r.Manager(t, func(d *control.Deps) { d.Series = db })
+	r.Lab(t)
+	h, err := api.New(r.Service, api.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return &keptLab{t: t, rig: r, db: db, url: s.URL}
+}
+
+// measured is what one measurement of a keptLab has of a tenant; a negative rate was not measured.
+type measured struct {
+	tenant              string
+	entitled, delivered float64 // Gbit/s
+	state               string
+	received            float64 // while contending
+	contended, bad      float64 // seconds
+}
+
+// keep stores a measurement every 15 seconds after from, until the end.
+func (l *keptLab) keep(from, to time.Time, all ...measured) {
+	l.t.Helper()
+	for at := from.Add(15 * time.Second); !at.After(to); at = at.Add(15 * time.Second) {
+		var batch []series.Sample
+		put := func(family string, v float64, labels ...string) {
+			s := series.Sample{Family: family, Value: v, Labels: []series.Label{{Name: "fabric", Value: "lab"}}, Gap: v < 0}
+			for i := 0; i < len(labels); i += 2 {
+				s.Labels = append(s.Labels, series.Label{Name: labels[i], Value: labels[i+1]})
+			}
+			batch = append(batch, s)
+		}
+		put(series.Coverage, 0.06)
+		put(series.LinkUse, 0.98, "link", labLink)
+		for i := range all {
+			x := &all[i]
+			put(series.TenantEntitled, x.entitled*1e9, "tenant", x.tenant)
+			put(series.TenantDelivered, x.delivered*1e9, "tenant", x.tenant)
+			put(series.LinkTenant, x.delivered*1e9, "link", labLink, "tenant", x.tenant)
+			put(series.LinkEntitled, x.entitled*1e9, "link", labLink, "tenant", x.tenant)
+			put(series.TenantWeight, x.entitled/25, "tenant", x.tenant)
+			for _, state := range []string{"contending", "demand", "not-measured"} {
+				if state == x.state {
+					put(series.TenantState, 1, "tenant", x.tenant, "state", state)
+				} else {
+					put(series.TenantState, -1, "tenant", x.tenant, "state", state)
+				}
+			}
+			received := -1.0
+			if x.state == "contending" {
+				received = x.received
+				x.contended += 15
+				if received < 0.95 {
+					x.bad += 15
+				}
+			}
+			put(series.TenantReceived, received, "tenant", x.tenant, "link", labLink)
+			put(series.TenantContended, x.contended, "tenant", x.tenant)
+			put(series.TenantBad, x.bad, "tenant", x.tenant)
+		}
+		if err := l.db.Append(l.t.Context(), at, batch); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+}
+
+// says runs a command and demands fragments of what it prints, and of what it says or returns, in order.
+func (l *keptLab) says(line string, want ...string) {
+	l.t.Helper()
+	out, words := asAdmin(l.t, l.url, line)
+	rest := strings.Join(strings.Fields(out+"\n"+words), " ")
+	for _, w := range want {
+		i := strings.Index(rest, w)
+		if i < 0 {
+			l.t.Errorf("%s: %q is missing, or not in order:\n%s%s", line, w, out, words)
+			return
+		}
+		rest = rest[i+len(w):]
+	}
+}
+
+func at(text string) time.Time {
+	t, err := time.Parse(time.RFC3339, "2026-11-21T"+text+"Z")
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// fill keeps an hour: red and blue contend, then nothing is measured for ten minutes, then blue wants less.
+func (l *keptLab) fill() {
+	l.keep(at("10:00:00"), at("10:20:00"), measured{tenant: "red", entitled: 75, delivered: 74, state: "contending", received: 0.99}, measured{tenant: "blue", entitled: 25, delivered: 20, state: "contending", received: 0.8})
+	l.keep(at("10:30:00"), at("10:45:00"), measured{tenant: "red", entitled: 75, delivered: 74, state: "contending", received: 0.99}, measured{tenant: "blue", entitled: 25, delivered: 5, state: "demand"})
+	l.keep(at("10:45:00"), at("11:00:00"), measured{tenant: "red", entitled: 50, delivered: 49, state: "contending", received: 0.98}, measured{tenant: "blue", entitled: 25, delivered: -1, state: "not-measured"})
+}
+
+func TestHistoryShowsStepsOfTime(t *testing.T) {
+	t.Parallel()
+	l := newKeptLab(t)
+	l.fill()
+	const span = "share history --since 2026-11-21T10:00:00Z --until 2026-11-21T11:00:00Z"
+	l.says(span+" --step 10m --tenant blue", "TIME TENANT ENTITLED DELIVERED RECEIVED STATE LIMITED BY MEASURED COVERAGE",
+		"10:00:00 blue 25 Gbit/s 20 Gbit/s 80.0 % contending "+labLink+" 100.0 % 6.0 %",
+		"10:20:00 blue - - - - - 0.0 % - 2026",
+		"10:30:00 blue 25 Gbit/s 5 Gbit/s - demand its demand 100.0 % 6.0 %",
+		"10:40:00 blue 25 Gbit/s 5 Gbit/s - demand 50 % its demand 50.0 % 6.0 %",
+		"10:50:00 blue 25 Gbit/s - - not-measured - 0.0 % 6.0 %")
+	l.says(span+" --step auto --all --lang zh", "时间", "10:00:00 blue", "争用", "10:00:00 red")
+	l.says(span+" --step 30m --json", `"step_seconds": 1800`, `"period_seconds": 15`, `"delivered_bps": 20000000000`, `"received": 0.8`, `"limiting_link": "sw/P4 -\u003e h4/P1"`, `"measured": 0.66`)
+	l.says("share history --since 2026-11-20T10:00:00Z --until 2026-11-20T11:00:00Z --step 10m", "the series have no measurement from 2026-11-20 10:00:00 UTC to 2026-11-20 11:00:00 UTC")
+	l.says(span+" --step 1s", "--step 1s: want at least the period of measurements, 15s")
+	l.says("share history --step x", `--step "x": want auto`)
+	l.says("share history --step x --lang zh", `--step "x"：应为 auto`)
+	l.says("share history --step auto --limit 3", "--limit is for stored measurements")
+	l.says("share history --step auto --since 2026-11-20T10:00:00Z --until 2026-11-20T09:00:00Z", "--since 2026-11-20 10:00:00 UTC is not before --until 2026-11-20 09:00:00 UTC")
+}
+
+func TestHistorySaysWhy(t *testing.T) {
+	t.Parallel()
+	l := newKeptLab(t)
+	l.fill()
+	l.says("share history --why 2026-11-21T10:05:00Z", "From 2026-11-21 10:02:30 UTC to 2026-11-21 10:07:30 UTC. Counters were read for 6.0 % of this time.",
+		"blue: Received 20 Gbit/s of 25 Gbit/s entitled (80.0 %). It contended on "+labLink+" in 100 % of the measurements and received 80.0 % of what it could have there. That is less than its share",
+		"On this link, 98.0 % full, were also: red with 74 Gbit/s (entitled 75 Gbit/s, contending).",
+		"red: Received 74 Gbit/s", "received 99.0 % of what it could have there. That is its share",
+		"Events from 2026-11-21 09:32:30 UTC", "fabric.created", "tenant.created")
+	l.says("share history --why 2026-11-21T10:40:00Z --tenant blue", "It sent less than the network allowed in 100 % of the measurements: it asked for no more.")
+	l.says("share history --why 2026-11-21T10:45:00Z --tenant blue --step 10m", "asked for no more", "Only 20 of 40 measurements gave its rate.")
+	l.says("share history --why 2026-11-21T10:45:00Z --tenant blue --step 10m --lang zh", "blue：得到 5 Gbit/s，应得 25 Gbit/s（20.0 %）。在 50 % 的测量中发送量低于", "其余测量中：未测量 50 %。")
+	l.says("share history --why 2026-11-21T10:58:00Z --tenant red", "Its entitlement was 75 Gbit/s 30 minutes earlier.", "Its weight changed from 3 to 2.", "No events")
+	l.says("share history --why 2026-11-21T10:58:00Z --tenant blue", "blue: Received - of 25 Gbit/s", "was not measured.")
+	l.says("share history --why 2026-11-21T10:25:00Z --json", `"tenants": []`)
+	l.says("share history --why 2026-11-21T10:05:00Z --tenant blue --json", `"state": "contending"`, `"explanation": [`, `"link": "sw/P4 -\u003e h4/P1"`, `"kind": "fabric.created"`)
+	l.says("share history --why noon", `--why "noon": want a time of day in UTC such as 14:05`)
+	l.says("share history --why 2999-01-01T00:00:00Z --lang zh", "该时间尚未到来")
+	l.says("share history --why 10:05 --since 1h", "--why is about one time")
+}
+
+// A time of day is the latest one that is past.
+func TestTimesOfDayArePast(t *testing.T) {
+	t.Parallel()
+	c := &cli{}
+	for text, want := range map[string]string{"14:05": "2026-11-21T14:05:00Z", "14:06": "2026-11-20T14:06:00Z", "00:00:01": "2026-11-21T00:00:01Z"} {
+		got, err := c.moment(text, at("14:05:30"))
+		if err != nil || got.Format(time.RFC3339) != want {
+			t.Errorf("%s is %v, %v; want %s", text, got, err, want)
+		}
+	}
+}
+
+// Tenants have no links and no coverage, and only their own rows.
+func TestATenantSeesItsOwnHistory(t *testing.T) {
+	t.Parallel()
+	l := newKeptLab(t)
+	l.fill()
+	l.says("service-account create ci --role tenant-viewer --tenant blue", "ci")
+	token, words := asAdmin(t, l.url, "token create x --service-account ci --tenant blue")
+	if token = strings.TrimSpace(token); token == "" {
+		t.Fatal(words)
+	}
+	for line, want := range map[string]string{
+		"share history --since 2026-11-21T10:00:00Z --until 2026-11-21T11:00:00Z --step 20m": "10:00:00 blue 25 Gbit/s 20 Gbit/s - contending a contended link 100.0 % -",
+		"share history --why 2026-11-21T10:05:00Z":                                           "It contended for a link in 100 % of the measurements. Only operators see which link",
+	} {
+		cmd, out, said := asks(map[string]string{"FAIRLANE_URL": l.url, "FAIRLANE_TOKEN": token}, strings.Fields(line)...)
+		err := cmd.ExecuteContext(t.Context())
+		if text := strings.Join(strings.Fields(out.String()), " "); err != nil || !strings.Contains(text, want) || strings.Contains(text, " red ") || strings.Contains(text, "sw/P4") {
+			t.Errorf("%s: %v\n%s%s", line, err, out, said)
+		}
+	}
+}
+
+func TestAutomaticStepsAreFewAndRound(t *testing.T) {
+	t.Parallel()
+	for long, want := range map[time.Duration]time.Duration{
+		time.Minute: time.Minute, time.Hour: 5 * time.Minute, 24 * time.Hour: time.Hour, 28 * 24 * time.Hour: 7 * 24 * time.Hour, 10000 * time.Hour: 7 * 24 * time.Hour,
+	} {
+		if got := autoStep(long, 15*time.Second); got != want {
+			t.Errorf("steps of %v are %v, want %v", long, got, want)
+		}
+	}
+	if got := autoStep(time.Minute, 4*time.Minute); got != 5*time.Minute {
+		t.Errorf("with a period of 4 minutes steps are %v", got)
+	}
+}
+
+func TestAWatchDrawsWhatCameBefore(t *testing.T) {
+	t.Parallel()
+	l := newKeptLab(t)
+	now := time.Now()
+	for _, x := range []struct {
+		from, to  time.Duration
+		delivered float64
+	}{{-15 * time.Minute, -10 * time.Minute, 75}, {-5 * time.Minute, 0, 37.5}} {
+		l.keep(now.Add(x.from), now.Add(x.to), measured{tenant: "red", entitled: 75, delivered: x.delivered, state: "contending", received: 1}, measured{tenant: "blue", entitled: 25, delivered: -1, state: "not-measured"})
+	}
+	inForce(t, l.url)
+	out := watched(t, l.url, "share watch --every 100ms", "red")
+	if !strings.Contains(out, "LAST 15 MIN OF ENTITLED") || !strings.Contains(out, "█") || !strings.Contains(out, "·········") || !strings.Contains(out, "▅") && !strings.Contains(out, "▄") || strings.Contains(out, "\x1b") {
+		t.Errorf("the watch printed\n%s", out)
+	}
+	var line struct {
+		Tenants []struct{ Tenant string }
+		Recent  recentShares
+	}
+	out = watched(t, l.url, "share show --watch --tenant red --every 100ms --json", "red")
+	first, _, _ := strings.Cut(out, "\n")
+	if err := json.Unmarshal([]byte(first), &line); err != nil || len(line.Tenants) != 1 || len(line.Recent.Tenants["red"]) != 30 || line.Recent.CellSeconds != 30 || line.Recent.Tenants["red"][15] != nil {
+		t.Errorf("a line is %v, %+v:\n%s", err, line, first)
+	}
+}
+
+func TestAWatchWithoutSeriesSaysSo(t *testing.T) {
+	t.Parallel()
+	r, url := serve(t)
+	r.Lab(t)
+	inForce(t, url)
+	if out := watched(t, url, "share watch --every 100ms", "red"); !strings.Contains(out, "SHARE") || !strings.Contains(out, "keeps no time series: watching without") {
+		t.Errorf("the watch printed\n%s", out)
+	}
+	if _, words := asAdmin(t, url, "share history --step auto"); !strings.Contains(words, "this service keeps no time series: set series.path") {
+		t.Errorf("a history without series says %q", words)
+	}
+}
+
+func TestSparklines(t *testing.T) {
+	t.Parallel()
+	if got := sparkline([]*float64{nil, new(-1.0), new(0.0), new(0.5), new(1.0), new(7.0), nil}); got != "·▁▁▅██·" {
+		t.Errorf("drawn: %s", got)
+	}
+}
+
+// inForce rolls out a plan.
+func inForce(t *testing.T, url string) {
+	t.Helper()
+	plan, words := asAdmin(t, url, "plan create --name-only")
+	if _, words2 := asAdmin(t, url, "rollout start --wait --plan "+strings.TrimSpace(plan)); !strings.Contains(words2, "succeeded") {
+		t.Fatal(words, words2)
+	}
+}
+
+// asAdmin runs a command with the rig's token and returns what it prints, and what it says or returns as an error.
+func asAdmin(t *testing.T, url, line string) (out, words string) {
+	t.Helper()
+	env := map[string]string{"FAIRLANE_URL": url, "FAIRLANE_TOKEN": controltest.Token, "FAIRLANE_CREDENTIALS": t.TempDir() + "/credentials"}
+	var printed, said bytes.Buffer
+	args := strings.Fields(line)
+	cmd := root(Options{Getenv: func(k string) string { return env[k] }, Args: args})
+	cmd.SetArgs(args)
+	cmd.SetOut(&printed)
+	cmd.SetErr(&said)
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		return printed.String(), said.String() + err.Error()
+	}
+	return printed.String(), said.String()
+}
+
+// watched runs a watch until it has printed a text several times, and returns all that it printed.
+func watched(t *testing.T, url, line, text string) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	env := map[string]string{"FAIRLANE_URL": url, "FAIRLANE_TOKEN": controltest.Token, "FAIRLANE_CREDENTIALS": t.TempDir() + "/credentials"}
+	cmd, out, words := asks(env, strings.Fields(line)...)
+	cmd.SetOut(io.MultiWriter(out, &stopAfter{n: 6, text: text, stop: cancel}))
+	if err := cmd.ExecuteContext(ctx); err != nil {
+		t.Errorf("%s: %v", line, err)
+	}
+	return out.String() + words.String()
+}
+
+func TestAMonthIsReportedByTenant(t *testing.T) {
+	t.Parallel()
+	l := newKeptLab(t)
+	l.fill()
+	blue := measured{tenant: "blue", entitled: 25, delivered: 25, state: "contending", received: 1}
+	l.keep(at("23:50:00"), at("23:59:45"), blue)
+	blue.contended += 585
+	l.keep(at("23:59:45"), at("23:59:45").Add(10*time.Minute), blue)
+	out, words := asAdmin(t, l.url, "share report --month 2026-11 --csv")
+	const head = "month,fabric,tenant,from,to,contended_seconds,bad_seconds,good_ratio,objective_ratio,delivered_bits_extrapolated,measured_ratio,coverage_ratio,days_missing," +
+		"state_contending_seconds,state_demand_seconds,state_idle_seconds,state_cap_seconds,state_own_port_seconds,state_other_link_seconds,state_path_down_seconds,state_not_measured_seconds\r\n"
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil || len(rows) != 3 || !strings.HasPrefix(out, head) {
+		t.Fatalf("%v\n%s%s", err, out, words)
+	}
+	// Blue contended from 10:00 to 10:20, all bad, and for 1185 s around midnight; from 10:30 to 10:45 it wanted less.
+	want := map[int]string{2: "blue", 5: "2385", 6: "1200", 8: "", 9: "58125000000000", 13: "2385", 14: "900", 15: "0", 20: "900"}
+	for i, w := range want {
+		if rows[1][i] != w {
+			t.Errorf("%s of blue is %q, want %q", rows[0][i], rows[1][i], w)
+		}
+	}
+	if good := rows[1][7]; !strings.HasPrefix(good, "0.4968") {
+		t.Errorf("blue's good part is %s", good)
+	}
+	if !strings.Contains(words, "no measurement of any tenant on 2026-11-01/2026-11-20") {
+		t.Errorf("missing days: %s", words)
+	}
+	l.says("share report --month 2026-11", "TENANT CONTENDED BAD GOOD OBJECTIVE DELIVERED (EXTRAPOLATED) MEASURED COVERAGE STATES", "blue 39m45s 20m0s 49.7 % - 58.125 Tbit", "contending 39m45s, demand 15m0s, not-measured 15m0s", "red 50m0s 0s 100.0 % -")
+	l.says("share report --month 2026-11 --json --tenant red", `"month": "2026-11"`, `"from": "2026-11-01T00:00:00Z"`, `"contended_seconds": 3000`, `"bad_seconds": 0`, `"missing_days": [ "2026-11-01"`)
+	l.says("share report --month 2026-10", "")
+	l.says("share report --month 2026-10 --csv", "month,fabric")
+}
