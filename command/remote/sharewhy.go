@@ -189,18 +189,24 @@ func (k *keptSeries) weights(w *shareWhy, tenant string) error {
 
 // bounds reads the bounds of the objectives: below them a tenant has not received its share.
 func (c *cli) bounds(cmd *cobra.Command, client *apiclient.ClientWithResponses, w *shareWhy) error {
-	list, err := found[gen.ObjectiveList](c)(client.ListObjectivesWithResponse(cmd.Context(), w.Fabric))
-	if err != nil {
-		return err
-	}
 	w.bounds = map[string]float64{}
-	for i := range w.Tenants {
-		w.bounds[w.Tenants[i].Tenant] = list.Default.Bound
-	}
-	for _, o := range list.Items {
-		w.bounds[cmdline.OrZero(o.Tenant)] = o.Bound
-	}
-	return nil
+	return eachPage(func(cursor *string) (*page[gen.Objective], error) {
+		list, err := found[gen.ObjectiveList](c)(client.ListObjectivesWithResponse(cmd.Context(), w.Fabric, &gen.ListObjectivesParams{Limit: pageSize(), Cursor: cursor}))
+		if err != nil {
+			return nil, err
+		}
+		for i := range w.Tenants {
+			if name := w.Tenants[i].Tenant; w.bounds[name] == 0 {
+				w.bounds[name] = list.Default.Bound
+			}
+		}
+		return &page[gen.Objective]{Items: list.Items, NextCursor: list.NextCursor}, nil
+	}, func(items []gen.Objective) error {
+		for _, o := range items {
+			w.bounds[cmdline.OrZero(o.Tenant)] = o.Bound
+		}
+		return nil
+	})
 }
 
 // links reads who used the links that limited tenants.

@@ -210,7 +210,7 @@ func (s *syslogServer) read(c net.Conn) {
 
 func listenTCP(t testing.TB) net.Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test's own server
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestEveryKindOfSinkGetsTheWholeChain(t *testing.T) {
 // newDatagrams is a server of syslog over UDP.
 func newDatagrams(t testing.TB) (a *archive, address string) {
 	t.Helper()
-	c, err := net.ListenPacket("udp", "127.0.0.1:0") //nolint:noctx // a test's own server
+	c, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -439,9 +439,7 @@ func TestReceiversThatFailGetEverythingInTheEnd(t *testing.T) {
 	})
 	for range 40 { // fewer than seven at a time
 		b.add(1)
-		failing.mu.Lock()
-		failing.mu.Unlock() //nolint:staticcheck // a pause, so that entries come in several batches
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(2 * time.Millisecond) // so that they come in several batches
 	}
 	closing.reaches(t, b.tail())
 	failing.reaches(t, b.tail())

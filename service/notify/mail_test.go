@@ -36,7 +36,7 @@ type mailServer struct {
 func newMailServer(t testing.TB, s *mailServer) *mailServer {
 	t.Helper()
 	var err error
-	if s.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil { //nolint:noctx // a test's own server
+	if s.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
 	s.end = make(chan struct{})
@@ -102,7 +102,7 @@ func (s *mailServer) serve(c net.Conn) {
 		s.lines = append(s.lines, line)
 		s.mu.Unlock()
 		verb, _, _ := strings.Cut(line, " ")
-		ok := true
+		var ok bool
 		switch verb {
 		case "EHLO":
 			if s.tls != nil && !s.implicit {
