@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,8 +41,9 @@ func (a *app) dbVerb(name, example string, run func(ctx context.Context, l *conf
 
 func (a *app) dbBackupCommand() *cobra.Command {
 	var to string
+	var without bool
 	cmd := a.dbVerb("backup", "  fairlane db backup --config /etc/fairlane/fairlane.yaml --to fairlane-20261121.backup",
-		func(ctx context.Context, _ *config.Loaded, database string) error {
+		func(ctx context.Context, l *config.Loaded, database string) error {
 			if to == "" {
 				return usage.Errorf("%s", a.T("db.need", "flag", "to"))
 			}
@@ -52,7 +54,7 @@ func (a *app) dbBackupCommand() *cobra.Command {
 				}
 				return a.T("db.backup.progress", "written", cmdline.Size(written), "elapsed", elapsed.Round(time.Second))
 			})
-			in, err := store.Backup(ctx, database, to)
+			in, err := a.backUp(ctx, database, seriesFolder(l, without), to)
 			stop()
 			if err != nil {
 				return err
@@ -61,14 +63,15 @@ func (a *app) dbBackupCommand() *cobra.Command {
 			return err
 		})
 	cmd.Flags().StringVar(&to, "to", "", a.T("db.backup.flag.to"))
+	cmd.Flags().BoolVar(&without, "no-series", false, a.T("db.backup.flag.no-series"))
 	return cmd
 }
 
 func (a *app) dbRestoreCommand() *cobra.Command {
 	var from string
-	var force bool
+	var force, without bool
 	cmd := a.dbVerb("restore", "  fairlane db restore --config /etc/fairlane/fairlane.yaml --from fairlane-20261121.backup",
-		func(ctx context.Context, _ *config.Loaded, database string) (err error) {
+		func(ctx context.Context, l *config.Loaded, database string) (err error) {
 			if from == "" {
 				return usage.Errorf("%s", a.T("db.need", "flag", "from"))
 			}
@@ -82,22 +85,25 @@ func (a *app) dbRestoreCommand() *cobra.Command {
 			stop := progress.On(a.Stderr).Every(time.Second, func(elapsed time.Duration) string {
 				return a.T("db.restore.progress", "elapsed", elapsed.Round(time.Second))
 			})
-			done, err := store.Restore(ctx, from, database, force, time.Now())
+			done, said, err := a.restoreBoth(ctx, from, database, seriesFolder(l, without), force, time.Now())
 			stop()
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(a.Stdout, a.T("db.restore.done", "holds", done.Backup, "tail", done.Backup.Audit.Tail))
-			if err == nil && done.Kept != "" {
-				_, err = fmt.Fprintln(a.Stdout, a.T("db.restore.kept", "kept", done.Kept))
+			lines := []string{a.T("db.restore.done", "holds", done.Backup, "tail", done.Backup.Audit.Tail)}
+			if done.Kept != "" {
+				lines = append(lines, a.T("db.restore.kept", "kept", done.Kept))
 			}
-			if err == nil && done.Paused > 0 {
-				_, err = fmt.Fprintln(a.Stdout, a.T("db.restore.paused", "count", done.Paused))
+			lines = append(lines, said...)
+			if done.Paused > 0 {
+				lines = append(lines, a.T("db.restore.paused", "count", done.Paused))
 			}
+			_, err = fmt.Fprintln(a.Stdout, strings.Join(lines, "\n"))
 			return err
 		})
 	cmd.Flags().StringVar(&from, "from", "", a.T("db.restore.flag.from"))
 	cmd.Flags().BoolVar(&force, "force", false, a.T("db.restore.flag.force"))
+	cmd.Flags().BoolVar(&without, "no-series", false, a.T("db.restore.flag.no-series"))
 	remote.Destroys(cmd, a.Texts, "ask.db-restore", "force")
 	return cmd
 }

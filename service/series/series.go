@@ -83,6 +83,8 @@ type Lookup struct {
 	Selectors  []string  // such as `{tenant="red"}`; a series matches one of them; none matches all series
 	Start, End time.Time // zero is no bound
 	Limit      int       // most results; 0 is MaxResults
+	// Warn is called with each warning, such as that some series could not be read, maybe more than once; nil ignores them.
+	Warn func(string)
 }
 
 // Scope limits a query to the series of some fabrics and tenants. The zero value sees nothing.

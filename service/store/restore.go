@@ -72,6 +72,9 @@ func stamp(now time.Time) string {
 	return strings.ReplaceAll(now.UTC().Format("20060102t150405.000"), ".", "")
 }
 
+// BeforeSuffix ends the name of what a restore at a time replaced.
+func BeforeSuffix(now time.Time) string { return ".before-" + stamp(now) }
+
 // The first bytes of both forms of a backup.
 const (
 	magicSQLite   = "SQLite format 3\x00"
@@ -141,7 +144,7 @@ func restoreSQLite(ctx context.Context, file, database string, force bool, now t
 		if err := claim(ctx, database); err != nil {
 			return out, err
 		}
-		out.Kept = database + ".before-" + stamp(now)
+		out.Kept = database + BeforeSuffix(now)
 		if err := os.Link(database, out.Kept); err != nil {
 			return out, fmt.Errorf("keep the present database: %w", err)
 		}

@@ -13,8 +13,6 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
-	"github.com/prometheus/prometheus/promql"
-	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/util/compression"
@@ -33,6 +31,7 @@ type Options struct {
 	// MaxSeries bounds the series in memory; 0 is 200,000. New series beyond it are rejected with series.ErrTooManySeries.
 	MaxSeries int
 	Log       *slog.Logger // nil discards
+	Peers     PeerOptions
 }
 
 // Defaults of Options.
@@ -51,10 +50,11 @@ const outOfOrder = 10 * time.Minute
 
 // DB keeps series in a folder and answers queries about them. It is safe for concurrent use.
 type DB struct {
-	db     *tsdb.DB
-	engine *promql.Engine
-	parser parser.Parser
-	o      Options
+	reader
+
+	db    *tsdb.DB
+	o     Options
+	peers *peers // nil: no other managers
 
 	mu   sync.Mutex // one batch at a time
 	refs map[string]storage.SeriesRef
@@ -79,11 +79,9 @@ func Open(dir string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the series in %s: %w", dir, err)
 	}
-	p := parser.NewParser(parser.Options{})
-	return &DB{db: db, parser: p, o: o, refs: map[string]storage.SeriesRef{}, engine: promql.NewEngine(promql.EngineOpts{
-		Logger: o.Log, MaxSamples: maxSamples, Timeout: series.QueryTimeout, LookbackDelta: 3 * o.Interval, EnableAtModifier: true, EnableNegativeOffset: true,
-		NoStepSubqueryIntervalFn: func(int64) int64 { return o.Interval.Milliseconds() }, Parser: p,
-	})}, nil
+	d := &DB{db: db, o: o, refs: map[string]storage.SeriesRef{}, peers: newPeers(&o)}
+	d.reader = newReader(&o, d.sources)
+	return d, nil
 }
 
 func (o *Options) complete() error {

@@ -26,12 +26,27 @@ const (
 
 var _ series.Store = (*DB)(nil)
 
+// reader answers queries about the series of a source.
+type reader struct {
+	engine *promql.Engine
+	parser parser.Parser
+	source func(context.Context, series.Scope) storage.Queryable // within the scope
+}
+
+func newReader(o *Options, source func(context.Context, series.Scope) storage.Queryable) reader {
+	p := parser.NewParser(parser.Options{})
+	return reader{parser: p, source: source, engine: promql.NewEngine(promql.EngineOpts{
+		Logger: o.Log, MaxSamples: maxSamples, Timeout: series.QueryTimeout, LookbackDelta: 3 * o.Interval, EnableAtModifier: true, EnableNegativeOffset: true,
+		NoStepSubqueryIntervalFn: func(int64) int64 { return o.Interval.Milliseconds() }, Parser: p,
+	})}
+}
+
 // Instant evaluates a query at one time.
-func (d *DB) Instant(ctx context.Context, s series.Scope, query string, at time.Time) (series.Answer, error) {
-	if _, err := d.parse(query); err != nil {
+func (r *reader) Instant(ctx context.Context, s series.Scope, query string, at time.Time) (series.Answer, error) {
+	if _, err := r.parse(query); err != nil {
 		return series.Answer{}, err
 	}
-	q, err := d.engine.NewInstantQuery(ctx, within(s, d.db), nil, query, at)
+	q, err := r.engine.NewInstantQuery(ctx, r.source(ctx, s), nil, query, at)
 	if err != nil {
 		return series.Answer{}, badQuery(err)
 	}
@@ -39,8 +54,8 @@ func (d *DB) Instant(ctx context.Context, s series.Scope, query string, at time.
 }
 
 // Range evaluates a query at every step from start to end, both included.
-func (d *DB) Range(ctx context.Context, s series.Scope, query string, start, end time.Time, step time.Duration) (series.Answer, error) {
-	e, err := d.parse(query)
+func (r *reader) Range(ctx context.Context, s series.Scope, query string, start, end time.Time, step time.Duration) (series.Answer, error) {
+	e, err := r.parse(query)
 	switch {
 	case err != nil:
 		return series.Answer{}, err
@@ -53,7 +68,7 @@ func (d *DB) Range(ctx context.Context, s series.Scope, query string, start, end
 	case end.Sub(start)/step >= series.MaxPoints:
 		return series.Answer{}, fmt.Errorf("%w: %d steps for each series: want at most %d; increase step or shorten the range", series.ErrCost, end.Sub(start)/step+1, series.MaxPoints)
 	}
-	q, err := d.engine.NewRangeQuery(ctx, within(s, d.db), nil, query, start, end, step)
+	q, err := r.engine.NewRangeQuery(ctx, r.source(ctx, s), nil, query, start, end, step)
 	if err != nil {
 		return series.Answer{}, badQuery(err)
 	}
@@ -63,11 +78,11 @@ func (d *DB) Range(ctx context.Context, s series.Scope, query string, start, end
 // stamp shows a time in an error.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-func (d *DB) parse(query string) (parser.Expr, error) {
+func (r *reader) parse(query string) (parser.Expr, error) {
 	if len(query) > series.MaxQueryBytes {
 		return nil, fmt.Errorf("%w: %d bytes, want at most %d", series.ErrBadQuery, len(query), series.MaxQueryBytes)
 	}
-	e, err := d.parser.ParseExpr(query)
+	e, err := r.parser.ParseExpr(query)
 	if err != nil {
 		return nil, badQuery(err)
 	}
@@ -89,14 +104,14 @@ func badQuery(err error) error { return fmt.Errorf("%w: %w", series.ErrBadQuery,
 // run evaluates a query and closes it.
 func run(ctx context.Context, q promql.Query, text string) (a series.Answer, err error) {
 	defer q.Close()
-	r := q.Exec(ctx)
-	if r.Err != nil {
-		return series.Answer{}, failed(ctx, r.Err)
+	res := q.Exec(ctx)
+	if res.Err != nil {
+		return series.Answer{}, failed(ctx, res.Err)
 	}
-	if a.Data, err = appendResult(nil, r.Value); err != nil {
+	if a.Data, err = appendResult(nil, res.Value); err != nil {
 		return series.Answer{}, err
 	}
-	warnings, infos := r.Warnings.AsStrings(text, 0, 0)
+	warnings, infos := res.Warnings.AsStrings(text, 0, 0)
 	a.Warnings, a.Infos = firstNotes(warnings), firstNotes(infos)
 	return a, nil
 }
@@ -122,36 +137,40 @@ func failed(ctx context.Context, err error) error {
 	case errors.As(err, &stored):
 		return fmt.Errorf("read the series: %w", err)
 	}
+	if _, ok := errors.AsType[*unreadableError](err); ok {
+		return fmt.Errorf("read the series: %w", err)
+	}
 	return badQuery(err) // such as vectors that match many to many
 }
 
 // LabelNames returns the names of labels, sorted.
-func (d *DB) LabelNames(ctx context.Context, s series.Scope, l series.Lookup) ([]string, error) {
-	return d.lookup(ctx, s, l, func(q storage.Querier, ms []*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (r *reader) LabelNames(ctx context.Context, s series.Scope, l series.Lookup) ([]string, error) {
+	return r.lookup(ctx, s, l, func(q storage.Querier, ms []*labels.Matcher) ([]string, annotations.Annotations, error) {
 		return q.LabelNames(ctx, nil, ms...)
 	})
 }
 
 // LabelValues returns the values of a label, sorted.
-func (d *DB) LabelValues(ctx context.Context, s series.Scope, name string, l series.Lookup) ([]string, error) {
+func (r *reader) LabelValues(ctx context.Context, s series.Scope, name string, l series.Lookup) ([]string, error) {
 	if name == "" {
 		return nil, fmt.Errorf("%w: empty label name", series.ErrBadQuery)
 	}
-	return d.lookup(ctx, s, l, func(q storage.Querier, ms []*labels.Matcher) ([]string, annotations.Annotations, error) {
+	return r.lookup(ctx, s, l, func(q storage.Querier, ms []*labels.Matcher) ([]string, annotations.Annotations, error) {
 		return q.LabelValues(ctx, name, nil, ms...)
 	})
 }
 
-func (d *DB) lookup(ctx context.Context, s series.Scope, l series.Lookup, find func(storage.Querier, []*labels.Matcher) ([]string, annotations.Annotations, error)) (out []string, err error) {
-	err = d.querier(s, &l, func(q storage.Querier, sets [][]*labels.Matcher) error {
+func (r *reader) lookup(ctx context.Context, s series.Scope, l series.Lookup, find func(storage.Querier, []*labels.Matcher) ([]string, annotations.Annotations, error)) (out []string, err error) {
+	err = r.querier(ctx, s, &l, func(q storage.Querier, sets [][]*labels.Matcher) error {
 		if len(sets) == 0 {
 			sets = [][]*labels.Matcher{nil}
 		}
 		for _, ms := range sets {
-			list, _, err := find(q, ms)
+			list, notes, err := find(q, ms)
 			if err != nil {
 				return failed(ctx, err)
 			}
+			warn(&l, notes)
 			for _, v := range list { // valid only while the querier lives
 				out = append(out, string(append([]byte(nil), v...)))
 			}
@@ -166,12 +185,23 @@ func (d *DB) lookup(ctx context.Context, s series.Scope, l series.Lookup, find f
 	return out[:min(len(out), l.Limit)], nil
 }
 
+// warn passes the warnings of a lookup on.
+func warn(l *series.Lookup, notes annotations.Annotations) {
+	if l.Warn == nil {
+		return
+	}
+	warnings, _ := notes.AsStrings("", 0, 0)
+	for _, w := range firstNotes(warnings) {
+		l.Warn(w)
+	}
+}
+
 // Series returns the labels of series, the metric name as __name__, sorted. At least one selector is required.
-func (d *DB) Series(ctx context.Context, s series.Scope, l series.Lookup) (out []map[string]string, err error) {
+func (r *reader) Series(ctx context.Context, s series.Scope, l series.Lookup) (out []map[string]string, err error) {
 	if len(l.Selectors) == 0 {
 		return nil, fmt.Errorf("%w: no match[] parameter provided", series.ErrBadQuery)
 	}
-	err = d.querier(s, &l, func(q storage.Querier, selectors [][]*labels.Matcher) error {
+	err = r.querier(ctx, s, &l, func(q storage.Querier, selectors [][]*labels.Matcher) error {
 		hints := &storage.SelectHints{Start: millis(l.Start, math.MinInt64), End: millis(l.End, math.MaxInt64), Func: "series"}
 		var sets []storage.SeriesSet
 		for _, ms := range selectors {
@@ -184,13 +214,14 @@ func (d *DB) Series(ctx context.Context, s series.Scope, l series.Lookup) (out [
 		if err := set.Err(); err != nil {
 			return failed(ctx, err)
 		}
+		warn(&l, set.Warnings())
 		return nil
 	})
 	return out, err
 }
 
 // querier opens a querier within the scope for a lookup, which it completes.
-func (d *DB) querier(s series.Scope, l *series.Lookup, use func(storage.Querier, [][]*labels.Matcher) error) (err error) {
+func (r *reader) querier(ctx context.Context, s series.Scope, l *series.Lookup, use func(storage.Querier, [][]*labels.Matcher) error) (err error) {
 	if l.Limit <= 0 || l.Limit > series.MaxResults {
 		l.Limit = series.MaxResults
 	}
@@ -202,13 +233,13 @@ func (d *DB) querier(s series.Scope, l *series.Lookup, use func(storage.Querier,
 		if len(sel) > series.MaxQueryBytes {
 			return fmt.Errorf("%w: selector of %d bytes, want at most %d", series.ErrBadQuery, len(sel), series.MaxQueryBytes)
 		}
-		ms, err := d.parser.ParseMetricSelector(sel)
+		ms, err := r.parser.ParseMetricSelector(sel)
 		if err != nil {
 			return badQuery(err)
 		}
 		sets = append(sets, ms)
 	}
-	q, err := within(s, d.db).Querier(millis(l.Start, math.MinInt64), millis(l.End, math.MaxInt64))
+	q, err := r.source(ctx, s).Querier(millis(l.Start, math.MinInt64), millis(l.End, math.MaxInt64))
 	if err != nil {
 		return fmt.Errorf("read the series: %w", err)
 	}

@@ -33,7 +33,11 @@ func TestAScopeAnswersAsIfNothingElseExisted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			isolated(t, c.scope, regexp.MustCompile(c.strangers))
+			isolated(t, c.scope, regexp.MustCompile(c.strangers), open(t), *queries)
+		})
+		t.Run(name+" on two managers", func(t *testing.T) {
+			t.Parallel()
+			isolated(t, c.scope, regexp.MustCompile(c.strangers), openPair(t), *queries/6)
 		})
 	}
 }
@@ -44,9 +48,10 @@ func sees(s series.Scope, family, fabric, tenant string) bool {
 	return slices.Contains(s.Fabrics, fabric) || series.Families()[of].Tenant && slices.Contains(s.Tenants, series.TenantRef{Fabric: fabric, Tenant: tenant})
 }
 
-func isolated(t *testing.T, scope series.Scope, strangers *regexp.Regexp) {
+// isolated compares what a scope answers over full, which is empty at first, with a store of the scope's series alone.
+func isolated(t *testing.T, scope series.Scope, strangers *regexp.Regexp, full series.Store, queries int) {
 	t.Helper()
-	full, own := open(t), open(t)
+	own := open(t)
 	for minute := range 10 {
 		at := start.Add(time.Duration(minute) * time.Minute)
 		var all, visible []series.Sample
@@ -69,7 +74,7 @@ func isolated(t *testing.T, scope series.Scope, strangers *regexp.Regexp) {
 	}
 	r := rand.New(rand.NewPCG(*querySeed, 0))
 	valid, filled := 0, 0
-	for range *queries {
+	for range queries {
 		g := generator{r: r}
 		q := g.vector(4)
 		at := start.Add(time.Duration(r.IntN(700)) * time.Second)
@@ -86,12 +91,12 @@ func isolated(t *testing.T, scope series.Scope, strangers *regexp.Regexp) {
 		want, err2 = own.Range(t.Context(), scope, q, start, at.Add(time.Minute), 30*time.Second)
 		compareAnswers(t, strangers, q, got, err, want, err2)
 		l := series.Lookup{Selectors: []string{g.selector()}}
-		for _, find := range []func(*embedded.DB, series.Scope) (any, error){
-			func(d *embedded.DB, s series.Scope) (any, error) { return d.LabelNames(t.Context(), s, l) },
-			func(d *embedded.DB, s series.Scope) (any, error) {
+		for _, find := range []func(series.Store, series.Scope) (any, error){
+			func(d series.Store, s series.Scope) (any, error) { return d.LabelNames(t.Context(), s, l) },
+			func(d series.Store, s series.Scope) (any, error) {
 				return d.LabelValues(t.Context(), s, g.label(), series.Lookup{})
 			},
-			func(d *embedded.DB, s series.Scope) (any, error) { return d.Series(t.Context(), s, l) },
+			func(d series.Store, s series.Scope) (any, error) { return d.Series(t.Context(), s, l) },
 		} {
 			g.fix = r.Uint64()
 			a, err := find(full, scope)
@@ -101,8 +106,8 @@ func isolated(t *testing.T, scope series.Scope, strangers *regexp.Regexp) {
 			}
 		}
 	}
-	if valid < *queries/2 || filled < *queries/10 {
-		t.Errorf("of %d queries %d were valid and %d found series: the test shows little", *queries, valid, filled)
+	if valid < queries/2 || filled < queries/10 {
+		t.Errorf("of %d queries %d were valid and %d found series: the test shows little", queries, valid, filled)
 	}
 	const all = `count({fabric!=""})`
 	got, err := full.Instant(t.Context(), scope, all, start)
@@ -261,7 +266,7 @@ func open(t *testing.T) *embedded.DB {
 	return d
 }
 
-func add(t *testing.T, d *embedded.DB, at time.Time, batch []series.Sample) {
+func add(t *testing.T, d series.Store, at time.Time, batch []series.Sample) {
 	t.Helper()
 	if err := d.Append(t.Context(), at, batch); err != nil {
 		t.Fatal(err)
