@@ -17,8 +17,10 @@ func New(b *control.Base) *Objectives { return &Objectives{b} }
 
 // Bounds of the settings.
 const (
-	MinBound, MaxBound   = 0.01, 1.0
-	MinTarget, MaxTarget = 0.5, 0.99999 // a target of 1 has no budget
+	MinBound  = 0.01
+	MaxBound  = 1.0
+	MinTarget = 0.5
+	MaxTarget = 0.99999 // a target of 1 has no budget
 )
 
 // Input is a change of an objective; a nil field takes the default of the fabric or, for the default itself, the built-in one.
