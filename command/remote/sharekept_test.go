@@ -20,11 +20,10 @@ import (
 
 // keptLab is fabric "lab" of a service that keeps series, with a clock that begins at 2026-11-21 10:00.
 type keptLab struct {
-	t    *testing.T
-	rig  *controltest.Rig
-	db   *embedded.DB
-	url  string
-	last time.Time
+	t   *testing.T
+	rig *controltest.Rig
+	db  *embedded.DB
+	url string
 }
 
 // labLink is the link for which the tenants of a keptLab contend.
