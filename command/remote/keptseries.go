@@ -225,18 +225,14 @@ func add(to *map[string]float64, key string, v float64) {
 	(*to)[key] += v
 }
 
-// most returns the key with the largest value, the first of equal ones, and its part of the sum; "" for an empty map.
-func most(of map[string]float64) (key string, part float64) {
-	sum := 0.0
+// most returns the key with the largest value, the first of equal ones; "" for an empty map.
+func most(of map[string]float64) (key string) {
 	for _, k := range slices.Sorted(maps.Keys(of)) {
-		if sum += of[k]; key == "" || of[k] > of[key] {
+		if key == "" || of[k] > of[key] {
 			key = k
 		}
 	}
-	if sum == 0 {
-		return "", 0
-	}
-	return key, of[key] / sum
+	return key
 }
 
 // receivedRatio returns the average of delivered over what the tenant might have while it contended; nil when it did not, or for
