@@ -30,11 +30,12 @@ type keptSeries struct {
 	fabric string
 	// period is the time between two measurements.
 	period time.Duration
+	warned map[string]bool // warnings that were printed
 }
 
 // openSeries returns the series of a fabric; it fails with *noSeriesError if there are none.
 func (c *cli) openSeries(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string) (*keptSeries, error) {
-	k := &keptSeries{c: c, cmd: cmd, client: client, fabric: fabric}
+	k := &keptSeries{c: c, cmd: cmd, client: client, fabric: fabric, warned: map[string]bool{}}
 	// A subquery without a step has that of the service, which is the period.
 	list, err := k.at("count_over_time(vector(1)[1d:])", time.Now())
 	if none := new(noSeriesError); errors.As(err, &none) {
@@ -72,9 +73,16 @@ func (k *keptSeries) results(r answer200[gen.PrometheusAnswer], err error) ([]se
 	if err = k.c.judge(r, err); err != nil {
 		return nil, err
 	}
+	a := r.GetJSON200()
+	for _, w := range a.Warnings { // such as managers that do not answer, whose measurements are missing
+		if !k.warned[w] {
+			k.warned[w] = true
+			k.c.say(k.cmd, "warning", "text", w)
+		}
+	}
 	var q queryResult
 	var list []seriesResult
-	if err := decodeData(r.GetJSON200(), &q); err != nil {
+	if err := decodeData(a, &q); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(q.Result, &list); err != nil {
