@@ -30,11 +30,12 @@ type keptSeries struct {
 	fabric string
 	// period is the time between two measurements.
 	period time.Duration
+	warned map[string]bool // warnings that were printed
 }
 
 // openSeries returns the series of a fabric; it fails with *noSeriesError if there are none.
 func (c *cli) openSeries(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string) (*keptSeries, error) {
-	k := &keptSeries{c: c, cmd: cmd, client: client, fabric: fabric}
+	k := &keptSeries{c: c, cmd: cmd, client: client, fabric: fabric, warned: map[string]bool{}}
 	// A subquery without a step has that of the service, which is the period.
 	list, err := k.at("count_over_time(vector(1)[1d:])", time.Now())
 	if none := new(noSeriesError); errors.As(err, &none) {
@@ -72,9 +73,16 @@ func (k *keptSeries) results(r answer200[gen.PrometheusAnswer], err error) ([]se
 	if err = k.c.judge(r, err); err != nil {
 		return nil, err
 	}
+	a := r.GetJSON200()
+	for _, w := range a.Warnings { // such as managers that do not answer, whose measurements are missing
+		if !k.warned[w] {
+			k.warned[w] = true
+			k.c.say(k.cmd, "warning", "text", w)
+		}
+	}
 	var q queryResult
 	var list []seriesResult
-	if err := decodeData(r.GetJSON200(), &q); err != nil {
+	if err := decodeData(a, &q); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(q.Result, &list); err != nil {
@@ -225,18 +233,14 @@ func add(to *map[string]float64, key string, v float64) {
 	(*to)[key] += v
 }
 
-// most returns the key with the largest value, the first of equal ones, and its part of the sum; "" for an empty map.
-func most(of map[string]float64) (key string, part float64) {
-	sum := 0.0
+// most returns the key with the largest value, the first of equal ones; "" for an empty map.
+func most(of map[string]float64) (key string) {
 	for _, k := range slices.Sorted(maps.Keys(of)) {
-		if sum += of[k]; key == "" || of[k] > of[key] {
+		if key == "" || of[k] > of[key] {
 			key = k
 		}
 	}
-	if sum == 0 {
-		return "", 0
-	}
-	return key, of[key] / sum
+	return key
 }
 
 // receivedRatio returns the average of delivered over what the tenant might have while it contended; nil when it did not, or for

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -20,11 +21,10 @@ import (
 
 // keptLab is fabric "lab" of a service that keeps series, with a clock that begins at 2026-11-21 10:00.
 type keptLab struct {
-	t    *testing.T
-	rig  *controltest.Rig
-	db   *embedded.DB
-	url  string
-	last time.Time
+	t   *testing.T
+	rig *controltest.Rig
+	db  *embedded.DB
+	url string
 }
 
 // labLink is the link for which the tenants of a keptLab contend.
@@ -345,4 +345,22 @@ func TestAMonthIsReportedByTenant(t *testing.T) {
 	l.says("share report --month 2026-11 --json --tenant red", `"month": "2026-11"`, `"from": "2026-11-01T00:00:00Z"`, `"contended_seconds": 3000`, `"bad_seconds": 0`, `"missing_days": [ "2026-11-01"`)
 	l.says("share report --month 2026-10", "")
 	l.says("share report --month 2026-10 --csv", "month,fabric")
+}
+
+// A warning, such as of a manager that does not answer, is printed once, whatever the number of queries.
+func TestWarningsOfSeriesArePrintedOnce(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		data := `{"resultType":"matrix","result":[]}`
+		if strings.Contains(r.FormValue("query"), "vector(1)") {
+			data = `{"resultType":"vector","result":[{"metric":{},"value":[1,"5760"]}]}`
+		}
+		_, _ = io.WriteString(w, `{"status":"success","warnings":["m2 does not answer"],"data":`+data+"}")
+	}))
+	t.Cleanup(server.Close)
+	_, words := asAdmin(t, server.URL, "share history --step 1m --since 1h --fabric lab")
+	if strings.Count(words, "warning: m2 does not answer") != 1 || !strings.Contains(words, "the series have no measurement") {
+		t.Errorf("the command says %q", words)
+	}
 }

@@ -71,8 +71,8 @@ func keptStepOf(s *shareSteps, tenant string, i int) keptStep {
 	x := &s.tenants[tenant][i]
 	out := keptStep{At: s.begin(i), Tenant: tenant, EntitledBps: roundedBps(x.entitled), DeliveredBps: roundedBps(x.delivered), Received: x.receivedRatio(), Coverage: s.coverage[i]}
 	out.Measured = min(x.measured/s.due(i), 1)
-	out.State, _ = most(x.states)
-	out.LimitingLink, _ = most(x.links)
+	out.State = most(x.states)
+	out.LimitingLink = most(x.links)
 	sum := 0.0
 	for _, n := range x.states {
 		sum += n

@@ -252,7 +252,7 @@ func (k *keptSeries) links(w *shareWhy, all *shareSteps) error {
 		l := &w.Links[i]
 		for n := range l.Tenants {
 			if cells := all.tenants[l.Tenants[n].Tenant]; cells != nil {
-				l.Tenants[n].State, _ = most(cells[0].states)
+				l.Tenants[n].State = most(cells[0].states)
 			}
 		}
 		slices.SortStableFunc(l.Tenants, func(a, b whyLinkTenant) int { return strings.Compare(a.Tenant, b.Tenant) })
