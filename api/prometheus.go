@@ -172,11 +172,17 @@ func found[T any](ctx context.Context, l lookup, find func(context.Context, seri
 	if err = cmp.Or(err, err2); err != nil {
 		return refused(err)
 	}
-	list, err := find(ctx, series.Lookup{Selectors: l.match, Start: start, End: end, Limit: deref(l.limit)})
+	var warnings []string
+	warn := func(w string) {
+		if !slices.Contains(warnings, w) {
+			warnings = append(warnings, w)
+		}
+	}
+	list, err := find(ctx, series.Lookup{Selectors: l.match, Start: start, End: end, Limit: deref(l.limit), Warn: warn})
 	if err != nil {
 		return refused(err)
 	}
-	return succeeded(append([]T{}, list...), nil, nil)
+	return succeeded(append([]T{}, list...), warnings, nil)
 }
 
 // succeeded answers with data, whose JSON is written as it is if it is a json.RawMessage: results may be large.

@@ -394,6 +394,14 @@ TABLE rollouts
     CREATE UNIQUE INDEX rollouts_pkey ON public.rollouts USING btree (id)
     CREATE INDEX rollouts_placed ON public.rollouts USING btree (fabric_id, id) WHERE ((state = ANY (ARRAY['succeeded'::text, 'partial'::text])) AND (stages = ANY (ARRAY['placement'::text, 'placement,settings'::text])))
 
+TABLE series_managers
+    url text COLLATE C NOT NULL
+    name text NOT NULL
+    key bytea NOT NULL
+    until_us bigint NOT NULL
+    PRIMARY KEY (url)
+    CREATE UNIQUE INDEX series_managers_pkey ON public.series_managers USING btree (url)
+
 TABLE sessions
     id bigint NOT NULL IDENTITY
     hash text NOT NULL

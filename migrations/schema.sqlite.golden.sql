@@ -305,6 +305,13 @@ CREATE UNIQUE INDEX rollouts_one_running ON rollouts (fabric_id) WHERE state = '
 CREATE INDEX rollouts_placed ON rollouts (fabric_id, id)
     WHERE state IN ('succeeded', 'partial') AND stages IN ('placement', 'placement,settings');
 
+CREATE TABLE series_managers (
+    url      TEXT PRIMARY KEY,
+    name     TEXT    NOT NULL,
+    key      BLOB    NOT NULL,
+    until_us INTEGER NOT NULL
+);
+
 CREATE TABLE sessions (
     id            INTEGER PRIMARY KEY,
     hash          TEXT    NOT NULL UNIQUE CHECK (length(hash) = 64),

@@ -37,7 +37,7 @@ const (
 func (d *doctor) keys(context.Context) {
 	c := &d.config.Config
 	paths := []string{c.AdminTokenFile, c.CCKeyFile, c.MKeyFile, c.DatabasePasswordFile, c.TLS.KeyFile, c.OIDC.ClientSecretFile,
-		c.Receivers.WebhookKeyFile, c.Receivers.Mail.PasswordFile, c.AuditExport.KeyFile}
+		c.Receivers.WebhookKeyFile, c.Receivers.Mail.PasswordFile, c.AuditExport.KeyFile, c.Series.TokenFile}
 	for _, name := range slices.Sorted(maps.Keys(d.managers)) {
 		if u := d.managers[name].UFM; u != nil {
 			paths = append(paths, u.TokenFile, u.PasswordFile)

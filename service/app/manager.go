@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,9 @@ type manager struct {
 	options workOptions
 	log     *slog.Logger
 	stop    context.CancelFunc
-	series  *embedded.DB       // nil: no series are kept
+	series  *embedded.DB       // nil: no series are kept in a folder
+	peers   *seriesPeers       // nil: no other managers are asked
+	outside *embedded.External // nil: no series are kept on another server
 	rules   *embedded.Rules    // nil without series
 	collect *collect.Collector // nil without series
 	// notifier sends alerts to receivers. It works without receivers too.
@@ -66,8 +69,10 @@ type workOptions struct {
 
 // seriesOptions say where and how series are kept.
 type seriesOptions struct {
-	folder   string        // "": no series
-	period   time.Duration // between two measurements of a fabric
+	folder   string                   // "": no series, unless external
+	external embedded.ExternalOptions // without URL: none
+	url      string                   // where other managers reach this one; "": they are not asked
+	period   time.Duration            // between two measurements of a fabric
 	allPorts bool
 	failed   func()         // see collect.Options
 	gather   collect.Gather // of the manager's own metrics; nil: none
@@ -95,18 +100,15 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 		return nil, err
 	}
 	p.RescanInterval = o.rescan
-	if o.series.folder != "" {
-		o.series.Interval, o.series.Log = o.series.period, m.log
-		if m.series, err = embedded.Open(o.series.folder, o.series.Options); err != nil {
-			return nil, err
-		}
-		if m.rules, err = m.series.NewRules(rules.Groups(), m.notify); err != nil {
-			return nil, err
-		}
+	if err := m.openSeries(); err != nil {
+		return nil, err
 	}
 	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Rescanner: p, Laboratory: lab.Laboratory{}, SourceAllowed: p.SourceAllowed, IBProfiles: p.IBProfiles}
-	if m.series != nil {
+	switch {
+	case m.series != nil:
 		deps.Series, deps.Rules = m.series, m.rules
+	case m.outside != nil:
+		deps.Series = m.outside
 	}
 	for _, f := range adjust {
 		f(&deps)
@@ -156,20 +158,57 @@ func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter)
 	if err := m.deliver(ctx, name); err != nil {
 		return err
 	}
-	if m.series == nil || m.options.still {
-		return nil
+	if m.peers != nil {
+		m.keeper.Go(func() { m.peers.run(ctx) })
 	}
-	return m.measure(ctx, name, meter)
+	switch {
+	case m.options.still:
+		return nil
+	case m.series != nil:
+		return errors.Join(m.measure(ctx, name, meter, m.series), m.evaluate(ctx))
+	case m.outside != nil:
+		return m.measure(ctx, name, meter, m.outside)
+	}
+	return nil
 }
 
-// measure starts to measure fabrics and to evaluate the rules.
-func (m *manager) measure(ctx context.Context, name string, meter control.Meter) (err error) {
+// openSeries opens the folder of the series, or the connection to the server that has them.
+func (m *manager) openSeries() (err error) {
+	o := &m.options.series
+	o.Interval, o.Log = o.period, m.log
+	if o.external.URL != "" {
+		o.external.Options = o.Options
+		m.outside, err = embedded.OpenExternal(o.external)
+		return err
+	}
+	if o.folder == "" {
+		return nil
+	}
+	if o.url != "" {
+		m.peers = newSeriesPeers(m.store, managerName(), o.url, cmp.Or(o.Retention, embedded.DefaultRetention), m.log)
+		o.Peers.List = m.peers.list
+	}
+	if m.series, err = embedded.Open(o.folder, o.Options); err != nil {
+		return err
+	}
+	m.rules, err = m.series.NewRules(rules.Groups(), m.notify)
+	return err
+}
+
+// measure starts to measure fabrics.
+func (m *manager) measure(ctx context.Context, name string, meter control.Meter, keep series.Store) (err error) {
 	o := m.options.series
-	m.collect, err = collect.New(m.service, meter, m.series, collect.Options{Name: name, Period: o.period, AllPorts: o.allPorts, Log: m.log, Failed: o.failed})
+	m.collect, err = collect.New(m.service, meter, keep, collect.Options{Name: name, Period: o.period, AllPorts: o.allPorts, Log: m.log, Failed: o.failed})
 	if err != nil {
 		return err
 	}
 	m.keeper.Go(func() { m.collect.Run(ctx) })
+	return nil
+}
+
+// evaluate starts to evaluate the rules.
+func (m *manager) evaluate(ctx context.Context) error {
+	o := m.options.series
 	if o.gather == nil {
 		o.gather = func(func(string) bool, func(string, []series.Label, float64)) error { return nil }
 	}
@@ -287,6 +326,9 @@ func (m *manager) Close() error {
 	}
 	if m.series != nil {
 		errs = append(errs, m.series.Close())
+	}
+	if m.outside != nil {
+		errs = append(errs, m.outside.Close())
 	}
 	if m.store != nil {
 		errs = append(errs, m.store.Close())

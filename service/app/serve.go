@@ -126,8 +126,8 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 	p := site.New(material.Site)
 	o := workOptions{
 		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: operations.Retention(s.config.Retention), rescan: s.config.Discovery.Interval,
-		series: seriesOptions{folder: s.config.Series.Folder(s.config.Database), period: s.config.Series.Period, allPorts: s.config.Series.Ports == "all", failed: s.metrics.SeriesFailed, gather: gather(s.metrics), Options: embedded.Options{
-			Retention: s.config.Series.Retention, MaxBytes: int64(s.config.Series.MaxGB * 1e9),
+		series: seriesOptions{folder: s.config.Series.Folder(s.config.Database), period: s.config.Series.Period, allPorts: s.config.Series.Ports == "all", failed: s.metrics.SeriesFailed, gather: gather(s.metrics), url: s.config.Series.Advertise, external: material.Series, Options: embedded.Options{
+			Retention: s.config.Series.Retention, MaxBytes: int64(s.config.Series.MaxGB * 1e9), Peers: embedded.PeerOptions{TLS: material.PeerTLS},
 		}},
 	}
 	o.receivers, o.audit = material.Receivers, material.Audit
@@ -158,10 +158,15 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 			return err
 		}
 	}
-	if s.manager.series == nil {
+	if s.manager.collect == nil {
 		return nil
 	}
-	return errors.Join(s.metrics.WatchSeries(s.manager.series.Size), s.metrics.WatchMeasured(func() []obs.Measured { return exported(s.manager.collect.Latest()) }))
+	if s.manager.outside != nil {
+		err = s.metrics.WatchSeriesQueue(s.manager.outside.Queue)
+	} else {
+		err = s.metrics.WatchSeries(s.manager.series.Size)
+	}
+	return errors.Join(err, s.metrics.WatchMeasured(func() []obs.Measured { return exported(s.manager.collect.Latest()) }))
 }
 
 // signIn makes the administrator's account with the token given. When none is given and none is there, it prints the one it generates.
@@ -191,6 +196,7 @@ func (s *serving) endpoints(ctx context.Context, material *setup.Material) ([]li
 		secure = material.Certificates.Config()
 	}
 	first := listen.Endpoint{Server: api.HTTPServer(h)}
+	first.Server.Handler = s.manager.withSeries(h)
 	first.Server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // of handshakes and the like
 	first.Listeners, err = listen.On(ctx, s.config.Listen, secure)
 	if err != nil || len(s.config.Operations.Listen) == 0 {

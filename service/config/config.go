@@ -93,6 +93,10 @@ type Discovery struct {
 // Series configures the time series of what tenants receive.
 type Series struct {
 	Path      string        // folder; empty: beside the SQLite file, none with PostgreSQL
+	Advertise string        // address of the API for other managers; empty: none is asked
+	URL       string        // of a server that has the series instead of a folder; empty: none
+	TokenFile string        // of that server; empty: none
+	CAFile    string        // authorities of that server and of other managers; empty: the system's
 	Period    time.Duration // between two measurements of a fabric; 0: no series
 	Retention time.Duration // age at which samples are deleted
 	Ports     string        // whose counts are kept: "contended" or "all"
@@ -102,7 +106,7 @@ type Series struct {
 // Folder is the folder of the series of a service on a database; empty when it keeps none.
 func (s Series) Folder(database string) string {
 	switch {
-	case s.Period == 0:
+	case s.Period == 0 || s.URL != "":
 		return ""
 	case s.Path == "" && !isPostgres(database):
 		return database + ".series"
@@ -268,6 +272,14 @@ func (l *Loaded) together() []error {
 		wrong("operations.pprof", phrase.Of("config.no-operations"))
 	}
 	l.receiversTogether(wrong)
+	switch {
+	case l.Series.URL != "" && l.Series.Path != "":
+		wrong("series.url", phrase.Of("config.series-twice"))
+	case l.Series.Advertise != "" && (!isPostgres(l.Database) || l.Series.Path == ""):
+		wrong("series.advertise", phrase.Of("config.series-advertise"))
+	case l.Series.TokenFile != "" && l.Series.URL == "":
+		wrong("series.token_file", phrase.Of("config.series-token"))
+	}
 	inURL := passwordInURL(l.Database)
 	switch from := l.From("database"); {
 	case inURL && from != "FAIRLANE_DATABASE":

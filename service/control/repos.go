@@ -51,6 +51,7 @@ type Repos interface {
 	ObjectiveRepo
 	SilenceRepo
 	AuditSinkRepo
+	SeriesManagerRepo
 }
 
 // FabricRepo stores fabrics and their snapshots.

@@ -20,6 +20,8 @@ const (
 	ScopeTasks WriteScope = "tasks"
 	// ScopeAuditExport covers the positions of the audit log's sinks.
 	ScopeAuditExport WriteScope = "audit-export"
+	// ScopeSeries covers where managers have their series.
+	ScopeSeries WriteScope = "series"
 )
 
 type scopeKey struct{}

@@ -126,6 +126,14 @@ func (m *Metrics) AuditLag(sink string, entries int64) {
 	m.auditLag.WithLabelValues(sink).Set(float64(entries))
 }
 
+// WatchSeriesQueue adds what waits for an external server of series, and what was lost. Call it once.
+func (m *Metrics) WatchSeriesQueue(queue func() (bytes int, lost uint64, health error)) error {
+	b := newBuilder(m.registry)
+	b.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: metricSeriesQueue, Help: b.table[metricSeriesQueue].Help}, func() float64 { n, _, _ := queue(); return float64(n) }))
+	b.register(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: metricSeriesLost, Help: b.table[metricSeriesLost].Help}, func() float64 { _, n, _ := queue(); return float64(n) }))
+	return b.err
+}
+
 // SeriesFailed counts a batch of samples that was not stored, or not completely.
 func (m *Metrics) SeriesFailed() { m.seriesErrors.Inc() }
 

@@ -57,6 +57,9 @@ func exercised(t *testing.T) *Metrics {
 	m.Transaction(true, time.Millisecond)
 	m.StoreFailed(false, "lost")
 	m.SeriesFailed()
+	if err := m.WatchSeriesQueue(func() (int, uint64, error) { return 4096, 7, nil }); err != nil {
+		t.Fatal(err)
+	}
 	if err := m.WatchSeries(func() (int, int64) { return 60_000, 1 << 20 }); err != nil {
 		t.Fatal(err)
 	}

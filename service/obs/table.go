@@ -52,6 +52,8 @@ const (
 	metricNotifications = "fairlane_notifications_total"
 	metricQueued        = "fairlane_notification_queue"
 	metricAuditLag      = "fairlane_audit_export_lag_entries"
+	metricSeriesQueue   = "fairlane_series_queue_bytes"
+	metricSeriesLost    = "fairlane_series_lost_samples_total"
 )
 
 // Table lists every family that the service defines. The Prometheus client adds its own: go_* and
@@ -93,6 +95,8 @@ func Table() []Metric {
 		{metricNotifications, "counter", []string{"receiver_kind", "outcome"}, "notifications of this manager; for `alertmanager`, alerts. `receiver_kind` is `alertmanager`, `webhook` or `mail`; `outcome` is `sent`, `retried` (an attempt failed), `failed` (given up) or `dropped` (full queue, or end of the manager)"},
 		{metricQueued, "gauge", []string{"receiver_kind"}, "notifications of this manager that wait to be delivered"},
 		{metricAuditLag, "gauge", []string{"sink"}, "audit entries that a sink of `audit.export.sinks` has not acknowledged; the same on all managers"},
+		{metricSeriesLost, "counter", nil, "with `series.url`: samples that were lost since the server took none, or refused them"},
+		{metricSeriesQueue, "gauge", nil, "with `series.url`: bytes of samples that wait for the server"},
 		{metricSessions, "gauge", nil, "browser sessions that have not expired"},
 	}
 }

@@ -3,10 +3,13 @@
 package setup
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
+	"fairlane/internal/certpool"
 	"fairlane/internal/servertls"
 	"fairlane/internal/usage"
 	"fairlane/service/auditexport"
@@ -14,6 +17,7 @@ import (
 	"fairlane/service/control/identity"
 	"fairlane/service/notify"
 	"fairlane/service/openid"
+	"fairlane/service/series/embedded"
 	"fairlane/service/site"
 	"fairlane/service/store"
 )
@@ -23,10 +27,12 @@ type Material struct {
 	Database     string // path of a SQLite file, or a URL with its password
 	AdminToken   string // empty: the service makes one at its first start
 	Site         site.Settings
-	Certificates *servertls.Source   // nil: plain HTTP
-	OpenID       *openid.Provider    // nil: there is no provider to sign in at
-	Receivers    notify.Options      // of alerts
-	Audit        auditexport.Options // sinks of the audit log
+	Certificates *servertls.Source        // nil: plain HTTP
+	OpenID       *openid.Provider         // nil: there is no provider to sign in at
+	Receivers    notify.Options           // of alerts
+	Audit        auditexport.Options      // sinks of the audit log
+	Series       embedded.ExternalOptions // without URL: the series are in a folder
+	PeerTLS      *tls.Config              // for other managers; nil: the system's authorities
 }
 
 // Load is Read for a service, which begins with all of the material or not at all. It also judges the database. Its error is one of wrong
@@ -75,9 +81,32 @@ func Read(c *config.Config, callbackPath string, log *slog.Logger) (m *Material,
 	if m.OpenID, err = openID(c, callbackPath); err != nil {
 		faults = append(faults, err) // it names its key
 	}
+	m.Series.URL = c.Series.URL
+	m.Series.Token, err = config.Secret(c.Series.TokenFile)
+	add("series.token_file", err)
+	if m.PeerTLS, err = peerTLS(c, m.Certificates); err != nil {
+		add("series.ca_file", err)
+	}
+	m.Series.TLS = m.PeerTLS
 	var more []error
 	m.Receivers, more = Receivers(c)
 	faults = append(faults, more...)
 	m.Audit, more = sinks(c)
 	return m, append(faults, more...)
+}
+
+// peerTLS is what connections for series trust. The certificate of the API identifies this manager to others that require one.
+func peerTLS(c *config.Config, own *servertls.Source) (*tls.Config, error) {
+	t := &tls.Config{MinVersion: tls.VersionTLS12}
+	if own != nil {
+		t.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return &own.At(time.Now()).Certificates[0], nil
+		}
+	}
+	if c.Series.CAFile == "" {
+		return t, nil
+	}
+	pool, err := certpool.Read(c.Series.CAFile)
+	t.RootCAs = pool
+	return t, err
 }

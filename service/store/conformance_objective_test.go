@@ -2,9 +2,30 @@ package store
 
 import (
 	"testing"
+	"time"
 
 	"fairlane/service/control"
 )
+
+func checkSeriesManagers(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	a := control.SeriesManager{URL: "https://a.example", Name: "a", Key: []byte{0, 255}, Until: at().Add(time.Minute)}
+	b := control.SeriesManager{URL: "https://b.example", Name: "b", Key: []byte("b"), Until: at().Add(time.Hour)}
+	announce := func(m control.SeriesManager, forget time.Time, want ...control.SeriesManager) {
+		t.Helper()
+		f.tx(func(r control.Repos) error { return r.AnnounceSeries(ctx, m, forget) })
+		f.view(func(r control.Repos) error {
+			got, err := r.SeriesManagers(ctx)
+			f.equal("managers", want, got)
+			return err
+		})
+	}
+	announce(b, at(), b)
+	announce(a, at(), a, b)
+	a.Name, a.Key = "a2", []byte("new")
+	announce(a, at(), a, b) // replaces
+	announce(b, at().Add(time.Minute+time.Second), b)
+}
 
 func checkObjectives(t *testing.T, f *fixture) {
 	ctx := t.Context()

@@ -48,6 +48,7 @@ func conform(t *testing.T, open func(t *testing.T) control.Store) {
 		"a rollout settles what is known of its devices":      checkSettledDevices,
 		"events come in order and page on":                    checkEvents,
 		"the newest measurements are kept":                    checkShares,
+		"managers announce their series":                      checkSeriesManagers,
 		"the newest tasks that ended are kept":                checkTasks,
 		"one manager at a time moves an audit sink":           checkAuditSinks,
 		"silences are listed until they end":                  checkSilences,

@@ -113,7 +113,7 @@ func models() []any {
 	return []any{
 		&fabricRow{}, &snapshotRow{}, &tenantRow{}, &classRow{}, &attachmentRow{}, &flowRow{},
 		&planRow{}, &rolloutRow{}, &rolloutDeviceRow{}, &rolloutShardRow{}, &eventRow{},
-		&auditRow{}, &auditTailRow{}, &idempotencyRow{}, &policyRow{}, &policyPartRow{}, &settingsRow{}, &shareRow{}, &shareTurnRow{}, &collectorRow{}, &taskRow{},
+		&auditRow{}, &auditTailRow{}, &idempotencyRow{}, &policyRow{}, &policyPartRow{}, &settingsRow{}, &shareRow{}, &shareTurnRow{}, &collectorRow{}, &seriesManagerRow{}, &taskRow{},
 		&tokenRow{}, &accountRow{}, &membershipRow{}, &sessionRow{}, &signinFailureRow{},
 		&deviceRecordRow{}, &driftPolicyRow{}, &objectiveRow{}, &silenceRow{}, &auditSinkRow{}, &baselineRow{},
 	}

@@ -66,7 +66,7 @@ type peers struct {
 	log    *slog.Logger
 
 	mu     sync.Mutex
-	failed map[string]time.Time // by URL: when it last did not answer
+	failed map[string]time.Time // by URL and key: when it last did not answer
 }
 
 func newPeers(o *Options) *peers {
@@ -124,8 +124,9 @@ func (d *DB) sources(ctx context.Context, s series.Scope) storage.Queryable {
 
 // read asks a manager, unless it did not answer a moment ago.
 func (p *peers) read(ctx context.Context, to Peer, deadline time.Time, queries []remoteQuery, s series.Scope) ([][]remoteSeries, error) {
+	id := to.URL + string(to.Key) // a manager that was restarted has a new key, and is asked at once
 	p.mu.Lock()
-	resting := time.Since(p.failed[to.URL]) < p.o.Pause
+	resting := time.Since(p.failed[id]) < p.o.Pause
 	p.mu.Unlock()
 	if resting || to.URL == "" {
 		return nil, errResting
@@ -137,11 +138,11 @@ func (p *peers) read(ctx context.Context, to Peer, deadline time.Time, queries [
 		return nil, ctx.Err() // the query ended: not the manager's fault
 	}
 	p.mu.Lock()
-	_, had := p.failed[to.URL]
+	_, had := p.failed[id]
 	if err != nil {
-		p.failed[to.URL] = time.Now()
+		p.failed[id] = time.Now()
 	} else {
-		delete(p.failed, to.URL)
+		delete(p.failed, id)
 	}
 	p.mu.Unlock()
 	switch {
