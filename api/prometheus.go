@@ -212,6 +212,8 @@ func refused(err error) (prometheusAnswer, error) {
 		kind, status = gen.PrometheusAnswerErrorTypeExecution, http.StatusUnprocessableEntity
 	case errors.Is(err, context.DeadlineExceeded):
 		kind, status = gen.PrometheusAnswerErrorTypeTimeout, http.StatusServiceUnavailable
+	case errors.Is(err, series.ErrAway):
+		kind, status = gen.PrometheusAnswerErrorTypeUnavailable, http.StatusServiceUnavailable
 	case errors.Is(err, series.ErrOff):
 		kind, status = gen.PrometheusAnswerErrorTypeUnavailable, http.StatusNotFound // as for other parts that are off
 	default:

@@ -1,13 +1,17 @@
 package local
 
 import (
+	"bytes"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"fairlane/internal/testkit/filetest"
 	"fairlane/service/series"
 	"fairlane/service/series/embedded"
 	"fairlane/service/store"
@@ -96,4 +100,24 @@ func TestSeriesAreBackedUpAndRestored(t *testing.T) {
 		t.Error("the database was replaced although its series could not be")
 	}
 	step(0, "restored 1 fabrics", "restore", "--from", file, "--force", "--yes", "--no-series")
+}
+
+// doctor says whether the server that has the series gives them.
+func TestDoctorAsksTheServerOfTheSeries(t *testing.T) {
+	answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v1/read" || r.Header.Get("Authorization") != "Bearer secret" {
+			http.Error(w, "who are you", http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte{0}) // no series, compressed
+	}))
+	defer answers.Close()
+	for token, want := range map[string]string{"secret": `"series-right"`, "wrong": `"series-away"`} {
+		config := filetest.Write(t, "c.yaml", "database: "+filepath.Join(t.TempDir(), "f.db")+"\nseries: {url: '"+answers.URL+"', token_file: "+filetest.Write(t, "token", token)+"}\n")
+		var out, words bytes.Buffer
+		runLocal(t.Context(), []string{"doctor", "--config", config, "--json"}, &out, &words)
+		if !strings.Contains(out.String(), want) || strings.Contains(out.String()+words.String(), token) && token == "secret" {
+			t.Errorf("%s: %s%s, want %s", token, out.String(), words.String(), want)
+		}
+	}
 }

@@ -108,7 +108,8 @@ func (d *doctor) run(ctx context.Context, cmd *cobra.Command, path string) {
 	} else {
 		d.note("config", path, statusOK, "config-right")
 	}
-	for _, check := range []func(context.Context){d.keys, d.tls, d.store, d.service} {
+	series := func(ctx context.Context) { d.series(ctx, material.Series) }
+	for _, check := range []func(context.Context){d.keys, d.tls, d.store, series, d.service} {
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		check(ctx)
 		cancel()

@@ -21,6 +21,7 @@ import (
 	"fairlane/internal/loopback"
 	"fairlane/internal/servertls"
 	"fairlane/service/config"
+	"fairlane/service/series/embedded"
 	"fairlane/service/site"
 	"fairlane/service/store"
 )
@@ -204,6 +205,22 @@ func (d *doctor) clock(n *store.Survey) {
 		return
 	}
 	d.skew("database", d.now().Add(-n.Took/2).Sub(n.Clock))
+}
+
+// series checks whether the server that has the series gives them.
+func (d *doctor) series(ctx context.Context, o embedded.ExternalOptions) {
+	if o.URL == "" {
+		return
+	}
+	e, err := embedded.OpenExternal(o)
+	if err == nil {
+		err = errors.Join(e.Check(ctx), e.Close())
+	}
+	if err != nil {
+		d.note("series", o.URL, statusFail, "series-away", "error", err)
+		return
+	}
+	d.note("series", o.URL, statusOK, "series-right")
 }
 
 // skew rates a difference of clocks.

@@ -11,6 +11,7 @@ import (
 
 	"fairlane/service/config"
 	"fairlane/service/series"
+	"fairlane/service/series/embedded"
 	"fairlane/service/setup"
 	"fairlane/service/site"
 	"fairlane/service/store/pgtest"
@@ -103,5 +104,32 @@ func TestTheSeriesOfAConfigurationAreInOnePlace(t *testing.T) {
 	m, faults := setup.Read(&c, "/", nil)
 	if len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), "series.ca_file: ") || m.Series.URL == "" {
 		t.Errorf("%v", faults)
+	}
+}
+
+// A server of series that is away stops nothing but queries, and those say so.
+func TestAServiceWorksWithoutItsServerOfSeries(t *testing.T) {
+	t.Parallel()
+	away := httptest.NewServer(http.NotFoundHandler())
+	away.Close()
+	o := workOptions{series: seriesOptions{period: time.Second, failed: func() {}, external: embedded.ExternalOptions{URL: away.URL}}}
+	m, err := openManager(t.Context(), t.TempDir()+"/f.db", site.New(site.Settings{}), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.service.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := m.service.QueryInstant(t.Context(), "1", time.Time{}); err != nil { // needs no series
+		t.Error(err)
+	}
+	if _, err := m.service.QueryInstant(t.Context(), series.Coverage, time.Time{}); !errors.Is(err, series.ErrAway) {
+		t.Errorf("a query: %v", err)
+	}
+	if m.rules != nil || m.collect == nil {
+		t.Error("want measurements, and no rules")
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
 	}
 }

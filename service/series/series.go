@@ -14,7 +14,7 @@ type Store interface {
 	Reader
 }
 
-// Reader answers queries within a scope. Errors are ErrBadQuery and ErrCost, that of an ended context, and others when the series
+// Reader answers queries within a scope. Errors are ErrBadQuery, ErrCost and ErrAway, that of an ended context, and others when the series
 // cannot be read.
 type Reader interface {
 	// Instant evaluates a query at one time.
@@ -34,6 +34,8 @@ var (
 	ErrTooManySeries = errors.New("too many series") // new ones beyond the store's limit
 	ErrBadQuery      = errors.New("bad query")       // the text or a parameter
 	ErrCost          = errors.New("query limit")     // the query reads or returns too much, or takes too long
+	// ErrAway means that the server that has the series does not answer, or refuses to.
+	ErrAway = errors.New("the server that has the series does not answer: its operators find the cause in the log of fairlane serve")
 	// ErrOff means that the service keeps no series.
 	ErrOff = errors.New("this service keeps no time series: set series.path in its configuration")
 )

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 
 	"fairlane/service/series"
@@ -55,6 +56,7 @@ type External struct {
 	bytes  int
 	lost   uint64
 	health error // of the latest request to write; nil after a success
+	unread bool  // the latest request to read failed
 }
 
 // queued is a message that waits.
@@ -98,21 +100,42 @@ func (e *External) header(versions http.Header) http.Header {
 
 // read asks the server for series.
 func (e *External) read(ctx context.Context, queries []remoteQuery) ([][]remoteSeries, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.o.Timeout)
-	defer cancel()
 	body, err := encodeRead(queries, nil)
 	if err != nil {
 		return nil, err
 	}
+	asking := ctx
+	ctx, cancel := context.WithTimeout(ctx, e.o.Timeout)
+	defer cancel()
 	answer, _, err := post(ctx, e.client, e.base+"/read", e.header(http.Header{"X-Prometheus-Remote-Read-Version": {"0.1.0"}}), body)
-	if err != nil {
-		return nil, &unreadableError{err}
+	var lists [][]remoteSeries
+	if err == nil {
+		lists, err = decodeAnswer(answer)
 	}
-	lists, err := decodeAnswer(answer)
+	if asking.Err() != nil || errors.Is(err, errTooLarge) {
+		return lists, err // not the server's fault
+	}
+	e.mu.Lock()
+	changed := e.unread != (err != nil)
+	e.unread = err != nil
+	e.mu.Unlock()
+	switch {
+	case err != nil && changed:
+		e.o.Log.Warn("the external server gives no series; queries fail", "error", err.Error())
+	case changed:
+		e.o.Log.Info("the external server gives series again")
+	}
 	if err != nil {
-		return nil, &unreadableError{err}
+		return nil, fmt.Errorf("%w: %w", series.ErrAway, err)
 	}
 	return lists, nil
+}
+
+// Check reads from the server and returns why it cannot.
+func (e *External) Check(ctx context.Context) error {
+	now := time.Now().UnixMilli()
+	_, err := e.read(ctx, []remoteQuery{{mint: now, maxt: now, matchers: []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, metricName, series.Coverage)}, only: "series"}})
+	return err
 }
 
 // Append implements series.Store: the samples wait to be sent. The error says how many older ones were lost for lack of room.

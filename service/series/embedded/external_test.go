@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -158,10 +159,16 @@ func TestAnExternalServerThatHangsDelaysNothing(t *testing.T) {
 	if bytes == 0 || bytes > 2000 || lost == 0 || lost >= 100 || health == nil || failed == nil || !strings.Contains(failed.Error(), "samples that waited for it are lost") {
 		t.Fatalf("%d bytes wait, %d samples lost, %v, %v", bytes, lost, health, failed)
 	}
-	if _, err := e.Instant(t.Context(), series.Everything, "fairlane_tenant_delivered_bits_per_second", start); err == nil || !strings.Contains(err.Error(), "the external server") {
+	if _, err := e.Instant(t.Context(), series.Everything, "fairlane_tenant_delivered_bits_per_second", start); !errors.Is(err, series.ErrAway) {
 		t.Errorf("a query of a server that hangs: %v", err)
 	}
+	if err := e.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "deadline exceeded") {
+		t.Errorf("a check of a server that hangs: %v", err)
+	}
 	hanging.Store(false)
+	if err := e.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
 	until(t, "the queue is empty", func() bool { n, _, _ := e.Queue(); return n == 0 })
 	a, err := e.Instant(t.Context(), series.Everything, "count_over_time(fairlane_tenant_delivered_bits_per_second[5m])", start.Add(2*time.Minute))
 	if want := fmt.Sprintf(`"%d"]`, 100-lost); err != nil || !strings.Contains(string(a.Data), want) {

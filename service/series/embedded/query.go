@@ -130,14 +130,15 @@ func failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, series.ErrAway):
+		return series.ErrAway
+	case errors.Is(err, errTooLarge):
+		return fmt.Errorf("%w: %w", series.ErrCost, errTooLarge)
 	case errors.As(err, &timeout):
 		return fmt.Errorf("%w: it took longer than %v", series.ErrCost, series.QueryTimeout)
 	case errors.As(err, &samples):
 		return fmt.Errorf("%w: it needs more than %d samples; shorten the range or select fewer series", series.ErrCost, maxSamples)
 	case errors.As(err, &stored):
-		return fmt.Errorf("read the series: %w", err)
-	}
-	if _, ok := errors.AsType[*unreadableError](err); ok {
 		return fmt.Errorf("read the series: %w", err)
 	}
 	return badQuery(err) // such as vectors that match many to many

@@ -19,15 +19,6 @@ import (
 // readFunc asks another server for series, a list for each query.
 type readFunc func(ctx context.Context, queries []remoteQuery) ([][]remoteSeries, error)
 
-// unreadableError means that the server did not give its series.
-type unreadableError struct{ err error }
-
-// Error has the cause.
-func (e *unreadableError) Error() string { return "the external server: " + e.err.Error() }
-
-// Unwrap returns the cause.
-func (e *unreadableError) Unwrap() error { return e.err }
-
 // remoteQuerier selects series of another server. It asks for the visible series alone, and keeps only those of an answer.
 type remoteQuerier struct {
 	read       readFunc
