@@ -29,7 +29,7 @@ type pair struct {
 }
 
 // openPair opens two managers. The other one measures fabric dc2, and lab from the fifth minute on.
-func openPair(t *testing.T, adjust ...func(*embedded.PeerOptions, *embedded.Peer)) *pair {
+func openPair(t testing.TB, adjust ...func(*embedded.PeerOptions, *embedded.Peer)) *pair {
 	t.Helper()
 	p := &pair{other: open(t)}
 	answer := p.other.PeerHandler(peerKey)

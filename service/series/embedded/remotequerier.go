@@ -170,13 +170,13 @@ func (s *remoteSeries) Iterator(chunkenc.Iterator) chunkenc.Iterator {
 // remoteSamples are samples as the engine reads them.
 type remoteSamples []remoteSample
 
-func (s remoteSamples) Get(i int) chunks.Sample { return s[i] }
+func (s remoteSamples) Get(i int) chunks.Sample { return &s[i] } // a pointer needs no allocation
 func (s remoteSamples) Len() int                { return len(s) }
 
-func (s remoteSample) T() int64                      { return s.t }
-func (s remoteSample) ST() int64                     { return 0 }
-func (s remoteSample) F() float64                    { return s.v }
-func (s remoteSample) H() *histogram.Histogram       { return nil }
-func (s remoteSample) FH() *histogram.FloatHistogram { return nil }
-func (s remoteSample) Type() chunkenc.ValueType      { return chunkenc.ValFloat }
-func (s remoteSample) Copy() chunks.Sample           { return s }
+func (s *remoteSample) T() int64                      { return s.t }
+func (s *remoteSample) ST() int64                     { return 0 }
+func (s *remoteSample) F() float64                    { return s.v }
+func (s *remoteSample) H() *histogram.Histogram       { return nil }
+func (s *remoteSample) FH() *histogram.FloatHistogram { return nil }
+func (s *remoteSample) Type() chunkenc.ValueType      { return chunkenc.ValFloat }
+func (s *remoteSample) Copy() chunks.Sample           { c := *s; return &c }

@@ -252,7 +252,7 @@ func sample(family, fabric, tenant string, v float64) series.Sample {
 
 var start = time.Unix(1_700_000_000, 0)
 
-func open(t *testing.T) *embedded.DB {
+func open(t testing.TB) *embedded.DB {
 	t.Helper()
 	d, err := embedded.Open(t.TempDir(), embedded.Options{Interval: time.Minute})
 	if err != nil {

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -247,6 +248,25 @@ func decodeAnswer(b []byte) (lists [][]remoteSeries, err error) {
 	return lists, err
 }
 
+// decodeSample has a short cut for the form in which every server writes samples: there are millions.
+func decodeSample(b []byte) (x remoteSample, err error) {
+	if len(b) > 10 && b[0] == 1<<3|byte(protowire.Fixed64Type) && b[9] == 2<<3|byte(protowire.VarintType) {
+		if t, n := protowire.ConsumeVarint(b[10:]); n == len(b)-10 {
+			return remoteSample{int64(t), math.Float64frombits(binary.LittleEndian.Uint64(b[1:]))}, nil
+		}
+	}
+	err = fields(b, func(f protowire.Number, v uint64, _ []byte) error {
+		switch f {
+		case 1:
+			x.v = math.Float64frombits(v)
+		case 2:
+			x.t = int64(v)
+		}
+		return nil
+	})
+	return x, err
+}
+
 func decodeSeries(b []byte) (s remoteSeries, err error) {
 	names := labels.NewScratchBuilder(4)
 	err = fields(b, func(f protowire.Number, _ uint64, data []byte) error {
@@ -265,16 +285,7 @@ func decodeSeries(b []byte) (s remoteSeries, err error) {
 			names.Add(name, value)
 			return err
 		case 2:
-			var x remoteSample
-			err := fields(data, func(f protowire.Number, v uint64, _ []byte) error {
-				switch f {
-				case 1:
-					x.v = math.Float64frombits(v)
-				case 2:
-					x.t = int64(v)
-				}
-				return nil
-			})
+			x, err := decodeSample(data)
 			s.samples = append(s.samples, x)
 			return err
 		}
