@@ -57,7 +57,7 @@ func (d *DB) selectRemote(ctx context.Context, scope series.Scope, q *remoteQuer
 			}
 		}
 		*samples += len(s.samples)
-		out = appendSeries(out, 1, &s)
+		out = appendSeries(out, &s)
 		if *samples > maxSamples || len(out) > room {
 			return nil, errTooLarge
 		}

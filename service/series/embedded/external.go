@@ -179,21 +179,19 @@ func (e *External) send(ctx context.Context) {
 	defer close(e.done)
 	retry := firstRetry
 	for {
-		switch again := e.sendFirst(ctx); {
-		case again == nil:
+		var next <-chan time.Time // nil after a success: there is nothing to repeat
+		wake := e.wake
+		if e.sendFirst(ctx) == nil {
 			retry = firstRetry
-			select {
-			case <-ctx.Done():
-				return
-			case <-e.wake:
-			}
-		default:
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(retry):
-				retry = min(2*retry, lastRetry)
-			}
+		} else {
+			wake, next = nil, time.After(retry)
+			retry = min(2*retry, lastRetry)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-wake:
+		case <-next:
 		}
 	}
 }

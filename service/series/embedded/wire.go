@@ -198,7 +198,8 @@ func decodeMatcher(b []byte) (*labels.Matcher, error) {
 	return labels.NewMatcher(matchTypes[kind], name, value)
 }
 
-func appendSeries(b []byte, field protowire.Number, s *remoteSeries) []byte {
+// appendSeries appends a series as field 1, which it is in an answer and in a request to write.
+func appendSeries(b []byte, s *remoteSeries) []byte {
 	var m, one []byte
 	s.labels.Range(func(l labels.Label) {
 		one = appendText(appendText(one[:0], 1, l.Name), 2, l.Value)
@@ -208,14 +209,14 @@ func appendSeries(b []byte, field protowire.Number, s *remoteSeries) []byte {
 		one = protowire.AppendFixed64(protowire.AppendTag(one[:0], 1, protowire.Fixed64Type), math.Float64bits(x.v))
 		m = appendBytes(m, 2, appendVarint(one, 2, uint64(x.t)))
 	}
-	return appendBytes(b, field, m)
+	return appendBytes(b, 1, m)
 }
 
 // encodeWrite encodes samples for remote write.
 func encodeWrite(list []remoteSeries) []byte {
 	var b []byte
 	for i := range list {
-		b = appendSeries(b, 1, &list[i])
+		b = appendSeries(b, &list[i])
 	}
 	return snappy.Encode(nil, b)
 }

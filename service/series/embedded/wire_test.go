@@ -37,7 +37,7 @@ func TestMessagesAreReadAsTheyWereWritten(t *testing.T) {
 		}
 	}
 	want := remoteSeries{labels.FromStrings("__name__", "x", "tenant", "red"), []remoteSample{{-5, 1}, {0, 0}, {1 << 50, math.Inf(-1)}}}
-	list, err := decodeAnswer(snappy.Encode(nil, appendBytes(nil, 1, appendSeries(nil, 1, &want))))
+	list, err := decodeAnswer(snappy.Encode(nil, appendBytes(nil, 1, appendSeries(nil, &want))))
 	if err != nil || len(list) != 1 || !reflect.DeepEqual(list[0], []remoteSeries{want}) {
 		t.Errorf("%v, %v, want %v", list, err, want)
 	}
@@ -51,7 +51,7 @@ func FuzzMessages(f *testing.F) {
 	}
 	f.Add(b)
 	s := remoteSeries{labels.FromStrings("a", "b"), []remoteSample{{1, 2}}}
-	f.Add(snappy.Encode(nil, appendBytes(nil, 1, appendSeries(nil, 1, &s))))
+	f.Add(snappy.Encode(nil, appendBytes(nil, 1, appendSeries(nil, &s))))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		queries, _, err := decodeRead(b)
 		if err == nil {
