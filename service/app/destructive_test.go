@@ -20,8 +20,9 @@ var destructiveVerbs = []string{
 
 // harmless are commands of such a name that delete nothing, with the reason.
 var harmless = map[string]string{
-	"fairlane device release": "it ends a quarantine and changes no setting",
-	"fairlane apply":          "it shows every change and asks before each run, with --prune or without",
+	"fairlane device release":       "it ends a quarantine and changes no setting",
+	"fairlane alert silence expire": "it ends a silence, which can be added again",
+	"fairlane apply":                "it shows every change and asks before each run, with --prune or without",
 }
 
 // arguments are what destructive commands need to get as far as the question.
