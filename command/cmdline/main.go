@@ -17,7 +17,7 @@ import (
 // Exit codes on which scripts rely.
 const (
 	ExitDone   = 0
-	ExitFailed = 1 // failed, or a bound was missed
+	ExitFailed = 1 // failed, or a negative result such as drift
 	ExitUsage  = 2 // wrong usage or invalid input
 )
 

@@ -17,10 +17,10 @@ func TestAKeyIsKeptInItsFileOrNotAtAll(t *testing.T) {
 		t.Fatalf("a new key: %v", err)
 	}
 	if _, err := os.Stat(path); err == nil {
-		t.Error("a key that is not used yet is in its file")
+		t.Error("the file exists before create")
 	}
 	if err := k.keep(t.Context()); err == nil {
-		t.Error("a file that is not there keeps a key")
+		t.Error("keep accepts a missing file")
 	}
 	if err := k.create(); err != nil {
 		t.Fatal(err)
@@ -30,16 +30,16 @@ func TestAKeyIsKeptInItsFileOrNotAtAll(t *testing.T) {
 	}
 	read, err := readKeyFiles([]string{path})
 	if err != nil || len(read) != 1 || read[0].key != k.key {
-		t.Errorf("read back otherwise: %v", err)
+		t.Errorf("read %d keys, want the created one: %v", len(read), err)
 	}
 	if err := k.create(); err == nil {
-		t.Error("a file that exists was written over")
+		t.Error("create overwrote an existing file")
 	}
 	if _, err := newKey(path); err == nil || !strings.Contains(err.Error(), "free") {
-		t.Errorf("a new key for a file that exists: %v", err)
+		t.Errorf("newKey with an existing file: %v", err)
 	}
 	if other, err := newKey(filepath.Join(dir, "other")); err != nil || other.key == k.key {
-		t.Errorf("two keys that are one: %v", err)
+		t.Errorf("newKey for another file: want a different key, error %v", err)
 	}
 	for what, spoil := range map[string]func() error{
 		"others may read it":   func() error { return os.Chmod(path, 0o640) },
@@ -69,7 +69,7 @@ func TestAKeyIsKeptInItsFileOrNotAtAll(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("want %q, got %v", what, err)
 		} else if strings.Contains(err.Error(), fmt.Sprintf("%x", uint64(k.key))) {
-			t.Errorf("the key is in %v", err)
+			t.Errorf("the error reveals the key: %v", err)
 		}
 	}
 }

@@ -52,8 +52,8 @@ type doctor struct {
 	now      func() time.Time
 }
 
-// note adds a finding. Its text is the catalogue's doctor.CODE with the values; unless the status is good, its remedy
-// is doctor.CODE.do.
+// note adds a finding. Its text is the catalogue's doctor.CODE with the values. A warning or a fault
+// has the remedy doctor.CODE.do.
 func (d *doctor) note(check, subject, status, code string, values ...any) {
 	f := Finding{Check: check, Subject: subject, Status: status, Code: code, Found: d.app.T("doctor."+code, values...)}
 	if status == statusWarn || status == statusFail {
@@ -93,7 +93,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	return cmd
 }
 
-// run makes all checks. A failed one does not prevent independent ones.
+// run performs all checks. A failed check does not prevent independent ones.
 func (d *doctor) run(ctx context.Context, cmd *cobra.Command, path string) {
 	l, err := cmdline.LoadConfig(cmd, path)
 	if err != nil {
@@ -116,7 +116,7 @@ func (d *doctor) run(ctx context.Context, cmd *cobra.Command, path string) {
 	}
 }
 
-// print prints the findings as JSON or as a table, with the remedy below each that is not good.
+// print prints the findings as JSON or as a table, with the remedy below each warning or fault.
 func (d *doctor) print(asJSON bool) error {
 	if asJSON {
 		return cmdline.PrintJSON(d.app.Stdout, d.findings)

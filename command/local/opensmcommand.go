@@ -37,7 +37,7 @@ type opensmFlags struct {
 	asJSON        bool
 }
 
-// opensmCommand is `opensm`, which accesses an OpenSM and its fabric without the service.
+// opensmCommand returns the command `opensm`, which accesses an OpenSM and its fabric without the service.
 func (a *app) opensmCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "opensm", Short: a.T("opensm.short"), Long: a.T("opensm.long"), Args: cobra.NoArgs}
 	cmd.AddCommand(a.opensmShow(), a.opensmDiff(), a.opensmApply(), a.opensmVerify())
@@ -52,7 +52,7 @@ func (a *app) opensmVerb(use, key, example string, f *opensmFlags, run func(cont
 			if err != nil {
 				return err
 			}
-			defer func() { _ = at.mads.Close() }() // the slot is released in any case
+			defer func() { _ = at.mads.Close() }() // the connection is released even when Close fails
 			return run(cmd.Context(), f, at)
 		},
 	}
@@ -131,7 +131,7 @@ type opensmAt struct {
 	mads    site.Transport
 }
 
-// attachOpenSM reads the file about OpenSM, and attaches to its fabric.
+// attachOpenSM reads the file that describes OpenSM and attaches to its fabric.
 func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, error) {
 	file, err := smfile.Load(f.manager)
 	if err != nil {
@@ -174,7 +174,7 @@ func (a *app) desired(ctx context.Context, f *opensmFlags, at *opensmAt) (osmfil
 	return d, problems, nil
 }
 
-// opensmFabric returns the fabric of the named file, or else of a sweep.
+// opensmFabric reads the fabric from the named file or, without one, discovers it.
 func (a *app) opensmFabric(ctx context.Context, f *opensmFlags, at *opensmAt) (*subnet.Fabric, error) {
 	if f.fabric != "" {
 		return site.ReadFabric(f.fabric)

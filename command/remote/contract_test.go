@@ -23,8 +23,8 @@ import (
 )
 
 // reach maps each operation of the contract to a command line that calls it. FILE is a file of tenants, SECRET a file
-// with a secret, DIR a new folder. An operation that no command can call has the reason after "!" in place of a
-// command.
+// with a secret, DIR a new folder. An operation that no command can call has "!" and the reason in place
+// of a command.
 func reach() map[string]string {
 	return map[string]string{
 		"getHealth": "status", "getReady": "status", "getVersion": "status",
@@ -35,8 +35,8 @@ func reach() map[string]string {
 		"findSeries": forPrometheus, "findSeriesByForm": forPrometheus, "getSeriesBuild": forPrometheus, "listRules": forPrometheus, "listAlerts": "alert list",
 		"listObjectives": "objective list", "putDefaultObjective": "objective set --target 0.9", "deleteDefaultObjective": "objective delete",
 		"putObjective": "objective set red --target 0.9", "deleteObjective": "objective delete red",
-		"startOidc":  "!a provider signs people in by a browser; login --methods prints the address",
-		"finishOidc": "!where the provider sends the browser back to",
+		"startOidc":  "!signing in through a provider needs a browser; login --methods prints the address",
+		"finishOidc": "!address to which the provider redirects the browser",
 		"getMe":      "whoami", "changePassword": "password --user ada --password-file SECRET --new-password-file SECRET",
 		"listMyTokens": "token list", "createMyToken": "token create x", "deleteMyToken": "token delete x",
 		"listRoles": "role list", "listUsers": "user list", "createUser": "user create ada", "getUser": "user show ada",
@@ -114,7 +114,7 @@ func contract(t *testing.T) []operation {
 			} `yaml:"responses"`
 		} `yaml:"paths"`
 	}
-	_ = yaml.Unmarshal(text, &doc) // shared parameters of a path are a list, which does not fit and is not needed
+	_ = yaml.Unmarshal(text, &doc) // the error is that parameters of a whole path are a list; they are not needed
 	var out []operation
 	for path, methods := range doc.Paths {
 		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\\\{[a-z_]+\\\}`).ReplaceAllString(regexp.QuoteMeta(path), "[^/]+") + "$")
@@ -235,16 +235,16 @@ func TestEveryOperationIsReachedByACommand(t *testing.T) {
 			}
 			if IsDestructive(target) {
 				cmd.SetArgs(append(args, "--yes"))
-			} else if o.method == http.MethodDelete && o.id != "expireSilence" { // which only makes alerts reach their receivers again
-				t.Errorf("%s deletes, and %q does not ask: want Destroys", o.id, line)
+			} else if o.method == http.MethodDelete && o.id != "expireSilence" { // expiring a silence only resumes notifications
+				t.Errorf("%s deletes, but %q does not ask for confirmation: want remote.Destroys", o.id, line)
 			}
 			runErr := cmd.ExecuteContext(t.Context())
 			if !r.seen[o.id] {
-				t.Errorf("%q does not ask for it but for %v: %v\n%s", line, slices.Sorted(maps.Keys(r.seen)), runErr, words)
+				t.Errorf("%q does not call %s but %v: %v\n%s", line, o.id, slices.Sorted(maps.Keys(r.seen)), runErr, words)
 			}
 			for flag, wanted := range map[string]bool{"dry-run": o.dryRun, "if-match": o.ifMatch} {
 				if wanted && target.Flags().Lookup(flag) == nil {
-					t.Errorf("%s takes %s, the command %q has no --%s", o.id, flag, line, flag)
+					t.Errorf("operation %s accepts %s, but the command %q has no --%s", o.id, flag, line, flag)
 				}
 			}
 		})
@@ -264,7 +264,7 @@ func TestEveryCommandHasAnOperation(t *testing.T) {
 	for _, cmd := range leaves() {
 		name := called(cmd)
 		if !slices.ContainsFunc(append(lines, others...), func(line string) bool { return line == name || strings.HasPrefix(line, name+" ") }) {
-			t.Errorf("the command %q reaches no operation that the table knows", name)
+			t.Errorf("the table has no operation for the command %q", name)
 		}
 	}
 }

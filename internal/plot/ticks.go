@@ -77,7 +77,7 @@ func round125(v float64, up bool) float64 {
 	return best
 }
 
-// linearStep returns the distance of ticks for about the given number: 1, 2 or 5 times a power of ten.
+// linearStep returns the distance between ticks, for about the given number of them: 1, 2 or 5 times a power of ten.
 func linearStep(low, high, ticks float64) float64 { return round125((high-low)/ticks, true) }
 
 // ticks returns the ticks of an axis with a range.

@@ -26,21 +26,22 @@ type domain struct {
 	perRTT  float64              // ratio of WRCCT to rtt
 	period  quantity.Picoseconds
 	slowest float64              // bit/s, of the switch ports that flows cross
-	paces   []pace               // of the queue pairs that links hold and that cross its switches
+	paces   []pace               // of the queue pairs that links limit and that cross its switches
 	react   quantity.Picoseconds // rtt plus the time between two packets of a slow queue pair
 	why     string
 
 	findings []plan.Finding
 }
 
-// settle returns about how long, in seconds, shares need near rest, where a fair rate moves by a 64th of the remaining distance each WRCCT.
+// settle returns the approximate settling time of shares, in seconds. Near equilibrium, each WRCCT moves a fair rate by a 64th of the
+// remaining distance.
 func (d *domain) settle() float64 { return float64(64 * d.period.Seconds()) }
 
 // pace is the entitled rate of a number of queue pairs.
 type pace struct{ rate, qps float64 }
 
-// A sender learns a fair rate, and asks for more, once a packet: its loop is delayed by the time between two packets. The period does not wait
-// for the slowest twentieth of queue pairs, nor for any longer than longestGap.
+// A sender receives a fair rate, and requests more, once per packet, so the time between two packets delays its control loop. The period does
+// not cover the delay of the slowest twentieth of queue pairs, nor more than longestGap.
 const (
 	slowPart   = 0.05
 	longestGap = 250 * quantity.Microsecond
@@ -260,13 +261,13 @@ func (s *Settings) crossings(times []quantity.Picoseconds) {
 // periodChoices are the WRCCT of S0's range in largest round trips, in order of preference.
 var periodChoices = [...]float64{wrcc.DefaultPeriodRTTs, 2.5, 3, 3.5, wrcc.MaxPeriodRTTs}
 
-// steadyPackets is how many packets a port should send in a WRCCT: a port that counts fewer mistakes the arrival of single packets for changes
-// of load, and divides its fair rate by it.
+// steadyPackets is the number of packets that a port should send in a WRCCT. With fewer, a single packet looks like a change of load, by which
+// the port divides its fair rate.
 const steadyPackets = 128
 
 var nameDomains = phrase.Of("plan.wrcc-domains.fix")
 
-// limit limits the round trip to one that switches can be set for, and computes the delay of the loop.
+// limit limits the round trip to the longest that switches support, and computes the delay of the loop.
 func (d *domain) limit() {
 	most := wrcc.MaxPeriod / wrcc.MaxPeriodRTTs
 	if d.rtt > most {
@@ -277,9 +278,9 @@ func (d *domain) limit() {
 	d.react = min(d.rtt+d.gap(), most)
 }
 
-// choosePeriod selects the shortest WRCCT of S0's range with which the loop is stable for every round trip that crosses the domain, including
-// its largest own, and the slowest port counts enough packets; else the longest stable one. If none is stable it selects the shortest and
-// reports that.
+// choosePeriod selects the shortest WRCCT in S0's range with which the loop is stable for the domain's largest round trip and for every one
+// that crosses it, and in which the slowest port counts enough packets. If there is none, it selects the longest stable WRCCT. If none is
+// stable, it selects the shortest and reports that.
 func (d *domain) choosePeriod() {
 	d.perRTT, d.period = periodChoices[0], periodOf(d.react, periodChoices[0])
 	for _, x := range periodChoices {
@@ -361,8 +362,8 @@ func (s *Settings) newSpan(times []quantity.Picoseconds) *span {
 	return &span{m: s.m, times: times, hops: slices.Repeat([]int32{-1}, n), far: make([]quantity.Picoseconds, n)}
 }
 
-// exactSpan bounds the link visits of the exact search. Above it, sweeps go from the farthest switch to the one farthest from it, and so on,
-// which is exact on trees and on fabrics with identical edge switches.
+// exactSpan bounds the link visits of the exact search. Above it, each sweep starts at the switch that the previous one found
+// farthest. Sweeps are exact on trees and on fabrics with identical edge switches.
 const exactSpan = 1 << 22
 
 // largest returns the largest round trip between two hosts among the nodes, along the longest of the paths with the fewest switches. It is 0
@@ -446,7 +447,7 @@ func (x *span) neighbour(node int32, port int) (d, peer int32, ok bool) {
 	return model.Direction(f, ref), to.Node, true
 }
 
-// from returns the largest round trip between a host of a switch and another of its domain, and the other host's switch.
+// from returns the largest round trip between a host of switch start and another host of its domain, and the other host's switch.
 func (x *span) from(start int32) (rtt quantity.Picoseconds, farthest int32) {
 	f := x.m.Fabric
 	x.queue = append(x.queue[:0], start)

@@ -44,7 +44,7 @@ func TestPeriodsAvoidRoundTripsAtWhichTheLoopSwings(t *testing.T) {
 	}
 }
 
-// The largest round trip is the same by the exact search and by sweeps on a fat tree, and it is twice the six links.
+// On a fat tree the exact search and sweeps find the same largest round trip: six links in both directions and six full packets.
 func TestTheLargestRoundTripOfAFatTree(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.FatTree(topogen.FatTreeOptions{K: 4})
@@ -68,7 +68,7 @@ func TestTheLargestRoundTripOfAFatTree(t *testing.T) {
 	}
 }
 
-// Sweeps are exact on trees from any start: the farthest switch from any is at one end of the longest path.
+// Sweeps are exact on trees: the farthest switch from any start is at one end of a longest path.
 func TestSweepsFindTheLargestRoundTripOfATree(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -114,7 +114,7 @@ func TestSweepsFindTheLargestRoundTripOfATree(t *testing.T) {
 	})
 }
 
-// The period does not wait for the slowest twentieth of the queue pairs, nor longer than 250 us for any.
+// The period does not cover the packet gap of the slowest twentieth of queue pairs, nor more than 250 us.
 func TestTheLoopWaitsForAllButTheSlowestTwentieth(t *testing.T) {
 	t.Parallel()
 	packet := float64(1134 * 8)                                       // bits of a packet with 1,024 bytes of payload
@@ -123,7 +123,7 @@ func TestTheLoopWaitsForAllButTheSlowestTwentieth(t *testing.T) {
 	} {
 		d := domain{paces: []pace{{c.rate, 50}, {c.slowRate, c.slow}, {c.rate, 50 - c.slow}}}
 		if got := d.gap().Seconds() * 1e6; math.Abs(got-c.want) > 0.01 {
-			t.Errorf("%g of 100 queue pairs have %g bit/s: waits %g us, want %g", c.slow, c.slowRate, got, c.want)
+			t.Errorf("%g of 100 queue pairs have %g bit/s: gap %g us, want %g", c.slow, c.slowRate, got, c.want)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func TestEveryNodeIsInItsDataCentre(t *testing.T) {
 	}
 	for n, k := range s.home {
 		if s.domains[k].name != names[n] {
-			t.Errorf("node %d of %q is at home in %q", n, names[n], s.domains[k].name)
+			t.Errorf("node %d of %q is assigned to %q", n, names[n], s.domains[k].name)
 		}
 	}
 }

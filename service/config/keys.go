@@ -81,7 +81,7 @@ func serviceKeys() []Key {
 		{Name: "operations.listen", check: isAddress, bind: func(c *Config) any { return &c.Operations.Listen },
 			Doc: "addresses for metrics, which need no sign-in, and for profiles; make them reachable only by operators"},
 		{Name: "operations.pprof", bind: func(c *Config) any { return &c.Operations.Pprof },
-			Doc: "serve profiles under `/debug/pprof/` there, to users with the permission `diagnostics`"},
+			Doc: "serve profiles under `/debug/pprof/` at the addresses of `operations.listen`, to users with the permission `diagnostics`"},
 		{Name: "log.level", Reload: true, check: oneOf("debug", "info", "warn", "error"), bind: func(c *Config) any { return &c.Log.Level },
 			Doc: "minimum level that is logged: `debug`, `info`, `warn` or `error`"},
 		{Name: "log.format", check: oneOf("json", "text"), bind: func(c *Config) any { return &c.Log.Format },

@@ -78,7 +78,7 @@ func (r *repos) plan(ctx context.Context, fabricID int64, name string) (planRow,
 	return rows[0], nil
 }
 
-// ListPlans implements control.PlanRepo, newest first.
+// ListPlans lists plans, newest first.
 func (r *repos) ListPlans(ctx context.Context, fabric string, p control.Page) ([]control.PlanSummary, string, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {

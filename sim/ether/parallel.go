@@ -263,9 +263,9 @@ func (r *round) work(i int) {
 	}
 }
 
-// meet exchanges state between the parts when they have reached the end of their window, and sets the next window: less than
-// the look-ahead beyond the first event. The synchronisation times do not depend on limit, so a run does not depend on the
-// frequency of RunUntil calls.
+// meet exchanges state between the parts when they have reached the end of their window, and sets the next window. It
+// ends before the first event plus the look-ahead, the earliest arrival of a packet from another part. The synchronisation
+// times do not depend on limit, so a run does not depend on the frequency of RunUntil calls.
 func (p *Parallel) meet(limit quantity.Picoseconds) (met, over bool) {
 	if p.open {
 		if p.now >= limit && p.now < p.end {

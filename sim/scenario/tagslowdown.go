@@ -8,7 +8,7 @@ import (
 	"fairlane/internal/stats"
 )
 
-// maxTagRows is the largest number of tags of a column with separate slowdowns, because each needs histograms.
+// maxTagRows limits the number of tags per column with separate slowdowns, because each needs histograms.
 const maxTagRows = 64
 
 // otherTags represents the tags of a column beyond maxTagRows. No trace can contain it.

@@ -19,13 +19,13 @@ type timed struct {
 	load    string
 }
 
-// book records what was done and what was found.
+// book records the attack's operations, the largest values, and the violations found.
 type book struct {
 	t     *testing.T
 	mu    sync.Mutex
 	count map[string]int
 	peak  map[string]float64
-	// found counts violations by kind; the first ones of each kind are reported.
+	// found counts violations by kind; the first maxReported of each kind are reported individually.
 	found  map[string]int
 	writes []timed
 	alone  time.Duration // 90th percentile of writes before the attack
@@ -35,8 +35,8 @@ func newBook(t *testing.T) *book {
 	return &book{t: t, count: map[string]int{}, peak: map[string]float64{}, found: map[string]int{}}
 }
 
-// toldOf is the maximum number of reported violations of one kind.
-const toldOf = 20
+// maxReported is the maximum number of reported violations of one kind.
+const maxReported = 20
 
 // violation records a broken guarantee and its cause.
 func (b *book) violation(kind, format string, args ...any) {
@@ -45,7 +45,7 @@ func (b *book) violation(kind, format string, args ...any) {
 	b.found[kind]++
 	n := b.found[kind]
 	b.mu.Unlock()
-	if n <= toldOf {
+	if n <= maxReported {
 		b.t.Errorf("%s %s (load %s): %s", time.Now().UTC().Format(time.TimeOnly), kind, load(), fmt.Sprintf(format, args...))
 	}
 }
@@ -57,7 +57,7 @@ func (b *book) tally(kind string) {
 	b.count[kind]++
 }
 
-// high records a value; the maximum counts.
+// high records a value if it is the largest so far.
 func (b *book) high(kind string, v float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,7 +71,7 @@ func (b *book) wrote(w timed) {
 	b.writes = append(b.writes, w)
 }
 
-// load returns the load of the machine: it helps to tell whether the service or the machine was slow.
+// load returns the load of the machine, which helps to distinguish a slow service from a slow machine.
 func load() string {
 	text, _ := os.ReadFile("/proc/loadavg") // only for information
 	return strings.Join(strings.Fields(string(text))[:min(3, len(strings.Fields(string(text))))], " ")
@@ -81,7 +81,7 @@ func load() string {
 func (b *book) soFar() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.t.Logf("%s so far (load %s): %v; at most %v; %d honest writes judged; found %v", time.Now().UTC().Format(time.TimeOnly), load(), b.count, b.peak, len(b.writes), b.found)
+	b.t.Logf("%s so far (load %s): %v; at most %v; %d honest writes measured; violations %v", time.Now().UTC().Format(time.TimeOnly), load(), b.count, b.peak, len(b.writes), b.found)
 }
 
 // report prints the totals.

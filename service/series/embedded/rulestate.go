@@ -12,7 +12,7 @@ import (
 	"fairlane/service/series/rules"
 )
 
-// RuleGroups implements series.Rules.
+// RuleGroups returns the groups of rules that a scope sees. Only a scope of everything sees how long an evaluation took.
 func (r *Rules) RuleGroups(s series.Scope) []series.RuleGroup {
 	var out []series.RuleGroup
 	for _, g := range r.groups {
@@ -33,7 +33,7 @@ func (r *Rules) RuleGroups(s series.Scope) []series.RuleGroup {
 	return out
 }
 
-// Alerts implements series.Rules.
+// Alerts returns the active alerts that a scope sees.
 func (r *Rules) Alerts(s series.Scope) []series.Alert {
 	var out []series.Alert
 	for _, g := range r.groups {
@@ -50,7 +50,7 @@ func stateOf(s series.Scope, subject rules.Subject, evaluated time.Time, rule pr
 	if err := rule.LastError(); err != nil {
 		out.Error = err.Error()
 	}
-	if !s.All { // whether a rule failed may depend on series of others
+	if !s.All { // whether a rule failed may depend on series outside the scope
 		out.Error, out.Health = "", string(promrules.HealthUnknown)
 		if !evaluated.IsZero() {
 			out.Health = string(promrules.HealthGood)
