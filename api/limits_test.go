@@ -40,16 +40,17 @@ func TestThePageOfTheAPIHasTheLimits(t *testing.T) {
 			t.Errorf("docs/api.md lacks the row %q", row)
 		}
 	}
+	prose := strings.Join(strings.Fields(string(text)), " ") // independent of line breaks
 	for _, words := range []string{
 		fmt.Sprintf("Keys are kept for %d hours", control.IdempotencyTTL/time.Hour),
 		fmt.Sprintf("after %d days unless the request states another time", identity.DefaultTokenLife/(24*time.Hour)),
-		fmt.Sprintf("within %d s and %d KiB a second", bodyGrace/time.Second, minRate>>10),
-		fmt.Sprintf("minute at most, that of a sign-in %d s", unknownBodyTime/time.Second),
+		fmt.Sprintf("within %d s plus its length at %d KiB a second", bodyGrace/time.Second, minRate>>10),
+		fmt.Sprintf("a minute at most, or %d s for a sign-in", unknownBodyTime/time.Second),
 		fmt.Sprintf("waits %d s for its place", patience/time.Second),
-		fmt.Sprintf("An answer is given %d s", answerGrace/time.Second),
-		fmt.Sprintf("A comment every %d\nseconds", heartbeat/time.Second),
+		fmt.Sprintf("The client has %d s", answerGrace/time.Second),
+		fmt.Sprintf("A comment every %d seconds", heartbeat/time.Second),
 	} {
-		if !strings.Contains(string(text), words) {
+		if !strings.Contains(prose, words) {
 			t.Errorf("docs/api.md does not say %q", words)
 		}
 	}
