@@ -86,7 +86,7 @@ func inputName(cmd *cobra.Command, f gen.ProblemField) string {
 		noun = p.Name()
 	}
 	_, argument, _ := strings.Cut(cmd.Use, " ")
-	argument = strings.Trim(argument, "[]")
+	argument = strings.Trim(argument, "[].")
 	parts := slices.DeleteFunc(strings.Split(f.Pointer, "/"), func(part string) bool { return strings.Trim(part, "0123456789") == "" })
 	for i, part := range parts {
 		word := strings.ReplaceAll(part, "_", "-")
@@ -94,7 +94,7 @@ func inputName(cmd *cobra.Command, f gen.ProblemField) string {
 		if given {
 			return flag
 		}
-		if argument != "" && (strings.EqualFold(word, argument) || f.In == gen.ProblemFieldInPath && (word == noun || word == "id")) {
+		if argument != "" && (strings.EqualFold(word, argument) || strings.EqualFold(word, argument+"s") || f.In == gen.ProblemFieldInPath && (word == noun || word == "id")) {
 			return argument
 		}
 		if flag != "" {

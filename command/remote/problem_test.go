@@ -29,6 +29,7 @@ func TestFaultyFieldsAreNamedAsOnTheCommandLine(t *testing.T) {
 		{[]string{"attachment", "add"}, "body", "/port", "PORT"},
 		{[]string{"attachment", "add"}, "path", "tenant", "--tenant"},
 		{[]string{"policy", "show"}, "path", "revision", "REVISION"},
+		{[]string{"alert", "silence", "add"}, "body", "/matchers/0", "MATCHER"},
 		{[]string{"settings", "set"}, "body", "/shares/interval_s", "--share-interval"},
 		{[]string{"tenant", "list"}, "query", "cursor", ""},
 		{[]string{"tenant", "list"}, "body", "", ""},

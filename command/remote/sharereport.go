@@ -262,6 +262,9 @@ func decimal(v *float64) string {
 	if v == nil {
 		return ""
 	}
+	if whole := math.Round(*v); whole == *v { // a division would move large ones
+		return strconv.FormatFloat(whole, 'f', -1, 64)
+	}
 	return strconv.FormatFloat(math.Round(*v*1e6)/1e6, 'f', -1, 64)
 }
 
