@@ -18,7 +18,7 @@ import (
 // seriesOf is the folder with the series of a backup.
 func seriesOf(backup string) string { return backup + ".series" }
 
-// seriesFolder is the folder of the configured series; empty when there is none or it is to be left alone.
+// seriesFolder is the folder of the configured series; empty when there is none, or when --no-series excludes it.
 func seriesFolder(l *config.Loaded, without bool) string {
 	if without {
 		return ""

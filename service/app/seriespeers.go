@@ -28,11 +28,11 @@ type seriesPeers struct {
 	retention time.Duration         // those that have measured nothing for longer have no series left
 	log       *slog.Logger
 
-	mu     sync.Mutex
-	told   bool  // an announcement was stored
-	taken  error // another manager announces the same URL
-	cached []embedded.Peer
-	until  time.Time // of cached
+	mu        sync.Mutex
+	announced bool  // an announcement was stored
+	taken     error // another manager announces the same URL
+	cached    []embedded.Peer
+	until     time.Time // of cached
 }
 
 // errSameURL is a fault of the configurations.
@@ -65,7 +65,7 @@ func (p *seriesPeers) announce(ctx context.Context) error {
 	m, now := p.me, time.Now()
 	m.Until = now.Add(announceHolds)
 	p.mu.Lock()
-	told := p.told
+	announced := p.announced
 	p.mu.Unlock()
 	taken := false
 	err := p.store.Tx(control.WithScope(ctx, control.ScopeSeries), func(r control.Repos) error {
@@ -74,7 +74,7 @@ func (p *seriesPeers) announce(ctx context.Context) error {
 			return err
 		}
 		for _, x := range list {
-			taken = taken || told && x.URL == m.URL && string(x.Key) != string(m.Key)
+			taken = taken || announced && x.URL == m.URL && string(x.Key) != string(m.Key)
 		}
 		return r.AnnounceSeries(ctx, m, now.Add(-p.retention))
 	})
@@ -83,7 +83,7 @@ func (p *seriesPeers) announce(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.told, p.taken = true, nil
+	p.announced, p.taken = true, nil
 	if taken {
 		p.taken = fmt.Errorf("%w (%s)", errSameURL, m.URL)
 	}

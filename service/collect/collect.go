@@ -145,7 +145,7 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 		return missing(err)
 	}
 	t, err := c.use.RefreshTarget(ctx, name, c.prior(name))
-	if missing(err) != nil { // the plan in force is unknown for now, and its fabric not measured
+	if missing(err) != nil { // the plan in force could not be read: nothing is measured in this round
 		return errors.Join(err, c.append(ctx, name, []series.Sample{coverage(name, 0)}))
 	}
 	if err != nil {

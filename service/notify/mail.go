@@ -70,7 +70,7 @@ func (e errNoStartTLS) Error() string { return e.Sentence().String() }
 // Sentence returns the error for readers of any language.
 func (errNoStartTLS) Sentence() phrase.Text { return phrase.Of("notify.no-starttls") }
 
-// refusedError is an answer of a mail server that refuses a mail for good or for now.
+// refusedError is a permanent (5yz) or transient (4yz) negative reply of a mail server (RFC 5321, section 4.2.1).
 type refusedError struct{ answer *textproto.Error }
 
 // Error returns the code and the text of the answer.

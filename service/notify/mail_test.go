@@ -265,7 +265,7 @@ func TestMailServersThatMisbehaveAreBounded(t *testing.T) {
 	}{
 		"no STARTTLS":           {&mailServer{}, StartTLS, false, "does not offer STARTTLS"},
 		"a strange certificate": {&mailServer{tls: strange}, StartTLS, false, "certificate"},
-		"refuses for now":       {&mailServer{answers: map[string]string{"MAIL": "451 later"}}, Plain, false, "451 later"},
+		"transient refusal":     {&mailServer{answers: map[string]string{"MAIL": "451 later"}}, Plain, false, "451 later"},
 		"refuses a recipient":   {&mailServer{answers: map[string]string{"RCPT": "550 no such \x1b[2J user"}}, Plain, true, "550 no such  [2J user"},
 		"refuses the text":      {&mailServer{answers: map[string]string{"end": "554 spam"}}, Plain, true, "554 spam"},
 		"closes early":          {&mailServer{answers: map[string]string{"DATA": "close"}}, Plain, false, ""},

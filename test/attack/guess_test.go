@@ -65,7 +65,7 @@ func (a *attack) signInAll(*rand.Rand) {
 		c.http.CloseIdleConnections()
 		a.book.tally("honest sign-ins")
 		if a.ctx.Err() == nil && got.err == nil && got.status != http.StatusOK && !a.excused(got) {
-			a.book.violation("somebody is kept out", "ada at %s: %s", m.name, got)
+			a.book.violation("a rightful user is locked out", "ada at %s: %s", m.name, got)
 		}
 		if a.ctx.Err() == nil && got.err == nil && !m.troubledSince(got.begun.Add(-freed)) {
 			a.book.high("ms of an honest sign-in", float64(got.took.Milliseconds()))

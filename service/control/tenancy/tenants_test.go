@@ -64,13 +64,13 @@ func TestBadTenantsNameTheFieldAndWhatIsAllowed(t *testing.T) {
 		in      tenancy.TenantInput
 		pointer string
 	}{
-		"unknown host":         {tenancy.TenantInput{Name: "x", Weight: 1, Attachments: att("h1", "nowhere")}, "/attachments/1/port"},
-		"a switch":             {tenancy.TenantInput{Name: "x", Weight: 1, Attachments: att("sw1:1")}, "/attachments/0/port"},
-		"the same port twice":  {tenancy.TenantInput{Name: "x", Weight: 1, Attachments: att("h1", "h1/P1")}, "/attachments/1/port"},
-		"no weight":            {tenancy.TenantInput{Name: "x"}, "/weight"},
-		"bad name":             {tenancy.TenantInput{Name: "X", Weight: 1}, "/name"},
-		"somebody's partition": {tenancy.TenantInput{Name: "x", Weight: 1, PKey: 0x0001}, "/pkey"},
-		"class twice":          {tenancy.TenantInput{Name: "x", Weight: 1, Classes: []tenants.Class{{Name: "a", Weight: 1}, {Name: "a", Weight: 1}}}, "/classes/1/name"},
+		"unknown host":               {tenancy.TenantInput{Name: "x", Weight: 1, Attachments: att("h1", "nowhere")}, "/attachments/1/port"},
+		"a switch":                   {tenancy.TenantInput{Name: "x", Weight: 1, Attachments: att("sw1:1")}, "/attachments/0/port"},
+		"the same port twice":        {tenancy.TenantInput{Name: "x", Weight: 1, Attachments: att("h1", "h1/P1")}, "/attachments/1/port"},
+		"no weight":                  {tenancy.TenantInput{Name: "x"}, "/weight"},
+		"bad name":                   {tenancy.TenantInput{Name: "X", Weight: 1}, "/name"},
+		"another tenant's partition": {tenancy.TenantInput{Name: "x", Weight: 1, PKey: 0x0001}, "/pkey"},
+		"class twice":                {tenancy.TenantInput{Name: "x", Weight: 1, Classes: []tenants.Class{{Name: "a", Weight: 1}, {Name: "a", Weight: 1}}}, "/classes/1/name"},
 	} {
 		_, err := r.Service.CreateTenant(ctx, "lab", tc.in)
 		var inv *control.InvalidError
