@@ -148,7 +148,7 @@ type Target struct {
 	Fabric   Fabric
 	Topology *subnet.Fabric
 	Plan     *policy.Plan
-	// Latest is the topology as the latest scan found it; nil means that it is Topology.
+	// Latest is the topology as the latest scan found it. It is set for a Meter only; nil means that it is Topology.
 	Latest *subnet.Fabric
 	// Flows, Tenants and Options are those that the plan was compiled for.
 	Flows   []tenants.Flow

@@ -37,7 +37,7 @@ func (p *Access) openEthernet(path string, t control.Target) (*session, error) {
 				return telemetry.Shares(t.Plan, telemetry.Window{}), nil
 			}
 			source := &etherSource{driver: d, topo: t.Topology, plane: t.Plan.Plane}
-			c, err := telemetry.NewEther(source, t.Plan, t.Topology, t.Flows, telemetry.EtherOptions{Parallel: discoverParallel, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, Caps: t.Caps(), Down: t.Down()})
+			c, err := telemetry.NewEther(source, t.Plan, t.Topology, t.Flows, telemetry.EtherOptions{Parallel: discoverParallel, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, Limits: limitsOf(&t)})
 			if err != nil {
 				return telemetry.Report{}, err
 			}

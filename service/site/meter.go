@@ -97,8 +97,12 @@ func (p *Access) measure(ctx context.Context, now *Settings, transport mad.Trans
 		l := telemetry.JudgeBECN(events, r.Links)
 		r.Loop = &l
 	}
-	telemetry.JudgeBECNs(t.Plan, &w, events, &telemetry.Traffic{Flows: t.Flows, Caps: t.Caps(), Down: t.Down(), Restarts: restarts(now, t)}, &r)
+	telemetry.JudgeBECNs(t.Plan, &w, events, &telemetry.Traffic{Flows: t.Flows, Limits: limitsOf(&t), Restarts: restarts(now, t)}, &r)
 	return r, nil
+}
+
+func limitsOf(t *control.Target) telemetry.Limits {
+	return telemetry.Limits{Caps: t.Caps(), Down: t.Down()}
 }
 
 // restarts returns whether every BECN restarts the timer of an adapter port, by the profile that its settings were made with.

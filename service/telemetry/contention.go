@@ -38,10 +38,9 @@ type Evidence struct {
 	Holds map[string]Hold // by tenant; a tenant without an entry is judged by rates alone
 	// OwnPorts is, by tenant, the part of its measured rate that comes from ports which send at least fullLink of their line rate.
 	OwnPorts map[string]float64
-	Caps     map[string]quantity.BitRate // by tenant; none for tenants without a cap
-	Down     map[string]bool             // tenants with a sending port that has no link
-	Uplinks  map[ident.PortID]bool       // ports of adapters
-	Stuck    map[string]bool             // tenants whose counters of octets contradict their notifications
+	Limits
+	Uplinks map[ident.PortID]bool // ports of adapters from which tenants send
+	Stuck   map[string]bool       // tenants whose counters of octets contradict their notifications
 	// Dead says that no sender is notified although a link is full: congestion control does not act, and rates do not follow the
 	// settings.
 	Dead bool
@@ -62,10 +61,11 @@ func (h Hold) Part() float64 {
 // docs/shares.md explains the rules.
 func judgeContention(p *policy.Plan, r *Report, e *Evidence) {
 	r.withhold(e.Stuck)
-	j := contentionJudge{plan: p, report: r, evidence: e, at: map[string][]linkAt{}}
+	j := contentionJudge{report: r, evidence: e, at: map[string][]linkAt{}}
 	for i := range r.Links {
+		levels := levelsOf(&p.Links[i], &r.Links[i])
 		for k, t := range r.Links[i].Tenants {
-			j.at[t.Tenant] = append(j.at[t.Tenant], linkAt{i, k, e.Uplinks[r.Links[i].Port], j.level(i, k)})
+			j.at[t.Tenant] = append(j.at[t.Tenant], linkAt{i, k, e.Uplinks[r.Links[i].Port], levels[k]})
 		}
 	}
 	for i := range r.Tenants {
@@ -80,7 +80,6 @@ func judgeContention(p *policy.Plan, r *Report, e *Evidence) {
 }
 
 type contentionJudge struct {
-	plan     *policy.Plan
 	report   *Report
 	evidence *Evidence
 	at       map[string][]linkAt
@@ -93,29 +92,30 @@ type linkAt struct {
 	level        float64 // of the highest on the link, 0 to 1; 0 when unknown
 }
 
-// level returns a tenant's level, delivered / predicted, relative to the highest on the link. Tenants that the link limits have the
-// same level, since congestion control shares it as predicted. The level is 0, unknown, where the measured tenants explain less than
-// wholePart of the link's use: another may have a higher level.
-func (j *contentionJudge) level(link, tenant int) float64 {
-	own, highest, sum := 0.0, 0.0, 0.0
-	l := &j.report.Links[link]
+// levelsOf returns the levels of a link's tenants, delivered / predicted, relative to the highest. Tenants that the link limits have the same
+// level, since congestion control shares it as predicted. All levels are 0, unknown, where the measured tenants explain less than wholePart
+// of the link's use: another may have a higher level.
+func levelsOf(p *policy.LinkShare, l *LinkUse) []float64 {
+	levels, highest, sum := make([]float64, len(l.Tenants)), 0.0, 0.0
 	for k, t := range l.Tenants {
 		if t.Delivered == nil {
 			continue
 		}
 		sum += float64(*t.Delivered)
-		if predicted := j.plan.Links[link].Tenants[k].Predicted; predicted > 0 {
-			level := float64(*t.Delivered) / float64(predicted)
-			highest = max(highest, level)
-			if k == tenant {
-				own = level
-			}
+		if predicted := p.Tenants[k].Predicted; predicted > 0 {
+			levels[k] = float64(*t.Delivered) / float64(predicted)
+			highest = max(highest, levels[k])
 		}
 	}
-	if highest == 0 || l.Used == nil || sum < wholePart*float64(*l.Used) {
-		return 0
+	unknown := highest == 0 || l.Used == nil || sum < wholePart*float64(*l.Used)
+	for k := range levels {
+		if unknown {
+			levels[k] = 0
+		} else {
+			levels[k] /= highest
+		}
 	}
-	return own / highest
+	return levels
 }
 
 // judge sets the states of a tenant.
@@ -172,7 +172,7 @@ func (j *contentionJudge) limiting(t *TenantShare, places []linkAt) (limits map[
 	case held:
 		return hidden, unsure
 	}
-	return nil, unsure || !known && len(hidden) > 0
+	return nil, unsure || (!known || j.evidence.Dead) && len(hidden) > 0
 }
 
 // held reports whether notifications hold a tenant back, and whether that is known.
@@ -219,28 +219,30 @@ func (j *contentionJudge) reason(t *TenantShare) Contention {
 }
 
 // entitleNow divides what the tenants that do not contend leave of a link among those that do, in proportion to their entitlements by the
-// plan. No tenant is entitled to less than by the plan.
+// plan. No tenant is entitled to less than by the plan; that is its entitlement where not all that contend are measured, or not the link.
 func entitleNow(l *LinkUse) {
 	var entitled, contending quantity.BitRate
+	whole := l.Used != nil
 	for _, t := range l.Tenants {
-		if t.Contention != Contending {
+		if t.Contention == Contending {
+			whole = whole && t.Delivered != nil
+			entitled += t.Entitled
+			if t.Delivered != nil {
+				contending += *t.Delivered
+			}
+		}
+	}
+	for i := range l.Tenants {
+		t := &l.Tenants[i]
+		if t.Contention != Contending || t.Delivered == nil {
 			continue
 		}
-		if t.Delivered == nil {
-			return
+		now := t.Entitled
+		if whole && entitled > 0 {
+			room := l.Capacity - max(*l.Used-contending, 0)
+			now = max(now, quantity.BitRate(float64(room)*float64(t.Entitled)/float64(entitled)))
 		}
-		entitled += t.Entitled
-		contending += *t.Delivered
-	}
-	if entitled == 0 || l.Used == nil {
-		return
-	}
-	room := float64(l.Capacity - max(*l.Used-contending, 0))
-	for i := range l.Tenants {
-		if t := &l.Tenants[i]; t.Contention == Contending {
-			now := max(t.Entitled, quantity.BitRate(room*float64(t.Entitled)/float64(entitled)))
-			t.EntitledNow, t.Received = &now, new(float64(*t.Delivered)/float64(max(now, 1)))
-		}
+		t.EntitledNow, t.Received = &now, new(float64(*t.Delivered)/float64(max(now, 1)))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/policy"
+	"fairlane/subnet/ident"
 )
 
 // gbit is a rate in Gbit/s, for the tables below.
@@ -65,9 +66,9 @@ func TestContentionOnOneLink(t *testing.T) {
 		"the link is not full":                            {60, 45, 15, Evidence{Holds: holds(0, 0)}, OwnDemand, OwnDemand, 0},
 		"not full, but all are held back":                 {60, 45, 15, Evidence{Holds: holds(1, 1)}, Contending, Contending, 0.6},
 		"not full, one is held back":                      {60, 45, 15, Evidence{Holds: holds(0, 1)}, OwnDemand, OtherLink, 0},
-		"blue at its cap":                                 {98, 88, 10, Evidence{Holds: holds(1, 0), Caps: map[string]quantity.BitRate{"blue": 10e9}}, Contending, AtCap, 0},
+		"blue at its cap":                                 {98, 88, 10, Evidence{Holds: holds(1, 0), Limits: Limits{Caps: map[string]quantity.BitRate{"blue": 10e9}}}, Contending, AtCap, 0},
 		"blue limited by its ports":                       {98, 88, 10, Evidence{Holds: holds(1, 0), OwnPorts: map[string]float64{"blue": 1}}, Contending, OwnPort, 0},
-		"blue has a port without a link":                  {98, 98, 0, Evidence{Holds: holds(1, 0), Down: map[string]bool{"blue": true}}, Contending, PathDown, 0},
+		"blue has a port without a link":                  {98, 98, 0, Evidence{Holds: holds(1, 0), Limits: Limits{Down: map[string]bool{"blue": true}}}, Contending, PathDown, 0},
 		"the link is not measured":                        {-1, 73, 24, Evidence{Holds: holds(1, 1)}, NotMeasured, NotMeasured, 0},
 		"blue is not measured":                            {98, 73, -1, Evidence{Holds: holds(1, -1)}, Contending, NotMeasured, 0},
 		"blue is notified of packets that no counter has": {98, 98, 0, Evidence{Holds: holds(1, 0), Stuck: map[string]bool{"blue": true}}, Contending, NotMeasured, 0},
@@ -107,14 +108,50 @@ func TestARateOfACounterThatStandsStillIsWithheld(t *testing.T) {
 		t.Errorf("red, or the index without blue, is missing: %+v", r)
 	}
 	var s sending
-	s.port(0, 100e9, 1, 10, 100) // ten notifications of no octets
+	s.port(0, 0, 100e9, notified{certain: 10, seconds: 1}) // ten notifications of no octets
 	if !s.stuck {
 		t.Error("ten notifications of no octets do not contradict")
 	}
 	s = sending{}
-	s.port(2560, 100e9, 1, 10, 100) // ten packets of 32 octets in a second
+	s.port(2560, 2560, 100e9, notified{certain: 10, seconds: 1}) // ten packets of 32 octets in a second
 	if s.stuck {
 		t.Error("ten notifications of ten of the shortest packets contradict")
+	}
+}
+
+// BECNs are read a little before and after the octets. Those of a tenant that just stopped do not mean that its counter stands still.
+func TestFewNotificationsDoNotContradictASilentTenant(t *testing.T) {
+	t.Parallel()
+	id := ident.PortID{Node: 1, Port: 1}
+	ca := policy.CAPlan{Port: id}
+	ca.Settings.SLs[1].Timer, ca.Settings.SLs[1].Increase = 1000, 1                         // a BECN holds a queue pair for 1.024 ms
+	for becns, stuck := range map[uint64]bool{0: false, 20: false, 400: false, 600: true} { // 977 in a second hold it
+		c := PortCongestion{Elapsed: quantity.Second}
+		c.BECN[1] = becns
+		b := becnHolds{
+			plan: &policy.Plan{Placements: []policy.Placement{{Tenant: "red", Port: id, SL: 1}}}, qps: map[tenantAt]int{{id, "red"}: 1}, users: map[slot]int{{id, 1}: 1},
+			counts: map[ident.PortID]*PortCongestion{id: &c}, cas: map[ident.PortID]*policy.CAPlan{id: &ca},
+			rates: map[ident.PortID]*PortRate{id: {Port: Port{ID: id, Rate: 100e9}, Xmit: Measured(0), SL: [ident.NumSLs]Rate{1: Measured(0)}}},
+		}
+		if got := b.tenant("red").stuck; got != stuck {
+			t.Errorf("%d BECNs without octets: stuck %v, want %v", becns, got, stuck)
+		}
+	}
+}
+
+// A contending tenant without a measured rate does not hide what the others received: it is compared with the entitlement by the plan.
+func TestAnUnmeasuredContenderHidesNoOther(t *testing.T) {
+	t.Parallel()
+	_, r := sharedLink(98, 20, -1)
+	l := &r.Links[0]
+	l.Tenants[0].Contention, l.Tenants[1].Contention = Contending, Contending
+	entitleNow(l)
+	red, blue := &l.Tenants[0], &l.Tenants[1]
+	if red.Received == nil || *red.EntitledNow != 75e9 || *red.Received != 20.0/75 {
+		t.Errorf("red received %v of %v", red.Received, red.EntitledNow)
+	}
+	if blue.Received != nil || blue.EntitledNow != nil {
+		t.Errorf("blue has figures without a measured rate: %+v", blue)
 	}
 }
 

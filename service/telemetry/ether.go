@@ -59,10 +59,7 @@ type EtherOptions struct {
 	Parallel  int
 	TimeScale float64
 	Patience  int // as in Options
-	// Caps are the caps of the tenants that have one.
-	Caps map[string]quantity.BitRate
-	// Down are the tenants with a sending port that has no link.
-	Down map[string]bool
+	Limits
 }
 
 // EtherCollector measures tenants' shares on an Ethernet fabric: by the port's counter for a tenant with its own port, by
@@ -79,7 +76,7 @@ type EtherCollector struct {
 	senders   map[ident.PortID][]string // tenants with flows from a port, by name
 	functions map[tenantAt]int          // virtual functions of tenants in the plan
 	sends     []senders
-	limits    EtherOptions
+	limits    Limits
 }
 
 // tenantAt is a tenant on a port.
@@ -96,7 +93,7 @@ func NewEther(source EtherSource, p *policy.Plan, f *subnet.Fabric, flows []tena
 		return nil, err
 	}
 	c := &EtherCollector{source: source, o: common, plan: p, topo: f, flows: flows, at: tenantsAt(p, flows),
-		senders: map[ident.PortID][]string{}, functions: map[tenantAt]int{}, sends: sendersOf(flows), limits: o}
+		senders: map[ident.PortID][]string{}, functions: map[tenantAt]int{}, sends: sendersOf(flows), limits: o.Limits}
 	if p.RoCE != nil {
 		for i := range p.RoCE.Traffic {
 			t := &p.RoCE.Traffic[i]

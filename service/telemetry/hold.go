@@ -16,25 +16,43 @@ const activePart = 1e-4
 // for each notification mean that the counter of octets stands still.
 const leastPacket = 32
 
-// sending is what is known of a tenant as a sender.
+// sending sums up what is known of a tenant as a sender.
 type sending struct {
-	hold  Hold
-	known bool    // hold is known
-	own   float64 // part of the tenant's rate that comes from full ports
-	stuck bool    // a counter of octets contradicts the notifications
+	hold      Hold
+	known     bool    // hold is known
+	stuck     bool    // a counter of octets contradicts the notifications
+	sum, full float64 // the tenant's rate, and the part of it that comes from full ports
 }
 
-// port adds what one port of the tenant sent, and what it received and would hold it, to the sums.
-func (s *sending) port(sent quantity.BitRate, line quantity.BitRate, seconds, received, holding float64) {
-	if float64(sent)/8*seconds < received*leastPacket {
+// notified are the notifications that reached a tenant's queue pairs on a port.
+type notified struct {
+	received, holding float64 // as in Hold; both are 0 when they are unknown
+	certain           float64 // those received for packets that were sent while octets were counted
+	seconds           float64 // in which they were counted
+}
+
+// port adds a port with a line rate. The tenant sent at a rate from it, and all tenants at the rate total, negative when unknown.
+func (s *sending) port(sent, total, line quantity.BitRate, n notified) {
+	s.sum += float64(sent)
+	if line > 0 && float64(total) >= fullLink*float64(line) {
+		s.full += float64(sent)
+	}
+	if float64(sent)/8*n.seconds < n.certain*leastPacket {
 		s.stuck = true
 	}
-	if float64(sent) < activePart*float64(line) {
-		return
+	if float64(sent) >= activePart*float64(line) {
+		s.known = s.known && n.holding > 0
+		s.hold.Received += n.received
+		s.hold.Holding += n.holding
 	}
-	s.known = s.known && holding > 0
-	s.hold.Received += received
-	s.hold.Holding += holding
+}
+
+// own returns the part of the tenant's rate that comes from full ports.
+func (s *sending) own() float64 {
+	if s.sum == 0 {
+		return 0
+	}
+	return s.full / s.sum
 }
 
 // senders are the queue pairs with which a tenant sends from a port.
@@ -60,17 +78,22 @@ func sendersOf(flows []tenants.Flow) []senders {
 	return list
 }
 
+// Limits are what limits tenants beside contended links.
+type Limits struct {
+	Caps map[string]quantity.BitRate // by tenant; none for tenants without a cap
+	Down map[string]bool             // tenants with a sending port that has no link
+}
+
 // Traffic is the input of JudgeBECNs beside the plan and the counters.
 type Traffic struct {
-	Flows []tenants.Flow              // that the plan was compiled for
-	Caps  map[string]quantity.BitRate // of the tenants that have one
-	Down  map[string]bool             // tenants with a sending port that has no link
+	Flows []tenants.Flow // that the plan was compiled for
+	Limits
 	// Restarts reports whether every BECN restarts the timer of an adapter port; nil: of no port.
 	Restarts func(*policy.CAPlan) bool
 }
 
-func newEvidence(caps map[string]quantity.BitRate, down map[string]bool, sends []senders, r *Report) Evidence {
-	e := Evidence{Holds: map[string]Hold{}, OwnPorts: map[string]float64{}, Caps: caps, Down: down, Dead: r.Loop != nil && r.Loop.State == LoopDead, Uplinks: map[ident.PortID]bool{}, Stuck: map[string]bool{}}
+func newEvidence(l Limits, sends []senders, r *Report) Evidence {
+	e := Evidence{Holds: map[string]Hold{}, OwnPorts: map[string]float64{}, Limits: l, Dead: r.Loop != nil && r.Loop.State == LoopDead, Uplinks: map[ident.PortID]bool{}, Stuck: map[string]bool{}}
 	for _, s := range sends {
 		e.Uplinks[s.port] = true
 	}
@@ -85,14 +108,14 @@ func (e *Evidence) add(tenant string, s sending) {
 	if s.stuck {
 		e.Stuck[tenant] = true
 	}
-	e.OwnPorts[tenant] = s.own
+	e.OwnPorts[tenant] = s.own()
 }
 
 // JudgeBECNs judges whether the tenants of an InfiniBand fabric contended, from a window and the notifications that adapters received
 // during it; c may be nil when they were not read. It sets the states and the ports of the report, which Shares computed from the window.
 func JudgeBECNs(p *policy.Plan, w *Window, c *Congestion, traffic *Traffic, r *Report) {
 	sends := sendersOf(traffic.Flows)
-	e := newEvidence(traffic.Caps, traffic.Down, sends, r)
+	e := newEvidence(traffic.Limits, sends, r)
 	b := becnHolds{plan: p, qps: map[tenantAt]int{}, users: slotUsers(p), restarts: traffic.Restarts,
 		rates: make(map[ident.PortID]*PortRate, len(w.Ports)), counts: map[ident.PortID]*PortCongestion{}, cas: make(map[ident.PortID]*policy.CAPlan, len(p.CAs))}
 	for _, s := range sends {
@@ -131,7 +154,6 @@ type becnHolds struct {
 // notifications.
 func (b *becnHolds) tenant(name string) sending {
 	out := sending{known: true}
-	var sum, full float64
 	done := map[slot]bool{}
 	for _, pl := range b.plan.Placements {
 		s := slot{pl.Port, pl.SL}
@@ -139,31 +161,26 @@ func (b *becnHolds) tenant(name string) sending {
 			continue
 		}
 		done[s] = true
-		sent, err := b.rates[pl.Port].sentOn(pl.SL, b.users[s])
+		port := b.rates[pl.Port]
+		sent, err := port.sentOn(pl.SL, b.users[s])
 		if err != nil {
 			return sending{}
 		}
-		port := b.rates[pl.Port]
-		sum += float64(sent)
-		if total, err := port.Xmit.Value(); err == nil && port.Port.Rate > 0 && float64(total) >= fullLink*float64(port.Port.Rate) {
-			full += float64(sent)
+		total, err := port.Xmit.Value()
+		if err != nil {
+			total = -1
 		}
-		got, want, seconds := b.slot(name, s)
-		out.port(sent, port.Port.Rate, seconds, got, want)
-	}
-	if sum > 0 {
-		out.own = full / sum
+		out.port(sent, total, port.Port.Rate, b.slot(name, s))
 	}
 	return out
 }
 
-// slot returns the notifications that a tenant's queue pairs on a port received in a time, and those that would hold them; all 0 when they
-// are unknown.
-// In equilibrium a BECN comes as often as a CCTI decays (ibcc.Response), so the rate at which it holds does not depend on the sender's rate.
-func (b *becnHolds) slot(tenant string, s slot) (received, holding, seconds float64) {
+// slot returns the notifications of a tenant's queue pairs on a port. In equilibrium a BECN comes as often as a CCTI decays
+// (ibcc.Response), so the rate at which it holds does not depend on the sender's rate.
+func (b *becnHolds) slot(tenant string, s slot) (n notified) {
 	c, ca := b.counts[s.port], b.cas[s.port]
 	if c == nil || ca == nil || c.Err != nil || c.NoBECN || int(s.sl) >= len(c.BECN) {
-		return 0, 0, 0
+		return n
 	}
 	set := &ca.Settings.SLs[s.sl]
 	limiters := b.qps[tenantAt{s.port, tenant}]
@@ -171,16 +188,22 @@ func (b *becnHolds) slot(tenant string, s slot) (received, holding, seconds floa
 		limiters = 1
 	}
 	if set.Increase == 0 || set.Timer == 0 || limiters == 0 || c.Elapsed <= 0 {
-		return 0, 0, 0
+		return n
 	}
-	period := ca.TimerPeriod(set.Timer).Seconds()
-	decay := ibcc.Response(set.Increase, b.restarts != nil && b.restarts(ca)) / period
-	return float64(c.BECN[s.sl]), decay * float64(limiters) * c.Elapsed.Seconds(), c.Elapsed.Seconds()
+	decay := ibcc.Response(set.Increase, b.restarts != nil && b.restarts(ca)) / ca.TimerPeriod(set.Timer).Seconds()
+	n.seconds = c.Elapsed.Seconds()
+	n.received, n.holding = float64(c.BECN[s.sl]), decay*float64(limiters)*n.seconds
+	// BECNs are counted a little longer than octets, so a tenant that just stopped has a few. As many as hold a sender for half of the time
+	// cannot all be from before or after.
+	if n.received >= n.holding/2 {
+		n.certain = n.received
+	}
+	return n
 }
 
 // contend judges whether the tenants of an Ethernet fabric contended, and sets the states in a report.
 func (w *etherWindow) contend(r *Report) {
-	e := newEvidence(w.c.limits.Caps, w.c.limits.Down, w.c.sends, r)
+	e := newEvidence(w.c.limits, w.c.sends, r)
 	for i := range r.Tenants {
 		e.add(r.Tenants[i].Tenant, w.sending(r.Tenants[i].Tenant))
 	}
@@ -190,7 +213,6 @@ func (w *etherWindow) contend(r *Report) {
 // sending sums up the ports of a tenant. The hold is known where notifications are counted and none of the ports has another sender.
 func (w *etherWindow) sending(tenant string) sending {
 	out := sending{known: w.c.plan.RoCE != nil}
-	var sum, full float64
 	for _, at := range w.c.sends {
 		if at.tenant != tenant {
 			continue
@@ -199,38 +221,34 @@ func (w *etherWindow) sending(tenant string) sending {
 		if err != nil {
 			return sending{}
 		}
-		sum += float64(sent)
 		a, b, err := w.nic(at.port)
 		line := w.linkRate(at.port)
 		if err != nil || line <= 0 {
 			return sending{}
 		}
-		if total, err := w.rate(a.Tx, b.Tx, line); err == nil && float64(total) >= fullLink*float64(line) {
-			full += float64(sent)
+		total, err := w.rate(a.Tx, b.Tx, line)
+		if err != nil {
+			total = -1
 		}
-		if w.c.plan.RoCE != nil {
-			got, want, seconds := w.cnps(at.port, sent, at.qps)
-			out.port(sent, line, seconds, got, want)
-		}
-	}
-	if sum > 0 {
-		out.own = full / sum
+		out.port(sent, total, line, w.cnps(a, b, at, sent))
 	}
 	return out
 }
 
-// cnps returns the notifications that a port handled in a time, and those that would hold its queue pairs at their rate
-// (profile.HoldingRate); all 0 when they are unknown.
-func (w *etherWindow) cnps(id ident.PortID, sent quantity.BitRate, qps int) (handled, holding, seconds float64) {
-	a, b, err := w.nic(id)
-	if err != nil || a.Loop == nil || b.Loop == nil || len(w.c.senders[id]) != 1 || qps == 0 {
-		return 0, 0, 0
+// cnps returns the notifications that a port handled between two readings; those that would hold its queue pairs at their rate are by
+// profile.HoldingRate.
+func (w *etherWindow) cnps(a, b *NICReading, at senders, sent quantity.BitRate) (n notified) {
+	if w.c.plan.RoCE == nil || a.Loop == nil || b.Loop == nil || len(w.c.senders[at.port]) != 1 || at.qps == 0 {
+		return n
 	}
-	n, span := went(a.Loop.Handled, b.Loop.Handled), b.Loop.Handled.At-a.Loop.Handled.At
-	nic := w.c.plan.RoCE.NIC(id)
-	if n.Err != nil || span <= 0 || nic == nil {
-		return 0, 0, 0
+	handled, span := went(a.Loop.Handled, b.Loop.Handled), b.Loop.Handled.At-a.Loop.Handled.At
+	nic := w.c.plan.RoCE.NIC(at.port)
+	if handled.Err != nil || span <= 0 || nic == nil {
+		return n
 	}
-	perQP := max(float64(sent)/float64(qps), 1)
-	return float64(n.N), profile.HoldingRate(&nic.Settings, perQP) * float64(qps) * span.Seconds(), span.Seconds()
+	perQP := max(float64(sent)/float64(at.qps), 1)
+	n.seconds = span.Seconds()
+	n.received, n.holding = float64(handled.N), profile.HoldingRate(&nic.Settings, perQP)*float64(at.qps)*n.seconds
+	n.certain = n.received // one reading has both counters
+	return n
 }

@@ -70,7 +70,7 @@ func (s *Plans) ListPlans(ctx context.Context, fabric string, p control.Page) (l
 // LoadTarget loads a plan of a fabric with its topology; name "" means the plan of the latest successful rollout.
 func (s *Plans) LoadTarget(ctx context.Context, fabric, name string) (t control.Target, err error) {
 	var p control.Plan
-	var snap, latest control.Snapshot
+	var snap control.Snapshot
 	err = s.Store.View(ctx, func(r control.Repos) error {
 		if t.Fabric, err = r.Fabric(ctx, fabric); err != nil {
 			return err
@@ -83,10 +83,6 @@ func (s *Plans) LoadTarget(ctx context.Context, fabric, name string) (t control.
 		} else { // an empty plan fits every topology: devices are located on the current one
 			snap, err = r.Snapshot(ctx, fabric, "")
 		}
-		if err != nil {
-			return err
-		}
-		latest, err = r.Snapshot(ctx, fabric, "")
 		return err
 	})
 	if err != nil {
@@ -97,10 +93,7 @@ func (s *Plans) LoadTarget(ctx context.Context, fabric, name string) (t control.
 		return control.Target{}, fmt.Errorf("stored plan %s is damaged: its contents have the name %s", p.Plan.Name, hash)
 	}
 	t.Plan, t.Flows, t.Tenants, t.Options = p.Plan, p.Input.Flows, p.Input.Tenants, p.Input.Options
-	if t.Topology, err = s.ParseTopology(snap); err != nil || latest.SHA256 == snap.SHA256 {
-		return t, err
-	}
-	t.Latest, err = s.ParseTopology(latest)
+	t.Topology, err = s.ParseTopology(snap)
 	return t, err
 }
 

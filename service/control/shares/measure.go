@@ -34,6 +34,9 @@ func (s *Shares) measure(ctx context.Context, fabric, plan string, window time.D
 	if wall := time.Duration(float64(window) / t.Fabric.TimeScale); wall > control.MaxWall {
 		return control.Shares{}, control.Invalid("window_ms", phrase.Of("problem.window-scaled", "window", window, "takes", wall.Round(time.Second), "scale", t.Fabric.TimeScale, "max", control.MaxWall))
 	}
+	if err := s.Store.View(ctx, func(r control.Repos) (err error) { _, t.Latest, err = s.Latest(ctx, r, fabric); return err }); err != nil {
+		return control.Shares{}, err
+	}
 	sh, err := s.Meter.Measure(ctx, t, window)
 	if err != nil {
 		return control.Shares{}, &control.UnavailableError{Code: "measurement-failed", Said: phrase.Of("problem.shares-unmeasured", "fabric", fabric), Err: err}
