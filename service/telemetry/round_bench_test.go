@@ -5,8 +5,6 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/policy"
-	"fairlane/sim/fabric"
-	"fairlane/sim/simdev"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
@@ -19,15 +17,7 @@ func BenchmarkRoundOf10000Ports(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	n, err := fabric.New(topo, fabric.Config{Seed: 1})
-	if err != nil {
-		b.Fatal(err)
-	}
-	topo = n.Topology()
-	dev, err := simdev.New(n, simdev.Options{CCKey: 77})
-	if err != nil {
-		b.Fatal(err)
-	}
+	dev, topo, wire := simulated(b, topo)
 	plan := &policy.Plan{Plane: policy.PlaneIB}
 	for i, h := range topo.Hosts() {
 		ref := subnet.PortRef{Node: h, Port: 1}
@@ -38,10 +28,6 @@ func BenchmarkRoundOf10000Ports(b *testing.B) {
 		}
 	}
 	plan.Tenants = []policy.TenantShare{{Tenant: "a"}, {Tenant: "b"}, {Tenant: "c"}}
-	wire, err := dev.Local(subnet.PortRef{Node: topo.Hosts()[0], Port: 1})
-	if err != nil {
-		b.Fatal(err)
-	}
 	ctx, o := b.Context(), Options{CCKey: 77, Parallel: 1}
 	b.ReportAllocs()
 	for b.Loop() {

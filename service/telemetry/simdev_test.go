@@ -9,17 +9,14 @@ import (
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
 	"fairlane/subnet/topogen"
 )
 
-// TestMeasuredRatesMatchDeliveredPackets measures two tenants that share a link of the packet
-// simulator through its management agents, and compares with what the flows delivered.
-func TestMeasuredRatesMatchDeliveredPackets(t *testing.T) {
-	t.Parallel()
-	topo, err := topogen.Star(3, topogen.Wire{})
-	if err != nil {
-		t.Fatal(err)
-	}
+// simulated starts the packet simulator on a topology, and returns its management agents, the topology with LIDs, and a transport at the
+// first host.
+func simulated(t testing.TB, topo *subnet.Fabric) (*simdev.Devices, *subnet.Fabric, mad.Transport) {
+	t.Helper()
 	n, err := fabric.New(topo, fabric.Config{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -29,6 +26,22 @@ func TestMeasuredRatesMatchDeliveredPackets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	wire, err := dev.Local(subnet.PortRef{Node: topo.Hosts()[0], Port: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dev, topo, wire
+}
+
+// TestMeasuredRatesMatchDeliveredPackets measures two tenants that share a link of the packet
+// simulator through its management agents, and compares with what the flows delivered.
+func TestMeasuredRatesMatchDeliveredPackets(t *testing.T) {
+	t.Parallel()
+	topo, err := topogen.Star(3, topogen.Wire{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev, topo, wire := simulated(t, topo)
 	hosts := make([]subnet.PortRef, 3)
 	for i, h := range topo.Hosts() {
 		hosts[i] = subnet.PortRef{Node: h, Port: 1}
@@ -51,10 +64,6 @@ func TestMeasuredRatesMatchDeliveredPackets(t *testing.T) {
 		Links:      []policy.LinkShare{{Port: topo.PortID(out), Capacity: rate, Tenants: []policy.LinkTenant{{Tenant: "a", Entitled: rate / 2}, {Tenant: "b", Entitled: rate / 2}}}},
 	}
 	ports, err := PortsOf(plan, topo)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wire, err := dev.Local(hosts[0])
 	if err != nil {
 		t.Fatal(err)
 	}
