@@ -97,22 +97,27 @@ func classify(err error) string {
 	if IsDamage(err) {
 		return codeDamaged
 	}
-	var connect *pgconn.ConnectError
-	var network net.Error
-	switch {
-	case errors.As(err, &connect), errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone),
-		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), pgconn.SafeToRetry(err):
+	if isLost(err) {
 		return codeUnavailable
 	}
 	return ""
 }
 
-// cut adds the context's error to an error that the end of the context can cause: an interrupted SQLite statement, or a
-// transaction rolled back before its commit.
+// isLost reports whether an error says that there is no connection to the database.
+func isLost(err error) bool {
+	var connect *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
+}
+
+// cut adds the context's error to an error that the end of the context can cause: an interrupted SQLite statement, a
+// transaction rolled back before its commit, or a lost connection. pgx answers driver.ErrBadConn for a statement that the
+// end of its context kept from being sent.
 func cut(ctx context.Context, err error) error {
 	var lite *sqlite.Error
 	interrupted := errors.As(err, &lite) && lite.Code()&0xff == 9 // SQLITE_INTERRUPT
-	if ctx.Err() != nil && (interrupted || errors.Is(err, sql.ErrTxDone)) {
+	if ctx.Err() != nil && (interrupted || errors.Is(err, sql.ErrTxDone) || isLost(err)) {
 		return fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	return err
