@@ -193,8 +193,32 @@ func (s *Sender) Post(ctx context.Context, id string, body []byte) error {
 		_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer) // so that the connection can be used again
 		return nil
 	}
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxDetail)) // a broken answer has a status all the same
-	return &StatusError{Status: resp.StatusCode, Detail: oneLine(text)}
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // a broken answer has a status all the same
+	detail := s.hide(oneLine(text))
+	return &StatusError{Status: resp.StatusCode, Detail: strings.ToValidUTF8(detail[:min(len(detail), maxDetail)], "")}
+}
+
+// minSecret is the length from which a word of the URL's path or query is hidden by itself, in bytes.
+const minSecret = 16
+
+// hide hides the path and the query of the URL in an answer: receivers often repeat what they reject.
+func (s *Sender) hide(text string) string {
+	u, err := url.Parse(s.url)
+	if err != nil {
+		return ""
+	}
+	parts := []string{u.RequestURI(), u.EscapedPath(), u.Path, u.RawQuery}
+	for _, word := range strings.FieldsFunc(u.RequestURI(), func(r rune) bool { return strings.ContainsRune("/?&=", r) }) {
+		if len(word) >= minSecret {
+			parts = append(parts, word)
+		}
+	}
+	for _, part := range parts {
+		if len(part) > 1 { // every text may contain a lone "/"
+			text = strings.ReplaceAll(text, part, "xxxxx")
+		}
+	}
+	return text
 }
 
 // maxDetail bounds what an error repeats of an answer, in bytes.
