@@ -13,8 +13,8 @@ import (
 	"fairlane/service/series"
 )
 
-// LabelName is the label under which matchers see the name of an alert's rule.
-const LabelName = "alertname"
+// alertname is the label under which matchers see the name of an alert's rule.
+const alertname = "alertname"
 
 // Op is how a matcher compares.
 type Op string
@@ -144,7 +144,7 @@ func (l Matchers) Texts() []string {
 func (l Matchers) Match(a *series.Alert) bool {
 	for i := range l {
 		value := a.Name
-		if l[i].Name != LabelName {
+		if l[i].Name != alertname {
 			value = a.Label(l[i].Name)
 		}
 		if !l[i].matches(value) {

@@ -120,11 +120,11 @@ type Sender struct {
 
 // New returns a sender to a URL. A nil key sends without a signature; nil roots trust the authorities of the system.
 func New(address string, key *Key, roots *x509.CertPool) *Sender {
-	return &Sender{url: address, key: key, client: Client(roots)}
+	return &Sender{url: address, key: key, client: newClient(roots)}
 }
 
-// Client returns a client that follows no redirect and bounds the time and the headers of an answer.
-func Client(roots *x509.CertPool) *http.Client {
+// newClient returns a client that follows no redirect and bounds the time and the headers of an answer.
+func newClient(roots *x509.CertPool) *http.Client {
 	return &http.Client{
 		Timeout:       Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -172,7 +172,7 @@ func (e *StatusError) Lasting() bool {
 func (s *Sender) Post(ctx context.Context, id string, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(body))
 	if err != nil {
-		return WithoutURL(err)
+		return withoutURL(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "fairlane")
@@ -186,7 +186,7 @@ func (s *Sender) Post(ctx context.Context, id string, body []byte) error {
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return WithoutURL(err)
+		return withoutURL(err)
 	}
 	defer func() { _ = resp.Body.Close() }() // the status decides
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
@@ -235,8 +235,8 @@ func oneLine(text []byte) string {
 	return strings.Join(strings.Fields(clean), " ")
 }
 
-// WithoutURL removes the URL from an error of net/http.
-func WithoutURL(err error) error {
+// withoutURL removes the URL from an error of net/http.
+func withoutURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		return u.Err
