@@ -110,13 +110,17 @@ func (l *Loaded) receiversTogether(wrong func(key string, why phrase.Text)) {
 	for key, list := range map[string][]string{"alerts.webhooks": r.Webhooks, "audit.export.sinks": l.AuditExport.Sinks} {
 		names := make([]string, len(list))
 		for i, entry := range list {
-			names[i], _, _ = strings.Cut(entry, "=")
+			names[i], _ = CutNamed(entry)
 			if slices.Contains(names[:i], names[i]) {
 				wrong(key, phrase.Of("config.name-twice", "name", strconv.Quote(names[i])))
 			}
 		}
 	}
-	if l.AuditExport.KeyFile == "" && slices.ContainsFunc(l.AuditExport.Sinks, func(s string) bool { return strings.Contains(s, "=http") }) {
+	isWebhook := func(entry string) bool {
+		_, address := CutNamed(entry)
+		return strings.HasPrefix(strings.ToLower(address), "http")
+	}
+	if l.AuditExport.KeyFile == "" && slices.ContainsFunc(l.AuditExport.Sinks, isWebhook) {
 		wrong("audit.export.sinks", phrase.Of("config.want-webhook-key", "key", "audit.export.key_file"))
 	}
 }
