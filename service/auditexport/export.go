@@ -52,7 +52,7 @@ type limits struct {
 	batch   int           // most entries at once
 	poll    time.Duration // between two checks for new entries
 	lease   time.Duration // of a sink; longer than one attempt
-	attempt time.Duration // to deliver a batch
+	attempt time.Duration // to deliver a batch, and to note that
 	pause   time.Duration // the longest after failures; the shortest is poll
 	grace   time.Duration // of an attempt when the process ends
 	settle  time.Duration // for which a syslog server must keep its connection open after it has received a batch
@@ -240,7 +240,7 @@ func (f *feed) batch(ctx context.Context, s *control.AuditSink) (sent bool, err 
 	f.size = min(2*f.size, f.e.batch)
 	last := &list[len(list)-1]
 	position := audit.Tail{Seq: last.Seq, Hash: last.Hash}
-	ok, err := f.move(context.WithoutCancel(ctx), position, time.Now().Add(f.e.lease)) // sent is sent: a position that stays means duplicates
+	ok, err := f.move(ctx, position, time.Now().Add(f.e.lease))
 	if err != nil || !ok {
 		return false, err
 	}
@@ -258,7 +258,10 @@ func (f *feed) send(ctx context.Context, list []audit.Entry) error {
 	return f.to.send(within, list)
 }
 
+// move notes what was sent, also when the context ends: a position that stays means duplicates.
 func (f *feed) move(ctx context.Context, position audit.Tail, until time.Time) (ok bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.e.attempt)
+	defer cancel()
 	err = f.tx(ctx, func(r control.Repos) (err error) {
 		ok, err = r.MoveAuditSink(ctx, f.name, f.e.o.Owner, position, until)
 		return err

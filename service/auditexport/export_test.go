@@ -398,6 +398,48 @@ func TestAManagerKilledBetweenSendingAndNotingLeavesDuplicatesAndNoGaps(t *testi
 	}
 }
 
+// hung is a store whose writes wait until their context ends, as those over a connection that is cut do.
+type hung struct {
+	control.Store
+	moving chan struct{} // closed when a position is to move
+}
+
+func (h hung) Tx(ctx context.Context, f func(control.Repos) error) error {
+	return h.Store.Tx(ctx, func(r control.Repos) error { return f(hanging{r, h}) })
+}
+
+type hanging struct {
+	control.Repos
+	h hung
+}
+
+func (h hanging) MoveAuditSink(ctx context.Context, _, _ string, _ audit.Tail, _ time.Time) (bool, error) {
+	select {
+	case <-h.h.moving:
+	default:
+		close(h.h.moving)
+	}
+	<-ctx.Done()
+	return false, ctx.Err()
+}
+
+func TestAStoreThatHangsDoesNotDelayTheEndForLong(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.add(1)
+	server := newSyslogServer(t, listenTCP(t), nil)
+	h := hung{b.Store, make(chan struct{})}
+	stop := b.export("m1", h, Options{Sinks: []Sink{{"siem", "tcp://" + server.Addr().String()}}})
+	<-h.moving
+	ended := make(chan struct{})
+	go func() { stop(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the exporter waits for the store")
+	}
+}
+
 func TestOneManagerSendsToASink(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

@@ -22,7 +22,7 @@ type Key struct {
 	bind func(*Config) any
 	// check rejects an invalid value, for a list each entry; nil accepts all.
 	check func(string) error
-	// hide removes secrets from a value before it is printed; nil prints it unchanged.
+	// hide removes secrets from a value, or from an entry of a list, before it is printed; nil prints it unchanged.
 	hide func(string) string
 }
 
@@ -234,11 +234,13 @@ func (k *Key) values(c *Config) []string {
 
 // Value returns the value as printable text, with secrets hidden.
 func (k *Key) Value(c *Config) string {
-	text := strings.Join(k.values(c), ", ")
-	if k.hide != nil {
-		return k.hide(text)
+	list := slices.Clone(k.values(c))
+	for i := range list {
+		if k.hide != nil {
+			list[i] = k.hide(list[i])
+		}
 	}
-	return text
+	return strings.Join(list, ", ")
 }
 
 func oneOf(words ...string) func(string) error {

@@ -56,7 +56,7 @@ func receiverKeys() []Key {
 	return []Key{
 		{Name: "alerts.alertmanagers", check: isReceiverURL("http", "https"), bind: func(c *Config) any { return &c.Receivers.Alertmanagers },
 			Doc: "URLs of Alertmanagers (API version 2), such as `http://127.0.0.1:9093`; each gets every alert"},
-		{Name: "alerts.webhooks", check: isNamedURL("http", "https"), hide: hideURLs, bind: func(c *Config) any { return &c.Receivers.Webhooks },
+		{Name: "alerts.webhooks", check: isNamedURL("http", "https"), hide: hideURL, bind: func(c *Config) any { return &c.Receivers.Webhooks },
 			Doc: "receivers of alerts as signed webhooks (docs/notifications.md), as `NAME=URL`; only the host of a URL is shown"},
 		{Name: "alerts.webhook_key_file", bind: func(c *Config) any { return &c.Receivers.WebhookKeyFile },
 			Doc: "file with the key that signs the webhooks of alerts, at least 24 characters, or `whsec_` and base64"},
@@ -82,7 +82,7 @@ func receiverKeys() []Key {
 			Doc: "recipients of mails"},
 		{Name: "alerts.mail.language", check: oneOf("en", "zh"), bind: func(c *Config) any { return &c.Receivers.Mail.Language },
 			Doc: "language of mails: `en` or `zh`"},
-		{Name: "audit.export.sinks", check: isNamedURL("udp", "tcp", "tls", "http", "https"), hide: hideURLs, bind: func(c *Config) any { return &c.AuditExport.Sinks },
+		{Name: "audit.export.sinks", check: isNamedURL("udp", "tcp", "tls", "http", "https"), hide: hideURL, bind: func(c *Config) any { return &c.AuditExport.Sinks },
 			Doc: "receivers of the audit log, as `NAME=URL`: syslog (RFC 5424) at `udp://`, `tcp://` or `tls://HOST:PORT`, or a signed webhook at `https://HOST` (docs/security.md). The position of an export belongs to its name"},
 		{Name: "audit.export.key_file", bind: func(c *Config) any { return &c.AuditExport.KeyFile },
 			Doc: "file with the key that signs the webhooks of the audit log, in the form of `alerts.webhook_key_file`"},
@@ -110,13 +110,17 @@ func (l *Loaded) receiversTogether(wrong func(key string, why phrase.Text)) {
 	for key, list := range map[string][]string{"alerts.webhooks": r.Webhooks, "audit.export.sinks": l.AuditExport.Sinks} {
 		names := make([]string, len(list))
 		for i, entry := range list {
-			names[i], _, _ = strings.Cut(entry, "=")
+			names[i], _ = CutNamed(entry)
 			if slices.Contains(names[:i], names[i]) {
 				wrong(key, phrase.Of("config.name-twice", "name", strconv.Quote(names[i])))
 			}
 		}
 	}
-	if l.AuditExport.KeyFile == "" && slices.ContainsFunc(l.AuditExport.Sinks, func(s string) bool { return strings.Contains(s, "=http") }) {
+	isWebhook := func(entry string) bool {
+		_, address := CutNamed(entry)
+		return strings.HasPrefix(strings.ToLower(address), "http")
+	}
+	if l.AuditExport.KeyFile == "" && slices.ContainsFunc(l.AuditExport.Sinks, isWebhook) {
 		wrong("audit.export.sinks", phrase.Of("config.want-webhook-key", "key", "audit.export.key_file"))
 	}
 }
@@ -156,25 +160,18 @@ func isReceiverURL(schemes ...string) func(string) error {
 	}
 }
 
-// hideURLs shows names, schemes and hosts of "NAME=URL, NAME=URL": paths and queries of webhooks often hold a secret.
-func hideURLs(text string) string {
-	if text == "" {
-		return ""
+// hideURL shows the name, the scheme and the host of "NAME=URL": paths and queries of webhooks often hold a secret.
+func hideURL(entry string) string {
+	name, address := CutNamed(entry)
+	u, err := url.Parse(address)
+	if err != nil {
+		return name + "=(unreadable)"
 	}
-	list := strings.Split(text, ", ")
-	for i, entry := range list {
-		name, address := CutNamed(entry)
-		u, err := url.Parse(address)
-		if err != nil {
-			list[i] = name + "=(unreadable)"
-			continue
-		}
-		list[i] = name + "=" + u.Scheme + "://" + u.Host
-		if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-			list[i] += "/xxxxx"
-		}
+	shown := name + "=" + u.Scheme + "://" + u.Host
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		shown += "/xxxxx"
 	}
-	return strings.Join(list, ", ")
+	return shown
 }
 
 func isMailServer(s string) error {

@@ -60,6 +60,7 @@ func TestFaultsOfReceiversNameFileAndKey(t *testing.T) {
 		"alerts: {webhooks: [a=ftp://geheim]}\n":                                                            "alerts.webhooks: want NAME=URL",
 		"alerts: {webhooks: [a=https://h]}\n":                                                               "alerts.webhooks: webhooks are signed: want alerts.webhook_key_file too",
 		"alerts: {webhooks: [a=https://h, a=https://i], webhook_key_file: k}\n":                             `alerts.webhooks: the name "a" is given twice`,
+		"alerts: {webhooks: [a=https://h, 'a =https://i'], webhook_key_file: k}\n":                          `alerts.webhooks: the name "a" is given twice`,
 		"alerts: {group_interval: 0s}\n":                                                                    "alerts.group_interval: found 0s: want 1s to 24h",
 		"alerts: {mail: {server: mail}}\n":                                                                  `c.yaml:1: alerts.mail.server: found "mail": want HOST:PORT`,
 		"alerts: {mail: {from: 'a b'}}\n":                                                                   `alerts.mail.from: found "a b": want a mail address`,
@@ -71,6 +72,8 @@ func TestFaultsOfReceiversNameFileAndKey(t *testing.T) {
 		"audit: {export: {sinks: ['s=tls://h']}}\n":                                                         "c.yaml:1: audit.export.sinks: want NAME=URL",
 		"audit: {export: {sinks: ['s=tcp://h:1/path']}}\n":                                                  "audit.export.sinks: want NAME=URL",
 		"audit: {export: {sinks: ['s=https://h']}}\n":                                                       "audit.export.sinks: webhooks are signed: want audit.export.key_file too",
+		"audit: {export: {sinks: ['s= https://h']}}\n":                                                      "audit.export.sinks: webhooks are signed: want audit.export.key_file too",
+		"audit: {export: {sinks: ['s=HTTPS://h']}}\n":                                                       "audit.export.sinks: webhooks are signed: want audit.export.key_file too",
 		"audit: {export: x}\n":                                                                              "c.yaml:1: audit.export: want the keys sinks, key_file, ca_file",
 	} {
 		_, err := Load(Sources{Path: file(t, text)})

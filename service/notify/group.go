@@ -12,8 +12,8 @@ import (
 
 // group is the alerts of one name on one fabric.
 type group struct {
-	labels []series.Label // alertname, and fabric if the alerts have one
-	alerts map[string]*member
+	labels []series.Label       // alertname, and fabric if the alerts have one
+	alerts map[string]*member   // by identity
 	due    time.Time            // of the next flush
 	firing map[string]time.Time // alerts that the latest notification reported as firing, and since when
 	sent   time.Time            // of the latest notification; zero before the first
@@ -23,7 +23,7 @@ type group struct {
 type member struct {
 	alert series.Alert
 	seen  time.Time // the latest Send
-	late  bool      // its first state here is resolved: an earlier process has reported it as firing
+	late  bool      // its first state here is resolved: it was reported as firing before it was removed as stale, or by an earlier process
 }
 
 // join adds an alert to its group; false when there are too many alerts.
@@ -70,7 +70,8 @@ func (g *group) flush(now time.Time, o *Options) *Notification {
 	var list []series.Alert
 	firing := map[string]time.Time{}
 	due := false
-	for id, m := range g.alerts {
+	for _, id := range slices.Sorted(maps.Keys(g.alerts)) {
+		m := g.alerts[id]
 		resolved := m.alert.State == series.AlertResolved
 		since, reported := g.firing[id]
 		switch {
@@ -96,7 +97,6 @@ func (g *group) flush(now time.Time, o *Options) *Notification {
 		return nil
 	}
 	g.sent = now
-	slices.SortFunc(list, func(a, b series.Alert) int { return strings.Compare(identity(&a), identity(&b)) })
 	return newNotification(g.labels, list, now, o.ExternalURL)
 }
 

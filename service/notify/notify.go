@@ -48,9 +48,6 @@ const (
 	Dropped Outcome = "dropped" // displaced from a full queue, or undelivered at the end of the process
 )
 
-// Outcomes lists all outcomes.
-func Outcomes() []Outcome { return []Outcome{Sent, Retried, Failed, Dropped} }
-
 // Options configure a notifier. Without receivers it drops all alerts.
 type Options struct {
 	Alertmanagers []string // base URLs; every one gets every alert

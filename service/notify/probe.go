@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -58,13 +57,4 @@ func Probe(ctx context.Context, o Options, text string) []Result {
 	}
 	all.Wait()
 	return out
-}
-
-// Failure joins the errors of results.
-func Failure(list []Result) error {
-	var faults []error
-	for _, r := range list {
-		faults = append(faults, r.Err)
-	}
-	return errors.Join(faults...)
 }

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"time"
 
-	"fairlane/internal/certpool"
 	"fairlane/internal/servertls"
 	"fairlane/internal/usage"
 	"fairlane/service/auditexport"
@@ -103,10 +102,7 @@ func peerTLS(c *config.Config, own *servertls.Source) (*tls.Config, error) {
 			return &own.At(time.Now()).Certificates[0], nil
 		}
 	}
-	if c.Series.CAFile == "" {
-		return t, nil
-	}
-	pool, err := certpool.Read(c.Series.CAFile)
-	t.RootCAs = pool
+	var err error
+	t.RootCAs, err = roots(c.Series.CAFile)
 	return t, err
 }

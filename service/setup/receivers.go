@@ -91,7 +91,7 @@ func signingKey(path string) (*webhook.Key, error) {
 	return &k, nil
 }
 
-// roots reads the authorities that receivers are verified with; nil, those of the system, without a file.
+// roots reads the authorities that others are verified with; nil, those of the system, without a file.
 func roots(path string) (*x509.CertPool, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // those of the system

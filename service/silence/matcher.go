@@ -13,8 +13,8 @@ import (
 	"fairlane/service/series"
 )
 
-// LabelName is the label under which matchers see the name of an alert's rule.
-const LabelName = "alertname"
+// alertname is the label under which matchers see the name of an alert's rule.
+const alertname = "alertname"
 
 // Op is how a matcher compares.
 type Op string
@@ -29,7 +29,8 @@ const (
 
 func ops() []Op { return []Op{OpRegexp, OpNotRegexp, OpNotEqual, OpEqual} }
 
-// MaxMatcher is the maximum length of a matcher's text, in bytes.
+// MaxMatcher is the maximum length of a matcher's label and value together, in bytes: quotation marks and escapes in its text do not count, so
+// that Parse takes what String returns.
 const MaxMatcher = 1024
 
 // Matcher compares one label with a value, or with a regular expression that must match the whole value. A missing label has the value "".
@@ -49,7 +50,7 @@ func Parse(text string) (Matcher, error) {
 	bad := func() (Matcher, error) {
 		return Matcher{}, &phrase.Error{Text: phrase.Of("silence.matcher", "found", fmt.Sprintf("%.80q", text))}
 	}
-	if len(text) > MaxMatcher || !utf8.ValidString(text) {
+	if !utf8.ValidString(text) {
 		return bad()
 	}
 	i := strings.IndexAny(text, "=!")
@@ -71,7 +72,7 @@ func Parse(text string) (Matcher, error) {
 		}
 		m.Value = value
 	}
-	if strings.ContainsRune(m.Value, 0) { // not storable as text
+	if strings.ContainsRune(m.Value, 0) || len(m.Name)+len(m.Value) > MaxMatcher { // NUL is not storable as text
 		return bad()
 	}
 	if m.Op == OpRegexp || m.Op == OpNotRegexp {
@@ -144,7 +145,7 @@ func (l Matchers) Texts() []string {
 func (l Matchers) Match(a *series.Alert) bool {
 	for i := range l {
 		value := a.Name
-		if l[i].Name != LabelName {
+		if l[i].Name != alertname {
 			value = a.Label(l[i].Name)
 		}
 		if !l[i].matches(value) {

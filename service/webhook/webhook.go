@@ -120,11 +120,11 @@ type Sender struct {
 
 // New returns a sender to a URL. A nil key sends without a signature; nil roots trust the authorities of the system.
 func New(address string, key *Key, roots *x509.CertPool) *Sender {
-	return &Sender{url: address, key: key, client: Client(roots)}
+	return &Sender{url: address, key: key, client: newClient(roots)}
 }
 
-// Client returns a client that follows no redirect and bounds the time and the headers of an answer.
-func Client(roots *x509.CertPool) *http.Client {
+// newClient returns a client that follows no redirect and bounds the time and the headers of an answer.
+func newClient(roots *x509.CertPool) *http.Client {
 	return &http.Client{
 		Timeout:       Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -172,7 +172,7 @@ func (e *StatusError) Lasting() bool {
 func (s *Sender) Post(ctx context.Context, id string, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(body))
 	if err != nil {
-		return WithoutURL(err)
+		return withoutURL(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "fairlane")
@@ -186,15 +186,39 @@ func (s *Sender) Post(ctx context.Context, id string, body []byte) error {
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return WithoutURL(err)
+		return withoutURL(err)
 	}
 	defer func() { _ = resp.Body.Close() }() // the status decides
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer) // so that the connection can be used again
 		return nil
 	}
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxDetail)) // a broken answer has a status all the same
-	return &StatusError{Status: resp.StatusCode, Detail: oneLine(text)}
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // a broken answer has a status all the same
+	detail := s.hide(oneLine(text))
+	return &StatusError{Status: resp.StatusCode, Detail: strings.ToValidUTF8(detail[:min(len(detail), maxDetail)], "")}
+}
+
+// minSecret is the length from which a word of the URL's path or query is hidden by itself, in bytes.
+const minSecret = 16
+
+// hide hides the path and the query of the URL in an answer: receivers often repeat what they reject.
+func (s *Sender) hide(text string) string {
+	u, err := url.Parse(s.url)
+	if err != nil {
+		return ""
+	}
+	parts := []string{u.RequestURI(), u.EscapedPath(), u.Path, u.RawQuery}
+	for _, word := range strings.FieldsFunc(u.RequestURI(), func(r rune) bool { return strings.ContainsRune("/?&=", r) }) {
+		if len(word) >= minSecret {
+			parts = append(parts, word)
+		}
+	}
+	for _, part := range parts {
+		if len(part) > 1 { // every text may contain a lone "/"
+			text = strings.ReplaceAll(text, part, "xxxxx")
+		}
+	}
+	return text
 }
 
 // maxDetail bounds what an error repeats of an answer, in bytes.
@@ -211,8 +235,8 @@ func oneLine(text []byte) string {
 	return strings.Join(strings.Fields(clean), " ")
 }
 
-// WithoutURL removes the URL from an error of net/http.
-func WithoutURL(err error) error {
+// withoutURL removes the URL from an error of net/http.
+func withoutURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		return u.Err

@@ -118,6 +118,16 @@ func TestASilenceFromItsBeginningToItsEnd(t *testing.T) {
 	}
 }
 
+func TestALongMatcherCanBeStored(t *testing.T) {
+	t.Parallel()
+	s, now := world(t)
+	long := "a=b" + strings.Repeat(`"`, silence.MaxMatcher-3) // twice as long in quotation marks
+	made := add(t, s, silences.Input{Matchers: []string{long}, EndsAt: now.Add(time.Hour)})
+	if got := listed(t, s, false); got != "1 active" || made.Matchers[0].Value != long[len("a="):] {
+		t.Errorf("silences are %s", got)
+	}
+}
+
 func TestAPendingSilenceThatIsExpiredNeverActs(t *testing.T) {
 	t.Parallel()
 	s, now := world(t)
