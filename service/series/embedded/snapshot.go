@@ -95,7 +95,13 @@ func copyRaw(ctx context.Context, from, to string) error {
 		return err
 	}
 	for _, e := range entries {
-		if _, err := os.Stat(filepath.Join(from, e.Name(), "meta.json")); err != nil || strings.Contains(e.Name(), ".tmp") { // not a block
+		if strings.Contains(e.Name(), ".tmp") {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(from, e.Name(), "meta.json")); err != nil { // not a block, or one that was superseded
+			if _, err := os.Stat(filepath.Join(from, e.Name())); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := copyTree(ctx, filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {

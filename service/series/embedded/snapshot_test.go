@@ -111,6 +111,27 @@ func TestASnapshotOfAStoppedServiceAndOfNone(t *testing.T) {
 	}
 }
 
+// A block that disappears after the copy listed it was superseded by another one, which the list lacks: the copy begins anew.
+func TestASnapshotWithoutAListedBlockFails(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "series")
+	to := filepath.Join(t.TempDir(), "copy")
+	d, err := embedded.Open(dir, embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, d, start, []series.Sample{sample(series.TenantDelivered, "lab", "red", 1)})
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("gone", filepath.Join(dir, "01M8C53Z9Q0000000000000000")); err != nil { // listed, and not there
+		t.Fatal(err)
+	}
+	if _, err := embedded.Snapshot(t.Context(), dir, to); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, want that every attempt found a block gone", err)
+	}
+}
+
 func TestARestoreNeverReplacesSeriesInUse(t *testing.T) {
 	t.Parallel()
 	dir, to := filepath.Join(t.TempDir(), "series"), filepath.Join(t.TempDir(), "copy")
