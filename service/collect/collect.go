@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
 	"log/slog"
 	"maps"
 	"slices"
@@ -61,13 +60,15 @@ type Collector struct {
 	last map[string]*fabricState
 }
 
-// fabricState is what is known of a fabric from its latest measurement.
+// fabricState is what is known of a fabric from its latest measurement. One goroutine measures a fabric.
 type fabricState struct {
 	target control.Target
+	failed bool              // the latest measurement failed
+	totals map[string]totals // by tenant
+
+	// Collector.mu guards changes of these, which Latest reads.
 	series map[string]series.Sample // by series.Sample.AppendKey
 	at     time.Time                // of series
-	failed bool                     // the latest measurement failed
-	totals map[string]totals        // by tenant
 }
 
 // New returns a collector.
@@ -138,60 +139,62 @@ const leasePeriods = 3
 // fabric measures a fabric and appends what was found. A measurement that fails ends the fabric's series until the next.
 func (c *Collector) fabric(ctx context.Context, name string) error {
 	mine, err := c.use.ClaimCollection(ctx, name, c.o.Name, c.use.Now().Add(leasePeriods*c.o.Period))
-	if err != nil || !mine {
+	if err != nil {
+		return missing(err)
+	}
+	if !mine {
 		c.mu.Lock()
 		delete(c.last, name) // another manager continues the series
 		c.mu.Unlock()
-		return missing(err)
+		return nil
 	}
-	t, err := c.use.RefreshTarget(ctx, name, c.prior(name))
-	if missing(err) != nil { // the plan in force could not be read: nothing is measured in this round
-		return errors.Join(err, c.append(ctx, name, []series.Sample{coverage(name, 0)}))
+	s := c.state(name)
+	t, known, of, err := c.read(ctx, name, s.target)
+	switch {
+	case ctx.Err() != nil:
+		return nil // the service ends: what is missing is not the fabric's fault
+	case missing(err) != nil: // nothing is measured in this round
+		return errors.Join(err, c.append(ctx, name, s, []series.Sample{coverage(name, 0)}))
+	case err != nil:
+		return c.append(ctx, name, s, nil)
 	}
-	if err != nil {
-		return c.append(ctx, name, nil)
-	}
-	links, err := c.links(ctx, name, &t)
-	if err != nil {
-		return err
-	}
-	of, err := c.use.ObjectiveSet(ctx, name)
-	if err != nil {
-		return missing(err)
-	}
-	known := append(links, targets(name, t.Plan, &of)...)
 	within, cancel := context.WithTimeout(ctx, c.o.Period)
 	defer cancel()
 	sh, err := c.meter.Measure(within, t, Window(t.Fabric, c.o.Period))
 	if ctx.Err() != nil {
-		return nil // the service ends: what is missing is not the fabric's fault
+		return nil
 	}
-	c.note(name, t, err)
+	c.note(name, s, t, err)
 	if err != nil {
-		return c.append(ctx, name, append(known, coverage(name, 0)))
+		return c.append(ctx, name, s, append(known, coverage(name, 0)))
 	}
-	c.mu.Lock()
-	s := c.state(name)
 	count(s.totals, &sh, &of, c.o.Period)
 	if !c.o.AllPorts {
 		sh.Ports = atLinks(sh.Ports, sh.Links)
 	}
-	batch := samples(name, t.Plan, &sh, s.totals, c.o.Period, t.Fabric.TimeScale)
-	c.mu.Unlock()
-	return c.append(ctx, name, append(known, batch...))
+	return c.append(ctx, name, s, append(known, samples(name, t.Plan, &sh, s.totals, c.o.Period, t.Fabric.TimeScale)...))
 }
 
-// links returns the samples about the states of the contended links, and sets the target's latest topology.
-func (c *Collector) links(ctx context.Context, name string, t *control.Target) ([]series.Sample, error) {
-	if len(t.Plan.Links) == 0 {
-		return nil, nil
+// read returns what the service has about a fabric: the target, which keeps what it can of the prior one, the samples that need no
+// measurement, and the objectives.
+func (c *Collector) read(ctx context.Context, name string, prior control.Target) (t control.Target, known []series.Sample, of control.ObjectiveSet, err error) {
+	if t, err = c.use.RefreshTarget(ctx, name, prior); err != nil {
+		return t, nil, of, err
 	}
-	topo, err := c.use.LatestTopology(ctx, name)
-	if err != nil {
-		return nil, missing(err)
+	if len(t.Plan.Links) > 0 {
+		topo, err := c.use.LatestTopology(ctx, name)
+		switch {
+		case missing(err) != nil:
+			return t, nil, of, err
+		case err == nil:
+			t.Latest = topo
+			known = linkStates(name, t.Plan, topo)
+		}
 	}
-	t.Latest = topo
-	return linkStates(name, t.Plan, topo), nil
+	if of, err = c.use.ObjectiveSet(ctx, name); err != nil {
+		return t, nil, of, err
+	}
+	return t, append(known, targets(name, t.Plan, &of)...), of, nil
 }
 
 // missing hides errors that only say that there is nothing to measure.
@@ -202,20 +205,10 @@ func missing(err error) error {
 	return err
 }
 
-// prior returns the target of the fabric's latest measurement; the zero Target when there was none.
-func (c *Collector) prior(name string) control.Target {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.state(name).target
-}
-
 // note remembers the target of a measurement and logs when measurements begin to fail and when they succeed again.
-func (c *Collector) note(name string, t control.Target, err error) {
-	c.mu.Lock()
-	s := c.state(name)
+func (c *Collector) note(name string, s *fabricState, t control.Target, err error) {
 	changed := s.failed != (err != nil)
 	s.target, s.failed = t, err != nil
-	c.mu.Unlock()
 	switch {
 	case changed && err != nil:
 		c.o.Log.Warn("a fabric could not be measured", "fabric", name, "error", err.Error())
@@ -225,21 +218,22 @@ func (c *Collector) note(name string, t control.Target, err error) {
 }
 
 func (c *Collector) state(name string) *fabricState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	s := c.last[name]
 	if s == nil {
-		s = &fabricState{series: map[string]series.Sample{}, totals: map[string]totals{}}
+		s = &fabricState{totals: map[string]totals{}}
 		c.last[name] = s
 	}
 	return s
 }
 
 // append keeps the samples of a fabric, and ends those of its series that have none now.
-func (c *Collector) append(ctx context.Context, name string, batch []series.Sample) error {
-	c.mu.Lock()
-	s := c.state(name)
+func (c *Collector) append(ctx context.Context, name string, s *fabricState, batch []series.Sample) error {
 	at := c.use.Now()
-	batch, s.series = withGaps(batch, s.series)
-	s.at = at
+	batch, now := withGaps(batch, s.series)
+	c.mu.Lock()
+	s.series, s.at = now, at
 	c.mu.Unlock()
 	if len(batch) == 0 {
 		return nil

@@ -37,6 +37,8 @@ type service struct {
 	topology   *subnet.Fabric
 	objectives []control.Objective
 	lost       error // of RefreshTarget
+	unclaimed  error // of ClaimCollection
+	unread     error // of ObjectiveSet
 }
 
 func (s *service) EachFabric(_ context.Context, _ string, do func(string) error) error {
@@ -48,7 +50,10 @@ func (s *service) EachFabric(_ context.Context, _ string, do func(string) error)
 	return nil
 }
 
-func (s *service) RefreshTarget(_ context.Context, fabric string, prior control.Target) (control.Target, error) {
+func (s *service) RefreshTarget(ctx context.Context, fabric string, prior control.Target) (control.Target, error) {
+	if ctx.Err() != nil {
+		return control.Target{}, ctx.Err()
+	}
 	s.priors = append(s.priors, prior)
 	p := s.plan[fabric]
 	if s.lost != nil {
@@ -61,11 +66,11 @@ func (s *service) RefreshTarget(_ context.Context, fabric string, prior control.
 }
 
 func (s *service) ClaimCollection(_ context.Context, fabric, _ string, _ time.Time) (bool, error) {
-	return !s.held[fabric], nil
+	return !s.held[fabric], s.unclaimed
 }
 
 func (s *service) ObjectiveSet(context.Context, string) (control.ObjectiveSet, error) {
-	return control.NewObjectiveSet(s.objectives), nil
+	return control.NewObjectiveSet(s.objectives), s.unread
 }
 
 func (s *service) LatestTopology(context.Context, string) (*subnet.Fabric, error) {
@@ -403,13 +408,46 @@ func TestTheStateOfContendedLinksIsKept(t *testing.T) {
 	}
 }
 
-// TestAFabricWhosePlanCannotBeReadIsNotMeasured shows as measured to a ratio of 0, unlike a fabric without a plan.
-func TestAFabricWhosePlanCannotBeReadIsNotMeasured(t *testing.T) {
+// TestAFabricThatCannotBeReadIsNotMeasured shows as measured to a ratio of 0, unlike a fabric without a plan.
+func TestAFabricThatCannotBeReadIsNotMeasured(t *testing.T) {
+	t.Parallel()
+	away := errors.New("database away")
+	for name, set := range map[string]func(*service){"plan": func(s *service) { s.lost = away }, "objectives": func(s *service) { s.unread = away }} {
+		s, k := lab(), &kept{}
+		set(s)
+		if err := collector(t, s, k).Round(t.Context()); !errors.Is(err, away) || k.last(t) != "measured_ratio lab 0\n" {
+			t.Errorf("%s: kept %q, %v", name, k.last(t), err)
+		}
+	}
+}
+
+// TestTheEndOfTheServiceEndsNoSeries ends it before the plan is read: another manager or the restarted one continues the series.
+func TestTheEndOfTheServiceEndsNoSeries(t *testing.T) {
 	t.Parallel()
 	s, k := lab(), &kept{}
-	s.lost = errors.New("database away")
-	if err := collector(t, s, k).Round(t.Context()); !errors.Is(err, s.lost) || k.last(t) != "measured_ratio lab 0\n" {
-		t.Errorf("kept %q, %v", k.last(t), err)
+	c := collector(t, s, k)
+	round(t, c)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Round(ctx); err != nil || len(k.batches) != 1 {
+		t.Errorf("%d batches, the last:\n%s%v", len(k.batches), k.last(t), err)
+	}
+}
+
+// TestALeaseThatCannotBeClaimedKeepsTheTotals has a round in which the database is away.
+func TestALeaseThatCannotBeClaimedKeepsTheTotals(t *testing.T) {
+	t.Parallel()
+	s, k := lab(), &kept{}
+	c := collector(t, s, k)
+	round(t, c)
+	s.unclaimed = errors.New("database away")
+	if err := c.Round(t.Context()); !errors.Is(err, s.unclaimed) || len(k.batches) != 1 {
+		t.Errorf("%d batches, %v", len(k.batches), err)
+	}
+	s.unclaimed = nil
+	round(t, c)
+	if got := k.last(t); !strings.Contains(got, "tenant_contended_seconds_total lab red 30\n") || s.priors[1].Plan != s.plan["lab"] {
+		t.Errorf("want the totals of the first round and its plan:\n%s", got)
 	}
 }
 

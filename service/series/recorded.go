@@ -14,15 +14,21 @@ const (
 	// Beginnings of names; the rest is a window such as "5m".
 	RecordedErrorRatio = "slo:sli_error:ratio_rate"
 	RecordedContended  = "slo:contended_seconds:increase"
+	RecordedBad        = "slo:bad_seconds:increase" // of the long windows
 )
 
 // recordedFamilies describes the series that rules record, by name.
 func recordedFamilies() []Family {
 	tenant := []string{LabelFabric, LabelTenant}
 	sloth := append(tenant[:2:2], "sloth_id", "sloth_service", "sloth_slo")
-	list := []Family{{RecordedBadCopy, Counter, tenant, TenantBad + " every five minutes, for long windows", true}}
-	for _, w := range []string{"1d", "1h", "28d", "3d", "6h"} {
-		list = append(list, Family{RecordedContended + w, Gauge, sloth, "contended seconds of a tenant in the last " + w, true})
+	const slow = ", every five minutes"
+	var list []Family
+	for _, w := range []string{"1d", "28d", "3d"} {
+		list = append(list, Family{RecordedBad + w, Gauge, tenant, "bad seconds of a tenant in the last " + w + slow, true})
+	}
+	list = append(list, Family{RecordedBadCopy, Counter, tenant, TenantBad + " every five minutes, for long windows", true})
+	for _, w := range []struct{ name, note string }{{"1d", slow}, {"1h", ""}, {"28d", slow}, {"3d", slow}, {"6h", ""}} {
+		list = append(list, Family{RecordedContended + w.name, Gauge, sloth, "contended seconds of a tenant in the last " + w.name + w.note, true})
 	}
 	list = append(list,
 		Family{RecordedContendedCopy, Counter, tenant, TenantContended + " every five minutes, for long windows", true},

@@ -69,7 +69,7 @@ func Snapshot(ctx context.Context, from, to string) (c Copied, err error) {
 		}
 	}
 	blocks := filepath.Join(partial, "blocks")
-	if c, err = settle(raw, blocks); err != nil {
+	if c, err = settle(ctx, raw, blocks); err != nil {
 		return c, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -95,7 +95,13 @@ func copyRaw(ctx context.Context, from, to string) error {
 		return err
 	}
 	for _, e := range entries {
-		if _, err := os.Stat(filepath.Join(from, e.Name(), "meta.json")); err != nil || strings.Contains(e.Name(), ".tmp") { // not a block
+		if strings.Contains(e.Name(), ".tmp") {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(from, e.Name(), "meta.json")); err != nil { // not a block, or one that was superseded
+			if _, err := os.Stat(filepath.Join(from, e.Name())); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := copyTree(ctx, filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
@@ -149,7 +155,7 @@ func copyFile(from, to string) error {
 }
 
 // settle opens a copy, which ends its log at the last complete record, and writes it as blocks.
-func settle(raw, blocks string) (c Copied, err error) {
+func settle(ctx context.Context, raw, blocks string) (c Copied, err error) {
 	o := tsdb.DefaultOptions()
 	o.RetentionDuration, o.MaxBytes, o.NoLockfile = 0, 0, true
 	o.OutOfOrderTimeWindow = outOfOrder.Milliseconds()
@@ -158,7 +164,11 @@ func settle(raw, blocks string) (c Copied, err error) {
 		return c, err
 	}
 	db.DisableCompactions()
-	if err := errors.Join(os.MkdirAll(blocks, 0o700), db.Snapshot(blocks, db.Head().NumSeries() > 0)); err != nil {
+	err = db.CompactOOOHead(ctx) // a snapshot of the head lacks samples that arrived out of order
+	if err == nil {
+		err = errors.Join(os.MkdirAll(blocks, 0o700), db.Snapshot(blocks, db.Head().NumSeries() > 0))
+	}
+	if err != nil {
 		return c, errors.Join(err, db.Close())
 	}
 	if err := db.Close(); err != nil {

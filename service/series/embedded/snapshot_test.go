@@ -111,6 +111,48 @@ func TestASnapshotOfAStoppedServiceAndOfNone(t *testing.T) {
 	}
 }
 
+// Samples that arrived out of order, as after a clock was set back, are in no block until the TSDB compacts them.
+func TestASnapshotHasSamplesThatArrivedLate(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "series")
+	to := filepath.Join(t.TempDir(), "copy")
+	d, err := embedded.Open(dir, embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	for _, m := range []int{0, 5, 2, 6, 3} {
+		add(t, d, start.Add(time.Duration(m)*time.Minute), []series.Sample{sample(series.TenantDelivered, "lab", "red", float64(m+1))})
+	}
+	if _, err := embedded.Snapshot(t.Context(), dir, to); err != nil {
+		t.Fatal(err)
+	}
+	if got := instant(t, restored(t, to), `sum_over_time(fairlane_tenant_delivered_bits_per_second[7m])`, start.Add(6*time.Minute)); !strings.Contains(got, `"21"`) {
+		t.Error(got)
+	}
+}
+
+// A block that disappears after the copy listed it was superseded by another one, which the list lacks: the copy begins anew.
+func TestASnapshotWithoutAListedBlockFails(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "series")
+	to := filepath.Join(t.TempDir(), "copy")
+	d, err := embedded.Open(dir, embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, d, start, []series.Sample{sample(series.TenantDelivered, "lab", "red", 1)})
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("gone", filepath.Join(dir, "01M8C53Z9Q0000000000000000")); err != nil { // listed, and not there
+		t.Fatal(err)
+	}
+	if _, err := embedded.Snapshot(t.Context(), dir, to); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, want that every attempt found a block gone", err)
+	}
+}
+
 func TestARestoreNeverReplacesSeriesInUse(t *testing.T) {
 	t.Parallel()
 	dir, to := filepath.Join(t.TempDir(), "series"), filepath.Join(t.TempDir(), "copy")

@@ -10,5 +10,5 @@
 // # Long windows
 //
 // Windows of a day and more read copies of the counters that have a sample every five minutes: 28 days of a counter with a sample every
-// 15 s are 161,000 samples, too many to read at each evaluation.
+// 15 s are 161,000 samples. The increases of these windows are computed as often as the copies change, and not at each evaluation.
 package rules

@@ -9,10 +9,10 @@ import (
 	"fairlane/service/series"
 )
 
-// copyInterval is the time between two samples of the copies that long windows read.
+// copyInterval is the time between two evaluations of the rules about long windows.
 const copyInterval = 5 * time.Minute
 
-// longWindow is the shortest window that reads the copies.
+// longWindow is the shortest window whose increases are computed every copyInterval, from the copies.
 const longWindow = 24 * time.Hour
 
 // period is the window of an objective.
@@ -23,6 +23,8 @@ type window struct {
 	name   string
 	length time.Duration
 }
+
+func (w window) long() bool { return w.length >= longWindow }
 
 // windows are the windows of the error ratios.
 var windows = []window{
@@ -59,17 +61,43 @@ const minContendedHour = 60
 func (b burn) minContended() float64 { return minContendedHour * burns[0].rate / b.rate }
 
 func errorRatio(window string) string { return series.RecordedErrorRatio + window }
-func contended(window string) string  { return series.RecordedContended + window }
+
+// contended returns the expression of the contended seconds in a window of an alert.
+func contended(name string) string {
+	if slices.ContainsFunc(windows, func(w window) bool { return w.name == name && w.long() }) {
+		return latest(series.RecordedContended + name)
+	}
+	return series.RecordedContended + name
+}
+
+// latest returns the expression of a series that has a sample every copyInterval, which is longer than a sample is current.
+func latest(name string) string {
+	return fmt.Sprintf("last_over_time(%s[%s])", name, duration(3*copyInterval))
+}
+
+// increase returns the expression of a counter's increase in a window, by tenant.
+func increase(counter, window string) string {
+	return fmt.Sprintf("sum by (fabric, tenant) (increase(%s[%s]))", counter, window)
+}
 
 // sloth are the labels by which Sloth's dashboards find an objective.
 var sloth = []Pair{{"sloth_id", "fairlane-share"}, {"sloth_service", "fairlane"}, {"sloth_slo", "share"}}
 
-// copies record the copies of the counters that long windows read.
+// copies record copies of the counters, and from them the increases in long windows: 28 days are too many samples to read them more often
+// than they change.
 func copies() []Rule {
-	return []Rule{
+	list := []Rule{
 		{Record: series.RecordedBadCopy, Expr: series.TenantBad},
 		{Record: series.RecordedContendedCopy, Expr: series.TenantContended},
 	}
+	for _, w := range windows {
+		if w.long() {
+			list = append(list,
+				Rule{Record: series.RecordedBad + w.name, Expr: increase(series.RecordedBadCopy, w.name)},
+				Rule{Record: series.RecordedContended + w.name, Labels: sloth, Expr: increase(series.RecordedContendedCopy, w.name)})
+		}
+	}
+	return list
 }
 
 // shares are the rules about the objectives of tenants.
@@ -79,17 +107,18 @@ func shares() []Rule {
 		{Record: series.RecordedBudget, Expr: "1 - " + series.RecordedObjective, Labels: sloth},
 	}
 	for _, w := range windows {
-		bad, all := series.TenantBad, series.TenantContended
-		if w.length >= longWindow {
-			bad, all = series.RecordedBadCopy, series.RecordedContendedCopy
+		bad, all := increase(series.TenantBad, w.name), increase(series.TenantContended, w.name)
+		switch {
+		case w.long():
+			bad, all = latest(series.RecordedBad+w.name), contended(w.name)
+		case slices.ContainsFunc(burns, func(b burn) bool { return b.long == w.name }):
+			list = append(list, Rule{Record: series.RecordedContended + w.name, Labels: sloth, Expr: all})
+			all = contended(w.name)
 		}
 		list = append(list, Rule{
 			Record: errorRatio(w.name), Labels: slices.Concat(sloth, []Pair{{"sloth_window", w.name}}),
-			Expr: fmt.Sprintf("sum by (fabric, tenant) (rate(%s[%s])) / (sum by (fabric, tenant) (rate(%s[%s])) > 0)", bad, w.name, all, w.name),
+			Expr: fmt.Sprintf("%s / on (fabric, tenant) (%s > 0)", bad, all),
 		})
-		if w.length == period || slices.ContainsFunc(burns, func(b burn) bool { return b.long == w.name }) {
-			list = append(list, Rule{Record: contended(w.name), Labels: sloth, Expr: fmt.Sprintf("sum by (fabric, tenant) (increase(%s[%s]))", all, w.name)})
-		}
 	}
 	list = append(list,
 		Rule{Record: series.RecordedCurrentBurn, Expr: errorRatio(windows[0].name) + " / on (fabric, tenant) " + series.RecordedBudget, Labels: sloth},
