@@ -37,17 +37,18 @@ type keptSeries struct {
 func (c *cli) openSeries(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string) (*keptSeries, error) {
 	k := &keptSeries{c: c, cmd: cmd, client: client, fabric: fabric, warned: map[string]bool{}}
 	// A subquery without a step has that of the service, which is the period.
-	list, err := k.at("count_over_time(vector(1)[1d:])", time.Now())
+	const times = "_over_time(vector(time())[1h:])"
+	list, err := k.at("(max"+times+" - min"+times+") / (count"+times+" - 1)", time.Now())
 	if none := new(noSeriesError); errors.As(err, &none) {
 		return nil, &noSeriesError{c.t("err.no-series")}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if len(list) != 1 || !(list[0].Value.number() >= 1) { // not a number is not, either
+	if len(list) != 1 || !(list[0].Value.number() > 0) { // not a number is not, either
 		return nil, errors.New(c.t("err.no-period"))
 	}
-	k.period = time.Duration(math.Round(24*3600/list[0].Value.number()*1000)) * time.Millisecond
+	k.period = time.Duration(math.Round(list[0].Value.number()*1000)) * time.Millisecond
 	return k, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,13 @@ const labLink = "sw/P4 -> h4/P1"
 
 func newKeptLab(t *testing.T) *keptLab {
 	t.Helper()
-	db, err := embedded.Open(t.TempDir(), embedded.Options{})
+	return newKeptLabOf(t, 15*time.Second)
+}
+
+// newKeptLabOf is newKeptLab with a period of measurements.
+func newKeptLabOf(t *testing.T, period time.Duration) *keptLab {
+	t.Helper()
+	db, err := embedded.Open(t.TempDir(), embedded.Options{Interval: period})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,6 +274,15 @@ func TestAWatchWithoutSeriesSaysSo(t *testing.T) {
 	}
 }
 
+// The period is exact also when it does not divide a day.
+func TestThePeriodOfMeasurementsIsExact(t *testing.T) {
+	t.Parallel()
+	for _, period := range []time.Duration{time.Second, 11 * time.Second, 299 * time.Second, 5 * time.Minute} {
+		l := newKeptLabOf(t, period)
+		l.says("share history --json --step auto --since 1h", `"period_seconds": `+strconv.FormatFloat(period.Seconds(), 'f', -1, 64)+`,`)
+	}
+}
+
 func TestSparklines(t *testing.T) {
 	t.Parallel()
 	if got := sparkline([]*float64{nil, new(-1.0), new(0.0), new(0.5), new(1.0), new(7.0), nil}); got != "·▁▁▅██·" {
@@ -353,8 +369,8 @@ func TestWarningsOfSeriesArePrintedOnce(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		data := `{"resultType":"matrix","result":[]}`
-		if strings.Contains(r.FormValue("query"), "vector(1)") {
-			data = `{"resultType":"vector","result":[{"metric":{},"value":[1,"5760"]}]}`
+		if strings.Contains(r.FormValue("query"), "vector(time())") {
+			data = `{"resultType":"vector","result":[{"metric":{},"value":[1,"15"]}]}`
 		}
 		_, _ = io.WriteString(w, `{"status":"success","warnings":["m2 does not answer"],"data":`+data+"}")
 	}))
