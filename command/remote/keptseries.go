@@ -16,10 +16,13 @@ import (
 	"fairlane/api/gen"
 )
 
-// noSeriesError reports that the service keeps no series.
-type noSeriesError struct{ text string }
+// noSeriesError reports that the service has no series to answer from.
+type noSeriesError struct {
+	text string
+	off  bool // it keeps none; otherwise the server that has them does not answer
+}
 
-// Error returns the service's message.
+// Error returns the text.
 func (e *noSeriesError) Error() string { return e.text }
 
 // keptSeries asks the service for the series of one fabric. What the caller's rights hide is absent from the answers.
@@ -39,9 +42,6 @@ func (c *cli) openSeries(cmd *cobra.Command, client *apiclient.ClientWithRespons
 	// A subquery without a step has that of the service, which is the period.
 	const times = "_over_time(vector(time())[1h:])"
 	list, err := k.at("(max"+times+" - min"+times+") / (count"+times+" - 1)", time.Now())
-	if none := new(noSeriesError); errors.As(err, &none) {
-		return nil, &noSeriesError{c.t("err.no-series")}
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -266,12 +266,32 @@ func TestAWatchWithoutSeriesSaysSo(t *testing.T) {
 	r, url := serve(t)
 	r.Lab(t)
 	inForce(t, url)
-	if out := watched(t, url, "share watch --every 100ms", "red"); !strings.Contains(out, "SHARE") || !strings.Contains(out, "keeps no time series: watching without") {
+	if out := watched(t, url, "share watch --every 100ms", "red"); !strings.Contains(out, "SHARE") || !strings.Contains(out, "watching without the last 15 minutes: this service keeps no time series") {
 		t.Errorf("the watch printed\n%s", out)
 	}
 	if _, words := asAdmin(t, url, "share history --step auto"); !strings.Contains(words, "this service keeps no time series: set series.path") {
 		t.Errorf("a history without series says %q", words)
 	}
+}
+
+// awaySeries is a store whose server does not answer queries over a time.
+type awaySeries struct{ series.Store }
+
+func (awaySeries) Range(context.Context, series.Scope, string, time.Time, time.Time, time.Duration) (series.Answer, error) {
+	return series.Answer{}, series.ErrAway
+}
+
+// A watch goes on while the server of the series does not answer, and other commands say so.
+func TestAWatchGoesOnWithoutTheServerOfTheSeries(t *testing.T) {
+	t.Parallel()
+	l := newKeptLab(t)
+	l.rig.Service.Series = awaySeries{l.db}
+	inForce(t, l.url)
+	out := watched(t, l.url, "share watch --every 100ms", "red")
+	if !strings.Contains(out, "SHARE") || strings.Count(out, "watching without the last 15 minutes: the server that has the time series does not answer") != 1 {
+		t.Errorf("the watch printed\n%s", out)
+	}
+	l.says("share history --step auto --lang zh", "存放时间序列的服务器没有应答")
 }
 
 // The period is exact also when it does not divide a day.
