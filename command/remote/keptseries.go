@@ -36,6 +36,15 @@ type keptSeries struct {
 	warned map[string]bool // warnings that were printed
 }
 
+// pickSeries returns the series of the command's fabric.
+func (c *cli) pickSeries(cmd *cobra.Command) (*keptSeries, error) {
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return c.openSeries(cmd, client, fabric)
+}
+
 // openSeries returns the series of a fabric; it fails with *noSeriesError if there are none.
 func (c *cli) openSeries(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string) (*keptSeries, error) {
 	k := &keptSeries{c: c, cmd: cmd, client: client, fabric: fabric, warned: map[string]bool{}}

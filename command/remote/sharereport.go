@@ -81,11 +81,7 @@ func (c *cli) shareReport(cmd *cobra.Command, month, tenant string, asCSV bool) 
 	if from.After(now) {
 		return c.usage("err.month-future", "found", from.Format(monthFormat))
 	}
-	client, fabric, err := c.pick(cmd)
-	if err != nil {
-		return err
-	}
-	k, err := c.openSeries(cmd, client, fabric)
+	k, err := c.pickSeries(cmd)
 	if err != nil {
 		return err
 	}
