@@ -138,7 +138,7 @@ type shareCell struct {
 	measured            float64  // number of measurements with a rate
 	received, links     map[string]float64
 	states              map[string]float64 // number of measurements by state
-	bad, contended      *float64           // seconds by the counters, only relative to each other; nil: unknown
+	bad, contended      *float64           // number of measurements by the counters; nil: unknown
 }
 
 // shareSteps is what was measured in steps of equal length.
@@ -175,15 +175,18 @@ func (k *keptSeries) steps(from time.Time, step time.Duration, n int, tenant str
 	return s, k.coverage(s)
 }
 
-// totals reads the counters of contended and bad seconds into the cells. Each step includes the period before it, against whose last
-// value the first increase is.
+// totals counts by the counters of contended and bad seconds in which measurements they rose: increase() would extrapolate each of them in
+// another way. A change that is a reset does not count. Each step includes the period before it, whose value the first change is against.
 func (k *keptSeries) totals(s *shareSteps, tenant string) error {
-	span := "[" + duration(s.step+k.period) + "]"
-	err := k.fill(s, "increase("+k.selector("fairlane_tenant_contended_seconds_total", tenant)+span+")", func(_ map[string]string, x *shareCell, v float64) { x.contended = &v })
+	rises := func(family string) string {
+		of := "(" + k.selector(family, tenant) + "[" + duration(s.step+k.period) + "])"
+		return "changes" + of + " - resets" + of
+	}
+	err := k.fill(s, rises("fairlane_tenant_contended_seconds_total"), func(_ map[string]string, x *shareCell, v float64) { x.contended = &v })
 	if err != nil {
 		return err
 	}
-	return k.fill(s, "increase("+k.selector("fairlane_tenant_share_bad_seconds_total", tenant)+span+")", func(_ map[string]string, x *shareCell, v float64) { x.bad = &v })
+	return k.fill(s, rises("fairlane_tenant_share_bad_seconds_total"), func(_ map[string]string, x *shareCell, v float64) { x.bad = &v })
 }
 
 func (k *keptSeries) fill(s *shareSteps, query string, put func(labels map[string]string, cell *shareCell, v float64)) error {

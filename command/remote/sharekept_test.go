@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -398,5 +399,38 @@ func TestWarningsOfSeriesArePrintedOnce(t *testing.T) {
 	_, words := asAdmin(t, server.URL, "share history --step 1m --since 1h --fabric lab")
 	if strings.Count(words, "warning: m2 does not answer") != 1 || !strings.Contains(words, "the series have no measurement") {
 		t.Errorf("the command says %q", words)
+	}
+}
+
+// onDay returns a time of November 2026.
+func onDay(day int, clock string) time.Time {
+	return at(clock).AddDate(0, 0, day-21)
+}
+
+// column returns a column of the row of the first tenant of a report in CSV.
+func (l *keptLab) column(line, name string) string {
+	l.t.Helper()
+	out, words := asAdmin(l.t, l.url, line)
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil || len(rows) < 2 {
+		l.t.Fatalf("%s: %v\n%s%s", line, err, out, words)
+	}
+	return rows[1][slices.Index(rows[0], name)]
+}
+
+// Each bad window of a day counts once, whatever the totals before.
+func TestAReportCountsEachBadWindow(t *testing.T) {
+	t.Parallel()
+	l := newKeptLab(t)
+	red := measured{tenant: "red", entitled: 75, delivered: 75, state: "contending", received: 1}
+	l.keep(onDay(2, "00:00:00"), onDay(3, "00:00:00"), red)
+	red.contended, red.received = 86400, 0.5
+	l.keep(onDay(3, "00:00:00"), onDay(4, "00:00:00"), red)
+	red.contended, red.received = 0, 1 // another manager takes over
+	l.keep(onDay(4, "00:00:00"), onDay(4, "01:00:00"), red)
+	for name, want := range map[string]string{"contended_seconds": "176400", "bad_seconds": "86400", "good_ratio": "0.510204", "delivered_bits_extrapolated": "13230000000000000"} {
+		if got := l.column("share report --month 2026-11 --csv", name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
 	}
 }

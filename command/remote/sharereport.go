@@ -155,9 +155,9 @@ func reportOf(s *shareSteps, name string, missing []int) reportTenant {
 		if x.delivered != nil {
 			addTo(&out.DeliveredBits, *x.delivered*x.measured*period)
 		}
-		if bad, of := x.badSeconds(period); bad != nil {
-			judged += of
-			addTo(&out.BadSeconds, *bad)
+		if bad, of := x.badOf(); bad != nil {
+			judged += of * period
+			addTo(&out.BadSeconds, *bad*period)
 		}
 		if x.measured == 0 && len(x.states) == 0 {
 			missing[i]++
@@ -178,10 +178,10 @@ func reportOf(s *shareSteps, name string, missing []int) reportTenant {
 	return out
 }
 
-// badSeconds returns the bad seconds among those in which the tenant contended, which it returns too; nil when they are not known. The
-// counters extrapolate to the ends of the step, both by the same factor, so only their ratio is used.
-func (x *shareCell) badSeconds(period float64) (bad *float64, of float64) {
-	of = x.states["contending"] * period
+// badOf returns the number of bad measurements among those in which the tenant contended, which it returns too; nil when it is not known.
+// The counters miss a measurement at a reset or without one before it, so only their ratio is used.
+func (x *shareCell) badOf() (bad *float64, of float64) {
+	of = x.states["contending"]
 	switch {
 	case len(x.states) == 0:
 		return nil, 0
@@ -190,7 +190,7 @@ func (x *shareCell) badSeconds(period float64) (bad *float64, of float64) {
 	case x.bad == nil || x.contended == nil || *x.contended <= 0:
 		return nil, 0
 	}
-	return new(math.Round(of*min(*x.bad / *x.contended, 1)/period) * period), of
+	return new(math.Round(of * min(*x.bad / *x.contended, 1))), of
 }
 
 func addTo(sum **float64, v float64) {
