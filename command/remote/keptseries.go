@@ -235,6 +235,19 @@ func (s *shareSteps) passed(i int) time.Duration {
 // due returns the number of measurements that the past part of a step should have.
 func (s *shareSteps) due(i int) float64 { return max(float64(s.passed(i))/float64(s.period), 1) }
 
+// stands returns the seconds for which each measurement of a tenant in a step stands: the period, or less where more were made than are due,
+// such as before the period became longer.
+func (s *shareSteps) stands(i int, x *shareCell) float64 {
+	made, due := 0.0, s.due(i)
+	for _, n := range x.states {
+		made += n
+	}
+	if made = max(made, x.measured); made <= due+1 { // the times of measurements vary
+		return s.period.Seconds()
+	}
+	return s.period.Seconds() * due / made
+}
+
 // names returns the tenants, sorted.
 func (s *shareSteps) names() []string { return slices.Sorted(maps.Keys(s.tenants)) }
 

@@ -434,3 +434,16 @@ func TestAReportCountsEachBadWindow(t *testing.T) {
 		}
 	}
 }
+
+// Measurements of a time with a shorter period stand for that time, and not for more.
+func TestAReportAfterALongerPeriod(t *testing.T) {
+	t.Parallel()
+	l := newKeptLabOf(t, time.Minute)
+	l.keep(onDay(2, "00:00:00"), onDay(2, "12:00:00"), measured{tenant: "red", entitled: 75, delivered: 75, state: "contending", received: 0.5})
+	l.keep(onDay(2, "12:00:00"), onDay(3, "00:00:00"), measured{tenant: "red", entitled: 75, delivered: 25, state: "demand"})
+	for name, want := range map[string]string{"contended_seconds": "43200", "bad_seconds": "43200", "state_demand_seconds": "43200", "delivered_bits_extrapolated": "4320000000000000"} {
+		if got := l.column("share report --month 2026-11 --csv", name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}

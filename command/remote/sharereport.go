@@ -37,7 +37,7 @@ type shareReport struct {
 // reportTenant is the row of a tenant. What was not measured is absent.
 type reportTenant struct {
 	Tenant string `json:"tenant"`
-	// Each measured window stands for its whole period.
+	// Each measured window stands for its period (shareSteps.stands).
 	ContendedSeconds float64  `json:"contended_seconds"`
 	BadSeconds       *float64 `json:"bad_seconds,omitempty"`
 	Good             *float64 `json:"good_ratio,omitempty"` // part of the contended seconds that were not bad
@@ -137,27 +137,27 @@ func (k *keptSeries) report(from time.Time, tenant string) (*shareReport, error)
 // reportOf sums up the days of a tenant, and counts those without a measurement.
 func reportOf(s *shareSteps, name string, missing []int) reportTenant {
 	out := reportTenant{Tenant: name, StateSeconds: map[string]float64{}, MissingDays: []string{}}
-	period := s.period.Seconds()
 	var made, due, covered, judged float64
 	for i := range s.n {
 		if s.passed(i) == 0 {
 			continue
 		}
 		x := &s.tenants[name][i]
+		each := s.stands(i, x)
 		made, due = made+min(x.measured, s.due(i)), due+s.due(i)
 		if s.coverage[i] != nil {
 			covered += *s.coverage[i] * s.due(i)
 			out.Coverage = new(0.0) // set below
 		}
 		for state, n := range x.states {
-			out.StateSeconds[state] += n * period
+			out.StateSeconds[state] += n * each
 		}
 		if x.delivered != nil {
-			addTo(&out.DeliveredBits, *x.delivered*x.measured*period)
+			addTo(&out.DeliveredBits, *x.delivered*x.measured*each)
 		}
 		if bad, of := x.badOf(); bad != nil {
-			judged += of * period
-			addTo(&out.BadSeconds, *bad*period)
+			judged += of * each
+			addTo(&out.BadSeconds, *bad*each)
 		}
 		if x.measured == 0 && len(x.states) == 0 {
 			missing[i]++
