@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"fairlane/api"
+	"fairlane/internal/i18n"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/series"
@@ -444,6 +445,22 @@ func TestAReportAfterALongerPeriod(t *testing.T) {
 	for name, want := range map[string]string{"contended_seconds": "43200", "bad_seconds": "43200", "state_demand_seconds": "43200", "delivered_bits_extrapolated": "4320000000000000"} {
 		if got := l.column("share report --month 2026-11 --csv", name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+// A tenant of a large fabric delivers more bits in a month than an integer holds.
+func TestAReportShowsManyBits(t *testing.T) {
+	t.Parallel()
+	texts, err := i18n.Load("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cli{texts: texts}
+	for v, want := range map[float64]string{0: "0 bit", 999: "999 bit", 58.125e12: "58.125 Tbit", 1e15: "1 Pbit", 2e15 * 30 * 86400: "5184 Ebit"} {
+		x := reportTenant{DeliveredBits: &v}
+		if row := c.reportTable(&shareReport{Tenants: []reportTenant{x}}).rows[0]; row[5].Text != want {
+			t.Errorf("%v bits are %q, want %q", v, row[5].Text, want)
 		}
 	}
 }

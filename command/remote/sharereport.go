@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
-	"fairlane/internal/quantity"
 )
 
 const (
@@ -271,10 +270,6 @@ func (c *cli) reportTable(r *shareReport) *table {
 	t := c.newTable("tenant", "contended>", "bad>", "good>", "objective>", "delivered-bits>", "measured>", "coverage?>", "states")
 	for i := range r.Tenants {
 		x := &r.Tenants[i]
-		bits := "-"
-		if x.DeliveredBits != nil {
-			bits = strings.TrimSuffix(quantity.BitRate(math.Round(*x.DeliveredBits)).String(), "/s")
-		}
 		var states []string
 		for _, state := range tenantStates {
 			if s := x.StateSeconds[state]; s > 0 {
@@ -282,9 +277,22 @@ func (c *cli) reportTable(r *shareReport) *table {
 			}
 		}
 		t.addRanked(-cmdline.OrZero(x.Good), x.Tenant, seconds(&x.ContendedSeconds), seconds(x.BadSeconds), cmdline.PercentOrDash(x.Good), cmdline.PercentOrDash(x.Objective),
-			bits, cmdline.Percent(x.Measured), cmdline.PercentOrDash(x.Coverage), strings.Join(states, c.t("list.separator")))
+			bits(x.DeliveredBits), cmdline.Percent(x.Measured), cmdline.PercentOrDash(x.Coverage), strings.Join(states, c.t("list.separator")))
 	}
 	return t
+}
+
+// bits writes a number of bits in the largest unit that gives at least one, with at most three decimals. A month of a tenant can have more
+// than an int64 holds.
+func bits(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	x, units := *v, []string{"bit", "kbit", "Mbit", "Gbit", "Tbit", "Pbit", "Ebit"}
+	for len(units) > 1 && x >= 1000 {
+		x, units = x/1000, units[1:]
+	}
+	return strconv.FormatFloat(math.Round(x*1000)/1000, 'f', -1, 64) + " " + units[0]
 }
 
 // seconds writes a number of seconds as a duration.
