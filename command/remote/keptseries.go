@@ -139,6 +139,7 @@ type shareCell struct {
 	received, links     map[string]float64
 	states              map[string]float64 // number of measurements by state
 	bad, contended      *float64           // number of measurements by the counters; nil: unknown
+	objective           *float64           // the last one; nil: unknown
 }
 
 // shareSteps is what was measured in steps of equal length.
@@ -157,49 +158,54 @@ type shareSteps struct {
 func (k *keptSeries) steps(from time.Time, step time.Duration, n int, tenant string) (*shareSteps, error) {
 	s := &shareSteps{from: from, step: step, n: n, period: k.period, now: time.Now(), tenants: map[string][]shareCell{}, coverage: make([]*float64, n)}
 	span := "[" + duration(step) + "]"
-	for _, q := range []struct {
-		query string
-		put   func(labels map[string]string, cell *shareCell, v float64)
-	}{
+	err := k.fill(s, []cellQuery{
 		{"avg_over_time(" + k.selector("fairlane_tenant_entitled_bits_per_second", tenant) + span + ")", func(_ map[string]string, x *shareCell, v float64) { x.entitled = &v }},
 		{"avg_over_time(" + k.selector("fairlane_tenant_delivered_bits_per_second", tenant) + span + ")", func(_ map[string]string, x *shareCell, v float64) { x.delivered = &v }},
 		{"count_over_time(" + k.selector("fairlane_tenant_delivered_bits_per_second", tenant) + span + ")", func(_ map[string]string, x *shareCell, v float64) { x.measured = v }},
 		{"count_over_time(" + k.selector("fairlane_tenant_state", tenant) + span + ")", func(l map[string]string, x *shareCell, v float64) { add(&x.states, l["state"], v) }},
 		{"sum_over_time(" + k.selector("fairlane_tenant_received_ratio", tenant) + span + ")", func(l map[string]string, x *shareCell, v float64) { add(&x.received, l["link"], v) }},
 		{"count_over_time(" + k.selector("fairlane_tenant_received_ratio", tenant) + span + ")", func(l map[string]string, x *shareCell, v float64) { add(&x.links, l["link"], v) }},
-	} {
-		if err := k.fill(s, q.query, q.put); err != nil {
-			return nil, err
-		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	return s, k.coverage(s)
 }
 
-// totals counts by the counters of contended and bad seconds in which measurements they rose: increase() would extrapolate each of them in
-// another way. A change that is a reset does not count. Each step includes the period before it, whose value the first change is against.
+// totals reads objectives, and counts by the counters of contended and bad seconds in which measurements they rose: increase() would
+// extrapolate each of them in another way. A change that is a reset does not count. Each step includes the period before it, whose value the
+// first change is against.
 func (k *keptSeries) totals(s *shareSteps, tenant string) error {
 	rises := func(family string) string {
 		of := "(" + k.selector(family, tenant) + "[" + duration(s.step+k.period) + "])"
 		return "changes" + of + " - resets" + of
 	}
-	err := k.fill(s, rises("fairlane_tenant_contended_seconds_total"), func(_ map[string]string, x *shareCell, v float64) { x.contended = &v })
-	if err != nil {
-		return err
-	}
-	return k.fill(s, rises("fairlane_tenant_share_bad_seconds_total"), func(_ map[string]string, x *shareCell, v float64) { x.bad = &v })
+	return k.fill(s, []cellQuery{
+		{rises("fairlane_tenant_contended_seconds_total"), func(_ map[string]string, x *shareCell, v float64) { x.contended = &v }},
+		{rises("fairlane_tenant_share_bad_seconds_total"), func(_ map[string]string, x *shareCell, v float64) { x.bad = &v }},
+		{"last_over_time(" + k.selector("fairlane_tenant_objective_ratio", tenant) + "[" + duration(s.step) + "])", func(_ map[string]string, x *shareCell, v float64) { x.objective = &v }},
+	})
 }
 
-func (k *keptSeries) fill(s *shareSteps, query string, put func(labels map[string]string, cell *shareCell, v float64)) error {
-	list, err := k.over(query, s.from.Add(s.step), s.from.Add(time.Duration(s.n)*s.step), s.step)
-	if err != nil {
-		return err
-	}
-	for _, x := range list {
-		name := x.Metric["tenant"]
-		if s.tenants[name] == nil {
-			s.tenants[name] = make([]shareCell, s.n)
+// cellQuery is a query with a value for each step, and where the values go.
+type cellQuery struct {
+	query string
+	put   func(labels map[string]string, cell *shareCell, v float64)
+}
+
+func (k *keptSeries) fill(s *shareSteps, all []cellQuery) error {
+	for _, q := range all {
+		list, err := k.over(q.query, s.from.Add(s.step), s.from.Add(time.Duration(s.n)*s.step), s.step)
+		if err != nil {
+			return err
 		}
-		s.each(x.Values, func(i int, v float64) { put(x.Metric, &s.tenants[name][i], v) })
+		for _, x := range list {
+			name := x.Metric["tenant"]
+			if s.tenants[name] == nil {
+				s.tenants[name] = make([]shareCell, s.n)
+			}
+			s.each(x.Values, func(i int, v float64) { q.put(x.Metric, &s.tenants[name][i], v) })
+		}
 	}
 	return nil
 }

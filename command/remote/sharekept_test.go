@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"fairlane/api"
 	"fairlane/internal/i18n"
 	"fairlane/service/control"
@@ -91,6 +93,7 @@ func (l *keptLab) keep(from, to time.Time, all ...measured) {
 			put(series.TenantDelivered, x.delivered*1e9, "tenant", x.tenant)
 			put(series.LinkTenant, x.delivered*1e9, "link", labLink, "tenant", x.tenant)
 			put(series.LinkEntitled, x.entitled*1e9, "link", labLink, "tenant", x.tenant)
+			put(series.TenantObjective, 0.99, "tenant", x.tenant)
 			put(series.TenantWeight, x.entitled/25, "tenant", x.tenant)
 			for _, state := range []string{"contending", "demand", "not-measured"} {
 				if state == x.state {
@@ -367,7 +370,7 @@ func TestAMonthIsReportedByTenant(t *testing.T) {
 		t.Fatalf("%v\n%s%s", err, out, words)
 	}
 	// Blue contended from 10:00 to 10:20, all bad, and for 1185 s around midnight; from 10:30 to 10:45 it wanted less.
-	want := map[int]string{2: "blue", 5: "2385", 6: "1200", 8: "", 9: "58125000000000", 13: "2385", 14: "900", 15: "0", 20: "900"}
+	want := map[int]string{2: "blue", 5: "2385", 6: "1200", 8: "0.99", 9: "58125000000000", 13: "2385", 14: "900", 15: "0", 20: "900"}
 	for i, w := range want {
 		if rows[1][i] != w {
 			t.Errorf("%s of blue is %q, want %q", rows[0][i], rows[1][i], w)
@@ -379,7 +382,7 @@ func TestAMonthIsReportedByTenant(t *testing.T) {
 	if !strings.Contains(words, "no measurement of any tenant on 2026-11-01/2026-11-20") {
 		t.Errorf("missing days: %s", words)
 	}
-	l.says("share report --month 2026-11", "TENANT CONTENDED BAD GOOD OBJECTIVE DELIVERED (EXTRAPOLATED) MEASURED COVERAGE STATES", "blue 39m45s 20m0s 49.7 % - 58.125 Tbit", "contending 39m45s, demand 15m0s, not-measured 15m0s", "red 50m0s 0s 100.0 % -")
+	l.says("share report --month 2026-11", "TENANT CONTENDED BAD GOOD OBJECTIVE DELIVERED (EXTRAPOLATED) MEASURED COVERAGE STATES", "blue 39m45s 20m0s 49.7 % 99.0 % 58.125 Tbit", "contending 39m45s, demand 15m0s, not-measured 15m0s", "red 50m0s 0s 100.0 % 99.0 %")
 	l.says("share report --month 2026-11 --json --tenant red", `"month": "2026-11"`, `"from": "2026-11-01T00:00:00Z"`, `"contended_seconds": 3000`, `"bad_seconds": 0`, `"missing_days": [ "2026-11-01"`)
 	l.says("share report --month 2026-10", "")
 	l.says("share report --month 2026-10 --csv", "month,fabric")
@@ -462,5 +465,26 @@ func TestAReportShowsManyBits(t *testing.T) {
 		if row := c.reportTable(&shareReport{Tenants: []reportTenant{x}}).rows[0]; row[5].Text != want {
 			t.Errorf("%v bits are %q, want %q", v, row[5].Text, want)
 		}
+	}
+}
+
+// A report does not fail in the first second of a month.
+func TestAReportOfAMonthThatBegins(t *testing.T) {
+	t.Parallel()
+	l := newKeptLab(t)
+	env := map[string]string{"FAIRLANE_URL": l.url, "FAIRLANE_TOKEN": controltest.Token}
+	c := &cli{getenv: func(k string) string { return env[k] }}
+	client, err := c.client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := &cobra.Command{}
+	cmd.SetContext(t.Context())
+	k, err := c.openSeries(cmd, client, "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := k.report(time.Now().UTC().Truncate(time.Second), ""); err != nil || len(r.Tenants) > 0 || len(r.MissingDays) != 1 {
+		t.Errorf("%v, %+v", err, r)
 	}
 }

@@ -111,32 +111,27 @@ func (k *keptSeries) report(from time.Time, tenant string) (*shareReport, error)
 		end = s.now.UTC().Truncate(time.Second)
 	}
 	r := &shareReport{Fabric: k.fabric, Month: from.Format(monthFormat), From: from, To: end, PeriodSeconds: k.period.Seconds(), Tenants: []reportTenant{}, MissingDays: []string{}}
-	objectives, err := k.at("last_over_time("+k.selector("fairlane_tenant_objective_ratio", tenant)+"["+duration(end.Sub(from))+"])", end)
-	if err != nil {
-		return nil, err
-	}
-	missing := make([]int, s.n) // number of tenants without a measurement, by day
+	missing := map[string]int{} // number of tenants without a measurement, by day
 	for _, name := range s.names() {
-		x := reportOf(s, name, missing)
-		for _, o := range objectives {
-			if v := o.Value.number(); o.Metric["tenant"] == name && !math.IsNaN(v) {
-				x.Objective = &v
-			}
+		x := reportOf(s, name)
+		for _, date := range x.MissingDays {
+			missing[date]++
 		}
 		r.Tenants = append(r.Tenants, x)
 	}
-	for i, n := range missing {
-		if s.passed(i) > 0 && n == len(r.Tenants) {
-			r.MissingDays = append(r.MissingDays, s.begin(i).Format(time.DateOnly))
+	for i := range s.n {
+		if date := s.begin(i).Format(time.DateOnly); s.passed(i) > 0 && missing[date] == len(r.Tenants) {
+			r.MissingDays = append(r.MissingDays, date)
 		}
 	}
 	return r, nil
 }
 
-// reportOf sums up the days of a tenant, and counts those without a measurement.
-func reportOf(s *shareSteps, name string, missing []int) reportTenant {
+// reportOf sums up the days of a tenant.
+func reportOf(s *shareSteps, name string) reportTenant {
 	out := reportTenant{Tenant: name, StateSeconds: map[string]float64{}, MissingDays: []string{}}
-	var made, due, covered, judged float64
+	var made, due, judged float64
+	var covered *float64
 	for i := range s.n {
 		if s.passed(i) == 0 {
 			continue
@@ -145,8 +140,10 @@ func reportOf(s *shareSteps, name string, missing []int) reportTenant {
 		each := s.stands(i, x)
 		made, due = made+min(x.measured, s.due(i)), due+s.due(i)
 		if s.coverage[i] != nil {
-			covered += *s.coverage[i] * s.due(i)
-			out.Coverage = new(0.0) // set below
+			addTo(&covered, *s.coverage[i]*s.due(i))
+		}
+		if x.objective != nil {
+			out.Objective = x.objective
 		}
 		for state, n := range x.states {
 			out.StateSeconds[state] += n * each
@@ -159,7 +156,6 @@ func reportOf(s *shareSteps, name string, missing []int) reportTenant {
 			addTo(&out.BadSeconds, *bad*each)
 		}
 		if x.measured == 0 && len(x.states) == 0 {
-			missing[i]++
 			out.MissingDays = append(out.MissingDays, s.begin(i).Format(time.DateOnly))
 		}
 	}
@@ -168,8 +164,8 @@ func reportOf(s *shareSteps, name string, missing []int) reportTenant {
 		*out.DeliveredBits = math.Round(*out.DeliveredBits)
 	}
 	out.Measured = made / due
-	if out.Coverage != nil {
-		*out.Coverage = covered / due
+	if covered != nil {
+		out.Coverage = new(*covered / due)
 	}
 	if judged > 0 {
 		out.Good = new(1 - *out.BadSeconds/judged)
