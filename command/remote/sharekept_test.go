@@ -379,11 +379,12 @@ func TestAMonthIsReportedByTenant(t *testing.T) {
 	if good := rows[1][7]; !strings.HasPrefix(good, "0.4968") {
 		t.Errorf("blue's good part is %s", good)
 	}
-	if !strings.Contains(words, "no measurement of any tenant on 2026-11-01/2026-11-20") {
+	if !strings.Contains(words, "no measurement of any reported tenant on 2026-11-01/2026-11-20") {
 		t.Errorf("missing days: %s", words)
 	}
 	l.says("share report --month 2026-11", "TENANT CONTENDED BAD GOOD OBJECTIVE DELIVERED (EXTRAPOLATED) MEASURED COVERAGE STATES", "blue 39m45s 20m0s 49.7 % 99.0 % 58.125 Tbit", "contending 39m45s, demand 15m0s, not-measured 15m0s", "red 50m0s 0s 100.0 % 99.0 %")
 	l.says("share report --month 2026-11 --json --tenant red", `"month": "2026-11"`, `"from": "2026-11-01T00:00:00Z"`, `"contended_seconds": 3000`, `"bad_seconds": 0`, `"missing_days": [ "2026-11-01"`)
+	l.says("share report --month 2026-11 --tenant red", "no measurement of any reported tenant on 2026-11-01/2026-11-20, 2026-11-22")
 	l.says("share report --month 2026-10", "")
 	l.says("share report --month 2026-10 --csv", "month,fabric")
 }

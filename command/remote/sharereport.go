@@ -30,7 +30,7 @@ type shareReport struct {
 	To            time.Time      `json:"to"` // the end of the month, or now
 	PeriodSeconds float64        `json:"period_seconds"`
 	Tenants       []reportTenant `json:"tenants"`
-	MissingDays   []string       `json:"missing_days"` // without any measurement
+	MissingDays   []string       `json:"missing_days"` // without a measurement of any of Tenants
 }
 
 // reportTenant is the row of a tenant. What was not measured is absent.
