@@ -469,6 +469,18 @@ func TestAReportShowsManyBits(t *testing.T) {
 	}
 }
 
+// Seconds in states are unknown, and not 0, where no state was stored.
+func TestAReportHasNoSecondsWithoutStates(t *testing.T) {
+	t.Parallel()
+	l := newKeptLab(t)
+	l.keep(onDay(2, "00:00:00"), onDay(2, "01:00:00"), measured{tenant: "red", entitled: 75, delivered: 75})
+	for name, want := range map[string]string{"contended_seconds": "", "bad_seconds": "", "good_ratio": "", "state_idle_seconds": "", "delivered_bits_extrapolated": "270000000000000"} {
+		if got := l.column("share report --month 2026-11 --csv", name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}
+
 // A report does not fail in the first second of a month.
 func TestAReportOfAMonthThatBegins(t *testing.T) {
 	t.Parallel()

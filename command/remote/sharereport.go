@@ -37,7 +37,7 @@ type shareReport struct {
 type reportTenant struct {
 	Tenant string `json:"tenant"`
 	// Each measured window stands for its period (shareSteps.stands).
-	ContendedSeconds float64  `json:"contended_seconds"`
+	ContendedSeconds *float64 `json:"contended_seconds,omitempty"`
 	BadSeconds       *float64 `json:"bad_seconds,omitempty"`
 	Good             *float64 `json:"good_ratio,omitempty"` // part of the contended seconds that were not bad
 	Objective        *float64 `json:"objective_ratio,omitempty"`
@@ -159,7 +159,9 @@ func reportOf(s *shareSteps, name string) reportTenant {
 			out.MissingDays = append(out.MissingDays, s.begin(i).Format(time.DateOnly))
 		}
 	}
-	out.ContendedSeconds = out.StateSeconds["contending"]
+	if len(out.StateSeconds) > 0 {
+		out.ContendedSeconds = new(out.StateSeconds["contending"])
+	}
 	if out.DeliveredBits != nil {
 		*out.DeliveredBits = math.Round(*out.DeliveredBits)
 	}
@@ -234,11 +236,15 @@ func (r *shareReport) csv(w io.Writer) error {
 	for i := range r.Tenants {
 		x := &r.Tenants[i]
 		row := []string{
-			r.Month, r.Fabric, x.Tenant, r.From.Format(time.RFC3339), r.To.Format(time.RFC3339), decimal(&x.ContendedSeconds), decimal(x.BadSeconds), decimal(x.Good), decimal(x.Objective),
+			r.Month, r.Fabric, x.Tenant, r.From.Format(time.RFC3339), r.To.Format(time.RFC3339), decimal(x.ContendedSeconds), decimal(x.BadSeconds), decimal(x.Good), decimal(x.Objective),
 			decimal(x.DeliveredBits), decimal(&x.Measured), decimal(x.Coverage), strconv.Itoa(len(x.MissingDays)),
 		}
 		for _, state := range tenantStates {
-			row = append(row, decimal(new(x.StateSeconds[state])))
+			var s *float64
+			if x.ContendedSeconds != nil { // states are known
+				s = new(x.StateSeconds[state])
+			}
+			row = append(row, decimal(s))
 		}
 		if err := out.Write(row); err != nil {
 			return err
@@ -272,7 +278,7 @@ func (c *cli) reportTable(r *shareReport) *table {
 				states = append(states, c.known("tenant-state.", state)+" "+seconds(&s))
 			}
 		}
-		t.addRanked(-cmdline.OrZero(x.Good), x.Tenant, seconds(&x.ContendedSeconds), seconds(x.BadSeconds), cmdline.PercentOrDash(x.Good), cmdline.PercentOrDash(x.Objective),
+		t.addRanked(-cmdline.OrZero(x.Good), x.Tenant, seconds(x.ContendedSeconds), seconds(x.BadSeconds), cmdline.PercentOrDash(x.Good), cmdline.PercentOrDash(x.Objective),
 			bits(x.DeliveredBits), cmdline.Percent(x.Measured), cmdline.PercentOrDash(x.Coverage), strings.Join(states, c.t("list.separator")))
 	}
 	return t
