@@ -171,6 +171,19 @@ func TestHistoryShowsStepsOfTime(t *testing.T) {
 	l.says("share history --step auto --since 2026-11-20T10:00:00Z --until 2026-11-20T09:00:00Z", "--since 2026-11-20 10:00:00 UTC is not before --until 2026-11-20 09:00:00 UTC")
 }
 
+// A history has no steps in the future, in which nothing can be measured.
+func TestAHistoryEndsNow(t *testing.T) {
+	t.Parallel()
+	l := newKeptLab(t)
+	now := time.Now().UTC()
+	l.keep(now.Add(-time.Minute), now, measured{tenant: "red", entitled: 75, delivered: 75, state: "contending", received: 1})
+	out, words := asAdmin(t, l.url, "share history --step 1h --json --since 30m --until "+now.Add(100*time.Hour).Format(time.RFC3339))
+	var h keptHistory
+	if err := json.Unmarshal([]byte(out), &h); err != nil || len(h.Steps) == 0 || len(h.Steps) > 2 || h.Until.After(now.Add(time.Hour)) {
+		t.Errorf("%v, %d steps until %v\n%s", err, len(h.Steps), h.Until, words)
+	}
+}
+
 func TestHistorySaysWhy(t *testing.T) {
 	t.Parallel()
 	l := newKeptLab(t)

@@ -137,7 +137,7 @@ func (c *cli) span(f *historyFlags) (from, to time.Time, err error) {
 	if err != nil {
 		return from, to, err
 	}
-	if to = time.Now().UTC(); until != nil {
+	if to = time.Now().UTC(); until != nil && until.Before(to) { // nothing is measured in the future
 		to = until.UTC()
 	}
 	if from = to.Add(-defaultHistory); since != nil {

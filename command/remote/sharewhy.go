@@ -72,10 +72,9 @@ func (c *cli) moment(text string, now time.Time) (time.Time, error) {
 		if err != nil {
 			continue
 		}
-		day := now.UTC().Truncate(24 * time.Hour)
-		t := day.Add(at.Sub(at.Truncate(24 * time.Hour)))
+		t := now.UTC().Truncate(day).Add(at.Sub(at.Truncate(day)))
 		if t.After(now) {
-			t = t.Add(-24 * time.Hour)
+			t = t.Add(-day)
 		}
 		return t, nil
 	}
