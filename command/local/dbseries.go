@@ -27,30 +27,32 @@ func seriesFolder(l *config.Loaded, without bool) string {
 }
 
 // backUp writes a backup, the series first: without the file of the database, its folder of series is no backup.
-func (a *app) backUp(ctx context.Context, database, folder, to string) (in store.Inspection, err error) {
+func (a *app) backUp(ctx context.Context, database, folder, to string) (store.Inspection, error) {
 	if _, err := os.Lstat(to); err == nil {
-		return in, &fs.PathError{Op: "back up", Path: to, Err: syscall.EEXIST}
+		return store.Inspection{}, &fs.PathError{Op: "back up", Path: to, Err: syscall.EEXIST}
 	}
-	said := ""
-	if folder != "" {
-		c, err := embedded.Snapshot(ctx, folder, seriesOf(to))
-		switch {
-		case errors.Is(err, embedded.ErrNoSeries):
-			said = a.T("db.backup.no-series", "folder", folder)
-		case err != nil:
-			return in, err
-		default:
-			said = a.T("db.backup.series", "folder", seriesOf(to), "size", cmdline.Size(c.Bytes))
-			defer func() {
-				if err != nil {
-					err = errors.Join(err, os.RemoveAll(seriesOf(to)))
-				}
-			}()
+	if folder == "" {
+		return store.Backup(ctx, database, to)
+	}
+	c, err := embedded.Snapshot(ctx, folder, seriesOf(to))
+	none := errors.Is(err, embedded.ErrNoSeries)
+	var said string
+	switch {
+	case none:
+		said = a.T("db.backup.no-series", "folder", folder)
+	case err != nil:
+		return store.Inspection{}, err
+	default:
+		said = a.T("db.backup.series", "folder", seriesOf(to), "size", cmdline.Size(c.Bytes))
+	}
+	in, err := store.Backup(ctx, database, to)
+	if err != nil {
+		if !none {
+			err = errors.Join(err, os.RemoveAll(seriesOf(to)))
 		}
+		return in, err
 	}
-	if in, err = store.Backup(ctx, database, to); err == nil && said != "" {
-		_, err = fmt.Fprintln(a.Stdout, said)
-	}
+	_, err = fmt.Fprintln(a.Stdout, said)
 	return in, err
 }
 

@@ -102,6 +102,20 @@ func TestSeriesAreBackedUpAndRestored(t *testing.T) {
 	step(0, "restored 1 fabrics", "restore", "--from", file, "--force", "--yes", "--no-series")
 }
 
+// A backup whose database cannot be copied leaves no series behind, which would refuse the next backup.
+func TestAFailedBackupLeavesNoSeries(t *testing.T) {
+	dir := t.TempDir()
+	to := filepath.Join(dir, "backup")
+	database := filetest.Write(t, "f.db", "not a database")
+	if err := keep(t, database+".series", time.Now().Add(-time.Minute), 1).Close(); err != nil {
+		t.Fatal(err)
+	}
+	code, out, words := db(t, "backup", "--to", to, "--database", database)
+	if left, _ := filepath.Glob(to + "*"); code != 1 || len(left) > 0 {
+		t.Errorf("exit code %d, left %v\n%s%s", code, left, out, words)
+	}
+}
+
 // doctor says whether the server that has the series gives them.
 func TestDoctorAsksTheServerOfTheSeries(t *testing.T) {
 	answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -16,10 +16,13 @@ import (
 	"fairlane/api/gen"
 )
 
-// noSeriesError reports that the service keeps no series.
-type noSeriesError struct{ text string }
+// noSeriesError reports that the service has no series to answer from.
+type noSeriesError struct {
+	text string
+	off  bool // it keeps none; otherwise the server that has them does not answer
+}
 
-// Error returns the service's message.
+// Error returns the text.
 func (e *noSeriesError) Error() string { return e.text }
 
 // keptSeries asks the service for the series of one fabric. What the caller's rights hide is absent from the answers.
@@ -33,21 +36,28 @@ type keptSeries struct {
 	warned map[string]bool // warnings that were printed
 }
 
+// pickSeries returns the series of the command's fabric.
+func (c *cli) pickSeries(cmd *cobra.Command) (*keptSeries, error) {
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return c.openSeries(cmd, client, fabric)
+}
+
 // openSeries returns the series of a fabric; it fails with *noSeriesError if there are none.
 func (c *cli) openSeries(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string) (*keptSeries, error) {
 	k := &keptSeries{c: c, cmd: cmd, client: client, fabric: fabric, warned: map[string]bool{}}
 	// A subquery without a step has that of the service, which is the period.
-	list, err := k.at("count_over_time(vector(1)[1d:])", time.Now())
-	if none := new(noSeriesError); errors.As(err, &none) {
-		return nil, &noSeriesError{c.t("err.no-series")}
-	}
+	const times = "_over_time(vector(time())[1h:])"
+	list, err := k.at("(max"+times+" - min"+times+") / (count"+times+" - 1)", time.Now())
 	if err != nil {
 		return nil, err
 	}
-	if len(list) != 1 || !(list[0].Value.number() >= 1) { // not a number is not, either
+	if len(list) != 1 || !(list[0].Value.number() > 0) { // not a number is not, either
 		return nil, errors.New(c.t("err.no-period"))
 	}
-	k.period = time.Duration(math.Round(24*3600/list[0].Value.number()*1000)) * time.Millisecond
+	k.period = time.Duration(math.Round(list[0].Value.number()*1000)) * time.Millisecond
 	return k, nil
 }
 
@@ -128,7 +138,8 @@ type shareCell struct {
 	measured            float64  // number of measurements with a rate
 	received, links     map[string]float64
 	states              map[string]float64 // number of measurements by state
-	bad, contended      *float64           // seconds by the counters, only relative to each other; nil: unknown
+	bad, contended      *float64           // number of measurements by the counters; nil: unknown
+	objective           *float64           // the last one; nil: unknown
 }
 
 // shareSteps is what was measured in steps of equal length.
@@ -147,46 +158,54 @@ type shareSteps struct {
 func (k *keptSeries) steps(from time.Time, step time.Duration, n int, tenant string) (*shareSteps, error) {
 	s := &shareSteps{from: from, step: step, n: n, period: k.period, now: time.Now(), tenants: map[string][]shareCell{}, coverage: make([]*float64, n)}
 	span := "[" + duration(step) + "]"
-	for _, q := range []struct {
-		query string
-		put   func(labels map[string]string, cell *shareCell, v float64)
-	}{
+	err := k.fill(s, []cellQuery{
 		{"avg_over_time(" + k.selector("fairlane_tenant_entitled_bits_per_second", tenant) + span + ")", func(_ map[string]string, x *shareCell, v float64) { x.entitled = &v }},
 		{"avg_over_time(" + k.selector("fairlane_tenant_delivered_bits_per_second", tenant) + span + ")", func(_ map[string]string, x *shareCell, v float64) { x.delivered = &v }},
 		{"count_over_time(" + k.selector("fairlane_tenant_delivered_bits_per_second", tenant) + span + ")", func(_ map[string]string, x *shareCell, v float64) { x.measured = v }},
 		{"count_over_time(" + k.selector("fairlane_tenant_state", tenant) + span + ")", func(l map[string]string, x *shareCell, v float64) { add(&x.states, l["state"], v) }},
 		{"sum_over_time(" + k.selector("fairlane_tenant_received_ratio", tenant) + span + ")", func(l map[string]string, x *shareCell, v float64) { add(&x.received, l["link"], v) }},
 		{"count_over_time(" + k.selector("fairlane_tenant_received_ratio", tenant) + span + ")", func(l map[string]string, x *shareCell, v float64) { add(&x.links, l["link"], v) }},
-	} {
-		if err := k.fill(s, q.query, q.put); err != nil {
-			return nil, err
-		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	return s, k.coverage(s)
 }
 
-// totals reads the counters of contended and bad seconds into the cells. Each step includes the period before it, against whose last
-// value the first increase is.
+// totals reads objectives, and counts by the counters of contended and bad seconds in which measurements they rose: increase() would
+// extrapolate each of them in another way. A change that is a reset does not count. Each step includes the period before it, whose value the
+// first change is against.
 func (k *keptSeries) totals(s *shareSteps, tenant string) error {
-	span := "[" + duration(s.step+k.period) + "]"
-	err := k.fill(s, "increase("+k.selector("fairlane_tenant_contended_seconds_total", tenant)+span+")", func(_ map[string]string, x *shareCell, v float64) { x.contended = &v })
-	if err != nil {
-		return err
+	rises := func(family string) string {
+		of := "(" + k.selector(family, tenant) + "[" + duration(s.step+k.period) + "])"
+		return "changes" + of + " - resets" + of
 	}
-	return k.fill(s, "increase("+k.selector("fairlane_tenant_share_bad_seconds_total", tenant)+span+")", func(_ map[string]string, x *shareCell, v float64) { x.bad = &v })
+	return k.fill(s, []cellQuery{
+		{rises("fairlane_tenant_contended_seconds_total"), func(_ map[string]string, x *shareCell, v float64) { x.contended = &v }},
+		{rises("fairlane_tenant_share_bad_seconds_total"), func(_ map[string]string, x *shareCell, v float64) { x.bad = &v }},
+		{"last_over_time(" + k.selector("fairlane_tenant_objective_ratio", tenant) + "[" + duration(s.step) + "])", func(_ map[string]string, x *shareCell, v float64) { x.objective = &v }},
+	})
 }
 
-func (k *keptSeries) fill(s *shareSteps, query string, put func(labels map[string]string, cell *shareCell, v float64)) error {
-	list, err := k.over(query, s.from.Add(s.step), s.from.Add(time.Duration(s.n)*s.step), s.step)
-	if err != nil {
-		return err
-	}
-	for _, x := range list {
-		name := x.Metric["tenant"]
-		if s.tenants[name] == nil {
-			s.tenants[name] = make([]shareCell, s.n)
+// cellQuery is a query with a value for each step, and where the values go.
+type cellQuery struct {
+	query string
+	put   func(labels map[string]string, cell *shareCell, v float64)
+}
+
+func (k *keptSeries) fill(s *shareSteps, all []cellQuery) error {
+	for _, q := range all {
+		list, err := k.over(q.query, s.from.Add(s.step), s.from.Add(time.Duration(s.n)*s.step), s.step)
+		if err != nil {
+			return err
 		}
-		s.each(x.Values, func(i int, v float64) { put(x.Metric, &s.tenants[name][i], v) })
+		for _, x := range list {
+			name := x.Metric["tenant"]
+			if s.tenants[name] == nil {
+				s.tenants[name] = make([]shareCell, s.n)
+			}
+			s.each(x.Values, func(i int, v float64) { q.put(x.Metric, &s.tenants[name][i], v) })
+		}
 	}
 	return nil
 }
@@ -221,6 +240,19 @@ func (s *shareSteps) passed(i int) time.Duration {
 
 // due returns the number of measurements that the past part of a step should have.
 func (s *shareSteps) due(i int) float64 { return max(float64(s.passed(i))/float64(s.period), 1) }
+
+// stands returns the seconds for which each measurement of a tenant in a step stands: the period, or less where more were made than are due,
+// such as before the period became longer.
+func (s *shareSteps) stands(i int, x *shareCell) float64 {
+	made, due := 0.0, s.due(i)
+	for _, n := range x.states {
+		made += n
+	}
+	if made = max(made, x.measured); made <= due+1 { // the times of measurements vary
+		return s.period.Seconds()
+	}
+	return s.period.Seconds() * due / made
+}
 
 // names returns the tenants, sorted.
 func (s *shareSteps) names() []string { return slices.Sorted(maps.Keys(s.tenants)) }

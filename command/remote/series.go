@@ -142,7 +142,10 @@ func (c *cli) refusedQuery(status int, body []byte) error {
 			return c.usage("err.query", "error", *a.Error)
 		}
 		if a.ErrorType != nil && *a.ErrorType == gen.PrometheusAnswerErrorTypeUnavailable {
-			return &noSeriesError{*a.Error}
+			if status == http.StatusNotFound {
+				return &noSeriesError{c.t("err.no-series"), true}
+			}
+			return &noSeriesError{c.t("err.series-away"), false}
 		}
 		return errors.New(*a.Error)
 	}

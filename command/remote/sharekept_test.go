@@ -8,11 +8,16 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"fairlane/api"
+	"fairlane/internal/i18n"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/series"
@@ -32,7 +37,13 @@ const labLink = "sw/P4 -> h4/P1"
 
 func newKeptLab(t *testing.T) *keptLab {
 	t.Helper()
-	db, err := embedded.Open(t.TempDir(), embedded.Options{})
+	return newKeptLabOf(t, 15*time.Second)
+}
+
+// newKeptLabOf is newKeptLab with a period of measurements.
+func newKeptLabOf(t *testing.T, period time.Duration) *keptLab {
+	t.Helper()
+	db, err := embedded.Open(t.TempDir(), embedded.Options{Interval: period})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +93,7 @@ func (l *keptLab) keep(from, to time.Time, all ...measured) {
 			put(series.TenantDelivered, x.delivered*1e9, "tenant", x.tenant)
 			put(series.LinkTenant, x.delivered*1e9, "link", labLink, "tenant", x.tenant)
 			put(series.LinkEntitled, x.entitled*1e9, "link", labLink, "tenant", x.tenant)
+			put(series.TenantObjective, 0.99, "tenant", x.tenant)
 			put(series.TenantWeight, x.entitled/25, "tenant", x.tenant)
 			for _, state := range []string{"contending", "demand", "not-measured"} {
 				if state == x.state {
@@ -157,6 +169,19 @@ func TestHistoryShowsStepsOfTime(t *testing.T) {
 	l.says("share history --step x --lang zh", `--step "x"：应为 auto`)
 	l.says("share history --step auto --limit 3", "--limit is for stored measurements")
 	l.says("share history --step auto --since 2026-11-20T10:00:00Z --until 2026-11-20T09:00:00Z", "--since 2026-11-20 10:00:00 UTC is not before --until 2026-11-20 09:00:00 UTC")
+}
+
+// A history has no steps in the future, in which nothing can be measured.
+func TestAHistoryEndsNow(t *testing.T) {
+	t.Parallel()
+	l := newKeptLab(t)
+	now := time.Now().UTC()
+	l.keep(now.Add(-time.Minute), now, measured{tenant: "red", entitled: 75, delivered: 75, state: "contending", received: 1})
+	out, words := asAdmin(t, l.url, "share history --step 1h --json --since 30m --until "+now.Add(100*time.Hour).Format(time.RFC3339))
+	var h keptHistory
+	if err := json.Unmarshal([]byte(out), &h); err != nil || len(h.Steps) == 0 || len(h.Steps) > 2 || h.Until.After(now.Add(time.Hour)) {
+		t.Errorf("%v, %d steps until %v\n%s", err, len(h.Steps), h.Until, words)
+	}
 }
 
 func TestHistorySaysWhy(t *testing.T) {
@@ -259,11 +284,40 @@ func TestAWatchWithoutSeriesSaysSo(t *testing.T) {
 	r, url := serve(t)
 	r.Lab(t)
 	inForce(t, url)
-	if out := watched(t, url, "share watch --every 100ms", "red"); !strings.Contains(out, "SHARE") || !strings.Contains(out, "keeps no time series: watching without") {
+	if out := watched(t, url, "share watch --every 100ms", "red"); !strings.Contains(out, "SHARE") || !strings.Contains(out, "watching without the last 15 minutes: this service keeps no time series") {
 		t.Errorf("the watch printed\n%s", out)
 	}
 	if _, words := asAdmin(t, url, "share history --step auto"); !strings.Contains(words, "this service keeps no time series: set series.path") {
 		t.Errorf("a history without series says %q", words)
+	}
+}
+
+// awaySeries is a store whose server does not answer queries over a time.
+type awaySeries struct{ series.Store }
+
+func (awaySeries) Range(context.Context, series.Scope, string, time.Time, time.Time, time.Duration) (series.Answer, error) {
+	return series.Answer{}, series.ErrAway
+}
+
+// A watch goes on while the server of the series does not answer, and other commands say so.
+func TestAWatchGoesOnWithoutTheServerOfTheSeries(t *testing.T) {
+	t.Parallel()
+	l := newKeptLab(t)
+	l.rig.Service.Series = awaySeries{l.db}
+	inForce(t, l.url)
+	out := watched(t, l.url, "share watch --every 100ms", "red")
+	if !strings.Contains(out, "SHARE") || strings.Count(out, "watching without the last 15 minutes: the server that has the time series does not answer") != 1 {
+		t.Errorf("the watch printed\n%s", out)
+	}
+	l.says("share history --step auto --lang zh", "存放时间序列的服务器没有应答")
+}
+
+// The period is exact also when it does not divide a day.
+func TestThePeriodOfMeasurementsIsExact(t *testing.T) {
+	t.Parallel()
+	for _, period := range []time.Duration{time.Second, 11 * time.Second, 299 * time.Second, 5 * time.Minute} {
+		l := newKeptLabOf(t, period)
+		l.says("share history --json --step auto --since 1h", `"period_seconds": `+strconv.FormatFloat(period.Seconds(), 'f', -1, 64)+`,`)
 	}
 }
 
@@ -329,7 +383,7 @@ func TestAMonthIsReportedByTenant(t *testing.T) {
 		t.Fatalf("%v\n%s%s", err, out, words)
 	}
 	// Blue contended from 10:00 to 10:20, all bad, and for 1185 s around midnight; from 10:30 to 10:45 it wanted less.
-	want := map[int]string{2: "blue", 5: "2385", 6: "1200", 8: "", 9: "58125000000000", 13: "2385", 14: "900", 15: "0", 20: "900"}
+	want := map[int]string{2: "blue", 5: "2385", 6: "1200", 8: "0.99", 9: "58125000000000", 13: "2385", 14: "900", 15: "0", 20: "900"}
 	for i, w := range want {
 		if rows[1][i] != w {
 			t.Errorf("%s of blue is %q, want %q", rows[0][i], rows[1][i], w)
@@ -338,11 +392,12 @@ func TestAMonthIsReportedByTenant(t *testing.T) {
 	if good := rows[1][7]; !strings.HasPrefix(good, "0.4968") {
 		t.Errorf("blue's good part is %s", good)
 	}
-	if !strings.Contains(words, "no measurement of any tenant on 2026-11-01/2026-11-20") {
+	if !strings.Contains(words, "no measurement of any reported tenant on 2026-11-01/2026-11-20") {
 		t.Errorf("missing days: %s", words)
 	}
-	l.says("share report --month 2026-11", "TENANT CONTENDED BAD GOOD OBJECTIVE DELIVERED (EXTRAPOLATED) MEASURED COVERAGE STATES", "blue 39m45s 20m0s 49.7 % - 58.125 Tbit", "contending 39m45s, demand 15m0s, not-measured 15m0s", "red 50m0s 0s 100.0 % -")
+	l.says("share report --month 2026-11", "TENANT CONTENDED BAD GOOD OBJECTIVE DELIVERED (EXTRAPOLATED) MEASURED COVERAGE STATES", "blue 39m45s 20m0s 49.7 % 99.0 % 58.125 Tbit", "contending 39m45s, demand 15m0s, not-measured 15m0s", "red 50m0s 0s 100.0 % 99.0 %")
 	l.says("share report --month 2026-11 --json --tenant red", `"month": "2026-11"`, `"from": "2026-11-01T00:00:00Z"`, `"contended_seconds": 3000`, `"bad_seconds": 0`, `"missing_days": [ "2026-11-01"`)
+	l.says("share report --month 2026-11 --tenant red", "no measurement of any reported tenant on 2026-11-01/2026-11-20, 2026-11-22")
 	l.says("share report --month 2026-10", "")
 	l.says("share report --month 2026-10 --csv", "month,fabric")
 }
@@ -353,8 +408,8 @@ func TestWarningsOfSeriesArePrintedOnce(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		data := `{"resultType":"matrix","result":[]}`
-		if strings.Contains(r.FormValue("query"), "vector(1)") {
-			data = `{"resultType":"vector","result":[{"metric":{},"value":[1,"5760"]}]}`
+		if strings.Contains(r.FormValue("query"), "vector(time())") {
+			data = `{"resultType":"vector","result":[{"metric":{},"value":[1,"15"]}]}`
 		}
 		_, _ = io.WriteString(w, `{"status":"success","warnings":["m2 does not answer"],"data":`+data+"}")
 	}))
@@ -362,5 +417,100 @@ func TestWarningsOfSeriesArePrintedOnce(t *testing.T) {
 	_, words := asAdmin(t, server.URL, "share history --step 1m --since 1h --fabric lab")
 	if strings.Count(words, "warning: m2 does not answer") != 1 || !strings.Contains(words, "the series have no measurement") {
 		t.Errorf("the command says %q", words)
+	}
+}
+
+// onDay returns a time of November 2026.
+func onDay(day int, clock string) time.Time {
+	return at(clock).AddDate(0, 0, day-21)
+}
+
+// column returns a column of the row of the first tenant of a report in CSV.
+func (l *keptLab) column(line, name string) string {
+	l.t.Helper()
+	out, words := asAdmin(l.t, l.url, line)
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil || len(rows) < 2 {
+		l.t.Fatalf("%s: %v\n%s%s", line, err, out, words)
+	}
+	return rows[1][slices.Index(rows[0], name)]
+}
+
+// Each bad window of a day counts once, whatever the totals before.
+func TestAReportCountsEachBadWindow(t *testing.T) {
+	t.Parallel()
+	l := newKeptLab(t)
+	red := measured{tenant: "red", entitled: 75, delivered: 75, state: "contending", received: 1}
+	l.keep(onDay(2, "00:00:00"), onDay(3, "00:00:00"), red)
+	red.contended, red.received = 86400, 0.5
+	l.keep(onDay(3, "00:00:00"), onDay(4, "00:00:00"), red)
+	red.contended, red.received = 0, 1 // another manager takes over
+	l.keep(onDay(4, "00:00:00"), onDay(4, "01:00:00"), red)
+	for name, want := range map[string]string{"contended_seconds": "176400", "bad_seconds": "86400", "good_ratio": "0.510204", "delivered_bits_extrapolated": "13230000000000000"} {
+		if got := l.column("share report --month 2026-11 --csv", name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+// Measurements of a time with a shorter period stand for that time, and not for more.
+func TestAReportAfterALongerPeriod(t *testing.T) {
+	t.Parallel()
+	l := newKeptLabOf(t, time.Minute)
+	l.keep(onDay(2, "00:00:00"), onDay(2, "12:00:00"), measured{tenant: "red", entitled: 75, delivered: 75, state: "contending", received: 0.5})
+	l.keep(onDay(2, "12:00:00"), onDay(3, "00:00:00"), measured{tenant: "red", entitled: 75, delivered: 25, state: "demand"})
+	for name, want := range map[string]string{"contended_seconds": "43200", "bad_seconds": "43200", "state_demand_seconds": "43200", "delivered_bits_extrapolated": "4320000000000000"} {
+		if got := l.column("share report --month 2026-11 --csv", name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+// A tenant of a large fabric delivers more bits in a month than an integer holds.
+func TestAReportShowsManyBits(t *testing.T) {
+	t.Parallel()
+	texts, err := i18n.Load("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cli{texts: texts}
+	for v, want := range map[float64]string{0: "0 bit", 999: "999 bit", 58.125e12: "58.125 Tbit", 1e15: "1 Pbit", 2e15 * 30 * 86400: "5184 Ebit"} {
+		x := reportTenant{DeliveredBits: &v}
+		if row := c.reportTable(&shareReport{Tenants: []reportTenant{x}}).rows[0]; row[5].Text != want {
+			t.Errorf("%v bits are %q, want %q", v, row[5].Text, want)
+		}
+	}
+}
+
+// Seconds in states are unknown, and not 0, where no state was stored.
+func TestAReportHasNoSecondsWithoutStates(t *testing.T) {
+	t.Parallel()
+	l := newKeptLab(t)
+	l.keep(onDay(2, "00:00:00"), onDay(2, "01:00:00"), measured{tenant: "red", entitled: 75, delivered: 75})
+	for name, want := range map[string]string{"contended_seconds": "", "bad_seconds": "", "good_ratio": "", "state_idle_seconds": "", "delivered_bits_extrapolated": "270000000000000"} {
+		if got := l.column("share report --month 2026-11 --csv", name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A report does not fail in the first second of a month.
+func TestAReportOfAMonthThatBegins(t *testing.T) {
+	t.Parallel()
+	l := newKeptLab(t)
+	env := map[string]string{"FAIRLANE_URL": l.url, "FAIRLANE_TOKEN": controltest.Token}
+	c := &cli{getenv: func(k string) string { return env[k] }}
+	client, err := c.client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := &cobra.Command{}
+	cmd.SetContext(t.Context())
+	k, err := c.openSeries(cmd, client, "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := k.report(time.Now().UTC().Truncate(time.Second), ""); err != nil || len(r.Tenants) > 0 || len(r.MissingDays) != 1 {
+		t.Errorf("%v, %+v", err, r)
 	}
 }

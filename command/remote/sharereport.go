@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
-	"fairlane/internal/quantity"
 )
 
 const (
@@ -31,14 +30,14 @@ type shareReport struct {
 	To            time.Time      `json:"to"` // the end of the month, or now
 	PeriodSeconds float64        `json:"period_seconds"`
 	Tenants       []reportTenant `json:"tenants"`
-	MissingDays   []string       `json:"missing_days"` // without any measurement
+	MissingDays   []string       `json:"missing_days"` // without a measurement of any of Tenants
 }
 
 // reportTenant is the row of a tenant. What was not measured is absent.
 type reportTenant struct {
 	Tenant string `json:"tenant"`
-	// Each measured window stands for its whole period.
-	ContendedSeconds float64  `json:"contended_seconds"`
+	// Each measured window stands for its period (shareSteps.stands).
+	ContendedSeconds *float64 `json:"contended_seconds,omitempty"`
 	BadSeconds       *float64 `json:"bad_seconds,omitempty"`
 	Good             *float64 `json:"good_ratio,omitempty"` // part of the contended seconds that were not bad
 	Objective        *float64 `json:"objective_ratio,omitempty"`
@@ -81,11 +80,7 @@ func (c *cli) shareReport(cmd *cobra.Command, month, tenant string, asCSV bool) 
 	if from.After(now) {
 		return c.usage("err.month-future", "found", from.Format(monthFormat))
 	}
-	client, fabric, err := c.pick(cmd)
-	if err != nil {
-		return err
-	}
-	k, err := c.openSeries(cmd, client, fabric)
+	k, err := c.pickSeries(cmd)
 	if err != nil {
 		return err
 	}
@@ -116,65 +111,63 @@ func (k *keptSeries) report(from time.Time, tenant string) (*shareReport, error)
 		end = s.now.UTC().Truncate(time.Second)
 	}
 	r := &shareReport{Fabric: k.fabric, Month: from.Format(monthFormat), From: from, To: end, PeriodSeconds: k.period.Seconds(), Tenants: []reportTenant{}, MissingDays: []string{}}
-	objectives, err := k.at("last_over_time("+k.selector("fairlane_tenant_objective_ratio", tenant)+"["+duration(end.Sub(from))+"])", end)
-	if err != nil {
-		return nil, err
-	}
-	missing := make([]int, s.n) // number of tenants without a measurement, by day
+	missing := map[string]int{} // number of tenants without a measurement, by day
 	for _, name := range s.names() {
-		x := reportOf(s, name, missing)
-		for _, o := range objectives {
-			if v := o.Value.number(); o.Metric["tenant"] == name && !math.IsNaN(v) {
-				x.Objective = &v
-			}
+		x := reportOf(s, name)
+		for _, date := range x.MissingDays {
+			missing[date]++
 		}
 		r.Tenants = append(r.Tenants, x)
 	}
-	for i, n := range missing {
-		if s.passed(i) > 0 && n == len(r.Tenants) {
-			r.MissingDays = append(r.MissingDays, s.begin(i).Format(time.DateOnly))
+	for i := range s.n {
+		if date := s.begin(i).Format(time.DateOnly); s.passed(i) > 0 && missing[date] == len(r.Tenants) {
+			r.MissingDays = append(r.MissingDays, date)
 		}
 	}
 	return r, nil
 }
 
-// reportOf sums up the days of a tenant, and counts those without a measurement.
-func reportOf(s *shareSteps, name string, missing []int) reportTenant {
+// reportOf sums up the days of a tenant.
+func reportOf(s *shareSteps, name string) reportTenant {
 	out := reportTenant{Tenant: name, StateSeconds: map[string]float64{}, MissingDays: []string{}}
-	period := s.period.Seconds()
-	var made, due, covered, judged float64
+	var made, due, judged float64
+	var covered *float64
 	for i := range s.n {
 		if s.passed(i) == 0 {
 			continue
 		}
 		x := &s.tenants[name][i]
+		each := s.stands(i, x)
 		made, due = made+min(x.measured, s.due(i)), due+s.due(i)
 		if s.coverage[i] != nil {
-			covered += *s.coverage[i] * s.due(i)
-			out.Coverage = new(0.0) // set below
+			addTo(&covered, *s.coverage[i]*s.due(i))
+		}
+		if x.objective != nil {
+			out.Objective = x.objective
 		}
 		for state, n := range x.states {
-			out.StateSeconds[state] += n * period
+			out.StateSeconds[state] += n * each
 		}
 		if x.delivered != nil {
-			addTo(&out.DeliveredBits, *x.delivered*x.measured*period)
+			addTo(&out.DeliveredBits, *x.delivered*x.measured*each)
 		}
-		if bad, of := x.badSeconds(period); bad != nil {
-			judged += of
-			addTo(&out.BadSeconds, *bad)
+		if bad, of := x.badOf(); bad != nil {
+			judged += of * each
+			addTo(&out.BadSeconds, *bad*each)
 		}
 		if x.measured == 0 && len(x.states) == 0 {
-			missing[i]++
 			out.MissingDays = append(out.MissingDays, s.begin(i).Format(time.DateOnly))
 		}
 	}
-	out.ContendedSeconds = out.StateSeconds["contending"]
+	if len(out.StateSeconds) > 0 {
+		out.ContendedSeconds = new(out.StateSeconds["contending"])
+	}
 	if out.DeliveredBits != nil {
 		*out.DeliveredBits = math.Round(*out.DeliveredBits)
 	}
 	out.Measured = made / due
-	if out.Coverage != nil {
-		*out.Coverage = covered / due
+	if covered != nil {
+		out.Coverage = new(*covered / due)
 	}
 	if judged > 0 {
 		out.Good = new(1 - *out.BadSeconds/judged)
@@ -182,10 +175,10 @@ func reportOf(s *shareSteps, name string, missing []int) reportTenant {
 	return out
 }
 
-// badSeconds returns the bad seconds among those in which the tenant contended, which it returns too; nil when they are not known. The
-// counters extrapolate to the ends of the step, both by the same factor, so only their ratio is used.
-func (x *shareCell) badSeconds(period float64) (bad *float64, of float64) {
-	of = x.states["contending"] * period
+// badOf returns the number of bad measurements among those in which the tenant contended, which it returns too; nil when it is not known.
+// The counters miss a measurement at a reset or without one before it, so only their ratio is used.
+func (x *shareCell) badOf() (bad *float64, of float64) {
+	of = x.states["contending"]
 	switch {
 	case len(x.states) == 0:
 		return nil, 0
@@ -194,7 +187,7 @@ func (x *shareCell) badSeconds(period float64) (bad *float64, of float64) {
 	case x.bad == nil || x.contended == nil || *x.contended <= 0:
 		return nil, 0
 	}
-	return new(math.Round(of*min(*x.bad / *x.contended, 1)/period) * period), of
+	return new(math.Round(of * min(*x.bad / *x.contended, 1))), of
 }
 
 func addTo(sum **float64, v float64) {
@@ -243,11 +236,15 @@ func (r *shareReport) csv(w io.Writer) error {
 	for i := range r.Tenants {
 		x := &r.Tenants[i]
 		row := []string{
-			r.Month, r.Fabric, x.Tenant, r.From.Format(time.RFC3339), r.To.Format(time.RFC3339), decimal(&x.ContendedSeconds), decimal(x.BadSeconds), decimal(x.Good), decimal(x.Objective),
+			r.Month, r.Fabric, x.Tenant, r.From.Format(time.RFC3339), r.To.Format(time.RFC3339), decimal(x.ContendedSeconds), decimal(x.BadSeconds), decimal(x.Good), decimal(x.Objective),
 			decimal(x.DeliveredBits), decimal(&x.Measured), decimal(x.Coverage), strconv.Itoa(len(x.MissingDays)),
 		}
 		for _, state := range tenantStates {
-			row = append(row, decimal(new(x.StateSeconds[state])))
+			var s *float64
+			if x.ContendedSeconds != nil { // states are known
+				s = new(x.StateSeconds[state])
+			}
+			row = append(row, decimal(s))
 		}
 		if err := out.Write(row); err != nil {
 			return err
@@ -275,20 +272,29 @@ func (c *cli) reportTable(r *shareReport) *table {
 	t := c.newTable("tenant", "contended>", "bad>", "good>", "objective>", "delivered-bits>", "measured>", "coverage?>", "states")
 	for i := range r.Tenants {
 		x := &r.Tenants[i]
-		bits := "-"
-		if x.DeliveredBits != nil {
-			bits = strings.TrimSuffix(quantity.BitRate(math.Round(*x.DeliveredBits)).String(), "/s")
-		}
 		var states []string
 		for _, state := range tenantStates {
 			if s := x.StateSeconds[state]; s > 0 {
 				states = append(states, c.known("tenant-state.", state)+" "+seconds(&s))
 			}
 		}
-		t.addRanked(-cmdline.OrZero(x.Good), x.Tenant, seconds(&x.ContendedSeconds), seconds(x.BadSeconds), cmdline.PercentOrDash(x.Good), cmdline.PercentOrDash(x.Objective),
-			bits, cmdline.Percent(x.Measured), cmdline.PercentOrDash(x.Coverage), strings.Join(states, c.t("list.separator")))
+		t.addRanked(-cmdline.OrZero(x.Good), x.Tenant, seconds(x.ContendedSeconds), seconds(x.BadSeconds), cmdline.PercentOrDash(x.Good), cmdline.PercentOrDash(x.Objective),
+			bits(x.DeliveredBits), cmdline.Percent(x.Measured), cmdline.PercentOrDash(x.Coverage), strings.Join(states, c.t("list.separator")))
 	}
 	return t
+}
+
+// bits writes a number of bits in the largest unit that gives at least one, with at most three decimals. A month of a tenant can have more
+// than an int64 holds.
+func bits(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	x, units := *v, []string{"bit", "kbit", "Mbit", "Gbit", "Tbit", "Pbit", "Ebit"}
+	for len(units) > 1 && x >= 1000 {
+		x, units = x/1000, units[1:]
+	}
+	return strconv.FormatFloat(math.Round(x*1000)/1000, 'f', -1, 64) + " " + units[0]
 }
 
 // seconds writes a number of seconds as a duration.

@@ -100,11 +100,7 @@ func (c *cli) shareStepsHistory(cmd *cobra.Command, f *historyFlags) error {
 	if err != nil {
 		return err
 	}
-	client, fabric, err := c.pick(cmd)
-	if err != nil {
-		return err
-	}
-	k, err := c.openSeries(cmd, client, fabric)
+	k, err := c.pickSeries(cmd)
 	if err != nil {
 		return err
 	}
@@ -119,7 +115,7 @@ func (c *cli) shareStepsHistory(cmd *cobra.Command, f *historyFlags) error {
 	if err != nil {
 		return err
 	}
-	out := &keptHistory{Fabric: fabric, Since: begin, Until: s.begin(s.n), StepSeconds: step.Seconds(), PeriodSeconds: k.period.Seconds(), Steps: []keptStep{}}
+	out := &keptHistory{Fabric: k.fabric, Since: begin, Until: s.begin(s.n), StepSeconds: step.Seconds(), PeriodSeconds: k.period.Seconds(), Steps: []keptStep{}}
 	for i := range s.n {
 		for _, name := range s.names() {
 			out.Steps = append(out.Steps, keptStepOf(s, name, i))
@@ -141,7 +137,7 @@ func (c *cli) span(f *historyFlags) (from, to time.Time, err error) {
 	if err != nil {
 		return from, to, err
 	}
-	if to = time.Now().UTC(); until != nil {
+	if to = time.Now().UTC(); until != nil && until.Before(to) { // nothing is measured in the future
 		to = until.UTC()
 	}
 	if from = to.Add(-defaultHistory); since != nil {

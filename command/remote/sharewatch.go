@@ -34,7 +34,8 @@ type shareWatching struct {
 	fabric       string
 	plan, tenant string
 	window       time.Duration
-	kept         *keptSeries // nil: no series
+	kept         *keptSeries // nil: not opened
+	off, said    bool        // the service keeps no series; the watch said that it has no lines
 	clear        bool        // on a terminal: each measurement replaces the one before
 	blocks       int         // printed
 }
@@ -82,9 +83,11 @@ func (c *cli) shareWatch(cmd *cobra.Command, plan, tenant string, window, every 
 func (w *shareWatching) once() error {
 	c := w.c
 	if w.client == nil {
-		if err := w.open(); err != nil {
+		client, fabric, err := c.pick(w.cmd)
+		if err != nil {
 			return err
 		}
+		w.client, w.fabric = client, fabric
 	}
 	ms := w.window.Milliseconds()
 	s, err := found[gen.Shares](c)(w.client.GetSharesWithResponse(w.cmd.Context(), w.fabric, &gen.GetSharesParams{WindowMs: &ms, Plan: given(w.plan)}))
@@ -92,6 +95,12 @@ func (w *shareWatching) once() error {
 		return err
 	}
 	recent, err := w.recent()
+	if none := new(noSeriesError); errors.As(err, &none) { // the watch goes on, without lines
+		if w.off = none.off; !w.said {
+			c.say(w.cmd, "msg.no-lines", "error", none)
+		}
+		w.said, err = true, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -114,28 +123,17 @@ func (w *shareWatching) once() error {
 	})
 }
 
-// open connects, and looks for series. Without them the watch goes on, without lines.
-func (w *shareWatching) open() error {
-	client, fabric, err := w.c.pick(w.cmd)
-	if err != nil {
-		return err
-	}
-	kept, err := w.c.openSeries(w.cmd, client, fabric)
-	if none := new(noSeriesError); errors.As(err, &none) {
-		w.c.say(w.cmd, "msg.no-lines")
-		err = nil
-	}
-	if err != nil {
-		return err
-	}
-	w.client, w.fabric, w.kept = client, fabric, kept
-	return nil
-}
-
 // recent reads what tenants received lately; nil without series.
 func (w *shareWatching) recent() (*recentShares, error) {
-	if w.kept == nil {
+	if w.off {
 		return nil, nil
+	}
+	if w.kept == nil {
+		kept, err := w.c.openSeries(w.cmd, w.client, w.fabric)
+		if err != nil {
+			return nil, err
+		}
+		w.kept = kept
 	}
 	cell := max(recentTime/recentCells, 2*w.kept.period)
 	n := max(int(recentTime/cell), 1)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/command/cmdline"
 	"fairlane/internal/texttable"
@@ -26,15 +25,15 @@ const (
 
 // shareWhy is what share history --why prints as JSON.
 type shareWhy struct {
-	Fabric   string         `json:"fabric"`
-	Since    time.Time      `json:"since"`
-	Until    time.Time      `json:"until"`
-	Coverage *float64       `json:"coverage,omitempty"`
-	Tenants  []whyTenant    `json:"tenants"`
-	Links    []whyLink      `json:"links"` // that limited a tenant; none for callers who may not see links
-	Events   []gen.Event    `json:"events"`
-	before   map[string]was // by tenant
-	bounds   map[string]float64
+	Fabric   string             `json:"fabric"`
+	Since    time.Time          `json:"since"`
+	Until    time.Time          `json:"until"`
+	Coverage *float64           `json:"coverage,omitempty"`
+	Tenants  []whyTenant        `json:"tenants"`
+	Links    []whyLink          `json:"links"` // that limited a tenant; none for callers who may not see links
+	Events   []gen.Event        `json:"events"`
+	before   map[string]was     // by tenant
+	bounds   map[string]float64 // by tenant; of "" for the others
 }
 
 // whyTenant explains what one tenant received.
@@ -73,10 +72,9 @@ func (c *cli) moment(text string, now time.Time) (time.Time, error) {
 		if err != nil {
 			continue
 		}
-		day := now.UTC().Truncate(24 * time.Hour)
-		t := day.Add(at.Sub(at.Truncate(24 * time.Hour)))
+		t := now.UTC().Truncate(day).Add(at.Sub(at.Truncate(day)))
 		if t.After(now) {
-			t = t.Add(-24 * time.Hour)
+			t = t.Add(-day)
 		}
 		return t, nil
 	}
@@ -101,11 +99,7 @@ func (c *cli) explainShares(cmd *cobra.Command, f *historyFlags) error {
 	if err != nil {
 		return err
 	}
-	client, fabric, err := c.pick(cmd)
-	if err != nil {
-		return err
-	}
-	k, err := c.openSeries(cmd, client, fabric)
+	k, err := c.pickSeries(cmd)
 	if err != nil {
 		return err
 	}
@@ -119,10 +113,10 @@ func (c *cli) explainShares(cmd *cobra.Command, f *historyFlags) error {
 	if err != nil {
 		return err
 	}
-	if w.Events, err = c.eventsBetween(cmd, client, fabric, w.Since.Add(-whyEvents), w.Until); err != nil {
+	if w.Events, err = k.events(w.Since.Add(-whyEvents), w.Until); err != nil {
 		return err
 	}
-	if err := c.bounds(cmd, client, w); err != nil {
+	if err := k.bounds(w); err != nil {
 		return err
 	}
 	for i := range w.Tenants {
@@ -188,18 +182,14 @@ func (k *keptSeries) weights(w *shareWhy, tenant string) error {
 }
 
 // bounds reads the bounds of the objectives: below them a tenant has not received its share.
-func (c *cli) bounds(cmd *cobra.Command, client *apiclient.ClientWithResponses, w *shareWhy) error {
+func (k *keptSeries) bounds(w *shareWhy) error {
 	w.bounds = map[string]float64{}
 	return eachPage(func(cursor *string) (*page[gen.Objective], error) {
-		list, err := found[gen.ObjectiveList](c)(client.ListObjectivesWithResponse(cmd.Context(), w.Fabric, &gen.ListObjectivesParams{Limit: pageSize(), Cursor: cursor}))
+		list, err := found[gen.ObjectiveList](k.c)(k.client.ListObjectivesWithResponse(k.cmd.Context(), k.fabric, &gen.ListObjectivesParams{Limit: pageSize(), Cursor: cursor}))
 		if err != nil {
 			return nil, err
 		}
-		for i := range w.Tenants {
-			if name := w.Tenants[i].Tenant; w.bounds[name] == 0 {
-				w.bounds[name] = list.Default.Bound
-			}
-		}
+		w.bounds[""] = list.Default.Bound
 		return &page[gen.Objective]{Items: list.Items, NextCursor: list.NextCursor}, nil
 	}, func(items []gen.Objective) error {
 		for _, o := range items {
@@ -269,11 +259,11 @@ func (l *whyLink) tenant(name string) *whyLinkTenant {
 	return &l.Tenants[len(l.Tenants)-1]
 }
 
-// eventsBetween lists the events of a fabric in a time range, without measurements and the steps of devices in rollouts.
-func (c *cli) eventsBetween(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, from, to time.Time) ([]gen.Event, error) {
+// events lists the events of the fabric in a time range, without measurements and the steps of devices in rollouts.
+func (k *keptSeries) events(from, to time.Time) ([]gen.Event, error) {
 	out := []gen.Event{}
 	err := eachPage(func(cursor *string) (*page[gen.Event], error) {
-		list, err := found[gen.EventList](c)(client.ListEventsWithResponse(cmd.Context(), fabric, &gen.ListEventsParams{Since: &from, Limit: pageSize(), Cursor: cursor}))
+		list, err := found[gen.EventList](k.c)(k.client.ListEventsWithResponse(k.cmd.Context(), k.fabric, &gen.ListEventsParams{Since: &from, Limit: pageSize(), Cursor: cursor}))
 		if err != nil {
 			return nil, err
 		}
@@ -326,7 +316,7 @@ func (c *cli) whyState(w *shareWhy, x *whyTenant) []string {
 		return []string{c.t("why.contending", "part", part)}
 	}
 	out := []string{c.t("why.contending-link", "link", clean(x.LimitingLink), "part", part, "received", cmdline.PercentOrDash(x.Received))}
-	if x.Received != nil && *x.Received < w.bounds[x.Tenant] {
+	if x.Received != nil && *x.Received < cmp.Or(w.bounds[x.Tenant], w.bounds[""]) {
 		out = append(out, c.t("why.less"))
 	} else {
 		out = append(out, c.t("why.share"))
