@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -285,6 +286,58 @@ func answered(ctx context.Context, svc *usecases.Services, query string) (int, e
 		}
 	}
 	return n, nil
+}
+
+// TestDashboardsDistinguishZeroFromUnmeasured runs the numbers of tenants on hand-made measurements: red wants less than its share, and
+// blue has no rate.
+func TestDashboardsDistinguishZeroFromUnmeasured(t *testing.T) {
+	t.Parallel()
+	db, err := embedded.Open(t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	now := time.Now()
+	for fabric, states := range map[string][2]string{"lab": {"demand", "not-measured"}, "dark": {"not-measured", "not-measured"}} {
+		var batch []series.Sample
+		for i, tenant := range []string{"red", "blue"} {
+			of := []series.Label{{Name: series.LabelFabric, Value: fabric}, {Name: series.LabelTenant, Value: tenant}}
+			batch = append(batch, series.Sample{Family: series.TenantEntitled, Value: 1, Labels: of}, series.Sample{Family: series.TenantState, Value: 1, Labels: append(of[:2:2], series.Label{Name: series.LabelState, Value: states[i]})})
+			if states[i] != "not-measured" {
+				batch = append(batch, series.Sample{Family: series.TenantDelivered, Value: 1, Labels: of})
+			}
+		}
+		if err := db.Append(t.Context(), now, batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	queries := map[string]string{}
+	for _, d := range dashboards(t, "fairlane-series") {
+		maps.Copy(queries, d.queries())
+	}
+	for where, want := range map[string]string{
+		"fairlane-overview: Contending tenants below their share A": "0",
+		"fairlane-contention: Tenants that contend A":               "0",
+		"fairlane-overview: Measured A":                             "0", // in no measurement every tenant had a rate
+	} {
+		for fabric, unmeasured := range map[string]bool{"lab": false, "dark": true} {
+			a, err := db.Instant(t.Context(), series.Everything, filled(queries[where], map[string]string{"fabric": fabric}), now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := strings.Contains(string(a.Data), `"`+want+`"]`)
+			if unmeasured && !strings.Contains(where, "Measured") {
+				found = strings.Contains(string(a.Data), `"result":[]`)
+			}
+			if !found {
+				t.Errorf("%s on %s: %s, want %s", where, fabric, a.Data, want)
+			}
+		}
+	}
 }
 
 // measuredFabric returns a service with the series of a simulated fabric with a plan in force, measured at each time after the other. Its
