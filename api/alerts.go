@@ -86,11 +86,11 @@ func (s *Server) ListAlerts(ctx context.Context, _ server.ListAlertsRequestObjec
 }
 
 func promRuleOf(r *series.RuleState, evaluated time.Time, bare bool) promRule {
-	out := promRule{Name: r.Name, Query: r.Query, Labels: pairMap(r.Labels), Health: r.Health, LastError: r.Error, LastEvaluation: evaluated, Type: "recording"}
+	out := promRule{Name: r.Name, Query: r.Query, Labels: series.Map(r.Labels), Health: r.Health, LastError: r.Error, LastEvaluation: evaluated, Type: "recording"}
 	if !r.Alerting {
 		return out
 	}
-	out.Type, out.State, out.Annotations = "alerting", r.State, pairMap(r.Annotations)
+	out.Type, out.State, out.Annotations = "alerting", r.State, series.Map(r.Annotations)
 	out.Duration, out.KeepFiringFor = new(r.For.Seconds()), new(r.KeepFiringFor.Seconds())
 	if !bare {
 		out.Alerts = new(alertsOf(r.Alerts))
@@ -102,16 +102,8 @@ func alertsOf(list []series.Alert) []promAlert {
 	out := make([]promAlert, len(list))
 	for i := range list {
 		a := &list[i]
-		out[i] = promAlert{Labels: pairMap(a.Labels), Annotations: pairMap(a.Annotations), State: a.State, ActiveAt: a.ActiveAt, Value: strconv.FormatFloat(a.Value, 'e', -1, 64)}
+		out[i] = promAlert{Labels: series.Map(a.Labels), Annotations: series.Map(a.Annotations), State: a.State, ActiveAt: a.ActiveAt, Value: strconv.FormatFloat(a.Value, 'e', -1, 64)}
 		out[i].Labels["alertname"] = a.Name
-	}
-	return out
-}
-
-func pairMap(list []series.Label) map[string]string {
-	out := make(map[string]string, len(list)+1)
-	for _, l := range list {
-		out[l.Name] = l.Value
 	}
 	return out
 }

@@ -31,7 +31,7 @@ func TestObjectivesOfTenantsAndOfAFabric(t *testing.T) {
 	r.call("PUT", root+"/red?dry_run=true", `{"bound":0.1}`).want(200)
 	const standard = `{"bound":0.95,"source":"fabric","target":0.9`
 	list(`{"default":` + standard + `,"updated_at":"AT"},"items":[` + standard + `,"tenant":"blue","updated_at":"AT"},{"bound":0.8,"source":"tenant","target":0.9,"tenant":"red","updated_at":"AT"}]}`)
-	r.call("PUT", root+"/nobody", `{"bound":0.8}`).want(404, "not-found")
+	r.call("PUT", root+"/purple", `{"bound":0.8}`).want(404, "not-found")
 	for _, bad := range []string{`{"bound":0}`, `{"bound":1.1}`, `{"target":1}`, `{"target":0.1}`, `{"budget":1}`} {
 		r.call("PUT", root+"/red", bad).want(422, "invalid")
 	}

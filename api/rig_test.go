@@ -19,6 +19,7 @@ import (
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/series/embedded"
+	"fairlane/service/series/embedded/embeddedtest"
 	"fairlane/service/series/rules"
 	"fairlane/service/store"
 )
@@ -45,15 +46,8 @@ type rig struct {
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	r := &rig{Rig: controltest.New(t, openStore), t: t, token: controltest.Token, seen: map[string]bool{}}
-	kept, err := embedded.Open(t.TempDir(), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := kept.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	kept := embeddedtest.Open(t, embedded.Options{})
+	var err error
 	if r.rules, err = kept.NewRules(rules.Groups(), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,8 @@ func TestResultsOfQueriesAreTables(t *testing.T) {
 		"scalar": `{"status":"success","data":{"resultType":"scalar","result":[1,"2.5"]}}`,
 		"string": `{"status":"success","data":{"resultType":"string","result":[1,"text"]}}`,
 		"sum(":   `{"status":"error","errorType":"bad_data","error":"bad query: 1:5"}`,
-		"off":    `{"status":"error","errorType":"unavailable","error":"no series"}`,
+		"off":    `{"status":"error","errorType":"unavailable","error":"none"}`,
+		"away":   `{"status":"error","errorType":"unavailable","error":"no connection"}`,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text := answers[r.FormValue("query")]
@@ -25,6 +26,8 @@ func TestResultsOfQueriesAreTables(t *testing.T) {
 		switch {
 		case strings.Contains(text, "bad_data"):
 			w.WriteHeader(http.StatusBadRequest)
+		case strings.Contains(text, "none"):
+			w.WriteHeader(http.StatusNotFound)
 		case strings.Contains(text, "unavailable"):
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
@@ -38,7 +41,8 @@ func TestResultsOfQueriesAreTables(t *testing.T) {
 		{"series query string", "SERIES VALUE\nstring text", ""},
 		{"series query scalar -o json", `{ "resultType": "scalar", "result": [ 1, "2.5" ] }`, ""},
 		{"series query sum(", "", "bad query: 1:5"},
-		{"series query off", "", "no series"},
+		{"series query off", "", "this service keeps no time series"},
+		{"series query away", "", "the server that has the time series does not answer"},
 		{"series query scalar --at noon", "", `--at "noon"`},
 		{"series query scalar --since 1h --step 0s", "", "--step 0s: want at least 1ms"},
 	} {

@@ -22,6 +22,7 @@ import (
 	"fairlane/service/control/controltest"
 	"fairlane/service/series"
 	"fairlane/service/series/embedded"
+	"fairlane/service/series/embedded/embeddedtest"
 )
 
 // keptLab is fabric "lab" of a service that keeps series, with a clock that begins at 2026-11-21 10:00.
@@ -43,15 +44,7 @@ func newKeptLab(t *testing.T) *keptLab {
 // newKeptLabOf is newKeptLab with a period of measurements.
 func newKeptLabOf(t *testing.T, period time.Duration) *keptLab {
 	t.Helper()
-	db, err := embedded.Open(t.TempDir(), embedded.Options{Interval: period})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := embeddedtest.Open(t, embedded.Options{Interval: period})
 	r := controltest.New(t, openStore)
 	r.Service = r.Manager(t, func(d *control.Deps) { d.Series = db })
 	r.Lab(t)

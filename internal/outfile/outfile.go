@@ -1,4 +1,4 @@
-// Package outfile writes output files that users name.
+// Package outfile writes and copies whole files.
 package outfile
 
 import (

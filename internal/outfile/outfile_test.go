@@ -3,6 +3,7 @@ package outfile
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -81,4 +82,22 @@ func TestWritersOfOneFileDoNotMix(t *testing.T) {
 		t.Errorf("file holds %q, %v", got, err)
 	}
 	only(t, path, string(got))
+}
+
+func TestACopyReplacesNothing(t *testing.T) {
+	t.Parallel()
+	from, to := filepath.Join(t.TempDir(), "from"), filepath.Join(t.TempDir(), "to")
+	if err := os.WriteFile(from, []byte("kept"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Copy(from, to); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := os.Stat(to); err != nil || at.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v: want 0600", at.Mode(), err)
+	}
+	if err := Copy(to, from); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("%v, want that the file exists", err)
+	}
+	only(t, to, "kept")
 }

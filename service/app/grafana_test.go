@@ -22,6 +22,7 @@ import (
 	"fairlane/service/obs"
 	"fairlane/service/series"
 	"fairlane/service/series/embedded"
+	"fairlane/service/series/embedded/embeddedtest"
 	"fairlane/service/series/rules"
 	"fairlane/sim/simdev"
 )
@@ -292,15 +293,7 @@ func answered(ctx context.Context, svc *usecases.Services, query string) (int, e
 // blue has no rate.
 func TestDashboardsDistinguishZeroFromUnmeasured(t *testing.T) {
 	t.Parallel()
-	db, err := embedded.Open(t.TempDir(), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := embeddedtest.Open(t, embedded.Options{})
 	now := time.Now()
 	for fabric, states := range map[string][2]string{"lab": {"demand", "not-measured"}, "dark": {"not-measured", "not-measured"}} {
 		var batch []series.Sample
@@ -344,15 +337,7 @@ func TestDashboardsDistinguishZeroFromUnmeasured(t *testing.T) {
 // clock jumps to these times.
 func measuredFabric(t *testing.T, after ...time.Duration) *usecases.Services {
 	t.Helper()
-	db, err := embedded.Open(t.TempDir(), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := embeddedtest.Open(t, embedded.Options{})
 	var ahead atomic.Int64
 	d, plan := onFaultyFabric(t, "h2", simdev.Faults{}, func(d *control.Deps) {
 		d.Series = db

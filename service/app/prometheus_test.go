@@ -27,6 +27,7 @@ import (
 	"fairlane/service/obs"
 	"fairlane/service/series"
 	"fairlane/service/series/embedded"
+	"fairlane/service/series/embedded/embeddedtest"
 	"fairlane/service/series/rules"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -101,15 +102,7 @@ func alertKey(labels map[string]string) string {
 func TestPrometheusFiresTheSameAlerts(t *testing.T) {
 	t.Parallel()
 	program := peertest.Program(t, "prometheus")
-	db, err := embedded.Open(t.TempDir(), embedded.Options{Interval: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := embeddedtest.Open(t, embedded.Options{Interval: time.Second})
 	census := func(context.Context) (obs.Census, error) {
 		return obs.Census{Readings: map[string]int64{"drifted": 2}}, nil
 	}

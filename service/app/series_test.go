@@ -11,6 +11,7 @@ import (
 	"fairlane/service/collect"
 	"fairlane/service/control"
 	"fairlane/service/series/embedded"
+	"fairlane/service/series/embedded/embeddedtest"
 	"fairlane/sim/simdev"
 )
 
@@ -30,15 +31,7 @@ func (m *recordingMeter) Measure(ctx context.Context, t control.Target, window t
 // rate back by PromQL.
 func TestMeasuredSharesCanBeQueried(t *testing.T) {
 	t.Parallel()
-	db, err := embedded.Open(t.TempDir(), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := embeddedtest.Open(t, embedded.Options{})
 	d, plan := onFaultyFabric(t, "h2", simdev.Faults{}, func(d *control.Deps) { d.Series = db })
 	if ro := rollToEnd(t, d, plan); ro.State != control.RolloutSucceeded {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)

@@ -155,7 +155,7 @@ func (f *feed) post(ctx context.Context, list map[string]series.Alert) error {
 		if a.State == series.AlertFiring {
 			ends = now.Add(expiry * f.o.Resend)
 		}
-		out = append(out, posted{pairs(labels(&a)), pairs(a.Annotations), began(&a).UTC(), ends.UTC(), f.o.ExternalURL})
+		out = append(out, posted{series.Map(labels(&a)), series.Map(a.Annotations), began(&a).UTC(), ends.UTC(), f.o.ExternalURL})
 	}
 	body, err := json.Marshal(out)
 	if err != nil {

@@ -133,9 +133,9 @@ func common(alerts []series.Alert, of func(*series.Alert) []series.Label) map[st
 	if len(alerts) == 0 {
 		return map[string]string{}
 	}
-	out := pairs(of(&alerts[0]))
+	out := series.Map(of(&alerts[0]))
 	for i := range alerts[1:] {
-		other := pairs(of(&alerts[i+1]))
+		other := series.Map(of(&alerts[i+1]))
 		maps.DeleteFunc(out, func(name, value string) bool { v, ok := other[name]; return !ok || v != value })
 	}
 	return out

@@ -56,14 +56,14 @@ type messageAlert struct {
 
 func hookBody(receiver string, n *Notification) message {
 	m := message{
-		Version: "4", GroupKey: n.Key, TruncatedAlerts: n.Left, Status: string(n.Status()), Receiver: receiver, GroupLabels: pairs(n.Labels),
+		Version: "4", GroupKey: n.Key, TruncatedAlerts: n.Left, Status: string(n.Status()), Receiver: receiver, GroupLabels: series.Map(n.Labels),
 		CommonLabels: common(n.Alerts, labels), CommonAnnotations: common(n.Alerts, func(a *series.Alert) []series.Label { return a.Annotations }),
 		ExternalURL: n.External, Alerts: make([]messageAlert, len(n.Alerts)),
 	}
 	for i := range n.Alerts {
 		a := &n.Alerts[i]
 		m.Alerts[i] = messageAlert{
-			Status: string(a.State), Labels: pairs(labels(a)), Annotations: pairs(a.Annotations), StartsAt: began(a).UTC(),
+			Status: string(a.State), Labels: series.Map(labels(a)), Annotations: series.Map(a.Annotations), StartsAt: began(a).UTC(),
 			EndsAt: a.ResolvedAt.UTC(), GeneratorURL: n.External, Fingerprint: fingerprint(a),
 		}
 	}

@@ -42,12 +42,3 @@ func fingerprint(a *series.Alert) string {
 	_, _ = h.Write([]byte(identity(a))) // a hash accepts everything
 	return fmt.Sprintf("%016x", h.Sum64())
 }
-
-// pairs returns labels as an object of JSON.
-func pairs(list []series.Label) map[string]string {
-	out := make(map[string]string, len(list))
-	for _, l := range list {
-		out[l.Name] = l.Value
-	}
-	return out
-}

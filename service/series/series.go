@@ -52,6 +52,15 @@ const (
 // Label is a label of a series.
 type Label struct{ Name, Value string }
 
+// Map returns the values of labels by their names.
+func Map(list []Label) map[string]string {
+	out := make(map[string]string, len(list))
+	for _, l := range list {
+		out[l.Name] = l.Value
+	}
+	return out
+}
+
 // Sample is a value of a series. A series is identified by its family and its labels.
 type Sample struct {
 	Family string

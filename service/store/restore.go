@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"fairlane/internal/outfile"
 	"fairlane/migrations"
 )
 
@@ -118,7 +119,7 @@ func restoreSQLite(ctx context.Context, file, database string, force bool, now t
 	if err := removeWhole(partial); err != nil { // of a restore that was killed
 		return out, err
 	}
-	if err := copyFile(file, partial); err != nil {
+	if err := outfile.Copy(file, partial); err != nil {
 		return out, err
 	}
 	defer func() {
@@ -160,20 +161,6 @@ func restoreSQLite(ctx context.Context, file, database string, force bool, now t
 // removeWhole removes a SQLite file with its logs, where they exist.
 func removeWhole(database string) error {
 	return errors.Join(remove(database), remove(database+"-wal"), remove(database+"-shm"), remove(database+"-journal"))
-}
-
-// copyFile copies to a new file that only its owner may read, and flushes it to the disk.
-func copyFile(from, to string) error {
-	r, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	w, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return errors.Join(err, r.Close())
-	}
-	_, err = io.Copy(w, r)
-	return errors.Join(err, w.Sync(), w.Close(), r.Close())
 }
 
 // checkTarget reports whether the database exists, and rejects one that is not empty without force.

@@ -9,6 +9,7 @@ import (
 
 	"fairlane/service/series"
 	"fairlane/service/series/embedded"
+	"fairlane/service/series/embedded/embeddedtest"
 )
 
 func instant(t *testing.T, d *embedded.DB, q string, at time.Time) string {
@@ -67,11 +68,7 @@ func TestAFolderBelongsToOneProcessAndOneUser(t *testing.T) {
 // A gap is not bridged by the value before it, and a series that only stops is stale after three intervals.
 func TestAGapShowsNoValue(t *testing.T) {
 	t.Parallel()
-	d, err := embedded.Open(t.TempDir(), embedded.Options{Interval: 15 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = d.Close() }()
+	d := embeddedtest.Open(t, embedded.Options{Interval: 15 * time.Second})
 	gap := sample(series.TenantDelivered, "lab", "red", 0)
 	gap.Gap = true
 	add(t, d, start, []series.Sample{sample(series.TenantDelivered, "lab", "red", 5), sample(series.TenantDelivered, "lab", "blue", 7)})
@@ -90,11 +87,7 @@ func TestAGapShowsNoValue(t *testing.T) {
 
 func TestNewSeriesBeyondTheLimitAreLeftOutAndCounted(t *testing.T) {
 	t.Parallel()
-	d, err := embedded.Open(t.TempDir(), embedded.Options{MaxSeries: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = d.Close() }()
+	d := embeddedtest.Open(t, embedded.Options{MaxSeries: 3})
 	var batch []series.Sample
 	for i := range 5 {
 		batch = append(batch, sample(series.TenantDelivered, "lab", fmt.Sprint(i), 1))

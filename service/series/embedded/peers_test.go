@@ -14,6 +14,7 @@ import (
 
 	"fairlane/service/series"
 	"fairlane/service/series/embedded"
+	"fairlane/service/series/embedded/embeddedtest"
 )
 
 var peerKey = []byte("0123456789abcdef0123456789abcdef")
@@ -58,11 +59,7 @@ func openPair(t testing.TB, adjust ...func(*embedded.PeerOptions, *embedded.Peer
 	if o.List == nil {
 		o.List = func(context.Context) ([]embedded.Peer, error) { return []embedded.Peer{peer}, nil }
 	}
-	var err error
-	if p.DB, err = embedded.Open(t.TempDir(), embedded.Options{Interval: time.Minute, Peers: o}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.DB.Close() })
+	p.DB = embeddedtest.Open(t, embedded.Options{Interval: time.Minute, Peers: o})
 	return p
 }
 

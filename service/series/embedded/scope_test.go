@@ -12,6 +12,7 @@ import (
 
 	"fairlane/service/series"
 	"fairlane/service/series/embedded"
+	"fairlane/service/series/embedded/embeddedtest"
 )
 
 var (
@@ -254,16 +255,7 @@ var start = time.Unix(1_700_000_000, 0)
 
 func open(t testing.TB) *embedded.DB {
 	t.Helper()
-	d, err := embedded.Open(t.TempDir(), embedded.Options{Interval: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return d
+	return embeddedtest.Open(t, embedded.Options{Interval: time.Minute})
 }
 
 func add(t *testing.T, d series.Store, at time.Time, batch []series.Sample) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/tsdb/fileutil"
+
+	"fairlane/internal/outfile"
 )
 
 // Errors of snapshots and restores, for errors.Is.
@@ -132,26 +133,12 @@ func copyTree(ctx context.Context, from, to string) error {
 				return err
 			}
 		case e.Type().IsRegular():
-			if err := copyFile(source, target); err != nil {
+			if err := outfile.Copy(source, target); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// copyFile copies to a new file that only its owner may read.
-func copyFile(from, to string) error {
-	r, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	w, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return errors.Join(err, r.Close())
-	}
-	_, err = io.Copy(w, r)
-	return errors.Join(err, w.Close(), r.Close())
 }
 
 // settle opens a copy, which ends its log at the last complete record, and writes it as blocks.
