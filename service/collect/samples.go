@@ -43,16 +43,16 @@ func samples(fabric string, p *policy.Plan, sh *control.Shares, sums map[string]
 	for i := range sh.Tenants {
 		t := &sh.Tenants[i]
 		if t.Delivered != nil {
-			b.tenant(series.TenantDelivered, t.Tenant, float64(*t.Delivered))
+			b.measured(series.TenantDelivered, float64(*t.Delivered), tenantLabel(t.Tenant))
 		}
 		if t.ShareError != nil {
-			b.tenant(series.TenantError, t.Tenant, *t.ShareError)
+			b.measured(series.TenantError, *t.ShareError, tenantLabel(t.Tenant))
 		}
 		if t.Contention != "" {
 			b.add(series.TenantState, 1, tenantLabel(t.Tenant), series.Label{Name: series.LabelState, Value: t.Contention})
 		}
 		if t.Received != nil {
-			b.add(series.TenantReceived, *t.Received, tenantLabel(t.Tenant), linkLabel(t.Limit))
+			b.measured(series.TenantReceived, *t.Received, tenantLabel(t.Tenant), linkLabel(t.Limit))
 		}
 		b.tenant(series.TenantContended, t.Tenant, sums[t.Tenant].contended)
 		b.tenant(series.TenantBad, t.Tenant, sums[t.Tenant].bad)
@@ -61,14 +61,14 @@ func samples(fabric string, p *policy.Plan, sh *control.Shares, sums map[string]
 		l := &sh.Links[i]
 		b.link(series.LinkCapacity, l.Name, float64(l.Capacity))
 		if l.Delivered != nil {
-			b.link(series.LinkDelivered, l.Name, float64(*l.Delivered))
+			b.measured(series.LinkDelivered, float64(*l.Delivered), linkLabel(l.Name))
 		}
 		if l.Use != nil {
-			b.link(series.LinkUse, l.Name, *l.Use)
+			b.measured(series.LinkUse, *l.Use, linkLabel(l.Name))
 		}
 		for _, t := range l.Tenants {
 			if t.Delivered != nil {
-				b.add(series.LinkTenant, float64(*t.Delivered), linkLabel(l.Name), tenantLabel(t.Tenant))
+				b.measured(series.LinkTenant, float64(*t.Delivered), linkLabel(l.Name), tenantLabel(t.Tenant))
 			}
 		}
 	}
@@ -79,10 +79,10 @@ func samples(fabric string, p *policy.Plan, sh *control.Shares, sums map[string]
 		}
 	}
 	if sh.Jain != nil {
-		b.add(series.FabricJain, *sh.Jain)
+		b.measured(series.FabricJain, *sh.Jain)
 	}
 	if sh.MaxShareError != nil {
-		b.add(series.FabricError, *sh.MaxShareError)
+		b.measured(series.FabricError, *sh.MaxShareError)
 	}
 	if sh.Loop != nil && sh.Loop.State != control.LoopNotTested {
 		b.add(series.FabricLoop, truth(sh.Loop.State == control.LoopActing))
@@ -117,13 +117,13 @@ func (b *batch) ports(list []control.PortActivity) {
 		p := &list[i]
 		port := series.Label{Name: series.LabelPort, Value: p.Name}
 		if p.Sent != nil {
-			b.add(series.PortSent, float64(*p.Sent), port)
+			b.measured(series.PortSent, float64(*p.Sent), port)
 		}
 		for _, n := range p.Counts {
 			if n.Lane != nil {
-				b.add(portFamilies[n.Kind], n.PerSecond, port, series.Label{Name: series.LabelLane, Value: strconv.Itoa(*n.Lane)})
+				b.measured(portFamilies[n.Kind], n.PerSecond, port, series.Label{Name: series.LabelLane, Value: strconv.Itoa(*n.Lane)})
 			} else {
-				b.add(portFamilies[n.Kind], n.PerSecond, port)
+				b.measured(portFamilies[n.Kind], n.PerSecond, port)
 			}
 		}
 	}
@@ -175,6 +175,11 @@ type batch struct {
 
 func (b *batch) add(family string, v float64, labels ...series.Label) {
 	b.out = append(b.out, series.Sample{Family: family, Value: v, Labels: append([]series.Label{{Name: series.LabelFabric, Value: b.fabric}}, labels...)})
+}
+
+// measured adds a measured value with its significant digits.
+func (b *batch) measured(family string, v float64, labels ...series.Label) {
+	b.add(family, series.Significant(v), labels...)
 }
 
 func (b *batch) tenant(family, name string, v float64) {
