@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -142,9 +143,9 @@ func (c *contentionCase) routes(t *testing.T) [][]policy.Route {
 }
 
 // measureIB measures a window of the case's traffic through the management agents of the simulated devices.
-func (c *contentionCase) measureIB(t *testing.T, settle, window quantity.Picoseconds) telemetry.Report {
+func (c *contentionCase) measureIB(t *testing.T, settle, window quantity.Picoseconds) (telemetry.Report, map[string]float64) {
 	t.Helper()
-	n, _, err := evaluate.InfiniBand(&c.traffic, c.plan, c.Traffic())
+	n, ids, err := evaluate.InfiniBand(&c.traffic, c.plan, c.Traffic())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,15 +183,36 @@ func (c *contentionCase) measureIB(t *testing.T, settle, window quantity.Picosec
 		}
 		return s, cong
 	}
+	delivered := func(flow int) uint64 { return n.Delivered(ids[flow]) }
+	before := c.bytes(delivered)
 	first, _ := read()
 	dev.Advance(window)
 	last, cong := read()
+	truth := c.rates(before, c.bytes(delivered), window)
 	w := telemetry.Between(first, last)
 	r := telemetry.Shares(c.plan, w)
 	loop := telemetry.JudgeBECN(cong, r.Links)
 	r.Loop = &loop
 	telemetry.JudgeBECNs(c.plan, &w, cong, &telemetry.Traffic{Flows: c.Input.Flows}, &r)
-	return r
+	return r, truth
+}
+
+// bytes returns the bytes on the wire that each tenant's flows have delivered.
+func (c *contentionCase) bytes(delivered func(flow int) uint64) map[string]uint64 {
+	out := map[string]uint64{}
+	for i := range c.traffic.Flows {
+		out[c.traffic.Flows[i].Tenant] += delivered(i)
+	}
+	return out
+}
+
+// rates returns the rate of each tenant in a window by the simulator's own count, in bit/s.
+func (c *contentionCase) rates(before, after map[string]uint64, window quantity.Picoseconds) map[string]float64 {
+	out := map[string]float64{}
+	for tenant, n := range after {
+		out[tenant] = float64(n-before[tenant]) * 8 / window.Seconds()
+	}
+	return out
 }
 
 // etherCounters reads the counters of a simulated Ethernet fabric.
@@ -242,7 +264,7 @@ func (s *etherCounters) ReadSwitch(_ context.Context, id ident.PortID) (telemetr
 	return telemetry.Octets{N: s.n.Link(ref).TxOctets, At: s.n.Now()}, nil
 }
 
-func (c *contentionCase) measureEther(t *testing.T, settle, window quantity.Picoseconds) telemetry.Report {
+func (c *contentionCase) measureEther(t *testing.T, settle, window quantity.Picoseconds) (telemetry.Report, map[string]float64) {
 	t.Helper()
 	n, function, err := evaluate.Ethernet(&c.traffic, c.plan, c.Traffic())
 	if err != nil {
@@ -254,28 +276,50 @@ func (c *contentionCase) measureEther(t *testing.T, settle, window quantity.Pico
 	if err != nil {
 		t.Fatal(err)
 	}
+	read := func() map[string]uint64 {
+		of := make([]uint64, len(c.traffic.Flows))
+		for f := range n.Flows {
+			of[n.Pairs[f.ID]] += uint64(float64(f.Received) * n.Wire)
+		}
+		return c.bytes(func(flow int) uint64 { return of[flow] })
+	}
+	before := read()
 	r, err := col.MeasureAround(t.Context(), func() { n.RunUntil(n.Now() + window) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r
+	return r, c.rates(before, read(), window)
 }
 
 // TestContentionIsJudgedAsByTheExactAllocation compares the judgement by counters with the exact allocation of the traffic, for random
-// fabrics and tenants that have a backlog, send less than their part, or are idle.
+// fabrics and tenants that have a backlog, send less than their part, or are idle. What each tenant received is compared with the simulator's
+// own count of delivered packets.
 func TestContentionIsJudgedAsByTheExactAllocation(t *testing.T) {
 	t.Parallel()
 	for _, plane := range policy.Planes() {
 		t.Run(string(plane), func(t *testing.T) {
 			t.Parallel()
-			var right, wrong, unmeasured, tied int
+			var right, wrong, unmeasured, tied, rates int
+			var most float64
 			for i := range *contentionCases {
 				c := newContentionCase(t, *contentionSeed, i, plane)
 				measure := c.measureEther
 				if plane == policy.PlaneIB {
 					measure = c.measureIB
 				}
-				r := measure(t, max(6*c.plan.Settle, 30*quantity.Millisecond), 100*quantity.Millisecond)
+				const window = 100 * quantity.Millisecond
+				r, truth := measure(t, max(6*c.plan.Settle, 30*quantity.Millisecond), window)
+				for _, ts := range r.Tenants {
+					packets := truth[ts.Tenant] * window.Seconds() / (8 * 1500)
+					if ts.Delivered == nil || packets < 500 {
+						continue
+					}
+					rates++
+					d := math.Abs(float64(*ts.Delivered)/truth[ts.Tenant] - 1)
+					if most = max(most, d); d > 0.01 {
+						t.Errorf("case %d, %s: %s received %v by counters, %.6g bit/s by the simulator", i, c.Kind, ts.Tenant, *ts.Delivered, truth[ts.Tenant])
+					}
+				}
 				want, unclear := c.contends(t)
 				for _, ts := range r.Tenants {
 					switch got := ts.Contention == telemetry.Contending; {
@@ -291,7 +335,10 @@ func TestContentionIsJudgedAsByTheExactAllocation(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d judged right, %d wrong, %d not measured, %d at ties", right, wrong, unmeasured, tied)
+			t.Logf("%d judged right, %d wrong, %d not measured, %d at ties; %d rates differ by %.2f %% at most", right, wrong, unmeasured, tied, rates, 100*most)
+			if rates < 2**contentionCases {
+				t.Errorf("only %d rates were compared", rates)
+			}
 			if most := max(1, (right+wrong)*15/1000); wrong > most || unmeasured > (right+wrong)/5 {
 				t.Errorf("%d of %d tenants judged wrong, want at most %d; %d not measured", wrong, right+wrong, most, unmeasured)
 			}
