@@ -125,7 +125,7 @@ var rules = []rule{
 	{"subnet/opensm/osmfile", nil, pureReason},
 	{"subnet/opensm", []string{"subnet/opensm/osmfile", "subnet", "subnet/mad", "subnet/saquery"}, "an adapter imports the pure model and one protocol; its caller decides the settings"},
 
-	{"service/telemetry", []string{"internal/phrase", "subnet", "subnet/mad", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/profile", "tenants", "policy"}, "telemetry turns counters into shares; the settings say which notifications hold a sender"},
+	{"service/telemetry", []string{"internal/phrase", "subnet", "subnet/mad", "ccconfig/dcqcn", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/profile", "tenants", "policy", "wrcc"}, "telemetry turns counters into shares; the settings say which notifications hold a sender"},
 	{"service/rollout", []string{"internal/phrase", "internal/span", "service/device", "service/control", "subnet", "ccconfig/driver", "policy"}, "rollout workers access rows and devices through interfaces"},
 	{"service/rollout/riverwork", []string{"internal/span", "service/control"}, "the queue moves jobs; it does not depend on their contents"},
 	{"service/device", []string{"internal/phrase", "internal/span", "internal/disjoint", "subnet", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/nic/nicparam", "ccconfig/prereq", "wrcc", "tenants", "policy"}, "rollouts access devices through the device contract"},

@@ -253,6 +253,41 @@ func TestUnreadableEthernetCountersAreProblemsNotZeros(t *testing.T) {
 	}
 }
 
+// At h1 only red sends, and blue receives: blue's acknowledgements leave by h1 too.
+func TestAcknowledgementsOfReceiversAreNoRateOfTheOnlySender(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		sent, received float64
+		measured       bool
+	}{
+		"few acknowledgements":  {5, 5, true},
+		"many acknowledgements": {0.5, 9, false},
+		"nothing received":      {0.5, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newEtherWorld(t, policy.PlaneRoCE)
+				w.flows = []tenants.Flow{{Tenant: "red", Src: w.ids[0], Dst: w.ids[3], QPs: 1}, {Tenant: "blue", Src: w.ids[2], Dst: w.ids[0], QPs: 1}}
+				ts := tenants.Attach([]tenants.Tenant{{Name: "red", Weight: quantity.WeightOne}, {Name: "blue", Weight: quantity.WeightOne}}, w.flows)
+				var err error
+				if w.plan, err = policy.Compile(policy.Input{Fabric: w.topo, Tenants: ts, Flows: w.flows, Options: policy.Options{Plane: policy.PlaneRoCE}}); err != nil {
+					t.Fatal(err)
+				}
+				w.rates = map[string]float64{"h1 tx": c.sent * 1e9, "h1 rx": c.received * 1e9, "h3 tx": c.received * 1e9}
+				r, err := w.measure(t, 50*quantity.Millisecond)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := tenantOf(r, "red")
+				if c.measured != near(got.Delivered, c.sent) || !c.measured && !strings.Contains(english(got.Problem), "acknowledgements") {
+					t.Errorf("%+v", got)
+				}
+			})
+		})
+	}
+}
+
 func TestEthernetWithoutTimeOrDevicesIsAnError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

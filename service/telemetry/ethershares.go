@@ -8,10 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"fairlane/ccconfig/dcqcn"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/subnet/ident"
+	"fairlane/wrcc"
 )
 
 // ErrStale means that the device has not refreshed a counter since the previous reading.
@@ -165,12 +167,37 @@ func (w *etherWindow) sent(tenant string, id ident.PortID) (quantity.BitRate, er
 	fa, okA := a.Functions[i]
 	fb, okB := b.Functions[i]
 	if !okA || !okB {
-		if len(w.c.senders[id]) == 1 {
-			return w.rate(a.Tx, b.Tx, link) // by the plan, the other tenants on it only receive
+		if len(w.c.senders[id]) == 1 { // by the plan, the other tenants on it only receive
+			return w.onlySender(a, b, link)
 		}
 		return 0, phrase.Because(ErrUnread, phrase.Of("measure.no-vf-counters", "tenants", len(w.c.at[id]), "vf", i))
 	}
 	return w.rate(fa.Tx, fb.Tx, link)
+}
+
+// maxReplies bounds the replies of other tenants at a port, as a fraction of what the port sent, at which the port's octets still count as
+// those of its only sender.
+const maxReplies = 0.01
+
+// onlySender returns what a port sends for the only tenant that sends there. The other tenants' acknowledgements leave by the same port; if
+// they may be a part that matters, only counters of virtual functions tell them apart.
+func (w *etherWindow) onlySender(a, b *NICReading, link quantity.BitRate) (quantity.BitRate, error) {
+	sent, err := w.rate(a.Tx, b.Tx, link)
+	if err != nil {
+		return 0, err
+	}
+	received, err := w.rate(a.Rx, b.Rx, link)
+	if err != nil {
+		return 0, err
+	}
+	share := dcqcn.AckShare
+	if w.c.plan.WRCC != nil {
+		share = wrcc.AckShare
+	}
+	if r := float64(received); r*share(r) > maxReplies*float64(sent) {
+		return 0, phrase.Because(ErrUnread, phrase.Of("measure.replies", "received", received))
+	}
+	return sent, nil
 }
 
 // senders returns what the senders of a tenant send; false when the port counts none of them. When a sender appeared or
