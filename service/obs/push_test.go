@@ -249,6 +249,31 @@ func TestACollectorThatHangsCostsPushesAndNothingElse(t *testing.T) {
 	}
 }
 
+// A push that the end of the service interrupts is no failure: the last push has its metrics too.
+func TestTheLastPushReplacesOneInProgress(t *testing.T) {
+	t.Parallel()
+	m, c := exercised(t), otlptest.New(t)
+	url := c.Start().URL
+	resume := c.Hang()
+	var said lockedBuffer
+	stop := push(t, m, url, &said, 20*time.Millisecond)
+	for c.Held() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	stopped := make(chan error)
+	go func() { stopped <- stop(t.Context()) }()
+	for c.Held() == 1 { // the last push follows
+		time.Sleep(time.Millisecond)
+	}
+	resume()
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	if said.String() != "" || !strings.Contains(scrape(t, m), failedPushes+" 0\n") {
+		t.Errorf("logged %s", said.String())
+	}
+}
+
 func TestACollectorThatRefusesIsQuotedInPart(t *testing.T) {
 	t.Parallel()
 	m, c := exercised(t), otlptest.New(t)

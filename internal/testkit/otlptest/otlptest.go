@@ -32,6 +32,7 @@ type Collector struct {
 	status int           // of answers; 0: 200
 	body   string        // of answers with another status than 200
 	hang   chan struct{} // not nil: requests wait until it is closed
+	held   int           // requests that waited
 }
 
 var _ http.Handler = (*Collector)(nil)
@@ -53,15 +54,27 @@ func (c *Collector) Refuse(status int, body string) {
 	c.status, c.body = status, body
 }
 
-// Hang makes requests wait for their end, until the test ends.
-func (c *Collector) Hang() {
+// Hang makes requests wait until resume or the end of the test.
+func (c *Collector) Hang() (resume func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.hang == nil {
-		hang := make(chan struct{})
-		c.hang = hang
-		c.t.Cleanup(func() { close(hang) })
-	}
+	hang := make(chan struct{})
+	c.hang = hang
+	resume = sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.hang = nil
+		close(hang)
+	})
+	c.t.Cleanup(resume)
+	return resume
+}
+
+// Held returns how many requests waited.
+func (c *Collector) Held() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.held
 }
 
 // Pushes returns what was accepted, the latest last.
@@ -88,6 +101,9 @@ func (c *Collector) Wait(enough func(Push) bool) Push {
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	status, body, hang := c.status, c.body, c.hang
+	if hang != nil {
+		c.held++
+	}
 	c.mu.Unlock()
 	if hang != nil {
 		_, _ = io.Copy(io.Discard, r.Body) // else the end of the request is not seen
