@@ -337,6 +337,12 @@ func TestDashboardsDistinguishZeroFromUnmeasured(t *testing.T) {
 // clock jumps to these times.
 func measuredFabric(t *testing.T, after ...time.Duration) *usecases.Services {
 	t.Helper()
+	return managerOfMeasuredFabric(t, after...).service
+}
+
+// managerOfMeasuredFabric is measuredFabric with the manager of the service.
+func managerOfMeasuredFabric(t *testing.T, after ...time.Duration) *manager {
+	t.Helper()
 	db := embeddedtest.Open(t, embedded.Options{})
 	var ahead atomic.Int64
 	d, plan := onFaultyFabric(t, "h2", simdev.Faults{}, func(d *control.Deps) {
@@ -362,7 +368,7 @@ func measuredFabric(t *testing.T, after ...time.Duration) *usecases.Services {
 		}
 		recorded.Evaluate(t.Context(), svc.Now())
 	}
-	return svc
+	return d.manager
 }
 
 func TestProvisioningOfGrafanaIsValid(t *testing.T) {

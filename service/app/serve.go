@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.opentelemetry.io/otel"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"fairlane/api"
@@ -58,11 +57,18 @@ type serving struct {
 	manager  *manager
 	metrics  *obs.Metrics
 	tracer   trace.TracerProvider // nil: no spans
+	flushes  []flush              // at the end, when the manager is closed
 	stopping atomic.Bool
 }
 
-// traceFlush bounds how long the end waits for the collector.
-const traceFlush = 5 * time.Second
+// flush sends to a collector what is left.
+type flush struct {
+	send   func(context.Context) error
+	failed string // logged when it did not work
+}
+
+// maxFlush bounds how long the end waits for collectors.
+const maxFlush = 5 * time.Second
 
 func (a *app) runServe(ctx context.Context, load func() (*config.Loaded, error)) (err error) {
 	l, err := load()
@@ -81,17 +87,15 @@ func (a *app) runServe(ctx context.Context, load func() (*config.Loaded, error))
 	again, stop := newReloader(s, load)
 	defer stop()
 	if c.Trace.Endpoint != "" {
-		host, _ := os.Hostname() // an unknown name is an empty one
-		tracing, err := obs.NewTracing(ctx, obs.TraceOptions{
-			Endpoint: c.Trace.Endpoint, SampleRatio: c.Trace.SampleRatio, Version: buildinfo.Version(), Instance: host,
-		})
+		tracing, err := obs.NewTracing(ctx, obs.TraceOptions{Endpoint: c.Trace.Endpoint, SampleRatio: c.Trace.SampleRatio, Source: source()})
 		if err != nil {
 			return err
 		}
 		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { s.log.Warn("spans were not sent", "error", err.Error()) }))
-		defer s.flush(ctx, tracing)
+		s.flushes = append(s.flushes, flush{tracing.Shutdown, "the last spans were not sent"})
 		s.tracer = tracing
 	}
+	defer func() { s.flush(ctx) }()
 	if err := s.open(ctx, material); err != nil {
 		return err
 	}
@@ -103,16 +107,35 @@ func (a *app) runServe(ctx context.Context, load func() (*config.Loaded, error))
 	if err := s.signIn(ctx, material.AdminToken); err != nil {
 		return err
 	}
+	if c.Metrics.Endpoint != "" {
+		stop, err := s.metrics.StartPush(ctx, obs.PushOptions{Endpoint: c.Metrics.Endpoint, Interval: c.Metrics.Interval, Source: source(), Log: s.log})
+		if err != nil {
+			return err
+		}
+		s.flushes = append(s.flushes, flush{stop, "the last metrics were not pushed"})
+	}
 	return s.run(ctx, endpoints, again)
 }
 
-// flush sends the spans that are left.
-func (s *serving) flush(ctx context.Context, tracing *sdktrace.TracerProvider) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceFlush)
+// source is this process for collectors.
+func source() obs.Source {
+	host, _ := os.Hostname() // an unknown name is an empty one
+	return obs.Source{Version: buildinfo.Version(), Instance: host}
+}
+
+// flush sends what is left to all collectors concurrently.
+func (s *serving) flush(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxFlush)
 	defer cancel()
-	if err := tracing.Shutdown(ctx); err != nil {
-		s.log.Warn("the last spans were not sent", "error", err.Error())
+	var sent sync.WaitGroup
+	for _, f := range s.flushes {
+		sent.Go(func() {
+			if err := f.send(ctx); err != nil {
+				s.log.Warn(f.failed, "error", err.Error())
+			}
+		})
 	}
+	sent.Wait()
 }
 
 // open makes the metrics and opens the manager on the database.

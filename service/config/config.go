@@ -34,6 +34,7 @@ type Config struct {
 	Operations           Operations
 	Log                  Log
 	Trace                Trace
+	Metrics              Metrics
 	Retention            Retention
 	Discovery            Discovery
 	Series               Series
@@ -77,6 +78,12 @@ type Log struct {
 type Trace struct {
 	Endpoint    string  // URL of an OTLP/HTTP collector; empty: none
 	SampleRatio float64 // of requests without a sampling decision of their caller, 0 to 1
+}
+
+// Metrics configures where metrics are pushed.
+type Metrics struct {
+	Endpoint string        // URL of an OTLP/HTTP collector; empty: none
+	Interval time.Duration // between two pushes
 }
 
 // Retention is how long the service keeps records that it no longer needs; 0: for ever.
@@ -134,6 +141,7 @@ func Default() Config {
 		OIDC:     OIDC{NameClaim: "preferred_username", RolesClaim: "groups"},
 		Log:      Log{Level: "info", Format: "json"},
 		Trace:    Trace{SampleRatio: 1},
+		Metrics:  Metrics{Interval: time.Minute},
 		Retention: Retention{
 			Events: 30 * 24 * time.Hour, Rollouts: 90 * 24 * time.Hour, Plans: 90 * 24 * time.Hour, Snapshots: 90 * 24 * time.Hour,
 		},

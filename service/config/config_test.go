@@ -48,8 +48,9 @@ func TestAFileSetsOnlyTheKeysItNames(t *testing.T) {
 			c.Operations = Operations{Listen: []string{"127.0.0.1:9"}, Pprof: true}
 			c.Log = Log{Level: "debug", Format: "text"}
 		}),
-		"trace: {endpoint: 'http://c:4318', sample_ratio: 0.25}\nshutdown: {delay: 5s, drain: 2m}\n": with(func(c *Config) {
+		"trace: {endpoint: 'http://c:4318', sample_ratio: 0.25}\nmetrics: {endpoint: 'https://c/otlp', interval: 10s}\nshutdown: {delay: 5s, drain: 2m}\n": with(func(c *Config) {
 			c.Trace = Trace{Endpoint: "http://c:4318", SampleRatio: 0.25}
+			c.Metrics = Metrics{Endpoint: "https://c/otlp", Interval: 10 * time.Second}
 			c.Shutdown = Shutdown{Delay: 5 * time.Second, Drain: 2 * time.Minute}
 		}),
 	} {
@@ -67,39 +68,41 @@ func TestAFileSetsOnlyTheKeysItNames(t *testing.T) {
 func TestFileErrorsNameLineAndAllowedValues(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"listen: :1\ncolour: red\n":              `c.yaml:2: unknown key "colour": want listen, database`,
-		"tls:\n  cert: x\n":                      `c.yaml:2: unknown key "tls.cert": want cert_file, key_file, client_ca_file, client_auth`,
-		"tls: x\n":                               "c.yaml:1: tls: want the keys cert_file",
-		"tls: {cert_file: a}\ntls: {}\n":         "c.yaml:2: tls was given in line 1 already",
-		"listen: :1\n\nlisten: :2\n":             "c.yaml:3: listen was given in line 1 already",
-		"database: [a]\n":                        "c.yaml:1: database: found a list: want a single value",
-		"database: {a: b}\n":                     "c.yaml:1: database: found a mapping: want a single value",
-		"listen: {a: b}\n":                       "c.yaml:1: listen: found a mapping: want a list of texts",
-		"listen: [[a]]\n":                        "entry 1: want a text",
-		"x: &a 1\ndatabase: *a\n":                "found an alias: want a single value",
-		"- a\n":                                  "c.yaml:1: want the keys listen",
-		"listen: {\n":                            "want valid YAML",
-		"listen: :1\n---\nlisten: :2\n":          "found a second document, want one",
-		"operations: {pprof: maybe}\n":           `c.yaml:1: operations.pprof: found "maybe": want true or false`,
-		"shutdown: {drain: 30}\n":                `c.yaml:1: shutdown.drain: found "30": want a duration with its unit`,
-		"\nshutdown: {drain: 2h}\n":              "c.yaml:2: shutdown.drain: found 2h0m0s: want 1s to 1h0m0s",
-		"trace: {sample_ratio: 2}\n":             "trace.sample_ratio: found 2: want a number from 0 to 1",
-		"trace: {sample_ratio: .nan}\n":          "want a number",
-		"trace: {endpoint: 'http://a:b@c'}\n":    "without a password",
-		"log: {level: loud}\n":                   `log.level: found "loud": want debug, info, warn, error`,
-		"listen: x\n":                            `c.yaml:1: listen: found "x": want HOST:PORT`,
-		"listen: [':1', 'h:99999']\n":            `found "h:99999": want HOST:PORT`,
-		"listen: []\n":                           "listen: want at least one",
-		"database: ''\n":                         "database: found nothing",
-		"database: mysql://h/d\n":                `scheme "mysql": want postgres://`,
-		"database: postgres://h\n":               "want the name of a database",
-		"database: postgres://u:geheim@h/d\n":    "the URL holds a password",
-		"database: postgres://h/d?password=ge\n": "the URL holds a password",
-		"database_password_file: x\n":            "SQLite has no password",
-		"tls: {key_file: b}\n":                   "want tls.cert_file and tls.key_file, or neither",
-		"tls: {client_ca_file: b}\n":             "client certificates need TLS",
-		"operations: {pprof: true}\n":            "want operations.listen too",
-		strings.Repeat("#", maxSize+1):           "want at most 1048576 bytes",
+		"listen: :1\ncolour: red\n":               `c.yaml:2: unknown key "colour": want listen, database`,
+		"tls:\n  cert: x\n":                       `c.yaml:2: unknown key "tls.cert": want cert_file, key_file, client_ca_file, client_auth`,
+		"tls: x\n":                                "c.yaml:1: tls: want the keys cert_file",
+		"tls: {cert_file: a}\ntls: {}\n":          "c.yaml:2: tls was given in line 1 already",
+		"listen: :1\n\nlisten: :2\n":              "c.yaml:3: listen was given in line 1 already",
+		"database: [a]\n":                         "c.yaml:1: database: found a list: want a single value",
+		"database: {a: b}\n":                      "c.yaml:1: database: found a mapping: want a single value",
+		"listen: {a: b}\n":                        "c.yaml:1: listen: found a mapping: want a list of texts",
+		"listen: [[a]]\n":                         "entry 1: want a text",
+		"x: &a 1\ndatabase: *a\n":                 "found an alias: want a single value",
+		"- a\n":                                   "c.yaml:1: want the keys listen",
+		"listen: {\n":                             "want valid YAML",
+		"listen: :1\n---\nlisten: :2\n":           "found a second document, want one",
+		"operations: {pprof: maybe}\n":            `c.yaml:1: operations.pprof: found "maybe": want true or false`,
+		"shutdown: {drain: 30}\n":                 `c.yaml:1: shutdown.drain: found "30": want a duration with its unit`,
+		"\nshutdown: {drain: 2h}\n":               "c.yaml:2: shutdown.drain: found 2h0m0s: want 1s to 1h0m0s",
+		"trace: {sample_ratio: 2}\n":              "trace.sample_ratio: found 2: want a number from 0 to 1",
+		"trace: {sample_ratio: .nan}\n":           "want a number",
+		"trace: {endpoint: 'http://a:b@c'}\n":     "without a password",
+		"metrics: {endpoint: 'collector:4318'}\n": "metrics.endpoint: want http://HOST:PORT or https://HOST:PORT of a collector",
+		"metrics: {interval: 500ms}\n":            "metrics.interval: found 500ms: want 1s to 1h0m0s",
+		"log: {level: loud}\n":                    `log.level: found "loud": want debug, info, warn, error`,
+		"listen: x\n":                             `c.yaml:1: listen: found "x": want HOST:PORT`,
+		"listen: [':1', 'h:99999']\n":             `found "h:99999": want HOST:PORT`,
+		"listen: []\n":                            "listen: want at least one",
+		"database: ''\n":                          "database: found nothing",
+		"database: mysql://h/d\n":                 `scheme "mysql": want postgres://`,
+		"database: postgres://h\n":                "want the name of a database",
+		"database: postgres://u:geheim@h/d\n":     "the URL holds a password",
+		"database: postgres://h/d?password=ge\n":  "the URL holds a password",
+		"database_password_file: x\n":             "SQLite has no password",
+		"tls: {key_file: b}\n":                    "want tls.cert_file and tls.key_file, or neither",
+		"tls: {client_ca_file: b}\n":              "client certificates need TLS",
+		"operations: {pprof: true}\n":             "want operations.listen too",
+		strings.Repeat("#", maxSize+1):            "want at most 1048576 bytes",
 	} {
 		_, err := Load(Sources{Path: file(t, text)})
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -116,7 +119,7 @@ func TestFileErrorsNameLineAndAllowedValues(t *testing.T) {
 }
 
 // keys are the words that a Chinese message takes from the file unchanged.
-var keys = strings.Fields("listen database log level format json text debug info warn error optional require trace retention shutdown tls oidc operations pprof discovery series alerts audit rollouts nothing")
+var keys = strings.Fields("listen database log level format json text debug info warn error optional require trace metrics retention shutdown tls oidc operations pprof discovery series alerts audit rollouts nothing")
 
 func TestAllFaultsAreReportedTogether(t *testing.T) {
 	t.Parallel()

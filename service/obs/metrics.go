@@ -25,7 +25,7 @@ type Metrics struct {
 	compile, discover, measure, store      *prometheus.HistogramVec
 	sweep                                  *prometheus.HistogramVec
 	seriesErrors                           prometheus.Counter
-	notifications                          *prometheus.CounterVec
+	notifications, pushes                  *prometheus.CounterVec
 	auditLag                               *prometheus.GaugeVec
 }
 
@@ -44,7 +44,7 @@ func NewMetrics(version string, census *CensusCache) (*Metrics, error) {
 		measure: b.histogram(metricMeasure), store: b.histogram(metricStore), sweep: b.histogram(metricSweep), read: b.counter(metricRead),
 		becn: b.counter(metricBECN), congestion: b.counter(metricCongestion), unattributed: b.counter(metricUnattributed), unread: b.counter(metricUnread),
 		inFlight: b.gauge(metricInFlight).WithLabelValues(), seriesErrors: b.counter(metricSeriesErrors).WithLabelValues(),
-		notifications: b.counter(metricNotifications), auditLag: b.gauge(metricAuditLag),
+		notifications: b.counter(metricNotifications), pushes: b.counter(metricPushes), auditLag: b.gauge(metricAuditLag),
 	}
 	m.Congested(Congestion{}) // shows zeros where nothing is measured
 	b.gauge(metricBuild).WithLabelValues(version, runtime.Version()).Set(1)

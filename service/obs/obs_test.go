@@ -65,6 +65,7 @@ func exercised(t *testing.T) *Metrics {
 	}
 	m.Notified("webhook", "sent", 3)
 	m.AuditLag("siem", 12)
+	m.pushes.WithLabelValues("ok").Inc()
 	if err := m.WatchNotifications("mail", func() int { return 2 }); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func TestSpansReachACollectorAndAreFlushedAtTheEnd(t *testing.T) {
 		kind.Store(r.Header.Get("Content-Type"))
 	}))
 	defer collector.Close()
-	p, err := NewTracing(t.Context(), TraceOptions{Endpoint: collector.URL, SampleRatio: 1, Version: "v9", Instance: "m1"})
+	p, err := NewTracing(t.Context(), TraceOptions{Endpoint: collector.URL, SampleRatio: 1, Source: Source{Version: "v9", Instance: "m1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,6 +54,7 @@ const (
 	metricAuditLag      = "fairlane_audit_export_lag_entries"
 	metricSeriesQueue   = "fairlane_series_queue_bytes"
 	metricSeriesLost    = "fairlane_series_lost_samples_total"
+	metricPushes        = "fairlane_metrics_pushes_total"
 )
 
 // Table lists every family that the service defines. The Prometheus client adds its own: go_* and
@@ -97,6 +98,7 @@ func Table() []Metric {
 		{metricAuditLag, "gauge", []string{"sink"}, "audit entries that a sink of `audit.export.sinks` has not acknowledged; the same on all managers"},
 		{metricSeriesLost, "counter", nil, "with `series.url`: samples that were lost since the server took none, or refused them"},
 		{metricSeriesQueue, "gauge", nil, "with `series.url`: bytes of samples that wait for the server"},
+		{metricPushes, "counter", []string{"outcome"}, "with `metrics.endpoint`: pushes of the metrics to the collector; `outcome` is `ok` or `error`"},
 		{metricSessions, "gauge", nil, "browser sessions that have not expired"},
 	}
 }
