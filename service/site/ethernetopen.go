@@ -65,20 +65,25 @@ func (s *etherSource) ReadNIC(ctx context.Context, port ident.PortID) (telemetry
 		return telemetry.NICReading{}, err
 	}
 	// Only differences are used, so an overflow of picoseconds since 1970 does no harm.
-	at := quantity.Picoseconds(c.At.UnixNano()) * quantity.Nanosecond
-	read := func(n niccount.Counter) telemetry.Octets { return telemetry.Octets{N: n.Value, At: at, Err: n.Err} }
+	since := func(at time.Time) quantity.Picoseconds {
+		return quantity.Picoseconds(at.UnixNano()) * quantity.Nanosecond
+	}
+	at := since(c.CountersAt)
+	read := func(n niccount.Counter, at time.Time) telemetry.Octets {
+		return telemetry.Octets{N: n.Value, At: since(at), Err: n.Err}
+	}
 	r := telemetry.NICReading{
 		Tx: whole(c.Counters, at, "tx_bytes_phy", "port_xmit_data"), Rx: whole(c.Counters, at, "rx_bytes_phy", "port_rcv_data"),
 		Functions: make(map[int]telemetry.FunctionRead, len(c.Functions)), Senders: make(map[string]telemetry.Octets, len(c.Senders)),
 	}
 	for _, f := range c.Functions {
-		r.Functions[f.Index] = telemetry.FunctionRead{Tx: read(f.TxOctets), Rx: read(f.RxOctets)}
+		r.Functions[f.Index] = telemetry.FunctionRead{Tx: read(f.TxOctets, c.FunctionsAt), Rx: read(f.RxOctets, c.FunctionsAt)}
 	}
 	if s.plane == driver.PlaneRoCE {
 		r.Loop = loopOf(c.Counters, at)
 	}
 	for _, sender := range c.Senders {
-		r.Senders[sender.Name] = read(sender.TxOctets)
+		r.Senders[sender.Name] = read(sender.TxOctets, c.SendersAt)
 	}
 	return r, nil
 }
