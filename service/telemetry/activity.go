@@ -11,6 +11,7 @@ type PortActivity struct {
 	Name   string
 	Sent   *quantity.BitRate // nil when not measured
 	Counts []PortCount       // those that were measured
+	Err    error             // why some of it was not measured; nil when all was
 }
 
 // CountKind names what a port counts.
@@ -89,22 +90,30 @@ func (p *PortCongestion) rates() (list []PortCount) {
 func (w *etherWindow) activity() (out []PortActivity) {
 	for _, id := range w.c.nics {
 		p := PortActivity{Port: id, Name: w.name(id)}
-		if a, b, err := w.nic(id); err == nil {
-			if sent, err := w.rate(a.Tx, b.Tx, w.linkRate(id)); err == nil {
-				p.Sent = &sent
-			}
+		a, b, err := w.nic(id)
+		if err == nil {
+			p.sent(w.rate(a.Tx, b.Tx, w.linkRate(id)))
 			p.Counts = loopRates(a.Loop, b.Loop)
+		} else {
+			p.Err = err
 		}
 		out = append(out, p)
 	}
 	for _, id := range w.c.ports {
 		p := PortActivity{Port: id, Name: w.name(id)}
-		if sent, err := w.rate(w.a.ports[id], w.b.ports[id], w.linkRate(id)); err == nil {
-			p.Sent = &sent
-		}
+		p.sent(w.rate(w.a.ports[id], w.b.ports[id], w.linkRate(id)))
 		out = append(out, p)
 	}
 	return out
+}
+
+// sent sets what the port sent, or why that is unknown.
+func (p *PortActivity) sent(rate quantity.BitRate, err error) {
+	if err != nil {
+		p.Err = err
+		return
+	}
+	p.Sent = &rate
 }
 
 // loopRates returns the counts of a NIC port, per second.

@@ -24,7 +24,9 @@ type Octets struct {
 	// Wall is the time of the reading, for a device that reports no time; At is then not set. The pace of the fabric's
 	// time comes from a NIC's clock.
 	Wall time.Time
-	Err  error // why there is no value
+	// Every is how often the device refreshes the counter; 0: at each reading.
+	Every time.Duration
+	Err   error // why there is no value
 }
 
 // NICReading holds the counters of a NIC port.
