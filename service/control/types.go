@@ -262,6 +262,14 @@ type Shares struct {
 	Loop *CongestionLoop
 	// Ports is what each measured port did in the window. It is kept as series only, not in stored measurements.
 	Ports []PortActivity `json:"-"`
+	// Cost is what the measurement asked of devices; nil when unknown. It is kept as series only.
+	Cost *Cost `json:"-"`
+}
+
+// Cost is what was asked of devices.
+type Cost struct {
+	Requests uint64
+	Bytes    uint64 // of requests and responses: whole management datagrams, or messages of gRPC without headers
 }
 
 // PortActivity is what a port sent and counted in a window, by the device's clock.
@@ -270,6 +278,13 @@ type PortActivity struct {
 	Name   string
 	Sent   *quantity.BitRate // nil when not measured
 	Counts []PortCount       // those that were measured
+	Err    error             // why some of it was not measured; nil when all was
+}
+
+// PortReading is what watched ports did since the previous reading, by port.
+type PortReading struct {
+	Ports []PortActivity
+	Cost  Cost
 }
 
 // PortCount is a count of a port, per second.

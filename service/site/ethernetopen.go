@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/driver/grpclink"
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
@@ -25,10 +26,13 @@ func (p *Access) openEthernet(path string, t control.Target) (*session, error) {
 	if err != nil {
 		return nil, withoutContent(config.KindEthernet+path, err)
 	}
-	d, err := k.Connect()
+	cost := &grpclink.Meter{}
+	d, err := k.connect(cost)
 	if err != nil {
 		return nil, err
 	}
+	source := &etherSource{driver: d, topo: t.Topology, plane: t.Plan.Plane}
+	o := telemetry.EtherOptions{Parallel: discoverParallel, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, Limits: limitsOf(&t)}
 	return &session{
 		close: d.Close, driver: tracedDriver{d},
 		others: func(context.Context, []driver.Device) map[ident.PortID]error { return nil },
@@ -36,12 +40,19 @@ func (p *Access) openEthernet(path string, t control.Target) (*session, error) {
 			if len(t.Flows) == 0 { // a plan that removes everything has no flows
 				return telemetry.Shares(t.Plan, telemetry.Window{}), nil
 			}
-			source := &etherSource{driver: d, topo: t.Topology, plane: t.Plan.Plane}
-			c, err := telemetry.NewEther(source, t.Plan, t.Topology, t.Flows, telemetry.EtherOptions{Parallel: discoverParallel, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, Limits: limitsOf(&t)})
+			c, err := telemetry.NewEther(source, t.Plan, t.Topology, t.Flows, o)
 			if err != nil {
 				return telemetry.Report{}, err
 			}
 			return c.Measure(ctx, window)
+		},
+		watch: func(ids []ident.PortID, within time.Duration) (portReader, error) {
+			w, err := telemetry.NewEtherPortWatch(source, ids, t.Topology, within, o)
+			return etherReader{w, k}, err
+		},
+		cost: func() control.Cost {
+			requests, bytes := cost.Total()
+			return control.Cost{Requests: requests, Bytes: bytes}
 		},
 	}, nil
 }
@@ -156,6 +167,7 @@ func (s *etherSource) queues(ctx context.Context, dev driver.Device, port ident.
 		read++
 		out.N += *q.Octets
 		out.At = quantity.Picoseconds(q.At.UnixNano()) * quantity.Nanosecond
+		out.Every = q.Every
 		fresh, every = fresh || !q.Stale, max(every, q.Every)
 	}
 	switch {

@@ -32,7 +32,9 @@ func (p *Access) Measure(ctx context.Context, t control.Target, window time.Dura
 	if err != nil {
 		return control.Shares{}, err
 	}
-	return sharesOf(t, &r), nil
+	sh := sharesOf(t, &r)
+	sh.Cost = new(s.cost())
+	return sh, nil
 }
 
 // turns lets one measurement at a time read the counters of a fabric: two that clear 32-bit counters would disturb each other. The zero
@@ -118,7 +120,7 @@ func restarts(now *Settings, t control.Target) func(*policy.CAPlan) bool {
 
 // counting returns the options for reading the counters of a fabric.
 func (p *Access) counting(now *Settings, t control.Target) telemetry.Options {
-	return telemetry.Options{CCKey: now.CCKey, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, KeepCounters: t.Fabric.Counters == control.CountersKeep}
+	return telemetry.Options{CCKey: now.CCKey, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, KeepCounters: t.Fabric.Counters == control.CountersKeep, Clears: p.cleared.of(t.Fabric.Source)}
 }
 
 // watchCongestion starts counting congestion-control events. The returned function reports the events since to
@@ -169,8 +171,14 @@ func sharesOf(t control.Target, r *telemetry.Report) control.Shares {
 			Tenants: linkTenants(x.Tenants),
 		})
 	}
-	for _, x := range r.Ports {
-		out.Ports = append(out.Ports, control.PortActivity{Port: x.Port, Name: x.Name, Sent: x.Sent, Counts: countsOf(x.Counts)})
+	out.Ports = portsOf(r.Ports)
+	return out
+}
+
+func portsOf(list []telemetry.PortActivity) []control.PortActivity {
+	var out []control.PortActivity
+	for _, x := range list {
+		out = append(out, control.PortActivity{Port: x.Port, Name: x.Name, Sent: x.Sent, Counts: countsOf(x.Counts), Err: x.Err})
 	}
 	return out
 }
