@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -57,29 +56,15 @@ func (e *EtherPortWatch) Read(ctx context.Context) ([]PortActivity, error) {
 	first := e.last
 	e.last = last
 	if first == nil {
-		first = &etherSample{}
+		first = &etherSample{ports: map[ident.PortID]Octets{}}
+		for _, id := range e.c.ports {
+			first.ports[id] = Octets{Err: ErrUnread}
+		}
 	}
-	w := etherWindow{c: e.c, a: &etherSample{nics: first.nics, silent: first.silent, ports: baselines(first.ports, last.ports)}, b: last}
+	w := etherWindow{c: e.c, a: first, b: last}
 	out := w.activity()
 	slices.SortFunc(out, func(a, b PortActivity) int { return a.Port.Compare(b.Port) })
 	return out, nil
-}
-
-// baselines returns the first of two readings of switch ports, with an error where they give no rate: a device must refresh its counters much
-// more often than they are read.
-func baselines(first, last map[ident.PortID]Octets) map[ident.PortID]Octets {
-	out := make(map[ident.PortID]Octets, len(last))
-	for id, b := range last {
-		a, ok := first[id]
-		switch {
-		case !ok:
-			a.Err = ErrUnread
-		case a.Err == nil && b.Err == nil && quantity.Elapsed(b.Every) > (b.At-a.At)/uncertainParts:
-			a.Err = fmt.Errorf("refreshed every %s: %w", b.Every, ErrStale)
-		}
-		out[id] = a
-	}
-	return out
 }
 
 // limitedSource limits the time of a reading of a device.

@@ -62,7 +62,8 @@ func TestWatchedEthernetPorts(t *testing.T) {
 			{func() { w.slow = true }, 5, 0, 10},
 			{func() { w.slow = false }, 5, 0, 10},
 			{func() { w.every = 10 * time.Second }, 5, 5, 0},
-			{func() { w.every = 10 * time.Millisecond }, 5, 5, 10},
+			{func() { w.every = 100 * time.Millisecond }, 5, 5, 0},
+			{func() {}, 5, 5, 10},
 		} {
 			time.Sleep(time.Second - 800*time.Millisecond)
 			x.change()
