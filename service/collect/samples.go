@@ -1,6 +1,8 @@
 package collect
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -63,6 +65,9 @@ func samples(fabric string, p *policy.Plan, sh *control.Shares, sums map[string]
 		if l.Delivered != nil {
 			b.link(series.LinkDelivered, l.Name, float64(*l.Delivered))
 		}
+		if l.FairRate != nil {
+			b.link(series.LinkFairRate, l.Name, float64(*l.FairRate))
+		}
 		if l.Use != nil {
 			b.link(series.LinkUse, l.Name, *l.Use)
 		}
@@ -95,6 +100,7 @@ func samples(fabric string, p *policy.Plan, sh *control.Shares, sums map[string]
 var portFamilies = map[string]string{
 	"becn": series.PortBECN, "xmit-wait": series.PortWait, "congested": series.PortCongested, "marks": series.PortMarks,
 	"cnps-sent": series.PortCNPsSent, "cnps-handled": series.PortCNPs, "pauses-received": series.PortPauses, "paused": series.PortPaused,
+	"fcnps-sent": series.PortFCNPs, "rewrites": series.PortRewrites, "pauses-sent": series.PortPausesSent,
 }
 
 // atLinks returns the ports at either end of a link.
@@ -118,6 +124,9 @@ func (b *batch) ports(list []control.PortActivity) {
 		port := series.Label{Name: series.LabelPort, Value: p.Name}
 		if p.Sent != nil {
 			b.add(series.PortSent, float64(*p.Sent), port)
+		}
+		for _, name := range slices.Sorted(maps.Keys(p.Senders)) {
+			b.add(series.PortSender, float64(p.Senders[name]), port, series.Label{Name: series.LabelSender, Value: name})
 		}
 		for _, n := range p.Counts {
 			if n.Lane != nil {

@@ -278,7 +278,9 @@ type PortActivity struct {
 	Name   string
 	Sent   *quantity.BitRate // nil when not measured
 	Counts []PortCount       // those that were measured
-	Err    error             // why some of it was not measured; nil when all was
+	// Senders has the rates of a NIC port's WRCC senders, "TENANT/CLASS", that were measured.
+	Senders map[string]quantity.BitRate
+	Err     error // why some of it was not measured; nil when all was
 }
 
 // PortReading is what watched ports did since the previous reading, by port.
@@ -364,6 +366,8 @@ type LinkUse struct {
 	Problem    string            // as in TenantShare
 	Said       *phrase.Text      `json:",omitempty"` // as in TenantShare
 	Tenants    []LinkTenant      `json:",omitempty"` // by name; none in measurements older than the field
+	// FairRate is the fair rate on the WRCC plane, of a queue pair of weight 1; nil when it was not read. It is kept as series only.
+	FairRate *quantity.BitRate `json:"-"`
 }
 
 // Event is a recorded event; events are append-only.

@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,6 +34,9 @@ func (p *Access) openEthernet(path string, t control.Target) (*session, error) {
 	}
 	source := &etherSource{driver: d, topo: t.Topology, plane: t.Plan.Plane}
 	o := telemetry.EtherOptions{Parallel: discoverParallel, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, Limits: limitsOf(&t)}
+	if t.Plan.Plane == driver.PlaneWRCC {
+		o.Fair = source
+	}
 	return &session{
 		close: d.Close, driver: tracedDriver{d},
 		others: func(context.Context, []driver.Device) map[ident.PortID]error { return nil },
@@ -64,7 +68,10 @@ type etherSource struct {
 	plane  subnet.Plane
 }
 
-var _ telemetry.EtherSource = (*etherSource)(nil)
+var (
+	_ telemetry.EtherSource = (*etherSource)(nil)
+	_ telemetry.FairSource  = (*etherSource)(nil)
+)
 
 func (s *etherSource) ReadNIC(ctx context.Context, port ident.PortID) (telemetry.NICReading, error) {
 	ref, ok := s.topo.PortByID(port)
@@ -175,6 +182,38 @@ func (s *etherSource) queues(ctx context.Context, dev driver.Device, port ident.
 		return telemetry.Octets{}, fmt.Errorf("%s reports no octets of port %d", dev, port)
 	case !fresh:
 		out.Err = phrase.Because(telemetry.ErrStale, phrase.Of("measure.not-refreshed", "device", dev, "every", every))
+	}
+	return out, nil
+}
+
+// ReadFair reads a WRCC switch. Its fair rates are those of a register, or the means since the last reading; digests would need a write.
+func (s *etherSource) ReadFair(ctx context.Context, id ident.GUID) (map[ident.PortNum]telemetry.FairReading, error) {
+	node, ok := s.topo.NodeByGUID(id)
+	if !ok {
+		return nil, fmt.Errorf("node %s is not on the fabric", id)
+	}
+	dev := driver.SwitchDevice(s.topo, node, s.plane)
+	rates, err := s.driver.p4rt.ReadFairRates(ctx, dev)
+	if err != nil && !errors.Is(err, driver.ErrUnsupported) {
+		return nil, err
+	}
+	begun := time.Now()
+	counters, err := s.driver.p4rt.Counters(ctx, dev)
+	if err != nil && !errors.Is(err, driver.ErrUnsupported) {
+		return nil, err
+	}
+	wall := begun.Add(time.Since(begun) / 2)
+	out := make(map[ident.PortNum]telemetry.FairReading, dev.Ports)
+	for i := range counters {
+		c := &counters[i]
+		out[ident.PortNum(c.Port)] = telemetry.FairReading{FCNPs: c.FCNPs, Rewrites: c.Rewrites, Pauses: c.Pauses, Wall: wall}
+	}
+	for _, r := range rates {
+		if r.Port > 0 && int(r.Port) <= dev.Ports {
+			f := out[ident.PortNum(r.Port)]
+			f.Rate, f.Wall = new(quantity.BitRate(r.Mbps)*quantity.Mbps), wall
+			out[ident.PortNum(r.Port)] = f
+		}
 	}
 	return out, nil
 }

@@ -168,7 +168,7 @@ func sharesOf(t control.Target, r *telemetry.Report) control.Shares {
 	for i, x := range r.Links {
 		out.Links = append(out.Links, control.LinkUse{
 			Port: x.Port, Peer: t.Plan.Links[i].Peer, Name: x.Name, Capacity: x.Capacity, Delivered: x.Used, Use: x.Utilisation, Problem: english(x.Problem), Said: x.Problem,
-			Tenants: linkTenants(x.Tenants),
+			Tenants: linkTenants(x.Tenants), FairRate: x.FairRate,
 		})
 	}
 	out.Ports = portsOf(r.Ports)
@@ -178,7 +178,7 @@ func sharesOf(t control.Target, r *telemetry.Report) control.Shares {
 func portsOf(list []telemetry.PortActivity) []control.PortActivity {
 	var out []control.PortActivity
 	for _, x := range list {
-		out = append(out, control.PortActivity{Port: x.Port, Name: x.Name, Sent: x.Sent, Counts: countsOf(x.Counts), Err: x.Err})
+		out = append(out, control.PortActivity{Port: x.Port, Name: x.Name, Sent: x.Sent, Counts: countsOf(x.Counts), Senders: x.Senders, Err: x.Err})
 	}
 	return out
 }

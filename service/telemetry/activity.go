@@ -1,6 +1,8 @@
 package telemetry
 
 import (
+	"slices"
+
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 )
@@ -11,7 +13,9 @@ type PortActivity struct {
 	Name   string
 	Sent   *quantity.BitRate // nil when not measured
 	Counts []PortCount       // those that were measured
-	Err    error             // why some of it was not measured; nil when all was
+	// Senders has the rates of a NIC port's WRCC senders by name, those that were measured.
+	Senders map[string]quantity.BitRate
+	Err     error // why some of it was not measured; nil when all was
 }
 
 // CountKind names what a port counts.
@@ -26,7 +30,11 @@ const (
 	CountCNPsSent  CountKind = "cnps-sent"       // notifications that a NIC sent
 	CountCNPs      CountKind = "cnps-handled"    // notifications that slowed senders of a NIC down
 	CountPauses    CountKind = "pauses-received" // pause frames that a NIC received in the priority of RoCE
-	CountPaused    CountKind = "paused"          // seconds in which these held the priority, so 0 to 1
+	// Counts of a WRCC switch port.
+	CountFCNPs      CountKind = "fcnps-sent"  // fast notifications that the switch sent because of the port
+	CountRewrites   CountKind = "rewrites"    // packets whose fair rate the port lowered
+	CountPausesSent CountKind = "pauses-sent" // pause frames that the port sent
+	CountPaused     CountKind = "paused"      // seconds in which these held the priority, so 0 to 1
 )
 
 // PortCount is one count.
@@ -93,7 +101,7 @@ func (w *etherWindow) activity() (out []PortActivity) {
 		a, b, err := w.nic(id)
 		if err == nil {
 			p.sent(w.rate(a.Tx, b.Tx, w.linkRate(id)))
-			p.Counts = loopRates(a.Loop, b.Loop)
+			p.Counts, p.Senders = loopRates(a.Loop, b.Loop), w.senderRates(id, a, b)
 		} else {
 			p.Err = err
 		}
@@ -103,6 +111,18 @@ func (w *etherWindow) activity() (out []PortActivity) {
 		p := PortActivity{Port: id, Name: w.name(id)}
 		p.sent(w.rate(w.a.ports[id], w.b.ports[id], w.linkRate(id)))
 		out = append(out, p)
+	}
+	for _, id := range w.c.fairAt {
+		counts, err := w.fairCounts(id)
+		i := slices.IndexFunc(out, func(p PortActivity) bool { return p.Port == id })
+		if i < 0 { // the NIC at the other end measures what it sends
+			i = len(out)
+			out = append(out, PortActivity{Port: id, Name: w.name(id)})
+		}
+		out[i].Counts = append(out[i].Counts, counts...)
+		if out[i].Err == nil {
+			out[i].Err = err
+		}
 	}
 	return out
 }

@@ -41,6 +41,9 @@ func NewEtherPortWatch(source EtherSource, ids []ident.PortID, f *subnet.Fabric,
 			c.ports = append(c.ports, id)
 		}
 	}
+	if o.Fair != nil {
+		c.fairPorts(limitedFair{o.Fair, limitedSource{within: within}}, ids)
+	}
 	return &EtherPortWatch{c: c}, nil
 }
 
@@ -93,4 +96,19 @@ func (s limitedSource) ReadSwitch(ctx context.Context, port ident.PortID) (Octet
 	ctx, cancel := s.limit(ctx)
 	defer cancel()
 	return s.EtherSource.ReadSwitch(ctx, port)
+}
+
+// limitedFair limits the time of a reading of a WRCC switch.
+type limitedFair struct {
+	FairSource
+
+	to limitedSource
+}
+
+var _ FairSource = limitedFair{}
+
+func (s limitedFair) ReadFair(ctx context.Context, node ident.GUID) (map[ident.PortNum]FairReading, error) {
+	ctx, cancel := s.to.limit(ctx)
+	defer cancel()
+	return s.FairSource.ReadFair(ctx, node)
 }

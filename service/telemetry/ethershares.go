@@ -239,7 +239,7 @@ func (w *etherWindow) linkRate(id ident.PortID) quantity.BitRate {
 // link returns the use of a contended link, counted by the NIC at its end, or by the switch that sends on it. whole has the measured rate of
 // each tenant over all its queue pairs.
 func (w *etherWindow) link(l *policy.LinkShare, whole map[linkPart]*quantity.BitRate) LinkUse {
-	lu := LinkUse{Port: l.Port, Name: l.Name, Capacity: l.Capacity, Tenants: []LinkTenant{}}
+	lu := LinkUse{Port: l.Port, Name: l.Name, Capacity: l.Capacity, Tenants: []LinkTenant{}, FairRate: w.fairRate(l.Port)}
 	nic, received := l.Peer, true
 	if !w.c.isNIC(nic) {
 		nic, received = l.Port, false
