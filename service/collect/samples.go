@@ -93,6 +93,9 @@ func samples(fabric string, p *policy.Plan, sh *control.Shares, sums map[string]
 		b.add(series.FabricLoop, truth(sh.Loop.State == control.LoopActing))
 	}
 	b.ports(sh.Ports)
+	if sh.Cost != nil {
+		b.cost("shares", *sh.Cost, period)
+	}
 	return append(b.out, coverage(fabric, measured(sh, period, scale)))
 }
 
@@ -115,6 +118,13 @@ func atLinks(ports []control.PortActivity, links []control.LinkUse) (out []contr
 		}
 	}
 	return out
+}
+
+// cost adds what a measurement asked of devices, averaged over its period.
+func (b *batch) cost(kind string, c control.Cost, period time.Duration) {
+	of := series.Label{Name: series.LabelKind, Value: kind}
+	b.add(series.CostRequests, float64(c.Requests)/period.Seconds(), of)
+	b.add(series.CostBytes, float64(c.Bytes)/period.Seconds(), of)
 }
 
 // ports adds the samples of ports.

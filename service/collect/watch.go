@@ -319,6 +319,9 @@ func (w *watchLoop) read(ctx context.Context, fabric string, f *watchedFabric, o
 	}
 	b := batch{fabric: fabric}
 	b.ports(r.Ports)
+	if r.Cost != (control.Cost{}) {
+		b.cost("ports", r.Cost, w.o.Period)
+	}
 	w.append(ctx, fabric, f, b.out)
 }
 

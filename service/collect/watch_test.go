@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -159,6 +160,13 @@ func (k *timed) Append(_ context.Context, at time.Time, batch []series.Sample) e
 	return nil
 }
 
+// samples returns the samples of a series.
+func (k *timed) samples(of string) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.got[of])
+}
+
 // of returns the samples of the octets that a port sent.
 func (k *timed) of(port string) string {
 	k.mu.Lock()
@@ -179,6 +187,7 @@ func watching(t *testing.T, entries []string, do func(w *watcher, k *timed, c *c
 		for _, name := range []string{"h1/P1", "h2/P1"} { // measured by rounds too
 			w.shares.Ports = append(w.shares.Ports, control.PortActivity{Name: name, Sent: new(quantity.BitRate(7))})
 		}
+		w.shares.Cost = &control.Cost{Requests: 60, Bytes: 2 * 256 * 60}
 		var log lockedBuffer
 		c, err := collect.New(w, w, k, collect.Options{
 			Name: "m1", Period: 15 * time.Second, AllPorts: true, Watch: collect.WatchOptions{Ports: entries, Period: time.Second, By: w}, Log: slog.New(slog.NewTextHandler(&log, nil)),
@@ -207,7 +216,13 @@ func TestWatchedPortsHaveTheirOwnPeriod(t *testing.T) {
 		if d := cmp.Diff("2:2 3:3 4:4 5:5", k.of("h1/P1")); d != "" {
 			t.Error(d)
 		}
+		if d := cmp.Diff([]string{"1:5", "2:5", "3:5", "4:5", "5:5"}, k.samples(series.CostRequests+" ports")); d != "" {
+			t.Error(d)
+		}
 		time.Sleep(11 * time.Second)
+		if d := cmp.Diff([]string{"1:2048", "16:2048"}, k.samples(series.CostBytes+" shares")); d != "" {
+			t.Error(d)
+		}
 		if d := cmp.Diff("1:7 16:7", k.of("h2/P1")); d != "" {
 			t.Error(d)
 		}

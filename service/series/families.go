@@ -34,6 +34,7 @@ const (
 	LabelState  = "state"  // "contending", or the reason why not: docs/shares.md
 	LabelPort   = "port"   // a port: "h4/P1"
 	LabelLane   = "lane"   // an SL or a VL
+	LabelKind   = "kind"   // of measurements: "shares" or "ports"
 	LabelSender = "sender" // of a WRCC NIC port: "tenant/class"
 	LabelLink   = "link"   // a link direction: "sw1/P4 -> h4/P1", the transmitting port first
 )
@@ -69,6 +70,8 @@ const (
 	PortRewrites    = "fairlane_port_fair_rate_rewrites_per_second"
 	PortPausesSent  = "fairlane_port_pauses_sent_per_second"
 	PortSender      = "fairlane_port_sender_sent_bits_per_second"
+	CostRequests    = "fairlane_measurement_requests_per_second"
+	CostBytes       = "fairlane_measurement_bytes_per_second"
 	LinkFairRate    = "fairlane_link_fair_rate_bits_per_second"
 	FabricJain      = "fairlane_fabric_jain_index"
 	FabricError     = "fairlane_fabric_share_error_max_ratio"
@@ -90,6 +93,8 @@ func Families() []Family {
 		{LinkUp, Gauge, []string{LabelFabric, LabelLink}, "1 if both ports of a contended link direction were up at the latest scan, 0 if one was down or the link was gone", false},
 		{LinkUse, Gauge, []string{LabelFabric, LabelLink}, "delivered over capacity of a contended link direction, 0 to 1", false},
 		{Coverage, Gauge, []string{LabelFabric}, "fraction of the period in which the counters of every measured port were read unambiguously, 0 to 1", false},
+		{CostBytes, Gauge, []string{LabelFabric, LabelKind}, "bytes of these requests and their responses: management datagrams, or messages of gRPC without headers", false},
+		{CostRequests, Gauge, []string{LabelFabric, LabelKind}, "requests to devices for measurements of `shares` or readings of watched `ports`, averaged over their period", false},
 		{PortBECN, Gauge, []string{LabelFabric, LabelPort, LabelLane}, "congestion notifications that an InfiniBand adapter port received, by SL", false},
 		{PortCNPs, Gauge, []string{LabelFabric, LabelPort}, "congestion notifications that slowed senders of a NIC port down", false},
 		{PortCNPsSent, Gauge, []string{LabelFabric, LabelPort}, "congestion notifications that a NIC port sent", false},
