@@ -159,7 +159,7 @@ func (s *etherSource) ReadSwitch(ctx context.Context, port ident.PortID) (teleme
 
 // queues sums the octets that the queues of a port have sent.
 func (s *etherSource) queues(ctx context.Context, dev driver.Device, port ident.PortNum) (telemetry.Octets, error) {
-	list, err := s.driver.gnmi.QueueCounters(ctx, dev, 0, 1, 2, 3, 4, 5, 6, 7)
+	list, err := s.driver.gnmi.PortQueueCounters(ctx, dev, port, 0, 1, 2, 3, 4, 5, 6, 7)
 	if err != nil {
 		return telemetry.Octets{}, err
 	}
