@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,14 +25,14 @@ type getsOnly struct {
 
 	t    *testing.T
 	fail func(to mad.Target, attr mad.AttrID) error // nil: none
-	n    int
+	n    atomic.Int64
 }
 
 func (g *getsOnly) Exchange(ctx context.Context, to mad.Target, p *mad.Packet) (mad.Packet, error) {
 	if p.Method() != mad.MethodGet {
 		g.t.Errorf("%v of %v: a watch only gets", p.Method(), p.Attr())
 	}
-	g.n++
+	g.n.Add(1)
 	if g.fail != nil {
 		if err := g.fail(to, p.Attr()); err != nil {
 			return mad.Packet{}, err
@@ -139,11 +140,11 @@ func TestWatchedPortsMatchTheNetwork(t *testing.T) {
 	}
 	const span = 4 * quantity.Millisecond
 	for range 3 {
-		a, before := x.truth(), x.wire.n
+		a, before := x.truth(), x.wire.n.Load()
 		x.dev.Advance(span)
 		got := x.read()
 		x.compare(got, a, x.truth(), span)
-		if n := x.wire.n - before; n != 2*5 { // for each device its clock twice and three attributes
+		if n := x.wire.n.Load() - before; n != 2*5 { // for each device its clock twice and three attributes
 			t.Errorf("%d requests for two ports, want 10", n)
 		}
 	}
@@ -180,6 +181,12 @@ func TestMeasurementsOfSharesDoNotFalsifyAWatch(t *testing.T) {
 	a := x.truth()
 	x.dev.Advance(span)
 	x.compare(x.read(), a, x.truth(), span)
+	// Cleared and counted up again beyond its previous value: only the record of clears shows it.
+	clears.begin(clearKey{at, x.out.Port, mad.AttrPortCounters})()
+	x.dev.Advance(span)
+	if out := x.read()[x.ids[1]]; !errors.Is(out.Err, ErrCleared) || out.Sent == nil {
+		t.Errorf("after a clear that the value hides: %+v", out)
+	}
 	if c := x.incast.read(shares); c.Err != nil || len(c.Ports) == 0 || slices.ContainsFunc(c.Ports, func(p PortCongestion) bool { return p.Err != nil }) {
 		t.Errorf("the measurement beside the watch: %+v", c)
 	}
