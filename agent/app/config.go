@@ -48,7 +48,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Listen: []string{"[::]:9339"}, Root: "/", Backends: host.Backends(), Journal: "/var/lib/fairlane-agent/journal",
-		Sweep: 10 * time.Second, Fresh: time.Second, FreshNV: 5 * time.Minute, Counters: time.Second, Sample: time.Second,
+		Sweep: 10 * time.Second, Fresh: time.Second, FreshNV: 5 * time.Minute, Counters: 500 * time.Millisecond, Sample: time.Second,
 		SetsPerSecond: 10, Subscriptions: 64, LogLevel: "info", LogFormat: "json",
 	}
 }

@@ -527,3 +527,21 @@ func TestATimeoutIsNoAnswer(t *testing.T) {
 	_, err = r.driver(t, gnmi.Agent).Read(ctx, devs[0])
 	refused(t, "cancelled", err, context.Canceled)
 }
+
+// An agent answers by a reading that may be older than the answer; rates need the time of the reading.
+func TestCountersHaveTheTimeOfTheirReading(t *testing.T) {
+	t.Parallel()
+	r, a, devs := twoPorts(t)
+	at := time.Unix(1_700_000_000, 0).Add(-900 * time.Millisecond)
+	for i, path := range []gnmitree.Path{nicyang.Counter(a.nic, 1, "port_xmit_data"), nicyang.Function(a.nic, 1, 0), nicyang.Sender(a.nic, 1, "astro/bulk")} {
+		a.count(path, []string{"value", "tx-octets", "tx-octets"}[i], "25", "")
+		a.extra[len(a.extra)-1].Time = at.Add(time.Duration(i) * time.Millisecond)
+	}
+	got, err := r.driver(t, gnmi.Agent).ReadCounters(t.Context(), devs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !got.CountersAt.Equal(at) || !got.FunctionsAt.Equal(at.Add(time.Millisecond)) || !got.SendersAt.Equal(at.Add(2*time.Millisecond)) || !got.At.Equal(time.Unix(1_700_000_000, 0)) {
+		t.Errorf("read at %s, %s and %s, answered at %s", got.CountersAt, got.FunctionsAt, got.SendersAt, got.At)
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/gnmi/gnmitree"
+	"fairlane/subnet/ident"
 )
 
 // switchDialect is a dialect of switches. A switch is identified by the host name that it reports. NIC ports need no such name,
@@ -19,7 +20,7 @@ type switchDialect interface {
 	dialect
 	preflight(ctx context.Context, dev driver.Device, x Expectation) ([]Finding, error)
 	scheduling(ctx context.Context, dev driver.Device) ([]PortSchedule, error)
-	count(ctx context.Context, dev driver.Device, queues []uint8) ([]QueueReading, error)
+	count(ctx context.Context, dev driver.Device, port ident.PortNum, queues []uint8) ([]QueueReading, error)
 	// nameAt returns the path of the host name, and nameIn extracts it from the answer; empty means that there is none.
 	nameAt() (gpb.GetRequest_DataType, gnmitree.Path)
 	nameIn(a answer) (string, error)

@@ -22,10 +22,13 @@ import (
 // NICReading holds the counters of a NIC port, its functions and its senders. An unreadable counter has its error, and never a
 // zero.
 type NICReading struct {
-	At        time.Time // by the host's clock, which may be inaccurate
+	At        time.Time // of the answer, by the host's clock, which may be inaccurate
 	Counters  niccount.Counters
 	Functions []FunctionReading // by index
 	Senders   []SenderReading   // by name
+	// CountersAt, FunctionsAt and SendersAt are when the agent read them, by the same clock. An agent answers requests that follow each other
+	// within its intervals.counters by one reading, so these times are earlier than At.
+	CountersAt, FunctionsAt, SendersAt time.Time
 }
 
 // FunctionReading holds the counters of a virtual function.
@@ -87,7 +90,10 @@ func (a *agent) count(ctx context.Context, dev driver.Device, at place) (NICRead
 	if boot != a.bootID || id != dev.ID.String() {
 		return NICReading{}, errMoved
 	}
-	r := NICReading{At: time.Unix(0, int64(clock)).UTC(), Counters: niccount.Counters{}} // valid until the year 2262
+	r := NICReading{
+		At: time.Unix(0, int64(clock)).UTC(), Counters: niccount.Counters{}, // valid until the year 2262
+		CountersAt: answers[3].at, FunctionsAt: answers[4].at, SendersAt: answers[5].at,
+	}
 	if err := r.decode(answers[3:]); err != nil {
 		return NICReading{}, fmt.Errorf("counters of %s: %w", dev, err)
 	}

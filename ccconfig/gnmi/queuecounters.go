@@ -38,12 +38,17 @@ type QueueReading struct {
 // switch does not have. It returns driver.ErrUnsupported if the switch's queue counters are disabled, and driver.ErrInvalid for
 // a device that is not a switch.
 func (d *Driver) QueueCounters(ctx context.Context, dev driver.Device, queues ...uint8) ([]QueueReading, error) {
+	return d.PortQueueCounters(ctx, dev, 0, queues...)
+}
+
+// PortQueueCounters is QueueCounters of one port; 0 means all. It asks a SONiC switch for that port alone.
+func (d *Driver) PortQueueCounters(ctx context.Context, dev driver.Device, port ident.PortNum, queues ...uint8) ([]QueueReading, error) {
 	c, release, err := d.switchOf(ctx, dev)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return c.count(ctx, dev, queues)
+	return c.count(ctx, dev, port, queues)
 }
 
 // defaultPolling is the polling interval of queue counters without a configured one.
@@ -65,18 +70,18 @@ type sample struct {
 
 func newCounterMemory() *counterMemory { return &counterMemory{before: map[queueKey]sample{}} }
 
-func (c *sonic) count(ctx context.Context, dev driver.Device, queues []uint8) ([]QueueReading, error) {
+func (c *sonic) count(ctx context.Context, dev driver.Device, port ident.PortNum, queues []uint8) ([]QueueReading, error) {
 	if c.counts.oids == nil {
 		if err := c.learn(ctx, dev); err != nil {
 			return nil, err
 		}
 	}
-	out, err := c.sample(ctx, dev, queues)
+	out, err := c.sample(ctx, dev, port, queues)
 	if status.Code(err) == codes.NotFound { // object IDs change at a restart
 		if err := c.learn(ctx, dev); err != nil {
 			return nil, err
 		}
-		out, err = c.sample(ctx, dev, queues)
+		out, err = c.sample(ctx, dev, port, queues)
 	}
 	if err != nil {
 		c.counts.oids = nil
@@ -140,11 +145,14 @@ func parseFields(a answer) (row, error) {
 // maxPaths is the largest number of paths in one request.
 const maxPaths = 512
 
-// sample reads the counters of the given queues of all ports. The error is that of the request.
-func (c *sonic) sample(ctx context.Context, dev driver.Device, queues []uint8) ([]QueueReading, error) {
+// sample reads the counters of the given queues of a port, 0 for all. The error is that of the request.
+func (c *sonic) sample(ctx context.Context, dev driver.Device, only ident.PortNum, queues []uint8) ([]QueueReading, error) {
 	var out []QueueReading
 	var paths []gnmitree.Path
 	for i, port := range c.counts.ports[:min(dev.Ports, len(c.counts.ports))] {
+		if only != 0 && int(only) != i+1 {
+			continue
+		}
 		for _, q := range queues {
 			if oid, ok := c.counts.oids[fmt.Sprintf("%s:%d", port, q)]; ok {
 				out = append(out, QueueReading{Port: ident.PortNum(i + 1), Queue: q, Every: c.counts.every}) // at most MaxSwitchPorts
@@ -210,7 +218,7 @@ func (m *counterMemory) judge(q *QueueReading) {
 }
 
 // count reads the state of the queues, which OpenConfig targets poll at each reading.
-func (c *openConfig) count(ctx context.Context, dev driver.Device, queues []uint8) ([]QueueReading, error) {
+func (c *openConfig) count(ctx context.Context, dev driver.Device, port ident.PortNum, queues []uint8) ([]QueueReading, error) {
 	answers, err := c.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmitree.Path{qosPath("interfaces")}})
 	if status.Code(err) == codes.NotFound {
 		return nil, fmt.Errorf("%w: %s has no queues by openconfig-qos: %s", driver.ErrUnsupported, dev, status.Convert(err).Message())
@@ -228,6 +236,9 @@ func (c *openConfig) count(ctx context.Context, dev driver.Device, queues []uint
 	}
 	var out []QueueReading
 	for i := range m.ports[:dev.Ports] { // tree.marking has sorted the interfaces
+		if port != 0 && int(port) != i+1 {
+			continue
+		}
 		for _, q := range tree.Interfaces.Interface[i].Output.Queues.Queue {
 			_, n, ok := splitNumber(q.Name)
 			if !ok || n > 255 || !slices.Contains(queues, uint8(n)) {

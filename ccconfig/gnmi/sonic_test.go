@@ -374,6 +374,9 @@ func TestQueueCountersOfSONiC(t *testing.T) {
 	if again := read(); !again[0].Stale || again[1].Stale || *again[1].Octets != 2000 || *again[1].Marked != 4 {
 		t.Errorf("a change: %+v", again)
 	}
+	if one, err := d.PortQueueCounters(t.Context(), dev, 2, 3, 5); err != nil || len(one) != 1 || one[0].Port != 2 || *one[0].Octets != 2000 {
+		t.Errorf("port 2 alone: %+v, %v", one, err)
+	}
 	// The switch restarts: its objects have other numbers.
 	s.mu.Lock()
 	c := s.dbs["COUNTERS_DB"]

@@ -74,8 +74,9 @@ type seriesOptions struct {
 	url      string                   // where other managers reach this one; "": they are not asked
 	period   time.Duration            // between two measurements of a fabric
 	allPorts bool
-	failed   func()         // see collect.Options
-	gather   collect.Gather // of the manager's own metrics; nil: none
+	watch    collect.WatchOptions // its By is the access to devices
+	failed   func()               // see collect.Options
+	gather   collect.Gather       // of the manager's own metrics; nil: none
 	embedded.Options
 }
 
@@ -100,6 +101,7 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 		return nil, err
 	}
 	p.RescanInterval = o.rescan
+	m.options.series.watch.By = p
 	if err := m.openSeries(); err != nil {
 		return nil, err
 	}
@@ -198,7 +200,7 @@ func (m *manager) openSeries() (err error) {
 // measure starts to measure fabrics.
 func (m *manager) measure(ctx context.Context, name string, meter control.Meter, keep series.Store) (err error) {
 	o := m.options.series
-	m.collect, err = collect.New(m.service, meter, keep, collect.Options{Name: name, Period: o.period, AllPorts: o.allPorts, Log: m.log, Failed: o.failed})
+	m.collect, err = collect.New(m.service, meter, keep, collect.Options{Name: name, Period: o.period, AllPorts: o.allPorts, Watch: o.watch, Log: m.log, Failed: o.failed})
 	if err != nil {
 		return err
 	}

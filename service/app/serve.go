@@ -23,6 +23,7 @@ import (
 	"fairlane/internal/listen"
 	"fairlane/internal/sdnotify"
 	"fairlane/policy"
+	"fairlane/service/collect"
 	"fairlane/service/config"
 	"fairlane/service/control"
 	"fairlane/service/control/operations"
@@ -149,7 +150,7 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 	p := site.New(material.Site)
 	o := workOptions{
 		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: operations.Retention(s.config.Retention), rescan: s.config.Discovery.Interval,
-		series: seriesOptions{folder: s.config.Series.Folder(s.config.Database), period: s.config.Series.Period, allPorts: s.config.Series.Ports == "all", failed: s.metrics.SeriesFailed, gather: gather(s.metrics), url: s.config.Series.Advertise, external: material.Series, Options: embedded.Options{
+		series: seriesOptions{folder: s.config.Series.Folder(s.config.Database), period: s.config.Series.Period, allPorts: s.config.Series.Ports == "all", watch: collect.WatchOptions{Ports: s.config.Series.Watch.Ports, Period: s.config.Series.Watch.Period}, failed: s.metrics.SeriesFailed, gather: gather(s.metrics), url: s.config.Series.Advertise, external: material.Series, Options: embedded.Options{
 			Retention: s.config.Series.Retention, MaxBytes: int64(s.config.Series.MaxGB * 1e9), Peers: embedded.PeerOptions{TLS: material.PeerTLS},
 		}},
 	}
@@ -189,7 +190,7 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 	} else {
 		err = s.metrics.WatchSeries(s.manager.series.Size)
 	}
-	return errors.Join(err, s.metrics.WatchMeasured(func() []obs.Measured { return exported(s.manager.collect.Latest()) }))
+	return errors.Join(err, s.metrics.WatchPorts(s.manager.collect.Watched), s.metrics.WatchMeasured(func() []obs.Measured { return exported(s.manager.collect.Latest()) }))
 }
 
 // signIn makes the administrator's account with the token given. When none is given and none is there, it prints the one it generates.

@@ -39,6 +39,7 @@ type Options struct {
 	Period time.Duration // between two measurements of a fabric, of wall time, at least MinPeriod
 	// AllPorts keeps the counts of every measured port, and not only of those at either end of a contended link.
 	AllPorts bool
+	Watch    WatchOptions
 	Log      *slog.Logger // nil discards
 	Failed   func()       // called for each batch that was not stored, or not completely; may be nil
 }
@@ -55,6 +56,7 @@ type Collector struct {
 	meter control.Meter
 	keep  series.Store
 	o     Options
+	watch *watchLoop // nil: no ports are watched
 
 	mu   sync.Mutex
 	last map[string]*fabricState
@@ -82,11 +84,25 @@ func New(u UseCases, m control.Meter, keep series.Store, o Options) (*Collector,
 	if o.Failed == nil {
 		o.Failed = func() {}
 	}
-	return &Collector{use: u, meter: m, keep: keep, o: o, last: map[string]*fabricState{}}, nil
+	if len(o.Watch.Ports) > 0 && o.Watch.Period < MinPeriod {
+		return nil, fmt.Errorf("period of watched ports %v: want at least %v", o.Watch.Period, MinPeriod)
+	}
+	c := &Collector{use: u, meter: m, keep: keep, o: o, last: map[string]*fabricState{}}
+	c.watch = newWatchLoop(c, o.Watch)
+	return c, nil
 }
+
+// Watched returns the number of watched ports by state: "read" and "unread" at the latest reading, "omitted" beyond MaxWatched, and in "unknown" the
+// entries of WatchOptions.Ports that match no port.
+func (c *Collector) Watched() map[string]int { return c.watch.counts() }
 
 // Run measures until the context ends. Errors of single fabrics are logged, and show as gaps in their series.
 func (c *Collector) Run(ctx context.Context) {
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	if c.watch != nil {
+		watch.Go(func() { c.watch.run(ctx) })
+	}
 	tick := time.NewTicker(c.o.Period)
 	defer tick.Stop()
 	for {
@@ -112,6 +128,7 @@ func (c *Collector) Round(ctx context.Context) error {
 		return err
 	}
 	c.forget(names)
+	c.watch.known(names)
 	var wg sync.WaitGroup
 	places := make(chan struct{}, maxParallel)
 	errs := make([]error, len(names))
@@ -138,11 +155,13 @@ const leasePeriods = 3
 
 // fabric measures a fabric and appends what was found. A measurement that fails ends the fabric's series until the next.
 func (c *Collector) fabric(ctx context.Context, name string) error {
-	mine, err := c.use.ClaimCollection(ctx, name, c.o.Name, c.use.Now().Add(leasePeriods*c.o.Period))
+	until := c.use.Now().Add(leasePeriods * c.o.Period)
+	mine, err := c.use.ClaimCollection(ctx, name, c.o.Name, until)
 	if err != nil {
 		return missing(err)
 	}
 	if !mine {
+		c.watch.withdraw(name, false)
 		c.mu.Lock()
 		delete(c.last, name) // another manager continues the series
 		c.mu.Unlock()
@@ -154,10 +173,16 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 	case ctx.Err() != nil:
 		return nil // the service ends: what is missing is not the fabric's fault
 	case missing(err) != nil: // nothing is measured in this round
+		c.watch.extend(name, until)
 		return errors.Join(err, c.append(ctx, name, s, []series.Sample{coverage(name, 0)}))
 	case err != nil:
+		c.watch.withdraw(name, true)
 		return c.append(ctx, name, s, nil)
 	}
+	watched := c.watch.offer(name, t, until)
+	c.mu.Lock()
+	leaveWatched(s.series, watched)
+	c.mu.Unlock()
 	within, cancel := context.WithTimeout(ctx, c.o.Period)
 	defer cancel()
 	sh, err := c.meter.Measure(within, t, Window(t.Fabric, c.o.Period))
@@ -169,6 +194,7 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 		return c.append(ctx, name, s, append(known, coverage(name, 0)))
 	}
 	count(s.totals, &sh, &of, c.o.Period)
+	sh.Ports = withoutWatched(sh.Ports, watched)
 	if !c.o.AllPorts {
 		sh.Ports = atLinks(sh.Ports, sh.Links)
 	}

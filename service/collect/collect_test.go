@@ -225,7 +225,8 @@ func TestCountsOfPortsAreKeptAtContendedLinksOrEverywhere(t *testing.T) {
 func TestEveryCountOfPortsHasAFamily(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []telemetry.CountKind{telemetry.CountBECN, telemetry.CountWait, telemetry.CountCongested, telemetry.CountMarks, telemetry.CountCNPsSent,
-		telemetry.CountCNPs, telemetry.CountPauses, telemetry.CountPaused} {
+		telemetry.CountCNPs, telemetry.CountPauses, telemetry.CountPaused,
+		telemetry.CountFCNPs, telemetry.CountRewrites, telemetry.CountPausesSent} {
 		if collect.PortFamily(string(kind)) == "" {
 			t.Errorf("no family of %q", kind)
 		}

@@ -1,6 +1,8 @@
 package collect
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -63,6 +65,9 @@ func samples(fabric string, p *policy.Plan, sh *control.Shares, sums map[string]
 		if l.Delivered != nil {
 			b.measured(series.LinkDelivered, float64(*l.Delivered), linkLabel(l.Name))
 		}
+		if l.FairRate != nil {
+			b.link(series.LinkFairRate, l.Name, float64(*l.FairRate))
+		}
 		if l.Use != nil {
 			b.measured(series.LinkUse, *l.Use, linkLabel(l.Name))
 		}
@@ -88,6 +93,9 @@ func samples(fabric string, p *policy.Plan, sh *control.Shares, sums map[string]
 		b.add(series.FabricLoop, truth(sh.Loop.State == control.LoopActing))
 	}
 	b.ports(sh.Ports)
+	if sh.Cost != nil {
+		b.cost("shares", *sh.Cost, period)
+	}
 	return append(b.out, coverage(fabric, measured(sh, period, scale)))
 }
 
@@ -95,6 +103,7 @@ func samples(fabric string, p *policy.Plan, sh *control.Shares, sums map[string]
 var portFamilies = map[string]string{
 	"becn": series.PortBECN, "xmit-wait": series.PortWait, "congested": series.PortCongested, "marks": series.PortMarks,
 	"cnps-sent": series.PortCNPsSent, "cnps-handled": series.PortCNPs, "pauses-received": series.PortPauses, "paused": series.PortPaused,
+	"fcnps-sent": series.PortFCNPs, "rewrites": series.PortRewrites, "pauses-sent": series.PortPausesSent,
 }
 
 // atLinks returns the ports at either end of a link.
@@ -111,6 +120,13 @@ func atLinks(ports []control.PortActivity, links []control.LinkUse) (out []contr
 	return out
 }
 
+// cost adds what a measurement asked of devices, averaged over its period.
+func (b *batch) cost(kind string, c control.Cost, period time.Duration) {
+	of := series.Label{Name: series.LabelKind, Value: kind}
+	b.add(series.CostRequests, float64(c.Requests)/period.Seconds(), of)
+	b.add(series.CostBytes, float64(c.Bytes)/period.Seconds(), of)
+}
+
 // ports adds the samples of ports.
 func (b *batch) ports(list []control.PortActivity) {
 	for i := range list {
@@ -118,6 +134,9 @@ func (b *batch) ports(list []control.PortActivity) {
 		port := series.Label{Name: series.LabelPort, Value: p.Name}
 		if p.Sent != nil {
 			b.measured(series.PortSent, float64(*p.Sent), port)
+		}
+		for _, name := range slices.Sorted(maps.Keys(p.Senders)) {
+			b.add(series.PortSender, float64(p.Senders[name]), port, series.Label{Name: series.LabelSender, Value: name})
 		}
 		for _, n := range p.Counts {
 			if n.Lane != nil {

@@ -107,8 +107,18 @@ type Series struct {
 	Period    time.Duration // between two measurements of a fabric; 0: no series
 	Retention time.Duration // age at which samples are deleted
 	Ports     string        // whose counts are kept: "contended" or "all"
-	MaxGB     float64       // size of the stored blocks in 10^9 bytes beyond which the oldest are deleted; 0: no limit
+	Watch     Watch
+	MaxGB     float64 // size of the stored blocks in 10^9 bytes beyond which the oldest are deleted; 0: no limit
 }
+
+// Watch configures ports that are read more often than their fabric is measured.
+type Watch struct {
+	Ports  []string // "FABRIC/PORT"; the port may be a pattern of path.Match
+	Period time.Duration
+}
+
+// maxWatched is the largest number of entries of Watch.Ports.
+const maxWatched = 64
 
 // Folder is the folder of the series of a service on a database; empty when it keeps none.
 func (s Series) Folder(database string) string {
@@ -145,7 +155,7 @@ func Default() Config {
 		Retention: Retention{
 			Events: 30 * 24 * time.Hour, Rollouts: 90 * 24 * time.Hour, Plans: 90 * 24 * time.Hour, Snapshots: 90 * 24 * time.Hour,
 		},
-		Series:    Series{Period: 15 * time.Second, Retention: 28 * 24 * time.Hour, Ports: "contended", MaxGB: 5},
+		Series:    Series{Period: 15 * time.Second, Retention: 28 * 24 * time.Hour, Ports: "contended", Watch: Watch{Period: time.Second}, MaxGB: 5},
 		Receivers: defaultReceivers(),
 		Discovery: Discovery{Interval: time.Minute, Sources: DefaultSources()},
 		Rollouts:  Rollouts{Lease: 6 * time.Second},
@@ -287,6 +297,12 @@ func (l *Loaded) together() []error {
 		wrong("series.advertise", phrase.Of("config.series-advertise"))
 	case l.Series.TokenFile != "" && l.Series.URL == "":
 		wrong("series.token_file", phrase.Of("config.series-token"))
+	}
+	switch w := &l.Series.Watch; {
+	case len(w.Ports) > maxWatched:
+		wrong("series.watch.ports", phrase.Of("config.watch-many", "n", len(w.Ports), "max", maxWatched))
+	case len(w.Ports) > 0 && w.Period > l.Series.Period:
+		wrong("series.watch.period", phrase.Of("config.watch-period", "period", l.Series.Period))
 	}
 	inURL := passwordInURL(l.Database)
 	switch from := l.From("database"); {

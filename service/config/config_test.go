@@ -325,3 +325,25 @@ func TestACopyOfEveryKeyIsTheWholeConfiguration(t *testing.T) {
 		t.Error("the copy of a list is the same list")
 	}
 }
+
+// TestWatchedPorts checks the form of entries, their number and the period.
+func TestWatchedPorts(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"series: {watch: {ports: [lab/leaf1/P4, 'lab/MF0;sw/U1/P*', lab/h1], period: 2s}}": "",
+		"series: {watch: {ports: [leaf1]}}":                                                `series.watch.ports: found "leaf1": want FABRIC/PORT such as lab/leaf1/P4`,
+		"series: {watch: {ports: [/leaf1]}}":                                               `found "/leaf1"`,
+		"series: {watch: {ports: ['lab/leaf1/P[']}}":                                       `found "lab/leaf1/P["`,
+		"series: {watch: {ports: [" + strings.Repeat("lab/h/P1, ", 65) + "]}}":             "series.watch.ports: found 65 entries, want at most 64",
+		"series: {watch: {ports: [" + strings.Repeat("lab/h/P1, ", 64) + "]}}":             "",
+		"series: {period: 5s, watch: {ports: [lab/h/P1], period: 6s}}":                     "series.watch.period: longer than series.period: want at most 5s",
+		"series: {period: 0s, watch: {ports: [lab/h/P1]}}":                                 "series.watch.period: longer than series.period: want at most 0s",
+		"series: {period: 1s, watch: {period: 6s}}":                                        "",
+		"series: {watch: {period: 100ms}}":                                                 "series.watch.period: found 100ms: want 1s to 1m0s",
+	} {
+		_, err := Load(Sources{Path: file(t, text)})
+		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && !strings.Contains(got, want) {
+			t.Errorf("%.60s: %v, want %q", text, err, want)
+		}
+	}
+}

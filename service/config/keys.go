@@ -3,6 +3,7 @@ package config
 import (
 	"net"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,6 +127,10 @@ func serviceKeys() []Key {
 			Doc: "ports whose rates and counts are kept: `contended`, those at either end of a contended link, or `all`, also every port from which tenants send"},
 		{Name: "series.max_gb", check: between(0, 1e6), bind: func(c *Config) any { return &c.Series.MaxGB },
 			Doc: "size in 10^9 bytes beyond which the oldest samples are deleted, up to two hours late; 0: no limit"},
+		{Name: "series.watch.ports", check: isWatchedPort, bind: func(c *Config) any { return &c.Series.Watch.Ports },
+			Doc: "ports that are read every `series.watch.period`, as `FABRIC/PORT` such as `lab/leaf1/P4`; PORT may be a pattern such as `leaf1/*`. At most 64 entries, and 64 ports of a fabric"},
+		{Name: "series.watch.period", check: within(time.Second, time.Minute), bind: func(c *Config) any { return &c.Series.Watch.Period },
+			Doc: "time between two readings of the ports in `series.watch.ports`, 1s to 1m and at most `series.period`"},
 	}
 }
 
@@ -386,6 +391,15 @@ func isCollector(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.User != nil || (u.Scheme != "http" && u.Scheme != "https") {
 		return fault(phrase.Of("config.want-collector"))
+	}
+	return nil
+}
+
+// isWatchedPort checks only the form; the fabric may be discovered later.
+func isWatchedPort(s string) error {
+	fabric, port, _ := strings.Cut(s, "/")
+	if _, err := path.Match(port, ""); err != nil || fabric == "" || port == "" {
+		return found(strconv.Quote(s), phrase.Of("config.want-port-pattern"))
 	}
 	return nil
 }

@@ -172,3 +172,18 @@ type Observer interface {
 type Meter interface {
 	Measure(ctx context.Context, t Target, window time.Duration) (Shares, error)
 }
+
+// PortWatcher opens watches of single ports.
+type PortWatcher interface {
+	// WatchPorts prepares to read ports of a target's topology often. A reading of a device may take within of wall time. Readings neither wait
+	// for measurements of shares nor disturb them.
+	WatchPorts(ctx context.Context, t Target, ports []ident.PortID, within time.Duration) (PortWatch, error)
+}
+
+// PortWatch reads ports. One goroutine uses it.
+type PortWatch interface {
+	// Read returns what the ports did since the previous reading; the first is the baseline. A port that was not read has an error and no rates.
+	// It fails when the watch is of no use any more, and must then be opened again.
+	Read(ctx context.Context) (PortReading, error)
+	Close() error
+}

@@ -262,6 +262,14 @@ type Shares struct {
 	Loop *CongestionLoop
 	// Ports is what each measured port did in the window. It is kept as series only, not in stored measurements.
 	Ports []PortActivity `json:"-"`
+	// Cost is what the measurement asked of devices; nil when unknown. It is kept as series only.
+	Cost *Cost `json:"-"`
+}
+
+// Cost is what was asked of devices.
+type Cost struct {
+	Requests uint64
+	Bytes    uint64 // of requests and responses: whole management datagrams, or messages of gRPC without headers
 }
 
 // PortActivity is what a port sent and counted in a window, by the device's clock.
@@ -270,6 +278,15 @@ type PortActivity struct {
 	Name   string
 	Sent   *quantity.BitRate // nil when not measured
 	Counts []PortCount       // those that were measured
+	// Senders has the rates of a NIC port's WRCC senders, "TENANT/CLASS", that were measured.
+	Senders map[string]quantity.BitRate
+	Err     error // why some of it was not measured; nil when all was
+}
+
+// PortReading is what watched ports did since the previous reading, by port.
+type PortReading struct {
+	Ports []PortActivity
+	Cost  Cost
 }
 
 // PortCount is a count of a port, per second.
@@ -349,6 +366,8 @@ type LinkUse struct {
 	Problem    string            // as in TenantShare
 	Said       *phrase.Text      `json:",omitempty"` // as in TenantShare
 	Tenants    []LinkTenant      `json:",omitempty"` // by name; none in measurements older than the field
+	// FairRate is the fair rate on the WRCC plane, of a queue pair of weight 1; nil when it was not read. It is kept as series only.
+	FairRate *quantity.BitRate `json:"-"`
 }
 
 // Event is a recorded event; events are append-only.

@@ -107,6 +107,27 @@ func (m *Metrics) WatchSeries(size func() (series int, bytes int64)) error {
 	return b.err
 }
 
+// WatchPorts adds the numbers of watched ports by state. Call it once.
+func (m *Metrics) WatchPorts(counts func() map[string]int) error {
+	b := newBuilder(m.registry)
+	b.register(&watchedCollector{prometheus.NewDesc(metricWatched, b.table[metricWatched].Help, b.table[metricWatched].Labels, nil), counts})
+	return b.err
+}
+
+// watchedCollector gives the numbers of watched ports.
+type watchedCollector struct {
+	desc   *prometheus.Desc
+	counts func() map[string]int
+}
+
+func (c *watchedCollector) Describe(to chan<- *prometheus.Desc) { to <- c.desc }
+
+func (c *watchedCollector) Collect(to chan<- prometheus.Metric) {
+	for state, n := range c.counts() {
+		to <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n), state)
+	}
+}
+
 // WatchNotifications adds the number of notifications that wait for receivers of a kind. Call it once for each kind.
 func (m *Metrics) WatchNotifications(kind string, waiting func() int) error {
 	b := newBuilder(m.registry)

@@ -63,6 +63,9 @@ func exercised(t *testing.T) *Metrics {
 	if err := m.WatchSeries(func() (int, int64) { return 60_000, 1 << 20 }); err != nil {
 		t.Fatal(err)
 	}
+	if err := m.WatchPorts(func() map[string]int { return map[string]int{"read": 3} }); err != nil {
+		t.Fatal(err)
+	}
 	m.Notified("webhook", "sent", 3)
 	m.AuditLag("siem", 12)
 	m.pushes.WithLabelValues("ok").Inc()

@@ -48,6 +48,7 @@ const (
 	metricSeries       = "fairlane_series"
 	metricSeriesBytes  = "fairlane_series_bytes"
 	metricSeriesErrors = "fairlane_series_errors_total"
+	metricWatched      = "fairlane_watched_ports"
 
 	metricNotifications = "fairlane_notifications_total"
 	metricQueued        = "fairlane_notification_queue"
@@ -93,6 +94,7 @@ func Table() []Metric {
 		{metricSeries, "gauge", nil, "time series in memory; new ones beyond 200,000 are left out"},
 		{metricSeriesBytes, "gauge", nil, "bytes of stored blocks of time series on disk"},
 		{metricSeriesErrors, "counter", nil, "batches of samples that were not stored, or not completely"},
+		{metricWatched, "gauge", []string{"state"}, "ports of `series.watch.ports` that this manager reads, by the latest reading: `read`, `unread` (not or not completely) or `omitted` (beyond 64 of a fabric); `unknown` counts entries that match no port"},
 		{metricNotifications, "counter", []string{"receiver_kind", "outcome"}, "notifications of this manager; for `alertmanager`, alerts. `receiver_kind` is `alertmanager`, `webhook` or `mail`; `outcome` is `sent`, `retried` (an attempt failed), `failed` (given up) or `dropped` (full queue, or end of the manager)"},
 		{metricQueued, "gauge", []string{"receiver_kind"}, "notifications of this manager that wait to be delivered"},
 		{metricAuditLag, "gauge", []string{"sink"}, "audit entries that a sink of `audit.export.sinks` has not acknowledged; the same on all managers"},

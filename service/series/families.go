@@ -31,10 +31,12 @@ const (
 const (
 	LabelFabric = "fabric"
 	LabelTenant = "tenant"
-	LabelState  = "state" // "contending", or the reason why not: docs/shares.md
-	LabelPort   = "port"  // a port: "h4/P1"
-	LabelLane   = "lane"  // an SL or a VL
-	LabelLink   = "link"  // a link direction: "sw1/P4 -> h4/P1", the transmitting port first
+	LabelState  = "state"  // "contending", or the reason why not: docs/shares.md
+	LabelPort   = "port"   // a port: "h4/P1"
+	LabelLane   = "lane"   // an SL or a VL
+	LabelKind   = "kind"   // of measurements: "shares" or "ports"
+	LabelSender = "sender" // of a WRCC NIC port: "tenant/class"
+	LabelLink   = "link"   // a link direction: "sw1/P4 -> h4/P1", the transmitting port first
 )
 
 // Names of the families.
@@ -64,6 +66,13 @@ const (
 	PortCNPs        = "fairlane_port_cnps_handled_per_second"
 	PortPauses      = "fairlane_port_pauses_received_per_second"
 	PortPaused      = "fairlane_port_paused_ratio"
+	PortFCNPs       = "fairlane_port_fcnps_sent_per_second"
+	PortRewrites    = "fairlane_port_fair_rate_rewrites_per_second"
+	PortPausesSent  = "fairlane_port_pauses_sent_per_second"
+	PortSender      = "fairlane_port_sender_sent_bits_per_second"
+	CostRequests    = "fairlane_measurement_requests_per_second"
+	CostBytes       = "fairlane_measurement_bytes_per_second"
+	LinkFairRate    = "fairlane_link_fair_rate_bits_per_second"
 	FabricJain      = "fairlane_fabric_jain_index"
 	FabricError     = "fairlane_fabric_share_error_max_ratio"
 	FabricLoop      = "fairlane_fabric_congestion_control_acting"
@@ -78,18 +87,25 @@ func Families() []Family {
 		{FabricError, Gauge, []string{LabelFabric}, "largest share error of the measured tenants", false},
 		{LinkCapacity, Gauge, []string{LabelFabric, LabelLink}, "data rate of a contended link direction", false},
 		{LinkDelivered, Gauge, []string{LabelFabric, LabelLink}, "octets sent on a contended link direction, as a rate on the device's clock", false},
+		{LinkFairRate, Gauge, []string{LabelFabric, LabelLink}, "fair rate that a WRCC switch gives a queue pair of weight 1 on a contended link direction", false},
 		{LinkTenant, Gauge, []string{LabelFabric, LabelLink, LabelTenant}, "rate of a tenant on a contended link direction", false},
 		{LinkEntitled, Gauge, []string{LabelFabric, LabelLink, LabelTenant}, "entitlement of a tenant on a contended link direction", false},
 		{LinkUp, Gauge, []string{LabelFabric, LabelLink}, "1 if both ports of a contended link direction were up at the latest scan, 0 if one was down or the link was gone", false},
 		{LinkUse, Gauge, []string{LabelFabric, LabelLink}, "delivered over capacity of a contended link direction, 0 to 1", false},
 		{Coverage, Gauge, []string{LabelFabric}, "fraction of the period in which the counters of every measured port were read unambiguously, 0 to 1", false},
+		{CostBytes, Gauge, []string{LabelFabric, LabelKind}, "bytes of these requests and their responses: management datagrams, or messages of gRPC without headers", false},
+		{CostRequests, Gauge, []string{LabelFabric, LabelKind}, "requests to devices for measurements of `shares` or readings of watched `ports`, averaged over their period", false},
 		{PortBECN, Gauge, []string{LabelFabric, LabelPort, LabelLane}, "congestion notifications that an InfiniBand adapter port received, by SL", false},
 		{PortCNPs, Gauge, []string{LabelFabric, LabelPort}, "congestion notifications that slowed senders of a NIC port down", false},
 		{PortCNPsSent, Gauge, []string{LabelFabric, LabelPort}, "congestion notifications that a NIC port sent", false},
 		{PortCongested, Gauge, []string{LabelFabric, LabelPort, LabelLane}, "ticks in which packets waited at a congested InfiniBand switch port, by VL; the device defines a tick", false},
+		{PortRewrites, Gauge, []string{LabelFabric, LabelPort}, "packets whose fair rate a port of a WRCC switch lowered", false},
+		{PortFCNPs, Gauge, []string{LabelFabric, LabelPort}, "fast congestion notifications that a WRCC switch sent because of a port", false},
 		{PortMarks, Gauge, []string{LabelFabric, LabelPort}, "packets with an ECN mark that a NIC port received", false},
 		{PortPaused, Gauge, []string{LabelFabric, LabelPort}, "fraction of the time in which pause frames held the priority of RoCE at a NIC port, 0 to 1", false},
 		{PortPauses, Gauge, []string{LabelFabric, LabelPort}, "pause frames that a NIC port received in the priority of RoCE", false},
+		{PortPausesSent, Gauge, []string{LabelFabric, LabelPort}, "pause frames that a port of a WRCC switch sent", false},
+		{PortSender, Gauge, []string{LabelFabric, LabelPort, LabelSender}, "octets that a WRCC sender (`tenant/class`) sent from a NIC port, as a rate on the device's clock", false},
 		{PortSent, Gauge, []string{LabelFabric, LabelPort}, "octets that a port sent, as a rate on the device's clock", false},
 		{PortWait, Gauge, []string{LabelFabric, LabelPort}, "ticks in which an InfiniBand port had data to send and no credit; the device defines a tick", false},
 		{TenantContended, Counter, []string{LabelFabric, LabelTenant}, "seconds in which a tenant contended for a link", true},

@@ -42,15 +42,17 @@ type Access struct {
 	Patience       int           // with clocks of simulated devices, see telemetry.Options
 	files          inventories
 	measuring      turns   // one measurement of a fabric at a time
+	cleared        clears  // counters that measurements cleared
 	rescans        rescans // latest scan of each fabric
 }
 
 var (
-	_ control.Discoverer = (*Access)(nil)
-	_ control.Rescanner  = (*Access)(nil)
-	_ control.Meter      = (*Access)(nil)
-	_ control.Observer   = (*Access)(nil)
-	_ rollout.Opener     = (*Access)(nil)
+	_ control.Discoverer  = (*Access)(nil)
+	_ control.Rescanner   = (*Access)(nil)
+	_ control.Meter       = (*Access)(nil)
+	_ control.PortWatcher = (*Access)(nil)
+	_ control.Observer    = (*Access)(nil)
+	_ rollout.Opener      = (*Access)(nil)
 )
 
 // Discover builds the model from the source of a fabric. Its errors contain nothing of the contents of files.
@@ -110,13 +112,19 @@ func (p *Access) open(ctx context.Context, now *Settings, t control.Target) (*se
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
+	cost := &costOf{}
+	counted := countedTransport{c, cost}
 	sure := &identityGuard{Driver: tracedDriver{d}, transport: c, known: map[ident.PortID]bool{}}
 	return &session{
 		close: c.Close, driver: sure, others: sure.others,
 		placer: sync.OnceValues(func() (placement.Port, error) { return p.Placements.Open(t, now.Managers[t.Fabric.Name], c) }),
 		measure: func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error) {
-			return p.measure(ctx, now, c, t, window)
+			return p.measure(ctx, now, counted, t, window)
 		},
+		watch: func(ids []ident.PortID, within time.Duration) (portReader, error) {
+			return telemetry.NewPortWatch(counted, ids, t.Topology, within, p.counting(now, t))
+		},
+		cost: cost.total,
 	}, nil
 }
 
@@ -129,7 +137,10 @@ type session struct {
 	// placements.
 	placer  func() (placement.Port, error)
 	measure func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error)
-	close   func() error
+	// watch prepares to read ports; a reading of a device may take within.
+	watch func(ids []ident.PortID, within time.Duration) (portReader, error)
+	cost  func() control.Cost // of measure and watch so far
+	close func() error
 }
 
 // Open attaches to the fabric of a target after checking that none of the devices has been replaced by another node.

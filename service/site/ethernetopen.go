@@ -2,10 +2,12 @@ package site
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/driver/grpclink"
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
@@ -25,9 +27,15 @@ func (p *Access) openEthernet(path string, t control.Target) (*session, error) {
 	if err != nil {
 		return nil, withoutContent(config.KindEthernet+path, err)
 	}
-	d, err := k.Connect()
+	cost := &grpclink.Meter{}
+	d, err := k.connect(cost)
 	if err != nil {
 		return nil, err
+	}
+	source := &etherSource{driver: d, topo: t.Topology, plane: t.Plan.Plane}
+	o := telemetry.EtherOptions{Parallel: discoverParallel, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, Limits: limitsOf(&t)}
+	if t.Plan.Plane == driver.PlaneWRCC {
+		o.Fair = source
 	}
 	return &session{
 		close: d.Close, driver: tracedDriver{d},
@@ -36,12 +44,19 @@ func (p *Access) openEthernet(path string, t control.Target) (*session, error) {
 			if len(t.Flows) == 0 { // a plan that removes everything has no flows
 				return telemetry.Shares(t.Plan, telemetry.Window{}), nil
 			}
-			source := &etherSource{driver: d, topo: t.Topology, plane: t.Plan.Plane}
-			c, err := telemetry.NewEther(source, t.Plan, t.Topology, t.Flows, telemetry.EtherOptions{Parallel: discoverParallel, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, Limits: limitsOf(&t)})
+			c, err := telemetry.NewEther(source, t.Plan, t.Topology, t.Flows, o)
 			if err != nil {
 				return telemetry.Report{}, err
 			}
 			return c.Measure(ctx, window)
+		},
+		watch: func(ids []ident.PortID, within time.Duration) (portReader, error) {
+			w, err := telemetry.NewEtherPortWatch(source, ids, t.Topology, within, o)
+			return etherReader{w, k}, err
+		},
+		cost: func() control.Cost {
+			requests, bytes := cost.Total()
+			return control.Cost{Requests: requests, Bytes: bytes}
 		},
 	}, nil
 }
@@ -53,7 +68,10 @@ type etherSource struct {
 	plane  subnet.Plane
 }
 
-var _ telemetry.EtherSource = (*etherSource)(nil)
+var (
+	_ telemetry.EtherSource = (*etherSource)(nil)
+	_ telemetry.FairSource  = (*etherSource)(nil)
+)
 
 func (s *etherSource) ReadNIC(ctx context.Context, port ident.PortID) (telemetry.NICReading, error) {
 	ref, ok := s.topo.PortByID(port)
@@ -65,20 +83,25 @@ func (s *etherSource) ReadNIC(ctx context.Context, port ident.PortID) (telemetry
 		return telemetry.NICReading{}, err
 	}
 	// Only differences are used, so an overflow of picoseconds since 1970 does no harm.
-	at := quantity.Picoseconds(c.At.UnixNano()) * quantity.Nanosecond
-	read := func(n niccount.Counter) telemetry.Octets { return telemetry.Octets{N: n.Value, At: at, Err: n.Err} }
+	since := func(at time.Time) quantity.Picoseconds {
+		return quantity.Picoseconds(at.UnixNano()) * quantity.Nanosecond
+	}
+	at := since(c.CountersAt)
+	read := func(n niccount.Counter, at time.Time) telemetry.Octets {
+		return telemetry.Octets{N: n.Value, At: since(at), Err: n.Err}
+	}
 	r := telemetry.NICReading{
 		Tx: whole(c.Counters, at, "tx_bytes_phy", "port_xmit_data"), Rx: whole(c.Counters, at, "rx_bytes_phy", "port_rcv_data"),
 		Functions: make(map[int]telemetry.FunctionRead, len(c.Functions)), Senders: make(map[string]telemetry.Octets, len(c.Senders)),
 	}
 	for _, f := range c.Functions {
-		r.Functions[f.Index] = telemetry.FunctionRead{Tx: read(f.TxOctets), Rx: read(f.RxOctets)}
+		r.Functions[f.Index] = telemetry.FunctionRead{Tx: read(f.TxOctets, c.FunctionsAt), Rx: read(f.RxOctets, c.FunctionsAt)}
 	}
 	if s.plane == driver.PlaneRoCE {
 		r.Loop = loopOf(c.Counters, at)
 	}
 	for _, sender := range c.Senders {
-		r.Senders[sender.Name] = read(sender.TxOctets)
+		r.Senders[sender.Name] = read(sender.TxOctets, c.SendersAt)
 	}
 	return r, nil
 }
@@ -136,7 +159,7 @@ func (s *etherSource) ReadSwitch(ctx context.Context, port ident.PortID) (teleme
 
 // queues sums the octets that the queues of a port have sent.
 func (s *etherSource) queues(ctx context.Context, dev driver.Device, port ident.PortNum) (telemetry.Octets, error) {
-	list, err := s.driver.gnmi.QueueCounters(ctx, dev, 0, 1, 2, 3, 4, 5, 6, 7)
+	list, err := s.driver.gnmi.PortQueueCounters(ctx, dev, port, 0, 1, 2, 3, 4, 5, 6, 7)
 	if err != nil {
 		return telemetry.Octets{}, err
 	}
@@ -151,6 +174,7 @@ func (s *etherSource) queues(ctx context.Context, dev driver.Device, port ident.
 		read++
 		out.N += *q.Octets
 		out.At = quantity.Picoseconds(q.At.UnixNano()) * quantity.Nanosecond
+		out.Every = q.Every
 		fresh, every = fresh || !q.Stale, max(every, q.Every)
 	}
 	switch {
@@ -158,6 +182,38 @@ func (s *etherSource) queues(ctx context.Context, dev driver.Device, port ident.
 		return telemetry.Octets{}, fmt.Errorf("%s reports no octets of port %d", dev, port)
 	case !fresh:
 		out.Err = phrase.Because(telemetry.ErrStale, phrase.Of("measure.not-refreshed", "device", dev, "every", every))
+	}
+	return out, nil
+}
+
+// ReadFair reads a WRCC switch. Its fair rates are those of a register, or the means since the last reading; digests would need a write.
+func (s *etherSource) ReadFair(ctx context.Context, id ident.GUID) (map[ident.PortNum]telemetry.FairReading, error) {
+	node, ok := s.topo.NodeByGUID(id)
+	if !ok {
+		return nil, fmt.Errorf("node %s is not on the fabric", id)
+	}
+	dev := driver.SwitchDevice(s.topo, node, s.plane)
+	rates, err := s.driver.p4rt.ReadFairRates(ctx, dev)
+	if err != nil && !errors.Is(err, driver.ErrUnsupported) {
+		return nil, err
+	}
+	begun := time.Now()
+	counters, err := s.driver.p4rt.Counters(ctx, dev)
+	if err != nil && !errors.Is(err, driver.ErrUnsupported) {
+		return nil, err
+	}
+	wall := begun.Add(time.Since(begun) / 2)
+	out := make(map[ident.PortNum]telemetry.FairReading, dev.Ports)
+	for i := range counters {
+		c := &counters[i]
+		out[ident.PortNum(c.Port)] = telemetry.FairReading{FCNPs: c.FCNPs, Rewrites: c.Rewrites, Pauses: c.Pauses, Wall: wall}
+	}
+	for _, r := range rates {
+		if r.Port > 0 && int(r.Port) <= dev.Ports {
+			f := out[ident.PortNum(r.Port)]
+			f.Rate, f.Wall = new(quantity.BitRate(r.Mbps)*quantity.Mbps), wall
+			out[ident.PortNum(r.Port)] = f
+		}
 	}
 	return out, nil
 }

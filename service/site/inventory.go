@@ -54,7 +54,7 @@ func (v *inventories) open(path string) (*Inventory, error) {
 	v.mu.Lock()
 	k := v.kept[path]
 	v.mu.Unlock()
-	if k != nil && k.stamps == [2]stamp{stampOf(path), stampOf(k.beside(k.file.Fabric))} {
+	if k != nil && k.unchanged() {
 		return k, nil
 	}
 	k, err := ReadInventory(path)
@@ -68,6 +68,11 @@ func (v *inventories) open(path string) (*Inventory, error) {
 	}
 	v.kept[path] = k
 	return k, nil
+}
+
+// unchanged reports whether the files of an inventory are those that were read.
+func (k *Inventory) unchanged() bool {
+	return k.stamps == [2]stamp{stampOf(k.path), stampOf(k.beside(k.file.Fabric))}
 }
 
 // ReadInventory reads an inventory and the fabric file that it names.

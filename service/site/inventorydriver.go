@@ -31,13 +31,16 @@ var (
 const etherInFlight = 256
 
 // Connect returns the driver of an inventory's devices. It dials a device only on first use.
-func (k *Inventory) Connect() (*InventoryDriver, error) {
+func (k *Inventory) Connect() (*InventoryDriver, error) { return k.connect(nil) }
+
+// connect is Connect with a meter of requests; nil counts none.
+func (k *Inventory) connect(m *grpclink.Meter) (*InventoryDriver, error) {
 	secure, err := k.tls()
 	if err != nil {
 		return nil, err
 	}
 	d := &InventoryDriver{devices: k.devices}
-	link := grpclink.Options{TLS: secure, Insecure: secure == nil, InFlight: etherInFlight}
+	link := grpclink.Options{TLS: secure, Insecure: secure == nil, InFlight: etherInFlight, Meter: m}
 	if d.gnmi, err = gnmi.New(gnmi.Options{Options: link, Target: d.gnmiTarget}); err != nil {
 		return nil, err
 	}

@@ -32,7 +32,9 @@ func (p *Access) Measure(ctx context.Context, t control.Target, window time.Dura
 	if err != nil {
 		return control.Shares{}, err
 	}
-	return sharesOf(t, &r), nil
+	sh := sharesOf(t, &r)
+	sh.Cost = new(s.cost())
+	return sh, nil
 }
 
 // turns lets one measurement at a time read the counters of a fabric: two that clear 32-bit counters would disturb each other. The zero
@@ -118,7 +120,7 @@ func restarts(now *Settings, t control.Target) func(*policy.CAPlan) bool {
 
 // counting returns the options for reading the counters of a fabric.
 func (p *Access) counting(now *Settings, t control.Target) telemetry.Options {
-	return telemetry.Options{CCKey: now.CCKey, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, KeepCounters: t.Fabric.Counters == control.CountersKeep}
+	return telemetry.Options{CCKey: now.CCKey, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, KeepCounters: t.Fabric.Counters == control.CountersKeep, Clears: p.cleared.of(t.Fabric.Source)}
 }
 
 // watchCongestion starts counting congestion-control events. The returned function reports the events since to
@@ -166,11 +168,17 @@ func sharesOf(t control.Target, r *telemetry.Report) control.Shares {
 	for i, x := range r.Links {
 		out.Links = append(out.Links, control.LinkUse{
 			Port: x.Port, Peer: t.Plan.Links[i].Peer, Name: x.Name, Capacity: x.Capacity, Delivered: x.Used, Use: x.Utilisation, Problem: english(x.Problem), Said: x.Problem,
-			Tenants: linkTenants(x.Tenants),
+			Tenants: linkTenants(x.Tenants), FairRate: x.FairRate,
 		})
 	}
-	for _, x := range r.Ports {
-		out.Ports = append(out.Ports, control.PortActivity{Port: x.Port, Name: x.Name, Sent: x.Sent, Counts: countsOf(x.Counts)})
+	out.Ports = portsOf(r.Ports)
+	return out
+}
+
+func portsOf(list []telemetry.PortActivity) []control.PortActivity {
+	var out []control.PortActivity
+	for _, x := range list {
+		out = append(out, control.PortActivity{Port: x.Port, Name: x.Name, Sent: x.Sent, Counts: countsOf(x.Counts), Senders: x.Senders, Err: x.Err})
 	}
 	return out
 }

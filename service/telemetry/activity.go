@@ -1,6 +1,8 @@
 package telemetry
 
 import (
+	"slices"
+
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 )
@@ -11,6 +13,9 @@ type PortActivity struct {
 	Name   string
 	Sent   *quantity.BitRate // nil when not measured
 	Counts []PortCount       // those that were measured
+	// Senders has the rates of a NIC port's WRCC senders by name, those that were measured.
+	Senders map[string]quantity.BitRate
+	Err     error // why some of it was not measured; nil when all was
 }
 
 // CountKind names what a port counts.
@@ -25,7 +30,11 @@ const (
 	CountCNPsSent  CountKind = "cnps-sent"       // notifications that a NIC sent
 	CountCNPs      CountKind = "cnps-handled"    // notifications that slowed senders of a NIC down
 	CountPauses    CountKind = "pauses-received" // pause frames that a NIC received in the priority of RoCE
-	CountPaused    CountKind = "paused"          // seconds in which these held the priority, so 0 to 1
+	// Counts of a WRCC switch port.
+	CountFCNPs      CountKind = "fcnps-sent"  // fast notifications that the switch sent because of the port
+	CountRewrites   CountKind = "rewrites"    // packets whose fair rate the port lowered
+	CountPausesSent CountKind = "pauses-sent" // pause frames that the port sent
+	CountPaused     CountKind = "paused"      // seconds in which these held the priority, so 0 to 1
 )
 
 // PortCount is one count.
@@ -89,22 +98,42 @@ func (p *PortCongestion) rates() (list []PortCount) {
 func (w *etherWindow) activity() (out []PortActivity) {
 	for _, id := range w.c.nics {
 		p := PortActivity{Port: id, Name: w.name(id)}
-		if a, b, err := w.nic(id); err == nil {
-			if sent, err := w.rate(a.Tx, b.Tx, w.linkRate(id)); err == nil {
-				p.Sent = &sent
-			}
-			p.Counts = loopRates(a.Loop, b.Loop)
+		a, b, err := w.nic(id)
+		if err == nil {
+			p.sent(w.rate(a.Tx, b.Tx, w.linkRate(id)))
+			p.Counts, p.Senders = loopRates(a.Loop, b.Loop), w.senderRates(id, a, b)
+		} else {
+			p.Err = err
 		}
 		out = append(out, p)
 	}
 	for _, id := range w.c.ports {
 		p := PortActivity{Port: id, Name: w.name(id)}
-		if sent, err := w.rate(w.a.ports[id], w.b.ports[id], w.linkRate(id)); err == nil {
-			p.Sent = &sent
-		}
+		p.sent(w.rate(w.a.ports[id], w.b.ports[id], w.linkRate(id)))
 		out = append(out, p)
 	}
+	for _, id := range w.c.fairAt {
+		counts, err := w.fairCounts(id)
+		i := slices.IndexFunc(out, func(p PortActivity) bool { return p.Port == id })
+		if i < 0 { // the NIC at the other end measures what it sends
+			i = len(out)
+			out = append(out, PortActivity{Port: id, Name: w.name(id)})
+		}
+		out[i].Counts = append(out[i].Counts, counts...)
+		if out[i].Err == nil {
+			out[i].Err = err
+		}
+	}
 	return out
+}
+
+// sent sets what the port sent, or why that is unknown.
+func (p *PortActivity) sent(rate quantity.BitRate, err error) {
+	if err != nil {
+		p.Err = err
+		return
+	}
+	p.Sent = &rate
 }
 
 // loopRates returns the counts of a NIC port, per second.

@@ -29,6 +29,8 @@ type Options struct {
 	// KeepCounters forbids clearing the per-SL counters, for fabrics where another tool measures with them. A counter
 	// that saturates can then no longer be measured from 16 GiB after its last clear.
 	KeepCounters bool
+	// Clears records when a CongestionWatch clears counters, for the PortWatches of the same fabric; nil records nothing.
+	Clears *Clears
 }
 
 // Collector reads the counters of a set of ports. It is safe for concurrent use; concurrent readings run one after the
@@ -43,11 +45,9 @@ type Collector struct {
 
 // device is the agent that keeps the counters of some ports.
 type device struct {
-	lid    ident.LID
-	clock  deviceClock
-	noTime bool                 // has no TimeStamp
-	wall   quantity.Picoseconds // scaled wall time of the last TimeStamp
-	ports  []*portMeter
+	timekeeper
+
+	ports []*portMeter
 }
 
 type portMeter struct {
@@ -80,7 +80,7 @@ func New(t mad.Transport, ports []Port, o Options) (*Collector, error) {
 			return nil, fmt.Errorf("port %s %q: listed twice", p.ID, p.Name)
 		}
 		if i == 0 || ports[i-1].LID != p.LID {
-			c.devices = append(c.devices, &device{lid: p.LID})
+			c.devices = append(c.devices, &device{timekeeper: timekeeper{lid: p.LID}})
 		}
 		d := c.devices[len(c.devices)-1]
 		d.ports = append(d.ports, &portMeter{Port: p, meter: meter{rate: p.Rate}})
@@ -283,26 +283,11 @@ func (c *Collector) clear(ctx context.Context, d *device, p *portMeter) error {
 
 // now reads the clock of a device.
 func (c *Collector) now(ctx context.Context, d *device) (quantity.Picoseconds, error) {
-	wall := c.elapsed()
-	if d.noTime {
-		return wall, nil
-	}
-	var ts mad.TimeStamp
-	err := c.congestion(ctx, d.lid, mad.AttrTimeStamp, &ts)
-	if unsupported(err) && !d.clock.seen {
-		d.noTime = true
-		return wall, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	passed := wall - d.wall
-	if d.clock.seen && jumped(uint32(ts)-d.clock.last, passed) {
+	now, jump, err := d.read(ctx, &c.agents)
+	if jump != nil {
 		for _, p := range d.ports {
-			p.meter.breakOff(phrase.Because(ErrReset, phrase.Of("measure.clock-reset-at", "lid", d.lid)))
+			p.meter.breakOff(jump)
 		}
-		d.clock.seen = false // the length of the jump is unknown
 	}
-	d.wall = wall
-	return d.clock.advance(uint32(ts)), nil
+	return now, err
 }

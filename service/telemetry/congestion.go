@@ -297,7 +297,7 @@ func (w *CongestionWatch) readBECN(ctx context.Context, d *congestedDevice, p *c
 	zero := mad.PortSLCounters{PortSelect: p.ID.Port}
 	zero.CounterSelect = w.highs(p.becn[:])
 	if zero.CounterSelect != 0 {
-		err = errors.Join(err, w.clear(ctx, d, mad.AttrPortSLRcvBECN, &zero, p.becn[:], zero.CounterSelect))
+		err = errors.Join(err, w.clear(ctx, d, p, mad.AttrPortSLRcvBECN, &zero, p.becn[:], zero.CounterSelect))
 	}
 	return named(p, "PortSLRcvBECN", err)
 }
@@ -313,7 +313,7 @@ func (w *CongestionWatch) readWait(ctx context.Context, d *congestedDevice, p *c
 	p.out.Wait = moved[0]
 	if select2 := w.highs(p.wait[:]); select2 != 0 {
 		zero := mad.PortCounters{PortSelect: p.ID.Port, CounterSelect2: uint8(select2)}
-		err = errors.Join(err, w.clear(ctx, d, mad.AttrPortCounters, &zero, p.wait[:], select2))
+		err = errors.Join(err, w.clear(ctx, d, p, mad.AttrPortCounters, &zero, p.wait[:], select2))
 	}
 	return named(p, "PortXmitWait", err)
 }
@@ -332,7 +332,7 @@ func (w *CongestionWatch) readCongested(ctx context.Context, d *congestedDevice,
 	err = advanceAll(p.congested[:], v.VL[:], most, p.out.Congested[:])
 	zero := mad.PortVLXmitTimeCong{PortSelect: p.ID.Port, CounterSelect: w.highs(p.congested[:])}
 	if zero.CounterSelect != 0 {
-		err = errors.Join(err, w.clear(ctx, d, mad.AttrPortVLXmitTimeCong, &zero, p.congested[:], zero.CounterSelect))
+		err = errors.Join(err, w.clear(ctx, d, p, mad.AttrPortVLXmitTimeCong, &zero, p.congested[:], zero.CounterSelect))
 	}
 	return named(p, "PortVLXmitTimeCong", err)
 }
@@ -356,7 +356,8 @@ func (w *CongestionWatch) highs(cs []counter32) (selected uint16) {
 }
 
 // clear sets the selected counters to zero.
-func (w *CongestionWatch) clear(ctx context.Context, d *congestedDevice, id mad.AttrID, zero mad.Attribute, cs []counter32, selected uint16) error {
+func (w *CongestionWatch) clear(ctx context.Context, d *congestedDevice, p *congestedPort, id mad.AttrID, zero mad.Attribute, cs []counter32, selected uint16) error {
+	defer w.o.Clears.begin(clearKey{d.lid, p.ID.Port, id})()
 	if err := w.perf(ctx, d.lid, mad.MethodSet, id, zero); err != nil {
 		return fmt.Errorf("clear: %w", err)
 	}

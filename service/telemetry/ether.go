@@ -24,7 +24,9 @@ type Octets struct {
 	// Wall is the time of the reading, for a device that reports no time; At is then not set. The pace of the fabric's
 	// time comes from a NIC's clock.
 	Wall time.Time
-	Err  error // why there is no value
+	// Every is how often the device refreshes the counter; 0: at each reading.
+	Every time.Duration
+	Err   error // why there is no value
 }
 
 // NICReading holds the counters of a NIC port.
@@ -60,6 +62,7 @@ type EtherOptions struct {
 	TimeScale float64
 	Patience  int // as in Options
 	Limits
+	Fair FairSource // of the WRCC plane; nil: fair rates are not read
 }
 
 // EtherCollector measures tenants' shares on an Ethernet fabric: by the port's counter for a tenant with its own port, by
@@ -77,6 +80,8 @@ type EtherCollector struct {
 	functions map[tenantAt]int          // virtual functions of tenants in the plan
 	sends     []senders
 	limits    Limits
+	fair      FairSource     // nil: none
+	fairAt    []ident.PortID // of WRCC switches
 }
 
 // tenantAt is a tenant on a port.
@@ -116,6 +121,13 @@ func NewEther(source EtherSource, p *policy.Plan, f *subnet.Fabric, flows []tena
 		default:
 			c.ports = append(c.ports, l.Port)
 		}
+	}
+	if p.WRCC != nil {
+		var links []ident.PortID
+		for i := range p.Links {
+			links = append(links, p.Links[i].Port)
+		}
+		c.fairPorts(o.Fair, links)
 	}
 	for _, list := range []*[]ident.PortID{&c.nics, &c.ports} {
 		slices.SortFunc(*list, ident.PortID.Compare)
@@ -162,6 +174,7 @@ type etherSample struct {
 	nics   map[ident.PortID]*NICReading
 	ports  map[ident.PortID]Octets
 	silent map[ident.PortID]error
+	fair   fairSample
 }
 
 func (c *EtherCollector) sample(ctx context.Context) (*etherSample, error) {
@@ -186,11 +199,16 @@ func (c *EtherCollector) sample(ctx context.Context) (*etherSample, error) {
 			return nil
 		})
 	}
+	var fair fairSample
+	g.Go(func() error {
+		fair = c.sampleFair(ctx)
+		return nil
+	})
 	_ = g.Wait() // each reading carries its own error
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("read counters: %w", err)
 	}
-	s := &etherSample{nics: make(map[ident.PortID]*NICReading, len(nics)), ports: make(map[ident.PortID]Octets, len(ports)), silent: map[ident.PortID]error{}}
+	s := &etherSample{nics: make(map[ident.PortID]*NICReading, len(nics)), ports: make(map[ident.PortID]Octets, len(ports)), silent: map[ident.PortID]error{}, fair: fair}
 	for i, id := range c.nics {
 		s.nics[id] = &nics[i]
 		if faults[i] != nil {

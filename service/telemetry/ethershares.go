@@ -73,6 +73,9 @@ func (w *etherWindow) unread() error {
 	return fmt.Errorf("no port could be measured: %w", errors.Join(list...))
 }
 
+// refreshes is the number of times that a device must refresh a counter in a window: the rate is then wrong by a tenth at most.
+const refreshes = 10
+
 // rate returns the rate of a counter over the window.
 func (w *etherWindow) rate(a, b Octets, link quantity.BitRate) (quantity.BitRate, error) {
 	if err := cmp.Or(b.Err, a.Err); err != nil {
@@ -85,9 +88,12 @@ func (w *etherWindow) rate(a, b Octets, link quantity.BitRate) (quantity.BitRate
 	if !w.read || span < w.elapsed {
 		w.read, w.elapsed = true, max(span, 0)
 	}
+	every := max(a.Every, b.Every)
 	switch {
 	case span == 0:
 		return 0, ErrNoTime
+	case quantity.Elapsed(every)*refreshes > span:
+		return 0, phrase.Because(ErrStale, phrase.Of("measure.refreshed-rarely", "every", every, "least", refreshes*every))
 	case span < 0:
 		return 0, phrase.Because(ErrReset, phrase.Of("measure.clock-reset"))
 	case b.N < a.N || b.N-a.N > wordsIn(span, link)*wordOctets:
@@ -260,7 +266,7 @@ func (w *etherWindow) linkRate(id ident.PortID) quantity.BitRate {
 // link returns the use of a contended link, counted by the NIC at its end, or by the switch that sends on it. whole has the measured rate of
 // each tenant over all its queue pairs.
 func (w *etherWindow) link(l *policy.LinkShare, whole map[linkPart]*quantity.BitRate) LinkUse {
-	lu := LinkUse{Port: l.Port, Name: l.Name, Capacity: l.Capacity, Tenants: []LinkTenant{}}
+	lu := LinkUse{Port: l.Port, Name: l.Name, Capacity: l.Capacity, Tenants: []LinkTenant{}, FairRate: w.fairRate(l.Port)}
 	nic, received := l.Peer, true
 	if !w.c.isNIC(nic) {
 		nic, received = l.Port, false

@@ -59,6 +59,8 @@ type LinkUse struct {
 	Utilisation *float64     // used / capacity, nil also when the capacity is unknown
 	Tenants     []LinkTenant // in the order of the plan
 	Problem     *phrase.Text // why Used was not measured; nil when it was measured
+	// FairRate is the fair rate on the WRCC plane, of a queue pair of weight 1, at the end of the window; nil when it was not read.
+	FairRate *quantity.BitRate
 }
 
 // LinkTenant is one tenant's share of a link. It is measured by the link's counters when no other tenant uses any of the

@@ -38,6 +38,15 @@ type FairRate struct {
 // mean, so the first call returns none; and the congestion digests, which only the primary receives and which must be enabled
 // by a write. Ports without a known fair rate are omitted. FairRates returns driver.ErrUnsupported if there is no source.
 func (d *Driver) FairRates(ctx context.Context, dev driver.Device) ([]FairRate, error) {
+	return d.fairRates(ctx, dev, true)
+}
+
+// ReadFairRates is FairRates from the sources that need no write, so that it never becomes the primary of the device: digests are not among them.
+func (d *Driver) ReadFairRates(ctx context.Context, dev driver.Device) ([]FairRate, error) {
+	return d.fairRates(ctx, dev, false)
+}
+
+func (d *Driver) fairRates(ctx context.Context, dev driver.Device, digests bool) ([]FairRate, error) {
 	s, release, err := d.begin(ctx, dev)
 	if err != nil {
 		return nil, err
@@ -53,7 +62,7 @@ func (d *Driver) FairRates(ctx context.Context, dev driver.Device) ([]FairRate, 
 	switch {
 	case s.features.Counters[p4info.CounterPFRSum]:
 		return s.counterRates(ctx)
-	case s.features.Digest:
+	case s.features.Digest && digests:
 		return s.digestRates(ctx)
 	}
 	return nil, fmt.Errorf("%w: %s reports its fair rates by no register, counter or digest", driver.ErrUnsupported, dev)

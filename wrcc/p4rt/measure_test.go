@@ -100,6 +100,9 @@ func TestFairRatesFallBackToDigests(t *testing.T) {
 	if r.sim.Congested(c) {
 		t.Fatal("a digest before any was enabled")
 	}
+	if rates, err := r.drv.ReadFairRates(t.Context(), r.dev); !errors.Is(err, driver.ErrUnsupported) || r.sim.Congested(c) {
+		t.Fatalf("a reading enabled digests: %v, %v", rates, err)
+	}
 	if got := r.rates(t); got != "[]" {
 		t.Errorf("before any congestion: %s", got)
 	}

@@ -41,6 +41,8 @@ type Options struct {
 	InFlight int
 	// Dial opens connections; nil selects TCP.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
+	// Meter counts requests; nil counts none.
+	Meter *Meter
 }
 
 // Pool holds the connections of a driver, and a session S for each K. Call Close when it is no longer used.
@@ -164,6 +166,9 @@ func (p *Pool[K, S]) dial(address string) (*grpc.ClientConn, error) {
 	}
 	if p.o.Dial != nil {
 		opts = append(opts, grpc.WithContextDialer(p.o.Dial))
+	}
+	if p.o.Meter != nil {
+		opts = append(opts, grpc.WithStatsHandler(counting{p.o.Meter}))
 	}
 	return grpc.NewClient("passthrough:///"+address, opts...)
 }

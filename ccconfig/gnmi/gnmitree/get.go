@@ -123,10 +123,14 @@ func (g *getter) notification(pattern Path, leaves []Leaf) (*gnmi.Notification, 
 		}
 	})
 	out := &gnmi.Notification{Prefix: prefix}
-	oldest := g.now
+	var oldest time.Time // by the tree's clock, if all leaves have a time
 	for _, node := range nodes {
 		for i := range node.leaves {
-			if at := node.leaves[i].Time; !at.IsZero() && at.Before(oldest) {
+			at := node.leaves[i].Time
+			if at.IsZero() {
+				at = g.now
+			}
+			if oldest.IsZero() || at.Before(oldest) {
 				oldest = at
 			}
 		}
@@ -144,6 +148,9 @@ func (g *getter) notification(pattern Path, leaves []Leaf) (*gnmi.Notification, 
 	}
 	if g.room < 0 {
 		return nil, errorf(codes.ResourceExhausted, "the answer has more than %d bytes: ask for fewer paths, or subscribe to them once", answerFactor*g.limits.MessageBytes)
+	}
+	if oldest.IsZero() {
+		oldest = g.now
 	}
 	out.Timestamp = oldest.UnixNano()
 	return out, nil
