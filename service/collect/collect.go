@@ -29,7 +29,7 @@ type UseCases interface {
 	ObjectiveSet(ctx context.Context, fabric string) (control.ObjectiveSet, error)
 	// ClaimCollection reports whether this manager is to measure the fabric until the given time.
 	ClaimCollection(ctx context.Context, fabric, owner string, until time.Time) (bool, error)
-	// Now returns the service's time, which samples and leases bear.
+	// Now returns the service's time, which leases bear.
 	Now() time.Time
 }
 
@@ -39,8 +39,10 @@ type Options struct {
 	Period time.Duration // between two measurements of a fabric, of wall time, at least MinPeriod
 	// AllPorts keeps the counts of every measured port, and not only of those at either end of a contended link.
 	AllPorts bool
-	Log      *slog.Logger // nil discards
-	Failed   func()       // called for each batch that was not stored, or not completely; may be nil
+	// Clock gives the times of samples; nil is UseCases.Now.
+	Clock  func() time.Time
+	Log    *slog.Logger // nil discards
+	Failed func()       // called for each batch that was not stored, or not completely; may be nil
 }
 
 // MinPeriod is the shortest period.
@@ -62,9 +64,11 @@ type Collector struct {
 
 // fabricState is what is known of a fabric from its latest measurement. One goroutine measures a fabric.
 type fabricState struct {
-	target control.Target
-	failed bool              // the latest measurement failed
-	totals map[string]totals // by tenant
+	target  control.Target
+	failed  bool              // the latest measurement failed
+	totals  map[string]totals // by tenant
+	counted time.Time         // of the latest measurement in totals
+	last    time.Time         // until which samples may be appended
 
 	// Collector.mu guards changes of these, which Latest reads.
 	series map[string]series.Sample // by series.Sample.AppendKey
@@ -81,6 +85,9 @@ func New(u UseCases, m control.Meter, keep series.Store, o Options) (*Collector,
 	}
 	if o.Failed == nil {
 		o.Failed = func() {}
+	}
+	if o.Clock == nil {
+		o.Clock = u.Now
 	}
 	return &Collector{use: u, meter: m, keep: keep, o: o, last: map[string]*fabricState{}}, nil
 }
@@ -138,7 +145,8 @@ const leasePeriods = 3
 
 // fabric measures a fabric and appends what was found. A measurement that fails ends the fabric's series until the next.
 func (c *Collector) fabric(ctx context.Context, name string) error {
-	mine, err := c.use.ClaimCollection(ctx, name, c.o.Name, c.use.Now().Add(leasePeriods*c.o.Period))
+	until := c.use.Now().Round(0).Add(leasePeriods * c.o.Period) // by the wall clock: that of a suspended machine's process stands still
+	mine, err := c.use.ClaimCollection(ctx, name, c.o.Name, until)
 	if err != nil {
 		return missing(err)
 	}
@@ -149,30 +157,41 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 		return nil
 	}
 	s := c.state(name)
+	s.last = until.Add(-c.o.Period) // the first measurement of the next manager stands for a period too, which must not overlap this one's
 	t, known, of, err := c.read(ctx, name, s.target)
 	switch {
-	case ctx.Err() != nil:
-		return nil // the service ends: what is missing is not the fabric's fault
+	case ctx.Err() != nil || c.late(name, s):
+		return nil // the service ends, or another manager may measure: what is missing is not the fabric's fault
 	case missing(err) != nil: // nothing is measured in this round
-		return errors.Join(err, c.append(ctx, name, s, []series.Sample{coverage(name, 0)}))
+		return errors.Join(err, c.append(ctx, name, s, c.o.Clock(), []series.Sample{coverage(name, 0)}))
 	case err != nil:
-		return c.append(ctx, name, s, nil)
+		return c.append(ctx, name, s, c.o.Clock(), nil)
 	}
 	within, cancel := context.WithTimeout(ctx, c.o.Period)
 	defer cancel()
 	sh, err := c.meter.Measure(within, t, Window(t.Fabric, c.o.Period))
-	if ctx.Err() != nil {
+	at := c.o.Clock()
+	if ctx.Err() != nil || c.late(name, s) {
 		return nil
 	}
 	c.note(name, s, t, err)
 	if err != nil {
-		return c.append(ctx, name, s, append(known, coverage(name, 0)))
+		return c.append(ctx, name, s, at, append(known, coverage(name, 0)))
 	}
-	count(s.totals, &sh, &of, c.o.Period)
+	s.count(&sh, &of, c.use.Now(), c.o.Period)
 	if !c.o.AllPorts {
 		sh.Ports = atLinks(sh.Ports, sh.Links)
 	}
-	return c.append(ctx, name, s, append(known, samples(name, t.Plan, &sh, s.totals, c.o.Period, t.Fabric.TimeScale)...))
+	return c.append(ctx, name, s, at, append(known, samples(name, t.Plan, &sh, s.totals, c.o.Period, t.Fabric.TimeScale)...))
+}
+
+// late reports, and logs, that the lease of a fabric is over, such as after the process was stopped: another manager may measure it.
+func (c *Collector) late(name string, s *fabricState) bool {
+	if !c.use.Now().After(s.last) {
+		return false
+	}
+	c.o.Log.Warn("a measurement ended after the lease of its fabric and is dropped", "fabric", name)
+	return true
 }
 
 // read returns what the service has about a fabric: the target, which keeps what it can of the prior one, the samples that need no
@@ -229,8 +248,7 @@ func (c *Collector) state(name string) *fabricState {
 }
 
 // append keeps the samples of a fabric, and ends those of its series that have none now.
-func (c *Collector) append(ctx context.Context, name string, s *fabricState, batch []series.Sample) error {
-	at := c.use.Now()
+func (c *Collector) append(ctx context.Context, name string, s *fabricState, at time.Time, batch []series.Sample) error {
 	batch, now := withGaps(batch, s.series)
 	c.mu.Lock()
 	s.series, s.at = now, at
@@ -262,7 +280,7 @@ func withGaps(batch []series.Sample, before map[string]series.Sample) ([]series.
 
 // Latest returns the samples of the latest measurement of each fabric that this manager measures, without those that are stale.
 func (c *Collector) Latest() []series.Sample {
-	now := c.use.Now()
+	now := c.o.Clock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []series.Sample

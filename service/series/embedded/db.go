@@ -201,6 +201,18 @@ func (d *DB) Size() (series int, bytes int64) {
 	return int(d.db.Head().NumSeries()), bytes
 }
 
+// Latest returns the time of the latest sample, zero when there is none.
+func (d *DB) Latest() time.Time {
+	latest := d.db.Head().MaxTime()
+	for _, b := range d.db.Blocks() {
+		latest = max(latest, b.MaxTime()-1) // blocks end before their maximum
+	}
+	if latest == math.MinInt64 {
+		return time.Time{}
+	}
+	return time.UnixMilli(latest)
+}
+
 // Close writes what is in memory and releases the folder.
 func (d *DB) Close() error {
 	if err := errors.Join(d.engine.Close(), d.db.Close()); err != nil {

@@ -25,6 +25,8 @@ const (
 	resendDelay     = time.Minute      // until a firing alert is notified again
 	restoreAfter    = 2                // evaluations of a group until pending alerts are restored
 	slack           = time.Second / 10 // by which an evaluation may come early
+	// After a pause evaluations wait this number of rounds for samples, without which rates are unknown and alerts would end.
+	roundsAfterPause = 2
 )
 
 // Rules evaluates rules on the series of a DB. The state of alerts is that of Prometheus: for, keep_firing_for, and restoration after a
@@ -36,6 +38,8 @@ type Rules struct {
 
 	mu     sync.Mutex // one evaluation at a time
 	groups []*ruleGroup
+	ended  time.Time // of the latest call of Evaluate
+	wait   int       // rounds without evaluation
 }
 
 var _ series.Rules = (*Rules)(nil)
@@ -50,6 +54,8 @@ type ruleGroup struct {
 	at    time.Time  // of the latest evaluation
 	took  time.Duration
 	count int // evaluations, up to restoreAfter
+	// paused means that time passed without evaluations. One evaluation is at a time, so it needs no lock.
+	paused bool
 }
 
 // NewRules returns an evaluator of rules; notify may be nil.
@@ -144,16 +150,33 @@ func matches(ms []*labels.Matcher, ls labels.Labels) bool {
 }
 
 // Evaluate evaluates the groups that are due at a time, which must not be before that of an earlier call. Errors of rules are in their
-// state, and in the log.
+// state, and in the log. When more time passed than samples are current, as when the clock jumped or the process was stopped, it first
+// waits for new samples.
 func (r *Rules) Evaluate(ctx context.Context, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	called := time.Now()
+	defer func() { r.ended = at.Add(time.Since(called)) }()
+	if !r.ended.IsZero() && at.Sub(r.ended) > currentPeriods*r.db.o.Interval {
+		r.wait = roundsAfterPause
+		for _, g := range r.groups {
+			g.paused = true
+		}
+	}
+	if r.wait > 0 {
+		r.wait--
+		return
+	}
 	for _, g := range r.groups {
 		if ctx.Err() != nil {
 			return
 		}
 		if g.count > 0 && at.Sub(g.at) < g.Interval()-slack {
 			continue
+		}
+		if g.paused {
+			g.paused = false
+			g.postpone(at.Sub(g.at) - g.Interval())
 		}
 		begin := time.Now()
 		g.Eval(ctx, at)
@@ -165,6 +188,17 @@ func (r *Rules) Evaluate(ctx context.Context, at time.Time) {
 		if restore { // the first evaluation may lack recorded series
 			g.RestoreForState(at)
 		}
+	}
+}
+
+// postpone keeps a pause from counting as time for which the conditions of pending alerts hold.
+func (g *ruleGroup) postpone(by time.Duration) {
+	for _, rule := range g.AlertingRules() {
+		rule.ForEachActiveAlert(func(a *promrules.Alert) {
+			if a.State == promrules.StatePending {
+				a.ActiveAt = a.ActiveAt.Add(by)
+			}
+		})
 	}
 }
 
