@@ -217,6 +217,9 @@ func (m *manager) evaluate(ctx context.Context, clock *series.Clock) error {
 	if err != nil {
 		return fmt.Errorf("name of the host: %w", err)
 	}
+	if m.lock == nil { // else there are no other managers
+		m.rules.Follow(m.collect.Holds)
+	}
 	loop := collect.NewRuleLoop(m.series, m.rules, o.gather, collect.RuleOptions{Instance: host, Period: o.period, Now: clock.Now, Log: m.log, Failed: o.failed})
 	m.keeper.Go(func() { loop.Run(ctx) })
 	return nil

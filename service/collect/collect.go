@@ -58,8 +58,9 @@ type Collector struct {
 	keep  series.Store
 	o     Options
 
-	mu   sync.Mutex
-	last map[string]*fabricState
+	mu     sync.Mutex
+	last   map[string]*fabricState
+	others map[string]bool // fabrics that other managers measure
 }
 
 // fabricState is what is known of a fabric from its latest measurement. One goroutine measures a fabric.
@@ -68,9 +69,9 @@ type fabricState struct {
 	failed  bool              // the latest measurement failed
 	totals  map[string]totals // by tenant
 	counted time.Time         // of the latest measurement in totals
-	last    time.Time         // until which samples may be appended
 
-	// Collector.mu guards changes of these, which Latest reads.
+	// Collector.mu guards changes of these, which others read.
+	last   time.Time                // until which samples may be appended
 	series map[string]series.Sample // by series.Sample.AppendKey
 	at     time.Time                // of series
 }
@@ -89,7 +90,7 @@ func New(u UseCases, m control.Meter, keep series.Store, o Options) (*Collector,
 	if o.Clock == nil {
 		o.Clock = u.Now
 	}
-	return &Collector{use: u, meter: m, keep: keep, o: o, last: map[string]*fabricState{}}, nil
+	return &Collector{use: u, meter: m, keep: keep, o: o, last: map[string]*fabricState{}, others: map[string]bool{}}, nil
 }
 
 // Run measures until the context ends. Errors of single fabrics are logged, and show as gaps in their series.
@@ -138,6 +139,7 @@ func (c *Collector) forget(names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	maps.DeleteFunc(c.last, func(name string, _ *fabricState) bool { return !slices.Contains(names, name) })
+	maps.DeleteFunc(c.others, func(name string, _ bool) bool { return !slices.Contains(names, name) })
 }
 
 // leasePeriods is how long a lease holds, in periods: a manager that misses this number of rounds loses its fabrics.
@@ -153,11 +155,12 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 	if !mine {
 		c.mu.Lock()
 		delete(c.last, name) // another manager continues the series
+		c.others[name] = true
 		c.mu.Unlock()
 		return nil
 	}
-	s := c.state(name)
-	s.last = until.Add(-c.o.Period) // the first measurement of the next manager stands for a period too, which must not overlap this one's
+	// The first measurement of the next manager stands for a period too, which must not overlap this one's.
+	s := c.state(name, until.Add(-c.o.Period))
 	t, known, of, err := c.read(ctx, name, s.target)
 	switch {
 	case ctx.Err() != nil || c.late(name, s):
@@ -236,15 +239,36 @@ func (c *Collector) note(name string, s *fabricState, t control.Target, err erro
 	}
 }
 
-func (c *Collector) state(name string) *fabricState {
+// state returns what is known of a fabric that this manager measures, and whose samples may be appended until last.
+func (c *Collector) state(name string, last time.Time) *fabricState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	delete(c.others, name)
 	s := c.last[name]
 	if s == nil {
 		s = &fabricState{totals: map[string]totals{}}
 		c.last[name] = s
 	}
+	s.last = last
 	return s
+}
+
+// Holds returns which fabrics this manager measures, after their first measurement, and which others do. Those whose lease is over count as
+// measured by others.
+func (c *Collector) Holds() map[string]bool {
+	now := c.use.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make(map[string]bool, len(c.last)+len(c.others))
+	for name, s := range c.last {
+		if !s.at.IsZero() {
+			out[name] = !now.After(s.last.Add(c.o.Period))
+		}
+	}
+	for name := range c.others {
+		out[name] = false
+	}
+	return out
 }
 
 // append keeps the samples of a fabric, and ends those of its series that have none now.

@@ -501,6 +501,35 @@ func TestAMeasurementBeyondTheLeaseIsDropped(t *testing.T) {
 	}
 }
 
+// TestItIsKnownWhoMeasuresAFabric has a fabric of this manager, which another one takes over and which is deleted then.
+func TestItIsKnownWhoMeasuresAFabric(t *testing.T) {
+	t.Parallel()
+	s := lab()
+	c := collector(t, s, &kept{})
+	check := func(when string, want map[string]bool) {
+		t.Helper()
+		if d := cmp.Diff(want, c.Holds()); d != "" {
+			t.Errorf("%s: %s", when, d)
+		}
+	}
+	check("before the first measurement", map[string]bool{})
+	s.takes = time.Second
+	round(t, c)
+	s.ahead += 44 * time.Second
+	check("until the end of the lease", map[string]bool{"lab": true})
+	s.ahead++
+	check("after the end of the lease", map[string]bool{"lab": false})
+	s.held = map[string]bool{"lab": true}
+	round(t, c)
+	check("taken over", map[string]bool{"lab": false})
+	s.held = nil
+	round(t, c)
+	check("taken back", map[string]bool{"lab": true})
+	s.fabrics = nil
+	round(t, c)
+	check("deleted", map[string]bool{})
+}
+
 // TestSamplesBearTheTimesOfTheirClock leaves leases to the time of the service.
 func TestSamplesBearTheTimesOfTheirClock(t *testing.T) {
 	t.Parallel()

@@ -215,6 +215,9 @@ func (d *DB) Latest() time.Time {
 
 // Close writes what is in memory and releases the folder.
 func (d *DB) Close() error {
+	if d.peers != nil {
+		d.peers.reads.Wait()
+	}
 	if err := errors.Join(d.engine.Close(), d.db.Close()); err != nil {
 		return fmt.Errorf("close the series: %w", err)
 	}

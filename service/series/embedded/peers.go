@@ -64,6 +64,7 @@ type peers struct {
 	o      PeerOptions
 	client *http.Client
 	log    *slog.Logger
+	reads  sync.WaitGroup // of what rules need, which end with the context of the evaluation
 
 	mu     sync.Mutex
 	failed map[string]time.Time // by URL and key: when it last did not answer

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
 	promrules "github.com/prometheus/prometheus/rules"
+	"github.com/prometheus/prometheus/storage"
 
 	"fairlane/service/series"
 	"fairlane/service/series/rules"
@@ -32,6 +33,8 @@ const (
 // Rules evaluates rules on the series of a DB. The state of alerts is that of Prometheus: for, keep_firing_for, and restoration after a
 // restart from the series ALERTS_FOR_STATE. Its methods are safe for concurrent use.
 type Rules struct {
+	followed
+
 	db     *DB
 	notify series.Notify
 	needed map[string][][]*labels.Matcher // selectors by metric name, of metrics that are neither families nor recorded
@@ -56,6 +59,7 @@ type ruleGroup struct {
 	count int // evaluations, up to restoreAfter
 	// paused means that time passed without evaluations. One evaluation is at a time, so it needs no lock.
 	paused bool
+	anew   bool // it is due whatever its interval
 }
 
 // NewRules returns an evaluator of rules; notify may be nil.
@@ -65,7 +69,7 @@ func (d *DB) NewRules(groups []rules.Group, notify series.Notify) (*Rules, error
 	}
 	r := &Rules{db: d, notify: notify}
 	m := promrules.NewManager(&promrules.ManagerOptions{
-		QueryFunc: promrules.EngineQueryFunc(d.engine, d.db), NotifyFunc: r.send, AppendableV2: d.db, Queryable: d.db, Logger: d.o.Log, Parser: d.parser,
+		QueryFunc: promrules.EngineQueryFunc(d.engine, r), NotifyFunc: r.send, AppendableV2: r, Queryable: storage.QueryableFunc(r.restorable), Logger: d.o.Log, Parser: d.parser,
 		OutageTolerance: outageTolerance, ForGracePeriod: forGrace, ResendDelay: resendDelay, GroupLoader: loader{d.parser, rules.File(groups)},
 	})
 	loaded, errs := m.LoadGroups(d.o.Interval, labels.EmptyLabels(), "", nil, false, "")
@@ -163,6 +167,7 @@ func (r *Rules) Evaluate(ctx context.Context, at time.Time) {
 			g.paused = true
 		}
 	}
+	r.follow(ctx, at)
 	if r.wait > 0 {
 		r.wait--
 		return
@@ -171,9 +176,10 @@ func (r *Rules) Evaluate(ctx context.Context, at time.Time) {
 		if ctx.Err() != nil {
 			return
 		}
-		if g.count > 0 && at.Sub(g.at) < g.Interval()-slack {
+		if g.count > 0 && !g.anew && at.Sub(g.at) < g.Interval()-slack {
 			continue
 		}
+		g.anew = false
 		if g.paused {
 			g.paused = false
 			g.postpone(at.Sub(g.at) - g.Interval())
@@ -189,6 +195,7 @@ func (r *Rules) Evaluate(ctx context.Context, at time.Time) {
 			g.RestoreForState(at)
 		}
 	}
+	r.restoreAlerts(at)
 }
 
 // postpone keeps a pause from counting as time for which the conditions of pending alerts hold.
@@ -202,14 +209,15 @@ func (g *ruleGroup) postpone(by time.Duration) {
 	}
 }
 
-// send notifies the alerts of a rule that are due.
+// send notifies the alerts of a rule that are due. Alerts about fabrics of other managers are theirs: that they end here says nothing.
 func (r *Rules) send(ctx context.Context, _ string, list ...*promrules.Alert) {
-	if len(list) == 0 {
-		return
+	var out []series.Alert
+	for _, a := range list {
+		if r.lost == nil || r.lost.Matches(a.Labels.Get(series.LabelFabric)) {
+			out = append(out, alertOf(a))
+		}
 	}
-	out := make([]series.Alert, len(list))
-	for i, a := range list {
-		out[i] = alertOf(a)
+	if len(out) > 0 {
+		r.notify(ctx, sortAlerts(out))
 	}
-	r.notify(ctx, sortAlerts(out))
 }
