@@ -137,20 +137,11 @@ func (r *Rules) Needs(name string, list []series.Label) bool {
 	sample := series.Sample{Family: name, Labels: list}
 	ls := labelsOf(&sample)
 	for _, ms := range sets {
-		if matches(ms, ls) {
+		if matchesAll(ms, ls) {
 			return true
 		}
 	}
 	return false
-}
-
-func matches(ms []*labels.Matcher, ls labels.Labels) bool {
-	for _, m := range ms {
-		if !m.Matches(ls.Get(m.Name)) {
-			return false
-		}
-	}
-	return true
 }
 
 // Evaluate evaluates the groups that are due at a time, which must not be before that of an earlier call. Errors of rules are in their
