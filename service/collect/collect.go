@@ -253,17 +253,15 @@ func (c *Collector) state(name string, last time.Time) *fabricState {
 	return s
 }
 
-// Holds returns which fabrics this manager measures, after their first measurement, and which others do. Those whose lease is over count as
-// measured by others.
+// Holds returns true for the fabrics that this manager measures, from their first measurement to the end of their lease, and false for
+// others.
 func (c *Collector) Holds() map[string]bool {
 	now := c.use.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := make(map[string]bool, len(c.last)+len(c.others))
 	for name, s := range c.last {
-		if !s.at.IsZero() {
-			out[name] = !now.After(s.last.Add(c.o.Period))
-		}
+		out[name] = !s.at.IsZero() && !now.After(s.last.Add(c.o.Period))
 	}
 	for name := range c.others {
 		out[name] = false

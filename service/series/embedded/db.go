@@ -54,7 +54,8 @@ type DB struct {
 
 	db    *tsdb.DB
 	o     Options
-	peers *peers // nil: no other managers
+	peers *peers         // nil: no other managers
+	reads sync.WaitGroup // of the past of fabrics, which end with the context of an evaluation
 
 	mu   sync.Mutex // one batch at a time
 	refs map[string]storage.SeriesRef
@@ -215,9 +216,7 @@ func (d *DB) Latest() time.Time {
 
 // Close writes what is in memory and releases the folder.
 func (d *DB) Close() error {
-	if d.peers != nil {
-		d.peers.reads.Wait()
-	}
+	d.reads.Wait()
 	if err := errors.Join(d.engine.Close(), d.db.Close()); err != nil {
 		return fmt.Errorf("close the series: %w", err)
 	}

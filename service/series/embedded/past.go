@@ -3,6 +3,7 @@ package embedded
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -15,8 +16,10 @@ import (
 	"fairlane/service/series/rules"
 )
 
-// past is what rules need of what other managers stored of a fabric. It is in memory: when the service starts again, it reads it again.
+// past is what rules need of what was stored of a fabric before this manager took it over: by other managers, and the alerts by this one too,
+// such as before its restart. It is in memory: when the service starts again, it reads it again.
 type past struct {
+	since    time.Time // this manager measures the fabric
 	list     []pastSeries
 	complete bool      // every other manager answered
 	retry    time.Time // not before then, unless complete
@@ -33,6 +36,9 @@ type pastChunk struct {
 	mint, maxt int64
 	chunk      chunkenc.Chunk
 }
+
+// alertsFor is the series in which rules record since when alerts are pending or firing.
+const alertsFor = "ALERTS_FOR_STATE"
 
 // Bounds of reading the past.
 const (
@@ -54,7 +60,7 @@ type pastRead struct {
 func pastReads(at time.Time) []pastRead {
 	raw, copies := rules.History()
 	list := []pastRead{{
-		series.TenantBad + "|" + series.TenantContended + "|" + series.FabricLoop + "|ALERTS_FOR_STATE", raw, at.Add(-raw), at,
+		series.TenantBad + "|" + series.TenantContended + "|" + series.FabricLoop + "|" + alertsFor, raw, at.Add(-raw), at,
 	}}
 	for end, first := at, at.Add(-copies); end.After(first); end = end.Add(-pastSpan) {
 		list = append(list, pastRead{series.RecordedBadCopy + "|" + series.RecordedContendedCopy, copies, end.Add(-pastSpan), end.Add(-time.Millisecond)})
@@ -62,19 +68,20 @@ func pastReads(at time.Time) []pastRead {
 	return list
 }
 
-// pastOf reads what other managers stored of a fabric. What one that does not answer stored is missing.
-func (d *DB) pastOf(ctx context.Context, fabric string, at time.Time) *past {
-	p := &past{complete: true}
-	others, err := d.peers.o.List(ctx)
+// pastOf reads what was stored of a fabric before a manager took it over. What a manager that does not answer stored is missing.
+func (d *DB) pastOf(ctx context.Context, fabric string, since, at time.Time) *past {
+	p := &past{since: since, complete: true}
+	all := gathered{}
+	var others []Peer
+	own, err := d.ownAlerts(ctx, fabric, since)
+	if err == nil && d.peers != nil {
+		others, err = d.peers.o.List(ctx)
+	}
 	if err != nil {
-		return &past{retry: at.Add(pastRetry)}
+		d.o.Log.Warn("the rules lack what was measured of a fabric before", "fabric", fabric, "error", err.Error())
+		p.complete = false
 	}
-	type gathered struct {
-		remoteSeries
-
-		keep time.Duration
-	}
-	all := map[string]*gathered{}
+	all.add(own, outageTolerance)
 	for _, other := range others {
 		for _, one := range pastReads(at) {
 			if !other.Until.IsZero() && other.Until.Before(one.mint) {
@@ -82,22 +89,54 @@ func (d *DB) pastOf(ctx context.Context, fabric string, at time.Time) *past {
 			}
 			list, err := d.readPast(ctx, other, fabric, one)
 			if err != nil { // the log has it
-				p.complete, p.retry = false, at.Add(pastRetry)
+				p.complete = false
 				break
 			}
-			for i := range list {
-				key := list[i].labels.String()
-				if all[key] == nil {
-					all[key] = &gathered{remoteSeries{labels: list[i].labels}, one.keep}
-				}
-				all[key].samples = append(all[key].samples, list[i].samples...)
-			}
+			all.add(list, one.keep)
 		}
 	}
-	for _, g := range all {
-		p.list = append(p.list, pack(&g.remoteSeries, g.keep))
+	for _, s := range all {
+		p.list = append(p.list, pack(s))
 	}
+	p.retry = at.Add(pastRetry)
 	return p
+}
+
+// gathered are series by their labels.
+type gathered map[string]*keptSeries
+
+type keptSeries struct {
+	remoteSeries
+
+	keep time.Duration
+}
+
+func (g gathered) add(list []remoteSeries, keep time.Duration) {
+	for i := range list {
+		key := list[i].labels.String()
+		if g[key] == nil {
+			g[key] = &keptSeries{remoteSeries{labels: list[i].labels}, keep}
+		}
+		g[key].samples = append(g[key].samples, list[i].samples...)
+	}
+}
+
+// ownAlerts reads the alerts about a fabric that this manager recorded before a time.
+func (d *DB) ownAlerts(ctx context.Context, fabric string, before time.Time) (list []remoteSeries, err error) {
+	q, err := d.db.Querier(before.Add(-outageTolerance).UnixMilli(), before.UnixMilli()-1)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, q.Close()) }()
+	set := q.Select(ctx, true, nil, labels.MustNewMatcher(labels.MatchEqual, metricName, alertsFor), labels.MustNewMatcher(labels.MatchEqual, series.LabelFabric, fabric))
+	for set.Next() {
+		samples, err := samplesOf(set.At().Iterator(nil))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, remoteSeries{set.At().Labels(), samples})
+	}
+	return list, set.Err()
 }
 
 func (d *DB) readPast(ctx context.Context, other Peer, fabric string, one pastRead) ([]remoteSeries, error) {
@@ -112,10 +151,10 @@ func (d *DB) readPast(ctx context.Context, other Peer, fabric string, one pastRe
 }
 
 // pack compresses samples. Those of one time are of managers that both measured then: one of them is kept, as in queries.
-func pack(s *remoteSeries, keep time.Duration) pastSeries {
+func pack(s *keptSeries) pastSeries {
 	slices.SortStableFunc(s.samples, func(a, b remoteSample) int { return cmp.Compare(a.t, b.t) })
 	s.samples = slices.CompactFunc(s.samples, func(a, b remoteSample) bool { return a.t == b.t })
-	out := pastSeries{labels: s.labels, keep: keep}
+	out := pastSeries{labels: s.labels, keep: s.keep}
 	for part := range slices.Chunk(s.samples, chunkLength) {
 		c := chunkenc.NewXORChunk()
 		app, err := c.Appender()

@@ -64,7 +64,6 @@ type peers struct {
 	o      PeerOptions
 	client *http.Client
 	log    *slog.Logger
-	reads  sync.WaitGroup // of what rules need, which end with the context of the evaluation
 
 	mu     sync.Mutex
 	failed map[string]failure // by URL

@@ -191,12 +191,17 @@ func (r *Rules) Evaluate(ctx context.Context, at time.Time) {
 
 // postpone keeps a pause from counting as time for which the conditions of pending alerts hold.
 func (g *ruleGroup) postpone(by time.Duration) {
+	g.eachAlert(func(a *promrules.Alert) {
+		if a.State == promrules.StatePending {
+			a.ActiveAt = a.ActiveAt.Add(by)
+		}
+	})
+}
+
+// eachAlert calls do for the alerts of the group, which do may change.
+func (g *ruleGroup) eachAlert(do func(*promrules.Alert)) {
 	for _, rule := range g.AlertingRules() {
-		rule.ForEachActiveAlert(func(a *promrules.Alert) {
-			if a.State == promrules.StatePending {
-				a.ActiveAt = a.ActiveAt.Add(by)
-			}
-		})
+		rule.ForEachActiveAlert(do)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
+	promrules "github.com/prometheus/prometheus/rules"
 	"github.com/prometheus/prometheus/storage"
 
 	"fairlane/service/series"
@@ -48,9 +49,6 @@ func (r *Rules) follow(ctx context.Context, at time.Time) {
 	}
 	holds := r.holds()
 	r.lose(holds)
-	if r.db.peers == nil {
-		return
-	}
 	maps.DeleteFunc(r.pasts, func(fabric string, _ *past) bool { return !holds[fabric] })
 	var due []arrival
 	for fabric, mine := range holds {
@@ -59,7 +57,7 @@ func (r *Rules) follow(ctx context.Context, at time.Time) {
 		}
 		p := r.pasts[fabric]
 		if p == nil {
-			p = &past{}
+			p = &past{since: at}
 			r.pasts[fabric] = p
 		}
 		p.trim(at)
@@ -74,9 +72,9 @@ func (r *Rules) follow(ctx context.Context, at time.Time) {
 	default:
 		if len(due) > 0 && !r.reading {
 			r.reading = true
-			r.db.peers.reads.Go(func() {
+			r.db.reads.Go(func() {
 				for i := range due {
-					due[i].past = r.db.pastOf(ctx, due[i].fabric, at)
+					due[i].past = r.db.pastOf(ctx, due[i].fabric, due[i].instead.since, at)
 				}
 				r.arrivals <- due
 			})
@@ -115,15 +113,23 @@ func (r *Rules) adopt(list []arrival) {
 	}
 }
 
-// restoreAlerts gives the alerts of fabrics that were taken over the state that they had on other managers.
+// restoreAlerts gives the alerts of fabrics that were taken over the state that they had before. An alert that is older here keeps its own.
 func (r *Rules) restoreAlerts(at time.Time) {
 	if len(r.restore) == 0 {
 		return
 	}
 	for _, g := range r.groups {
-		if g.subject != rules.Managers {
-			g.RestoreForState(at)
+		if g.subject == rules.Managers {
+			continue
 		}
+		own := map[*promrules.Alert]time.Time{}
+		g.eachAlert(func(a *promrules.Alert) { own[a] = a.ActiveAt })
+		g.RestoreForState(at)
+		g.eachAlert(func(a *promrules.Alert) {
+			if own[a].Before(a.ActiveAt) {
+				a.ActiveAt = own[a]
+			}
+		})
 	}
 	r.restore = nil
 }

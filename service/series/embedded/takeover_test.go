@@ -146,6 +146,29 @@ func number(t *testing.T, d *embedded.DB, q string, at time.Time) float64 {
 	return v
 }
 
+// TestPendingAlertsSurviveARestartBeforeTheLeaseEnds restarts the only manager on a shared database, which measures the fabric again once the
+// lease of the process before is over.
+func TestPendingAlertsSurviveARestartBeforeTheLeaseEnds(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	var r *embedded.Rules
+	mine := true
+	for m := 110; m < 125; m++ {
+		if m == 110 || m == 120 { // the process begins
+			r = evaluator(t, d, nil)
+			r.Follow(func() map[string]bool { return map[string]bool{"lab": mine} })
+		}
+		if mine = m < 120 || m >= 123; mine {
+			add(t, d, start.Add(time.Duration(m)*time.Minute), handed(m, 110))
+		}
+		r.Evaluate(t.Context(), start.Add(time.Duration(m)*time.Minute))
+		r.AwaitPast()
+	}
+	if s := states(r)["FairlaneFabricNotMeasured"]; s != "pending since minute 122" {
+		t.Errorf("the fabric that is not measured: %q", s)
+	}
+}
+
 // TestRulesDoNotWaitForAManagerThatDoesNotAnswer freezes the other manager: rules see this manager's own series, until it answers.
 func TestRulesDoNotWaitForAManagerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
@@ -186,5 +209,8 @@ func TestRulesDoNotWaitForAManagerThatDoesNotAnswer(t *testing.T) {
 	}
 	if got := states(o.rules[0])["FairlaneShareBudgetBurn6h"]; !strings.HasPrefix(got, "firing") {
 		t.Errorf("after the other manager answered: %v", states(o.rules[0]))
+	}
+	if got := states(o.rules[0])["FairlaneFabricNotMeasured"]; got != "firing since minute 123" { // what is known later does not delay it
+		t.Errorf("the fabric that is not measured: %q", got)
 	}
 }
