@@ -167,9 +167,10 @@ func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter)
 	case m.options.still:
 		return nil
 	case m.series != nil:
-		return errors.Join(m.measure(ctx, name, meter, m.series), m.evaluate(ctx))
+		clock := series.NewClock(m.service.Now, m.series.Latest(), m.log)
+		return errors.Join(m.measure(ctx, name, meter, m.series, clock), m.evaluate(ctx, clock))
 	case m.outside != nil:
-		return m.measure(ctx, name, meter, m.outside)
+		return m.measure(ctx, name, meter, m.outside, series.NewClock(m.service.Now, time.Time{}, m.log))
 	}
 	return nil
 }
@@ -198,9 +199,11 @@ func (m *manager) openSeries() (err error) {
 }
 
 // measure starts to measure fabrics.
-func (m *manager) measure(ctx context.Context, name string, meter control.Meter, keep series.Store) (err error) {
+func (m *manager) measure(ctx context.Context, name string, meter control.Meter, keep series.Store, clock *series.Clock) (err error) {
 	o := m.options.series
-	m.collect, err = collect.New(m.service, meter, keep, collect.Options{Name: name, Period: o.period, AllPorts: o.allPorts, Watch: o.watch, Log: m.log, Failed: o.failed})
+	m.collect, err = collect.New(m.service, meter, keep, collect.Options{
+		Name: name, Period: o.period, AllPorts: o.allPorts, Watch: o.watch, Clock: clock.Now, Log: m.log, Failed: o.failed,
+	})
 	if err != nil {
 		return err
 	}
@@ -209,7 +212,7 @@ func (m *manager) measure(ctx context.Context, name string, meter control.Meter,
 }
 
 // evaluate starts to evaluate the rules.
-func (m *manager) evaluate(ctx context.Context) error {
+func (m *manager) evaluate(ctx context.Context, clock *series.Clock) error {
 	o := m.options.series
 	if o.gather == nil {
 		o.gather = func(func(string) bool, func(string, []series.Label, float64)) error { return nil }
@@ -218,7 +221,10 @@ func (m *manager) evaluate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("name of the host: %w", err)
 	}
-	loop := collect.NewRuleLoop(m.series, m.rules, o.gather, collect.RuleOptions{Instance: host, Period: o.period, Now: m.service.Now, Log: m.log, Failed: o.failed})
+	if m.lock == nil { // else there are no other managers
+		m.rules.Follow(m.collect.Holds)
+	}
+	loop := collect.NewRuleLoop(m.series, m.rules, o.gather, collect.RuleOptions{Instance: host, Period: o.period, Now: clock.Now, Log: m.log, Failed: o.failed})
 	m.keeper.Go(func() { loop.Run(ctx) })
 	return nil
 }

@@ -29,7 +29,7 @@ type UseCases interface {
 	ObjectiveSet(ctx context.Context, fabric string) (control.ObjectiveSet, error)
 	// ClaimCollection reports whether this manager is to measure the fabric until the given time.
 	ClaimCollection(ctx context.Context, fabric, owner string, until time.Time) (bool, error)
-	// Now returns the service's time, which samples and leases bear.
+	// Now returns the service's time, which leases bear.
 	Now() time.Time
 }
 
@@ -40,8 +40,10 @@ type Options struct {
 	// AllPorts keeps the counts of every measured port, and not only of those at either end of a contended link.
 	AllPorts bool
 	Watch    WatchOptions
-	Log      *slog.Logger // nil discards
-	Failed   func()       // called for each batch that was not stored, or not completely; may be nil
+	// Clock gives the times of samples; nil is UseCases.Now.
+	Clock  func() time.Time
+	Log    *slog.Logger // nil discards
+	Failed func()       // called for each batch that was not stored, or not completely; may be nil
 }
 
 // MinPeriod is the shortest period.
@@ -58,17 +60,20 @@ type Collector struct {
 	o     Options
 	watch *watchLoop // nil: no ports are watched
 
-	mu   sync.Mutex
-	last map[string]*fabricState
+	mu     sync.Mutex
+	last   map[string]*fabricState
+	others map[string]bool // fabrics that other managers measure
 }
 
 // fabricState is what is known of a fabric from its latest measurement. One goroutine measures a fabric.
 type fabricState struct {
-	target control.Target
-	failed bool              // the latest measurement failed
-	totals map[string]totals // by tenant
+	target  control.Target
+	failed  bool              // the latest measurement failed
+	totals  map[string]totals // by tenant
+	counted time.Time         // of the latest measurement in totals
 
-	// Collector.mu guards changes of these, which Latest reads.
+	// Collector.mu guards changes of these, which others read.
+	last   time.Time                // until which samples may be appended
 	series map[string]series.Sample // by series.Sample.AppendKey
 	at     time.Time                // of series
 }
@@ -84,10 +89,13 @@ func New(u UseCases, m control.Meter, keep series.Store, o Options) (*Collector,
 	if o.Failed == nil {
 		o.Failed = func() {}
 	}
+	if o.Clock == nil {
+		o.Clock = u.Now
+	}
 	if len(o.Watch.Ports) > 0 && o.Watch.Period < MinPeriod {
 		return nil, fmt.Errorf("period of watched ports %v: want at least %v", o.Watch.Period, MinPeriod)
 	}
-	c := &Collector{use: u, meter: m, keep: keep, o: o, last: map[string]*fabricState{}}
+	c := &Collector{use: u, meter: m, keep: keep, o: o, last: map[string]*fabricState{}, others: map[string]bool{}}
 	c.watch = newWatchLoop(c, o.Watch)
 	return c, nil
 }
@@ -148,6 +156,7 @@ func (c *Collector) forget(names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	maps.DeleteFunc(c.last, func(name string, _ *fabricState) bool { return !slices.Contains(names, name) })
+	maps.DeleteFunc(c.others, func(name string, _ bool) bool { return !slices.Contains(names, name) })
 }
 
 // leasePeriods is how long a lease holds, in periods: a manager that misses this number of rounds loses its fabrics.
@@ -155,7 +164,7 @@ const leasePeriods = 3
 
 // fabric measures a fabric and appends what was found. A measurement that fails ends the fabric's series until the next.
 func (c *Collector) fabric(ctx context.Context, name string) error {
-	until := c.use.Now().Add(leasePeriods * c.o.Period)
+	until := c.use.Now().Round(0).Add(leasePeriods * c.o.Period) // by the wall clock: that of a suspended machine's process stands still
 	mine, err := c.use.ClaimCollection(ctx, name, c.o.Name, until)
 	if err != nil {
 		return missing(err)
@@ -164,20 +173,22 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 		c.watch.withdraw(name, false)
 		c.mu.Lock()
 		delete(c.last, name) // another manager continues the series
+		c.others[name] = true
 		c.mu.Unlock()
 		return nil
 	}
-	s := c.state(name)
+	// The first measurement of the next manager stands for a period too, which must not overlap this one's.
+	s := c.state(name, until.Add(-c.o.Period))
 	t, known, of, err := c.read(ctx, name, s.target)
 	switch {
-	case ctx.Err() != nil:
-		return nil // the service ends: what is missing is not the fabric's fault
+	case ctx.Err() != nil || c.late(name, s):
+		return nil // the service ends, or another manager may measure: what is missing is not the fabric's fault
 	case missing(err) != nil: // nothing is measured in this round
 		c.watch.extend(name, until)
-		return errors.Join(err, c.append(ctx, name, s, []series.Sample{coverage(name, 0)}))
+		return errors.Join(err, c.append(ctx, name, s, c.o.Clock(), []series.Sample{coverage(name, 0)}))
 	case err != nil:
 		c.watch.withdraw(name, true)
-		return c.append(ctx, name, s, nil)
+		return c.append(ctx, name, s, c.o.Clock(), nil)
 	}
 	watched := c.watch.offer(name, t, until)
 	c.mu.Lock()
@@ -186,19 +197,29 @@ func (c *Collector) fabric(ctx context.Context, name string) error {
 	within, cancel := context.WithTimeout(ctx, c.o.Period)
 	defer cancel()
 	sh, err := c.meter.Measure(within, t, Window(t.Fabric, c.o.Period))
-	if ctx.Err() != nil {
+	at := c.o.Clock()
+	if ctx.Err() != nil || c.late(name, s) {
 		return nil
 	}
 	c.note(name, s, t, err)
 	if err != nil {
-		return c.append(ctx, name, s, append(known, coverage(name, 0)))
+		return c.append(ctx, name, s, at, append(known, coverage(name, 0)))
 	}
-	count(s.totals, &sh, &of, c.o.Period)
+	s.count(&sh, &of, c.use.Now(), c.o.Period)
 	sh.Ports = withoutWatched(sh.Ports, watched)
 	if !c.o.AllPorts {
 		sh.Ports = atLinks(sh.Ports, sh.Links)
 	}
-	return c.append(ctx, name, s, append(known, samples(name, t.Plan, &sh, s.totals, c.o.Period, t.Fabric.TimeScale)...))
+	return c.append(ctx, name, s, at, append(known, samples(name, t.Plan, &sh, s.totals, c.o.Period, t.Fabric.TimeScale)...))
+}
+
+// late reports, and logs, that the lease of a fabric is over, such as after the process was stopped: another manager may measure it.
+func (c *Collector) late(name string, s *fabricState) bool {
+	if !c.use.Now().After(s.last) {
+		return false
+	}
+	c.o.Log.Warn("a measurement ended after the lease of its fabric and is dropped", "fabric", name)
+	return true
 }
 
 // read returns what the service has about a fabric: the target, which keeps what it can of the prior one, the samples that need no
@@ -243,20 +264,38 @@ func (c *Collector) note(name string, s *fabricState, t control.Target, err erro
 	}
 }
 
-func (c *Collector) state(name string) *fabricState {
+// state returns what is known of a fabric that this manager measures, and whose samples may be appended until last.
+func (c *Collector) state(name string, last time.Time) *fabricState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	delete(c.others, name)
 	s := c.last[name]
 	if s == nil {
 		s = &fabricState{totals: map[string]totals{}}
 		c.last[name] = s
 	}
+	s.last = last
 	return s
 }
 
+// Holds returns true for the fabrics that this manager measures, from their first measurement to the end of their lease, and false for
+// others.
+func (c *Collector) Holds() map[string]bool {
+	now := c.use.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make(map[string]bool, len(c.last)+len(c.others))
+	for name, s := range c.last {
+		out[name] = !s.at.IsZero() && !now.After(s.last.Add(c.o.Period))
+	}
+	for name := range c.others {
+		out[name] = false
+	}
+	return out
+}
+
 // append keeps the samples of a fabric, and ends those of its series that have none now.
-func (c *Collector) append(ctx context.Context, name string, s *fabricState, batch []series.Sample) error {
-	at := c.use.Now()
+func (c *Collector) append(ctx context.Context, name string, s *fabricState, at time.Time, batch []series.Sample) error {
 	batch, now := withGaps(batch, s.series)
 	c.mu.Lock()
 	s.series, s.at = now, at
@@ -288,7 +327,7 @@ func withGaps(batch []series.Sample, before map[string]series.Sample) ([]series.
 
 // Latest returns the samples of the latest measurement of each fabric that this manager measures, without those that are stale.
 func (c *Collector) Latest() []series.Sample {
-	now := c.use.Now()
+	now := c.o.Clock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []series.Sample

@@ -39,9 +39,13 @@ type service struct {
 	lost       error // of RefreshTarget
 	unclaimed  error // of ClaimCollection
 	unread     error // of ObjectiveSet
+	ahead      time.Duration
+	takes      time.Duration // a measurement
 }
 
+// EachFabric begins a round, a period after the one before.
 func (s *service) EachFabric(_ context.Context, _ string, do func(string) error) error {
+	s.ahead += 15 * time.Second
 	for _, f := range s.fabrics {
 		if err := do(f); err != nil {
 			return err
@@ -77,10 +81,13 @@ func (s *service) LatestTopology(context.Context, string) (*subnet.Fabric, error
 	return s.topology, nil
 }
 
-func (s *service) Now() time.Time { return time.Now() }
+func (s *service) Now() time.Time { return start.Add(s.ahead) }
+
+var start = time.Unix(1_700_000_000, 0)
 
 func (s *service) Measure(_ context.Context, _ control.Target, window time.Duration) (control.Shares, error) {
 	s.windows = append(s.windows, window)
+	s.ahead += s.takes
 	sh := s.shares
 	sh.Window = window
 	return sh, s.fault
@@ -91,10 +98,12 @@ type kept struct {
 	series.Reader
 
 	batches [][]series.Sample
+	times   []time.Time
 	err     error
 }
 
-func (k *kept) Append(_ context.Context, _ time.Time, batch []series.Sample) error {
+func (k *kept) Append(_ context.Context, at time.Time, batch []series.Sample) error {
+	k.times = append(k.times, at)
 	k.batches = append(k.batches, batch)
 	return k.err
 }
@@ -455,20 +464,96 @@ func TestALeaseThatCannotBeClaimedKeepsTheTotals(t *testing.T) {
 // TestStaleSamplesAreNotExported stops measuring: after three periods the latest samples are gone.
 func TestStaleSamplesAreNotExported(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, k := lab(), &kept{}
-		c := collector(t, s, k)
-		if got := c.Latest(); len(got) != 0 {
-			t.Errorf("before the first round: %v", got)
+	s, k := lab(), &kept{}
+	c := collector(t, s, k)
+	if got := c.Latest(); len(got) != 0 {
+		t.Errorf("before the first round: %v", got)
+	}
+	round(t, c)
+	s.ahead += 45 * time.Second
+	if got := c.Latest(); len(got) != len(k.batches[0]) {
+		t.Errorf("%d samples are current, want %d", len(got), len(k.batches[0]))
+	}
+	s.ahead += time.Second
+	if got := c.Latest(); len(got) != 0 {
+		t.Errorf("stale samples: %v", got)
+	}
+}
+
+// TestAMeasurementBeyondTheLeaseIsDropped stops the process during a measurement: another manager may have counted the same seconds.
+func TestAMeasurementBeyondTheLeaseIsDropped(t *testing.T) {
+	t.Parallel()
+	for takes, batches := range map[time.Duration]int{30 * time.Second: 3, 31 * time.Second: 2, time.Hour: 2} {
+		for _, fault := range []error{nil, errors.New("away")} {
+			s, k := lab(), &kept{}
+			c := collector(t, s, k)
+			round(t, c)
+			s.takes, s.fault = takes, fault
+			round(t, c)
+			s.takes, s.fault = 0, nil
+			round(t, c)
+			if len(k.batches) != batches {
+				t.Errorf("%v, %v: %d batches, want %d", takes, fault, len(k.batches), batches)
+			}
+			if fault == nil && !strings.Contains(k.last(t), fmt.Sprintf("tenant_contended_seconds_total lab red %d\n", 15*batches)) {
+				t.Errorf("%v: %s", takes, k.last(t))
+			}
 		}
-		round(t, c)
-		time.Sleep(45 * time.Second)
-		if got := c.Latest(); len(got) != len(k.batches[0]) {
-			t.Errorf("%d samples are current, want %d", len(got), len(k.batches[0]))
+	}
+}
+
+// TestItIsKnownWhoMeasuresAFabric has a fabric of this manager, which another one takes over and which is deleted then.
+func TestItIsKnownWhoMeasuresAFabric(t *testing.T) {
+	t.Parallel()
+	s := lab()
+	c := collector(t, s, &kept{})
+	check := func(when string, want map[string]bool) {
+		t.Helper()
+		if d := cmp.Diff(want, c.Holds()); d != "" {
+			t.Errorf("%s: %s", when, d)
 		}
-		time.Sleep(time.Second)
-		if got := c.Latest(); len(got) != 0 {
-			t.Errorf("stale samples: %v", got)
-		}
-	})
+	}
+	check("before the first measurement", map[string]bool{})
+	s.takes = time.Second
+	round(t, c)
+	s.ahead += 44 * time.Second
+	check("until the end of the lease", map[string]bool{"lab": true})
+	s.ahead++
+	check("after the end of the lease", map[string]bool{"lab": false})
+	s.held = map[string]bool{"lab": true}
+	round(t, c)
+	check("taken over", map[string]bool{"lab": false})
+	s.held = nil
+	round(t, c)
+	check("taken back", map[string]bool{"lab": true})
+	s.fabrics = nil
+	round(t, c)
+	check("deleted", map[string]bool{})
+}
+
+// TestSamplesBearTheTimesOfTheirClock leaves leases to the time of the service.
+func TestSamplesBearTheTimesOfTheirClock(t *testing.T) {
+	t.Parallel()
+	s, k, at := lab(), &kept{}, start.Add(time.Hour)
+	c, err := collect.New(s, s, k, collect.Options{Period: time.Second, Clock: func() time.Time { return at }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	round(t, c)
+	if len(k.times) != 1 || !k.times[0].Equal(at) || len(c.Latest()) == 0 {
+		t.Errorf("samples at %v, want %v", k.times, at)
+	}
+}
+
+// TestRoundsInQuickSuccessionCountNoMoreThanTheTimeBetweenThem is what a ticker does after the process was stopped.
+func TestRoundsInQuickSuccessionCountNoMoreThanTheTimeBetweenThem(t *testing.T) {
+	t.Parallel()
+	s, k := lab(), &kept{}
+	c := collector(t, s, k)
+	round(t, c)
+	s.ahead -= 14 * time.Second
+	round(t, c)
+	if !strings.Contains(k.last(t), "tenant_contended_seconds_total lab red 16\n") {
+		t.Error(k.last(t))
+	}
 }

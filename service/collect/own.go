@@ -26,11 +26,11 @@ type Gather func(wanted func(name string) bool, add func(name string, labels []s
 
 // RuleOptions configure a RuleLoop.
 type RuleOptions struct {
-	Instance string        // value of the label instance of the manager's own series
-	Period   time.Duration // between two evaluations
-	Now      func() time.Time
-	Log      *slog.Logger // nil discards
-	Failed   func()       // as in Options; may be nil
+	Instance string           // value of the label instance of the manager's own series
+	Period   time.Duration    // between two evaluations
+	Now      func() time.Time // never runs back
+	Log      *slog.Logger     // nil discards
+	Failed   func()           // as in Options; may be nil
 }
 
 // RuleLoop keeps the manager's own metrics that rules read as series, with the labels that a scrape adds, and evaluates the rules.

@@ -16,19 +16,24 @@ import (
 // totals are the counters of a tenant since its manager began to measure the fabric, in seconds.
 type totals struct{ contended, bad float64 }
 
-// count adds a measurement to the totals of tenants. The measured window stands for its period. A tenant that was not measured, or whose
-// link was not, keeps its totals.
-func count(all map[string]totals, sh *control.Shares, of *control.ObjectiveSet, period time.Duration) {
+// count adds a measurement to the totals of tenants. The measured window stands for its period, or for the time since the measurement
+// before when that is shorter, as after the process was stopped. A tenant that was not measured, or whose link was not, keeps its totals.
+func (s *fabricState) count(sh *control.Shares, of *control.ObjectiveSet, at time.Time, period time.Duration) {
+	stands := period.Seconds()
+	if !s.counted.IsZero() {
+		stands = max(min(period, at.Sub(s.counted)), 0).Seconds()
+	}
+	s.counted = at
 	for i := range sh.Tenants {
 		t := &sh.Tenants[i]
-		sum := all[t.Tenant]
+		sum := s.totals[t.Tenant]
 		if t.Contention == control.ContentionContending && t.Received != nil {
-			sum.contended += period.Seconds()
+			sum.contended += stands
 			if *t.Received < of.Of(t.Tenant).Bound {
-				sum.bad += period.Seconds()
+				sum.bad += stands
 			}
 		}
-		all[t.Tenant] = sum
+		s.totals[t.Tenant] = sum
 	}
 }
 

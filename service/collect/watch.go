@@ -376,7 +376,7 @@ func (w *watchLoop) append(ctx context.Context, fabric string, f *watchedFabric,
 	if len(samples) == 0 {
 		return
 	}
-	if err := w.c.keep.Append(ctx, w.c.use.Now(), samples); err != nil && ctx.Err() == nil {
+	if err := w.c.keep.Append(ctx, w.c.o.Clock(), samples); err != nil && ctx.Err() == nil {
 		w.c.o.Failed()
 		w.c.o.Log.Debug("the series of watched ports were not stored", "fabric", fabric, "error", err.Error())
 	}

@@ -39,6 +39,8 @@ type watcher struct {
 	rounds []time.Time      // of measurements
 }
 
+func (w *watcher) Now() time.Time { return time.Now() }
+
 // with calls do while nothing else uses the watcher.
 func (w *watcher) with(do func()) {
 	w.mu.Lock()

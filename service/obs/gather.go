@@ -10,8 +10,8 @@ import (
 // Label is a label of a metric.
 type Label struct{ Name, Value string }
 
-// Gather calls add for every value of the metrics in the registry whose names are wanted, as a scrape has them: a histogram is three
-// metrics. Metrics that could not be read are in the error.
+// Gather calls add for every value of the metrics whose names are wanted, as a scrape has them: a histogram is three metrics. Measured
+// series are not among them. Metrics that could not be read are in the error.
 func (m *Metrics) Gather(wanted func(name string) bool, add func(name string, labels []Label, value float64)) error {
 	list, err := m.registry.Gather()
 	for _, f := range list {
@@ -56,9 +56,9 @@ type Measured struct {
 	Value      float64
 }
 
-// WatchMeasured adds the series that latest returns to the registry. Unlike other metrics they name fabrics and tenants. Call it once.
+// WatchMeasured adds the series that latest returns to those that Handler serves. Unlike other metrics they name fabrics and tenants. Call it once.
 func (m *Metrics) WatchMeasured(latest func() []Measured) error {
-	if err := m.registry.Register(measured{latest}); err != nil {
+	if err := m.measured.Register(measured{latest}); err != nil {
 		return fmt.Errorf("register the measured series: %w", err)
 	}
 	return nil

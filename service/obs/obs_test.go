@@ -266,3 +266,28 @@ func TestSpansReachACollectorAndAreFlushedAtTheEnd(t *testing.T) {
 		t.Error("an endpoint without a host was accepted")
 	}
 }
+
+// TestMeasuredSeriesAreServedAndNotGathered keeps rules, which read none of them, from collecting thousands in each round.
+func TestMeasuredSeriesAreServedAndNotGathered(t *testing.T) {
+	t.Parallel()
+	m, err := NewMetrics("test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	err = m.WatchMeasured(func() []Measured {
+		asked++
+		return []Measured{{Name: "fairlane_x", Help: "x", Labels: []Label{{"fabric", "lab"}}, Value: 3}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Gather(func(string) bool { return true }, func(string, []Label, float64) {}); err != nil || asked > 0 {
+		t.Errorf("gathered measured series %d times, %v", asked, err)
+	}
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+	if asked != 1 || !strings.Contains(w.Body.String(), `fairlane_x{fabric="lab"} 3`) {
+		t.Errorf("asked %d times, served:\n%s", asked, w.Body)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -42,7 +43,7 @@ func Command(ctx context.Context, args ...string) *exec.Cmd {
 type Options struct {
 	Name     string // of its log
 	Database string // path or URL
-	Config   string // further lines of the configuration file
+	Config   string // further lines of the configuration file, in which $URL is the address of the API
 	Dir      string // working directory of the process; "": the test's own
 }
 
@@ -69,7 +70,7 @@ func New(t testing.TB, o Options) *Process {
 		Log: filepath.Join(dir, o.Name+".log"), t: t, dir: o.Dir,
 	}
 	tokenFile := filepath.Join(dir, "token")
-	config := fmt.Sprintf("listen: [%q]\noperations: {listen: [%q]}\ndatabase: %q\nadmin_token_file: %q\n%s", api, operations, o.Database, tokenFile, o.Config)
+	config := fmt.Sprintf("listen: [%q]\noperations: {listen: [%q]}\ndatabase: %q\nadmin_token_file: %q\n%s", api, operations, o.Database, tokenFile, strings.ReplaceAll(o.Config, "$URL", p.URL))
 	for path, text := range map[string]string{p.Config: config, tokenFile: Token + "\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -48,11 +48,8 @@ func (d *DB) selectRemote(ctx context.Context, scope series.Scope, q *remoteQuer
 		}
 		s := remoteSeries{labels: set.At().Labels()}
 		if q.only == "" {
-			for it = set.At().Iterator(it); it.Next() == chunkenc.ValFloat; {
-				t, v := it.At()
-				s.samples = append(s.samples, remoteSample{t, v})
-			}
-			if err := it.Err(); err != nil {
+			it = set.At().Iterator(it)
+			if s.samples, err = samplesOf(it); err != nil {
 				return nil, err
 			}
 		}
@@ -63,4 +60,12 @@ func (d *DB) selectRemote(ctx context.Context, scope series.Scope, q *remoteQuer
 		}
 	}
 	return out, set.Err()
+}
+
+func samplesOf(it chunkenc.Iterator) (list []remoteSample, err error) {
+	for it.Next() == chunkenc.ValFloat {
+		t, v := it.At()
+		list = append(list, remoteSample{t, v})
+	}
+	return list, it.Err()
 }

@@ -54,7 +54,8 @@ type DB struct {
 
 	db    *tsdb.DB
 	o     Options
-	peers *peers // nil: no other managers
+	peers *peers         // nil: no other managers
+	reads sync.WaitGroup // of the past of fabrics, which end with the context of an evaluation
 
 	mu   sync.Mutex // one batch at a time
 	refs map[string]storage.SeriesRef
@@ -201,8 +202,21 @@ func (d *DB) Size() (series int, bytes int64) {
 	return int(d.db.Head().NumSeries()), bytes
 }
 
+// Latest returns the time of the latest sample, zero when there is none.
+func (d *DB) Latest() time.Time {
+	latest := d.db.Head().MaxTime()
+	for _, b := range d.db.Blocks() {
+		latest = max(latest, b.MaxTime()-1) // blocks end before their maximum
+	}
+	if latest == math.MinInt64 {
+		return time.Time{}
+	}
+	return time.UnixMilli(latest)
+}
+
 // Close writes what is in memory and releases the folder.
 func (d *DB) Close() error {
+	d.reads.Wait()
 	if err := errors.Join(d.engine.Close(), d.db.Close()); err != nil {
 		return fmt.Errorf("close the series: %w", err)
 	}

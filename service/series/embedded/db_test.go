@@ -49,6 +49,24 @@ func TestSeriesSurviveARestart(t *testing.T) {
 	}
 }
 
+func TestTheLatestSampleIsKnownAfterARestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i, want := range []time.Time{{}, start, start.Add(time.Minute)} {
+		d, err := embedded.Open(dir, embedded.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Latest(); !got.Equal(want) {
+			t.Errorf("start %d: %v, want %v", i, got, want)
+		}
+		add(t, d, start.Add(time.Duration(i)*time.Minute), []series.Sample{sample(series.TenantDelivered, "lab", "red", 1)})
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestAFolderBelongsToOneProcessAndOneUser(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir() + "/series"

@@ -66,14 +66,20 @@ type peers struct {
 	log    *slog.Logger
 
 	mu     sync.Mutex
-	failed map[string]time.Time // by URL and key: when it last did not answer
+	failed map[string]failure // by URL
+}
+
+// failure is when a manager last did not answer.
+type failure struct {
+	key string // it had then: a manager that was restarted has a new one, and is asked at once
+	at  time.Time
 }
 
 func newPeers(o *Options) *peers {
 	if o.Peers.List == nil {
 		return nil
 	}
-	p := &peers{o: o.Peers, client: newClient(o.Peers.TLS), log: o.Log, failed: map[string]time.Time{}}
+	p := &peers{o: o.Peers, client: newClient(o.Peers.TLS), log: o.Log, failed: map[string]failure{}}
 	if p.o.Timeout == 0 {
 		p.o.Timeout = 2 * time.Second
 	}
@@ -124,11 +130,10 @@ func (d *DB) sources(ctx context.Context, s series.Scope) storage.Queryable {
 
 // read asks a manager, unless it did not answer a moment ago.
 func (p *peers) read(ctx context.Context, to Peer, deadline time.Time, queries []remoteQuery, s series.Scope) ([][]remoteSeries, error) {
-	id := to.URL + string(to.Key) // a manager that was restarted has a new key, and is asked at once
 	p.mu.Lock()
-	resting := time.Since(p.failed[id]) < p.o.Pause
+	last := p.failed[to.URL]
 	p.mu.Unlock()
-	if resting || to.URL == "" {
+	if last.key == string(to.Key) && time.Since(last.at) < p.o.Pause || to.URL == "" {
 		return nil, errResting
 	}
 	within, cancel := context.WithDeadline(ctx, deadline)
@@ -138,11 +143,11 @@ func (p *peers) read(ctx context.Context, to Peer, deadline time.Time, queries [
 		return nil, ctx.Err() // the query ended: not the manager's fault
 	}
 	p.mu.Lock()
-	_, had := p.failed[id]
+	_, had := p.failed[to.URL]
 	if err != nil {
-		p.failed[id] = time.Now()
+		p.failed[to.URL] = failure{string(to.Key), time.Now()}
 	} else {
-		delete(p.failed, id)
+		delete(p.failed, to.URL)
 	}
 	p.mu.Unlock()
 	switch {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -130,6 +131,35 @@ func TestAFrozenManagerCostsItsTimeoutAndIsNamedMissing(t *testing.T) {
 	}
 	if p.asked.Load() != asked {
 		t.Error("a manager that did not answer a moment ago was asked again")
+	}
+}
+
+// TestARestartedManagerIsAskedAtOnce gives a manager that did not answer a new key, as its restart does: the log says once that it does not
+// answer, and once that it does again.
+func TestARestartedManagerIsAskedAtOnce(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	other := open(t)
+	handlers := map[string]http.Handler{"old": http.NotFoundHandler(), "older": http.NotFoundHandler(), string(peerKey): other.PeerHandler(peerKey)}
+	key := "older"
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handlers[key].ServeHTTP(w, r) }))
+	t.Cleanup(s.Close)
+	d := embeddedtest.Open(t, embedded.Options{Interval: time.Minute, Log: slog.New(slog.NewTextHandler(&log, nil)), Peers: embedded.PeerOptions{
+		Pause: time.Hour,
+		List: func(context.Context) ([]embedded.Peer, error) {
+			return []embedded.Peer{{Name: "m2", URL: s.URL, Key: []byte(key)}}, nil
+		},
+	}})
+	log.Reset()
+	for _, k := range []string{"older", "old", string(peerKey)} {
+		key = k
+		a, err := d.Instant(t.Context(), series.Everything, everyFabric, start)
+		if err != nil || (len(a.Warnings) == 0) != (k == string(peerKey)) {
+			t.Errorf("key %s: %v, %v", k, a.Warnings, err)
+		}
+	}
+	if strings.Count(log.String(), "does not answer") != 1 || strings.Count(log.String(), "answers for its series again") != 1 {
+		t.Errorf("log:\n%s", log.String())
 	}
 }
 

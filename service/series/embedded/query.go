@@ -24,6 +24,9 @@ const (
 	maxNotes   = 10    // warnings of an answer, and as many infos
 )
 
+// currentPeriods is how long a sample is current, in intervals.
+const currentPeriods = 3
+
 var _ series.Store = (*DB)(nil)
 
 // reader answers queries about the series of a source.
@@ -36,7 +39,7 @@ type reader struct {
 func newReader(o *Options, source func(context.Context, series.Scope) storage.Queryable) reader {
 	p := parser.NewParser(parser.Options{})
 	return reader{parser: p, source: source, engine: promql.NewEngine(promql.EngineOpts{
-		Logger: o.Log, MaxSamples: maxSamples, Timeout: series.QueryTimeout, LookbackDelta: 3 * o.Interval, EnableAtModifier: true, EnableNegativeOffset: true,
+		Logger: o.Log, MaxSamples: maxSamples, Timeout: series.QueryTimeout, LookbackDelta: currentPeriods * o.Interval, EnableAtModifier: true, EnableNegativeOffset: true,
 		NoStepSubqueryIntervalFn: func(int64) int64 { return o.Interval.Milliseconds() }, Parser: p,
 	})}
 }

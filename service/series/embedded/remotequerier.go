@@ -43,6 +43,10 @@ func newRemoteQuerier(read readFunc, s series.Scope, mint, maxt int64) *remoteQu
 
 // Select sends the request at once and waits for the answer when it is read, so that several servers are asked concurrently.
 func (q *remoteQuerier) Select(ctx context.Context, _ bool, hints *storage.SelectHints, ms ...*labels.Matcher) storage.SeriesSet {
+	return q.ask(ctx, hints, ms...)
+}
+
+func (q *remoteQuerier) ask(ctx context.Context, hints *storage.SelectHints, ms ...*labels.Matcher) *remoteSet {
 	base := remoteQuery{mint: q.mint, maxt: q.maxt, matchers: ms}
 	if hints != nil {
 		base.mint, base.maxt = max(q.mint, hints.Start), min(q.maxt, hints.End)

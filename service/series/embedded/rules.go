@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
 	promrules "github.com/prometheus/prometheus/rules"
+	"github.com/prometheus/prometheus/storage"
 
 	"fairlane/service/series"
 	"fairlane/service/series/rules"
@@ -25,17 +26,23 @@ const (
 	resendDelay     = time.Minute      // until a firing alert is notified again
 	restoreAfter    = 2                // evaluations of a group until pending alerts are restored
 	slack           = time.Second / 10 // by which an evaluation may come early
+	// After a pause evaluations wait this number of rounds for samples, without which rates are unknown and alerts would end.
+	roundsAfterPause = 2
 )
 
 // Rules evaluates rules on the series of a DB. The state of alerts is that of Prometheus: for, keep_firing_for, and restoration after a
 // restart from the series ALERTS_FOR_STATE. Its methods are safe for concurrent use.
 type Rules struct {
+	followed
+
 	db     *DB
 	notify series.Notify
 	needed map[string][][]*labels.Matcher // selectors by metric name, of metrics that are neither families nor recorded
 
 	mu     sync.Mutex // one evaluation at a time
 	groups []*ruleGroup
+	ended  time.Time // of the latest call of Evaluate
+	wait   int       // rounds without evaluation
 }
 
 var _ series.Rules = (*Rules)(nil)
@@ -50,6 +57,9 @@ type ruleGroup struct {
 	at    time.Time  // of the latest evaluation
 	took  time.Duration
 	count int // evaluations, up to restoreAfter
+	// paused means that time passed without evaluations. One evaluation is at a time, so it needs no lock.
+	paused bool
+	anew   bool // it is due whatever its interval
 }
 
 // NewRules returns an evaluator of rules; notify may be nil.
@@ -59,7 +69,7 @@ func (d *DB) NewRules(groups []rules.Group, notify series.Notify) (*Rules, error
 	}
 	r := &Rules{db: d, notify: notify}
 	m := promrules.NewManager(&promrules.ManagerOptions{
-		QueryFunc: promrules.EngineQueryFunc(d.engine, d.db), NotifyFunc: r.send, AppendableV2: d.db, Queryable: d.db, Logger: d.o.Log, Parser: d.parser,
+		QueryFunc: promrules.EngineQueryFunc(d.engine, r), NotifyFunc: r.send, AppendableV2: r, Queryable: storage.QueryableFunc(r.restorable), Logger: d.o.Log, Parser: d.parser,
 		OutageTolerance: outageTolerance, ForGracePeriod: forGrace, ResendDelay: resendDelay, GroupLoader: loader{d.parser, rules.File(groups)},
 	})
 	loaded, errs := m.LoadGroups(d.o.Interval, labels.EmptyLabels(), "", nil, false, "")
@@ -127,33 +137,43 @@ func (r *Rules) Needs(name string, list []series.Label) bool {
 	sample := series.Sample{Family: name, Labels: list}
 	ls := labelsOf(&sample)
 	for _, ms := range sets {
-		if matches(ms, ls) {
+		if matchesAll(ms, ls) {
 			return true
 		}
 	}
 	return false
 }
 
-func matches(ms []*labels.Matcher, ls labels.Labels) bool {
-	for _, m := range ms {
-		if !m.Matches(ls.Get(m.Name)) {
-			return false
-		}
-	}
-	return true
-}
-
 // Evaluate evaluates the groups that are due at a time, which must not be before that of an earlier call. Errors of rules are in their
-// state, and in the log.
+// state, and in the log. When more time passed than samples are current, as when the clock jumped or the process was stopped, it first
+// waits for new samples.
 func (r *Rules) Evaluate(ctx context.Context, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	called := time.Now()
+	defer func() { r.ended = at.Add(time.Since(called)) }()
+	if !r.ended.IsZero() && at.Sub(r.ended) > currentPeriods*r.db.o.Interval {
+		r.wait = roundsAfterPause
+		for _, g := range r.groups {
+			g.paused = true
+		}
+	}
+	r.follow(ctx, at)
+	if r.wait > 0 {
+		r.wait--
+		return
+	}
 	for _, g := range r.groups {
 		if ctx.Err() != nil {
 			return
 		}
-		if g.count > 0 && at.Sub(g.at) < g.Interval()-slack {
+		if g.count > 0 && !g.anew && at.Sub(g.at) < g.Interval()-slack {
 			continue
+		}
+		g.anew = false
+		if g.paused {
+			g.paused = false
+			g.postpone(at.Sub(g.at) - g.Interval())
 		}
 		begin := time.Now()
 		g.Eval(ctx, at)
@@ -166,16 +186,34 @@ func (r *Rules) Evaluate(ctx context.Context, at time.Time) {
 			g.RestoreForState(at)
 		}
 	}
+	r.restoreAlerts(at)
 }
 
-// send notifies the alerts of a rule that are due.
+// postpone keeps a pause from counting as time for which the conditions of pending alerts hold.
+func (g *ruleGroup) postpone(by time.Duration) {
+	g.eachAlert(func(a *promrules.Alert) {
+		if a.State == promrules.StatePending {
+			a.ActiveAt = a.ActiveAt.Add(by)
+		}
+	})
+}
+
+// eachAlert calls do for the alerts of the group, which do may change.
+func (g *ruleGroup) eachAlert(do func(*promrules.Alert)) {
+	for _, rule := range g.AlertingRules() {
+		rule.ForEachActiveAlert(do)
+	}
+}
+
+// send notifies the alerts of a rule that are due. Alerts about fabrics of other managers are theirs: that they end here says nothing.
 func (r *Rules) send(ctx context.Context, _ string, list ...*promrules.Alert) {
-	if len(list) == 0 {
-		return
+	var out []series.Alert
+	for _, a := range list {
+		if r.lost == nil || r.lost.Matches(a.Labels.Get(series.LabelFabric)) {
+			out = append(out, alertOf(a))
+		}
 	}
-	out := make([]series.Alert, len(list))
-	for i, a := range list {
-		out[i] = alertOf(a)
+	if len(out) > 0 {
+		r.notify(ctx, sortAlerts(out))
 	}
-	r.notify(ctx, sortAlerts(out))
 }

@@ -132,7 +132,7 @@ func fault(err error) string {
 
 // rounded is sorted with 13 digits of each number: of series without an order, the engine sums in any.
 func rounded(data []byte) string {
-	return number.ReplaceAllStringFunc(sorted(data), func(text string) string {
+	return fraction.ReplaceAllStringFunc(sorted(data), func(text string) string {
 		v, err := strconv.ParseFloat(strings.Trim(text, `"`), 64)
 		if err != nil {
 			return text
@@ -141,8 +141,8 @@ func rounded(data []byte) string {
 	})
 }
 
-// number matches values with a fraction.
-var number = regexp.MustCompile(`"-?\d+\.\d+(e[+-]?\d+)?"`)
+// fraction matches values with a fraction.
+var fraction = regexp.MustCompile(`"-?\d+\.\d+(e[+-]?\d+)?"`)
 
 // sorted is an answer with its series in alphabetical order: some functions have none of their own, such as count_values.
 func sorted(data []byte) string {

@@ -226,6 +226,11 @@ func decodeAnswer(b []byte) (lists [][]remoteSeries, err error) {
 	if b, err = decompress(b, maxAnswerBytes); err != nil {
 		return nil, err
 	}
+	return decodeLists(b, maxSamples)
+}
+
+// decodeLists bounds the number of series and samples together.
+func decodeLists(b []byte, most int) (lists [][]remoteSeries, err error) {
 	samples := 0
 	err = fields(b, func(f protowire.Number, _ uint64, data []byte) error {
 		if f != 1 {
@@ -236,11 +241,12 @@ func decodeAnswer(b []byte) (lists [][]remoteSeries, err error) {
 			if f != 1 {
 				return nil
 			}
-			s, err := decodeSeries(data)
-			list = append(list, s)
-			if samples += len(s.samples); samples > maxSamples {
+			if samples++; samples > most { // a series without samples takes room too
 				return errTooLarge
 			}
+			s, err := decodeSeries(data, most-samples)
+			list = append(list, s)
+			samples += len(s.samples)
 			return err
 		})
 		lists = append(lists, list)
@@ -268,7 +274,8 @@ func decodeSample(b []byte) (x remoteSample, err error) {
 	return x, err
 }
 
-func decodeSeries(b []byte) (s remoteSeries, err error) {
+// decodeSeries decodes a series of at most a number of samples.
+func decodeSeries(b []byte, most int) (s remoteSeries, err error) {
 	names := labels.NewScratchBuilder(4)
 	err = fields(b, func(f protowire.Number, _ uint64, data []byte) error {
 		switch f {
@@ -286,6 +293,9 @@ func decodeSeries(b []byte) (s remoteSeries, err error) {
 			names.Add(name, value)
 			return err
 		case 2:
+			if len(s.samples) >= most {
+				return errTooLarge
+			}
 			x, err := decodeSample(data)
 			s.samples = append(s.samples, x)
 			return err

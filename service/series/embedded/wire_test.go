@@ -1,6 +1,8 @@
 package embedded
 
 import (
+	"bytes"
+	"errors"
 	"math"
 	"reflect"
 	"testing"
@@ -40,6 +42,22 @@ func TestMessagesAreReadAsTheyWereWritten(t *testing.T) {
 	list, err := decodeAnswer(snappy.Encode(nil, appendBytes(nil, 1, appendSeries(nil, &want))))
 	if err != nil || len(list) != 1 || !reflect.DeepEqual(list[0], []remoteSeries{want}) {
 		t.Errorf("%v, %v, want %v", list, err, want)
+	}
+}
+
+// TestAnAnswerTakesNoMoreThanItsBound sends the shortest series and samples, which take 20 times as much room once they are read.
+func TestAnAnswerTakesNoMoreThanItsBound(t *testing.T) {
+	t.Parallel()
+	const most, n = 1000, 1001
+	for name, list := range map[string][]byte{
+		"series":            bytes.Repeat(appendBytes(nil, 1, nil), n),
+		"samples of one":    appendBytes(nil, 1, bytes.Repeat(appendBytes(nil, 2, nil), n)),
+		"samples of others": bytes.Repeat(appendBytes(nil, 1, bytes.Repeat(appendBytes(nil, 2, nil), n/2)), 2),
+	} {
+		lists, err := decodeLists(appendBytes(nil, 1, list), most)
+		if !errors.Is(err, errTooLarge) || len(lists) > 0 && (len(lists[0]) > most || len(lists[0]) > 0 && len(lists[0][0].samples) > most) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

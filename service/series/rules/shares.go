@@ -38,6 +38,16 @@ var windows = []window{
 	{"28d", period},
 }
 
+// History returns how far rules look back at measured series, and at the copies of counters.
+func History() (raw, copies time.Duration) {
+	for _, w := range windows {
+		if !w.long() {
+			raw = max(raw, w.length)
+		}
+	}
+	return raw, period
+}
+
 // burn is one row of the table of burn rates in the SRE workbook ("Alerting on SLOs"): an alert fires when the error budget is used
 // faster than Rate in both windows. The short window ends the alert soon after the cause ends.
 type burn struct {
