@@ -250,7 +250,7 @@ func TestARunningRollout(t *testing.T) {
 	r.call("POST", "/fabrics/lab/rollouts/9/cancel", "").want(404, "not-found")
 }
 
-func TestTokensAreDemanded(t *testing.T) {
+func TestTokensAreRequired(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, token := range []string{"", "wrong", controltest.Token[:len(controltest.Token)-1]} {
@@ -284,7 +284,7 @@ func TestEveryOperationButThePublicOnesNeedsAToken(t *testing.T) {
 	}
 }
 
-func TestBadRequestsAreAnsweredInOurWords(t *testing.T) {
+func TestProblemsOfBadRequestsContainNoLibraryText(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	tenants := "/fabrics/lab/tenants"
@@ -385,7 +385,7 @@ func TestRequestIDs(t *testing.T) {
 	}
 }
 
-func TestFaultsInsideStayInside(t *testing.T) {
+func TestInternalErrorsAreNotDisclosed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	if err := r.Store.(io.Closer).Close(); err != nil {

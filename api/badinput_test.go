@@ -92,7 +92,7 @@ func TestNumbersBeyondAllBounds(t *testing.T) {
 	}
 }
 
-func TestNamesThatMeanSomethingElsewhere(t *testing.T) {
+func TestNamesWithMeaningInOtherLanguagesAreHarmless(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	tenants := r.call("GET", "/fabrics/lab/tenants", "").want(200).body

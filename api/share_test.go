@@ -52,7 +52,7 @@ func TestSlowUnauthenticatedSendersHoldFewPlaces(t *testing.T) {
 	r.call("POST", "/fabrics/lab/tenants", `{"name":"quick","weight":2,"pkey":"0x8004"}`).want(201)
 }
 
-func TestStrangersOfOneSubscriberCountAsOne(t *testing.T) {
+func TestUnauthenticatedClientsOfOnePrefixCountAsOne(t *testing.T) {
 	t.Parallel()
 	name := func(addr string) string {
 		c, _ := gin.CreateTestContext(httptest.NewRecorder())

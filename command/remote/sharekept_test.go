@@ -177,7 +177,7 @@ func TestAHistoryEndsNow(t *testing.T) {
 	}
 }
 
-func TestHistorySaysWhy(t *testing.T) {
+func TestHistoryExplainsShares(t *testing.T) {
 	t.Parallel()
 	l := newKeptLab(t)
 	l.fill()
@@ -246,7 +246,7 @@ func TestAutomaticStepsAreFewAndRound(t *testing.T) {
 	}
 }
 
-func TestAWatchDrawsWhatCameBefore(t *testing.T) {
+func TestAWatchDrawsEarlierMeasurements(t *testing.T) {
 	t.Parallel()
 	l := newKeptLab(t)
 	now := time.Now()
@@ -272,7 +272,7 @@ func TestAWatchDrawsWhatCameBefore(t *testing.T) {
 	}
 }
 
-func TestAWatchWithoutSeriesSaysSo(t *testing.T) {
+func TestAWatchReportsMissingSeries(t *testing.T) {
 	t.Parallel()
 	r, url := serve(t)
 	r.Lab(t)
@@ -293,7 +293,7 @@ func (awaySeries) Range(context.Context, series.Scope, string, time.Time, time.T
 }
 
 // A watch goes on while the server of the series does not answer, and other commands say so.
-func TestAWatchGoesOnWithoutTheServerOfTheSeries(t *testing.T) {
+func TestAWatchContinuesWithoutTheSeriesServer(t *testing.T) {
 	t.Parallel()
 	l := newKeptLab(t)
 	l.rig.Service.Series = awaySeries{l.db}
@@ -488,7 +488,7 @@ func TestAReportHasNoSecondsWithoutStates(t *testing.T) {
 }
 
 // A report does not fail in the first second of a month.
-func TestAReportOfAMonthThatBegins(t *testing.T) {
+func TestAReportInTheFirstSecondOfAMonth(t *testing.T) {
 	t.Parallel()
 	l := newKeptLab(t)
 	env := map[string]string{"FAIRLANE_URL": l.url, "FAIRLANE_TOKEN": controltest.Token}

@@ -71,8 +71,8 @@ func TestOneIsSingular(t *testing.T) {
 	}
 }
 
-// TestValuesStandWhereTheyBelong checks sentences whose values have another order than in English.
-func TestValuesStandWhereTheyBelong(t *testing.T) {
+// TestValuesFollowTheWordOrderOfTheLanguage checks sentences whose values have another order than in English.
+func TestValuesFollowTheWordOrderOfTheLanguage(t *testing.T) {
 	t.Parallel()
 	zh := load(t, "zh")
 	for _, c := range []struct {

@@ -424,7 +424,7 @@ func TestDistributions(t *testing.T) {
 	}
 }
 
-func TestLooksDiffer(t *testing.T) {
+func TestLinesOfAChartAreDistinguishable(t *testing.T) {
 	t.Parallel()
 	series := make([]Series, MaxSeries)
 	type key struct {

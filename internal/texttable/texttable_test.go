@@ -135,7 +135,7 @@ func TestColumnsAreThoseOfTheEnvironmentOrTheTerminal(t *testing.T) {
 }
 
 // A cell of several numbers loses the later ones before names become too short to identify rows.
-func TestNamesOutlastTheLaterNumbersOfACell(t *testing.T) {
+func TestLaterNumbersOfACellAreDroppedBeforeNames(t *testing.T) {
 	t.Parallel()
 	row := func(cells ...string) (out []Cell) {
 		for _, c := range cells {

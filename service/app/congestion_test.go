@@ -15,7 +15,7 @@ import (
 
 // While shares are measured, what congestion control does to the tenants is read as well: after a rollout their ports
 // are marked, and all of it is theirs.
-func TestAMeasurementTellsOfCongestion(t *testing.T) {
+func TestAMeasurementReportsCongestion(t *testing.T) {
 	t.Parallel()
 	d, plan := onFaultyFabric(t, "h2", simdev.Faults{})
 	if ro := rollToEnd(t, d, plan); ro.State != control.RolloutSucceeded {
@@ -62,7 +62,7 @@ func TestAMeasurementTellsOfCongestion(t *testing.T) {
 }
 
 // On a fabric whose switches mark nothing, full links say that congestion control does not act, and at which stage.
-func TestAFabricThatMarksNothingIsToldNotToAct(t *testing.T) {
+func TestCongestionControlWithoutMarksIsReportedInactive(t *testing.T) {
 	t.Parallel()
 	d, plan := onFaultyFabric(t, "h2", simdev.Faults{})
 	stored, err := d.manager.service.Plan(t.Context(), demo.FabricName, plan)

@@ -160,7 +160,7 @@ func (l *driftLab) wantDriftEvents(want string) {
 	}
 }
 
-func TestDriftIsToldAndLeftUnderThePolicyReport(t *testing.T) {
+func TestPolicyReportReportsDriftWithoutRepair(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyReport)
 	l.meddle()
@@ -214,7 +214,7 @@ func TestAnotherWritersSettingsAreRepairedUntilItIsTooMuch(t *testing.T) {
 	}
 }
 
-func TestAQuarantineIsEndedByHand(t *testing.T) {
+func TestAQuarantineIsEndedManually(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
 	if err := l.d.manager.service.ReleaseDevice(t.Context(), demo.FabricName, "h2"); err == nil || !strings.Contains(err.Error(), "not quarantined") {
@@ -235,7 +235,7 @@ func TestAQuarantineIsEndedByHand(t *testing.T) {
 	}
 }
 
-func TestADeviceThatVanishesAndComesBackWithDefaultsIsRepaired(t *testing.T) {
+func TestADeviceThatReturnsWithDefaultsIsRepaired(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
 	l.faults(simdev.Faults{DropRequest: 1})
@@ -254,7 +254,7 @@ func TestADeviceThatVanishesAndComesBackWithDefaultsIsRepaired(t *testing.T) {
 	l.wantDriftEvents("lost found drifted in-sync")
 }
 
-func TestADeviceThatClampsIsNotFought(t *testing.T) {
+func TestADeviceThatClampsIsNotRepairedRepeatedly(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
 	l.faults(simdev.Faults{ClampTimer: 3})
@@ -282,7 +282,7 @@ func (l *driftLab) rollout(id int64) control.Rollout {
 	return ro
 }
 
-func TestNobodyWritesAFrozenDevice(t *testing.T) {
+func TestAFrozenDeviceIsNotWritten(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
 	svc := l.d.manager.service
@@ -346,7 +346,7 @@ func TestASweepLeavesAFabricWithARolloutAlone(t *testing.T) {
 }
 
 // A repair that is rolled back goes to the plan before, not to itself, and repairs are none that plans come from.
-func TestARepairIsNoPlanToGoBackFrom(t *testing.T) {
+func TestARepairCannotBeRolledBack(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
 	l.meddle()

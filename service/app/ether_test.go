@@ -225,7 +225,7 @@ func meddleEther(t *testing.T, d *rig, p policy.Plane) string {
 	return dev.Name
 }
 
-func TestPlansOfOtherPlanesStayOnPaper(t *testing.T) {
+func TestPlansOfOtherPlanesCannotBeRolledOut(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	svc := d.manager.service

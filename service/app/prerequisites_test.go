@@ -290,7 +290,7 @@ func TestASwitchThatMapsTrafficElsewhereRefusesARollout(t *testing.T) {
 
 // Drift of a prerequisite alone is reported and not repaired with prerequisites: report, and repaired with repair. A device is in
 // sync once it was read with its prerequisites, not when a rollout read its settings back.
-func TestDriftOfAPrerequisiteIsRepairedOnlyWhereTheFabricSaysSo(t *testing.T) {
+func TestDriftOfAPrerequisiteIsRepairedOnlyIfTheFabricAllowsIt(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	svc := d.manager.service

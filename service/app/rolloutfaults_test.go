@@ -59,7 +59,7 @@ func (l *driftLab) part(ro control.Rollout, name string) control.RolloutDevice {
 	return control.RolloutDevice{}
 }
 
-func TestADeviceThatVanishedIsWithinTheFailureBudgetAndMendedLater(t *testing.T) {
+func TestAVanishedDeviceWithinTheFailureBudgetIsRepairedLater(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
 	l.faults(simdev.Faults{DropRequest: 1})
@@ -79,7 +79,7 @@ func TestADeviceThatVanishedIsWithinTheFailureBudgetAndMendedLater(t *testing.T)
 	}
 }
 
-func TestADeviceThatVanishedIsOverTheFailureBudgetAndAllGoesBack(t *testing.T) {
+func TestAVanishedDeviceOverTheFailureBudgetCausesARollback(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyReport)
 	l.faults(simdev.Faults{DropRequest: 1})
@@ -104,7 +104,7 @@ func TestADeviceThatVanishedIsOverTheFailureBudgetAndAllGoesBack(t *testing.T) {
 }
 
 // What a device lost meanwhile is written again on the way back: a roll-back goes by what is read, not by what was written.
-func TestADeviceThatRebootsBeforeTheConfirmationGoesBackToWhatItWas(t *testing.T) {
+func TestADeviceThatRebootsBeforeTheConfirmationIsRestored(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyReport)
 	ro := l.begin(control.RolloutOptions{ConfirmWindow: time.Hour})
@@ -139,7 +139,7 @@ func TestAnotherWriterBeforeTheConfirmationIsUndoneToo(t *testing.T) {
 
 // A device that vanishes after it was written cannot be shown to be back: the rollout says so, names it, and the next
 // one finishes the job with what the device held at first.
-func TestADeviceThatVanishesInTheMiddleIsNeverClaimed(t *testing.T) {
+func TestADeviceThatVanishesDuringARolloutIsNeverReportedVerified(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyReport)
 	ro := l.begin(control.RolloutOptions{ConfirmWindow: time.Hour, Attempts: 1})
@@ -172,7 +172,7 @@ func TestADeviceThatVanishesInTheMiddleIsNeverClaimed(t *testing.T) {
 	}
 }
 
-func TestADeviceThatClampsTakesTheWholeRolloutBack(t *testing.T) {
+func TestADeviceThatClampsRollsTheRolloutBack(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyReport)
 	l.faults(simdev.Faults{ClampIncrease: 1, ClampTimer: 3})

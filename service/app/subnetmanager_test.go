@@ -449,7 +449,7 @@ func (l *smLab) takeOver(options string) {
 
 // Whatever happens to the subnet manager, to links and to devices while a plan is brought to every port: the rollout
 // ends with all or as before, a sweep finds exactly what was lost, and after the repair every device is as the plan has it.
-func TestWhatHappensToTheSubnetInTheMiddleOfARollout(t *testing.T) {
+func TestSubnetEventsDuringARollout(t *testing.T) {
 	t.Parallel()
 	var g errgroup.Group
 	g.SetLimit(4) // they wait more than they work, so that more of them than there are processors may

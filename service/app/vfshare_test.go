@@ -89,7 +89,7 @@ func notInSync(t *testing.T, d *rig) (out []string) {
 
 // A tenant's share of a port goes with the tenant: the port has others, or one, or none that the plan knows of. Going back brings it
 // again, on the first port by an older plan and everywhere by undoing.
-func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
+func TestTheShareOfATenantThatLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	svc := d.manager.service
@@ -175,7 +175,7 @@ func TestAReceiverOfSeveralTenantsNeedsNoFunctions(t *testing.T) {
 }
 
 // A rollout that takes a share back and is undone gives it again.
-func TestUndoingGivesTheShareOfATenantThatLeftAgain(t *testing.T) {
+func TestRollbackRestoresTheShareOfATenantThatLeft(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	svc := d.manager.service

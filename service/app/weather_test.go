@@ -213,8 +213,8 @@ func TestAServiceThatStartsOnAReadOnlyDisk(t *testing.T) {
 	doesNotStart(t, database, cmdline.ExitFailed, "the user that runs the service")
 }
 
-// TestAServiceThatCannotWorkSaysWhatToDo starts the service on databases that it must not touch.
-func TestAServiceThatCannotWorkSaysWhatToDo(t *testing.T) {
+// TestAServiceThatCannotStartGivesAdvice starts the service on databases that it must not touch.
+func TestAServiceThatCannotStartGivesAdvice(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, path string)

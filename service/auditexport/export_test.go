@@ -494,7 +494,7 @@ func TestReceiversThatFailGetEverythingInTheEnd(t *testing.T) {
 	failing.verify(t, b.tail())
 }
 
-func TestRetentionBeforeTheExportIsSaid(t *testing.T) {
+func TestRetentionBeforeTheExportIsReported(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	b.add(20)

@@ -155,7 +155,7 @@ func round(t *testing.T, c *collect.Collector) {
 }
 
 // What was not measured has no sample: blue has an entitlement and no delivered rate.
-func TestARoundKeepsWhatWasMeasured(t *testing.T) {
+func TestARoundStoresTheMeasuredSamples(t *testing.T) {
 	t.Parallel()
 	s, k := lab(), &kept{}
 	round(t, collector(t, s, k))
@@ -312,7 +312,7 @@ func TestFailuresAreLoggedWhenTheyBeginAndEnd(t *testing.T) {
 	}
 }
 
-func TestAFabricOfAnotherManagerIsLeftToIt(t *testing.T) {
+func TestAFabricLeasedByAnotherManagerIsNotMeasured(t *testing.T) {
 	t.Parallel()
 	s, k := lab(), &kept{}
 	c := collector(t, s, k)

@@ -157,7 +157,7 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 	}
 }
 
-func TestACensusIsReadRarelyAndSurvivesAStoreThatIsAway(t *testing.T) {
+func TestACensusIsReadRarelyAndSurvivesAnUnavailableStore(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
 	var reads int
@@ -186,7 +186,7 @@ func TestACensusIsReadRarelyAndSurvivesAStoreThatIsAway(t *testing.T) {
 	}
 }
 
-func TestLogsAreOfOneFormAndCarryTheTrace(t *testing.T) {
+func TestLogsHaveOneFormatAndTheTraceID(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	log, _, err := NewLogger(&out, "info", "json")

@@ -100,7 +100,7 @@ func TestDeviceClockUnwraps(t *testing.T) {
 	}
 }
 
-func TestJumpedTellsARestartFromTime(t *testing.T) {
+func TestJumpedDistinguishesARestartFromElapsedTime(t *testing.T) {
 	t.Parallel()
 	second := uint32(976562) // ticks of 1.024 us
 	for name, c := range map[string]struct {

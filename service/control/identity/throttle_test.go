@@ -65,7 +65,7 @@ func TestConcurrentTriesAreLimitedLikeSequentialOnes(t *testing.T) {
 	}
 }
 
-func TestTheThrottleForgetsTheOldestSourceAndNoOther(t *testing.T) {
+func TestTheThrottleEvictsOnlyTheOldestSource(t *testing.T) {
 	t.Parallel()
 	th := newThrottle(1, time.Hour, 3)
 	for i, key := range []string{"a", "b", "c"} {
@@ -82,7 +82,7 @@ func TestTheThrottleForgetsTheOldestSourceAndNoOther(t *testing.T) {
 	}
 }
 
-func TestAClockThatGoesBackForgivesNothing(t *testing.T) {
+func TestAClockSetBackDoesNotShortenTheWait(t *testing.T) {
 	t.Parallel()
 	th := newThrottle(1, time.Minute, 3)
 	th.take("x", at(1000))

@@ -164,7 +164,7 @@ func TestSetWithoutFlowsOrPruneKeepsWhatItDoesNotName(t *testing.T) {
 	}
 }
 
-func TestTenantsGoInTheOrderOfTheirNames(t *testing.T) {
+func TestTenantsAreAppliedInTheOrderOfTheirNames(t *testing.T) {
 	t.Parallel()
 	s := labWithParts(t)
 	ctx := t.Context()

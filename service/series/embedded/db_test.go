@@ -107,7 +107,7 @@ func TestNewSeriesBeyondTheLimitAreLeftOutAndCounted(t *testing.T) {
 }
 
 // The limit counts series, not what this process has appended: after a restart at the limit the kept series go on.
-func TestSeriesAtTheLimitGoOnAfterARestart(t *testing.T) {
+func TestSeriesAtTheLimitContinueAfterARestart(t *testing.T) {
 	t.Parallel()
 	dir, batch := t.TempDir(), []series.Sample{sample(series.TenantDelivered, "lab", "red", 1), sample(series.TenantDelivered, "lab", "blue", 1)}
 	for i := range 3 {

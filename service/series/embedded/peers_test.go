@@ -105,7 +105,7 @@ func TestAFabricHandedOverHasOneSeriesWithoutGapOrDuplicate(t *testing.T) {
 const everyFabric = `count by (fabric) (fairlane_tenant_delivered_bits_per_second)`
 
 // A manager that does not answer costs its timeout once, and every answer without it says so.
-func TestAFrozenManagerCostsItsTimeoutAndIsNamedMissing(t *testing.T) {
+func TestAFrozenManagerTimesOutAndIsReportedMissing(t *testing.T) {
 	t.Parallel()
 	const timeout = 300 * time.Millisecond
 	p := openPair(t, func(o *embedded.PeerOptions, _ *embedded.Peer) { o.Timeout, o.Pause = timeout, time.Hour })
@@ -145,7 +145,7 @@ func TestAManagerThatEndedBeforeTheRangeIsNotAsked(t *testing.T) {
 	}
 }
 
-func TestManagersProveWhoTheyAre(t *testing.T) {
+func TestManagersAuthenticateToEachOther(t *testing.T) {
 	t.Parallel()
 	wrong := []byte("another key")
 	for name, adjust := range map[string]func(*embedded.PeerOptions, *embedded.Peer){

@@ -22,7 +22,7 @@ var (
 
 // The strongest form of isolation: what a scope answers over a database with other fabrics and tenants in it is, byte for byte, what it
 // answers over a database that holds its own series alone. No other series, value, count or absence can show.
-func TestAScopeAnswersAsIfNothingElseExisted(t *testing.T) {
+func TestQueriesSeeOnlyTheirScope(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		scope     series.Scope

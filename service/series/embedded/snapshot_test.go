@@ -86,7 +86,7 @@ func TestASnapshotTakenWhileSamplesAreAppendedGivesEqualAnswers(t *testing.T) {
 	add(t, back, start.Add(30*24*time.Hour), batch(1)) // the restored series go on
 }
 
-func TestASnapshotOfAStoppedServiceAndOfNone(t *testing.T) {
+func TestSnapshotsOfAStoppedServiceAndOfAMissingFolder(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "series")
 	to := filepath.Join(t.TempDir(), "copy")
