@@ -393,7 +393,7 @@ func TestInternalErrorsAreNotDisclosed(t *testing.T) {
 	}
 	a := r.call("GET", "/fabrics", "").want(500, "internal")
 	if strings.Contains(string(a.body), "sql") || strings.Contains(string(a.body), "closed") {
-		t.Errorf("the answer tells the inside: %s", a.body)
+		t.Errorf("the answer discloses an internal error: %s", a.body)
 	}
 	r.call("GET", "/ready", "").want(503, "not-ready")
 	r.call("GET", "/health", "").want(200)

@@ -154,7 +154,7 @@ func TestObjectsOfAnotherFabricAreNotFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	if list, err := stream.Next(ctx, 0); len(list) != 0 || err != nil {
-		t.Errorf("a stream of prod tells of the rollout of lab: %+v, %v", list, err)
+		t.Errorf("the stream of prod contains the rollout of lab: %+v, %v", list, err)
 	}
 	// Its own administrator reaches all of it.
 	for _, path := range []string{"/plans/" + w.plan, fmt.Sprintf("/rollouts/%d", w.running), fmt.Sprintf("/rollouts/%d/events", w.running), "/topology?snapshot=" + snapshots[0].SHA256} {

@@ -166,7 +166,7 @@ func TestCapabilitiesFollowTheFirmware(t *testing.T) {
 				t.Errorf("%+v", caps)
 			}
 			if n.NV == nil {
-				t.Error("no way to the stages")
+				t.Error("no interface to the stages")
 			}
 		})
 	}

@@ -110,7 +110,7 @@ func TestValuesFollowTheWordOrderOfTheLanguage(t *testing.T) {
 			"inv.yaml 中有 2 台主机和交换机没有地址：它们属于拓扑，但不受管理"},
 	} {
 		if got := zh.Say(c.said); got != c.want {
-			t.Errorf("%s\nis told as %s\nwant       %s", c.said, got, c.want)
+			t.Errorf("%s\nis translated as %s\nwant       %s", c.said, got, c.want)
 		}
 	}
 }

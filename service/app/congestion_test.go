@@ -43,7 +43,7 @@ func TestAMeasurementReportsCongestion(t *testing.T) {
 		t.Errorf("congestion control: %+v", shares.Loop)
 	}
 	if len(got) != 1 {
-		t.Fatalf("told %d times of one measurement", len(got))
+		t.Fatalf("one measurement was reported %d times", len(got))
 	}
 	c := got[0]
 	if c.Err != nil || len(c.Tenants) != 3 || c.Switch == 0 || c.Unattributed > 0 {
@@ -51,7 +51,7 @@ func TestAMeasurementReportsCongestion(t *testing.T) {
 	}
 	for _, x := range c.Tenants {
 		if x.BECN == 0 {
-			t.Errorf("tenant %s was never told to slow down", x.Tenant)
+			t.Errorf("tenant %s never received a congestion notification", x.Tenant)
 		}
 	}
 	for _, x := range c.Ports {

@@ -334,7 +334,7 @@ func TestASweepLeavesAFabricWithARolloutAlone(t *testing.T) {
 		t.Errorf("h2 was read or repaired during a rollout: %+v", v)
 	}
 	if _, err := svc.RepairDevice(t.Context(), demo.FabricName, "h2"); err == nil || !strings.Contains(err.Error(), "rollout running") {
-		t.Errorf("a repair beside a rollout: %v", err)
+		t.Errorf("a repair during a rollout: %v", err)
 	}
 	if _, err := svc.ConfirmRollout(t.Context(), demo.FabricName, ro.ID); err != nil {
 		t.Fatal(err)

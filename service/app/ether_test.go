@@ -140,7 +140,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 			}
 			waitRollout(t, d, back.ID)
 			if _, drifted := states(); len(drifted) > 0 {
-				t.Errorf("after the way back %q are not as the first plan wants", drifted)
+				t.Errorf("after the roll-back %q differ from the first plan", drifted)
 			}
 		})
 	}

@@ -23,7 +23,7 @@ func loopNow(t *testing.T, d *rig) control.CongestionLoop {
 		t.Fatal(err)
 	}
 	if sh.Loop == nil {
-		t.Fatal("the measurement says nothing of congestion control")
+		t.Fatal("the measurement has no congestion-control figures")
 	}
 	return *sh.Loop
 }

@@ -70,7 +70,7 @@ func TestAVanishedDeviceWithinTheFailureBudgetIsRepairedLater(t *testing.T) {
 		t.Fatalf("rollout %s: %s, h2 %+v", ro.State, ro.Result, d)
 	}
 	if v := l.device(); v.State != "unknown" || v.Plan == ro.Plan {
-		t.Errorf("after the rollout h2 is %+v: nothing is known about it by the new plan", v)
+		t.Errorf("after the rollout h2 is %+v, want unknown under the new plan", v)
 	}
 	l.faults(simdev.Faults{})
 	l.sweepDrift() // the other plan's devices get their turns

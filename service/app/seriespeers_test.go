@@ -99,7 +99,7 @@ func TestTheSeriesOfAConfigurationAreInOnePlace(t *testing.T) {
 	c := config.Default()
 	c.Series.URL, c.Series.CAFile = "http://127.0.0.1:9090", t.TempDir()+"/absent"
 	if c.Series.Folder(c.Database) != "" {
-		t.Error("a folder beside a server")
+		t.Error("series.path together with series.url was accepted")
 	}
 	m, faults := setup.Read(&c, "/", nil)
 	if len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), "series.ca_file: ") || m.Series.URL == "" {

@@ -139,12 +139,12 @@ func TestTheShareOfATenantThatLeftIsRemoved(t *testing.T) {
 	}
 	waitRollout(t, d, back.ID)
 	if got := functionShares(t, d); got != all {
-		t.Errorf("after the way back shares %s, want %s", got, all)
+		t.Errorf("after the roll-back shares %s, want %s", got, all)
 	}
 	// A function that no tenant has is given a share by another program: drift, whose repair takes it.
 	meddle(t, d, driver.PortDevice(d.ether.Case.Fabric, subnet.PortRef{Node: d.ether.Case.Fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE), 7)
 	if bad := notInSync(t, d); len(bad) != 1 || !strings.Contains(bad[0], "drifted") || !strings.Contains(bad[0], "vf_tx_share 0 7") {
-		t.Errorf("a share of nobody's: %q", bad)
+		t.Errorf("a share without a tenant: %q", bad)
 	}
 	repair, err := svc.RepairDevice(t.Context(), demo.FabricName, d.ether.Case.Flows[0].Src.String())
 	if err != nil {

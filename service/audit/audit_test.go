@@ -80,7 +80,7 @@ func TestStoredChainsVerify(t *testing.T) {
 			read = append(read, e)
 		}
 		if d := cmp.Diff(list, read); d != "" {
-			t.Errorf("entries changed on the way (-want +got):\n%s", d)
+			t.Errorf("entries changed in the round trip (-want +got):\n%s", d)
 		}
 		r, err := verify(Verifier{Expect: tail}, read, tail)
 		if err != nil || r.Entries != int64(len(list)) || r.Tail != tail {

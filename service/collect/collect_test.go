@@ -291,7 +291,7 @@ func TestAFailedMeasurementIsAGap(t *testing.T) {
 	}
 	round(t, c)
 	if len(k.batches) != 4 {
-		t.Errorf("%d batches, want that nothing is kept where nothing is measured", len(k.batches))
+		t.Errorf("%d batches, want none without measurements", len(k.batches))
 	}
 }
 

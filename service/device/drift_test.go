@@ -158,6 +158,6 @@ func TestReadingsOfManyDevicesAreSpread(t *testing.T) {
 		}
 	}
 	if device.NextRead(ident.PortID{Node: 1}, now, 0) != now {
-		t.Error("an interval of nothing waits")
+		t.Error("an interval of 0 waits")
 	}
 }

@@ -335,7 +335,7 @@ func TestExceededFailureBudgetStartsNoFurtherDevice(t *testing.T) {
 	s.want(t, device.RolledBack, ca(2))
 	for n := 3; n < 8; n++ {
 		if s.want(t, device.Pending, ca(n)); s.fake.Writes(ca(n).ID) != 0 {
-			t.Errorf("%s was written although the budget was already gone", ca(n))
+			t.Errorf("%s was written although the budget was exceeded", ca(n))
 		}
 	}
 }

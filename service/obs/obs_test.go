@@ -168,7 +168,7 @@ func TestACensusIsReadRarelyAndSurvivesAnUnavailableStore(t *testing.T) {
 	}, func() time.Time { return now })
 	fault = errors.New("away")
 	if _, _, known, ok := c.Get(t.Context()); known || ok {
-		t.Error("a census out of nothing")
+		t.Error("a census although the store fails")
 	}
 	fault = nil
 	for range 3 {

@@ -78,7 +78,7 @@ func TestTheThrottleEvictsOnlyTheOldestSource(t *testing.T) {
 		t.Errorf("%d sources, oldest %s, newest %s", len(th.buckets), th.oldest.key, th.newest.key)
 	}
 	if th.take("a", at(4)) == 0 || th.take("b", at(4)) != 0 {
-		t.Error("the wrong source was forgotten")
+		t.Error("the wrong source was evicted")
 	}
 }
 

@@ -297,7 +297,7 @@ func TestWhatIfComparesTheDeclarationWithItsEdits(t *testing.T) {
 		t.Errorf("the difference is not that of the two plans:\n%s", d)
 	}
 	if got := planNames(t, s); !slices.Equal(got, []string{name}) || len(controltest.AuditEntries(t, s)) != n {
-		t.Errorf("plans are %q: want nothing stored", got)
+		t.Errorf("plans are %q, want none stored", got)
 	}
 	if again, created, err := s.MakePlan(ctx, "lab", plans.PlanRequest{}, false); err != nil || created || again.Plan.Name != name {
 		t.Errorf("the next real plan is %s, created %v, %v", again.Plan.Name, created, err)
@@ -350,7 +350,7 @@ func TestAdmissionNamesTheFieldAndStoresNothing(t *testing.T) {
 		}
 	}
 	if got := planNames(t, s); !slices.Equal(got, []string{name}) || len(controltest.AuditEntries(t, s)) != n {
-		t.Errorf("plans are %q: want nothing stored", got)
+		t.Errorf("plans are %q, want none stored", got)
 	}
 	_, err = s.AdmitTenant(ctx, "nowhere", plans.PlanRequest{}, policy.AdmitRequest{Tenant: "new", Weight: 1000, Ports: []string{"h1", "h3"}})
 	controltest.MustFail(t, "admission to no fabric", err, control.ErrNotFound)

@@ -137,7 +137,7 @@ func TestSetMayMovePartitionsBetweenTenants(t *testing.T) {
 	}
 	set.Tenants[1].Name, set.Flows[1].Tenant, set.Prune = "green", "green", true
 	if res, err := r.Service.ApplyTenants(t.Context(), "lab", set, false); err != nil || len(res.Created) != 1 || len(res.Deleted) != 1 {
-		t.Errorf("a new tenant takes the partition of one that goes: %+v, %v", res, err)
+		t.Errorf("a new tenant with the partition of a removed one: %+v, %v", res, err)
 	}
 }
 

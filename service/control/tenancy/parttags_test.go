@@ -304,7 +304,7 @@ func TestDefaultClassIsInUseByFlowsThatNameNone(t *testing.T) {
 	}
 	leaves(t, s, "removing the default class", func() {
 		if err := s.DeleteClass(ctx, "lab", "green", "default", tenancy.AnyTag); controltest.Code(err) != "in-use" {
-			t.Errorf("beside another class: %v, want in-use", err)
+			t.Errorf("with another class: %v, want in-use", err)
 		}
 	})
 	if err := s.DeleteClass(ctx, "lab", "green", "bulk", tenancy.AnyTag); err != nil {

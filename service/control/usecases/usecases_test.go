@@ -10,6 +10,6 @@ import (
 func TestMissingDependenciesAreRejected(t *testing.T) {
 	t.Parallel()
 	if _, err := usecases.New(control.Deps{}); err == nil {
-		t.Error("a service was made of nothing")
+		t.Error("use cases were built without dependencies")
 	}
 }

@@ -103,7 +103,7 @@ func isolated(t *testing.T, scope series.Scope, strangers *regexp.Regexp, full s
 			a, err := find(full, scope)
 			b, err2 := find(own, scope)
 			if fmt.Sprint(a, err) != fmt.Sprint(b, err2) {
-				t.Fatalf("lookup %v: %v, %v beside %v, %v", l.Selectors, a, err, b, err2)
+				t.Fatalf("lookup %v: got %v, %v, want %v, %v", l.Selectors, a, err, b, err2)
 			}
 		}
 	}

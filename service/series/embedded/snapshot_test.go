@@ -149,7 +149,7 @@ func TestASnapshotWithoutAListedBlockFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := embedded.Snapshot(t.Context(), dir, to); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%v, want that every attempt found a block gone", err)
+		t.Errorf("%v, want an error since every attempt misses a block", err)
 	}
 }
 

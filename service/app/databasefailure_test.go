@@ -137,7 +137,7 @@ func TestAFullDiskUnderARunningService(t *testing.T) {
 	for i := 1; i < 2000 && !full; i++ { // the log of SQLite has some room of its own
 		code, body := create(i)
 		if full = code == http.StatusServiceUnavailable && problemCode(body) == "storage-full"; !full && code != http.StatusCreated {
-			t.Fatalf("on the way to a full disk: %d %s", code, body)
+			t.Fatalf("while filling the disk: %d %s", code, body)
 		}
 	}
 	if !full {
