@@ -187,7 +187,7 @@ func TestListsAreLimitedToTheCallersFabrics(t *testing.T) {
 			t.Errorf("fabrics are %v, with their sources %v; want %s and %s", names, whole, c.names, c.whole)
 		}
 	}
-	// The caller with two roles runs prod, and sees of lab what a tenant sees.
+	// The caller with two roles operates prod, and has a tenant's view of lab.
 	w.ask(mixed, "GET", "/api/v1/fabrics/prod/rollouts", "").want(http.StatusOK)
 	w.ask(mixed, "GET", "/api/v1/fabrics/lab/rollouts", "").want(http.StatusForbidden, "forbidden")
 	w.ask(mixed, "GET", "/api/v1/fabrics/lab/tenants/blue", "").want(http.StatusNotFound, "not-found")

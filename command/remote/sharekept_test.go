@@ -292,7 +292,7 @@ func (awaySeries) Range(context.Context, series.Scope, string, time.Time, time.T
 	return series.Answer{}, series.ErrAway
 }
 
-// A watch goes on while the server of the series does not answer, and other commands say so.
+// A watch continues while the series server does not answer; other commands report it.
 func TestAWatchContinuesWithoutTheSeriesServer(t *testing.T) {
 	t.Parallel()
 	l := newKeptLab(t)

@@ -18,7 +18,7 @@ type historyFlags struct {
 	step, why            string
 }
 
-// defaultHistory is how far share history --step goes back.
+// defaultHistory is the default period of share history --step.
 const defaultHistory = 24 * time.Hour
 
 // fewSteps is the number of steps that --step auto aims at.
@@ -56,7 +56,7 @@ type keptStep struct {
 	Tenant       string    `json:"tenant"`
 	EntitledBps  *int64    `json:"entitled_bps,omitempty"`
 	DeliveredBps *int64    `json:"delivered_bps,omitempty"`
-	// Received is delivered over what the tenant might have while it contended.
+	// Received is the delivered rate relative to the tenant's entitlement while it contended.
 	Received     *float64 `json:"received,omitempty"`
 	LimitingLink string   `json:"limiting_link,omitempty"`
 	State        string   `json:"state,omitempty"` // the one that held longest

@@ -95,7 +95,7 @@ func (w *shareWatching) once() error {
 		return err
 	}
 	recent, err := w.recent()
-	if none := new(noSeriesError); errors.As(err, &none) { // the watch goes on, without lines
+	if none := new(noSeriesError); errors.As(err, &none) { // the watch continues, without sparklines
 		if w.off = none.off; !w.said {
 			c.say(w.cmd, "msg.no-lines", "error", none)
 		}

@@ -65,7 +65,7 @@ type whyLinkTenant struct {
 // was is what a tenant had earlier.
 type was struct{ weight, entitled *float64 }
 
-// moment parses a time of day, in UTC and the latest one that is past, beside what instant takes.
+// moment parses what instant parses, and times of day: the latest one in the past, in UTC.
 func (c *cli) moment(text string, now time.Time) (time.Time, error) {
 	for _, layout := range []string{"15:04", "15:04:05"} {
 		at, err := time.Parse(layout, text)
@@ -355,7 +355,7 @@ func (c *cli) othersOn(l *whyLink, tenant string) string {
 	return strings.Join(out, c.t("list.separator"))
 }
 
-// otherStates lists the states beside the one that held longest.
+// otherStates lists all states except the longest one.
 func (c *cli) otherStates(x *whyTenant) string {
 	var out []string
 	for _, state := range slices.Sorted(maps.Keys(x.States)) {

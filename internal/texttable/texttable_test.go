@@ -158,7 +158,7 @@ func TestLaterNumbersOfACellAreDroppedBeforeNames(t *testing.T) {
 	}
 }
 
-// Sentences are shown completely: beside their row if there is room, below it on a narrow terminal.
+// Sentences are shown completely: on the line of their row if there is room, below it on a narrow terminal.
 func TestProseIsWrappedAndNeverShortened(t *testing.T) {
 	t.Parallel()
 	table := &Table{Prose: true, Indent: "  ", Rows: [][]Cell{

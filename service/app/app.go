@@ -33,7 +33,7 @@ func Process() int {
 }
 
 // Main runs the command line and returns its exit code: 0 done, 1 failed or a bound was
-// missed, 2 wrong usage or bad input. Data goes to stdout, words to stderr.
+// missed, 2 wrong usage or bad input. Data goes to stdout, messages to stderr.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return cmdline.Main(ctx, args, stdout, stderr, commands(args))
 }

@@ -19,7 +19,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// jsonSections are the headings under which docs/json.md tells the fields of each type. The plan and what stands beside it are one.
+// jsonSections are the headings under which docs/json.md documents the fields of each type. The plan and its companions share one.
 var jsonSections = map[reflect.Type]string{
 	reflect.TypeFor[local.Compiled]():           "The plan",
 	reflect.TypeFor[local.PlanShares]():         "The plan before",

@@ -123,7 +123,7 @@ func (l *driftLab) faults(f simdev.Faults) {
 	l.d.live.Devices.SetFaults(f)
 }
 
-// holds reports whether h2 is as wanted, by asking it.
+// holds reads h2 and reports whether it is in sync.
 func (l *driftLab) holds() bool {
 	l.t.Helper()
 	v, err := l.d.manager.service.Device(l.t.Context(), demo.FabricName, "h2", true)
@@ -192,7 +192,7 @@ func TestAnotherWritersSettingsAreRepairedUntilItIsTooMuch(t *testing.T) {
 		t.Fatalf("after the third time h2 is %+v", v)
 	}
 	l.wantDriftEvents("drifted in-sync drifted in-sync drifted quarantined")
-	// By hand it can be repaired, and when it was as wanted for long enough it is released.
+	// A manual repair is possible, and after it was in sync long enough the device is released.
 	ro, err := l.d.manager.service.RepairDevice(t.Context(), demo.FabricName, v.Device.ID.String())
 	if err != nil || !ro.Options.Repair {
 		t.Fatalf("repair by hand: %+v, %v", ro, err)
@@ -345,7 +345,7 @@ func TestASweepLeavesAFabricWithARolloutAlone(t *testing.T) {
 	}
 }
 
-// A repair that is rolled back goes to the plan before, not to itself, and repairs are none that plans come from.
+// A repair cannot be rolled back, and a roll-back skips repairs when it looks for the previous plan.
 func TestARepairCannotBeRolledBack(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)

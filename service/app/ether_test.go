@@ -68,7 +68,7 @@ func etherLabOf(t *testing.T, c *live.Case) *rig {
 }
 
 // A plan for an Ethernet plane takes the whole way: its devices are written, read back, found changed by another program,
-// repaired, and brought back to what they were.
+// repaired, and restored to their previous settings.
 func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 	t.Parallel()
 	for _, p := range []policy.Plane{policy.PlaneRoCE, policy.PlaneWRCC} {

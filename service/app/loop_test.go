@@ -127,7 +127,7 @@ func TestAnInactiveControlLoopRollsTheRolloutBack(t *testing.T) {
 func TestAControlLoopWithoutLoadIsNotTested(t *testing.T) {
 	t.Parallel()
 	c := livetest.SlowCase(t, policy.PlaneRoCE)
-	c.Flows, c.Tenants = c.Flows[:1], c.Tenants[:1] // nobody for it to meet
+	c.Flows, c.Tenants = c.Flows[:1], c.Tenants[:1] // no contending tenant
 	d := etherLabOf(t, c)
 	ro := rollToEnd(t, d, d.onlyTenants(t, "gold").Name)
 	if ro.State != control.RolloutSucceeded || !strings.Contains(ro.Result.String(), "congestion control was not tested: no queue was full") {

@@ -145,7 +145,7 @@ func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter)
 		return err
 	}
 	m.store.UseJobs(m.queue)
-	if m.lock != nil { // nobody else can be alive
+	if m.lock != nil { // no other manager can be running
 		if err := m.engine.TakeOver(ctx); err != nil {
 			return fmt.Errorf("take over the rollouts of an earlier process: %w", err)
 		}
@@ -286,7 +286,7 @@ func (m *manager) keep(ctx context.Context) {
 	}
 }
 
-// managerName is unique among those alive and tells people where a manager runs.
+// managerName is unique among running managers and shows people where a manager runs.
 func managerName() string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {

@@ -103,7 +103,7 @@ func TestAVanishedDeviceOverTheFailureBudgetCausesARollback(t *testing.T) {
 	}
 }
 
-// What a device lost meanwhile is written again on the way back: a roll-back goes by what is read, not by what was written.
+// A roll-back compares settings with what it reads, not with what was written, so it also restores settings that a device lost meanwhile.
 func TestADeviceThatRebootsBeforeTheConfirmationIsRestored(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyReport)
@@ -125,7 +125,7 @@ func TestADeviceThatRebootsBeforeTheConfirmationIsRestored(t *testing.T) {
 func TestAnotherWriterBeforeTheConfirmationIsUndoneToo(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyReport)
-	ro := l.begin(control.RolloutOptions{ConfirmWindow: 3 * time.Second}) // nobody confirms it
+	ro := l.begin(control.RolloutOptions{ConfirmWindow: 3 * time.Second}) // never confirmed
 	l.until(ro.ID, control.PhaseConfirming)
 	l.meddle()
 	l.quiet()

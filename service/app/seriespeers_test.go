@@ -76,7 +76,7 @@ func TestTwoManagersAnswerAboutTheSeriesOfBoth(t *testing.T) {
 	}
 }
 
-// One configuration for all managers would make them forget each other: that is a fault, and answers are partial.
+// Managers with the same address replace each other's announcement: this is reported as an error, and answers are partial.
 func TestManagersWithOneAddressAreAFault(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Database(t)

@@ -262,7 +262,7 @@ func addresses(e listen.Endpoint) string {
 	return strings.Join(out, ",")
 }
 
-// notifySystemd tells systemd, and the log when that does not work.
+// notifySystemd notifies systemd, and logs a failure to do so.
 func (s *serving) notifySystemd(ctx context.Context, state string) {
 	if err := s.notify.Send(ctx, state); err != nil {
 		s.log.Warn("systemd could not be notified", "error", err.Error())

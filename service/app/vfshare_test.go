@@ -87,7 +87,7 @@ func notInSync(t *testing.T, d *rig) (out []string) {
 	return out
 }
 
-// A tenant's share of a port goes with the tenant: the port has others, or one, or none that the plan knows of. Going back brings it
+// A tenant's share of a port is removed with the tenant; several, one or no other tenants remain on the port. A roll-back restores it
 // again, on the first port by an older plan and everywhere by undoing.
 func TestTheShareOfATenantThatLeftIsRemoved(t *testing.T) {
 	t.Parallel()

@@ -126,7 +126,7 @@ func (c *Collector) Round(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// forget drops what is known of fabrics that are deleted.
+// forget drops the state of deleted fabrics.
 func (c *Collector) forget(names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

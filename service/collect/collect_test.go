@@ -264,7 +264,7 @@ func TestContendedSecondsAreCounted(t *testing.T) {
 	}
 }
 
-// A failed measurement ends all series but the coverage, which is 0, and the objectives, without which alerts would end and begin again; so does a plan that is gone. Once ended, a series gets no more gaps.
+// A failed measurement ends all series but the coverage, which is 0, and the objectives, without which alerts would end and begin again; so does the removal of the plan. Once ended, a series gets no more gaps.
 func TestAFailedMeasurementIsAGap(t *testing.T) {
 	t.Parallel()
 	s, k := lab(), &kept{}
@@ -338,7 +338,7 @@ func TestErrorsOfTheStoreAreReturnedWithTheFabric(t *testing.T) {
 	}
 }
 
-// A store that fails stops nothing: the collector goes on with the next round.
+// After a failure of the store the collector continues with the next round.
 func TestTheCollectorMeasuresOncePerPeriodUntilItsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -371,7 +371,7 @@ func TestTheWindowFollowsThePaceOfTheFabric(t *testing.T) {
 	}
 }
 
-// TestTheStateOfContendedLinksIsKept has a plan with three contended links: one is up, one is down at its far end, and one is gone. That
+// TestTheStateOfContendedLinksIsKept has a plan with three contended links: one is up, one is down at its far end, and one no longer exists. That
 // congestion control acted is kept only when it was tested.
 func TestTheStateOfContendedLinksIsKept(t *testing.T) {
 	t.Parallel()
@@ -451,7 +451,7 @@ func TestALeaseThatCannotBeClaimedKeepsTheTotals(t *testing.T) {
 	}
 }
 
-// TestStaleSamplesAreNotExported stops measuring: after three periods the latest samples are gone.
+// TestStaleSamplesAreNotExported stops measuring: after three periods the latest samples are no longer exported.
 func TestStaleSamplesAreNotExported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -92,7 +92,7 @@ type Discovery struct {
 
 // Series configures the time series of what tenants receive.
 type Series struct {
-	Path      string        // folder; empty: beside the SQLite file, none with PostgreSQL
+	Path      string        // folder; empty: in the directory of the SQLite file; none with PostgreSQL
 	Advertise string        // address of the API for other managers; empty: none is asked
 	URL       string        // of a server that has the series instead of a folder; empty: none
 	TokenFile string        // of that server; empty: none

@@ -70,7 +70,7 @@ type Sample struct {
 	Gap bool
 }
 
-// AppendKey appends what identifies the series of a sample.
+// AppendKey appends a key that identifies the series of a sample.
 func (s *Sample) AppendKey(b []byte) []byte {
 	b = append(b, s.Family...)
 	for _, l := range s.Labels {

@@ -18,7 +18,7 @@ import (
 // SchemaError says that a database was written by a newer release.
 type SchemaError struct {
 	Have int64 // version of the database
-	Know int64 // newest version that this release knows
+	Know int64 // newest version that this release supports
 }
 
 // Error says what to do.

@@ -43,7 +43,7 @@ func (e *InUseError) Error() string {
 // Restored is the result of a restore.
 type Restored struct {
 	Backup Inspection `json:"backup"`
-	// Kept is the new place of the replaced database: a file beside it, or a database on the same server; empty when
+	// Kept is the new location of the replaced database: a file in the same directory, or a database on the same server; empty when
 	// there was none.
 	Kept string `json:"kept,omitempty"`
 	// Paused is the number of rollouts that were running when the backup was made; they must be resumed.

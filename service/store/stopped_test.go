@@ -57,7 +57,7 @@ func TestFabricsDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-// told adds an event and its audit entry.
+// told stores an event and its audit entry.
 func told(ctx context.Context, r control.Repos, fabric, what string) error {
 	if err := r.AddEvent(ctx, control.Event{At: at(), Fabric: fabric, Kind: "tenant.updated", Subject: what}); err != nil {
 		return err

@@ -21,7 +21,7 @@ type FabricSource struct {
 // and newer schemas. Inspect reads all of the data.
 type Survey struct {
 	Engine     string // "SQLite" or "PostgreSQL"
-	Have, Know int64  // version of the schema, 0 when it is empty; newest that this release knows
+	Have, Know int64  // version of the schema, 0 when it is empty; newest that this release supports
 	// Clock is the database's own time and Took the round trip of reading it; zero on SQLite, which has no clock.
 	Clock   time.Time
 	Took    time.Duration

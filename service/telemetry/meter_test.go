@@ -155,7 +155,7 @@ func TestMeterExcludesUncertainIntervals(t *testing.T) {
 	// At 100 Gbit/s, 3,125,000 words a millisecond are possible.
 	for name, c := range map[string]struct {
 		next reading
-		why  error // of SL 3; nil goes on
+		why  error // of SL 3; nil: the test continues
 		port error // of the whole port
 	}{
 		"goes on":              {at(110*ms, first+3125000*10, 1e9+3125000*10), nil, nil},

@@ -123,7 +123,7 @@ func TestSharesReportWhyTheyAreNotMeasured(t *testing.T) {
 func TestLinkTenantsNeedAnSLOfTheirOwnEverywhere(t *testing.T) {
 	t.Parallel()
 	p := twoTenants()
-	// Silver uses SL 2 on the other host, where gold has SL 2: each host can be told apart, the
+	// Silver uses SL 2 on the other host, where gold has SL 2: each host can be distinguished, the
 	// trunk cannot, neither for gold's SL 1.
 	p.Placements[2] = policy.Placement{Tenant: "silver", Port: hostA, SL: 2}
 	r := Shares(p, goodWindow())

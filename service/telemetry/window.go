@@ -50,7 +50,7 @@ type PortRate struct {
 	// counter may have been cleared, was saturated or wrapped unnoticed is excluded.
 	Elapsed  quantity.Picoseconds
 	Coverage float64
-	// TimeError bounds the relative error of the rates that comes from the unknown instant within a reading at which the
+	// TimeError bounds the relative error of the rates that results from the unknown instant within a reading at which the
 	// counters were taken.
 	TimeError float64
 	Wall      bool // timed by the wall clock

@@ -294,7 +294,7 @@ func TestPartThatFlowsUseIsNotRemoved(t *testing.T) {
 	}
 }
 
-// TestDefaultClassIsInUseByFlowsThatNameNone: such flows would have no class once it is gone.
+// TestDefaultClassIsInUseByFlowsThatNameNone: such flows would have no class after its removal.
 func TestDefaultClassIsInUseByFlowsThatNameNone(t *testing.T) {
 	t.Parallel()
 	s := labWithParts(t)
@@ -357,7 +357,7 @@ func TestBadPartNamesTheFieldOfItsOwnRequest(t *testing.T) {
 	})
 }
 
-// TestUnreadableTopologyIsNotAMissingAttachment: a caller that is told of none would attach the port again.
+// TestUnreadableTopologyIsNotAMissingAttachment: a caller that gets not-found would attach the port again.
 func TestUnreadableTopologyIsNotAMissingAttachment(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, controltest.OpenSQLite)

@@ -81,7 +81,7 @@ func TestAFabricHandedOverHasOneSeriesWithoutGapOrDuplicate(t *testing.T) {
 	p, alone := openPair(t), open(t)
 	for i := range 80 { // 20 minutes; the hand-over is at 5, and both measured at that instant
 		at := start.Add(time.Duration(i) * 15 * time.Second)
-		if i >= 40 && i < 56 { // nobody measured
+		if i >= 40 && i < 56 { // no manager measured
 			continue
 		}
 		batch := []series.Sample{sample(series.TenantDelivered, "lab", "red", float64(i)), sample(series.TenantDelivered, "dc2", "red", float64(i)/2)}
