@@ -23,7 +23,7 @@ const (
 	whyEvents = 30 * time.Minute
 )
 
-// shareWhy is what share history --why prints as JSON.
+// shareWhy is the JSON output of share history --why.
 type shareWhy struct {
 	Fabric   string             `json:"fabric"`
 	Since    time.Time          `json:"since"`
@@ -62,7 +62,7 @@ type whyLinkTenant struct {
 	State        string `json:"state,omitempty"`
 }
 
-// was is what a tenant had earlier.
+// was holds a tenant's earlier values.
 type was struct{ weight, entitled *float64 }
 
 // moment parses what instant parses, and times of day: the latest one in the past, in UTC.
@@ -147,7 +147,7 @@ func (k *keptSeries) why(from time.Time, long time.Duration, tenant string) (*sh
 	return w, k.links(w, s)
 }
 
-// weights reads the tenants' weights, and what they and the entitlements were earlier.
+// weights reads the tenants' weights, and the earlier weights and entitlements.
 func (k *keptSeries) weights(w *shareWhy, tenant string) error {
 	tenants := map[string]*whyTenant{}
 	for i := range w.Tenants {

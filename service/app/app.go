@@ -20,7 +20,7 @@ import (
 	"fairlane/service/site"
 )
 
-// app is the commands of the service itself, with what every command shares.
+// app holds the commands of the service itself and the state that every command shares.
 type app struct{ *cmdline.App }
 
 // Process is Main for the arguments and the streams of this process, and returns its exit code. Ctrl-C or SIGTERM ends

@@ -7,7 +7,7 @@ import (
 	"fairlane/service/obs"
 )
 
-// operationsHandler returns what the operations listener serves: metrics, and profiles behind a guard, or without one not at
+// operationsHandler serves the operations listener: metrics, and profiles behind a guard, or without a guard not at
 // all.
 func operationsHandler(m *obs.Metrics, guard func(http.Handler) http.Handler) http.Handler {
 	mux := http.NewServeMux()

@@ -216,7 +216,7 @@ func (s *serving) endpoints(ctx context.Context, material *setup.Material) ([]li
 	return []listen.Endpoint{first, second}, nil
 }
 
-// operationsServer leaves a profile the time it takes.
+// operationsServer has no write timeout, because profiles take long.
 func operationsServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
 }

@@ -1,5 +1,5 @@
 // Package collect measures managed fabrics all the time and keeps what it finds as series. Each fabric is measured by one manager, which
-// holds a lease; when the manager dies, another takes the fabric over.
+// holds a lease; when the manager fails, another takes over the fabric.
 package collect
 
 import (
@@ -17,7 +17,7 @@ import (
 	"fairlane/subnet"
 )
 
-// UseCases are what the collector needs of the service.
+// UseCases are the use cases that the collector calls.
 type UseCases interface {
 	// EachFabric calls do for every fabric; it joins the errors, without those of objects that are missing or in conflict.
 	EachFabric(ctx context.Context, what string, do func(fabric string) error) error
@@ -60,7 +60,7 @@ type Collector struct {
 	last map[string]*fabricState
 }
 
-// fabricState is what is known of a fabric from its latest measurement. One goroutine measures a fabric.
+// fabricState is the state of a fabric after its latest measurement. One goroutine measures a fabric.
 type fabricState struct {
 	target control.Target
 	failed bool              // the latest measurement failed
@@ -228,7 +228,7 @@ func (c *Collector) state(name string) *fabricState {
 	return s
 }
 
-// append keeps the samples of a fabric, and ends those of its series that have none now.
+// append stores the samples of a fabric, and ends those of its series that have no new sample.
 func (c *Collector) append(ctx context.Context, name string, s *fabricState, batch []series.Sample) error {
 	at := c.use.Now()
 	batch, now := withGaps(batch, s.series)

@@ -14,7 +14,7 @@ import (
 // totals are the counters of a tenant since its manager began to measure the fabric, in seconds.
 type totals struct{ contended, bad float64 }
 
-// count adds a measurement to the totals of tenants. The measured window stands for its period. A tenant that was not measured, or whose
+// count adds a measurement to the totals of tenants. The measured window represents its period. A tenant that was not measured, or whose
 // link was not, keeps its totals.
 func count(all map[string]totals, sh *control.Shares, of *control.ObjectiveSet, period time.Duration) {
 	for i := range sh.Tenants {

@@ -90,7 +90,7 @@ type Discovery struct {
 	Sources  []string      // entries for ParseSourceRule: sources that clients of the API may name
 }
 
-// Series configures the time series of what tenants receive.
+// Series configures the time series of tenants' shares.
 type Series struct {
 	Path      string        // folder; empty: in the directory of the SQLite file; none with PostgreSQL
 	Advertise string        // address of the API for other managers; empty: none is asked

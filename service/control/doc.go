@@ -1,4 +1,4 @@
-// Package control defines the objects of the use cases behind the API, and what these use cases share: fabrics, tenants,
+// Package control defines the objects of the use cases behind the API, and their common parts: fabrics, tenants,
 // plans, rollouts, devices, accounts and events as the service stores them, the interfaces that it declares (Store,
 // Discoverer, Observer, Meter, Laboratory), and Base. It does not depend on databases, HTTP or devices.
 //

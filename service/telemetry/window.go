@@ -12,7 +12,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Window is what ports sent between two readings.
+// Window is the traffic of ports between two readings.
 type Window struct {
 	// Elapsed is the shortest measured time of a port, by its own device's clock.
 	Elapsed quantity.Picoseconds
@@ -42,7 +42,7 @@ func (r Rate) Value() (quantity.BitRate, error) {
 	return r.bps, nil
 }
 
-// PortRate is what one port sent.
+// PortRate is the rate of one port.
 type PortRate struct {
 	Port Port
 	Err  error // why nothing is known of the port
