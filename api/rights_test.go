@@ -47,7 +47,7 @@ func people() []struct{ name, grant string } {
 	}
 }
 
-// town is a server with two fabrics and one user of each kind, with a token each.
+// town is a server with two fabrics and, for each kind of user, one user with a token.
 type town struct {
 	*rig
 	server *httptest.Server

@@ -169,7 +169,7 @@ func (q *quick) send(ctx context.Context, taken *latencies, token, method, path,
 	}
 }
 
-// held reports whether anything is counted.
+// held reports whether the tally counts any request.
 func (t *tally) held() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

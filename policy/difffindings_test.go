@@ -8,7 +8,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-func TestAFindingAboutOtherTenantsIsToldAsChangedWhereItIsTheOnlyOne(t *testing.T) {
+func TestTheOnlyFindingOfACodeIsReportedAsChangedWhenItsTenantsChange(t *testing.T) {
 	t.Parallel()
 	type about struct{ tenants, links []string }
 	findings := func(list []about) (out []policy.Finding) {

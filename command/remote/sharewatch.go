@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// recentTime is how far the lines of share watch go back.
+	// recentTime is the period that the sparklines of share watch cover.
 	recentTime = 15 * time.Minute
 	// recentCells is the largest number of characters of a sparkline.
 	recentCells = 30

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// whyWindow is the time that share history --why looks at, around the given one.
+	// whyWindow is the length of the time around the given one that share history --why explains.
 	whyWindow = 5 * time.Minute
-	// whyEvents is how long before that time events may have begun to matter.
+	// whyEvents is how long before that time events may have influenced shares.
 	whyEvents = 30 * time.Minute
 )
 
@@ -88,7 +88,7 @@ func (c *cli) moment(text string, now time.Time) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-// explainShares explains why each tenant got what it got around a time.
+// explainShares explains the share of each tenant around a time.
 func (c *cli) explainShares(cmd *cobra.Command, f *historyFlags) error {
 	now := time.Now().UTC()
 	at, err := c.moment(f.why, now)
@@ -366,7 +366,7 @@ func (c *cli) otherStates(x *whyTenant) string {
 	return strings.Join(out, c.t("list.separator"))
 }
 
-// partOf writes a part of a whole in percent; a dash if one of them is unknown.
+// partOf writes part as a percentage of whole; a dash if one of them is unknown.
 func partOf(part, whole *int64) string {
 	if part == nil || whole == nil || *whole == 0 {
 		return "-"

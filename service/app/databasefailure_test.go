@@ -187,7 +187,7 @@ func TestAServiceThatStartsOnAFullDisk(t *testing.T) {
 	first.stop()
 	<-first.exit
 	fill(t, filepath.Join(dir, "ballast"))
-	doesNotStart(t, database, cmdline.ExitFailed, "no space is left: free some and start again")
+	doesNotStart(t, database, cmdline.ExitFailed, "no disk space is left: free some space and start again")
 	if err := os.Remove(filepath.Join(dir, "ballast")); err != nil {
 		t.Fatal(err)
 	}

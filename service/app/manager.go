@@ -45,7 +45,7 @@ type manager struct {
 	log     *slog.Logger
 	stop    context.CancelFunc
 	series  *embedded.DB       // nil: no series are kept in a folder
-	peers   *seriesPeers       // nil: no other managers are asked
+	peers   *seriesPeers       // nil: no other managers are queried
 	outside *embedded.External // nil: no series are kept on another server
 	rules   *embedded.Rules    // nil without series
 	collect *collect.Collector // nil without series
@@ -267,7 +267,7 @@ func (m *manager) periodic(name string) []riverwork.Periodic {
 	}
 }
 
-// rescanTick is how often it is asked which fabrics are to be looked at again.
+// rescanTick is the interval between checks for fabrics that are due for a rescan.
 const rescanTick = 5 * time.Second
 
 // keep scans after rollouts that stand still.

@@ -44,7 +44,7 @@ type smLab struct {
 	sm, rival *ibsimtest.SM
 	files     *opensm.Manager // that watches sm
 	plans     [2]string
-	seen      int // events that were looked at
+	seen      int // number of processed events
 }
 
 // Where the subnet managers sit; the service sits on the first host.
@@ -185,7 +185,7 @@ func (l *smLab) sweep() {
 	l.quiet()
 }
 
-// lookTick is how often the lab looks at a rollout; each look costs the database more than it seems.
+// lookTick is the interval at which the lab polls a rollout; each poll needs several database queries.
 const lookTick = 30 * time.Millisecond
 
 // quiet waits for the rollout under way.

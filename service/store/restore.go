@@ -73,7 +73,7 @@ func stamp(now time.Time) string {
 	return strings.ReplaceAll(now.UTC().Format("20060102t150405.000"), ".", "")
 }
 
-// BeforeSuffix ends the name of what a restore at a time replaced.
+// BeforeSuffix is the end of the name of a replaced database, with the time of the restore.
 func BeforeSuffix(now time.Time) string { return ".before-" + stamp(now) }
 
 // The first bytes of both forms of a backup.

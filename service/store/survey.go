@@ -93,7 +93,7 @@ const madeUp = `SELECT state, COUNT(*) FROM river_job j WHERE state NOT IN ('com
 		WHERE l.kind = j.kind AND l.args = j.args AND l.state = 'completed' AND l.finalized_at >= j.finalized_at))
 	GROUP BY state`
 
-// queue looks at River's tables.
+// queue reads River's tables.
 func (s *Survey) queue(ctx context.Context, db *sql.DB, d migrations.Dialect) (err error) {
 	if exists, err := hasTable(ctx, db, d, "river_job"); err != nil || !exists {
 		return err

@@ -158,7 +158,7 @@ func TestMeterExcludesUncertainIntervals(t *testing.T) {
 		why  error // of SL 3; nil: the test continues
 		port error // of the whole port
 	}{
-		"goes on":              {at(110*ms, first+3125000*10, 1e9+3125000*10), nil, nil},
+		"continues":            {at(110*ms, first+3125000*10, 1e9+3125000*10), nil, nil},
 		"nothing sent":         {at(110*ms, first, 1e9), nil, nil},
 		"faster than the link": {at(110*ms, first+3125000*20, 1e9+1000), ErrReset, nil},
 		"cleared":              {at(110*ms, 0, 1e9+1000), ErrCleared, nil},

@@ -338,11 +338,11 @@ func TestAdmissionNamesTheFieldAndStoresNothing(t *testing.T) {
 		ask  policy.AdmitRequest
 		want string
 	}{
-		"a name in use":    {policy.AdmitRequest{Tenant: "red", Weight: 1000, Ports: []string{"h1", "h3"}}, "/tenant"},
-		"change of nobody": {policy.AdmitRequest{Tenant: "new", Change: true, Weight: 1000}, "/tenant"},
-		"no weight":        {policy.AdmitRequest{Tenant: "new", Ports: []string{"h1", "h3"}}, "/weight"},
-		"guarantee":        {policy.AdmitRequest{Tenant: "new", Weight: 1000, Guarantee: new(quantity.BitRate(-1)), Ports: []string{"h1", "h3"}}, "/guarantee_bps"},
-		"cap":              {policy.AdmitRequest{Tenant: "new", Weight: 1000, Cap: new(quantity.BitRate(1)), Ports: []string{"h1", "h3"}}, "/cap_bps"},
+		"a name in use":               {policy.AdmitRequest{Tenant: "red", Weight: 1000, Ports: []string{"h1", "h3"}}, "/tenant"},
+		"change of an unknown tenant": {policy.AdmitRequest{Tenant: "new", Change: true, Weight: 1000}, "/tenant"},
+		"no weight":                   {policy.AdmitRequest{Tenant: "new", Ports: []string{"h1", "h3"}}, "/weight"},
+		"guarantee":                   {policy.AdmitRequest{Tenant: "new", Weight: 1000, Guarantee: new(quantity.BitRate(-1)), Ports: []string{"h1", "h3"}}, "/guarantee_bps"},
+		"cap":                         {policy.AdmitRequest{Tenant: "new", Weight: 1000, Cap: new(quantity.BitRate(1)), Ports: []string{"h1", "h3"}}, "/cap_bps"},
 	} {
 		_, err := s.AdmitTenant(ctx, "lab", plans.PlanRequest{}, c.ask)
 		if got := pointers(err); !slices.Equal(got, []string{c.want}) {

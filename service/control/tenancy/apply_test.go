@@ -35,7 +35,7 @@ func TestRejectedSetNamesItsFieldsAndChangesNothing(t *testing.T) {
 		"no weight":                            {tenancy.TenantSet{Tenants: []tenancy.TenantInput{at("a"), {Name: "b"}}}, []string{"/tenants/1/weight"}},
 		"one partition twice":                  {tenancy.TenantSet{Tenants: []tenancy.TenantInput{{Name: "a", Weight: 1, PKey: 0x8007}, {Name: "b", Weight: 1, PKey: 0x0007}}}, []string{"/tenants/1/pkey"}},
 		"partition of a stored tenant":         {tenancy.TenantSet{Tenants: []tenancy.TenantInput{{Name: "a", Weight: 1, PKey: 0x8001}}}, []string{"/tenants"}},
-		"flow of nobody":                       {tenancy.TenantSet{Flows: []tenancy.FlowInput{{Tenant: "red", Src: "h1", Dst: "h4"}, {Tenant: "a", Src: "h1", Dst: "h4"}}}, []string{"/flows/1/tenant"}},
+		"flow of an unknown tenant":            {tenancy.TenantSet{Flows: []tenancy.FlowInput{{Tenant: "red", Src: "h1", Dst: "h4"}, {Tenant: "a", Src: "h1", Dst: "h4"}}}, []string{"/flows/1/tenant"}},
 		"flow from nowhere":                    {tenancy.TenantSet{Flows: []tenancy.FlowInput{{Tenant: "red", Src: "nowhere", Dst: "sw1:1"}}}, []string{"/flows/0/src", "/flows/0/dst"}},
 		"a port of nowhere, again and again":   {tenancy.TenantSet{Flows: []tenancy.FlowInput{{Tenant: "red", Src: "nowhere", Dst: "h4"}, {Tenant: "red", Src: "h1", Dst: "nowhere"}}}, []string{"/flows/0/src", "/flows/1/dst"}},
 		"flow to a port of others":             {tenancy.TenantSet{Flows: []tenancy.FlowInput{{Tenant: "red", Src: "h1", Dst: "h2"}}}, []string{"/flows/0/dst"}},

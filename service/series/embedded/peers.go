@@ -100,7 +100,7 @@ func (d *DB) sources(ctx context.Context, s series.Scope) storage.Queryable {
 	list, err := d.peers.o.List(ctx)
 	if err != nil {
 		d.o.Log.Warn("the other managers are unknown", "error", err.Error())
-		list = []Peer{{}} // stands for those that are missing
+		list = []Peer{{}} // represents the missing managers
 	}
 	return storage.QueryableFunc(func(mint, maxt int64) (storage.Querier, error) {
 		q, err := local.Querier(mint, maxt)
@@ -124,7 +124,7 @@ func (d *DB) sources(ctx context.Context, s series.Scope) storage.Queryable {
 
 // read asks a manager, unless it did not answer a moment ago.
 func (p *peers) read(ctx context.Context, to Peer, deadline time.Time, queries []remoteQuery, s series.Scope) ([][]remoteSeries, error) {
-	id := to.URL + string(to.Key) // a manager that was restarted has a new key, and is asked at once
+	id := to.URL + string(to.Key) // a manager that was restarted has a new key, and is queried immediately
 	p.mu.Lock()
 	resting := time.Since(p.failed[id]) < p.o.Pause
 	p.mu.Unlock()
