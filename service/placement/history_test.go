@@ -45,7 +45,7 @@ func TestDriftOfDevicesIsReportedWithItsCause(t *testing.T) {
 			}
 			w.observe("lab", o)
 			if i == 0 && report(device.InSync) != "" {
-				t.Errorf("%s: a device that is as wanted has a cause", name)
+				t.Errorf("%s: a device in sync has a cause", name)
 			}
 		}
 		if got := report(device.Drifted); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
