@@ -27,7 +27,7 @@ func (h *hung) NICs(ctx context.Context) ([]agent.NIC, error) {
 	return h.rig.NICs(ctx)
 }
 
-func TestASetDoesNotWaitForALookAtTheHost(t *testing.T) {
+func TestASetDoesNotWaitForAScanOfTheHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &hung{rig: newRig(t)}

@@ -22,7 +22,7 @@ func (a *Agent) Set(ctx context.Context, ops []gnmitree.Operation) (gnmitree.Res
 		return gnmitree.Result{}, gnmitree.Errorf(codes.PermissionDenied, "this agent is read-only: settings cannot be changed")
 	}
 	if !a.limit.take(a.o.Now()) {
-		return gnmitree.Result{}, gnmitree.Errorf(codes.ResourceExhausted, "found more than %g transactions a second, want at most that: put what belongs together into one", a.o.SetsPerSecond)
+		return gnmitree.Result{}, gnmitree.Errorf(codes.ResourceExhausted, "found more than %g transactions a second, the maximum: put what belongs together into one", a.o.SetsPerSecond)
 	}
 	if err := acquire(ctx, a.sets); err != nil {
 		return gnmitree.Result{}, err

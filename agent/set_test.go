@@ -361,7 +361,7 @@ func TestTransactionsAreLimited(t *testing.T) {
 	for i := range 5 {
 		mustSet(t, a, give("eth-a", key(1, "rpg_ai_rate"), uint64(i+1)))
 	}
-	refuses(t, a, codes.ResourceExhausted, "want at most that", give("eth-a", key(1, "rpg_ai_rate"), 9))
+	refuses(t, a, codes.ResourceExhausted, "the maximum", give("eth-a", key(1, "rpg_ai_rate"), 9))
 	r.do(func() { r.now = r.now.Add(1e9) })
 	mustSet(t, a, give("eth-a", key(1, "rpg_ai_rate"), 9))
 }

@@ -250,7 +250,7 @@ func TestARunningRollout(t *testing.T) {
 	r.call("POST", "/fabrics/lab/rollouts/9/cancel", "").want(404, "not-found")
 }
 
-func TestTokensAreDemanded(t *testing.T) {
+func TestTokensAreRequired(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, token := range []string{"", "wrong", controltest.Token[:len(controltest.Token)-1]} {
@@ -284,7 +284,7 @@ func TestEveryOperationButThePublicOnesNeedsAToken(t *testing.T) {
 	}
 }
 
-func TestBadRequestsAreAnsweredInOurWords(t *testing.T) {
+func TestProblemsOfBadRequestsContainNoLibraryText(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	tenants := "/fabrics/lab/tenants"
@@ -295,48 +295,48 @@ func TestBadRequestsAreAnsweredInOurWords(t *testing.T) {
 		code, in, pointer  string
 		detail             string
 	}{
-		"broken JSON":           {"POST", tenants, "{\n \"name\": }", nil, 400, "malformed-body", "", "", "line 2, column 10"},
-		"two JSON texts":        {"POST", tenants, `{} {}`, nil, 400, "malformed-body", "", "", "line 1"},
-		"no body":               {"POST", tenants, "", []string{"Content-Type", "application/json"}, 422, "invalid", "body", "", "the body is missing"},
-		"other media type":      {"POST", tenants, "name=x", []string{"Content-Type", "text/plain"}, 415, "unsupported-media-type", "", "", "application/json"},
-		"missing field":         {"POST", tenants, `{"name":"x"}`, nil, 422, "invalid", "body", "/weight", "is missing"},
-		"unknown field":         {"POST", tenants, `{"name":"x","weight":1,"wieght":2}`, nil, 422, "invalid", "body", "/wieght", "is not a field"},
-		"weight 0":              {"POST", tenants, `{"name":"x","weight":0}`, nil, 422, "invalid", "body", "/weight", "found 0: want a number from 0.001 to 1000000"},
-		"weight too fine":       {"POST", tenants, `{"name":"x","weight":1.00001}`, nil, 422, "invalid", "body", "/weight", "three decimals"},
-		"weight of text":        {"POST", tenants, `{"name":"x","weight":"4"}`, nil, 422, "invalid", "body", "/weight", `found "4": want a number`},
-		"bad name":              {"POST", tenants, `{"name":"X!","weight":1}`, nil, 422, "invalid", "body", "/name", `found "X!": want 1 to 63 of a-z, 0-9 and -`},
-		"bad SL":                {"POST", tenants, `{"name":"x","weight":1,"attachments":[{"port":"h1","sl":16}]}`, nil, 422, "invalid", "body", "/attachments/0/sl", "found 16: want a whole number from 0 to 15"},
-		"unknown host":          {"POST", tenants, `{"name":"x","weight":1,"attachments":[{"port":"h9"}]}`, nil, 422, "invalid", "body", "/attachments/0/port", "h9"},
-		"bad P_Key":             {"POST", tenants, `{"name":"x","weight":1,"pkey":"0x12345"}`, nil, 422, "invalid", "body", "/pkey", "0x12345"},
-		"name taken":            {"POST", tenants, `{"name":"red","weight":1}`, nil, 409, "already-exists", "", "", "red"},
-		"unknown fabric":        {"GET", "/fabrics/none/tenants", "", nil, 404, "not-found", "", "", "none"},
-		"bad path name":         {"GET", "/fabrics/NO/tenants", "", nil, 422, "invalid", "path", "fabric", "found \"NO\""},
-		"bad limit":             {"GET", tenants + "?limit=0", "", nil, 422, "invalid", "query", "limit", "found 0: want a whole number from 1 to 1000"},
-		"limit of text":         {"GET", tenants + "?limit=x", "", nil, 422, "invalid", "query", "limit", "want a whole number from 1 to 1000"},
-		"foreign cursor":        {"GET", tenants + "?cursor=abc", "", nil, 422, "invalid", "query", "cursor", "next_cursor"},
-		"forged cursor":         {"GET", "/fabrics/lab/plans?cursor=c.x", "", nil, 422, "invalid", "query", "cursor", ""},
-		"misspelt parameter":    {"POST", "/fabrics/lab/plans?dryrun=true", `{}`, nil, 422, "invalid", "query", "dryrun", "no such parameter"},
-		"dry_run of text":       {"POST", "/fabrics/lab/plans?dry_run=maybe", `{}`, nil, 422, "invalid", "query", "dry_run", "true or false"},
-		"bad mode":              {"POST", "/fabrics/lab/plans", `{"options":{"mode":"best"}}`, nil, 422, "invalid", "body", "/options/mode", "one of product, theorem1"},
-		"all SLs reserved":      {"POST", "/fabrics/lab/plans", `{"options":{"reserved_sls":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]}}`, nil, 422, "invalid", "body", "", "service levels"},
-		"no If-Match":           {"PUT", tenants + "/red", `{"weight":1}`, nil, 428, "precondition-required", "", "", "If-Match"},
-		"no If-Match on delete": {"DELETE", tenants + "/red", "", nil, 428, "precondition-required", "", "", ""},
-		"no If-Match on flows":  {"PUT", "/fabrics/lab/flows", `{"flows":[]}`, nil, 428, "precondition-required", "", "", ""},
-		"weak If-Match":         {"PUT", tenants + "/red", `{"weight":1}`, []string{"If-Match", `W/"1"`}, 422, "invalid", "header", "If-Match", "quoted version"},
-		"If-Match of nothing":   {"DELETE", tenants + "/red", "", []string{"If-Match", `"0"`}, 412, "precondition-failed", "", "", ""},
-		"stale If-Match":        {"DELETE", "/fabrics/lab", "", []string{"If-Match", `"7"`}, 412, "precondition-failed", "", "", "version 1"},
-		"tenant with flows":     {"DELETE", tenants + "/red", "", []string{"If-Match", "*"}, 409, "in-use", "", "", "flows"},
-		"bad stage":             {"POST", "/fabrics/lab/rollouts", `{"plan":"abcdef","stages":["all"]}`, nil, 422, "invalid", "body", "/stages/0", "one of placement, settings"},
-		"unknown plan":          {"POST", "/fabrics/lab/rollouts", `{"plan":"abcdef"}`, nil, 404, "not-found", "", "", "abcdef"},
-		"bad window":            {"GET", "/fabrics/lab/shares?window_ms=99999999", "", nil, 422, "invalid", "query", "window_ms", "60000"},
-		"flow of nobody":        {"PUT", "/fabrics/lab/flows", `{"flows":[{"tenant":"x","src":"h1","dst":"h2"}]}`, []string{"If-Match", "*"}, 422, "invalid", "body", "/flows/0/tenant", "a tenant of this fabric"},
-		"two faults in a set":   {"PUT", tenants, `{"tenants":[{"name":"a","weight":1.00001},{"name":"b","weight":2.00001}]}`, nil, 422, "invalid", "body", "/tenants/0/weight", "three decimals"},
-		"no source":             {"POST", "/fabrics", `{"name":"x","source":""}`, nil, 422, "invalid", "body", "/source", `found ""`},
-		"source of no kind":     {"POST", "/fabrics", `{"name":"x","source":"http://x"}`, nil, 422, "invalid", "body", "/source", "http://x"},
-		"negative time scale":   {"POST", "/fabrics", `{"name":"x","source":"file:x","time_scale":-1}`, nil, 422, "invalid", "body", "/time_scale", "found -1"},
-		"discovery of nothing":  {"POST", "/fabrics/other/discover", "", nil, 502, "discovery-failed", "", "", "nothing answers"},
-		"no such path":          {"GET", "/nothing", "", nil, 404, "no-such-route", "", "", ""},
-		"no such method":        {"PATCH", "/fabrics", `{}`, nil, 405, "method-not-allowed", "", "", "PATCH"},
+		"broken JSON":               {"POST", tenants, "{\n \"name\": }", nil, 400, "malformed-body", "", "", "line 2, column 10"},
+		"two JSON texts":            {"POST", tenants, `{} {}`, nil, 400, "malformed-body", "", "", "line 1"},
+		"no body":                   {"POST", tenants, "", []string{"Content-Type", "application/json"}, 422, "invalid", "body", "", "the body is missing"},
+		"other media type":          {"POST", tenants, "name=x", []string{"Content-Type", "text/plain"}, 415, "unsupported-media-type", "", "", "application/json"},
+		"missing field":             {"POST", tenants, `{"name":"x"}`, nil, 422, "invalid", "body", "/weight", "is missing"},
+		"unknown field":             {"POST", tenants, `{"name":"x","weight":1,"wieght":2}`, nil, 422, "invalid", "body", "/wieght", "is not a field"},
+		"weight 0":                  {"POST", tenants, `{"name":"x","weight":0}`, nil, 422, "invalid", "body", "/weight", "found 0: want a number from 0.001 to 1000000"},
+		"weight too fine":           {"POST", tenants, `{"name":"x","weight":1.00001}`, nil, 422, "invalid", "body", "/weight", "three decimals"},
+		"weight of text":            {"POST", tenants, `{"name":"x","weight":"4"}`, nil, 422, "invalid", "body", "/weight", `found "4": want a number`},
+		"bad name":                  {"POST", tenants, `{"name":"X!","weight":1}`, nil, 422, "invalid", "body", "/name", `found "X!": want 1 to 63 of a-z, 0-9 and -`},
+		"bad SL":                    {"POST", tenants, `{"name":"x","weight":1,"attachments":[{"port":"h1","sl":16}]}`, nil, 422, "invalid", "body", "/attachments/0/sl", "found 16: want a whole number from 0 to 15"},
+		"unknown host":              {"POST", tenants, `{"name":"x","weight":1,"attachments":[{"port":"h9"}]}`, nil, 422, "invalid", "body", "/attachments/0/port", "h9"},
+		"bad P_Key":                 {"POST", tenants, `{"name":"x","weight":1,"pkey":"0x12345"}`, nil, 422, "invalid", "body", "/pkey", "0x12345"},
+		"name taken":                {"POST", tenants, `{"name":"red","weight":1}`, nil, 409, "already-exists", "", "", "red"},
+		"unknown fabric":            {"GET", "/fabrics/none/tenants", "", nil, 404, "not-found", "", "", "none"},
+		"bad path name":             {"GET", "/fabrics/NO/tenants", "", nil, 422, "invalid", "path", "fabric", "found \"NO\""},
+		"bad limit":                 {"GET", tenants + "?limit=0", "", nil, 422, "invalid", "query", "limit", "found 0: want a whole number from 1 to 1000"},
+		"limit of text":             {"GET", tenants + "?limit=x", "", nil, 422, "invalid", "query", "limit", "want a whole number from 1 to 1000"},
+		"foreign cursor":            {"GET", tenants + "?cursor=abc", "", nil, 422, "invalid", "query", "cursor", "next_cursor"},
+		"forged cursor":             {"GET", "/fabrics/lab/plans?cursor=c.x", "", nil, 422, "invalid", "query", "cursor", ""},
+		"misspelt parameter":        {"POST", "/fabrics/lab/plans?dryrun=true", `{}`, nil, 422, "invalid", "query", "dryrun", "no such parameter"},
+		"dry_run of text":           {"POST", "/fabrics/lab/plans?dry_run=maybe", `{}`, nil, 422, "invalid", "query", "dry_run", "true or false"},
+		"bad mode":                  {"POST", "/fabrics/lab/plans", `{"options":{"mode":"best"}}`, nil, 422, "invalid", "body", "/options/mode", "one of product, theorem1"},
+		"all SLs reserved":          {"POST", "/fabrics/lab/plans", `{"options":{"reserved_sls":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]}}`, nil, 422, "invalid", "body", "", "service levels"},
+		"no If-Match":               {"PUT", tenants + "/red", `{"weight":1}`, nil, 428, "precondition-required", "", "", "If-Match"},
+		"no If-Match on delete":     {"DELETE", tenants + "/red", "", nil, 428, "precondition-required", "", "", ""},
+		"no If-Match on flows":      {"PUT", "/fabrics/lab/flows", `{"flows":[]}`, nil, 428, "precondition-required", "", "", ""},
+		"weak If-Match":             {"PUT", tenants + "/red", `{"weight":1}`, []string{"If-Match", `W/"1"`}, 422, "invalid", "header", "If-Match", "quoted version"},
+		"If-Match of nothing":       {"DELETE", tenants + "/red", "", []string{"If-Match", `"0"`}, 412, "precondition-failed", "", "", ""},
+		"stale If-Match":            {"DELETE", "/fabrics/lab", "", []string{"If-Match", `"7"`}, 412, "precondition-failed", "", "", "version 1"},
+		"tenant with flows":         {"DELETE", tenants + "/red", "", []string{"If-Match", "*"}, 409, "in-use", "", "", "flows"},
+		"bad stage":                 {"POST", "/fabrics/lab/rollouts", `{"plan":"abcdef","stages":["all"]}`, nil, 422, "invalid", "body", "/stages/0", "one of placement, settings"},
+		"unknown plan":              {"POST", "/fabrics/lab/rollouts", `{"plan":"abcdef"}`, nil, 404, "not-found", "", "", "abcdef"},
+		"bad window":                {"GET", "/fabrics/lab/shares?window_ms=99999999", "", nil, 422, "invalid", "query", "window_ms", "60000"},
+		"flow of an unknown tenant": {"PUT", "/fabrics/lab/flows", `{"flows":[{"tenant":"x","src":"h1","dst":"h2"}]}`, []string{"If-Match", "*"}, 422, "invalid", "body", "/flows/0/tenant", "a tenant of this fabric"},
+		"two faults in a set":       {"PUT", tenants, `{"tenants":[{"name":"a","weight":1.00001},{"name":"b","weight":2.00001}]}`, nil, 422, "invalid", "body", "/tenants/0/weight", "three decimals"},
+		"no source":                 {"POST", "/fabrics", `{"name":"x","source":""}`, nil, 422, "invalid", "body", "/source", `found ""`},
+		"source of no kind":         {"POST", "/fabrics", `{"name":"x","source":"http://x"}`, nil, 422, "invalid", "body", "/source", "http://x"},
+		"negative time scale":       {"POST", "/fabrics", `{"name":"x","source":"file:x","time_scale":-1}`, nil, 422, "invalid", "body", "/time_scale", "found -1"},
+		"discovery of nothing":      {"POST", "/fabrics/other/discover", "", nil, 502, "discovery-failed", "", "", "nothing answers"},
+		"no such path":              {"GET", "/nothing", "", nil, 404, "no-such-route", "", "", ""},
+		"no such method":            {"PATCH", "/fabrics", `{}`, nil, 405, "method-not-allowed", "", "", "PATCH"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "discovery of nothing" {
@@ -385,7 +385,7 @@ func TestRequestIDs(t *testing.T) {
 	}
 }
 
-func TestFaultsInsideStayInside(t *testing.T) {
+func TestInternalErrorsAreNotDisclosed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	if err := r.Store.(io.Closer).Close(); err != nil {
@@ -393,7 +393,7 @@ func TestFaultsInsideStayInside(t *testing.T) {
 	}
 	a := r.call("GET", "/fabrics", "").want(500, "internal")
 	if strings.Contains(string(a.body), "sql") || strings.Contains(string(a.body), "closed") {
-		t.Errorf("the answer tells the inside: %s", a.body)
+		t.Errorf("the answer discloses an internal error: %s", a.body)
 	}
 	r.call("GET", "/ready", "").want(503, "not-ready")
 	r.call("GET", "/health", "").want(200)

@@ -8,7 +8,7 @@ import (
 	"fairlane/service/control"
 )
 
-func TestADeclaredStateIsAppliedToWhatADryRunSaw(t *testing.T) {
+func TestApplyIsRefusedAfterChangesSinceTheDryRun(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	const path, set = "/fabrics/lab/tenants?prune=true", `{"tenants":[{"name":"red","weight":2,"pkey":"0x8001","attachments":[{"port":"h1"},{"port":"h4"}]}],"flows":[]}`

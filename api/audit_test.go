@@ -32,7 +32,7 @@ func TestAuditLogListsActorAndOrigin(t *testing.T) {
 	}
 	none := decode[gen.AuditList](r.call(http.MethodGet, "/audit?actor=nobody&since=2026-11-21T00:00:00Z&outcome=refused&object=x", "").want(200))
 	if len(none.Items) != 0 {
-		t.Errorf("nobody did %+v", none)
+		t.Errorf("unexpected entries %+v", none)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestDatabaseFailuresHaveTheirOwnProblems(t *testing.T) {
 	for _, code := range []string{"storage-full", "storage-read-only", "storage-unavailable"} {
 		p := classify(&control.UnavailableError{Code: code, Said: phrase.Of("problem.database-full"), Err: errors.New("dial db.internal: refused")})
 		if p.code != code || p.said.ID != "problem.database-full" || kinds()[code].status != http.StatusServiceUnavailable {
-			t.Errorf("%s is told as %+v", code, p)
+			t.Errorf("%s is reported as %+v", code, p)
 		}
 	}
 }

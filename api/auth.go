@@ -147,7 +147,7 @@ func (s *Server) checkForgery(r *http.Request, secret string) error {
 	return nil
 }
 
-// sameOrigin rejects an unsafe request that, by the browser's report, comes from another site.
+// sameOrigin rejects an unsafe request that, by the browser's report, originates from another site.
 func (s *Server) sameOrigin(r *http.Request) error {
 	if err := s.origins.Check(r); err != nil {
 		return &problemError{code: "csrf", said: phrase.Of("problem.csrf-cross-site")}

@@ -92,7 +92,7 @@ func TestNumbersBeyondAllBounds(t *testing.T) {
 	}
 }
 
-func TestNamesThatMeanSomethingElsewhere(t *testing.T) {
+func TestNamesWithMeaningInOtherLanguagesAreHarmless(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	tenants := r.call("GET", "/fabrics/lab/tenants", "").want(200).body
@@ -301,7 +301,7 @@ func TestInterruptedChangeIsStoredWholeOrNotAtAll(t *testing.T) {
 	}
 	for name := range told {
 		if !made[name] {
-			t.Errorf("tenant %s is told and not there", name)
+			t.Errorf("tenant %s was reported created and does not exist", name)
 		}
 	}
 	latest := decode[gen.PolicyList](r.call("GET", "/fabrics/lab/policies?limit=1", "").want(200)).Items[0]

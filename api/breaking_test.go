@@ -179,7 +179,7 @@ func includes(was, is *syntax.Regexp) bool {
 	return true
 }
 
-func TestPatternsThatOnlyWiden(t *testing.T) {
+func TestWidenedPatternsAreCompatible(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		was, is string

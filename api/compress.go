@@ -14,7 +14,7 @@ import (
 // compressFrom is the minimum size, in bytes, of a compressed answer: a smaller one fits into one packet anyway.
 const compressFrom = 1400
 
-// gzipWriters is a pool of compressors: each takes some hundred kilobytes.
+// gzipWriters is a pool of compressors: each needs several hundred kilobytes.
 type gzipWriters struct{ pool sync.Pool }
 
 func (p *gzipWriters) get(w io.Writer) *gzip.Writer {

@@ -339,7 +339,7 @@ func (f *fuzzer) request() *request {
 	return r
 }
 
-// token is mostly the administrator's, so that requests get past the rights, and sometimes a tenant's.
+// token returns mostly the administrator's token, so that requests pass the authorisation, and sometimes a tenant's.
 func (f *fuzzer) token() string {
 	if f.rand.IntN(8) > 0 {
 		return controltest.Token

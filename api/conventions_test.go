@@ -118,7 +118,7 @@ func TestConcurrentIdempotencyKeyExecutesOnce(t *testing.T) {
 	wg.Wait()
 	for _, s := range status {
 		if s != 201 && s != 409 {
-			t.Errorf("answers are %v, want 201, or 409 while the first is under way", status)
+			t.Errorf("answers are %v, want 201, or 409 while the first request is active", status)
 		}
 	}
 	if n := strings.Count(string(r.call("GET", "/fabrics/lab/events?limit=1000", "").body), `"subject":"green"`); n != 1 {

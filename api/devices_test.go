@@ -25,7 +25,7 @@ func (r *rig) devices() {
 	r.call("GET", "/fabrics/lab/devices?read=false&plan="+known.Plan, "").want(422, "invalid")
 	sh := decode[gen.Shares](r.call("GET", "/fabrics/lab/shares?window_ms=250", "").want(200))
 	if sh.RequestedWindowMs == nil || *sh.RequestedWindowMs != 250 || sh.WindowMs != 250 {
-		t.Errorf("asked for 250 ms, measured %d, told %v", sh.WindowMs, sh.RequestedWindowMs)
+		t.Errorf("requested 250 ms, measured %d, reported %v", sh.WindowMs, sh.RequestedWindowMs)
 	}
 	manager := decode[gen.Device](r.call("GET", "/fabrics/lab/devices/subnet-manager", "").want(200))
 	if manager.ID != "0x0000000000000000:0" || manager.ID != known.Items[0].ID || manager.Kind != gen.DeviceKindSubnetManager || manager.Desired != nil {

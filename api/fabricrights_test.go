@@ -154,7 +154,7 @@ func TestObjectsOfAnotherFabricAreNotFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	if list, err := stream.Next(ctx, 0); len(list) != 0 || err != nil {
-		t.Errorf("a stream of prod tells of the rollout of lab: %+v, %v", list, err)
+		t.Errorf("the stream of prod contains the rollout of lab: %+v, %v", list, err)
 	}
 	// Its own administrator reaches all of it.
 	for _, path := range []string{"/plans/" + w.plan, fmt.Sprintf("/rollouts/%d", w.running), fmt.Sprintf("/rollouts/%d/events", w.running), "/topology?snapshot=" + snapshots[0].SHA256} {
@@ -187,7 +187,7 @@ func TestListsAreLimitedToTheCallersFabrics(t *testing.T) {
 			t.Errorf("fabrics are %v, with their sources %v; want %s and %s", names, whole, c.names, c.whole)
 		}
 	}
-	// The caller with two roles runs prod, and sees of lab what a tenant sees.
+	// The caller with two roles operates prod, and has a tenant's view of lab.
 	w.ask(mixed, "GET", "/api/v1/fabrics/prod/rollouts", "").want(http.StatusOK)
 	w.ask(mixed, "GET", "/api/v1/fabrics/lab/rollouts", "").want(http.StatusForbidden, "forbidden")
 	w.ask(mixed, "GET", "/api/v1/fabrics/lab/tenants/blue", "").want(http.StatusNotFound, "not-found")

@@ -32,7 +32,7 @@ func document(t testing.TB, text []byte) *openapi3.T {
 	return doc
 }
 
-func TestEveryPatternIsInWords(t *testing.T) {
+func TestEveryPatternHasADescription(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("openapi.yaml")
 	if err != nil {

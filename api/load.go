@@ -53,7 +53,7 @@ const patience = 2 * time.Second
 // load counts concurrent work: places of requests, and bodies.
 type load struct{ places, bodies tally }
 
-// asker is what the bounds depend on: the caller of a request.
+// asker identifies the caller of a request, on whom the limits depend.
 type asker struct {
 	known  bool
 	wide   bool   // has a role on a whole fabric or on everything

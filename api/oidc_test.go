@@ -76,7 +76,7 @@ func TestSignInThroughAProvider(t *testing.T) {
 	replay.cookies[oidcCookie] = &kept
 	replay.do("GET", callback, "").want(401, "sign-in-refused") // with the cookie, after the code was used
 	if replay.cookies[sessionCookie] != nil {
-		t.Error("a replayed callback signed somebody in")
+		t.Error("a replayed callback created a session")
 	}
 	b.do("GET", "/sign-in/oidc?return_to=//evil.example", "").want(422, "invalid")
 	rob := h.browser()

@@ -10,7 +10,7 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// servePages serves the pages that explain this API, to any caller: their content comes from the source, and nothing from
+// servePages serves the pages that explain this API, to any caller: their content is from the source, and nothing from
 // this installation. Problem documents link to them, also those of refused credentials.
 func (s *Server) servePages(e *gin.Engine) {
 	pages := e.Group(reference.Root, s.text, s.work)

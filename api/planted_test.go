@@ -63,7 +63,7 @@ func TestSignInFailsWhenThePlantedSessionCannotBeEnded(t *testing.T) {
 	}
 	b.signIn("ada", adaPassword).want(500, "internal")
 	if len(st.kept) != 1 {
-		t.Error("a sign-in that failed left a session behind, and nobody has its cookie")
+		t.Error("a failed sign-in left a session without an owner")
 	}
 	b.do("GET", "/me", "").want(200) // the previous session stays valid
 	b.signIn("ada", "a wrong long word").want(401, "sign-in-refused")

@@ -185,7 +185,7 @@ func found[T any](ctx context.Context, l lookup, find func(context.Context, seri
 	return succeeded(append([]T{}, list...), warnings, nil)
 }
 
-// succeeded answers with data, whose JSON is written as it is if it is a json.RawMessage: results may be large.
+// succeeded answers with data; a json.RawMessage is written unchanged, because results may be large.
 func succeeded(data any, warnings, infos []string) (a prometheusAnswer, err error) {
 	raw, ok := data.(json.RawMessage)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"fairlane/service/control/usecases"
 )
 
-// unready is a store that answers no probe before its caller goes away, or fails it.
+// unready is a store that does not answer a probe before its caller disconnects, or fails it.
 type unready struct {
 	control.Store
 	err error

@@ -106,7 +106,7 @@ func serve(t testing.TB, h http.Handler, req *http.Request) answer {
 // bearer returns the header of a token.
 func bearer(token string) []string { return []string{"Authorization", "Bearer " + token} }
 
-// call sends a request and fails the test when the answer does not fit the contract.
+// call sends a request and fails the test when the answer does not match the contract.
 func (r *rig) call(method, path, body string, header ...string) answer {
 	r.t.Helper()
 	if r.token != "" {
@@ -130,7 +130,7 @@ func (r *rig) judge(req *http.Request, a answer) {
 		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
 	}
 	if err := openapi3filter.ValidateResponse(r.t.Context(), out.SetBodyBytes(a.body)); err != nil {
-		r.t.Errorf("%s %s: the answer does not fit the contract: %v\n%s", req.Method, req.URL, err, a.body)
+		r.t.Errorf("%s %s: the answer does not match the contract: %v\n%s", req.Method, req.URL, err, a.body)
 	}
 	r.judgeProblem(route, a)
 	if a.status < 300 {

@@ -47,7 +47,7 @@ func people() []struct{ name, grant string } {
 	}
 }
 
-// town is a server with two fabrics and one user of each kind, with a token each.
+// town is a server with two fabrics and, for each kind of user, one user with a token.
 type town struct {
 	*rig
 	server *httptest.Server
@@ -292,19 +292,19 @@ func TestTheWrongTenantSeesNothing(t *testing.T) {
 			}
 			for _, s := range secrets {
 				if own := strings.Contains(o.path, "{tenant}") && s == `"red"`; !own && bytes.Contains(a.body, []byte(s)) {
-					t.Errorf("GET %s tells %s of %s: %s", o.path, who, s, a.body)
+					t.Errorf("GET %s shows %s the name %s: %s", o.path, who, s, a.body)
 				}
 			}
 			if strings.Contains(o.path, "{tenant}") {
 				none := w.ask(w.tokens[who], o.method, filled(o.path, "lab", "nix"), "")
 				if got, want := anonymized(a, `\"red\"`, "/red"), anonymized(none, `\"nix\"`, "/nix"); got != want {
-					t.Errorf("GET %s tells %s of red from no tenant:\n%s\n%s", o.path, who, got, want)
+					t.Errorf("GET %s lets %s distinguish red from an unknown tenant:\n%s\n%s", o.path, who, got, want)
 				}
 			}
 			if strings.Contains(o.path, "{fabric}") && who != "blue-admin" {
 				none := w.ask(w.tokens[who], o.method, filled(o.path, "nix", "red"), "")
 				if got, want := anonymized(a, `\"lab\"`, "/lab/"), anonymized(none, `\"nix\"`, "/nix/"); strings.ReplaceAll(got, "/lab\"", "") != strings.ReplaceAll(want, "/nix\"", "") {
-					t.Errorf("GET %s tells %s of lab from no fabric:\n%s\n%s", o.path, who, got, want)
+					t.Errorf("GET %s lets %s distinguish lab from an unknown fabric:\n%s\n%s", o.path, who, got, want)
 				}
 			}
 		}

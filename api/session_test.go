@@ -384,8 +384,8 @@ func TestTheLastAdministratorStays(t *testing.T) {
 	b.do("DELETE", "/users/ada", "", "If-Match", "*").want(204)
 }
 
-// TestSecretsAppearNowhere searches the log, the database and later answers for every secret.
-func TestSecretsAppearNowhere(t *testing.T) {
+// TestSecretsAreNeverDisclosed searches the log, the database and later answers for every secret.
+func TestSecretsAreNeverDisclosed(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	b := h.browser()

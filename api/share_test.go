@@ -20,7 +20,7 @@ import (
 
 const strangersWord = `{"name":"nobody","password":"a long enough word"}`
 
-// strangers returns a sign-in attempt from an address.
+// strangers returns an unauthenticated sign-in request from an address.
 func strangers(t *testing.T, addr string) *http.Request {
 	t.Helper()
 	req := newRequest(t, "POST", "/api/v1/sign-in", strangersWord)
@@ -52,7 +52,7 @@ func TestSlowUnauthenticatedSendersHoldFewPlaces(t *testing.T) {
 	r.call("POST", "/fabrics/lab/tenants", `{"name":"quick","weight":2,"pkey":"0x8004"}`).want(201)
 }
 
-func TestStrangersOfOneSubscriberCountAsOne(t *testing.T) {
+func TestUnauthenticatedClientsOfOnePrefixCountAsOne(t *testing.T) {
 	t.Parallel()
 	name := func(addr string) string {
 		c, _ := gin.CreateTestContext(httptest.NewRecorder())
@@ -156,7 +156,7 @@ func TestOneTenantLeavesStreamsToOthers(t *testing.T) {
 	}
 	red := tenants.Domain{Fabric: "lab", Tenant: "red"}
 	programs := make([]string, 2)
-	for i := range programs { // as many as red's administrator likes to create
+	for i := range programs { // accounts that red's administrator created
 		a, err := r.Service.CreateServiceAccount(ctx, identity.ServiceAccountInput{Name: fmt.Sprintf("p%d", i), Grant: tenants.Grant{Role: tenants.RoleTenantViewer, Domain: red}})
 		if err == nil {
 			programs[i], _, err = r.Service.CreateToken(ctx, a.Ref(), identity.TokenInput{Name: "t"})

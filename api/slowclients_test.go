@@ -104,20 +104,20 @@ func TestSlowClientsDelayNoOthers(t *testing.T) {
 	beside := q.write(lasting)
 	wg.Wait()
 	if beside.bad != nil || len(beside.list) < len(alone.list)/8 {
-		t.Errorf("%d requests beside slow clients, %d before them; refused by status: %v", len(beside.list), len(alone.list), beside.bad)
+		t.Errorf("%d requests with slow clients, %d without; refused by status: %v", len(beside.list), len(alone.list), beside.bad)
 	}
 	// A write that waits for the place of a slow body waits for all of patience, and is then refused. So the limit
 	// patience fails when slow bodies hold places, on a machine of any speed, and with the race detector, where the 500
 	// clients take most of the time.
 	if beside.p99() >= patience {
-		t.Errorf("99 of 100 writes take up to %v beside slow clients, want less than %v: alone it is %v", beside.p99(), patience, alone.p99())
+		t.Errorf("99 of 100 writes take up to %v with slow clients, want less than %v; without them %v", beside.p99(), patience, alone.p99())
 	}
-	t.Logf("%d writes beside %d slow connections: p99 %v; %d alone: p99 %v", len(beside.list), connections, beside.p99(), len(alone.list), alone.p99())
+	t.Logf("%d writes with %d slow connections: p99 %v; %d without: p99 %v", len(beside.list), connections, beside.p99(), len(alone.list), alone.p99())
 	for begun := time.Now(); r.server.load.bodies.held() && time.Since(begun) < bodyGrace+10*time.Second; {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if r.server.load.bodies.held() {
-		t.Error("bodies that nobody sends any more are still waited for")
+		t.Error("the server still waits for abandoned bodies")
 	}
 }
 
@@ -169,7 +169,7 @@ func (q *quick) send(ctx context.Context, taken *latencies, token, method, path,
 	}
 }
 
-// held reports whether anything is counted.
+// held reports whether the tally counts any request.
 func (t *tally) held() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 	// heartbeat is the interval at which a stream without events sends a comment: proxies close connections that are
 	// silent for half a minute.
 	heartbeat = 15 * time.Second
-	// streamWrite is how long one write of a stream may take before its client counts as gone.
+	// streamWrite is how long one write of a stream may take before its client is considered disconnected.
 	streamWrite = 30 * time.Second
 )
 

@@ -193,7 +193,7 @@ func (w *answerWriter) Header() http.Header { return w.header }
 
 func (w *answerWriter) WriteHeader(status int) { w.status = status }
 
-// encode returns what the generated code would send for a response object. Its method for that is named after the
+// encode returns the response that the generated code would send for an object. Its method for that is named after the
 // operation, so no common interface exists.
 func encode(operation string, response any) (control.IdempotentAnswer, error) {
 	visit := reflect.ValueOf(response).MethodByName("Visit" + operation + "Response")

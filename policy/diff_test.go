@@ -31,7 +31,7 @@ func wantLines(t *testing.T, d policy.Difference, want ...string) {
 	}
 }
 
-func TestDifferenceTellsWhatAWeightDoes(t *testing.T) {
+func TestDifferenceShowsTheEffectOfAWeight(t *testing.T) {
 	t.Parallel()
 	in := incast(t)
 	before := compile(t, in)
@@ -173,7 +173,7 @@ func reaches(v reflect.Value) bool {
 	return true
 }
 
-func TestDifferenceOnEthernetIsToldInUnitsAndByTenant(t *testing.T) {
+func TestDifferenceOnEthernetIsInUnitsAndByTenant(t *testing.T) {
 	t.Parallel()
 	p, q := ethernet(), ethernet()
 	for i := range q.RoCE.NICs {
@@ -307,7 +307,7 @@ func TestPortsThatLeaveTheSwitchesRule(t *testing.T) {
 	}
 }
 
-func TestRatesThatAreAlikeAreCountedAndNotTold(t *testing.T) {
+func TestMinorChangesOfRatesAreCountedAndNotListed(t *testing.T) {
 	t.Parallel()
 	plan := func(line, port, class quantity.BitRate) *policy.Plan {
 		return &policy.Plan{
@@ -325,7 +325,7 @@ func TestRatesThatAreAlikeAreCountedAndNotTold(t *testing.T) {
 	wantLines(t, d, "tenant a: rates unchanged\n  class bulk: entitled 3 Mbit/s → 3.1 Mbit/s, predicted 3 Mbit/s → 3.1 Mbit/s\nsmall changes of rates")
 }
 
-func TestFindingsWithOtherNumbersAreToldAsChanged(t *testing.T) {
+func TestFindingsWithOtherNumbersAreReportedAsChanged(t *testing.T) {
 	t.Parallel()
 	finding := func(tenant, message, fix string) policy.Finding {
 		return policy.Finding{Code: "weight-unreachable", Tenants: []string{tenant}, Links: []string{"l"}, Message: message, Fix: fix}

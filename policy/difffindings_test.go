@@ -8,7 +8,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-func TestAFindingAboutOtherTenantsIsToldAsChangedWhereItIsTheOnlyOne(t *testing.T) {
+func TestTheOnlyFindingOfACodeIsReportedAsChangedWhenItsTenantsChange(t *testing.T) {
 	t.Parallel()
 	type about struct{ tenants, links []string }
 	findings := func(list []about) (out []policy.Finding) {
@@ -54,7 +54,7 @@ func TestAPortWithWeightsForSeveralPeersIsOnePlace(t *testing.T) {
 		}
 		return &policy.Plan{WRCC: w, Tenants: []policy.TenantShare{{Tenant: "a"}}}
 	}
-	d := policy.Diff(plan(1, 3, 4), plan(2, 4, 5, 6)) // one weight changes, one goes, and two are new
+	d := policy.Diff(plan(1, 3, 4), plan(2, 4, 5, 6)) // one weight changes, one is removed, and two are new
 	if len(d.Tenants) != 1 || len(d.Tenants[0].Settings) != 1 {
 		t.Fatalf("difference %+v", d)
 	}

@@ -171,7 +171,7 @@ func TestAFailedLinkIsRoutedAround(t *testing.T) {
 	compile(t, out)
 }
 
-func TestFlowsThatAFailedLinkCutsOffAreLeftOutAndTold(t *testing.T) {
+func TestFlowsCutOffByAFailedLinkAreOmittedAndReported(t *testing.T) {
 	t.Parallel()
 	in := incast(t)
 	in.Tenants = tenants.Attach(in.Tenants, in.Flows)

@@ -33,7 +33,7 @@ func TestRoCEBoundsAreThoseOfTheBook(t *testing.T) {
 			t.Fatalf("the calibration's bound is %+v: want %+v", b, want)
 		}
 	}
-	// beside returns the bound when the fastest queue pair at the link is meant to have ratio times the rate, between the middles of the classes.
+	// beside returns the bound if the fastest queue pair at the link should have ratio times the rate, between the middles of the classes.
 	beside := func(ratio float64) float64 {
 		return alike + 0.01546*(math.Log2(ratio)-0.5)
 	}

@@ -7,7 +7,7 @@ import (
 	"fairlane/policy/plan"
 )
 
-func TestFindingsOfDifferentTenantsAreBothTold(t *testing.T) {
+func TestFindingsOfDifferentTenantsAreBothReported(t *testing.T) {
 	t.Parallel()
 	same := "shortest timers round coarsely"
 	got := plan.SortFindings([]plan.Finding{
@@ -20,7 +20,7 @@ func TestFindingsOfDifferentTenantsAreBothTold(t *testing.T) {
 	}
 }
 
-func TestWhatATenantMissesIsToldInPart(t *testing.T) {
+func TestMissedLinksOfATenantAreListedInPart(t *testing.T) {
 	t.Parallel()
 	p := &plan.Plan{Classes: []plan.ClassShare{{Tenant: "blue", Class: "bulk", Entitled: 100, Predicted: 90}, {Tenant: "green", Class: "bulk", Entitled: 1e9, Predicted: 1e9}}}
 	for i := range plan.MaxNames + 3 {

@@ -115,7 +115,7 @@ func TestVFSharesAreAPortAtMost(t *testing.T) {
 	}
 }
 
-func TestClassesOnOneServiceLevelAreToldToShareASetting(t *testing.T) {
+func TestClassesOnOneServiceLevelAreReportedToShareASetting(t *testing.T) {
 	t.Parallel()
 	in := incast(t)
 	in.Tenants = slices.Clone(in.Tenants)

@@ -129,12 +129,12 @@ func TestAdviceThatIsFollowedRemovesItsFinding(t *testing.T) {
 				in.Options.PerQP = policy.PerQPOn
 				in.Flows[1].QPs, in.Flows[3].QPs = 16, 16
 			}},
-		"nearer weights": {policy.CodeMarkingSparse, "weights closer together", fast,
+		"nearer weights": {policy.CodeMarkingSparse, "weights that differ less", fast,
 			func(in *policy.Input) { in.Tenants[1].Weight, in.Tenants[3].Weight = 4000, 4000 }},
 		"the other mode":            {policy.CodeWeightUnreachable, "use mode product", steps, func(in *policy.Input) { in.Options.Mode = policy.ModeProduct }},
 		"increase":                  {policy.CodeIncreaseClamped, "mode product", steps, func(in *policy.Input) { in.Options.Mode = policy.ModeProduct }},
 		"fewer queue pairs on RoCE": {policy.CodeSlowConvergence, "fewer queue pairs", far, func(in *policy.Input) { in.Flows[1].QPs = 2 }},
-		"nearer weights on RoCE":    {policy.CodeSlowConvergence, "weights closer together", far, func(in *policy.Input) { in.Tenants[0].Weight = 4000 }},
+		"nearer weights on RoCE":    {policy.CodeSlowConvergence, "weights that differ less", far, func(in *policy.Input) { in.Tenants[0].Weight = 4000 }},
 		"other sending ports": {policy.CodeSourcePort, "different ports", source,
 			func(in *policy.Input) {
 				h := plantest.Hosts(in.Fabric)

@@ -281,7 +281,7 @@ type rocePair struct {
 	src, dst      int
 }
 
-// Tenant b only receives where a sends: a has registers of its own, and no advice tells b to move.
+// Tenant b only receives where a sends: a has its own registers, and no advice is to move b.
 func TestATenantThatOnlyReceivesSharesNoRegisters(t *testing.T) {
 	t.Parallel()
 	ts := []tenants.Tenant{{Name: "a", Weight: 1000}, {Name: "b", Weight: 4000}, {Name: "c", Weight: 1000}}

@@ -12,8 +12,8 @@ import (
 	"fairlane/tenants"
 )
 
-// TestAPlanTellsHowLongSharesNeed compares the times with those of the underlying loops.
-func TestAPlanTellsHowLongSharesNeed(t *testing.T) {
+// TestAPlanStatesTheSettlingTime compares the times with those of the underlying loops.
+func TestAPlanStatesTheSettlingTime(t *testing.T) {
 	t.Parallel()
 	in := receivers(t, 100*quantity.Gbps, []quantity.Weight{16_000, 1000}, []int{1, 16})
 	in.Options.Plane = policy.PlaneRoCE

@@ -90,7 +90,7 @@ func TestFifteenTenantsOnAPortUseSLZeroAndSixteenShareOneAndSaySo(t *testing.T) 
 	}
 }
 
-func TestAPinnedSLIsKeptAndNobodyElseOnThePortGetsIt(t *testing.T) {
+func TestAPinnedSLIsKeptAndExclusiveOnThePort(t *testing.T) {
 	t.Parallel()
 	in := attached(t, 3, func(int) []int { return []int{0, 1} })
 	pin := ident.SL(1)

@@ -145,7 +145,7 @@ func TestARenamedTenantKeepsTheSLOfItsPartition(t *testing.T) {
 	}
 }
 
-func TestAPlanInForceThatNamesNobodyHereIsAsNone(t *testing.T) {
+func TestAPlanInForceOfUnknownTenantsIsIgnored(t *testing.T) {
 	t.Parallel()
 	in := attached(t, 4, func(int) []int { return []int{0} })
 	want := compile(t, in).Placements

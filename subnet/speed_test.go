@@ -136,7 +136,7 @@ func TestWidthSpeedFor(t *testing.T) {
 	}
 }
 
-func TestWordsOfKindsAndStates(t *testing.T) {
+func TestTextsOfKindsAndStates(t *testing.T) {
 	t.Parallel()
 	for k, want := range map[subnet.NodeKind]string{1: "CA", 2: "switch", 3: "router", 9: "node kind 9"} {
 		if k.String() != want {

@@ -43,7 +43,7 @@ properties() { go test -count=1 -timeout 60m -run 'TestConservation|TestNothingI
 
 contract() { go test -count=1 -timeout 60m -run TestGeneratedRequestsNeverHarm ./api -contract.requests 10000 -contract.seed $((seed * 100000 + $1)); }
 
-isolation() { go test -count=1 -timeout 60m -run TestAScopeAnswersAsIfNothingElseExisted ./service/series/embedded -series.queries 20000 -series.seed $((seed * 100000 + $1)); }
+isolation() { go test -count=1 -timeout 60m -run TestQueriesSeeOnlyTheirScope ./service/series/embedded -series.queries 20000 -series.seed $((seed * 100000 + $1)); }
 
 contention() { go test -count=1 -timeout 60m -run TestContentionIsJudgedAsByTheExactAllocation ./service/telemetry -contention.cases 100 -contention.seed $((seed * 100000 + $1)); }
 

@@ -325,7 +325,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-func TestConfigurationsThatAreWrong(t *testing.T) {
+func TestInvalidConfigurations(t *testing.T) {
 	t.Parallel()
 	for text, says := range map[string]string{
 		"lisen: [a]":                     `line 1: found "lisen"`,

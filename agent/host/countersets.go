@@ -112,7 +112,7 @@ func (s *counterSets) once(ctx context.Context, question []byte) (*rdmanl.Reply,
 	case err != nil:
 		return nil, err
 	case !last:
-		return nil, fmt.Errorf("RDMA netlink: found %d datagrams without an end, want at most that", maxDumps)
+		return nil, fmt.Errorf("RDMA netlink: found %d datagrams without an end, the maximum", maxDumps)
 	}
 	return reply, nil
 }

@@ -126,7 +126,7 @@ func TestCounterSetsOfAPort(t *testing.T) {
 		t.Error(d)
 	}
 	if sent := k.sockets[1].sent; len(sent) != 1 || !slices.Equal(sent[0], rdmanl.Native().CounterSets(dumpSequence, 2, 1)) {
-		t.Errorf("the question is %x", sent)
+		t.Errorf("the request is %x", sent)
 	}
 	for i, s := range k.sockets {
 		if s.closed != 1 {

@@ -68,7 +68,7 @@ func TestACardIsFoundWithItsPortsAndIdentity(t *testing.T) {
 	}
 }
 
-func TestEveryWayIsProbedAndSaysWhatIsMissing(t *testing.T) {
+func TestEveryInterfaceIsProbedAndReportsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	sysfs, debugfs := len(keys(nicparam.Sysfs, nicparam.Caps{})), len(keys(nicparam.Debugfs, nicparam.Caps{}))
 	for _, c := range []struct {
@@ -166,7 +166,7 @@ func TestCapabilitiesFollowTheFirmware(t *testing.T) {
 				t.Errorf("%+v", caps)
 			}
 			if n.NV == nil {
-				t.Error("no way to the stages")
+				t.Error("no interface to the stages")
 			}
 		})
 	}
@@ -236,7 +236,7 @@ func TestADriverThatReloadsMakesANewDevice(t *testing.T) {
 
 // A number that is temporarily unreadable does not count as another device; otherwise managers' settings would
 // overwrite later changes.
-func TestANumberThatCannotBeReadOnceIsNoOtherDevice(t *testing.T) {
+func TestATemporarilyUnreadableNumberDoesNotChangeTheDevice(t *testing.T) {
 	t.Parallel()
 	const dev = "sys/devices/pci0000:3a/0000:3b:00.0/"
 	for _, name := range []string{"net/ens1f0np0/ifindex", "infiniband/mlx5_0/fw_ver"} {
@@ -268,7 +268,7 @@ func TestANumberThatCannotBeReadOnceIsNoOtherDevice(t *testing.T) {
 }
 
 // A program that failed is run again. The card gets a new Device only if the program then succeeds.
-func TestWhatFailedIsTriedAgain(t *testing.T) {
+func TestFailedReadsAreRetried(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, t.TempDir())
 	m.nic(0)
@@ -312,7 +312,7 @@ func BenchmarkLook(b *testing.B) {
 	}
 }
 
-func TestWhatIsNoPortIsPassedOverWithAReason(t *testing.T) {
+func TestDevicesThatAreNotPortsAreSkippedWithAReason(t *testing.T) {
 	t.Parallel()
 	const dev = "sys/devices/pci0000:3a/0000:3b:00.0/"
 	for _, c := range []struct {
@@ -371,7 +371,7 @@ func devlink(mode string) *program {
 	}}
 }
 
-func TestRatesOfFunctionsGoByTheOneWayOfTheMode(t *testing.T) {
+func TestRatesOfFunctionsUseTheInterfaceOfTheMode(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name      string
@@ -507,7 +507,7 @@ func TestFunctionsAreCountedByTheDeviceThatTheHostHas(t *testing.T) {
 }
 
 // The kernel returns zeros for functions that the driver does not count.
-func TestFunctionsOfWhichRouteNetlinkTellsOnlyZerosHaveNoValue(t *testing.T) {
+func TestFunctionsForWhichRouteNetlinkReportsOnlyZerosHaveNoValue(t *testing.T) {
 	t.Parallel()
 	got := octetsOf([]netlink.VfInfo{{ID: 0, TxBytes: 7, RxBytes: 8}, {ID: 1}, {ID: 2, Broadcast: 1}})
 	if got[0] != (octets{7, 8, nil}) || got[2] != (octets{}) || !errors.Is(got[1].err, nicfiles.ErrUnreadable) || len(got) != 3 {

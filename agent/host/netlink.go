@@ -60,7 +60,7 @@ func (n *Netlink) exchange(ctx context.Context, request []byte) (out []byte, err
 	sequence := binary.NativeEndian.Uint32(request[8:])
 	last, err := line{"netlink", n.Timeout, n.open}.talk(ctx, request, make([]byte, dcbnl.MaxMessage), maxReplies, func(b []byte) (bool, error) {
 		if len(out)+len(b) > dcbnl.MaxMessage {
-			return false, fmt.Errorf("netlink: found answers of more than %d bytes, want at most that", dcbnl.MaxMessage)
+			return false, fmt.Errorf("netlink: found answers of more than %d bytes, the maximum", dcbnl.MaxMessage)
 		}
 		out = append(out, b...)
 		return ended(b, sequence), nil
@@ -194,7 +194,7 @@ func (s *socket) Receive(b []byte) (int, error) {
 			continue
 		}
 		if flags&unix.MSG_TRUNC != 0 {
-			return 0, fmt.Errorf("found a message of more than %d bytes, want at most that", len(b))
+			return 0, fmt.Errorf("found a message of more than %d bytes, the maximum", len(b))
 		}
 		return n, nil
 	}

@@ -81,7 +81,7 @@ func exchanger(w *wire) *Netlink {
 	return &Netlink{time.Second, func() (datagrams, error) { return w, nil }}
 }
 
-func TestAnExchangeEndsWithTheKernelsLastWord(t *testing.T) {
+func TestAnExchangeEndsWithTheKernelsFinalMessage(t *testing.T) {
 	t.Parallel()
 	reply := request(dcbnl.TypeGet, 7)
 	for _, c := range []struct {
@@ -127,7 +127,7 @@ func TestAnExchangeThatDoesNotEnd(t *testing.T) {
 }
 
 // A query whose answer was lost is repeated. For a change it is an error, because the change may have been made.
-func TestAnAnswerLostForWantOfMemory(t *testing.T) {
+func TestAnAnswerLostForLackOfMemory(t *testing.T) {
 	t.Parallel()
 	w := &wire{datagrams: [][]byte{nil, nil, refusal(7, 0)}}
 	if _, err := exchanger(w).Exchange(t.Context(), request(dcbnl.TypeGet, 7)); err != nil || len(w.sent) != 3 {
@@ -230,7 +230,7 @@ func TestTheKernelAnswers(t *testing.T) {
 	}
 }
 
-func TestTheKernelTellsOfEvents(t *testing.T) {
+func TestEventsOfTheKernelAreReceived(t *testing.T) {
 	t.Parallel()
 	ip := peertest.Program(t, "ip")
 	if !alone(t, "") {

@@ -90,7 +90,7 @@ func (p *Program) Run(ctx context.Context, args []string) ([]byte, error) {
 	name := filepath.Base(p.path)
 	switch {
 	case out.full:
-		return nil, fmt.Errorf("%s %s: printed more than %d bytes, want at most that", name, strings.Join(args, " "), MaxOutput)
+		return nil, fmt.Errorf("%s %s: printed more than %d bytes, the maximum", name, strings.Join(args, " "), MaxOutput)
 	case err == nil:
 		return out.kept.Bytes(), nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):

@@ -37,7 +37,7 @@ func TestAProgramRunsWithAnEnvironmentOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestAProgramThatFailsSaysWhy(t *testing.T) {
+func TestTheErrorOfAFailedProgramIsReported(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1000)
 	for _, c := range []struct {

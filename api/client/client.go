@@ -16,7 +16,7 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// Timeout is the time limit of a client that brings no http.Client of its own, above the server's for its slowest operations.
+// Timeout is the time limit of a client without its own http.Client. It exceeds the server's limit for the slowest operations.
 const Timeout = 6 * time.Minute
 
 // New returns a client of the service at base, such as "http://127.0.0.1:8470", that sends

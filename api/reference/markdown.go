@@ -126,7 +126,7 @@ func (m *writer) list() {
 	m.out.WriteString("</" + tag + ">\n")
 }
 
-// goesOn reports whether the next line continues the text before it.
+// goesOn reports whether the next line continues the current text.
 func (m *writer) goesOn() bool {
 	line := m.lines[m.at]
 	return strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "```") && !heading.MatchString(line) && !bullet.MatchString(line) && !strings.HasPrefix(line, "|")

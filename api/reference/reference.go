@@ -1,5 +1,5 @@
 // Package reference serves the contract and the pages of docs to browsers: the parameters and results of every operation,
-// and the meaning of every problem. All content comes from the binary; a page fetches nothing from elsewhere, and its
+// and the meaning of every problem. All content is in the binary; a page fetches nothing from elsewhere, and its
 // security policy forbids that.
 package reference
 

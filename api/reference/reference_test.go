@@ -10,7 +10,7 @@ import (
 	"fairlane/docs"
 )
 
-func TestMarkdownAsOurPagesUseIt(t *testing.T) {
+func TestMarkdownFeaturesOfThePages(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ in, want string }{
 		"heading":            {"## Two words: `x`", `<h2 id="two-words-x">Two words: <code>x</code></h2>`},

@@ -102,7 +102,7 @@ type Driver interface {
 	Capabilities(ctx context.Context, d Device) (Capabilities, error)
 	// Read returns the complete observed state.
 	Read(ctx context.Context, d Device) (Settings, error)
-	// Apply brings the device to want and sends only differences. It is idempotent and may be interrupted at any point; a
+	// Apply changes the device's settings to want and sends only differences. It is idempotent and may be interrupted at any point; a
 	// second call completes it. The receipt is valid even if err is not nil.
 	Apply(ctx context.Context, d Device, want Settings) (Receipt, error)
 }

@@ -225,7 +225,7 @@ func TestParametersWithoutAValue(t *testing.T) {
 	}
 }
 
-func TestIllegalValuesOfOthersAreNobodysFault(t *testing.T) {
+func TestIllegalExistingValuesAreReadButNotWritten(t *testing.T) {
 	t.Parallel()
 	r, a, devs := twoPorts(t)
 	d := r.driver(t, gnmi.Agent)
@@ -326,7 +326,7 @@ func TestFailedSetNamesTheField(t *testing.T) {
 	}
 }
 
-func TestManyFailuresAreToldInFewWords(t *testing.T) {
+func TestManyFailuresAreSummarised(t *testing.T) {
 	t.Parallel()
 	r, _, devs := twoPorts(t)
 	d := r.driver(t, gnmi.Agent)

@@ -19,7 +19,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// wish is one desired field.
+// wish is one field of the desired settings.
 type wish struct {
 	field string
 	key   nicparam.Key // if the field is a parameter

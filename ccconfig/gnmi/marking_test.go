@@ -52,8 +52,8 @@ func drawWant(t *rapid.T) []ecn.QueueMarking {
 	return s.Marking
 }
 
-// TestPlansMarkWhatIsWantedAndNothingElse applies plans to random switches.
-func TestPlansMarkWhatIsWantedAndNothingElse(t *testing.T) {
+// TestPlansSetExactlyTheWantedMarking applies plans to random switches.
+func TestPlansSetExactlyTheWantedMarking(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawSwitch(t)

@@ -39,7 +39,7 @@ func TestOpenConfigQueues(t *testing.T) {
 	}
 }
 
-func TestOpenConfigRulesThatWeCannotTell(t *testing.T) {
+func TestUnsupportedOpenConfigRules(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(s *fakeOpenConfig, at string){
 		"in percent of a buffer": func(s *fakeOpenConfig, at string) {

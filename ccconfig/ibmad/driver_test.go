@@ -206,7 +206,7 @@ func TestStatusBecomesAnErrorKind(t *testing.T) {
 	}
 }
 
-func TestReceiptSaysHowFarItCame(t *testing.T) {
+func TestReceiptHasTheOutcomeOfAWrite(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status mad.Status
@@ -458,9 +458,9 @@ func TestExchangesInFlightAreBounded(t *testing.T) {
 	}
 }
 
-// TestRandomSettingsComeBack applies random legal settings one after the other to the current state, and reads them
+// TestRandomSettingsAreReadBackAsWritten applies random legal settings one after the other to the current state, and reads them
 // back. An interruption of each Apply after a random number of writes must not change the final state.
-func TestRandomSettingsComeBack(t *testing.T) {
+func TestRandomSettingsAreReadBackAsWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		v := host()

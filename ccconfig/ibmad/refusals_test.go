@@ -201,7 +201,7 @@ func TestAnMKeyDoesNotGuardCongestionControl(t *testing.T) {
 }
 
 // Two devices with the same GUID stay separate: each is read and written at its own LID.
-func TestDevicesWithOneGUIDAreToldApartByLID(t *testing.T) {
+func TestDevicesWithOneGUIDAreDistinguishedByLID(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, simdev.Options{})
 	twins := []driver.Device{f.devices[1], f.devices[2]}

@@ -9,7 +9,7 @@ import (
 )
 
 // Built-in profiles satisfy the rules for a site's own profiles, and state their origin and assumptions.
-func TestBuiltinProfilesAreValidAndSayWhereTheyComeFrom(t *testing.T) {
+func TestBuiltinProfilesAreValidAndNameTheirOrigin(t *testing.T) {
 	t.Parallel()
 	c := checker{rule: -1}
 	taken := map[string]bool{}

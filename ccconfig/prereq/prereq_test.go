@@ -48,7 +48,7 @@ func TestEveryPrerequisiteOfANICPortIsJudged(t *testing.T) {
 		"roce_cc_algorithm":    {1, prereq.Algorithm, "", "responds to QCN"},
 		"trust":                {0, prereq.Trust, "trust[0]=1", "VLAN tags"},
 		"dscp2prio[26]":        {0, prereq.DSCPPriority, "dscp2prio[26]=3", "a different priority from the one that the plan"},
-		"pfc[3]":               {0, prereq.Pause, "pfc[3]=1", "has no pause"},
+		"pfc[3]":               {0, prereq.Pause, "pfc[3]=1", "has no priority flow control"},
 		"default_roce_tos":     {104, prereq.TypeOfService, "default_roce_tos[0]=106", "not ECN-capable"},
 		"cnp_dscp":             {26, prereq.CNPDSCP, "cnp_dscp[0]=48", "queue behind the data"},
 	} {

@@ -1,4 +1,4 @@
-// Command fairlane-agent is the host agent: it tells managers of the fabric what the RoCE NICs of a host are set to and what
+// Command fairlane-agent is the host agent: it reports to managers of the fabric the settings of a host's RoCE NICs and what
 // they count, and sets them, over gNMI.
 package main
 

@@ -13,7 +13,7 @@ func AddBelow(root *cobra.Command, noun string, verbs ...*cobra.Command) {
 	cmd.AddCommand(verbs...)
 }
 
-// alone is the annotation of a command whose help omits the flags of its parents.
+// alone annotates a command whose help omits the flags of its parents.
 const alone = "alone"
 
 // HideGlobal omits the flags of a command's parents from its help.

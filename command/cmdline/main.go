@@ -38,7 +38,7 @@ func ExitCode(err error) int {
 	return ExitFailed
 }
 
-// Main runs the command line with the commands that build adds, and returns its exit code. Data goes to stdout,
+// Main runs the command line with the commands that build adds, and returns its exit code. Data is written to stdout,
 // messages to stderr.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer, build func(*App, *cobra.Command)) int {
 	text, err := i18n.Load(i18n.Pick(i18n.Asked(args), os.Getenv))

@@ -68,7 +68,7 @@ func run(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 	return code, out.String(), words.String()
 }
 
-func TestExitCodeAndWordsOfACommandLine(t *testing.T) {
+func TestExitCodeAndMessageOfACommandLine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		line   string
@@ -119,8 +119,8 @@ func TestExitCodeAndWordsOfACommandLine(t *testing.T) {
 	}
 }
 
-// TestWrongUsageIsToldInTheUsersLanguage: no word of English but names is left in Chinese.
-func TestWrongUsageIsToldInTheUsersLanguage(t *testing.T) {
+// TestWrongUsageIsReportedInTheUsersLanguage: no word of English but names is left in Chinese.
+func TestWrongUsageIsReportedInTheUsersLanguage(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
 		"tenant show", "tenant show red blue", "tenant nonsense", "run now", "run --nonsense 3", "run --seed", "run --seed -1", "tenant check",
@@ -135,7 +135,7 @@ func TestWrongUsageIsToldInTheUsersLanguage(t *testing.T) {
 	}
 }
 
-func TestInterruptedCommandSaysSo(t *testing.T) {
+func TestInterruptedCommandReportsTheInterruption(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -146,7 +146,7 @@ func TestInterruptedCommandSaysSo(t *testing.T) {
 	}
 }
 
-func TestHelpIsWholeInEachLanguage(t *testing.T) {
+func TestHelpIsCompleteInEachLanguage(t *testing.T) {
 	t.Parallel()
 	english := []string{"Usage:", "Available Commands:", "Global Flags:", "Flags:", "help for ", "Help about any", "Use \"", "for more information", "Generate the autocompletion"}
 	for _, line := range []string{"", "help", "tenant", "tenant show -h", "help tenant show", "run --help", "completion", "completion bash --help", "tenant help"} {
@@ -173,7 +173,7 @@ func TestHelpIsWholeInEachLanguage(t *testing.T) {
 	}
 }
 
-func TestLanguageThatThereIsNot(t *testing.T) {
+func TestUnknownLanguage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		asked, variable string
@@ -194,7 +194,7 @@ func TestLanguageThatThereIsNot(t *testing.T) {
 	}
 }
 
-func TestWarningsGoToPeopleInTheirLanguage(t *testing.T) {
+func TestWarningsAreInTheUsersLanguage(t *testing.T) {
 	t.Parallel()
 	a := cmdlinetest.App(t, "zh")
 	var out, words bytes.Buffer

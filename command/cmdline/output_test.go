@@ -44,7 +44,7 @@ func TestBarsOfOneTableAreOfOneWidth(t *testing.T) {
 	})
 }
 
-func TestSizesAndPartsInWords(t *testing.T) {
+func TestSizesAndFractionsAsText(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int64]string{
 		0: "0 B", 999: "999 B", 1000: "1 KB", 1536: "1.536 KB", 1_000_000: "1 MB", 1_500_000_000: "1.5 GB", 12_345_678: "12.35 MB", 2e12: "2000 GB",

@@ -28,7 +28,7 @@ import (
 	"fairlane/tenants"
 )
 
-// app is the demo and what all commands share.
+// app holds the demo command and the state that all commands share.
 type app struct {
 	*cmdline.App
 	open OpenFunc

@@ -144,7 +144,7 @@ func (d *Demo) wait(ctx context.Context, span quantity.Picoseconds) error {
 // errStandsStill reports a simulated fabric whose clock does not advance.
 var errStandsStill = errors.New("the simulated fabric does not advance")
 
-// Run performs the whole task: discover, compile, measure, roll out, verify, measure.
+// Run performs the complete sequence: discover, compile, measure, roll out, verify, measure.
 func (d *Demo) Run(ctx context.Context) (*Result, error) {
 	begun := time.Now()
 	ctx = control.WithActor(ctx, "demo")

@@ -114,7 +114,7 @@ func (a *app) stoppedCalibration(f calibrateFlags, done int) string {
 }
 
 // resumeRuns reads the finished runs and opens the file to append more. It first removes a line that a kill truncated,
-// so that the next line is whole.
+// so that the next line is complete.
 func resumeRuns(path string, o *calibrate.Options) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -56,7 +56,7 @@ func registersChart(r *calibrate.Report) plot.Chart {
 	return c
 }
 
-// heldOutChart draws predictions beside the results of runs that were not used for the fit.
+// heldOutChart compares predictions with the results of runs that were not used for the fit.
 func heldOutChart(r *calibrate.Report) plot.Chart {
 	c := plot.Chart{
 		Title: "Runs held out of the fit: part of the link of a group",

@@ -65,7 +65,7 @@ func TestEthernetFabricIsServedOnLoopbackOnly(t *testing.T) {
 	}
 }
 
-func TestFlowTakesTheLevelThatItsTenantIsPinnedToAtItsSource(t *testing.T) {
+func TestFlowUsesThePinnedServiceLevelOfItsSource(t *testing.T) {
 	t.Parallel()
 	a, b, c := ident.PortID{Node: 1, Port: 1}, ident.PortID{Node: 2, Port: 1}, ident.PortID{Node: 1, Port: 2}
 	ts := []tenants.Tenant{

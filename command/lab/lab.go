@@ -7,7 +7,7 @@ import (
 	"fairlane/command/cmdline"
 )
 
-// app is the commands of the laboratory and what all commands share.
+// app holds the commands of the laboratory and the state that all commands share.
 type app struct{ *cmdline.App }
 
 // Add adds the commands of the laboratory to the root.

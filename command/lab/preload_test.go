@@ -2,7 +2,7 @@ package lab
 
 import "testing"
 
-func TestReachable(t *testing.T) {
+func TestClientAddressOfAListener(t *testing.T) {
 	t.Parallel()
 	for addr, want := range map[string]string{
 		"unix:lab": "unix:lab", "udp:[::]:7000": "udp:127.0.0.1:7000", "udp:0.0.0.0:7000": "udp:127.0.0.1:7000",

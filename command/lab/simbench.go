@@ -184,7 +184,7 @@ func (a *app) benchHere(ctx context.Context, name string, threads int) error {
 	return json.NewEncoder(a.Stdout).Encode(r)
 }
 
-// resources is what a process has used so far.
+// resources are the resources that a process has used so far.
 type resources struct {
 	cpu       time.Duration // user and system, of all threads
 	rss, peak int64         // resident bytes: current and maximum since the start

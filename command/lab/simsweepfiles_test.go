@@ -9,7 +9,7 @@ import (
 	"fairlane/sim/scenario"
 )
 
-// TestTablesOfASweepHaveACellUnderEachHeading, also of runs that failed and of values that there are none of.
+// TestTablesOfASweepHaveACellUnderEachHeading includes failed runs and missing values.
 func TestTablesOfASweepHaveACellUnderEachHeading(t *testing.T) {
 	t.Parallel()
 	measures := func(v float64) (m scenario.Measures) {

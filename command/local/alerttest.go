@@ -16,10 +16,10 @@ import (
 	"fairlane/service/setup"
 )
 
-// alertTest is how long all receivers together have for the test alert.
+// alertTest is the time limit for delivering the test alert to all receivers.
 const alertTest = 40 * time.Second
 
-// alertResult is what a receiver did with the test alert.
+// alertResult is the result of delivering the test alert to a receiver.
 type alertResult struct {
 	Kind     string       `json:"kind"`
 	Receiver string       `json:"receiver"`

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestAKeyIsKeptInItsFileOrNotAtAll(t *testing.T) {
+func TestAKeyIsStoredCompletelyOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "cc.key")

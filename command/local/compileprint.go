@@ -111,7 +111,7 @@ func (a *app) planTitle(p *policy.Plan) string {
 	return a.T("compile.title", "name", p.Name, "ports", len(p.CAs), "switches", len(p.Switches))
 }
 
-// printShares prints the tenants' shares, beside those of the plan before and of the simulator if these exist. It
+// printShares prints the tenants' shares, with those of the earlier plan and of the simulator if these exist. It
 // returns the number of omitted tenants: of many, it prints those with the largest share errors.
 func (a *app) printShares(w io.Writer, c *Compiled, f *compileFlags) (left int, err error) {
 	tw := f.table(w)

@@ -74,7 +74,7 @@ func TestSeriesAreBackedUpAndRestored(t *testing.T) {
 	if err := errors.Join(d.Close(), keep(t, database+".series", at.Add(time.Second), 5).Close()); err != nil {
 		t.Fatal(err)
 	}
-	step(0, "those in "+database+".series stay as they are", "restore", "--from", file+"1", "--force", "--yes")
+	step(0, "those in "+database+".series stay unchanged", "restore", "--from", file+"1", "--force", "--yes")
 	step(0, "the previous time series are kept as "+database+".series.before-", "restore", "--from", file, "--force", "--yes")
 	d = keep(t, database+".series", at.Add(2*time.Second), 2)
 	if got := sum(t, d, time.Now()); !strings.Contains(got, `"3"`) {

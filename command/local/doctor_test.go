@@ -47,7 +47,7 @@ func wants(t *testing.T, got map[string]Finding, codes ...string) {
 	}
 }
 
-func TestTheDoctorOfANewMachine(t *testing.T) {
+func TestDoctorOnANewMachine(t *testing.T) {
 	t.Parallel()
 	got, code, _ := diagnose(t, "--database", filepath.Join(t.TempDir(), "none.db"))
 	wants(t, got, "config-right", "store-absent", "service-away")

@@ -108,7 +108,7 @@ func TestEveryFindingIsTriggered(t *testing.T) {
 	}
 	for _, code := range codesOf(t) {
 		if _, ok := seen[code]; !ok {
-			t.Errorf("nothing triggers %s", code)
+			t.Errorf("no case triggers %s", code)
 		}
 	}
 }

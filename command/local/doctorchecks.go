@@ -30,7 +30,7 @@ import (
 const (
 	clockWarn, clockFail = time.Second, 10 * time.Second
 	certificateWarn      = 30 * 24 * time.Hour
-	spaceWarn, spaceFail = 1 << 30, 64 << 20 // free bytes beside a SQLite file
+	spaceWarn, spaceFail = 1 << 30, 64 << 20 // free bytes on the file system of a SQLite file
 	jobWait              = 5 * time.Minute   // maximum time of a job in the queue
 )
 
@@ -173,7 +173,7 @@ func (d *doctor) holds(fabrics []store.FabricSource) {
 	}
 }
 
-// space checks the free space beside a SQLite file, which its journal needs too. It reports whether the directory is
+// space checks the free space on the file system of a SQLite file, which its journal needs too. It reports whether the directory is
 // usable.
 func (d *doctor) space(path string) bool {
 	var st syscall.Statfs_t
@@ -185,7 +185,7 @@ func (d *doctor) space(path string) bool {
 	return true
 }
 
-// room rates the free bytes beside a database.
+// room rates the free bytes on the file system of a database.
 func (d *doctor) room(path string, free int64) {
 	mib := free >> 20
 	switch {

@@ -282,8 +282,8 @@ func TestALossyFabricIsReadCompletely(t *testing.T) {
 	}
 }
 
-// TestEveryWordOfTheCheckIsInTheCatalogues looks for groups, severities and reasons in both languages.
-func TestEveryWordOfTheCheckIsInTheCatalogues(t *testing.T) {
+// TestEveryTextOfTheCheckIsInTheCatalogues looks for groups, severities and reasons in both languages.
+func TestEveryTextOfTheCheckIsInTheCatalogues(t *testing.T) {
 	t.Parallel()
 	for _, lang := range i18n.Languages() {
 		a := (&app{cmdlinetest.App(t, lang)})

@@ -69,11 +69,11 @@ func TestWatchEventsAreInChinese(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasSuffix(l, "  node-gone  host-004 已消失") }) {
-		t.Errorf("told %q: want that host-004 is gone", lines)
+		t.Errorf("printed %q, want that host-004 is gone", lines)
 	}
 	for _, l := range lines {
 		if !strings.ContainsFunc(l, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
-			t.Errorf("told %q, want it in Chinese", l)
+			t.Errorf("printed %q, want Chinese", l)
 		}
 	}
 }

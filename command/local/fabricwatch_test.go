@@ -133,7 +133,7 @@ func TestAWatchReportsEachChangeOnce(t *testing.T) {
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		t.Errorf("told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for _, part := range []string{"7 nodes: 3 switches, 4 hosts, 8 links", "sweeps in", "node-gone 4, node-new 4"} {
 		if !strings.Contains(x.words.String(), part) {
@@ -177,7 +177,7 @@ func TestAWatchReportsWhenWarningsBeginAndEnd(t *testing.T) {
 	}
 	for text, n := range began {
 		if n != 1 {
-			t.Errorf("%q was told %d times: want once", text, n)
+			t.Errorf("%q was printed %d times, want once", text, n)
 		}
 	}
 }

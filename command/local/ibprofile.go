@@ -128,7 +128,7 @@ func (a *app) ibProfileCheckCommand() *cobra.Command {
 	return cmd
 }
 
-// unknownProfile refuses a name that no profile has, and proposes those that are near.
+// unknownProfile rejects an unknown name of a profile, and suggests similar names.
 func unknownProfile(name string, names []string) phrase.Text {
 	return phrase.Meant(phrase.Of("ibprofile.unknown", "profile", strconv.Quote(name)), suggest.Quoted(name, names))
 }

@@ -104,7 +104,7 @@ func orDash[T int | int64 | uint64](v *T) string {
 	return fmt.Sprint(*v)
 }
 
-// place returns FILE:LINE, or only the file if line is 0.
+// place formats a position as FILE:LINE, or only the file if line is 0.
 func place(file string, line int) string {
 	if line > 0 {
 		return file + ":" + strconv.Itoa(line)

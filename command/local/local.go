@@ -8,7 +8,7 @@ import (
 	"fairlane/command/cmdline"
 )
 
-// app is the local commands and what all commands share.
+// app holds the local commands and the state that all commands share.
 type app struct{ *cmdline.App }
 
 // Add adds the commands to the root, some of them below existing nouns of the service.

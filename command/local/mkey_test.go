@@ -60,7 +60,7 @@ func TestTheServiceReachesDevicesBehindAnMKey(t *testing.T) {
 			}
 		}
 		if want := map[string]int{"owner": 0, "stranger": 1}[who]; silent != want {
-			t.Errorf("%d of %d devices say nothing to the %s, want %d", silent, len(devices), who, want)
+			t.Errorf("%d of %d devices do not answer the %s, want %d", silent, len(devices), who, want)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)

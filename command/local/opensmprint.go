@@ -95,7 +95,7 @@ func (a *app) printProblems(ps []osmfile.Problem) error {
 	return nil
 }
 
-// printDifference prints the changes and what prevents them.
+// printDifference prints the changes and the problems that prevent them.
 func (a *app) printDifference(differences []string, ps []osmfile.Problem) error {
 	if err := a.printProblems(ps); err != nil {
 		return err

@@ -53,7 +53,7 @@ func TestFilesAreReadUpToTheirLimit(t *testing.T) {
 	if b, err := cmdline.ReadFile(phrase.Verbatim("plan"), path, 1<<20); err != nil || len(b) != 1<<20 {
 		t.Errorf("a file of as much as is allowed: %d bytes, %v", len(b), err)
 	}
-	if _, err := cmdline.ReadFile(phrase.Verbatim("plan"), path, 1<<20-1); err == nil || !strings.Contains(err.Error(), "want at most") {
+	if _, err := cmdline.ReadFile(phrase.Verbatim("plan"), path, 1<<20-1); err == nil || !strings.Contains(err.Error(), "the maximum") {
 		t.Errorf("a file of a byte too many: %v", err)
 	}
 }

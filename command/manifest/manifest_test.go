@@ -154,7 +154,7 @@ func TestFaultsNameFileLineAndField(t *testing.T) {
 
 func TestFilesAndFaultsAreBounded(t *testing.T) {
 	t.Parallel()
-	if _, err := Read("f", bytes.NewReader(make([]byte, MaxBytes+1))); err == nil || !strings.Contains(err.Error(), "want at most") {
+	if _, err := Read("f", bytes.NewReader(make([]byte, MaxBytes+1))); err == nil || !strings.Contains(err.Error(), "the maximum") {
 		t.Errorf("a large file is refused with %v", err)
 	}
 	_, err := Read("f", strings.NewReader(strings.Repeat("kind: x\nspec: {}\n---\n", 1000)))

@@ -16,7 +16,7 @@ import (
 	"fairlane/internal/texttable"
 )
 
-// Limits of what is printed without --all, so that it fits a screen.
+// Limits of the output without --all, so that it fits a screen.
 const (
 	admitTenants    = 8
 	admitGuarantees = 5
@@ -146,7 +146,7 @@ func (c *cli) admitVerdict(a *gen.Admission, broken, risky int) string {
 	return c.t("admit.yes", "tenant", a.Tenant)
 }
 
-// admitFit returns what would fit.
+// admitFit describes the largest request that would be admitted.
 func (c *cli) admitFit(a *gen.Admission) (out []string) {
 	f := a.Fits
 	rate, link := quantity.BitRate(f.GuaranteeBps), cmdline.OrZero(f.Link)

@@ -80,7 +80,7 @@ func (c *cli) known(prefix, value string) string {
 	return value
 }
 
-// summary returns the summary of an alert in the user's language; alerts of a newer service have one in English alone.
+// summary returns the summary of an alert in the user's language; alerts of a newer service have one only in English.
 func (c *cli) summary(a *activeAlert) string {
 	id := "alert." + a.Labels["alertname"] + ".summary"
 	if !c.texts.Has(id) {

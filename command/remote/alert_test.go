@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestAlertsAreListedByTheirSeverity lists alerts in both languages; a summary that this program does not know is that of the service.
+// TestAlertsAreListedByTheirSeverity lists alerts in both languages; for an alert unknown to this program, the summary is the service's.
 func TestAlertsAreListedByTheirSeverity(t *testing.T) {
 	t.Parallel()
 	const alerts = `{"status":"success","data":{"alerts":[

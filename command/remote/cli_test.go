@@ -66,7 +66,7 @@ func TestMain(m *testing.M) {
 	}})
 }
 
-// serve starts a service with stand-ins of the star fabric; its store is empty except for the token.
+// serve starts a service with fake devices of the star fabric; its store is empty except for the token.
 func serve(t testing.TB) (*controltest.Rig, string) {
 	t.Helper()
 	r := controltest.New(t, openStore)
@@ -146,7 +146,7 @@ func TestEveryCommandExplainsItselfInBothLanguages(t *testing.T) {
 	for _, lang := range i18n.Languages() {
 		for _, noun := range New(Options{Args: []string{"fairlane", "--lang", lang}, Getenv: func(string) string { return "" }}) {
 			if len(noun.Commands()) == 0 && !noun.Runnable() {
-				t.Errorf("%s has no verbs", noun.Name())
+				t.Errorf("%s has no subcommands", noun.Name())
 			}
 			for _, c := range within(noun) {
 				if c.Short == "" || strings.HasPrefix(c.Short, "cmd.") {

@@ -131,7 +131,7 @@ func (k *keptSeries) selector(family, tenant string) string {
 // duration writes a duration for PromQL.
 func duration(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) + "ms" }
 
-// shareCell is what was measured of a tenant in one step of time. Rates are averages over the measurements, each of which stands for a
+// shareCell holds the measurements of a tenant in one time step. Rates are averages over the measurements, each of which stands for a
 // period.
 type shareCell struct {
 	entitled, delivered *float64 // nil: not measured
@@ -142,7 +142,7 @@ type shareCell struct {
 	objective           *float64           // the last one; nil: unknown
 }
 
-// shareSteps is what was measured in steps of equal length.
+// shareSteps holds measurements in time steps of equal length.
 type shareSteps struct {
 	from    time.Time
 	step    time.Duration

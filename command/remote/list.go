@@ -116,7 +116,7 @@ func (c *cli) onName(at home, run func(cmd *cobra.Command, client *apiclient.Cli
 	}
 }
 
-// onNumber is a command on the object with the number in its argument, from 1; key is the text for an invalid argument.
+// onNumber wraps a command on an object identified by the number in its argument, from 1; key is the text for an invalid argument.
 func (c *cli) onNumber(at home, key string, run func(*cobra.Command, *apiclient.ClientWithResponses, string, int64) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		n, err := strconv.ParseInt(args[0], 10, 64)

@@ -19,7 +19,7 @@ import (
 // csrfHeader carries a session's CSRF token.
 const csrfHeader = "X-CSRF-Token"
 
-// alone builds a command without verbs.
+// alone builds a command without subcommands.
 func (c *cli) alone(use, example string, run func(*cobra.Command, []string) error) *cobra.Command {
 	name, _, _ := strings.Cut(use, " ")
 	return &cobra.Command{Use: use, Short: c.t("cmd." + name), Example: example, Args: cobra.NoArgs, RunE: run}

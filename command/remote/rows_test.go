@@ -92,7 +92,7 @@ func TestLargeTablesShowTheWorstRows(t *testing.T) {
 		t.Errorf("a table that fits lost %d rows or its order: %s", left, names(tab))
 	}
 	if tab = fill(9); func() int { tab.whole = true; return tab.cut(4) }() != 0 || len(tab.rows) != 9 {
-		t.Error("a table that is wanted whole was cut")
+		t.Error("a complete table was requested and rows are missing")
 	}
 }
 

@@ -41,8 +41,8 @@ func TestResultsOfQueriesAreTables(t *testing.T) {
 		{"series query string", "SERIES VALUE\nstring text", ""},
 		{"series query scalar -o json", `{ "resultType": "scalar", "result": [ 1, "2.5" ] }`, ""},
 		{"series query sum(", "", "bad query: 1:5"},
-		{"series query off", "", "this service keeps no time series"},
-		{"series query away", "", "the server that has the time series does not answer"},
+		{"series query off", "", "this service stores no time series"},
+		{"series query away", "", "the time series server does not answer"},
 		{"series query scalar --at noon", "", `--at "noon"`},
 		{"series query scalar --since 1h --step 0s", "", "--step 0s: want at least 1ms"},
 	} {

@@ -84,7 +84,7 @@ func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares, tenant string) error
 	return c.showMeasured(cmd, s, tenant, nil, func(tables ...func() *table) error { return c.print(cmd, s, tables...) })
 }
 
-// showMeasured is showShares with lines of what came before, unless recent is nil, and with a function that prints.
+// showMeasured is showShares with sparklines of earlier measurements, unless recent is nil, and with a function that prints.
 func (c *cli) showMeasured(cmd *cobra.Command, s *gen.Shares, tenant string, recent *recentShares, print func(tables ...func() *table) error) error {
 	if !c.rows.quiet {
 		without, _ := notMeasured(s)

@@ -160,7 +160,7 @@ func TestHistoryShowsStepsOfTime(t *testing.T) {
 	l.says(span+" --step 1s", "--step 1s: want at least the period of measurements, 15s")
 	l.says("share history --step x", `--step "x": want auto`)
 	l.says("share history --step x --lang zh", `--step "x"：应为 auto`)
-	l.says("share history --step auto --limit 3", "--limit is for stored measurements")
+	l.says("share history --step auto --limit 3", "--limit applies to stored measurements")
 	l.says("share history --step auto --since 2026-11-20T10:00:00Z --until 2026-11-20T09:00:00Z", "--since 2026-11-20 10:00:00 UTC is not before --until 2026-11-20 09:00:00 UTC")
 }
 
@@ -177,17 +177,17 @@ func TestAHistoryEndsNow(t *testing.T) {
 	}
 }
 
-func TestHistorySaysWhy(t *testing.T) {
+func TestHistoryExplainsShares(t *testing.T) {
 	t.Parallel()
 	l := newKeptLab(t)
 	l.fill()
 	l.says("share history --why 2026-11-21T10:05:00Z", "From 2026-11-21 10:02:30 UTC to 2026-11-21 10:07:30 UTC. Counters were read for 6.0 % of this time.",
-		"blue: Received 20 Gbit/s of 25 Gbit/s entitled (80.0 %). It contended on "+labLink+" in 100 % of the measurements and received 80.0 % of what it could have there. That is less than its share",
-		"On this link, 98.0 % full, were also: red with 74 Gbit/s (entitled 75 Gbit/s, contending).",
-		"red: Received 74 Gbit/s", "received 99.0 % of what it could have there. That is its share",
+		"blue: Received 20 Gbit/s of 25 Gbit/s entitled (80.0 %). It contended on "+labLink+" in 100 % of the measurements and received 80.0 % of the rate available to it there. That is less than its share",
+		"On this link, with 98.0 % in use, there were also: red with 74 Gbit/s (entitled 75 Gbit/s, contending).",
+		"red: Received 74 Gbit/s", "received 99.0 % of the rate available to it there. That is its share",
 		"Events from 2026-11-21 09:32:30 UTC", "fabric.created", "tenant.created")
-	l.says("share history --why 2026-11-21T10:40:00Z --tenant blue", "It sent less than the network allowed in 100 % of the measurements: it asked for no more.")
-	l.says("share history --why 2026-11-21T10:45:00Z --tenant blue --step 10m", "asked for no more", "Only 20 of 40 measurements gave its rate.")
+	l.says("share history --why 2026-11-21T10:40:00Z --tenant blue", "It sent less than the network allowed in 100 % of the measurements: it requested no more.")
+	l.says("share history --why 2026-11-21T10:45:00Z --tenant blue --step 10m", "requested no more", "Its rate was measured in only 20 of 40 measurements.")
 	l.says("share history --why 2026-11-21T10:45:00Z --tenant blue --step 10m --lang zh", "blue：得到 5 Gbit/s，应得 25 Gbit/s（20.0 %）。在 50 % 的测量中发送量低于", "其余测量中：未测量 50 %。")
 	l.says("share history --why 2026-11-21T10:58:00Z --tenant red", "Its entitlement was 75 Gbit/s 30 minutes earlier.", "Its weight changed from 3 to 2.", "No events")
 	l.says("share history --why 2026-11-21T10:58:00Z --tenant blue", "blue: Received - of 25 Gbit/s", "was not measured.")
@@ -195,7 +195,7 @@ func TestHistorySaysWhy(t *testing.T) {
 	l.says("share history --why 2026-11-21T10:05:00Z --tenant blue --json", `"state": "contending"`, `"explanation": [`, `"link": "sw/P4 -\u003e h4/P1"`, `"kind": "fabric.created"`)
 	l.says("share history --why noon", `--why "noon": want a time of day in UTC such as 14:05`)
 	l.says("share history --why 2999-01-01T00:00:00Z --lang zh", "该时间尚未到来")
-	l.says("share history --why 10:05 --since 1h", "--why is about one time")
+	l.says("share history --why 10:05 --since 1h", "--why refers to one time")
 }
 
 // A time of day is the latest one that is past.
@@ -246,7 +246,7 @@ func TestAutomaticStepsAreFewAndRound(t *testing.T) {
 	}
 }
 
-func TestAWatchDrawsWhatCameBefore(t *testing.T) {
+func TestAWatchDrawsEarlierMeasurements(t *testing.T) {
 	t.Parallel()
 	l := newKeptLab(t)
 	now := time.Now()
@@ -272,15 +272,15 @@ func TestAWatchDrawsWhatCameBefore(t *testing.T) {
 	}
 }
 
-func TestAWatchWithoutSeriesSaysSo(t *testing.T) {
+func TestAWatchReportsMissingSeries(t *testing.T) {
 	t.Parallel()
 	r, url := serve(t)
 	r.Lab(t)
 	inForce(t, url)
-	if out := watched(t, url, "share watch --every 100ms", "red"); !strings.Contains(out, "SHARE") || !strings.Contains(out, "watching without the last 15 minutes: this service keeps no time series") {
+	if out := watched(t, url, "share watch --every 100ms", "red"); !strings.Contains(out, "SHARE") || !strings.Contains(out, "watching without the last 15 minutes: this service stores no time series") {
 		t.Errorf("the watch printed\n%s", out)
 	}
-	if _, words := asAdmin(t, url, "share history --step auto"); !strings.Contains(words, "this service keeps no time series: set series.path") {
+	if _, words := asAdmin(t, url, "share history --step auto"); !strings.Contains(words, "this service stores no time series: set series.path") {
 		t.Errorf("a history without series says %q", words)
 	}
 }
@@ -292,14 +292,14 @@ func (awaySeries) Range(context.Context, series.Scope, string, time.Time, time.T
 	return series.Answer{}, series.ErrAway
 }
 
-// A watch goes on while the server of the series does not answer, and other commands say so.
-func TestAWatchGoesOnWithoutTheServerOfTheSeries(t *testing.T) {
+// A watch continues while the series server does not answer; other commands report it.
+func TestAWatchContinuesWithoutTheSeriesServer(t *testing.T) {
 	t.Parallel()
 	l := newKeptLab(t)
 	l.rig.Service.Series = awaySeries{l.db}
 	inForce(t, l.url)
 	out := watched(t, l.url, "share watch --every 100ms", "red")
-	if !strings.Contains(out, "SHARE") || strings.Count(out, "watching without the last 15 minutes: the server that has the time series does not answer") != 1 {
+	if !strings.Contains(out, "SHARE") || strings.Count(out, "watching without the last 15 minutes: the time series server does not answer") != 1 {
 		t.Errorf("the watch printed\n%s", out)
 	}
 	l.says("share history --step auto --lang zh", "存放时间序列的服务器没有应答")
@@ -488,7 +488,7 @@ func TestAReportHasNoSecondsWithoutStates(t *testing.T) {
 }
 
 // A report does not fail in the first second of a month.
-func TestAReportOfAMonthThatBegins(t *testing.T) {
+func TestAReportInTheFirstSecondOfAMonth(t *testing.T) {
 	t.Parallel()
 	l := newKeptLab(t)
 	env := map[string]string{"FAIRLANE_URL": l.url, "FAIRLANE_TOKEN": controltest.Token}

@@ -22,7 +22,7 @@ const (
 // tenantStates lists the states of tenants, in the order of a report's columns.
 var tenantStates = [...]string{"contending", "demand", "idle", "cap", "own-port", "other-link", "path-down", "not-measured"}
 
-// shareReport is what tenants received in a month, for charge-back.
+// shareReport holds the received shares of tenants in a month, for charge-back.
 type shareReport struct {
 	Fabric        string         `json:"fabric"`
 	Month         string         `json:"month"`
@@ -36,7 +36,7 @@ type shareReport struct {
 // reportTenant is the row of a tenant. What was not measured is absent.
 type reportTenant struct {
 	Tenant string `json:"tenant"`
-	// Each measured window stands for its period (shareSteps.stands).
+	// Each measured window represents its period (shareSteps.stands).
 	ContendedSeconds *float64 `json:"contended_seconds,omitempty"`
 	BadSeconds       *float64 `json:"bad_seconds,omitempty"`
 	Good             *float64 `json:"good_ratio,omitempty"` // part of the contended seconds that were not bad

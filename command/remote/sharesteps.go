@@ -18,7 +18,7 @@ type historyFlags struct {
 	step, why            string
 }
 
-// defaultHistory is how far share history --step goes back.
+// defaultHistory is the default period of share history --step.
 const defaultHistory = 24 * time.Hour
 
 // fewSteps is the number of steps that --step auto aims at.
@@ -40,7 +40,7 @@ func autoStep(long, period time.Duration) time.Duration {
 	return max(roundSteps[len(roundSteps)-1], period)
 }
 
-// keptHistory is what share history --step prints as JSON.
+// keptHistory is the JSON output of share history --step.
 type keptHistory struct {
 	Fabric        string     `json:"fabric"`
 	Since         time.Time  `json:"since"`
@@ -50,13 +50,13 @@ type keptHistory struct {
 	Steps         []keptStep `json:"steps"`
 }
 
-// keptStep is what was measured of one tenant in one step. What was not measured is absent.
+// keptStep holds the measurements of one tenant in one step. Fields without a measurement are absent.
 type keptStep struct {
 	At           time.Time `json:"at"` // its beginning
 	Tenant       string    `json:"tenant"`
 	EntitledBps  *int64    `json:"entitled_bps,omitempty"`
 	DeliveredBps *int64    `json:"delivered_bps,omitempty"`
-	// Received is delivered over what the tenant might have while it contended.
+	// Received is the delivered rate relative to the tenant's entitlement while it contended.
 	Received     *float64 `json:"received,omitempty"`
 	LimitingLink string   `json:"limiting_link,omitempty"`
 	State        string   `json:"state,omitempty"` // the one that held longest
@@ -66,7 +66,7 @@ type keptStep struct {
 	Coverage *float64           `json:"coverage,omitempty"` // part of the time in which counters were read
 }
 
-// keptStepOf returns what was measured of a tenant in step i.
+// keptStepOf returns the measurements of a tenant in step i.
 func keptStepOf(s *shareSteps, tenant string, i int) keptStep {
 	x := &s.tenants[tenant][i]
 	out := keptStep{At: s.begin(i), Tenant: tenant, EntitledBps: roundedBps(x.entitled), DeliveredBps: roundedBps(x.delivered), Received: x.receivedRatio(), Coverage: s.coverage[i]}

@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// recentTime is how far the lines of share watch go back.
+	// recentTime is the period that the sparklines of share watch cover.
 	recentTime = 15 * time.Minute
-	// recentCells is the largest number of characters of such a line.
+	// recentCells is the largest number of characters of a sparkline.
 	recentCells = 30
 )
 
@@ -40,14 +40,14 @@ type shareWatching struct {
 	blocks       int         // printed
 }
 
-// recentShares is what tenants received lately, as parts of their entitlements.
+// recentShares are the recent shares of tenants, as fractions of their entitlements.
 type recentShares struct {
 	CellSeconds float64 `json:"cell_seconds"`
 	// Tenants has one value for each cell, the latest last; null where nothing was measured.
 	Tenants map[string][]*float64 `json:"tenants"`
 }
 
-// watchedShares is a measurement and what came before it, as one line of JSON.
+// watchedShares is a measurement with the recent shares before it, as one line of JSON.
 type watchedShares struct {
 	*gen.Shares
 
@@ -95,7 +95,7 @@ func (w *shareWatching) once() error {
 		return err
 	}
 	recent, err := w.recent()
-	if none := new(noSeriesError); errors.As(err, &none) { // the watch goes on, without lines
+	if none := new(noSeriesError); errors.As(err, &none) { // the watch continues, without sparklines
 		if w.off = none.off; !w.said {
 			c.say(w.cmd, "msg.no-lines", "error", none)
 		}
@@ -123,7 +123,7 @@ func (w *shareWatching) once() error {
 	})
 }
 
-// recent reads what tenants received lately; nil without series.
+// recent reads the recent shares of tenants; nil without series.
 func (w *shareWatching) recent() (*recentShares, error) {
 	if w.off {
 		return nil, nil
@@ -173,7 +173,7 @@ func sparkline(cells []*float64) string {
 	return b.String()
 }
 
-// recentTable is shareTable with a line of what came before.
+// recentTable is shareTable with a sparkline of recent shares.
 func (c *cli) recentTable(s *gen.Shares, recent *recentShares) *table {
 	t := c.shareTable(s)
 	if t == nil {

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// whyWindow is the time that share history --why looks at, around the given one.
+	// whyWindow is the length of the time around the given one that share history --why explains.
 	whyWindow = 5 * time.Minute
-	// whyEvents is how long before that time events may have begun to matter.
+	// whyEvents is how long before that time events may have influenced shares.
 	whyEvents = 30 * time.Minute
 )
 
-// shareWhy is what share history --why prints as JSON.
+// shareWhy is the JSON output of share history --why.
 type shareWhy struct {
 	Fabric   string             `json:"fabric"`
 	Since    time.Time          `json:"since"`
@@ -62,10 +62,10 @@ type whyLinkTenant struct {
 	State        string `json:"state,omitempty"`
 }
 
-// was is what a tenant had earlier.
+// was holds a tenant's earlier values.
 type was struct{ weight, entitled *float64 }
 
-// moment parses a time of day, in UTC and the latest one that is past, beside what instant takes.
+// moment parses what instant parses, and times of day: the latest one in the past, in UTC.
 func (c *cli) moment(text string, now time.Time) (time.Time, error) {
 	for _, layout := range []string{"15:04", "15:04:05"} {
 		at, err := time.Parse(layout, text)
@@ -88,7 +88,7 @@ func (c *cli) moment(text string, now time.Time) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-// explainShares explains why each tenant got what it got around a time.
+// explainShares explains the share of each tenant around a time.
 func (c *cli) explainShares(cmd *cobra.Command, f *historyFlags) error {
 	now := time.Now().UTC()
 	at, err := c.moment(f.why, now)
@@ -147,7 +147,7 @@ func (k *keptSeries) why(from time.Time, long time.Duration, tenant string) (*sh
 	return w, k.links(w, s)
 }
 
-// weights reads the tenants' weights, and what they and the entitlements were earlier.
+// weights reads the tenants' weights, and the earlier weights and entitlements.
 func (k *keptSeries) weights(w *shareWhy, tenant string) error {
 	tenants := map[string]*whyTenant{}
 	for i := range w.Tenants {
@@ -355,7 +355,7 @@ func (c *cli) othersOn(l *whyLink, tenant string) string {
 	return strings.Join(out, c.t("list.separator"))
 }
 
-// otherStates lists the states beside the one that held longest.
+// otherStates lists all states except the longest one.
 func (c *cli) otherStates(x *whyTenant) string {
 	var out []string
 	for _, state := range slices.Sorted(maps.Keys(x.States)) {
@@ -366,7 +366,7 @@ func (c *cli) otherStates(x *whyTenant) string {
 	return strings.Join(out, c.t("list.separator"))
 }
 
-// partOf writes a part of a whole in percent; a dash if one of them is unknown.
+// partOf writes part as a percentage of whole; a dash if one of them is unknown.
 func partOf(part, whole *int64) string {
 	if part == nil || whole == nil || *whole == 0 {
 		return "-"

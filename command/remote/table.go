@@ -145,7 +145,7 @@ func (t *table) addRanked(rank float64, cells ...any) {
 	t.rows, t.ranks = append(t.rows, row), append(t.ranks, rank)
 }
 
-// without omits a column whose contents are shown beside the table.
+// without omits a column whose contents are shown outside the table.
 func (t *table) without(name string) *table {
 	i := slices.Index(t.head, name)
 	t.head, t.right, t.optional = slices.Delete(t.head, i, i+1), slices.Delete(t.right, i, i+1), slices.Delete(t.optional, i, i+1)

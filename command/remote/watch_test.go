@@ -57,6 +57,6 @@ func TestAWatchSurvivesAServiceRestart(t *testing.T) {
 		t.Errorf("the watch said\n%s", words)
 	}
 	if strings.Count(words.String(), "was started") != 1 {
-		t.Errorf("an event is told twice or not at all:\n%s", words)
+		t.Errorf("an event is printed twice or not at all:\n%s", words)
 	}
 }

@@ -22,6 +22,6 @@ func TestBuildInformation(t *testing.T) {
 		t.Errorf("version %s of a release", got)
 	}
 	if got := buildOf(&debug.BuildInfo{}).Version; got != "dev" {
-		t.Errorf("version %s of nothing", got)
+		t.Errorf("version %s without build information", got)
 	}
 }

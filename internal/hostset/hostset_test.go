@@ -58,10 +58,10 @@ func TestAnErrorSaysWhereAndWhatIsAllowed(t *testing.T) {
 		"a[1,5-3]":                         `host set "a[1,5-3]", character 5: found "5-3", want a range that ascends`,
 		"a[1-010]":                         `host set "a[1-010]", character 3: found "1-010", want as many digits at both ends of a range that begins with zeros`,
 		"a[1-3,2]":                         `host set "a[1-3,2]": it has "a2" twice, want each name once`,
-		"a[1-65537]":                       `host set "a[1-65537]": it stands for more than 65536 names, want at most 65536`,
-		"a[1-999999]b[1-99999]":            `host set "a[1-999999]b[1-99999]": it stands for more than 65536 names, want at most 65536`,
+		"a[1-65537]":                       `host set "a[1-65537]": it expands to more than 65536 names, the maximum`,
+		"a[1-999999]b[1-99999]":            `host set "a[1-999999]b[1-99999]": it expands to more than 65536 names, the maximum`,
 		strings.Repeat("x", 129) + "[1-9]": `host set "` + strings.Repeat("x", 80) + `...", character 1: found 129 bytes outside brackets in one name, want at most 128`,
-		"a[1-40000],b[1-40000]":            `host set "a[1-40000],b[1-40000]": it stands for more than 65536 names, want at most 65536`,
+		"a[1-40000],b[1-40000]":            `host set "a[1-40000],b[1-40000]": it expands to more than 65536 names, the maximum`,
 		strings.Repeat("a[1]", 9):          `host set "` + strings.Repeat("a[1]", 9) + `", character 34: found more than 8 pairs of brackets in one name, want at most 8`,
 	} {
 		_, err := hostset.Expand(text)

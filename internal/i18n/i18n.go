@@ -42,7 +42,7 @@ func (c *Catalogue) template(id string) (string, bool) {
 	return template, ok
 }
 
-// Either returns said if the catalogue knows it, else english.
+// Either returns said if the catalogue has a template for it, else english.
 func (c *Catalogue) Either(english string, said *phrase.Text) string {
 	return c.Say(phrase.Or(english, said))
 }

@@ -71,8 +71,8 @@ func TestOneIsSingular(t *testing.T) {
 	}
 }
 
-// TestValuesStandWhereTheyBelong checks sentences whose values have another order than in English.
-func TestValuesStandWhereTheyBelong(t *testing.T) {
+// TestValuesFollowTheWordOrderOfTheLanguage checks sentences whose values have another order than in English.
+func TestValuesFollowTheWordOrderOfTheLanguage(t *testing.T) {
 	t.Parallel()
 	zh := load(t, "zh")
 	for _, c := range []struct {
@@ -110,7 +110,7 @@ func TestValuesStandWhereTheyBelong(t *testing.T) {
 			"inv.yaml 中有 2 台主机和交换机没有地址：它们属于拓扑，但不受管理"},
 	} {
 		if got := zh.Say(c.said); got != c.want {
-			t.Errorf("%s\nis told as %s\nwant       %s", c.said, got, c.want)
+			t.Errorf("%s\nis translated as %s\nwant       %s", c.said, got, c.want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package outfile writes and copies whole files.
+// Package outfile writes and copies files, completely or not at all.
 package outfile
 
 import (

@@ -62,7 +62,7 @@ func Verbatim(text string) Text { return Of(verbatim, "text", text) }
 // IsVerbatim reports whether the sentence was made by Verbatim.
 func (t Text) IsVerbatim() bool { return t.ID == verbatim }
 
-// Or returns said if the catalogue knows it, else english: said may be nil, or from a later version of the program.
+// Or returns said if the catalogue has a template for it, else english: said may be nil, or from a later version of the program.
 func Or(english string, said *Text) Text {
 	if said != nil && said.Known() {
 		return *said

@@ -128,7 +128,7 @@ func TestSentencesThatTheCatalogueLacksAreReplaced(t *testing.T) {
 		}
 	}
 	if got := Or("", nil); got.ID != "" {
-		t.Errorf("nothing became %+v", got)
+		t.Errorf("an empty text became %+v", got)
 	}
 }
 

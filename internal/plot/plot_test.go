@@ -414,7 +414,7 @@ func TestDistributions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if HistogramCDF(h, 1) != nil || CDF(nil) != nil {
-		t.Error("nothing has a distribution")
+		t.Error("no values have a distribution")
 	}
 	for _, v := range []int64{20, 40, 10, 20} {
 		h.Record(v)
@@ -424,7 +424,7 @@ func TestDistributions(t *testing.T) {
 	}
 }
 
-func TestLooksDiffer(t *testing.T) {
+func TestLinesOfAChartAreDistinguishable(t *testing.T) {
 	t.Parallel()
 	series := make([]Series, MaxSeries)
 	type key struct {

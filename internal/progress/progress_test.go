@@ -45,7 +45,7 @@ func TestWithoutATerminalNothingIsShown(t *testing.T) {
 	}
 }
 
-func TestEveryShowsUntilItIsStopped(t *testing.T) {
+func TestProgressIsShownUntilItIsStopped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

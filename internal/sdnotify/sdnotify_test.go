@@ -31,7 +31,7 @@ func TestStatesAreSentToSystemd(t *testing.T) {
 	for _, want := range []string{"READY=1", "WATCHDOG=1"} {
 		k, err := systemd.Read(b)
 		if err != nil || string(b[:k]) != want {
-			t.Errorf("told %q, %v, want %q", b[:k], err, want)
+			t.Errorf("sent %q, %v, want %q", b[:k], err, want)
 		}
 	}
 	cancel()
@@ -42,6 +42,6 @@ func TestStatesAreSentToSystemd(t *testing.T) {
 	}
 	quiet.Beat(t.Context()) // returns at once
 	if err := sdnotify.New(env(path+"x")).Send(t.Context(), "READY=1"); err == nil {
-		t.Error("nobody listens, and no error")
+		t.Error("no error without a listener")
 	}
 }

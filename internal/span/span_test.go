@@ -52,7 +52,7 @@ func TestWithoutATraceNoSpansAreCreated(t *testing.T) {
 	sp.Fail("c")
 	sp.End(errors.New("d"))
 	if ctx != t.Context() || TraceID(ctx) != "" || Carry(ctx) != "" {
-		t.Error("a span was made out of nothing")
+		t.Error("a context without a trace carries one")
 	}
 	if ctx, _ := Root(t.Context(), nil, "x"); ctx != t.Context() {
 		t.Error("no provider, but a span")

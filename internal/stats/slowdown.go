@@ -16,7 +16,7 @@ const slowdownUnit = 1e-4
 // slowdownError is the maximum relative error of a slowdown's quantiles.
 const slowdownError = 0.005
 
-// MaxSlowdown is the largest recorded slowdown; larger ones count as it.
+// MaxSlowdown is the largest recorded slowdown; larger ones are recorded as this value.
 const MaxSlowdown = 1e12
 
 // Slowdowns collects the slowdown of flows - completion time over that of the same flow alone on the idle path - by

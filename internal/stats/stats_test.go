@@ -100,7 +100,7 @@ func TestQuantileByNearestRank(t *testing.T) {
 		t.Errorf("median %q", got)
 	}
 	if _, ok := stats.Percentile([]int(nil), 50); ok {
-		t.Error("nothing has a median")
+		t.Error("an empty slice has a median")
 	}
 	unsorted := []int{3, 1, 2}
 	if _, ok := stats.Percentile(unsorted, 50); !ok || !slices.Equal(unsorted, []int{3, 1, 2}) {

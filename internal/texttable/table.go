@@ -13,7 +13,7 @@ const (
 	several    = 20 // a cell of numbers wider than this holds several; the later ones may be omitted
 	barWidth   = 24 // columns of a bar if there is room
 	barLeast   = 6  // minimum columns of a bar; otherwise it is omitted
-	proseLeast = 48 // minimum columns of prose beside its row; otherwise it is placed below
+	proseLeast = 48 // minimum columns for sentences on the line of their row; otherwise they are placed below
 )
 
 // Cell is one cell of a table: text, or a drawing.
@@ -43,7 +43,7 @@ func (c *Cell) In(columns int) string {
 type Table struct {
 	Right    []bool // by column: right-aligned
 	Optional []bool // by column: omitted if cells would otherwise have to be shortened
-	Prose    bool   // the last column contains sentences: they are wrapped, beside the row or below it, and never shortened
+	Prose    bool   // the last column contains sentences: they are wrapped, on the line of the row or below it, and never shortened
 	Indent   string // at the start of each row
 	Rows     [][]Cell
 }

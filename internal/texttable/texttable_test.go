@@ -135,7 +135,7 @@ func TestColumnsAreThoseOfTheEnvironmentOrTheTerminal(t *testing.T) {
 }
 
 // A cell of several numbers loses the later ones before names become too short to identify rows.
-func TestNamesOutlastTheLaterNumbersOfACell(t *testing.T) {
+func TestLaterNumbersOfACellAreDroppedBeforeNames(t *testing.T) {
 	t.Parallel()
 	row := func(cells ...string) (out []Cell) {
 		for _, c := range cells {
@@ -158,7 +158,7 @@ func TestNamesOutlastTheLaterNumbersOfACell(t *testing.T) {
 	}
 }
 
-// Sentences are shown completely: beside their row if there is room, below it on a narrow terminal.
+// Sentences are shown completely: on the line of their row if there is room, below it on a narrow terminal.
 func TestProseIsWrappedAndNeverShortened(t *testing.T) {
 	t.Parallel()
 	table := &Table{Prose: true, Indent: "  ", Rows: [][]Cell{

@@ -78,7 +78,7 @@ func Clip(s string, columns int) string {
 }
 
 // Wrap breaks a text at spaces, and between wide characters, into at most the given number of lines and columns; lines
-// after the first begin with indent. An ellipsis stands for text beyond the last line. With 0 columns, it returns the
+// after the first begin with indent. An ellipsis replaces text beyond the last line. With 0 columns, it returns the
 // text unchanged.
 func Wrap(s, indent string, columns, lines int) string {
 	if columns <= 0 {

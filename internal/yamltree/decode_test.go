@@ -51,7 +51,7 @@ func TestDecodeNamesLineFieldFoundAndWanted(t *testing.T) {
 		"no YAML":       {"name: [\n", "want valid YAML"},
 		"two documents": {"name: n\n---\nname: n\n", "f:2: found a second document, want one"},
 		"alias":         {"name: &x n\nreal: *x\n", `f:1: found the anchor or alias "xn", want values written out`},
-		"too long":      {"name: " + strings.Repeat("n", 2000), "f: found more than 1024 bytes, want at most that"},
+		"too long":      {"name: " + strings.Repeat("n", 2000), "f: found more than 1024 bytes, the maximum"},
 		"unknown key":   {"name: n\nNote: x\n", `f:2: unknown key "Note", want name, words`},
 		"key twice":     {"name: n\nreal: 1\nreal: 2\n", "f:3: real: was given in line 2 already, want it once"},
 		"missing":       {"real: 1\n", "f:1: name: missing, want a name that no other tenant has"},

@@ -61,7 +61,7 @@ type Verdict string
 
 // Verdicts.
 const (
-	// VerdictYes: every guarantee is kept, and the plan has no new finding.
+	// VerdictYes: every guarantee is met, and the plan has no new finding.
 	VerdictYes Verdict = "yes"
 	// VerdictReservations: the links hold every guarantee, but the plan has new findings, or is predicted to miss a guarantee.
 	VerdictReservations Verdict = "reservations"

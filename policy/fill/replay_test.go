@@ -146,7 +146,7 @@ func TestHistoriesAreFollowedWithinTheSameBudget(t *testing.T) {
 	}
 }
 
-// TestAHistoryThatLeadsIntoACircleIsGivenUp covers a change after which a small circle never comes to rest: however long the replay would
+// TestAHistoryThatLeadsIntoACircleIsGivenUp covers a change after which a small circle never converges: however long the replay would
 // take, it stops at the work of a solution from scratch.
 func TestAHistoryThatLeadsIntoACircleIsGivenUp(t *testing.T) {
 	t.Parallel()

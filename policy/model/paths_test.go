@@ -90,7 +90,7 @@ func TestOfManyPathsAsManyAreTakenAsAreAffordable(t *testing.T) {
 	}
 }
 
-func TestRoutesThatAreNoneAreRefused(t *testing.T) {
+func TestInvalidRoutesAreRefused(t *testing.T) {
 	t.Parallel()
 	m := treeModel(t, 4, [][2]int{{0, 1}})
 	good := FlowPath{m.Transmitter(m.Flows[0].Links[0]), m.Transmitter(m.Flows[0].Links[1])}

@@ -2,7 +2,7 @@ package plan
 
 import "testing"
 
-func TestEveryKindOfPlaceIsCountedInWords(t *testing.T) {
+func TestEveryKindOfPlaceHasACountedNoun(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string][2]string{
 		KindPort: {"1 port", "2 ports"}, KindSwitch: {"1 switch", "2 switches"}, KindSwitchPort: {"1 switch port", "2 switch ports"},

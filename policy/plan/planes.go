@@ -59,7 +59,7 @@ type RoCEPlacement struct {
 
 // WRCCPlan is the desired state of switches and NICs on the WRCC plane.
 type WRCCPlan struct {
-	// Unit is the fair rate at which every full port comes to rest: a queue pair of weight w then has w·Unit.
+	// Unit is the fair rate at which every full port settles: a queue pair of weight w then has w·Unit.
 	Unit quantity.BitRate `json:"unit_bps"`
 	// Increase is the method by which senders increase their rate, "ask" or "timer" (wrcc.IncreaseAsk, wrcc.IncreaseTimer).
 	Increase string           `json:"increase"`

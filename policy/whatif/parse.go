@@ -62,7 +62,7 @@ func ParseEdit(text string) (Edit, error) {
 // fault is an edit that cannot be made.
 func fault(said phrase.Text) error { return &phrase.Error{Text: said} }
 
-// input is a fault of the compiler's input, of which the sentence states the cause; cause may be nil.
+// input returns an error about the compiler's input; the sentence states the cause, and cause may be nil.
 func input(said phrase.Text, cause error) error {
 	return fmt.Errorf("%w: %w", model.ErrInput, phrase.Because(cause, said))
 }

@@ -98,7 +98,7 @@ func middlePace(ps []pace) float64 {
 	return max(min(a, b), min(max(a, b), c))
 }
 
-// Bytes on the wire beside the payload of a RoCEv2 packet: Ethernet header, check sequence, preamble and gap (38), IPv4 (20), UDP (8), BTH
+// Bytes on the wire in addition to the payload of a RoCEv2 packet: Ethernet header, check sequence, preamble and gap (38), IPv4 (20), UDP (8), BTH
 // (12), RETH (16), ICRC (4), and the INT header.
 const overhead = 98 + wrcc.HeaderSize
 

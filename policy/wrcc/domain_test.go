@@ -18,7 +18,7 @@ import (
 
 // A loop oscillates when flows have a round trip of exactly its WRCCT. The compiler avoids these periods while S0's range has room, and
 // reports when it has none.
-func TestPeriodsAvoidRoundTripsAtWhichTheLoopSwings(t *testing.T) {
+func TestPeriodsAvoidRoundTripsAtWhichTheLoopOscillates(t *testing.T) {
 	t.Parallel()
 	const rtt = 100 * quantity.Microsecond
 	for _, c := range []struct {

@@ -21,7 +21,7 @@ func TestAlertTestSaysWhatEachReceiverDid(t *testing.T) {
 		out  []string
 		err  string
 	}{
-		{[]string{"--config", config, "--lang", "en"}, 1, []string{"alertmanager  http://127.0.0.1:1 ", "connection refused", "webhook       oncall ", "sent"}, "1 of 3 receivers did not take the alert"},
+		{[]string{"--config", config, "--lang", "en"}, 1, []string{"alertmanager  http://127.0.0.1:1 ", "connection refused", "webhook       oncall ", "sent"}, "1 of 3 receivers did not accept the alert"},
 		{[]string{"--config", config, "--json"}, 1, []string{`"kind": "webhook"`, `"sent": true`}, ""},
 		{[]string{"--config", config, "--lang", "zh"}, 1, []string{"已发送"}, "3 个接收方中有 1 个未接受告警"},
 		{[]string{"--config", filetest.Write(t, "empty.yaml", "")}, 2, nil, "the configuration names no receiver"},

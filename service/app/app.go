@@ -20,7 +20,7 @@ import (
 	"fairlane/service/site"
 )
 
-// app is the commands of the service itself, with what every command shares.
+// app holds the commands of the service itself and the state that every command shares.
 type app struct{ *cmdline.App }
 
 // Process is Main for the arguments and the streams of this process, and returns its exit code. Ctrl-C or SIGTERM ends
@@ -33,7 +33,7 @@ func Process() int {
 }
 
 // Main runs the command line and returns its exit code: 0 done, 1 failed or a bound was
-// missed, 2 wrong usage or bad input. Data goes to stdout, words to stderr.
+// missed, 2 wrong usage or bad input. Data goes to stdout, messages to stderr.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return cmdline.Main(ctx, args, stdout, stderr, commands(args))
 }

@@ -95,7 +95,7 @@ func ccWanted(d driver.Device, variant int) driver.Settings {
 	return driver.Settings{CA: c}
 }
 
-// push writes all devices and reads them back, 64 at a time. It returns how many did not read back as wanted.
+// push writes all devices and reads them back, 64 at a time. It returns the number of devices that were not verified.
 func (l *ccLab) push(ctx context.Context, variant int) (wrong int64, err error) {
 	var bad atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)

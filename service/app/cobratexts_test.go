@@ -48,7 +48,7 @@ func TestHelpIsInTheUsersLanguage(t *testing.T) {
 	}
 }
 
-func TestHelpOfWhatIsNotThere(t *testing.T) {
+func TestHelpOfUnknownCommands(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
 		"help foo":         `unknown command "foo" for "fairlane": want one of alert, apply`,

@@ -15,7 +15,7 @@ import (
 
 // While shares are measured, what congestion control does to the tenants is read as well: after a rollout their ports
 // are marked, and all of it is theirs.
-func TestAMeasurementTellsOfCongestion(t *testing.T) {
+func TestAMeasurementReportsCongestion(t *testing.T) {
 	t.Parallel()
 	d, plan := onFaultyFabric(t, "h2", simdev.Faults{})
 	if ro := rollToEnd(t, d, plan); ro.State != control.RolloutSucceeded {
@@ -43,7 +43,7 @@ func TestAMeasurementTellsOfCongestion(t *testing.T) {
 		t.Errorf("congestion control: %+v", shares.Loop)
 	}
 	if len(got) != 1 {
-		t.Fatalf("told %d times of one measurement", len(got))
+		t.Fatalf("one measurement was reported %d times", len(got))
 	}
 	c := got[0]
 	if c.Err != nil || len(c.Tenants) != 3 || c.Switch == 0 || c.Unattributed > 0 {
@@ -51,7 +51,7 @@ func TestAMeasurementTellsOfCongestion(t *testing.T) {
 	}
 	for _, x := range c.Tenants {
 		if x.BECN == 0 {
-			t.Errorf("tenant %s was never told to slow down", x.Tenant)
+			t.Errorf("tenant %s never received a congestion notification", x.Tenant)
 		}
 	}
 	for _, x := range c.Ports {
@@ -62,7 +62,7 @@ func TestAMeasurementTellsOfCongestion(t *testing.T) {
 }
 
 // On a fabric whose switches mark nothing, full links say that congestion control does not act, and at which stage.
-func TestAFabricThatMarksNothingIsToldNotToAct(t *testing.T) {
+func TestCongestionControlWithoutMarksIsReportedInactive(t *testing.T) {
 	t.Parallel()
 	d, plan := onFaultyFabric(t, "h2", simdev.Faults{})
 	stored, err := d.manager.service.Plan(t.Context(), demo.FabricName, plan)

@@ -11,7 +11,7 @@ import (
 )
 
 // TestAPageThatIsDamagedUnderARunningService damages a page after the service has checked its file: the first request that
-// reads the page stops all writes, other reads go on, and the problems and the doctor say what to do.
+// reads the page stops all writes, other reads continue, and the problems and the doctor give advice.
 func TestAPageThatIsDamagedUnderARunningService(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "f.db")

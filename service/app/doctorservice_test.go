@@ -17,7 +17,7 @@ import (
 	"fairlane/service/site"
 )
 
-func TestTheDoctorLooksAtEverythingAndSaysWhatToDo(t *testing.T) {
+func TestDoctorChecksEverythingAndGivesAdvice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	database := filepath.Join(dir, "f.db")
@@ -66,7 +66,7 @@ func TestTheDoctorLooksAtEverythingAndSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestTheDoctorAsksTheRunningService(t *testing.T) {
+func TestDoctorQueriesTheRunningService(t *testing.T) {
 	t.Parallel()
 	p := startServe(t, "")
 	var out bytes.Buffer
@@ -76,7 +76,7 @@ func TestTheDoctorAsksTheRunningService(t *testing.T) {
 	}
 }
 
-func TestServeRefusesADatabaseThatCannotBeThereAsBadInput(t *testing.T) {
+func TestServeRejectsAnInvalidDatabasePathAsBadInput(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
 		"/no/such/directory/f.db": "database: /no/such/directory/f.db: directory /no/such/directory does not exist",

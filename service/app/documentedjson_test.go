@@ -19,7 +19,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// jsonSections are the headings under which docs/json.md tells the fields of each type. The plan and what stands beside it are one.
+// jsonSections are the headings under which docs/json.md documents the fields of each type. The plan and its companions share one.
 var jsonSections = map[reflect.Type]string{
 	reflect.TypeFor[local.Compiled]():           "The plan",
 	reflect.TypeFor[local.PlanShares]():         "The plan before",
@@ -104,12 +104,12 @@ func TestEveryFieldOfPrintedJSONIsDocumented(t *testing.T) {
 		got := slices.Clone(told[heading])
 		slices.Sort(got)
 		if want = slices.Compact(want); !slices.Equal(want, got) {
-			t.Errorf("### %s tells of\n%q, want\n%q", heading, got, want)
+			t.Errorf("section %s documents\n%q, want\n%q", heading, got, want)
 		}
 	}
 	for heading := range told {
 		if has[heading] == nil {
-			t.Errorf("### %s tells of a type that nothing prints", heading)
+			t.Errorf("section %s documents a type that no command prints", heading)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func walkJSON(t *testing.T, of reflect.Type, seen map[reflect.Type]bool, has map
 	seen[of] = true
 	heading, ok := jsonSections[of]
 	if !ok {
-		t.Errorf("%s is printed: say under which heading docs/json.md tells its fields", of)
+		t.Errorf("%s is printed: want an entry in jsonSections for its heading in docs/json.md", of)
 		return
 	}
 	for _, f := range reflect.VisibleFields(of) {

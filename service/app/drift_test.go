@@ -123,7 +123,7 @@ func (l *driftLab) faults(f simdev.Faults) {
 	l.d.live.Devices.SetFaults(f)
 }
 
-// holds reports whether h2 is as wanted, by asking it.
+// holds reads h2 and reports whether it is in sync.
 func (l *driftLab) holds() bool {
 	l.t.Helper()
 	v, err := l.d.manager.service.Device(l.t.Context(), demo.FabricName, "h2", true)
@@ -160,7 +160,7 @@ func (l *driftLab) wantDriftEvents(want string) {
 	}
 }
 
-func TestDriftIsToldAndLeftUnderThePolicyReport(t *testing.T) {
+func TestPolicyReportReportsDriftWithoutRepair(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyReport)
 	l.meddle()
@@ -192,7 +192,7 @@ func TestAnotherWritersSettingsAreRepairedUntilItIsTooMuch(t *testing.T) {
 		t.Fatalf("after the third time h2 is %+v", v)
 	}
 	l.wantDriftEvents("drifted in-sync drifted in-sync drifted quarantined")
-	// By hand it can be repaired, and when it was as wanted for long enough it is released.
+	// A manual repair is possible, and after it was in sync long enough the device is released.
 	ro, err := l.d.manager.service.RepairDevice(t.Context(), demo.FabricName, v.Device.ID.String())
 	if err != nil || !ro.Options.Repair {
 		t.Fatalf("repair by hand: %+v, %v", ro, err)
@@ -214,7 +214,7 @@ func TestAnotherWritersSettingsAreRepairedUntilItIsTooMuch(t *testing.T) {
 	}
 }
 
-func TestAQuarantineIsEndedByHand(t *testing.T) {
+func TestAQuarantineIsEndedManually(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
 	if err := l.d.manager.service.ReleaseDevice(t.Context(), demo.FabricName, "h2"); err == nil || !strings.Contains(err.Error(), "not quarantined") {
@@ -235,7 +235,7 @@ func TestAQuarantineIsEndedByHand(t *testing.T) {
 	}
 }
 
-func TestADeviceThatVanishesAndComesBackWithDefaultsIsRepaired(t *testing.T) {
+func TestADeviceThatReturnsWithDefaultsIsRepaired(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
 	l.faults(simdev.Faults{DropRequest: 1})
@@ -254,7 +254,7 @@ func TestADeviceThatVanishesAndComesBackWithDefaultsIsRepaired(t *testing.T) {
 	l.wantDriftEvents("lost found drifted in-sync")
 }
 
-func TestADeviceThatClampsIsNotFought(t *testing.T) {
+func TestADeviceThatClampsIsNotRepairedRepeatedly(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
 	l.faults(simdev.Faults{ClampTimer: 3})
@@ -282,7 +282,7 @@ func (l *driftLab) rollout(id int64) control.Rollout {
 	return ro
 }
 
-func TestNobodyWritesAFrozenDevice(t *testing.T) {
+func TestAFrozenDeviceIsNotWritten(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
 	svc := l.d.manager.service
@@ -334,7 +334,7 @@ func TestASweepLeavesAFabricWithARolloutAlone(t *testing.T) {
 		t.Errorf("h2 was read or repaired during a rollout: %+v", v)
 	}
 	if _, err := svc.RepairDevice(t.Context(), demo.FabricName, "h2"); err == nil || !strings.Contains(err.Error(), "rollout running") {
-		t.Errorf("a repair beside a rollout: %v", err)
+		t.Errorf("a repair during a rollout: %v", err)
 	}
 	if _, err := svc.ConfirmRollout(t.Context(), demo.FabricName, ro.ID); err != nil {
 		t.Fatal(err)
@@ -345,8 +345,8 @@ func TestASweepLeavesAFabricWithARolloutAlone(t *testing.T) {
 	}
 }
 
-// A repair that is rolled back goes to the plan before, not to itself, and repairs are none that plans come from.
-func TestARepairIsNoPlanToGoBackFrom(t *testing.T) {
+// A repair cannot be rolled back, and a roll-back skips repairs when it looks for the previous plan.
+func TestARepairCannotBeRolledBack(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
 	l.meddle()

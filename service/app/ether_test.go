@@ -68,7 +68,7 @@ func etherLabOf(t *testing.T, c *live.Case) *rig {
 }
 
 // A plan for an Ethernet plane takes the whole way: its devices are written, read back, found changed by another program,
-// repaired, and brought back to what they were.
+// repaired, and restored to their previous settings.
 func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 	t.Parallel()
 	for _, p := range []policy.Plane{policy.PlaneRoCE, policy.PlaneWRCC} {
@@ -140,7 +140,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 			}
 			waitRollout(t, d, back.ID)
 			if _, drifted := states(); len(drifted) > 0 {
-				t.Errorf("after the way back %q are not as the first plan wants", drifted)
+				t.Errorf("after the roll-back %q differ from the first plan", drifted)
 			}
 		})
 	}
@@ -225,7 +225,7 @@ func meddleEther(t *testing.T, d *rig, p policy.Plane) string {
 	return dev.Name
 }
 
-func TestPlansOfOtherPlanesStayOnPaper(t *testing.T) {
+func TestPlansOfOtherPlanesCannotBeRolledOut(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	svc := d.manager.service

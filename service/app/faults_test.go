@@ -107,7 +107,7 @@ func settled(t *testing.T, ro control.Rollout) {
 	}
 }
 
-func TestASilentAgentIsNamedAndNothingIsLeftHalfDone(t *testing.T) {
+func TestAnUnresponsiveAgentIsReportedAndNothingIsPartlyWritten(t *testing.T) {
 	t.Parallel()
 	d, plan := onFaultyFabric(t, "h2", simdev.Faults{CC: simdev.CCSilent})
 	ro := rollToEnd(t, d, plan)

@@ -109,7 +109,7 @@ func (d *dashboard) queries() map[string]string {
 	return out
 }
 
-// filled replaces Grafana's variables as a panel of an hour on a screen of 1,000 points has them.
+// filled replaces Grafana's variables with their values for a panel that shows one hour in 1,000 points.
 func filled(query string, values map[string]string) string {
 	all := []string{"$__rate_interval", "1m0s", "$__interval", "15s", "$__range", "1h"}
 	for _, k := range []string{"fabric", "tenant", "link", "instance"} {

@@ -23,7 +23,7 @@ type ibFault struct {
 	want        string // how drift begins: device, state, prerequisite and field; empty of a device that is reported by its error
 	said        string
 	atDiscovery bool
-	advisory    bool // the rollout goes on, and its events say so
+	advisory    bool // the rollout continues, and its events report the prerequisite
 }
 
 // ibFaults are the faults of a plan on the star of onFaultyFabric.

@@ -23,13 +23,13 @@ func loopNow(t *testing.T, d *rig) control.CongestionLoop {
 		t.Fatal(err)
 	}
 	if sh.Loop == nil {
-		t.Fatal("the measurement says nothing of congestion control")
+		t.Fatal("the measurement has no congestion-control figures")
 	}
 	return *sh.Loop
 }
 
 // A prerequisite that is set against the plan on live NICs stops the loop, and the counters say at which stage.
-func TestALoopThatIsDeadIsToldByItsStage(t *testing.T) {
+func TestAnInactiveControlLoopIsReportedWithItsStage(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	ro := rollToEnd(t, d, d.onlyTenants(t, "gold", "silver", "bronze").Name)
@@ -90,7 +90,7 @@ func TestALoopThatIsDeadIsToldByItsStage(t *testing.T) {
 }
 
 // A loop that is dead after a rollout undoes it, where the gate before it could not know.
-func TestALoopThatIsDeadAfterARolloutUndoesIt(t *testing.T) {
+func TestAnInactiveControlLoopRollsTheRolloutBack(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	plan := d.onlyTenants(t, "gold", "silver", "bronze")
@@ -124,10 +124,10 @@ func TestALoopThatIsDeadAfterARolloutUndoesIt(t *testing.T) {
 }
 
 // Without load congestion control is not tested, and never said to act.
-func TestALoopWithoutLoadIsNotTested(t *testing.T) {
+func TestAControlLoopWithoutLoadIsNotTested(t *testing.T) {
 	t.Parallel()
 	c := livetest.SlowCase(t, policy.PlaneRoCE)
-	c.Flows, c.Tenants = c.Flows[:1], c.Tenants[:1] // nobody for it to meet
+	c.Flows, c.Tenants = c.Flows[:1], c.Tenants[:1] // no contending tenant
 	d := etherLabOf(t, c)
 	ro := rollToEnd(t, d, d.onlyTenants(t, "gold").Name)
 	if ro.State != control.RolloutSucceeded || !strings.Contains(ro.Result.String(), "congestion control was not tested: no queue was full") {

@@ -45,7 +45,7 @@ type manager struct {
 	log     *slog.Logger
 	stop    context.CancelFunc
 	series  *embedded.DB       // nil: no series are kept in a folder
-	peers   *seriesPeers       // nil: no other managers are asked
+	peers   *seriesPeers       // nil: no other managers are queried
 	outside *embedded.External // nil: no series are kept on another server
 	rules   *embedded.Rules    // nil without series
 	collect *collect.Collector // nil without series
@@ -147,7 +147,7 @@ func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter)
 		return err
 	}
 	m.store.UseJobs(m.queue)
-	if m.lock != nil { // nobody else can be alive
+	if m.lock != nil { // no other manager can be running
 		if err := m.engine.TakeOver(ctx); err != nil {
 			return fmt.Errorf("take over the rollouts of an earlier process: %w", err)
 		}
@@ -275,7 +275,7 @@ func (m *manager) periodic(name string) []riverwork.Periodic {
 	}
 }
 
-// rescanTick is how often it is asked which fabrics are to be looked at again.
+// rescanTick is the interval between checks for fabrics that are due for a rescan.
 const rescanTick = 5 * time.Second
 
 // keep scans after rollouts that stand still.
@@ -294,7 +294,7 @@ func (m *manager) keep(ctx context.Context) {
 	}
 }
 
-// managerName is unique among those alive and tells people where a manager runs.
+// managerName is unique among running managers and shows people where a manager runs.
 func managerName() string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {

@@ -7,14 +7,14 @@ import (
 	"fairlane/service/obs"
 )
 
-// operationsHandler returns what the operations listener serves: metrics, and profiles behind a guard, or without one not at
+// operationsHandler serves the operations listener: metrics, and profiles behind a guard, or without a guard not at
 // all.
 func operationsHandler(m *obs.Metrics, guard func(http.Handler) http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", m.Handler())
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = w.Write([]byte("Fairlane operations: /metrics\n")) // the client may be gone
+		_, _ = w.Write([]byte("Fairlane operations: /metrics\n")) // the client may have disconnected
 	})
 	if guard != nil {
 		mux.Handle("/debug/pprof/", guard(profiles()))

@@ -69,8 +69,8 @@ func movedByHand(t *testing.T, policy device.Policy, repaired bool) {
 	}
 }
 
-// The files of a real OpenSM are edited by hand, and OpenSM reads them: the service tells it with its cause, puts the files
-// right, and subnet administration hands out the planned service levels again. The same goes for OpenSM's answers alone.
+// The files of a real OpenSM are edited by hand, and OpenSM reads them: the service reports it with its cause, restores the files
+// and subnet administration assigns the planned service levels again. The same holds for OpenSM's answers alone.
 func TestFilesOfOpenSMThatWereEditedByHandAreRepaired(t *testing.T) {
 	t.Parallel()
 	l := newSMLab(t)

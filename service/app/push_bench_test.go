@@ -25,7 +25,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// BenchmarkPush brings alternating plans to 10,000 simulated ports, through subnet-management datagrams over a
+// BenchmarkPush writes alternating plans to 10,000 simulated ports, through subnet-management datagrams over a
 // socket, and reads every one of them back; the devices that a port's settings depend on come with it.
 func BenchmarkPush(b *testing.B) {
 	for _, engine := range []string{"sqlite", "postgres"} {
@@ -58,7 +58,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkManagers brings alternating plans to 1,000 simulated ports that take their time to answer: what counts is not
+// BenchmarkManagers writes alternating plans to 1,000 simulated ports that take their time to answer: what counts is not
 // the processor but how many of them are written at once. Each manager writes four devices of each of eight shards.
 func BenchmarkManagers(b *testing.B) {
 	for n := 1; n <= 3; n++ {

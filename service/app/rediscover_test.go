@@ -15,7 +15,7 @@ import (
 	"fairlane/subnet"
 )
 
-// followed is a live fabric that the service looks at again and again, by the work that a manager has for it.
+// followed is a live fabric that the service rescans periodically, as a manager does.
 type followed struct {
 	t      *testing.T
 	d      *rig

@@ -59,7 +59,7 @@ func (l *driftLab) part(ro control.Rollout, name string) control.RolloutDevice {
 	return control.RolloutDevice{}
 }
 
-func TestADeviceThatVanishedIsWithinTheFailureBudgetAndMendedLater(t *testing.T) {
+func TestAVanishedDeviceWithinTheFailureBudgetIsRepairedLater(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
 	l.faults(simdev.Faults{DropRequest: 1})
@@ -70,7 +70,7 @@ func TestADeviceThatVanishedIsWithinTheFailureBudgetAndMendedLater(t *testing.T)
 		t.Fatalf("rollout %s: %s, h2 %+v", ro.State, ro.Result, d)
 	}
 	if v := l.device(); v.State != "unknown" || v.Plan == ro.Plan {
-		t.Errorf("after the rollout h2 is %+v: nothing is known about it by the new plan", v)
+		t.Errorf("after the rollout h2 is %+v, want unknown under the new plan", v)
 	}
 	l.faults(simdev.Faults{})
 	l.sweepDrift() // the other plan's devices get their turns
@@ -79,7 +79,7 @@ func TestADeviceThatVanishedIsWithinTheFailureBudgetAndMendedLater(t *testing.T)
 	}
 }
 
-func TestADeviceThatVanishedIsOverTheFailureBudgetAndAllGoesBack(t *testing.T) {
+func TestAVanishedDeviceOverTheFailureBudgetCausesARollback(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyReport)
 	l.faults(simdev.Faults{DropRequest: 1})
@@ -103,8 +103,8 @@ func TestADeviceThatVanishedIsOverTheFailureBudgetAndAllGoesBack(t *testing.T) {
 	}
 }
 
-// What a device lost meanwhile is written again on the way back: a roll-back goes by what is read, not by what was written.
-func TestADeviceThatRebootsBeforeTheConfirmationGoesBackToWhatItWas(t *testing.T) {
+// A roll-back compares settings with what it reads, not with what was written, so it also restores settings that a device lost meanwhile.
+func TestADeviceThatRebootsBeforeTheConfirmationIsRestored(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyReport)
 	ro := l.begin(control.RolloutOptions{ConfirmWindow: time.Hour})
@@ -125,7 +125,7 @@ func TestADeviceThatRebootsBeforeTheConfirmationGoesBackToWhatItWas(t *testing.T
 func TestAnotherWriterBeforeTheConfirmationIsUndoneToo(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyReport)
-	ro := l.begin(control.RolloutOptions{ConfirmWindow: 3 * time.Second}) // nobody confirms it
+	ro := l.begin(control.RolloutOptions{ConfirmWindow: 3 * time.Second}) // never confirmed
 	l.until(ro.ID, control.PhaseConfirming)
 	l.meddle()
 	l.quiet()
@@ -139,7 +139,7 @@ func TestAnotherWriterBeforeTheConfirmationIsUndoneToo(t *testing.T) {
 
 // A device that vanishes after it was written cannot be shown to be back: the rollout says so, names it, and the next
 // one finishes the job with what the device held at first.
-func TestADeviceThatVanishesInTheMiddleIsNeverClaimed(t *testing.T) {
+func TestADeviceThatVanishesDuringARolloutIsNeverReportedVerified(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyReport)
 	ro := l.begin(control.RolloutOptions{ConfirmWindow: time.Hour, Attempts: 1})
@@ -172,7 +172,7 @@ func TestADeviceThatVanishesInTheMiddleIsNeverClaimed(t *testing.T) {
 	}
 }
 
-func TestADeviceThatClampsTakesTheWholeRolloutBack(t *testing.T) {
+func TestADeviceThatClampsRollsTheRolloutBack(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyReport)
 	l.faults(simdev.Faults{ClampIncrease: 1, ClampTimer: 3})

@@ -9,7 +9,7 @@ import (
 	"fairlane/policy"
 )
 
-func TestEveryRuleOfAReasonHasWords(t *testing.T) {
+func TestEveryRuleOfAReasonHasAText(t *testing.T) {
 	t.Parallel()
 	for _, lang := range i18n.Languages() {
 		texts, err := i18n.Load(lang)

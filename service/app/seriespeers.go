@@ -21,7 +21,7 @@ const (
 	peersCached   = 5 * time.Second // how long a query relies on a list of managers
 )
 
-// seriesPeers announces where this manager answers for its series, and knows the others.
+// seriesPeers announces the address at which this manager serves its series, and lists the other managers.
 type seriesPeers struct {
 	store     control.Store
 	me        control.SeriesManager // without Until
@@ -118,7 +118,7 @@ func (p *seriesPeers) list(ctx context.Context) ([]embedded.Peer, error) {
 	return p.cached, nil
 }
 
-// withSeries serves the requests of other managers beside the API.
+// withSeries serves the API and the requests of other managers.
 func (m *manager) withSeries(api http.Handler) http.Handler {
 	if m.peers == nil {
 		return api

@@ -76,7 +76,7 @@ func TestTwoManagersAnswerAboutTheSeriesOfBoth(t *testing.T) {
 	}
 }
 
-// One configuration for all managers would make them forget each other: that is a fault, and answers are partial.
+// Managers with the same address replace each other's announcement: this is reported as an error, and answers are partial.
 func TestManagersWithOneAddressAreAFault(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Database(t)
@@ -99,7 +99,7 @@ func TestTheSeriesOfAConfigurationAreInOnePlace(t *testing.T) {
 	c := config.Default()
 	c.Series.URL, c.Series.CAFile = "http://127.0.0.1:9090", t.TempDir()+"/absent"
 	if c.Series.Folder(c.Database) != "" {
-		t.Error("a folder beside a server")
+		t.Error("series.path together with series.url was accepted")
 	}
 	m, faults := setup.Read(&c, "/", nil)
 	if len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), "series.ca_file: ") || m.Series.URL == "" {

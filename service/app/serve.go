@@ -240,7 +240,7 @@ func (s *serving) endpoints(ctx context.Context, material *setup.Material) ([]li
 	return []listen.Endpoint{first, second}, nil
 }
 
-// operationsServer leaves a profile the time it takes.
+// operationsServer has no write timeout, because profiles take long.
 func operationsServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
 }
@@ -286,7 +286,7 @@ func addresses(e listen.Endpoint) string {
 	return strings.Join(out, ",")
 }
 
-// notifySystemd tells systemd, and the log when that does not work.
+// notifySystemd notifies systemd, and logs a failure to do so.
 func (s *serving) notifySystemd(ctx context.Context, state string) {
 	if err := s.notify.Send(ctx, state); err != nil {
 		s.log.Warn("systemd could not be notified", "error", err.Error())

@@ -127,7 +127,7 @@ func (p *process) sendAs(t testing.TB, credentials, method, url, body string) (i
 	return resp.StatusCode, string(b)
 }
 
-func TestTheServiceTellsAboutItselfAndKeepsSecrets(t *testing.T) {
+func TestOperationsDataContainsNoSecrets(t *testing.T) {
 	t.Parallel()
 	p := startServe(t, "")
 	if code, body := p.send(t, "POST", p.api+"/api/v1/fabrics", `{"name":"lab","plane":"ib","source":"file:canarybody.yaml"}`); code != http.StatusCreated {
@@ -190,7 +190,7 @@ func TestTheServiceTellsAboutItselfAndKeepsSecrets(t *testing.T) {
 	}
 }
 
-func TestReadinessGoesFirst(t *testing.T) {
+func TestReadinessEndsBeforeTheServiceStops(t *testing.T) {
 	t.Parallel()
 	p := startServe(t, "shutdown: {delay: 3s}\n") // long enough for two requests on a busy machine
 	if code, body := p.send(t, "GET", p.api+"/api/v1/ready", ""); code != http.StatusOK {
@@ -210,7 +210,7 @@ func TestReadinessGoesFirst(t *testing.T) {
 	}
 }
 
-func TestAServiceThatCannotListenSaysWhere(t *testing.T) {
+func TestAServiceThatCannotListenReportsTheAddress(t *testing.T) {
 	t.Parallel()
 	p := startServe(t, "")
 	var said transcript

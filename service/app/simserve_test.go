@@ -9,7 +9,7 @@ import (
 
 // A word between backquotes in the text of a flag is printed as the kind of its value, so a whole command there reads as
 // if it were the value.
-func TestKindsOfFlagsAreWords(t *testing.T) {
+func TestPlaceholdersOfFlagsAreSingleWords(t *testing.T) {
 	t.Parallel()
 	command := regexp.MustCompile(`(?m)^ +(?:-\w, )?--[\w-]+ \S+(?: \S+)+ {2,}\S.*$`)
 	var walk func(*testing.T, *cobra.Command)

@@ -44,7 +44,7 @@ type smLab struct {
 	sm, rival *ibsimtest.SM
 	files     *opensm.Manager // that watches sm
 	plans     [2]string
-	seen      int // events that were looked at
+	seen      int // number of processed events
 }
 
 // Where the subnet managers sit; the service sits on the first host.
@@ -53,7 +53,7 @@ const (
 	rivalHost = "host-032"
 )
 
-// Options of the subnet managers: standbys notice soon that the master is gone.
+// Options of the subnet managers: standbys detect the loss of the master early.
 const (
 	smOptions      = "sm_priority 5\nsminfo_polling_timeout 200\npolling_retry_number 2\n"
 	standbyOptions = "sm_priority 2\nsminfo_polling_timeout 200\npolling_retry_number 2\n"
@@ -125,7 +125,7 @@ func (l *smLab) smFile() string {
 	return path
 }
 
-// watch sets up who tells what happened to the subnet manager.
+// watch starts reporting events of the subnet manager.
 func (l *smLab) watch(addr string) {
 	l.t.Helper()
 	c, err := ibsim.Dial(l.t.Context(), addr, ibsim.Options{NodeID: "host-003"})
@@ -141,7 +141,7 @@ func (l *smLab) watch(addr string) {
 	}
 }
 
-// begun puts the fabric under management, makes both plans, and brings the first to every device.
+// begun puts the fabric under management, compiles both plans, and rolls out the first.
 func (l *smLab) begun(topo *subnet.Fabric) {
 	t, svc := l.t, l.d.manager.service
 	t.Helper()
@@ -185,7 +185,7 @@ func (l *smLab) sweep() {
 	l.quiet()
 }
 
-// lookTick is how often the lab looks at a rollout; each look costs the database more than it seems.
+// lookTick is the interval at which the lab polls a rollout; each poll needs several database queries.
 const lookTick = 30 * time.Millisecond
 
 // quiet waits for the rollout under way.
@@ -237,7 +237,7 @@ func amidSwitches(ro control.Rollout) bool {
 	return len(done) >= 1 && len(open) >= 1
 }
 
-// held is what a device of the simulated network has, as no management protocol tells it.
+// held returns a device's settings in the simulated network, read directly and not by a management protocol.
 func (l *smLab) held(n *fabric.Network, d driver.Device) driver.Settings {
 	l.t.Helper()
 	ref, ok := n.Topology().PortByID(d.ID)
@@ -282,7 +282,7 @@ func (l *smLab) lost() map[string]string {
 	return out
 }
 
-// drifted are the devices that were told to have drifted since it was asked last, with what was told.
+// drifted returns the devices reported as drifted since the last call, with the reports.
 func (l *smLab) drifted() map[string]string {
 	l.t.Helper()
 	out := map[string]string{}
@@ -447,9 +447,9 @@ func (l *smLab) takeOver(options string) {
 	l.rival.Start("SUBNET UP")
 }
 
-// Whatever happens to the subnet manager, to links and to devices while a plan is brought to every port: the rollout
+// Any event at the subnet manager, at links or at devices during a rollout to every port: the rollout
 // ends with all or as before, a sweep finds exactly what was lost, and after the repair every device is as the plan has it.
-func TestWhatHappensToTheSubnetInTheMiddleOfARollout(t *testing.T) {
+func TestSubnetEventsDuringARollout(t *testing.T) {
 	t.Parallel()
 	var g errgroup.Group
 	g.SetLimit(4) // they wait more than they work, so that more of them than there are processors may
@@ -459,7 +459,7 @@ func TestWhatHappensToTheSubnetInTheMiddleOfARollout(t *testing.T) {
 			return nil
 		})
 	}
-	_ = g.Wait() // no error comes from it
+	_ = g.Wait() // it returns no error
 }
 
 func (x disturbance) test(t *testing.T) {

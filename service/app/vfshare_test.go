@@ -87,9 +87,9 @@ func notInSync(t *testing.T, d *rig) (out []string) {
 	return out
 }
 
-// A tenant's share of a port goes with the tenant: the port has others, or one, or none that the plan knows of. Going back brings it
+// A tenant's share of a port is removed with the tenant; several, one or no other tenants remain on the port. A roll-back restores it
 // again, on the first port by an older plan and everywhere by undoing.
-func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
+func TestTheShareOfATenantThatLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	svc := d.manager.service
@@ -139,12 +139,12 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 	}
 	waitRollout(t, d, back.ID)
 	if got := functionShares(t, d); got != all {
-		t.Errorf("after the way back shares %s, want %s", got, all)
+		t.Errorf("after the roll-back shares %s, want %s", got, all)
 	}
 	// A function that no tenant has is given a share by another program: drift, whose repair takes it.
 	meddle(t, d, driver.PortDevice(d.ether.Case.Fabric, subnet.PortRef{Node: d.ether.Case.Fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE), 7)
 	if bad := notInSync(t, d); len(bad) != 1 || !strings.Contains(bad[0], "drifted") || !strings.Contains(bad[0], "vf_tx_share 0 7") {
-		t.Errorf("a share of nobody's: %q", bad)
+		t.Errorf("a share without a tenant: %q", bad)
 	}
 	repair, err := svc.RepairDevice(t.Context(), demo.FabricName, d.ether.Case.Flows[0].Src.String())
 	if err != nil {
@@ -175,7 +175,7 @@ func TestAReceiverOfSeveralTenantsNeedsNoFunctions(t *testing.T) {
 }
 
 // A rollout that takes a share back and is undone gives it again.
-func TestUndoingGivesTheShareOfATenantThatLeftAgain(t *testing.T) {
+func TestRollbackRestoresTheShareOfATenantThatLeft(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	svc := d.manager.service

@@ -11,8 +11,8 @@ import (
 	"fairlane/internal/testkit/zhtest"
 )
 
-// TestWrongUsageIsSaidInChinese runs wrong command lines: no English word may be in what is said, besides names.
-func TestWrongUsageIsSaidInChinese(t *testing.T) {
+// TestWrongUsageIsReportedInChinese runs wrong command lines: no English word may be in what is said, besides names.
+func TestWrongUsageIsReportedInChinese(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)

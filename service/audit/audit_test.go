@@ -80,7 +80,7 @@ func TestStoredChainsVerify(t *testing.T) {
 			read = append(read, e)
 		}
 		if d := cmp.Diff(list, read); d != "" {
-			t.Errorf("entries changed on the way (-want +got):\n%s", d)
+			t.Errorf("entries changed in the round trip (-want +got):\n%s", d)
 		}
 		r, err := verify(Verifier{Expect: tail}, read, tail)
 		if err != nil || r.Entries != int64(len(list)) || r.Tail != tail {
@@ -245,7 +245,7 @@ func TestPruning(t *testing.T) {
 		"more is cut than was pruned":               {once[1:], onceEnd, Tail{}, 5},
 		"what was pruned is back":                   {append(slices.Clone(ten[3:]), once[6:]...), onceEnd, Tail{}, 4},
 		"the end is cut":                            {ten[:8], end, Tail{}, 9},
-		"all is gone":                               {nil, end, Tail{}, 1},
+		"all entries removed":                       {nil, end, Tail{}, 1},
 		"the end on record is another":              {ten, Tail{10, Hash{1}}, Tail{}, 10},
 		"the log is behind what was remembered":     {ten[:2], Tail{ten[1].Seq, ten[1].Hash}, end, 3},
 		"the log was begun anew after being pruned": {thrice[:0], Tail{}, end, 1},

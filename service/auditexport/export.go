@@ -234,7 +234,7 @@ func (f *feed) batch(ctx context.Context, s *control.AuditSink) (sent bool, err 
 		f.e.o.Log.Warn("retention removed audit entries before they were exported", "sink", f.name, "from", s.Position.Seq+1, "to", first.Seq-1)
 	}
 	if err := f.send(ctx, list); err != nil {
-		f.size = max(f.size/2, 1) // the receiver may not take as much at once
+		f.size = max(f.size/2, 1) // the receiver may not accept as much at once
 		return false, err
 	}
 	f.size = min(2*f.size, f.e.batch)

@@ -479,7 +479,7 @@ func TestReceiversThatFailGetEverythingInTheEnd(t *testing.T) {
 	stop := b.export("m1", b.Store, Options{
 		Sinks: []Sink{{"closing", "tcp://" + closing.Addr().String()}, {"failing", failing.URL}, {"hanging", "tls://" + hanging.Addr().String()}}, Key: &key, Log: slog.New(slog.DiscardHandler),
 	})
-	for range 40 { // fewer than seven at a time
+	for range 40 { // at most six at a time
 		b.add(1)
 		time.Sleep(2 * time.Millisecond) // so that they come in several batches
 	}
@@ -494,7 +494,7 @@ func TestReceiversThatFailGetEverythingInTheEnd(t *testing.T) {
 	failing.verify(t, b.tail())
 }
 
-func TestRetentionBeforeTheExportIsSaid(t *testing.T) {
+func TestRetentionBeforeTheExportIsReported(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	b.add(20)

@@ -18,7 +18,7 @@ import (
 	"fairlane/service/audit"
 )
 
-// maxMessage is the longest syslog message, in bytes: what rsyslog takes by default.
+// maxMessage is the longest syslog message, in bytes: the limit of rsyslog by default.
 const maxMessage = 8 << 10
 
 // structuredID names our structured data. No private enterprise number is registered for Fairlane: 32473 is the one for examples (RFC 5612).

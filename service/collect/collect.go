@@ -1,5 +1,5 @@
 // Package collect measures managed fabrics all the time and keeps what it finds as series. Each fabric is measured by one manager, which
-// holds a lease; when the manager dies, another takes the fabric over.
+// holds a lease; when the manager fails, another takes over the fabric.
 package collect
 
 import (
@@ -17,7 +17,7 @@ import (
 	"fairlane/subnet"
 )
 
-// UseCases are what the collector needs of the service.
+// UseCases are the use cases that the collector calls.
 type UseCases interface {
 	// EachFabric calls do for every fabric; it joins the errors, without those of objects that are missing or in conflict.
 	EachFabric(ctx context.Context, what string, do func(fabric string) error) error
@@ -65,7 +65,7 @@ type Collector struct {
 	others map[string]bool // fabrics that other managers measure
 }
 
-// fabricState is what is known of a fabric from its latest measurement. One goroutine measures a fabric.
+// fabricState is the state of a fabric after its latest measurement. One goroutine measures a fabric.
 type fabricState struct {
 	target  control.Target
 	failed  bool              // the latest measurement failed
@@ -151,7 +151,7 @@ func (c *Collector) Round(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// forget drops what is known of fabrics that are deleted.
+// forget drops the state of deleted fabrics.
 func (c *Collector) forget(names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -164,7 +164,7 @@ func round(t *testing.T, c *collect.Collector) {
 }
 
 // What was not measured has no sample: blue has an entitlement and no delivered rate.
-func TestARoundKeepsWhatWasMeasured(t *testing.T) {
+func TestARoundStoresTheMeasuredSamples(t *testing.T) {
 	t.Parallel()
 	s, k := lab(), &kept{}
 	round(t, collector(t, s, k))
@@ -274,7 +274,7 @@ func TestContendedSecondsAreCounted(t *testing.T) {
 	}
 }
 
-// A failed measurement ends all series but the coverage, which is 0, and the objectives, without which alerts would end and begin again; so does a plan that is gone. Once ended, a series gets no more gaps.
+// A failed measurement ends all series but the coverage, which is 0, and the objectives, without which alerts would end and begin again; so does the removal of the plan. Once ended, a series gets no more gaps.
 func TestAFailedMeasurementIsAGap(t *testing.T) {
 	t.Parallel()
 	s, k := lab(), &kept{}
@@ -301,7 +301,7 @@ func TestAFailedMeasurementIsAGap(t *testing.T) {
 	}
 	round(t, c)
 	if len(k.batches) != 4 {
-		t.Errorf("%d batches, want that nothing is kept where nothing is measured", len(k.batches))
+		t.Errorf("%d batches, want none without measurements", len(k.batches))
 	}
 }
 
@@ -322,7 +322,7 @@ func TestFailuresAreLoggedWhenTheyBeginAndEnd(t *testing.T) {
 	}
 }
 
-func TestAFabricOfAnotherManagerIsLeftToIt(t *testing.T) {
+func TestAFabricLeasedByAnotherManagerIsNotMeasured(t *testing.T) {
 	t.Parallel()
 	s, k := lab(), &kept{}
 	c := collector(t, s, k)
@@ -348,7 +348,7 @@ func TestErrorsOfTheStoreAreReturnedWithTheFabric(t *testing.T) {
 	}
 }
 
-// A store that fails stops nothing: the collector goes on with the next round.
+// After a failure of the store the collector continues with the next round.
 func TestTheCollectorMeasuresOncePerPeriodUntilItsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -381,7 +381,7 @@ func TestTheWindowFollowsThePaceOfTheFabric(t *testing.T) {
 	}
 }
 
-// TestTheStateOfContendedLinksIsKept has a plan with three contended links: one is up, one is down at its far end, and one is gone. That
+// TestTheStateOfContendedLinksIsKept has a plan with three contended links: one is up, one is down at its far end, and one no longer exists. That
 // congestion control acted is kept only when it was tested.
 func TestTheStateOfContendedLinksIsKept(t *testing.T) {
 	t.Parallel()
@@ -461,7 +461,7 @@ func TestALeaseThatCannotBeClaimedKeepsTheTotals(t *testing.T) {
 	}
 }
 
-// TestStaleSamplesAreNotExported stops measuring: after three periods the latest samples are gone.
+// TestStaleSamplesAreNotExported stops measuring: after three periods the latest samples are no longer exported.
 func TestStaleSamplesAreNotExported(t *testing.T) {
 	t.Parallel()
 	s, k := lab(), &kept{}

@@ -97,10 +97,10 @@ type Discovery struct {
 	Sources  []string      // entries for ParseSourceRule: sources that clients of the API may name
 }
 
-// Series configures the time series of what tenants receive.
+// Series configures the time series of tenants' shares.
 type Series struct {
-	Path      string        // folder; empty: beside the SQLite file, none with PostgreSQL
-	Advertise string        // address of the API for other managers; empty: none is asked
+	Path      string        // folder; empty: in the directory of the SQLite file; none with PostgreSQL
+	Advertise string        // address of the API for other managers; empty: they are not queried
 	URL       string        // of a server that has the series instead of a folder; empty: none
 	TokenFile string        // of that server; empty: none
 	CAFile    string        // authorities of that server and of other managers; empty: the system's

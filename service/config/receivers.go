@@ -145,7 +145,7 @@ func isNamedURL(schemes ...string) func(string) error {
 	}
 }
 
-// isReceiverURL accepts a URL with one of the schemes, without a user; one of syslog has HOST:PORT alone.
+// isReceiverURL accepts a URL with one of the schemes, without a user; a syslog URL has only HOST:PORT.
 func isReceiverURL(schemes ...string) func(string) error {
 	return func(s string) error {
 		u, err := url.Parse(s)

@@ -42,7 +42,7 @@ func (a Account) Principal() Principal {
 	return p
 }
 
-// Source says where a membership comes from.
+// Source is the origin of a membership.
 type Source string
 
 // Sources of memberships.

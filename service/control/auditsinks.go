@@ -7,7 +7,7 @@ import (
 	"fairlane/service/audit"
 )
 
-// AuditSink is how far the export of the audit log to one receiver is.
+// AuditSink is the progress of exporting the audit log to one receiver.
 type AuditSink struct {
 	Name     string
 	Position audit.Tail // the newest entry that the receiver has acknowledged; zero for none

@@ -1,6 +1,6 @@
-// Package control defines the objects of the use cases behind the API, and what these use cases share: fabrics, tenants,
+// Package control defines the objects of the use cases behind the API, and their common parts: fabrics, tenants,
 // plans, rollouts, devices, accounts and events as the service stores them, the interfaces that it declares (Store,
-// Discoverer, Observer, Meter, Laboratory), and Base. It knows no databases, HTTP or devices.
+// Discoverer, Observer, Meter, Laboratory), and Base. It does not depend on databases, HTTP or devices.
 //
 // The use cases are in the packages below, one for each aggregate: fabrics, tenancy, plans, rollouts, drift, shares,
 // tasks, identity, operations. One may import another that it builds on, without cycles; usecases assembles them. All

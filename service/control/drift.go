@@ -86,7 +86,7 @@ type DeviceRecord struct {
 	SeenAt      time.Time        // of the latest answer; zero is never
 	Repair      int64            // the rollout that last repaired it; 0 is none
 	Due         time.Time        // of the next reading
-	Version     int64            // of what operators decide about it
+	Version     int64            // of the operators' decisions about it
 }
 
 // PolicyInForce returns the policy in force for the device.
@@ -101,7 +101,7 @@ type DriftRepo interface {
 	// seeded for, so that they get new due times.
 	PutDriftPolicy(ctx context.Context, fabric string, text []byte, version int64, at time.Time) error
 	// SeedDevices makes the recorded devices of a fabric those of a plan. New devices are added as given, known ones get
-	// the given device and due time, and the others are removed. Others with a policy of their own stay, but are never
+	// the given device and due time, and the others are removed. Others with their own policy stay, but are never
 	// due.
 	SeedDevices(ctx context.Context, fabric, plan string, list []DeviceRecord) error
 	// DevicesDue lists devices that are due at now, the longest overdue first, and devices due only after horizon. A due

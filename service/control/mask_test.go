@@ -147,10 +147,10 @@ func TestFabricAdminIsMaskedInTenantEvents(t *testing.T) {
 		return list[len(list)-1].Actor
 	}
 	if got := act("bob", 5, tenants.Grant{Role: tenants.RoleOperator, Domain: tenants.Domain{Fabric: "lab"}}); got != control.MaskedActor {
-		t.Errorf("the operator of the fabric is told as %s", got)
+		t.Errorf("the fabric's operator is shown as %s", got)
 	}
 	if got := act("bob", 6, tenants.Grant{Role: tenants.RoleOperator, Domain: tenants.Domain{Fabric: "prod"}}); got != "bob" {
-		t.Errorf("a member of the tenant that runs another fabric is told as %s", got)
+		t.Errorf("a member who operates another fabric is shown as %s", got)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Objective is what a tenant is to receive while it contends, and how often.
+// Objective is the share that a tenant should receive while it contends, and for what fraction of the time.
 type Objective struct {
 	Tenant string // "" for the default of a fabric
 	// Bound is the fraction of what a contending tenant may have below which a second is bad, and Target the fraction of contended

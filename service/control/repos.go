@@ -101,7 +101,7 @@ type PlanRepo interface {
 	ListPlans(ctx context.Context, fabric string, p Page) (list []PlanSummary, next string, err error)
 }
 
-// RolloutRepo stores rollouts and what they did to each device.
+// RolloutRepo stores rollouts and their effects on each device.
 type RolloutRepo interface {
 	// CreateRollout adds a running rollout; *ConflictError "rollout-running" when another one runs on the fabric.
 	CreateRollout(ctx context.Context, r Rollout) (Rollout, error)

@@ -57,7 +57,7 @@ func RolloutEndedText(ro Rollout) phrase.Text {
 	return phrase.Of("event.rollout-ended", "rollout", ro.ID, "state", string(ro.State), "result", ro.Result)
 }
 
-// ClearsUp reports whether a rollout is a clean-up of what the previous rollout left.
+// ClearsUp reports whether a rollout is a clean-up of settings that the previous rollout left.
 func (ro *Rollout) ClearsUp() bool {
 	return ro.Options.Repair && slices.Contains(ro.Stages, StagePlacement) && !ro.Options.Manager
 }

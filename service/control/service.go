@@ -56,7 +56,7 @@ type cachedTopology struct {
 	fabric *subnet.Fabric
 }
 
-// maxCached bounds the cache of parsed topologies; parsing one of 10,000 hosts takes a noticeable time.
+// maxCached bounds the cache of parsed topologies; parsing one of 10,000 hosts takes noticeable time.
 const maxCached = 8
 
 // NewBase returns the base of use cases over the given dependencies.

@@ -42,7 +42,7 @@ type Task struct {
 	Result     json.RawMessage // nil in lists and until the task succeeded
 	Error      string          // why it failed
 	Actor      string
-	Attempt    int64 // grows when a manager takes the task over from one that died
+	Attempt    int64 // increases when a manager takes the task over from a failed one
 	Cancel     bool  // cancellation was requested
 	CreatedAt  time.Time
 	StartedAt  time.Time // zero while queued

@@ -260,7 +260,7 @@ type Shares struct {
 	// Loop says whether congestion control acted in the window; nil in measurements older than the field, and where
 	// devices do not report it.
 	Loop *CongestionLoop
-	// Ports is what each measured port did in the window. It is kept as series only, not in stored measurements.
+	// Ports is the activity of each measured port in the window. It is kept as series only, not in stored measurements.
 	Ports []PortActivity `json:"-"`
 	// Cost is what the measurement asked of devices; nil when unknown. It is kept as series only.
 	Cost *Cost `json:"-"`
@@ -272,7 +272,7 @@ type Cost struct {
 	Bytes    uint64 // of requests and responses: whole management datagrams, or messages of gRPC without headers
 }
 
-// PortActivity is what a port sent and counted in a window, by the device's clock.
+// PortActivity is the traffic and the events of a port in a window, by the device's clock.
 type PortActivity struct {
 	Port   ident.PortID
 	Name   string
@@ -339,7 +339,7 @@ type Contended struct {
 	// Contention is "contending" or the reason why not: "idle", "demand", "cap", "own-port", "other-link", "path-down" or "not-measured"; "" in
 	// measurements older than the field.
 	Contention string `json:",omitempty"`
-	// EntitledNow is what a contending tenant may have while the others use the link as measured; nil for others.
+	// EntitledNow is the rate that a contending tenant is entitled to at the measured use by others; nil for other tenants.
 	EntitledNow *quantity.BitRate `json:",omitempty"`
 	// Received is delivered / EntitledNow; nil for tenants that do not contend.
 	Received *float64 `json:",omitempty"`

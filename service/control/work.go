@@ -143,7 +143,7 @@ type WorkRepo interface {
 // WaveShards is a wave and its number of shards.
 type WaveShards struct{ Wave, Shards int }
 
-// RolloutOptions bound a rollout. Zero fields take the default named beside them.
+// RolloutOptions bound a rollout. Zero fields take the default in their comment.
 type RolloutOptions struct {
 	Canary        int    `json:"canary,omitempty"`         // devices of each kind written first, alone; default 1
 	Wave          int    `json:"wave,omitempty"`           // maximum number of devices in a wave; default 1024

@@ -17,7 +17,7 @@ type unheard struct{}
 // Record implements device.Recorder.
 func (unheard) Record(context.Context, device.Event) error { return nil }
 
-// BenchmarkWork10000 brings 10,000 adapters from their defaults to a plan and reads them back, with devices in memory: it
+// BenchmarkWork10000 writes a plan to 10,000 adapters with default settings and reads them back, with devices in memory: it
 // measures the cost of the work itself.
 func BenchmarkWork10000(b *testing.B) {
 	const n = 10000

@@ -43,7 +43,7 @@ func (r *runner) move(dev *device, to State, e Event) error {
 	return nil
 }
 
-// bring brings one pending device to its desired settings, or to a recorded failure. A touched device that fails is
+// bring writes the desired settings to one pending device, or records a failure. A touched device that fails is
 // returned to its previous settings at once.
 func (r *runner) bring(ctx context.Context, dev *device) {
 	got, err := r.readPatiently(ctx, dev)

@@ -78,7 +78,7 @@ func TestWatchReportsTurns(t *testing.T) {
 	}
 }
 
-func TestOnlyThePolicyRepairs(t *testing.T) {
+func TestOnlyThePolicyRepairCausesRepairs(t *testing.T) {
 	t.Parallel()
 	for _, p := range append(device.Policies(), "") {
 		for _, r := range device.Readings() {
@@ -98,7 +98,7 @@ func TestOnlyThePolicyRepairs(t *testing.T) {
 
 // For any readings at any times, with a clock that may be set back: a quarantine begins only with enough incidents, ends
 // only with a release, and the stored state stays bounded.
-func TestLawsOfAWatch(t *testing.T) {
+func TestInvariantsOfAWatch(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var w device.Watch
@@ -158,6 +158,6 @@ func TestReadingsOfManyDevicesAreSpread(t *testing.T) {
 		}
 	}
 	if device.NextRead(ident.PortID{Node: 1}, now, 0) != now {
-		t.Error("an interval of nothing waits")
+		t.Error("an interval of 0 waits")
 	}
 }

@@ -120,7 +120,7 @@ func wanted(d driver.Device, variant int) driver.Settings {
 	return drivertest.Samples(d, driver.Capabilities{TableEntries: drivertest.TableEntries, PortMarking: true})[variant]
 }
 
-// stage is a part that brings desired settings to fake devices.
+// stage is a part of a rollout that writes desired settings to fake devices.
 type stage struct {
 	fake    *drivertest.Fake
 	part    device.Part

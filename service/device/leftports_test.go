@@ -44,7 +44,7 @@ func TestAdaptersThatLeaveAPlanStopAnsweringNotifications(t *testing.T) {
 		t.Errorf("it is to be %+v", c)
 	}
 	if got := device.Left(plan(0, "h1", "h2"), f, after); len(got) > 0 {
-		t.Errorf("ports that nothing was set on: %v", got)
+		t.Errorf("ports without settings: %v", got)
 	}
 	gone, err := subnet.New("empty", nil, nil)
 	if err != nil {

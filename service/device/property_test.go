@@ -49,7 +49,7 @@ func (sc script) inject(op drivertest.Op) drivertest.Fault {
 	return drivertest.FaultNone
 }
 
-// TestRecordedStatesAreTrueUnderAnyFault allows any fault, for ever, forward, again and back, and checks only that the record is true.
+// TestRecordedStatesAreTrueUnderAnyFault allows permanent faults of every kind, in rollouts, repetitions and roll-backs, and checks only that the record is true.
 func TestRecordedStatesAreTrueUnderAnyFault(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

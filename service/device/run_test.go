@@ -13,7 +13,7 @@ import (
 	"fairlane/service/device"
 )
 
-func TestWorkWithoutFaultsBringsEveryDevice(t *testing.T) {
+func TestWorkWithoutFaultsVerifiesEveryDevice(t *testing.T) {
 	t.Parallel()
 	ds := devices(8, 3)
 	s := newStage(ds...)
@@ -122,7 +122,7 @@ func TestAClampedDeviceIsNeverASuccess(t *testing.T) {
 	}
 }
 
-func TestADeviceThatDiesHalfWayIsStuck(t *testing.T) {
+func TestADeviceThatFailsDuringAWriteIsStuck(t *testing.T) {
 	t.Parallel()
 	s := newStage(devices(2, 1)...)
 	s.part.Options.FailureBudget = 1
@@ -229,7 +229,7 @@ func TestARefusedWriteIsUndone(t *testing.T) {
 	}
 }
 
-func TestBadInputTouchesNothing(t *testing.T) {
+func TestInvalidInputWritesNothing(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*stage){
 		"value out of range":   func(s *stage) { s.part.Items[1].Want.CA.Table[5].Shift = 9 },
@@ -258,7 +258,7 @@ func TestBadInputTouchesNothing(t *testing.T) {
 	}
 }
 
-func TestNoDevicesAreDone(t *testing.T) {
+func TestWorkWithoutDevicesSucceeds(t *testing.T) {
 	t.Parallel()
 	newStage().run(t)
 }
@@ -335,7 +335,7 @@ func TestExceededFailureBudgetStartsNoFurtherDevice(t *testing.T) {
 	s.want(t, device.RolledBack, ca(2))
 	for n := 3; n < 8; n++ {
 		if s.want(t, device.Pending, ca(n)); s.fake.Writes(ca(n).ID) != 0 {
-			t.Errorf("%s was written although the budget was already gone", ca(n))
+			t.Errorf("%s was written although the budget was exceeded", ca(n))
 		}
 	}
 }

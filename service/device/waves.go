@@ -23,7 +23,7 @@ const (
 // Domains lists the domains.
 func Domains() []Domain { return []Domain{DomainLeaf, DomainPod, DomainNone} }
 
-// WaveOptions bound the waves of a rollout. Zero fields take the default named beside them.
+// WaveOptions bound the waves of a rollout. Zero fields take the default in their comment.
 type WaveOptions struct {
 	Canary int    // devices of each kind written first, alone; default 1
 	Wave   int    // maximum number of devices in a wave; default 1024

@@ -49,7 +49,7 @@ func (it *Item) validate() error {
 	return it.Want.Validate(it.Device)
 }
 
-// Options bound the work on devices. Zero fields take the default given beside them; negative ones are rejected.
+// Options bound the work on devices. Zero fields take the default in their comment; negative ones are rejected.
 type Options struct {
 	Parallel int // devices written concurrently; default 128
 	// FailureBudget is the number of devices of the rollout that may fail before no further one is started; default 0.
@@ -99,7 +99,7 @@ func (o Options) Pause(i int) time.Duration {
 	return o.MaxBackoff
 }
 
-// Work brings the devices of a part as far as it can; the last recorded move of each is its result. After a crash at any
+// Work advances the devices of a part as far as possible; the last recorded move of each is its result. After a crash at any
 // point it can be called again with the recorded values: settled devices are skipped, others are read and finished. When
 // the context ends, devices in progress are finished within Options.Grace and no other is started. When the recorder
 // fails, no device is touched any more. The error is the recorder's or, when nothing was done, an invalid part.
@@ -229,7 +229,7 @@ func (r *runner) each(ctx context.Context, f func(*device)) {
 	_ = g.Wait() // failures are recorded with the devices
 }
 
-// push brings a device to its desired settings, unless the failure budget is exceeded.
+// push writes a device's desired settings, unless the failure budget is exceeded.
 func (r *runner) push(ctx context.Context, dev *device, budget int) {
 	switch {
 	case dev.State == Failed && dev.Touched:

@@ -10,7 +10,7 @@ import (
 	"fairlane/service/series"
 )
 
-// group is the alerts of one name on one fabric.
+// group holds the alerts with one name on one fabric.
 type group struct {
 	labels []series.Label       // alertname, and fabric if the alerts have one
 	alerts map[string]*member   // by identity

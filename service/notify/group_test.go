@@ -99,7 +99,7 @@ func TestGroupsWaitAndRepeat(t *testing.T) {
 	}
 }
 
-func TestAnAlertThatEndsBeforeItsGroupIsNotifiedMakesNoNoise(t *testing.T) {
+func TestAnAlertThatEndsBeforeItsGroupIsNotifiedSendsNothing(t *testing.T) {
 	t.Parallel()
 	if got := timeline(t, Options{GroupWait: 5 * time.Minute}, map[time.Duration]func(*Notifier){0: firing(2*time.Minute, of("A", "red"))}, time.Hour); len(got) != 0 {
 		t.Errorf("notified: %v", got)

@@ -226,7 +226,7 @@ func TestAGroupBecomesOneMail(t *testing.T) {
 	}
 }
 
-func TestAlertsCannotAddToAMail(t *testing.T) {
+func TestAlertTextCannotInjectMailHeadersOrCommands(t *testing.T) {
 	t.Parallel()
 	evil := "x\r\nBcc: evil@example.net\r\n\r\n.\r\nQUIT\r\n\u0085\u2028=0D=0A"
 	a := series.Alert{

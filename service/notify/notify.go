@@ -6,7 +6,7 @@
 // An Alertmanager groups, repeats and silences itself, so it gets every alert. Each webhook and the mail receiver get a notification for each
 // group. Every receiver has its own worker and its own bounded queue: one that hangs or fails delays no other.
 //
-// Delivery is at least once while the process lives. An attempt that fails is repeated with growing pauses; a notification that stays
+// Delivery is at least once while the process runs. An attempt that fails is repeated with growing pauses; a notification that stays
 // undelivered for an hour, or that a full queue displaces, is lost and counted. After a restart the alerts that still fire are sent anew.
 package notify
 

@@ -8,7 +8,7 @@ import (
 	"fairlane/service/webhook"
 )
 
-// maxQueue bounds the notifications that wait for a receiver. When one more comes, the oldest is dropped: the newest say how things are.
+// maxQueue bounds the notifications that wait for a receiver. When the queue is full, the oldest is dropped, because the newest describe the current state.
 const maxQueue = 256
 
 // keepTrying bounds how long a notification is tried.

@@ -145,7 +145,7 @@ func TestAFullQueueDropsTheOldestAndCounts(t *testing.T) {
 	}
 }
 
-func TestTheEndDeliversWhatWaits(t *testing.T) {
+func TestShutdownDeliversQueuedNotifications(t *testing.T) {
 	t.Parallel()
 	in := newInbox(t, nil)
 	n, stop := start(t, Options{Webhooks: []Webhook{{"oncall", in.URL}}, GroupWait: time.Hour})

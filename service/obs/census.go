@@ -26,7 +26,7 @@ const (
 	censusTimeout = 5 * time.Second
 )
 
-// CensusCache reads a census when it is asked for and the last one is older than censusTTL, so that scrapes, however
+// CensusCache reads a census on request if the last one is older than censusTTL, so that scrapes, however
 // many, cost the store little. It is safe for concurrent use.
 type CensusCache struct {
 	read  func(context.Context) (Census, error)

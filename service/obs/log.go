@@ -1,4 +1,4 @@
-// Package obs is what the service tells about itself: structured logs, Prometheus metrics and OpenTelemetry
+// Package obs makes the service observable: structured logs, Prometheus metrics and OpenTelemetry
 // traces. Nothing in it ever holds a secret, a body or a token.
 package obs
 

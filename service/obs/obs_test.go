@@ -161,7 +161,7 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 	}
 }
 
-func TestACensusIsReadRarelyAndSurvivesAStoreThatIsAway(t *testing.T) {
+func TestACensusIsReadRarelyAndSurvivesAnUnavailableStore(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
 	var reads int
@@ -172,7 +172,7 @@ func TestACensusIsReadRarelyAndSurvivesAStoreThatIsAway(t *testing.T) {
 	}, func() time.Time { return now })
 	fault = errors.New("away")
 	if _, _, known, ok := c.Get(t.Context()); known || ok {
-		t.Error("a census out of nothing")
+		t.Error("a census although the store fails")
 	}
 	fault = nil
 	for range 3 {
@@ -190,7 +190,7 @@ func TestACensusIsReadRarelyAndSurvivesAStoreThatIsAway(t *testing.T) {
 	}
 }
 
-func TestLogsAreOfOneFormAndCarryTheTrace(t *testing.T) {
+func TestLogsHaveOneFormatAndTheTraceID(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	log, _, err := NewLogger(&out, "info", "json")

@@ -91,7 +91,7 @@ func Table() []Metric {
 		{metricReadings, "gauge", []string{"reading"}, "devices of the plans in force, and devices that left one but are not yet verified clean, by their latest reading: `unknown`, `in-sync`, `drifted`, `unreachable` or `unsupported`"},
 		{metricQuarantined, "gauge", nil, "devices quarantined because they drifted repeatedly"},
 		{metricJobs, "gauge", []string{"state"}, "jobs in the queue, by River's state; growing `available` means too few workers"},
-		{metricSeries, "gauge", nil, "time series in memory; new ones beyond 200,000 are left out"},
+		{metricSeries, "gauge", nil, "time series in memory; new ones beyond 200,000 are not stored"},
 		{metricSeriesBytes, "gauge", nil, "bytes of stored blocks of time series on disk"},
 		{metricSeriesErrors, "counter", nil, "batches of samples that were not stored, or not completely"},
 		{metricWatched, "gauge", []string{"state"}, "ports of `series.watch.ports` that this manager reads, by the latest reading: `read`, `unread` (not or not completely) or `omitted` (beyond 64 of a fabric); `unknown` counts entries that match no port"},

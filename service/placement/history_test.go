@@ -45,7 +45,7 @@ func TestDriftOfDevicesIsReportedWithItsCause(t *testing.T) {
 			}
 			w.observe("lab", o)
 			if i == 0 && report(device.InSync) != "" {
-				t.Errorf("%s: a device that is as wanted has a cause", name)
+				t.Errorf("%s: a device in sync has a cause", name)
 			}
 		}
 		if got := report(device.Drifted); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
@@ -54,7 +54,7 @@ func TestDriftOfDevicesIsReportedWithItsCause(t *testing.T) {
 		if c.want != "" && len(c.looks) == 2 && c.looks[1].Options != c.looks[0].Options {
 			report(device.InSync) // it was repaired
 			if got := report(device.Drifted); strings.Contains(got, "changed") {
-				t.Errorf("%s: told once more after the device was as wanted: %q", name, got)
+				t.Errorf("%s: reported again after the device was in sync: %q", name, got)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-// Package placement brings the service levels of plans into force through the subnet managers of fabrics. A Port is one
+// Package placement puts the service levels of plans into force through the subnet managers of fabrics. A Port is one
 // fabric's subnet manager: OpenSM through its files, UFM through its API, or any other, which is only queried for
 // paths.
 package placement
@@ -17,7 +17,7 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// Placements brings tenants' service levels into force on fabrics, and records what happened to the subnet managers
+// Placements puts tenants' service levels into force on fabrics, and records what happened to the subnet managers
 // there. The zero value is ready to use. It is safe for concurrent use.
 type Placements struct {
 	// Simulated moves a partition's traffic to a service level, by fabric name, on simulated fabrics in this process.

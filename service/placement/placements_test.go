@@ -141,7 +141,7 @@ func TestDriftOfPlacementsIsReportedWithItsCause(t *testing.T) {
 		}
 		report(device.InSync)
 		if got := report(device.Drifted); got != "" {
-			t.Errorf("%s: told once more after it was as wanted: %q", name, got)
+			t.Errorf("%s: reported again after it was in sync: %q", name, got)
 		}
 	}
 }
@@ -208,7 +208,7 @@ func TestObservationsOfPlacementsAreBounded(t *testing.T) {
 		}
 	}
 	if found != 1 {
-		t.Errorf("%d looks of a whole turn found it, want one", found)
+		t.Errorf("%d observations of a full cycle found it, want one", found)
 	}
 }
 

@@ -165,7 +165,7 @@ func idle(ro control.Rollout, now time.Time) bool {
 	return ro.Owner == "" && (ro.Request == control.RequestPause || ro.Phase == control.PhaseConfirming && ro.Request == control.RequestRun && !ro.Confirmed && now.Before(ro.ConfirmBy))
 }
 
-// gone ignores the error of a row that was deleted meanwhile.
+// gone ignores the error for a row that was deleted in the meantime.
 func gone(err error) error {
 	if errors.Is(err, control.ErrNotFound) {
 		return nil

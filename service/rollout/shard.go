@@ -60,7 +60,7 @@ func (c *claim) attend(ctx, parkable context.Context) error {
 	return c.work(ctx, parkable, items, session.Driver)
 }
 
-// work brings the devices as far as it can, and starts none once parkable has ended. Devices that a lost worker left half
+// work advances the devices as far as possible, and starts none after parkable has ended. Devices that a lost worker left half
 // done come first, and are finished even when an operator stops the rollout: a safe point is where no device is half
 // done.
 func (c *claim) work(ctx, parkable context.Context, items []device.Item, d driver.Driver) error {

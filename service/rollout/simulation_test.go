@@ -420,7 +420,7 @@ func TestSimulationDetectsSabotage(t *testing.T) {
 			}
 		}
 		if noticed == 0 {
-			t.Errorf("%s: nobody notices in 30 schedules", what)
+			t.Errorf("%s: not detected in 30 schedules", what)
 		}
 		t.Logf("%s: noticed in %d of 30 schedules", what, noticed)
 	}

@@ -44,7 +44,7 @@ func TestWorkerContinuesWithFollowingJobs(t *testing.T) {
 			return j.Kind == control.JobStep && j.Revision == ro.Revision || j.Kind == control.JobShard && s.State == control.ShardQueued && s.Epoch == j.Revision
 		})
 		if ro.State == control.RolloutRunning && !open {
-			t.Errorf("%s: nobody else would go on: jobs %v, revision %d", name, w.db.jobs, ro.Revision)
+			t.Errorf("%s: no other worker would continue: jobs %v, revision %d", name, w.db.jobs, ro.Revision)
 		}
 		if len(w.faults) > 0 {
 			t.Errorf("%s: %q", name, w.faults)

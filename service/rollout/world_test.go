@@ -49,7 +49,7 @@ type world struct {
 	gate     func(control.Rollout) error
 	placed   []policy.Placement // in force
 	refuses  bool               // the placer refuses, before it does anything
-	deaf     bool               // no placement ever comes in force
+	deaf     bool               // placements never take effect
 	lazy     int                // number of placements refused first
 	onPlaced func(*manager)     // called when placements came in force, before their manager learns of it
 	unready  string             // a device that lacked the settings for the placements when they were requested

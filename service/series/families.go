@@ -9,7 +9,7 @@ import (
 type Family struct {
 	Name string
 	Kind Kind
-	// Labels are the names of the series' labels beside the metric name.
+	// Labels are the names of the series' labels, without the metric name.
 	Labels []string
 	// Help is one sentence without its full stop.
 	Help string

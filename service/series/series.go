@@ -37,7 +37,7 @@ var (
 	// ErrAway means that the server that has the series does not answer, or refuses to.
 	ErrAway = errors.New("the server that has the series does not answer: its operators find the cause in the log of fairlane serve")
 	// ErrOff means that the service keeps no series.
-	ErrOff = errors.New("this service keeps no time series: set series.path in its configuration")
+	ErrOff = errors.New("this service stores no time series: set series.path in its configuration")
 )
 
 // Bounds of a query.
@@ -70,7 +70,7 @@ type Sample struct {
 	Gap bool
 }
 
-// AppendKey appends what identifies the series of a sample.
+// AppendKey appends a key that identifies the series of a sample.
 func (s *Sample) AppendKey(b []byte) []byte {
 	b = append(b, s.Family...)
 	for _, l := range s.Labels {

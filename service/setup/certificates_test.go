@@ -231,7 +231,7 @@ func TestARenewedCertificateIsTakenAndABrokenOneIsNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := name(); got != "second.test" {
-		t.Errorf("serves %s when the key is gone", got)
+		t.Errorf("serves %s after the key was removed", got)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // openID returns the OpenID provider of the configuration, nil when there is none.
 func openID(c *config.Config, callbackPath string) (*openid.Provider, error) {
 	if c.OIDC.Issuer == "" {
-		return nil, nil //nolint:nilnil // nobody signs in at a provider
+		return nil, nil //nolint:nilnil // no provider is configured
 	}
 	roles, err := openid.ParseMapping(c.OIDC.Roles)
 	if err != nil {

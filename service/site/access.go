@@ -29,7 +29,7 @@ import (
 )
 
 // Access implements what package control needs of fabrics: over MADs at the source of an InfiniBand fabric, and by gNMI
-// and P4Runtime at the addresses in the inventory of an Ethernet fabric. A connection lives for one operation, so a
+// and P4Runtime at the addresses in the inventory of an Ethernet fabric. A connection lasts for one operation, so a
 // fabric that was unreachable needs no special handling once it is back.
 type Access struct {
 	mu      sync.RWMutex // guards current

@@ -63,7 +63,7 @@ func TestSettingsDoNotReachANodeThatTookOverALID(t *testing.T) {
 		t.Errorf("a silent node: %v", err)
 	}
 	if _, err := d.Read(t.Context(), wrong[0]); err != nil {
-		t.Fatalf("the node is silent altogether, which tests nothing: %v", err)
+		t.Fatalf("the node does not answer at all, so the test is void: %v", err)
 	}
 	_, capErr := silent.Capabilities(t.Context(), wrong[0])
 	_, readErr := silent.Read(t.Context(), wrong[0])
@@ -74,7 +74,7 @@ func TestSettingsDoNotReachANodeThatTookOverALID(t *testing.T) {
 		}
 	}
 	if !errors.Is(applyErr, driver.ErrUnsent) {
-		t.Errorf("apply: %v: want it to say that nothing was sent", applyErr)
+		t.Errorf("apply: %v, want an error that says that nothing was sent", applyErr)
 	}
 	if _, err := silent.Read(t.Context(), right[0]); err != nil {
 		t.Errorf("the device that is meant: %v", err)

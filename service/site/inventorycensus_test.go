@@ -83,12 +83,12 @@ devices:
 	}
 	rewrite(t, l.Dir, live.InventoryName, "protocol: sonic\n", "protocol: p4runtime\n")
 	if text := strings.Join(phrase.English(find().Warnings), "\n"); !strings.Contains(text, "host-001: port 1 runs at 100 Mbit/s") || !strings.Contains(text, "host-001: port 1 has no WRCC") {
-		t.Errorf("hosts without WRCC among its switches are not told:\n%s", text)
+		t.Errorf("hosts without WRCC on a WRCC fabric are not reported:\n%s", text)
 	}
 	rewrite(t, l.Dir, live.InventoryName, "protocol: p4runtime\n", "protocol: sonic\n")
 	rewrite(t, l.Dir, live.InventoryName, "agents: "+l.Addr+"\n", "")
 	if text := strings.Join(phrase.English(find().Warnings), "\n"); !strings.Contains(text, "2 hosts and switches have no address") {
-		t.Errorf("unlisted hosts are not told:\n%s", text)
+		t.Errorf("unlisted hosts are not reported:\n%s", text)
 	}
 	// The error names the place of the fault and never the content of the file.
 	rewrite(t, l.Dir, live.InventoryName, "insecure: true", "insecure: canary")

@@ -43,7 +43,7 @@ func TestTheFirstMatchingLayoutApplies(t *testing.T) {
 	for _, word := range config.CCLayoutSwitches() {
 		one, err := modelsOf("", []string{"*=" + word})
 		if err != nil || one.layout(f, ident.PortID{Node: f.Nodes[hosts[0]].GUID}) == (mad.CCLayout{}) {
-			t.Errorf("%s changes nothing: %v", word, err)
+			t.Errorf("%s has no effect: %v", word, err)
 		}
 	}
 	if _, err := modelsOf("", []string{"*=other"}); err == nil {

@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// keepScans is the minimum time that a scan is kept without another one; twice the rescan interval where that is longer.
+// keepScans is the minimum time for which the latest scan is kept; twice the rescan interval if that is longer.
 const keepScans = time.Hour
 
 // routesEvery is how often a sweep reads all routes, in sweeps: a subnet manager may change these and nothing else.
@@ -50,7 +50,7 @@ func (l *rescans) of(f control.Fabric, now time.Time, keep time.Duration) *swept
 	return l.fabrics[f.Name]
 }
 
-// Rescan scans a fabric again and compares the result with its known state. The transport lives for one sweep, so traps
+// Rescan scans a fabric again and compares the result with its known state. The transport lasts for one sweep, so traps
 // are not received.
 func (p *Access) Rescan(ctx context.Context, f control.Fabric, known *subnet.Fabric, manager ident.PortID) (out control.Rescan, err error) {
 	begun := time.Now()

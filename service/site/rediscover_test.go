@@ -29,7 +29,7 @@ func TestSweepsOfDeletedFabricsAreRemoved(t *testing.T) {
 		t.Errorf("%d fabrics later, want the one that is looked at", len(l.fabrics))
 	}
 	if at("b", "here", keepScans+2*time.Second) == b || at("a", "there", keepScans+3*time.Second) == a {
-		t.Error("what was forgotten, or is elsewhere now, is remembered")
+		t.Error("sweeps of deleted or moved fabrics are still stored")
 	}
 }
 

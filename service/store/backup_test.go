@@ -103,7 +103,7 @@ func TestABackupOfARunningStoreIsRestoredWhole(t *testing.T) {
 		in, err := Backup(t.Context(), database, file)
 		stop()
 		if werr := <-wrote; werr != nil {
-			t.Errorf("writing beside the backup: %v", werr)
+			t.Errorf("writing during the backup: %v", werr)
 		}
 		if err != nil {
 			t.Fatal(err)

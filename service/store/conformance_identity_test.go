@@ -159,7 +159,7 @@ func checkAccountsOfTenant(t *testing.T, f *fixture) {
 		f.want(err, control.ErrNotFound)
 		got, err := r.AccountByID(ctx, ada.ID)
 		if len(got.Memberships) != 0 {
-			t.Errorf("ada has roles in a tenant that is gone: %+v", got.Memberships)
+			t.Errorf("ada has roles in a deleted tenant: %+v", got.Memberships)
 		}
 		return err
 	})
@@ -273,15 +273,15 @@ func checkSessions(t *testing.T, f *fixture) {
 		return err == nil
 	}
 	if has(0) || !has(1) || !has(2) {
-		t.Error("not exactly the expired session is gone")
+		t.Error("other sessions than the expired one were deleted")
 	}
 	f.tx(func(r control.Repos) error { return r.DeleteStaleSessions(ctx, at(), at()) })
 	if !has(1) || has(2) {
-		t.Error("not exactly the idle sessions are gone")
+		t.Error("other sessions than the idle ones were deleted")
 	}
 	f.tx(func(r control.Repos) error { return r.DeleteSessionsOf(ctx, ada.ID, want[1].ID) })
 	if !has(1) {
-		t.Error("the session that should stay is gone")
+		t.Error("a valid session was deleted")
 	}
 	f.tx(func(r control.Repos) error { return r.DeleteSessionsOf(ctx, ada.ID, 0) })
 	if has(1) {
@@ -339,7 +339,7 @@ func checkScopedLists(t *testing.T, f *fixture) {
 		f.equal("tenants", []string{"t1", "t4", "t7"}, got)
 		none, next, err := r.TenantsNamed(ctx, "lab", []string{}, control.Page{})
 		if len(none) != 0 || next != "" || err != nil {
-			t.Errorf("nobody sees %v, %q, %v", none, next, err)
+			t.Errorf("without names the tenants are %v, %q, %v", none, next, err)
 		}
 		fabrics, next, err := r.FabricsNamed(ctx, []string{"prod", "test"}, control.Page{Limit: 1})
 		if len(fabrics) != 1 || fabrics[0].Name != "prod" || next != "prod" {

@@ -194,7 +194,7 @@ func checkDirtyDevices(t *testing.T, f *fixture) {
 	put(third.ID, 0, "unknown", true)
 	put(third.ID, 1, "rolled-back", false)
 	if d := cmp.Diff([]string{"host-1/P1"}, dirty()); d != "" {
-		t.Errorf("while a rollout runs it counts for nothing: %s", d)
+		t.Errorf("a running rollout is ignored: %s", d)
 	}
 	end(third.ID)
 	if d := cmp.Diff([]string{"host-0/P1"}, dirty()); d != "" {

@@ -109,7 +109,7 @@ func TestALostDatabaseIsUnavailableAndComesBack(t *testing.T) {
 	wantFault(t, write(ctx, s, "gone"), "storage-unavailable")
 	wantFault(t, s.View(ctx, func(r control.Repos) error { _, err := r.RunningRollouts(ctx); return err }), "storage-unavailable")
 	if err := s.Ping(ctx); err == nil {
-		t.Error("a database that is gone answers a ping")
+		t.Error("a stopped database answers a ping")
 	}
 	if err := server.Begin(); err != nil {
 		t.Fatal(err)

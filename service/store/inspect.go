@@ -25,7 +25,7 @@ const auditVersion = 10
 type Inspection struct {
 	Dialect migrations.Dialect  `json:"dialect"`
 	Version int64               `json:"schema_version"` // of the database; 0 when it is empty
-	Know    int64               `json:"newest_version"` // newest version that this release knows
+	Know    int64               `json:"newest_version"` // newest version that this release supports
 	Tables  []TableCount        `json:"tables"`         // existing tables with data that users would miss
 	Audit   control.AuditReport `json:"-"`
 	Faults  []string            `json:"faults"` // defects; empty when the database is intact

@@ -18,12 +18,12 @@ import (
 // SchemaError says that a database was written by a newer release.
 type SchemaError struct {
 	Have int64 // version of the database
-	Know int64 // newest version that this release knows
+	Know int64 // newest version that this release supports
 }
 
 // Error says what to do.
 func (e *SchemaError) Error() string {
-	return fmt.Sprintf("the schema has version %d and this release knows versions up to %d: run the release that wrote it or a newer one, or restore a backup from before the upgrade", e.Have, e.Know)
+	return fmt.Sprintf("the schema has version %d and this release supports versions up to %d: run the release that wrote it or a newer one, or restore a backup from before the upgrade", e.Have, e.Know)
 }
 
 // migrateTries bounds the retries of a migration on SQLite. Two processes that start together conflict only when the

@@ -74,7 +74,7 @@ func each[R, T any](rows []R, domain func(R) T) []T {
 	return list
 }
 
-// tryEach returns each for rows that may be damaged.
+// tryEach converts rows, and fails at the first damaged one.
 func tryEach[R, T any](rows []R, domain func(R) (T, error)) (_ []T, err error) {
 	list := make([]T, len(rows))
 	for i, row := range rows {

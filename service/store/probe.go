@@ -53,7 +53,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		return p.err
 	}
 	select {
-	case p.err = <-p.pending: // of a probe whose caller has gone; a nil channel never delivers
+	case p.err = <-p.pending: // of a probe whose caller no longer waits; a nil channel never delivers
 		p.pending = nil
 	default:
 	}

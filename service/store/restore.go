@@ -43,7 +43,7 @@ func (e *InUseError) Error() string {
 // Restored is the result of a restore.
 type Restored struct {
 	Backup Inspection `json:"backup"`
-	// Kept is the new place of the replaced database: a file beside it, or a database on the same server; empty when
+	// Kept is the new location of the replaced database: a file in the same directory, or a database on the same server; empty when
 	// there was none.
 	Kept string `json:"kept,omitempty"`
 	// Paused is the number of rollouts that were running when the backup was made; they must be resumed.
@@ -73,7 +73,7 @@ func stamp(now time.Time) string {
 	return strings.ReplaceAll(now.UTC().Format("20060102t150405.000"), ".", "")
 }
 
-// BeforeSuffix ends the name of what a restore at a time replaced.
+// BeforeSuffix is the end of the name of a replaced database, with the time of the restore.
 func BeforeSuffix(now time.Time) string { return ".before-" + stamp(now) }
 
 // The first bytes of both forms of a backup.

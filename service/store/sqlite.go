@@ -30,7 +30,7 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 		o.BusyTimeout = 5 * time.Second
 	}
 	// Only its owner may read a new database: it holds password hashes, and facts that tenants must not learn about each
-	// other. SQLite gives the files beside it the same mode. If the file cannot be created, opening it reports the
+	// other. SQLite gives its journal files the same mode. If the file cannot be created, opening it reports the
 	// reason.
 	_ = reserve(path)
 	s := &Store{dialect: migrations.SQLite}

@@ -39,7 +39,7 @@ func TestFabricsDoNotWaitForEachOther(t *testing.T) {
 		for _, m := range []*Store{s, other} {
 			for _, scope := range []context.Context{control.OnFabric(ctx, "two"), control.WithScope(ctx, control.ScopeSignIn), control.WithScope(ctx, control.ScopeTasks)} {
 				if err := m.Tx(scope, func(r control.Repos) error { return told(ctx, r, "two", "beside") }); err != nil {
-					t.Errorf("beside a write on another fabric: %v", err)
+					t.Errorf("during a write on another fabric: %v", err)
 				}
 			}
 		}
@@ -57,7 +57,7 @@ func TestFabricsDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-// told adds an event and its audit entry.
+// told stores an event and its audit entry.
 func told(ctx context.Context, r control.Repos, fabric, what string) error {
 	if err := r.AddEvent(ctx, control.Event{At: at(), Fabric: fabric, Kind: "tenant.updated", Subject: what}); err != nil {
 		return err
@@ -301,7 +301,7 @@ func writeBeside(t *testing.T, s *Store, since time.Time) (worst [2]time.Duratio
 			for time.Since(since) < 7*time.Second {
 				begun := time.Now()
 				if err := s.Tx(scope, func(r control.Repos) error { return told(ctx, r, name, "fresh") }); err != nil {
-					t.Errorf("a write on %q beside: %v", name, err)
+					t.Errorf("a concurrent write on %q: %v", name, err)
 				}
 				took := time.Since(begun)
 				mu.Lock()

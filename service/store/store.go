@@ -2,7 +2,7 @@
 // tasks, events and the audit log. It is the only package that uses gorm; its repositories take and return the types of
 // service/control, and gorm structs stay inside.
 //
-// Both engines behave alike: write transactions that could conflict take turns, readers never wait, and a reader sees one
+// Both engines behave the same: write transactions that could conflict take turns, readers never wait, and a reader sees one
 // state. SQLite (sqlite.go) has one writer connection in WAL mode. On PostgreSQL each write transaction first takes
 // advisory locks of its control.WriteScope (writelocks.go). Turns were chosen over SERIALIZABLE with retries because
 //   - what a use case reads and relies on stays true until it commits, on both engines;
@@ -44,7 +44,7 @@ const (
 type Store struct {
 	dialect     migrations.Dialect
 	write, read *gorm.DB
-	closers     []*sql.DB // the writer's comes first
+	closers     []*sql.DB // the writer's is first
 	jobs        Inserter  // see UseJobs
 	parts       keptParts
 	turns       *turns // on PostgreSQL

@@ -21,7 +21,7 @@ type FabricSource struct {
 // and newer schemas. Inspect reads all of the data.
 type Survey struct {
 	Engine     string // "SQLite" or "PostgreSQL"
-	Have, Know int64  // version of the schema, 0 when it is empty; newest that this release knows
+	Have, Know int64  // version of the schema, 0 when it is empty; newest that this release supports
 	// Clock is the database's own time and Took the round trip of reading it; zero on SQLite, which has no clock.
 	Clock   time.Time
 	Took    time.Duration
@@ -93,7 +93,7 @@ const madeUp = `SELECT state, COUNT(*) FROM river_job j WHERE state NOT IN ('com
 		WHERE l.kind = j.kind AND l.args = j.args AND l.state = 'completed' AND l.finalized_at >= j.finalized_at))
 	GROUP BY state`
 
-// queue looks at River's tables.
+// queue reads River's tables.
 func (s *Survey) queue(ctx context.Context, db *sql.DB, d migrations.Dialect) (err error) {
 	if exists, err := hasTable(ctx, db, d, "river_job"); err != nil || !exists {
 		return err

@@ -40,7 +40,7 @@ func TestASurveyReportsHoldsAfterARestore(t *testing.T) {
 
 // A failed turn of periodic work, as after a lost connection, does not count once a later turn succeeded; all other jobs
 // do.
-func TestSurveyIgnoresFailedTurnsThatWereMadeUp(t *testing.T) {
+func TestSurveyIgnoresFailedTurnsFollowedBySuccess(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		ctx, database := t.Context(), fresh(t, d)
 		s := openAt(t, database, Options{})

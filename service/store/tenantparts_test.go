@@ -74,7 +74,7 @@ func TestCachedPartsMatchTheDatabase(t *testing.T) {
 			}
 		})
 		if round == 0 || len(s.parts.by) == 0 && len(listed(t, s, false)) > 0 {
-			t.Errorf("after %d rounds nothing is kept", round)
+			t.Errorf("after %d rounds the cache is empty", round)
 		}
 	})
 }

@@ -184,8 +184,8 @@ func TestLateReadingLosesOnlyItsOwnTime(t *testing.T) {
 	})
 }
 
-// TestAClearOfTheWholePortBreaksOff clears the 64-bit counters of the port, as perfquery -R does.
-func TestAClearOfTheWholePortBreaksOff(t *testing.T) {
+// TestAClearOfTheWholePortEndsTheMeasurement clears the 64-bit counters of the port, as perfquery -R does.
+func TestAClearOfTheWholePortEndsTheMeasurement(t *testing.T) {
 	t.Parallel()
 	m := meter{rate: 100 * quantity.Gbps}
 	m.observe(at(0, 1000, 1e9))

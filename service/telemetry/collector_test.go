@@ -302,7 +302,7 @@ func TestAnUnreadablePortIsAnErrorNotAZero(t *testing.T) {
 			t.Errorf("a silent device was asked %d times, want once for each reading", asked)
 		}
 		if _, err := newCollector(t, w, []Port{dead1}, Options{}).Measure(t.Context(), 100*ms); !errors.Is(err, mad.ErrTimeout) {
-			t.Errorf("nothing readable: error %v", err)
+			t.Errorf("no readable device: error %v", err)
 		}
 	})
 }
@@ -470,7 +470,7 @@ func TestNewRejectsInvalidPortsAndOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Measure(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "window") {
-		t.Errorf("a window of nothing: %v", err)
+		t.Errorf("a window of length 0: %v", err)
 	}
 }
 

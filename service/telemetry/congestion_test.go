@@ -112,7 +112,7 @@ func TestCongestionIsAttributedToTenants(t *testing.T) {
 			x.dev.Advance(quantity.Millisecond)
 			base := x.read(w)
 			if base.Adapter+base.Switch+base.Missed != 0 || len(base.Events) != 0 || base.Tenants[0].BECN != 0 || base.Err != nil {
-				t.Errorf("the base line tells of before: %+v", base)
+				t.Errorf("the baseline contains earlier events: %+v", base)
 			}
 			before := [2]uint64{x.becn(0, 1), x.becn(1, 2)}
 			x.dev.Advance(2 * quantity.Millisecond)

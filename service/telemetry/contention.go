@@ -33,7 +33,7 @@ const (
 	nearCap    = 0.97 // of a cap, from which a tenant is at it
 )
 
-// Evidence is what shows whether congestion control holds a tenant back, beside the rates.
+// Evidence is the data, besides rates, that shows whether congestion control limits a tenant.
 type Evidence struct {
 	Holds map[string]Hold // by tenant; a tenant without an entry is judged by rates alone
 	// OwnPorts is, by tenant, the part of its measured rate that comes from ports which send at least fullLink of their line rate.
@@ -85,7 +85,7 @@ type contentionJudge struct {
 	at       map[string][]linkAt
 }
 
-// linkAt is a tenant's place on a link.
+// linkAt identifies a tenant on a link.
 type linkAt struct {
 	link, tenant int     // indices
 	uplink       bool    // of a port from which the tenant sends: no switch marks there, so its notifications say nothing of this link

@@ -32,7 +32,7 @@ func TestLoopReportsFirstInactiveStage(t *testing.T) {
 		text   string
 	}{
 		"all of it acts": {func(_, _, _ *telemetry.LoopPort) {}, telemetry.LoopActing, "", "", "100 marked packets received, 50 notifications sent, 50 handled, 0 ignored"},
-		"nothing is marked, nobody waits": {func(one, two, to *telemetry.LoopPort) {
+		"no marks, no waiting packets": {func(one, two, to *telemetry.LoopPort) {
 			to.Marks.N, to.Sent.N, one.Handled.N, two.Handled.N, to.Full = 0, 0, 0, 0, false
 		}, telemetry.LoopNotTested, "", "", "no queue was full"},
 		"a full link of one pace is no load": {func(one, two, to *telemetry.LoopPort) {

@@ -296,9 +296,9 @@ func TestEthernetWithoutTimeOrDevicesIsAnError(t *testing.T) {
 			w.broken[host] = errors.New("away")
 		}
 		if _, err := w.measure(t, 50*quantity.Millisecond); err == nil || !strings.Contains(err.Error(), "away") {
-			t.Errorf("nobody answers: %v", err)
+			t.Errorf("no device answers: %v", err)
 		} else if strings.Count(err.Error(), "\n") > 4 || !strings.Contains(err.Error(), " more") {
-			t.Errorf("that nobody answers is told at length: %v", err)
+			t.Errorf("the error for no answers is too long: %v", err)
 		}
 		w = newEtherWorld(t, policy.PlaneRoCE)
 		still := w.start

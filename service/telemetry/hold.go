@@ -78,13 +78,13 @@ func sendersOf(flows []tenants.Flow) []senders {
 	return list
 }
 
-// Limits are what limits tenants beside contended links.
+// Limits are the limits of tenants other than contended links.
 type Limits struct {
 	Caps map[string]quantity.BitRate // by tenant; none for tenants without a cap
 	Down map[string]bool             // tenants with a sending port that has no link
 }
 
-// Traffic is the input of JudgeBECNs beside the plan and the counters.
+// Traffic is the input of JudgeBECNs in addition to the plan and the counters.
 type Traffic struct {
 	Flows []tenants.Flow // that the plan was compiled for
 	Limits
@@ -175,7 +175,7 @@ func (b *becnHolds) tenant(name string) sending {
 	return out
 }
 
-// slot returns the notifications of a tenant's queue pairs on a port. In equilibrium a BECN comes as often as a CCTI decays
+// slot returns the notifications of a tenant's queue pairs on a port. In equilibrium a BECN arrives as often as a CCTI decays
 // (ibcc.Response), so the rate at which it holds does not depend on the sender's rate.
 func (b *becnHolds) slot(tenant string, s slot) (n notified) {
 	c, ca := b.counts[s.port], b.cas[s.port]

@@ -255,7 +255,7 @@ func (m *meter) judge(r reading, moved, most uint64) (faults [ident.NumSLs]error
 		last := m.last.sl[sl]
 		switch {
 		case faults[sl] != nil:
-		case stuck && v < last: // the port cannot tell which
+		case stuck && v < last: // the port cannot distinguish the causes
 			faults[sl] = phrase.Because(ErrCleared, phrase.Of("measure.sl-wrapped", "sl", sl))
 		case stuck || sum+slack >= moved:
 		case v < last || uint64(last) <= moved+slack: // otherwise it shows more than possible since a clear, so other traffic is not counted

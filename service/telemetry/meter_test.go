@@ -100,7 +100,7 @@ func TestDeviceClockUnwraps(t *testing.T) {
 	}
 }
 
-func TestJumpedTellsARestartFromTime(t *testing.T) {
+func TestJumpedDistinguishesARestartFromElapsedTime(t *testing.T) {
 	t.Parallel()
 	second := uint32(976562) // ticks of 1.024 us
 	for name, c := range map[string]struct {
@@ -155,10 +155,10 @@ func TestMeterExcludesUncertainIntervals(t *testing.T) {
 	// At 100 Gbit/s, 3,125,000 words a millisecond are possible.
 	for name, c := range map[string]struct {
 		next reading
-		why  error // of SL 3; nil goes on
+		why  error // of SL 3; nil: the test continues
 		port error // of the whole port
 	}{
-		"goes on":              {at(110*ms, first+3125000*10, 1e9+3125000*10), nil, nil},
+		"continues":            {at(110*ms, first+3125000*10, 1e9+3125000*10), nil, nil},
 		"nothing sent":         {at(110*ms, first, 1e9), nil, nil},
 		"faster than the link": {at(110*ms, first+3125000*20, 1e9+1000), ErrReset, nil},
 		"cleared":              {at(110*ms, 0, 1e9+1000), ErrCleared, nil},

@@ -73,7 +73,7 @@ type LinkTenant struct {
 	AtSenders  bool // measured where the tenant sends, not on the link
 
 	Contention Contention // on this link; "" when that was not judged
-	// EntitledNow is what a contending tenant may have while the others use the link as measured: its part of what those leave that do not
+	// EntitledNow is the rate that a contending tenant is entitled to at the measured use by others: its part of the capacity left by those that do not
 	// contend. It is at least Entitled.
 	EntitledNow *quantity.BitRate
 	Received    *float64 // Delivered / EntitledNow
@@ -229,7 +229,7 @@ func atPort(err error, port string) error {
 	return phrase.Because(err, phrase.Of("measure.at-port", "text", err, "port", port))
 }
 
-// sentOn returns what a port sent on an SL with this many users; the port is nil when it was not read.
+// sentOn returns the traffic of a port on an SL with this many users; the port is nil when it was not read.
 func (r *PortRate) sentOn(sl ident.SL, users int) (quantity.BitRate, error) {
 	switch {
 	case r == nil:
@@ -294,7 +294,7 @@ func linkUse(l policy.LinkShare, owners [ident.NumSLs]string, rates map[ident.Po
 	return lu
 }
 
-// sent returns what a port sent; the port is nil when it was not read.
+// sent returns the traffic of a port; the port is nil when it was not read.
 func (r *PortRate) sent() (quantity.BitRate, error) {
 	switch {
 	case r == nil:
@@ -305,7 +305,7 @@ func (r *PortRate) sent() (quantity.BitRate, error) {
 	return r.Xmit.Value()
 }
 
-// sentBy returns what a tenant sent on the SLs that it owns, nil when it owns none or one was not measured.
+// sentBy returns the traffic of a tenant on the SLs that it owns, nil when it owns none or one was not measured.
 func (r *PortRate) sentBy(tenant string, owners [ident.NumSLs]string) (sum *quantity.BitRate) {
 	for sl, owner := range owners {
 		if owner != tenant || r == nil || r.Err != nil {

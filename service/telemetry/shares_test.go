@@ -123,7 +123,7 @@ func TestSharesReportWhyTheyAreNotMeasured(t *testing.T) {
 func TestLinkTenantsNeedAnSLOfTheirOwnEverywhere(t *testing.T) {
 	t.Parallel()
 	p := twoTenants()
-	// Silver uses SL 2 on the other host, where gold has SL 2: each host can be told apart, the
+	// Silver uses SL 2 on the other host, where gold has SL 2: each host can be distinguished, the
 	// trunk cannot, neither for gold's SL 1.
 	p.Placements[2] = policy.Placement{Tenant: "silver", Port: hostA, SL: 2}
 	r := Shares(p, goodWindow())
@@ -132,7 +132,7 @@ func TestLinkTenantsNeedAnSLOfTheirOwnEverywhere(t *testing.T) {
 	}
 	for _, lt := range r.Links[0].Tenants {
 		if lt.Delivered != nil || lt.ShareError != nil {
-			t.Errorf("%s is told apart on the trunk", lt.Tenant)
+			t.Errorf("%s is measured separately on the trunk", lt.Tenant)
 		}
 	}
 }
@@ -153,11 +153,11 @@ func TestNoFiguresWithoutMeasuredTenants(t *testing.T) {
 	}
 	p := twoTenants()
 	if r := Shares(p, Window{}); r.Jain != nil || r.MaxShareError != nil || r.Coverage != 0 {
-		t.Errorf("nothing measured: %+v", r)
+		t.Errorf("no tenant measured: %+v", r)
 	}
 	p.Tenants[1].Entitled, p.Links[0].Capacity = 0, 0
 	if r := Shares(p, goodWindow()); r.Tenants[1].Delivered == nil || r.Tenants[1].ShareError != nil || r.Links[0].Utilisation != nil {
-		t.Errorf("nothing to compare with: %+v", r)
+		t.Errorf("no entitlement to compare with: %+v", r)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestTenantsSharingAReceiveCounterAreMeasuredAtTheirSenders(t *testing.T) {
 		t.Errorf("red on the trunk %+v, want what the trunk counts", x)
 	}
 	if x := links[2]; x.Delivered != nil {
-		t.Errorf("silver on the trunk %+v: a part of what it sends goes elsewhere", x)
+		t.Errorf("silver on the trunk %+v: part of its traffic uses other links", x)
 	}
 
 	w.Ports = append(w.Ports[:3:3], w.Ports[4:]...) // the port where they receive is silent

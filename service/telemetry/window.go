@@ -12,7 +12,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Window is what ports sent between two readings.
+// Window is the traffic of ports between two readings.
 type Window struct {
 	// Elapsed is the shortest measured time of a port, by its own device's clock.
 	Elapsed quantity.Picoseconds
@@ -42,7 +42,7 @@ func (r Rate) Value() (quantity.BitRate, error) {
 	return r.bps, nil
 }
 
-// PortRate is what one port sent.
+// PortRate is the rate of one port.
 type PortRate struct {
 	Port Port
 	Err  error // why nothing is known of the port
@@ -50,7 +50,7 @@ type PortRate struct {
 	// counter may have been cleared, was saturated or wrapped unnoticed is excluded.
 	Elapsed  quantity.Picoseconds
 	Coverage float64
-	// TimeError bounds the relative error of the rates that comes from the unknown instant within a reading at which the
+	// TimeError bounds the relative error of the rates that results from the unknown instant within a reading at which the
 	// counters were taken.
 	TimeError float64
 	Wall      bool // timed by the wall clock

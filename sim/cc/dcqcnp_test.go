@@ -174,7 +174,7 @@ func TestDCQCNPDropsNotificationsBeyondItsTable(t *testing.T) {
 }
 
 // The table and its counter agree after any sequence of registrations, recoveries, ends and starts of flows.
-func TestDCQCNPKeepsItsBooks(t *testing.T) {
+func TestDCQCNPAccountingIsConsistent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := dcqcnPSpec()

@@ -129,7 +129,7 @@ func bestExplanation(t *testing.T, preset string, change Values, rows []traceRow
 	return best
 }
 
-func TestTheTracesTellMachinesApart(t *testing.T) {
+func TestTracesOfDifferentMachinesDiffer(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]Values{
 		"another gain":               {"g": 1.0 / 128},

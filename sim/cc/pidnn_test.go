@@ -434,7 +434,7 @@ func TestPIDNNRefusesContradictions(t *testing.T) {
 	}
 }
 
-func TestPIDNNStaysWithinItsBoundsWhateverItSees(t *testing.T) {
+func TestPIDNNStaysWithinItsBoundsForAnyRTT(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		v := Values{

@@ -96,7 +96,7 @@ func TestPortsWithoutChangesAreTheAlgorithm(t *testing.T) {
 }
 
 // The effect of a change does not depend on the time of the next access to the flow, and rates stay within their bounds.
-func TestChangesDoNotDependOnWhenFlowsAreLookedAt(t *testing.T) {
+func TestChangesDoNotDependOnWhenFlowsAreRead(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := registers.Default()

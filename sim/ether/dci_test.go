@@ -109,7 +109,7 @@ func TestDCISwitchAnswersMarksOfItsOwnDataCentre(t *testing.T) {
 
 // The receiver's DCI switch handles congestion at the receiver: it holds the packets back, notifies the other DCI switch, and
 // finally sends every packet.
-func TestDCISwitchPacesWhatComesForACongestedReceiver(t *testing.T) {
+func TestDCISwitchPacesTrafficToACongestedReceiver(t *testing.T) {
 	t.Parallel()
 	topo := twoSites(t, 400*quantity.Gbps, 200*quantity.Microsecond)
 	flows := []FlowSpec{{ID: 1, Src: 0, Dst: 32, Bytes: 30e6}, {ID: 2, Src: 33, Dst: 32, Bytes: 30e6}, {ID: 3, Src: 9, Dst: 41, Bytes: 30e6}}

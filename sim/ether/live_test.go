@@ -350,7 +350,7 @@ func TestSenderSettingsTakeEffect(t *testing.T) {
 }
 
 // The counters of ports, functions and queues agree with the fabric's totals.
-func TestCountersAgreeWithTheBooks(t *testing.T) {
+func TestCountersAgreeWithTheAccounting(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 3, Spines: 2})
 	must(t, err)

@@ -13,7 +13,7 @@ import (
 // One host sends to a port that does not drain. Every byte, pause and resume occurs at its calculated time. Three packets of
 // 1048 bytes fit the reserve of 1000 and the threshold of 3000. The fourth uses headroom and causes the pause. The pause takes
 // 3.44 ns on the wire and 1 us to the sender, which has started 28 packets by then.
-func TestPauseAndResumeComeToThePicosecond(t *testing.T) {
+func TestPauseAndResumeArriveToThePicosecond(t *testing.T) {
 	t.Parallel()
 	n, _ := star(t, 2, Config{Buffer: Buffer{Reserve: 1000, Static: 3000, Resume: 1000, Headroom: 3}}, FlowSpec{Src: 0, Dst: 1, Bytes: 40_000})
 	n.block(1, true)

@@ -202,7 +202,7 @@ func checkLinkCounters(t *rapid.T, n *Network, f *subnet.Fabric) {
 }
 
 // Links that fail and recover keep the accounting consistent, and finite flows still complete.
-func TestLinkFailuresKeepTheBooks(t *testing.T) {
+func TestLinkFailuresKeepAccountingConsistent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFabric(t)

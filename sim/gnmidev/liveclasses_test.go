@@ -59,7 +59,7 @@ func newLab(t *testing.T, o etherlive.Options) *lab {
 	return l
 }
 
-// tell writes settings by gNMI.
+// tell writes settings through gNMI.
 func (l *lab) tell(t *testing.T, target string, words ...string) {
 	t.Helper()
 	if err := l.set(t, target, words...); err != nil {

@@ -59,7 +59,7 @@ func goesBy(t testing.TB, h *Host, port ident.PortNum) plane.PortState {
 	return told
 }
 
-func TestAPortComesAsTheVendorShipsIt(t *testing.T) {
+func TestAPortStartsWithVendorDefaults(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	h := r.host(t, nil)
@@ -222,9 +222,9 @@ func TestTheAgentSetsAgainWhatARebootTook(t *testing.T) {
 	}
 }
 
-// TestFaultsOfAPortAreToldAndLeaveItAsItWas injects the faults of real cards, one at a time. The agent must report each, and
+// TestFaultsOfAPortAreReportedAndLeaveItUnchanged injects the faults of real cards, one at a time. The agent must report each, and
 // the port must keep its settings.
-func TestFaultsOfAPortAreToldAndLeaveItAsItWas(t *testing.T) {
+func TestFaultsOfAPortAreReportedAndLeaveItUnchanged(t *testing.T) {
 	t.Parallel()
 	rate := func(v string) string { return `update ` + param(port1, "rpg_hai_rate", 0) + ` "` + v + `"` }
 	for _, c := range []struct {

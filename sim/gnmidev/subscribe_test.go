@@ -49,7 +49,7 @@ func (r *rig) watch(t *testing.T, target string, mode gnmi.SubscriptionMode, pat
 	}
 }
 
-func TestConfigurationIsToldOnChange(t *testing.T) {
+func TestConfigurationIsNotifiedOnChange(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	w := r.sonic(t, nil)
@@ -76,7 +76,7 @@ func TestConfigurationIsToldOnChange(t *testing.T) {
 	}
 }
 
-func TestCountersAreSampledAndNotToldOnChange(t *testing.T) {
+func TestCountersAreSampledAndNotNotifiedOnChange(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.sonic(t, nil)

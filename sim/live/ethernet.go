@@ -269,7 +269,7 @@ func (l *Ethernet) serve(addr string) error {
 	return nil
 }
 
-// write writes the inventory and the fabric file beside it.
+// write writes the inventory, and the fabric file into the same directory.
 func (l *Ethernet) write() error {
 	if l.Dir == "" {
 		var err error

@@ -34,7 +34,7 @@ type Estimate struct {
 	// MemoryBytes and CPUSeconds are rough, within a factor of two or three.
 	MemoryBytes float64 `json:"memory_bytes"`
 	CPUSeconds  float64 `json:"cpu_seconds"`
-	Trace       bool    `json:"trace"` // part of the traffic comes from a file
+	Trace       bool    `json:"trace"` // part of the traffic is read from a file
 	// Speeds are the effective settings at each link rate; Ethernet only.
 	Speeds []Speed `json:"speeds,omitempty"`
 }

@@ -79,7 +79,7 @@ func TestALoneFlowTakesItsIdealTime(t *testing.T) {
 }
 
 // The kind and frequency of measurements must not change the run.
-func TestLookingDoesNotChangeTheRun(t *testing.T) {
+func TestObservationDoesNotChangeTheRun(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"roce-tenants", "twoflow", "dualdc"} {
 		var digests []string
@@ -187,7 +187,7 @@ func TestFlowsAreMadeWhenTheyStart(t *testing.T) {
 	closeTo(t, "hops expected", est.PacketHops, float64(r.Totals.Hops), 0.01)
 }
 
-func TestEstimateIsNearWhatHappens(t *testing.T) {
+func TestEstimateIsCloseToTheRun(t *testing.T) {
 	t.Parallel()
 	s := load(t, "fattree320")
 	s.Ethernet.Workload[0].Until, s.Ethernet.Workload[1].Until = ms, ms

@@ -31,7 +31,7 @@ type EtherOptions struct {
 
 // Recorder stores the results of a run. An error stops the run.
 type Recorder interface {
-	// Flow receives each completed flow.
+	// Flow is called for each completed flow.
 	Flow(f FlowRecord) error
 	// Rate receives, at the end of every interval, the payload rate of each tenant (flow is -1) and of each of the first flows.
 	Rate(at quantity.Picoseconds, tenant string, flow int64, rate quantity.BitRate) error

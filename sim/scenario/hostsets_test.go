@@ -69,7 +69,7 @@ func TestFaultsOfHostSetsNameFileLineAndHost(t *testing.T) {
 		for _, c := range [][3]string{
 			{"'host-[001-'", "host-008", at + `src: host set "host-[001-", character 6: [ is not closed`},
 			{"'host-[001-999]'", "host-008", at + `src: port "host-009": no such port`},
-			{"host-001", "'host-[1-99999999]'", at + `dst: host set "host-[1-99999999]": it stands for more than 65536 names`},
+			{"host-001", "'host-[1-99999999]'", at + `dst: host set "host-[1-99999999]": it expands to more than 65536 names`},
 			{"[st, host-007]", "host-001", at + `src: found "host-007, which st and host-007 both have": want each host once`},
 			{"host-001", "[host-002, 'host-[001-002]']", at + `dst: found "host-002, which host-002 and host-[001-002] both have": want each host once`},
 			{"host-001", "[]", at + `dst: found "a list of 0": want at least one host`},

@@ -284,7 +284,7 @@ func (s *Server) serveClient(c *client) {
 	w := &work{}
 	for {
 		if err := c.in.read(); err != nil {
-			return // closed by us, or ECONNREFUSED: the client's UDP socket is gone
+			return // closed by us, or ECONNREFUSED: the client has closed its UDP socket
 		}
 		c.used.Store(time.Now().UnixNano())
 		s.handleBatch(c, w)

@@ -74,7 +74,7 @@ func TestMergeOfBackgroundAndIncast(t *testing.T) {
 	}
 }
 
-func TestMergeTellsTheErrorOfATrace(t *testing.T) {
+func TestMergeReturnsTheErrorOfATrace(t *testing.T) {
 	t.Parallel()
 	bad := must[*workload.Trace](t)(workload.NewTrace(strings.NewReader(header+"0,0,1,5,0\n1,0,1,5,x\n"), 2))
 	m := workload.Merge(bad)

@@ -92,7 +92,7 @@ var kinds = map[Code]kind{
 	CodeDuplicateLID:  {Error, "Two subnet managers may have assigned LIDs: leave one master and let it reassign the LIDs."},
 	CodeInvalid:       {Error, "The device returns values that no device may have; update its firmware, or remove it."},
 	CodeMismatch:      {Error, "Check whether a cable was moved during the sweep, and sweep again; if the mismatch persists, reseat or replace the cable."},
-	CodeTooFar:        {Warning, "Start from a port nearer to the middle of the fabric."},
+	CodeTooFar:        {Warning, "Start from a port closer to the centre of the fabric."},
 
 	CodeLinkNarrow:    {Warning, "Reseat or replace the cable, clean the connectors, and reset the link; a lane is dead."},
 	CodeLinkSlow:      {Warning, "Reseat or replace the cable, check that it is rated for the speed, and reset the link."},
@@ -132,7 +132,7 @@ var kinds = map[Code]kind{
 	CodeKeyMissing:     {Error, "Make the ports members of the tenant's partition (partitions.conf), and let the subnet manager sweep."},
 	CodeKeysLimited:    {Error, "Make at least one side a full member: two limited members cannot communicate."},
 	CodeManagementKey:  {Error, "Make the ports members of the default partition again (Default=0x7fff): management packets of queue pair 1 need it."},
-	CodeMixedRevisions: {Info, "No action is needed if they behave alike; otherwise bring them to one revision and firmware, and give each its own device profile."},
+	CodeMixedRevisions: {Info, "No action is needed if they behave the same; otherwise install the same revision and firmware, and give each its own device profile."},
 	CodeSameName:       {Info, "Give the nodes different names: lists and files that name them are ambiguous."},
 }
 

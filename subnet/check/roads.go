@@ -13,7 +13,7 @@ type fate int8
 const (
 	fateUnknown fate = iota
 	fateArrives
-	fateOnward  // goes on to another switch
+	fateOnward  // continues to another switch
 	fateDropped // no entry
 	fateNoTable // the switch has no forwarding table
 	fateDeadEnd // the entry leads to a port that is down, or to a node without the LID

@@ -86,7 +86,7 @@ func TestUnreadTablesBecomeWarnings(t *testing.T) {
 	want := []string{
 		"host 1: refuses 1 partition table; their contents are unknown",
 		"leaf 2: refuses 6 arbitration tables; their contents are unknown",
-		"leaf 2: does not answer for 30 SL to VL tables; their contents are unknown",
+		"leaf 2: does not answer requests for 30 SL to VL tables; their contents are unknown",
 	}
 	if !slices.Equal(said, want) {
 		t.Errorf("warning %q: want %q", said, want)

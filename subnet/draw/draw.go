@@ -26,7 +26,7 @@ const (
 	Error
 )
 
-// word returns the text of a mark beside its colour.
+// word returns the text that accompanies the colour of a mark.
 func (m Mark) word() string {
 	return [...]string{"", "info", "warning", "error"}[min(m, Error)]
 }

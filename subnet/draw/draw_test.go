@@ -117,7 +117,7 @@ func TestTiersAreRows(t *testing.T) {
 	}
 }
 
-func TestMarksAreShownInColourAndInWords(t *testing.T) {
+func TestMarksAreShownInColourAndAsText(t *testing.T) {
 	t.Parallel()
 	f := leafSpine(t, 2, 2, 1)
 	leaf, host := f.NodesByName("leaf2")[0], f.NodesByName("host-001")[0]

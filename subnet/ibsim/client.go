@@ -133,7 +133,7 @@ func (c *Client) Close() error {
 	return err
 }
 
-// ignoreGone drops the error of a DISCONNECT to a server that no longer exists: its slot is gone with it.
+// ignoreGone ignores the error of a DISCONNECT to a server that no longer exists, and so has no slot to free.
 func ignoreGone(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) || errors.Is(err, mad.ErrTimeout) {

@@ -187,7 +187,7 @@ func TestSilenceIsATimeout(t *testing.T) {
 func TestUndeliverableIsATimeoutAtOnce(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(d []byte) [][]byte {
-		b := bytes.Clone(d) // the request itself comes back
+		b := bytes.Clone(d) // the request itself is returned
 		b[19] = 110
 		return [][]byte{b}
 	})

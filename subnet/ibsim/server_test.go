@@ -79,7 +79,7 @@ func (s *server) stop() {
 func (s *server) back(c *net.UnixConn, b []byte, to *net.UnixAddr) {
 	to = &net.UnixAddr{Name: strings.TrimRight(to.Name, "\x00") + "\x00", Net: "unixgram"}
 	if _, err := c.WriteToUnix(b, to); err != nil && !errors.Is(err, net.ErrClosed) {
-		s.t.Logf("fake server: %v", err) // the client may be gone
+		s.t.Logf("fake server: %v", err) // the client may have disconnected
 	}
 }
 

@@ -160,7 +160,7 @@ func TestKeysNeverPrint(t *testing.T) {
 	}
 }
 
-func TestStatusReadsInWords(t *testing.T) {
+func TestTextOfAStatus(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		s                 mad.Status

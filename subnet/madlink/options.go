@@ -25,7 +25,7 @@ type Options struct {
 	PerTarget int
 	// Timeout is how long the first try waits for its response; each further try waits twice as long as the one
 	// before, up to 8 times. 0 means 500 ms. Once the link has measured much shorter response times, two shorter
-	// tries precede the first: see early.go.
+	// tries precede the first: see roundtrip.go.
 	Timeout time.Duration
 	// Retries is how often a lost request is repeated: 0 means 2, a negative number none.
 	Retries int

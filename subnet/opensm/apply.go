@@ -91,7 +91,7 @@ func (e *FailedError) Error() string {
 // Unwrap returns the failure and the error of undoing it.
 func (e *FailedError) Unwrap() []error { return []error{e.Err, e.Undo} }
 
-// Apply brings the desired state into force and proves it. It is idempotent: with unchanged files it only proves, and
+// Apply puts the desired state into force and verifies it. It is idempotent: with unchanged files it only verifies, and
 // reloads OpenSM once when the proof fails. A *RefusedError means that nothing was written; a *FailedError reports the
 // state of the files. A crash in the middle leaves each file whole, and the next Apply continues.
 func (m *Manager) Apply(ctx context.Context, d osmfile.Desired, o ApplyOptions) (Report, error) {

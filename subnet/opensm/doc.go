@@ -1,4 +1,4 @@
-// Package opensm brings a plan's service levels into force in an OpenSM on the same host, and proves that they hold.
+// Package opensm puts a plan's service levels into force in an OpenSM on the same host, and verifies them.
 //
 // A Manager reads OpenSM's files and composes the desired state into Fairlane's part of them. It refuses when another
 // setting would defeat the desired state. Then it writes the files, makes OpenSM reload them, and queries subnet

@@ -29,7 +29,7 @@ type Files interface {
 	Lock(ctx context.Context, path string) (unlock func(), err error)
 }
 
-// Suffixes of files beside a file: a copy from before the last write, and an empty lock file. The lock file stays:
+// Suffixes of files in the directory of a file: a copy from before the last write, and an empty lock file. The lock file stays:
 // removing it would let two writers in.
 const (
 	backupSuffix = ".fairlane-previous"
@@ -100,13 +100,13 @@ func (d Disk) Replace(before, next osmfile.Text) error {
 // lockPoll is the interval of attempts to lock.
 const lockPoll = 50 * time.Millisecond
 
-// Lock uses flock(2) on a file beside path; the system releases it when a process dies. In a directory where no file
+// Lock uses flock(2) on a file in the directory of path; the system releases it when the process ends. In a directory where no file
 // can be created, none can be replaced either, and nothing is locked.
 func (Disk) Lock(ctx context.Context, path string) (unlock func(), err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	f, err := os.OpenFile(path+lockSuffix, os.O_RDONLY|os.O_CREATE|syscall.O_NOFOLLOW, newMode) // beside a file that the operator names
+	f, err := os.OpenFile(path+lockSuffix, os.O_RDONLY|os.O_CREATE|syscall.O_NOFOLLOW, newMode) // in a directory that the operator names
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.EROFS):
 		return func() {}, nil

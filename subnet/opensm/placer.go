@@ -8,7 +8,7 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// Placer brings plans' placements and lanes into force through a Manager, in the form that rollouts call.
+// Placer puts plans' placements and lanes into force through a Manager, in the form that rollouts call.
 type Placer struct {
 	Manager *Manager
 	Fabric  *subnet.Fabric // the fabric with the placements' ports

@@ -113,7 +113,7 @@ const (
 	lastWait  = 2 * time.Second
 )
 
-// prove queries until everything holds or ctx ends. The error is a failed query; the proof lists what is not in force.
+// prove queries until everything is in force or ctx ends. The error is a failed query; the proof lists the entries that are not in force.
 func (p *prover) prove(ctx context.Context, want []expectation) (Proof, error) {
 	var proof Proof
 	var err error

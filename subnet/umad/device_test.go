@@ -82,7 +82,7 @@ func TestIoctlReachesTheKernel(t *testing.T) {
 	if _, err := register(d, binary.NativeEndian, false); !errors.Is(err, syscall.ENOTTY) {
 		t.Errorf("registering at a socket: error %v: want ENOTTY of the older form", err)
 	}
-	// FIONREAD writes its argument: the kernel's value comes back in place.
+	// FIONREAD writes its argument: the kernel returns its value in place.
 	arg := []byte{0xff, 0xff, 0xff, 0xff}
 	if err := d.Ioctl(unix.TIOCINQ, arg); err != nil || arg[0] != 0 || arg[3] != 0 {
 		t.Errorf("bytes to read %x, error %v: want none", arg, err)

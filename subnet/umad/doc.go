@@ -8,6 +8,6 @@
 //	         ◄── header + MAD ── read     the answer, or status 110 without one in time
 //	Close ── close ──► the kernel drops the agents and the pending requests
 //
-// The file needs read and write access, no capability and no other privilege. The issm file beside it, which makes its
+// The file needs read and write access, no capability and no other privilege. The corresponding issm file, which makes its
 // port a subnet manager, is never opened.
 package umad

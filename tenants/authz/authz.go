@@ -136,7 +136,7 @@ func (r *Rights) Can(d tenants.Domain, o Object, a Action) (bool, error) {
 	return ok, nil
 }
 
-// named reports whether a domain is everything or has valid names of a fabric and a tenant. Other text comes from the
+// named reports whether a domain is everything or has valid names of a fabric and a tenant. Other text is from the
 // path of a request, where the fabric name "lab/red" must not print like tenant red of fabric lab.
 func named(d tenants.Domain) bool {
 	return (d.Fabric == "" || tenants.ValidName(d.Fabric)) && (d.Tenant == "" || tenants.ValidName(d.Tenant))

@@ -136,7 +136,7 @@ func TestFaultsOfHostSetsNameTheHosts(t *testing.T) {
 		head + "    attachments: ['host-[1-']\n":                                   `f.yaml:7: attachment host set "host-[1-", character 6: [ is not closed, `,
 		head + "    attachments: [sto]\n":                                          `; or a group: "st"`,
 		head + "    flows:\n      - {from: [st, host-002], to: host-009}\n":        `f.yaml:8: from "st" and "host-002" both have "host-002": want each host once`,
-		head + "    flows:\n      - {from: st, to: 'host-[1-99999999]'}\n":         `f.yaml:8: to host set "host-[1-99999999]": it stands for more than 65536 names, `,
+		head + "    flows:\n      - {from: st, to: 'host-[1-99999999]'}\n":         `f.yaml:8: to host set "host-[1-99999999]": it expands to more than 65536 names, `,
 		strings.Replace(head, "st:", "host-001:", 1):                               `f.yaml:3: groups "host-001": want a name that no host of the fabric has`,
 		strings.Replace(head, "st:", "3:", 1):                                      `f.yaml:3: groups.3 group "3": want a name of `,
 		strings.Replace(head, "[001-004]", "[001-004,777]", 1):                     `f.yaml:3: groups.st "host-[001-004,777]" has "host-777": want `,

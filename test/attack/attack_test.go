@@ -1,6 +1,6 @@
 // Package attack tests two managers under attack. They run as processes on one PostgreSQL, manage simulated fabrics,
 // and are frozen and killed meanwhile. The attack consists of malformed requests, slow clients, tenants that probe for
-// others, and guessed passwords. An operator works throughout. All randomness comes from one seed.
+// others, and guessed passwords. An operator works throughout. All random choices depend on one seed.
 package attack
 
 import (

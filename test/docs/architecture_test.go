@@ -80,7 +80,7 @@ func room(pkg string) string {
 	return top
 }
 
-func TestTheRoomsAreTheFoldersAndTheirImports(t *testing.T) {
+func TestTheDiagramShowsTheFoldersAndTheirImports(t *testing.T) {
 	t.Parallel()
 	boxes, arrows, dotted := diagram(t, 0)
 	real := map[string][]string{}

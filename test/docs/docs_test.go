@@ -154,9 +154,9 @@ func TestLinksHaveTargets(t *testing.T) {
 	}
 }
 
-// TestTheTwoReadmesHaveTheSameShape compares the headings, commands and links of the English and the Chinese README,
+// TestTheTwoReadmesHaveTheSameStructure compares the headings, commands and links of the English and the Chinese README,
 // since a change may miss one of them.
-func TestTheTwoReadmesHaveTheSameShape(t *testing.T) {
+func TestTheTwoReadmesHaveTheSameStructure(t *testing.T) {
 	t.Parallel()
 	shape := func(path string) []string {
 		var out []string

@@ -9,7 +9,7 @@ import (
 )
 
 // Each function in the page exists in the package that the page names.
-func TestTheFunctionsThatAWeightPassesExist(t *testing.T) {
+func TestTheFunctionsNamedInFollowAWeightExist(t *testing.T) {
 	t.Parallel()
 	named := regexp.MustCompile("`([a-z0-9]+(?:/[a-z0-9]+)*)\\.([A-Za-z]+)`").FindAllStringSubmatch(page(t, "docs/follow-a-weight.md"), -1)
 	if len(named) < 20 {

@@ -300,7 +300,7 @@ func (a *atScale) paths() {
 			got = append(got, m[1])
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("way from LID %s to %s, ours and ibtracert's:\n%s\n%s", slid, dlid, diff, out)
+			t.Errorf("path from LID %s to %s, Fairlane's and ibtracert's:\n%s\n%s", slid, dlid, diff, out)
 		}
 	}
 	a.lap("saquery PR and ibtracert")

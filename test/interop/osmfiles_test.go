@@ -169,7 +169,7 @@ func TestTenantsComeAndGoInTwoSteps(t *testing.T) {
 	gone := slices.ContainsFunc(r.Proof.Partitions, func(p sm.PartitionProof) bool { return p.PKey == 0x10 && p.Absent && p.Holds })
 	left := slices.ContainsFunc(r.Proof.Partitions, func(p sm.PartitionProof) bool { return p.PKey == 1 && p.Absent && p.Holds })
 	if !gone || !left {
-		t.Errorf("not shown to be gone: %+v", r.Proof.Partitions)
+		t.Errorf("not verified as removed: %+v", r.Proof.Partitions)
 	}
 	wantMatch(t, l.run(host(3), "smpquery", "pkeys", l.lid(2)), `0: 0xffff 0x8020 0x0000|0: 0xffff 0x0000 0x8020`)
 	o.apply(osmfile.Desired{}, sm.ApplyOptions{})
@@ -292,7 +292,7 @@ func TestASplitTenantHasAServiceLevelByPort(t *testing.T) {
 	paths(0x8020, map[[2]int]ident.SL{{1, 4}: 6})
 	paths(0xffff, map[[2]int]ident.SL{{1, 4}: 1})
 	if _, err := os.Stat(o.Path("qos-policy.conf")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a policy that nobody needs: %v", err)
+		t.Errorf("an unnecessary policy: %v", err)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestASecondOpenSMIsAForeignMaster(t *testing.T) {
 		t.Fatal(late)
 	}
 	if err != nil || !o.Foreign || o.Own != port {
-		t.Errorf("beside another master: %+v, %v; want a foreign one", o, err)
+		t.Errorf("with another master: %+v, %v; want a foreign one", o, err)
 	}
 	wish := osmfile.Desired{Partitions: []osmfile.Partition{{Tenant: "gold", PKey: 0x10, SL: 2, Members: []osmfile.Member{{PortGUID: port, Full: true}, {PortGUID: other, Full: true}}}}}
 	var refused *opensm.RefusedError

@@ -157,7 +157,7 @@ func TestSminfoAndSaqueryReachTheSubnetManager(t *testing.T) {
 	wantMatch(t, l.run(host(3), "saquery", "PR", "--src-to-dst", pair), `dlid\.+`+l.lid(5)+`$`, `slid\.+`+l.lid(2)+`$`, `rate\.+0x90$`)
 }
 
-func TestSaqueryOfTheStandIn(t *testing.T) {
+func TestSaqueryOfSimulatedSubnetAdministration(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{TimeScale: 1})
 	l.dev.SetPartitionSL(0x8010, 6)

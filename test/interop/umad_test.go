@@ -153,6 +153,6 @@ func pushAll(t *testing.T, c mad.Transport, targets []device.Target) {
 		t.Error(err)
 	}
 	if differed == 0 {
-		t.Error("the plan changes nothing: nothing was shown")
+		t.Error("the plan has no effect, so the test is void")
 	}
 }

@@ -114,7 +114,7 @@ func (w *writer) check(t *testing.T, list func(method, path, key string, body, o
 	}
 	for name := range have {
 		if _, known := w.promised[name]; !known && !w.doubtful[name] {
-			t.Errorf("tenant %s is there, and nobody was told so", name)
+			t.Errorf("tenant %s exists without an acknowledged request", name)
 		}
 	}
 	for _, odd := range w.odd {

@@ -35,7 +35,7 @@ func TestTheSessionOfTheDocsIsTheScript(t *testing.T) {
 		commands++
 	}
 	if commands < 20 {
-		t.Errorf("%d commands found in docs/service.md, want the whole session", commands)
+		t.Errorf("%d commands found in docs/service.md, want the complete session", commands)
 	}
 	// The files in the docs are those of the script.
 	for _, m := range regexp.MustCompile("(?s)```yaml\n# (\\S+)\n(.*?)```").FindAllStringSubmatch(section, -1) {

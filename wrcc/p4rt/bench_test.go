@@ -12,7 +12,7 @@ import (
 	"fairlane/wrcc/p4rt"
 )
 
-// BenchmarkApplyAndVerify brings 1,000 switches of 32 ports from one configuration to another by one driver, every entry of
+// BenchmarkApplyAndVerify changes 1,000 switches of 32 ports from one configuration to another with one driver, every entry of
 // every port different, and reads all of them back.
 func BenchmarkApplyAndVerify(b *testing.B) {
 	const switches, ports = 1000, 32

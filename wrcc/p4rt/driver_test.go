@@ -288,8 +288,8 @@ func TestDeniedWriteIsRetriedOnce(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreToldForEachUpdate uses a switch with fewer ports than the inventory has.
-func TestRefusalsAreToldForEachUpdate(t *testing.T) {
+// TestRefusalsAreReportedForEachUpdate uses a switch with fewer ports than the inventory has.
+func TestRefusalsAreReportedForEachUpdate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, p4dev.Options{Ports: 4}, p4rt.Options{})
 	rec, err := r.drv.Apply(t.Context(), r.dev, r.sample(t, 0))

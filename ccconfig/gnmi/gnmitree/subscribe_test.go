@@ -436,7 +436,7 @@ func TestSubscribeRefuses(t *testing.T) {
 	refused(t, "no message", (&listener{t: t, stream: s}).ends(), codes.InvalidArgument, "ended without")
 }
 
-func TestAHalfClosedStreamGoesOn(t *testing.T) {
+func TestAHalfClosedStreamContinues(t *testing.T) {
 	t.Parallel()
 	m := port()
 	l := subscribe(t, single(t, m), streaming(to(gnmi.SubscriptionMode_ON_CHANGE, p1+"/state/mac")))

@@ -53,7 +53,7 @@ func wantError(t *testing.T, title string, err error, parts ...string) {
 	zhtest.Error(t, title, err, strings.FieldsFunc(same, func(r rune) bool { return r == ' ' || r == '|' || r == ':' })...)
 }
 
-func TestMlxconfigTellsDefaultCurrentAndNext(t *testing.T) {
+func TestMlxconfigShowsDefaultCurrentAndNext(t *testing.T) {
 	t.Parallel()
 	s, err := Mlxconfig("nic.txt", read(t, "mstconfig.txt"), newNIC())
 	if err != nil {
@@ -470,7 +470,7 @@ func TestFrontPortsAreNumbered(t *testing.T) {
 }
 
 // Values that a text does not contain stay unknown: without an application table the trust mode is unknown.
-func TestDCBTellsOnlyWhatItHas(t *testing.T) {
+func TestDCBReportsOnlyPresentObjects(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		text  string

@@ -60,7 +60,7 @@ func (r *Root) Read(name string) ([]byte, error) {
 		return nil, err
 	}
 	if len(b) > MaxFile {
-		return nil, fmt.Errorf("%s: found more than %d bytes, want at most that", name, MaxFile)
+		return nil, fmt.Errorf("%s: found more than %d bytes, the maximum", name, MaxFile)
 	}
 	return b, nil
 }
@@ -86,7 +86,7 @@ func (r *Root) List(name string) ([]string, error) {
 		return nil, err
 	}
 	if len(names) > maxList {
-		return nil, fmt.Errorf("%s: found more than %d names, want at most that", name, maxList)
+		return nil, fmt.Errorf("%s: found more than %d names, the maximum", name, maxList)
 	}
 	slices.Sort(names)
 	return names, nil

@@ -83,7 +83,7 @@ func TestRestoreDoesAllItCan(t *testing.T) {
 }
 
 // A dead accessor and an unknown side effect do not keep other parameters from being restored.
-func TestRestoreGoesOnBesideWhatIsDead(t *testing.T) {
+func TestRestoreContinuesDespiteUnavailableParts(t *testing.T) {
 	t.Parallel()
 	dir := fmt.Sprintf(debugfsOf, 0)
 	h := newHost(t, debugfsFiles(1))

@@ -471,8 +471,8 @@ func BenchmarkSetFullPort(b *testing.B) {
 	}
 }
 
-// TestWaysKnowTheirKeys checks Knows against the list of Keys.
-func TestWaysKnowTheirKeys(t *testing.T) {
+// TestBackEndsKnowTheirKeys checks Knows against the list of Keys.
+func TestBackEndsKnowTheirKeys(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, join(sysfsFiles(2, ""), debugfsFiles(2)))
 	var accessors []Accessor

@@ -130,7 +130,7 @@ func TestEveryLegalValueFitsEveryRegister(t *testing.T) {
 	}
 }
 
-func TestRowsAreWhole(t *testing.T) {
+func TestRowsAreComplete(t *testing.T) {
 	t.Parallel()
 	table := New(everything(dcqcn.Limits{}))
 	names, by := map[string]bool{}, map[string]string{}

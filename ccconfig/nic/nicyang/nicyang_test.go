@@ -286,7 +286,7 @@ func TestInvalidPathsAreRejected(t *testing.T) {
 	}
 }
 
-func TestFailuresTravel(t *testing.T) {
+func TestFailuresSurviveEncoding(t *testing.T) {
 	t.Parallel()
 	want := []nicyang.Failure{
 		{Reason: nicyang.ReasonInvalid, Path: "/a", NIC: "eth-a", Key: nicparam.Key{Port: 1, Name: "rpg_gd", Index: 3}, Found: "12", Allowed: "10..11", Text: "words"},

@@ -88,7 +88,7 @@ func mode(b []byte) error  { _, err := ParseMode(b, "0000:3b:00.0"); return err 
 func ports(b []byte) error { _, err := ParsePorts(b, "0000:3b:00.0", 0); return err }
 
 // Any rates are read back equal from the output of the fake program.
-func TestRatesComeBack(t *testing.T) {
+func TestRatesAreReadBackAsWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		k := newTool(rapid.IntRange(0, 9).Draw(t, "functions"))

@@ -1,4 +1,4 @@
-// Package cmdlinetest provides tests with what commands share.
+// Package cmdlinetest provides code that tests of commands share.
 package cmdlinetest
 
 import (

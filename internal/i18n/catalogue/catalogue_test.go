@@ -70,7 +70,7 @@ func TestChineseHasSpacesBesideLatinValuesOnly(t *testing.T) {
 	}
 }
 
-// FuzzFill is about templates that nobody wrote: filling them in ends, and loses nothing outside of slots.
+// FuzzFill fills in arbitrary templates: this terminates, and preserves all text outside of slots.
 func FuzzFill(f *testing.F) {
 	f.Add("a {b} {c:one|other} {", "{b}")
 	f.Fuzz(func(t *testing.T, template, value string) {

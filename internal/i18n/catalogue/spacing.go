@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// meet appends a part, a value or what stands between two of them. Chinese has a space beside Latin words and numbers and none beside
+// meet appends a part: a value or the text between two values. Chinese has a space next to Latin words and numbers and none next to
 // Chinese, and only the value says which it is: a space between two Chinese characters is left out, and one that is missing beside a Latin
 // value is put in. Templates without Chinese are not changed.
 func meet(out []byte, part string, isValue bool) []byte {

@@ -41,7 +41,7 @@ func ServeOn(t testing.TB, l net.Listener, serve func(context.Context, net.Liste
 	})
 }
 
-// Connect returns a plain-text client that lives until the test ends.
+// Connect returns a plain-text client that is closed when the test ends.
 func Connect(t testing.TB, dial Dial, o ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
 	o = append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial)}, o...)

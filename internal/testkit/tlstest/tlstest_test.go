@@ -10,7 +10,7 @@ import (
 	"fairlane/internal/testkit/tlstest"
 )
 
-func TestCertificatesAreWhatTheyAreSaidToBe(t *testing.T) {
+func TestCertificatesHaveTheRequestedProperties(t *testing.T) {
 	t.Parallel()
 	a, stranger := tlstest.New(t), tlstest.New(t)
 	for name, c := range map[string]struct {

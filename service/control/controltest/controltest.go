@@ -232,7 +232,7 @@ func (d *Devices) Drift() {
 	d.drift = true
 }
 
-// Compare makes drift sweeps compare the desired settings with what devices hold.
+// Compare makes drift sweeps compare the desired settings with those of the devices.
 func (d *Devices) Compare() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -390,7 +390,7 @@ func (m memory) Apply(ctx context.Context, d driver.Device, want driver.Settings
 	return driver.Receipt{Fields: []driver.FieldReceipt{{Field: "all", Outcome: driver.OutcomeAcknowledged}}}, nil
 }
 
-// read compares devices with what they hold.
+// read compares the desired settings of devices with their current ones.
 func (d *Devices) read(targets []device.Target) (list []control.DeviceReport) {
 	for _, o := range device.Observe(context.Background(), targets, memory{d}, 1) {
 		x := control.DeviceReport{Device: o.Device, State: o.State, Observed: o.Observed, Error: o.Error}

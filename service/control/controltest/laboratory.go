@@ -17,7 +17,7 @@ var _ control.Laboratory = (*Devices)(nil)
 const (
 	ScenarioGood  = "good"  // ends at once
 	ScenarioBad   = "bad"   // fails
-	ScenarioLong  = "long"  // goes on until it is canceled
+	ScenarioLong  = "long"  // runs until it is canceled
 	ScenarioLarge = "large" // has a result too large to keep
 )
 

@@ -190,7 +190,7 @@ func TestCleanUpAfterPlacementOnlyRolloutWritesNoDevice(t *testing.T) {
 	}
 	r.Wait()
 	if back := clearedUp(t, r, ro.ID); back.State != control.RolloutSucceeded || len(back.Devices) > 0 || len(back.Stages) != 1 {
-		t.Errorf("what takes back ended as %s and wrote %d devices, which nobody asked for: %s", back.State, len(back.Devices), back.Result)
+		t.Errorf("the roll-back ended as %s and wrote %d devices, want none: %s", back.State, len(back.Devices), back.Result)
 	}
 }
 
@@ -308,7 +308,7 @@ func TestPendingCleanUpIsNoDrift(t *testing.T) {
 	}
 	want["h1/P1"], want["h2/P1"] = "drifted", "drifted"
 	if got := states(); !maps.Equal(got, want) {
-		t.Errorf("with two ports that somebody wrote devices are %v, want %v", got, want)
+		t.Errorf("with two written ports, devices are %v, want %v", got, want)
 	}
 	o.change = func(string, *driver.Settings) {}
 	if err := s.SetDevicePolicy(ctx, "lab", "h1/P1", 0, device.PolicyFreeze); err != nil {

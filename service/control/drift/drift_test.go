@@ -82,7 +82,7 @@ func TestZeroIntervalReadsNoDevice(t *testing.T) {
 		}
 	}
 	if len(r.Devices.Reads()) == 0 {
-		t.Error("a shorter interval changes nothing")
+		t.Error("a shorter interval has no effect")
 	}
 }
 
@@ -335,7 +335,7 @@ func TestRollBackRestoresWholePlans(t *testing.T) {
 	}
 	r.Wait()
 	if got := controltest.Rollout(t, r.Service, back.ID); got.State != control.RolloutSucceeded || got.Options.ConfirmWindow != 0 || got.Options.MaxShareError != 0 || got.Options.FailureBudget != 2 {
-		t.Errorf("the way back ended as %s with %+v", got.State, got.Options)
+		t.Errorf("the roll-back ended as %s with %+v", got.State, got.Options)
 	}
 	for _, tc := range []struct {
 		name, to, want string

@@ -174,7 +174,7 @@ func TestUnrepairablePlacementsAreOnlyReported(t *testing.T) {
 		}
 	}
 	if _, text := l.managerEvents(); !strings.Contains(text, "set sl=1") {
-		t.Errorf("told is %q", text)
+		t.Errorf("the report is %q", text)
 	}
 }
 

@@ -419,7 +419,7 @@ func firstDifference(list []control.Difference) phrase.Text {
 // known is the plan in force of a fabric with the desired state of each device.
 type known struct {
 	target control.Target
-	list   []device.Target // by device, the subnet manager first when it is one of them
+	list   []device.Target // by device, with the subnet manager first if it is included
 	index  map[ident.PortID]int
 
 	left   map[ident.PortID]*control.Baseline // devices of list that have left the plan, see watched; nil without any

@@ -123,7 +123,7 @@ func (l *leavingLab) events(kind string) (n int) {
 	return n
 }
 
-// gone checks that the port is neither listed nor read any more.
+// gone checks that the port is no longer listed or read.
 func (l *leavingLab) gone() {
 	l.t.Helper()
 	l.sweep()

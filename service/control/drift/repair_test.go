@@ -43,7 +43,7 @@ func TestReadOnlyPrerequisiteIsNotRepaired(t *testing.T) {
 		t.Errorf("a repair of a prerequisite that is reported only gives %v", err)
 	}
 	if err := repair(wrong, control.Difference{Field: "rpg_ai_rate", Desired: "5", Observed: "6"}); err != nil {
-		t.Errorf("a repair of a setting beside a prerequisite gives %v", err)
+		t.Errorf("a repair of a setting and a prerequisite gives %v", err)
 	}
 	if err := repair(); err != nil {
 		t.Errorf("a repair of a device without differences gives %v", err)

@@ -16,8 +16,8 @@ type Drift struct {
 	rollouts *rollouts.Rollouts
 
 	mu      sync.Mutex
-	inForce []*known               // at most maxKnown devices; the plan loaded last comes last
-	cleared map[string]int64       // by fabric, the last rollout that ClearUp looked at
+	inForce []*known               // at most maxKnown devices, in the order of loading
+	cleared map[string]int64       // by fabric, the last rollout that ClearUp has processed
 	held    map[string]heldOutside // by fabric
 	turned  map[string]int64       // by fabric, the newest rollout for which every held device has a due time
 }

@@ -25,7 +25,7 @@ type watched struct {
 	seen  int // events that were checked
 
 	// The result of the next scan.
-	without  []string // nodes that are gone, by name
+	without  []string // missing nodes, by name
 	warnings []string
 	fault    error
 	during   func() // runs during the scan

@@ -135,7 +135,7 @@ func TestARoleOnAFabricEndsWithItAndStartsWithTheNextSignIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if list, err = w.Next(session, 0); err != nil || len(list) != 0 {
-		t.Errorf("when lab was made again, the stream of its operator tells %+v, %v", list, err)
+		t.Errorf("after lab was created again, its operator's stream has %+v, %v", list, err)
 	}
 	a, err := d.User(ctx, "rob")
 	if err != nil || len(a.Memberships) != 0 {

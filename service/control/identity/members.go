@@ -11,7 +11,7 @@ import (
 	"fairlane/tenants"
 )
 
-// Bounds of what an administrator of a tenant or a fabric may add. They keep such a caller from filling the database.
+// Limits of the objects that an administrator of a tenant or a fabric may add. They keep such a caller from filling the database.
 const (
 	MaxMembers         = 1000 // of one tenant or one fabric, with a local role
 	MaxServiceAccounts = 100  // of one tenant, or without a tenant

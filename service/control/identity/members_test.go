@@ -64,7 +64,7 @@ func TestMembersOfATenantAreLimited(t *testing.T) {
 		t.Errorf("another tenant: %v", err)
 	}
 	if err := put("more", tenants.Grant{Role: tenants.RoleAuditor, Domain: tenants.Domain{Fabric: "lab"}}); err != nil {
-		t.Errorf("the fabric as a whole: %v", err)
+		t.Errorf("the whole fabric: %v", err)
 	}
 	for _, bad := range []tenants.Grant{
 		{Role: tenants.RoleAuditor}, {Role: tenants.RoleAuditor, Domain: red.Domain}, {Role: tenants.RoleTenantViewer, Domain: tenants.Domain{Fabric: "lab"}}, {Role: tenants.RoleTenantViewer},

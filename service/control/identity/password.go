@@ -15,7 +15,7 @@ import (
 	"fairlane/service/control"
 )
 
-// Bounds of a password in bytes. There are no composition rules: length is what counts (NIST SP 800-63B, 5.1.1.2).
+// Bounds of a password in bytes. There are no composition rules, because length matters most (NIST SP 800-63B, 5.1.1.2).
 const (
 	MinPassword = 12
 	MaxPassword = 256

@@ -14,7 +14,7 @@ type preparedPassword struct{ password, hash string }
 // only with the context.
 func (s *Accounts) PreparePassword(ctx context.Context, name, password string) (context.Context, error) {
 	if password == "" || checkNewPassword("/password", password, name) != nil {
-		return ctx, nil //nolint:nilerr // they tell what is wrong with it
+		return ctx, nil //nolint:nilerr // the operations report the error
 	}
 	hash, err := s.hash(ctx, password)
 	if err != nil {

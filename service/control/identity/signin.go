@@ -18,7 +18,7 @@ const (
 	freeTries   = 5               // failed sign-ins under one name before the first lock
 	firstLock   = 2 * time.Second // doubles with each further failure,
 	longestLock = 15 * time.Minute
-	forgetAfter = 24 * time.Hour // failures are forgotten
+	forgetAfter = 24 * time.Hour // failures no longer count after this time
 
 	// For one source: refusals before it must wait, the time after which one less is counted, and how many sources are
 	// stored.
@@ -130,7 +130,7 @@ func (s *Accounts) check(ctx context.Context, password, stored string) (ok, rene
 
 // unlocked returns the stored failures of a name, and a *LockedError while it is locked. It is called before a password
 // is checked, and again in the transaction that uses the result: concurrent attempts count no more than sequential ones.
-// A lock longer than the maximum comes from a wrong clock, and is ignored.
+// A lock longer than the maximum results from a wrong clock, and is ignored.
 func (s *Accounts) unlocked(ctx context.Context, r control.Repos, key [32]byte) (control.SigninFailures, error) {
 	had, err := r.SigninFailures(ctx, key)
 	if left := had.LockedUntil.Sub(s.Now()); err == nil && left > 0 && left <= longestLock {

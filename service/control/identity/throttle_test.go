@@ -65,7 +65,7 @@ func TestConcurrentTriesAreLimitedLikeSequentialOnes(t *testing.T) {
 	}
 }
 
-func TestTheThrottleForgetsTheOldestSourceAndNoOther(t *testing.T) {
+func TestTheThrottleEvictsOnlyTheOldestSource(t *testing.T) {
 	t.Parallel()
 	th := newThrottle(1, time.Hour, 3)
 	for i, key := range []string{"a", "b", "c"} {
@@ -78,11 +78,11 @@ func TestTheThrottleForgetsTheOldestSourceAndNoOther(t *testing.T) {
 		t.Errorf("%d sources, oldest %s, newest %s", len(th.buckets), th.oldest.key, th.newest.key)
 	}
 	if th.take("a", at(4)) == 0 || th.take("b", at(4)) != 0 {
-		t.Error("the wrong source was forgotten")
+		t.Error("the wrong source was evicted")
 	}
 }
 
-func TestAClockThatGoesBackForgivesNothing(t *testing.T) {
+func TestAClockSetBackDoesNotShortenTheWait(t *testing.T) {
 	t.Parallel()
 	th := newThrottle(1, time.Minute, 3)
 	th.take("x", at(1000))

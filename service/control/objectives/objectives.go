@@ -26,7 +26,7 @@ const (
 // Input is a change of an objective; a nil field takes the default of the fabric or, for the default itself, the built-in one.
 type Input struct{ Bound, Target *float64 }
 
-// Objective kinds of events.
+// Kinds of events about objectives.
 const (
 	kindTenant = "tenant.objective"
 	kindFabric = "fabric.objective"

@@ -46,7 +46,7 @@ func TestRetentionRemovesOnlyWhatIsOldAndUnused(t *testing.T) {
 	if out := prune(30*day, operations.Retention{Events: 31 * day, Plans: 31 * day, Audit: 31 * day}); out != (operations.Pruned{}) {
 		t.Errorf("what is younger than a longer retention went: %+v", out)
 	}
-	// Only the kind with a retention goes.
+	// Only rows of the kind with a retention are deleted.
 	if out := prune(2*day, operations.Retention{Plans: day}); out != (operations.Pruned{Plans: 1}) {
 		t.Errorf("with a retention of plans alone %+v went", out)
 	}

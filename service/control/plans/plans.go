@@ -98,7 +98,7 @@ func (s *Plans) LoadTarget(ctx context.Context, fabric, name string) (t control.
 }
 
 // RefreshTarget returns the target of the plan in force. When prior is the target of the same plan, it keeps prior's plan, flows and
-// topology: loading those of a large fabric takes a noticeable time. Errors are those of LoadTarget.
+// topology: loading them takes noticeable time for a large fabric. Errors are those of LoadTarget.
 func (s *Plans) RefreshTarget(ctx context.Context, fabric string, prior control.Target) (control.Target, error) {
 	var f control.Fabric
 	var name string

@@ -297,7 +297,7 @@ func TestWhatIfComparesTheDeclarationWithItsEdits(t *testing.T) {
 		t.Errorf("the difference is not that of the two plans:\n%s", d)
 	}
 	if got := planNames(t, s); !slices.Equal(got, []string{name}) || len(controltest.AuditEntries(t, s)) != n {
-		t.Errorf("plans are %q: want nothing stored", got)
+		t.Errorf("plans are %q, want none stored", got)
 	}
 	if again, created, err := s.MakePlan(ctx, "lab", plans.PlanRequest{}, false); err != nil || created || again.Plan.Name != name {
 		t.Errorf("the next real plan is %s, created %v, %v", again.Plan.Name, created, err)
@@ -338,11 +338,11 @@ func TestAdmissionNamesTheFieldAndStoresNothing(t *testing.T) {
 		ask  policy.AdmitRequest
 		want string
 	}{
-		"a name in use":    {policy.AdmitRequest{Tenant: "red", Weight: 1000, Ports: []string{"h1", "h3"}}, "/tenant"},
-		"change of nobody": {policy.AdmitRequest{Tenant: "new", Change: true, Weight: 1000}, "/tenant"},
-		"no weight":        {policy.AdmitRequest{Tenant: "new", Ports: []string{"h1", "h3"}}, "/weight"},
-		"guarantee":        {policy.AdmitRequest{Tenant: "new", Weight: 1000, Guarantee: new(quantity.BitRate(-1)), Ports: []string{"h1", "h3"}}, "/guarantee_bps"},
-		"cap":              {policy.AdmitRequest{Tenant: "new", Weight: 1000, Cap: new(quantity.BitRate(1)), Ports: []string{"h1", "h3"}}, "/cap_bps"},
+		"a name in use":               {policy.AdmitRequest{Tenant: "red", Weight: 1000, Ports: []string{"h1", "h3"}}, "/tenant"},
+		"change of an unknown tenant": {policy.AdmitRequest{Tenant: "new", Change: true, Weight: 1000}, "/tenant"},
+		"no weight":                   {policy.AdmitRequest{Tenant: "new", Ports: []string{"h1", "h3"}}, "/weight"},
+		"guarantee":                   {policy.AdmitRequest{Tenant: "new", Weight: 1000, Guarantee: new(quantity.BitRate(-1)), Ports: []string{"h1", "h3"}}, "/guarantee_bps"},
+		"cap":                         {policy.AdmitRequest{Tenant: "new", Weight: 1000, Cap: new(quantity.BitRate(1)), Ports: []string{"h1", "h3"}}, "/cap_bps"},
 	} {
 		_, err := s.AdmitTenant(ctx, "lab", plans.PlanRequest{}, c.ask)
 		if got := pointers(err); !slices.Equal(got, []string{c.want}) {
@@ -350,7 +350,7 @@ func TestAdmissionNamesTheFieldAndStoresNothing(t *testing.T) {
 		}
 	}
 	if got := planNames(t, s); !slices.Equal(got, []string{name}) || len(controltest.AuditEntries(t, s)) != n {
-		t.Errorf("plans are %q: want nothing stored", got)
+		t.Errorf("plans are %q, want none stored", got)
 	}
 	_, err = s.AdmitTenant(ctx, "nowhere", plans.PlanRequest{}, policy.AdmitRequest{Tenant: "new", Weight: 1000, Ports: []string{"h1", "h3"}})
 	controltest.MustFail(t, "admission to no fabric", err, control.ErrNotFound)

@@ -30,7 +30,7 @@ type ReleasePreview struct {
 type ReturningDevice struct {
 	control.Baseline
 	Missing bool // it is no longer on the fabric, so it cannot be returned
-	// Changes are what the return would write: Desired is the new value. They are valid when Error is empty.
+	// Changes are the writes of the return: Desired is the new value. They are valid when Error is empty.
 	Changes []control.Difference
 	Error   string // why the device could not be compared
 }

@@ -32,7 +32,7 @@ func TestARolloutIsRecordedToItsEnd(t *testing.T) {
 	}
 	for _, d := range got.Devices {
 		if d.State != "in-sync" || d.Before == nil || d.Wanted == nil || d.Observed == nil || d.Receipt == nil {
-			t.Errorf("device is %+v: want its whole story", d)
+			t.Errorf("device is %+v, want all its states", d)
 		}
 	}
 	if k, want := controltest.Kinds(t, r.Service, ro.ID), "rollout.started by ada, rollout.succeeded by system"; k != want {

@@ -293,7 +293,7 @@ func (s *Tasks) requeue(ctx context.Context, r control.Repos, t control.Task) er
 	return r.Enqueue(ctx, t.Job())
 }
 
-// KeepTasks takes over the tasks of managers that died. Any manager may call it at any time.
+// KeepTasks takes over the tasks of failed managers. Any manager may call it at any time.
 func (s *Tasks) KeepTasks(ctx context.Context) error {
 	return s.Store.Tx(control.WithScope(ctx, control.ScopeTasks), func(r control.Repos) error {
 		list, err := r.SilentTasks(ctx, s.Now().Add(-taskDead))

@@ -414,7 +414,7 @@ func TestTaskThatAnotherManagerTookOverIsLeftToIt(t *testing.T) {
 	}
 }
 
-func TestJobOfATaskThatIsGoneIsDone(t *testing.T) {
+func TestJobOfADeletedTaskEnds(t *testing.T) {
 	t.Parallel()
 	_, s := asleep(t)
 	if err := s.WorkTask(t.Context(), control.Job{Kind: control.JobTask, Task: 99, Revision: 1}); err != nil {
@@ -422,8 +422,8 @@ func TestJobOfATaskThatIsGoneIsDone(t *testing.T) {
 	}
 }
 
-// TestPlanOfATaskThatIsGoneFailsIt deletes the fabric between the request and the run.
-func TestPlanOfATaskThatIsGoneFailsIt(t *testing.T) {
+// TestTaskFailsWhenItsPlanIsDeleted deletes the fabric between the request and the run.
+func TestTaskFailsWhenItsPlanIsDeleted(t *testing.T) {
 	t.Parallel()
 	r, plan := controltest.LabWithPlan(t)
 	s := r.Manager(t, func(d *control.Deps) { d.Store = quiet{d.Store} })

@@ -35,7 +35,7 @@ func TestRejectedSetNamesItsFieldsAndChangesNothing(t *testing.T) {
 		"no weight":                            {tenancy.TenantSet{Tenants: []tenancy.TenantInput{at("a"), {Name: "b"}}}, []string{"/tenants/1/weight"}},
 		"one partition twice":                  {tenancy.TenantSet{Tenants: []tenancy.TenantInput{{Name: "a", Weight: 1, PKey: 0x8007}, {Name: "b", Weight: 1, PKey: 0x0007}}}, []string{"/tenants/1/pkey"}},
 		"partition of a stored tenant":         {tenancy.TenantSet{Tenants: []tenancy.TenantInput{{Name: "a", Weight: 1, PKey: 0x8001}}}, []string{"/tenants"}},
-		"flow of nobody":                       {tenancy.TenantSet{Flows: []tenancy.FlowInput{{Tenant: "red", Src: "h1", Dst: "h4"}, {Tenant: "a", Src: "h1", Dst: "h4"}}}, []string{"/flows/1/tenant"}},
+		"flow of an unknown tenant":            {tenancy.TenantSet{Flows: []tenancy.FlowInput{{Tenant: "red", Src: "h1", Dst: "h4"}, {Tenant: "a", Src: "h1", Dst: "h4"}}}, []string{"/flows/1/tenant"}},
 		"flow from nowhere":                    {tenancy.TenantSet{Flows: []tenancy.FlowInput{{Tenant: "red", Src: "nowhere", Dst: "sw1:1"}}}, []string{"/flows/0/src", "/flows/0/dst"}},
 		"a port of nowhere, again and again":   {tenancy.TenantSet{Flows: []tenancy.FlowInput{{Tenant: "red", Src: "nowhere", Dst: "h4"}, {Tenant: "red", Src: "h1", Dst: "nowhere"}}}, []string{"/flows/0/src", "/flows/1/dst"}},
 		"flow to a port of others":             {tenancy.TenantSet{Flows: []tenancy.FlowInput{{Tenant: "red", Src: "h1", Dst: "h2"}}}, []string{"/flows/0/dst"}},
@@ -137,7 +137,7 @@ func TestSetMayMovePartitionsBetweenTenants(t *testing.T) {
 	}
 	set.Tenants[1].Name, set.Flows[1].Tenant, set.Prune = "green", "green", true
 	if res, err := r.Service.ApplyTenants(t.Context(), "lab", set, false); err != nil || len(res.Created) != 1 || len(res.Deleted) != 1 {
-		t.Errorf("a new tenant takes the partition of one that goes: %+v, %v", res, err)
+		t.Errorf("a new tenant with the partition of a removed one: %+v, %v", res, err)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestSetWithoutFlowsOrPruneKeepsWhatItDoesNotName(t *testing.T) {
 	}
 }
 
-func TestTenantsGoInTheOrderOfTheirNames(t *testing.T) {
+func TestTenantsAreAppliedInTheOrderOfTheirNames(t *testing.T) {
 	t.Parallel()
 	s := labWithParts(t)
 	ctx := t.Context()

@@ -73,7 +73,7 @@ func TestRejectedFlowsNameTheirFieldAndStayAsTheyWere(t *testing.T) {
 		flow tenancy.FlowInput
 		want string
 	}{
-		"of nobody":               {tenancy.FlowInput{Tenant: "nobody", Src: "h1", Dst: "h4"}, "/flows/1/tenant"},
+		"of an unknown tenant":    {tenancy.FlowInput{Tenant: "nobody", Src: "h1", Dst: "h4"}, "/flows/1/tenant"},
 		"of no class":             {tenancy.FlowInput{Tenant: "green", Class: "gold", Src: "h1", Dst: "h3"}, "/flows/1/class"},
 		"from nowhere":            {tenancy.FlowInput{Tenant: "red", Src: "nowhere", Dst: "h4"}, "/flows/1/src"},
 		"to a switch":             {tenancy.FlowInput{Tenant: "red", Src: "h1", Dst: "sw1:1"}, "/flows/1/dst"},
@@ -111,10 +111,10 @@ func TestCallerSeesTheTenantsAndFlowsOfItsOwnDomainOnly(t *testing.T) {
 	}{
 		"administrator of a tenant":        {limited(tenants.RoleTenantAdmin, "lab", "red"), []string{"red"}, 1, false},
 		"viewer of a tenant without flows": {limited(tenants.RoleTenantViewer, "lab", "green"), []string{"green"}, 0, false},
-		"tenant that is gone":              {limited(tenants.RoleTenantAdmin, "lab", "gone"), nil, 0, false},
+		"deleted tenant":                   {limited(tenants.RoleTenantAdmin, "lab", "gone"), nil, 0, false},
 		"tenant of that name elsewhere":    {limited(tenants.RoleTenantAdmin, "other", "red"), nil, 0, false},
 		"auditor of another fabric":        {limited(tenants.RoleAuditor, "other", ""), nil, 0, false},
-		"nobody":                           {control.Principal{Kind: control.PrincipalUser, Name: "eve"}, nil, 0, false},
+		"user without roles":               {control.Principal{Kind: control.PrincipalUser, Name: "eve"}, nil, 0, false},
 		"auditor of the fabric":            {limited(tenants.RoleAuditor, "lab", ""), []string{"blue", "green", "red"}, 2, true},
 		"auditor of everything":            {limited(tenants.RoleAuditor, "", ""), []string{"blue", "green", "red"}, 2, true},
 	} {

@@ -294,7 +294,7 @@ func TestPartThatFlowsUseIsNotRemoved(t *testing.T) {
 	}
 }
 
-// TestDefaultClassIsInUseByFlowsThatNameNone: such flows would have no class once it is gone.
+// TestDefaultClassIsInUseByFlowsThatNameNone: such flows would have no class after its removal.
 func TestDefaultClassIsInUseByFlowsThatNameNone(t *testing.T) {
 	t.Parallel()
 	s := labWithParts(t)
@@ -304,7 +304,7 @@ func TestDefaultClassIsInUseByFlowsThatNameNone(t *testing.T) {
 	}
 	leaves(t, s, "removing the default class", func() {
 		if err := s.DeleteClass(ctx, "lab", "green", "default", tenancy.AnyTag); controltest.Code(err) != "in-use" {
-			t.Errorf("beside another class: %v, want in-use", err)
+			t.Errorf("with another class: %v, want in-use", err)
 		}
 	})
 	if err := s.DeleteClass(ctx, "lab", "green", "bulk", tenancy.AnyTag); err != nil {
@@ -357,7 +357,7 @@ func TestBadPartNamesTheFieldOfItsOwnRequest(t *testing.T) {
 	})
 }
 
-// TestUnreadableTopologyIsNotAMissingAttachment: a caller that is told of none would attach the port again.
+// TestUnreadableTopologyIsNotAMissingAttachment: a caller that gets not-found would attach the port again.
 func TestUnreadableTopologyIsNotAMissingAttachment(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, controltest.OpenSQLite)

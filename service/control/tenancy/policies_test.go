@@ -354,7 +354,7 @@ func TestDifferenceOfTwoRevisions(t *testing.T) {
 	}
 	back, err := s.DiffPolicies(ctx, "lab", 3, 1)
 	if err != nil || back.FlowsRemovedN != 151 || len(back.Added) != 1 || back.Added[0].Name != "blue" || back.Before.VLArbitration != true {
-		t.Errorf("the other way it is %+v, %v", back, err)
+		t.Errorf("the reverse difference is %+v, %v", back, err)
 	}
 	if none, err := s.DiffPolicies(ctx, "lab", 0, 3); err != nil || !none.Empty() {
 		t.Errorf("from a revision to itself it is %+v, %v", none, err)

@@ -7,9 +7,9 @@ import (
 	"fairlane/service/control/usecases"
 )
 
-func TestEveryPartIsNeeded(t *testing.T) {
+func TestMissingDependenciesAreRejected(t *testing.T) {
 	t.Parallel()
 	if _, err := usecases.New(control.Deps{}); err == nil {
-		t.Error("a service was made of nothing")
+		t.Error("use cases were built without dependencies")
 	}
 }

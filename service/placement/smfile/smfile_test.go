@@ -81,7 +81,7 @@ func TestFaults(t *testing.T) {
 		"empty":        {"{}", []string{"sm.yaml:1: found nothing, want opensm or ufm"}},
 		"no mapping":   {"- opensm", []string{"sm.yaml:1: found a list of 1, want the keys opensm, ufm"}},
 		"no YAML":      {"opensm: [", []string{`want valid YAML`}},
-		"two":          {"{opensm: {options: /a, partitions: /b, unit: o.service}, ufm: {url: https://a}}", []string{"ufm: found beside another, want one of"}},
+		"two":          {"{opensm: {options: /a, partitions: /b, unit: o.service}, ufm: {url: https://a}}", []string{"ufm: found in addition to another, want one of"}},
 		"documents":    {"ufm: {}\n---\nufm: {}", []string{"sm.yaml:2: found a second document, want one"}},
 		"alias":        {"opensm: &a {options: /a}", []string{`anchor or alias "a"`}},
 		"unknown":      {"opensms: {}", []string{`sm.yaml:1: unknown key "opensms", want opensm, ufm`}},

@@ -179,7 +179,7 @@ func (q *Queue) Stop(ctx context.Context) error {
 func (q *Queue) InsertJobs(ctx context.Context, tx *sql.Tx, jobs []control.Job) error {
 	params := make([]river.InsertManyParams, len(jobs))
 	for i, j := range jobs {
-		// Completed jobs do not count, and a job rarely comes twice under one revision.
+		// Completed jobs do not count, and a job is rarely queued twice under one revision.
 		params[i].InsertOpts = &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: alive()}}
 		switch j.Kind {
 		case control.JobStep:
@@ -324,7 +324,7 @@ func periodicJobs(list []Periodic) []*river.PeriodicJob {
 	return out
 }
 
-// retries retries soon: jobs are short, and the usual cause is a database or a fabric that comes back.
+// retries retries soon: jobs are short, and the usual cause is a temporarily unavailable database or fabric.
 type retries struct{}
 
 // NextRetry implements river.ClientRetryPolicy: 1 s, doubled up to 30 s.

@@ -110,7 +110,7 @@ func TestNewSeriesBeyondTheLimitAreLeftOutAndCounted(t *testing.T) {
 	for i := range 5 {
 		batch = append(batch, sample(series.TenantDelivered, "lab", fmt.Sprint(i), 1))
 	}
-	for i := range 2 { // the kept ones go on
+	for i := range 2 { // the existing series continue
 		err := d.Append(t.Context(), start.Add(time.Duration(i)*time.Second), batch)
 		if !errors.Is(err, series.ErrTooManySeries) || err.Error() != "too many series: 2 new ones left out, 3 kept" {
 			t.Errorf("round %d: %v", i, err)
@@ -124,8 +124,8 @@ func TestNewSeriesBeyondTheLimitAreLeftOutAndCounted(t *testing.T) {
 	}
 }
 
-// The limit counts series, not what this process has appended: after a restart at the limit the kept series go on.
-func TestSeriesAtTheLimitGoOnAfterARestart(t *testing.T) {
+// The limit counts series, not what this process has appended: after a restart at the limit the existing series continue.
+func TestSeriesAtTheLimitContinueAfterARestart(t *testing.T) {
 	t.Parallel()
 	dir, batch := t.TempDir(), []series.Sample{sample(series.TenantDelivered, "lab", "red", 1), sample(series.TenantDelivered, "lab", "blue", 1)}
 	for i := range 3 {

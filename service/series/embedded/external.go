@@ -67,7 +67,7 @@ type queued struct {
 
 var _ series.Store = (*External)(nil)
 
-// OpenExternal starts to send what is appended to a server. It does not wait for the server.
+// OpenExternal starts to send appended samples to a server. It does not wait for the server.
 func OpenExternal(o ExternalOptions) (*External, error) {
 	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("series: %w", err)

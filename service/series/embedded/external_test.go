@@ -136,7 +136,7 @@ func TestAnExternalServerAnswersWithinTheScope(t *testing.T) {
 	}
 }
 
-// A server that hangs delays no measurement; what waits for it arrives when it goes on, up to the bound of the queue.
+// A server that hangs delays no measurement; queued samples arrive when it resumes, up to the limit of the queue.
 func TestAnExternalServerThatHangsDelaysNothing(t *testing.T) {
 	t.Parallel()
 	address, hanging := prometheus(t)

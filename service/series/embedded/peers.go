@@ -106,7 +106,7 @@ func (d *DB) sources(ctx context.Context, s series.Scope) storage.Queryable {
 	list, err := d.peers.o.List(ctx)
 	if err != nil {
 		d.o.Log.Warn("the other managers are unknown", "error", err.Error())
-		list = []Peer{{}} // stands for those that are missing
+		list = []Peer{{}} // represents the missing managers
 	}
 	return storage.QueryableFunc(func(mint, maxt int64) (storage.Querier, error) {
 		q, err := local.Querier(mint, maxt)

@@ -82,7 +82,7 @@ func TestAFabricHandedOverHasOneSeriesWithoutGapOrDuplicate(t *testing.T) {
 	p, alone := openPair(t), open(t)
 	for i := range 80 { // 20 minutes; the hand-over is at 5, and both measured at that instant
 		at := start.Add(time.Duration(i) * 15 * time.Second)
-		if i >= 40 && i < 56 { // nobody measured
+		if i >= 40 && i < 56 { // no manager measured
 			continue
 		}
 		batch := []series.Sample{sample(series.TenantDelivered, "lab", "red", float64(i)), sample(series.TenantDelivered, "dc2", "red", float64(i)/2)}
@@ -106,7 +106,7 @@ func TestAFabricHandedOverHasOneSeriesWithoutGapOrDuplicate(t *testing.T) {
 const everyFabric = `count by (fabric) (fairlane_tenant_delivered_bits_per_second)`
 
 // A manager that does not answer costs its timeout once, and every answer without it says so.
-func TestAFrozenManagerCostsItsTimeoutAndIsNamedMissing(t *testing.T) {
+func TestAFrozenManagerTimesOutAndIsReportedMissing(t *testing.T) {
 	t.Parallel()
 	const timeout = 300 * time.Millisecond
 	p := openPair(t, func(o *embedded.PeerOptions, _ *embedded.Peer) { o.Timeout, o.Pause = timeout, time.Hour })
@@ -175,7 +175,7 @@ func TestAManagerThatEndedBeforeTheRangeIsNotAsked(t *testing.T) {
 	}
 }
 
-func TestManagersProveWhoTheyAre(t *testing.T) {
+func TestManagersAuthenticateToEachOther(t *testing.T) {
 	t.Parallel()
 	wrong := []byte("another key")
 	for name, adjust := range map[string]func(*embedded.PeerOptions, *embedded.Peer){

@@ -17,7 +17,7 @@ import (
 	"fairlane/service/series"
 )
 
-// Bounds of a query beside those of package series.
+// Limits of a query in addition to those of package series.
 const (
 	maxSamples = 5_000_000
 	maxNodes   = 1_000 // of the parsed query
@@ -175,7 +175,7 @@ func (r *reader) lookup(ctx context.Context, s series.Scope, l series.Lookup, fi
 				return failed(ctx, err)
 			}
 			warn(&l, notes)
-			for _, v := range list { // valid only while the querier lives
+			for _, v := range list { // valid only until the querier is closed
 				out = append(out, string(append([]byte(nil), v...)))
 			}
 		}

@@ -41,7 +41,7 @@ func newRemoteQuerier(read readFunc, s series.Scope, mint, maxt int64) *remoteQu
 	return q
 }
 
-// Select sends the request at once and waits for the answer when it is read, so that several servers are asked concurrently.
+// Select sends the request at once and waits for the answer when it is read, so that several servers are queried concurrently.
 func (q *remoteQuerier) Select(ctx context.Context, _ bool, hints *storage.SelectHints, ms ...*labels.Matcher) storage.SeriesSet {
 	return q.ask(ctx, hints, ms...)
 }

@@ -35,9 +35,9 @@ func evaluator(t *testing.T, d *embedded.DB, notify series.Notify) *embedded.Rul
 	return r
 }
 
-// TestABudgetThatBurnsIsNotified runs the rules of the service over a tenant whose every contended second is bad from minute 90 to 130,
+// TestErrorBudgetBurnIsNotified runs the rules of the service over a tenant whose every contended second is bad from minute 90 to 130,
 // and one that is idle.
-func TestABudgetThatBurnsIsNotified(t *testing.T) {
+func TestErrorBudgetBurnIsNotified(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	var sent []series.Alert

@@ -55,7 +55,7 @@ func within(s series.Scope, q storage.Queryable) storage.Queryable {
 	})
 }
 
-// scoped is a querier that sees the visible series alone.
+// scoped is a querier limited to the visible series.
 type scoped struct {
 	storage.Querier
 

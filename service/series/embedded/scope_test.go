@@ -23,7 +23,7 @@ var (
 
 // The strongest form of isolation: what a scope answers over a database with other fabrics and tenants in it is, but for the order of series
 // and the 14th digit of sums, what it answers over a database that holds its own series alone. No other series, value, count or absence can show.
-func TestAScopeAnswersAsIfNothingElseExisted(t *testing.T) {
+func TestQueriesSeeOnlyTheirScope(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		scope     series.Scope
@@ -104,7 +104,7 @@ func isolated(t *testing.T, scope series.Scope, strangers *regexp.Regexp, full s
 			a, err := find(full, scope)
 			b, err2 := find(own, scope)
 			if fmt.Sprint(a, err) != fmt.Sprint(b, err2) {
-				t.Fatalf("lookup %v: %v, %v beside %v, %v", l.Selectors, a, err, b, err2)
+				t.Fatalf("lookup %v: got %v, %v, want %v, %v", l.Selectors, a, err, b, err2)
 			}
 		}
 	}

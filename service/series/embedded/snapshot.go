@@ -192,7 +192,7 @@ type Restoring struct {
 	locked         string            // file that was made for the lock
 }
 
-// PrepareRestore copies a snapshot beside a folder and checks the copy. It refuses a folder that a process has open, and keeps others from
+// PrepareRestore copies a snapshot into the parent of a folder and checks the copy. It refuses a folder that a process has open, and keeps others from
 // opening it until Commit or Close.
 func PrepareRestore(ctx context.Context, from, folder string) (r *Restoring, err error) {
 	if real, err := filepath.EvalSymlinks(folder); err == nil {

@@ -35,7 +35,7 @@ func restored(t *testing.T, snapshot string) *embedded.DB {
 	return d
 }
 
-// What was stored when the copy began is in the copy, to the sample, although the store goes on meanwhile.
+// What was stored when the copy began is in the copy, up to the last sample, although the store keeps appending.
 func TestASnapshotTakenWhileSamplesAreAppendedGivesEqualAnswers(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "series")
@@ -83,17 +83,17 @@ func TestASnapshotTakenWhileSamplesAreAppendedGivesEqualAnswers(t *testing.T) {
 	if _, err := embedded.Snapshot(t.Context(), dir, to); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("over a copy: %v", err)
 	}
-	add(t, back, start.Add(30*24*time.Hour), batch(1)) // the restored series go on
+	add(t, back, start.Add(30*24*time.Hour), batch(1)) // the restored series continue
 }
 
-func TestASnapshotOfAStoppedServiceAndOfNone(t *testing.T) {
+func TestSnapshotsOfAStoppedServiceAndOfAMissingFolder(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "series")
 	to := filepath.Join(t.TempDir(), "copy")
 	if _, err := embedded.Snapshot(t.Context(), dir, to); !errors.Is(err, embedded.ErrNoSeries) {
 		t.Errorf("without a folder: %v", err)
 	}
-	for i := range 3 { // a restart leaves a snapshot of the memory beside the log
+	for i := range 3 { // a restart leaves a snapshot of the memory in addition to the log
 		d, err := embedded.Open(dir, embedded.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +149,7 @@ func TestASnapshotWithoutAListedBlockFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := embedded.Snapshot(t.Context(), dir, to); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%v, want that every attempt found a block gone", err)
+		t.Errorf("%v, want an error since every attempt misses a block", err)
 	}
 }
 

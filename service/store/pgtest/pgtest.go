@@ -205,7 +205,7 @@ func (s *Server) guard() error {
 	return errors.Join(r.Close(), log.Close())
 }
 
-// close stops the server and waits until it is gone.
+// close stops the server and waits until it has ended.
 func (s *Server) close() error {
 	err := s.mind.Close()
 	_ = s.minder.Wait()                          // its error, when no server was left to stop, is in its log

@@ -60,7 +60,7 @@ func TestAQuickCalibrationIsAProfileAndDependsOnItsSeedAlone(t *testing.T) {
 }
 
 // A calibration that is continued does not repeat finished runs, and has the same result as one without interruption.
-func TestAStoppedCalibrationGoesOnWhereItWas(t *testing.T) {
+func TestAStoppedCalibrationContinues(t *testing.T) {
 	t.Parallel()
 	whole, err := Calibrate(t.Context(), quick())
 	if err != nil {

@@ -84,7 +84,7 @@ func checkCourse(t *testing.T, f Figure) {
 
 // With one mark in 64 packets, the four flows need more marks than the switch can make, and the unfair shares of the parking
 // lot return despite congestion control.
-func TestTooFewMarksBringTheParkingLotBack(t *testing.T) {
+func TestParkingLotReturnsWithTooFewMarks(t *testing.T) {
 	t.Parallel()
 	v := base(1, false)
 	v.marking = 64

@@ -137,7 +137,7 @@ func TestAFullDiskUnderARunningService(t *testing.T) {
 	for i := 1; i < 2000 && !full; i++ { // the log of SQLite has some room of its own
 		code, body := create(i)
 		if full = code == http.StatusServiceUnavailable && problemCode(body) == "storage-full"; !full && code != http.StatusCreated {
-			t.Fatalf("on the way to a full disk: %d %s", code, body)
+			t.Fatalf("while filling the disk: %d %s", code, body)
 		}
 	}
 	if !full {
@@ -187,7 +187,7 @@ func TestAServiceThatStartsOnAFullDisk(t *testing.T) {
 	first.stop()
 	<-first.exit
 	fill(t, filepath.Join(dir, "ballast"))
-	doesNotStart(t, database, cmdline.ExitFailed, "no space is left: free some and start again")
+	doesNotStart(t, database, cmdline.ExitFailed, "no disk space is left: free some space and start again")
 	if err := os.Remove(filepath.Join(dir, "ballast")); err != nil {
 		t.Fatal(err)
 	}
@@ -213,8 +213,8 @@ func TestAServiceThatStartsOnAReadOnlyDisk(t *testing.T) {
 	doesNotStart(t, database, cmdline.ExitFailed, "the user that runs the service")
 }
 
-// TestAServiceThatCannotWorkSaysWhatToDo starts the service on databases that it must not touch.
-func TestAServiceThatCannotWorkSaysWhatToDo(t *testing.T) {
+// TestAServiceThatCannotStartGivesAdvice starts the service on databases that it must not touch.
+func TestAServiceThatCannotStartGivesAdvice(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, path string)

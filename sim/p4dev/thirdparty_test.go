@@ -10,7 +10,7 @@ import (
 	"fairlane/sim/p4dev"
 )
 
-// outsider is a client that knows P4Runtime only from server reflection.
+// outsider is a client that learns P4Runtime only by server reflection.
 type outsider interface {
 	// call returns the response of a method, or the error with its code and details.
 	call(method, request string) (answer string, ok bool)
