@@ -161,8 +161,11 @@ func (m *Metrics) SeriesFailed() { m.seriesErrors.Inc() }
 
 // Handler serves the metrics in Prometheus's text and OpenMetrics formats.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, m.measured}, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
+	return promhttp.HandlerFor(m.all(), promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
 }
+
+// all returns what a scrape and a push have.
+func (m *Metrics) all() prometheus.Gatherer { return prometheus.Gatherers{m.registry, m.measured} }
 
 // Begin counts a request that has begun; call the function it returns when the request has ended.
 func (m *Metrics) Begin() (end func()) {

@@ -32,7 +32,7 @@ const (
 	maxReason   = 300             // characters of an error in the log, which may quote what the collector answered
 )
 
-// StartPush pushes every metric of the registry to a collector at each interval, over OTLP in protobuf, until stop. A
+// StartPush pushes every metric that Handler serves to a collector at each interval, over OTLP in protobuf, until stop. A
 // collector that is away or does not answer only loses a push. stop pushes once more; its error is that of the last push.
 // Headers for the collector come from OTEL_EXPORTER_OTLP_HEADERS.
 func (m *Metrics) StartPush(ctx context.Context, o PushOptions) (stop func(context.Context) error, err error) {
@@ -52,7 +52,7 @@ func (m *Metrics) StartPush(ctx context.Context, o PushOptions) (stop func(conte
 	provider := metric.NewMeterProvider(
 		metric.WithResource(o.Source.resource()),
 		metric.WithReader(metric.NewPeriodicReader(
-			pushExporter{exporter, r}, metric.WithProducer(registryProducer{m.registry, r}),
+			pushExporter{exporter, r}, metric.WithProducer(registryProducer{m.all(), r}),
 			metric.WithInterval(o.Interval), metric.WithTimeout(cmp.Or(o.Timeout, pushTimeout)),
 		)),
 	)
@@ -62,9 +62,9 @@ func (m *Metrics) StartPush(ctx context.Context, o PushOptions) (stop func(conte
 	}, nil
 }
 
-// registryProducer converts a registry. Like a scrape, it produces all of it or, if part of it cannot be read, nothing.
+// registryProducer converts what a registry gathers. Like a scrape, it produces all of it or, if part of it cannot be read, nothing.
 type registryProducer struct {
-	registry *prometheus.Registry
+	registry prometheus.Gatherer
 	report   *pushReport
 }
 

@@ -138,6 +138,13 @@ func TestAPushHasEveryMetricOfAScrape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, x := range measured {
+		named := map[string]string{}
+		for _, l := range x.Labels {
+			named[l.Name] = l.Value
+		}
+		want[key(x.Name, named)] = x.Value
+	}
 	if err := stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
