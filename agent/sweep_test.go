@@ -61,7 +61,7 @@ func TestLostValuesAreSetAgain(t *testing.T) {
 			a := r.agent(t)
 			mustSet(t, a, give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(2, "rpg_gd"), 10), sender("astro/bulk", 4))
 			wanted := r.everything()
-			told := heard(t, a)
+			updates := heard(t, a)
 			r.do(func() {
 				r.defaults()
 				r.senders.Senders = nil
@@ -74,7 +74,7 @@ func TestLostValuesAreSetAgain(t *testing.T) {
 			if reapply(t, a, "eth-a", "count") != "1" || reapply(t, a, "eth-a", "attempts") != "0" || state(t, a, "eth-a", key(1, "rpg_ai_rate"), "outcome") != "verified" {
 				t.Error(ask(t, a, nicyang.NIC("eth-a").Child("reapply")))
 			}
-			if all := told(); !strings.Contains(all, "name=eth-a]/reapply") || !strings.Contains(all, nicyang.Param("eth-a", key(1, "rpg_ai_rate")).String()) {
+			if all := updates(); !strings.Contains(all, "name=eth-a]/reapply") || !strings.Contains(all, nicyang.Param("eth-a", key(1, "rpg_ai_rate")).String()) {
 				t.Error(all)
 			}
 			writes := len(r.writes)
@@ -162,7 +162,7 @@ func TestChangesOfOthersAreReportedAndKept(t *testing.T) {
 	a := r.agent(t)
 	mustSet(t, a, give("eth-a", key(1, "rpg_ai_rate"), 20))
 	before := leaf(t, a, nicyang.AgentState().Child("config-generation"))
-	told := heard(t, a)
+	updates := heard(t, a)
 	r.do(func() { r.files[debugfsA+"rp_ai_rate"], r.files[debugfsA+"rp_gd"] = "33", "10" })
 	sweep(t, a)
 	if r.file("rp_ai_rate") != "33" {
@@ -171,7 +171,7 @@ func TestChangesOfOthersAreReportedAndKept(t *testing.T) {
 	if o, p := state(t, a, "eth-a", key(1, "rpg_ai_rate"), "outcome"), state(t, a, "eth-a", key(1, "rpg_ai_rate"), "problem"); o != "overridden" || p != "was set to 20, is 33: another program changed it; set it again or delete it" {
 		t.Error(o, p)
 	}
-	if all := told(); !strings.Contains(all, nicyang.Param("eth-a", key(1, "rpg_ai_rate")).String()) || !strings.Contains(all, nicyang.Param("eth-a", key(1, "rpg_gd")).String()) {
+	if all := updates(); !strings.Contains(all, nicyang.Param("eth-a", key(1, "rpg_ai_rate")).String()) || !strings.Contains(all, nicyang.Param("eth-a", key(1, "rpg_gd")).String()) {
 		t.Error(all)
 	}
 	if leaf(t, a, nicyang.AgentState().Child("config-generation")) == before {
@@ -193,10 +193,10 @@ func TestCardsComeAndGo(t *testing.T) {
 	r := newRig(t)
 	a := r.agent(t)
 	mustSet(t, a, give("eth-b", key(1, "rpg_gd"), 10))
-	told := heard(t, a)
+	updates := heard(t, a)
 	r.do(func() { r.gone["eth-b"] = true })
 	sweep(t, a)
-	if found := ask(t, a, nicyang.NIC("eth-b")); len(found) != 0 || !strings.Contains(told(), "eth-b") {
+	if found := ask(t, a, nicyang.NIC("eth-b")); len(found) != 0 || !strings.Contains(updates(), "eth-b") {
 		t.Error(found)
 	}
 	r.do(func() { delete(r.gone, "eth-b"); r.defaults(); r.boot = "boot-2" })

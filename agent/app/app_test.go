@@ -49,7 +49,7 @@ func TestTheAgentServesRestoresAndKnowsItsClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer systemd.Close()
-	told := func() string {
+	notified := func() string {
 		b := make([]byte, 100)
 		n, err := systemd.Read(b)
 		if err != nil {
@@ -58,7 +58,7 @@ func TestTheAgentServesRestoresAndKnowsItsClients(t *testing.T) {
 		return string(b[:n])
 	}
 	address, out, stop := start(t, config, map[string]string{"NOTIFY_SOCKET": socket})
-	if s := told(); s != "READY=1" {
+	if s := notified(); s != "READY=1" {
 		t.Error(s)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -93,7 +93,7 @@ func TestTheAgentServesRestoresAndKnowsItsClients(t *testing.T) {
 	if code := stop(); code != 0 {
 		t.Error(code, out)
 	}
-	if s := told(); s != "STOPPING=1" {
+	if s := notified(); s != "STOPPING=1" {
 		t.Error(s)
 	}
 	if !strings.Contains(out.String(), "expired") {

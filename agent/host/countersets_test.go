@@ -77,7 +77,7 @@ func kernel(answers ...[][]byte) *rdmaKernel {
 	return k
 }
 
-func toldSet(id, port uint32, attrs ...[]byte) []byte {
+func setMessage(id, port uint32, attrs ...[]byte) []byte {
 	return message(newSets, 2, attribute(77, attribute(78, attribute(3, word(port)), attribute(79, word(id)), slices.Concat(attrs...))))
 }
 
@@ -99,12 +99,12 @@ func TestCounterSetsOfAPort(t *testing.T) {
 		return attribute(81, append([][]byte{attribute(82, append([]byte(name), 0))}, value...)...)
 	}
 	k := kernel([][]byte{
-		toldSet(9, 1, attribute(74, word(2)), attribute(19, pair(40))),
-		toldSet(7, 2, attribute(74, word(1))), // another port's
-		toldSet(3, 1, attribute(74, word(1)), attribute(28, word(4711)), attribute(19, pair(30), pair(17)),
+		setMessage(9, 1, attribute(74, word(2)), attribute(19, pair(40))),
+		setMessage(7, 2, attribute(74, word(1))), // another port's
+		setMessage(3, 1, attribute(74, word(1)), attribute(28, word(4711)), attribute(19, pair(30), pair(17)),
 			attribute(80, counter("rdma_tx_bytes", attribute(83, binary.NativeEndian.AppendUint64(nil, 1<<40))), counter("rdma_rx_bytes"))),
-		toldSet(4, 1, attribute(74, word(1)), attribute(28, word(4712))), // a process that has ended
-		toldSet(5, 1, attribute(74, word(1)), attribute(29, []byte("ib_core\x00"))),
+		setMessage(4, 1, attribute(74, word(1)), attribute(28, word(4712))), // a process that has ended
+		setMessage(5, 1, attribute(74, word(1)), attribute(29, []byte("ib_core\x00"))),
 		message(end, 2, word(0)),
 	})
 	got, err := withSets(t, k).CounterSets(t.Context())
@@ -146,7 +146,7 @@ func TestCounterSetsErrors(t *testing.T) {
 		says   string
 	}{
 		"no queue pair is bound":     {kernel([][]byte{last}), ErrNotBound, "set link mlx5_0/1 auto"},
-		"another port's alone":       {kernel([][]byte{toldSet(7, 2), last}), ErrNotBound, ""},
+		"another port's alone":       {kernel([][]byte{setMessage(7, 2), last}), ErrNotBound, ""},
 		"a kernel without command":   {kernel([][]byte{message(refused, 0, errno32(unix.EINVAL))}), ErrNotOffered, "invalid argument"},
 		"without the permission":     {kernel([][]byte{message(refused, 0, errno32(unix.EPERM))}), ErrNotOffered, "not permitted"},
 		"refused at the end":         {kernel([][]byte{message(end, 2, errno32(unix.EOPNOTSUPP))}), ErrNotOffered, "not supported"},
@@ -157,7 +157,7 @@ func TestCounterSetsErrors(t *testing.T) {
 		"an impossible answer":       {kernel([][]byte{{1, 2, 3}}), nil, "found 3 bytes"},
 		"never the same":             {kernel(interrupted, interrupted, interrupted), nil, "stays as it is"},
 		"always too little memory":   {kernel([][]byte{nil}, [][]byte{nil}, [][]byte{nil}), unix.ENOBUFS, ""},
-		"two answers without an end": {kernel([][]byte{toldSet(7, 1), nil}, [][]byte{last}), ErrNotBound, ""},
+		"two answers without an end": {kernel([][]byte{setMessage(7, 1), nil}, [][]byte{last}), ErrNotBound, ""},
 	} {
 		got, err := withSets(t, c.kernel).CounterSets(t.Context())
 		if err == nil || len(got) != 0 || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {

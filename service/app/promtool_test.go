@@ -44,7 +44,7 @@ var atTime = regexp.MustCompile(` @\[[0-9.]+\]`)
 // queried is a service with series that promtool queries.
 type queried struct {
 	promtool, service string    // path and URL
-	all, gold, nobody string    // addresses with the token of the administrator, with that of a viewer of tenant gold, and without one
+	all, gold, anonymous string    // addresses with the token of the administrator, with that of a viewer of tenant gold, and without one
 	now               time.Time // of the latest measurement
 }
 
@@ -135,7 +135,7 @@ func TestPromtoolQueriesTheService(t *testing.T) {
 		{[]string{"instant", q.all, "sum("}, "bad_data: bad query: 1:5: parse error: unclosed left parenthesis"},
 		{[]string{"series", "--match=sum(", q.gold}, `bad_data: bad query: 1:4: parse error: unexpected "("`},
 		{[]string{"range", "--step=1s", "--start=0", "--end=" + q.moment(0), q.gold, metric}, "want at most 11000; increase step or shorten the range"},
-		{[]string{"instant", q.nobody, metric}, `"detail":"send Authorization: Bearer with a valid token"`},
+		{[]string{"instant", q.anonymous, metric}, `"detail":"send Authorization: Bearer with a valid token"`},
 	} {
 		if out, err := q.query(t, c.args...); err == nil || !strings.Contains(out, c.want) {
 			t.Errorf("promtool query %v: %v\n%s\nwant %s", c.args, err, out, c.want)

@@ -33,12 +33,12 @@ func TestFabricsDoNotWaitForEachOther(t *testing.T) {
 	}
 	ctx := t.Context()
 	err := s.Tx(control.OnFabric(ctx, "one"), func(r control.Repos) error {
-		if err := told(ctx, r, "one", "begun"); err != nil {
+		if err := addEvent(ctx, r, "one", "begun"); err != nil {
 			return err
 		}
 		for _, m := range []*Store{s, other} {
 			for _, scope := range []context.Context{control.OnFabric(ctx, "two"), control.WithScope(ctx, control.ScopeSignIn), control.WithScope(ctx, control.ScopeTasks)} {
-				if err := m.Tx(scope, func(r control.Repos) error { return told(ctx, r, "two", "beside") }); err != nil {
+				if err := m.Tx(scope, func(r control.Repos) error { return addEvent(ctx, r, "two", "beside") }); err != nil {
 					t.Errorf("during a write on another fabric: %v", err)
 				}
 			}
@@ -57,8 +57,8 @@ func TestFabricsDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-// told stores an event and its audit entry.
-func told(ctx context.Context, r control.Repos, fabric, what string) error {
+// addEvent stores an event and its audit entry.
+func addEvent(ctx context.Context, r control.Repos, fabric, what string) error {
 	if err := r.AddEvent(ctx, control.Event{At: at(), Fabric: fabric, Kind: "tenant.updated", Subject: what}); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func TestEventsAppearInTheOrderOfTheirNumbers(t *testing.T) {
 				for i := range each {
 					err := s.Tx(scope, func(r control.Repos) error {
 						for range 2 {
-							if err := told(ctx, r, fmt.Sprint("f", k), fmt.Sprint(m, k, i)); err != nil {
+							if err := addEvent(ctx, r, fmt.Sprint("f", k), fmt.Sprint(m, k, i)); err != nil {
 								return err
 							}
 						}
@@ -175,7 +175,7 @@ func stopIn(ctx context.Context, database, stage string) error {
 		if stage == afterLock || stage == whole {
 			here()
 		}
-		if err := told(ctx, r, "one", "stale"); err != nil {
+		if err := addEvent(ctx, r, "one", "stale"); err != nil {
 			return err
 		}
 		mine := r.(*repos)
@@ -191,7 +191,7 @@ func stopIn(ctx context.Context, database, stage string) error {
 			mine.events, mine.audits = nil, nil
 			for _, fabric := range []string{"two", "three"} {
 				waiting.Go(func() {
-					_ = s.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error { return told(ctx, r, fabric, "queued") })
+					_ = s.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error { return addEvent(ctx, r, fabric, "queued") })
 				})
 			}
 			time.Sleep(time.Second) // they wait, without any work to wait for
@@ -300,7 +300,7 @@ func writeBeside(t *testing.T, s *Store, since time.Time) (worst [2]time.Duratio
 		wg.Go(func() {
 			for time.Since(since) < 7*time.Second {
 				begun := time.Now()
-				if err := s.Tx(scope, func(r control.Repos) error { return told(ctx, r, name, "fresh") }); err != nil {
+				if err := s.Tx(scope, func(r control.Repos) error { return addEvent(ctx, r, name, "fresh") }); err != nil {
 					t.Errorf("a concurrent write on %q: %v", name, err)
 				}
 				took := time.Since(begun)

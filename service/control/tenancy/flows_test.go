@@ -73,7 +73,7 @@ func TestRejectedFlowsNameTheirFieldAndStayAsTheyWere(t *testing.T) {
 		flow tenancy.FlowInput
 		want string
 	}{
-		"of an unknown tenant":    {tenancy.FlowInput{Tenant: "nobody", Src: "h1", Dst: "h4"}, "/flows/1/tenant"},
+		"of an unknown tenant":    {tenancy.FlowInput{Tenant: "purple", Src: "h1", Dst: "h4"}, "/flows/1/tenant"},
 		"of no class":             {tenancy.FlowInput{Tenant: "green", Class: "gold", Src: "h1", Dst: "h3"}, "/flows/1/class"},
 		"from nowhere":            {tenancy.FlowInput{Tenant: "red", Src: "nowhere", Dst: "h4"}, "/flows/1/src"},
 		"to a switch":             {tenancy.FlowInput{Tenant: "red", Src: "h1", Dst: "sw1:1"}, "/flows/1/dst"},

@@ -206,14 +206,14 @@ func TestPartOfATenantIsFoundByAnyNameOfItsPort(t *testing.T) {
 		controltest.MustFail(t, "put attachment "+name, err, control.ErrNotFound)
 		controltest.MustFail(t, "delete attachment "+name, s.DeleteAttachment(ctx, "lab", "green", name, tenancy.AnyTag), control.ErrNotFound)
 	}
-	for _, of := range [][2]string{{"lab", "nobody"}, {"nowhere", "green"}} {
+	for _, of := range [][2]string{{"lab", "purple"}, {"nowhere", "green"}} {
 		_, err := s.Attachment(ctx, of[0], of[1], "h3")
-		controltest.MustFail(t, "an attachment of nobody", err, control.ErrNotFound)
+		controltest.MustFail(t, "an attachment of an unknown tenant", err, control.ErrNotFound)
 		_, err = s.Class(ctx, of[0], of[1], "bulk")
-		controltest.MustFail(t, "a class of nobody", err, control.ErrNotFound)
+		controltest.MustFail(t, "a class of an unknown tenant", err, control.ErrNotFound)
 		_, err = s.AddAttachment(ctx, of[0], of[1], tenancy.AttachmentInput{Port: "h2"})
-		controltest.MustFail(t, "attaching nobody", err, control.ErrNotFound)
-		controltest.MustFail(t, "a class for nobody", s.AddClass(ctx, of[0], of[1], tenants.Class{Name: "x", Weight: 1}), control.ErrNotFound)
+		controltest.MustFail(t, "attaching an unknown tenant", err, control.ErrNotFound)
+		controltest.MustFail(t, "a class for an unknown tenant", s.AddClass(ctx, of[0], of[1], tenants.Class{Name: "x", Weight: 1}), control.ErrNotFound)
 	}
 	for name, err := range map[string]error{
 		"put":    s.PutClass(ctx, "lab", "green", tenancy.AnyTag, tenants.Class{Name: "gold", Weight: 1}),

@@ -24,23 +24,15 @@ func instant(t *testing.T, d *embedded.DB, q string, at time.Time) string {
 func TestSeriesSurviveARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d, err := embedded.Open(dir, embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := opened(t, dir)
 	for i := range 4 {
 		add(t, d, start.Add(time.Duration(i)*15*time.Second), []series.Sample{sample(series.TenantDelivered, "lab", "red", float64(i)*1e9)})
 	}
 	const q = `sum_over_time(fairlane_tenant_delivered_bits_per_second[1m])`
 	at := start.Add(45 * time.Second)
 	want := instant(t, d, q, at)
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
-	again, err := embedded.Open(dir, embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed(t, d)
+	again := opened(t, dir)
 	if got := instant(t, again, q, at); got != want || want != `{"resultType":"vector","result":[{"metric":{"fabric":"lab","tenant":"red"},"value":[1700000045,"6000000000"]}]}` {
 		t.Errorf("after a restart: %s, want %s", got, want)
 	}
@@ -53,27 +45,19 @@ func TestTheLatestSampleIsKnownAfterARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for i, want := range []time.Time{{}, start, start.Add(time.Minute)} {
-		d, err := embedded.Open(dir, embedded.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := opened(t, dir)
 		if got := d.Latest(); !got.Equal(want) {
 			t.Errorf("start %d: %v, want %v", i, got, want)
 		}
 		add(t, d, start.Add(time.Duration(i)*time.Minute), []series.Sample{sample(series.TenantDelivered, "lab", "red", 1)})
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
+		closed(t, d)
 	}
 }
 
 func TestAFolderBelongsToOneProcessAndOneUser(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir() + "/series"
-	d, err := embedded.Open(dir, embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := opened(t, dir)
 	defer func() { _ = d.Close() }()
 	if _, err := embedded.Open(dir, embedded.Options{}); err == nil {
 		t.Error("the folder was opened twice")
@@ -139,9 +123,7 @@ func TestSeriesAtTheLimitContinueAfterARestart(t *testing.T) {
 		if err := d.Append(t.Context(), start.Add(time.Duration(2*i+2)*time.Second-time.Millisecond), []series.Sample{sample(series.TenantDelivered, "lab", "green", 1)}); !errors.Is(err, series.ErrTooManySeries) {
 			t.Errorf("start %d: a third series: %v", i, err)
 		}
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
+		closed(t, d)
 	}
 }
 

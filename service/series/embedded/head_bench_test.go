@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"fairlane/service/series"
-	"fairlane/service/series/embedded"
 )
 
 // BenchmarkHead fills the memory of the TSDB for three hours, its maximum before it writes a block, with random rates, which compress worst.
@@ -85,22 +84,6 @@ func head(b *testing.B, n int) {
 		closed(b, again)
 	}
 	b.ReportMetric(sampleSize(b, dir), "B/sample")
-}
-
-func opened(b *testing.B, dir string) *embedded.DB {
-	b.Helper()
-	d, err := embedded.Open(dir, embedded.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return d
-}
-
-func closed(b *testing.B, d *embedded.DB) {
-	b.Helper()
-	if err := d.Close(); err != nil {
-		b.Fatal(err)
-	}
 }
 
 // status returns a size of this process in bytes (proc_pid_status(5)).

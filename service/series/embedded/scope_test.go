@@ -273,6 +273,23 @@ func open(t testing.TB) *embedded.DB {
 	return embeddedtest.Open(t, embedded.Options{Interval: time.Minute})
 }
 
+// opened opens the series of a folder.
+func opened(t testing.TB, dir string) *embedded.DB {
+	t.Helper()
+	d, err := embedded.Open(dir, embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func closed(t testing.TB, d *embedded.DB) {
+	t.Helper()
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func add(t *testing.T, d series.Store, at time.Time, batch []series.Sample) {
 	t.Helper()
 	if err := d.Append(t.Context(), at, batch); err != nil {

@@ -27,10 +27,7 @@ func restored(t *testing.T, snapshot string) *embedded.DB {
 	if err := errors.Join(err, r.Close()); err != nil || kept != "" {
 		t.Fatalf("kept %q, %v", kept, err)
 	}
-	d, err := embedded.Open(folder, embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := opened(t, folder)
 	t.Cleanup(func() { _ = d.Close() })
 	return d
 }
@@ -39,10 +36,7 @@ func restored(t *testing.T, snapshot string) *embedded.DB {
 func TestASnapshotTakenWhileSamplesAreAppendedGivesEqualAnswers(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "series")
-	d, err := embedded.Open(dir, embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := opened(t, dir)
 	defer func() { _ = d.Close() }()
 	batch := func(i int) []series.Sample {
 		return []series.Sample{sample(series.TenantDelivered, "lab", "red", float64(i%97)), sample(series.TenantDelivered, "lab", "blue", float64(i%89))}
@@ -94,14 +88,9 @@ func TestSnapshotsOfAStoppedServiceAndOfAMissingFolder(t *testing.T) {
 		t.Errorf("without a folder: %v", err)
 	}
 	for i := range 3 { // a restart leaves a snapshot of the memory in addition to the log
-		d, err := embedded.Open(dir, embedded.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := opened(t, dir)
 		add(t, d, start.Add(time.Duration(i)*time.Minute), []series.Sample{sample(series.TenantDelivered, "lab", "red", float64(i+1))})
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
+		closed(t, d)
 	}
 	if _, err := embedded.Snapshot(t.Context(), dir, to); err != nil {
 		t.Fatal(err)
@@ -116,10 +105,7 @@ func TestASnapshotHasSamplesThatArrivedLate(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "series")
 	to := filepath.Join(t.TempDir(), "copy")
-	d, err := embedded.Open(dir, embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := opened(t, dir)
 	defer func() { _ = d.Close() }()
 	for _, m := range []int{0, 5, 2, 6, 3} {
 		add(t, d, start.Add(time.Duration(m)*time.Minute), []series.Sample{sample(series.TenantDelivered, "lab", "red", float64(m+1))})
@@ -137,14 +123,9 @@ func TestASnapshotWithoutAListedBlockFails(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "series")
 	to := filepath.Join(t.TempDir(), "copy")
-	d, err := embedded.Open(dir, embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := opened(t, dir)
 	add(t, d, start, []series.Sample{sample(series.TenantDelivered, "lab", "red", 1)})
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closed(t, d)
 	if err := os.Symlink("gone", filepath.Join(dir, "01M8C53Z9Q0000000000000000")); err != nil { // listed, and not there
 		t.Fatal(err)
 	}
@@ -156,10 +137,7 @@ func TestASnapshotWithoutAListedBlockFails(t *testing.T) {
 func TestARestoreNeverReplacesSeriesInUse(t *testing.T) {
 	t.Parallel()
 	dir, to := filepath.Join(t.TempDir(), "series"), filepath.Join(t.TempDir(), "copy")
-	d, err := embedded.Open(dir, embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := opened(t, dir)
 	add(t, d, start, []series.Sample{sample(series.TenantDelivered, "lab", "red", 1)})
 	if _, err := embedded.Snapshot(t.Context(), dir, to); err != nil {
 		t.Fatal(err)
@@ -168,9 +146,7 @@ func TestARestoreNeverReplacesSeriesInUse(t *testing.T) {
 		t.Errorf("while they are open: %v", err)
 	}
 	add(t, d, start.Add(time.Minute), []series.Sample{sample(series.TenantDelivered, "lab", "red", 2)})
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closed(t, d)
 	r, err := embedded.PrepareRestore(t.Context(), to, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -183,19 +159,14 @@ func TestARestoreNeverReplacesSeriesInUse(t *testing.T) {
 		t.Fatalf("kept %q, %v", kept, err)
 	}
 	for folder, want := range map[string]string{dir: `"1"`, kept: `"2"`} {
-		d, err := embedded.Open(folder, embedded.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := opened(t, folder)
 		if got := instant(t, d, `fairlane_tenant_delivered_bits_per_second`, start.Add(time.Minute-time.Second)); folder == dir && !strings.Contains(got, `[]`) {
 			t.Errorf("%s: %s", folder, got)
 		}
 		if got := instant(t, d, `count_over_time(fairlane_tenant_delivered_bits_per_second[5m])`, start.Add(time.Minute)); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", folder, got, want)
 		}
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
+		closed(t, d)
 	}
 }
 
@@ -203,14 +174,9 @@ func TestARestoreNeverReplacesSeriesInUse(t *testing.T) {
 func TestADamagedSnapshotIsRefused(t *testing.T) {
 	t.Parallel()
 	dir, to := filepath.Join(t.TempDir(), "series"), filepath.Join(t.TempDir(), "copy")
-	d, err := embedded.Open(dir, embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := opened(t, dir)
 	add(t, d, start, []series.Sample{sample(series.TenantDelivered, "lab", "red", 1)})
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closed(t, d)
 	if _, err := embedded.Snapshot(t.Context(), dir, to); err != nil {
 		t.Fatal(err)
 	}

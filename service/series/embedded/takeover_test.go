@@ -118,7 +118,7 @@ func TestAlertsAndLongWindowsGoOnAtATakeOver(t *testing.T) {
 		if w == "6h" || w == "1d" {
 			q = fmt.Sprintf(`last_over_time(slo:contended_seconds:increase%s{tenant="red"}[15m])`, w)
 			a, b = number(t, o.DB, q, at), number(t, o.everything, q, at)
-			if math.Abs(a-b) > 480 { // nobody measured for three minutes, and copies are five minutes apart
+			if math.Abs(a-b) > 480 { // no manager measured for three minutes, and copies are five minutes apart
 				t.Errorf("contended seconds of %s: %v after the take-over, %v without", w, a, b)
 			}
 		}
