@@ -43,9 +43,9 @@ var atTime = regexp.MustCompile(` @\[[0-9.]+\]`)
 
 // queried is a service with series that promtool queries.
 type queried struct {
-	promtool, service string    // path and URL
+	promtool, service    string    // path and URL
 	all, gold, anonymous string    // addresses with the token of the administrator, with that of a viewer of tenant gold, and without one
-	now               time.Time // of the latest measurement
+	now                  time.Time // of the latest measurement
 }
 
 // query runs `promtool query`.
