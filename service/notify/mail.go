@@ -98,13 +98,13 @@ func (m *mailer) converse(ctx context.Context, text []byte) error {
 	if err != nil {
 		return err
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", m.Server)
+	dialed, err := (&net.Dialer{}).DialContext(ctx, "tcp", m.Server)
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // unblocks what waits for the server
+	stop := context.AfterFunc(ctx, func() { _ = dialed.Close() }) // unblocks what waits for the server
 	defer stop()
-	conn = &bounded{Conn: conn, left: maxConversation}
+	var conn net.Conn = &bounded{Conn: dialed, left: maxConversation}
 	secure := &tls.Config{ServerName: host, RootCAs: m.roots, MinVersion: tls.VersionTLS12}
 	if m.Security == TLS {
 		conn = tls.Client(conn, secure)
