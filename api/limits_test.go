@@ -21,20 +21,20 @@ func TestThePageOfTheAPIHasTheLimits(t *testing.T) {
 	s := HTTPServer(http.NotFoundHandler())
 	sp := parsed(t)
 	for what, limit := range map[string]string{
-		"body where whole tables are sent (tenants, flows, scenarios)": fmt.Sprintf("%d MiB", MaxBody>>20),
-		"other bodies":                                                       fmt.Sprintf("%d KiB", smallBody>>10),
-		"objects and lists in each other":                                    fmt.Sprintf("%d deep", maxDepth),
-		"header of a request with its address":                               fmt.Sprintf("%d KiB", s.MaxHeaderBytes>>10),
-		"rows of a page":                                                     fmt.Sprint(*sp.doc.Components.Parameters["Limit"].Value.Schema.Value.Max),
-		"answer kept with an idempotency key":                                fmt.Sprintf("%d MiB", maxKept>>20),
-		"time of a request":                                                  fmt.Sprintf("%d s", requestTimeout/time.Second),
-		"of one that compiles, or talks to devices":                          fmt.Sprintf("%d min", slowTimeout/time.Minute),
-		"requests at once that read":                                         row(reading),
-		"requests at once that change something":                             row(writing),
-		"requests at once that compile, or talk to devices":                  row(lengthy),
-		"event streams at once":                                              row(streaming),
-		"bodies that are sent at once, or whose request waits for its place": row(sending),
-		"MiB of bodies in memory":                                            row(mib(sent)),
+		"body with whole tables (tenants, flows, scenarios)": fmt.Sprintf("%d MiB", MaxBody>>20),
+		"other bodies":                                          fmt.Sprintf("%d KiB", smallBody>>10),
+		"nesting of objects and lists":                          fmt.Sprintf("%d deep", maxDepth),
+		"request line and headers":                              fmt.Sprintf("%d KiB", s.MaxHeaderBytes>>10),
+		"rows of a page":                                        fmt.Sprint(*sp.doc.Components.Parameters["Limit"].Value.Schema.Value.Max),
+		"response stored with an idempotency key":               fmt.Sprintf("%d MiB", maxKept>>20),
+		"time of a request":                                     fmt.Sprintf("%d s", requestTimeout/time.Second),
+		"time of a request that compiles, or accesses devices":  fmt.Sprintf("%d min", slowTimeout/time.Minute),
+		"concurrent reads":                                      row(reading),
+		"concurrent changes":                                    row(writing),
+		"concurrent requests that compile, or access devices":   row(lengthy),
+		"concurrent event streams":                              row(streaming),
+		"bodies in transfer, or whose request waits for a slot": row(sending),
+		"MiB of bodies in memory":                               row(mib(sent)),
 	} {
 		if row := fmt.Sprintf("| %s | %s |\n", what, limit); !strings.Contains(string(text), row) {
 			t.Errorf("docs/api.md lacks the row %q", row)
@@ -46,7 +46,7 @@ func TestThePageOfTheAPIHasTheLimits(t *testing.T) {
 		fmt.Sprintf("after %d days unless the request states another time", identity.DefaultTokenLife/(24*time.Hour)),
 		fmt.Sprintf("within %d s plus its length at %d KiB a second", bodyGrace/time.Second, minRate>>10),
 		fmt.Sprintf("a minute at most, or %d s for a sign-in", unknownBodyTime/time.Second),
-		fmt.Sprintf("waits %d s for its place", patience/time.Second),
+		fmt.Sprintf("waits %d s for a slot", patience/time.Second),
 		fmt.Sprintf("The client has %d s", answerGrace/time.Second),
 		fmt.Sprintf("A comment every %d seconds", heartbeat/time.Second),
 	} {
