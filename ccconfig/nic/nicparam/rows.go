@@ -15,22 +15,22 @@ func notification() []Param {
 				nvSource("CNP_802P_PRIO", 3, 3),
 			}},
 		{Name: "cnp_prio_mode", Group: GroupNP, Scope: ScopePort, Kind: Bool, Max: 1,
-			Description: "notifications take the 802.1p priority of the packet answered",
+			Description: "notifications copy the 802.1p priority of the packet that they answer",
 			Sources: []Source{
 				runtimeSource(Debugfs, "np_cnp_prio_mode"),
 				nvSource("CNP_RES_PRIO_MODE", 1, 1),
 			}},
 		{Name: "rtt_resp_dscp", Group: GroupRTT, Scope: ScopePort, Kind: Uint, Max: 63, Needs: NeedsGeneralCC,
-			Description: "DSCP of answers to RTT probes",
+			Description: "DSCP of responses to RTT probes",
 			Sources: []Source{
 				runtimeSource(Debugfs, "rtt_resp_dscp", Effect{"rtt_resp_dscp_valid", 1}),
 				nvSource("ROCE_RTT_RESP_DSCP", 6, 6),
 			}},
 		{Name: "rtt_resp_dscp_valid", Group: GroupRTT, Scope: ScopePort, Kind: Bool, Max: 1, Needs: NeedsGeneralCC,
-			Description: "rtt_resp_dscp is used",
+			Description: "whether rtt_resp_dscp applies",
 			Sources:     []Source{runtimeSource(Debugfs, "rtt_resp_dscp_valid")}},
 		{Name: "rp_enable", Group: GroupEnable, Scope: ScopePriority, Kind: Bool, Max: 1,
-			Description: "senders of the priority heed notifications",
+			Description: "senders of the priority act on notifications",
 			Sources:     []Source{{Backend: Sysfs, Name: "roce_rp/enable/<index>", Bits: 1, WideBits: 1}, dms("nvidia/cc/config/priority[id=<index>]/rp_enabled", 1)}},
 		{Name: "np_enable", Group: GroupEnable, Scope: ScopePriority, Kind: Bool, Max: 1,
 			Description: "receivers of the priority send notifications",
@@ -53,18 +53,18 @@ func firmware() []Param {
 	mask.Group, mask.Default = GroupEnable, 255
 	return []Param{
 		mask,
-		row("roce_cc_algorithm", "ROCE_CC_ALGORITHM", ScopePort, Enum, 1, true, NeedsNothing, "algorithm; newer devices have no choice",
+		row("roce_cc_algorithm", "ROCE_CC_ALGORITHM", ScopePort, Enum, 1, true, NeedsNothing, "algorithm; newer devices support only one",
 			Value{0, "ECN"}, Value{1, "QCN"}),
-		row("cnp_dscp_mode", "CNP_DSCP_MODE", ScopePort, Enum, 2, true, NeedsNewNV, "where notifications have their DSCP from",
+		row("cnp_dscp_mode", "CNP_DSCP_MODE", ScopePort, Enum, 2, true, NeedsNewNV, "source of the DSCP of notifications",
 			Value{0, "DEVICE_DEFAULT"}, Value{1, "FIXED"}, Value{2, "FROM_RECEIVED_PACKET"}),
-		row("roce_cc_cnp_moderation", "ROCE_CC_CNP_MODERATION", ScopePort, Enum, 2, true, NeedsNewNV, "what the gap between notifications is counted for",
+		row("roce_cc_cnp_moderation", "ROCE_CC_CNP_MODERATION", ScopePort, Enum, 2, true, NeedsNewNV, "scope of the gap between notifications",
 			Value{0, "DEVICE_DEFAULT"}, Value{1, "PER_PORT"}, Value{2, "PER_FLOW"}),
-		row("roce_cc_shaper_coalesce", "ROCE_CC_SHAPER_COALESCE", ScopePort, Enum, 2, true, NeedsNewNV, "which traffic shares one limiter",
+		row("roce_cc_shaper_coalesce", "ROCE_CC_SHAPER_COALESCE", ScopePort, Enum, 2, true, NeedsNewNV, "traffic that shares one rate limiter",
 			Value{0, "DEVICE_DEFAULT"}, Value{1, "DEST_IP"}, Value{2, "SOURCE_QP"}, Value{3, "FIVE_TUPLE"}),
-		row("roce_cc_dcqcn_compatibility_mode", "ROCE_CC_DCQCN_COMPATIBILITY_MODE", ScopePort, Enum, 2, true, NeedsNewNV, "generation of devices to behave like",
+		row("roce_cc_dcqcn_compatibility_mode", "ROCE_CC_DCQCN_COMPATIBILITY_MODE", ScopePort, Enum, 2, true, NeedsNewNV, "device generation whose behaviour applies",
 			Value{0, "DEVICE_DEFAULT"}, Value{1, "GEN_5"}, Value{2, "GEN_6"}),
-		row("user_programmable_cc", "USER_PROGRAMMABLE_CC", ScopeDevice, Bool, 1, true, NeedsNothing, "a user's congestion control may be loaded"),
-		row("roce_cc_legacy_dcqcn", "ROCE_CC_LEGACY_DCQCN", ScopeDevice, Bool, 1, false, NeedsNothing, "the fixed DCQCN engine is used"),
+		row("user_programmable_cc", "USER_PROGRAMMABLE_CC", ScopeDevice, Bool, 1, true, NeedsNothing, "user congestion control programs may be loaded"),
+		row("roce_cc_legacy_dcqcn", "ROCE_CC_LEGACY_DCQCN", ScopeDevice, Bool, 1, false, NeedsNothing, "the fixed-function DCQCN engine is used"),
 		row("pcc_int_en", "PCC_INT_EN", ScopeDevice, Bool, 1, false, NeedsNewNV, "telemetry in RTT probes"),
 	}
 }
@@ -91,22 +91,22 @@ func qos() []Param {
 	return []Param{
 		{Name: "trust", Group: GroupQoS, Scope: ScopePort, Kind: Enum, Max: TrustDSCP, Known: true, Disruptive: true,
 			Values:      []Value{{TrustPCP, "pcp"}, {TrustDSCP, "dscp"}},
-			Description: "what a packet's priority is read from; dscp as soon as the application table has an entry by DSCP", Sources: append(dcb("app", 1, "app"), dms("nvidia/qos/config/trust-mode", 1))},
+			Description: "field that determines a packet's priority; dscp once the application table has a DSCP entry", Sources: append(dcb("app", 1, "app"), dms("nvidia/qos/config/trust-mode", 1))},
 		{Name: "dscp2prio", Group: GroupQoS, Scope: ScopeDSCP, Kind: Uint, Max: 7, Description: "priority of a DSCP", Sources: dcb("app", 8, "app")},
 		{Name: "prio2tc", Group: GroupQoS, Scope: ScopePriority, Kind: Uint, Max: 7, Description: "traffic class of a priority", Sources: dcb("ets.prio_tc", 8, "ets")},
 		{Name: "tsa", Group: GroupQoS, Scope: ScopeTC, Kind: Enum, Max: TSAVendor,
 			Values:      []Value{{TSAStrict, "strict"}, {TSACredit, "cbs"}, {TSAETS, "ets"}, {TSAVendor, "vendor"}},
-			Description: "how a traffic class is chosen for sending", Sources: dcb("ets.tc_tsa", 8, "ets")},
-		{Name: "tc_bw", Group: GroupQoS, Scope: ScopeTC, Kind: Uint, Unit: "percent", Max: 100, Description: "share of a traffic class; those of class kind ets sum to 100", Sources: dcb("ets.tc_tx_bw", 8, "ets")},
-		{Name: "tc_maxrate", Group: GroupQoS, Scope: ScopeTC, Kind: Uint, Unit: "kbit/s", Max: dcqcn.MaxWide, Known: true, Description: "most that a traffic class sends; 0 is no limit", Sources: dcb("maxrate", 64, "maxrate")},
+			Description: "transmission selection algorithm of a traffic class", Sources: dcb("ets.tc_tsa", 8, "ets")},
+		{Name: "tc_bw", Group: GroupQoS, Scope: ScopeTC, Kind: Uint, Unit: "percent", Max: 100, Description: "bandwidth share of a traffic class; shares of ets classes sum to 100", Sources: dcb("ets.tc_tx_bw", 8, "ets")},
+		{Name: "tc_maxrate", Group: GroupQoS, Scope: ScopeTC, Kind: Uint, Unit: "kbit/s", Max: dcqcn.MaxWide, Known: true, Description: "maximum rate of a traffic class; 0 is no limit", Sources: dcb("maxrate", 64, "maxrate")},
 		{Name: "pfc", Group: GroupQoS, Scope: ScopePriority, Kind: Bool, Max: 1, Known: true, Disruptive: true, Description: "priority flow control", Sources: append(dcb("pfc.pfc_en", 1, "pfc"), dms("nvidia/qos/config/pfc", 1))},
-		{Name: "cable_len", Group: GroupQoS, Scope: ScopePort, Kind: Uint, Unit: "m", Max: 65535, Disruptive: true, Description: "length that thresholds of the buffers are computed from", Sources: dcb("pfc.delay", 16, "pfc")},
+		{Name: "cable_len", Group: GroupQoS, Scope: ScopePort, Kind: Uint, Unit: "m", Max: 65535, Disruptive: true, Description: "cable length from which buffer thresholds are computed", Sources: dcb("pfc.delay", 16, "pfc")},
 		{Name: "prio2buffer", Group: GroupQoS, Scope: ScopePriority, Kind: Uint, Max: 7, Disruptive: true, Description: "receive buffer of a priority", Sources: dcb("buffer.prio2buffer", 8, "buffer")},
 		{Name: "buffer_size", Group: GroupQoS, Scope: ScopeBuffer, Kind: Uint, Unit: "bytes", Max: dcqcn.MaxWide, Disruptive: true, Description: "size of a receive buffer", Sources: dcb("buffer.buffer_size", 32, "buffer")},
-		{Name: "default_roce_tos", Group: GroupToS, Scope: ScopePort, Kind: Uint, Max: 255, Known: true, Description: "type of service of connections of RDMA-CM that set none: DSCP * 4 + ECN",
+		{Name: "default_roce_tos", Group: GroupToS, Scope: ScopePort, Kind: Uint, Max: 255, Known: true, Description: "default type of service of RDMA-CM connections: DSCP * 4 + ECN",
 			Sources: []Source{{Backend: Configfs, Name: "default_roce_tos", Bits: 8, WideBits: 8}, dms("nvidia/roce/config/tos", 8)}},
 		{Name: "default_roce_mode", Group: GroupToS, Scope: ScopePort, Kind: Enum, Max: 1, Values: []Value{{0, "IB/RoCE v1"}, {1, "RoCE v2"}},
-			Description: "RoCE version of connections of RDMA-CM that set none", Sources: []Source{{Backend: Configfs, Name: "default_roce_mode", Bits: 1, WideBits: 1}}},
+			Description: "default RoCE version of RDMA-CM connections", Sources: []Source{{Backend: Configfs, Name: "default_roce_mode", Bits: 1, WideBits: 1}}},
 	}
 }
 
@@ -128,9 +128,9 @@ func share() []Param {
 		return p
 	}
 	return []Param{
-		legacy(row("tx_share", ScopeFunction, "Mbit/s", 0, dcqcn.MaxWide, NeedsVFRates, "least that the function may have; 0 is none"), "min_tx_rate"),
-		legacy(row("tx_max", ScopeFunction, "Mbit/s", 0, dcqcn.MaxWide, NeedsVFRates, "most that the function may have; 0 is no limit"), "max_tx_rate"),
-		row("tx_weight", ScopeFunction, "", 1, dcqcn.MaxWide, NeedsSwitchdev, "share among the functions of a group"),
+		legacy(row("tx_share", ScopeFunction, "Mbit/s", 0, dcqcn.MaxWide, NeedsVFRates, "guaranteed rate of the function; 0 is none"), "min_tx_rate"),
+		legacy(row("tx_max", ScopeFunction, "Mbit/s", 0, dcqcn.MaxWide, NeedsVFRates, "maximum rate of the function; 0 is no limit"), "max_tx_rate"),
+		row("tx_weight", ScopeFunction, "", 1, dcqcn.MaxWide, NeedsSwitchdev, "weight among the functions of a group"),
 		row("tc_bw", ScopeFunctionTC, "", 0, 100, NeedsTCRates, "relative share of a traffic class within the function"),
 	}
 }

@@ -110,22 +110,22 @@ type register struct {
 func registers() []register {
 	return []register{
 		{"clamp_tgt_rate", "rp_clamp_tgt_rate", 1, 1, "every processed notification pulls the target rate down to the current rate"},
-		{"clamp_tgt_rate_after_time_inc", "rp_clamp_tgt_rate_ati", 1, 1, "a notification pulls the target rate down also when the timer brought the last increase"},
+		{"clamp_tgt_rate_after_time_inc", "rp_clamp_tgt_rate_ati", 1, 1, "a notification pulls the target rate down even if the timer caused the last increase"},
 		{"rpg_time_reset", "rp_time_reset", 17, 17, "time between increases without a notification"},
 		{"rpg_byte_reset", "rp_byte_reset", 15, 32, "data between increases without a notification; 0 is off"},
 		{"rpg_threshold", "rp_threshold", 5, 5, "increases before additive and hyper increase"},
 		{"rpg_max_rate", "rp_max_rate", 32, 32, "rate at which a flow's limiter is released; 0 is the port's speed"},
 		{"rpg_ai_rate", "rp_ai_rate", 17, 32, "step of additive increase"},
 		{"rpg_hai_rate", "rp_hai_rate", 17, 32, "step of hyper increase"},
-		{"rpg_gd", "rp_gd", 4, 4, "strength of a cut: alpha over 2 to this power"},
-		{"rpg_min_dec_fac", "rp_min_dec_fac", 8, 8, "least new rate of one cut by the old one"},
-		{"rpg_min_rate", "rp_min_rate", 17, 32, "least rate of a flow"},
+		{"rpg_gd", "rp_gd", 4, 4, "strength of a cut: alpha divided by 2 to this power"},
+		{"rpg_min_dec_fac", "rp_min_dec_fac", 8, 8, "minimum ratio of the new rate to the old rate in one cut"},
+		{"rpg_min_rate", "rp_min_rate", 17, 32, "minimum rate of a flow"},
 		{"rate_to_set_on_first_cnp", "rp_rate_to_set_on_first_cnp", 17, 32, "rate at the first notification; 0 is the port's speed"},
 		{"dce_tcp_g", "rp_dce_tcp_g", 10, 10, "retained part of alpha"},
-		{"dce_tcp_rtt", "rp_dce_tcp_rtt", 17, 17, "period of alpha's update"},
-		{"rate_reduce_monitor_period", "rp_rate_reduce_monitor_period", 17, 17, "least time between two cuts of a flow"},
+		{"dce_tcp_rtt", "rp_dce_tcp_rtt", 17, 17, "update period of alpha"},
+		{"rate_reduce_monitor_period", "rp_rate_reduce_monitor_period", 17, 17, "minimum time between two cuts of a flow"},
 		{"initial_alpha_value", "rp_initial_alpha_value", 10, 10, "alpha at the first notification"},
-		{"min_time_between_cnps", "np_min_time_between_cnps", 17, 17, "least gap between notifications"},
+		{"min_time_between_cnps", "np_min_time_between_cnps", 17, 17, "minimum gap between notifications"},
 	}
 }
 
