@@ -32,6 +32,7 @@ func TestThePageOfTheAPIHasTheLimits(t *testing.T) {
 		"requests at once that read":                                         row(reading),
 		"requests at once that change something":                             row(writing),
 		"requests at once that compile, or talk to devices":                  row(lengthy),
+		"pages and files of the portal and of the documentation at once":     row(paging),
 		"event streams at once":                                              row(streaming),
 		"bodies that are sent at once, or whose request waits for its place": row(sending),
 		"MiB of bodies in memory":                                            row(mib(sent)),
