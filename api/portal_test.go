@@ -1,6 +1,8 @@
 package api
 
 import (
+	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -80,6 +82,17 @@ func TestPagesHaveAFreshNonceAndTheWholePolicy(t *testing.T) {
 				t.Fatalf("%s is %q, want %q", name, got, want)
 			}
 		}
+	}
+}
+
+func TestTheSecurityPageHasThePolicy(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "`" + fmt.Sprintf(web.Policy, "…") + "`"; !strings.Contains(string(text), want) {
+		t.Errorf("docs/security.md lacks %s", want)
 	}
 }
 
