@@ -25,8 +25,14 @@ bin/fairlane:
 bin/fairlane-agent:
 	$(GO) build -trimpath -o bin/fairlane-agent ./cmd/fairlane-agent
 
+.PHONY: web
+web: ## build the portal and the console, which the next build embeds; needs Node.js 20.19 or later
+	./web/build.sh
+
 .PHONY: run
-run: build ## build everything and run the demo: weights in, measured shares out; LISTEN=ADDR keeps it up with the API there
+run: ## build everything and run the demo: weights in, measured shares out; LISTEN=ADDR keeps it up with the API and the portal there
+	./web/build.sh --optional --install
+	$(MAKE) --no-print-directory build
 	./bin/fairlane demo --plane ib $(if $(LISTEN),--listen $(LISTEN),--once)
 
 .PHONY: peers
@@ -81,3 +87,4 @@ gnmic: build ## build gnmic and drive simulated SONiC switches and NIC hosts wit
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin dist
+	find web/dist -mindepth 1 ! -name placeholder.html -delete

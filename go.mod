@@ -2,6 +2,8 @@ module fairlane
 
 go 1.26.7
 
+ignore ./web/node_modules
+
 require (
 	github.com/Mellanox/rdmamap v1.2.0
 	github.com/casbin/casbin/v2 v2.135.0

@@ -32,7 +32,7 @@ func (p *gzipWriters) get(w io.Writer) *gzip.Writer {
 // compress compresses answers with gzip when the client accepts it and the answer is large enough. Streams are never
 // compressed: each event must be sent at once.
 func (s *Server) compress(c *gin.Context) {
-	if !takesGzip(c.GetHeader("Accept-Encoding")) || c.Request.Method == http.MethodHead {
+	if !takes(c.GetHeader("Accept-Encoding"), "gzip") || c.Request.Method == http.MethodHead {
 		return
 	}
 	w := &gzipWriter{ResponseWriter: c.Writer, pool: &s.gzip}
@@ -41,8 +41,8 @@ func (s *Server) compress(c *gin.Context) {
 	c.Next()
 }
 
-// takesGzip parses Accept-Encoding (RFC 9110, 12.5.3).
-func takesGzip(accept string) bool {
+// takes reports whether Accept-Encoding accepts a content coding (RFC 9110, 12.5.3).
+func takes(accept, coding string) bool {
 	others := false
 	for part := range strings.SplitSeq(accept, ",") {
 		name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
@@ -51,7 +51,7 @@ func takesGzip(accept string) bool {
 			q, _ = strconv.ParseFloat(v, 64) // an invalid number counts as 0: not acceptable
 		}
 		switch strings.ToLower(strings.TrimSpace(name)) {
-		case "gzip":
+		case coding:
 			return q > 0
 		case "*":
 			others = q > 0

@@ -43,6 +43,9 @@ var (
 	lengthy = shares{what: "slow requests", all: 16, tenants: 8, tenant: 4, own: 4}
 	// querying are queries of series: each may read millions of samples.
 	querying = shares{what: "queries", all: 12, tenants: 6, tenant: 4, own: 4}
+	// paging are the pages and files of the portal and of the documentation, sent to any caller from memory. Their places are
+	// separate: page loads do not displace requests of the API, nor the reverse.
+	paging = shares{what: "pages", strangers: 256, source: 64}
 	// streaming are event streams, which the client or the service ends.
 	streaming = shares{what: "event streams", all: 256, tenants: 128, tenant: 32, own: 16}
 )

@@ -18,6 +18,9 @@ import (
 	"fairlane/tenants"
 )
 
+// apiRoot is the root of the routes of the contract.
+const apiRoot = "/api/"
+
 const (
 	requestIDHeader = "X-Request-ID"
 	requestIDKey    = "fairlane.request_id"
@@ -91,6 +94,8 @@ func (s *Server) work(c *gin.Context) {
 	who := askerOf(c)
 	kind, timeout := reading, requestTimeout
 	switch {
+	case !strings.HasPrefix(c.FullPath(), apiRoot):
+		kind = paging
 	case streams(c.FullPath()):
 		kind, timeout = streaming, 0
 	case strings.HasPrefix(c.FullPath(), prometheusRoot):

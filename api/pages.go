@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/gin-gonic/gin"
 
@@ -41,12 +40,5 @@ func (s *Server) page(c *gin.Context) {
 		c.Writer.WriteHeaderNow()
 		return
 	}
-	h.Set("Content-Type", p.Type)
-	if c.Request.Method == http.MethodHead {
-		h.Set("Content-Length", strconv.Itoa(len(p.Body)))
-		c.Status(http.StatusOK)
-		c.Writer.WriteHeaderNow()
-		return
-	}
-	_, _ = c.Writer.Write(p.Body) // the only possible error is that the client went away
+	send(c, p.Type, p.Body)
 }

@@ -19,6 +19,7 @@ import (
 	"fairlane/api/server"
 	"fairlane/service/control"
 	"fairlane/tenants/authz"
+	"fairlane/web"
 )
 
 // Bounds of a request.
@@ -46,6 +47,8 @@ type Options struct {
 	OIDC IdentityProvider
 	// Ready returns why the process does not accept work, in addition to the service's own check; nil is always ready.
 	Ready func(context.Context) error
+	// Portal is the portal and the console; nil is those of this build.
+	Portal *web.Site
 }
 
 // Server implements the contract's operations with the use cases.
@@ -55,6 +58,7 @@ type Server struct {
 	spec    *spec
 	kinds   map[string]kind
 	site    *reference.Site
+	portal  *web.Site
 	engine  *gin.Engine
 	busy    tally // idempotency keys in use
 	gzip    gzipWriters
@@ -88,8 +92,14 @@ func New(c UseCases, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	portal := o.Portal
+	if portal == nil {
+		if portal, err = web.Embedded(); err != nil {
+			return nil, err
+		}
+	}
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{control: c, o: o, spec: sp, kinds: kinds(), site: site, engine: gin.New(), rights: rights, origins: http.NewCrossOriginProtection()}
+	s := &Server{control: c, o: o, spec: sp, kinds: kinds(), site: site, portal: portal, engine: gin.New(), rights: rights, origins: http.NewCrossOriginProtection()}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	e := s.engine
 	e.HandleMethodNotAllowed = true
@@ -109,6 +119,7 @@ func New(c UseCases, o Options) (*Server, error) {
 		ResponseErrorHandlerFunc: s.unsent,
 	})
 	s.servePages(e)
+	s.servePortal(e)
 	routes := e.Group("", s.text, s.admit, s.work, s.validate)
 	server.RegisterHandlersWithOptions(routes, strict, server.GinServerOptions{
 		ErrorHandler: func(c *gin.Context, err error, _ int) { s.badRequest(c, err) },

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs the tools that the tests run unmodified: the InfiniBand tools for the simulated fabric, PostgreSQL, Prometheus and Alertmanager
-# (the tests start their own servers; they do not use one that the package starts), curl, ip, systemd-analyze and promtool.
+# (the tests start their own servers; they do not use one that the package starts), curl, ip, systemd-analyze and promtool, and Chromium with a
+# font for Chinese, for the tests of the portal.
 set -euo pipefail
 
-packages=(opensm ibsim-utils libumad2sim0 infiniband-diags postgresql curl iproute2 systemd prometheus prometheus-alertmanager)
+packages=(opensm ibsim-utils libumad2sim0 infiniband-diags postgresql curl iproute2 systemd prometheus prometheus-alertmanager chromium fonts-noto-cjk)
 missing=()
 for p in "${packages[@]}"; do
   dpkg -s "$p" >/dev/null 2>&1 || missing+=("$p")

@@ -6,17 +6,32 @@ cd "$(dirname "$0")/.."
 echo "== lint"
 ./test/lint.sh
 
+echo "== portal"
+[ ! -f web/package.json ] || ./web/build.sh --install
+
 echo "== build"
 make --no-print-directory build
 
 echo "== demo"
 ./bin/fairlane demo --plane ib --once
 
+status=0
+if [ -f web/package.json ]; then
+  echo "== portal, checks and unit tests"
+  portal() { timeout -k 30s "$1" ./web/build.sh --exec "${@:2}"; }
+  portal 5m npm run check || status=1
+  portal 2m npm run --if-present generated || status=1
+  portal 2m npm run --if-present size || status=1
+  portal 5m npm test || status=1
+
+  echo "== portal, browser tests"
+  FAIRLANE_BIN=$PWD/bin/fairlane portal 15m npm run e2e || status=1
+fi
+
 echo "== tests"
 # Coverage only for packages with short tests: counting would slow down the simulations.
 mapfile -t long < <(go list ./policy/... ./sim/... ./test/...)
 mapfile -t short < <(go list ./... | grep -vE '^fairlane/(policy|sim|test)(/|$)')
-status=0
 FAIRLANE_REQUIRE_INTEROP=1 go test -timeout 15m "${long[@]}" || status=1
 FAIRLANE_REQUIRE_INTEROP=1 go test -timeout 15m -cover "${short[@]}" || status=1
 [ "$status" -eq 0 ]

@@ -26,6 +26,7 @@ import (
 	"fairlane/sim/scenario"
 	"fairlane/subnet"
 	"fairlane/tenants"
+	"fairlane/web"
 )
 
 // app holds the demo command and the state that all commands share.
@@ -40,9 +41,9 @@ func Add(shared *cmdline.App, root *cobra.Command, open OpenFunc) {
 }
 
 type demoFlags struct {
-	plane, scenario, fabric, tenants, listen string
-	once, json                               bool
-	seed                                     uint64
+	plane, scenario, fabric, tenants, listen, signIns string
+	once, json                                        bool
+	seed                                              uint64
 }
 
 func (a *app) demoCommand() *cobra.Command {
@@ -57,7 +58,7 @@ func (a *app) demoCommand() *cobra.Command {
   fairlane demo --plane wrcc --once
   fairlane demo --scenario ib8tenants --once
   fairlane demo --fabric fabric.topo --tenants tenants.yaml
-  fairlane demo --listen 127.0.0.1:8470        # stays up with the API`,
+  fairlane demo --listen 127.0.0.1:8470        # stays up with the API and the portal`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDemo(cmd.Context(), f) },
 	}
@@ -66,6 +67,7 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.fabric, "fabric", "", a.T("demo.flag.fabric"))
 	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.T("demo.flag.tenants"))
 	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:8470", a.T("demo.flag.listen"))
+	cmd.Flags().StringVar(&f.signIns, "sign-ins", "", a.T("demo.flag.sign-ins"))
 	cmd.Flags().BoolVar(&f.once, "once", false, a.T("demo.flag.once"))
 	cmd.Flags().BoolVar(&f.json, "json", false, a.T("flag.json"))
 	a.SeedFlag(cmd, &f.seed, 1)
@@ -87,6 +89,8 @@ func defaultScenario(p policy.Plane) string {
 func (f *demoFlags) planes() ([]policy.Plane, error) {
 	planes, err := cmdline.ParsePlanes(f.plane)
 	switch {
+	case err == nil && f.once && f.signIns != "":
+		return nil, usage.Of(phrase.Of("usage.demo-sign-ins"))
 	case err != nil || len(planes) == 1:
 		return planes, err
 	case f.scenario != "" || f.fabric != "" || f.tenants != "":
@@ -172,7 +176,7 @@ func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *Repor
 	if err != nil || f.once || report.Missed() != nil {
 		return &report, err
 	}
-	return &report, a.stay(ctx, d, listeners, words)
+	return &report, a.stay(ctx, d, listeners, f.signIns, words)
 }
 
 // stepText returns the text of a step, with the sentences among its values in the user's language.
@@ -264,16 +268,31 @@ func (f demoFlags) load() (*scenario.Scenario, error) {
 	return s, nil
 }
 
-// stay serves the API on the live fabric until the context ends.
-func (a *app) stay(ctx context.Context, d *Demo, l []net.Listener, words io.Writer) error {
-	token, err := d.manager.Service().Bootstrap(ctx, "")
+// stay serves the API and the portal on the live fabric until the context ends. It writes the sign-ins to a file, if one
+// is named.
+func (a *app) stay(ctx context.Context, d *Demo, l []net.Listener, file string, words io.Writer) error {
+	in, err := d.SignIns(ctx, l[0].Addr())
 	if err != nil {
 		return err
 	}
-	h, err := d.manager.Handler(api.Options{})
+	portal, err := web.Embedded()
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintln(words, a.T("demo.stay", "addr", l[0].Addr(), "token", token, "fabric", d.fabric.Source()))
+	h, err := d.Handler(api.Options{})
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(words, a.T("demo.stay", "url", in.URL, "token", in.Token, "fabric", d.fabric.Source()))
+	_, _ = fmt.Fprintln(words, a.T("demo.stay.sign-ins", "url", in.URL, "operator", in.Operator.User, "operator_password", in.Operator.Password,
+		"user", in.Tenant.User, "password", in.Tenant.Password, "tenant", in.Tenant.Tenant))
+	if !portal.Built() {
+		_, _ = fmt.Fprintln(words, a.T("demo.stay.no-portal"))
+	}
+	if file != "" {
+		if err := in.write(file); err != nil {
+			return err
+		}
+	}
 	return listen.Serve(ctx, []listen.Endpoint{{Server: api.HTTPServer(h), Listeners: l}}, listen.Ending{Drain: 10 * time.Second})
 }

@@ -121,6 +121,9 @@ func start(ctx context.Context, f Fabric, timeScale float64, at Place, open Open
 // Close ends the manager, then the fabric.
 func (d *Demo) Close() error { return errors.Join(d.manager.Close(), d.fabric.Close()) }
 
+// Handler returns the API and the portal of the demo's manager.
+func (d *Demo) Handler(o api.Options) (*api.Server, error) { return d.manager.Handler(o) }
+
 // Limits of waiting, in wall time. They only end a demo in which nothing advances; a busy machine merely makes it slow.
 const (
 	fabricPatience  = 10 * time.Minute // for the fabric's clock to advance, in addition to a hundred times the time according to the time scale

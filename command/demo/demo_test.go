@@ -31,6 +31,8 @@ func TestPlanesThatTheFlagsAskFor(t *testing.T) {
 		{demoFlags{plane: "all", once: true, fabric: "x"}, nil},
 		{demoFlags{plane: "all", once: true, tenants: "x"}, nil},
 		{demoFlags{plane: "atm", once: true}, nil},
+		{demoFlags{plane: "ib", once: true, signIns: "x"}, nil},
+		{demoFlags{plane: "ib", signIns: "x"}, []policy.Plane{policy.PlaneIB}},
 	} {
 		got, err := c.f.planes()
 		if !slices.Equal(got, c.want) || c.want == nil && !errors.As(err, new(*usage.Error)) {

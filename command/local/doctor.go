@@ -32,7 +32,7 @@ const (
 
 // Finding is the result of one check.
 type Finding struct {
-	Check   string `json:"check"`   // "config", "store", "clock", "keys", "tls", "port", "fabric", "sm", "jobs", "service"
+	Check   string `json:"check"`   // "config", "store", "clock", "keys", "tls", "port", "fabric", "sm", "jobs", "service", "portal"
 	Subject string `json:"subject"` // file, fabric or address; empty if there is only one
 	Status  string `json:"status"`  // "ok", "unknown", "warning" or "fault"
 	Code    string `json:"code"`    // stable; its text is doctor.CODE in the catalogues
@@ -109,7 +109,7 @@ func (d *doctor) run(ctx context.Context, cmd *cobra.Command, path string) {
 		d.note("config", path, statusOK, "config-right")
 	}
 	series := func(ctx context.Context) { d.series(ctx, material.Series) }
-	for _, check := range []func(context.Context){d.keys, d.tls, d.store, series, d.service} {
+	for _, check := range []func(context.Context){d.keys, d.tls, d.store, series, d.service, d.builtPortal} {
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		check(ctx)
 		cancel()

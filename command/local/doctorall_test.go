@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"fairlane/command/cmdline/cmdlinetest"
@@ -32,6 +33,7 @@ import (
 	"fairlane/subnet/mad"
 	"fairlane/subnet/subnettest"
 	"fairlane/subnet/ufm/ufmtest"
+	"fairlane/web"
 )
 
 // agents answer the doctor's two queries on a fabric.
@@ -98,6 +100,7 @@ func TestEveryFindingIsTriggered(t *testing.T) {
 	queues(now, on)
 	databases(t, on)
 	services(t, on)
+	portals(t, on)
 	fabrics(t, on)
 	held := []store.FabricSource{{Name: "lab"}, {Name: "old", RestoredAt: now}}
 	on([]string{"repairs-wait"}, config.Config{}, func(d *doctor) { d.holds(held) })
@@ -209,6 +212,18 @@ func services(t *testing.T, on onDoctor) {
 		on([]string{want}, config.Config{}, func(d *doctor) { d.now = time.Now; d.url = srv.URL; d.service(t.Context()) })
 		srv.Close()
 		on([]string{"service-away"}, config.Config{}, func(d *doctor) { d.url = srv.URL; d.service(t.Context()) })
+	}
+}
+
+func portals(t *testing.T, on onDoctor) {
+	t.Helper()
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+	whole := file("__CSP_NONCE__")
+	for want, files := range map[string]fstest.MapFS{
+		"portal-absent": {"placeholder.html": file("")}, "portal-damaged": {"placeholder.html": file(""), "portal.html": file("no hole")},
+		"portal-right": {"placeholder.html": file(""), "portal.html": whole, "console.html": whole},
+	} {
+		on([]string{want}, config.Config{}, func(d *doctor) { d.portal(web.New(files)) })
 	}
 }
 
@@ -351,7 +366,7 @@ func codesOf(t *testing.T) (codes []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`"((?:config|key|cc-key|tls|operations|store|space|clock|jobs|service|port|fabric|sm)-[a-z-]+)"`).FindAllStringSubmatch(string(text), -1) {
+		for _, m := range regexp.MustCompile(`"((?:config|key|cc-key|tls|operations|store|space|clock|jobs|service|port|fabric|sm|portal)-[a-z-]+)"`).FindAllStringSubmatch(string(text), -1) {
 			codes = append(codes, m[1])
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"fairlane/service/series/embedded"
 	"fairlane/service/site"
 	"fairlane/service/store"
+	"fairlane/web"
 )
 
 // Limits between statuses.
@@ -297,6 +298,23 @@ func (d *doctor) service(ctx context.Context) {
 		if by := begun.Add(took / 2).Sub(at.Add(time.Second / 2)); by.Abs() > clockWarn {
 			d.skew("service", by)
 		}
+	}
+}
+
+// builtPortal reports whether this program contains the portal.
+func (d *doctor) builtPortal(context.Context) {
+	site, err := web.Embedded()
+	d.portal(site, err)
+}
+
+func (d *doctor) portal(site *web.Site, err error) {
+	switch {
+	case err != nil:
+		d.note("portal", "", statusFail, "portal-damaged", "error", err)
+	case !site.Built():
+		d.note("portal", "", statusSkip, "portal-absent")
+	default:
+		d.note("portal", "", statusOK, "portal-right", "hash", site.Hash())
 	}
 }
 

@@ -8,14 +8,25 @@ import (
 
 	"fairlane/command/cmdline"
 	"fairlane/internal/buildinfo"
+	"fairlane/web"
 )
+
+// build is the build of this program with its embedded portal.
+type build struct {
+	buildinfo.Build
+	PortalSHA256 string `json:"portal_sha256,omitempty"` // absent from a build without the portal
+}
 
 func (a *app) versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "version", Short: a.T("version.short"), Args: cobra.NoArgs, Example: "  fairlane version\n  fairlane version --json",
 		RunE: func(*cobra.Command, []string) error {
-			b := buildinfo.Read()
+			portal, err := web.Embedded()
+			if err != nil {
+				return err
+			}
+			b := build{buildinfo.Read(), portal.Hash()}
 			if asJSON {
 				return cmdline.PrintJSON(a.Stdout, b)
 			}
@@ -26,7 +37,7 @@ func (a *app) versionCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printBuild(b buildinfo.Build) error {
+func (a *app) printBuild(b build) error {
 	commit := cmp.Or(b.Commit, a.T("version.unknown"))
 	if b.Modified {
 		commit += " " + a.T("version.modified")
@@ -35,6 +46,7 @@ func (a *app) printBuild(b buildinfo.Build) error {
 	for _, row := range [][2]string{
 		{"version.of", b.Version}, {"version.commit", commit}, {"version.time", cmp.Or(b.CommitTime, a.T("version.unknown"))},
 		{"version.go", b.Go}, {"version.platform", b.Platform},
+		{"version.portal", cmp.Or(b.PortalSHA256, a.T("version.no-portal"))},
 	} {
 		_, _ = fmt.Fprintf(tw, "%s\t%s\n", a.T(row[0]), row[1]) // Flush has the error
 	}

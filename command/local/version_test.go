@@ -3,6 +3,7 @@ package local
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"fairlane/command/cmdline"
 	"fairlane/internal/buildinfo"
 	"fairlane/internal/i18n"
+	"fairlane/web"
 )
 
 func TestVersionReportsTheBuild(t *testing.T) {
@@ -22,8 +24,9 @@ func TestVersionReportsTheBuild(t *testing.T) {
 	}
 	var out bytes.Buffer
 	code := runLocal(t.Context(), []string{"version", "--json"}, &out, &out)
-	var got buildinfo.Build
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil || code != 0 || got.Go != runtime.Version() || got.Version != buildinfo.Version() {
+	var got build
+	portal, err := web.Embedded()
+	if err := errors.Join(err, json.Unmarshal(out.Bytes(), &got)); err != nil || code != 0 || got.Go != runtime.Version() || got.Version != buildinfo.Version() || got.PortalSHA256 != portal.Hash() {
 		t.Errorf("code %d, %+v, %v", code, got, err)
 	}
 }
