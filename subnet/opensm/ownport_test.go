@@ -30,7 +30,7 @@ func TestAForeignMasterIsFoundWithoutAGUIDInTheOptions(t *testing.T) {
 			return nil
 		}
 		var refused *RefusedError
-		_, err = manager(t, s, Config{}).Apply(t.Context(), wish(3), ApplyOptions{})
+		_, err = manager(t, s, Config{}).Apply(t.Context(), desired(3), ApplyOptions{})
 		if !errors.As(err, &refused) || refused.Problems[0].Code != osmfile.CodeNotMaster || s.disk[partPath].Present {
 			t.Errorf("error %v, want a refusal with not-master and nothing written", err)
 		}
@@ -74,7 +74,7 @@ func TestAnUnknownMasterIsAWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\nqos_vlarb_high 0:0\nqos_vlarb_low 3:1,4:1\n", "-", "-")
 		s.here = 0
-		p, err := manager(t, s, Config{}).Diff(t.Context(), wish(3), PhaseFinish)
+		p, err := manager(t, s, Config{}).Diff(t.Context(), desired(3), PhaseFinish)
 		if err != nil || len(p.Problems) == 0 || p.Problems[0].Code != osmfile.CodeMasterUnknown || !p.Problems[0].Warning {
 			t.Errorf("%+v, %v", p.Problems, err)
 		}

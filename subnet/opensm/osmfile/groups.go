@@ -113,7 +113,7 @@ func normalGroups(gs []Group) []Group {
 
 // ourGroups reads the groups in Fairlane's part of a policy, by P_Key.
 func ourGroups(policy string) map[ident.PKey][]Group {
-	b, err := CutBlock(policy)
+	b, err := FindBlock(policy)
 	if err != nil || !b.Found {
 		return nil
 	}
