@@ -18,7 +18,7 @@ func drawProblem(t *rapid.T, inForce bool) *Colouring {
 	for v := range n {
 		c.Domain[v] = 1<<k - 1
 		if rapid.IntRange(0, 5).Draw(t, "barred") == 0 {
-			c.Barred[v][rapid.IntRange(0, k-1).Draw(t, "pin")] = 1
+			c.Forbidden[v][rapid.IntRange(0, k-1).Draw(t, "pin")] = 1
 		}
 		for u := range v {
 			if rapid.IntRange(0, 2).Draw(t, "meet") > 0 {

@@ -77,7 +77,7 @@ func TestEveryPartOfTheSearchHasAProblemThatNeedsIt(t *testing.T) {
 	})
 	t.Run("crowded: a clique larger than the colours is seen before a search", func(t *testing.T) {
 		t.Parallel()
-		if ring(400, 14).Crowded() || !ring(400, 15).Crowded() {
+		if ring(400, 14).Overconstrained() || !ring(400, 15).Overconstrained() {
 			t.Error("want a ring with cliques of 16 crowded for 15 colours, and one of 15 not")
 		}
 	})

@@ -22,16 +22,16 @@ func TestCirclesThatAreNotAtRestExceedNoLinkAndAreNearTheFairSharing(t *testing.
 	for _, flat := range []bool{false, true} {
 		p := treeProblem(fatTree{8}, 128, 8, 1280, scattered, flat)
 		exact, pt := outcome(p, 10_000_000)
-		if pt.rough {
+		if pt.approximate {
 			t.Fatalf("flat %v: 1280 flows did not come to rest", flat)
 		}
-		rough, pt := outcome(p, 20_000)
-		if !pt.rough {
+		approximate, pt := outcome(p, 20_000)
+		if !pt.approximate {
 			t.Fatalf("flat %v: the budget was not used up: the test is no test", flat)
 		}
 		load := make([]float64, len(p.Capacity))
 		var misses []float64
-		for f, r := range rough.Rates {
+		for f, r := range approximate.Rates {
 			for _, l := range p.Hops[p.First[f]:p.First[f+1]] {
 				load[l] += r
 			}

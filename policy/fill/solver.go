@@ -34,12 +34,12 @@ const smallPart, fewMisses, manyMisses = 500, 3, 20
 
 // part is a set of flows that share links only with each other.
 type part struct {
-	flows    []int32 // ascending
-	over     []int32
-	residual float64
-	rough    bool
-	memory   *memory // nil when there is none
-	misses   int8    // times in a row that it was computed from scratch although remembered, or could not be remembered
+	flows       []int32 // ascending
+	over        []int32
+	residual    float64
+	approximate bool
+	memory      *memory // nil when there is none
+	misses      int8    // times in a row that it was computed from scratch although remembered, or could not be remembered
 }
 
 // Settle waits until the solver has updated its memory after the last problem. Callers that drop a solver must call it; Solve does first.
@@ -49,7 +49,7 @@ func (s *Solver) Settle() { s.unsettled.Wait() }
 // goroutines of its own, see Settle.
 func (s *Solver) Solve(p *Problem) (*Solution, error) {
 	s.Settle()
-	sameLayout := s.problem != nil && p.laidOutLike(s.problem)
+	sameLayout := s.problem != nil && p.sameLayout(s.problem)
 	if err := p.check(sameLayout); err != nil {
 		return nil, err
 	}
@@ -121,8 +121,8 @@ func (s *Solution) gather(parts []part) *Solution {
 		pt := &parts[i]
 		s.Overbooked = append(s.Overbooked, pt.over...)
 		s.Residual = max(s.Residual, pt.residual)
-		if pt.rough {
-			s.Rough += len(pt.flows)
+		if pt.approximate {
+			s.Approximate += len(pt.flows)
 		}
 	}
 	slices.Sort(s.Overbooked)

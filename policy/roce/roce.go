@@ -81,7 +81,7 @@ type Settings struct {
 }
 
 // Compile compiles the levers of the RoCE plane: one set of DCQCN registers for each NIC port, by the lever of the device's profile, and the
-// marking of switches. Flows that meet the same marks come to rest at rates in proportion to the intended rates of their ports' settings. The
+// marking of switches. Flows that meet the same marks converge at rates in proportion to the intended rates of their ports' settings. The
 // rate of a flow that meets the marks of k links falls by k^-Decline, for which its settings compensate.
 //
 // prev is a compilation of the same flows and attachments, or nil.
