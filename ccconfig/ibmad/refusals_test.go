@@ -127,7 +127,7 @@ func TestTheSentencesOfDevicesThatFailAKeyChange(t *testing.T) {
 		"a key that is never shown": {prepare: func(f *fleet) { f.guard(0, oldKey, true, 0) }, bend: func(k *mad.CongestionKeyInfo) { k.CCKey = 0 }, kind: driver.ErrUnsupported,
 			sentence: "it does not show which CC_Key it has, so that a change could not be verified", stop: "nothing was written"},
 		"firmware that leaves keys without an answer": {prepare: func(f *fleet) {
-			f.dev.SetFaults(simdev.Faults{Nodes: f.nodes[:1], Mute: []simdev.Attribute{{Class: mad.ClassCongestion, Attr: mad.AttrCongestionKeyInfo}}})
+			f.dev.SetFaults(simdev.Faults{Nodes: f.nodes[:1], Unanswered: []simdev.Attribute{{Class: mad.ClassCongestion, Attr: mad.AttrCongestionKeyInfo}}})
 		}, kind: ibmad.ErrKey, sentence: "the CC_Key is likely wrong, or the device has no congestion control", stop: "nothing was written"},
 		"an M_Key besides": {prepare: func(f *fleet) {
 			f.guard(0, strangeKey, true, 0)

@@ -251,7 +251,7 @@ func TestHalfAnsweringFirmwareIsNamed(t *testing.T) {
 	} {
 		name := mad.AttrName(mad.ClassCongestion, tt.attr)
 		f := newFleet(t, simdev.Options{})
-		f.dev.SetFaults(simdev.Faults{Mute: []simdev.Attribute{{Class: mad.ClassCongestion, Attr: tt.attr}}})
+		f.dev.SetFaults(simdev.Faults{Unanswered: []simdev.Attribute{{Class: mad.ClassCongestion, Attr: tt.attr}}})
 		d, v := f.driver(), f.devices[tt.device]
 		if _, err := d.Capabilities(t.Context(), v); errors.Is(err, driver.ErrUnreachable) != tt.asked || tt.asked != (err != nil) {
 			t.Errorf("%s: capabilities: %v", name, err)

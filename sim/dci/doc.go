@@ -29,7 +29,7 @@
 //
 // # Usage
 //
-// A switch model holds one Near and one Far for each DCI switch. It stores the packets itself and calls:
+// A switch model holds one SenderSide and one ReceiverSide for each DCI switch. It stores the packets itself and calls:
 //
 //	data packet about to leave into the long haul    near.Outbound: clear its mark, send a CNP back
 //	notice from the far switch                       near.Notice

@@ -12,7 +12,7 @@ import (
 func TestADeadlockAcrossPartsIsFound(t *testing.T) {
 	t.Parallel()
 	run := func(static int64) (*Parallel, *Deadlock) {
-		p, err := NewParallel(circle(t, 5), 3, func(int) (Config, error) {
+		p, err := NewParallel(ring(t, 5), 3, func(int) (Config, error) {
 			return Config{Buffer: Buffer{Static: static}, Algorithms: []cc.Algorithm{build(t, "none", nil)}}, nil
 		})
 		if err != nil {

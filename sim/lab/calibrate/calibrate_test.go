@@ -343,7 +343,7 @@ func TestTheLeverDividesALink(t *testing.T) {
 	} {
 		m := &maker{p: p, g: quickGrid(), seed: 3}
 		m.g.least = 40 * quantity.Millisecond
-		pt := m.lay(kindMix, "law", 25*quantity.Gbps, 6, 3, shares)
+		pt := m.addRun(kindMix, "law", 25*quantity.Gbps, 6, 3, shares)
 		got, err := pt.run.Do(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -377,7 +377,7 @@ func TestOneFastFlowBesideManySlowOnesIsPredicted(t *testing.T) {
 				t.Run(fmt.Sprintf("%s %d slow %g to 1", c.speed, slow, ratio), func(t *testing.T) {
 					t.Parallel()
 					m := &maker{p: p, g: fullGrid(p)}
-					pt := m.lay(kindMix, "few fast", c.speed, 4, 71, []share{{1, 1, ratio}, {4, slow / 4, 1}})
+					pt := m.addRun(kindMix, "few fast", c.speed, 4, 71, []share{{1, 1, ratio}, {4, slow / 4, 1}})
 					m.wait(pt)
 					got, err := pt.run.Do(t.Context())
 					if err != nil {

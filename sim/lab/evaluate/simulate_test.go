@@ -49,8 +49,8 @@ func TestPredictionsHoldOnEachPlane(t *testing.T) {
 				}
 			}
 			for _, l := range s.Links {
-				if l.Use < leastUtilisation*l.Before || l.Use > 1.01 {
-					t.Errorf("%+v: want at least %g of the use before", l, leastUtilisation)
+				if l.Use < minUtilisation*l.Before || l.Use > 1.01 {
+					t.Errorf("%+v: want at least %g of the use before", l, minUtilisation)
 				}
 			}
 		})

@@ -244,7 +244,7 @@ func published(metric string, figure, ours float64, unit, note string) Row {
 	return Row{Metric: metric, Published: &figure, Ours: ours, Unit: unit, Note: note}
 }
 
-// own returns a row without a published value.
-func own(metric string, ours float64, unit, note string) Row {
+// unpublished returns a row without a published value.
+func unpublished(metric string, ours float64, unit, note string) Row {
 	return Row{Metric: metric, Ours: ours, Unit: unit, Note: note}
 }

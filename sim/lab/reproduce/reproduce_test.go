@@ -148,7 +148,7 @@ func TestSeedsDiffer(t *testing.T) {
 
 func TestRowWithoutPublishedFigureLeavesItOut(t *testing.T) {
 	t.Parallel()
-	b, err := json.Marshal([]Row{own("x", 2, "ms", ""), published("y", 4, 2, "", "")})
+	b, err := json.Marshal([]Row{unpublished("x", 2, "ms", ""), published("y", 4, 2, "", "")})
 	if err != nil {
 		t.Fatal(err)
 	}

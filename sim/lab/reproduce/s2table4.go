@@ -121,7 +121,7 @@ type s2Run struct {
 	fct      []float64            // completion time of each flow, s
 	windows  []float64            // payload that the receiver accepted in each s2Window, bit/s
 	drained  quantity.Picoseconds // time at which the queue was first below K_min again; 0 means it never exceeded it
-	tamed    quantity.Picoseconds // time at which the senders' rates first fitted the receiver's link
+	fitted   quantity.Picoseconds // time at which the senders' rates first fitted the receiver's link
 	first    quantity.Picoseconds // end of the first completed flow
 	early    []float64            // acknowledged bytes by flow at s2Early
 	pauses   uint64
@@ -202,8 +202,8 @@ func (r *s2Run) watch(ctx context.Context, n *ether.Network, port subnet.PortRef
 		if r.drained == 0 && full && q < s2KMin {
 			r.drained = t
 		}
-		if r.tamed == 0 && t <= s2Early && r.offered(n) <= float64(r.receiver) {
-			r.tamed = t
+		if r.fitted == 0 && t <= s2Early && r.offered(n) <= float64(r.receiver) {
+			r.fitted = t
 		}
 		if t%s2Window == 0 {
 			now := n.Stats().AcceptedBytes
@@ -230,7 +230,7 @@ func (r *s2Run) offered(n *ether.Network) float64 {
 type s2Figures struct {
 	minLink, minFlow   float64 // Gbit/s
 	meanLink, meanFlow float64 // Gbit/s
-	drained, tamed     float64 // us
+	drained, fitted    float64 // us
 	last               float64 // us
 	cv, cvEarly        float64 // coefficient of variation
 }
@@ -245,7 +245,7 @@ func (r *s2Run) figures() s2Figures {
 	m, e := stats.MomentsOf(rates), stats.MomentsOf(r.early)
 	f := s2Figures{
 		minFlow: gbit(m.Min()), meanFlow: gbit(m.Mean()), meanLink: gbit(bits / last),
-		drained: microseconds(r.drained), tamed: microseconds(r.tamed), last: 1e6 * last,
+		drained: microseconds(r.drained), fitted: microseconds(r.fitted), last: 1e6 * last,
 		cv: m.CoV(), cvEarly: e.CoV(),
 	}
 	if w := min(int(last/s2Window.Seconds()), len(r.windows)); w > 1 {

@@ -448,8 +448,8 @@ func TestRanksCountWhatIsLess(t *testing.T) {
 
 func TestBesidesKeepsTheOrderAskedFor(t *testing.T) {
 	t.Parallel()
-	rows := []Row{published("a", 1, 2, "", ""), own("b", 3, "", ""), published("c", 4, 5, "", "")}
-	f := besides("n", "t", Axis{}, rows, []string{"c", "b", "a"})
+	rows := []Row{published("a", 1, 2, "", ""), unpublished("b", 3, "", ""), published("c", 4, 5, "", "")}
+	f := comparisonChart("n", "t", Axis{}, rows, []string{"c", "b", "a"})
 	if !slices.Equal(f.Categories, []string{"c", "a"}) || f.Series[0].Points[0] != (Point{0, 4}) || f.Series[1].Points[1] != (Point{1, 2}) {
 		t.Errorf("got %+v", f)
 	}

@@ -19,8 +19,8 @@ import (
 func TestWRCCCirclesOfFullLinksRestWithinTheirBounds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		more [][2]int // unlimited flows of another tenant, by hosts
-		sure bool     // whether the simulation settles at the prediction
+		more    [][2]int // unlimited flows of another tenant, by hosts
+		settles bool     // whether the simulation settles at the prediction
 	}{
 		"data alone":                    {nil, true},
 		"one sender receives":           {[][2]int{{4, 0}}, false},
@@ -29,10 +29,10 @@ func TestWRCCCirclesOfFullLinksRestWithinTheirBounds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in := circle(t, c.more)
+			in := cycleInput(t, c.more)
 			plan, s := simulated(t, in, Options{Seed: 1})
 			most := anyError
-			if c.sure {
+			if c.settles {
 				most = 0.001
 			}
 			moved := s.Tenants[:2] // the tenants whose shares the cycle changes
@@ -55,7 +55,7 @@ func TestInfiniBandCirclesRestNearTheSharesOfTheWeights(t *testing.T) {
 	for name, more := range map[string][][2]int{"data alone": nil, "both senders receive": {{4, 0}, {5, 1}}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in := circle(t, more)
+			in := cycleInput(t, more)
 			in.Options.Plane = policy.PlaneIB
 			plan, s := simulated(t, in, Options{Seed: 1})
 			checkRates(t, plan, s.Tenants[:2], 0.08) // the tenants whose shares the cycle changes
@@ -120,8 +120,8 @@ func star(t *testing.T, hosts int) (*subnet.Fabric, []ident.PortID) {
 	return f, ports(f)
 }
 
-// circle returns an input in which tenants a and b compete with c at two sending and two receiving ports.
-func circle(t *testing.T, more [][2]int) policy.Input {
+// cycleInput returns an input in which tenants a and b compete with c at two sending and two receiving ports.
+func cycleInput(t *testing.T, more [][2]int) policy.Input {
 	t.Helper()
 	topo, h := star(t, 6)
 	flow := func(tenant string, src, dst ident.PortID, qps int) tenants.Flow {
