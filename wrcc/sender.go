@@ -103,7 +103,7 @@ func (s *Sender) Adopt(was, p *SenderParams, now quantity.Picoseconds) {
 	}
 	s.deadline = now + p.T1
 	if p.Increase == IncreaseAsk {
-		s.deadline = now + s.silence(p)
+		s.deadline = now + s.silenceTimeout(p)
 	}
 }
 
@@ -144,12 +144,12 @@ func (s *Sender) Ack(p *SenderParams, now quantity.Picoseconds, seq int64, fair 
 	}
 	s.burst = receiver != s.domain
 	if p.Increase == IncreaseAsk {
-		s.deadline = now + s.silence(p)
+		s.deadline = now + s.silenceTimeout(p)
 	}
 }
 
-// silence returns the longest time without an answer for a flow that sends continuously, plus T1.
-func (s *Sender) silence(p *SenderParams) quantity.Picoseconds {
+// silenceTimeout returns the longest time without an answer for a flow that sends continuously, plus T1.
+func (s *Sender) silenceTimeout(p *SenderParams) quantity.Picoseconds {
 	packets := quantity.Picoseconds(2 * float64(s.bits) / s.rate * float64(quantity.Second))
 	return p.T1 + quantity.Picoseconds(s.rtt)*quantity.Microsecond + packets
 }

@@ -181,7 +181,7 @@ func TestFailedNameQuery(t *testing.T) {
 	for code, kind := range map[codes.Code]error{codes.Unavailable: driver.ErrUnreachable, codes.ResourceExhausted: driver.ErrBusy, codes.PermissionDenied: driver.ErrInvalid} {
 		r := newRig(t)
 		r.add(t, "leaf-1", roceSwitch(2))
-		r.with("leaf-1", func(w *weather) { w.failGets = status.Error(code, "not now") })
+		r.with("leaf-1", func(w *messageFaults) { w.failGets = status.Error(code, "not now") })
 		_, err := r.driver(t, gnmi.SONiC).Apply(t.Context(), switchDevice("leaf-1", 2), marks(1000))
 		refused(t, code.String(), err, kind, "hostname of", "not now")
 		if n := r.sets("leaf-1"); n != 0 {
@@ -221,7 +221,7 @@ func TestAnswersWithAName(t *testing.T) {
 func TestSimulatedSwitchesSayTheirNames(t *testing.T) {
 	t.Parallel()
 	for dialect, o := range map[gnmi.Dialect]gnmidev.SwitchOptions{gnmi.SONiC: {Unguarded: true}, gnmi.OpenConfig: {Dialect: gnmidev.OpenConfig}} {
-		s, r := twins(t)
+		s, r := simulatedDevices(t)
 		w, odd := addSwitch(t, s, "leaf-1", o), addSwitch(t, s, "leaf 2", o)
 		d := r.driver(t, dialect)
 		if _, err := d.Apply(t.Context(), switchDevice("leaf-1", 4), marks(1000)); err != nil {

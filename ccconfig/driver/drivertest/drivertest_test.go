@@ -87,10 +87,10 @@ func (x *fakeFaults) with(d driver.Device, f func(*plan)) {
 	f(x.dev[d.ID])
 }
 
-func (x *fakeFaults) Truth(d driver.Device) driver.Settings  { return x.f.State(d.ID) }
-func (x *fakeFaults) Put(d driver.Device, s driver.Settings) { x.f.SetState(d.ID, s) }
-func (x *fakeFaults) Reboot(d driver.Device)                 { x.f.SetState(d.ID, Defaults(d)) }
-func (x *fakeFaults) Writes(d driver.Device) int             { return x.f.Writes(d.ID) }
+func (x *fakeFaults) TrueState(d driver.Device) driver.Settings { return x.f.State(d.ID) }
+func (x *fakeFaults) Put(d driver.Device, s driver.Settings)    { x.f.SetState(d.ID, s) }
+func (x *fakeFaults) Reboot(d driver.Device)                    { x.f.SetState(d.ID, Defaults(d)) }
+func (x *fakeFaults) Writes(d driver.Device) int                { return x.f.Writes(d.ID) }
 func (x *fakeFaults) LoseRequests(d driver.Device, after, n int) {
 	x.with(d, func(p *plan) { p.losing, p.after, p.lose = true, after, n })
 }

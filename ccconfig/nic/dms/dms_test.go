@@ -158,10 +158,10 @@ func TestTheServiceIsSetAsOneRequestAndReadBack(t *testing.T) {
 func TestServiceErrorsHaveTheirKind(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name string
-		mend func(*service)
-		set  nicparam.Setting
-		want error
+		name   string
+		repair func(*service)
+		set    nicparam.Setting
+		want   error
 	}{
 		{"a leaf that the card lacks", func(s *service) { delete(s.leaves, "nvidia/roce/config/tos") }, set("default_roce_tos", 0, 106), nicfiles.ErrAbsent},
 		{"a refusal", func(s *service) { s.refuse = gnmitree.Errorf(codes.Internal, "carrier is down") }, set("default_roce_tos", 0, 106), nicfiles.ErrRefused},
@@ -176,7 +176,7 @@ func TestServiceErrorsHaveTheirKind(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newService()
-			c.mend(s)
+			c.repair(s)
 			_, err := nicfiles.NewDevice(table(), newAccessor(t, dial(t, s), pci)).Set(t.Context(), []nicparam.Setting{c.set})
 			if !errors.Is(err, c.want) || errors.Is(err, nicfiles.ErrNotRestored) {
 				t.Errorf("%v, want %v", err, c.want)
