@@ -298,7 +298,7 @@ func TestTheLargestGuaranteeFitsAndNoMore(t *testing.T) {
 	})
 }
 
-func TestAdmissionsSayWhatBreaksAndWhatFits(t *testing.T) {
+func TestAdmissionsReportBrokenGuaranteesAndAlternatives(t *testing.T) {
 	t.Parallel()
 	in := starred(t, 6)
 	in.Tenants = []tenants.Tenant{{Name: "gold", Weight: 3000, Guarantee: 60 * quantity.Gbps}, {Name: "silver", Weight: 1000}}
@@ -381,7 +381,7 @@ func TestAGuaranteeIsBookedBetweenSwitches(t *testing.T) {
 	}
 }
 
-func TestAdmitNamesTheFieldThatIsWrong(t *testing.T) {
+func TestAdmitNamesTheInvalidField(t *testing.T) {
 	t.Parallel()
 	in := starred(t, 4)
 	in.Tenants = []tenants.Tenant{{Name: "gold", Weight: 1000}}

@@ -343,7 +343,7 @@ func TestFindingsWithOtherNumbersAreReportedAsChanged(t *testing.T) {
 	}
 }
 
-func TestASenderThatIsNewIsNotNamedTwice(t *testing.T) {
+func TestNewSenderIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	p, q := ethernet(), ethernet()
 	p.WRCC.Senders = p.WRCC.Senders[:2]
@@ -354,7 +354,7 @@ func TestASenderThatIsNewIsNotNamedTwice(t *testing.T) {
 	}
 }
 
-func TestDifferenceReadsWellWhereValuesAreOdd(t *testing.T) {
+func TestDifferenceTextOfUnusualValues(t *testing.T) {
 	t.Parallel()
 	marking := func(rates ...uint16) *policy.Plan {
 		s := policy.SwitchPlan{Node: 1, Name: "leaf1"}

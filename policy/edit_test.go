@@ -51,7 +51,7 @@ func TestParseEditReadsEveryForm(t *testing.T) {
 	}
 }
 
-func TestParseEditNamesTheFormThatIsWanted(t *testing.T) {
+func TestParseEditErrorsNameTheExpectedForm(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                   "want one of weight:TENANT=WEIGHT, guarantee:",
@@ -112,7 +112,7 @@ func edits(t *testing.T, texts ...string) []policy.Edit {
 	return out
 }
 
-func TestApplyDoesWhatIsAskedToACopy(t *testing.T) {
+func TestApplyEditsACopy(t *testing.T) {
 	t.Parallel()
 	in := incast(t)
 	in.Tenants = tenants.Attach(in.Tenants, in.Flows)

@@ -16,7 +16,7 @@ import (
 	"fairlane/tenants"
 )
 
-func TestAPartOfATenantThatMissesItsShareHasAFinding(t *testing.T) {
+func TestTenantPartBelowItsShareHasAFinding(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in := plantest.Input(t)

@@ -32,7 +32,7 @@ func receivers(t *testing.T, line quantity.BitRate, weights []quantity.Weight, q
 }
 
 // Each case builds an input with a finding, follows its advice, and checks that the finding disappears.
-func TestAdviceThatIsFollowedRemovesItsFinding(t *testing.T) {
+func TestFollowingTheAdviceRemovesTheFinding(t *testing.T) {
 	t.Parallel()
 	sharing := func(t *testing.T) policy.Input {
 		in := attached(t, 3, func(int) []int { return []int{0, 1} })

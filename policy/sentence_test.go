@@ -13,7 +13,7 @@ import (
 	"fairlane/policy/plantest"
 )
 
-func TestFindingsSayTheSameInBothForms(t *testing.T) {
+func TestFindingsAreEqualInBothForms(t *testing.T) {
 	t.Parallel()
 	for _, plane := range []policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC} {
 		t.Run(string(plane), func(t *testing.T) {
@@ -125,8 +125,8 @@ func theorem1() policy.Options {
 	return policy.Options{Mode: policy.ModeTheorem1, TimerRestart: true, CCTLaw: policy.CCTQuadratic}
 }
 
-// TestTheWordingOfFindingsIsNoPartOfAPlansName covers plans of format 2, whose wording later versions change.
-func TestTheWordingOfFindingsIsNoPartOfAPlansName(t *testing.T) {
+// TestPlanNameExcludesTheWordingOfFindings covers plans of format 2, whose wording later versions change.
+func TestPlanNameExcludesTheWordingOfFindings(t *testing.T) {
 	t.Parallel()
 	in := incast(t)
 	in.Options = theorem1()

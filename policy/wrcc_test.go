@@ -411,7 +411,7 @@ func wrccAmong(t *testing.T, a, b []int, qps int, more ...[2]int) policy.Input {
 
 // Links that are full in both directions carry acknowledgements too: every tenant has its share of the rest, and turns are not the cause of
 // any miss.
-func TestWRCCAcknowledgementsAreNoTurns(t *testing.T) {
+func TestWRCCAcknowledgementsTakeNoTurn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		in   policy.Input

@@ -7,7 +7,7 @@ import (
 )
 
 // A gate whose period changes clears its table, and enforces the new gap.
-func TestAGateTakesAnotherPeriod(t *testing.T) {
+func TestGatePeriodCanChange(t *testing.T) {
 	t.Parallel()
 	g, err := NewGate(10*quantity.Microsecond, 16)
 	if err != nil {
@@ -30,7 +30,7 @@ func TestAGateTakesAnotherPeriod(t *testing.T) {
 }
 
 // When its settings change, a sender keeps its rate except for the new minimum, and its timer unless T1 changes.
-func TestASenderTakesOtherSettings(t *testing.T) {
+func TestSenderSettingsCanChange(t *testing.T) {
 	t.Parallel()
 	const us = quantity.Microsecond
 	p := SenderParams{T1: 24 * us, MinRate: 1e9}

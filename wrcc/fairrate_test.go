@@ -94,7 +94,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-func TestUpdateSaysWhy(t *testing.T) {
+func TestUpdateReportsItsReason(t *testing.T) {
 	t.Parallel()
 	p := params()
 	s := wrcc.NewPortState(&p)

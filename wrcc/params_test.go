@@ -12,7 +12,7 @@ import (
 
 const us = quantity.Microsecond
 
-func TestDeriveGivesThePapersSettings(t *testing.T) {
+func TestDeriveReproducesThePapersSettings(t *testing.T) {
 	t.Parallel()
 	s, err := wrcc.Derive(wrcc.Facts{PortRate: 100 * quantity.Gbps, MaxIntraRTT: 12 * us})
 	if err != nil {

@@ -361,7 +361,7 @@ func TestElections(t *testing.T) {
 	}
 }
 
-func TestSendersAreReplacedAsAWhole(t *testing.T) {
+func TestSendersAreReplacedTogether(t *testing.T) {
 	t.Parallel()
 	r, a, devs := twoPorts(t)
 	d := r.driver(t, gnmi.Agent)
@@ -445,7 +445,7 @@ func TestTwoPortsOfOneIdentity(t *testing.T) {
 	refused(t, "twins", err, driver.ErrInvalid, "two ports", "number 1", "number 2")
 }
 
-func TestAnswersThatMakeNoSense(t *testing.T) {
+func TestInvalidResponses(t *testing.T) {
 	t.Parallel()
 	for name, leaf := range map[string]gnmitree.Leaf{
 		"an index beyond":      {Path: nicyang.ParamValue("mlx5_0", keyOf(1, "rpg_gd", 1<<40)), Value: gnmitree.Uint(1), Class: gnmitree.ClassConfig},

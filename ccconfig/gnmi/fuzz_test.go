@@ -52,7 +52,7 @@ func FuzzScanPort(f *testing.F) {
 	})
 }
 
-func TestTheScannerTakesWhatAgentsWrite(t *testing.T) {
+func TestScannerAcceptsAgentOutput(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		`{"fairlane-nic:number":"1","fairlane-nic:params":{"param":[{"index":"0","name":"rpg_gd","config":{"value":"11"}},{"index":"2","name":"b","config":{"value":"0"}}]}}`: true,

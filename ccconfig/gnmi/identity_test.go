@@ -140,7 +140,7 @@ func TestTheInventorysNameOfASwitchCounts(t *testing.T) {
 	}
 }
 
-func TestASwitchThatDoesNotSayItsName(t *testing.T) {
+func TestSwitchWithoutAReportedName(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(c tables){
 		"no name":  func(c tables) { delete(c["DEVICE_METADATA"]["localhost"], "hostname") },
@@ -217,8 +217,8 @@ func TestAnswersWithAName(t *testing.T) {
 	}
 }
 
-// TestSimulatedSwitchesSayTheirNames swaps switches of the simulator.
-func TestSimulatedSwitchesSayTheirNames(t *testing.T) {
+// TestSimulatedSwitchesReportTheirNames swaps switches of the simulator.
+func TestSimulatedSwitchesReportTheirNames(t *testing.T) {
 	t.Parallel()
 	for dialect, o := range map[gnmi.Dialect]gnmidev.SwitchOptions{gnmi.SONiC: {Unguarded: true}, gnmi.OpenConfig: {Dialect: gnmidev.OpenConfig}} {
 		s, r := simulatedDevices(t)

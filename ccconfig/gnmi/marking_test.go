@@ -52,8 +52,8 @@ func drawWant(t *rapid.T) []ecn.QueueMarking {
 	return s.Marking
 }
 
-// TestPlansSetExactlyTheWantedMarking applies plans to random switches.
-func TestPlansSetExactlyTheWantedMarking(t *testing.T) {
+// TestPlansSetExactlyTheDesiredMarking applies plans to random switches.
+func TestPlansSetExactlyTheDesiredMarking(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawSwitch(t)

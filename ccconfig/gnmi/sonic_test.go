@@ -268,7 +268,7 @@ func TestProfilesAreReadAsTheyMark(t *testing.T) {
 	}
 }
 
-func TestBrokenStockProfileIsMended(t *testing.T) {
+func TestBrokenStockProfileIsRepaired(t *testing.T) {
 	t.Parallel()
 	_, s, d, dev := oneSwitch(t, func(s *fakeSwitch, c tables) {
 		s.guarded = true

@@ -9,7 +9,7 @@ import (
 )
 
 // A rotation with Keep preserves the protection of each device, even after an interruption.
-func TestProtectionThatIsKeptIsThatOfEachDevice(t *testing.T) {
+func TestKeptProtectionIsThatOfEachDevice(t *testing.T) {
 	t.Parallel()
 	type guard struct {
 		key     mad.Key

@@ -182,7 +182,7 @@ func TestInterruptedKeyRotationCanBeRepeated(t *testing.T) {
 
 // A transport that repeats a request whose answer was lost repeats the Set with the old key, which the device now
 // drops: this counts as a success, with one violation.
-func TestALostAnswerToTheSetIsASuccess(t *testing.T) {
+func TestSetWithALostResponseSucceeds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, simdev.Options{CCKey: oldKey})
@@ -279,7 +279,7 @@ func TestFailureBudgetStopsARunningKeyChange(t *testing.T) {
 	}
 }
 
-func TestDevicesWithoutKeysAndDevicesThatAreDead(t *testing.T) {
+func TestDevicesWithoutKeysAndUnresponsiveDevices(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, simdev.Options{})
 	f.dev.SetFaults(simdev.Faults{Nodes: f.nodes[1:2], CC: simdev.CCNoAttribute})

@@ -18,7 +18,7 @@ func unmetIDs(items []prereq.Item) (ids, said string) {
 	return strings.Join(list, " "), strings.Join(text, "; ")
 }
 
-func TestCongestionControlAgentsAreJudged(t *testing.T) {
+func TestCongestionControlAgentsAreChecked(t *testing.T) {
 	t.Parallel()
 	needs := prereq.InfiniBand{TableEntries: 128}
 	for name, c := range map[string]struct {

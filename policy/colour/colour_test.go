@@ -161,8 +161,8 @@ func ring(n, w int) *Colouring {
 	return c
 }
 
-// TestCliquesOfManyGroupsAreSearchedApart would need 20 GB if one search covered all groups.
-func TestCliquesOfManyGroupsAreSearchedApart(t *testing.T) {
+// TestCliquesAreSearchedPerGroup would need 20 GB if one search covered all groups.
+func TestCliquesAreSearchedPerGroup(t *testing.T) {
 	t.Parallel()
 	const groups, each = 100_000, 4
 	c := New(groups * each)

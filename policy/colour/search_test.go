@@ -41,7 +41,7 @@ func hard(seed uint64, n, k int, density float64, inForce bool) *Colouring {
 }
 
 // Each case needs one part of the search: without it there are more conflicts, or more moves.
-func TestEveryPartOfTheSearchHasAProblemThatNeedsIt(t *testing.T) {
+func TestEverySearchStageIsNeeded(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
 		c                *Colouring

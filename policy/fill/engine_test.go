@@ -17,7 +17,7 @@ func outcome(p *Problem, budget int) (*Solution, *part) {
 	return sol, pt
 }
 
-func TestCirclesThatAreNotAtRestExceedNoLinkAndAreNearTheFairSharing(t *testing.T) {
+func TestUnconvergedCyclesApproximateFairSharing(t *testing.T) {
 	t.Parallel()
 	for _, flat := range []bool{false, true} {
 		p := treeProblem(fatTree{8}, 128, 8, 1280, scattered, flat)

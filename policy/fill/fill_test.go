@@ -302,7 +302,7 @@ func TestGuaranteesComeFirstAndCapsAreKept(t *testing.T) {
 	}
 }
 
-func TestAFlowThatNothingLimitsIsNamed(t *testing.T) {
+func TestUnlimitedFlowIsReported(t *testing.T) {
 	t.Parallel()
 	p := star(fill.Boundless, []float64{1}, nil)
 	if s := solve(t, p); s.Limits[0] != fill.LimitNone || !math.IsInf(s.Rates[0], 1) {

@@ -146,9 +146,9 @@ func TestHistoriesAreFollowedWithinTheSameBudget(t *testing.T) {
 	}
 }
 
-// TestAHistoryThatLeadsIntoACircleIsGivenUp covers a change after which a small cycle never converges: however long the replay would
+// TestReplayThatReachesACycleIsAbandoned covers a change after which a small cycle never converges: however long the replay would
 // take, it stops at the work of a solution from scratch.
-func TestAHistoryThatLeadsIntoACircleIsGivenUp(t *testing.T) {
+func TestReplayThatReachesACycleIsAbandoned(t *testing.T) {
 	t.Parallel()
 	const seed = 100485
 	p := treeProblem(fatTree{4}, 16, 2+seed%7, 40+seed%200, scattered, seed%3 == 0)
@@ -235,7 +235,7 @@ func TestTheOrderOfLinksDoesNotChangeWhatIsFair(t *testing.T) {
 	}
 }
 
-func TestRatesAreAsPreciseAsWanted(t *testing.T) {
+func TestRatesReachTheRequestedPrecision(t *testing.T) {
 	t.Parallel()
 	for seed := range splitMix(10) {
 		p := treeProblem(fatTree{8}, 128, 8+int(seed), 1280, compact, seed%2 == 0)

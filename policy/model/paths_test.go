@@ -65,7 +65,7 @@ func TestFlowsSpreadEvenlyOverAllShortestPaths(t *testing.T) {
 	}
 }
 
-func TestOfManyPathsAsManyAreTakenAsAreAffordable(t *testing.T) {
+func TestManyPathsAreLimited(t *testing.T) {
 	t.Parallel()
 	pairs := [][2]int{{0, 1023}, {1, 1022}}
 	m := treeModel(t, 16, pairs) // 64 paths between pods

@@ -62,7 +62,7 @@ func TestPIDNNThreeStepsByHand(t *testing.T) {
 	near(t, "rate after 4 us", sampled(p, &c, 4), 10*(1-0.0836)*(1-0.188)*(1+0.0336))
 }
 
-func TestPIDNNHasTheGainsOfS3OrThoseGiven(t *testing.T) {
+func TestPIDNNUsesTheGainsOfS3OrTheConfiguredOnes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		v    Values

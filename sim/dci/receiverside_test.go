@@ -362,7 +362,7 @@ func (m *receiverModel) leave(rt *rapid.T, now quantity.Picoseconds) quantity.Pi
 
 // Each queue holds the packets that arrived and have not left. Packets leave no faster than line rate. Packets of one host
 // never overtake each other, whichever queue the host has.
-func TestFarLaws(t *testing.T) {
+func TestReceiverSideInvariants(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		f, _ := newReceiverSide(t, rapid.IntRange(1, 4).Draw(rt, "queues"))
@@ -390,7 +390,7 @@ func TestFarLaws(t *testing.T) {
 	})
 }
 
-func TestFarDoesNotAllocate(t *testing.T) {
+func TestReceiverSideDoesNotAllocate(t *testing.T) {
 	f, _ := newReceiverSide(t, 4)
 	now := quantity.Picoseconds(0)
 	n := testing.AllocsPerRun(1000, func() {
@@ -406,7 +406,7 @@ func TestFarDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func BenchmarkFarArriveNextLeave(b *testing.B) {
+func BenchmarkReceiverSide(b *testing.B) {
 	b.ReportAllocs()
 	f, err := dci.NewReceiverSide(config(), &halvingControl{})
 	if err != nil {

@@ -65,7 +65,7 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-func TestMarksEndAtTheNearSwitch(t *testing.T) {
+func TestMarksEndAtTheSenderSideSwitch(t *testing.T) {
 	t.Parallel()
 	n := newSenderSide(t)
 	for i, c := range []struct {
@@ -93,7 +93,7 @@ func TestMarksEndAtTheNearSwitch(t *testing.T) {
 
 // A destination's flows send 1,250 bytes each microsecond, 10 Gbit/s; the far switch requests 8 Gbit/s. The virtual queue
 // grows by 250 bytes a packet and passes its limit of 300,000 bytes with packet 1,197.
-func TestAVirtualQueueAnswersForTheFarSwitch(t *testing.T) {
+func TestVirtualQueueFollowsTheReceiversNotice(t *testing.T) {
 	t.Parallel()
 	n := newSenderSide(t)
 	var first, cnps, other int
@@ -162,7 +162,7 @@ func TestNoticeExpires(t *testing.T) {
 }
 
 // Every mark is removed, only marks are removed, and no flow gets two CNPs within the gap.
-func TestNearLaws(t *testing.T) {
+func TestSenderSideInvariants(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		n := newSenderSide(t)
@@ -189,7 +189,7 @@ func TestNearLaws(t *testing.T) {
 	})
 }
 
-func TestNearDoesNotAllocate(t *testing.T) {
+func TestSenderSideDoesNotAllocate(t *testing.T) {
 	n := newSenderSide(t)
 	now := quantity.Picoseconds(0)
 	if a := testing.AllocsPerRun(100, func() { now += 60 * us; n.Notice(1, 1e9, now); n.Outbound(1, 1, 1048, true, now) }); a != 0 {

@@ -226,7 +226,7 @@ func TestDCISwitchesAreChosenAndChecked(t *testing.T) {
 }
 
 // A DCI switch removes the marks of its data centre, so an algorithm must react to its notifications instead.
-func TestBiCCRefusesAlgorithmsThatTakeMarksAlone(t *testing.T) {
+func TestBiCCRejectsAlgorithmsThatReactToMarksOnly(t *testing.T) {
 	t.Parallel()
 	topo := twoSites(t, 400*quantity.Gbps, quantity.Millisecond)
 	for name, ok := range map[string]bool{"dcqcn": true, "dcqcn-mlx": true, "none": true, "hpcc": true, "timely": true, "dctcp": false} {

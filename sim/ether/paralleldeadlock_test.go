@@ -9,7 +9,7 @@ import (
 
 // The ring of five switches deadlocks in one network and in three parts, and the cycle is found although no part contains all
 // of it. With enough buffer there is no deadlock.
-func TestADeadlockAcrossPartsIsFound(t *testing.T) {
+func TestDeadlockAcrossPartitionsIsFound(t *testing.T) {
 	t.Parallel()
 	run := func(static int64) (*Parallel, *Deadlock) {
 		p, err := NewParallel(ring(t, 5), 3, func(int) (Config, error) {

@@ -152,7 +152,7 @@ func (c *manyFlows) Next() (FlowSpec, bool) {
 
 // The network takes flows from their source as they start. The memory of a run therefore depends on the active flows, not on
 // future ones.
-func TestMemoryIsThatOfActiveFlows(t *testing.T) {
+func TestMemoryDependsOnActiveFlowsOnly(t *testing.T) {
 	heap := func() int64 {
 		runtime.GC()
 		var m runtime.MemStats

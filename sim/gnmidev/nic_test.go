@@ -96,7 +96,7 @@ func TestManagerSettingsReachTheDataPlane(t *testing.T) {
 	}
 }
 
-func TestTheMarkingOfPacketsLeadsToTheirPriority(t *testing.T) {
+func TestDSCPSelectsThePriority(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		title string
@@ -296,7 +296,7 @@ func TestAVirtualFunctionHasCountersAndNoParameters(t *testing.T) {
 	wantCode(t, "set", err, codes.Unimplemented, "rpg_hai_rate")
 }
 
-func TestASimulatedCardSaysThatItHasNoCounterSets(t *testing.T) {
+func TestSimulatedCardReportsNoCounterSets(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.host(t, nil)
@@ -305,7 +305,7 @@ func TestASimulatedCardSaysThatItHasNoCounterSets(t *testing.T) {
 	}
 }
 
-func TestCountersAreThoseOfTheDataPlane(t *testing.T) {
+func TestCountersComeFromTheDataPlane(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	p := &Still{}
@@ -516,9 +516,9 @@ func TestCardReloadDuringSetIsRepaired(t *testing.T) {
 	}
 }
 
-// TestDeletingGivesBackAPortWithoutPrioritiesOfDSCPs starts with the usual state of a port: it trusts the priority in the
+// TestDeleteRestoresPortWithoutDSCPPriorities starts with the usual state of a port: it trusts the priority in the
 // packet, and no DSCP has an entry.
-func TestDeletingGivesBackAPortWithoutPrioritiesOfDSCPs(t *testing.T) {
+func TestDeleteRestoresPortWithoutDSCPPriorities(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	h := r.host(t, nil)

@@ -18,7 +18,7 @@ import (
 
 const config = "sonic-db:/CONFIG_DB/localhost"
 
-func TestASwitchComesAsThatOfARoCEFabric(t *testing.T) {
+func TestNewSwitchHasRoCEDefaults(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	p := &StillSwitch{}
@@ -139,7 +139,7 @@ func TestASetIsOnePatch(t *testing.T) {
 	}
 }
 
-func TestTheGuardLetsThresholdsOfTheStockProfileBeReplacedAndNothingElse(t *testing.T) {
+func TestGuardAllowsOnlyThresholdsOfTheStockProfile(t *testing.T) {
 	t.Parallel()
 	const stock, pool = config + "/WRED_PROFILE/AZURE_LOSSLESS", config + "/BUFFER_POOL/ingress_lossless_pool"
 	for _, c := range []struct {
@@ -259,7 +259,7 @@ func TestTheModelKnowsRangesAndReferences(t *testing.T) {
 	}
 }
 
-func TestAWholeConfigurationIsLoadedByDeleteAndUpdateOfTheRoot(t *testing.T) {
+func TestConfigurationIsReplacedByDeleteAndUpdateOfTheRoot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	w := r.sonic(t, nil)
@@ -385,7 +385,7 @@ func TestCountersAgeWithTheirPollingInterval(t *testing.T) {
 	wantCode(t, "a counter that cannot be read", err, codes.NotFound)
 }
 
-func TestAnASICWithoutECNCountersSaysSoAndHasNone(t *testing.T) {
+func TestASICWithoutECNCountersReportsNone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.sonic(t, func(o *SwitchOptions) { o.NoECNCounters = true })

@@ -209,7 +209,7 @@ func TestArbitrationIsRefused(t *testing.T) {
 	first.ends(codes.FailedPrecondition, "belongs to device 5")
 }
 
-func TestARebootBreaksStreamsAndForgets(t *testing.T) {
+func TestRebootClosesStreamsAndResetsState(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, p4dev.Options{})
 	a := r.controller()
@@ -403,7 +403,7 @@ func TestOnlyItsOwnProgramIsTaken(t *testing.T) {
 	}
 }
 
-func TestDigestsGoToThePrimaryThatAsked(t *testing.T) {
+func TestDigestsGoToTheSubscribedPrimary(t *testing.T) {
 	t.Parallel()
 	c := primary(t, p4dev.Options{})
 	digest := func(kind p4v1.Update_Type, of uint32) error {

@@ -21,9 +21,9 @@ type reflectionClient interface {
 // compact returns text without white space, which differs between clients.
 func compact(s string) string { return strings.Join(strings.Fields(s), "") }
 
-// TestClientsThatKnowReflectionAlone uses a switch with the numbers and bytes of the P4Info: from a client in the test
+// TestReflectionOnlyClients uses a switch with the numbers and bytes of the P4Info: from a client in the test
 // process and, if `make grpcurl` has built it, with grpcurl.
-func TestClientsThatKnowReflectionAlone(t *testing.T) {
+func TestReflectionOnlyClients(t *testing.T) {
 	t.Parallel()
 	clients := map[string]func(*testing.T, string) reflectionClient{"process": newGeneric}
 	if path := os.Getenv(grpcurlEnv); path != "" {

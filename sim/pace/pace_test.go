@@ -85,7 +85,7 @@ func TestWakeEndsANap(t *testing.T) {
 }
 
 // In real time some simulated time is always due when a step ends. Run must sleep nevertheless.
-func TestRunNapsOnceItHasCaughtUp(t *testing.T) {
+func TestRunSleepsOnceItHasCaughtUp(t *testing.T) {
 	t.Parallel()
 	run := newRunner(New(&Turnstile{}, &still{}, Options{TimeScale: 1}), time.Now())
 	if sleep := run.step(); sleep < busySleep {

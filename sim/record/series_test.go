@@ -11,7 +11,7 @@ import (
 )
 
 // A series ends at its row limit, with a comment that gives the time of the first missing row. The other files continue.
-func TestSeriesAreCutOff(t *testing.T) {
+func TestSeriesAreTruncated(t *testing.T) {
 	t.Parallel()
 	dir, err := NewDir(t.TempDir(), Header{Scenario: "x", Seed: 3, Version: "v"})
 	if err != nil {

@@ -280,7 +280,7 @@ func TestPipelinedRequestsAreAllAnswered(t *testing.T) {
 	}
 }
 
-func TestUndeliverableComesBackAtOnce(t *testing.T) {
+func TestUndeliverableIsReturnedImmediately(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Options{CCKey: 77}, false)
 	p := mustDial(s, "", false)

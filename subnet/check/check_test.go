@@ -435,8 +435,8 @@ func TestExcessFindingsOfACodeAreCounted(t *testing.T) {
 	}
 }
 
-// TestAnyFabricIsJudged checks arbitrary fabrics, with arbitrary numbers as routes.
-func TestAnyFabricIsJudged(t *testing.T) {
+// TestAnyFabricIsChecked checks arbitrary fabrics, with arbitrary numbers as routes.
+func TestAnyFabricIsChecked(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := subnettest.Fabric(t, subnettest.Shape{})

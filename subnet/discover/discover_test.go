@@ -263,7 +263,7 @@ func TestFaultsBecomeWarnings(t *testing.T) {
 	}
 }
 
-func TestBusyNodesAreAskedAgain(t *testing.T) {
+func TestBusyNodesAreQueriedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := fabric(t)

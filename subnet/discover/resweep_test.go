@@ -315,9 +315,9 @@ func TestAgainQueriesOnlyChangedParts(t *testing.T) {
 	}
 }
 
-// TestAgainTrustsNoSwitchAfterSMHandover makes another subnet manager take over and give a host another LID: no switch
+// TestAgainRequeriesAllSwitchesAfterSMHandover makes another subnet manager take over and give a host another LID: no switch
 // reports a change.
-func TestAgainTrustsNoSwitchAfterSMHandover(t *testing.T) {
+func TestAgainRequeriesAllSwitchesAfterSMHandover(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"host-001", "leaf3"} {
 		w := newWorld(t)
@@ -418,7 +418,7 @@ func kindsOf(events []discover.Event) (out []string) {
 	return out
 }
 
-func TestEventsSayWhatHappened(t *testing.T) {
+func TestEventTexts(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string

@@ -205,7 +205,7 @@ func (s stub) Exchange(_ context.Context, _ mad.Target, req *mad.Packet) (mad.Pa
 	return p, s.err
 }
 
-func TestCallTurnsAStatusIntoAnError(t *testing.T) {
+func TestCallReturnsAStatusAsAnError(t *testing.T) {
 	t.Parallel()
 	req := mad.NewCC(mad.MethodSet, mad.AttrCACongestionSetting, 0, 1)
 	to := mad.Target{LID: 12}

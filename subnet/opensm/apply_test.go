@@ -334,7 +334,7 @@ func TestInvalidConfigsAreRejected(t *testing.T) {
 	}
 }
 
-func TestApplyWritesNothingWhenItCannotProve(t *testing.T) {
+func TestApplyWritesNothingIfVerificationIsImpossible(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")

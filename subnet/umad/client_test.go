@@ -109,7 +109,7 @@ func TestOpenRegistersARequesterForEachClass(t *testing.T) {
 	}
 }
 
-func TestRequestsAreAddressedAsTheirClassWants(t *testing.T) {
+func TestRequestsAreAddressedByTheirClass(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var got umadtest.Sent
@@ -164,7 +164,7 @@ func TestRequestsAreAddressedAsTheirClassWants(t *testing.T) {
 	}
 }
 
-func TestThePartitionIsThatOfTheOptions(t *testing.T) {
+func TestPartitionComesFromTheOptions(t *testing.T) {
 	t.Parallel()
 	var index atomic.Uint32
 	d := umadtest.New(func(s umadtest.Sent) []byte {
@@ -178,7 +178,7 @@ func TestThePartitionIsThatOfTheOptions(t *testing.T) {
 }
 
 // The kernel returns a request without a response after each try's patience, and the client repeats the request.
-func TestSilenceIsATimeoutAfterEveryTry(t *testing.T) {
+func TestMissingResponseIsATimeoutAfterEveryAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -274,7 +274,7 @@ func TestATargetGetsFourRequestsAtATime(t *testing.T) {
 	})
 }
 
-func TestAnExchangeEndsWithItsContextAndItsAnswerIsLate(t *testing.T) {
+func TestCancelledExchangeCountsItsResponseAsLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := umadtest.New(func(s umadtest.Sent) []byte {

@@ -23,9 +23,9 @@ func load(t testing.TB) *configv1.P4Info {
 	return p
 }
 
-// TestIdsAreThoseOfTheText pairs each constant with the entity that the text gives its id, and checks the type
+// TestIDsMatchTheP4InfoText pairs each constant with the entity that the text gives its id, and checks the type
 // in its top byte against P4Runtime's own numbers.
-func TestIdsAreThoseOfTheText(t *testing.T) {
+func TestIDsMatchTheP4InfoText(t *testing.T) {
 	t.Parallel()
 	p := load(t)
 	name := map[uint32]string{}

@@ -162,7 +162,7 @@ func paths(names ...string) *rapid.Generator[gnmitree.Path] {
 	})
 }
 
-func TestMatchingIsWhatPatternsMean(t *testing.T) {
+func TestMatchAgreesWithTheDefinition(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := paths("a", "b", "l", "*", "...").Draw(t, "pattern")

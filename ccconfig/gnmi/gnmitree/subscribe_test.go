@@ -331,7 +331,7 @@ func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 	})
 }
 
-func TestSilentClientIsDisconnected(t *testing.T) {
+func TestInactiveClientIsDisconnected(t *testing.T) {
 	t.Parallel()
 	withVirtualTime(t, func(t *testing.T) {
 		c, s := serve(t, gnmitree.Options{Targets: gnmitree.Single(port()), Limits: gnmitree.Limits{SendTimeout: 30 * time.Second}})
@@ -353,7 +353,7 @@ func TestSilentClientIsDisconnected(t *testing.T) {
 	})
 }
 
-func TestManyChangesAtOnceAreReadAsOne(t *testing.T) {
+func TestConcurrentChangesAreReadTogether(t *testing.T) {
 	t.Parallel()
 	withVirtualTime(t, func(t *testing.T) {
 		m := port()

@@ -25,7 +25,7 @@ func quick() Options {
 	return Options{Profile: profile.Default, Seed: 1, Jobs: 2, Quick: true, Command: "fairlane calibrate --quick"}
 }
 
-func TestAQuickCalibrationIsAProfileAndDependsOnItsSeedAlone(t *testing.T) {
+func TestQuickCalibrationIsReproducibleAndValid(t *testing.T) {
 	t.Parallel()
 	o := quick()
 	var done []int
@@ -120,7 +120,7 @@ func (c *endsAfter) Err() error {
 	return nil
 }
 
-func TestACancelledCalibrationEndsAtOnce(t *testing.T) {
+func TestCancelledCalibrationReturnsImmediately(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(2, topogen.Wire{})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // third, so every link remains full. With data only, the prediction equals the shares at which the simulator settles.
 // If acknowledgements of other traffic use a part of the sending ports, the shares may settle elsewhere. The bound and a
 // finding then include the range of the possible shares.
-func TestWRCCCirclesOfFullLinksRestWithinTheirBounds(t *testing.T) {
+func TestWRCCCyclesConvergeWithinTheirBounds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		more    [][2]int // unlimited flows of another tenant, by hosts
@@ -50,7 +50,7 @@ func TestWRCCCirclesOfFullLinksRestWithinTheirBounds(t *testing.T) {
 
 // On InfiniBand the marking links of the cycle are not quite full, so its sending ports have free capacity. The shares are
 // then nearer to the weights than to round robin, which is more than 13 % off for both tenants.
-func TestInfiniBandCirclesRestNearTheSharesOfTheWeights(t *testing.T) {
+func TestInfiniBandCyclesConvergeNearTheWeightedShares(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string][][2]int{"data alone": nil, "both senders receive": {{4, 0}, {5, 1}}} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestCyclesMaySettleAtRoundRobinShares(t *testing.T) {
 
 // A flow that gets the remaining capacity of its sending port is not part of a cycle. There is only one equilibrium, and the
 // bound has no range.
-func TestCapacityLeftByOthersIsNoCycle(t *testing.T) {
+func TestUnusedCapacityIsNoCycle(t *testing.T) {
 	t.Parallel()
 	topo, h := star(t, 4)
 	flows := []tenants.Flow{

@@ -163,7 +163,7 @@ func TestPlansThatDoNotFitAreRefused(t *testing.T) {
 }
 
 // In the simulation, senders increase their rates as the plan states.
-func TestSendersIncreaseAsThePlanSays(t *testing.T) {
+func TestSendersIncreaseByThePlan(t *testing.T) {
 	t.Parallel()
 	c, err := Generate(77, 3, policy.PlaneWRCC)
 	if err != nil {

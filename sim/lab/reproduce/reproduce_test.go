@@ -41,7 +41,7 @@ func TestUnknownNameListsTheKnownOnes(t *testing.T) {
 	}
 }
 
-func TestANameGivenTwiceCountsOnce(t *testing.T) {
+func TestDuplicateNameCountsOnce(t *testing.T) {
 	t.Parallel()
 	chosen, err := choose([]string{"s4-clamp", "s1-ratelimit", "s4-clamp", "s1-ratelimit"})
 	if err != nil {
