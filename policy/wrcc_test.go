@@ -56,7 +56,7 @@ func TestWRCCWeightsAreTheEntitledRatesOfQueuePairs(t *testing.T) {
 		}
 	}
 	if p.WRCC.Unit != quantity.Gbps || p.WRCC.Increase != "ask" || p.WRCC.MinRate != wrcc.MinFairRate || len(p.Findings) != 0 {
-		t.Errorf("unit %s, increase %s, least rate %s, findings %v", p.WRCC.Unit, p.WRCC.Increase, p.WRCC.MinRate, p.Findings)
+		t.Errorf("unit %s, increase %s, minimum rate %s, findings %v", p.WRCC.Unit, p.WRCC.Increase, p.WRCC.MinRate, p.Findings)
 	}
 	for _, s := range p.Tenants {
 		if s.PredictedError > 1e-6 || s.Bound <= 0 || s.Bound > 0.1 {

@@ -44,7 +44,7 @@ func TestSenderSettingsCanChange(t *testing.T) {
 	}
 	p, q.MinRate, q.T1 = q, 30e9, 100*us
 	if s.Adopt(&p, &q, 3*us); s.Rate() != 30e9 || s.Deadline() != 103*us {
-		t.Errorf("rate %g and deadline %s, want the least rate and the new period from now", s.Rate(), s.Deadline())
+		t.Errorf("rate %g and deadline %s, want the minimum rate and the new period from now", s.Rate(), s.Deadline())
 	}
 	p, q.Increase, q.MinRate = q, IncreaseAsk, 200e9
 	if s.Adopt(&p, &q, 4*us); s.Rate() != 100e9 || s.Deadline() <= 114*us {

@@ -57,7 +57,7 @@ type SenderParams struct {
 func (p *SenderParams) Validate(period quantity.Picoseconds) error {
 	err := inRange("increase timer T1", p.T1, max(period, MinPeriod), MaxTimer)
 	if !(p.MinRate >= 1 && p.MinRate <= float64(quantity.MaxBitRate)) {
-		err = errors.Join(err, fmt.Errorf("least rate of a flow %v bit/s: want 1 to %d", p.MinRate, int64(quantity.MaxBitRate)))
+		err = errors.Join(err, fmt.Errorf("minimum rate of a flow %v bit/s: want 1 to %d", p.MinRate, int64(quantity.MaxBitRate)))
 	}
 	return err
 }

@@ -121,7 +121,7 @@ func (s *Settings) findLimits() {
 	}
 }
 
-// predict returns the predicted effect of the weights, the ports' bounds and the senders' least rate. followed reports whether it models the
+// predict returns the predicted effect of the weights, the ports' bounds and the senders' minimum rate. followed reports whether it models the
 // turns at sending ports.
 func (s *Settings) predict() (f model.Forecast, followed bool) {
 	qps := s.m.Layout().QPs

@@ -119,7 +119,7 @@ func registers() []register {
 		{"rpg_hai_rate", "rp_hai_rate", 17, 32, "step of hyper increase"},
 		{"rpg_gd", "rp_gd", 4, 4, "strength of a cut: alpha over 2 to this power"},
 		{"rpg_min_dec_fac", "rp_min_dec_fac", 8, 8, "least new rate of one cut by the old one"},
-		{"rpg_min_rate", "rp_min_rate", 17, 32, "least rate of a flow"},
+		{"rpg_min_rate", "rp_min_rate", 17, 32, "minimum rate of a flow"},
 		{"rate_to_set_on_first_cnp", "rp_rate_to_set_on_first_cnp", 17, 32, "rate at the first notification; 0 is the port's speed"},
 		{"dce_tcp_g", "rp_dce_tcp_g", 10, 10, "retained part of alpha"},
 		{"dce_tcp_rtt", "rp_dce_tcp_rtt", 17, 17, "period of alpha's update"},
