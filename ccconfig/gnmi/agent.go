@@ -84,7 +84,7 @@ func (a *agent) capabilities(ctx context.Context, dev driver.Device) (driver.Cap
 }
 
 func errUnsupported(dev driver.Device) error {
-	return fmt.Errorf("%w: the host agent has no way to any parameter of %s: a virtual function has none, nor has a port whose driver is not loaded; fairlane-agent check on that host says why", driver.ErrUnsupported, dev)
+	return fmt.Errorf("%w: the host agent cannot access any parameter of %s: a virtual function and a port without a loaded driver have none; run fairlane-agent check on that host for the reason", driver.ErrUnsupported, dev)
 }
 
 func errNoSenders(dev driver.Device) error {
