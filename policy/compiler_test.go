@@ -129,7 +129,7 @@ func TestAMemoryKeepsUpWithManyChanges(t *testing.T) {
 				}
 			}
 			if followed < 50 {
-				t.Errorf("histories were followed %d times in 30 compilations: the test is no test", followed)
+				t.Errorf("histories were followed %d times in 30 compilations: the test has checked nothing", followed)
 			}
 		})
 	}

@@ -27,7 +27,7 @@ func TestTenantPartBelowItsShareHasAFinding(t *testing.T) {
 				!slices.ContainsFunc(p.Findings, func(f policy.Finding) bool {
 					return f.Code == policy.CodeWeightUnreachable && slices.Contains(f.Tenants, tenant)
 				}) {
-				t.Errorf("%s of tenant %s: predicted %s, entitled %s, and no finding says so", what, tenant, predicted, entitled)
+				t.Errorf("%s of tenant %s: predicted %s, entitled %s, and no finding reports it", what, tenant, predicted, entitled)
 			}
 		}
 		for _, c := range p.Classes {

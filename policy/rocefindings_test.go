@@ -69,7 +69,7 @@ func TestUnmarkedPortsHaveTheirOwnSettings(t *testing.T) {
 		}
 	}
 	if few.RoCE.NICs[0].Settings == many.RoCE.NICs[0].Settings {
-		t.Error("the queue pairs changed nothing: the test is no test")
+		t.Error("the queue pairs changed nothing: the test has checked nothing")
 	}
 }
 

@@ -29,7 +29,7 @@ func TestFindingsAreEqualInBothForms(t *testing.T) {
 				findings += len(p.Findings)
 				for _, f := range p.Findings {
 					if f.Said == nil || f.Advice == nil || f.Said.String() != f.Message || f.Advice.String() != f.Fix {
-						t.Fatalf("%+v says otherwise for other languages", f)
+						t.Fatalf("%+v differs in other languages", f)
 					}
 					if strings.Contains(f.Message+f.Fix, "{}") || strings.Contains(f.Message, "%!") {
 						t.Fatalf("%q lacks values", f.Message)
@@ -37,7 +37,7 @@ func TestFindingsAreEqualInBothForms(t *testing.T) {
 				}
 			})
 			if findings == 0 {
-				t.Error("there were no findings: the test is no test")
+				t.Error("there were no findings: the test has checked nothing")
 			}
 		})
 	}
@@ -132,7 +132,7 @@ func TestPlanNameExcludesTheWordingOfFindings(t *testing.T) {
 	in.Options = theorem1()
 	p := compile(t, in)
 	if p.Format != policy.PlanFormat || len(p.Findings) < 2 {
-		t.Fatalf("format %d, findings %+v: the test is no test", p.Format, p.Findings)
+		t.Fatalf("format %d, findings %+v: the test has checked nothing", p.Format, p.Findings)
 	}
 	worded := *p
 	worded.Findings = slices.Clone(p.Findings)

@@ -60,7 +60,7 @@ func TestLanesDivideASendingPortByWeight(t *testing.T) {
 			}
 			checkLanes(t, in, p)
 			if again, err := policy.Predict(in, p); err != nil || !slices.Equal(stripBounds(again.Tenants), stripBounds(p.Tenants)) {
-				t.Errorf("Predict says %+v (%v), the plan %+v", again, err, p.Tenants)
+				t.Errorf("Predict returns %+v (%v), the plan has %+v", again, err, p.Tenants)
 			}
 		})
 	}

@@ -300,7 +300,7 @@ func TestFailedSetNamesTheField(t *testing.T) {
 		"another master":       {status.Error(codes.PermissionDenied, "election id 1 is lower than 2"), driver.ErrConflict, "lower than 2", driver.OutcomeRefused, driver.OutcomeRefused},
 		"not allowed":          {status.Error(codes.PermissionDenied, "manager-2 may not set"), driver.ErrInvalid, "may not set", driver.OutcomeRefused, driver.OutcomeRefused},
 		"no answer":            {status.Error(codes.Unavailable, "gone"), driver.ErrUnreachable, "gone", driver.OutcomeSent, driver.OutcomeSent},
-		"nobody knows":         {status.Error(codes.Internal, "panic"), driver.ErrUnreachable, "panic", driver.OutcomeSent, driver.OutcomeSent},
+		"unknown to all":       {status.Error(codes.Internal, "panic"), driver.ErrUnreachable, "panic", driver.OutcomeSent, driver.OutcomeSent},
 		"made by someone else": {status.Error(codes.AlreadyExists, "exists"), driver.ErrConflict, "exists", driver.OutcomeRefused, driver.OutcomeRefused},
 	} {
 		r, a, devs := twoPorts(t)

@@ -89,7 +89,7 @@ type Model struct {
 	Stock    string
 }
 
-// Plan computes the changes that lead to want and applies them to the model. bold reports whether a guarded switch
+// Plan computes the changes that lead to want and applies them to the model. guardRejects reports whether a guarded switch
 // would reject them.
 func (m *Model) Plan(want []ecn.QueueMarking) (changes int, guardRejects bool, err error) {
 	s := &markingState{profiles: map[string]profile{}, stock: m.Stock}
@@ -99,7 +99,7 @@ func (m *Model) Plan(want []ecn.QueueMarking) (changes int, guardRejects bool, e
 	for _, k := range slices.SortedFunc(maps.Keys(m.Queues), func(a, b [2]uint8) int { return slices.Compare(a[:], b[:]) }) {
 		s.slots = append(s.slots, slot{queueKey{numberOf(ident.PortNum(k[0]), int(k[1])), k[1]}, "q", m.Queues[k]})
 	}
-	p, err := s.to(want)
+	p, err := s.planFor(want)
 	if err != nil {
 		return 0, false, err
 	}

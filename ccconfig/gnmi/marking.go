@@ -14,8 +14,8 @@ import (
 // A switch marks by profiles: named rules to which queues refer. The following code selects the profile of each queue of a
 // plan, for SONiC and OpenConfig alike.
 
-// ours is the prefix of the names of profiles that this driver creates.
-const ours = "FAIRLANE_"
+// ownPrefix is the prefix of the names of profiles that this driver creates.
+const ownPrefix = "FAIRLANE_"
 
 // maxProfiles is the largest number of different markings of one switch.
 const maxProfiles = 512
@@ -107,10 +107,10 @@ func (n queueKeyNames) String() string {
 	return strings.Join(n, ", ")
 }
 
-// to plans the marking of the given queues; other queues do not change. For each marking it uses an existing profile with this
+// planFor plans the marking of the given queues; other queues do not change. For each marking it uses an existing profile with this
 // marking; otherwise it changes the stock profile, or one that this driver created, if no queue outside of want uses it;
 // otherwise it creates a profile.
-func (s *markingState) to(want []ecn.QueueMarking) (markingPlan, error) {
+func (s *markingState) planFor(want []ecn.QueueMarking) (markingPlan, error) {
 	p := &planner{
 		markingState: s, want: want, now: map[queueKey]string{}, keep: map[string]bool{}, as: map[ecn.Marking]string{}, foreign: map[string]queueKeyNames{},
 		plan: markingPlan{refer: map[queueKey]string{}, change: map[string]ecn.Marking{}, create: map[string]ecn.Marking{}},
@@ -197,17 +197,17 @@ func (p *planner) fill(missing []ecn.Marking) {
 	if p.free(p.stock) && len(missing) > 0 {
 		// The stock profile gets the marking that most of its queues need.
 		best := slices.MaxFunc(missing, func(a, b ecn.Marking) int { return cmp.Compare(p.users(a, p.stock), p.users(b, p.stock)) })
-		p.give(best, p.stock)
+		p.assign(best, p.stock)
 		missing = slices.DeleteFunc(missing, func(m ecn.Marking) bool { return m == best })
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.profiles)) {
-		if len(missing) > 0 && name != p.stock && strings.HasPrefix(name, ours) && p.free(name) {
-			p.give(missing[0], name)
+		if len(missing) > 0 && name != p.stock && strings.HasPrefix(name, ownPrefix) && p.free(name) {
+			p.assign(missing[0], name)
 			missing = missing[1:]
 		}
 	}
 	for n := 1; len(missing) > 0; n++ {
-		name := fmt.Sprintf("%s%d", ours, n)
+		name := fmt.Sprintf("%s%d", ownPrefix, n)
 		if _, taken := p.profiles[name]; taken {
 			continue
 		}
@@ -222,7 +222,7 @@ func (p *planner) free(name string) bool {
 	return ok && (c.marks || c.broken) && !p.keep[name] && len(p.foreign[name]) == 0
 }
 
-func (p *planner) give(m ecn.Marking, name string) {
+func (p *planner) assign(m ecn.Marking, name string) {
 	p.as[m], p.plan.change[name] = name, m
 	p.keep[name] = true
 }

@@ -292,7 +292,7 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 		"a link of no rate":        {weighted(140, leaves{at(9, "two-rate-three-color/config/pir"): gnmitree.Uint(1e10)}), "peak-rate Ethernet0", "does not report the link's rate"},
 		"a limit of the port":      {weighted(140, leaves{at(99, "two-rate-three-color/config/pir"): gnmitree.Uint(1e10)}), "peak-rate Ethernet0", "the port is limited to 10 Gbit/s by scheduler p sequence 99"},
 		"a queue twice":            {weighted(140, leaves{input(2, 3, "queue"): gnmitree.String("3")}), "queue-twice Ethernet0", "both have queue 3 as an input"},
-		"another queue alone":      {leaves{input(2, 5, "queue"): gnmitree.String("5")}, "scheduler-none Ethernet0", ""},
+		"another queue only":       {leaves{input(2, 5, "queue"): gnmitree.String("5")}, "scheduler-none Ethernet0", ""},
 		"another kind of priority": {weighted(140, leaves{at(9, "config/priority"): gnmitree.String("DWRR")}), "scheduler-broken Ethernet0", `priority "DWRR"`},
 		"a weight of 0":            {weighted(0, nil), "scheduler-broken Ethernet0", "weight 0"},
 		"beyond bits":              {weighted(140, leaves{at(9, "two-rate-three-color/config/pir"): gnmitree.Uint(1 << 63)}), "scheduler-broken Ethernet0", "want up to 9223372036854775807"},

@@ -124,7 +124,7 @@ func (c *sonic) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	if err != nil {
 		return r, driver.Unsent(err)
 	}
-	plan, err := m.to(want.Queues.Marking)
+	plan, err := m.planFor(want.Queues.Marking)
 	if err != nil {
 		return r, driver.Refusef(driver.ErrUnsupported, "%s: %w", dev, err)
 	}

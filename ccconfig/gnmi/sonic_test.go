@@ -240,7 +240,7 @@ func TestProfilesAreReadAsTheyMark(t *testing.T) {
 		"no probability":   {map[string]string{"ecn": "ecn_green", "green_min_threshold": "1", "green_max_threshold": "2"}, &ecn.Marking{Min: 1, Max: 2, PMaxPct: 100}},
 		"of its own":       {map[string]string{"ecn": "ecn_green_red", "wred_green_enable": "false", "green_min_threshold": "8", "green_max_threshold": "9", "ecn_green_min_threshold": "1", "ecn_green_max_threshold": "2", "ecn_green_mark_probability": "3"}, &ecn.Marking{Min: 1, Max: 2, PMaxPct: 3}},
 		"none":             {map[string]string{"ecn": "ecn_none", "green_min_threshold": "1", "green_max_threshold": "2"}, nil},
-		"yellow alone":     {map[string]string{"ecn": "ecn_yellow_red", "green_min_threshold": "1", "green_max_threshold": "2"}, nil},
+		"yellow only":      {map[string]string{"ecn": "ecn_yellow_red", "green_min_threshold": "1", "green_max_threshold": "2"}, nil},
 		"green is off":     {map[string]string{"ecn": "ecn_all", "wred_green_enable": "false", "green_min_threshold": "1", "green_max_threshold": "2"}, nil},
 		"nothing":          {map[string]string{}, nil},
 		"no thresholds":    {map[string]string{"ecn": "ecn_all"}, nil},

@@ -454,7 +454,7 @@ func TestExchangesInFlightAreBounded(t *testing.T) {
 		t.Errorf("the first read: %v", err)
 	}
 	if len(b.entered) != 0 {
-		t.Error("a second exchange was under way beside the first")
+		t.Error("a second exchange ran concurrently with the first")
 	}
 }
 

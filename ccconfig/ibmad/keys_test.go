@@ -18,7 +18,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-const oldKey, newKey, strangeKey mad.Key = 0x0123456789abcdef, 0xfedcba9876543210, 0x5555aaaa5555aaaa
+const oldKey, newKey, unknownKey mad.Key = 0x0123456789abcdef, 0xfedcba9876543210, 0x5555aaaa5555aaaa
 
 // fleet is a set of simulated devices behind a transport that counts requests and loses some.
 type fleet struct {
@@ -232,8 +232,8 @@ func TestTheBudgetOfFailures(t *testing.T) {
 	t.Parallel()
 	prepare := func() *fleet {
 		f := newFleet(t, simdev.Options{})
-		f.guard(2, strangeKey, true, 600) // locked by another manager
-		f.guard(3, strangeKey, false, 0)  // with a readable key of another manager
+		f.guard(2, unknownKey, true, 600) // locked by another manager
+		f.guard(3, unknownKey, false, 0)  // with a readable key of another manager
 		f.guard(4, newKey, true, 600)     // already changed
 		return f
 	}
@@ -327,14 +327,14 @@ func (b *keyInfoEdit) Exchange(ctx context.Context, to mad.Target, req *mad.Pack
 
 func TestPrintingTheStateOfAKeyHidesIt(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, simdev.Options{CCKey: strangeKey})
+	f := newFleet(t, simdev.Options{CCKey: unknownKey})
 	states, err := f.driver().ReadKeys(t.Context(), f.devices, ibmad.KeyRead{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := f.change(ibmad.KeyChange{To: newKey})
 	for _, text := range []string{fmt.Sprintf("%v %+v %#v %x", states[0], states[0], states[0], states[0]), fmt.Sprintf("%v %+v %#v", r, r, r.Results[0].Err)} {
-		if strings.Contains(text, "5555aaaa") || strings.Contains(text, fmt.Sprint(uint64(strangeKey))) || strings.Contains(text, fmt.Sprint(uint64(newKey))) {
+		if strings.Contains(text, "5555aaaa") || strings.Contains(text, fmt.Sprint(uint64(unknownKey))) || strings.Contains(text, fmt.Sprint(uint64(newKey))) {
 			t.Errorf("a key was printed: %s", text)
 		}
 	}

@@ -53,7 +53,7 @@ func TestTheSentencesOfRefusedSettings(t *testing.T) {
 		"no class":                         {host(), func(a *agent) { a.disabled = true }, caSample(0), driver.ErrUnsupported, "Get CACongestionSetting of host-1/P2 (0x0000000000000011:2): "},
 		"always busy":                      {leaf(40), func(a *agent) { a.busy = 9 }, marked, driver.ErrBusy, "Get SwitchCongestionSetting of leaf-1 (0x0000000000000021:0): "},
 		"the first block of ports only":    {leaf(40), func(a *agent) { a.answer = refuse(mad.AttrSwitchPortCongestionSetting, 1) }, marked, driver.ErrUnsupported, "Get SwitchPortCongestionSetting of leaf-1 (0x0000000000000021:0): "},
-		"a silent block of ports":          {leaf(40), func(a *agent) { a.answer = unanswered(mad.AttrSwitchPortCongestionSetting, 1) }, marked, driver.ErrUnreachable, "Get SwitchPortCongestionSetting of leaf-1 (0x0000000000000021:0): "},
+		"an unanswered block of ports":     {leaf(40), func(a *agent) { a.answer = unanswered(mad.AttrSwitchPortCongestionSetting, 1) }, marked, driver.ErrUnreachable, "Get SwitchPortCongestionSetting of leaf-1 (0x0000000000000021:0): "},
 	} {
 		r := newRig(t, c.device)
 		c.deviceFaults(r.a)
@@ -120,9 +120,9 @@ func TestTheSentencesOfDevicesThatFailAKeyChange(t *testing.T) {
 		kind           error
 		sentence, stop string // of the device, and of the change
 	}{
-		"another manager's key, readable": {prepare: func(f *fleet) { f.guard(0, strangeKey, false, 0) }, kind: driver.ErrConflict,
+		"another manager's key, readable": {prepare: func(f *fleet) { f.guard(0, unknownKey, false, 0) }, kind: driver.ErrConflict,
 			sentence: "it has a CC_Key that is neither the old nor the new one", stop: "too many devices failed: 1 when they were read, 0 may: nothing was written"},
-		"another manager's key, protected": {prepare: func(f *fleet) { f.guard(0, strangeKey, true, 0) }, kind: ibmad.ErrKey,
+		"another manager's key, protected": {prepare: func(f *fleet) { f.guard(0, unknownKey, true, 0) }, kind: ibmad.ErrKey,
 			sentence: "no answer, though its subnet management agent answers: the CC_Key is likely wrong, or the device has no congestion control", stop: "nothing was written"},
 		"a key that is never shown": {prepare: func(f *fleet) { f.guard(0, oldKey, true, 0) }, deviceFaults: func(k *mad.CongestionKeyInfo) { k.CCKey = 0 }, kind: driver.ErrUnsupported,
 			sentence: "it does not show which CC_Key it has, so that a change could not be verified", stop: "nothing was written"},
@@ -130,7 +130,7 @@ func TestTheSentencesOfDevicesThatFailAKeyChange(t *testing.T) {
 			f.dev.SetFaults(simdev.Faults{Nodes: f.nodes[:1], Unanswered: []simdev.Attribute{{Class: mad.ClassCongestion, Attr: mad.AttrCongestionKeyInfo}}})
 		}, kind: ibmad.ErrKey, sentence: "the CC_Key is likely wrong, or the device has no congestion control", stop: "nothing was written"},
 		"an M_Key besides": {prepare: func(f *fleet) {
-			f.guard(0, strangeKey, true, 0)
+			f.guard(0, unknownKey, true, 0)
 			must(f.t, f.dev.GuardSM(f.nodes[0], 0x77, 2, 0))
 		}, kind: driver.ErrUnreachable, sentence: "(a wrong CC_Key also shows as silence)", stop: "nothing was written"},
 		"a Set that never arrives": {prepare: func(f *fleet) {
@@ -206,7 +206,7 @@ func TestDevicesWithOneGUIDAreDistinguishedByLID(t *testing.T) {
 	f := newFleet(t, simdev.Options{})
 	twins := []driver.Device{f.devices[1], f.devices[2]}
 	twins[1].ID = twins[0].ID
-	f.guard(2, strangeKey, false, 0)
+	f.guard(2, unknownKey, false, 0)
 	states, err := f.driver().ReadKeys(t.Context(), twins, ibmad.KeyRead{})
 	if err != nil || states[0].Holder != ibmad.KeyNone || states[1].Holder != ibmad.KeyOther {
 		t.Errorf("%v and %v: %v", states[0], states[1], err)

@@ -74,7 +74,7 @@ func TestAColouringIsFoundExactlyWhenThereIsOne(t *testing.T) {
 		c := drawProblem(t, false)
 		fewest, _ := judge(c)
 		if found := c.Solve(c.order); found != (fewest == 0) || found && c.Conflicts() != 0 {
-			t.Fatalf("solve says %v with %d conflicts, and the fewest are %d", found, c.Conflicts(), fewest)
+			t.Fatalf("solve returns %v with %d conflicts, and the fewest are %d", found, c.Conflicts(), fewest)
 		}
 	})
 }
@@ -86,7 +86,7 @@ func TestAdaptingMovesAsFewPortsAsCanBe(t *testing.T) {
 		_, want := judge(c)
 		found := c.Adapt(c.order)
 		if found != (want >= 0) {
-			t.Fatalf("adapt says %v; the fewest moves are %d", found, want)
+			t.Fatalf("adapt returns %v; the fewest moves are %d", found, want)
 		}
 		if found && (c.Conflicts() != 0 || c.Moved() != want) {
 			t.Fatalf("adapt moves %d ports with %d conflicts, want %d and 0", c.Moved(), c.Conflicts(), want)
@@ -197,7 +197,7 @@ func TestALargeRingIsColouredAndItsCliqueFound(t *testing.T) {
 	t.Parallel()
 	c := ring(4099, 7)
 	if !c.Solve(order(15)) || c.Conflicts() != 0 {
-		t.Errorf("a ring that fifteen colours fit is left with %d ports in conflict", c.Conflicts())
+		t.Errorf("a ring that fifteen colours suffice for has %d ports in conflict", c.Conflicts())
 	}
 	if got, _ := c.Clique(nil, CliqueSearch); len(got) != 8 {
 		t.Errorf("clique of %d, want 8", len(got))

@@ -27,7 +27,7 @@ func TestUnconvergedCyclesApproximateFairSharing(t *testing.T) {
 		}
 		approximate, pt := outcome(p, 20_000)
 		if !pt.approximate {
-			t.Fatalf("flat %v: the budget was not used up: the test is no test", flat)
+			t.Fatalf("flat %v: the budget was not used up: the test has checked nothing", flat)
 		}
 		load := make([]float64, len(p.Capacity))
 		var misses []float64
@@ -55,7 +55,7 @@ func TestLeavingOutLinksThatCannotBindChangesNoRate(t *testing.T) {
 		p := treeProblem(fatTree{8}, 128, 8, 640, where, false)
 		use := p.binding()
 		if !slices.Contains(use, false) {
-			t.Fatal("all links count: the test is no test")
+			t.Fatal("all links are counted: the test has checked nothing")
 		}
 		some, _ := outcome(p, 10_000_000)
 		all := newSolution(p.flows())

@@ -128,7 +128,7 @@ func TestNoLinkCarriesMoreThanItsCapacityAndWhatLimitsAFlowIsFull(t *testing.T) 
 					rt.Fatalf("flow %d is limited by link %d, which carries %.0f of %.0f", f, b, load[b], p.Capacity[b])
 				}
 			default:
-				rt.Fatalf("flow %d is limited by nothing", f)
+				rt.Fatalf("flow %d has no limit", f)
 			}
 		}
 	})

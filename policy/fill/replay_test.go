@@ -116,7 +116,7 @@ func TestWhatIsFollowedAgainIsBitForBitWhatSolveFinds(t *testing.T) {
 					}
 				}
 				if followed < 30 {
-					t.Errorf("only %d histories were followed in 75 steps: the test is no test", followed)
+					t.Errorf("only %d histories were followed in 75 steps: the test has checked nothing", followed)
 				}
 			})
 		}
@@ -142,7 +142,7 @@ func TestHistoriesAreFollowedWithinTheSameBudget(t *testing.T) {
 		}
 	}
 	if followed < 30 || approximate < 30 {
-		t.Errorf("%d histories were followed and %d sharings broken off: the test is no test", followed, approximate)
+		t.Errorf("%d histories were replayed and %d searches abandoned: the test has checked nothing", followed, approximate)
 	}
 }
 
@@ -154,10 +154,10 @@ func TestReplayThatReachesACycleIsAbandoned(t *testing.T) {
 	p := treeProblem(fatTree{4}, 16, 2+seed%7, 40+seed%200, scattered, seed%3 == 0)
 	d, s := splitMix(7777+seed*13), Solver{Eager: true}
 	if first := solveBoth(t, &s, p, "before"); first.Approximate > 0 {
-		t.Fatal("it is in a circle at first: the test is no test")
+		t.Fatal("the first solution is in a cycle: the test has checked nothing")
 	}
 	if after := solveBoth(t, &s, d.edit(p), "after"); after.Approximate == 0 {
-		t.Fatal("it comes to rest: the test is no test")
+		t.Fatal("it converges: the test has checked nothing")
 	}
 }
 
@@ -167,10 +167,10 @@ func TestWhatHasSettledIsBroughtToRest(t *testing.T) {
 	run := func(budget int) *engine { return runAsOne(p, budget) }
 	whole := run(10_000_000)
 	if whole.approximate || whole.settling == 0 || whole.work < 3*whole.settling/2 {
-		t.Fatalf("rough %v, settled after %d of %d: the test is no test", whole.approximate, whole.settling, whole.work)
+		t.Fatalf("approximate %v, settled after %d of %d: the test has checked nothing", whole.approximate, whole.settling, whole.work)
 	}
 	if e := run(whole.settling + 1); e.approximate || e.work != whole.work {
-		t.Errorf("with %d it is rough %v after %d, want the whole %d", whole.settling+1, e.approximate, e.work, whole.work)
+		t.Errorf("with %d: approximate %v after %d, want all %d", whole.settling+1, e.approximate, e.work, whole.work)
 	}
 	if e := run(whole.settling - 1); !e.approximate {
 		t.Errorf("with %d it came to rest", whole.settling-1)
@@ -273,7 +273,7 @@ func TestAHistoryDoesNotGrow(t *testing.T) {
 				kept += len(m.h.of[l].offers)
 			}
 			if kept != m.h.kept || kept != fresh.recorder.kept || m.e.work != fresh.work || m.e.settling != fresh.settling {
-				t.Fatalf("step %d, part %d: %d offers kept, counted as %d, work %d, settled after %d; from nothing %d, %d, %d",
+				t.Fatalf("step %d, part %d: %d offers kept, counted as %d, work %d, settled after %d; from scratch %d, %d, %d",
 					step, i, kept, m.h.kept, m.e.work, m.e.settling, fresh.recorder.kept, fresh.work, fresh.settling)
 			}
 			again := fresh.recorder.history(fresh.links)

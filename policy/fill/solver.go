@@ -29,8 +29,9 @@ type Solver struct {
 	Computed int
 }
 
-// smallPart is the smallest size of a part, in flows, with a history. After fewMisses in a row no history is kept, until there are manyMisses.
-const smallPart, fewMisses, manyMisses = 500, 3, 20
+// minPartSize is the smallest size of a part, in flows, with a history. After minMissesToStop misses in a row no history is kept, until there are
+// missesToRetry.
+const minPartSize, minMissesToStop, missesToRetry = 500, 3, 20
 
 // part is a set of flows that share links only with each other.
 type part struct {
@@ -98,14 +99,14 @@ func (s *Solver) compute(p *Problem, sol *Solution, pt *part, use []bool, at scr
 	e.write(sol)
 	e.note(pt)
 	if pt.memory = remember(e); pt.memory == nil {
-		pt.misses = (pt.misses + 1) % (manyMisses + 1)
+		pt.misses = (pt.misses + 1) % (missesToRetry + 1)
 	}
 }
 
 // remembers reports whether to keep the history of a part. After several changes in a row that affected most of the part, further ones are
 // likely to as well, and recording is not worth its cost; it is retried now and then.
 func (s *Solver) remembers(pt *part) bool {
-	return s.Eager || !s.once && pt.misses < fewMisses && len(pt.flows) >= smallPart
+	return s.Eager || !s.once && pt.misses < minMissesToStop && len(pt.flows) >= minPartSize
 }
 
 func (s *Solver) budget(e *engine) int {

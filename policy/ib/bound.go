@@ -24,7 +24,7 @@ const (
 	boundRandom       = 3     // standard deviations of the random error of few marks: of hundreds of tenants some are two off
 )
 
-// minFastestRatio is the ratio from which boundFar applies.
+// minFastestRatio is the ratio from which boundBelowFastest applies.
 const minFastestRatio = 20
 
 // BoundTime is the averaging time, in seconds, of the delivered rates that the bounds of an InfiniBand plan refer to. Shorter means vary more:

@@ -43,8 +43,8 @@ type pace struct{ rate, qps float64 }
 // A sender receives a fair rate, and requests more, once per packet, so the time between two packets delays its control loop. The period does
 // not cover the delay of the slowest twentieth of queue pairs, nor more than longestGap.
 const (
-	slowPart   = 0.05
-	longestGap = 250 * quantity.Microsecond
+	slowFraction = 0.05
+	longestGap   = 250 * quantity.Microsecond
 )
 
 // gap returns the time between two packets of 1,024 bytes of a slow queue pair. It changes the order of paces.
@@ -56,7 +56,7 @@ func (d *domain) gap() quantity.Picoseconds {
 	if sum == 0 {
 		return 0
 	}
-	slow := slowest(d.paces, float64(slowPart*sum))
+	slow := slowest(d.paces, float64(slowFraction*sum))
 	return min(packetGap(slow), longestGap)
 }
 

@@ -179,7 +179,7 @@ func TestAtMostOneRateCutPerMonitorPeriod(t *testing.T) {
 			}
 		}
 		if last < 0 {
-			t.Errorf("reading %v: never cut", reading)
+			t.Errorf("reading %v: the rate never decreased", reading)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func newEpochs[P any](ports int, p *P) epochs[P] {
 	return e
 }
 
-// change starts a new era of a port.
+// change starts a new epoch of a port.
 func (e *epochs[P]) change(port int, now quantity.Picoseconds, p *P) {
 	next := &epoch[P]{p: p, since: now}
 	e.current[port].next = next

@@ -85,7 +85,7 @@ func (c *crossing) deliver(q int32) {
 	}
 }
 
-// run handles events in order of time. If deaf is set, it drops the notices.
+// run handles events in order of time. If dropNotices is set, it drops the notices.
 func (c *crossing) run(until quantity.Picoseconds, dropNotices bool) {
 	for next := c.now; ; {
 		q, at, ok := c.far.Next()

@@ -102,7 +102,7 @@ func TestDCISwitchAnswersMarksOfItsOwnDataCentre(t *testing.T) {
 			t.Fatalf("finished %v with %d packets dropped", n.Finished(), st.DroppedPackets)
 		}
 		if st.Marks == 0 || st.SenderSideCNPs == 0 || st.CNPs != 0 || st.LocalCNPs != 0 {
-			t.Errorf("cnps %v: %d marks, %d near CNPs, %d from receivers, %d of these consumed: want only near CNPs", cnps, st.Marks, st.SenderSideCNPs, st.CNPs, st.LocalCNPs)
+			t.Errorf("cnps %v: %d marks, %d near CNPs, %d from receivers, %d of these consumed: want only CNPs of the sender's side", cnps, st.Marks, st.SenderSideCNPs, st.CNPs, st.LocalCNPs)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func TestDSCPSelectsThePriority(t *testing.T) {
 		set   []string
 		want  uint8
 	}{
-		{"as it comes", nil, 3},
+		{"default state", nil, 3},
 		{"another priority for DSCP 26", []string{param(port1, "dscp2prio", 26) + ` "5"`}, 5},
 		{"another DSCP with a priority", []string{param(port1, "default_roce_tos", 0) + ` "194"`}, 6},
 		{"another DSCP without a priority", []string{param(port1, "default_roce_tos", 0) + ` "42"`}, 0},
@@ -241,7 +241,7 @@ func TestFaultsOfAPortAreReportedAndLeaveItUnchanged(t *testing.T) {
 		{"accepted without effect", func(f *PortFaults) { f.Ignored = []string{"rpg_hai_rate"} }, []string{rate("70")}, codes.Aborted, nicyang.ReasonIgnored},
 		{"partial application", func(f *PortFaults) { f.PassWrites, f.Refuse = 1, 1 },
 			[]string{`update ` + param(port1, "rpg_ai_rate", 0) + ` "9"`, rate("70"), `update ` + param(port1, "rpg_gd", 0) + ` "12"`}, codes.Aborted, nicyang.ReasonRefused},
-		{"one of two ports is dead", func(f *PortFaults) { f.Dead = true }, []string{`update ` + param(port2, "rpg_hai_rate", 0) + ` "70"`, rate("70")}, codes.Aborted, ""},
+		{"one of two ports is down", func(f *PortFaults) { f.Dead = true }, []string{`update ` + param(port2, "rpg_hai_rate", 0) + ` "70"`, rate("70")}, codes.Aborted, ""},
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			t.Parallel()
@@ -272,7 +272,7 @@ func TestFaultsOfAPortAreReportedAndLeaveItUnchanged(t *testing.T) {
 			want := plane.DefaultPort().Registers
 			for port := range ident.PortNum(2) {
 				if got := lastPortState(t, h, port+1).Registers; got != want {
-					t.Errorf("port %d goes by %+v", port+1, got)
+					t.Errorf("port %d uses %+v", port+1, got)
 				}
 			}
 			if err := r.set(t, "host-1", rate("70")); err != nil {

@@ -464,6 +464,6 @@ func TestOptionsOutOfRange(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := s.Add(1, p4dev.Options{Ports: 1}); err == nil {
-		t.Error("an id twice: taken")
+		t.Error("a duplicate id was accepted")
 	}
 }

@@ -43,7 +43,7 @@ func TestSeriesAreTruncated(t *testing.T) {
 		}
 	}
 	if at, cut := flows.Cut(); !cut || at != 3*quantity.Microsecond {
-		t.Errorf("cut %v at %s", cut, at)
+		t.Errorf("rate decrease %v at %s", cut, at)
 	}
 	if _, cut := queues.Cut(); cut {
 		t.Error("the queue series is cut off")

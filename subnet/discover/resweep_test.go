@@ -374,9 +374,9 @@ func TestFaultsDuringAgainBecomeTheSameWarnings(t *testing.T) {
 	good := mustSweep(t, w.fake(f, false), discover.Options{Parallel: 1})
 	leaf, spine, h := f.NodesByName("leaf2")[0], f.NodesByName("spine1")[0], f.NodesByName("host-005")[0]
 	for name, mutate := range map[string]func(int32, *mad.Packet) bool{
-		"a silent host":                    attrIs(h, mad.AttrNodeInfo, lose),
-		"a silent switch":                  attrIs(spine, mad.AttrNodeInfo, lose),
-		"a silent leaf":                    attrIs(leaf, mad.AttrNodeInfo, lose),
+		"an unresponsive host":             attrIs(h, mad.AttrNodeInfo, lose),
+		"an unresponsive switch":           attrIs(spine, mad.AttrNodeInfo, lose),
+		"an unresponsive leaf":             attrIs(leaf, mad.AttrNodeInfo, lose),
 		"a switch that refuses SwitchInfo": attrIs(leaf, mad.AttrSwitchInfo, refuse),
 		"a switch without PortInfo":        attrIs(spine, mad.AttrPortInfo, refuse),
 		"another node with the same GUID":  attrIs(h, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.NumPorts = 3 })),

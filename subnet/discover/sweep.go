@@ -163,8 +163,8 @@ func (s *sweep) pop() (job, bool) {
 
 // Backoff for a node that answers "busy": doubled each time.
 const (
-	busyTries = 5
-	busyWait  = 5 * time.Millisecond
+	busyAttempts = 5
+	busyWait     = 5 * time.Millisecond
 )
 
 // ask exchanges the packets of one job, and repeats them while the node is busy.
@@ -176,7 +176,7 @@ func ask(ctx context.Context, t mad.Transport, j job, o *Options, a *answer) {
 		req.SetMKey(o.MKey)
 	}
 	a.sent, a.fatal = 0, false
-	for n := range busyTries {
+	for n := range busyAttempts {
 		a.sent++
 		a.resp, a.err = t.Exchange(ctx, to, &req)
 		if a.err != nil {

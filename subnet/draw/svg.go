@@ -272,20 +272,20 @@ func (s *sheet) marked(m Mark) int {
 // bundleLines draws the lines, marked ones last and so on top.
 func (s *sheet) bundleLines() {
 	all := s.bundles()
-	faint := ""
+	dimmed := ""
 	if len(all) > labelled {
-		faint = fmt.Sprintf(` stroke-opacity="%.2f"`, max(0.25, 12/float64(len(all))+0.3))
+		dimmed = fmt.Sprintf(` stroke-opacity="%.2f"`, max(0.25, 12/float64(len(all))+0.3))
 	}
 	for m := Plain; m <= Error; m++ {
 		for i := range all {
 			if b := &all[i]; b.mark == m {
-				s.line(b, faint, len(all) <= labelled)
+				s.line(b, dimmed, len(all) <= labelled)
 			}
 		}
 	}
 }
 
-func (s *sheet) line(b *bundle, faint string, label bool) {
+func (s *sheet) line(b *bundle, dimmed string, label bool) {
 	from, okA := s.at[b.a]
 	to, okB := s.at[b.b]
 	if !okA {
@@ -302,7 +302,7 @@ func (s *sheet) line(b *bundle, faint string, label bool) {
 	}
 	y1, y2 := from.bottom, to.top
 	if b.mark != Plain {
-		faint = ""
+		dimmed = ""
 	}
 	x, y := from.x*0.4+to.x*0.6, y1*0.4+y2*0.6
 	switch level := from.top == to.top && s.tiers[b.a] > 0 && s.tiers[b.b] > 0; {
@@ -313,14 +313,14 @@ func (s *sheet) line(b *bundle, faint string, label bool) {
 		}
 		x, y = (s.at[left].x+s.size[left]/2+s.at[right].x-s.size[right]/2)/2, from.top+boxHeight/2-5
 		s.print(`<line class="l m%d"%s x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"><title>%s</title></line>`+"\n",
-			b.mark, faint, s.at[left].x+s.size[left]/2, y+5, s.at[right].x-s.size[right]/2, y+5, escape(s.bundleTitle(b)))
+			b.mark, dimmed, s.at[left].x+s.size[left]/2, y+5, s.at[right].x-s.size[right]/2, y+5, escape(s.bundleTitle(b)))
 	case from.top == to.top:
 		high := curveHeight(max(s.apart(b), 2))
 		x, y = (from.x+to.x)/2, from.top-high+4
 		s.print(`<path class="l m%d"%s d="M%.1f %.1f Q%.1f %.1f %.1f %.1f"><title>%s</title></path>`+"\n",
-			b.mark, faint, from.x, from.top, x, from.top-2*high, to.x, to.top, escape(s.bundleTitle(b)))
+			b.mark, dimmed, from.x, from.top, x, from.top-2*high, to.x, to.top, escape(s.bundleTitle(b)))
 	default:
-		s.print(`<line class="l m%d"%s x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"><title>%s</title></line>`+"\n", b.mark, faint, from.x, y1, to.x, y2, escape(s.bundleTitle(b)))
+		s.print(`<line class="l m%d"%s x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"><title>%s</title></line>`+"\n", b.mark, dimmed, from.x, y1, to.x, y2, escape(s.bundleTitle(b)))
 	}
 	if label {
 		text := s.rates(b)

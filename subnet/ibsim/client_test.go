@@ -70,7 +70,7 @@ func TestDialAttachesAndReadsTheNodes(t *testing.T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.node != "host-1" || s.issm != 1 {
-		t.Errorf("server was asked for node %q, subnet manager %d", s.node, s.issm)
+		t.Errorf("the server was queried for node %q, subnet manager %d", s.node, s.issm)
 	}
 	if want := []uint32{1, 7, 8, 10, 2}; len(s.seen) != len(want) || s.seen[0] != 1 || s.seen[4] != 2 {
 		t.Errorf("control messages %v: want %v", s.seen, want)

@@ -329,7 +329,7 @@ func TestNodeDescriptions(t *testing.T) {
 	}
 	hostile := mad.NodeDescription{'a', 0x1b, '[', '\n', 0xff, 'z', 0, 'q'}
 	if got := hostile.String(); got != "a [  z" {
-		t.Errorf("hostile description reads %q: want control characters and bad UTF-8 as spaces, cut at NUL", got)
+		t.Errorf("malformed description reads %q: want control characters and bad UTF-8 as spaces, cut at NUL", got)
 	}
 }
 

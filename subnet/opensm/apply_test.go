@@ -63,7 +63,7 @@ func TestApplyWritesReloadsAndProves(t *testing.T) {
 			t.Errorf("again: %v, steps %s", err, steps(r))
 		}
 		if p, err := m.Prove(t.Context(), desired(5)); err != nil || p.Holds() || !strings.Contains(p.Problems(), "returns SL 3 in partition 0x0001") {
-			t.Errorf("proof of another wish: %+v, %v", p, err)
+			t.Errorf("verification of another desired state: %+v, %v", p, err)
 		}
 		st, err := m.Read(t.Context())
 		if err != nil || len(st.Partitions) != 2 || len(st.Problems) != 0 || st.Observation.GUID != 0x99 || st.Observation.Process != "1" {

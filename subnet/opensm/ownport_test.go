@@ -54,7 +54,7 @@ func TestMasterIsUnknownUnlessOnePortIsFound(t *testing.T) {
 		"on another port of this machine":   {ports: kernel(0x99), own: 0x99},
 		"a standby runs here":               {here: 0x55, own: 0x55},
 		"two standbys run here":             {here: 0x55, ports: kernel(0x56), own: 0x55},
-		"none runs here":                    {unknown: "no subnet manager runs on a port of this machine"},
+		"no subnet manager on this host":    {unknown: "no subnet manager runs on a port of this machine"},
 		"the master and a standby run here": {here: 0x99, ports: kernel(0x55), unknown: "subnet managers run on 2 ports"},
 		"the kernel and the port agree":     {here: 0x99, ports: kernel(0x99), own: 0x99},
 		"the kernel does not answer":        {here: 0x99, ports: broken, unknown: "could not be read"},

@@ -133,7 +133,7 @@ func TestAHigherElectionIDIsAConflictThatEndsWhenItLeaves(t *testing.T) {
 	if got, err := r.drv.Read(t.Context(), r.dev); err != nil || !first.Equal(got) {
 		t.Errorf("a backup cannot read: %v", err)
 	}
-	// The rival lowers its election id, so there is no primary; the driver must exceed the highest id that it has
+	// The other controller lowers its election id, so there is no primary; the driver must exceed the highest id that it has
 	// seen.
 	if a := v.elect(t, 0); a.GetStatus().GetCode() == 0 {
 		t.Fatalf("the rival is still the primary: %v", a)
@@ -425,10 +425,10 @@ func TestOptionsOutOfRange(t *testing.T) {
 	t.Parallel()
 	plain := grpclink.Options{Insecure: true}
 	for name, o := range map[string]p4rt.Options{
-		"no target":           {Options: plain},
-		"no security":         {Target: target},
-		"batch of 2000":       {Options: plain, Target: target, BatchSize: 2000},
-		"batch below nothing": {Options: plain, Target: target, BatchSize: -1},
+		"no target":      {Options: plain},
+		"no security":    {Target: target},
+		"batch of 2000":  {Options: plain, Target: target, BatchSize: 2000},
+		"negative batch": {Options: plain, Target: target, BatchSize: -1},
 	} {
 		if d, err := p4rt.New(o); err == nil {
 			t.Errorf("%s: taken", name)

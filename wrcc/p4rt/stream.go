@@ -21,7 +21,7 @@ func (e ElectionID) message() *p4v1.Uint128 { return &p4v1.Uint128{High: e.High,
 type standing uint8
 
 const (
-	unknown standing = iota // not reported yet, or in doubt
+	unknown standing = iota // not reported yet, or reset by resetRole
 	primary
 	backup // another client is the primary
 	vacant // no client is the primary
@@ -93,7 +93,7 @@ func (s *session) arbitrate(ctx context.Context) (*stream, error) {
 	return s.stream, s.ask(ctx)
 }
 
-// ask waits for our role, and requests it when it is in doubt.
+// ask waits for our role, and requests it when it is unknown.
 func (s *session) ask(ctx context.Context) error {
 	st := s.stream
 	if state, _ := st.standing(); state == unknown {

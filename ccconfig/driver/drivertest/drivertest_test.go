@@ -168,19 +168,19 @@ func TestSuiteCatchesBadDrivers(t *testing.T) {
 	}{
 		"believes its own writes": {"silent clamp", func(good driver.Driver) bad {
 			var mu sync.Mutex
-			told := map[ident.PortID]driver.Settings{}
+			reported := map[ident.PortID]driver.Settings{}
 			return bad{Driver: good,
 				apply: func(ctx context.Context, d driver.Device, w driver.Settings) (driver.Receipt, error) {
 					r, err := good.Apply(ctx, d, w)
 					mu.Lock()
 					defer mu.Unlock()
-					told[d.ID] = w
+					reported[d.ID] = w
 					return r, err
 				},
 				read: func(ctx context.Context, d driver.Device) (driver.Settings, error) {
 					mu.Lock()
 					defer mu.Unlock()
-					if s, ok := told[d.ID]; ok {
+					if s, ok := reported[d.ID]; ok {
 						return s, nil
 					}
 					return good.Read(ctx, d)

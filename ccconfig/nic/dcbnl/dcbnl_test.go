@@ -209,7 +209,7 @@ func TestSplitSeparatesMessages(t *testing.T) {
 		}
 	}
 	if _, err := little().Split(all[:len(all)-1]); err == nil {
-		t.Error("a cut message was split")
+		t.Error("a truncated message was split")
 	}
 	if parts, err := little().Split(nil); err != nil || len(parts) != 0 {
 		t.Errorf("nothing: %v, error %v", parts, err)

@@ -149,7 +149,7 @@ func TestCancelledCalibrationReturnsImmediately(t *testing.T) {
 	for i := range points {
 		o.Known[points[i].key] = Measured{Rates: slices.Repeat([]float64{1}, len(points[i].run.Groups)), Use: 1}
 	}
-	o.Progress = func(done, all int) { t.Errorf("goes on with %d of %d", done, all) }
+	o.Progress = func(done, all int) { t.Errorf("continues with %d of %d", done, all) }
 	if _, err := Calibrate(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want canceled", err)
 	}

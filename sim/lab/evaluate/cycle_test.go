@@ -22,7 +22,7 @@ func TestWRCCCyclesConvergeWithinTheirBounds(t *testing.T) {
 		more    [][2]int // unlimited flows of another tenant, by hosts
 		settles bool     // whether the simulation settles at the prediction
 	}{
-		"data alone":                    {nil, true},
+		"data only":                     {nil, true},
 		"one sender receives":           {[][2]int{{4, 0}}, false},
 		"both senders receive":          {[][2]int{{4, 0}, {5, 1}}, false},
 		"receivers send to the senders": {[][2]int{{2, 0}, {3, 1}}, false},
@@ -52,7 +52,7 @@ func TestWRCCCyclesConvergeWithinTheirBounds(t *testing.T) {
 // then nearer to the weights than to round robin, which is more than 13 % off for both tenants.
 func TestInfiniBandCyclesConvergeNearTheWeightedShares(t *testing.T) {
 	t.Parallel()
-	for name, more := range map[string][][2]int{"data alone": nil, "both senders receive": {{4, 0}, {5, 1}}} {
+	for name, more := range map[string][][2]int{"data only": nil, "both senders receive": {{4, 0}, {5, 1}}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := cycleInput(t, more)

@@ -26,10 +26,10 @@ const (
 	s2VLs     = 4
 	mib       = 1 << 20
 
-	// s2Least is the sum of the minimum rates of all flows, bit/s, for all four algorithms. S2 gives no minimum rate. With 80
+	// s2Minimum is the sum of the minimum rates of all flows, bit/s, for all four algorithms. S2 gives no minimum rate. With 80
 	// flows each flow has 100 Mbit/s, as in many scripts of the simulator. With that minimum, 4,000 flows would have 16 times
 	// the receiver's 25 Gbit/s.
-	s2Least = 8e9
+	s2Minimum = 8e9
 )
 
 // s2Bytes returns the size of each sender's data (S2, section 3.1), in bytes. 143.05 MiB is 150 MB.
@@ -101,13 +101,13 @@ func (c *s2Case) algorithm() (cc.Algorithm, error) {
 		if err != nil {
 			return nil, err
 		}
-		return spec.Build(cc.Values{"min_rate": s2Least / float64(c.flows)})
+		return spec.Build(cc.Values{"min_rate": s2Minimum / float64(c.flows)})
 	}
 	p, err := cc.DCQCNPreset(c.preset)
 	if err != nil {
 		return nil, err
 	}
-	p.Values["min_rate"] = s2Least / float64(c.flows)
+	p.Values["min_rate"] = s2Minimum / float64(c.flows)
 	if c.limit > 0 {
 		p.Values["registered_flows"] = c.limit
 	}

@@ -176,7 +176,7 @@ func TestInvalidGroupsAreRejected(t *testing.T) {
 		}
 	}
 	if ps := Compose(files("-", "-", "-"), splitGold(), Settings{OneLane: true}).Problems; len(ps) > 0 {
-		t.Errorf("a good one: %v", ps)
+		t.Errorf("valid groups: %v", ps)
 	}
 }
 
