@@ -77,7 +77,7 @@ soak: peers ## long runs, for SOAK in all (default 2h): race detector, propertie
 .PHONY: grpcurl
 grpcurl: ## build grpcurl and drive the simulated WRCC switches with it
 	cd tools/grpcurl && $(GO) build -o ../../bin/grpcurl github.com/fullstorydev/grpcurl/cmd/grpcurl
-	FAIRLANE_GRPCURL='$(CURDIR)/bin/grpcurl' $(GOTEST) -count=1 -timeout 5m -run TestClientsThatKnowReflectionAlone/grpcurl -v ./sim/p4dev
+	FAIRLANE_GRPCURL='$(CURDIR)/bin/grpcurl' $(GOTEST) -count=1 -timeout 5m -run TestReflectionOnlyClients/grpcurl -v ./sim/p4dev
 
 .PHONY: gnmic
 gnmic: build ## build gnmic and drive simulated SONiC switches and NIC hosts with it

@@ -35,7 +35,7 @@ func serviceAccountOut(a control.Account) gen.ServiceAccount {
 	out := gen.ServiceAccount{Name: a.Name, DisplayName: a.DisplayName, CreatedAt: a.CreatedAt}
 	if len(a.Memberships) > 0 {
 		out.Role = gen.Role(a.Memberships[0].Role)
-		if d := a.Memberships[0].Domain; d.Whole() {
+		if d := a.Memberships[0].Domain; d.IsFabric() {
 			out.Fabric = &d.Fabric
 		}
 	}

@@ -97,7 +97,7 @@ func TestALargerGuaranteeIsNeverAdmittedWhereASmallerOneIsRefused(t *testing.T) 
 			t.Fatalf("%s is refused, and %s admitted: %+v", small, large, b.Guarantees)
 		}
 		if a.Fits.Guarantee != b.Fits.Guarantee {
-			t.Fatalf("what fits depends on what is asked: %+v and %+v", a.Fits, b.Fits)
+			t.Fatalf("the fitting request depends on the requested values: %+v and %+v", a.Fits, b.Fits)
 		}
 	})
 }
@@ -298,7 +298,7 @@ func TestTheLargestGuaranteeFitsAndNoMore(t *testing.T) {
 	})
 }
 
-func TestAdmissionsSayWhatBreaksAndWhatFits(t *testing.T) {
+func TestAdmissionsReportBrokenGuaranteesAndAlternatives(t *testing.T) {
 	t.Parallel()
 	in := starred(t, 6)
 	in.Tenants = []tenants.Tenant{{Name: "gold", Weight: 3000, Guarantee: 60 * quantity.Gbps}, {Name: "silver", Weight: 1000}}
@@ -317,7 +317,7 @@ func TestAdmissionsSayWhatBreaksAndWhatFits(t *testing.T) {
 		return r
 	}
 	if a := admitted(t, in, ask(39*quantity.Gbps, 1, 3, 4)); a.Verdict == policy.VerdictNo || a.Tenants[0].Tenant != "new" || a.Tenants[0].Before != nil {
-		t.Errorf("39 of the 39 Gbit/s that are left: %+v", a)
+		t.Errorf("39 of the remaining 39 Gbit/s: %+v", a)
 	}
 	a := admitted(t, in, ask(50*quantity.Gbps, 1, 3, 4))
 	gold, own := checkOf(a, "gold"), checkOf(a, "new")
@@ -381,7 +381,7 @@ func TestAGuaranteeIsBookedBetweenSwitches(t *testing.T) {
 	}
 }
 
-func TestAdmitNamesTheFieldThatIsWrong(t *testing.T) {
+func TestAdmitNamesTheInvalidField(t *testing.T) {
 	t.Parallel()
 	in := starred(t, 4)
 	in.Tenants = []tenants.Tenant{{Name: "gold", Weight: 1000}}

@@ -127,7 +127,7 @@ func TestACapHoldsWhereSeveralPortsOfATenantMeet(t *testing.T) {
 	}
 }
 
-func TestACappedTenantLeavesTheRestToTheOthers(t *testing.T) {
+func TestOtherTenantsShareWhatACapLeavesFree(t *testing.T) {
 	t.Parallel()
 	in := receivers(t, 100*quantity.Gbps, []quantity.Weight{3000, 1000}, []int{2, 2})
 	in.Tenants[0].Cap = 20 * quantity.Gbps
@@ -181,7 +181,7 @@ func TestNoCappedTenantIsPredictedMoreThanItsCapOnAnyLink(t *testing.T) {
 	})
 }
 
-func TestChangingACapIncrementallyGivesThePlanOfACleanStart(t *testing.T) {
+func TestIncrementalCapChangeEqualsFullCompilation(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in := plantest.Input(t)

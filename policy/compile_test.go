@@ -253,7 +253,7 @@ func options(t *rapid.T) policy.Options {
 }
 
 // Two tenants that share an SL on a port that both may send from, without a finding, would be an unreported approximation.
-func TestTenantsOnAPortHaveDifferentSLsOrThePlanSaysSo(t *testing.T) {
+func TestTenantsOnAPortHaveDifferentSLsOrAFinding(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		in := plantest.Input(rt)
@@ -347,7 +347,7 @@ func TestASendingPortThatTenantsContendForIsAFinding(t *testing.T) {
 	}
 }
 
-func TestALinkThatOneSendingPortFeedsOverManyWaysDividesNothing(t *testing.T) {
+func TestLinkFedByOneSendingPortDoesNotDivide(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 2, Spines: 2, Wire: topogen.Wire{Rate: 100 * quantity.Gbps}})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"fairlane/tenants"
 )
 
-func TestACompilerWithAMemoryGivesThePlanOfOneWithout(t *testing.T) {
+func TestIncrementalCompilationEqualsFullCompilation(t *testing.T) {
 	t.Parallel()
 	for _, plane := range []policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC} {
 		for _, everyHistory := range []bool{false, true} {
@@ -129,7 +129,7 @@ func TestAMemoryKeepsUpWithManyChanges(t *testing.T) {
 				}
 			}
 			if followed < 50 {
-				t.Errorf("histories were followed %d times in 30 compilations: the test is no test", followed)
+				t.Errorf("histories were followed %d times in 30 compilations: the test has checked nothing", followed)
 			}
 		})
 	}
@@ -186,7 +186,7 @@ func changed(t *rapid.T, in policy.Input) policy.Input {
 	return in
 }
 
-func TestAfterAnErrorACompilerStartsAfresh(t *testing.T) {
+func TestCompilerDiscardsItsStateAfterAnError(t *testing.T) {
 	t.Parallel()
 	in := incast(t)
 	var c policy.Compiler

@@ -115,7 +115,7 @@ func TestEveryFieldThatChangesShowsUp(t *testing.T) {
 		if d := policy.Diff(p, q); d.Empty() {
 			rt.Fatalf("changing %s makes no difference", path)
 		} else if text := d.String(); text == "" || strings.Contains(text, "%!") {
-			rt.Fatalf("changing %s is told as %q", path, text)
+			rt.Fatalf("a change of %s is reported as %q", path, text)
 		}
 		if d := policy.Diff(q, p); d.Empty() {
 			rt.Fatalf("undoing %s makes no difference", path)
@@ -343,18 +343,18 @@ func TestFindingsWithOtherNumbersAreReportedAsChanged(t *testing.T) {
 	}
 }
 
-func TestASenderThatIsNewIsNotNamedTwice(t *testing.T) {
+func TestNewSenderIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	p, q := ethernet(), ethernet()
 	p.WRCC.Senders = p.WRCC.Senders[:2]
 	d := policy.Diff(p, q)
 	wantLines(t, d, "\n  1 port: weight none → 1.5 to 2 (host-3/P1)\n")
 	if text := d.String(); strings.Contains(text, "name") {
-		t.Errorf("the name is told as a setting: %s", text)
+		t.Errorf("the name is reported as a setting: %s", text)
 	}
 }
 
-func TestDifferenceReadsWellWhereValuesAreOdd(t *testing.T) {
+func TestDifferenceTextOfUnusualValues(t *testing.T) {
 	t.Parallel()
 	marking := func(rates ...uint16) *policy.Plan {
 		s := policy.SwitchPlan{Node: 1, Name: "leaf1"}
@@ -382,10 +382,10 @@ func TestDifferenceReadsWellWhereValuesAreOdd(t *testing.T) {
 		"a mask":                      {marking(8, 16), other, "1 switch: victim_mask 3 → none (leaf1)"},
 		"other steps of a table":      {table(3), table(4), "1 port: table 3 entries down to 1/10 of line rate with entry 1 at 0:3 → 3 entries down to 1/10 of line rate with entry 1 at 0:4 (host-1/P1)"},
 		"a switch that is new":        {&policy.Plan{}, marking(8), "newly managed: 1 switch (leaf1)"},
-		"rates that look alike":       {&policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Predicted: 1e10}}}, &policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Predicted: 1e10 + 1}}}, "small changes of rates, not listed: 1 figure"},
+		"rates with equal text":       {&policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Predicted: 1e10}}}, &policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Predicted: 1e10 + 1}}}, "small changes of rates, not listed: 1 figure"},
 		"a bound":                     {&policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Bound: 0.01}}}, &policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Bound: 0.05}}}, "tenant a: error bound 1 % → 5 %"},
-		"a class that comes":          {&policy.Plan{}, &policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Weight: 2000}}}, "class bulk: new, weight 2, predicted 0 bit/s"},
-		"a class that goes":           {&policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk"}}}, &policy.Plan{}, "class bulk: removed"},
+		"an added class":              {&policy.Plan{}, &policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Weight: 2000}}}, "class bulk: new, weight 2, predicted 0 bit/s"},
+		"a removed class":             {&policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk"}}}, &policy.Plan{}, "class bulk: removed"},
 		"a class entitled to more":    {&policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Entitled: 1e9, Predicted: 5}}}, &policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Entitled: 2e9, Predicted: 5}}}, "class bulk: entitled 1 Gbit/s → 2 Gbit/s\n"},
 		"a class with other weight":   {&policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Weight: 1000}}}, &policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Weight: 2000}}}, "class bulk: weight 1 → 2"},
 		"a plane":                     {&policy.Plan{Plane: "ib"}, &policy.Plan{Plane: "roce"}, "1 plan: plane ib → roce (plan)"},

@@ -22,16 +22,16 @@ func TestTheOnlyFindingOfACodeIsReportedAsChangedWhenItsTenantsChange(t *testing
 		before, after           []about
 		changed, appeared, gone int
 	}{
-		"a tenant more":                  {[]about{{ab, none}}, []about{{abc, none}}, 1, 0, 0},
-		"other tenants":                  {[]about{{ab, none}}, []about{{c, none}}, 0, 1, 1},
-		"a link more":                    {[]about{{ab, []string{"k"}}}, []about{{ab, []string{"k", "l"}}}, 1, 0, 0},
-		"another link":                   {[]about{{ab, []string{"k"}}}, []about{{ab, []string{"l"}}}, 0, 1, 1},
-		"a link of several, no tenants":  {[]about{{none, []string{"k", "l"}}}, []about{{none, []string{"l", "m"}}}, 1, 0, 0},
-		"a link where there was none":    {[]about{{ab, none}}, []about{{ab, []string{"l"}}}, 0, 1, 1},
-		"two that one may have become":   {[]about{{abc, none}}, []about{{ab, none}, {c, none}}, 0, 2, 1},
-		"one that two may have become":   {[]about{{ab, none}, {c, none}}, []about{{abc, none}}, 0, 1, 2},
-		"two, each with its own":         {[]about{{[]string{"a"}, none}, {c, none}}, []about{{[]string{"c", "d"}, none}, {ab, none}}, 2, 0, 0},
-		"one told already, and one more": {[]about{{ab, none}}, []about{{ab, none}, {abc, none}}, 0, 1, 0},
+		"a tenant more":                      {[]about{{ab, none}}, []about{{abc, none}}, 1, 0, 0},
+		"other tenants":                      {[]about{{ab, none}}, []about{{c, none}}, 0, 1, 1},
+		"a link more":                        {[]about{{ab, []string{"k"}}}, []about{{ab, []string{"k", "l"}}}, 1, 0, 0},
+		"another link":                       {[]about{{ab, []string{"k"}}}, []about{{ab, []string{"l"}}}, 0, 1, 1},
+		"a link of several, no tenants":      {[]about{{none, []string{"k", "l"}}}, []about{{none, []string{"l", "m"}}}, 1, 0, 0},
+		"a link where there was none":        {[]about{{ab, none}}, []about{{ab, []string{"l"}}}, 0, 1, 1},
+		"two that one may have become":       {[]about{{abc, none}}, []about{{ab, none}, {c, none}}, 0, 2, 1},
+		"one that two may have become":       {[]about{{ab, none}, {c, none}}, []about{{abc, none}}, 0, 1, 2},
+		"two, each with its own":             {[]about{{[]string{"a"}, none}, {c, none}}, []about{{[]string{"c", "d"}, none}, {ab, none}}, 2, 0, 0},
+		"one already reported, and one more": {[]about{{ab, none}}, []about{{ab, none}, {abc, none}}, 0, 1, 0},
 	} {
 		d := policy.Diff(&policy.Plan{Findings: findings(x.before)}, &policy.Plan{Findings: findings(x.after)})
 		if len(d.Reworded) != x.changed || len(d.Appeared) != x.appeared || len(d.Vanished) != x.gone {

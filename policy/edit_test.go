@@ -51,7 +51,7 @@ func TestParseEditReadsEveryForm(t *testing.T) {
 	}
 }
 
-func TestParseEditNamesTheFormThatIsWanted(t *testing.T) {
+func TestParseEditErrorsNameTheExpectedForm(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                   "want one of weight:TENANT=WEIGHT, guarantee:",
@@ -112,7 +112,7 @@ func edits(t *testing.T, texts ...string) []policy.Edit {
 	return out
 }
 
-func TestApplyDoesWhatIsAskedToACopy(t *testing.T) {
+func TestApplyEditsACopy(t *testing.T) {
 	t.Parallel()
 	in := incast(t)
 	in.Tenants = tenants.Attach(in.Tenants, in.Flows)
@@ -253,7 +253,7 @@ func TestEditedInputsCompileWhateverFails(t *testing.T) {
 			rt.Fatalf("apply %v: %v", xs, err)
 		}
 		if (len(out.Flows) < len(in.Flows)) != (len(findings) > 0) {
-			rt.Fatalf("%d of %d flows are left, findings %v", len(out.Flows), len(in.Flows), findings)
+			rt.Fatalf("%d of %d flows remain, findings %v", len(out.Flows), len(in.Flows), findings)
 		}
 		compile(rt, out)
 		if in.Options.Plane != policy.PlaneIB && len(findings) > 0 { // only flows without a path were removed
@@ -263,7 +263,7 @@ func TestEditedInputsCompileWhateverFails(t *testing.T) {
 					continue
 				}
 				if _, err := policy.Compile(all); err == nil {
-					rt.Fatalf("flow %+v is left out, and has a path", in.Flows[i])
+					rt.Fatalf("flow %+v is omitted but has a path", in.Flows[i])
 				}
 			}
 		}

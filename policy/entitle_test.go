@@ -177,7 +177,7 @@ func TestEveryFlowHasExactlyWhatItsLinksOfferWhenAllOthersKeepTheirRates(t *test
 		for f := range in.Flows {
 			want := w.bestResponse(got, f)
 			near := float64(slack)
-			if target.Rough > 0 {
+			if target.Approximate > 0 {
 				near = want / 1000
 			}
 			if math.Abs(got[f]-want) > near {

@@ -16,7 +16,7 @@ import (
 )
 
 // The bounds of RoCE are those of docs/compiler.md, "Error bounds".
-func TestRoCEBoundsAreThoseOfTheBook(t *testing.T) {
+func TestRoCEBoundsEqualTheDocumentation(t *testing.T) {
 	t.Parallel()
 	const (
 		alike    = 0.005 + 0.0226 // 0.5 % more than the calibration's, for equal rates
@@ -114,7 +114,7 @@ func chain(t *testing.T, n int) policy.Input {
 }
 
 // The bound of WRCC is `0.02 % + 0.5 Mbit/s / unit`, and 0.35 % more for tenants that contend for a sending port and those that they meet on full links.
-func TestTheWRCCBoundIsThatOfTheBook(t *testing.T) {
+func TestWRCCBoundEqualsTheDocumentation(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []quantity.BitRate{quantity.Gbps, 10 * quantity.Gbps, 100 * quantity.Gbps} {
 		p := compile(t, wrccStar(t, rate))

@@ -70,15 +70,15 @@ func TestExplainNarrowsToAPortOrATenant(t *testing.T) {
 		filter policy.ExplainFilter
 		want   []string
 	}{
-		"a port":            {policy.ExplainFilter{Port: "host-2/P1"}, []string{"port host-2/P1: rpg_gd dce_tcp_g", "sender host-2/P1: weight"}},
-		"with a colon":      {policy.ExplainFilter{Port: "host-3:1"}, []string{"port host-3/P1: rpg_gd dce_tcp_g", "sender host-3/P1:"}},
-		"a host":            {policy.ExplainFilter{Port: "host-1"}, []string{"port host-1/P1: rpg_gd dce_tcp_g", "sender host-1/P1:"}},
-		"by identifier":     {policy.ExplainFilter{Port: "0x0000000000000003:1"}, []string{"port host-3/P1: rpg_gd dce_tcp_g", "sender host-3/P1:"}},
-		"a switch":          {policy.ExplainFilter{Port: "leaf1"}, []string{"switch leaf1: ports[1].queues[3].min_bytes ports[2].queues[3].min_bytes mode", "switch port leaf1/P1: fmax"}},
-		"a switch's port":   {policy.ExplainFilter{Port: "leaf1/P2"}, []string{"switch leaf1: ports[2].queues[3].min_bytes mode"}},
-		"a tenant":          {policy.ExplainFilter{Tenant: "b"}, []string{"port host-1/P1: rpg_gd dce_tcp_g", "port host-2/P1: rpg_gd dce_tcp_g", "switch leaf1: ports[1].queues[3].min_bytes ports[2].queues[3].min_bytes mode", "data centre default: t1", "switch port leaf1/P1: fmax", "sender host-2/P1: weight"}},
-		"one that is alone": {policy.ExplainFilter{Tenant: "c"}, []string{"port host-3/P1: rpg_gd dce_tcp_g", "data centre default: t1"}},
-		"both":              {policy.ExplainFilter{Port: "host-1", Tenant: "b"}, []string{"port host-1/P1: rpg_gd dce_tcp_g"}},
+		"a port":          {policy.ExplainFilter{Port: "host-2/P1"}, []string{"port host-2/P1: rpg_gd dce_tcp_g", "sender host-2/P1: weight"}},
+		"with a colon":    {policy.ExplainFilter{Port: "host-3:1"}, []string{"port host-3/P1: rpg_gd dce_tcp_g", "sender host-3/P1:"}},
+		"a host":          {policy.ExplainFilter{Port: "host-1"}, []string{"port host-1/P1: rpg_gd dce_tcp_g", "sender host-1/P1:"}},
+		"by identifier":   {policy.ExplainFilter{Port: "0x0000000000000003:1"}, []string{"port host-3/P1: rpg_gd dce_tcp_g", "sender host-3/P1:"}},
+		"a switch":        {policy.ExplainFilter{Port: "leaf1"}, []string{"switch leaf1: ports[1].queues[3].min_bytes ports[2].queues[3].min_bytes mode", "switch port leaf1/P1: fmax"}},
+		"a switch's port": {policy.ExplainFilter{Port: "leaf1/P2"}, []string{"switch leaf1: ports[2].queues[3].min_bytes mode"}},
+		"a tenant":        {policy.ExplainFilter{Tenant: "b"}, []string{"port host-1/P1: rpg_gd dce_tcp_g", "port host-2/P1: rpg_gd dce_tcp_g", "switch leaf1: ports[1].queues[3].min_bytes ports[2].queues[3].min_bytes mode", "data centre default: t1", "switch port leaf1/P1: fmax", "sender host-2/P1: weight"}},
+		"a single one":    {policy.ExplainFilter{Tenant: "c"}, []string{"port host-3/P1: rpg_gd dce_tcp_g", "data centre default: t1"}},
+		"both":            {policy.ExplainFilter{Port: "host-1", Tenant: "b"}, []string{"port host-1/P1: rpg_gd dce_tcp_g"}},
 	} {
 		if got := explained(t, p, c.filter); !slices.Equal(got, c.want) {
 			t.Errorf("%s: explained\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))

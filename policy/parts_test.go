@@ -16,7 +16,7 @@ import (
 	"fairlane/tenants"
 )
 
-func TestAPartOfATenantThatMissesItsShareHasAFinding(t *testing.T) {
+func TestTenantPartBelowItsShareHasAFinding(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in := plantest.Input(t)
@@ -27,7 +27,7 @@ func TestAPartOfATenantThatMissesItsShareHasAFinding(t *testing.T) {
 				!slices.ContainsFunc(p.Findings, func(f policy.Finding) bool {
 					return f.Code == policy.CodeWeightUnreachable && slices.Contains(f.Tenants, tenant)
 				}) {
-				t.Errorf("%s of tenant %s: predicted %s, entitled %s, and no finding says so", what, tenant, predicted, entitled)
+				t.Errorf("%s of tenant %s: predicted %s, entitled %s, and no finding reports it", what, tenant, predicted, entitled)
 			}
 		}
 		for _, c := range p.Classes {

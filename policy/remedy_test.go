@@ -32,7 +32,7 @@ func receivers(t *testing.T, line quantity.BitRate, weights []quantity.Weight, q
 }
 
 // Each case builds an input with a finding, follows its advice, and checks that the finding disappears.
-func TestAdviceThatIsFollowedRemovesItsFinding(t *testing.T) {
+func TestFollowingTheAdviceRemovesTheFinding(t *testing.T) {
 	t.Parallel()
 	sharing := func(t *testing.T) policy.Input {
 		in := attached(t, 3, func(int) []int { return []int{0, 1} })
@@ -143,7 +143,7 @@ func TestAdviceThatIsFollowedRemovesItsFinding(t *testing.T) {
 			}},
 		"lower guarantees": {policy.CodeOverbooked, "lower the guarantees to 99 Gbit/s in total", booked,
 			func(in *policy.Input) { in.Tenants[1].Guarantee = 39 * quantity.Gbps }},
-		"guarantees apart": {policy.CodeOverbooked, "fewer of them meet", booked,
+		"guarantees on different links": {policy.CodeOverbooked, "fewer of them meet", booked,
 			func(in *policy.Input) { in.Flows[1].Dst = plantest.Hosts(in.Fabric)[3] }},
 		"classes on different InfiniBand ports": {policy.CodeWeightUnreachable, "send the classes from different ports", classes(policy.PlaneIB), apart},
 		"classes on different RoCE ports":       {policy.CodeWeightUnreachable, "send the classes from different ports", classes(policy.PlaneRoCE), apart},
@@ -168,7 +168,7 @@ func TestAdviceThatIsFollowedRemovesItsFinding(t *testing.T) {
 			in := c.input(t)
 			f := found(t, compile(t, in), c.code)
 			if !strings.Contains(f.Fix, c.advice) {
-				t.Fatalf("the advice %q does not say %q", f.Fix, c.advice)
+				t.Fatalf("the advice %q does not contain %q", f.Fix, c.advice)
 			}
 			c.follow(&in)
 			if p := compile(t, in); has(p, c.code) {

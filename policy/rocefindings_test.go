@@ -48,9 +48,9 @@ func TestTheStepsOfTheLeverCostNoReach(t *testing.T) {
 	}
 }
 
-// TestPortsThatNothingMarksHaveSettingsOfTheirOwn adds queue pairs to one tenant. The settings of a tenant that sends below its share over
+// TestUnmarkedPortsHaveTheirOwnSettings adds queue pairs to one tenant. The settings of a tenant that sends below its share over
 // links that limit no flow, and of a port without flows, remain unchanged.
-func TestPortsThatNothingMarksHaveSettingsOfTheirOwn(t *testing.T) {
+func TestUnmarkedPortsHaveTheirOwnSettings(t *testing.T) {
 	t.Parallel()
 	plan := func(qps int) *policy.Plan {
 		in := roceStar(t, 100*quantity.Gbps, []float64{4, 1, 1, 1}, []int{qps, 1, 1, 1})
@@ -69,7 +69,7 @@ func TestPortsThatNothingMarksHaveSettingsOfTheirOwn(t *testing.T) {
 		}
 	}
 	if few.RoCE.NICs[0].Settings == many.RoCE.NICs[0].Settings {
-		t.Error("the queue pairs changed nothing: the test is no test")
+		t.Error("the queue pairs changed nothing: the test has checked nothing")
 	}
 }
 
@@ -186,7 +186,7 @@ func TestRoCELinksOutsideTheCalibrationAreFound(t *testing.T) {
 	}
 }
 
-func TestRoCECapsAreSaidNotToHold(t *testing.T) {
+func TestRoCECapsAreReportedAsUnenforced(t *testing.T) {
 	t.Parallel()
 	in := roceStar(t, 25*quantity.Gbps, []float64{1, 1}, []int{1, 1})
 	in.Flows[1].Demand = 2 * quantity.Gbps

@@ -13,7 +13,7 @@ import (
 	"fairlane/policy/plantest"
 )
 
-func TestFindingsSayTheSameInBothForms(t *testing.T) {
+func TestFindingsAreEqualInBothForms(t *testing.T) {
 	t.Parallel()
 	for _, plane := range []policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC} {
 		t.Run(string(plane), func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestFindingsSayTheSameInBothForms(t *testing.T) {
 				findings += len(p.Findings)
 				for _, f := range p.Findings {
 					if f.Said == nil || f.Advice == nil || f.Said.String() != f.Message || f.Advice.String() != f.Fix {
-						t.Fatalf("%+v says otherwise for other languages", f)
+						t.Fatalf("%+v differs in other languages", f)
 					}
 					if strings.Contains(f.Message+f.Fix, "{}") || strings.Contains(f.Message, "%!") {
 						t.Fatalf("%q lacks values", f.Message)
@@ -37,7 +37,7 @@ func TestFindingsSayTheSameInBothForms(t *testing.T) {
 				}
 			})
 			if findings == 0 {
-				t.Error("there were no findings: the test is no test")
+				t.Error("there were no findings: the test has checked nothing")
 			}
 		})
 	}
@@ -125,14 +125,14 @@ func theorem1() policy.Options {
 	return policy.Options{Mode: policy.ModeTheorem1, TimerRestart: true, CCTLaw: policy.CCTQuadratic}
 }
 
-// TestTheWordingOfFindingsIsNoPartOfAPlansName covers plans of format 2, whose wording later versions change.
-func TestTheWordingOfFindingsIsNoPartOfAPlansName(t *testing.T) {
+// TestPlanNameExcludesTheWordingOfFindings covers plans of format 2, whose wording later versions change.
+func TestPlanNameExcludesTheWordingOfFindings(t *testing.T) {
 	t.Parallel()
 	in := incast(t)
 	in.Options = theorem1()
 	p := compile(t, in)
 	if p.Format != policy.PlanFormat || len(p.Findings) < 2 {
-		t.Fatalf("format %d, findings %+v: the test is no test", p.Format, p.Findings)
+		t.Fatalf("format %d, findings %+v: the test has checked nothing", p.Format, p.Findings)
 	}
 	worded := *p
 	worded.Findings = slices.Clone(p.Findings)

@@ -82,7 +82,7 @@ func TestWRCCPortsThatHoldLittleSettleLate(t *testing.T) {
 // When a fair rate gives a queue pair more, those that take turns with it at its full sending port lose as much. If these cross the same link,
 // its load hardly follows, and shares settle later in proportion. Here the link limits "paced", 29 % of its load, and 14 of the 16 queue pairs
 // of the port that give way to it send over that link as well.
-func TestWRCCPortsWhoseLoadTurnsMakeUpForSettleLate(t *testing.T) {
+func TestWRCCPortsCompensatedByRoundRobinSettleLate(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Star(5, topogen.Wire{Rate: 10 * quantity.Gbps})
 	if err != nil {

@@ -77,7 +77,7 @@ func TestTwentyTenantsInAChainNeedOnlyTwoSLsAndLeaveZeroFree(t *testing.T) {
 	}
 }
 
-func TestFifteenTenantsOnAPortUseSLZeroAndSixteenShareOneAndSaySo(t *testing.T) {
+func TestFifteenTenantsUseSLZeroAndSixteenShareOneWithAFinding(t *testing.T) {
 	t.Parallel()
 	all := func(int) []int { return []int{0} }
 	p := compile(t, attached(t, 15, all))
@@ -115,7 +115,7 @@ func TestTwoTenantsPinnedToOneSLOnAPortAreAFinding(t *testing.T) {
 	}
 }
 
-func TestServiceLevel15IsPinnedOnlyWhereSomebodySaysWhatIsReserved(t *testing.T) {
+func TestServiceLevel15IsPinnedOnlyWithExplicitReservations(t *testing.T) {
 	t.Parallel()
 	in := attached(t, 1, func(int) []int { return []int{0, 1} })
 	in.Tenants[0].Attachments[0].SL = level(15)

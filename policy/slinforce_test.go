@@ -105,7 +105,7 @@ func TestWithAPlanInForceOnlyThosePlacementsMoveThatMust(t *testing.T) {
 		p := compile(t, next)
 		if want < 0 {
 			if !has(p, policy.CodeSLExhausted) {
-				t.Fatalf("no choice keeps the tenants apart, and no finding says so: %+v", p.Placements)
+				t.Fatalf("no choice keeps the tenants apart, and no finding reports it: %+v", p.Placements)
 			}
 			return
 		}

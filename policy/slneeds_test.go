@@ -83,9 +83,9 @@ func TestFewTenantsAreSplit(t *testing.T) {
 		seed                          uint64
 		hosts, tenants, levels, split int
 	}{
-		"parts stay where the tenant would be": {1, 8, 6, 2, 1},
-		"parts are reunited":                   {29, 12, 4, 2, 1},
-		"parts of one of ten are reunited":     {26, 10, 10, 5, 1},
+		"parts stay on the tenant's SL":          {1, 8, 6, 2, 1},
+		"parts are merged":                       {29, 12, 4, 2, 1},
+		"parts of one of ten tenants are merged": {26, 10, 10, 5, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

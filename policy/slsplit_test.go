@@ -34,7 +34,7 @@ func square(t *testing.T) policy.Input {
 	return in
 }
 
-func TestATenantWhoseEndpointsFallApartGetsSeveralSLsOnlyWhenOneDoesNotFit(t *testing.T) {
+func TestTenantIsSplitOnlyIfOneSLDoesNotFit(t *testing.T) {
 	t.Parallel()
 	in := square(t)
 	p := compile(t, in)
@@ -76,7 +76,7 @@ func TestASplitInForceStays(t *testing.T) {
 	}
 }
 
-func TestGivingEachPartATenantOfItsOwnRemovesTheSplit(t *testing.T) {
+func TestOneTenantPerPartRemovesTheSplit(t *testing.T) {
 	t.Parallel()
 	in := square(t)
 	p := compile(t, in)

@@ -84,7 +84,7 @@ func hashErrorFinding(m *model.Model, hashErrors []float64) []plan.Finding {
 
 // roughFinding reports that flows depend on each other too much to be shared out exactly.
 func roughFinding(target, predicted *model.Allocation) []plan.Finding {
-	n := max(target.Rough, predicted.Rough)
+	n := max(target.Approximate, predicted.Approximate)
 	if n == 0 {
 		return nil
 	}

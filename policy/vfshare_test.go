@@ -50,8 +50,8 @@ func TestTenantsKeepTheirFunctionsOfThePlanInForce(t *testing.T) {
 	}{
 		{"nothing changes", []string{"a", "b", "c"}, "0=a 1=b 2=c", "0=a 1=b 2=c"},
 		{"the first one leaves", []string{"b", "c"}, "1=b 2=c", "0=b 1=c"},
-		{"two come", []string{"b", "c", "aa", "z"}, "0=aa 1=b 2=c 3=z", "0=aa 1=b 2=c 3=z"},
-		{"one has the port alone", []string{"z"}, "", ""},
+		{"two are added", []string{"b", "c", "aa", "z"}, "0=aa 1=b 2=c 3=z", "0=aa 1=b 2=c 3=z"},
+		{"one tenant on the port", []string{"z"}, "", ""},
 		{"and then not", []string{"z", "q", "r"}, "0=q 1=r 3=z", "0=q 1=r 2=z"},
 	} {
 		if got := functionsOf(onOnePort(t, nil, step.tenants...)); got != step.bare {
@@ -101,7 +101,7 @@ func TestEveryShareOfAFunctionHasItsReason(t *testing.T) {
 		t.Errorf("reasons %q, want %q", got, want)
 	}
 	if s := (policy.FunctionShare{Thousandths: 1}).Mbps(100 * quantity.Mbps); s != 1 {
-		t.Errorf("the least share of a slow port is %d Mbit/s, want 1: 0 is none", s)
+		t.Errorf("the minimum share of a slow port is %d Mbit/s, want 1: 0 means no share", s)
 	}
 }
 
@@ -132,9 +132,9 @@ func TestEveryTenantOfACrowdedPortHasAShareOfIt(t *testing.T) {
 		light, heavy       int // tenants of weight 0.001, and of 10, and two of these have 100 times that
 		first, last, least int // shares: of the first and the last, and the smallest
 	}{
-		"a thousand alike":             {light: 1000, first: 1, last: 1, least: 1},
-		"many that weigh next to none": {light: 400, heavy: 100, first: 1, last: 201, least: 1}, // 600 thousandths for 98 + 2·100 parts
-		"a few":                        {light: 2, heavy: 3, first: 1, last: 497, least: 1},
+		"a thousand alike":                  {light: 1000, first: 1, last: 1, least: 1},
+		"many tenants of negligible weight": {light: 400, heavy: 100, first: 1, last: 201, least: 1}, // 600 thousandths for 98 + 2·100 parts
+		"a few":                             {light: 2, heavy: 3, first: 1, last: 497, least: 1},
 	} {
 		weights := slices.Repeat([]quantity.Weight{1}, c.light)
 		for k := range c.heavy {
@@ -184,13 +184,13 @@ func TestOnlyPortsFromWhichSeveralTenantsSendAreDivided(t *testing.T) {
 		want  string   // functions and thousandths of the third host's port
 		why   string   // of "other functions" there
 	}{
-		"both only receive":            {[]flow{{"a", 0, 2}, {"b", 1, 2}}, nil, "", "only receive"},
-		"one of them sends":            {[]flow{{"a", 0, 2}, {"b", 2, 1}}, nil, "", "of its tenants one sends"},
-		"both send":                    {[]flow{{"a", 2, 0}, {"b", 2, 1}}, nil, "0=a:500 1=b:500", "without a tenant"},
-		"two send and one receives":    {[]flow{{"a", 0, 2}, {"b", 2, 1}, {"c", 2, 0}}, nil, "1=b:500 2=c:500", "without a tenant"},
-		"one has no flow":              {[]flow{{"a", 0, 2}, {"b", 2, 1}}, []string{"z"}, "1=b:500 2=z:500", "without a tenant"},
-		"neither has a flow":           {nil, []string{"y", "z"}, "0=y:500 1=z:500", "without a tenant"},
-		"one alone, and it only sends": {[]flow{{"a", 2, 0}}, nil, "", "has the whole port"},
+		"both only receive":         {[]flow{{"a", 0, 2}, {"b", 1, 2}}, nil, "", "only receive"},
+		"one of them sends":         {[]flow{{"a", 0, 2}, {"b", 2, 1}}, nil, "", "of its tenants one sends"},
+		"both send":                 {[]flow{{"a", 2, 0}, {"b", 2, 1}}, nil, "0=a:500 1=b:500", "without a tenant"},
+		"two send and one receives": {[]flow{{"a", 0, 2}, {"b", 2, 1}, {"c", 2, 0}}, nil, "1=b:500 2=c:500", "without a tenant"},
+		"one has no flow":           {[]flow{{"a", 0, 2}, {"b", 2, 1}}, []string{"z"}, "1=b:500 2=z:500", "without a tenant"},
+		"neither has a flow":        {nil, []string{"y", "z"}, "0=y:500 1=z:500", "without a tenant"},
+		"one tenant, sending only":  {[]flow{{"a", 2, 0}}, nil, "", "has the whole port"},
 	} {
 		in := policy.Input{Fabric: f, Options: policy.Options{Plane: policy.PlaneRoCE}}
 		add := func(tenant string, at ...tenants.Attachment) {

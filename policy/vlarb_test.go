@@ -60,7 +60,7 @@ func TestLanesDivideASendingPortByWeight(t *testing.T) {
 			}
 			checkLanes(t, in, p)
 			if again, err := policy.Predict(in, p); err != nil || !slices.Equal(stripBounds(again.Tenants), stripBounds(p.Tenants)) {
-				t.Errorf("Predict says %+v (%v), the plan %+v", again, err, p.Tenants)
+				t.Errorf("Predict returns %+v (%v), the plan has %+v", again, err, p.Tenants)
 			}
 		})
 	}
@@ -101,7 +101,7 @@ func checkLanes(t interface {
 	}
 }
 
-func TestLanesAreOnlyMadeWhereAskedForAndOfUse(t *testing.T) {
+func TestLanesAreCreatedOnlyWhereRequestedAndUseful(t *testing.T) {
 	t.Parallel()
 	in := senders(t, []quantity.Weight{3000, 1000}, []int{1, 1})
 	in.Options.VLArbitration = false
@@ -119,7 +119,7 @@ func TestLanesAreOnlyMadeWhereAskedForAndOfUse(t *testing.T) {
 	}
 }
 
-func TestAdaptersWithOneLaneHaveNothingToWeigh(t *testing.T) {
+func TestAdaptersWithOneLaneGetNoLaneWeights(t *testing.T) {
 	t.Parallel()
 	in := senders(t, []quantity.Weight{3000, 1000}, []int{1, 1})
 	withVLs(t, &in, 1)
@@ -139,7 +139,7 @@ func withVLs(t *testing.T, in *policy.Input, vls uint8) {
 	}
 }
 
-func TestTooFewLanesPutEqualsTogetherAndSaySo(t *testing.T) {
+func TestTooFewLanesGroupEqualTenantsWithAFinding(t *testing.T) {
 	t.Parallel()
 	in := senders(t, []quantity.Weight{8000, 1000, 1000, 8000, 1000}, []int{1, 1, 1, 1, 1})
 	withVLs(t, &in, 2)
@@ -174,7 +174,7 @@ func TestTooFewLanesPutEqualsTogetherAndSaySo(t *testing.T) {
 	}
 }
 
-func TestATableTooCoarseSaysSoAndASmallerMTUHelps(t *testing.T) {
+func TestCoarseTableHasAFindingAndASmallerMTURemovesIt(t *testing.T) {
 	t.Parallel()
 	in := senders(t, []quantity.Weight{20_000, 2_000, 1_000}, []int{1, 1, 1})
 	p := compile(t, in)
@@ -209,7 +209,7 @@ func TestTheFixForOneTableIsOpenSMsOptions(t *testing.T) {
 
 // A lane is shared by a queue pair that another link limits to 5 Gbit/s and one that no other link limits: the second gets the rest of the
 // lane, not the same as the first.
-func TestWhatAQueuePairLeavesOfItsLaneGoesToItsLane(t *testing.T) {
+func TestUnusedShareOfAQueuePairStaysInItsLane(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 2, Right: 3, Wire: topogen.Wire{Rate: 100 * quantity.Gbps}, CoreRate: 5 * quantity.Gbps})
 	if err != nil {

@@ -56,7 +56,7 @@ func TestWRCCWeightsAreTheEntitledRatesOfQueuePairs(t *testing.T) {
 		}
 	}
 	if p.WRCC.Unit != quantity.Gbps || p.WRCC.Increase != "ask" || p.WRCC.MinRate != wrcc.MinFairRate || len(p.Findings) != 0 {
-		t.Errorf("unit %s, increase %s, least rate %s, findings %v", p.WRCC.Unit, p.WRCC.Increase, p.WRCC.MinRate, p.Findings)
+		t.Errorf("unit %s, increase %s, minimum rate %s, findings %v", p.WRCC.Unit, p.WRCC.Increase, p.WRCC.MinRate, p.Findings)
 	}
 	for _, s := range p.Tenants {
 		if s.PredictedError > 1e-6 || s.Bound <= 0 || s.Bound > 0.1 {
@@ -411,7 +411,7 @@ func wrccAmong(t *testing.T, a, b []int, qps int, more ...[2]int) policy.Input {
 
 // Links that are full in both directions carry acknowledgements too: every tenant has its share of the rest, and turns are not the cause of
 // any miss.
-func TestWRCCAcknowledgementsAreNoTurns(t *testing.T) {
+func TestWRCCAcknowledgementsTakeNoTurn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		in   policy.Input
@@ -422,7 +422,7 @@ func TestWRCCAcknowledgementsAreNoTurns(t *testing.T) {
 		"some queue pairs": {wrccAmong(t, []int{0, 1, 2, 3, 4}, nil, 2, [2]int{5, 0}, [2]int{5, 1}, [2]int{5, 2}, [2]int{0, 6}, [2]int{1, 6}, [2]int{2, 6}), 12.0 / 1060, []string{}, ""},
 		"many slow ones": {wrccAmong(t, []int{0, 1, 2}, []int{3, 4}, 300), 72.0 / 1060, []string{policy.CodeWeightUnreachable},
 			"open fewer queue pairs where links are full in both directions: from 848 Mbit/s each, one acknowledgement covers 6 packets, and acknowledgements take 1.1 % of the links instead of 6.8 %"},
-		// All ports are full, in circles: the shares of the weights could be at rest as well.
+		// All ports are full, in cycles: the shares of the weights could be at rest as well.
 		"turns": {wrccAmong(t, []int{0, 1, 2}, []int{0, 1, 2}, 2), -1, []string{policy.CodeShareUncertain, policy.CodeSourcePort, policy.CodeWeightUnreachable}, ""},
 	} {
 		p := compile(t, c.in)

@@ -14,7 +14,7 @@ import (
 
 // Queue pairs learn a fair rate once a packet. A port that changes its rate faster than most of its load can follow oscillates: 20,000 queue
 // pairs of 2.5 Mbit/s together with one of 50 Gbit/s gave the tenants 7 and 17 % less in simulation.
-func TestQueuePairsThatAnswerTooLateAreFound(t *testing.T) {
+func TestQueuePairsThatReactTooLateAreFound(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Star(3, topogen.Wire{Rate: 100 * quantity.Gbps, Delay: quantity.Microsecond})
 	if err != nil {

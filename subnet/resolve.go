@@ -48,7 +48,7 @@ func (f *Fabric) ResolvePort(text string) (PortRef, error) {
 			nodes = append(nodes, n)
 		}
 	}
-	if base, num, ok := CutPort(t); ok {
+	if base, num, ok := SplitPort(t); ok {
 		for _, n := range f.candidates(base) {
 			if r := (PortRef{n, num}); f.Valid(r) {
 				found = append(found, r)
@@ -99,8 +99,8 @@ func (f *Fabric) onlyPort(n int32) (PortRef, bool) {
 	return only, plugged == 1
 }
 
-// CutPort splits the number of a port, 0 to MaxPorts, from the end of its name: ":1", "/P1" or "/1".
-func CutPort(t string) (base string, num ident.PortNum, ok bool) {
+// SplitPort splits the number of a port, 0 to MaxPorts, from the end of its name: ":1", "/P1" or "/1".
+func SplitPort(t string) (base string, num ident.PortNum, ok bool) {
 	i := strings.LastIndexAny(t, ":/")
 	if i < 0 {
 		return "", 0, false
@@ -153,7 +153,7 @@ func (f *Fabric) wantPort(text string, nodes []int32) error {
 
 // unknownPort returns the error of a name without a port: the node has no such port, or the similar names.
 func (f *Fabric) unknownPort(text, t string) error {
-	base, num, ok := CutPort(t)
+	base, num, ok := SplitPort(t)
 	if ok {
 		for _, n := range f.candidates(base) {
 			node := &f.Nodes[n]

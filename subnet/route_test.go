@@ -372,7 +372,7 @@ func TestLinksThatAreDownAreNotUsed(t *testing.T) {
 	g = mustRoute(t, g)
 	path, err := subnet.Path(g, at(4, 1), g.Nodes[5].Ports[1].LID)
 	if err != nil || len(path) != 5 {
-		t.Errorf("path around the cut: %v, %v", path, err)
+		t.Errorf("path around the failed link: %v, %v", path, err)
 	}
 }
 

@@ -38,15 +38,15 @@ type Domain struct{ Fabric, Tenant string }
 // All reports whether d is the domain of everything.
 func (d Domain) All() bool { return d == Domain{} }
 
-// Whole reports whether d is the domain of one fabric.
-func (d Domain) Whole() bool { return d.Fabric != "" && d.Tenant == "" }
+// IsFabric reports whether d is the domain of one fabric.
+func (d Domain) IsFabric() bool { return d.Fabric != "" && d.Tenant == "" }
 
 // String returns "*", "FABRIC" or "FABRIC/TENANT". Names contain no slash, so a fabric and a tenant never print alike.
 func (d Domain) String() string {
 	switch {
 	case d.All():
 		return "*"
-	case d.Whole():
+	case d.IsFabric():
 		return d.Fabric
 	}
 	return d.Fabric + "/" + d.Tenant

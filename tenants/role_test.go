@@ -58,7 +58,7 @@ func FuzzParseGrant(f *testing.F) {
 	f.Add("x@y/z")
 	f.Fuzz(func(t *testing.T, text string) {
 		if g, err := ParseGrant(text); err == nil && (g.String() != text || g.Role.Wide() != (g.Domain.Tenant == "")) {
-			t.Errorf("%q was taken as %s", text, g)
+			t.Errorf("%q was accepted as %s", text, g)
 		}
 	})
 }

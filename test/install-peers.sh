@@ -4,7 +4,10 @@
 # font for Chinese, for the tests of the portal.
 set -euo pipefail
 
-packages=(opensm ibsim-utils libumad2sim0 infiniband-diags postgresql curl iproute2 systemd prometheus prometheus-alertmanager chromium fonts-noto-cjk)
+packages=(opensm ibsim-utils libumad2sim0 infiniband-diags postgresql curl iproute2 systemd prometheus prometheus-alertmanager)
+if [ -f web/package.json ]; then
+  packages+=(chromium fonts-noto-cjk)
+fi
 missing=()
 for p in "${packages[@]}"; do
   dpkg -s "$p" >/dev/null 2>&1 || missing+=("$p")

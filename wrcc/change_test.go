@@ -7,7 +7,7 @@ import (
 )
 
 // A gate whose period changes clears its table, and enforces the new gap.
-func TestAGateTakesAnotherPeriod(t *testing.T) {
+func TestGatePeriodCanChange(t *testing.T) {
 	t.Parallel()
 	g, err := NewGate(10*quantity.Microsecond, 16)
 	if err != nil {
@@ -30,7 +30,7 @@ func TestAGateTakesAnotherPeriod(t *testing.T) {
 }
 
 // When its settings change, a sender keeps its rate except for the new minimum, and its timer unless T1 changes.
-func TestASenderTakesOtherSettings(t *testing.T) {
+func TestSenderSettingsCanChange(t *testing.T) {
 	t.Parallel()
 	const us = quantity.Microsecond
 	p := SenderParams{T1: 24 * us, MinRate: 1e9}
@@ -44,7 +44,7 @@ func TestASenderTakesOtherSettings(t *testing.T) {
 	}
 	p, q.MinRate, q.T1 = q, 30e9, 100*us
 	if s.Adopt(&p, &q, 3*us); s.Rate() != 30e9 || s.Deadline() != 103*us {
-		t.Errorf("rate %g and deadline %s, want the least rate and the new period from now", s.Rate(), s.Deadline())
+		t.Errorf("rate %g and deadline %s, want the minimum rate and the new period from now", s.Rate(), s.Deadline())
 	}
 	p, q.Increase, q.MinRate = q, IncreaseAsk, 200e9
 	if s.Adopt(&p, &q, 4*us); s.Rate() != 100e9 || s.Deadline() <= 114*us {

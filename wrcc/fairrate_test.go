@@ -50,7 +50,7 @@ func TestUpdate(t *testing.T) {
 		in   wrcc.PeriodInput
 		want float64
 	}{
-		"eight senders at line rate are cut to an eighth in one step": {
+		"eight senders at line rate are reduced to an eighth in one step": {
 			100e9, wrcc.PeriodInput{RinBps: 800e9, RTTSum: rtt, PktNum: 1}, 12.5e9},
 		"just below RateRatioMax the rate is not divided": {
 			10e9, wrcc.PeriodInput{RinBps: 109.9e9, RTTSum: rtt, PktNum: 1}, 10e9 * (1 - 0.099/64)},
@@ -58,11 +58,11 @@ func TestUpdate(t *testing.T) {
 			10e9, wrcc.PeriodInput{RinBps: 110e9, RTTSum: rtt, PktNum: 1}, 10e9 / 1.1},
 		"a pause halves the rate though the input fits": {
 			10e9, wrcc.PeriodInput{RinBps: 100e9, SumPFC: 1, RTTSum: rtt, PktNum: 1}, 5e9},
-		"a pause does not soften a larger cut": {
+		"a pause does not weaken a larger decrease": {
 			10e9, wrcc.PeriodInput{RinBps: 400e9, SumPFC: 7, RTTSum: rtt, PktNum: 1}, 2.5e9},
 		"an idle port grows by half": {
 			10e9, wrcc.PeriodInput{}, 15e9},
-		"a far flow makes the step smaller": {
+		"a flow with a long round trip makes the step smaller": {
 			10e9, wrcc.PeriodInput{RinBps: 50e9, RTTSum: 240 * 10, PktNum: 10}, 10e9 * (1 + 0.1*0.5*0.5)},
 		"at the target with a queue within its limit the rate stays": {
 			10e9, wrcc.PeriodInput{RinBps: 100e9, Ingresses: 1, QueueBytes: 500_000, QMaxBytes: 1_000_000, RTTSum: rtt, PktNum: 1}, 10e9},
@@ -80,7 +80,7 @@ func TestUpdate(t *testing.T) {
 		"Fmax holds": {90e9, wrcc.PeriodInput{}, 100e9},
 		"a full queue lowers the rate to Fmin, not below zero": {
 			10e9, wrcc.PeriodInput{RinBps: 109e9, Ingresses: 1, QueueBytes: 1 << 62, QMaxBytes: 1 << 20, RTTSum: rtt, PktNum: 1}, 100e6},
-		"a broken rate counts as none": {10e9, wrcc.PeriodInput{RinBps: math.NaN()}, 15e9},
+		"an invalid rate is ignored": {10e9, wrcc.PeriodInput{RinBps: math.NaN()}, 15e9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -94,7 +94,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-func TestUpdateSaysWhy(t *testing.T) {
+func TestUpdateReportsItsReason(t *testing.T) {
 	t.Parallel()
 	p := params()
 	s := wrcc.NewPortState(&p)

@@ -98,7 +98,7 @@ func TestGateLetsOneFCNPThroughAPeriod(t *testing.T) {
 	}
 }
 
-func TestGateRefusesOddSizes(t *testing.T) {
+func TestGateRejectsInvalidSizes(t *testing.T) {
 	t.Parallel()
 	for _, rows := range []int{0, -4, 3, 1 << 21} {
 		if _, err := wrcc.NewGate(24*us, rows); err == nil || !strings.Contains(err.Error(), "power of two") {

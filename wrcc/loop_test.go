@@ -221,7 +221,7 @@ func TestLoopRestsWhereWeightsTimesTheFairRateFillThePort(t *testing.T) {
 }
 
 // Flows with round trips of 12 us and 2 ms share a port: both get their weight's share.
-func TestNearAndFarFlowsShareByWeight(t *testing.T) {
+func TestLocalAndLongHaulFlowsShareByWeight(t *testing.T) {
 	t.Parallel()
 	weights := []float64{1, 2, 3, 4}
 	b := newBench(10*quantity.Gbps, wrcc.IncreaseAsk, weights, []quantity.Picoseconds{12 * us, 2000 * us})
@@ -266,7 +266,7 @@ func TestRemainingFlowTakesOverThePort(t *testing.T) {
 
 // Eight flows of a 2 ms round trip start at line rate. With FCNPs their own data centre slows them within
 // microseconds. Without FCNPs the queue receives the excess, seven times the port's rate, for one round trip.
-func TestFCNPsHoldABurstOfFarFlows(t *testing.T) {
+func TestFCNPsLimitABurstOfLongHaulFlows(t *testing.T) {
 	t.Parallel()
 	peak := map[bool]float64{}
 	for _, fast := range []bool{true, false} {

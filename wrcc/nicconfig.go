@@ -94,7 +94,7 @@ func NewNICConfig(domain uint16, p SenderParams) (NICConfig, error) {
 		return NICConfig{}, fmt.Errorf("T1 %s: want whole microseconds, 1 to %d", p.T1, math.MaxUint16)
 	}
 	if float64(c.MinRateMbps)*float64(quantity.Mbps) != p.MinRate {
-		return NICConfig{}, fmt.Errorf("least rate %v bit/s: want whole Mbit/s, 1 to %d", p.MinRate, uint32(math.MaxUint32))
+		return NICConfig{}, fmt.Errorf("minimum rate %v bit/s: want whole Mbit/s, 1 to %d", p.MinRate, uint32(math.MaxUint32))
 	}
 	return c, c.Validate()
 }

@@ -35,7 +35,7 @@ func TestNICConfigValidate(t *testing.T) {
 			c.T1Us, c.MinRateMbps, c.Domain = math.MaxUint16, math.MaxUint32, math.MaxUint16
 		}, ""},
 		"T1":                {func(c *wrcc.NICConfig) { c.T1Us = 0 }, "t1_us: found 0"},
-		"least rate":        {func(c *wrcc.NICConfig) { c.MinRateMbps = 0 }, "min_rate_mbps: found 0"},
+		"minimum rate":      {func(c *wrcc.NICConfig) { c.MinRateMbps = 0 }, "min_rate_mbps: found 0"},
 		"increase":          {func(c *wrcc.NICConfig) { c.Increase = "never" }, "increase:"},
 		"no name":           {func(c *wrcc.NICConfig) { c.Senders[0].Name = "" }, "senders[0].name: found 0 bytes"},
 		"long name":         {func(c *wrcc.NICConfig) { c.Senders[1].Name = strings.Repeat("z", wrcc.MaxSenderName+1) }, "senders[1].name: found 161 bytes"},

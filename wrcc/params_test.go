@@ -12,7 +12,7 @@ import (
 
 const us = quantity.Microsecond
 
-func TestDeriveGivesThePapersSettings(t *testing.T) {
+func TestDeriveReproducesThePapersSettings(t *testing.T) {
 	t.Parallel()
 	s, err := wrcc.Derive(wrcc.Facts{PortRate: 100 * quantity.Gbps, MaxIntraRTT: 12 * us})
 	if err != nil {
@@ -124,8 +124,8 @@ func TestSenderParamsNeedATimerNoShorterThanThePeriod(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, p := range map[string]wrcc.SenderParams{
-		"increase timer T1 23 us: want 24 us to 1 s":   {T1: 23 * us, MinRate: 1e8},
-		"least rate of a flow 0 bit/s: want 1 to 1000": {T1: 24 * us},
+		"increase timer T1 23 us: want 24 us to 1 s":     {T1: 23 * us, MinRate: 1e8},
+		"minimum rate of a flow 0 bit/s: want 1 to 1000": {T1: 24 * us},
 	} {
 		if err := p.Validate(24 * us); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want %q", p, err, want)

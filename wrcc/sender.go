@@ -57,7 +57,7 @@ type SenderParams struct {
 func (p *SenderParams) Validate(period quantity.Picoseconds) error {
 	err := inRange("increase timer T1", p.T1, max(period, MinPeriod), MaxTimer)
 	if !(p.MinRate >= 1 && p.MinRate <= float64(quantity.MaxBitRate)) {
-		err = errors.Join(err, fmt.Errorf("least rate of a flow %v bit/s: want 1 to %d", p.MinRate, int64(quantity.MaxBitRate)))
+		err = errors.Join(err, fmt.Errorf("minimum rate of a flow %v bit/s: want 1 to %d", p.MinRate, int64(quantity.MaxBitRate)))
 	}
 	return err
 }
@@ -103,7 +103,7 @@ func (s *Sender) Adopt(was, p *SenderParams, now quantity.Picoseconds) {
 	}
 	s.deadline = now + p.T1
 	if p.Increase == IncreaseAsk {
-		s.deadline = now + s.silence(p)
+		s.deadline = now + s.silenceTimeout(p)
 	}
 }
 
@@ -144,12 +144,12 @@ func (s *Sender) Ack(p *SenderParams, now quantity.Picoseconds, seq int64, fair 
 	}
 	s.burst = receiver != s.domain
 	if p.Increase == IncreaseAsk {
-		s.deadline = now + s.silence(p)
+		s.deadline = now + s.silenceTimeout(p)
 	}
 }
 
-// silence returns the longest time without an answer for a flow that sends continuously, plus T1.
-func (s *Sender) silence(p *SenderParams) quantity.Picoseconds {
+// silenceTimeout returns the longest time without an answer for a flow that sends continuously, plus T1.
+func (s *Sender) silenceTimeout(p *SenderParams) quantity.Picoseconds {
 	packets := quantity.Picoseconds(2 * float64(s.bits) / s.rate * float64(quantity.Second))
 	return p.T1 + quantity.Picoseconds(s.rtt)*quantity.Microsecond + packets
 }

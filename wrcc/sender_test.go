@@ -109,7 +109,7 @@ func TestTimerDoublesUpToTheLine(t *testing.T) {
 	}
 }
 
-func TestAskingSenderDoublesByAnswersAndByTimerInSilenceOnly(t *testing.T) {
+func TestProbingSenderDoublesOnResponsesAndOnTimeouts(t *testing.T) {
 	t.Parallel()
 	p, s := sender(wrcc.IncreaseAsk, 2)
 	now := us

@@ -54,7 +54,7 @@ func (l Loop) Margins() Margins {
 	a2 := l.Alpha * l.Alpha
 	x := math.Sqrt((a2 + math.Sqrt(a2*a2+4*l.Beta*l.Beta)) / 2)
 	theta := l.Delay / l.Base
-	m := Margins{Crossover: x / l.Base, Phase: l.lead(x) - theta*x}
+	m := Margins{Crossover: x / l.Base, Phase: l.phaseLead(x) - theta*x}
 	cross := l.phaseCrossover(theta)
 	if cross > 0 {
 		m.Gain = cross * cross / math.Hypot(l.Alpha*cross, l.Beta)
@@ -62,8 +62,8 @@ func (l Loop) Margins() Margins {
 	return m
 }
 
-// lead returns the phase lead of the rate term over the queue term.
-func (l Loop) lead(x float64) float64 { return math.Atan2(l.Alpha*x, l.Beta) }
+// phaseLead returns the phase lead of the rate term over the queue term.
+func (l Loop) phaseLead(x float64) float64 { return math.Atan2(l.Alpha*x, l.Beta) }
 
 // phaseCrossover solves lead(x) = θx for x > 0 by bisection; 0 means no solution. The difference either only falls, or rises
 // from 0 and then falls, because lead is concave.
@@ -78,7 +78,7 @@ func (l Loop) phaseCrossover(theta float64) float64 {
 	}
 	for range 64 {
 		mid := (lo + hi) / 2
-		if l.lead(mid) > theta*mid {
+		if l.phaseLead(mid) > theta*mid {
 			lo = mid
 		} else {
 			hi = mid

@@ -156,7 +156,7 @@ func TestWithoutAQueueTermTheLoopIsAPlainIntegrator(t *testing.T) {
 // Near the equilibrium, with the queue above its limit, the rate term leads by at most the ratio of the factors, two
 // periods. Flows that receive a rate one period late, in addition to the delays of measuring and holding, destabilise
 // the loop; a quarter of that delay does not.
-func TestFlowsThatLearnLateUpsetALoop(t *testing.T) {
+func TestLateFeedbackDestabilizesALoop(t *testing.T) {
 	t.Parallel()
 	p := wrcc.DefaultParams(100*quantity.Gbps, 100*quantity.Microsecond)
 	for _, c := range []struct {

@@ -33,8 +33,8 @@ func (s Settings) Diff(got Settings) []fieldwise.Difference {
 }
 
 // both reports whether both sides have a part, and adds a difference if only one has it.
-func both(ds *fieldwise.Differences, field, thing string, want, got bool) bool {
-	say := map[bool]string{true: thing, false: fieldwise.Absent}
+func both(ds *fieldwise.Differences, field, name string, want, got bool) bool {
+	say := map[bool]string{true: name, false: fieldwise.Absent}
 	ds.Add(field, say[want], say[got])
 	return want && got
 }

@@ -143,7 +143,7 @@ func TestEthernetDiff(t *testing.T) {
 		"no senders at all":                           {senderSettings(), func(g *Settings) { g.NIC.WRCC = nil }, "nic.wrcc: want settings, got absent"},
 		"domain":                                      {senderSettings(), func(g *Settings) { g.NIC.WRCC.Domain = 4 }, "nic.wrcc.domain: want 3, got 4"},
 		"T1":                                          {senderSettings(), func(g *Settings) { g.NIC.WRCC.T1Us = 4 }, "nic.wrcc.t1_us: want 24, got 4"},
-		"least rate":                                  {senderSettings(), func(g *Settings) { g.NIC.WRCC.MinRateMbps = 4 }, "nic.wrcc.min_rate_mbps: want 100, got 4"},
+		"minimum rate":                                {senderSettings(), func(g *Settings) { g.NIC.WRCC.MinRateMbps = 4 }, "nic.wrcc.min_rate_mbps: want 100, got 4"},
 		"increase":                                    {senderSettings(), func(g *Settings) { g.NIC.WRCC.Increase = "ask" }, "nic.wrcc.increase: want timer, got ask"},
 		"weight":                                      {senderSettings(), func(g *Settings) { g.NIC.WRCC.Senders[0].Weight.Shift = 2 }, "nic.wrcc.senders[a/x].weight: want 4/2^0, got 4/2^2"},
 		"a sender less":                               {senderSettings(), func(g *Settings) { g.NIC.WRCC.Senders = g.NIC.WRCC.Senders[1:] }, "nic.wrcc.senders[a/x]: want an entry, got absent"},

@@ -91,7 +91,7 @@ func (s Settings) validateShape(d Device) error {
 		return err
 	}
 	if have := s.halves(); len(have) != 1 || have[0] != d.half() {
-		return fmt.Errorf("device %s: settings for %s, want those of its kind and no others", d, spoken(have))
+		return fmt.Errorf("device %s: settings for %s, want those of its kind and no others", d, presentKinds(have))
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (s Settings) halves() []string {
 	return have
 }
 
-func spoken(have []string) string {
+func presentKinds(have []string) string {
 	switch len(have) {
 	case 0:
 		return "nothing"

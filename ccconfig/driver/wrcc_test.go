@@ -75,22 +75,22 @@ func TestWRCCDiff(t *testing.T) {
 		change func(got *Settings)
 		says   string
 	}{
-		"equal":           {func(*Settings) {}, ""},
-		"floor":           {func(g *Settings) { g.WRCC.Ports[0].FminMbps = 5 }, "wrcc.ports[1].f_min_mbps: want 1, got 5"},
-		"ceiling":         {func(g *Settings) { g.WRCC.Ports[1].FmaxMbps = 5 }, "wrcc.ports[3].f_max_mbps: want 9, got 5"},
-		"target":          {func(g *Settings) { g.WRCC.Ports[1].TargetMbps = 5 }, "wrcc.ports[3].b_tar_mbps: want 9, got 5"},
-		"period":          {func(g *Settings) { g.WRCC.Ports[1].PeriodUs = 5 }, "wrcc.ports[3].wrcct_us: want 24, got 5"},
-		"rate ratio":      {func(g *Settings) { g.WRCC.Ports[1].RateRatioPct = 5 }, "wrcc.ports[3].rate_ratio_pct: want 110, got 5"},
-		"queue ratio":     {func(g *Settings) { g.WRCC.Ports[1].QRatioPct = 5 }, "wrcc.ports[3].q_ratio_pct: want 50, got 5"},
-		"multiplier":      {func(g *Settings) { g.WRCC.Weights[0].Multiplier = 5 }, "wrcc.weights[1/2].multiplier: want 3, got 5"},
-		"shift":           {func(g *Settings) { g.WRCC.Weights[0].Shift = 5 }, "wrcc.weights[1/2].shift: want 1, got 5"},
-		"data centre":     {func(g *Settings) { g.WRCC.Domains[0].Domain = 5 }, "wrcc.domains[3].domain: want 7, got 5"},
-		"side":            {func(g *Settings) { g.WRCC.Domains[0].WAN = true }, "wrcc.domains[3].wan: want false, got true"},
-		"an entry less":   {func(g *Settings) { g.WRCC.Ports = g.WRCC.Ports[1:] }, "wrcc.ports[1]: want an entry, got absent"},
-		"an entry more":   {func(g *Settings) { g.WRCC.Domains = append(g.WRCC.Domains, wrcc.PortDomain{Port: 4}) }, "wrcc.domains[4]: want absent, got an entry"},
-		"another port":    {func(g *Settings) { g.WRCC.Domains[0].Port = 2 }, "wrcc.domains[2]: want absent, got an entry; wrcc.domains[3]: want an entry, got absent"},
-		"nothing at all":  {func(g *Settings) { g.WRCC = nil }, "wrcc: want settings, got absent"},
-		"another adapter": {func(g *Settings) { g.CA = &ibcc.CASettings{} }, "ca: want absent, got settings"},
+		"equal":              {func(*Settings) {}, ""},
+		"floor":              {func(g *Settings) { g.WRCC.Ports[0].FminMbps = 5 }, "wrcc.ports[1].f_min_mbps: want 1, got 5"},
+		"ceiling":            {func(g *Settings) { g.WRCC.Ports[1].FmaxMbps = 5 }, "wrcc.ports[3].f_max_mbps: want 9, got 5"},
+		"target":             {func(g *Settings) { g.WRCC.Ports[1].TargetMbps = 5 }, "wrcc.ports[3].b_tar_mbps: want 9, got 5"},
+		"period":             {func(g *Settings) { g.WRCC.Ports[1].PeriodUs = 5 }, "wrcc.ports[3].wrcct_us: want 24, got 5"},
+		"rate ratio":         {func(g *Settings) { g.WRCC.Ports[1].RateRatioPct = 5 }, "wrcc.ports[3].rate_ratio_pct: want 110, got 5"},
+		"queue ratio":        {func(g *Settings) { g.WRCC.Ports[1].QRatioPct = 5 }, "wrcc.ports[3].q_ratio_pct: want 50, got 5"},
+		"multiplier":         {func(g *Settings) { g.WRCC.Weights[0].Multiplier = 5 }, "wrcc.weights[1/2].multiplier: want 3, got 5"},
+		"shift":              {func(g *Settings) { g.WRCC.Weights[0].Shift = 5 }, "wrcc.weights[1/2].shift: want 1, got 5"},
+		"data centre":        {func(g *Settings) { g.WRCC.Domains[0].Domain = 5 }, "wrcc.domains[3].domain: want 7, got 5"},
+		"side":               {func(g *Settings) { g.WRCC.Domains[0].WAN = true }, "wrcc.domains[3].wan: want false, got true"},
+		"an entry less":      {func(g *Settings) { g.WRCC.Ports = g.WRCC.Ports[1:] }, "wrcc.ports[1]: want an entry, got absent"},
+		"an entry more":      {func(g *Settings) { g.WRCC.Domains = append(g.WRCC.Domains, wrcc.PortDomain{Port: 4}) }, "wrcc.domains[4]: want absent, got an entry"},
+		"another port":       {func(g *Settings) { g.WRCC.Domains[0].Port = 2 }, "wrcc.domains[2]: want absent, got an entry; wrcc.domains[3]: want an entry, got absent"},
+		"no settings at all": {func(g *Settings) { g.WRCC = nil }, "wrcc: want settings, got absent"},
+		"another adapter":    {func(g *Settings) { g.CA = &ibcc.CASettings{} }, "ca: want absent, got settings"},
 	} {
 		want := wrccSettings()
 		got := want.Clone()

@@ -47,6 +47,6 @@ func TestProbabilityRisesWithTheQueueFromNoneToAll(t *testing.T) {
 	})
 	m := Marking{Min: 100, Max: 300, PMaxPct: 20}
 	if p := m.Probability(200); p != 0.1 {
-		t.Errorf("half way: %g, want 0.1", p)
+		t.Errorf("halfway: %g, want 0.1", p)
 	}
 }

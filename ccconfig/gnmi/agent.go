@@ -75,7 +75,7 @@ func (a *agent) capabilities(ctx context.Context, dev driver.Device) (driver.Cap
 	slices.Sort(c.Params)
 	slices.Sort(c.Reset)
 	if len(c.Params) == 0 && !c.WRCC {
-		return driver.Capabilities{}, errNoWay(dev)
+		return driver.Capabilities{}, errUnsupported(dev)
 	}
 	if dev.Plane == driver.PlaneWRCC && !c.WRCC {
 		return driver.Capabilities{}, errNoSenders(dev)
@@ -83,8 +83,8 @@ func (a *agent) capabilities(ctx context.Context, dev driver.Device) (driver.Cap
 	return driver.Capabilities{NIC: c}, nil
 }
 
-func errNoWay(dev driver.Device) error {
-	return fmt.Errorf("%w: the host agent has no way to any parameter of %s: a virtual function has none, nor has a port whose driver is not loaded; fairlane-agent check on that host says why", driver.ErrUnsupported, dev)
+func errUnsupported(dev driver.Device) error {
+	return fmt.Errorf("%w: the host agent cannot access any parameter of %s: a virtual function and a port without a loaded driver have none; run fairlane-agent check on that host for the reason", driver.ErrUnsupported, dev)
 }
 
 func errNoSenders(dev driver.Device) error {
@@ -106,7 +106,7 @@ func (a *agent) observe(ctx context.Context, dev driver.Device) (*observed, erro
 		if err != nil {
 			return nil, err
 		}
-		o, err := a.look(ctx, dev, at)
+		o, err := a.readPort(ctx, dev, at)
 		if !errors.Is(err, errMoved) {
 			return o, err
 		}
@@ -118,9 +118,9 @@ func (a *agent) observe(ctx context.Context, dev driver.Device) (*observed, erro
 // errMoved reports that a port has another place than the known one.
 var errMoved = errors.New("the port is elsewhere")
 
-// look reads a port's configuration at a place and then, in a second request, the identity there. A known place is valid until
+// readPort reads a port's configuration at a place and then, in a second request, the identity there. A known place is valid until
 // the host reboots.
-func (a *agent) look(ctx context.Context, dev driver.Device, at place) (*observed, error) {
+func (a *agent) readPort(ctx context.Context, dev driver.Device, at place) (*observed, error) {
 	port := nicyang.Port(at.nic, at.port)
 	card := nicyang.Param(at.nic, nicparam.Key{Name: gnmitree.Any}).First(3).Child("param", gnmitree.Key{Name: "name", Value: gnmitree.Any}).Child("config").Child("value")
 	answers, err := a.s.get(ctx, query{gpb.GetRequest_CONFIG, gpb.Encoding_JSON_IETF, []gnmitree.Path{port, card}})
@@ -142,7 +142,7 @@ func (a *agent) look(ctx context.Context, dev driver.Device, at place) (*observe
 	case boot != a.bootID || id != dev.ID:
 		return nil, errMoved
 	case len(o.settings.Params) == 0 && o.settings.WRCC == nil:
-		return nil, errNoWay(dev)
+		return nil, errUnsupported(dev)
 	case dev.Plane == driver.PlaneWRCC && o.settings.WRCC == nil:
 		return nil, errNoSenders(dev)
 	case dev.Plane != driver.PlaneWRCC:

@@ -72,7 +72,7 @@ func TestAPortIsFoundByItsIdentity(t *testing.T) {
 	if a.device[keyOf(0, "user_programmable_cc", 0)] != 1 {
 		t.Error("the card's parameter is not set on the card")
 	}
-	r.with("host-1", func(w *weather) {
+	r.with("host-1", func(w *messageFaults) {
 		if n := len(w.lastSet.GetUpdate()); w.sets != 1 || n != 2 || len(w.lastSet.GetReplace())+len(w.lastSet.GetDelete()) != 0 {
 			t.Errorf("%d Sets, the last of %d updates: want one of the two that differ", w.sets, n)
 		}
@@ -83,7 +83,7 @@ func TestAPortIsFoundByItsIdentity(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	r.with("host-1", func(w *weather) {
+	r.with("host-1", func(w *messageFaults) {
 		if w.gets != 4 {
 			t.Errorf("%d requests for two readings, want 4: values and identity", w.gets)
 		}
@@ -300,12 +300,12 @@ func TestFailedSetNamesTheField(t *testing.T) {
 		"another master":       {status.Error(codes.PermissionDenied, "election id 1 is lower than 2"), driver.ErrConflict, "lower than 2", driver.OutcomeRefused, driver.OutcomeRefused},
 		"not allowed":          {status.Error(codes.PermissionDenied, "manager-2 may not set"), driver.ErrInvalid, "may not set", driver.OutcomeRefused, driver.OutcomeRefused},
 		"no answer":            {status.Error(codes.Unavailable, "gone"), driver.ErrUnreachable, "gone", driver.OutcomeSent, driver.OutcomeSent},
-		"nobody knows":         {status.Error(codes.Internal, "panic"), driver.ErrUnreachable, "panic", driver.OutcomeSent, driver.OutcomeSent},
+		"unknown to all":       {status.Error(codes.Internal, "panic"), driver.ErrUnreachable, "panic", driver.OutcomeSent, driver.OutcomeSent},
 		"made by someone else": {status.Error(codes.AlreadyExists, "exists"), driver.ErrConflict, "exists", driver.OutcomeRefused, driver.OutcomeRefused},
 	} {
 		r, a, devs := twoPorts(t)
 		d := r.driver(t, gnmi.Agent)
-		r.with("host-1", func(w *weather) { w.failSets = c.err })
+		r.with("host-1", func(w *messageFaults) { w.failSets = c.err })
 		receipt, err := d.Apply(t.Context(), devs[0], want)
 		refused(t, name, err, c.kind, c.says)
 		got := map[string]driver.Outcome{}
@@ -319,7 +319,7 @@ func TestFailedSetNamesTheField(t *testing.T) {
 			t.Errorf("%s: receipt %v", name, receipt)
 		}
 		// The other port is unchanged and can be set.
-		r.with("host-1", func(w *weather) { w.failSets = nil })
+		r.with("host-1", func(w *messageFaults) { w.failSets = nil })
 		if _, err := d.Apply(t.Context(), devs[1], params(driver.NICParam{Name: "rpg_gd", Value: 10})); err != nil || a.ports[0].values[gd] != 11 {
 			t.Errorf("%s: the other port: %v", name, err)
 		}
@@ -334,7 +334,7 @@ func TestManyFailuresAreSummarised(t *testing.T) {
 	for i := range 20 {
 		fs = append(fs, nicyang.Failure{Reason: nicyang.ReasonRefused, Key: keyOf(1, "rpg_gd", i), Text: fmt.Sprintf("failure %d.", i)})
 	}
-	r.with("host-1", func(w *weather) { w.failSets = failure(codes.Aborted, fs...) })
+	r.with("host-1", func(w *messageFaults) { w.failSets = failure(codes.Aborted, fs...) })
 	_, err := d.Apply(t.Context(), devs[0], params(driver.NICParam{Name: "rpg_gd", Value: 10}))
 	refused(t, "20 failures", err, driver.ErrBusy, "failure 3.", "and 16 more")
 	if strings.Contains(err.Error(), "failure 4.") {
@@ -361,7 +361,7 @@ func TestElections(t *testing.T) {
 	}
 }
 
-func TestSendersAreReplacedAsAWhole(t *testing.T) {
+func TestSendersAreReplacedTogether(t *testing.T) {
 	t.Parallel()
 	r, a, devs := twoPorts(t)
 	d := r.driver(t, gnmi.Agent)
@@ -445,7 +445,7 @@ func TestTwoPortsOfOneIdentity(t *testing.T) {
 	refused(t, "twins", err, driver.ErrInvalid, "two ports", "number 1", "number 2")
 }
 
-func TestAnswersThatMakeNoSense(t *testing.T) {
+func TestInvalidResponses(t *testing.T) {
 	t.Parallel()
 	for name, leaf := range map[string]gnmitree.Leaf{
 		"an index beyond":      {Path: nicyang.ParamValue("mlx5_0", keyOf(1, "rpg_gd", 1<<40)), Value: gnmitree.Uint(1), Class: gnmitree.ClassConfig},

@@ -19,8 +19,8 @@ import (
 	"fairlane/wrcc"
 )
 
-// wish is one field of the desired settings.
-type wish struct {
+// desiredField is one field of the desired settings.
+type desiredField struct {
 	field string
 	key   nicparam.Key // if the field is a parameter
 	ops   []gnmitree.Operation
@@ -34,7 +34,7 @@ func (a *agent) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	if err != nil {
 		return r, driver.Unsent(err)
 	}
-	wishes, changed, missing := o.wishes(want.NIC, a.s.d.rows)
+	desiredFields, changed, missing := o.desiredFields(want.NIC, a.s.d.rows)
 	if len(missing) > 0 {
 		return r, a.missing(ctx, dev, o, missing)
 	}
@@ -43,17 +43,17 @@ func (a *agent) apply(ctx context.Context, dev driver.Device, want driver.Settin
 		return r, driver.Refusef(driver.ErrInvalid, "%w", err)
 	}
 	var ops []gnmitree.Operation
-	for _, w := range wishes {
+	for _, w := range desiredFields {
 		ops = append(ops, w.ops...)
 	}
 	if len(ops) > 0 {
 		err = a.s.set(ctx, ops, sharedElems(ops))
 	}
 	if err != nil {
-		return a.refused(ctx, dev, wishes, err)
+		return a.refused(ctx, dev, desiredFields, err)
 	}
-	pending := a.pending(ctx, dev, o, wishes)
-	for _, w := range wishes {
+	pending := a.pending(ctx, dev, o, desiredFields)
+	for _, w := range desiredFields {
 		done := driver.OutcomeAcknowledged
 		if len(w.ops) == 0 {
 			done = driver.OutcomeUnchanged
@@ -80,10 +80,10 @@ func sharedElems(ops []gnmitree.Operation) int {
 	return n
 }
 
-// wishes returns the fields of want, with operations where they differ from the observed state, and the part of want that
+// desiredFields returns the fields of want, with operations where they differ from the observed state, and the part of want that
 // differs. missing are parameters of the table that were not observed.
-func (o *observed) wishes(want *driver.NICState, rows *nicparam.Table) (out []wish, changed *driver.NICState, missing []nicparam.Key) {
-	out = make([]wish, 0, len(want.Params)+1)
+func (o *observed) desiredFields(want *driver.NICState, rows *nicparam.Table) (out []desiredField, changed *driver.NICState, missing []nicparam.Key) {
+	out = make([]desiredField, 0, len(want.Params)+1)
 	changed = &driver.NICState{}
 	var params gnmitree.Path // of the port, or of the card
 	of := -1
@@ -91,7 +91,7 @@ func (o *observed) wishes(want *driver.NICState, rows *nicparam.Table) (out []wi
 	whole.Sort()
 	for _, p := range whole.Params {
 		row, known := rows.Find(p.Name)
-		w := wish{field: "nic." + p.Name, key: nicparam.Key{Port: o.port, Name: p.Name, Index: p.Index}}
+		w := desiredField{field: "nic." + p.Name, key: nicparam.Key{Port: o.port, Name: p.Name, Index: p.Index}}
 		if p.Index > 0 {
 			w.field = fmt.Sprintf("nic.%s[%d]", p.Name, p.Index)
 		}
@@ -154,8 +154,8 @@ func (a *agent) paramState(ctx context.Context, o *observed, k nicparam.Key) (st
 }
 
 // senders replaces the complete WRCC configuration of the port if any part differs; the agent applies only the difference.
-func (o *observed) senders(want *wrcc.NICConfig) wish {
-	w := wish{field: "nic.wrcc"}
+func (o *observed) senders(want *wrcc.NICConfig) desiredField {
+	w := desiredField{field: "nic.wrcc"}
 	a := driver.Settings{NIC: &driver.NICState{WRCC: want}}
 	if !a.Equal(driver.Settings{NIC: &driver.NICState{WRCC: o.settings.WRCC}}) {
 		w.ops = []gnmitree.Operation{{Op: gnmitree.OpReplace, Path: nicyang.WRCC(o.nic, o.port), Value: nicyang.WRCCValue(want)}}
@@ -164,7 +164,7 @@ func (o *observed) senders(want *wrcc.NICConfig) wish {
 }
 
 // refused returns the receipt of a failed Set, with the details of each field in the error.
-func (a *agent) refused(ctx context.Context, dev driver.Device, wishes []wish, cause error) (driver.Receipt, error) {
+func (a *agent) refused(ctx context.Context, dev driver.Device, desiredFields []desiredField, cause error) (driver.Receipt, error) {
 	var r driver.Receipt
 	err := a.s.classify(ctx, "set", dev, cause)
 	whole := driver.OutcomeOf(err)
@@ -173,7 +173,7 @@ func (a *agent) refused(ctx context.Context, dev driver.Device, wishes []wish, c
 		err = fmt.Errorf("set of %s: %w: %s", dev, kindOfFailures(err, failures), sentences(failures))
 		whole = driver.OutcomeRefused
 	}
-	for _, w := range wishes {
+	for _, w := range desiredFields {
 		if len(w.ops) == 0 {
 			r.Note(w.field, driver.OutcomeUnchanged, "")
 			continue
@@ -189,7 +189,7 @@ func (a *agent) refused(ctx context.Context, dev driver.Device, wishes []wish, c
 	return r, err
 }
 
-func failureOf(w wish, failures []nicyang.Failure) *nicyang.Failure {
+func failureOf(w desiredField, failures []nicyang.Failure) *nicyang.Failure {
 	for i := range failures {
 		f := &failures[i]
 		if w.key.Name != "" && f.Key == w.key || w.key.Name == "" && f.Key.Name == "" && strings.Contains(f.Path, "/wrcc") {
@@ -230,9 +230,9 @@ func sentences(failures []nicyang.Failure) string {
 
 // pending reports which parameters with effect after a firmware reset are waiting for one. It reads their state only if there
 // are any.
-func (a *agent) pending(ctx context.Context, dev driver.Device, o *observed, wishes []wish) map[nicparam.Key]string {
+func (a *agent) pending(ctx context.Context, dev driver.Device, o *observed, desiredFields []desiredField) map[nicparam.Key]string {
 	var out map[nicparam.Key]string
-	for _, w := range wishes {
+	for _, w := range desiredFields {
 		if !w.reset || w.key.Name == "" {
 			continue
 		}

@@ -89,9 +89,9 @@ type Model struct {
 	Stock    string
 }
 
-// Plan computes the changes that lead to want and applies them to the model. bold reports whether a guarded switch
+// Plan computes the changes that lead to want and applies them to the model. guardRejects reports whether a guarded switch
 // would reject them.
-func (m *Model) Plan(want []ecn.QueueMarking) (changes int, bold bool, err error) {
+func (m *Model) Plan(want []ecn.QueueMarking) (changes int, guardRejects bool, err error) {
 	s := &markingState{profiles: map[string]profile{}, stock: m.Stock}
 	for name, rule := range m.Profiles {
 		s.profiles[name] = profile{marking: rule, marks: true}
@@ -99,7 +99,7 @@ func (m *Model) Plan(want []ecn.QueueMarking) (changes int, bold bool, err error
 	for _, k := range slices.SortedFunc(maps.Keys(m.Queues), func(a, b [2]uint8) int { return slices.Compare(a[:], b[:]) }) {
 		s.slots = append(s.slots, slot{queueKey{numberOf(ident.PortNum(k[0]), int(k[1])), k[1]}, "q", m.Queues[k]})
 	}
-	p, err := s.to(want)
+	p, err := s.planFor(want)
 	if err != nil {
 		return 0, false, err
 	}
@@ -109,7 +109,7 @@ func (m *Model) Plan(want []ecn.QueueMarking) (changes int, bold bool, err error
 	for k, name := range p.refer {
 		m.Queues[[2]uint8{uint8(k.port), k.queue}] = name
 	}
-	return len(p.refer) + len(p.change) + len(p.create), p.bold(m.Stock), nil
+	return len(p.refer) + len(p.change) + len(p.create), p.guardRejects(m.Stock), nil
 }
 
 // JudgeTables reads SONiC's tables and checks them as Preflight does.

@@ -228,7 +228,7 @@ type agentFaults struct {
 
 func (f agentFaults) of(d driver.Device) *fakeAgent { return f.agents[host(d)] }
 
-func (f agentFaults) Truth(d driver.Device) driver.Settings {
+func (f agentFaults) TrueState(d driver.Device) driver.Settings {
 	a := f.of(d)
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 
 // fakeOpenConfig is a switch with openconfig-qos: leaves by path.
 type fakeOpenConfig struct {
-	bent
+	injected
 
 	leaves []gnmitree.Leaf
 }

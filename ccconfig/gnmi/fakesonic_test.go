@@ -36,7 +36,7 @@ func (t tables) clone() tables {
 
 // fakeSwitch is a SONiC switch's databases by native paths, with a guard of WRED_PROFILE.
 type fakeSwitch struct {
-	bent
+	injected
 
 	dbs      map[string]tables
 	guarded  bool

@@ -14,7 +14,7 @@ import (
 // fake is a switch of a test, in either dialect.
 type fake interface {
 	gnmitree.Tree
-	bend(change func(*bent))
+	inject(change func(*injected))
 	// reset restores the initial configuration of the switch, with its name.
 	reset(ports int)
 	// marking returns the marking of the first ports' queues, read independently of the driver; mark changes it as
@@ -25,8 +25,8 @@ type fake interface {
 	call(name string)
 }
 
-// bent holds the injected faults and the common fields of fake switches.
-type bent struct {
+// injected holds the injected faults and the common fields of fake switches.
+type injected struct {
 	gnmitree.Watchers
 
 	mu      sync.Mutex
@@ -35,7 +35,7 @@ type bent struct {
 	name    string
 }
 
-func (b *bent) bend(change func(*bent)) {
+func (b *injected) inject(change func(*injected)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	change(b)
@@ -48,7 +48,7 @@ type switchFaults struct {
 	switches map[string]fake
 }
 
-func (f switchFaults) Truth(d driver.Device) driver.Settings {
+func (f switchFaults) TrueState(d driver.Device) driver.Settings {
 	return driver.Settings{Queues: &driver.QueueState{Marking: f.switches[host(d)].marking(d.Ports)}}
 }
 func (f switchFaults) Put(d driver.Device, want driver.Settings) {
@@ -56,13 +56,13 @@ func (f switchFaults) Put(d driver.Device, want driver.Settings) {
 }
 func (f switchFaults) Reboot(d driver.Device) { f.switches[host(d)].reset(d.Ports) }
 func (f switchFaults) Partial(d driver.Device) {
-	f.switches[host(d)].bend(func(b *bent) { b.partial = true })
+	f.switches[host(d)].inject(func(b *injected) { b.partial = true })
 }
 func (f switchFaults) Clamp(d driver.Device) {
-	f.switches[host(d)].bend(func(b *bent) { b.clamp = true })
+	f.switches[host(d)].inject(func(b *injected) { b.clamp = true })
 }
 func (f switchFaults) Heal(d driver.Device) {
-	f.switches[host(d)].bend(func(b *bent) { b.clamp, b.partial = false, false })
+	f.switches[host(d)].inject(func(b *injected) { b.clamp, b.partial = false, false })
 	f.faults.Heal(d)
 }
 

@@ -52,7 +52,7 @@ func FuzzScanPort(f *testing.F) {
 	})
 }
 
-func TestTheScannerTakesWhatAgentsWrite(t *testing.T) {
+func TestScannerAcceptsAgentOutput(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		`{"fairlane-nic:number":"1","fairlane-nic:params":{"param":[{"index":"0","name":"rpg_gd","config":{"value":"11"}},{"index":"2","name":"b","config":{"value":"0"}}]}}`: true,
@@ -125,8 +125,8 @@ func TestKeysOfQueues(t *testing.T) {
 	}
 }
 
-// sane fails the test on schedules without order, on values out of range and on findings without a text.
-func sane(t *testing.T, ports []gnmi.PortSchedule, found []gnmi.Finding) {
+// checkSchedules fails the test on schedules without order, on values out of range and on findings without a text.
+func checkSchedules(t *testing.T, ports []gnmi.PortSchedule, found []gnmi.Finding) {
 	t.Helper()
 	check := func(n gnmi.NamedScheduler) {
 		s := n.Scheduler
@@ -162,7 +162,7 @@ func FuzzJudgeTables(f *testing.F) {
 	f.Fuzz(func(t *testing.T, ports, queues, schedulers, portMaps []byte) {
 		s, found, err := gnmi.JudgeTables(ports, queues, schedulers, portMaps, 2)
 		if err == nil {
-			sane(t, s, found)
+			checkSchedules(t, s, found)
 		}
 	})
 }
@@ -175,7 +175,7 @@ func FuzzJudgeOpenConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, interfaces, policies, classifiers []byte) {
 		s, found, err := gnmi.JudgeOpenConfig(interfaces, policies, classifiers, 1)
 		if err == nil {
-			sane(t, s, found)
+			checkSchedules(t, s, found)
 		}
 	})
 }

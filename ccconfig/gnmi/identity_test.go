@@ -140,7 +140,7 @@ func TestTheInventorysNameOfASwitchCounts(t *testing.T) {
 	}
 }
 
-func TestASwitchThatDoesNotSayItsName(t *testing.T) {
+func TestSwitchWithoutAReportedName(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(c tables){
 		"no name":  func(c tables) { delete(c["DEVICE_METADATA"]["localhost"], "hostname") },
@@ -181,7 +181,7 @@ func TestFailedNameQuery(t *testing.T) {
 	for code, kind := range map[codes.Code]error{codes.Unavailable: driver.ErrUnreachable, codes.ResourceExhausted: driver.ErrBusy, codes.PermissionDenied: driver.ErrInvalid} {
 		r := newRig(t)
 		r.add(t, "leaf-1", roceSwitch(2))
-		r.with("leaf-1", func(w *weather) { w.failGets = status.Error(code, "not now") })
+		r.with("leaf-1", func(w *messageFaults) { w.failGets = status.Error(code, "not now") })
 		_, err := r.driver(t, gnmi.SONiC).Apply(t.Context(), switchDevice("leaf-1", 2), marks(1000))
 		refused(t, code.String(), err, kind, "hostname of", "not now")
 		if n := r.sets("leaf-1"); n != 0 {
@@ -217,11 +217,11 @@ func TestAnswersWithAName(t *testing.T) {
 	}
 }
 
-// TestSimulatedSwitchesSayTheirNames swaps switches of the simulator.
-func TestSimulatedSwitchesSayTheirNames(t *testing.T) {
+// TestSimulatedSwitchesReportTheirNames swaps switches of the simulator.
+func TestSimulatedSwitchesReportTheirNames(t *testing.T) {
 	t.Parallel()
 	for dialect, o := range map[gnmi.Dialect]gnmidev.SwitchOptions{gnmi.SONiC: {Unguarded: true}, gnmi.OpenConfig: {Dialect: gnmidev.OpenConfig}} {
-		s, r := twins(t)
+		s, r := simulatedDevices(t)
 		w, odd := addSwitch(t, s, "leaf-1", o), addSwitch(t, s, "leaf 2", o)
 		d := r.driver(t, dialect)
 		if _, err := d.Apply(t.Context(), switchDevice("leaf-1", 4), marks(1000)); err != nil {

@@ -14,8 +14,8 @@ import (
 // A switch marks by profiles: named rules to which queues refer. The following code selects the profile of each queue of a
 // plan, for SONiC and OpenConfig alike.
 
-// ours is the prefix of the names of profiles that this driver creates.
-const ours = "FAIRLANE_"
+// ownPrefix is the prefix of the names of profiles that this driver creates.
+const ownPrefix = "FAIRLANE_"
 
 // maxProfiles is the largest number of different markings of one switch.
 const maxProfiles = 512
@@ -60,9 +60,9 @@ type markingPlan struct {
 // empty reports whether there is nothing to change.
 func (p markingPlan) empty() bool { return len(p.refer)+len(p.change)+len(p.create) == 0 }
 
-// bold reports whether the plan needs changes that a guarded switch rejects: all changes of profiles other than the stock
+// guardRejects reports whether the plan needs changes that a guarded switch rejects: all changes of profiles other than the stock
 // profile's thresholds.
-func (p markingPlan) bold(stock string) bool {
+func (p markingPlan) guardRejects(stock string) bool {
 	for name := range p.change {
 		if name != stock {
 			return true
@@ -89,12 +89,12 @@ func (s *markingState) observed() []ecn.QueueMarking {
 type planner struct {
 	*markingState
 
-	want  []ecn.QueueMarking
-	now   map[queueKey]string      // current profile of each queue
-	keep  map[string]bool          // profiles whose rule must not change, because a desired queue needs it
-	as    map[ecn.Marking]string   // profile of each desired marking
-	alien map[string]queueKeyNames // queues outside want, by the profile that they use
-	plan  markingPlan
+	want    []ecn.QueueMarking
+	now     map[queueKey]string      // current profile of each queue
+	keep    map[string]bool          // profiles whose rule must not change, because a desired queue needs it
+	as      map[ecn.Marking]string   // profile of each desired marking
+	foreign map[string]queueKeyNames // queues outside want, by the profile that they use
+	plan    markingPlan
 }
 
 // queueKeyNames are display names of queues.
@@ -107,12 +107,12 @@ func (n queueKeyNames) String() string {
 	return strings.Join(n, ", ")
 }
 
-// to plans the marking of the given queues; other queues do not change. For each marking it uses an existing profile with this
+// planFor plans the marking of the given queues; other queues do not change. For each marking it uses an existing profile with this
 // marking; otherwise it changes the stock profile, or one that this driver created, if no queue outside of want uses it;
 // otherwise it creates a profile.
-func (s *markingState) to(want []ecn.QueueMarking) (markingPlan, error) {
+func (s *markingState) planFor(want []ecn.QueueMarking) (markingPlan, error) {
 	p := &planner{
-		markingState: s, want: want, now: map[queueKey]string{}, keep: map[string]bool{}, as: map[ecn.Marking]string{}, alien: map[string]queueKeyNames{},
+		markingState: s, want: want, now: map[queueKey]string{}, keep: map[string]bool{}, as: map[ecn.Marking]string{}, foreign: map[string]queueKeyNames{},
 		plan: markingPlan{refer: map[queueKey]string{}, change: map[string]ecn.Marking{}, create: map[string]ecn.Marking{}},
 	}
 	p.survey()
@@ -151,7 +151,7 @@ func (p *planner) survey() {
 	for _, q := range p.slots {
 		m, ok := wanted[q.queueKey]
 		if !ok || q.port == 0 {
-			p.alien[q.profile] = append(p.alien[q.profile], q.name)
+			p.foreign[q.profile] = append(p.foreign[q.profile], q.name)
 			continue
 		}
 		p.now[q.queueKey] = q.profile
@@ -197,17 +197,17 @@ func (p *planner) fill(missing []ecn.Marking) {
 	if p.free(p.stock) && len(missing) > 0 {
 		// The stock profile gets the marking that most of its queues need.
 		best := slices.MaxFunc(missing, func(a, b ecn.Marking) int { return cmp.Compare(p.users(a, p.stock), p.users(b, p.stock)) })
-		p.give(best, p.stock)
+		p.assign(best, p.stock)
 		missing = slices.DeleteFunc(missing, func(m ecn.Marking) bool { return m == best })
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.profiles)) {
-		if len(missing) > 0 && name != p.stock && strings.HasPrefix(name, ours) && p.free(name) {
-			p.give(missing[0], name)
+		if len(missing) > 0 && name != p.stock && strings.HasPrefix(name, ownPrefix) && p.free(name) {
+			p.assign(missing[0], name)
 			missing = missing[1:]
 		}
 	}
 	for n := 1; len(missing) > 0; n++ {
-		name := fmt.Sprintf("%s%d", ours, n)
+		name := fmt.Sprintf("%s%d", ownPrefix, n)
 		if _, taken := p.profiles[name]; taken {
 			continue
 		}
@@ -219,10 +219,10 @@ func (p *planner) fill(missing []ecn.Marking) {
 // free reports whether the rule of a profile may be changed.
 func (p *planner) free(name string) bool {
 	c, ok := p.profiles[name]
-	return ok && (c.marks || c.broken) && !p.keep[name] && len(p.alien[name]) == 0
+	return ok && (c.marks || c.broken) && !p.keep[name] && len(p.foreign[name]) == 0
 }
 
-func (p *planner) give(m ecn.Marking, name string) {
+func (p *planner) assign(m ecn.Marking, name string) {
 	p.as[m], p.plan.change[name] = name, m
 	p.keep[name] = true
 }
@@ -238,8 +238,8 @@ func (p *planner) users(m ecn.Marking, name string) int {
 	return n
 }
 
-// boldness explains in a sentence why a plan needs more than a guarded switch allows, and what its operator can do.
-func (s *markingState) boldness(plan markingPlan, want []ecn.QueueMarking) string {
+// explainGuard explains in a sentence why a plan needs more than a guarded switch allows, and what its operator can do.
+func (s *markingState) explainGuard(plan markingPlan, want []ecn.QueueMarking) string {
 	wanted := map[queueKey]bool{}
 	for _, w := range want {
 		wanted[queueKey{w.Port, w.Queue}] = true

@@ -52,8 +52,8 @@ func drawWant(t *rapid.T) []ecn.QueueMarking {
 	return s.Marking
 }
 
-// TestPlansSetExactlyTheWantedMarking applies plans to random switches.
-func TestPlansSetExactlyTheWantedMarking(t *testing.T) {
+// TestPlansSetExactlyTheDesiredMarking applies plans to random switches.
+func TestPlansSetExactlyTheDesiredMarking(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawSwitch(t)
@@ -104,7 +104,7 @@ func TestOneMarkingForAllNeedsNoProfile(t *testing.T) {
 		for q := range uint8(3) {
 			delete(m.Queues, [2]uint8{0, q})
 		}
-		if _, bold, err := m.Plan(want); bold || err != nil {
+		if _, guardRejects, err := m.Plan(want); guardRejects || err != nil {
 			t.Fatalf("one rule for all queues makes a profile: %v", err)
 		}
 	})
@@ -122,7 +122,7 @@ func TestMoreMarkingsThanASwitchCanHave(t *testing.T) {
 	if _, _, err := m.Plan(want); err == nil {
 		t.Error("1600 different markings were accepted")
 	}
-	if n, bold, err := m.Plan(want[:512]); err != nil || n != 1024 || !bold {
+	if n, guardRejects, err := m.Plan(want[:512]); err != nil || n != 1024 || !guardRejects {
 		t.Errorf("512 different markings: %d changes, %v", n, err)
 	}
 }

@@ -153,11 +153,11 @@ func (r *NICReading) decode(answers []answer) error {
 	return nil
 }
 
-// errSilent reports a counter with neither a value nor a reason for its absence.
-var errSilent = errors.New("the agent reports neither a value nor a reason")
+// errNoValue reports a counter with neither a value nor a reason for its absence.
+var errNoValue = errors.New("the agent reports neither a value nor a reason")
 
 // unread returns a counter without a value.
-func unread(name string) niccount.Counter { return niccount.Counter{Name: name, Err: errSilent} }
+func unread(name string) niccount.Counter { return niccount.Counter{Name: name, Err: errNoValue} }
 
 // take sets the value of a counter.
 func take(c *niccount.Counter, v gnmitree.Value) error {
@@ -171,7 +171,7 @@ func take(c *niccount.Counter, v gnmitree.Value) error {
 // fail sets the reason of a counter without a value.
 func fail(c *niccount.Counter, v gnmitree.Value) error {
 	text, err := v.AsString()
-	if err == nil && errors.Is(c.Err, errSilent) {
+	if err == nil && errors.Is(c.Err, errNoValue) {
 		c.Err = fmt.Errorf("%s: %s", c.Name, text)
 	}
 	return err

@@ -232,9 +232,9 @@ func (t *ocPolicy) serve(p *PortSchedule) {
 		s := &all[i]
 		name := fmt.Sprintf("%s sequence %d", t.Name, s.Sequence)
 		if len(s.Inputs.Input) == 0 {
-			whole := s.named(name, nil)
-			if whole.Fault != "" || whole.Scheduler.limits() {
-				p.NamedScheduler = whole
+			unlimited := s.named(name, nil)
+			if unlimited.Fault != "" || unlimited.Scheduler.limits() {
+				p.NamedScheduler = unlimited
 			}
 			continue
 		}

@@ -99,7 +99,7 @@ func (c *openConfig) apply(ctx context.Context, dev driver.Device, want driver.S
 	if len(missing) > 0 {
 		return r, driver.Refusef(driver.ErrUnsupported, "%s has no queues %s (port/queue) by openconfig-qos", dev, queueKeyNames(missing))
 	}
-	plan, err := m.to(want.Queues.Marking)
+	plan, err := m.planFor(want.Queues.Marking)
 	if err != nil {
 		return r, driver.Refusef(driver.ErrUnsupported, "%s: %w", dev, err)
 	}

@@ -25,8 +25,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// weather holds the faults of the messages of one target.
-type weather struct {
+// messageFaults holds the faults of the messages of one target.
+type messageFaults struct {
 	after, lose        int // writes that pass before requests are lost; negative lose is all
 	losing             bool
 	replyAfter         int
@@ -43,13 +43,13 @@ type rig struct {
 	registry gnmitree.Registry
 	dial     grpctest.Dial
 
-	mu      sync.Mutex
-	weather map[string]*weather
+	mu            sync.Mutex
+	messageFaults map[string]*messageFaults
 }
 
 func newRig(t testing.TB, o ...grpc.ServerOption) *rig {
 	t.Helper()
-	r := &rig{weather: map[string]*weather{}}
+	r := &rig{messageFaults: map[string]*messageFaults{}}
 	s, err := gnmitree.NewServer(gnmitree.Options{Targets: &r.registry})
 	if err != nil {
 		t.Fatal(err)
@@ -68,21 +68,21 @@ func (r *rig) add(t testing.TB, name string, tree gnmitree.Tree) {
 	if s, ok := tree.(fake); ok {
 		s.call(name)
 	}
-	r.weather[name] = &weather{}
+	r.messageFaults[name] = &messageFaults{}
 }
 
-func (r *rig) with(name string, f func(*weather)) {
+func (r *rig) with(name string, f func(*messageFaults)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f(r.weather[name])
+	f(r.messageFaults[name])
 }
 
 func (r *rig) sets(name string) (n int) {
-	r.with(name, func(w *weather) { n = w.sets })
+	r.with(name, func(w *messageFaults) { n = w.sets })
 	return n
 }
 
-var errGone = status.Error(codes.Unavailable, "the connection broke")
+var errBroken = status.Error(codes.Unavailable, "the connection broke")
 
 func (r *rig) intercept(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	name, write := "", false
@@ -94,7 +94,7 @@ func (r *rig) intercept(ctx context.Context, req any, _ *grpc.UnaryServerInfo, h
 	}
 	var before, after error
 	r.mu.Lock()
-	if w := r.weather[name]; w != nil {
+	if w := r.messageFaults[name]; w != nil {
 		before, after = w.arrive(write)
 		if s, ok := req.(*gpb.SetRequest); ok {
 			w.lastSet = s
@@ -112,7 +112,7 @@ func (r *rig) intercept(ctx context.Context, req any, _ *grpc.UnaryServerInfo, h
 }
 
 // arrive determines the faults of a message: before replaces the message by an error, after replaces its answer.
-func (w *weather) arrive(write bool) (before, after error) {
+func (w *messageFaults) arrive(write bool) (before, after error) {
 	if write {
 		w.sets++
 	} else {
@@ -126,16 +126,16 @@ func (w *weather) arrive(write bool) (before, after error) {
 		return status.Error(codes.ResourceExhausted, "too many requests"), nil
 	case w.losing && w.after == 0 && w.lose != 0:
 		w.lose--
-		return errGone, nil
+		return errBroken, nil
 	case w.mute:
-		return nil, errGone
+		return nil, errBroken
 	case write && w.failSets != nil:
 		return w.failSets, nil
 	case !write && w.failGets != nil:
 		return w.failGets, nil
 	case write && w.replying && w.replyAfter == 0:
 		w.mute = true
-		return nil, errGone
+		return nil, errBroken
 	}
 	if write {
 		w.after = max(w.after-1, 0)
@@ -181,15 +181,19 @@ func host(d driver.Device) string {
 
 func (f faults) Writes(d driver.Device) int { return f.r.sets(host(d)) }
 func (f faults) LoseRequests(d driver.Device, after, n int) {
-	f.r.with(host(d), func(w *weather) { w.losing, w.after, w.lose = true, after, n })
+	f.r.with(host(d), func(w *messageFaults) { w.losing, w.after, w.lose = true, after, n })
 }
 func (f faults) LoseReply(d driver.Device, after int) {
-	f.r.with(host(d), func(w *weather) { w.replying, w.replyAfter = true, after })
+	f.r.with(host(d), func(w *messageFaults) { w.replying, w.replyAfter = true, after })
 }
-func (f faults) Busy(d driver.Device, n int) { f.r.with(host(d), func(w *weather) { w.busy = n }) }
-func (f faults) Disable(d driver.Device)     { f.r.with(host(d), func(w *weather) { w.disabled = true }) }
+func (f faults) Busy(d driver.Device, n int) {
+	f.r.with(host(d), func(w *messageFaults) { w.busy = n })
+}
+func (f faults) Disable(d driver.Device) {
+	f.r.with(host(d), func(w *messageFaults) { w.disabled = true })
+}
 func (f faults) Heal(d driver.Device) {
-	f.r.with(host(d), func(w *weather) { *w = weather{sets: w.sets, gets: w.gets} })
+	f.r.with(host(d), func(w *messageFaults) { *w = messageFaults{sets: w.sets, gets: w.gets} })
 }
 
 // fields lists a receipt's fields with an outcome.

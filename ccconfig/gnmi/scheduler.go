@@ -113,7 +113,7 @@ func (f *findings) schedules(ports []PortSchedule, x Expectation, cnp func(port 
 		if own := cnp(p.Label); own != noMaps {
 			f.starved(p, q, own)
 		}
-		f.light(p, q)
+		f.underweighted(p, q)
 	}
 }
 
@@ -147,7 +147,7 @@ func (f *findings) slow(p *PortSchedule, what string, n NamedScheduler) {
 
 // starved adds a finding for strict queues that can take the whole link from a queue.
 func (f *findings) starved(p *PortSchedule, at *QueueSchedule, cnp int) {
-	var whole, part queueKeyNames
+	var unlimited, capped queueKeyNames
 	var sum quantity.BitRate
 	percent := 0 // sum of the limits in percent of the link
 	for i := range p.Queues {
@@ -159,10 +159,10 @@ func (f *findings) starved(p *PortSchedule, at *QueueSchedule, cnp int) {
 			name := fmt.Sprint(q.Queue)
 			rate, limited := s.limit(p.Link)
 			if !limited {
-				whole = append(whole, name)
+				unlimited = append(unlimited, name)
 				continue
 			}
-			part = append(part, name)
+			capped = append(capped, name)
 			if s.Peak == 0 || rate != s.Peak {
 				percent += s.PeakPercent
 				continue
@@ -171,20 +171,20 @@ func (f *findings) starved(p *PortSchedule, at *QueueSchedule, cnp int) {
 		}
 	}
 	if percent >= 100 || p.Link > 0 && sum >= p.Link-p.Link/100*quantity.BitRate(percent) {
-		whole = append(whole, part...)
+		unlimited = append(unlimited, capped...)
 	}
-	if len(whole) == 0 {
+	if len(unlimited) == 0 {
 		return
 	}
 	noun := "queue"
-	if len(whole) > 1 {
+	if len(unlimited) > 1 {
 		noun = "queues"
 	}
-	f.add(FindingStarved, p.Label, fmt.Sprintf("%s %s, served strictly before queue %d, can take the whole link from it: give such queues a peak rate below the link's or a weight, or keep all but CNPs (DSCP %d) out of them", noun, whole, at.Queue, cnpDSCP))
+	f.add(FindingStarved, p.Label, fmt.Sprintf("%s %s, served strictly before queue %d, can take the whole link from it: give such queues a peak rate below the link's or a weight, or keep all but CNPs (DSCP %d) out of them", noun, unlimited, at.Queue, cnpDSCP))
 }
 
-// light adds a finding for a weight below half of an equal share among the weighted queues.
-func (f *findings) light(p *PortSchedule, at *QueueSchedule) {
+// underweighted adds a finding for a weight below half of an equal share among the weighted queues.
+func (f *findings) underweighted(p *PortSchedule, at *QueueSchedule) {
 	if at.Scheduler.Type == Strict || at.Scheduler.Weight == 0 {
 		return
 	}
@@ -207,8 +207,8 @@ func (f *findings) light(p *PortSchedule, at *QueueSchedule) {
 // weights.
 func equalHalf(others float64, n int) float64 {
 	w := others / float64(2*n-1)
-	if whole := float64(uint64(min(w, 1<<62))); whole < w {
-		return whole + 1
+	if unlimited := float64(uint64(min(w, 1<<62))); unlimited < w {
+		return unlimited + 1
 	}
 	return w
 }

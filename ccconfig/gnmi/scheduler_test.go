@@ -17,8 +17,8 @@ import (
 
 var roce = gnmi.Expectation{DSCP: 26, Queue: 3, Lossless: true}
 
-// said lists findings as codes and ports, and fails the test on a finding without a text.
-func said(t *testing.T, name string, found []gnmi.Finding) string {
+// findingLines lists findings as codes and ports, and fails the test on a finding without a text.
+func findingLines(t *testing.T, name string, found []gnmi.Finding) string {
 	t.Helper()
 	var out []string
 	for _, f := range found {
@@ -127,7 +127,7 @@ func TestPreflightOfSchedulersOfSONiC(t *testing.T) {
 		_, s, d, dev := oneSwitch(t, func(_ *fakeSwitch, db tables) { c.change(db) })
 		before := s.dbs["CONFIG_DB"].clone()
 		found, err := d.Preflight(t.Context(), dev, roce)
-		if got := said(t, name, found); err != nil || got != c.codes {
+		if got := findingLines(t, name, found); err != nil || got != c.codes {
 			t.Errorf("%s: findings %q, want %q: %v", name, got, c.codes, err)
 			continue
 		}
@@ -161,7 +161,7 @@ func TestPortsWithoutALinkNeedNoMaps(t *testing.T) {
 			}
 		})
 		found, err := d.Preflight(t.Context(), dev, roce)
-		if got := said(t, name, found); err != nil || got != c.codes {
+		if got := findingLines(t, name, found); err != nil || got != c.codes {
 			t.Errorf("%s: findings %q, want %q: %v", name, got, c.codes, err)
 		}
 	}
@@ -292,7 +292,7 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 		"a link of no rate":        {weighted(140, leaves{at(9, "two-rate-three-color/config/pir"): gnmitree.Uint(1e10)}), "peak-rate Ethernet0", "does not report the link's rate"},
 		"a limit of the port":      {weighted(140, leaves{at(99, "two-rate-three-color/config/pir"): gnmitree.Uint(1e10)}), "peak-rate Ethernet0", "the port is limited to 10 Gbit/s by scheduler p sequence 99"},
 		"a queue twice":            {weighted(140, leaves{input(2, 3, "queue"): gnmitree.String("3")}), "queue-twice Ethernet0", "both have queue 3 as an input"},
-		"another queue alone":      {leaves{input(2, 5, "queue"): gnmitree.String("5")}, "scheduler-none Ethernet0", ""},
+		"another queue only":       {leaves{input(2, 5, "queue"): gnmitree.String("5")}, "scheduler-none Ethernet0", ""},
 		"another kind of priority": {weighted(140, leaves{at(9, "config/priority"): gnmitree.String("DWRR")}), "scheduler-broken Ethernet0", `priority "DWRR"`},
 		"a weight of 0":            {weighted(0, nil), "scheduler-broken Ethernet0", "weight 0"},
 		"beyond bits":              {weighted(140, leaves{at(9, "two-rate-three-color/config/pir"): gnmitree.Uint(1 << 63)}), "scheduler-broken Ethernet0", "want up to 9223372036854775807"},
@@ -307,7 +307,7 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 			s.put(path, v, class)
 		}
 		found, err := d.Preflight(t.Context(), dev, gnmi.Expectation{DSCP: 26, Queue: 3})
-		if got := said(t, name, found); err != nil || got != c.codes {
+		if got := findingLines(t, name, found); err != nil || got != c.codes {
 			t.Errorf("%s: findings %q, want %q: %v", name, got, c.codes, err)
 			continue
 		}
@@ -319,7 +319,7 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 	s.put("/qos/interfaces/interface[interface-id=Ethernet4]/output/scheduler-policy/config/name", gnmitree.String("gone"), gnmitree.ClassConfig)
 	s.put(ocQueue(1, "6")+"/config/queue-management-profile", gnmitree.String("gone"), gnmitree.ClassConfig)
 	found, err := d.Preflight(t.Context(), dev, gnmi.Expectation{DSCP: 26, Queue: 3})
-	if got := said(t, "gone", found); err != nil || got != "reference-missing Ethernet0; reference-missing Ethernet4" {
+	if got := findingLines(t, "gone", found); err != nil || got != "reference-missing Ethernet0; reference-missing Ethernet4" {
 		t.Errorf("findings %q: %v", got, err)
 	}
 }
@@ -329,7 +329,7 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 func TestPreflightOfSimulatedSwitches(t *testing.T) {
 	t.Parallel()
 	for dialect, options := range map[gnmi.Dialect]gnmidev.SwitchOptions{gnmi.SONiC: {}, gnmi.OpenConfig: {Dialect: gnmidev.OpenConfig}} {
-		s, r := twins(t)
+		s, r := simulatedDevices(t)
 		w := addSwitch(t, s, "leaf-1", options)
 		d, dev := r.driver(t, dialect), switchDevice("leaf-1", 4)
 		x := roce
@@ -337,7 +337,7 @@ func TestPreflightOfSimulatedSwitches(t *testing.T) {
 		look := func(want string) {
 			t.Helper()
 			found, err := d.Preflight(t.Context(), dev, x)
-			if got := said(t, string(dialect), found); err != nil || got != want {
+			if got := findingLines(t, string(dialect), found); err != nil || got != want {
 				t.Errorf("%s: findings %q, want %q: %v", dialect, got, want, err)
 			}
 		}
@@ -360,13 +360,13 @@ func TestPreflightOfSimulatedSwitches(t *testing.T) {
 			t.Errorf("%s: port %+v: %v", dialect, got[0], err)
 		}
 	}
-	s, r := twins(t)
+	s, r := simulatedDevices(t)
 	w := addSwitch(t, s, "leaf-1", gnmidev.SwitchOptions{})
 	w.Edit("PORT_QOS_MAP", "Ethernet12", nil)
 	w.Edit("QUEUE", "Ethernet0|3-4", map[string]string{"scheduler": "gone"})
 	d, dev := r.driver(t, gnmi.SONiC), switchDevice("leaf-1", 4)
 	found, err := d.Preflight(t.Context(), dev, roce)
-	if got := said(t, "sonic", found); err != nil || got != "port-map-missing Ethernet12; queue-twice Ethernet0; queue-twice Ethernet0; reference-missing Ethernet0" {
+	if got := findingLines(t, "sonic", found); err != nil || got != "port-map-missing Ethernet12; queue-twice Ethernet0; queue-twice Ethernet0; reference-missing Ethernet0" {
 		t.Errorf("findings %q: %v", got, err)
 	}
 }

@@ -124,20 +124,20 @@ func (c *sonic) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	if err != nil {
 		return r, driver.Unsent(err)
 	}
-	plan, err := m.to(want.Queues.Marking)
+	plan, err := m.planFor(want.Queues.Marking)
 	if err != nil {
 		return r, driver.Refusef(driver.ErrUnsupported, "%s: %w", dev, err)
 	}
-	bold := plan.bold(m.stock) || m.ownChange(plan)
+	bold := plan.guardRejects(m.stock) || m.ownChange(plan)
 	if bold && c.guarded() {
-		return r, driver.Refusef(driver.ErrUnsupported, "%s refuses changes of WRED profiles but to %s: %s", dev, m.stockName(), m.boldness(plan, want.Queues.Marking))
+		return r, driver.Refusef(driver.ErrUnsupported, "%s refuses changes of WRED profiles but to %s: %s", dev, m.stockName(), m.explainGuard(plan, want.Queues.Marking))
 	}
 	return c.s.carryOut(ctx, dev, want.Queues, plan, m.operations(plan), func(cause, err error) error {
 		switch code := status.Code(cause); {
 		case ctx.Err() != nil, errors.Is(err, driver.ErrConflict):
 		case bold && slices.Contains(guardCodes(), code):
 			c.refused = time.Now()
-			return fmt.Errorf("set of %s: %w: the switch refuses it (%s: %s): %s", dev, driver.ErrUnsupported, code, status.Convert(cause).Message(), m.boldness(plan, want.Queues.Marking))
+			return fmt.Errorf("set of %s: %w: the switch refuses it (%s: %s): %s", dev, driver.ErrUnsupported, code, status.Convert(cause).Message(), m.explainGuard(plan, want.Queues.Marking))
 		case code == codes.Internal || code == codes.Unknown:
 			return fmt.Errorf("set of %s: %w: %s: %s", dev, driver.ErrInvalid, code, status.Convert(cause).Message())
 		}

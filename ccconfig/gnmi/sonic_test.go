@@ -62,7 +62,7 @@ func TestGuardedSwitchTakesOneMarking(t *testing.T) {
 	if got := fields(receipt, driver.OutcomeAcknowledged); !slices.Equal(got, []string{"queues.profiles[AZURE_LOSSLESS]"}) {
 		t.Errorf("acknowledged %q", got)
 	}
-	r.with("leaf-1", func(w *weather) {
+	r.with("leaf-1", func(w *messageFaults) {
 		if len(w.lastSet.GetUpdate())+len(w.lastSet.GetDelete()) != 0 || len(w.lastSet.GetReplace()) != 3 {
 			t.Errorf("the Set is %v, want three leaves replaced", w.lastSet)
 		}
@@ -185,7 +185,7 @@ func TestSwitchesThatRefuse(t *testing.T) {
 		"the model refuses":   {nil, status.Error(codes.Internal, "YANG: must condition"), driver.ErrInvalid, "must condition", 1},
 		"it is busy":          {nil, status.Error(codes.ResourceExhausted, "another patch"), driver.ErrBusy, "another patch", 1},
 		"another master":      {nil, status.Error(codes.PermissionDenied, "stale election id"), driver.ErrConflict, "stale", 1},
-		"no answer":           {nil, errGone, driver.ErrUnreachable, "broke", 1},
+		"no answer":           {nil, errBroken, driver.ErrUnreachable, "broke", 1},
 		"too few ports":       {func(_ *fakeSwitch, c tables) { delete(c["PORT"], "Ethernet4") }, nil, driver.ErrInvalid, "1 ports in its table PORT, want the 2", 0},
 		"no ports":            {func(_ *fakeSwitch, c tables) { delete(c, "PORT") }, nil, driver.ErrUnsupported, "no table PORT", 0},
 		"two rows of a queue": {func(_ *fakeSwitch, c tables) { c["QUEUE"]["Ethernet0|2-3"] = map[string]string{} }, nil, driver.ErrInvalid, "Ethernet0|3", 0},
@@ -194,7 +194,7 @@ func TestSwitchesThatRefuse(t *testing.T) {
 	} {
 		r, s, d, dev := oneSwitch(t, c.change)
 		before := s.dbs["CONFIG_DB"].clone()
-		r.with("leaf-1", func(w *weather) { w.failSets = c.sets })
+		r.with("leaf-1", func(w *messageFaults) { w.failSets = c.sets })
 		_, err := d.Apply(t.Context(), dev, one)
 		if err == nil || c.kind != nil && !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "leaf-1") {
 			t.Errorf("%s: error %v, want %v with %q", name, err, c.kind, c.says)
@@ -223,10 +223,10 @@ func TestAnotherMasterIsNoGuard(t *testing.T) {
 	t.Parallel()
 	r, _, d, dev := oneSwitch(t, nil)
 	two := queues(marked(1, 3, 100), marked(2, 3, 200))
-	r.with("leaf-1", func(w *weather) { w.failSets = status.Error(codes.PermissionDenied, "stale election id") })
+	r.with("leaf-1", func(w *messageFaults) { w.failSets = status.Error(codes.PermissionDenied, "stale election id") })
 	_, err := d.Apply(t.Context(), dev, two)
 	refused(t, "another master", err, driver.ErrConflict, "stale election id")
-	r.with("leaf-1", func(w *weather) { w.failSets = nil })
+	r.with("leaf-1", func(w *messageFaults) { w.failSets = nil })
 	wellApplied(t, d, dev, two)
 }
 
@@ -240,7 +240,7 @@ func TestProfilesAreReadAsTheyMark(t *testing.T) {
 		"no probability":   {map[string]string{"ecn": "ecn_green", "green_min_threshold": "1", "green_max_threshold": "2"}, &ecn.Marking{Min: 1, Max: 2, PMaxPct: 100}},
 		"of its own":       {map[string]string{"ecn": "ecn_green_red", "wred_green_enable": "false", "green_min_threshold": "8", "green_max_threshold": "9", "ecn_green_min_threshold": "1", "ecn_green_max_threshold": "2", "ecn_green_mark_probability": "3"}, &ecn.Marking{Min: 1, Max: 2, PMaxPct: 3}},
 		"none":             {map[string]string{"ecn": "ecn_none", "green_min_threshold": "1", "green_max_threshold": "2"}, nil},
-		"yellow alone":     {map[string]string{"ecn": "ecn_yellow_red", "green_min_threshold": "1", "green_max_threshold": "2"}, nil},
+		"yellow only":      {map[string]string{"ecn": "ecn_yellow_red", "green_min_threshold": "1", "green_max_threshold": "2"}, nil},
 		"green is off":     {map[string]string{"ecn": "ecn_all", "wred_green_enable": "false", "green_min_threshold": "1", "green_max_threshold": "2"}, nil},
 		"nothing":          {map[string]string{}, nil},
 		"no thresholds":    {map[string]string{"ecn": "ecn_all"}, nil},
@@ -268,7 +268,7 @@ func TestProfilesAreReadAsTheyMark(t *testing.T) {
 	}
 }
 
-func TestBrokenStockProfileIsMended(t *testing.T) {
+func TestBrokenStockProfileIsRepaired(t *testing.T) {
 	t.Parallel()
 	_, s, d, dev := oneSwitch(t, func(s *fakeSwitch, c tables) {
 		s.guarded = true

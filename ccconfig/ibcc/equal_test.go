@@ -61,7 +61,7 @@ func TestCADiffNamesEveryField(t *testing.T) {
 	}
 }
 
-func TestDifferencesSayBothSides(t *testing.T) {
+func TestDifferencesShowBothValues(t *testing.T) {
 	t.Parallel()
 	want, got := CASettings{Limit: 1, Table: rising(2)}, CASettings{PerSL: true, Limit: 1, Table: rising(1)}
 	got.SLs[2].Increase = 7
@@ -130,9 +130,9 @@ func TestPortMaskText(t *testing.T) {
 	}
 }
 
-// TestEqualIsWhatDiffSays draws two states that differ in few places and compares Diff with
+// TestEqualAgreesWithDiff draws two states that differ in few places and compares Diff with
 // the places changed.
-func TestEqualIsWhatDiffSays(t *testing.T) {
+func TestEqualAgreesWithDiff(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		want := CASettings{Limit: rapid.Uint16Range(0, 130).Draw(t, "limit"), Table: rising(131)}

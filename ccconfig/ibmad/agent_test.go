@@ -266,7 +266,7 @@ func (f *fabric) with(d driver.Device, g func(*agent)) {
 
 // The following methods implement drivertest.Faults.
 
-func (f *fabric) Truth(d driver.Device) (s driver.Settings) {
+func (f *fabric) TrueState(d driver.Device) (s driver.Settings) {
 	f.with(d, func(a *agent) { s = a.state() })
 	return s
 }

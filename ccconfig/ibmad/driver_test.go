@@ -110,7 +110,7 @@ func TestOnlyTheBlockThatDiffersIsSent(t *testing.T) {
 	}
 }
 
-func TestEveryAttributeIsWrittenWhole(t *testing.T) {
+func TestEveryAttributeIsWrittenInFull(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, host())
 	r.a.ca.PortControl = 0xfffe // undocumented bits
@@ -289,7 +289,7 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-func TestAPlainSwitchTakesDefaultsOnly(t *testing.T) {
+func TestSwitchWithoutPortSettingsAcceptsDefaultsOnly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, leaf(40))
 	r.a.noPortCC = true
@@ -392,7 +392,7 @@ func TestInvalidCCTILimitBoundsReads(t *testing.T) {
 	}
 }
 
-func TestAnAnswerToAnotherRequestIsNotBelieved(t *testing.T) {
+func TestResponseToAnotherRequestIsIgnored(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, host())
 	d := newDriver(t, confused{r.f})
@@ -454,7 +454,7 @@ func TestExchangesInFlightAreBounded(t *testing.T) {
 		t.Errorf("the first read: %v", err)
 	}
 	if len(b.entered) != 0 {
-		t.Error("a second exchange was under way beside the first")
+		t.Error("a second exchange ran concurrently with the first")
 	}
 }
 

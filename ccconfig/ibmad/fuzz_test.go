@@ -10,13 +10,13 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// babble is a transport whose answers carry arbitrary data, and sometimes a status.
-type babble struct {
+// arbitraryAnswers is a transport whose answers carry arbitrary data, and sometimes a status.
+type arbitraryAnswers struct {
 	data []byte
 	at   int
 }
 
-func (b *babble) next() byte {
+func (b *arbitraryAnswers) next() byte {
 	if len(b.data) == 0 {
 		return 0
 	}
@@ -24,7 +24,7 @@ func (b *babble) next() byte {
 	return b.data[b.at%len(b.data)]
 }
 
-func (b *babble) Exchange(_ context.Context, _ mad.Target, req *mad.Packet) (mad.Packet, error) {
+func (b *arbitraryAnswers) Exchange(_ context.Context, _ mad.Target, req *mad.Packet) (mad.Packet, error) {
 	resp := *req
 	status := mad.StatusOK
 	if v := b.next(); v >= 0xf0 {
@@ -49,7 +49,7 @@ func FuzzAnswers(f *testing.F) {
 		if adapter {
 			v = host()
 		}
-		d, err := ibmad.New(&babble{data: data}, ibmad.Options{})
+		d, err := ibmad.New(&arbitraryAnswers{data: data}, ibmad.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func FuzzKeys(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 0x80}, true)
 	f.Add([]byte{0xff, 0x0c}, false)
 	f.Fuzz(func(t *testing.T, data []byte, protect bool) {
-		d, err := ibmad.New(&babble{data: data}, ibmad.Options{})
+		d, err := ibmad.New(&arbitraryAnswers{data: data}, ibmad.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

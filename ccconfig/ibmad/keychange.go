@@ -150,7 +150,7 @@ func (d *Driver) ChangeKeys(ctx context.Context, devices []driver.Device, c KeyC
 			return r.out, fmt.Errorf("the new CC_Key is not stored; nothing was written: %w", err)
 		}
 	}
-	r.tell = c.progress(true, len(todo))
+	r.report = c.progress(true, len(todo))
 	return r.write(ctx, todo), nil
 }
 
@@ -224,10 +224,10 @@ func (c *KeyChange) guard(s *KeyState) (protect bool, leaseSeconds uint16) {
 
 // keyRun is the state of a change while devices are written.
 type keyRun struct {
-	d    *Driver
-	c    *KeyChange
-	tell func(int)
-	told counter
+	d        *Driver
+	c        *KeyChange
+	report   func(int)
+	reported counter
 
 	mu     sync.Mutex
 	out    KeyRun
@@ -308,12 +308,12 @@ func (r *keyRun) change(ctx context.Context, i int) {
 		res.Outcome = KeyFailed
 		r.failed++
 	}
-	r.told.done(r.tell)
+	r.reported.done(r.report)
 }
 
-// keyTries is the number of attempts for a device that still has its old key afterwards; the transport has repeated each
+// keyAttempts is the number of attempts for a device that still has its old key afterwards; the transport has repeated each
 // request several times by then.
-const keyTries = 2
+const keyAttempts = 2
 
 // changeKey sets the key of one device. It ignores the answer to the Set, or its absence: a transport that repeats a request
 // after a lost answer repeats it with the old key, which is then wrong.
@@ -324,7 +324,7 @@ func (d *Driver) changeKey(ctx context.Context, s *KeyState, c *KeyChange) error
 		info.Violations = 0
 	}
 	var last error
-	for range keyTries {
+	for range keyAttempts {
 		req := mad.NewCC(mad.MethodSet, mad.AttrCongestionKeyInfo, 0, s.key)
 		copy(req.Data(), s.data[:])
 		if err := req.Overlay(&info); err != nil {

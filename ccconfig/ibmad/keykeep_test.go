@@ -9,7 +9,7 @@ import (
 )
 
 // A rotation with Keep preserves the protection of each device, even after an interruption.
-func TestProtectionThatIsKeptIsThatOfEachDevice(t *testing.T) {
+func TestKeptProtectionIsThatOfEachDevice(t *testing.T) {
 	t.Parallel()
 	type guard struct {
 		key     mad.Key
@@ -25,12 +25,12 @@ func TestProtectionThatIsKeptIsThatOfEachDevice(t *testing.T) {
 			f.guard(i, g.key, g.protect, g.lease)
 		}
 		dead := false
-		f.spoil = func(n int, req *mad.Packet) (request, reply bool) {
+		f.lose = func(n int, req *mad.Packet) (request, reply bool) {
 			dead = dead || n == dies
 			return n > dies, n >= dies
 		}
 		f.change(rotate)
-		f.spoil = nil
+		f.lose = nil
 		r := f.change(rotate)
 		if n := r.Count(ibmad.KeyChanged) + r.Count(ibmad.KeyUnchanged); n != len(f.devices) || r.Stopped != nil {
 			t.Fatalf("interrupted at request %d: %d of %d have the key: %v", dies, n, len(f.devices), r.Stopped)

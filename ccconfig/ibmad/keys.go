@@ -21,11 +21,11 @@ type KeyHolder string
 
 // Holders.
 const (
-	KeyNone   KeyHolder = "none"   // no key: requests are not checked
-	KeyKnown  KeyHolder = "known"  // one of the given keys
-	KeyOther  KeyHolder = "other"  // another key, which the device shows to any requester
-	KeyHidden KeyHolder = "hidden" // a key that the device does not show
-	KeySilent KeyHolder = ""       // unknown; see the error
+	KeyNone    KeyHolder = "none"   // no key: requests are not checked
+	KeyKnown   KeyHolder = "known"  // one of the given keys
+	KeyOther   KeyHolder = "other"  // another key, which the device shows to any requester
+	KeyHidden  KeyHolder = "hidden" // a key that the device does not show
+	KeyUnknown KeyHolder = ""       // unknown; see the error
 )
 
 // KeyState is the state of a device's CC_Key. Its formatted form never contains the key.
@@ -66,10 +66,10 @@ func (d *Driver) ReadKeys(ctx context.Context, devices []driver.Device, o KeyRea
 	}
 	out := make([]KeyState, len(devices))
 	var lucky atomic.Int32 // the key with which the last device answered
-	var tell counter
+	var progress counter
 	inParallel(parallel, len(devices), func(i int) {
 		out[i] = d.readKey(ctx, devices[i], keys, &lucky)
-		tell.done(o.Progress)
+		progress.done(o.Progress)
 	})
 	return out, nil
 }
@@ -107,12 +107,12 @@ type counter struct {
 	n  int
 }
 
-func (c *counter) done(tell func(int)) {
+func (c *counter) done(progress func(int)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n++
-	if tell != nil {
-		tell(c.n)
+	if progress != nil {
+		progress(c.n)
 	}
 }
 

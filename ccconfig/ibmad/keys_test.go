@@ -18,7 +18,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-const oldKey, newKey, strangeKey mad.Key = 0x0123456789abcdef, 0xfedcba9876543210, 0x5555aaaa5555aaaa
+const oldKey, newKey, unknownKey mad.Key = 0x0123456789abcdef, 0xfedcba9876543210, 0x5555aaaa5555aaaa
 
 // fleet is a set of simulated devices behind a transport that counts requests and loses some.
 type fleet struct {
@@ -31,8 +31,8 @@ type fleet struct {
 	mu   sync.Mutex
 	asks int // requests so far
 	sets int // Sets of CongestionKeyInfo among them
-	// spoil determines whether the n-th request, counted from 1, or its reply is lost.
-	spoil func(n int, req *mad.Packet) (request, reply bool)
+	// lose determines whether the n-th request, counted from 1, or its reply is lost.
+	lose func(n int, req *mad.Packet) (request, reply bool)
 }
 
 func newFleet(t testing.TB, o simdev.Options) *fleet {
@@ -51,8 +51,8 @@ func (f *fleet) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) (m
 		f.sets++
 	}
 	request, reply := false, false
-	if f.spoil != nil {
-		request, reply = f.spoil(f.asks, req)
+	if f.lose != nil {
+		request, reply = f.lose(f.asks, req)
 	}
 	f.mu.Unlock()
 	if request {
@@ -90,7 +90,7 @@ func (f *fleet) change(c ibmad.KeyChange) ibmad.KeyRun {
 // want checks that all devices accept the key, and that protected devices accept no other.
 func (f *fleet) want(what string, key mad.Key, protect bool, lease uint16) {
 	f.t.Helper()
-	f.spoil = nil
+	f.lose = nil
 	states, err := f.driver().ReadKeys(f.t.Context(), f.devices, ibmad.KeyRead{Keys: []mad.Key{key}})
 	if err != nil {
 		f.t.Fatal(err)
@@ -157,11 +157,11 @@ func TestInterruptedKeyRotationCanBeRepeated(t *testing.T) {
 	for at := 1; at <= whole.asks; at++ {
 		for _, replyOnly := range []bool{false, true} {
 			f := newFleet(t, simdev.Options{CCKey: oldKey})
-			f.spoil = func(n int, _ *mad.Packet) (bool, bool) {
+			f.lose = func(n int, _ *mad.Packet) (bool, bool) {
 				return n > at || n == at && !replyOnly, n == at && replyOnly
 			}
 			first := f.change(rotate)
-			f.spoil = nil
+			f.lose = nil
 			r := f.change(rotate)
 			if r.Stopped != nil || r.Count(ibmad.KeyFailed)+r.Count(ibmad.KeySkipped) > 0 {
 				t.Fatalf("stopped at request %d (reply only: %t): %d failed, %d skipped: %v", at, replyOnly, r.Count(ibmad.KeyFailed), r.Count(ibmad.KeySkipped), r.Stopped)
@@ -182,11 +182,11 @@ func TestInterruptedKeyRotationCanBeRepeated(t *testing.T) {
 
 // A transport that repeats a request whose answer was lost repeats the Set with the old key, which the device now
 // drops: this counts as a success, with one violation.
-func TestALostAnswerToTheSetIsASuccess(t *testing.T) {
+func TestSetWithALostResponseSucceeds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, simdev.Options{CCKey: oldKey})
-		f.spoil = func(_ int, req *mad.Packet) (bool, bool) {
+		f.lose = func(_ int, req *mad.Packet) (bool, bool) {
 			if req.Method() == mad.MethodSet {
 				f.dev.SetFaults(simdev.Faults{LoseReplies: 1})
 			}
@@ -219,7 +219,7 @@ func TestALostAnswerToTheSetIsASuccess(t *testing.T) {
 func TestCanaryFailureStopsKeyChange(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, simdev.Options{})
-	f.spoil = func(_ int, req *mad.Packet) (bool, bool) { return req.Method() == mad.MethodSet, false }
+	f.lose = func(_ int, req *mad.Packet) (bool, bool) { return req.Method() == mad.MethodSet, false }
 	r := f.change(ibmad.KeyChange{To: newKey, Failures: 3})
 	if !errors.Is(r.Stopped, ibmad.ErrCanary) || r.Count(ibmad.KeyFailed) != 1 || r.Count(ibmad.KeySkipped) != len(f.devices)-1 {
 		t.Errorf("%d failed, %d skipped: %v", r.Count(ibmad.KeyFailed), r.Count(ibmad.KeySkipped), r.Stopped)
@@ -232,8 +232,8 @@ func TestTheBudgetOfFailures(t *testing.T) {
 	t.Parallel()
 	prepare := func() *fleet {
 		f := newFleet(t, simdev.Options{})
-		f.guard(2, strangeKey, true, 600) // locked by another manager
-		f.guard(3, strangeKey, false, 0)  // with a readable key of another manager
+		f.guard(2, unknownKey, true, 600) // locked by another manager
+		f.guard(3, unknownKey, false, 0)  // with a readable key of another manager
 		f.guard(4, newKey, true, 600)     // already changed
 		return f
 	}
@@ -266,7 +266,7 @@ func TestFailureBudgetStopsARunningKeyChange(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, simdev.Options{})
 	sets := 0
-	f.spoil = func(_ int, req *mad.Packet) (bool, bool) {
+	f.lose = func(_ int, req *mad.Packet) (bool, bool) {
 		if req.Method() != mad.MethodSet {
 			return false, false
 		}
@@ -279,7 +279,7 @@ func TestFailureBudgetStopsARunningKeyChange(t *testing.T) {
 	}
 }
 
-func TestDevicesWithoutKeysAndDevicesThatAreDead(t *testing.T) {
+func TestDevicesWithoutKeysAndUnresponsiveDevices(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, simdev.Options{})
 	f.dev.SetFaults(simdev.Faults{Nodes: f.nodes[1:2], CC: simdev.CCNoAttribute})
@@ -303,21 +303,21 @@ func TestDevicesWithoutKeysAndDevicesThatAreDead(t *testing.T) {
 	}
 }
 
-// keyBend changes the CongestionKeyInfo in answers.
-type keyBend struct {
+// keyInfoEdit changes the CongestionKeyInfo in answers.
+type keyInfoEdit struct {
 	*fleet
 
-	bend func(*mad.CongestionKeyInfo)
+	deviceFaults func(*mad.CongestionKeyInfo)
 }
 
-func (b *keyBend) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) (mad.Packet, error) {
+func (b *keyInfoEdit) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) (mad.Packet, error) {
 	resp, err := b.fleet.Exchange(ctx, to, req)
 	if err == nil && resp.Status() == mad.StatusOK && req.Class() == mad.ClassCongestion {
 		var k mad.CongestionKeyInfo
 		if err := k.Decode(resp.Data()); err != nil {
 			return resp, err
 		}
-		b.bend(&k)
+		b.deviceFaults(&k)
 		if err := resp.Overlay(&k); err != nil {
 			return resp, err
 		}
@@ -327,14 +327,14 @@ func (b *keyBend) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) 
 
 func TestPrintingTheStateOfAKeyHidesIt(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, simdev.Options{CCKey: strangeKey})
+	f := newFleet(t, simdev.Options{CCKey: unknownKey})
 	states, err := f.driver().ReadKeys(t.Context(), f.devices, ibmad.KeyRead{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := f.change(ibmad.KeyChange{To: newKey})
 	for _, text := range []string{fmt.Sprintf("%v %+v %#v %x", states[0], states[0], states[0], states[0]), fmt.Sprintf("%v %+v %#v", r, r, r.Results[0].Err)} {
-		if strings.Contains(text, "5555aaaa") || strings.Contains(text, fmt.Sprint(uint64(strangeKey))) || strings.Contains(text, fmt.Sprint(uint64(newKey))) {
+		if strings.Contains(text, "5555aaaa") || strings.Contains(text, fmt.Sprint(uint64(unknownKey))) || strings.Contains(text, fmt.Sprint(uint64(newKey))) {
 			t.Errorf("a key was printed: %s", text)
 		}
 	}
@@ -353,7 +353,7 @@ func TestCancelledKeyChangeCanBeResumed(t *testing.T) {
 		f := newFleet(t, simdev.Options{CCKey: oldKey})
 		ctx, cancel := context.WithCancel(t.Context())
 		sets := 0
-		f.spoil = func(_ int, req *mad.Packet) (bool, bool) {
+		f.lose = func(_ int, req *mad.Packet) (bool, bool) {
 			if req.Method() == mad.MethodSet {
 				if sets++; sets == after {
 					cancel()
@@ -366,7 +366,7 @@ func TestCancelledKeyChangeCanBeResumed(t *testing.T) {
 		if err != nil || !errors.Is(r.Stopped, context.Canceled) || r.Count(ibmad.KeySkipped) != len(f.devices)-after {
 			t.Errorf("cancelled at write %d: %d skipped: %v, %v", after, r.Count(ibmad.KeySkipped), r.Stopped, err)
 		}
-		f.spoil = nil
+		f.lose = nil
 		if r := f.change(c); r.Stopped != nil || r.Count(ibmad.KeyFailed) > 0 {
 			t.Errorf("after write %d: %d failed: %v", after, r.Count(ibmad.KeyFailed), r.Stopped)
 		}

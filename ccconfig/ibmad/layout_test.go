@@ -102,7 +102,7 @@ func TestWrongLayoutIsDetected(t *testing.T) {
 			// A device that decodes longer entries than were written misplaces even the first ones.
 			shows := device != told && (tt.shows || tt.ports == 0 && told.PackedCA)
 			if shown != shows {
-				t.Errorf("device %+v, told %+v, %d ports, last SL %d: shown %t, want %t: %v, %v, %v", device, told, tt.ports, tt.last, shown, shows, err, readErr, want.Diff(got))
+				t.Errorf("device %+v, given %+v, %d ports, last SL %d: shown %t, want %t: %v, %v, %v", device, told, tt.ports, tt.last, shown, shows, err, readErr, want.Diff(got))
 			}
 		}
 	}

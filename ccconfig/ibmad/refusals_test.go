@@ -14,8 +14,8 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// says checks that an error has a kind and contains the sentence for the operator: what was found and what to do.
-func says(t *testing.T, what string, err, kind error, sentence string) {
+// checkSentence checks that an error has a kind and contains the sentence for the operator: what was found and what to do.
+func checkSentence(t *testing.T, what string, err, kind error, sentence string) {
 	t.Helper()
 	if !errors.Is(err, kind) || !strings.Contains(err.Error(), sentence) {
 		t.Errorf("%s: %v\nwant %q, and it to be: %v", what, err, sentence, kind)
@@ -36,11 +36,11 @@ func TestTheSentencesOfRefusedSettings(t *testing.T) {
 	broken := caSample(0).Clone()
 	broken.CA.Table[1].Shift = 4
 	for what, c := range map[string]struct {
-		device   driver.Device
-		bend     func(*agent)
-		want     driver.Settings
-		kind     error
-		sentence string
+		device       driver.Device
+		deviceFaults func(*agent)
+		want         driver.Settings
+		kind         error
+		sentence     string
 	}{
 		"a table beyond the device":        {host(), func(*agent) {}, long, driver.ErrUnsupported, "nothing was sent: host-1/P2 (0x0000000000000011:2) holds 128 table entries, the wanted CCTI_Limit 199 needs 256"},
 		"marking by port":                  {leaf(40), func(a *agent) { a.noPortCC = true }, marked, driver.ErrUnsupported, "nothing was sent: leaf-1 (0x0000000000000021:0) has no SwitchPortCongestionSetting, wanted for port 3"},
@@ -53,12 +53,12 @@ func TestTheSentencesOfRefusedSettings(t *testing.T) {
 		"no class":                         {host(), func(a *agent) { a.disabled = true }, caSample(0), driver.ErrUnsupported, "Get CACongestionSetting of host-1/P2 (0x0000000000000011:2): "},
 		"always busy":                      {leaf(40), func(a *agent) { a.busy = 9 }, marked, driver.ErrBusy, "Get SwitchCongestionSetting of leaf-1 (0x0000000000000021:0): "},
 		"the first block of ports only":    {leaf(40), func(a *agent) { a.answer = refuse(mad.AttrSwitchPortCongestionSetting, 1) }, marked, driver.ErrUnsupported, "Get SwitchPortCongestionSetting of leaf-1 (0x0000000000000021:0): "},
-		"a silent block of ports":          {leaf(40), func(a *agent) { a.answer = mute(mad.AttrSwitchPortCongestionSetting, 1) }, marked, driver.ErrUnreachable, "Get SwitchPortCongestionSetting of leaf-1 (0x0000000000000021:0): "},
+		"an unanswered block of ports":     {leaf(40), func(a *agent) { a.answer = unanswered(mad.AttrSwitchPortCongestionSetting, 1) }, marked, driver.ErrUnreachable, "Get SwitchPortCongestionSetting of leaf-1 (0x0000000000000021:0): "},
 	} {
 		r := newRig(t, c.device)
-		c.bend(r.a)
+		c.deviceFaults(r.a)
 		receipt, err := r.d.Apply(t.Context(), r.v, c.want)
-		says(t, what, err, c.kind, c.sentence)
+		checkSentence(t, what, err, c.kind, c.sentence)
 		if len(r.a.writes) > 0 || len(receipt.Fields) > 0 {
 			t.Errorf("%s: %d writes, receipt %v", what, len(r.a.writes), receipt)
 		}
@@ -75,8 +75,8 @@ func refuse(id mad.AttrID, block uint32) func(*mad.Packet) (mad.Status, bool) {
 	}
 }
 
-// mute leaves one block of an attribute without an answer.
-func mute(id mad.AttrID, block uint32) func(*mad.Packet) (mad.Status, bool) {
+// unanswered leaves one block of an attribute without an answer.
+func unanswered(id mad.AttrID, block uint32) func(*mad.Packet) (mad.Status, bool) {
 	return func(req *mad.Packet) (mad.Status, bool) { return 0, req.Attr() != id || req.Modifier() != block }
 }
 
@@ -96,15 +96,15 @@ func TestChangesThatLockOutAreRefused(t *testing.T) {
 		"devices at the same time -1: want 1 to 4096":                                              {To: newKey, Parallel: -1, Stored: stored},
 	} {
 		_, err := f.driver().ChangeKeys(t.Context(), f.devices, c)
-		says(t, "a change that is refused", err, driver.ErrInvalid, sentence)
-		says(t, "the same", err, driver.ErrInvalid, "nothing was sent: ")
+		checkSentence(t, "a change that is refused", err, driver.ErrInvalid, sentence)
+		checkSentence(t, "the same", err, driver.ErrInvalid, "nothing was sent: ")
 	}
 	if f.asks > 0 {
 		t.Errorf("%d requests for changes that were refused", f.asks)
 	}
 	lost := errors.New("disk full")
 	r, err := f.driver().ChangeKeys(t.Context(), f.devices, ibmad.KeyChange{To: newKey, Stored: func(context.Context) error { return lost }})
-	says(t, "a file that cannot be written", err, lost, "the new CC_Key is not stored; nothing was written: disk full")
+	checkSentence(t, "a file that cannot be written", err, lost, "the new CC_Key is not stored; nothing was written: disk full")
 	if f.sets > 0 || r.Count(ibmad.KeySkipped) != len(f.devices) {
 		t.Errorf("a key that could not be stored: %d writes, %d skipped", f.sets, r.Count(ibmad.KeySkipped))
 	}
@@ -116,34 +116,34 @@ func TestTheSentencesOfDevicesThatFailAKeyChange(t *testing.T) {
 	c := ibmad.KeyChange{From: []mad.Key{oldKey}, To: newKey, Protect: true, LeaseSeconds: 60, Stored: func(context.Context) error { return nil }}
 	for what, tt := range map[string]struct {
 		prepare        func(*fleet)
-		bend           func(*mad.CongestionKeyInfo)
+		deviceFaults   func(*mad.CongestionKeyInfo)
 		kind           error
 		sentence, stop string // of the device, and of the change
 	}{
-		"another manager's key, readable": {prepare: func(f *fleet) { f.guard(0, strangeKey, false, 0) }, kind: driver.ErrConflict,
+		"another manager's key, readable": {prepare: func(f *fleet) { f.guard(0, unknownKey, false, 0) }, kind: driver.ErrConflict,
 			sentence: "it has a CC_Key that is neither the old nor the new one", stop: "too many devices failed: 1 when they were read, 0 may: nothing was written"},
-		"another manager's key, protected": {prepare: func(f *fleet) { f.guard(0, strangeKey, true, 0) }, kind: ibmad.ErrKey,
+		"another manager's key, protected": {prepare: func(f *fleet) { f.guard(0, unknownKey, true, 0) }, kind: ibmad.ErrKey,
 			sentence: "no answer, though its subnet management agent answers: the CC_Key is likely wrong, or the device has no congestion control", stop: "nothing was written"},
-		"a key that is never shown": {prepare: func(f *fleet) { f.guard(0, oldKey, true, 0) }, bend: func(k *mad.CongestionKeyInfo) { k.CCKey = 0 }, kind: driver.ErrUnsupported,
+		"a key that is never shown": {prepare: func(f *fleet) { f.guard(0, oldKey, true, 0) }, deviceFaults: func(k *mad.CongestionKeyInfo) { k.CCKey = 0 }, kind: driver.ErrUnsupported,
 			sentence: "it does not show which CC_Key it has, so that a change could not be verified", stop: "nothing was written"},
 		"firmware that leaves keys without an answer": {prepare: func(f *fleet) {
-			f.dev.SetFaults(simdev.Faults{Nodes: f.nodes[:1], Mute: []simdev.Attribute{{Class: mad.ClassCongestion, Attr: mad.AttrCongestionKeyInfo}}})
+			f.dev.SetFaults(simdev.Faults{Nodes: f.nodes[:1], Unanswered: []simdev.Attribute{{Class: mad.ClassCongestion, Attr: mad.AttrCongestionKeyInfo}}})
 		}, kind: ibmad.ErrKey, sentence: "the CC_Key is likely wrong, or the device has no congestion control", stop: "nothing was written"},
 		"an M_Key besides": {prepare: func(f *fleet) {
-			f.guard(0, strangeKey, true, 0)
+			f.guard(0, unknownKey, true, 0)
 			must(f.t, f.dev.GuardSM(f.nodes[0], 0x77, 2, 0))
 		}, kind: driver.ErrUnreachable, sentence: "(a wrong CC_Key also shows as silence)", stop: "nothing was written"},
 		"a Set that never arrives": {prepare: func(f *fleet) {
-			f.spoil = func(_ int, req *mad.Packet) (bool, bool) { return req.Method() == mad.MethodSet, false }
+			f.lose = func(_ int, req *mad.Packet) (bool, bool) { return req.Method() == mad.MethodSet, false }
 		}, kind: driver.ErrConflict, sentence: "it shows another CC_Key than was written", stop: "the device that was tried first did not take the key: "},
 		"a device that fails after the Set": {prepare: func(f *fleet) {
-			f.spoil = func(_ int, _ *mad.Packet) (bool, bool) { return f.sets > 0, false }
+			f.lose = func(_ int, _ *mad.Packet) (bool, bool) { return f.sets > 0, false }
 		}, kind: driver.ErrUnreachable, sentence: "after its CC_Key was written it answers to neither the old nor the new one: ", stop: "did not take the key"},
-		"another lease": {prepare: func(*fleet) {}, bend: func(k *mad.CongestionKeyInfo) { k.LeasePeriod = min(k.LeasePeriod, 15) }, kind: driver.ErrConflict,
+		"another lease": {prepare: func(*fleet) {}, deviceFaults: func(k *mad.CongestionKeyInfo) { k.LeasePeriod = min(k.LeasePeriod, 15) }, kind: driver.ErrConflict,
 			sentence: "it has the key, but reads back protection true with a lease of 15 s, want true with 60 s", stop: "did not take the key"},
-		"no protection": {prepare: func(*fleet) {}, bend: func(k *mad.CongestionKeyInfo) { k.Protect = false }, kind: driver.ErrConflict,
+		"no protection": {prepare: func(*fleet) {}, deviceFaults: func(k *mad.CongestionKeyInfo) { k.Protect = false }, kind: driver.ErrConflict,
 			sentence: "it has the key, but reads back protection false with a lease of 60 s, want true with 60 s", stop: "did not take the key"},
-		"a key that is hidden after the write": {prepare: func(*fleet) {}, bend: func(k *mad.CongestionKeyInfo) { k.CCKey = 0 }, kind: driver.ErrConflict,
+		"a key that is hidden after the write": {prepare: func(*fleet) {}, deviceFaults: func(k *mad.CongestionKeyInfo) { k.CCKey = 0 }, kind: driver.ErrConflict,
 			sentence: "since its CC_Key was written it does not show its key, so the change could not be verified", stop: "did not take the key"},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -151,8 +151,8 @@ func TestTheSentencesOfDevicesThatFailAKeyChange(t *testing.T) {
 			f := newFleet(t, simdev.Options{})
 			tt.prepare(f)
 			var wire mad.Transport = f
-			if tt.bend != nil {
-				wire = &keyBend{f, tt.bend}
+			if tt.deviceFaults != nil {
+				wire = &keyInfoEdit{f, tt.deviceFaults}
 			}
 			d, err := ibmad.New(wire, ibmad.Options{})
 			if err != nil {
@@ -163,8 +163,8 @@ func TestTheSentencesOfDevicesThatFailAKeyChange(t *testing.T) {
 				t.Fatal(err)
 			}
 			first := &r.Results[0]
-			says(t, "the device", first.Err, tt.kind, tt.sentence)
-			says(t, "the device's name", first.Err, tt.kind, f.devices[0].String())
+			checkSentence(t, "the device", first.Err, tt.kind, tt.sentence)
+			checkSentence(t, "the device's name", first.Err, tt.kind, f.devices[0].String())
 			canary := errors.Is(r.Stopped, ibmad.ErrCanary)
 			if canary == errors.Is(r.Stopped, ibmad.ErrBudget) || canary != (f.sets > 0) {
 				t.Errorf("stopped by %v after %d writes", r.Stopped, f.sets)
@@ -206,7 +206,7 @@ func TestDevicesWithOneGUIDAreDistinguishedByLID(t *testing.T) {
 	f := newFleet(t, simdev.Options{})
 	twins := []driver.Device{f.devices[1], f.devices[2]}
 	twins[1].ID = twins[0].ID
-	f.guard(2, strangeKey, false, 0)
+	f.guard(2, unknownKey, false, 0)
 	states, err := f.driver().ReadKeys(t.Context(), twins, ibmad.KeyRead{})
 	if err != nil || states[0].Holder != ibmad.KeyNone || states[1].Holder != ibmad.KeyOther {
 		t.Errorf("%v and %v: %v", states[0], states[1], err)

@@ -28,12 +28,12 @@ type simFabric struct {
 	dev  *simdev.Devices
 	wire mad.Transport
 
-	mu   sync.Mutex
-	bend map[ident.LID]*bend
+	mu           sync.Mutex
+	deviceFaults map[ident.LID]*deviceFaults
 }
 
-// bend holds the faults of the requests to one device.
-type bend struct {
+// deviceFaults holds the faults of the requests to one device.
+type deviceFaults struct {
 	writes, after, lose, replies, busy int
 	losing, mute, partial, clamp       bool
 }
@@ -43,7 +43,7 @@ func (s *simFabric) Exchange(ctx context.Context, to mad.Target, req *mad.Packet
 		return mad.Packet{}, err
 	}
 	r := *req
-	lost, lostReply, busy := s.spoil(to.LID, &r)
+	lost, lostReply, busy := s.lose(to.LID, &r)
 	if lost {
 		return mad.Packet{}, fmt.Errorf("%s: %w", to, mad.ErrTimeout)
 	}
@@ -58,10 +58,10 @@ func (s *simFabric) Exchange(ctx context.Context, to mad.Target, req *mad.Packet
 	return resp, err
 }
 
-func (s *simFabric) spoil(lid ident.LID, r *mad.Packet) (lost, lostReply, busy bool) {
+func (s *simFabric) lose(lid ident.LID, r *mad.Packet) (lost, lostReply, busy bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.bend[lid]
+	b := s.deviceFaults[lid]
 	write := r.Method() == mad.MethodSet
 	if write {
 		b.writes++
@@ -103,7 +103,7 @@ func (s *simFabric) ref(d driver.Device) subnet.PortRef {
 	return ref
 }
 
-func (s *simFabric) Truth(d driver.Device) (out driver.Settings) {
+func (s *simFabric) TrueState(d driver.Device) (out driver.Settings) {
 	ref := s.ref(d)
 	s.dev.With(func(n *simfabric.Network) {
 		if d.Kind == subnet.KindSwitch {
@@ -147,26 +147,26 @@ func (s *simFabric) Reboot(d driver.Device) {
 	}
 }
 
-func (s *simFabric) with(d driver.Device, f func(*bend)) {
+func (s *simFabric) with(d driver.Device, f func(*deviceFaults)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f(s.bend[d.LID])
+	f(s.deviceFaults[d.LID])
 }
 
 func (s *simFabric) Writes(d driver.Device) (n int) {
-	s.with(d, func(b *bend) { n = b.writes })
+	s.with(d, func(b *deviceFaults) { n = b.writes })
 	return n
 }
 func (s *simFabric) LoseRequests(d driver.Device, after, n int) {
-	s.with(d, func(b *bend) { b.losing, b.after, b.lose = true, after, n })
+	s.with(d, func(b *deviceFaults) { b.losing, b.after, b.lose = true, after, n })
 }
 func (s *simFabric) LoseReply(d driver.Device, after int) {
-	s.with(d, func(b *bend) { b.replies = after })
+	s.with(d, func(b *deviceFaults) { b.replies = after })
 }
-func (s *simFabric) Partial(d driver.Device)     { s.with(d, func(b *bend) { b.partial = true }) }
-func (s *simFabric) Busy(d driver.Device, n int) { s.with(d, func(b *bend) { b.busy = n }) }
+func (s *simFabric) Partial(d driver.Device)     { s.with(d, func(b *deviceFaults) { b.partial = true }) }
+func (s *simFabric) Busy(d driver.Device, n int) { s.with(d, func(b *deviceFaults) { b.busy = n }) }
 func (s *simFabric) Clamp(d driver.Device) {
-	s.with(d, func(b *bend) { b.clamp = true })
+	s.with(d, func(b *deviceFaults) { b.clamp = true })
 	s.dev.SetFaults(simdev.Faults{ClampTimer: 7})
 }
 func (s *simFabric) Disable(d driver.Device) {
@@ -174,7 +174,7 @@ func (s *simFabric) Disable(d driver.Device) {
 }
 func (s *simFabric) Heal(d driver.Device) {
 	s.dev.SetFaults(simdev.Faults{})
-	s.with(d, func(b *bend) { *b = bend{writes: b.writes, replies: -1} })
+	s.with(d, func(b *deviceFaults) { *b = deviceFaults{writes: b.writes, replies: -1} })
 }
 
 // simulated returns a star of hosts whose devices answer from simulated state, and the transport of its last host.
@@ -211,10 +211,10 @@ func newSimHarness(t testing.TB, o simdev.Options) drivertest.Harness {
 	t.Helper()
 	o.CCKey = testKey
 	n, dev, wire, devices := simulated(t, 3, o)
-	s := &simFabric{t: t, topo: n.Topology(), dev: dev, wire: wire, bend: map[ident.LID]*bend{}}
+	s := &simFabric{t: t, topo: n.Topology(), dev: dev, wire: wire, deviceFaults: map[ident.LID]*deviceFaults{}}
 	list := []driver.Device{devices[1], devices[0]}
 	for _, d := range list {
-		s.bend[d.LID] = &bend{replies: -1}
+		s.deviceFaults[d.LID] = &deviceFaults{replies: -1}
 	}
 	drv, err := ibmad.New(s, ibmad.Options{CCKey: testKey, Layout: func(driver.Device) mad.CCLayout { return o.Layout }})
 	if err != nil {
@@ -251,7 +251,7 @@ func TestHalfAnsweringFirmwareIsNamed(t *testing.T) {
 	} {
 		name := mad.AttrName(mad.ClassCongestion, tt.attr)
 		f := newFleet(t, simdev.Options{})
-		f.dev.SetFaults(simdev.Faults{Mute: []simdev.Attribute{{Class: mad.ClassCongestion, Attr: tt.attr}}})
+		f.dev.SetFaults(simdev.Faults{Unanswered: []simdev.Attribute{{Class: mad.ClassCongestion, Attr: tt.attr}}})
 		d, v := f.driver(), f.devices[tt.device]
 		if _, err := d.Capabilities(t.Context(), v); errors.Is(err, driver.ErrUnreachable) != tt.asked || tt.asked != (err != nil) {
 			t.Errorf("%s: capabilities: %v", name, err)

@@ -18,7 +18,7 @@ func unmetIDs(items []prereq.Item) (ids, said string) {
 	return strings.Join(list, " "), strings.Join(text, "; ")
 }
 
-func TestCongestionControlAgentsAreJudged(t *testing.T) {
+func TestCongestionControlAgentsAreChecked(t *testing.T) {
 	t.Parallel()
 	needs := prereq.InfiniBand{TableEntries: 128}
 	for name, c := range map[string]struct {
@@ -27,14 +27,14 @@ func TestCongestionControlAgentsAreJudged(t *testing.T) {
 		want    string
 		said    string
 	}{
-		"prepared adapter":       {prereq.Agent{Entries: 128, Key: prereq.KeyAccepted}, true, "", ""},
-		"prepared switch":        {prereq.Agent{Key: prereq.KeyAccepted}, false, "", ""},
-		"adapter without class":  {prereq.Agent{Absent: true}, true, "congestion-class=wrong", "no flow slows down"},
-		"switch without class":   {prereq.Agent{Absent: true}, false, "congestion-class=wrong", "marks no packets"},
-		"silent to the key":      {prereq.Agent{Silent: true}, true, "cc-key=wrong", "cc_key_file"},
-		"another manager's key":  {prereq.Agent{Entries: 128, Key: prereq.KeyOther}, true, "cc-key=wrong", "another manager has set its own"},
-		"a key that is not read": {prereq.Agent{Entries: 128, Key: prereq.KeyUnread, Reason: "timeout"}, true, "cc-key=unknown", "could not be read: timeout"},
-		"a short table":          {prereq.Agent{Entries: 64, Key: prereq.KeyAccepted}, true, "congestion-table=wrong", "ControlTableCap is 64 entries, want 128 entries"},
+		"prepared adapter":         {prereq.Agent{Entries: 128, Key: prereq.KeyAccepted}, true, "", ""},
+		"prepared switch":          {prereq.Agent{Key: prereq.KeyAccepted}, false, "", ""},
+		"adapter without class":    {prereq.Agent{Absent: true}, true, "congestion-class=wrong", "no flow slows down"},
+		"switch without class":     {prereq.Agent{Absent: true}, false, "congestion-class=wrong", "marks no packets"},
+		"no response with the key": {prereq.Agent{Silent: true}, true, "cc-key=wrong", "cc_key_file"},
+		"another manager's key":    {prereq.Agent{Entries: 128, Key: prereq.KeyOther}, true, "cc-key=wrong", "another manager has set its own"},
+		"a key that is not read":   {prereq.Agent{Entries: 128, Key: prereq.KeyUnread, Reason: "timeout"}, true, "cc-key=unknown", "could not be read: timeout"},
+		"a short table":            {prereq.Agent{Entries: 64, Key: prereq.KeyAccepted}, true, "congestion-table=wrong", "ControlTableCap is 64 entries, want 128 entries"},
 	} {
 		ids, said := unmetIDs(needs.Agent(c.agent, c.adapter))
 		if ids != c.want || !strings.Contains(said, c.said) {
@@ -58,14 +58,14 @@ func TestServiceLevelsOfAPortAreJudged(t *testing.T) {
 		want string
 		said string
 	}{
-		"one VL":                   {prereq.VLs{Operational: 1}, true, "", ""},
-		"one of several":           {prereq.VLs{Operational: 4, Tables: []prereq.SLToVL{table(2, 2), table(2, 2)}}, true, "", ""},
-		"lanes of their own":       {prereq.VLs{Operational: 4, Tables: []prereq.SLToVL{table(2, 3)}}, true, "one-lane=wrong", "is 2, want 1"},
-		"apart by port of entry":   {prereq.VLs{Operational: 4, Tables: []prereq.SLToVL{table(2, 2), table(3, 3)}}, true, "one-lane=wrong", "arbitration, not the weights"},
-		"apart where none contend": {prereq.VLs{Operational: 4, Tables: []prereq.SLToVL{table(2, 3)}}, false, "", ""},
-		"dropped":                  {prereq.VLs{Operational: 4, Tables: []prereq.SLToVL{table(2, 15)}}, false, "lanes=wrong", "VL 15 for SL 2"},
-		"not in operation":         {prereq.VLs{Operational: 4, Tables: []prereq.SLToVL{table(4, 0)}}, false, "lanes=wrong", "has 4 data VLs in operation and drops every packet of tenants on SL 1"},
-		"not read":                 {prereq.VLs{Err: errors.New("timeout")}, true, "lanes=unknown", "could not be read: timeout"},
+		"one VL":                             {prereq.VLs{Operational: 1}, true, "", ""},
+		"one of several":                     {prereq.VLs{Operational: 4, Tables: []prereq.SLToVL{table(2, 2), table(2, 2)}}, true, "", ""},
+		"lanes of their own":                 {prereq.VLs{Operational: 4, Tables: []prereq.SLToVL{table(2, 3)}}, true, "one-lane=wrong", "is 2, want 1"},
+		"separated by ingress port":          {prereq.VLs{Operational: 4, Tables: []prereq.SLToVL{table(2, 2), table(3, 3)}}, true, "one-lane=wrong", "arbitration, not the weights"},
+		"separated where no tenants contend": {prereq.VLs{Operational: 4, Tables: []prereq.SLToVL{table(2, 3)}}, false, "", ""},
+		"dropped":                            {prereq.VLs{Operational: 4, Tables: []prereq.SLToVL{table(2, 15)}}, false, "lanes=wrong", "VL 15 for SL 2"},
+		"not in operation":                   {prereq.VLs{Operational: 4, Tables: []prereq.SLToVL{table(4, 0)}}, false, "lanes=wrong", "has 4 data VLs in operation and drops every packet of tenants on SL 1"},
+		"not read":                           {prereq.VLs{Err: errors.New("timeout")}, true, "lanes=unknown", "could not be read: timeout"},
 	} {
 		lane := prereq.Lane{Out: 3, SLs: []uint8{1, 2}, Meet: c.meet}
 		items := lane.Judge(c.vls)

@@ -126,17 +126,17 @@ func (m *MarkingRule) validate() error {
 
 // At returns the marking for a link speed and a base round trip time of the flows.
 func (m *MarkingRule) At(speed quantity.BitRate, rtt quantity.Picoseconds) ecn.Marking {
-	low := heldBytes(speed, m.Floor+markedTrip(rtt))
+	low := heldBytes(speed, m.Floor+markedRoundTrip(rtt))
 	return ecn.Marking{Min: low, Max: min(low+heldBytes(speed, m.Span(rtt)), ecn.MaxThreshold), PMaxPct: m.PMaxPct}
 }
 
 // Span returns the time from Min to Max of At for a base round trip time of the flows.
 func (m *MarkingRule) Span(rtt quantity.Picoseconds) quantity.Picoseconds {
-	return min(max(quantity.Picoseconds(m.PerRTT)*markedTrip(rtt), m.MinSpan), m.MaxSpan)
+	return min(max(quantity.Picoseconds(m.PerRTT)*markedRoundTrip(rtt), m.MinSpan), m.MaxSpan)
 }
 
-// markedTrip returns the part of a round trip time that increases the thresholds: at most a millisecond.
-func markedTrip(rtt quantity.Picoseconds) quantity.Picoseconds {
+// markedRoundTrip returns the part of a round trip time that increases the thresholds: at most a millisecond.
+func markedRoundTrip(rtt quantity.Picoseconds) quantity.Picoseconds {
 	return min(max(rtt, 0), quantity.Millisecond)
 }
 

@@ -22,7 +22,7 @@ func mustLookup(t testing.TB, name string) *Profile {
 	return p
 }
 
-func TestEmbeddedProfilesAreValidCalibratedAndSayHowTheyWereMade(t *testing.T) {
+func TestEmbeddedProfilesAreValidAndDocumentTheirCalibration(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {
 		p := mustLookup(t, name)
@@ -191,7 +191,7 @@ func TestAConditionOfTheGridIsTheTableItself(t *testing.T) {
 
 // For any request the registers are legal, and rounding changes the resulting rate little: by the exponents of the
 // lever, the rounding errors of both registers nearly cancel.
-func TestSetIsLegalAndRoundingIsMadeGood(t *testing.T) {
+func TestSetIsLegalAndCompensatesForRounding(t *testing.T) {
 	t.Parallel()
 	var all []*Profile
 	for _, name := range Names() {

@@ -24,12 +24,12 @@ type Law struct {
 
 // Law returns the law of the profile's lever, with registers as in Base: RPG_THRESHOLD 0, and cuts by RPG_MIN_DEC_FAC.
 func (p *Profile) Law() Law {
-	gain := p.Lever.Step / cut(&p.Base)
+	gain := p.Lever.Step / decreaseFactor(&p.Base)
 	return Law{gain, marksAt(gain)}
 }
 
-// cut returns the fraction by which a mark lowers a rate.
-func cut(s *dcqcn.Settings) float64 { return max(100-float64(s.MinDecFac), 1) / 100 }
+// decreaseFactor returns the fraction by which a mark lowers a rate.
+func decreaseFactor(s *dcqcn.Settings) float64 { return max(100-float64(s.MinDecFac), 1) / 100 }
 
 // marksAt returns the λT at the equilibrium of a gain: (x - 1)(2x - 1)/x = gain.
 func marksAt(gain float64) float64 {
@@ -88,5 +88,5 @@ func HoldingRate(s *dcqcn.Settings, rate float64) float64 {
 	if s.TimeReset == 0 || s.AIRate == 0 {
 		return 0
 	}
-	return marksAt(float64(s.AIRate)*1e6/float64(cut(s)*rate)) / (float64(s.TimeReset) / 1e6)
+	return marksAt(float64(s.AIRate)*1e6/float64(decreaseFactor(s)*rate)) / (float64(s.TimeReset) / 1e6)
 }

@@ -173,7 +173,7 @@ func (a *app) printCauses(e *Evaluation, planes []policy.Plane) error {
 func printScore(w io.Writer, name string, s *evaluate.Score) {
 	_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", name, s.Cases, s.Tenants, fine(s.ShareErrorP50), fine(s.ShareErrorP95),
 		fine(s.ShareErrorMax), fine(s.EntitledP50), fine(s.EntitledP95), fine(s.EntitledMax), cmdline.Percent(s.BoundCoverage), fine(s.BoundP50), s.Unannounced,
-		cmdline.Percent(s.Utilisation), cmdline.Percent(s.UtilisationLeast))
+		cmdline.Percent(s.Utilisation), cmdline.Percent(s.UtilisationMin))
 }
 
 // fine is percent with two decimals.

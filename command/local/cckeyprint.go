@@ -41,7 +41,7 @@ func (r *ccKeyReport) add(s *ibmad.KeyState, outcome ibmad.KeyOutcome, err error
 	d := ccKeyDevice{
 		Name: s.Device.Name, Kind: s.Device.Kind.String(), LID: uint16(s.Device.LID), Key: s.Holder, Outcome: outcome,
 	}
-	if s.Holder != ibmad.KeySilent {
+	if s.Holder != ibmad.KeyUnknown {
 		d.Protect, d.LeaseS, d.Violations = &s.Protect, &s.LeaseSeconds, &s.Violations
 	}
 	if s.Known >= 0 && s.Known < len(files) {
@@ -74,7 +74,7 @@ func (r *ccKeyReport) add(s *ibmad.KeyState, outcome ibmad.KeyOutcome, err error
 func (r *ccKeyReport) silent() int {
 	n := 0
 	for i := range r.Devices {
-		if r.Devices[i].Key == ibmad.KeySilent {
+		if r.Devices[i].Key == ibmad.KeyUnknown {
 			n++
 		}
 	}

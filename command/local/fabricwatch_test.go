@@ -146,7 +146,7 @@ func TestAWatchReportsWhenWarningsBeginAndEnd(t *testing.T) {
 	t.Parallel()
 	x := newWatched(t, true, i18n.Default)
 	x.scan()
-	x.dev.SetFaults(simdev.Faults{Nodes: []int32{x.node("leaf2")}, Mute: []simdev.Attribute{{Class: mad.ClassSubnDR, Attr: mad.AttrSwitchInfo}}})
+	x.dev.SetFaults(simdev.Faults{Nodes: []int32{x.node("leaf2")}, Unanswered: []simdev.Attribute{{Class: mad.ClassSubnDR, Attr: mad.AttrSwitchInfo}}})
 	x.scan()
 	x.scan()
 	x.dev.SetFaults(simdev.Faults{})

@@ -158,18 +158,18 @@ func (x *crossing) linksOf(no int32, pairs [][2]subnet.PortRef, given map[int32]
 	for d := range given {
 		add(d)
 	}
-	type leg struct {
+	type routeStart struct {
 		node int32
 		dst  subnet.PortRef
 	}
-	done := make(map[leg]bool, len(pairs))
+	done := make(map[routeStart]bool, len(pairs))
 	for _, p := range sortedPairs(x.m.Fabric, pairs) {
 		add(model.Direction(x.m.Fabric, p[0]))
 		peer, _ := x.m.Fabric.Peer(p[0])
-		if peer == p[1] || done[leg{peer.Node, p[1]}] {
+		if peer == p[1] || done[routeStart{peer.Node, p[1]}] {
 			continue
 		}
-		done[leg{peer.Node, p[1]}] = true
+		done[routeStart{peer.Node, p[1]}] = true
 		if x.m.Plane != subnet.PlaneIB {
 			x.shortest(peer.Node, p[1], add)
 			continue
@@ -212,7 +212,7 @@ func (x *crossing) shortest(from int32, dst subnet.PortRef, add func(int32)) {
 		if queue[0] == edge.Node {
 			continue
 		}
-		for _, p := range x.routes.Nearer(queue[0]) {
+		for _, p := range x.routes.NextHops(queue[0]) {
 			add(model.Direction(x.m.Fabric, p))
 			if peer, _ := x.m.Fabric.Peer(p); x.visitedBy[peer.Node] != x.searches {
 				x.visitedBy[peer.Node] = x.searches
@@ -228,8 +228,8 @@ func (b *booking) bookable(d int32) quantity.BitRate {
 	return c/100*fill.BookablePercent + c%100*fill.BookablePercent/100
 }
 
-// left returns the remaining guarantee of a tenant on a link.
-func (b *booking) left(t int, d int32) quantity.BitRate {
+// remaining returns the remaining guarantee of a tenant on a link.
+func (b *booking) remaining(t int, d int32) quantity.BitRate {
 	g := guaranteed(&b.m.Tenants[t])
 	if most := b.bookable(d); b.booked[d] > most {
 		return quantity.BitRate(math.Floor(float64(float64(g) * (float64(most) / float64(b.booked[d])))))
@@ -256,7 +256,7 @@ func (b *booking) guarantee(name string) quantity.BitRate {
 // missing is a link where a tenant lacks some of its guarantee.
 type missing struct {
 	link             string
-	left             quantity.BitRate
+	remaining        quantity.BitRate
 	booked, bookable quantity.BitRate
 }
 
@@ -277,8 +277,8 @@ func checkGuarantees(before, after *booking, was, is *plan.Plan) []GuaranteeChec
 			status = GuaranteeAtRisk
 		}
 		if len(lacks) > 0 {
-			slices.SortStableFunc(lacks, func(a, b missing) int { return int(max(-1, min(1, a.left-b.left))) })
-			c.Status, c.New, c.Left, c.Booked, c.Bookable = status, worse, lacks[0].left, lacks[0].booked, lacks[0].bookable
+			slices.SortStableFunc(lacks, func(a, b missing) int { return int(max(-1, min(1, a.remaining-b.remaining))) })
+			c.Status, c.New, c.Left, c.Booked, c.Bookable = status, worse, lacks[0].remaining, lacks[0].booked, lacks[0].bookable
 			for _, l := range lacks {
 				c.Links.Add(l.link)
 			}
@@ -296,7 +296,7 @@ func (b *booking) broken(t int, before *booking) (out []missing, worse bool) {
 		if b.booked[d] <= most {
 			continue
 		}
-		out = append(out, missing{b.m.LinkName(d), b.left(t, d), b.booked[d], most})
+		out = append(out, missing{b.m.LinkName(d), b.remaining(t, d), b.booked[d], most})
 		if old < 0 || guaranteed(&before.m.Tenants[old]) < guaranteed(&b.m.Tenants[t]) || before.booked[d] < b.booked[d] {
 			worse = true
 		} else if _, crossed := slices.BinarySearch(before.loads[old], d); !crossed {
@@ -322,7 +322,7 @@ func atRisk(tenant string, had, g quantity.BitRate, was, is *plan.Plan) (out []m
 			if t.Tenant != tenant || !fallsShort(g, &t) {
 				continue
 			}
-			out = append(out, missing{link: is.Links[i].Name, left: t.Predicted})
+			out = append(out, missing{link: is.Links[i].Name, remaining: t.Predicted})
 			if before, ok := old[is.Links[i].Port]; !ok || float64(before-t.Predicted) > float64(float64(min(g, t.Entitled))*maxGuaranteeLoss) {
 				worse = true
 			}

@@ -117,8 +117,8 @@ func (x *cliques) search(c *Colouring, nodes []int32) {
 	}
 }
 
-// Crowded reports whether some clique has more nodes than colours in their domains together.
-func (c *Colouring) Crowded() bool {
+// Overconstrained reports whether some clique has more nodes than colours in their domains together.
+func (c *Colouring) Overconstrained() bool {
 	members, _ := c.Clique(nil, cliqueCheck)
 	all := uint16(0)
 	for _, v := range members {

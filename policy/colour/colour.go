@@ -19,12 +19,12 @@ type Edge struct {
 // Colouring is the problem of giving every node one of up to sixteen colours so that neighbours differ. The order of nodes does not depend on
 // the order of the input and is the only tie-breaker, so the same problem always has the same solution.
 type Colouring struct {
-	Meet   [][]Edge         // by node, neighbours ascending
-	Domain []uint16         // colours a node may have
-	Barred [][Colours]int32 // ports on which a colour collides with a pinned one
-	Move   [][Colours]int32 // ports whose colour would differ from the preferred one, such as that in force; nil: no preference
-	order  []int8           // colours in order of preference
-	Colour []int8           // the result; -1 none
+	Meet      [][]Edge         // by node, neighbours ascending
+	Domain    []uint16         // colours a node may have
+	Forbidden [][Colours]int32 // ports on which a colour collides with a pinned one
+	Move      [][Colours]int32 // ports whose colour would differ from the preferred one, such as that in force; nil: no preference
+	order     []int8           // colours in order of preference
+	Colour    []int8           // the result; -1 none
 
 	uses   [][Colours]uint16 // neighbours by colour
 	taken  []uint16          // colours that a neighbour has or a pin bars
@@ -38,15 +38,15 @@ const maxSearch = 2_000_000
 
 // New returns a problem of n nodes without edges and without permitted colours.
 func New(n int) *Colouring {
-	return &Colouring{Meet: make([][]Edge, n), Domain: make([]uint16, n), Barred: make([][Colours]int32, n), Colour: make([]int8, n)}
+	return &Colouring{Meet: make([][]Edge, n), Domain: make([]uint16, n), Forbidden: make([][Colours]int32, n), Colour: make([]int8, n)}
 }
 
 // Start sets the colours of nodes to kept, where -1 is none; nil removes all colours. It sets the budget.
 func (c *Colouring) Start(kept []int8) {
 	n := len(c.Colour)
 	c.uses, c.taken, c.count, c.left = make([][Colours]uint16, n), make([]uint16, n), [Colours]int32{}, c.left[:0]
-	for v := range c.Barred {
-		for k, ports := range c.Barred[v] {
+	for v := range c.Forbidden {
+		for k, ports := range c.Forbidden[v] {
 			if ports > 0 {
 				c.taken[v] |= 1 << k
 			}
@@ -56,15 +56,15 @@ func (c *Colouring) Start(kept []int8) {
 	for v := range n {
 		c.Colour[v] = -1
 		if kept != nil && kept[v] >= 0 {
-			c.Paint(int32(v), kept[v])
+			c.Assign(int32(v), kept[v])
 		} else {
 			c.left = append(c.left, int32(v))
 		}
 	}
 }
 
-// Paint gives a colour to a node without one.
-func (c *Colouring) Paint(v int32, k int8) {
+// Assign gives a colour to a node without one.
+func (c *Colouring) Assign(v int32, k int8) {
 	c.Colour[v] = k
 	c.count[k]++
 	for _, e := range c.Meet[v] {
@@ -73,12 +73,12 @@ func (c *Colouring) Paint(v int32, k int8) {
 	}
 }
 
-// Unpaint removes the colour of a node.
-func (c *Colouring) Unpaint(v int32) {
+// Unassign removes the colour of a node.
+func (c *Colouring) Unassign(v int32) {
 	k := c.Colour[v]
 	c.count[k]--
 	for _, e := range c.Meet[v] {
-		if c.uses[e.To][k]--; c.uses[e.To][k] == 0 && c.Barred[e.To][k] == 0 {
+		if c.uses[e.To][k]--; c.uses[e.To][k] == 0 && c.Forbidden[e.To][k] == 0 {
 			c.taken[e.To] &^= 1 << k
 		}
 	}
@@ -101,11 +101,11 @@ func (c *Colouring) extend() bool {
 		if free&(1<<k) == 0 {
 			continue
 		}
-		c.Paint(v, k)
+		c.Assign(v, k)
 		if c.extend() {
 			return true
 		}
-		c.Unpaint(v)
+		c.Unassign(v)
 		if c.budget < 0 {
 			break
 		}
@@ -192,7 +192,7 @@ func (c *Colouring) Conflicts() int {
 		if c.Colour[v] < 0 {
 			continue
 		}
-		sum += int(c.Barred[v][c.Colour[v]])
+		sum += int(c.Forbidden[v][c.Colour[v]])
 		for _, e := range es {
 			if int(e.To) > v && c.Colour[e.To] == c.Colour[v] {
 				sum += int(e.Cost)

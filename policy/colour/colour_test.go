@@ -18,7 +18,7 @@ func drawProblem(t *rapid.T, inForce bool) *Colouring {
 	for v := range n {
 		c.Domain[v] = 1<<k - 1
 		if rapid.IntRange(0, 5).Draw(t, "barred") == 0 {
-			c.Barred[v][rapid.IntRange(0, k-1).Draw(t, "pin")] = 1
+			c.Forbidden[v][rapid.IntRange(0, k-1).Draw(t, "pin")] = 1
 		}
 		for u := range v {
 			if rapid.IntRange(0, 2).Draw(t, "meet") > 0 {
@@ -74,7 +74,7 @@ func TestAColouringIsFoundExactlyWhenThereIsOne(t *testing.T) {
 		c := drawProblem(t, false)
 		fewest, _ := judge(c)
 		if found := c.Solve(c.order); found != (fewest == 0) || found && c.Conflicts() != 0 {
-			t.Fatalf("solve says %v with %d conflicts, and the fewest are %d", found, c.Conflicts(), fewest)
+			t.Fatalf("solve returns %v with %d conflicts, and the fewest are %d", found, c.Conflicts(), fewest)
 		}
 	})
 }
@@ -86,7 +86,7 @@ func TestAdaptingMovesAsFewPortsAsCanBe(t *testing.T) {
 		_, want := judge(c)
 		found := c.Adapt(c.order)
 		if found != (want >= 0) {
-			t.Fatalf("adapt says %v; the fewest moves are %d", found, want)
+			t.Fatalf("adapt returns %v; the fewest moves are %d", found, want)
 		}
 		if found && (c.Conflicts() != 0 || c.Moved() != want) {
 			t.Fatalf("adapt moves %d ports with %d conflicts, want %d and 0", c.Moved(), c.Conflicts(), want)
@@ -161,8 +161,8 @@ func ring(n, w int) *Colouring {
 	return c
 }
 
-// TestCliquesOfManyGroupsAreSearchedApart would need 20 GB if one search covered all groups.
-func TestCliquesOfManyGroupsAreSearchedApart(t *testing.T) {
+// TestCliquesAreSearchedPerGroup would need 20 GB if one search covered all groups.
+func TestCliquesAreSearchedPerGroup(t *testing.T) {
 	t.Parallel()
 	const groups, each = 100_000, 4
 	c := New(groups * each)
@@ -197,7 +197,7 @@ func TestALargeRingIsColouredAndItsCliqueFound(t *testing.T) {
 	t.Parallel()
 	c := ring(4099, 7)
 	if !c.Solve(order(15)) || c.Conflicts() != 0 {
-		t.Errorf("a ring that fifteen colours fit is left with %d ports in conflict", c.Conflicts())
+		t.Errorf("a ring that fifteen colours suffice for has %d ports in conflict", c.Conflicts())
 	}
 	if got, _ := c.Clique(nil, CliqueSearch); len(got) != 8 {
 		t.Errorf("clique of %d, want 8", len(got))

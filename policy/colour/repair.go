@@ -7,9 +7,9 @@ import (
 
 // Bounds of the search for few conflicts and few moves. They count work, not time, so that the result is the same on every machine.
 const (
-	tabuWork  = 20_000_000 // colours evaluated, in total
-	tabuIdle  = 4_000      // steps without a better solution
-	leastMove = 512        // nodes up to which the fewest moves are searched exactly
+	tabuWork          = 20_000_000 // colours evaluated, in total
+	tabuIdle          = 4_000      // steps without a better solution
+	maxExactMoveNodes = 512        // nodes up to which the fewest moves are searched exactly
 )
 
 // InForce returns the colour that most of a node's ports have in force, or -1 when it has none or may not keep it.
@@ -19,7 +19,7 @@ func (c *Colouring) InForce(v int) int8 {
 		most = max(most, m)
 	}
 	for _, k := range c.order {
-		if c.Move[v][k] < most && c.Domain[v]&(1<<k) != 0 && c.Barred[v][k] == 0 && (best < 0 || c.Move[v][k] < c.Move[v][best]) {
+		if c.Move[v][k] < most && c.Domain[v]&(1<<k) != 0 && c.Forbidden[v][k] == 0 && (best < 0 || c.Move[v][k] < c.Move[v][best]) {
 			best = k
 		}
 	}
@@ -44,7 +44,7 @@ func (c *Colouring) Adapt(order []int8) bool {
 	if t := c.tabuFrom(kept); t != nil && (best == nil || c.movesOf(t) < c.movesOf(best)) {
 		best = t
 	}
-	if len(c.Colour) <= leastMove {
+	if len(c.Colour) <= maxExactMoveNodes {
 		if b := c.fewestMoves(best); b != nil {
 			best = b
 		}
@@ -99,8 +99,8 @@ func (c *Colouring) takeCheaper() {
 	for v := range c.Colour {
 		for _, k := range c.choices(int32(v)) {
 			if c.Move[v][k] < c.Move[v][c.Colour[v]] && c.Free(int32(v))&(1<<k) != 0 {
-				c.Unpaint(int32(v))
-				c.Paint(int32(v), k)
+				c.Unassign(int32(v))
+				c.Assign(int32(v), k)
 				break
 			}
 		}
@@ -134,9 +134,9 @@ func (c *Colouring) branch(moves int, bound *int, found *[]int8) {
 		if free&(1<<k) == 0 || moves+int(c.Move[v][k]) >= *bound {
 			continue
 		}
-		c.Paint(v, k)
+		c.Assign(v, k)
 		c.branch(moves+int(c.Move[v][k]), bound, found)
-		c.Unpaint(v)
+		c.Unassign(v)
 	}
 	c.putBack(v, at)
 }
@@ -176,14 +176,14 @@ func (c *Colouring) complete() {
 		if best < 0 { // pinned to a level outside of the order
 			best = lowest(c.Domain[v])
 		}
-		c.Paint(v, best)
+		c.Assign(v, best)
 		c.left = slices.Delete(c.left, at, at+1)
 	}
 }
 
 // costAt returns the number of ports on which a node would have the colour of a neighbour or a pin.
 func (c *Colouring) costAt(v int32, k int8) int {
-	sum := int(c.Barred[v][k])
+	sum := int(c.Forbidden[v][k])
 	for _, e := range c.Meet[v] {
 		if c.Colour[e.To] == k {
 			sum += int(e.Cost)

@@ -41,7 +41,7 @@ func hard(seed uint64, n, k int, density float64, inForce bool) *Colouring {
 }
 
 // Each case needs one part of the search: without it there are more conflicts, or more moves.
-func TestEveryPartOfTheSearchHasAProblemThatNeedsIt(t *testing.T) {
+func TestEverySearchStageIsNeeded(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
 		c                *Colouring
@@ -77,7 +77,7 @@ func TestEveryPartOfTheSearchHasAProblemThatNeedsIt(t *testing.T) {
 	})
 	t.Run("crowded: a clique larger than the colours is seen before a search", func(t *testing.T) {
 		t.Parallel()
-		if ring(400, 14).Crowded() || !ring(400, 15).Crowded() {
+		if ring(400, 14).Overconstrained() || !ring(400, 15).Overconstrained() {
 			t.Error("want a ring with cliques of 16 crowded for 15 colours, and one of 15 not")
 		}
 	})

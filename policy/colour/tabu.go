@@ -11,7 +11,7 @@ const moveScale = 1 << 20
 type tabuSearch struct {
 	c          *Colouring
 	cost       [][Colours]int64 // by node and colour: conflicts scaled, and moves
-	barred     [][Colours]int32 // step until which a colour may not return
+	tabuUntil  [][Colours]int32 // step until which a colour may not return
 	conflicted []int32          // nodes in conflict
 	place      []int32          // of a node in conflicted, or -1
 	current    int64
@@ -19,10 +19,10 @@ type tabuSearch struct {
 
 // tabu improves a complete colouring and returns the ports left in conflict. Its work is bounded.
 func (c *Colouring) tabu() int {
-	t := &tabuSearch{c: c, cost: make([][Colours]int64, len(c.Colour)), barred: make([][Colours]int32, len(c.Colour)), place: make([]int32, len(c.Colour))}
+	t := &tabuSearch{c: c, cost: make([][Colours]int64, len(c.Colour)), tabuUntil: make([][Colours]int32, len(c.Colour)), place: make([]int32, len(c.Colour))}
 	for v := range c.Colour {
 		for k := range Colours {
-			t.cost[v][k] = int64(c.Barred[v][k]) * moveScale
+			t.cost[v][k] = int64(c.Forbidden[v][k]) * moveScale
 			if c.Move != nil {
 				t.cost[v][k] += int64(c.Move[v][k])
 			}
@@ -47,7 +47,7 @@ func (c *Colouring) tabu() int {
 			idle++
 			continue
 		}
-		t.barred[v][c.Colour[v]] = step + 7 + step%5 + int32(len(t.conflicted))*3/5
+		t.tabuUntil[v][c.Colour[v]] = step + 7 + step%5 + int32(len(t.conflicted))*3/5
 		t.change(v, k)
 		if idle++; t.current < bestCost {
 			bestCost, idle = t.current, 0
@@ -56,8 +56,8 @@ func (c *Colouring) tabu() int {
 	}
 	for v, k := range best {
 		if k != c.Colour[v] {
-			c.Unpaint(int32(v))
-			c.Paint(int32(v), k)
+			c.Unassign(int32(v))
+			c.Assign(int32(v), k)
 		}
 	}
 	return c.Conflicts()
@@ -112,7 +112,7 @@ func (t *tabuSearch) best(step int32, bestCost int64) (node int32, colour int8) 
 				continue
 			}
 			d := t.cost[v][k] - has
-			if t.barred[v][k] > step && t.current+d >= bestCost {
+			if t.tabuUntil[v][k] > step && t.current+d >= bestCost {
 				continue
 			}
 			if node < 0 || d < least || d == least && v < node {
@@ -127,8 +127,8 @@ func (t *tabuSearch) change(v int32, k int8) {
 	c := t.c
 	was := c.Colour[v]
 	t.current += t.cost[v][k] - t.cost[v][was]
-	c.Unpaint(v)
-	c.Paint(v, k)
+	c.Unassign(v)
+	c.Assign(v, k)
 	for _, e := range c.Meet[v] {
 		t.cost[e.To][was] -= int64(e.Cost) * moveScale
 		t.cost[e.To][k] += int64(e.Cost) * moveScale

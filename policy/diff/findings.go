@@ -50,7 +50,7 @@ func unequal(before, after []plan.Finding) (gone, fresh []int) {
 }
 
 // pairUp pairs findings of the same code, tenants and links, in order, and returns the remaining ones.
-func pairUp(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (goneStill, freshStill []int) {
+func pairUp(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (persisting, freshStill []int) {
 	about := make(map[string][]int)
 	for _, i := range gone {
 		k := findingKey(&before[i], false)
@@ -73,7 +73,7 @@ func pairUp(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (g
 const maxSimilar = 100
 
 // pairSimilar pairs findings that are similar to exactly one of the other plan, and returns the remaining ones.
-func pairSimilar(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (goneStill, freshStill []int) {
+func pairSimilar(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (persisting, freshStill []int) {
 	byCode := make(map[string][2][]int)
 	for _, i := range gone {
 		e := byCode[before[i].Code]

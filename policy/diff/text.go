@@ -124,7 +124,7 @@ func (t *TenantChange) head() phrase.Text {
 		parts = append(parts, phrase.Of("diff.predicted", "rates", rates(a.Predicted, b.Predicted), "change", signed(b.Predicted-a.Predicted)))
 	}
 	if quantity.Percent(a.Bound) != quantity.Percent(b.Bound) {
-		parts = append(parts, boundsSaid(a.Bound, b.Bound))
+		parts = append(parts, boundsText(a.Bound, b.Bound))
 	}
 	if len(parts) == 0 {
 		return phrase.Of("diff.rates-unchanged")
@@ -147,7 +147,7 @@ func figures(weightA, weightB quantity.Weight, qpsA, qpsB int, entitledA, entitl
 	return parts
 }
 
-func boundsSaid(a, b float64) phrase.Text {
+func boundsText(a, b float64) phrase.Text {
 	return phrase.Of("diff.bound", "before", quantity.Percent(a), "after", quantity.Percent(b))
 }
 
@@ -184,7 +184,7 @@ func classFigures(a, b *plan.ClassShare) phrase.Text {
 		parts = append(parts, phrase.Of("diff.predicted-only", "rates", rates(a.Predicted, b.Predicted)))
 	}
 	if quantity.Percent(a.Bound) != quantity.Percent(b.Bound) && len(parts) == 0 {
-		return boundsSaid(a.Bound, b.Bound)
+		return boundsText(a.Bound, b.Bound)
 	}
 	if len(parts) == 0 {
 		return phrase.Of("diff.rates-unchanged")

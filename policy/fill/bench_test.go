@@ -26,7 +26,7 @@ func report(b *testing.B, s *Solution, err error) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.ReportMetric(float64(s.Rough), "rough")
+	b.ReportMetric(float64(s.Approximate), "rough")
 	b.ReportMetric(s.Residual, "residual")
 }
 

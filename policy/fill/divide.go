@@ -28,7 +28,7 @@ type node struct {
 
 // divide shares total among nodes by weight and sets their offers. No node gets less than its floor unless it needs less, and none more than its
 // ceiling. If a node needs less than its share, its offer is what it would get with a larger need, while the other nodes below their shares keep
-// theirs. This offer grows continuously with the need, so links that wait for each other come to rest. spare is how much all nodes can grow together
+// theirs. This offer grows continuously with the need, so links that wait for each other converge. spare is how much all nodes can grow together
 // before the division changes; it is 0 when total is used up. The floors must fit in total.
 func divide(ns []node, total float64) (spare float64) {
 	if len(ns) == 1 {
@@ -131,14 +131,14 @@ func levelAbove(ns []node, total float64) float64 {
 		if math.Abs(used-total) <= total*exact {
 			break
 		}
-		level = narrow(&low, &high, level, used, total, open)
+		level = narrowBounds(&low, &high, level, used, total, open)
 	}
 	return level
 }
 
-// narrow updates the bounds after a level that uses used of the wanted total. It returns the next level to try: Newton's, or the middle of the
+// narrowBounds updates the bounds after a level that uses used of the wanted total. It returns the next level to try: Newton's, or the middle of the
 // bounds if Newton's is outside.
-func narrow(low, high *float64, level, used, total, open float64) float64 {
+func narrowBounds(low, high *float64, level, used, total, open float64) float64 {
 	if used < total {
 		*low = level
 	} else {

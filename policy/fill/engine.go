@@ -45,7 +45,7 @@ type motion struct {
 //
 // Links wait in a schedule. A visited link divides its capacity again and schedules the links of the flows whose rate it changes, except links
 // that stay below their capacity in any case. If the limiting links can be ordered so that each depends only on earlier ones, the schedule is
-// empty once each has been visited after its predecessors. If links wait for each other in a circle, each round brings their offers closer to the
+// empty once each has been visited after its predecessors. If links wait for each other in a cycle, each round brings their offers closer to the
 // fair ones by a constant factor, until the relative movement is below still. Offers can oscillate, so after some rounds a link takes only part of
 // each step.
 //
@@ -63,15 +63,15 @@ type engine struct {
 	// scratch, by member of a link: what it can use, its new offer, and its last offer
 	u, out, was []float64
 	motion
-	schedule schedule
-	recorder *recorder // records visits; nil does not
-	rest     float64   // relative movement that counts as rest
-	still    float64   // rest in the last phase
-	held     []int32   // links whose movement was below rest
-	work     int       // members of visited links
-	first    int       // work of the first phase; 0 before its end
-	settling int       // work until all links were settled; 0 before
-	rough    bool      // links were not at rest when the budget was spent
+	schedule    schedule
+	recorder    *recorder // records visits; nil does not
+	rest        float64   // relative movement that counts as rest
+	still       float64   // rest in the last phase
+	held        []int32   // links whose movement was below rest
+	work        int       // members of visited links
+	first       int       // work of the first phase; 0 before its end
+	settling    int       // work until all links were settled; 0 before
+	approximate bool      // links were not at rest when the budget was spent
 	// residual is the excess of links over their capacity before their offers were lowered to fit.
 	residual float64
 }
@@ -79,10 +79,10 @@ type engine struct {
 const (
 	// wholeSteps, mostSteps and halfSteps are the numbers of visits up to which a link takes all, nine tenths and half of the step to new offers.
 	wholeSteps, mostSteps, halfSteps = 12, 80, 200
-	// roughest is the movement that counts as rest in the first phase. If that phase is short there are no large circles, and the next one goes
+	// coarsestRest is the movement that counts as rest in the first phase. If that phase is short there are no large cycles, and the next one goes
 	// straight to still. Otherwise each phase refines rest tenfold, and a hundredfold once all links have settled. Fine movements of some links
-	// while others still move coarsely can keep large circles from coming to rest.
-	roughest, settled = 1e-2, 1e-4
+	// while others still move coarsely can keep large cycles from coming to rest.
+	coarsestRest, settled = 1e-2, 1e-4
 	// easyVisits is the mean number of visits of a link up to which a first phase counts as short.
 	easyVisits = 3
 	// exactWork and exactRounds bound the work to bring all links to rest: exactWork members of visited links, or exactRounds times all members if
@@ -124,20 +124,20 @@ func (e *engine) easy(work int) bool { return work <= easyVisits*len(e.members) 
 func (e *engine) run(budget int) {
 	e.start()
 	easy := false
-	for e.rest = roughest; ; e.rest = e.nextRest(e.rest, easy) {
+	for e.rest = coarsestRest; ; e.rest = e.nextRest(e.rest, easy) {
 		for e.schedule.n > 0 && e.work < budget {
 			l := e.schedule.take()
 			e.visit(l)
 		}
 		if e.work >= budget && e.schedule.n+len(e.held) > 0 {
-			e.rough = true
+			e.approximate = true
 			e.fit()
 			return
 		}
 		if e.rest <= e.still {
 			return
 		}
-		if e.rest == roughest {
+		if e.rest == coarsestRest {
 			e.first = e.work
 			easy = e.easy(e.first)
 		}

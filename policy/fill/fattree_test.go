@@ -29,10 +29,10 @@ func (t fatTree) path(hops []int32, src, dst int) []int32 {
 	return append(hops, down(0, dst))
 }
 
-// dice is splitmix64.
-type dice uint64
+// splitMix is splitmix64.
+type splitMix uint64
 
-func (d *dice) below(n int) int {
+func (d *splitMix) below(n int) int {
 	*d += 0x9e3779b97f4a7c15
 	z := uint64(*d)
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -50,7 +50,7 @@ const (
 
 // treeProblem puts flows of tenants between their hosts of a fat tree with links of 100 Gbit/s.
 func treeProblem(t fatTree, hosts, tenants, flows int, where placement, flat bool) *Problem {
-	d := dice(1)
+	d := splitMix(1)
 	members := make([][]int, tenants)
 	for h := range hosts {
 		if where == compact {

@@ -13,7 +13,7 @@ import (
 	"fairlane/policy/fill"
 )
 
-// tolerance is the largest error of a rate: in circles that are nearly undetermined, rates may come to rest this far from the fair ones.
+// tolerance is the largest error of a rate: in cycles that are nearly undetermined, rates may converge this far from the fair ones.
 const tolerance = 1e-7
 
 // off returns the relative difference of two rates; differences below one bit per second count as none.
@@ -46,23 +46,23 @@ func both(t *testing.T, property func(rt *rapid.T, p *fill.Problem)) {
 	}
 }
 
-// restless counts problems that do not come to rest: circles in which all rates drift, one in many thousands.
-type restless struct {
+// nonConvergence counts problems that do not converge: cycles in which all rates drift, one in many thousands.
+type nonConvergence struct {
 	mu           sync.Mutex
 	solved, many int
 	one          *fill.Problem
 }
 
-func (r *restless) note(p *fill.Problem, s *fill.Solution) {
+func (r *nonConvergence) note(p *fill.Problem, s *fill.Solution) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.solved++; s.Rough > 0 {
+	if r.solved++; s.Approximate > 0 {
 		r.many, r.one = r.many+1, p
 	}
 }
 
 // judge allows one problem, and one more in a thousand.
-func (r *restless) judge(t *testing.T) {
+func (r *nonConvergence) judge(t *testing.T) {
 	if r.many > 1+r.solved/1000 {
 		t.Errorf("%d of %d problems did not come to rest, among them %+v", r.many, r.solved, r.one)
 	}
@@ -70,12 +70,12 @@ func (r *restless) judge(t *testing.T) {
 
 func TestEveryFlowHasExactlyWhatItsLinksOfferIt(t *testing.T) {
 	t.Parallel()
-	var drifts restless
+	var drifts nonConvergence
 	t.Cleanup(func() { drifts.judge(t) })
 	both(t, func(rt *rapid.T, p *fill.Problem) {
 		s := solve(t, p)
 		near := tolerance
-		if drifts.note(p, s); s.Rough > 0 {
+		if drifts.note(p, s); s.Approximate > 0 {
 			near = 1e-2 // rest in the first phase
 		}
 		j := newJudge(p)
@@ -128,7 +128,7 @@ func TestNoLinkCarriesMoreThanItsCapacityAndWhatLimitsAFlowIsFull(t *testing.T) 
 					rt.Fatalf("flow %d is limited by link %d, which carries %.0f of %.0f", f, b, load[b], p.Capacity[b])
 				}
 			default:
-				rt.Fatalf("flow %d is limited by nothing", f)
+				rt.Fatalf("flow %d has no limit", f)
 			}
 		}
 	})
@@ -302,7 +302,7 @@ func TestGuaranteesComeFirstAndCapsAreKept(t *testing.T) {
 	}
 }
 
-func TestAFlowThatNothingLimitsIsNamed(t *testing.T) {
+func TestUnlimitedFlowIsReported(t *testing.T) {
 	t.Parallel()
 	p := star(fill.Boundless, []float64{1}, nil)
 	if s := solve(t, p); s.Limits[0] != fill.LimitNone || !math.IsInf(s.Rates[0], 1) {

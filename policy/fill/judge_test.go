@@ -8,12 +8,12 @@ import (
 	"fairlane/policy/fill"
 )
 
-// party is one participant of the naive division.
-type party struct{ weight, floor, ceil, need float64 }
+// participant is one participant of the naive division.
+type participant struct{ weight, floor, ceil, need float64 }
 
 // share is the definition, by bisection: with a level L each party has min(need, ceil, max(floor, weight·L)), where L uses total if the
 // parties can. The floors fit.
-func share(total float64, ps []party) []float64 {
+func share(total float64, ps []participant) []float64 {
 	out := make([]float64, len(ps))
 	at := func(level float64) float64 {
 		sum := 0.0
@@ -86,13 +86,13 @@ func (j *judge) offer(l int32, f int, rates []float64) float64 {
 		return j.flat(l, f, need)
 	}
 	booked := j.booked(l)
-	var tenants, mine, classes []party
+	var tenants, own, classes []participant
 	var tenantOf, classOf, mineAt int
 	for i, g := range j.users[l] {
 		t, c := j.p.Tenant[g], j.p.Class[g]
 		newTenant := i == 0 || t != j.p.Tenant[j.users[l][i-1]]
 		if newTenant {
-			tenants = append(tenants, party{j.p.TenantWeight[t], j.guarantee(t) * booked, at(j.p.Cap, int(t), math.Inf(1)), 0})
+			tenants = append(tenants, participant{j.p.TenantWeight[t], j.guarantee(t) * booked, at(j.p.Cap, int(t), math.Inf(1)), 0})
 		}
 		tenants[len(tenants)-1].need += need(g)
 		if g == f {
@@ -102,20 +102,20 @@ func (j *judge) offer(l int32, f int, rates []float64) float64 {
 			continue
 		}
 		if newTenant || c != j.p.Class[j.users[l][i-1]] {
-			classes = append(classes, party{j.p.ClassWeight[c], 0, math.Inf(1), 0})
+			classes = append(classes, participant{j.p.ClassWeight[c], 0, math.Inf(1), 0})
 		}
 		classes[len(classes)-1].need += need(g)
 		if c != j.p.Class[f] {
 			continue
 		}
 		if g == f {
-			classOf, mineAt = len(classes)-1, len(mine)
+			classOf, mineAt = len(classes)-1, len(own)
 		}
-		mine = append(mine, party{j.p.Units[g], 0, math.Inf(1), need(g)})
+		own = append(own, participant{j.p.Units[g], 0, math.Inf(1), need(g)})
 	}
 	part := share(total, tenants)[tenantOf]
 	part = share(part, classes)[classOf]
-	return share(part, mine)[mineAt]
+	return share(part, own)[mineAt]
 }
 
 func (j *judge) guarantee(t int32) float64 {
@@ -143,19 +143,19 @@ func (j *judge) booked(l int32) float64 {
 
 func (j *judge) flat(l int32, f int, need func(int) float64) float64 {
 	booked := j.booked(l)
-	var all []party
-	mine := 0
+	var all []participant
+	own := 0
 	for _, g := range j.users[l] {
 		if g == f {
-			mine = len(all)
+			own = len(all)
 		}
 		w := j.p.Units[g]
 		if j.p.Sends != nil && j.p.Sends[l] {
 			w = j.p.Sending[g]
 		}
-		all = append(all, party{w, j.floor(g) * booked, math.Inf(1), need(g)})
+		all = append(all, participant{w, j.floor(g) * booked, math.Inf(1), need(g)})
 	}
-	return share(j.p.Capacity[l], all)[mine]
+	return share(j.p.Capacity[l], all)[own]
 }
 
 // bestResponse returns the rate of flow f if it requested all it can use of its links while the others kept their rates. In a fair allocation

@@ -146,7 +146,7 @@ func floorLevel(ms []member, floors, u []float64, total, guess float64) float64 
 		if math.Abs(used-total) <= total*exact || a == closed && b == floored {
 			return level
 		}
-		next := narrow(&low, &high, level, used, total, open)
+		next := narrowBounds(&low, &high, level, used, total, open)
 		if closed, floored = a, b; next != level+(total-used)/open {
 			closed = -1 // the step was not Newton's
 		}

@@ -12,15 +12,15 @@ type memory struct {
 	r *replay
 }
 
-// maxKeptOffers bounds the offers that a history keeps. A replay is abandoned after patience percent of the work of a solution from scratch,
-// and not started when more than hopeless percent of the flows have other values.
-const maxKeptOffers, patience, hopeless = 8_000_000, 45, 60
+// maxKeptOffers bounds the offers that a history keeps. A replay is abandoned after maxReplayPercent percent of the work of a solution from scratch,
+// and not started when more than maxChangedPercent percent of the flows have other values.
+const maxKeptOffers, maxReplayPercent, maxChangedPercent = 8_000_000, 45, 60
 
 // remember keeps the history of an engine's run; nil when the engine recorded none, too long a one, or one without an end.
 func remember(e *engine) *memory {
 	r := e.recorder
 	e.recorder = nil
-	if r == nil || e.rough || r.kept > maxKeptOffers {
+	if r == nil || e.approximate || r.kept > maxKeptOffers {
 		return nil
 	}
 	return &memory{e: e, h: r.history(e.links)}
@@ -39,10 +39,10 @@ func (m *memory) update(p *Problem, sol *Solution, pt *part, s *Solver) (compute
 		e.p = p
 		return 0, true
 	}
-	most := e.work * patience / 100
+	most := e.work * maxReplayPercent / 100
 	if s.Eager {
 		most = math.MaxInt
-	} else if len(flows)*100 > len(e.flows)*hopeless {
+	} else if len(flows)*100 > len(e.flows)*maxChangedPercent {
 		return 0, false
 	}
 	if m.r == nil {
@@ -159,9 +159,9 @@ func (e *engine) refresh(l *link) {
 	}
 }
 
-// laidOutLike reports whether a problem has the links, flows, paths, owners and queue pairs of another and ranks links alike. Then only
+// sameLayout reports whether a problem has the links, flows, paths, owners and queue pairs of another and ranks links alike. Then only
 // weights, demands and bounds can differ, and capacities if other values rank the links.
-func (p *Problem) laidOutLike(q *Problem) bool {
+func (p *Problem) sameLayout(q *Problem) bool {
 	return p.flat() == q.flat() && p.Precision == q.Precision && (p.Floor == nil) == (q.Floor == nil) && (p.Sends == nil) == (q.Sends == nil) &&
 		len(p.Capacity) == len(q.Capacity) && equal(p.nominal(), q.nominal()) && (p.Nominal == nil) == (q.Nominal == nil) &&
 		equal(p.First, q.First) && equal(p.Hops, q.Hops) && equal(p.Tenant, q.Tenant) && equal(p.Class, q.Class) &&

@@ -10,18 +10,18 @@ func (e *engine) divide(lk *link, st *linkState, u, out []float64) {
 		return
 	}
 	if e.floors != nil {
-		st.spare = divideFloors(ms, e.floors[lk.first:lk.last], u, out, lk.capacity, e.guess(0, &ms[0]), nil)
+		st.spare = divideFloors(ms, e.floors[lk.first:lk.last], u, out, lk.capacity, e.initialLevel(0, &ms[0]), nil)
 		return
 	}
 	need := 0.0
 	for _, x := range u {
 		need += x
 	}
-	st.spare = divideMembers(ms, u, out, lk.capacity, need, e.guess(0, &ms[0]))
+	st.spare = divideMembers(ms, u, out, lk.capacity, need, e.initialLevel(0, &ms[0]))
 }
 
-// guess returns a level near the next one: a member's last offer by its weight. at is the member's place on the link.
-func (e *engine) guess(at int32, m *member) float64 {
+// initialLevel returns a level near the next one: a member's last offer by its weight. at is the member's place on the link.
+func (e *engine) initialLevel(at int32, m *member) float64 {
 	if l := e.was[at]; !math.IsInf(l, 1) {
 		return l / m.weight
 	}
@@ -71,7 +71,7 @@ func needed(lk *link, n *node, u []float64) float64 {
 // divideNode divides the offer of a node on a link among its members.
 func (e *engine) divideNode(lk *link, n *node, u, out []float64) {
 	a, b := n.first-lk.first, n.last-lk.first
-	divideMembers(e.members[n.first:n.last], u[a:b], out[a:b], n.offer, n.need, e.guess(a, &e.members[n.first]))
+	divideMembers(e.members[n.first:n.last], u[a:b], out[a:b], n.offer, n.need, e.initialLevel(a, &e.members[n.first]))
 }
 
 // explains reports whether there are caps, guarantees or floors, so that a link's limits have more kinds than LimitLink.
@@ -91,7 +91,7 @@ func (e *engine) explain(lk *link, s *Solution) {
 	u, out := e.gather(ms, lk.capacity), e.out[:len(ms)]
 	if e.floors != nil {
 		bounds := make([]Limit, len(ms))
-		divideFloors(ms, e.floors[lk.first:lk.last], u, out, lk.capacity, e.guess(0, &ms[0]), bounds)
+		divideFloors(ms, e.floors[lk.first:lk.last], u, out, lk.capacity, e.initialLevel(0, &ms[0]), bounds)
 		for i, b := range bounds {
 			set(lk.first+int32(i), b)
 		}

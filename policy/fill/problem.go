@@ -72,11 +72,11 @@ type Solution struct {
 	// Overbooked lists the links, ascending, on which the guarantees of the tenants present, or the floors of the flows, exceed 99 % of the
 	// capacity in sum. There they are scaled down to that in proportion.
 	Overbooked []int32
-	// Rough counts the flows in parts of the problem whose circles of waiting links are too large to come to rest with bounded work. Their rates
+	// Approximate counts the flows in parts of the problem whose cycles of waiting links are too large to converge with bounded work. Their rates
 	// exceed no link and approximate the fair ones. Residual is the largest relative reduction of a link's offers that was needed to fit its
 	// capacity.
-	Rough    int
-	Residual float64
+	Approximate int
+	Residual    float64
 }
 
 func (p *Problem) flows() int { return max(0, len(p.First)-1) }

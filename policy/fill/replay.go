@@ -38,7 +38,7 @@ type replay struct {
 	touched   []int32   // links that are watched or followed
 	liveFlows []int32   // live flows
 	recorded  []float64 // by hop of followed links, for flows with watched links: the link's offer in the history at this moment
-	waking    []int32   // scratch: links to follow
+	pending   []int32   // scratch: links to follow
 	boundless []float64 // infinite: the offers of a link before its first visit
 	work      int       // members of visits of followed links, less those that they had in the history
 	spent     int       // members of visits of followed links
@@ -105,7 +105,7 @@ func (r *replay) run(flows, links []int32, most, budget int) bool {
 	for _, l := range links {
 		r.follow(l)
 	}
-	for e.rest = roughest; ; e.rest = e.nextRest(e.rest, easy) {
+	for e.rest = coarsestRest; ; e.rest = e.nextRest(e.rest, easy) {
 		for {
 			now, visit, recall := r.moment()
 			if !visit && !recall {
@@ -118,7 +118,7 @@ func (r *replay) run(flows, links []int32, most, budget int) bool {
 		if e.rest <= e.still {
 			return e.work+r.work < budget
 		}
-		if e.rest == roughest {
+		if e.rest == coarsestRest {
 			r.first = e.first + r.work
 			if easy = e.easy(r.first); easy != e.easy(e.first) {
 				return false
@@ -213,7 +213,7 @@ func (r *replay) recall(ms []member, out []float64) {
 // are before until this moment, and then from this moment on. out is nil when the link's offers did not change.
 func (r *replay) followAffected(ms []member, out, then, before []float64) {
 	e := r.e
-	r.waking = r.waking[:0]
+	r.pending = r.pending[:0]
 	flows, limits := e.flowStates, e.limits
 	for i := range ms {
 		m := &ms[i]
@@ -230,7 +230,7 @@ func (r *replay) followAffected(ms []member, out, then, before []float64) {
 			r.recorded[m.hop] = then[i]
 		}
 	}
-	for _, l := range r.waking {
+	for _, l := range r.pending {
 		if e.linkStates[l].role == watched {
 			r.follow(l)
 		}
@@ -260,7 +260,7 @@ func (r *replay) affected(m *member, x, y float64) {
 			}
 		}
 		if min(now, w.most) != min(then, w.most) {
-			r.waking = append(r.waking, e.on[k])
+			r.pending = append(r.pending, e.on[k])
 		}
 	}
 }

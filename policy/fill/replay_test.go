@@ -11,7 +11,7 @@ import (
 )
 
 // edit changes values of a problem, in a copy, without changing its flows.
-func (d *dice) edit(p *Problem) *Problem {
+func (d *splitMix) edit(p *Problem) *Problem {
 	q := *p
 	change := func(s []float64, n, times int, to ...float64) []float64 {
 		if s = slices.Clone(s); s == nil {
@@ -97,7 +97,7 @@ func TestWhatIsFollowedAgainIsBitForBitWhatSolveFinds(t *testing.T) {
 			t.Run(fmt.Sprintf("placement %d flat %v", where, flat), func(t *testing.T) {
 				t.Parallel()
 				followed := 0
-				for seed := range dice(3) {
+				for seed := range splitMix(3) {
 					p := treeProblem(fatTree{8}, 128, 8, 1280, where, flat)
 					if flat && seed%2 == 1 {
 						p.Floor = make([]float64, p.flows())
@@ -116,48 +116,48 @@ func TestWhatIsFollowedAgainIsBitForBitWhatSolveFinds(t *testing.T) {
 					}
 				}
 				if followed < 30 {
-					t.Errorf("only %d histories were followed in 75 steps: the test is no test", followed)
+					t.Errorf("only %d histories were followed in 75 steps: the test has checked nothing", followed)
 				}
 			})
 		}
 	}
 }
 
-// TestHistoriesAreFollowedWithinTheSameBudget covers parts that come to rest, parts that only settle within the budget, and parts that do not
+// TestHistoriesAreFollowedWithinTheSameBudget covers parts that converge, parts that only settle within the budget, and parts that do not
 // settle: the case determines the result.
 func TestHistoriesAreFollowedWithinTheSameBudget(t *testing.T) {
 	t.Parallel()
-	followed, rough := 0, 0
-	for seed := range dice(45) {
+	followed, approximate := 0, 0
+	for seed := range splitMix(45) {
 		p := treeProblem(fatTree{8}, 128, 8, 1280, scattered, seed%2 == 0)
 		d, s := 900+seed, Solver{Eager: true}
 		s.effort = settlingOf(p) + 1 + d.below(500) // barely enough: after some of the changes it is too little
 		for step := range 6 {
 			got := solveBoth(t, &s, p, fmt.Sprintf("seed %d step %d, budget %d", seed, step, s.effort))
 			followed += s.Followed
-			if got.Rough > 0 {
-				rough++
+			if got.Approximate > 0 {
+				approximate++
 			}
 			p = d.edit(p)
 		}
 	}
-	if followed < 30 || rough < 30 {
-		t.Errorf("%d histories were followed and %d sharings broken off: the test is no test", followed, rough)
+	if followed < 30 || approximate < 30 {
+		t.Errorf("%d histories were replayed and %d searches abandoned: the test has checked nothing", followed, approximate)
 	}
 }
 
-// TestAHistoryThatLeadsIntoACircleIsGivenUp covers a change after which a small circle never converges: however long the replay would
+// TestReplayThatReachesACycleIsAbandoned covers a change after which a small cycle never converges: however long the replay would
 // take, it stops at the work of a solution from scratch.
-func TestAHistoryThatLeadsIntoACircleIsGivenUp(t *testing.T) {
+func TestReplayThatReachesACycleIsAbandoned(t *testing.T) {
 	t.Parallel()
 	const seed = 100485
 	p := treeProblem(fatTree{4}, 16, 2+seed%7, 40+seed%200, scattered, seed%3 == 0)
-	d, s := dice(7777+seed*13), Solver{Eager: true}
-	if first := solveBoth(t, &s, p, "before"); first.Rough > 0 {
-		t.Fatal("it is in a circle at first: the test is no test")
+	d, s := splitMix(7777+seed*13), Solver{Eager: true}
+	if first := solveBoth(t, &s, p, "before"); first.Approximate > 0 {
+		t.Fatal("the first solution is in a cycle: the test has checked nothing")
 	}
-	if after := solveBoth(t, &s, d.edit(p), "after"); after.Rough == 0 {
-		t.Fatal("it comes to rest: the test is no test")
+	if after := solveBoth(t, &s, d.edit(p), "after"); after.Approximate == 0 {
+		t.Fatal("it converges: the test has checked nothing")
 	}
 }
 
@@ -166,13 +166,13 @@ func TestWhatHasSettledIsBroughtToRest(t *testing.T) {
 	p := treeProblem(fatTree{8}, 128, 8, 1280, scattered, false)
 	run := func(budget int) *engine { return runAsOne(p, budget) }
 	whole := run(10_000_000)
-	if whole.rough || whole.settling == 0 || whole.work < 3*whole.settling/2 {
-		t.Fatalf("rough %v, settled after %d of %d: the test is no test", whole.rough, whole.settling, whole.work)
+	if whole.approximate || whole.settling == 0 || whole.work < 3*whole.settling/2 {
+		t.Fatalf("approximate %v, settled after %d of %d: the test has checked nothing", whole.approximate, whole.settling, whole.work)
 	}
-	if e := run(whole.settling + 1); e.rough || e.work != whole.work {
-		t.Errorf("with %d it is rough %v after %d, want the whole %d", whole.settling+1, e.rough, e.work, whole.work)
+	if e := run(whole.settling + 1); e.approximate || e.work != whole.work {
+		t.Errorf("with %d: approximate %v after %d, want all %d", whole.settling+1, e.approximate, e.work, whole.work)
 	}
-	if e := run(whole.settling - 1); !e.rough {
+	if e := run(whole.settling - 1); !e.approximate {
 		t.Errorf("with %d it came to rest", whole.settling-1)
 	}
 }
@@ -201,7 +201,7 @@ func TestChangedCapacitiesAreFollowedWhereLinksHaveNominalOnes(t *testing.T) {
 	t.Parallel()
 	p := treeProblem(fatTree{8}, 128, 8, 1280, compact, true)
 	p.Nominal = slices.Clone(p.Capacity)
-	s, d := Solver{Eager: true}, dice(5)
+	s, d := Solver{Eager: true}, splitMix(5)
 	if _, err := s.Solve(p); err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestChangedCapacitiesAreFollowedWhereLinksHaveNominalOnes(t *testing.T) {
 
 func TestTheOrderOfLinksDoesNotChangeWhatIsFair(t *testing.T) {
 	t.Parallel()
-	for seed := range dice(20) {
+	for seed := range splitMix(20) {
 		p := treeProblem(fatTree{8}, 128, 8, 1280, compact, true)
 		p.Sends, p.Sending = nil, nil // with them there can be several fair allocations
 		d, q := 40+seed, *p
@@ -235,9 +235,9 @@ func TestTheOrderOfLinksDoesNotChangeWhatIsFair(t *testing.T) {
 	}
 }
 
-func TestRatesAreAsPreciseAsWanted(t *testing.T) {
+func TestRatesReachTheRequestedPrecision(t *testing.T) {
 	t.Parallel()
-	for seed := range dice(10) {
+	for seed := range splitMix(10) {
 		p := treeProblem(fatTree{8}, 128, 8+int(seed), 1280, compact, seed%2 == 0)
 		p.Sends, p.Sending = nil, nil // with them there can be several fair allocations
 		q := *p
@@ -255,7 +255,7 @@ func TestRatesAreAsPreciseAsWanted(t *testing.T) {
 func TestAHistoryDoesNotGrow(t *testing.T) {
 	t.Parallel()
 	p := treeProblem(fatTree{8}, 128, 8, 1280, compact, false)
-	d, s := dice(9), Solver{Eager: true}
+	d, s := splitMix(9), Solver{Eager: true}
 	for step := range 40 {
 		if _, err := s.Solve(p); err != nil {
 			t.Fatal(err)
@@ -273,7 +273,7 @@ func TestAHistoryDoesNotGrow(t *testing.T) {
 				kept += len(m.h.of[l].offers)
 			}
 			if kept != m.h.kept || kept != fresh.recorder.kept || m.e.work != fresh.work || m.e.settling != fresh.settling {
-				t.Fatalf("step %d, part %d: %d offers kept, counted as %d, work %d, settled after %d; from nothing %d, %d, %d",
+				t.Fatalf("step %d, part %d: %d offers kept, counted as %d, work %d, settled after %d; from scratch %d, %d, %d",
 					step, i, kept, m.h.kept, m.e.work, m.e.settling, fresh.recorder.kept, fresh.work, fresh.settling)
 			}
 			again := fresh.recorder.history(fresh.links)

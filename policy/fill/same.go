@@ -75,7 +75,7 @@ func entry(s []float64, i int32) float64 {
 
 // reuse takes over the solution of a part.
 func (s *Solver) reuse(sol *Solution, pt, old *part) {
-	pt.over, pt.residual, pt.rough, pt.misses = old.over, old.residual, old.rough, old.misses
+	pt.over, pt.residual, pt.approximate, pt.misses = old.over, old.residual, old.approximate, old.misses
 	for i, f := range pt.flows {
 		g := old.flows[i]
 		sol.Rates[f], sol.Bottleneck[f], sol.Limits[f] = s.found.Rates[g], s.found.Bottleneck[g], s.found.Limits[g]

@@ -7,7 +7,7 @@ import (
 
 // Solve shares the problem's capacities. Every flow's rate is the least of its demand, its ceiling and its links' offers. A link's offer is the
 // flow's share of the link while each other flow takes its rate. This is the certificate of hierarchical weighted max-min fairness. Rates are exact
-// to a relative 1e-9, and to 1e-6 in rare circles that are nearly undetermined, except for the flows that Solution.Rough counts. Solve fails,
+// to a relative 1e-9, and to 1e-6 in rare cycles that are nearly undetermined, except for the flows that Solution.Approximate counts. Solve fails,
 // wrapping ErrProblem, if the arrays of the problem do not fit together or hold values out of range.
 //
 // Where links weigh flows differently there can, in rare symmetric cases, be several fair allocations. Solve then always returns the same one.
@@ -59,7 +59,7 @@ func (e *engine) writeFlow(i int32, s *Solution) {
 
 // note stores an engine's other results in a part.
 func (e *engine) note(pt *part) {
-	pt.over, pt.residual, pt.rough = nil, e.residual, e.rough
+	pt.over, pt.residual, pt.approximate = nil, e.residual, e.approximate
 	for i := range e.links {
 		if e.links[i].over {
 			pt.over = append(pt.over, e.links[i].id)

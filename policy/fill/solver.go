@@ -29,17 +29,18 @@ type Solver struct {
 	Computed int
 }
 
-// smallPart is the smallest size of a part, in flows, with a history. After fewMisses in a row no history is kept, until there are manyMisses.
-const smallPart, fewMisses, manyMisses = 500, 3, 20
+// minPartSize is the smallest size of a part, in flows, with a history. After minMissesToStop misses in a row no history is kept, until there are
+// missesToRetry.
+const minPartSize, minMissesToStop, missesToRetry = 500, 3, 20
 
 // part is a set of flows that share links only with each other.
 type part struct {
-	flows    []int32 // ascending
-	over     []int32
-	residual float64
-	rough    bool
-	memory   *memory // nil when there is none
-	misses   int8    // times in a row that it was computed from scratch although remembered, or could not be remembered
+	flows       []int32 // ascending
+	over        []int32
+	residual    float64
+	approximate bool
+	memory      *memory // nil when there is none
+	misses      int8    // times in a row that it was computed from scratch although remembered, or could not be remembered
 }
 
 // Settle waits until the solver has updated its memory after the last problem. Callers that drop a solver must call it; Solve does first.
@@ -49,7 +50,7 @@ func (s *Solver) Settle() { s.unsettled.Wait() }
 // goroutines of its own, see Settle.
 func (s *Solver) Solve(p *Problem) (*Solution, error) {
 	s.Settle()
-	sameLayout := s.problem != nil && p.laidOutLike(s.problem)
+	sameLayout := s.problem != nil && p.sameLayout(s.problem)
 	if err := p.check(sameLayout); err != nil {
 		return nil, err
 	}
@@ -98,14 +99,14 @@ func (s *Solver) compute(p *Problem, sol *Solution, pt *part, use []bool, at scr
 	e.write(sol)
 	e.note(pt)
 	if pt.memory = remember(e); pt.memory == nil {
-		pt.misses = (pt.misses + 1) % (manyMisses + 1)
+		pt.misses = (pt.misses + 1) % (missesToRetry + 1)
 	}
 }
 
 // remembers reports whether to keep the history of a part. After several changes in a row that affected most of the part, further ones are
 // likely to as well, and recording is not worth its cost; it is retried now and then.
 func (s *Solver) remembers(pt *part) bool {
-	return s.Eager || !s.once && pt.misses < fewMisses && len(pt.flows) >= smallPart
+	return s.Eager || !s.once && pt.misses < minMissesToStop && len(pt.flows) >= minPartSize
 }
 
 func (s *Solver) budget(e *engine) int {
@@ -121,8 +122,8 @@ func (s *Solution) gather(parts []part) *Solution {
 		pt := &parts[i]
 		s.Overbooked = append(s.Overbooked, pt.over...)
 		s.Residual = max(s.Residual, pt.residual)
-		if pt.rough {
-			s.Rough += len(pt.flows)
+		if pt.approximate {
+			s.Approximate += len(pt.flows)
 		}
 	}
 	slices.Sort(s.Overbooked)

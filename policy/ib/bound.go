@@ -12,20 +12,20 @@ import (
 // Relative error contributions of an InfiniBand prediction, fitted to packet simulations of random cases (see docs/compiler.md): 95 in 100
 // cases lie well within the sum.
 const (
-	boundBase    = 0.02  // random choice of the marked packets, for 10,000 marks and more
-	boundSingle  = 0.005 // for tenants that marks control through a single CCTI, so that random errors do not average out
-	boundFull    = 0.03  // for each full link beyond the first on the longest path that meets the tenant's: links that wait for each other do not fill
-	boundLinked  = 0.02  // for tenants that meet a flow marked by several limiting links: one link redistributes the error of the other
-	boundRest    = 0.03  // part of the rate of such flows on a link, passed on to the flows that only this link limits
-	boundVictim  = 0.06  // for a flow that shares a link with flows to a limiting link further on (head-of-line blocking)
-	boundBlocked = 0.15  // instead, where the shared link and the flow's own next one are limiting as well: the links wait for each other
-	boundFar     = 0.02  // for queue pairs far below the fastest that they meet: some were 4 to 5 % below their predictions (cause unknown)
-	boundSending = 0.20  // where queue pairs take turns at a sending port and also react to marks
-	boundChance  = 3     // standard deviations of the random error of few marks: of hundreds of tenants some are two off
+	boundBase         = 0.02  // random choice of the marked packets, for 10,000 marks and more
+	boundSingle       = 0.005 // for tenants that marks control through a single CCTI, so that random errors do not average out
+	boundFull         = 0.03  // for each full link beyond the first on the longest path that meets the tenant's: links that wait for each other do not fill
+	boundLinked       = 0.02  // for tenants that meet a flow marked by several limiting links: one link redistributes the error of the other
+	boundRest         = 0.03  // part of the rate of such flows on a link, passed on to the flows that only this link limits
+	boundVictim       = 0.06  // for a flow that shares a link with flows to a limiting link further on (head-of-line blocking)
+	boundBlocked      = 0.15  // instead, where the shared link and the flow's own next one are limiting as well: the links wait for each other
+	boundBelowFastest = 0.02  // for queue pairs far below the fastest that they meet: some were 4 to 5 % below their predictions (cause unknown)
+	boundSending      = 0.20  // where queue pairs take turns at a sending port and also react to marks
+	boundRandom       = 3     // standard deviations of the random error of few marks: of hundreds of tenants some are two off
 )
 
-// farBelow is the ratio from which boundFar applies.
-const farBelow = 20
+// minFastestRatio is the ratio from which boundBelowFastest applies.
+const minFastestRatio = 20
 
 // BoundTime is the averaging time, in seconds, of the delivered rates that the bounds of an InfiniBand plan refer to. Shorter means vary more:
 // the relative error of a mean of m marks is 1/sqrt(m).
@@ -59,14 +59,14 @@ func (s *Settings) bounds(predicted model.Forecast) []float64 {
 		if meetsTurns[t] {
 			sending = boundSending
 		}
-		if predicted.Circles != nil {
-			sending = max(sending, predicted.Circles[t])
+		if predicted.Cycles != nil {
+			sending = max(sending, predicted.Cycles[t])
 		}
 		out[t] += sending
 		independent := out[t] - boundBase // of the random choice of marked packets
 		out[t] = max(out[t], math.Sqrt(float64(independent*independent)+float64(markErrors[t]*markErrors[t])))
 		if far[t] {
-			out[t] += boundFar
+			out[t] += boundBelowFastest
 		}
 	}
 	return out
@@ -97,7 +97,7 @@ func (s *Settings) markErrors() []float64 {
 	}
 	for t, m := range marks {
 		if m > 0 {
-			marks[t] = boundChance / math.Sqrt(m)
+			marks[t] = boundRandom / math.Sqrt(m)
 		}
 	}
 	return marks
@@ -158,7 +158,7 @@ func (s *Settings) passedOnErrors() []float64 {
 	}, func(f int32) bool { return s.target.Bottleneck[f] >= 0 })
 }
 
-// farBelowFastest flags the tenants with queue pairs entitled to less than 1/farBelow of the fastest at the link that limits them.
+// farBelowFastest flags the tenants with queue pairs entitled to less than 1/minFastestRatio of the fastest at the link that limits them.
 func farBelowFastest(m *model.Model, target *model.Allocation) []bool {
 	l, fastest, out := m.Layout(), make([]float64, len(m.Caps)), make([]bool, len(m.Tenants))
 	for i, r := range target.Rates {
@@ -167,7 +167,7 @@ func farBelowFastest(m *model.Model, target *model.Allocation) []bool {
 		}
 	}
 	for i, t := range l.Tenant {
-		if d := target.Bottleneck[i]; d >= 0 && !l.Sends[d] && float64(farBelow*target.Rates[i]/l.QPs[i]) < fastest[d] {
+		if d := target.Bottleneck[i]; d >= 0 && !l.Sends[d] && float64(minFastestRatio*target.Rates[i]/l.QPs[i]) < fastest[d] {
 			out[t] = true
 		}
 	}
@@ -212,9 +212,9 @@ func victims(m *model.Model, target *model.Allocation) []float64 {
 // ackRange returns, by tenant, the relative distance of its rate from the prediction that acknowledgements allow. A link that one sending port
 // fills also carries acknowledgements of other flows. With them it queues and marks, and the weights of its flows divide it; without them,
 // their turns at the sending port do. Acknowledgements take so little that rates rest between both, whatever their exact part. nil: zero
-// everywhere, or unknown because there are more than CircleFlows flows.
+// everywhere, or unknown because there are more than MaxCycleFlows flows.
 func (s *Settings) ackRange(a *model.Allocation, w model.ShareWeights) []float64 {
-	if len(s.m.Flows) > model.CircleFlows {
+	if len(s.m.Flows) > model.MaxCycleFlows {
 		return nil
 	}
 	w.Caps = s.m.DataCaps(s.target, ibcc.AckShare)

@@ -216,8 +216,8 @@ func (s *Settings) limitFinding(k limitKey, l *deviceLimit) plan.Finding {
 // from1 prints the legal values of a register from 1 to most.
 func from1(most int) string { return "1.." + strconv.Itoa(most) }
 
-// thresholdWhy explains the threshold code of a queue of depth bytes.
-func thresholdWhy(m *model.Model, p *ibprofile.Profile, d int32, trip float64, depth int, code uint8) string {
+// thresholdReason explains the threshold code of a queue of depth bytes.
+func thresholdReason(m *model.Model, p *ibprofile.Profile, d int32, trip float64, depth int, code uint8) string {
 	head := fmt.Sprintf("%s · round trip %s / 7, at least %d packets and at most 3/4 of %d B = %d B",
 		quantity.BitRate(m.Caps[d]), seconds(trip), minimumPackets, p.Switch.QueueBytes, depth)
 	if p.Generic() {

@@ -166,7 +166,7 @@ func (s *Settings) mapLanes(of []*lanes, vls int, alike bool) {
 			l.sl2vl[sl] = ident.VL(c.Colour[rep[sl]])
 		}
 		s.assignLanes(l)
-		l.weigh()
+		l.weighLanes()
 	}
 }
 
@@ -261,11 +261,11 @@ func (s *Settings) assignLanes(l *lanes) {
 	}
 }
 
-// weigh chooses how many full packets each lane may send in a round, minimising the worst relative error of a lane's share, and lays them out
+// weighLanes chooses how many full packets each lane may send in a round, minimising the worst relative error of a lane's share, and lays them out
 // as a table. Devices round a weight up to whole packets, so weights are whole packets from the start. A table must hold as many entries as
 // the port has data lanes, and is not known to hold more. Lane 0, which carries unmanaged traffic, and the lanes of tenants without flows here
 // get an entry of one packet each, so that they do not starve.
-func (l *lanes) weigh() {
+func (l *lanes) weighLanes() {
 	perEntry := max(1, math.MaxUint8/l.blocks)
 	entries := l.vls - len(l.idle)
 	total, most := 0.0, 0.0

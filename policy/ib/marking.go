@@ -38,7 +38,7 @@ func queueDepth(m *model.Model, d int32, roundTrip float64) int {
 // switchPlans builds every switch's marking: defaults for all its ports, and overrides where a link that limits flows needs other values. A
 // switch whose ports are unchanged since the previous compilation keeps its plan.
 func (s *Settings) switchPlans(before []plan.SwitchPlan, was []plan.Digest) ([]plan.SwitchPlan, []plan.Digest) {
-	trips := s.m.LongestTrips()
+	trips := s.m.LongestRoundTrips()
 	s.marking = make([]int, len(s.m.Caps))
 	for i := range s.groups {
 		for _, d := range s.groups[i].links {
@@ -170,7 +170,7 @@ func (s *Settings) portMarking(field string, d int32, trip float64) (ibcc.PortMa
 		why.Range = fmt.Sprintf("%d..%d", profile.Switch.MinMarkingRate, profile.Switch.MaxMarkingRate)
 	}
 	return ibcc.PortMarking{Valid: true, Threshold: code, PacketSize: unmarked(s.m, d), MarkingRate: every}, []plan.Reason{
-		{Field: field + "threshold", Value: fmt.Sprint(code), Range: "0..15", Rule: plan.RuleMarkingDepth, Formula: thresholdWhy(s.m, profile, d, trip, depth, code)},
+		{Field: field + "threshold", Value: fmt.Sprint(code), Range: "0..15", Rule: plan.RuleMarkingDepth, Formula: thresholdReason(s.m, profile, d, trip, depth, code)},
 		why,
 	}
 }

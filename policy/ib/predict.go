@@ -47,17 +47,17 @@ func Predict(in model.Input, p *plan.Plan) (*Prediction, error) {
 	return out, nil
 }
 
-// predict fills the links by aggressiveness. If prices replace the rates of that allocation, its bottlenecks and circle ranges remain.
+// predict fills the links by aggressiveness. If prices replace the rates of that allocation, its bottlenecks and cycle ranges remain.
 func (s *Settings) predict() (f model.Forecast) {
 	floors := make([]float64, len(s.m.Flows))
 	for i := range floors {
 		floors[i] = s.floorOf(int32(i))
 	}
-	w := model.ShareWeights{Marked: s.flowWeights(), Floors: floors, Ceilings: s.capCeilings(), Slack: s.m.CircleSlack(nil)}
+	w := model.ShareWeights{Marked: s.flowWeights(), Floors: floors, Ceilings: s.capCeilings(), Slack: s.m.CycleSlack(nil)}
 	if f.Allocation = s.predictLanes(&w); f.Err != nil {
 		return f
 	}
-	f.Circles = model.Maxima(s.m.CircleRange(f.Allocation, w), s.ackRange(f.Allocation, w))
+	f.Cycles = model.Maxima(s.m.CycleRange(f.Allocation, w), s.ackRange(f.Allocation, w))
 	if len(s.m.Flows) <= model.PricedFlows {
 		if flows := s.m.ConnectedFlows(s.m.Feedable(nil), func(i int) bool { return s.marks[i] > 1 }); flows != nil {
 			s.prices(w, flows).Run(f.Rates)

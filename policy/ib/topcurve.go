@@ -22,12 +22,12 @@ const (
 	topPoints = 37
 	topLowest = 1.0 / 8 // part of the line rate, by the product rule: below it no tick is lost
 	topStep   = 1.0 / 8 // octaves
-	// leastTaken bounds the strengthening of a setting: no strength would reach the whole line rate.
-	leastTaken = 0.5
+	// minTicksTaken bounds the strengthening of a setting: no strength would reach the whole line rate.
+	minTicksTaken = 0.5
 	// negligibleLoss is the part of the ticks above which the loss is ignored.
 	negligibleLoss = 0.999
-	// nearLine is the part of the line rate from which ticks may be lost.
-	nearLine = 1.0 / 8
+	// nearLineRate is the part of the line rate from which ticks may be lost.
+	nearLineRate = 1.0 / 8
 	// manyMarks is the number of marks in one period that is hardly ever exceeded, and rarely the probability that counts as zero.
 	manyMarks, rarely = 40, 1e-12
 )
@@ -104,14 +104,14 @@ func restartedMean(table []ibcc.Entry, pressure float64) float64 {
 	return mean / total
 }
 
-// at returns the part of its ticks that a CCTI takes when its mean rate is a part of the line rate, at least leastTaken.
+// at returns the part of its ticks that a CCTI takes when its mean rate is a part of the line rate, at least minTicksTaken.
 func (c *topCurve) at(share float64) float64 {
 	i, _ := slices.BinarySearch(c.share[:], share)
 	switch i {
 	case 0:
 		return 1
 	case topPoints:
-		return leastTaken
+		return minTicksTaken
 	}
 	low, high := c.share[i-1], c.share[i]
 	part := (share - low) / (high - low)
@@ -119,7 +119,7 @@ func (c *topCurve) at(share float64) float64 {
 	if took > negligibleLoss {
 		return 1
 	}
-	return max(leastTaken, took)
+	return max(minTicksTaken, took)
 }
 
 // tops holds the curves of tables, each computed once.
@@ -165,7 +165,7 @@ type lastTop struct {
 // and Increases above one are for rates far from the line rate.
 func (s *Settings) takenPartOf(st *setting, table []ibcc.Entry, rate float64, last *lastTop) float64 {
 	p := &s.ports[st.port]
-	if rate < float64(nearLine*p.line) || st.min > 0 || st.incr > 1 || len(table) == 0 {
+	if rate < float64(nearLineRate*p.line) || st.min > 0 || st.incr > 1 || len(table) == 0 {
 		return 1
 	}
 	return s.tops.of(table, p.restart, last).at(rate / p.line)

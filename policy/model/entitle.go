@@ -18,9 +18,9 @@ type Target struct {
 	// Links lists the contended link directions, by transmitting port: those that limit at least one flow and carry more than one tenant.
 	// Predicted is zero here.
 	Links []plan.LinkShare
-	// Rough counts the flows whose rates only approximate the fair ones. Their links wait for each other in a circle that is very large or nearly
-	// undetermined, and did not come to rest.
-	Rough int
+	// Approximate counts the flows whose rates only approximate the fair ones. Their links wait for each other in a cycle that is very large or nearly
+	// undetermined, and did not converge.
+	Approximate int
 }
 
 // Entitle computes the target: hierarchical weighted max-min fairness over link directions, each with its own capacity.
@@ -56,9 +56,9 @@ type Allocation struct {
 	Limiting []bool
 	// Overbooked lists the link directions whose guarantees or floors exceed the bookable part.
 	Overbooked []int32
-	// Rough counts the flows whose rates only approximate the fair ones.
-	Rough int
-	Err   error // the solver rejected the problem; the other fields are invalid
+	// Approximate counts the flows whose rates only approximate the fair ones.
+	Approximate int
+	Err         error // the solver rejected the problem; the other fields are invalid
 }
 
 // Entitle computes the target.
@@ -144,7 +144,7 @@ func (m *Model) share(solver *fill.Solver, p *fill.Problem) *Allocation {
 		return a
 	}
 	// The solver keeps its solution: callers may change only the rates of the allocation.
-	a.Rates, a.Bottleneck, a.Limits, a.Overbooked, a.Rough = slices.Clone(s.Rates), s.Bottleneck, s.Limits, s.Overbooked, s.Rough
+	a.Rates, a.Bottleneck, a.Limits, a.Overbooked, a.Approximate = slices.Clone(s.Rates), s.Bottleneck, s.Limits, s.Overbooked, s.Approximate
 	for i, b := range a.Bottleneck {
 		if b >= 0 && a.Limits[i] != fill.LimitCap { // a cap can limit a flow on a link that is not full
 			a.Limiting[b] = true
@@ -154,7 +154,7 @@ func (m *Model) share(solver *fill.Solver, p *fill.Problem) *Allocation {
 }
 
 func (m *Model) target(a *Allocation) *Target {
-	t := &Target{Flows: make([]Entitlement, len(m.Flows)), Links: m.LinkShares(a, a), Rough: a.Rough}
+	t := &Target{Flows: make([]Entitlement, len(m.Flows)), Links: m.LinkShares(a, a), Approximate: a.Approximate}
 	for i := range m.Flows {
 		e := &t.Flows[m.Flows[i].Index]
 		e.Flow = m.Flows[i].Index

@@ -12,9 +12,9 @@ import (
 // Forecast is the predicted effect of settings.
 type Forecast struct {
 	*Allocation
-	// Circles and Spare are relative uncertainties of each tenant's rate. Circles: several allocations are at rest, or acknowledgements make links
+	// Cycles and Spare are relative uncertainties of each tenant's rate. Cycles: several allocations are at rest, or acknowledgements make links
 	// mark. Spare: full links that limit no flow mark. nil: zero everywhere.
-	Circles, Spare []float64
+	Cycles, Spare []float64
 }
 
 // ShareWeights defines how flows share links in a prediction. Slices are indexed by model flow and immutable after first use.

@@ -23,7 +23,7 @@ type Layout struct {
 	senders      []int32   // see SendersOf
 	firstSender  []int32
 	ofSender     []int32   // see BySender
-	longest      []float64 // see LongestTrips
+	longest      []float64 // see LongestRoundTrips
 	allFeedable  []float64 // Feedable(nil)
 	classOfFlow  []int32   // see classLayout
 	firstClasses []int32
@@ -124,8 +124,8 @@ func (m *Model) Loads(rates []float64) []float64 {
 	return load
 }
 
-// Squeeze lowers the rates of flows where a search left loads above capacities. load is the sum of the rates by link direction.
-func (m *Model) Squeeze(flows []int32, caps, load, rates []float64) {
+// ScaleToCapacity lowers the rates of flows where a search left loads above capacities. load is the sum of the rates by link direction.
+func (m *Model) ScaleToCapacity(flows []int32, caps, load, rates []float64) {
 	l := m.Layout()
 	for _, i := range flows {
 		worst := 1.0
@@ -293,19 +293,19 @@ func (m *Model) gatherSenders() (first, senders []int32) {
 	return first, senders
 }
 
-// trip returns the time, in seconds, that a link direction adds to an unloaded round trip: its delay in both directions and the transmission
+// roundTrip returns the time, in seconds, that a link direction adds to an unloaded round trip: its delay in both directions and the transmission
 // of one full packet.
-func (m *Model) trip(d int32) float64 {
+func (m *Model) roundTrip(d int32) float64 {
 	return float64(2*m.Fabric.Links[d/2].Delay.Seconds()) + m.PacketBits(m.Transmitter(d))/m.Caps[d]
 }
 
-// LongestTrips returns, for each link direction, the longest round trip of a flow that crosses it, in seconds.
-func (m *Model) LongestTrips() []float64 {
+// LongestRoundTrips returns, for each link direction, the longest round trip of a flow that crosses it, in seconds.
+func (m *Model) LongestRoundTrips() []float64 {
 	l := m.Layout()
 	if l.longest == nil {
 		trips := make([]float64, len(m.Caps))
 		for d := range trips {
-			trips[d] = m.trip(int32(d))
+			trips[d] = m.roundTrip(int32(d))
 		}
 		l.longest = make([]float64, len(m.Caps))
 		for i := range m.Flows {

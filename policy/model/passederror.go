@@ -6,13 +6,13 @@ import "math"
 // link. off returns the error of a flow itself in two parts: alike, which adds up because all such flows get less than predicted, and apart,
 // which is independent of other flows. limited reports whether a flow has a bottleneck that counts; a flow with a bottleneck and no error of
 // its own gets the rest there.
-func (m *Model) PassedOnErrors(target *Allocation, off func(f int32) (alike, apart float64), limited func(f int32) bool) []float64 {
+func (m *Model) PassedOnErrors(target *Allocation, off func(f int32) (alike, spread float64), limited func(f int32) bool) []float64 {
 	links := len(m.Caps)
 	sum, squares, rest := make([]float64, links), make([]float64, links), make([]float64, links)
 	l, takes := m.Layout(), make([]bool, len(target.Rates))
 	for i, r := range target.Rates {
-		alike, apart := off(int32(i))
-		if alike+apart == 0 {
+		alike, spread := off(int32(i))
+		if alike+spread == 0 {
 			if takes[i] = limited(int32(i)); takes[i] {
 				rest[target.Bottleneck[i]] += r
 			}
@@ -20,7 +20,7 @@ func (m *Model) PassedOnErrors(target *Allocation, off func(f int32) (alike, apa
 		}
 		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
 			sum[d] += float64(alike * r)
-			squares[d] += float64(float64(apart*r) * float64(apart*r))
+			squares[d] += float64(float64(spread*r) * float64(spread*r))
 		}
 	}
 	out := make([]float64, len(takes))

@@ -218,7 +218,7 @@ func (w *RouteFinder) walk(path []subnet.PortRef, src, edge subnet.PortRef, k in
 	at, _ := w.Model.Fabric.Peer(src)
 	paths = 1
 	for at.Node != edge.Node {
-		next := w.Nearer(at.Node)
+		next := w.NextHops(at.Node)
 		path = append(path, next[k%len(next)])
 		k /= len(next)
 		paths = min(paths*len(next), 1<<20)
@@ -227,8 +227,8 @@ func (w *RouteFinder) walk(path []subnet.PortRef, src, edge subnet.PortRef, k in
 	return append(path, edge), paths
 }
 
-// Nearer lists the ports of a switch that lead one link nearer to the switch of the last search.
-func (w *RouteFinder) Nearer(node int32) []subnet.PortRef {
+// NextHops lists the ports of a switch that lead one link nearer to the switch of the last search.
+func (w *RouteFinder) NextHops(node int32) []subnet.PortRef {
 	if w.next[node] == nil {
 		for _, l := range w.Of(node) {
 			if w.Dist[l.Peer] == w.Dist[node]-1 {

@@ -54,7 +54,7 @@ func TestFlowsSpreadEvenlyOverAllShortestPaths(t *testing.T) {
 				at = m.Receiver(d)
 			}
 			if at != f.Dst || slices.ContainsFunc(seen, func(o []int32) bool { return slices.Equal(o, f.Links) }) {
-				t.Errorf("flow %d: a route ends at %v or comes twice, want %v once", i, at, f.Dst)
+				t.Errorf("flow %d: a route ends at %v or is duplicated, want %v once", i, at, f.Dst)
 			}
 			seen = append(seen, f.Links)
 			sum += f.QPs
@@ -65,7 +65,7 @@ func TestFlowsSpreadEvenlyOverAllShortestPaths(t *testing.T) {
 	}
 }
 
-func TestOfManyPathsAsManyAreTakenAsAreAffordable(t *testing.T) {
+func TestManyPathsAreLimited(t *testing.T) {
 	t.Parallel()
 	pairs := [][2]int{{0, 1023}, {1, 1022}}
 	m := treeModel(t, 16, pairs) // 64 paths between pods

@@ -18,11 +18,11 @@ const (
 	priceRest   = 1e-6
 	PricedFlows = 20_000
 	// priceStep damps the search: at one link alone the step 1 would be exact at once. A link's price moves in proportion to itself, or to
-	// leastPart of the sum that its flows meet if that is more: otherwise the price of a link that hardly marks would hardly move.
+	// minPart of the sum that its flows meet if that is more: otherwise the price of a link that hardly marks would hardly move.
 	priceStep = 0.7
-	leastPart = 0.25
-	// leastPrice counts as no price.
-	leastPrice = 1e-9
+	minPart   = 0.25
+	// minPrice counts as no price.
+	minPrice = 1e-9
 )
 
 // Prices searches for the marks of all links, in units of the marks of a link whose flows have their intended rates.
@@ -58,7 +58,7 @@ type sender struct {
 func (m *Model) NewPrices(w ShareWeights, decline float64, limiting []bool, flows []int32) *Prices {
 	l, links := m.Layout(), len(m.Caps)
 	x := &Prices{m: m, w: w, Flows: flows, data: m.capsOf(&w), turns: w.Sending, step: priceStep / decline,
-		price: make([]float64, links), priced: make([]bool, links), least: slices.Repeat([]float64{leastPrice}, links), load: make([]float64, links), yields: make([]float64, links),
+		price: make([]float64, links), priced: make([]bool, links), least: slices.Repeat([]float64{minPrice}, links), load: make([]float64, links), yields: make([]float64, links),
 		rates: make([]float64, len(m.Flows)), sums: make([]float64, len(m.Flows)), Full: make([]float64, len(m.Flows))}
 	if x.turns == nil {
 		x.turns = l.QPs
@@ -75,7 +75,7 @@ func (m *Model) NewPrices(w ShareWeights, decline float64, limiting []bool, flow
 		s.flows = append(s.flows, i)
 		for _, d := range hops {
 			if !l.Sends[d] && x.caps[d] < fill.Boundless && !x.priced[d] {
-				x.priced[d], x.price[d] = true, leastPrice
+				x.priced[d], x.price[d] = true, minPrice
 				if limiting == nil || limiting[d] {
 					x.price[d] = 1
 				}
@@ -95,7 +95,7 @@ func (x *Prices) Run(rates []float64) {
 		}
 	}
 	x.send()
-	x.m.Squeeze(x.Flows, x.caps, x.load, x.rates)
+	x.m.ScaleToCapacity(x.Flows, x.caps, x.load, x.rates)
 	for _, i := range x.Flows {
 		rates[i] = x.rates[i]
 	}
@@ -109,7 +109,7 @@ func (x *Prices) send() {
 		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
 			sum += x.price[d]
 		}
-		sum = max(sum, leastPrice)
+		sum = max(sum, minPrice)
 		r := x.Full[i] / sum
 		if x.Decline != nil {
 			r = float64(x.Full[i] * num.Exp(-float64(x.Decline[i]*num.Ln(sum))))
@@ -173,8 +173,8 @@ func (x *Prices) mark() (moved float64) {
 		// The step's part of ln(over), and exp(log)-1, both to the third order.
 		log := float64(2*x.step*(over-1)) / (over + 1)
 		more := log / (1 - log/2)
-		x.price[d] = max(was+float64(max(was, float64(leastPart*met))*more), x.least[d])
-		moved = max(moved, math.Abs(x.price[d]-was)/max(met, leastPrice))
+		x.price[d] = max(was+float64(max(was, float64(minPart*met))*more), x.least[d])
+		moved = max(moved, math.Abs(x.price[d]-was)/max(met, minPrice))
 	}
 	return moved
 }

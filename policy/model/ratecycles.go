@@ -8,50 +8,50 @@ import (
 )
 
 const (
-	// circleSlack is how much faster, relative, sending ports count in a prediction: a hundred times the precision of the rates.
-	circleSlack = 100 * forecastPrecision
-	// endSlack is how much faster or slower they count at the ends of the range. The time to find an allocation along a circle grows with 1/slack.
-	endSlack = 20 * circleSlack
-	// CircleFlows is the number of flows up to which allocations along circles are compared.
-	CircleFlows = 20_000
-	// circleApart is the relative distance from which two allocations count as different.
-	circleApart = 0.01
-	// circleFull is the load, as part of the capacity, from which a link may belong to a circle: acknowledgements take up to 6.8 % of the others.
-	circleFull = 0.9
+	// cycleSlack is how much faster, relative, sending ports count in a prediction: a hundred times the precision of the rates.
+	cycleSlack = 100 * forecastPrecision
+	// endSlack is how much faster or slower they count at the ends of the range. The time to find an allocation along a cycle grows with 1/slack.
+	endSlack = 20 * cycleSlack
+	// MaxCycleFlows is the number of flows up to which allocations along cycles are compared.
+	MaxCycleFlows = 20_000
+	// minCycleDifference is the relative distance from which two allocations count as different.
+	minCycleDifference = 0.01
+	// minCycleLoad is the load, as part of the capacity, from which a link may belong to a cycle: acknowledgements take up to 6.8 % of the others.
+	minCycleLoad = 0.9
 )
 
-// A sending port divides by queue pairs, and other links divide by weight. Where full links of both kinds form a circle, rates can move along
+// A sending port divides by queue pairs, and other links divide by weight. Where full links of both kinds form a cycle, rates can move along
 // it while every link stays full: a whole range of allocations is at rest. The slack of the sending ports selects one end of the range. If
 // they count as slightly faster than they are, the other links decide, and queue pairs get the shares of their weights; if slightly slower,
 // the turns of the sending ports decide.
 
-// CircleSlack returns the slack of the prediction, by link direction. caps are the capacities for data; nil means the full ones.
-// Where sending ports carry data only, packet simulations of WRCC come to rest at the shares of the weights; this is not proven. Where they
+// CycleSlack returns the slack of the prediction, by link direction. caps are the capacities for data; nil means the full ones.
+// Where sending ports carry data only, packet simulations of WRCC converge at the shares of the weights; this is not proven. Where they
 // also carry acknowledgements, simulations rested at either end and between; the prediction then uses the capacities without slack, and
-// CircleRange gives the distance from the ends. On InfiniBand, links that mark stay some tenths of a percent to 3 % short of full and sending
+// CycleRange gives the distance from the ends. On InfiniBand, links that mark stay some tenths of a percent to 3 % short of full and sending
 // ports do not: the sending ports have room, and simulations rest nearer the shares of the weights.
-func (m *Model) CircleSlack(caps []float64) []float64 {
+func (m *Model) CycleSlack(caps []float64) []float64 {
 	if caps == nil {
 		caps = m.Caps
 	}
 	out := make([]float64, len(caps))
 	for d, sends := range m.Layout().Sends {
 		if sends && caps[d] == m.Caps[d] {
-			out[d] = circleSlack
+			out[d] = cycleSlack
 		}
 	}
 	return out
 }
 
-// CircleRange returns the relative distance of each tenant's rate from the prediction that other allocations at rest allow: the larger of its
+// CycleRange returns the relative distance of each tenant's rate from the prediction that other allocations at rest allow: the larger of its
 // distances from the ends of the range. How acknowledgements take turns with data is unknown, so at the end of the weights they take nothing
-// of sending ports. nil means no range, or unknown because there are more than CircleFlows flows.
-// Without a circle only the slack moves rates: by many times the slack where a flow gets what another leaves of a port.
-func (m *Model) CircleRange(a *Allocation, w ShareWeights) []float64 {
-	if len(m.Flows) > CircleFlows || len(m.FullSenders(a, func(float64) bool { return true })) == 0 {
+// of sending ports. nil means no range, or unknown because there are more than MaxCycleFlows flows.
+// Without a cycle only the slack moves rates: by many times the slack where a flow gets what another leaves of a port.
+func (m *Model) CycleRange(a *Allocation, w ShareWeights) []float64 {
+	if len(m.Flows) > MaxCycleFlows || len(m.FullSenders(a, func(float64) bool { return true })) == 0 {
 		return nil
 	}
-	if !m.onCircle(a, w.Caps) {
+	if !m.onCycle(a, w.Caps) {
 		return nil
 	}
 	caps := m.capsOf(&w)
@@ -77,7 +77,7 @@ func (m *Model) CircleRange(a *Allocation, w ShareWeights) []float64 {
 func (m *Model) SignificantDistances(a, b *Allocation) []float64 {
 	out := m.distances(a, b)
 	for t, off := range out {
-		if off <= circleApart {
+		if off <= minCycleDifference {
 			out[t] = 0
 		}
 	}
@@ -114,11 +114,11 @@ func (m *Model) byTenant(a *Allocation) []float64 {
 	return out
 }
 
-// onCircle reports whether full links and the flows over them form a circle that includes a full sending port. Without one no rate can move
+// onCycle reports whether full links and the flows over them form a cycle that includes a full sending port. Without one no rate can move
 // while every link stays full, so only one allocation is at rest. Links that never fill and flows at their demand do not count.
-func (m *Model) onCircle(a *Allocation, caps []float64) bool {
+func (m *Model) onCycle(a *Allocation, caps []float64) bool {
 	l, full := m.Layout(), m.Filled(a, caps)
-	sets, circle := disjoint.New(len(m.Caps)), make([]bool, len(m.Caps))
+	sets, cycle := disjoint.New(len(m.Caps)), make([]bool, len(m.Caps))
 	for i, r := range a.Rates {
 		if l.Demand[i] > 0 && r >= float64(l.Demand[i]*(1-endSlack)) {
 			continue
@@ -130,15 +130,15 @@ func (m *Model) onCircle(a *Allocation, caps []float64) bool {
 			}
 			if last >= 0 {
 				one, other := sets.Find(last), sets.Find(d)
-				closed := one == other || circle[one] || circle[other]
+				closed := one == other || cycle[one] || cycle[other]
 				sets.Join(one, other)
-				circle[sets.Find(one)] = closed
+				cycle[sets.Find(one)] = closed
 			}
 			last = d
 		}
 	}
 	for d, sends := range l.Sends {
-		if sends && full[d] && circle[sets.Find(int32(d))] {
+		if sends && full[d] && cycle[sets.Find(int32(d))] {
 			return true
 		}
 	}
@@ -149,7 +149,7 @@ func (m *Model) onCircle(a *Allocation, caps []float64) bool {
 func (m *Model) Filled(a *Allocation, caps []float64) []bool {
 	full, load := make([]bool, len(m.Caps)), m.Loads(a.Rates)
 	for d, c := range m.Feedable(caps) {
-		full[d] = load[d] > 0 && load[d] >= float64(circleFull*c)
+		full[d] = load[d] > 0 && load[d] >= float64(minCycleLoad*c)
 	}
 	return full
 }

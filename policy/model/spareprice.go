@@ -21,7 +21,7 @@ func (m *Model) sparePrice(free float64) float64 {
 	if m.Plane == subnet.PlaneRoCE {
 		most, none = spareMostRoCE, spareNoneRoCE
 	}
-	return max(leastPrice, float64(most*(1-max(0, free)/none)))
+	return max(minPrice, float64(most*(1-max(0, free)/none)))
 }
 
 // SpareRange returns, by tenant, the relative distance of its rate from the prediction because full links that limit no flow mark as well:
@@ -38,7 +38,7 @@ func (m *Model) SpareRange(a, target *Allocation, w ShareWeights, marks []int32,
 	x := prices(w, m.ConnectedFlows(m.Feedable(w.Caps), m.Crosses(spare)))
 	for d, on := range spare {
 		if on && x.priced[d] {
-			x.price[d] = leastPrice
+			x.price[d] = minPrice
 		}
 	}
 	here, there := Allocation{Rates: slices.Clone(a.Rates)}, Allocation{Rates: slices.Clone(a.Rates)}

@@ -106,7 +106,7 @@ func notSet(name string, all []Explanation) error {
 
 // narrow reports whether a device matches the name. For a switch with the named port, it drops the reasons of other ports.
 func (e *Explanation) narrow(want string) bool {
-	node, port, numbered := subnet.CutPort(want)
+	node, port, numbered := subnet.SplitPort(want)
 	num := strconv.Itoa(int(port))
 	for i, id := range e.ports {
 		name := e.names[i]

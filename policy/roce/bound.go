@@ -30,7 +30,7 @@ const (
 )
 
 // bounds returns the relative error bound of each tenant's prediction. It is the sum of the mean of its flows' bounds, weighted by their rates,
-// of BoundSpare, and of the ranges of circles and of nearly full links.
+// of BoundSpare, and of the ranges of cycles and of nearly full links.
 func (s *Settings) bounds(predicted model.Forecast) []float64 {
 	out := s.m.MeanByTenant(s.target, s.flowBounds())
 	spare := s.m.TenantsMeeting(s.target, s.m.Crosses(s.m.SpareLinks(s.target, s.m.FullLinks(s.target), nil)))
@@ -38,8 +38,8 @@ func (s *Settings) bounds(predicted model.Forecast) []float64 {
 		if spare[t] {
 			out[t] += model.BoundSpare
 		}
-		if predicted.Circles != nil {
-			out[t] += predicted.Circles[t]
+		if predicted.Cycles != nil {
+			out[t] += predicted.Cycles[t]
 		}
 		if predicted.Spare != nil {
 			out[t] += predicted.Spare[t]

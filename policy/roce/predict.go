@@ -17,7 +17,7 @@ func (s *Settings) predict() (f model.Forecast) {
 	if priced && s.needsPrices() {
 		s.prices(w, model.Indices(len(s.m.Flows))).Run(f.Rates)
 	}
-	f.Circles = s.m.CircleRange(f.Allocation, w)
+	f.Cycles = s.m.CycleRange(f.Allocation, w)
 	if priced {
 		f.Spare = s.m.SpareRange(f.Allocation, s.target, w, s.marks, s.prices)
 	}

@@ -81,7 +81,7 @@ type Settings struct {
 }
 
 // Compile compiles the levers of the RoCE plane: one set of DCQCN registers for each NIC port, by the lever of the device's profile, and the
-// marking of switches. Flows that meet the same marks come to rest at rates in proportion to the intended rates of their ports' settings. The
+// marking of switches. Flows that meet the same marks converge at rates in proportion to the intended rates of their ports' settings. The
 // rate of a flow that meets the marks of k links falls by k^-Decline, for which its settings compensate.
 //
 // prev is a compilation of the same flows and attachments, or nil.
@@ -110,7 +110,7 @@ func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
 	if err := s.chooseAll(); err != nil {
 		return nil, nil, err
 	}
-	s.weigh()
+	s.weighFlows()
 	var section *plan.RoCEPlan
 	var work sync.WaitGroup
 	work.Go(func() { section = s.plan(t.Before, t.Digests, t.Was) })
@@ -133,7 +133,7 @@ func newSettings(m *model.Model, p *profile.Profile, target *model.Allocation) (
 		return nil, err
 	}
 	s.assign()
-	s.measureTrips()
+	s.measureRoundTrip()
 	s.findTops()
 	s.fresh = slices.Repeat([]bool{true}, len(s.ports))
 	return s, nil
@@ -205,14 +205,14 @@ func (s *Settings) findTops() {
 	}
 }
 
-// measureTrips finds the longest round trip.
-func (s *Settings) measureTrips() {
+// measureRoundTrip finds the longest round trip.
+func (s *Settings) measureRoundTrip() {
 	for i := range s.m.Flows {
-		way := quantity.Picoseconds(0)
+		delay := quantity.Picoseconds(0)
 		for _, d := range s.m.Flows[i].Links {
-			way += s.m.Delay(d)
+			delay += s.m.Delay(d)
 		}
-		s.rtt = max(s.rtt, 2*way)
+		s.rtt = max(s.rtt, 2*delay)
 	}
 }
 
@@ -434,9 +434,9 @@ func (s *Settings) chooseAll() error {
 	return nil
 }
 
-// weigh computes the weight of every flow in the prediction: the rate of its port's actual settings at the response of the link that it reacts
+// weighFlows computes the weight of every flow in the prediction: the rate of its port's actual settings at the response of the link that it reacts
 // to, in bit/s.
-func (s *Settings) weigh() {
+func (s *Settings) weighFlows() {
 	w := make([]float64, len(s.m.Flows))
 	if s.prev != nil {
 		copy(w, s.prev.weights)

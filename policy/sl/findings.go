@@ -78,7 +78,7 @@ func sharedSLs(m *model.Model, x *problem, senders []model.PortTenants, p Placem
 	if len(order) == 0 {
 		return nil
 	}
-	why := x.whyExhausted()
+	why := x.exhaustedReason()
 	slices.SortStableFunc(order, func(a, b *sharers) int { return b.count - a.count })
 	var out []plan.Finding
 	for _, g := range order[:min(len(order), maxSharings)] {
@@ -95,8 +95,8 @@ func sharedSLs(m *model.Model, x *problem, senders []model.PortTenants, p Placem
 	return out
 }
 
-// whyExhausted states the least number of SLs needed, and which tenants need them.
-func (x *problem) whyExhausted() phrase.Text {
+// exhaustedReason states the least number of SLs needed, and which tenants need them.
+func (x *problem) exhaustedReason() phrase.Text {
 	if x.lowerBound != nil {
 		x = x.lowerBound
 	}

@@ -56,19 +56,19 @@ func flowParts(m *model.Model) [][]int32 {
 	return parts
 }
 
-// reunite gives a tenant a single SL where an SL of one of its parts is free for all of them.
-func (x *problem) reunite() {
+// mergeParts gives a tenant a single SL where an SL of one of its parts is free for all of them.
+func (x *problem) mergeParts() {
 	for first := 0; first < len(x.nodes); {
 		last := first + 1
 		for last < len(x.nodes) && x.nodes[last].tenant == x.nodes[first].tenant {
 			last++
 		}
-		x.reuniteParts(int32(first), int32(last))
+		x.mergeAllParts(int32(first), int32(last))
 		first = last
 	}
 }
 
-func (x *problem) reuniteParts(first, last int32) {
+func (x *problem) mergeAllParts(first, last int32) {
 	for v := first; v < last; v++ {
 		k := x.c.Colour[v]
 		fits := true
@@ -80,8 +80,8 @@ func (x *problem) reuniteParts(first, last int32) {
 		}
 		for u := first; u < last; u++ {
 			if x.c.Colour[u] != k {
-				x.c.Unpaint(u)
-				x.c.Paint(u, k)
+				x.c.Unassign(u)
+				x.c.Assign(u, k)
 			}
 		}
 		return

@@ -36,11 +36,11 @@ func Place(m *model.Model) (Placements, []plan.Finding) {
 		y := newProblem(m, senders, parts)
 		y.preferPlacements(x.placements())
 		y.restrict(true)
-		if y.c.Crowded() || !y.c.Adapt(y.order) {
+		if y.c.Overconstrained() || !y.c.Adapt(y.order) {
 			y.c.Greedy(y.order)
 		}
 		if y.c.Conflicts() < x.c.Conflicts() {
-			y.reunite()
+			y.mergeParts()
 			y.spread(ports)
 			return y.placements(), slices.Concat(sharedSLs(m, y, senders, y.placements()), y.splits())
 		}
@@ -165,7 +165,7 @@ func (x *problem) connect() {
 				switch {
 				case o.node == int32(v):
 				case o.pin != nil:
-					x.c.Barred[v][*o.pin]++
+					x.c.Forbidden[v][*o.pin]++
 				default:
 					if row[o.node]++; row[o.node] == 1 {
 						met = append(met, o.node)
@@ -198,7 +198,7 @@ func (x *problem) restrict(zero bool) {
 		if !zero && all != 1 && !(x.inForce && slices.Max(x.c.Move[v][:]) > x.c.Move[v][0]) {
 			d &^= 1
 		}
-		if pin := pins[x.nodes[v].tenant]; pin >= 0 && x.c.Barred[v][pin] == 0 {
+		if pin := pins[x.nodes[v].tenant]; pin >= 0 && x.c.Forbidden[v][pin] == 0 {
 			d = 1 << pin
 		}
 		x.c.Domain[v] = d
@@ -208,7 +208,7 @@ func (x *problem) restrict(zero bool) {
 // solve finds an SL for each node so that nodes that meet differ, in the order of preference that Place describes. It returns false when it
 // finds none.
 func (x *problem) solve() bool {
-	if x.restrict(true); x.c.Crowded() {
+	if x.restrict(true); x.c.Overconstrained() {
 		return false
 	}
 	if x.inForce {
@@ -256,7 +256,7 @@ func (x *problem) solveDistinct() bool {
 	}
 	x.restrict(false)
 	for v := range n {
-		d.Barred[v] = x.c.Barred[v]
+		d.Forbidden[v] = x.c.Forbidden[v]
 		d.Domain[v] = x.c.Domain[v]
 		if solePin(x.m, x.nodes[v].tenant) < 0 {
 			d.Domain[v] &^= pinned

@@ -63,8 +63,8 @@ func (x *problem) spreadNode(v int32, on []int32, count [][colour.Colours]int) b
 	if best == was {
 		return false
 	}
-	x.c.Unpaint(v)
-	x.c.Paint(v, best)
+	x.c.Unassign(v)
+	x.c.Assign(v, best)
 	for _, i := range on {
 		count[i][was]--
 		count[i][best]++

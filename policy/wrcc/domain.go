@@ -43,8 +43,8 @@ type pace struct{ rate, qps float64 }
 // A sender receives a fair rate, and requests more, once per packet, so the time between two packets delays its control loop. The period does
 // not cover the delay of the slowest twentieth of queue pairs, nor more than longestGap.
 const (
-	slowPart   = 0.05
-	longestGap = 250 * quantity.Microsecond
+	slowFraction = 0.05
+	longestGap   = 250 * quantity.Microsecond
 )
 
 // gap returns the time between two packets of 1,024 bytes of a slow queue pair. It changes the order of paces.
@@ -56,7 +56,7 @@ func (d *domain) gap() quantity.Picoseconds {
 	if sum == 0 {
 		return 0
 	}
-	slow := slowest(d.paces, float64(slowPart*sum))
+	slow := slowest(d.paces, float64(slowFraction*sum))
 	return min(packetGap(slow), longestGap)
 }
 
@@ -138,22 +138,22 @@ func (s *Settings) findDomains() {
 
 // measureDomains sets the periods of all data centres.
 func (s *Settings) measureDomains() {
-	if s.lay.domains == nil {
+	if s.layout.domains == nil {
 		s.findDomains()
 		s.roundTrips()
-		s.lay.domains, s.lay.home = s.domains, s.home
+		s.layout.domains, s.layout.dataCentre = s.domains, s.home
 	}
-	s.domains, s.home = slices.Clone(s.lay.domains), s.lay.home
-	if s.lay.paces == nil {
-		s.lay.paces = make([][]pace, len(s.domains))
+	s.domains, s.home = slices.Clone(s.layout.domains), s.layout.dataCentre
+	if s.layout.paces == nil {
+		s.layout.paces = make([][]pace, len(s.domains))
 	}
 	for i := range s.domains {
-		s.domains[i].paces = s.lay.paces[i][:0]
+		s.domains[i].paces = s.layout.paces[i][:0]
 	}
 	s.findPaces()
 	for i := range s.domains {
 		d := &s.domains[i]
-		s.lay.paces[i] = d.paces
+		s.layout.paces[i] = d.paces
 		if d.limit(); s.prev != nil && s.prev.domains[i].react == d.react {
 			*d = s.prev.domains[i]
 		} else {
@@ -349,17 +349,17 @@ func (s *Settings) domainPlan(d *domain) plan.WRCCDomainPlan {
 
 // span finds the largest round trip between two hosts of a domain.
 type span struct {
-	m     *model.Model
-	times []quantity.Picoseconds // by link direction, see linkTime
-	hops  []int32                // by node, -1 where not reached
-	far   []quantity.Picoseconds // by switch: the longest of the shortest paths
-	queue []int32
-	hosts map[int32][2]quantity.Picoseconds // the longest two links to hosts of each switch
+	m           *model.Model
+	times       []quantity.Picoseconds // by link direction, see linkTime
+	hops        []int32                // by node, -1 where not reached
+	longestPath []quantity.Picoseconds // by switch: the longest of the shortest paths
+	queue       []int32
+	hosts       map[int32][2]quantity.Picoseconds // the longest two links to hosts of each switch
 }
 
 func (s *Settings) newSpan(times []quantity.Picoseconds) *span {
 	n := len(s.m.Fabric.Nodes)
-	return &span{m: s.m, times: times, hops: slices.Repeat([]int32{-1}, n), far: make([]quantity.Picoseconds, n)}
+	return &span{m: s.m, times: times, hops: slices.Repeat([]int32{-1}, n), longestPath: make([]quantity.Picoseconds, n)}
 }
 
 // exactSpan bounds the link visits of the exact search. Above it, each sweep starts at the switch that the previous one found
@@ -451,7 +451,7 @@ func (x *span) neighbour(node int32, port int) (d, peer int32, ok bool) {
 func (x *span) from(start int32) (rtt quantity.Picoseconds, farthest int32) {
 	f := x.m.Fabric
 	x.queue = append(x.queue[:0], start)
-	x.hops[start], x.far[start] = 0, 0
+	x.hops[start], x.longestPath[start] = 0, 0
 	for i := 0; i < len(x.queue); i++ {
 		at := x.queue[i]
 		for p := range f.Nodes[at].Ports {
@@ -461,11 +461,11 @@ func (x *span) from(start int32) (rtt quantity.Picoseconds, farthest int32) {
 			}
 			switch {
 			case x.hops[peer] < 0:
-				x.hops[peer], x.far[peer] = x.hops[at]+1, 0
+				x.hops[peer], x.longestPath[peer] = x.hops[at]+1, 0
 				x.queue = append(x.queue, peer)
 				fallthrough
 			case x.hops[peer] == x.hops[at]+1:
-				x.far[peer] = max(x.far[peer], x.far[at]+x.times[d])
+				x.longestPath[peer] = max(x.longestPath[peer], x.longestPath[at]+x.times[d])
 			}
 		}
 	}
@@ -475,7 +475,7 @@ func (x *span) from(start int32) (rtt quantity.Picoseconds, farthest int32) {
 	}
 	for _, n := range x.queue {
 		if h, ok := x.hosts[n]; ok && n != start {
-			if t := own[0] + x.far[n] + h[0]; t > rtt {
+			if t := own[0] + x.longestPath[n] + h[0]; t > rtt {
 				rtt, farthest = t, n
 			}
 		}

@@ -17,7 +17,7 @@ const (
 	boundFair = 0.0002 // movement of fair rates at rest, over four settling times
 	// boundTurnsFair is for tenants that contend for a sending port, and for those that they meet on full links.
 	boundTurnsFair = 0.0035
-	// boundTurnsLate is for the same tenants if the turns were not modelled: there are too many, or they do not come to rest.
+	// boundTurnsLate is for the same tenants if the turns were not modelled: there are too many, or they do not converge.
 	boundTurnsLate = 0.25
 	// boundPacket is a packet of 1,024 bytes of payload on the wire, in bits.
 	boundPacket = float64((1024 + overhead) * 8)
@@ -35,7 +35,7 @@ type weightMiss struct {
 }
 
 // noteMiss records the miss of the weight towards a peer.
-func (s *Settings) noteMiss(e *entry, p *toPeer) {
+func (s *Settings) noteMiss(e *entry, p *peerRates) {
 	clamped := s.outOfRange(p)
 	if s.misses == nil {
 		s.misses = make(map[int32]*weightMiss)
@@ -60,10 +60,10 @@ func (s *Settings) noteMiss(e *entry, p *toPeer) {
 }
 
 // outOfRange reports whether the weight towards a peer had to be changed to be legal.
-func (s *Settings) outOfRange(p *toPeer) bool { return p.weight != p.rate/s.unit }
+func (s *Settings) outOfRange(p *peerRates) bool { return p.weight != p.rate/s.unit }
 
-// compromises reports the weights that miss their purpose, and a unit that is too small.
-func (s *Settings) compromises() {
+// reportCompromises reports the weights that miss their purpose, and a unit that is too small.
+func (s *Settings) reportCompromises() {
 	for t := range s.m.Tenants {
 		o := s.misses[int32(t)]
 		if o == nil {
@@ -109,8 +109,8 @@ func (s *Settings) bounds(predicted model.Forecast, followed bool) []float64 {
 		case meetsTurns[t]:
 			out[t] += boundTurnsLate
 		}
-		if predicted.Circles != nil {
-			out[t] += predicted.Circles[t]
+		if predicted.Cycles != nil {
+			out[t] += predicted.Cycles[t]
 		}
 	}
 	return out

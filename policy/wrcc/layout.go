@@ -14,14 +14,14 @@ import (
 
 // layout holds what depends only on flows, attachments and fabric. Compilations of the same flows share it.
 type layout struct {
-	unit    float64
-	groups  []int32      // first flow of each entry, plus one
-	idle    []idleSender // entries without flows, after those with flows
-	order   []int32      // entries in the order of the plan
-	egress  []int32      // link directions that switches drive and flows cross, by port
-	names   []string     // of these ports
-	home    []int32      // by node: its data centre, into domains
-	domains []domain     // nil until measured
+	unit       float64
+	groups     []int32      // first flow of each entry, plus one
+	idle       []idleSender // entries without flows, after those with flows
+	order      []int32      // entries in the order of the plan
+	egress     []int32      // link directions that switches drive and flows cross, by port
+	names      []string     // of these ports
+	dataCentre []int32      // by node: its data centre, into domains
+	domains    []domain     // nil until measured
 	// Buffers of earlier compilations, for reuse.
 	paces [][]pace // by domain
 	ports []egressKind

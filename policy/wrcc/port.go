@@ -37,10 +37,10 @@ type egress struct {
 func (s *Settings) setPorts() error {
 	all := egress{flows: true, least: math.Inf(1)}
 	s.gather(&all)
-	if s.ports, s.lay.ports = s.lay.ports, nil; s.ports == nil {
-		s.ports = make([]egressKind, len(s.lay.egress))
+	if s.ports, s.layout.ports = s.layout.ports, nil; s.ports == nil {
+		s.ports = make([]egressKind, len(s.layout.egress))
 	}
-	for i, d := range s.lay.egress {
+	for i, d := range s.layout.egress {
 		o := &s.of[d]
 		if !o.flows {
 			o = &all
@@ -80,7 +80,7 @@ func (s *Settings) gather(all *egress) {
 // holdCaps finds a port for each flow that only its tenant's cap limits. If all flows of a port have their demand or their cap, a largest fair
 // rate of one unit holds each at its weight, at no other flow's expense.
 func (s *Settings) holdCaps() {
-	if s.of, s.lay.of = s.lay.of, nil; s.of == nil {
+	if s.of, s.layout.of = s.layout.of, nil; s.of == nil {
 		s.of = make([]egress, len(s.m.Caps))
 	} else {
 		clear(s.of)
@@ -164,7 +164,7 @@ func (s *Settings) portPlans(before []plan.WRCCPortPlan, was []plan.Digest) ([]p
 		out[k] = plan.WRCCPortPlan{Settings: e.params, Ports: make([]plan.NamedPort, 0, size[k])}
 	}
 	for i, k := range s.kinds {
-		out[k].Ports = append(out[k].Ports, plan.NamedPort{Port: s.ports[i].port, Name: s.lay.names[i]})
+		out[k].Ports = append(out[k].Ports, plan.NamedPort{Port: s.ports[i].port, Name: s.layout.names[i]})
 	}
 	for k, i := range first {
 		if s.prev != nil && s.ports[i] == s.prev.ports[i] {

@@ -63,7 +63,7 @@ func (x *turnSearch) run(a *model.Allocation, ports []int32) bool {
 		}
 		x.raise()
 	}
-	x.m.Squeeze(x.flows, x.caps, x.load, x.rates)
+	x.m.ScaleToCapacity(x.flows, x.caps, x.load, x.rates)
 	for _, f := range x.flows {
 		a.Rates[f] = x.rates[f]
 	}

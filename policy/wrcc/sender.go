@@ -26,11 +26,11 @@ type entry struct {
 	rule, formula string
 	clamped       string
 	peers         []plan.WRCCPeer
-	misses        []toPeer // peers whose weights miss what their flows want
+	misses        []peerRates // peers whose weights miss what their flows want
 }
 
-// toPeer summarises what the flows of an entry towards one port want.
-type toPeer struct {
+// peerRates summarises what the flows of an entry towards one port want.
+type peerRates struct {
 	peer   ident.PortID
 	qps    float64
 	rate   float64 // bit/s of a queue pair
@@ -45,9 +45,9 @@ type toPeer struct {
 // weigh sets the weights of every (port, tenant, class), by which a network adapter identifies its queue pairs. (Adapters that hold a weight
 // for each queue pair can use one for each peer.)
 func (s *Settings) weigh() {
-	groups := s.lay.groups
+	groups := s.layout.groups
 	n := len(groups) - 1
-	s.entries, s.fresh = make([]entry, n, n+len(s.lay.idle)), make([]bool, n+len(s.lay.idle))
+	s.entries, s.fresh = make([]entry, n, n+len(s.layout.idle)), make([]bool, n+len(s.layout.idle))
 	s.weights = make([]float64, len(s.m.Flows))
 	if s.prev != nil {
 		copy(s.weights, s.prev.weights)
@@ -67,7 +67,7 @@ func (s *Settings) weigh() {
 		}
 	}
 	s.addIdle()
-	s.compromises()
+	s.reportCompromises()
 }
 
 // changed reports whether the model flows first to end, which are one entry, differ from the previous compilation.
@@ -79,13 +79,13 @@ func (s *Settings) changed(first, end int) bool {
 func (s *Settings) entry(first, end int) entry {
 	f := &s.m.Flows[first]
 	e := entry{port: s.m.Fabric.PortID(f.Src), ref: f.Src, tenant: f.Tenant, class: f.Class}
-	var peers []toPeer
+	var peers []peerRates
 	for i := first; i < end; {
 		n := i
 		for n < end && s.m.Flows[n].Dst == s.m.Flows[i].Dst {
 			n++
 		}
-		peers = append(peers, s.toPeer(i, n))
+		peers = append(peers, s.peerRates(i, n))
 		i = n
 	}
 	common := s.commonPeer(peers)
@@ -116,11 +116,11 @@ func (s *Settings) entry(first, end int) entry {
 	return e
 }
 
-// toPeer summarises what the model flows first to end, which share both ends, want. Queue pairs on different paths cannot have different
+// peerRates summarises what the model flows first to end, which share both ends, want. Queue pairs on different paths cannot have different
 // weights: unequal entitlements get their geometric mean, weighted by queue pairs, which is least squares on a logarithmic scale. A demand is
 // a lower bound.
-func (s *Settings) toPeer(first, end int) toPeer {
-	p := toPeer{peer: s.m.Fabric.PortID(s.m.Flows[first].Dst), demand: true, first: first, end: end}
+func (s *Settings) peerRates(first, end int) peerRates {
+	p := peerRates{peer: s.m.Fabric.PortID(s.m.Flows[first].Dst), demand: true, first: first, end: end}
 	var n, sum, low, high float64
 	low = math.Inf(1)
 	for i := first; i < end; i++ {
@@ -150,7 +150,7 @@ func (s *Settings) toPeer(first, end int) toPeer {
 
 // commonPeer returns the peer whose rate most queue pairs of an entry have, of several the one with the lowest rate. Its weight becomes the
 // entry's, so that queue pairs towards undeclared ports get it too.
-func (s *Settings) commonPeer(peers []toPeer) *toPeer {
+func (s *Settings) commonPeer(peers []peerRates) *peerRates {
 	byRate := make([]int, len(peers))
 	for i := range byRate {
 		byRate[i] = i
@@ -181,7 +181,7 @@ func (s *Settings) legalWeight(rate float64) (weight float64, clamped string) {
 	return weight, clamped
 }
 
-func (s *Settings) weightFormula(p *toPeer) string {
+func (s *Settings) weightFormula(p *peerRates) string {
 	b := make([]byte, 0, 96)
 	b = append(b, model.Rate(p.rate).String()...)
 	switch {
@@ -198,7 +198,7 @@ func (s *Settings) weightFormula(p *toPeer) string {
 
 // addIdle gives the classes of attached tenants without flows at a port the weight of one queue pair with the tenant's share of the port.
 func (s *Settings) addIdle() {
-	if len(s.lay.idle) == 0 {
+	if len(s.layout.idle) == 0 {
 		return
 	}
 	weight := make(map[ident.PortID]float64)
@@ -207,8 +207,8 @@ func (s *Settings) addIdle() {
 			weight[a.Port] += float64(s.m.Tenants[t].Weight)
 		}
 	}
-	for i := range s.lay.idle {
-		x := &s.lay.idle[i]
+	for i := range s.layout.idle {
+		x := &s.layout.idle[i]
 		tn := &s.m.Tenants[x.tenant]
 		part := float64(tn.Weight) / weight[x.port]
 		if len(tn.Classes) > 0 {
@@ -231,13 +231,13 @@ func (s *Settings) addIdle() {
 // senderPlans builds the settings of all entries; it takes those that are not fresh from the previous plan.
 func (s *Settings) senderPlans(before []plan.WRCCSenderPlan, was []plan.Digest) ([]plan.WRCCSenderPlan, []plan.Digest) {
 	fresh := make([]bool, len(s.entries))
-	for i, k := range s.lay.order {
+	for i, k := range s.layout.order {
 		fresh[i] = s.fresh[k]
 	}
 	legal := fmt.Sprintf("%v..%d", wrcc.MinSenderWeight, wrcc.MaxSenderWeight)
 	unit := "of " + quantity.BitRate(s.unit).String()
 	return plan.Renew(before, was, fresh, func(i int) plan.WRCCSenderPlan {
-		e := &s.entries[s.lay.order[i]]
+		e := &s.entries[s.layout.order[i]]
 		tenant := s.m.Tenants[e.tenant].Name
 		p := plan.WRCCSenderPlan{Port: e.port, Name: s.m.Fabric.PortName(e.ref), Tenant: tenant, Class: className(s.m, e.tenant, e.class), Weight: e.weight, Peers: e.peers}
 		p.Reasons = append(p.Reasons, plan.Reason{Field: "weight", Value: strconv.FormatFloat(e.weight, 'g', -1, 64), Unit: unit, Range: legal,

@@ -8,14 +8,14 @@ import (
 	"fairlane/policy/plan"
 )
 
-// leastMoved is the smallest part of a port's capacity that its fair rate is assumed to move: with less, shares move little.
-const leastMoved = 0.02
+// minMoved is the smallest part of a port's capacity that its fair rate is assumed to move: with less, shares move little.
+const minMoved = 0.02
 
 // settleTime is the time that shares need near rest.
 type settleTime struct {
 	time float64 // seconds, of the slowest
 	port int32   // link direction of the slowest port; -1: only its domain counts
-	part float64 // of the port's capacity, moved by its fair rate; at least leastMoved
+	part float64 // of the port's capacity, moved by its fair rate; at least minMoved
 }
 
 // settle returns the time of the slowest domain in use and of its full ports. Where the fair rate of a port moves only part of its load, it
@@ -31,7 +31,7 @@ func (s *Settings) settle(predicted *model.Allocation) settleTime {
 		if moved <= 0 {
 			continue
 		}
-		part := min(max(moved/s.m.Caps[d], leastMoved), 1)
+		part := min(max(moved/s.m.Caps[d], minMoved), 1)
 		if t := s.domainOf(s.m.Transmitter(int32(d)).Node).settle() / part; t > out.time {
 			out = settleTime{t, int32(d), part}
 		}

@@ -14,7 +14,7 @@ import (
 
 // Settings of the WRCC plane that do not depend on the fabric.
 const (
-	// usualUnit is the fair rate at which full ports come to rest where links allow it. Headers carry fair rates in whole Mbit/s (S0, section
+	// usualUnit is the fair rate at which full ports converge where links allow it. Headers carry fair rates in whole Mbit/s (S0, section
 	// 3.3), so its resolution is 0.05 %, and a weight is the queue pair's entitled rate in Gbit/s.
 	usualUnit = quantity.Gbps
 	// Increase is the method of increase with which weighted shares are exact: senders that double by a timer gain at a pace that does not follow
@@ -38,7 +38,7 @@ const (
 type Settings struct {
 	m       *model.Model
 	target  *model.Allocation
-	lay     *layout
+	layout  *layout
 	unit    float64 // bit/s
 	limits  []uint8 // by model flow: byLink, byDemand or byCap
 	weights []float64
@@ -66,11 +66,11 @@ type Settings struct {
 func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
 	s := &Settings{m: t.Model, target: t.Target}
 	if prev != nil {
-		s.prev, s.lay = prev, prev.lay
+		s.prev, s.layout = prev, prev.layout
 	} else {
-		s.lay = newLayout(s.m)
+		s.layout = newLayout(s.m)
 	}
-	s.unit = s.lay.unit
+	s.unit = s.layout.unit
 	s.findLimits()
 	s.weigh()
 	s.holdCaps()
@@ -93,8 +93,8 @@ func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
 	slow := s.settle(o.Predicted)
 	o.Findings, o.Settle = slices.Concat(s.findings, s.uncapped(o.Predicted), s.slowFinding(slow)), slow.time
 	o.Write = func(p *plan.Plan) { p.WRCC = section }
-	if s.lay.of, s.of = s.of, nil; s.prev != nil {
-		s.lay.ports, s.prev = s.prev.ports, nil
+	if s.layout.of, s.of = s.of, nil; s.prev != nil {
+		s.layout.ports, s.prev = s.prev.ports, nil
 	}
 	return s, o, nil
 }
@@ -121,7 +121,7 @@ func (s *Settings) findLimits() {
 	}
 }
 
-// predict returns the predicted effect of the weights, the ports' bounds and the senders' least rate. followed reports whether it models the
+// predict returns the predicted effect of the weights, the ports' bounds and the senders' minimum rate. followed reports whether it models the
 // turns at sending ports.
 func (s *Settings) predict() (f model.Forecast, followed bool) {
 	qps := s.m.Layout().QPs
@@ -131,11 +131,11 @@ func (s *Settings) predict() (f model.Forecast, followed bool) {
 		w.Floors[i] = float64(float64(wrcc.MinFairRate) * n)
 	}
 	w.Caps = s.m.DataCaps(s.target, wrcc.AckShare)
-	w.Slack = s.m.CircleSlack(w.Caps)
+	w.Slack = s.m.CycleSlack(w.Caps)
 	if f.Allocation = s.m.ShareByWeight(w); f.Err != nil {
 		return f, true
 	}
-	f.Circles = s.m.CircleRange(f.Allocation, w)
+	f.Cycles = s.m.CycleRange(f.Allocation, w)
 	return f, s.turns(f.Allocation, &w)
 }
 

@@ -239,7 +239,7 @@ func HeldToken(ctx context.Context, r Repos, p Principal) (Token, error) {
 
 // Standing fails with *NotFoundError when the fabric or the tenant of a domain does not exist.
 func Standing(ctx context.Context, r Repos, d tenants.Domain) (err error) {
-	if d.Whole() {
+	if d.IsFabric() {
 		_, err = r.Fabric(ctx, d.Fabric)
 	} else {
 		_, err = r.Tenant(ctx, d.Fabric, d.Tenant)

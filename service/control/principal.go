@@ -46,7 +46,7 @@ func (p Principal) Wide() bool {
 
 // Runs reports whether the principal has a role on a whole fabric, not only in single tenants of it.
 func (p Principal) Runs(fabric string) bool {
-	return p.Wide() || slices.ContainsFunc(p.Grants, func(g tenants.Grant) bool { return g.Domain.Whole() && g.Domain.Fabric == fabric })
+	return p.Wide() || slices.ContainsFunc(p.Grants, func(g tenants.Grant) bool { return g.Domain.IsFabric() && g.Domain.Fabric == fabric })
 }
 
 // TenantsOn lists, sorted, the tenants of a fabric in which the principal has a role. The result is never nil.

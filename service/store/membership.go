@@ -31,7 +31,7 @@ const onFabric = "@fabric"
 
 // roleText returns the stored form of a grant's role.
 func roleText(g tenants.Grant) string {
-	if g.Domain.Whole() {
+	if g.Domain.IsFabric() {
 		return string(g.Role) + onFabric
 	}
 	return string(g.Role)
@@ -53,7 +53,7 @@ func (p placedMembership) membership() control.Membership {
 type place struct{ fabric, tenant *int64 }
 
 func (r *repos) placeOf(ctx context.Context, d tenants.Domain) (place, error) {
-	if d.Whole() {
+	if d.IsFabric() {
 		f, err := r.fabric(ctx, d.Fabric)
 		return place{fabric: &f.ID}, err
 	}

@@ -230,7 +230,7 @@ func TestAckClockedDefaultsSurviveTheirText(t *testing.T) {
 				t.Errorf("%s: %s: %v, %v, want %v", name, p.Name, got, err, p.Default)
 			}
 			if p.Doc == "" {
-				t.Errorf("%s: %s says nothing", name, p.Name)
+				t.Errorf("%s: %s has no text", name, p.Name)
 			}
 		}
 		if _, err := ByName(sp.Name); err != nil {

@@ -45,7 +45,7 @@ func dcqcnSpec() Spec {
 			stepParam("r_hai", 400e6, "hyper increase of the target; the paper gives none: ten times r_ai, as the vendor's defaults have it"),
 			ratePerParam(0, "r_ai and r_hai"),
 			hyperParam(),
-			rateParam("min_rate", 10e6, "least rate; the paper gives none: IEEE 802.1Qau rpgMinRate"),
+			rateParam("min_rate", 10e6, "minimum rate; the paper gives none: IEEE 802.1Qau rpgMinRate"),
 			gapParam("cnp_interval", 50*quantity.Microsecond, "N: least time between notifications made of echoes in acknowledgements; "+paperSource),
 		},
 		New: newDCQCN,

@@ -172,7 +172,7 @@ func (r *dcqcnRig) wanted(rate float64) *dcqcnRig {
 	return r
 }
 
-func TestAFlowWithoutCongestionIsLeftAlone(t *testing.T) {
+func TestFlowWithoutCongestionIsUnchanged(t *testing.T) {
 	t.Parallel()
 	for _, s := range dcqcnSpecs() {
 		r := newDCQCNRig(t, s.Name, nil).at(quantity.Second).send(40e6).at(2 * quantity.Second)
@@ -180,7 +180,7 @@ func TestAFlowWithoutCongestionIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestDCQCNAsksForMarksAndForWhatItCounts(t *testing.T) {
+func TestDCQCNRequestsMarksAndCounters(t *testing.T) {
 	t.Parallel()
 	for _, s := range dcqcnSpecs() {
 		a := built(t, s, nil)

@@ -10,7 +10,7 @@ import (
 
 const testMonitor = 4 * testUS
 
-func TestGD11IsThePapersCutAndGD10TwiceThat(t *testing.T) {
+func TestGD11IsThePapersDecreaseAndGD10TwiceThat(t *testing.T) {
 	t.Parallel()
 	// With G at 1023 of 1024, alpha stays near its initial value.
 	for gd, want := range map[float64]float64{
@@ -85,7 +85,7 @@ func increased(t *testing.T, v Values, byTime, byBytes bool) *dcqcnRig {
 	return r
 }
 
-func TestACutLowersTheTargetAsTheClampSwitchesSay(t *testing.T) {
+func TestRateCutsLowerTheTargetAccordingToTheClampSwitches(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name             string
@@ -114,7 +114,7 @@ func TestACutLowersTheTargetAsTheClampSwitchesSay(t *testing.T) {
 	}
 }
 
-func TestClampGivesTheStairsOfS4(t *testing.T) {
+func TestClampReproducesTheStepsOfS4(t *testing.T) {
 	t.Parallel()
 	for clamp, want := range map[float64]int{0: 1, 1: 5} {
 		r := newDCQCNRig(t, "dcqcn-mlx", Values{"clamp_tgt_rate": clamp})
@@ -131,7 +131,7 @@ func TestClampGivesTheStairsOfS4(t *testing.T) {
 	}
 }
 
-func TestALimiterIsReleasedAtFullRateAndBeginsAnew(t *testing.T) {
+func TestLimiterIsReleasedAtFullRateAndRestarts(t *testing.T) {
 	t.Parallel()
 	r := newDCQCNRig(t, "dcqcn-mlx", Values{"rpg_max_rate": 40e9}).at(0).cnp()
 	r.wantRate(40e9, "a limiter allows at most rpg_max_rate")
@@ -164,7 +164,7 @@ func TestTheByteCounterCountsSixtyFourBytes(t *testing.T) {
 	}
 }
 
-func TestNoTwoCutsWithinAMonitorPeriod(t *testing.T) {
+func TestAtMostOneRateCutPerMonitorPeriod(t *testing.T) {
 	t.Parallel()
 	for _, reading := range []float64{0, 1} {
 		r := newDCQCNRig(t, "dcqcn-mlx", Values{"cut_reading": reading, "rate_reduce_monitor_period": 20e6, "rpg_min_dec_fac": 1}).at(0).cnp()
@@ -179,7 +179,7 @@ func TestNoTwoCutsWithinAMonitorPeriod(t *testing.T) {
 			}
 		}
 		if last < 0 {
-			t.Errorf("reading %v: never cut", reading)
+			t.Errorf("reading %v: the rate never decreased", reading)
 		}
 	}
 }

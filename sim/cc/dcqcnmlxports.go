@@ -19,7 +19,7 @@ const maxBuilt = 1 << 12
 //
 // The vendor does not publish how its NICs treat an active limiter when a register is written.
 type MlxPorts struct {
-	ports eras[mlxPoint]
+	ports epochs[mlxPoint]
 	built map[mlxState]*mlxPoint
 	flows slots[mlxPortFlow]
 }
@@ -32,7 +32,7 @@ type mlxState struct {
 
 type mlxPortFlow struct {
 	dcqcnMlxFlow
-	era *era[mlxPoint]
+	era *epoch[mlxPoint]
 }
 
 // NewMlxPorts returns the congestion control of a number of ports, all with the same registers and with DCQCN on. It returns an
@@ -46,7 +46,7 @@ func NewMlxPorts(ports int, s *registers.Settings) (*MlxPorts, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.ports = newEras(ports, p)
+	m.ports = newEpochs(ports, p)
 	return m, nil
 }
 

@@ -58,7 +58,7 @@ func mlxPublished() []Param {
 		step(mbits("rpg_hai_rate", 50, 0, "hyper increase of the target")),
 		number("rpg_gd", 11, 0, 15, "a cut divides the 10-bit alpha by 2 to this power: 11 is 1 - alpha/2, larger is gentler; documented are 10 and 11"),
 		number("rpg_min_dec_fac", 50, 0, 100, "least new rate of one cut, percent of the old; 100 never cuts"),
-		mbits("rpg_min_rate", 1, 1, "least rate"),
+		mbits("rpg_min_rate", 1, 1, "minimum rate"),
 		mbits("rate_to_set_on_first_cnp", 0, 0, "current and target rate of a limiter when attached; 0 is line rate"),
 		number("dce_tcp_g", 1019, 1, 1023, "constant of the alpha filter in 1024ths, see alpha_filter"),
 		micros("dce_tcp_rtt", 1, "period of alpha"),

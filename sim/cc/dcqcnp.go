@@ -73,7 +73,7 @@ func dcqcnPSpec() Spec {
 			{Name: "gap_from", Kind: ParamWord, Words: []string{"acted", "any"}, Doc: "the gap counts from the last notification acted upon, or from the last one"},
 			{Name: "late_cnp", Kind: ParamWord, Words: []string{"cut", "cut-raise"}, Doc: "a notification after the increase interval cuts, or cuts and raises as the pseudo-code has it"},
 			{Name: "registered_flows", Default: 512, Min: 1, Max: 1 << 20, Doc: "congested flows that a NIC has room for; notifications of others are dropped; " + dcqcnPSource + ", section 2.2"},
-			rateParam("min_rate", 10e6, "least rate; no printed value: IEEE 802.1Qau rpgMinRate"),
+			rateParam("min_rate", 10e6, "minimum rate; no printed value: IEEE 802.1Qau rpgMinRate"),
 		},
 		New: newDCQCNP,
 	}

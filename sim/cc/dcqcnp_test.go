@@ -45,7 +45,7 @@ func TestS2Figure4AfterOneCut(t *testing.T) {
 	}
 }
 
-func TestS2Figure4AfterCutsInARow(t *testing.T) {
+func TestS2Figure4AfterConsecutiveCuts(t *testing.T) {
 	t.Parallel()
 	// In S2, DCQCN-p recovers after 9 to 10 sends, and DCQCN after 11 to 13. S2 does not print DCQCN's R_AI as a fraction of
 	// line rate. A value of about 0.11 reproduces both 11 and 13.
@@ -275,7 +275,7 @@ func TestDCQCNPReadsChangeNothing(t *testing.T) {
 	})
 }
 
-func TestDCQCNPRefusesIntervalsTheWrongWayRound(t *testing.T) {
+func TestDCQCNPRejectsReversedIntervals(t *testing.T) {
 	t.Parallel()
 	s := dcqcnPSpec()
 	if _, err := s.Build(Values{"increase_interval": float64(49 * testUS)}); err == nil {

@@ -49,7 +49,7 @@ func dcqcnPeerSpec() Spec {
 			ratePerParam(100*quantity.Gbps, "r_ai and r_hai"),
 			{Name: "rate_on_first_cnp", Default: 1, Min: 0.001, Max: 1, Doc: "share of the rate that the first echo leaves; " + peerSource},
 			{Name: "clamp_target", Kind: ParamFlag, Doc: "every cut lowers the target; otherwise only after an increase; " + peerSource},
-			rateParam("min_rate", 1e9, "least rate; "+peerSource),
+			rateParam("min_rate", 1e9, "minimum rate; "+peerSource),
 			windowParam(windowNone),
 		},
 		New: newDCQCNPeer,

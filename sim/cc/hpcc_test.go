@@ -150,7 +150,7 @@ func TestHPCCStagesEndInAMultiplicativeStep(t *testing.T) {
 	}
 }
 
-func TestHPCCWireReadingCutsToTheHeadersUnits(t *testing.T) {
+func TestHPCCWireReadingTruncatesToHeaderUnits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		line            quantity.BitRate
@@ -210,7 +210,7 @@ func TestHPCCIgnoresWhatItCannotMeasure(t *testing.T) {
 	}
 }
 
-func TestHPCCHeadersAreThoseOfItsSimulator(t *testing.T) {
+func TestHPCCHeaderSizesEqualItsSimulators(t *testing.T) {
 	t.Parallel()
 	a, _ := startHPCC(t, nil)
 	if tr := a.Traits(); 1000+48+tr.DataHeader != 1090 || 60+tr.AckHeader != 88 || !tr.INT || !tr.Repace {
@@ -227,7 +227,7 @@ func TestHPCCFlowIsSmall(t *testing.T) {
 }
 
 // A single flow measures its own rate, U = R / C, so its rate settles at R = eta C + R_AI.
-func TestHPCCAloneSettlesAtEta(t *testing.T) {
+func TestSingleHPCCFlowSettlesAtEta(t *testing.T) {
 	t.Parallel()
 	s := newStar(built(t, hpccSpec(), nil), []int64{1e9}, []quantity.Picoseconds{0})
 	s.run(2 * quantity.Millisecond)

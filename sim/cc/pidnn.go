@@ -59,14 +59,14 @@ func PIDNN(m *predict.Model) Spec {
 	}
 }
 
-// leastTarget is the minimum target, us; the error is divided by the target.
-const leastTarget = 0.1
+// minTarget is the minimum target, us; the error is divided by the target.
+const minTarget = 0.1
 
 func pidnnParams() []Param {
 	const us = float64(quantity.Microsecond)
 	low, high := float64(quantity.Mbps), float64(quantity.MaxBitRate)
 	return []Param{
-		{Name: "target", Kind: ParamDuration, Default: 5 * us, Min: leastTarget * us, Max: 1e6 * us, Doc: "RTT to steer to: just above that of empty queues (S3, 4.3.2)"},
+		{Name: "target", Kind: ParamDuration, Default: 5 * us, Min: minTarget * us, Max: 1e6 * us, Doc: "RTT to steer to: just above that of empty queues (S3, 4.3.2)"},
 		{Name: "start_rate", Kind: ParamRate, Default: 10e9, Min: low, Max: high, Doc: "first rate of a flow (S3, 4.1.2)"},
 		{Name: "min_rate", Kind: ParamRate, Default: 1e9, Min: low, Max: high, Doc: "lowest rate (S3, 4.1.2)"},
 		{Name: "max_rate", Kind: ParamRate, Default: 100e9, Min: low, Max: high, Doc: "highest rate; never above the line rate (S3, 4.1.2)"},
@@ -197,7 +197,7 @@ func (p *pidnn) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
 	s := p.flows.at(slot)
 	*s = pidFlow{
 		target: p.target, line: f.LineRate.Gbit(), bdp: f.BDP,
-		least: max(leastTarget, float64(f.BaseRTT)/float64(quantity.Microsecond)),
+		least: max(minTarget, float64(f.BaseRTT)/float64(quantity.Microsecond)),
 	}
 	s.rate = p.bound(s, p.start)
 	if p.train != trainOff {

@@ -43,7 +43,7 @@ func sampled(p *pidnn, c *Control, rtts ...float64) float64 {
 	return c.Rate / 1e9
 }
 
-func near(tb testing.TB, what string, got, want float64) {
+func closeTo(tb testing.TB, what string, got, want float64) {
 	tb.Helper()
 	if math.Abs(got-want) > 1e-9*max(1, math.Abs(want)) {
 		tb.Errorf("%s is %.12g, want %.12g", what, got, want)
@@ -53,16 +53,16 @@ func near(tb testing.TB, what string, got, want float64) {
 func TestPIDNNThreeStepsByHand(t *testing.T) {
 	t.Parallel()
 	p, c := buildPIDNN(t, Values{"predictor": 0})
-	near(t, "first rate", c.Rate, 10e9)
+	closeTo(t, "first rate", c.Rate, 10e9)
 	// e = 0.2: P 0.2, I 0.2, D 0: -0.0716 - 0.012.
-	near(t, "rate after 6 us", sampled(p, &c, 6), 10*(1-0.0836))
+	closeTo(t, "rate after 6 us", sampled(p, &c, 6), 10*(1-0.0836))
 	// e = 0.5: P 0.5, I 0.35, D 0.3: -0.179 - 0.021 + 0.012.
-	near(t, "rate after 7.5 us", sampled(p, &c, 7.5), 10*(1-0.0836)*(1-0.188))
+	closeTo(t, "rate after 7.5 us", sampled(p, &c, 7.5), 10*(1-0.0836)*(1-0.188))
 	// e = -0.2: P -0.2, I 0.5/3, D -0.7: 0.0716 - 0.01 - 0.028.
-	near(t, "rate after 4 us", sampled(p, &c, 4), 10*(1-0.0836)*(1-0.188)*(1+0.0336))
+	closeTo(t, "rate after 4 us", sampled(p, &c, 4), 10*(1-0.0836)*(1-0.188)*(1+0.0336))
 }
 
-func TestPIDNNHasTheGainsOfS3OrThoseGiven(t *testing.T) {
+func TestPIDNNUsesTheGainsOfS3OrTheConfiguredOnes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		v    Values
@@ -106,7 +106,7 @@ func TestPIDNNHoldsEachStepWithinItsClamps(t *testing.T) {
 				}
 			}
 			p, ctl := buildPIDNN(t, v)
-			near(t, "rate", sampled(p, &ctl, c.rtt), c.want)
+			closeTo(t, "rate", sampled(p, &ctl, c.rtt), c.want)
 		})
 	}
 }
@@ -114,19 +114,19 @@ func TestPIDNNHoldsEachStepWithinItsClamps(t *testing.T) {
 func TestPIDNNKeepsRatesWithinTheirBounds(t *testing.T) {
 	t.Parallel()
 	p, c := buildPIDNN(t, Values{})
-	near(t, "lowest", sampled(p, &c, slices.Repeat([]float64{80}, 40)...), 1)
+	closeTo(t, "lowest", sampled(p, &c, slices.Repeat([]float64{80}, 40)...), 1)
 	// The mean error retains those samples for a long time, so a new flow tests the other bound.
-	near(t, "limited by the mean error", sampled(p, &c, slices.Repeat([]float64{4}, 400)...), 1)
+	closeTo(t, "limited by the mean error", sampled(p, &c, slices.Repeat([]float64{4}, 400)...), 1)
 	c = p.Start(0, 0, pidnnFlow())
-	near(t, "highest", sampled(p, &c, slices.Repeat([]float64{4}, 400)...), 100)
+	closeTo(t, "highest", sampled(p, &c, slices.Repeat([]float64{4}, 400)...), 100)
 	slow := pidnnFlow()
 	slow.LineRate = 25 * quantity.Gbps
 	c = p.Start(0, 0, slow)
-	near(t, "at 25 Gbit/s", sampled(p, &c, slices.Repeat([]float64{4}, 400)...), 25)
+	closeTo(t, "at 25 Gbit/s", sampled(p, &c, slices.Repeat([]float64{4}, 400)...), 25)
 	slow.LineRate = 5 * quantity.Gbps
-	near(t, "start at 5 Gbit/s", p.Start(0, 0, slow).Rate/1e9, 5)
+	closeTo(t, "start at 5 Gbit/s", p.Start(0, 0, slow).Rate/1e9, 5)
 	slow.LineRate = 400 * quantity.Mbps
-	near(t, "start below the lowest rate", p.Start(0, 0, slow).Rate/1e9, 0.4)
+	closeTo(t, "start below the lowest rate", p.Start(0, 0, slow).Rate/1e9, 0.4)
 }
 
 func TestPIDNNSamplesOneRoundTripAtATime(t *testing.T) {
@@ -136,13 +136,13 @@ func TestPIDNNSamplesOneRoundTripAtATime(t *testing.T) {
 		p.Ack(0, &Ack{RTT: rtt, Seq: seq, Next: next, Packets: 1}, &c)
 	}
 	at(1000, 40_000, 6*quantity.Microsecond) // the first probe is the first packet
-	near(t, "rate", c.Rate/1e9, 9.164)
+	closeTo(t, "rate", c.Rate/1e9, 9.164)
 	for seq := int64(2000); seq <= 40_000; seq += 1000 {
 		at(seq, seq+40_000, 9*quantity.Microsecond) // these packets left before the next probe
 	}
-	near(t, "rate", c.Rate/1e9, 9.164)
+	closeTo(t, "rate", c.Rate/1e9, 9.164)
 	at(41_000, 90_000, 0) // no measurement
-	near(t, "rate", c.Rate/1e9, 9.164)
+	closeTo(t, "rate", c.Rate/1e9, 9.164)
 	at(41_000, 90_000, 9*quantity.Microsecond)
 	if n := p.flows.at(0).n; n != 2 || c.Rate >= 9.164e9 {
 		t.Errorf("%d samples, rate %v; want 2 and a lower rate", n, c.Rate)
@@ -175,11 +175,11 @@ func TestPIDNNSteersThePredictedRTTOnceThereAreThreeFeatures(t *testing.T) {
 		delta := -0.358*e - 0.060*sum/float64(i+1) + 0.040*(e-last)
 		last = e
 		rate *= 1 + max(-0.6, min(0.5, delta))
-		near(t, fmt.Sprintf("rate after sample %d", i), sampled(p, &c, r), rate)
+		closeTo(t, fmt.Sprintf("rate after sample %d", i), sampled(p, &c, r), rate)
 		var g [6]float64
 		p.Read(0, g[:])
-		near(t, "gauge of the prediction", g[2], expect)
-		near(t, "gauge of the smoothed RTT", g[1], f.Smoothed())
+		closeTo(t, "gauge of the prediction", g[2], expect)
+		closeTo(t, "gauge of the smoothed RTT", g[1], f.Smoothed())
 		if same := sampled(plain, &pc, r) == c.Rate/1e9; same != (i < 2) {
 			t.Errorf("sample %d: the same rate without prediction, %v", i, same)
 		}
@@ -222,24 +222,24 @@ func TestPIDNNTrainsItsGainsDownTheGradient(t *testing.T) {
 	}
 	sampled(p, &c, 8) // 3 us above the target: slopes 3*0.001*10*{0.2, 0.2, 0}, mu 0.01
 	g := gains()
-	near(t, "kp", g[0], -0.2-0.01*0.006)
-	near(t, "ki", g[1], -0.05-0.01*0.006)
-	near(t, "kd", g[2], 0.1)
+	closeTo(t, "kp", g[0], -0.2-0.01*0.006)
+	closeTo(t, "ki", g[1], -0.05-0.01*0.006)
+	closeTo(t, "kd", g[2], 0.1)
 	// The step after 8 us has P 0.6, I 0.4, D 0.4 at 9.5 Gbit/s. The next sample is 4 us, 1 us below the target: mu
 	// 0.01/sqrt(2).
 	sampled(p, &c, 4)
 	mu := 0.01 / math.Sqrt2
 	h := gains()
-	near(t, "kp", h[0], g[0]+mu*0.0095*0.6)
-	near(t, "ki", h[1], g[1]+mu*0.0095*0.4)
-	near(t, "kd", h[2], g[2]+mu*0.0095*0.4)
+	closeTo(t, "kp", h[0], g[0]+mu*0.0095*0.6)
+	closeTo(t, "ki", h[1], g[1]+mu*0.0095*0.4)
+	closeTo(t, "kd", h[2], g[2]+mu*0.0095*0.4)
 	// With S3's slope, near 1, each component reaches its limit: each gain moves by mu/10.
 	p, c = buildPIDNN(t, Values{"predictor": 0, "gains": gainsInitial, "train": trainFlow})
 	sampled(p, &c, 6, 8)
 	g = gains()
-	near(t, "clipped kp", g[0], -0.2-0.001)
-	near(t, "clipped ki", g[1], -0.05-0.001)
-	near(t, "kd without a slope", g[2], 0.1)
+	closeTo(t, "clipped kp", g[0], -0.2-0.001)
+	closeTo(t, "clipped ki", g[1], -0.05-0.001)
+	closeTo(t, "kd without a slope", g[2], 0.1)
 }
 
 func TestPIDNNTrainsASetForEachFlowOrHostOrForAll(t *testing.T) {
@@ -313,7 +313,7 @@ func TestPIDNNMovesTheTargetAfterSevenSamplesOnOneSide(t *testing.T) {
 			t.Parallel()
 			p, ctl := buildPIDNN(t, Values{"rttch": c.mode})
 			sampled(p, &ctl, c.rtts...)
-			near(t, "target", p.flows.at(0).target, c.want)
+			closeTo(t, "target", p.flows.at(0).target, c.want)
 		})
 	}
 }
@@ -335,7 +335,7 @@ func TestPIDNNRunningMeanMovesTheTargetOn(t *testing.T) {
 			t.Parallel()
 			p, ctl := buildPIDNN(t, Values{"rttch": rttchBoth, "rttch_mean": rttchRunning})
 			sampled(p, &ctl, c.rtts...)
-			near(t, "target", p.flows.at(0).target, c.want)
+			closeTo(t, "target", p.flows.at(0).target, c.want)
 		})
 	}
 }

@@ -100,8 +100,8 @@ func mustBuild(t *rapid.T, s *Spec, v Values) Algorithm {
 	return a
 }
 
-// leastRate returns the minimum rate of a flow: the parameter, limited to the flow's maximum rate.
-func leastRate(s *Spec, v Values, line float64) float64 {
+// minRate returns the minimum rate of a flow: the parameter, limited to the flow's maximum rate.
+func minRate(s *Spec, v Values, line float64) float64 {
 	given := func(name string) float64 {
 		p, ok := s.Param(name)
 		if !ok {
@@ -129,7 +129,7 @@ func TestRatesStayInBoundsAndSettlingTwiceChangesNothing(t *testing.T) {
 		line := float64(rapid.Int64Range(1, 400).Draw(t, "line")) * 1e9
 		flow := &Flow{LineRate: quantity.BitRate(line), BDP: 52000}
 		c1, c2 := once.Start(0, 0, flow), twice.Start(0, 0, flow)
-		floor := leastRate(&spec, v, line)
+		floor := minRate(&spec, v, line)
 		var now quantity.Picoseconds
 		g1, g2 := make([]float64, len(once.Gauges())), make([]float64, len(twice.Gauges()))
 		for _, h := range drawnHistory(t) {

@@ -37,7 +37,7 @@ func TestSampleRTTRecordsOneProbeAtATimeAndPassesEverythingOn(t *testing.T) {
 	if n := len(rec.Rows()); n != 1 {
 		t.Fatalf("%d rows, want 1", n)
 	}
-	near(t, "label", rec.Rows()[0].L, 1) // S is 11 us
+	closeTo(t, "label", rec.Rows()[0].L, 1) // S is 11 us
 	a.Start(1, 0, pidnnFlow())
 	for seq := int64(0); seq < 3; seq++ {
 		probe(1, seq+1, seq, 5)

@@ -83,13 +83,13 @@ func newStar(alg Algorithm, sizes []int64, starts []quantity.Picoseconds) *star 
 	return s
 }
 
-// takes returns the transmission time of a number of bytes, in whole nanoseconds.
-func (s *star) takes(bytes int, rate float64) quantity.Picoseconds {
+// transmissionTime returns the transmission time of a number of bytes, in whole nanoseconds.
+func (s *star) transmissionTime(bytes int, rate float64) quantity.Picoseconds {
 	return quantity.Picoseconds(float64(bytes)*8e9/rate) * quantity.Nanosecond
 }
 
 func (s *star) base() quantity.Picoseconds {
-	return 4*s.delay + 2*s.takes(starPayload, float64(s.rate))
+	return 4*s.delay + 2*s.transmissionTime(starPayload, float64(s.rate))
 }
 
 func (s *star) flow() *Flow {
@@ -133,9 +133,9 @@ func (s *star) handle(ev sim.Event) {
 		s.busy = false
 		s.forward()
 	case starAtReceiver:
-		s.queue.Push(s.now+s.takes(s.ack, float64(s.rate))+s.delay, starAckAtSwitch, ev.A, 0)
+		s.queue.Push(s.now+s.transmissionTime(s.ack, float64(s.rate))+s.delay, starAckAtSwitch, ev.A, 0)
 	case starAckAtSwitch:
-		s.queue.Push(s.now+s.takes(s.ack, float64(s.rate))+s.delay, starAckAtHost, ev.A, 0)
+		s.queue.Push(s.now+s.transmissionTime(s.ack, float64(s.rate))+s.delay, starAckAtHost, ev.A, 0)
 	case starAckAtHost:
 		s.acknowledge(ev.A)
 	}
@@ -156,14 +156,14 @@ func (s *star) trySend(i int32) {
 	}
 	load := min(starPayload, f.size-f.next)
 	wire := int(load) + s.header
-	end := s.now + s.takes(wire, float64(s.rate))
+	end := s.now + s.transmissionTime(wire, float64(s.rate))
 	f.busyUntil = end
 	s.queue.Push(end, starNICFree, i, 0)
 	s.queue.Push(end+s.delay, starAtSwitch, i, 0)
 	f.cable = append(f.cable, starPacket{flow: i, load: load, seq: f.next + load, at: s.now})
 	f.next += load
 	f.last = wire
-	f.nextSend = s.now + s.takes(wire, f.control.Rate)
+	f.nextSend = s.now + s.transmissionTime(wire, f.control.Rate)
 }
 
 func (s *star) setTimer(i int32, at quantity.Picoseconds) {
@@ -186,7 +186,7 @@ func (s *star) forward() {
 	p.marked = s.queued > s.mark
 	s.sent += uint32(wire)
 	s.busy = true
-	end := s.now + s.takes(wire, float64(s.rate))
+	end := s.now + s.transmissionTime(wire, float64(s.rate))
 	s.queue.Push(end, starPortFree, p.flow, 0)
 	s.queue.Push(end+s.delay, starAtReceiver, p.flow, 0)
 	f := &s.flows[p.flow]
@@ -216,7 +216,7 @@ func (s *star) acknowledge(i int32) {
 	s.alg.Settle(i, s.now, &f.control)
 	s.alg.Ack(i, &a, &f.control)
 	if s.alg.Traits().Repace && f.control.Rate != old {
-		f.nextSend += s.takes(f.last, f.control.Rate) - s.takes(f.last, old)
+		f.nextSend += s.transmissionTime(f.last, f.control.Rate) - s.transmissionTime(f.last, old)
 		if f.timer != 0 && f.nextSend < f.timerAt {
 			s.setTimer(i, max(f.nextSend, s.now))
 		}

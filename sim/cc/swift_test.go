@@ -67,7 +67,7 @@ func TestSwiftAddsOnePacketARoundTrip(t *testing.T) {
 	}
 }
 
-func TestSwiftCutsOncePerRoundTrip(t *testing.T) {
+func TestSwiftDecreasesOncePerRoundTrip(t *testing.T) {
 	t.Parallel()
 	// Without scaling the target is 20 us.
 	v := Values{"base_target": 20e6, "hop_target": 0, "fs_range": 0}
@@ -96,7 +96,7 @@ func TestSwiftCutsOncePerRoundTrip(t *testing.T) {
 	step(1001*usec, 20*usec-1, want)
 }
 
-func TestSwiftTakesALossAsTheLargestCut(t *testing.T) {
+func TestSwiftReactsToALossWithTheLargestDecrease(t *testing.T) {
 	t.Parallel()
 	a, c := startSwift(t, Values{"max_mdf": 0.3})
 	a.flows.at(0).cwnd = 10

@@ -19,7 +19,7 @@ type Reweigher interface {
 // uses the new settings immediately; a timer whose period has changed restarts. Without changes of settings, WRCCPorts behaves
 // as "wrcc-weighted".
 type WRCCPorts struct {
-	ports eras[WRCCPort]
+	ports epochs[WRCCPort]
 	flows slots[wrccPortFlow]
 }
 
@@ -31,7 +31,7 @@ type WRCCPort struct {
 
 type wrccPortFlow struct {
 	wrccFlow
-	era *era[WRCCPort]
+	era *epoch[WRCCPort]
 }
 
 // NewWRCCPorts returns the congestion control of a number of ports, all with the same settings. It returns an error for a
@@ -43,7 +43,7 @@ func NewWRCCPorts(ports int, p WRCCPort) (*WRCCPorts, error) {
 	if err := p.Validate(wrcc.MinPeriod); err != nil {
 		return nil, err
 	}
-	return &WRCCPorts{ports: newEras(ports, &p)}, nil
+	return &WRCCPorts{ports: newEpochs(ports, &p)}, nil
 }
 
 // Set changes the settings of a port at now, which must not be before the last change. It returns an error for a port that does

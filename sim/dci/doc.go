@@ -29,14 +29,14 @@
 //
 // # Usage
 //
-// A switch model holds one Near and one Far for each DCI switch. It stores the packets itself and calls:
+// A switch model holds one SenderSide and one ReceiverSide for each DCI switch. It stores the packets itself and calls:
 //
-//	data packet about to leave into the long haul    near.Outbound: clear its mark, send a CNP back
-//	notice from the far switch                       near.Notice
-//	data packet from the long haul                   far.Arrive: the VOQ to queue it in; send a notice
-//	free to move a packet                            far.Next: which VOQ, from when; then far.Leave
-//	CNP or marked ACK on its way to the long haul    far.CNP, far.Echo: drop it, clear its mark
-//	flow slot or host number first used              near.Reserve, near.Start, far.Reserve
+//	data packet about to leave into the long haul    sender.Outbound: clear its mark, send a CNP back
+//	notice from the far switch                       sender.Notice
+//	data packet from the long haul                   receiver.Arrive: the VOQ to queue it in; send a notice
+//	free to move a packet                            receiver.Next: which VOQ, from when; then receiver.Leave
+//	CNP or marked ACK on its way to the long haul    receiver.CNP, receiver.Echo: drop it, clear its mark
+//	flow slot or host number first used              sender.Reserve, sender.Start, receiver.Reserve
 //
 // After Arrive and Leave the switch calls Next and schedules one event for the result if it is in the future. A CNP takes
 // effect from the second packet after it. The package has no clock, does not allocate on a packet's path, and does not depend

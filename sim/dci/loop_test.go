@@ -11,8 +11,8 @@ import (
 // crossing is one endless flow between two data centres: a DCQCN sender, the two DCI switches, a long haul of 1 ms, and a
 // receiver that accepts less than the sender's line rate and sends CNPs while its backlog is above 100,000 bytes.
 type crossing struct {
-	near     *dci.Near
-	far      *dci.Far
+	near     *dci.SenderSide
+	far      *dci.ReceiverSide
 	sender   cc.Algorithm
 	ctl      cc.Control
 	haul     []quantity.Picoseconds // arrivals at the far switch, in order
@@ -49,12 +49,12 @@ func newCrossing(t *testing.T) *crossing {
 		}
 		return a
 	}
-	far, err := dci.NewFar(config(), build())
+	far, err := dci.NewReceiverSide(config(), build())
 	if err != nil {
 		t.Fatal(err)
 	}
 	far.Reserve(4)
-	c := &crossing{near: newNear(t), far: far, sender: build()}
+	c := &crossing{near: newSenderSide(t), far: far, sender: build()}
 	c.sender.Reserve(1)
 	c.ctl = c.sender.Start(0, 0, &cc.Flow{LineRate: 100 * quantity.Gbps, BaseRTT: 2 * ms, Payload: 1000, Wire: size})
 	return c
@@ -85,15 +85,15 @@ func (c *crossing) deliver(q int32) {
 	}
 }
 
-// run handles events in order of time. If deaf is set, it drops the notices.
-func (c *crossing) run(until quantity.Picoseconds, deaf bool) {
+// run handles events in order of time. If dropNotices is set, it drops the notices.
+func (c *crossing) run(until quantity.Picoseconds, dropNotices bool) {
 	for next := c.now; ; {
 		q, at, ok := c.far.Next()
 		switch {
 		case len(c.haul) > 0 && c.haul[0] <= next && (!ok || c.haul[0] <= at):
 			c.now = c.haul[0]
 			c.haul = c.haul[1:]
-			if a := c.far.Arrive(0, size, c.now); a.Notice && !deaf {
+			if a := c.far.Arrive(0, size, c.now); a.Notice && !dropNotices {
 				c.notices = append(c.notices, notice{c.now + haul, a.Rate})
 			}
 		case ok && at <= next:
@@ -115,21 +115,21 @@ func (c *crossing) run(until quantity.Picoseconds, deaf bool) {
 func TestNoticesMatchTheSenderToItsReceiver(t *testing.T) {
 	t.Parallel()
 	peak := map[bool]int64{}
-	for _, deaf := range []bool{false, true} {
+	for _, dropNotices := range []bool{false, true} {
 		c := newCrossing(t)
 		for c.now < 60*ms {
-			c.run(c.now+ms, deaf)
+			c.run(c.now+ms, dropNotices)
 			bytes, _, _ := c.far.Backlog(0)
-			peak[deaf] = max(peak[deaf], bytes)
+			peak[dropNotices] = max(peak[dropNotices], bytes)
 			if c.queue > 2e6 {
-				t.Fatalf("deaf %v: the receiver's port holds %.0f bytes at %s", deaf, c.queue, c.now)
+				t.Fatalf("deaf %v: the receiver's port holds %.0f bytes at %s", dropNotices, c.queue, c.now)
 			}
 		}
 		if use := float64(c.left) * size * 8 / (c.now - haul).Seconds() / share; use < 0.6 || use > 1.1 {
-			t.Errorf("deaf %v: %.0f %% of the rate that the receiver accepts", deaf, use*100)
+			t.Errorf("deaf %v: %.0f %% of the rate that the receiver accepts", dropNotices, use*100)
 		}
-		if (c.notified > 0) == deaf {
-			t.Errorf("deaf %v: the sender received %d CNPs", deaf, c.notified)
+		if (c.notified > 0) == dropNotices {
+			t.Errorf("deaf %v: the sender received %d CNPs", dropNotices, c.notified)
 		}
 	}
 	if first := int64((100e9 - share) / 8 * 2e-3); peak[false] > first*5/4 || peak[true] < 10*first {

@@ -29,8 +29,8 @@ type ingress struct {
 	alphaNum int64 // alpha of the dynamic threshold, in 1024ths
 	paused   bool  // the far end is paused
 	// PFC pause frames sent by this port, and received by it.
-	asked, obeyed uint64
-	drops         uint64 // packets received here and dropped for lack of buffer
+	pausesSent, pausesReceived uint64
+	drops                      uint64 // packets received here and dropped for lack of buffer
 }
 
 // threshold returns the bytes of shared buffer that one ingress account may hold now.
@@ -95,7 +95,7 @@ func (n *Network) flowControl(pi int32, p *port, pk int32) {
 		return
 	}
 	if kind == kindPause {
-		n.ingress[int(pi)*n.classes+int(cls)].obeyed++
+		n.ingress[int(pi)*n.classes+int(cls)].pausesReceived++
 		if p.paused&bit == 0 {
 			p.paused |= bit
 			p.stopped[cls] = n.eng.Now()
@@ -123,7 +123,7 @@ func (n *Network) sendPFC(pi int32, cls, kind uint8) {
 	p := &n.ports[pi]
 	if kind == kindPause {
 		p.stats.Pauses++
-		n.ingress[int(pi)*n.classes+int(cls)].asked++
+		n.ingress[int(pi)*n.classes+int(cls)].pausesSent++
 	}
 	p.frames++
 	p.control.push(&n.pool, pk)

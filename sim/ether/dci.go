@@ -26,8 +26,8 @@ type DCI struct {
 
 // edge is one DCI switch.
 type edge struct {
-	near *dci.Near
-	far  *dci.Far
+	near *dci.SenderSide
+	far  *dci.ReceiverSide
 	voqs []list
 	wake quantity.Picoseconds // time of the valid event; negative when none is pending
 	sw   int32
@@ -118,10 +118,10 @@ func (n *Network) prepareEdge(c *DCI, e *edge) error {
 	if err != nil {
 		return err
 	}
-	if e.near, err = dci.NewNear(prm); err != nil {
+	if e.near, err = dci.NewSenderSide(prm); err != nil {
 		return err
 	}
-	if e.far, err = dci.NewFar(prm, alg); err != nil {
+	if e.far, err = dci.NewReceiverSide(prm, alg); err != nil {
 		return err
 	}
 	e.near.Reserve(0, len(n.hosts))
@@ -193,8 +193,8 @@ func (n *Network) outbound(p *port, k *packet) bool {
 	return v.CNP
 }
 
-// notifyNear sends a notification packet from a DCI switch to the sender of a flow.
-func (n *Network) notifyNear(sw, slot int32, gen uint16) {
+// notifySender sends a notification packet from a DCI switch to the sender of a flow.
+func (n *Network) notifySender(sw, slot int32, gen uint16) {
 	f := n.flow(slot)
 	if f.gen != gen || f.state == stateFree || !n.traits[f.algo].cnp {
 		return
@@ -207,7 +207,7 @@ func (n *Network) notifyNear(sw, slot int32, gen uint16) {
 	if oi == none {
 		return
 	}
-	n.totals.NearCNPs++
+	n.totals.SenderSideCNPs++
 	pk := n.pool.get()
 	*n.pool.at(pk) = note
 	n.enqueue(oi, &n.ports[oi], pk)

@@ -101,8 +101,8 @@ func TestDCISwitchAnswersMarksOfItsOwnDataCentre(t *testing.T) {
 		if !n.Finished() || st.DroppedPackets != 0 {
 			t.Fatalf("finished %v with %d packets dropped", n.Finished(), st.DroppedPackets)
 		}
-		if st.Marks == 0 || st.NearCNPs == 0 || st.CNPs != 0 || st.LocalCNPs != 0 {
-			t.Errorf("cnps %v: %d marks, %d near CNPs, %d from receivers, %d of these consumed: want only near CNPs", cnps, st.Marks, st.NearCNPs, st.CNPs, st.LocalCNPs)
+		if st.Marks == 0 || st.SenderSideCNPs == 0 || st.CNPs != 0 || st.LocalCNPs != 0 {
+			t.Errorf("cnps %v: %d marks, %d near CNPs, %d from receivers, %d of these consumed: want only CNPs of the sender's side", cnps, st.Marks, st.SenderSideCNPs, st.CNPs, st.LocalCNPs)
 		}
 	}
 }
@@ -226,7 +226,7 @@ func TestDCISwitchesAreChosenAndChecked(t *testing.T) {
 }
 
 // A DCI switch removes the marks of its data centre, so an algorithm must react to its notifications instead.
-func TestBiCCRefusesAlgorithmsThatTakeMarksAlone(t *testing.T) {
+func TestBiCCRejectsAlgorithmsThatReactToMarksOnly(t *testing.T) {
 	t.Parallel()
 	topo := twoSites(t, 400*quantity.Gbps, quantity.Millisecond)
 	for name, ok := range map[string]bool{"dcqcn": true, "dcqcn-mlx": true, "none": true, "hpcc": true, "timely": true, "dctcp": false} {
@@ -280,7 +280,7 @@ func TestSwitchControlsDoNotAllocate(t *testing.T) {
 			t.Errorf("%s: %g allocations in 100 us", name, a)
 		}
 		after := n.Stats()
-		if after.FCNPs+after.LocalCNPs+after.NearCNPs == before.FCNPs+before.LocalCNPs+before.NearCNPs {
+		if after.FCNPs+after.LocalCNPs+after.SenderSideCNPs == before.FCNPs+before.LocalCNPs+before.SenderSideCNPs {
 			t.Errorf("%s: no switch sent a notification in 500 us", name)
 		}
 	}

@@ -23,27 +23,27 @@ func (d *Deadlock) Error() string {
 // a stuck port. The search removes, one after the other, the ports that can continue. It is valid at any instant and never
 // reports mere congestion as a deadlock.
 func (n *Network) Deadlock() *Deadlock {
-	return jam{n, func(int32) *Network { return n }}.deadlock()
+	return deadlockSearch{n, func(int32) *Network { return n }}.deadlock()
 }
 
 // Deadlock is Network.Deadlock for the whole fabric. The cycle may lead through several parts.
 func (p *Parallel) Deadlock() *Deadlock {
-	return jam{p.parts[0], func(node int32) *Network { return p.parts[p.home[node]] }}.deadlock()
+	return deadlockSearch{p.parts[0], func(node int32) *Network { return p.parts[p.home[node]] }}.deadlock()
 }
 
-// jam searches for ports that wait for each other. Any part has the topology of the whole fabric; only the part that
+// deadlockSearch searches for ports that wait for each other. Any part has the topology of the whole fabric; only the part that
 // simulates a node has the state of its ports.
-type jam struct {
+type deadlockSearch struct {
 	*Network
 	of func(node int32) *Network
 }
 
-func (n jam) deadlock() *Deadlock {
+func (n deadlockSearch) deadlock() *Deadlock {
 	for cls := range n.classes {
 		stuck := n.stuck(cls)
 		for pi := range n.ports {
 			if stuck[pi] {
-				return n.describe(n.circle(int32(pi), cls, stuck), uint8(cls))
+				return n.describe(n.loop(int32(pi), cls, stuck), uint8(cls))
 			}
 		}
 	}
@@ -51,15 +51,15 @@ func (n jam) deadlock() *Deadlock {
 }
 
 // at returns a port from the part that simulates it.
-func (n jam) at(pi int32) *port { return &n.of(n.ports[pi].node).ports[pi] }
+func (n deadlockSearch) at(pi int32) *port { return &n.of(n.ports[pi].node).ports[pi] }
 
 // asked reports whether the switch of a port has paused the far end.
-func (n jam) asked(pi int32, cls int) bool {
+func (n deadlockSearch) asked(pi int32, cls int) bool {
 	return n.of(n.ports[pi].node).ingress[int(pi)*n.classes+cls].paused
 }
 
 // stuck returns the ports that are paused forever in a class.
-func (n jam) stuck(cls int) []bool {
+func (n deadlockSearch) stuck(cls int) []bool {
 	stuck := make([]bool, len(n.ports))
 	var left []int32
 	for pi := range n.ports {
@@ -82,7 +82,7 @@ func (n jam) stuck(cls int) []bool {
 }
 
 // allStuck reports whether all packets from a port are queued at stuck ports of the far end.
-func (n jam) allStuck(pi int32, cls int, stuck []bool) bool {
+func (n deadlockSearch) allStuck(pi int32, cls int, stuck []bool) bool {
 	for _, next := range n.waitsFor(pi, cls) {
 		if !stuck[next] {
 			return false
@@ -91,8 +91,8 @@ func (n jam) allStuck(pi int32, cls int, stuck []bool) bool {
 	return true
 }
 
-// circle follows stuck ports from one of them until a port repeats.
-func (n jam) circle(pi int32, cls int, stuck []bool) []int32 {
+// loop follows stuck ports from one of them until a port repeats.
+func (n deadlockSearch) loop(pi int32, cls int, stuck []bool) []int32 {
 	var path []int32
 	for {
 		if at := slices.Index(path, pi); at >= 0 {
@@ -109,7 +109,7 @@ func (n jam) circle(pi int32, cls int, stuck []bool) []int32 {
 }
 
 // waitsFor returns the ports of the switch at the far end that hold packets from pi.
-func (n jam) waitsFor(pi int32, cls int) []int32 {
+func (n deadlockSearch) waitsFor(pi int32, cls int) []int32 {
 	peer := n.ports[pi].peer
 	if peer == none || n.ports[peer].sw == none {
 		return nil

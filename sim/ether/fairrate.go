@@ -43,12 +43,12 @@ type fairPort struct {
 	rttSum  uint64 // sum of the RTTs in the packets sent in this period, us
 	packets uint32
 	pauses  uint64 // pause frames sent by this port as an ingress, until the last update
-	// weighs means that the switch applies class weights itself: at least one entry of weights is not zero.
-	weighs  bool
-	weights [MaxClasses]wrcc.ClassWeight
-	stats   FairStats
-	off     bool  // the port does not compute a fair rate
-	domain  int16 // data centre whose senders receive fast notifications, or -1
+	// classWeighted means that the switch applies class weights itself: at least one entry of weights is not zero.
+	classWeighted bool
+	weights       [MaxClasses]wrcc.ClassWeight
+	stats         FairStats
+	off           bool  // the port does not compute a fair rate
+	domain        int16 // data centre whose senders receive fast notifications, or -1
 }
 
 // gateRows is the size of the table of recently notified flows.

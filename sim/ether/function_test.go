@@ -19,13 +19,13 @@ func TestFunctionsShareTheirPort(t *testing.T) {
 		port   quantity.BitRate
 		want   [3]float64 // Gbit/s of data
 	}{
-		{"nothing said", [3]FunctionShare{}, [3]int{1, 4, 1}, 0, [3]float64{33.3, 33.3, 33.3}},
+		{"no settings", [3]FunctionShare{}, [3]int{1, 4, 1}, 0, [3]float64{33.3, 33.3, 33.3}},
 		{"weights", [3]FunctionShare{{Weight: 5}, {Weight: 3}, {Weight: 2}}, [3]int{1, 8, 2}, 0, [3]float64{50, 30, 20}},
 		{"a most", [3]FunctionShare{{Max: 10 * g}, {Weight: 2}, {}}, [3]int{4, 1, 1}, 0, [3]float64{10, 60, 30}},
 		{"a least", [3]FunctionShare{{Min: 70 * g}, {}, {}}, [3]int{1, 1, 1}, 0, [3]float64{70, 15, 15}},
 		{"leasts", [3]FunctionShare{{Min: 10 * g}, {Min: 20 * g}, {Min: 50 * g}}, [3]int{1, 4, 0}, 0, [3]float64{33.3, 66.7, 0}},
 		{"two minimum rates, and none", [3]FunctionShare{{Min: 10 * g}, {Min: 20 * g}, {}}, [3]int{1, 1, 1}, 0, [3]float64{22.2, 44.4, 33.3}},
-		{"one alone", [3]FunctionShare{{Weight: 9}, {}, {Min: 50 * g}}, [3]int{0, 2, 0}, 0, [3]float64{0, 100, 0}},
+		{"one only", [3]FunctionShare{{Weight: 9}, {}, {Min: 50 * g}}, [3]int{0, 2, 0}, 0, [3]float64{0, 100, 0}},
 		{"a maximum rate of the port", [3]FunctionShare{{Weight: 3}, {Weight: 1}, {Weight: 1}}, [3]int{1, 1, 1}, 40 * g, [3]float64{24, 8, 8}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

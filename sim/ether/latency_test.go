@@ -41,7 +41,7 @@ func chain(tb testing.TB, rates ...quantity.BitRate) *subnet.Fabric {
 
 // A single flow of 1 MB crosses links of 100, four times 400, and 100 Gbit/s. Its completion time equals the calculated time
 // to the picosecond. With times truncated to nanoseconds it equals the 95,175 ns of ns-3.
-func TestLoneFlowTakesExactlyItsTime(t *testing.T) {
+func TestSingleFlowCompletionTimeIsExact(t *testing.T) {
 	t.Parallel()
 	g := quantity.Gbps
 	for _, tc := range []struct {

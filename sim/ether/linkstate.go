@@ -51,7 +51,7 @@ func (n *Network) cut(pi int32) {
 		p.lostLoad += uint64(n.pool.at(pk).wire)
 		n.discard(pk)
 	}
-	p.torn = true
+	p.disconnected = true
 	for !p.control.empty() {
 		n.pool.put(p.control.pop(&n.pool))
 		p.frames--

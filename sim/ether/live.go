@@ -276,7 +276,7 @@ func (n *Network) Link(at subnet.PortRef) LinkStats {
 	}
 	for c := range n.classes {
 		in := &n.ingress[int(pi)*n.classes+c]
-		s.PausesSent[c], s.PausesReceived[c], s.InDrops[c] = in.asked, in.obeyed, in.drops
+		s.PausesSent[c], s.PausesReceived[c], s.InDrops[c] = in.pausesSent, in.pausesReceived, in.drops
 		s.PausedTimes[c] = p.classPausedFor(c, n.eng.Now())
 	}
 	for i := far.pipe.head; i != none; {
@@ -372,17 +372,17 @@ func (n *Network) SetFairRate(node int32, settings func(port ident.PortNum, rate
 // adopt applies new settings to a port within the current period.
 func (fp *fairPort) adopt(s *FairPort, period quantity.Picoseconds) {
 	fp.off, fp.domain = s.Off, s.Domain
-	fp.weights, fp.weighs = s.Weights, false
+	fp.weights, fp.classWeighted = s.Weights, false
 	if s.Off {
 		fp.state.FairRate = float64(wrcc.MaxFairRate)
-		fp.weighs = false
+		fp.classWeighted = false
 		return
 	}
 	fp.params = s.Params
 	fp.params.Period = period
 	fp.state.FairRate = min(max(fp.state.FairRate, float64(s.Params.Fmin)), float64(s.Params.Fmax))
 	for _, w := range s.Weights {
-		fp.weighs = fp.weighs || w.Multiplier > 0
+		fp.classWeighted = fp.classWeighted || w.Multiplier > 0
 	}
 }
 
@@ -397,7 +397,7 @@ func (f *fairSwitch) adoptPeriod() {
 
 // limit returns the fair rate in a departing packet of a class, and whether it is less than the packet's rate.
 func (fp *fairPort) limit(mbps uint32, cls uint8) (uint32, bool) {
-	if !fp.weighs || fp.weights[cls].Multiplier == 0 {
+	if !fp.classWeighted || fp.weights[cls].Multiplier == 0 {
 		return fp.state.Limit(mbps)
 	}
 	if own := fp.weights[cls].Apply(fp.state.Mbps()); mbps > own {

@@ -455,7 +455,7 @@ func TestLiveFabricsDoNotAllocate(t *testing.T) {
 	}
 }
 
-func TestFlowsGoRoundAndOverACutLink(t *testing.T) {
+func TestFlowsRerouteAroundAFailedLink(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 2, Spines: 2})
 	must(t, err)

@@ -10,7 +10,7 @@ import (
 )
 
 // Marking never occurs at or below Min, always above Max, and in between with the configured probability.
-func TestMarksAreAsFrequentAsTheRuleSays(t *testing.T) {
+func TestMarkFrequencyFollowsTheRule(t *testing.T) {
 	t.Parallel()
 	n, _ := star(t, 2, Config{Seed: 3, ECN: ECN{Min: 100_000, Max: 400_000, RatePer: 100 * quantity.Gbps, PMax: 0.2}})
 	pi, p := n.outTo(1)
@@ -57,7 +57,7 @@ func TestMarkingThresholdsScaleWithTheLink(t *testing.T) {
 }
 
 // Absolute thresholds and a fixed alpha are the same at every link rate.
-func TestAbsoluteThresholdsAreThoseOfEveryLink(t *testing.T) {
+func TestAbsoluteThresholdsApplyToEveryLink(t *testing.T) {
 	t.Parallel()
 	g := quantity.Gbps
 	n, _ := on(t, chain(t, 10*g, 25*g, 100*g, 10*g), Config{ECN: ECN{Min: 7000, Max: 9000, PMax: 1, Absolute: true}, Buffer: Buffer{AlphaFixed: true}})

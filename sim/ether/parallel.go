@@ -87,14 +87,14 @@ func newPart(topo *subnet.Fabric, cfg Config, p *Parallel, i, parts int) (*Netwo
 				return err
 			}
 		}
-		pt.mine = make([]bool, len(p.home))
+		pt.local = make([]bool, len(p.home))
 		for node, home := range p.home {
-			pt.mine[node] = int(home) == i
+			pt.local[node] = int(home) == i
 		}
 		pt.cut = make([]int8, len(n.ports))
 		for pi := range n.ports {
 			pt.cut[pi] = -1
-			if q := &n.ports[pi]; q.peer != none && pt.mine[q.node] && !pt.mine[n.ports[q.peer].node] {
+			if q := &n.ports[pi]; q.peer != none && pt.local[q.node] && !pt.local[n.ports[q.peer].node] {
 				pt.cut[pi] = int8(p.home[n.ports[q.peer].node])
 			}
 		}
@@ -339,7 +339,7 @@ func (p *Parallel) settle() {
 	for _, n := range p.parts {
 		for _, slot := range n.part.ended {
 			for _, m := range p.parts {
-				m.forget(slot)
+				m.removeFlow(slot)
 			}
 			p.freeSlots = append(p.freeSlots, slot)
 		}
@@ -363,8 +363,8 @@ func (p *Parallel) report() {
 	}
 }
 
-// forget deletes a part's state of a flow that ended in another part.
-func (n *Network) forget(slot int32) {
+// removeFlow deletes a part's state of a flow that ended in another part.
+func (n *Network) removeFlow(slot int32) {
 	if slot < n.slots {
 		n.flow(slot).state = stateFree
 		n.dropHeld(n.flow(slot))

@@ -9,10 +9,10 @@ import (
 
 // The ring of five switches deadlocks in one network and in three parts, and the cycle is found although no part contains all
 // of it. With enough buffer there is no deadlock.
-func TestADeadlockAcrossPartsIsFound(t *testing.T) {
+func TestDeadlockAcrossPartitionsIsFound(t *testing.T) {
 	t.Parallel()
 	run := func(static int64) (*Parallel, *Deadlock) {
-		p, err := NewParallel(circle(t, 5), 3, func(int) (Config, error) {
+		p, err := NewParallel(ring(t, 5), 3, func(int) (Config, error) {
 			return Config{Buffer: Buffer{Static: static}, Algorithms: []cc.Algorithm{build(t, "none", nil)}}, nil
 		})
 		if err != nil {

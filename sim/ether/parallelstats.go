@@ -53,7 +53,7 @@ func (t *Totals) add(o *Totals) {
 	t.DroppedBytes += o.DroppedBytes
 	t.CNPs += o.CNPs
 	t.FCNPs += o.FCNPs
-	t.NearCNPs += o.NearCNPs
+	t.SenderSideCNPs += o.SenderSideCNPs
 	t.LocalCNPs += o.LocalCNPs
 	t.Notices += o.Notices
 	t.Nacks += o.Nacks

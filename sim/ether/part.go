@@ -8,7 +8,7 @@ import (
 // part is the state of a network that simulates only some nodes of a fabric, for Parallel. The network also holds the
 // routes, the rates, and the starts and ends of flows of the whole fabric.
 type part struct {
-	mine  []bool   // whether this part simulates the node, by node
+	local []bool   // whether this part simulates the node, by node
 	cut   []int8   // by port: the part at the far end of a cut link, or -1
 	out   []outbox // outboxes by destination part
 	ended []int32  // slots of flows that ended since the last synchronisation
@@ -29,7 +29,7 @@ type letter struct {
 }
 
 // owns reports whether the network simulates a node.
-func (n *Network) owns(node int32) bool { return n.part == nil || n.part.mine[node] }
+func (n *Network) owns(node int32) bool { return n.part == nil || n.part.local[node] }
 
 // post hands a packet whose transmission has just begun to the part at the far end of its link.
 func (n *Network) post(pi int32, to int8, pk int32) {

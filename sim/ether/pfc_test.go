@@ -168,7 +168,7 @@ func TestDeadlockInARingIsFound(t *testing.T) {
 		for i := range int32(5) {
 			flows = append(flows, FlowSpec{ID: int64(i), Src: i, Dst: (i + 2) % 5, Bytes: 2_000_000})
 		}
-		n, _ := on(t, circle(t, 5), Config{Buffer: Buffer{Static: static}}, flows...)
+		n, _ := on(t, ring(t, 5), Config{Buffer: Buffer{Static: static}}, flows...)
 		for n.Now() < 5*ms && !n.Finished() {
 			n.RunUntil(n.Now() + 10*us)
 			if d := n.Deadlock(); d != nil {

@@ -9,30 +9,30 @@ import (
 
 // port is one end of a link: its transmitter and its receive state.
 type port struct {
-	freeAt    quantity.Picoseconds // the transmitter is busy until this time
-	freeOrd   uint64               // sequence number of this instant among the events
-	psPerByte quantity.Picoseconds // exact, or 0 if not a whole number
-	delay     quantity.Picoseconds
-	tx        uint64 // bytes sent on the link
-	queued    int64  // bytes in the queues of a switch port
-	pipe      list   // packets on the link to the far end
-	control   list   // PFC frames, sent before all other packets
-	peer      int32
-	sw        int32 // switch, or none
-	host      int32 // host, or none
-	ready     uint8 // classes with packets
-	paused    uint8 // classes that the far end paused
-	armed     bool  // an event at freeAt checks for more packets to send
-	haul      bool  // a link between DCI switches
-	down      bool  // the link is disconnected; all classes are then paused
-	torn      bool  // the link was ever disconnected
-	pfc       uint8 // classes for which the port sends and obeys pauses
-	codes     int32 // 1 + index into maps, or 0
+	freeAt       quantity.Picoseconds // the transmitter is busy until this time
+	freeOrd      uint64               // sequence number of this instant among the events
+	psPerByte    quantity.Picoseconds // exact, or 0 if not a whole number
+	delay        quantity.Picoseconds
+	tx           uint64 // bytes sent on the link
+	queued       int64  // bytes in the queues of a switch port
+	pipe         list   // packets on the link to the far end
+	control      list   // PFC frames, sent before all other packets
+	peer         int32
+	sw           int32 // switch, or none
+	host         int32 // host, or none
+	ready        uint8 // classes with packets
+	paused       uint8 // classes that the far end paused
+	armed        bool  // an event at freeAt checks for more packets to send
+	haul         bool  // a link between DCI switches
+	down         bool  // the link is disconnected; all classes are then paused
+	disconnected bool  // the link was ever disconnected
+	pfc          uint8 // classes for which the port sends and obeys pauses
+	codes        int32 // 1 + index into maps, or 0
 
 	rate      quantity.BitRate
 	node      int32
 	num       int32
-	coin      uint64 // number of random draws of marking
+	markDraws uint64 // number of random draws of marking
 	stats     PortStats
 	lost      uint64                           // packets on the link when it was disconnected
 	lostLoad  uint64                           // bytes of these packets
@@ -247,7 +247,7 @@ func (n *Network) arbitrate(p *port, able uint8, size [MaxClasses]int32) int {
 // arrive moves the packet at the head of a link into the node at the far end.
 func (n *Network) arrive(pi int32) {
 	p := &n.ports[pi]
-	if p.torn && !n.due(p) {
+	if p.disconnected && !n.due(p) {
 		return
 	}
 	pk := p.pipe.pop(&n.pool)

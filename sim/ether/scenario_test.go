@@ -55,7 +55,7 @@ func drawTopology(tb testing.TB, d dice) (f *subnet.Fabric, cyclic bool) {
 	case 4:
 		f, err = topogen.FatTree(topogen.FatTreeOptions{K: 4})
 	default:
-		f, cyclic = circle(tb, d("switches", 3, 6)), true
+		f, cyclic = ring(tb, d("switches", 3, 6)), true
 	}
 	if err != nil {
 		tb.Fatal(err)
@@ -71,9 +71,9 @@ func drawTopology(tb testing.TB, d dice) (f *subnet.Fabric, cyclic bool) {
 	return f, cyclic
 }
 
-// circle returns a ring of switches with one host each, on port 1. Ports 2 connect to the next switch, ports 3 to the
+// ring returns a ring of switches with one host each, on port 1. Ports 2 connect to the next switch, ports 3 to the
 // previous one.
-func circle(tb testing.TB, switches int) *subnet.Fabric {
+func ring(tb testing.TB, switches int) *subnet.Fabric {
 	tb.Helper()
 	var nodes []subnet.Node
 	var links []subnet.Link

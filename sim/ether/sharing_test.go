@@ -137,13 +137,13 @@ func TestPathsAreSpreadEvenlyAndKept(t *testing.T) {
 	}
 }
 
-// crowd is a source of ten million short flows, one every 200 ns.
-type crowd struct {
+// manyFlows is a source of ten million short flows, one every 200 ns.
+type manyFlows struct {
 	rng  sim.RNG
 	next int64
 }
 
-func (c *crowd) Next() (FlowSpec, bool) {
+func (c *manyFlows) Next() (FlowSpec, bool) {
 	c.next++
 	src := int32(c.rng.Uint64n(16))
 	dst := (src + 1 + int32(c.rng.Uint64n(15))) % 16
@@ -152,7 +152,7 @@ func (c *crowd) Next() (FlowSpec, bool) {
 
 // The network takes flows from their source as they start. The memory of a run therefore depends on the active flows, not on
 // future ones.
-func TestMemoryIsThatOfActiveFlows(t *testing.T) {
+func TestMemoryDependsOnActiveFlowsOnly(t *testing.T) {
 	heap := func() int64 {
 		runtime.GC()
 		var m runtime.MemStats
@@ -160,7 +160,7 @@ func TestMemoryIsThatOfActiveFlows(t *testing.T) {
 		return int64(m.HeapAlloc)
 	}
 	n, _ := star(t, 16, Config{Algorithms: []cc.Algorithm{build(t, "dcqcn-peer", nil)}})
-	c := &crowd{rng: sim.NewRNG(1)}
+	c := &manyFlows{rng: sim.NewRNG(1)}
 	if err := n.SetSource(c); err != nil {
 		t.Fatal(err)
 	}
@@ -174,13 +174,13 @@ func TestMemoryIsThatOfActiveFlows(t *testing.T) {
 	runtime.KeepAlive(n)
 }
 
-// waker is a congestion control whose rate rises by a timer only.
-type waker struct {
+// timerControl is a congestion control whose rate rises by a timer only.
+type timerControl struct {
 	recorder
 	at quantity.Picoseconds
 }
 
-func (w *waker) Settle(_ int32, now quantity.Picoseconds, c *cc.Control) {
+func (w *timerControl) Settle(_ int32, now quantity.Picoseconds, c *cc.Control) {
 	if now >= w.at {
 		c.Rate = 100e9
 	}
@@ -191,7 +191,7 @@ func (w *waker) Settle(_ int32, now quantity.Picoseconds, c *cc.Control) {
 func TestARateThatRecoversEndsTheWait(t *testing.T) {
 	t.Parallel()
 	for _, truncate := range []bool{false, true} {
-		w := &waker{recorder: recorder{control: cc.Control{Rate: 1e6}}, at: 120 * us}
+		w := &timerControl{recorder: recorder{control: cc.Control{Rate: 1e6}}, at: 120 * us}
 		n, _ := star(t, 2, Config{TruncateNs: truncate, Algorithms: []cc.Algorithm{w}}, FlowSpec{Src: 0, Dst: 1, Bytes: 10_000})
 		n.RunUntil(120*us + longestSleep)
 		if got := n.Stats().SentPackets; truncate && got != 1 || !truncate && got != 10 {

@@ -16,7 +16,7 @@ type Totals struct {
 	DroppedBytes     uint64
 	CNPs             uint64
 	FCNPs            uint64
-	NearCNPs         uint64 // CNPs that DCI switches sent to senders of their data centre
+	SenderSideCNPs   uint64 // CNPs that DCI switches sent to senders of their data centre
 	LocalCNPs        uint64 // CNPs and echoed marks of receivers that their DCI switch consumed
 	Notices          uint64 // notices between DCI switches
 	Nacks            uint64

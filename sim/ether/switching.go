@@ -100,7 +100,7 @@ func (n *Network) forward(pi int32, p *port, cls int) {
 		n.fastNotify(p.sw, slot, gen, seq, fair)
 	}
 	if answer {
-		n.notifyNear(p.sw, slot, gen)
+		n.notifySender(p.sw, slot, gen)
 	}
 }
 
@@ -128,8 +128,8 @@ func (n *Network) mark(p *port, q *queue, k *packet) {
 		return
 	}
 	if queued <= q.kmax {
-		p.coin++
-		u := float64(sim.Hash(n.cfg.Seed, uint64(p.node)<<16|uint64(p.num), p.coin)>>11) / (1 << 53)
+		p.markDraws++
+		u := float64(sim.Hash(n.cfg.Seed, uint64(p.node)<<16|uint64(p.num), p.markDraws)>>11) / (1 << 53)
 		if u >= q.pmax*float64(queued-q.kmin)/float64(q.kmax-q.kmin) {
 			return
 		}

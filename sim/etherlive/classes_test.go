@@ -25,7 +25,7 @@ func queuesInUse(f *etherlive.Fabric, s *etherlive.Switch, port int) (out []int)
 }
 
 // A fabric with another priority starts with this priority at NICs and switches, and a reset restores it.
-func TestAFabricComesUpWithItsPriority(t *testing.T) {
+func TestNewFabricUsesTheRoCEPriority(t *testing.T) {
 	t.Parallel()
 	for _, wrcc := range []bool{false, true} {
 		topo, ids := star(t, 2, 25*quantity.Gbps)

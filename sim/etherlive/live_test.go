@@ -363,7 +363,7 @@ func TestMarkingAndSwitchCounters(t *testing.T) {
 	out, _ := topo.Peer(to)
 	def := s.Default()
 	if len(def) != 3 || def[0].Queue != plane.RoCEPriority || def[0].Marking.Min != 100_000 || def[0].Marking.Max != 400_000 || def[0].Marking.PMaxPct != 20 {
-		t.Errorf("marking as it comes: %+v", def)
+		t.Errorf("marking of the default state: %+v", def)
 	}
 	marks := func(m []ecn.QueueMarking) uint64 {
 		s.Configure(m)
@@ -450,7 +450,7 @@ func TestLinksGoDownAndComeUp(t *testing.T) {
 	n, err := f.NIC(ids[2])
 	must(t, err)
 	if n.Measure().Up {
-		t.Error("a cut link is up")
+		t.Error("a failed link is up")
 	}
 	must(t, f.SetLink(ids[2], true))
 	if r := rates(f, 50*ms, 5*ms); r[0] < 20e9 {

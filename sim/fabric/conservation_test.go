@@ -11,16 +11,16 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// tallies are the results of a walk over all packets of a network.
-type tallies struct {
+// totals are the results of a walk over all packets of a network.
+type totals struct {
 	pkts, payload []uint64 // data packets and payload in the fabric, by flow
 	buffered      []int32  // blocks in input buffers, by (port, VL)
 	held          []int32  // bytes waiting for an output, by (port, VL)
 }
 
 // walk counts every packet in switches and on links.
-func (n *Network) walk() tallies {
-	t := tallies{
+func (n *Network) walk() totals {
+	t := totals{
 		pkts: make([]uint64, len(n.flows)), payload: make([]uint64, len(n.flows)),
 		buffered: make([]int32, len(n.ports)*ident.NumVLs), held: make([]int32, len(n.ports)*ident.NumVLs),
 	}

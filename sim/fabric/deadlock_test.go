@@ -145,7 +145,7 @@ func TestRingWithLanePerFlowHasNoDeadlock(t *testing.T) {
 }
 
 // Deadlock finds a loop on one lane while another lane carries traffic.
-func TestDeadlockFindsLoopBesideTraffic(t *testing.T) {
+func TestDeadlockIsFoundDespiteOtherTraffic(t *testing.T) {
 	t.Parallel()
 	f := newRing(t, 4, 2, 100*quantity.Gbps)
 	n := build(t, f, Config{Seed: 1, BufferPerVL: 64 << 10, DataVLs: 2})
@@ -167,7 +167,7 @@ func TestDeadlockFindsLoopBesideTraffic(t *testing.T) {
 // An output serves its inputs round robin, so a short packet that would fit waits behind a long packet of another input that
 // does not fit. Without other traffic it waits forever. With other traffic, a packet of a third input may use that turn, and
 // the short packet is next.
-func TestAShortPacketIsStuckOnlyWhereNothingElseMoves(t *testing.T) {
+func TestShortPacketIsDeadlockedOnlyIfNothingElseMoves(t *testing.T) {
 	t.Parallel()
 	f := newRing(t, 4, 2, 100*quantity.Gbps)
 	n := build(t, f, Config{Seed: 1, BufferPerVL: 64 << 10, DataVLs: 2})

@@ -33,7 +33,7 @@ func TestCreditsComeBackInTheOrderOfTime(t *testing.T) {
 	})
 }
 
-func TestNextInputGoesRoundAllPorts(t *testing.T) {
+func TestNextInputCyclesThroughAllPorts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var l lane

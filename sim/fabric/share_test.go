@@ -48,7 +48,7 @@ func TestTwoFlowsShareEquallyWithoutCongestionControl(t *testing.T) {
 	near(t, "nine queue pairs of another host", r[1], 50, 0.005)
 }
 
-func TestQueuePairsOfAHostTakeTurns(t *testing.T) {
+func TestQueuePairsOfAHostAreServedRoundRobin(t *testing.T) {
 	t.Parallel()
 	f := star(t, 3)
 	n := build(t, f, Config{})

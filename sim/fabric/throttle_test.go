@@ -121,7 +121,7 @@ func TestMarkingRateIsTheMeanInterval(t *testing.T) {
 	}
 }
 
-func TestNothingIsMarkedWhereItMustNotBe(t *testing.T) {
+func TestOnlyEligiblePacketsAreMarked(t *testing.T) {
 	t.Parallel()
 	starved := ibcc.PortMarking{Valid: true, CreditStarvation: true, Threshold: 15}
 	for name, c := range map[string]struct {

@@ -46,7 +46,7 @@ func TestUseOfEvenPacketsIsExact(t *testing.T) {
 }
 
 // Without packets, utilization u falls to the limit after window·(u/limit - 1).
-func TestUseDecaysAsTheWindowSays(t *testing.T) {
+func TestUseDecaysByTheWindow(t *testing.T) {
 	t.Parallel()
 	m := useMeter{window: 60 * us}
 	m.allow(15, 0)
@@ -214,7 +214,7 @@ func TestCongestedTimeByUse(t *testing.T) {
 
 // The switch measures utilization per link, not per lane. A lane may therefore be marked because of the traffic of other
 // lanes.
-func TestUseIsOfTheWholeLink(t *testing.T) {
+func TestUseCountsTheWholeLink(t *testing.T) {
 	t.Parallel()
 	n, _ := used(t, 3, Config{DataVLs: 2}, 15, 1)
 	f := n.Topology()

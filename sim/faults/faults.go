@@ -30,21 +30,21 @@ type Messages struct {
 	rng  *rand.Rand
 }
 
-// Fate is the decision on a request to the device.
-type Fate uint8
+// Decision is the decision on a request to the device.
+type Decision uint8
 
-// Values of Fate.
+// Values of Decision.
 const (
-	Arrives   Fate = iota
-	Lost           // the request does not arrive
-	TurnedOff      // answered with busy, and not executed
+	Arrives Decision = iota
+	Lost             // the request does not arrive
+	Busy             // answered with busy, and not executed
 )
 
 // stream separates the draws from others with the same seed.
 const stream = 0x6d6573736167
 
-// chance draws with a probability. A probability of 0 draws nothing, so adding a fault does not change the draws of the others.
-func (m *Messages) chance(p float64) bool {
+// draw draws with a probability. A probability of 0 draws nothing, so adding a fault does not change the draws of the others.
+func (m *Messages) draw(p float64) bool {
 	if p <= 0 {
 		return false
 	}
@@ -55,7 +55,7 @@ func (m *Messages) chance(p float64) bool {
 }
 
 // Arrive decides whether a request reaches the device.
-func (m *Messages) Arrive(write bool) Fate {
+func (m *Messages) Arrive(write bool) Decision {
 	switch {
 	case m.LoseRequests != 0 && m.PassWrites == 0:
 		if m.LoseRequests > 0 {
@@ -64,11 +64,11 @@ func (m *Messages) Arrive(write bool) Fate {
 		return Lost
 	case m.Busy > 0:
 		m.Busy--
-		return TurnedOff
-	case m.chance(m.DropRequest):
+		return Busy
+	case m.draw(m.DropRequest):
 		return Lost
-	case m.chance(m.BusyReply):
-		return TurnedOff
+	case m.draw(m.BusyReply):
+		return Busy
 	}
 	if write && m.PassWrites > 0 {
 		m.PassWrites--
@@ -86,10 +86,10 @@ func (m *Messages) Reply(write bool) (lost bool, late time.Duration) {
 	case write && m.LoseReply:
 		m.mute = true
 		return true, 0
-	case m.chance(m.DropReply):
+	case m.draw(m.DropReply):
 		return true, 0
 	}
-	if m.chance(m.DelayReply) {
+	if m.draw(m.DelayReply) {
 		return false, m.Delay
 	}
 	return false, 0

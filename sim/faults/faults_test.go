@@ -12,8 +12,8 @@ func TestCountsAreUsedUp(t *testing.T) {
 	m := Messages{PassWrites: 1, LoseRequests: 2, Busy: 1}
 	for i, c := range []struct {
 		write bool
-		want  Fate
-	}{{false, TurnedOff}, {false, Arrives}, {true, Arrives}, {true, Lost}, {false, Lost}, {true, Arrives}} {
+		want  Decision
+	}{{false, Busy}, {false, Arrives}, {true, Arrives}, {true, Lost}, {false, Lost}, {true, Arrives}} {
 		if got := m.Arrive(c.write); got != c.want {
 			t.Errorf("request %d: fate %d, want %d", i, got, c.want)
 		}
@@ -39,10 +39,10 @@ func TestNoReplyFollowsALostReply(t *testing.T) {
 func TestFaultsDependOnTheSeed(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		chance := rapid.Float64Range(0, 1)
+		draw := rapid.Float64Range(0, 1)
 		m := Messages{
-			Seed: rapid.Uint64().Draw(t, "seed"), DropRequest: chance.Draw(t, "requests"), DropReply: chance.Draw(t, "replies"),
-			BusyReply: chance.Draw(t, "busy"), DelayReply: chance.Draw(t, "late"), Delay: time.Second,
+			Seed: rapid.Uint64().Draw(t, "seed"), DropRequest: draw.Draw(t, "requests"), DropReply: draw.Draw(t, "replies"),
+			BusyReply: draw.Draw(t, "busy"), DelayReply: draw.Draw(t, "late"), Delay: time.Second,
 		}
 		again := m
 		for i := range 50 {

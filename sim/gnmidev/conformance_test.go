@@ -17,27 +17,27 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// twins are the simulated devices for the conformance suite of drivers.
-type twins struct {
+// simulatedDevices are the simulated devices for the conformance suite of drivers.
+type simulatedDevices struct {
 	t        testing.TB
 	hosts    map[ident.GUID]*Host
 	switches map[ident.GUID]*Switch
 }
 
-func (f twins) device(d driver.Device) *gate {
+func (f simulatedDevices) device(d driver.Device) *gate {
 	if h := f.hosts[d.ID.Node]; h != nil {
 		return &h.gate
 	}
 	return &f.switches[d.ID.Node].gate
 }
 
-func (f twins) check(err error) {
+func (f simulatedDevices) check(err error) {
 	if err != nil {
 		f.t.Error(err)
 	}
 }
 
-func (f twins) Truth(d driver.Device) driver.Settings {
+func (f simulatedDevices) TrueState(d driver.Device) driver.Settings {
 	h := f.hosts[d.ID.Node]
 	if h == nil {
 		return driver.Settings{Queues: &driver.QueueState{Marking: f.switches[d.ID.Node].Marking()}}
@@ -55,7 +55,7 @@ func (f twins) Truth(d driver.Device) driver.Settings {
 	return driver.Settings{NIC: out}
 }
 
-func (f twins) Put(d driver.Device, s driver.Settings) {
+func (f simulatedDevices) Put(d driver.Device, s driver.Settings) {
 	h := f.hosts[d.ID.Node]
 	if h == nil {
 		f.switches[d.ID.Node].PutMarking(s.Queues.Marking)
@@ -71,7 +71,7 @@ func (f twins) Put(d driver.Device, s driver.Settings) {
 	}
 }
 
-func (f twins) Reboot(d driver.Device) {
+func (f simulatedDevices) Reboot(d driver.Device) {
 	if h := f.hosts[d.ID.Node]; h != nil {
 		h.Reset() // after a reboot, an agent with a journal would restore its settings
 		return
@@ -79,23 +79,25 @@ func (f twins) Reboot(d driver.Device) {
 	f.switches[d.ID.Node].Reset()
 }
 
-func (f twins) Writes(d driver.Device) int { return f.device(d).Sets() }
+func (f simulatedDevices) Writes(d driver.Device) int { return f.device(d).Sets() }
 
-func (f twins) LoseRequests(d driver.Device, after, n int) {
+func (f simulatedDevices) LoseRequests(d driver.Device, after, n int) {
 	f.device(d).Inject(func(x *Faults) { x.PassWrites, x.LoseRequests = after, n })
 }
 
-func (f twins) LoseReply(d driver.Device, after int) {
+func (f simulatedDevices) LoseReply(d driver.Device, after int) {
 	f.device(d).Inject(func(x *Faults) { x.LoseReply, x.PassReplies = true, after })
 }
 
-func (f twins) Busy(d driver.Device, n int) { f.device(d).Inject(func(x *Faults) { x.Busy = n }) }
+func (f simulatedDevices) Busy(d driver.Device, n int) {
+	f.device(d).Inject(func(x *Faults) { x.Busy = n })
+}
 
-func (f twins) Disable(d driver.Device) {
+func (f simulatedDevices) Disable(d driver.Device) {
 	f.device(d).Inject(func(x *Faults) { x.Disabled = true })
 }
 
-func (f twins) Partial(d driver.Device) {
+func (f simulatedDevices) Partial(d driver.Device) {
 	if h := f.hosts[d.ID.Node]; h != nil {
 		f.check(h.InjectPort(d.ID, func(x *PortFaults) { x.PassWrites, x.SkipWrites = 2, 1 }))
 		return
@@ -103,7 +105,7 @@ func (f twins) Partial(d driver.Device) {
 	f.switches[d.ID.Node].InjectSwitch(func(x *SwitchFaults) { x.Partial = true })
 }
 
-func (f twins) Clamp(d driver.Device) {
+func (f simulatedDevices) Clamp(d driver.Device) {
 	if h := f.hosts[d.ID.Node]; h != nil {
 		f.check(h.InjectPort(d.ID, func(x *PortFaults) { x.MostAIRate = drivertest.ClampedValue }))
 		return
@@ -111,7 +113,7 @@ func (f twins) Clamp(d driver.Device) {
 	f.switches[d.ID.Node].InjectSwitch(func(x *SwitchFaults) { x.MostThreshold = drivertest.ClampedBytes })
 }
 
-func (f twins) Heal(d driver.Device) {
+func (f simulatedDevices) Heal(d driver.Device) {
 	if h := f.hosts[d.ID.Node]; h != nil {
 		h.Heal()
 		return
@@ -136,7 +138,7 @@ func (r *rig) manager(t testing.TB, dialect cgnmi.Dialect) *cgnmi.Driver {
 // nicHarness returns the driver for hosts with each kind of NIC driver, one of them with WRCC.
 func nicHarness(t testing.TB) drivertest.Harness {
 	r := newRig(t)
-	f := twins{t: t, hosts: map[ident.GUID]*Host{}}
+	f := simulatedDevices{t: t, hosts: map[ident.GUID]*Host{}}
 	h := drivertest.Harness{Driver: r.manager(t, cgnmi.Agent), Atomic: true, Faults: f}
 	for i, how := range []Driver{KernelDriver, VendorDriver, VendorDriverParams} {
 		d := driver.Device{Plane: driver.PlaneRoCE, ID: ident.PortID{Node: testGUID + ident.GUID(i), Port: 2}, Name: []string{"kernel/2", "vendor/2", "wrcc/2"}[i], Kind: subnet.KindCA}
@@ -159,7 +161,7 @@ func nicHarness(t testing.TB) drivertest.Harness {
 // switchHarness returns the driver for two switches of a dialect.
 func switchHarness(t testing.TB, of cgnmi.Dialect, change func(*SwitchOptions)) drivertest.Harness {
 	r := newRig(t)
-	f := twins{t: t, switches: map[ident.GUID]*Switch{}}
+	f := simulatedDevices{t: t, switches: map[ident.GUID]*Switch{}}
 	h := drivertest.Harness{Driver: r.manager(t, of), Atomic: true, Faults: f}
 	for i, name := range []string{"leaf-1", "leaf-2"} {
 		d := driver.Device{Plane: driver.PlaneRoCE, ID: ident.PortID{Node: 0x51 + ident.GUID(i)}, Name: name, Kind: subnet.KindSwitch, Ports: 4}

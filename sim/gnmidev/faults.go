@@ -55,7 +55,7 @@ func (g *gate) arrive(write bool) error {
 	switch g.faults.Arrive(write) {
 	case faults.Lost:
 		return errLost
-	case faults.TurnedOff:
+	case faults.Busy:
 		return errBusy
 	}
 	if g.faults.Disabled {

@@ -25,7 +25,7 @@ func TestMessagesGetLost(t *testing.T) {
 	wantCode(t, "a lost reply", r.set(t, "host-1", "update "+rate+` "9"`), codes.Unavailable)
 	wantCode(t, "silence", read(), codes.Unavailable)
 	h.Heal()
-	if got := goesBy(t, h, 1).Registers.AIRate; got != 9 {
+	if got := lastPortState(t, h, 1).Registers.AIRate; got != 9 {
 		t.Errorf("after a Set whose reply was lost, the value is %d, want 9", got)
 	}
 	h.Inject(func(f *Faults) { f.DelayReply, f.Delay = 1, time.Hour })
@@ -34,7 +34,7 @@ func TestMessagesGetLost(t *testing.T) {
 	q := request(t, "host-1", "update "+rate+` "11"`)
 	_, err := r.client.Set(ctx, q)
 	wantCode(t, "a late reply", err, codes.DeadlineExceeded)
-	if got := goesBy(t, h, 1).Registers.AIRate; got != 11 {
+	if got := lastPortState(t, h, 1).Registers.AIRate; got != 11 {
 		t.Errorf("after a Set whose reply was late, the value is %d, want 11", got)
 	}
 	h.Heal()

@@ -59,8 +59,8 @@ func newLab(t *testing.T, o etherlive.Options) *lab {
 	return l
 }
 
-// tell writes settings through gNMI.
-func (l *lab) tell(t *testing.T, target string, words ...string) {
+// mustSet writes settings through gNMI.
+func (l *lab) mustSet(t *testing.T, target string, words ...string) {
 	t.Helper()
 	if err := l.set(t, target, words...); err != nil {
 		t.Fatal(err)
@@ -82,8 +82,8 @@ func (l *lab) queues(settle, span quantity.Picoseconds) (out [plane.Priorities]f
 // separate gives bee DSCP 34 with priority 4 and queue 4. Queue 4 gets the marking of queue 3.
 func (l *lab) separate(t *testing.T) {
 	t.Helper()
-	l.tell(t, "host-1", `update `+param(port1, "dscp2prio", 34)+` "4"`, `update `+param(port1, "default_roce_tos", 0)+` "138"`)
-	l.tell(t, "leaf", `replace `+config+`/DSCP_TO_TC_MAP/AZURE/34 "4"`,
+	l.mustSet(t, "host-1", `update `+param(port1, "dscp2prio", 34)+` "4"`, `update `+param(port1, "default_roce_tos", 0)+` "138"`)
+	l.mustSet(t, "leaf", `replace `+config+`/DSCP_TO_TC_MAP/AZURE/34 "4"`,
 		`update `+config+`/QUEUE/Ethernet8|4 {"scheduler":"scheduler.0","wred_profile":"AZURE_LOSSLESS"}`)
 }
 
@@ -114,7 +114,7 @@ func TestMapsMoveATenantToAnotherQueue(t *testing.T) {
 	if n := counter("tx_prio4_bytes"); n != 0 || counter("tx_prio3_bytes") == 0 {
 		t.Errorf("the host has sent %d octets with priority 4, %d with priority 3", n, counter("tx_prio3_bytes"))
 	}
-	l.tell(t, "host-1", `update `+param(port1, "dscp2prio", 26)+` "4"`)
+	l.mustSet(t, "host-1", `update `+param(port1, "dscp2prio", 26)+` "4"`)
 	if got := used(); got != "3" || counter("tx_prio4_bytes") == 0 {
 		t.Errorf("with another priority at the host the switch uses queues %s, want 3 as before; %d octets with priority 4", got, counter("tx_prio4_bytes"))
 	}
@@ -122,11 +122,11 @@ func TestMapsMoveATenantToAnotherQueue(t *testing.T) {
 	if got := used(); got != "34" {
 		t.Errorf("with a separate DSCP the switch uses queues %s, want 3 and 4", got)
 	}
-	l.tell(t, "leaf", `replace `+config+`/DSCP_TO_TC_MAP/AZURE/34 "5"`)
+	l.mustSet(t, "leaf", `replace `+config+`/DSCP_TO_TC_MAP/AZURE/34 "5"`)
 	if got := used(); got != "35" {
 		t.Errorf("with another class at the switch it uses queues %s, want 3 and 5", got)
 	}
-	l.tell(t, "leaf", `update `+config+`/TC_TO_QUEUE_MAP/turned {"3":"1","5":"2"}`, `replace `+config+`/PORT_QOS_MAP/Ethernet4/tc_to_queue_map "turned"`)
+	l.mustSet(t, "leaf", `update `+config+`/TC_TO_QUEUE_MAP/turned {"3":"1","5":"2"}`, `replace `+config+`/PORT_QOS_MAP/Ethernet4/tc_to_queue_map "turned"`)
 	if got := used(); got != "23" {
 		t.Errorf("with another queue for the packets of one ingress port the switch uses queues %s, want 2 and 3", got)
 	}
@@ -138,12 +138,12 @@ func TestSchedulersDivideAPort(t *testing.T) {
 	const ms = quantity.Millisecond
 	l := newLab(t, etherlive.Options{Seed: 1})
 	l.separate(t)
-	l.tell(t, "leaf", `update `+config+`/SCHEDULER/small {"type":"DWRR","weight":"20"}`, `update `+config+`/SCHEDULER/large {"type":"WRR","weight":"60"}`)
+	l.mustSet(t, "leaf", `update `+config+`/SCHEDULER/small {"type":"DWRR","weight":"20"}`, `update `+config+`/SCHEDULER/large {"type":"WRR","weight":"60"}`)
 	for _, c := range []struct {
 		three, four string
 		want        float64
 	}{{"scheduler.0", "scheduler.1", 0.5}, {"small", "large", 0.25}, {"large", "small", 0.75}, {"scheduler.2", "small", 1}} {
-		l.tell(t, "leaf", fmt.Sprintf(`replace %s/QUEUE/Ethernet8|3/scheduler %q`, config, c.three), fmt.Sprintf(`replace %s/QUEUE/Ethernet8|4/scheduler %q`, config, c.four))
+		l.mustSet(t, "leaf", fmt.Sprintf(`replace %s/QUEUE/Ethernet8|3/scheduler %q`, config, c.three), fmt.Sprintf(`replace %s/QUEUE/Ethernet8|4/scheduler %q`, config, c.four))
 		q := l.queues(40*ms, 40*ms)
 		if got := q[3] / (q[3] + q[4]); math.Abs(got-c.want) > 0.06 {
 			t.Errorf("schedulers %s and %s: share of queue 3 is %.3f, want %.2f", c.three, c.four, got, c.want)
@@ -160,7 +160,7 @@ func TestPauseByPriority(t *testing.T) {
 	t.Parallel()
 	const ms = quantity.Millisecond
 	l := newLab(t, etherlive.Options{Seed: 1, Buffer: ether.Buffer{Static: 60_000}})
-	l.tell(t, "leaf", `replace `+config+`/WRED_PROFILE/AZURE_LOSSLESS/green_max_threshold "4000000000"`, `replace `+config+`/WRED_PROFILE/AZURE_LOSSLESS/green_min_threshold "4000000000"`)
+	l.mustSet(t, "leaf", `replace `+config+`/WRED_PROFILE/AZURE_LOSSLESS/green_max_threshold "4000000000"`, `replace `+config+`/WRED_PROFILE/AZURE_LOSSLESS/green_min_threshold "4000000000"`)
 	lost := func() (drops, nacks uint64) {
 		l.f.RunUntil(l.f.Now() + 2*ms)
 		was := l.f.Stats()
@@ -170,12 +170,12 @@ func TestPauseByPriority(t *testing.T) {
 	}
 	atLeaf := func(priorities string) {
 		for _, port := range []string{"Ethernet0", "Ethernet4"} {
-			l.tell(t, "leaf", `replace `+config+`/PORT_QOS_MAP/`+port+`/pfc_enable "`+priorities+`"`)
+			l.mustSet(t, "leaf", `replace `+config+`/PORT_QOS_MAP/`+port+`/pfc_enable "`+priorities+`"`)
 		}
 	}
 	atHosts := func(on string) {
 		for _, host := range []string{"host-0", "host-1"} {
-			l.tell(t, host, `update `+param(port1, "pfc", plane.RoCEPriority)+` "`+on+`"`)
+			l.mustSet(t, host, `update `+param(port1, "pfc", plane.RoCEPriority)+` "`+on+`"`)
 		}
 	}
 	for _, c := range []struct {

@@ -37,8 +37,8 @@ func (r *rig) state(t testing.TB, port, name string, index int) string {
 	return r.must(t, "host-1", strings.TrimSuffix(param(port, name, index), "config/value")+"state")
 }
 
-// goesBy returns the last state that the port passed to its data plane.
-func goesBy(t testing.TB, h *Host, port ident.PortNum) plane.PortState {
+// lastPortState returns the last state that the port passed to its data plane.
+func lastPortState(t testing.TB, h *Host, port ident.PortNum) plane.PortState {
 	t.Helper()
 	s, err := h.State(portID(port))
 	if err != nil {
@@ -63,7 +63,7 @@ func TestAPortStartsWithVendorDefaults(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	h := r.host(t, nil)
-	got, want := goesBy(t, h, 1), plane.DefaultPort()
+	got, want := lastPortState(t, h, 1), plane.DefaultPort()
 	if got.Registers != want.Registers || got.Reaction != want.Reaction || got.Notification != want.Notification || got.Priority() != want.Priority() || got.CNPsPerPort || got.MaxRate != 0 || got.Functions != nil || got.WRCC != nil {
 		t.Errorf("found %+v, want %+v", got, want)
 	}
@@ -80,7 +80,7 @@ func TestManagerSettingsReachTheDataPlane(t *testing.T) {
 		`update `+port1+`/wrcc/senders/sender[name=a/b]/config {"multiplier":3,"shift":1}`); err != nil {
 		t.Fatal(err)
 	}
-	got := goesBy(t, h, 1)
+	got := lastPortState(t, h, 1)
 	if got.Registers.AIRate != 200 || got.Registers.GD != 13 || got.Reaction != 0xf7 || got.Notification != 0xff || got.MaxRate != 40*quantity.Gbps {
 		t.Errorf("found %+v", got)
 	}
@@ -91,19 +91,19 @@ func TestManagerSettingsReachTheDataPlane(t *testing.T) {
 	if got.WRCC == nil || len(got.WRCC.Senders) != 1 || got.WRCC.Senders[0].Weight != (wrcc.FixedWeight{Multiplier: 3, Shift: 1}) {
 		t.Errorf("senders %+v", got.WRCC)
 	}
-	if other := goesBy(t, h, 2); other.Registers != plane.DefaultPort().Registers {
+	if other := lastPortState(t, h, 2); other.Registers != plane.DefaultPort().Registers {
 		t.Errorf("state of the other port: %+v", other.Registers)
 	}
 }
 
-func TestTheMarkingOfPacketsLeadsToTheirPriority(t *testing.T) {
+func TestDSCPSelectsThePriority(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		title string
 		set   []string
 		want  uint8
 	}{
-		{"as it comes", nil, 3},
+		{"default state", nil, 3},
 		{"another priority for DSCP 26", []string{param(port1, "dscp2prio", 26) + ` "5"`}, 5},
 		{"another DSCP with a priority", []string{param(port1, "default_roce_tos", 0) + ` "194"`}, 6},
 		{"another DSCP without a priority", []string{param(port1, "default_roce_tos", 0) + ` "42"`}, 0},
@@ -116,7 +116,7 @@ func TestTheMarkingOfPacketsLeadsToTheirPriority(t *testing.T) {
 				t.Fatalf("%s: %v", c.title, err)
 			}
 		}
-		if s := goesBy(t, h, 1); s.Priority() != c.want {
+		if s := lastPortState(t, h, 1); s.Priority() != c.want {
 			t.Errorf("%s: priority %d, want %d", c.title, s.Priority(), c.want)
 		}
 	}
@@ -171,7 +171,7 @@ func TestNonVolatileValuesActAfterAReset(t *testing.T) {
 	if err := r.set(t, "host-1", `update `+param(port1, "roce_cc_prio_mask", 0)+` "7"`, `update `+param(port1, "roce_cc_cnp_moderation", 0)+` "1"`); err != nil {
 		t.Fatal(err)
 	}
-	if got := goesBy(t, h, 1); got.Reaction != 0xff || got.CNPsPerPort {
+	if got := lastPortState(t, h, 1); got.Reaction != 0xff || got.CNPsPerPort {
 		t.Errorf("state of the port before the reset: %+v", got)
 	}
 	if s := r.state(t, port1, "roce_cc_prio_mask", 0); !strings.Contains(s, `pending-reset":true`) {
@@ -181,10 +181,10 @@ func TestNonVolatileValuesActAfterAReset(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	h.ResetFirmware()
-	if got := goesBy(t, h, 1); got.Reaction != 7 || got.Notification != 7 || !got.CNPsPerPort || got.Registers.AIRate != 77 {
+	if got := lastPortState(t, h, 1); got.Reaction != 7 || got.Notification != 7 || !got.CNPsPerPort || got.Registers.AIRate != 77 {
 		t.Errorf("state of the port after the reset: %+v", got)
 	}
-	if got := goesBy(t, h, 2); got.Reaction != 0xff {
+	if got := lastPortState(t, h, 2); got.Reaction != 0xff {
 		t.Errorf("state of the other port: %+v", got)
 	}
 }
@@ -206,14 +206,14 @@ func TestTheAgentSetsAgainWhatARebootTook(t *testing.T) {
 		if err := a.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := goesBy(t, h, 1).Registers.AIRate; got != 200 {
+		if got := lastPortState(t, h, 1).Registers.AIRate; got != 200 {
 			t.Errorf("after %s rpg_ai_rate is %d, want 200", what, got)
 		}
 		if again := r.must(t, "host-1", "/agent/state/boot-id"); (again != boot) != (what == "a reboot") {
 			t.Errorf("after %s the boot ID is %s, before it %s", what, again, boot)
 		}
 		h.Reset()
-		if got := goesBy(t, h, 1).Registers.AIRate; got != 5 {
+		if got := lastPortState(t, h, 1).Registers.AIRate; got != 5 {
 			t.Errorf("initially rpg_ai_rate is %d, want 5", got)
 		}
 		if got := r.must(t, "host-1", param(port1, "rpg_ai_rate", 0)); got != `"5"` {
@@ -241,7 +241,7 @@ func TestFaultsOfAPortAreReportedAndLeaveItUnchanged(t *testing.T) {
 		{"accepted without effect", func(f *PortFaults) { f.Ignored = []string{"rpg_hai_rate"} }, []string{rate("70")}, codes.Aborted, nicyang.ReasonIgnored},
 		{"partial application", func(f *PortFaults) { f.PassWrites, f.Refuse = 1, 1 },
 			[]string{`update ` + param(port1, "rpg_ai_rate", 0) + ` "9"`, rate("70"), `update ` + param(port1, "rpg_gd", 0) + ` "12"`}, codes.Aborted, nicyang.ReasonRefused},
-		{"one of two ports is dead", func(f *PortFaults) { f.Dead = true }, []string{`update ` + param(port2, "rpg_hai_rate", 0) + ` "70"`, rate("70")}, codes.Aborted, ""},
+		{"one of two ports is down", func(f *PortFaults) { f.Dead = true }, []string{`update ` + param(port2, "rpg_hai_rate", 0) + ` "70"`, rate("70")}, codes.Aborted, ""},
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			t.Parallel()
@@ -271,8 +271,8 @@ func TestFaultsOfAPortAreReportedAndLeaveItUnchanged(t *testing.T) {
 			h.Heal()
 			want := plane.DefaultPort().Registers
 			for port := range ident.PortNum(2) {
-				if got := goesBy(t, h, port+1).Registers; got != want {
-					t.Errorf("port %d goes by %+v", port+1, got)
+				if got := lastPortState(t, h, port+1).Registers; got != want {
+					t.Errorf("port %d uses %+v", port+1, got)
 				}
 			}
 			if err := r.set(t, "host-1", rate("70")); err != nil {
@@ -296,7 +296,7 @@ func TestAVirtualFunctionHasCountersAndNoParameters(t *testing.T) {
 	wantCode(t, "set", err, codes.Unimplemented, "rpg_hai_rate")
 }
 
-func TestASimulatedCardSaysThatItHasNoCounterSets(t *testing.T) {
+func TestSimulatedCardReportsNoCounterSets(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.host(t, nil)
@@ -305,7 +305,7 @@ func TestASimulatedCardSaysThatItHasNoCounterSets(t *testing.T) {
 	}
 }
 
-func TestCountersAreThoseOfTheDataPlane(t *testing.T) {
+func TestCountersComeFromTheDataPlane(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	p := &Still{}
@@ -345,7 +345,7 @@ func TestCountersAreThoseOfTheDataPlane(t *testing.T) {
 	if err := h.InjectPort(portID(1), func(f *PortFaults) { f.CNPsPerPort = true }); err != nil {
 		t.Fatal(err)
 	}
-	if !goesBy(t, h, 1).CNPsPerPort {
+	if !lastPortState(t, h, 1).CNPsPerPort {
 		t.Error("CNPsPerPort is not set")
 	}
 }
@@ -511,14 +511,14 @@ func TestCardReloadDuringSetIsRepaired(t *testing.T) {
 	if err := r.set(t, "host-1", words...); err != nil {
 		t.Fatal(err)
 	}
-	if got := goesBy(t, h, 1).Registers; got.AIRate != 200 || got.GD != 12 || got.HAIRate != 70 {
+	if got := lastPortState(t, h, 1).Registers; got.AIRate != 200 || got.GD != 12 || got.HAIRate != 70 {
 		t.Errorf("found %+v", got)
 	}
 }
 
-// TestDeletingGivesBackAPortWithoutPrioritiesOfDSCPs starts with the usual state of a port: it trusts the priority in the
+// TestDeleteRestoresPortWithoutDSCPPriorities starts with the usual state of a port: it trusts the priority in the
 // packet, and no DSCP has an entry.
-func TestDeletingGivesBackAPortWithoutPrioritiesOfDSCPs(t *testing.T) {
+func TestDeleteRestoresPortWithoutDSCPPriorities(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	h := r.host(t, nil)

@@ -204,7 +204,7 @@ func (r *ocReader) interfaces() {
 			if p := f["wred_profile"]; p != "" {
 				r.config(at, "queue-management-profile", gnmitree.String(p))
 			}
-			if r.w.trouble.Unreadable {
+			if r.w.faults.Unreadable {
 				return
 			}
 			c := &counted.Queues[q]
@@ -333,8 +333,8 @@ func (t *openConfig) Set(_ context.Context, ops []gnmitree.Operation) (gnmitree.
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	after := w.running.clone()
-	if w.trouble.Partial && len(ops) > 0 {
-		w.trouble.Partial = false
+	if w.faults.Partial && len(ops) > 0 {
+		w.faults.Partial = false
 		ops = ops[:len(ops)/2]
 	}
 	for _, op := range ops {

@@ -114,7 +114,7 @@ func TestOpenConfigSetsProfilesAndReferences(t *testing.T) {
 	}
 }
 
-func TestOpenConfigTakesAnEntryOfSeveralQueuesApart(t *testing.T) {
+func TestOpenConfigSplitsAnEntryOfSeveralQueues(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	w, _ := openConfigSwitch(t, r)

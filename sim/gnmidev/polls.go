@@ -80,7 +80,7 @@ func (w *Switch) every(g group) (time.Duration, bool) {
 // caller holds the lock.
 func (w *Switch) poll(g group, port int) *poll {
 	every, on := w.every(g)
-	if !on || w.trouble.Unreadable && g != portGroup {
+	if !on || w.faults.Unreadable && g != portGroup {
 		return nil
 	}
 	now, key := w.clock(), pollKey{g, port}

@@ -27,8 +27,8 @@ type PortFaults struct {
 	Clip17 bool
 	// MostAIRate silently limits rpg_ai_rate; 0 means no limit.
 	MostAIRate uint64
-	// MostWeight silently limits the multipliers of WRCC senders' weights; 0 means no limit.
-	MostWeight uint16
+	// MaxWeight silently limits the multipliers of WRCC senders' weights; 0 means no limit.
+	MaxWeight uint16
 	// Wrap32 reduces all counters to 32 bits.
 	Wrap32 bool
 	// CNPsPerPort applies the minimum gap between CNPs to the port instead of each flow, regardless of the configuration.

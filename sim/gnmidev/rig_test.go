@@ -34,7 +34,7 @@ func (c *clock) Now() time.Time {
 	return c.now
 }
 
-func (c *clock) Turn(d time.Duration) {
+func (c *clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)

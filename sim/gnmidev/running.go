@@ -15,11 +15,11 @@ import (
 
 // running is the agent of a host that is up, with the agent's goroutine.
 type running struct {
-	agent  *agent.Agent
-	events chan struct{}
-	stop   context.CancelFunc
-	done   sync.WaitGroup
-	unhook func() // stops the agent's notifications
+	agent             *agent.Agent
+	events            chan struct{}
+	stop              context.CancelFunc
+	done              sync.WaitGroup
+	stopNotifications func() // stops the agent's notifications
 }
 
 // hostTree is the tree of a host's agent, which stays the same across reboots.
@@ -92,7 +92,7 @@ func (h *Host) start() error {
 	}
 	r.agent = a
 	tree, _ := h.tree.Tree.(*hostTree)
-	r.unhook = a.Watch(func(c gnmitree.Change) { tree.Changed(c.Paths...) })
+	r.stopNotifications = a.Watch(func(c gnmitree.Change) { tree.Changed(c.Paths...) })
 	var ctx context.Context
 	ctx, r.stop = context.WithCancel(context.Background())
 	r.done.Go(func() { _ = a.Run(ctx) }) // Run ends only when ctx ends
@@ -105,7 +105,7 @@ func (h *Host) halt() {
 	if h.running == nil {
 		return
 	}
-	h.running.unhook()
+	h.running.stopNotifications()
 	h.running.stop()
 	h.running.done.Wait()
 	h.running = nil

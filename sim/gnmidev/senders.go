@@ -64,7 +64,7 @@ func (s senders) Write(ctx context.Context, c *wrcc.NICConfig) error {
 		return nil
 	}
 	p.wrcc = c.Clone()
-	if m := p.faults.MostWeight; m > 0 {
+	if m := p.faults.MaxWeight; m > 0 {
 		for i := range p.wrcc.Senders {
 			p.wrcc.Senders[i].Weight.Multiplier = min(p.wrcc.Senders[i].Weight.Multiplier, m)
 		}

@@ -18,7 +18,7 @@ import (
 
 const config = "sonic-db:/CONFIG_DB/localhost"
 
-func TestASwitchComesAsThatOfARoCEFabric(t *testing.T) {
+func TestNewSwitchHasRoCEDefaults(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	p := &StillSwitch{}
@@ -139,7 +139,7 @@ func TestASetIsOnePatch(t *testing.T) {
 	}
 }
 
-func TestTheGuardLetsThresholdsOfTheStockProfileBeReplacedAndNothingElse(t *testing.T) {
+func TestGuardAllowsOnlyThresholdsOfTheStockProfile(t *testing.T) {
 	t.Parallel()
 	const stock, pool = config + "/WRED_PROFILE/AZURE_LOSSLESS", config + "/BUFFER_POOL/ingress_lossless_pool"
 	for _, c := range []struct {
@@ -259,7 +259,7 @@ func TestTheModelKnowsRangesAndReferences(t *testing.T) {
 	}
 }
 
-func TestAWholeConfigurationIsLoadedByDeleteAndUpdateOfTheRoot(t *testing.T) {
+func TestConfigurationIsReplacedByDeleteAndUpdateOfTheRoot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	w := r.sonic(t, nil)
@@ -346,14 +346,14 @@ func TestCountersAgeWithTheirPollingInterval(t *testing.T) {
 		t.Fatalf("%s and %s, want 1000", queue(), port())
 	}
 	count(5000)
-	r.clock.Turn(9 * time.Second)
+	r.clock.Advance(9 * time.Second)
 	if q, p := queue(), port(); q != `"1000"` || p != `"5000"` {
 		t.Errorf("9 s later the queue counter is %s and the port counter %s, want 1000 and 5000", q, p)
 	}
 	if got := r.must(t, "leaf-1", "sonic-db:/COUNTERS_DB/localhost/RATES/Ethernet0/TX_BPS"); got != `"444.44444444444446"` {
 		t.Errorf("rate %s, want that of 4000 bytes in 9 s", got)
 	}
-	r.clock.Turn(time.Second)
+	r.clock.Advance(time.Second)
 	if q := queue(); q != `"5000"` {
 		t.Errorf("10 s later the queue counter is %s, want 5000", q)
 	}
@@ -370,12 +370,12 @@ func TestCountersAgeWithTheirPollingInterval(t *testing.T) {
 		t.Fatal(err)
 	}
 	count(6000)
-	r.clock.Turn(100 * time.Millisecond)
+	r.clock.Advance(100 * time.Millisecond)
 	if q := queue(); q != `"6000"` {
 		t.Errorf("with faster polling the queue counter is %s, want 6000", q)
 	}
 	w.Reboot()
-	r.clock.Turn(time.Minute)
+	r.clock.Advance(time.Minute)
 	count(6500)
 	if got := port(); got != `"500"` {
 		t.Errorf("after a reboot the port counter is %s, want 500", got)
@@ -385,7 +385,7 @@ func TestCountersAgeWithTheirPollingInterval(t *testing.T) {
 	wantCode(t, "a counter that cannot be read", err, codes.NotFound)
 }
 
-func TestAnASICWithoutECNCountersSaysSoAndHasNone(t *testing.T) {
+func TestASICWithoutECNCountersReportsNone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.sonic(t, func(o *SwitchOptions) { o.NoECNCounters = true })
@@ -412,7 +412,7 @@ func TestTheOlderFormNamesTheDatabaseAsTarget(t *testing.T) {
 	} {
 		for _, path := range paths {
 			if path == "/RATES/Ethernet0" {
-				r.clock.Turn(time.Second)
+				r.clock.Advance(time.Second)
 			}
 			if got := r.must(t, target, path); len(got) < 3 {
 				t.Errorf("%s %s: %s", target, path, got)

@@ -91,7 +91,7 @@ type Switch struct {
 	factory database
 	marking []ecn.QueueMarking // last marking passed to the plane
 	service []plane.SwitchPort // current settings of the ports
-	trouble SwitchFaults
+	faults  SwitchFaults
 	polls   polls
 	changed []func([][2]string) // callbacks for changed entries, as TABLE and KEY
 }
@@ -257,7 +257,7 @@ func (w *Switch) set(_ context.Context, ops []gnmitree.Operation, names func(gnm
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	after, err := w.patched(patch)
-	if err != nil && w.trouble.Plain {
+	if err != nil && w.faults.Plain {
 		return gnmitree.Errorf(codes.Unknown, "%v", err)
 	}
 	if err != nil {
@@ -277,8 +277,8 @@ func (w *Switch) patched(patch []change) (database, error) {
 		after = patch[1].to.clone()
 		return after, (&schema{rules: w.rules, d: after}).check()
 	}
-	if w.trouble.Partial && len(patch) > 0 {
-		w.trouble.Partial = false
+	if w.faults.Partial && len(patch) > 0 {
+		w.faults.Partial = false
 		patch = patch[:len(patch)/2]
 	}
 	for i := range patch {
@@ -299,13 +299,13 @@ func (w *Switch) patched(patch []change) (database, error) {
 
 // clamp limits thresholds, if the switch has this fault.
 func (w *Switch) clamp(d database) {
-	if w.trouble.MostThreshold <= 0 {
+	if w.faults.MostThreshold <= 0 {
 		return
 	}
 	for _, f := range d[wredTable] {
 		for _, name := range []string{"green_min_threshold", "green_max_threshold", "ecn_green_min_threshold", "ecn_green_max_threshold"} {
-			if v, ok := f.count(name); ok && v > w.trouble.MostThreshold {
-				f[name] = strconv.FormatInt(w.trouble.MostThreshold, 10)
+			if v, ok := f.count(name); ok && v > w.faults.MostThreshold {
+				f[name] = strconv.FormatInt(w.faults.MostThreshold, 10)
 			}
 		}
 	}

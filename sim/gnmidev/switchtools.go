@@ -35,7 +35,7 @@ func (w *Switch) Config() []byte {
 func (w *Switch) InjectSwitch(change func(*SwitchFaults)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	change(&w.trouble)
+	change(&w.faults)
 }
 
 // Heal removes all faults. The configuration stays.

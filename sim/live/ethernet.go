@@ -302,11 +302,11 @@ func writeKeeping(path string, write func(io.Writer) error) error {
 	if err := write(&want); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	switch former, err := os.ReadFile(path); {
+	switch previous, err := os.ReadFile(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
-	case bytes.Equal(former, want.Bytes()):
+	case bytes.Equal(previous, want.Bytes()):
 		return nil
 	default:
 		if err := os.Rename(path, path+".previous"); err != nil {

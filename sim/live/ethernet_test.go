@@ -44,7 +44,7 @@ func TestServedFilesKeepWhatWasThere(t *testing.T) {
 	}
 }
 
-func TestEthernetScenariosThatCannotLiveAreRefused(t *testing.T) {
+func TestUnsupportedLiveScenariosAreRejected(t *testing.T) {
 	t.Parallel()
 	for name, says := range map[string]string{"dualdc": "no workload", "twoflow": "begins late or ends", "incast20": "begins late or ends", "ib16": "plane infiniband: want ethernet"} {
 		s, err := scenario.LoadBuiltin(name)

@@ -41,7 +41,7 @@ func (f *Faults) arrive(write bool) error {
 	switch f.Arrive(write) {
 	case faults.Lost:
 		return errLost
-	case faults.TurnedOff:
+	case faults.Busy:
 		return errBusy
 	default:
 		return nil

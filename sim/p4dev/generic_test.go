@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// generic is an outsider within the test process.
+// generic is a reflectionClient within the test process.
 type generic struct {
 	t       *testing.T
 	conn    *grpc.ClientConn
@@ -27,7 +27,7 @@ type generic struct {
 	service protoreflect.ServiceDescriptor
 }
 
-func newGeneric(t *testing.T, address string) outsider {
+func newGeneric(t *testing.T, address string) reflectionClient {
 	t.Helper()
 	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

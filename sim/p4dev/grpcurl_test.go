@@ -17,7 +17,7 @@ type curl struct {
 	path, address string
 }
 
-func newCurl(t *testing.T, path, address string) outsider {
+func newCurl(t *testing.T, path, address string) reflectionClient {
 	t.Helper()
 	c := &curl{t, path, address}
 	for _, x := range []struct{ verb, of, says string }{

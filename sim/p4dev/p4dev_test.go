@@ -74,15 +74,15 @@ func arbitration(device, high, low uint64) *p4v1.StreamMessageRequest {
 	return &p4v1.StreamMessageRequest{Update: &p4v1.StreamMessageRequest_Arbitration{Arbitration: a}}
 }
 
-func (c *controller) say(m *p4v1.StreamMessageRequest) {
+func (c *controller) send(m *p4v1.StreamMessageRequest) {
 	c.t.Helper()
 	if err := c.stream.Send(m); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-// hears expects the next message to be an arbitration update.
-func (c *controller) hears(code codes.Code, low uint64) {
+// expectArbitration expects the next message to be an arbitration update.
+func (c *controller) expectArbitration(code codes.Code, low uint64) {
 	c.t.Helper()
 	m, err := c.stream.Recv()
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *controller) hears(code codes.Code, low uint64) {
 
 func (c *controller) elect(low uint64) {
 	c.t.Helper()
-	c.say(arbitration(id, 0, low))
+	c.send(arbitration(id, 0, low))
 }
 
 // ends expects the stream to end with a code.
@@ -159,29 +159,29 @@ func TestOnlyThePrimaryWrites(t *testing.T) {
 	wantCode(t, "before any arbitration", r.write(1, one), codes.PermissionDenied, "arbitrate first")
 	a, b := r.controller(), r.controller()
 	a.elect(10)
-	a.hears(codes.OK, 10)
+	a.expectArbitration(codes.OK, 10)
 	b.elect(5)
-	b.hears(codes.AlreadyExists, 10)
+	b.expectArbitration(codes.AlreadyExists, 10)
 	wantCode(t, "the backup", r.write(5, one), codes.PermissionDenied, "not that of the primary")
 	wantCode(t, "the primary", r.write(10, one), codes.OK, "")
 	b.elect(11)
-	a.hears(codes.AlreadyExists, 11)
-	b.hears(codes.OK, 11)
+	a.expectArbitration(codes.AlreadyExists, 11)
+	b.expectArbitration(codes.OK, 11)
 	wantCode(t, "the old primary", r.write(10, update(p4v1.Update_DELETE, p4info.PortConfig(port(1)))), codes.PermissionDenied, "")
 	if c := r.dev.Config(); len(c.Ports) != 1 {
 		t.Errorf("the configuration of the switch is %v", c.Ports)
 	}
 	// The highest id received so far counts, even after its client has left.
 	b.leave()
-	a.hears(codes.NotFound, 11)
+	a.expectArbitration(codes.NotFound, 11)
 	a.elect(10)
-	a.hears(codes.NotFound, 11)
+	a.expectArbitration(codes.NotFound, 11)
 	wantCode(t, "with no primary", r.write(10, one), codes.PermissionDenied, "no primary")
 	a.elect(12)
-	a.hears(codes.OK, 12)
+	a.expectArbitration(codes.OK, 12)
 	// The primary may resign.
 	a.elect(0)
-	a.hears(codes.NotFound, 12)
+	a.expectArbitration(codes.NotFound, 12)
 }
 
 func TestArbitrationIsRefused(t *testing.T) {
@@ -189,10 +189,10 @@ func TestArbitrationIsRefused(t *testing.T) {
 	r := newRig(t, p4dev.Options{})
 	first := r.controller()
 	first.elect(3)
-	first.hears(codes.OK, 3)
+	first.expectArbitration(codes.OK, 3)
 
 	ghost := r.controller()
-	ghost.say(arbitration(99, 0, 1))
+	ghost.send(arbitration(99, 0, 1))
 	ghost.ends(codes.NotFound, "no device 99")
 	twin := r.controller()
 	twin.elect(3)
@@ -200,21 +200,21 @@ func TestArbitrationIsRefused(t *testing.T) {
 	role := r.controller()
 	m := arbitration(id, 0, 4)
 	m.GetArbitration().Role = &p4v1.Role{Name: "telemetry"}
-	role.say(m)
+	role.send(m)
 	role.ends(codes.InvalidArgument, "default role")
 	hasty := r.controller()
-	hasty.say(&p4v1.StreamMessageRequest{Update: &p4v1.StreamMessageRequest_DigestAck{DigestAck: &p4v1.DigestListAck{}}})
+	hasty.send(&p4v1.StreamMessageRequest{Update: &p4v1.StreamMessageRequest_DigestAck{DigestAck: &p4v1.DigestListAck{}}})
 	hasty.ends(codes.FailedPrecondition, "arbitrate first")
-	first.say(arbitration(6, 0, 3))
+	first.send(arbitration(6, 0, 3))
 	first.ends(codes.FailedPrecondition, "belongs to device 5")
 }
 
-func TestARebootBreaksStreamsAndForgets(t *testing.T) {
+func TestRebootClosesStreamsAndResetsState(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, p4dev.Options{})
 	a := r.controller()
 	a.elect(10)
-	a.hears(codes.OK, 10)
+	a.expectArbitration(codes.OK, 10)
 	wantCode(t, "write", r.write(10, update(p4v1.Update_INSERT, p4info.PortConfig(port(1)))), codes.OK, "")
 	r.dev.Reboot()
 	a.ends(codes.Unavailable, "connection lost")
@@ -224,7 +224,7 @@ func TestARebootBreaksStreamsAndForgets(t *testing.T) {
 	}
 	b := r.controller()
 	b.elect(1)
-	b.hears(codes.OK, 1)
+	b.expectArbitration(codes.OK, 1)
 }
 
 // primary returns a controller that is the primary, with election id 1.
@@ -232,7 +232,7 @@ func primary(t testing.TB, o p4dev.Options) *controller {
 	t.Helper()
 	c := newRig(t, o).controller()
 	c.elect(1)
-	c.hears(codes.OK, 1)
+	c.expectArbitration(codes.OK, 1)
 	return c
 }
 
@@ -403,7 +403,7 @@ func TestOnlyItsOwnProgramIsTaken(t *testing.T) {
 	}
 }
 
-func TestDigestsGoToThePrimaryThatAsked(t *testing.T) {
+func TestDigestsGoToTheSubscribedPrimary(t *testing.T) {
 	t.Parallel()
 	c := primary(t, p4dev.Options{})
 	digest := func(kind p4v1.Update_Type, of uint32) error {
@@ -428,8 +428,8 @@ func TestDigestsGoToThePrimaryThatAsked(t *testing.T) {
 	if err != nil || got != told || m.GetDigest().GetListId() != 1 || m.GetDigest().GetTimestamp() != 7000 {
 		t.Errorf("digest %v: %+v, %v", m, got, err)
 	}
-	c.say(&p4v1.StreamMessageRequest{Update: &p4v1.StreamMessageRequest_DigestAck{DigestAck: &p4v1.DigestListAck{DigestId: p4info.DigestCongestion, ListId: 1}}})
-	c.say(&p4v1.StreamMessageRequest{Update: &p4v1.StreamMessageRequest_Packet{}})
+	c.send(&p4v1.StreamMessageRequest{Update: &p4v1.StreamMessageRequest_DigestAck{DigestAck: &p4v1.DigestListAck{DigestId: p4info.DigestCongestion, ListId: 1}}})
+	c.send(&p4v1.StreamMessageRequest{Update: &p4v1.StreamMessageRequest_Packet{}})
 	if m, err = c.stream.Recv(); err != nil || codes.Code(uint32(m.GetError().GetCanonicalCode())) != codes.Unimplemented {
 		t.Errorf("a packet is answered by %v, %v", m, err)
 	}
@@ -464,6 +464,6 @@ func TestOptionsOutOfRange(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := s.Add(1, p4dev.Options{Ports: 1}); err == nil {
-		t.Error("an id twice: taken")
+		t.Error("a duplicate id was accepted")
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"fairlane/sim/p4dev"
 )
 
-// outsider is a client that learns P4Runtime only by server reflection.
-type outsider interface {
+// reflectionClient is a client that learns P4Runtime only by server reflection.
+type reflectionClient interface {
 	// call returns the response of a method, or the error with its code and details.
 	call(method, request string) (answer string, ok bool)
 	// open sends the first message of a stream. It returns the first response, and a function that ends the stream.
@@ -21,13 +21,13 @@ type outsider interface {
 // compact returns text without white space, which differs between clients.
 func compact(s string) string { return strings.Join(strings.Fields(s), "") }
 
-// TestClientsThatKnowReflectionAlone uses a switch with the numbers and bytes of the P4Info: from a client in the test
+// TestReflectionOnlyClients uses a switch with the numbers and bytes of the P4Info: from a client in the test
 // process and, if `make grpcurl` has built it, with grpcurl.
-func TestClientsThatKnowReflectionAlone(t *testing.T) {
+func TestReflectionOnlyClients(t *testing.T) {
 	t.Parallel()
-	clients := map[string]func(*testing.T, string) outsider{"process": newGeneric}
+	clients := map[string]func(*testing.T, string) reflectionClient{"process": newGeneric}
 	if path := os.Getenv(grpcurlEnv); path != "" {
-		clients["grpcurl"] = func(t *testing.T, address string) outsider { return newCurl(t, path, address) }
+		clients["grpcurl"] = func(t *testing.T, address string) reflectionClient { return newCurl(t, path, address) }
 	}
 	for name, connect := range clients {
 		t.Run(name, func(t *testing.T) {
@@ -42,12 +42,12 @@ func TestClientsThatKnowReflectionAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			grpctest.ServeOn(t, l, serving(s))
-			driveAsOutsider(t, connect(t, l.Addr().String()), dev)
+			driveByReflection(t, connect(t, l.Addr().String()), dev)
 		})
 	}
 }
 
-func driveAsOutsider(t *testing.T, c outsider, dev *p4dev.Device) {
+func driveByReflection(t *testing.T, c reflectionClient, dev *p4dev.Device) {
 	t.Helper()
 	call := func(what, method, request string, success bool, says ...string) {
 		t.Helper()

@@ -16,8 +16,8 @@ import (
 const (
 	sliceBudget  = 100 * time.Microsecond // target wall time of computing a slice
 	maxLag       = 100 * time.Millisecond // largest lag in wall time that is caught up
-	busyNap      = time.Millisecond       // sleep while traffic flows and the run is ahead
-	idleNap      = 10 * time.Millisecond  // sleep while nothing happens
+	busySleep    = time.Millisecond       // sleep while traffic flows and the run is ahead
+	idleSleep    = 10 * time.Millisecond  // sleep while nothing happens
 	paceWindow   = 500 * time.Millisecond // wall time over which the achieved scale is measured
 	minSlice     = 100 * quantity.Nanosecond
 	firstSlice   = 10 * quantity.Microsecond
@@ -86,11 +86,11 @@ func (c *Clock) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		nap := r.step()
-		if nap <= 0 {
+		sleep := r.step()
+		if sleep <= 0 {
 			continue
 		}
-		timer.Reset(nap)
+		timer.Reset(sleep)
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
@@ -134,7 +134,7 @@ func (r *runner) step() time.Duration {
 		r.c.lock.Unlock()
 		r.c.behind.Store(0)
 		r.measure(start, now)
-		return r.nap(now - target)
+		return r.sleep(now - target)
 	}
 	end := min(now+r.slice, target)
 	before := r.c.net.Events()
@@ -150,10 +150,10 @@ func (r *runner) step() time.Duration {
 	}
 	stop := time.Now()
 	r.adapt(stop.Sub(start))
-	r.forgive(stop, end)
+	r.dropLag(stop, end)
 	r.measure(stop, end)
 	if end == target {
-		return r.nap(0) // events that have become due in the meantime can wait
+		return r.sleep(0) // events that have become due in the meantime can wait
 	}
 	return 0
 }
@@ -184,11 +184,11 @@ func (r *runner) target(now time.Time) quantity.Picoseconds {
 	return r.anchorSim + quantity.Picoseconds(ps)
 }
 
-// nap returns the time to sleep when simulated time is ahead of its schedule.
-func (r *runner) nap(ahead quantity.Picoseconds) time.Duration {
-	base := busyNap
+// sleep returns the time to sleep when simulated time is ahead of its schedule.
+func (r *runner) sleep(ahead quantity.Picoseconds) time.Duration {
+	base := busySleep
 	if r.quiet {
-		base = idleNap
+		base = idleSleep
 	}
 	if s := r.effective(); s > 0 {
 		if wall := time.Duration(float64(ahead) / 1000 / s); wall > base {
@@ -208,8 +208,8 @@ func (r *runner) adapt(took time.Duration) {
 	}
 }
 
-// forgive moves the schedule if the run is too far behind it.
-func (r *runner) forgive(wall time.Time, sim quantity.Picoseconds) {
+// dropLag moves the schedule if the run is too far behind it.
+func (r *runner) dropLag(wall time.Time, sim quantity.Picoseconds) {
 	s := r.effective()
 	if s == 0 {
 		r.c.behind.Store(0)

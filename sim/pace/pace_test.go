@@ -43,7 +43,7 @@ func TestTimePassesAtItsScale(t *testing.T) {
 				mu.Lock()
 				got, want := net.now.Seconds(), 2*scale
 				mu.Unlock()
-				if got > want || got < want-1.1*scale*idleNap.Seconds() {
+				if got > want || got < want-1.1*scale*idleSleep.Seconds() {
 					t.Errorf("scale %v: %v simulated seconds in 2 s", scale, got)
 				}
 				if p := c.Pace(); math.Abs(p.Scale/scale-1) > 0.05 || p.Behind > 0 {
@@ -85,11 +85,11 @@ func TestWakeEndsANap(t *testing.T) {
 }
 
 // In real time some simulated time is always due when a step ends. Run must sleep nevertheless.
-func TestRunNapsOnceItHasCaughtUp(t *testing.T) {
+func TestRunSleepsOnceItHasCaughtUp(t *testing.T) {
 	t.Parallel()
 	run := newRunner(New(&Turnstile{}, &still{}, Options{TimeScale: 1}), time.Now())
-	if nap := run.step(); nap < busyNap {
-		t.Errorf("a run that is up to date sleeps %s, want at least %s", nap, busyNap)
+	if sleep := run.step(); sleep < busySleep {
+		t.Errorf("a run that is up to date sleeps %s, want at least %s", sleep, busySleep)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestRunForgivesDebt(t *testing.T) {
 	start := time.Unix(1000, 0)
 	run := newRunner(c, start)
 	late := start.Add(10 * time.Second)
-	run.forgive(late, 0)
+	run.dropLag(late, 0)
 	if got := c.Pace().Behind; got != 10*time.Second {
 		t.Errorf("behind by %s, want 10 s", got)
 	}

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestRangesAreThoseOfS3(t *testing.T) {
+func TestRangesEqualThoseOfS3(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		k    float64
@@ -30,7 +30,7 @@ func numbered(counts [Ranges]int) []Row {
 	return out
 }
 
-func TestBalanceGivesEachRangeAboutAsMuch(t *testing.T) {
+func TestBalanceFillsRangesEvenly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string

@@ -11,7 +11,7 @@ var update = flag.Bool("update", false, "rewrite model.json from TrainDefault")
 
 // Training by the documented procedure reproduces the built-in model byte by byte, and reaches the results that S3 reports.
 // In S3, the test error falls to a third or less, and to a few percent in the end (table 1: 0.081 to 0.036).
-func TestBuiltInModelIsWhatTheProcedureGives(t *testing.T) {
+func TestBuiltInModelIsReproducible(t *testing.T) {
 	t.Parallel()
 	m, rounds, err := TrainDefault()
 	if err != nil {
@@ -43,7 +43,7 @@ func TestBuiltInModelIsWhatTheProcedureGives(t *testing.T) {
 	}
 }
 
-func TestDefaultRowsAreBalancedAndTheModelBeatsTheObviousGuesses(t *testing.T) {
+func TestDefaultRowsAreBalancedAndTheModelBeatsTheBaselines(t *testing.T) {
 	t.Parallel()
 	m, err := Default()
 	if err != nil {

@@ -72,7 +72,7 @@ func TestRecorderMakesARowOfThreeFeaturesAndWhatCameNext(t *testing.T) {
 	}
 }
 
-func TestRecorderKeepsSeriesApartAndItsBounds(t *testing.T) {
+func TestRecorderSeparatesSeriesAndEnforcesItsBounds(t *testing.T) {
 	t.Parallel()
 	r := NewRecorder(2)
 	for range 3 {

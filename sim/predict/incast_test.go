@@ -29,8 +29,8 @@ func TestIncastSamplesOneRoundTripAtATime(t *testing.T) {
 	}
 }
 
-// spy returns the smallest and the largest RTT sample of an incast, and the bytes that the link could send until the end.
-func spy(t *testing.T, in Incast) (lo, hi quantity.Picoseconds, bytes float64) {
+// observe returns the smallest and the largest RTT sample of an incast, and the bytes that the link could send until the end.
+func observe(t *testing.T, in Incast) (lo, hi quantity.Picoseconds, bytes float64) {
 	t.Helper()
 	m := incast{Incast: &in, rec: NewRecorder(0), senders: make([]sender, len(in.Sizes))}
 	lo = sim.Never
@@ -65,7 +65,7 @@ func TestIncastQueuesNoMoreThanItsBacklogAndLosesNothing(t *testing.T) {
 	for _, c := range []Control{Gradient, Proportional} {
 		in := S3Incast(c, 1)
 		in.Sizes = slices.Repeat([]int64{1000 * int64(in.Packet)}, 20)
-		lo, hi, sent := spy(t, in)
+		lo, hi, sent := observe(t, in)
 		packet := quantity.Picoseconds(in.Packet * 80)
 		if want := in.Base + packet; lo < want {
 			t.Errorf("control %d: an RTT of %s, below %s without queueing", c, lo, want)

@@ -99,7 +99,7 @@ func TestExtremeFeaturesGiveFinitePredictions(t *testing.T) {
 }
 
 // The analytic gradient of every weight equals the slope between two nearby outputs.
-func TestGradientIsThatOfTheOutput(t *testing.T) {
+func TestGradientEqualsFiniteDifferences(t *testing.T) {
 	t.Parallel()
 	const step = 1e-5
 	for _, k := range [][Sequence]float64{{0.1, -0.3, 0.7}, {-2, 1.5, 0.01}, {0, 0, 0}} {

@@ -50,7 +50,7 @@ func learnable(n int, seed uint64) []Row {
 	return out
 }
 
-func TestLossFallsWhereThereIsSomethingToLearn(t *testing.T) {
+func TestTrainingLowersTheLossOnLearnableData(t *testing.T) {
 	t.Parallel()
 	for _, batch := range []int{1, 8} {
 		o := DefaultOptions(1)

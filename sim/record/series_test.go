@@ -11,7 +11,7 @@ import (
 )
 
 // A series ends at its row limit, with a comment that gives the time of the first missing row. The other files continue.
-func TestSeriesAreCutOff(t *testing.T) {
+func TestSeriesAreTruncated(t *testing.T) {
 	t.Parallel()
 	dir, err := NewDir(t.TempDir(), Header{Scenario: "x", Seed: 3, Version: "v"})
 	if err != nil {
@@ -43,7 +43,7 @@ func TestSeriesAreCutOff(t *testing.T) {
 		}
 	}
 	if at, cut := flows.Cut(); !cut || at != 3*quantity.Microsecond {
-		t.Errorf("cut %v at %s", cut, at)
+		t.Errorf("rate decrease %v at %s", cut, at)
 	}
 	if _, cut := queues.Cut(); cut {
 		t.Error("the queue series is cut off")

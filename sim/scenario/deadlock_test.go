@@ -14,8 +14,8 @@ import (
 	"fairlane/tenants"
 )
 
-// circle returns four switches in a ring with one host each, and clockwise routes only.
-func circle(t *testing.T) *subnet.Fabric {
+// clockwiseRing returns four switches in a ring with one host each, and clockwise routes only.
+func clockwiseRing(t *testing.T) *subnet.Fabric {
 	t.Helper()
 	const size = 4
 	var nodes []subnet.Node
@@ -68,7 +68,7 @@ func circle(t *testing.T) *subnet.Fabric {
 // A run in a credit loop ends with an error that names the loop, at the first interval after the loop has closed.
 func TestARunStopsAtACreditLoop(t *testing.T) {
 	t.Parallel()
-	f := circle(t)
+	f := clockwiseRing(t)
 	s := &Scenario{
 		Name: "circle", Fabric: f, Duration: quantity.Second, Interval: quantity.Millisecond,
 		Config:  fabric.Config{Seed: 1, BufferPerVL: 64 << 10},

@@ -249,8 +249,8 @@ func (f fields) list(key string, most int) []*yaml.Node {
 	return n.Content
 }
 
-// words returns a single value or a list of values.
-func (f fields) words(key string, most int) []*yaml.Node {
+// values returns a single value or a list of values.
+func (f fields) values(key string, most int) []*yaml.Node {
 	n := f.m[key]
 	if n == nil {
 		return nil

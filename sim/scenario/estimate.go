@@ -15,7 +15,7 @@ const (
 	packetsPerHost   = 1000 // largest number of packets in queues and on links, a rule of thumb
 	hopsPerCPUSecond = 4e6
 	secondsPerRoute  = 60e-9 // computation per (switch, host)
-	leastOnWire      = 64    // bytes of the smallest data packet
+	minOnWire        = 64    // bytes of the smallest data packet
 )
 
 // Estimate predicts the size and cost of a run.
@@ -74,7 +74,7 @@ func (s *Scenario) carried(bytes, packets float64) float64 {
 			capacity += float64(l.Rate) / 8
 		}
 	}
-	return min(packets, capacity*s.Duration.Seconds()/max(leastOnWire, bytes/packets))
+	return min(packets, capacity*s.Duration.Seconds()/max(minOnWire, bytes/packets))
 }
 
 func (s *Scenario) estimateEthernet(est *Estimate) (packets, atOnce float64) {

@@ -68,7 +68,7 @@ func TestEstimateHasWholeFlows(t *testing.T) {
 }
 
 // The listed values of an active flow depend on the flow, not on the interval of the run.
-func TestListedFlowsUnderWay(t *testing.T) {
+func TestListedFlowsInProgress(t *testing.T) {
 	t.Parallel()
 	var first []EtherFlowResult
 	for _, interval := range []string{"100us", "370us", "2ms"} {

@@ -64,7 +64,7 @@ func TestHostsAreNumberedAsInTheNetwork(t *testing.T) {
 	}
 }
 
-func TestALoneFlowTakesItsIdealTime(t *testing.T) {
+func TestSingleFlowCompletesInItsIdealTime(t *testing.T) {
 	t.Parallel()
 	r := runEther(t, parse(t, "flows:\n  - {src: h1, dst: h2, bytes: 10_000_000, start: 3us}\n"), EtherOptions{})
 	if !r.Finished || r.Flows.Completed != 1 || r.Totals.AcceptedBytes != 10_000_000 {
@@ -325,7 +325,7 @@ func ring(t testing.TB) *subnet.Fabric {
 	return f
 }
 
-func TestADeadlockEndsTheRunAndIsNamed(t *testing.T) {
+func TestDeadlockEndsTheRunAndIsReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var text strings.Builder

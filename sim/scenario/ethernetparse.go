@@ -483,7 +483,7 @@ func newHostReader(d *document, f *subnet.Fabric) *hostReader {
 func (r *hostReader) many(g fields, key string) []int32 {
 	var out []int32
 	r.turn++
-	for _, n := range g.words(key, subnet.MaxPorts*16) {
+	for _, n := range g.values(key, subnet.MaxPorts*16) {
 		hosts := r.match(g.path(key), n)
 		from := hostSource{n.Value, !isPattern(n.Value) && (len(hosts) > 1 || r.d.names.Has(n.Value))}
 		for _, h := range hosts {

@@ -28,7 +28,7 @@ func (d *document) groups(n *yaml.Node, fabric *subnet.Fabric) {
 		}
 		f := fields{d: d, node: n, name: "groups", m: map[string]*yaml.Node{key.Value: value}}
 		var members []string
-		for _, m := range f.words(key.Value, subnet.MaxPorts) {
+		for _, m := range f.values(key.Value, subnet.MaxPorts) {
 			for _, name := range d.hostNames(f.path(key.Value), m, fabric) {
 				if _, err := fabric.ResolvePort(name); err != nil {
 					d.failWith(m, noHost(f.path(key.Value), err, fabric))
@@ -65,9 +65,9 @@ type hostSource struct {
 	many bool
 }
 
-// apart records an error if another text of the same list denotes the same host, and at least one of the two texts is a host
+// checkDistinct records an error if another text of the same list denotes the same host, and at least one of the two texts is a host
 // set or group.
-func (d *document) apart(seen map[string]hostSource, field string, n *yaml.Node, names []string) {
+func (d *document) checkDistinct(seen map[string]hostSource, field string, n *yaml.Node, names []string) {
 	from := hostSource{n.Value, len(names) != 1 || names[0] != n.Value}
 	for _, name := range names {
 		if other, twice := seen[name]; twice && (other.many || from.many) {

@@ -295,9 +295,9 @@ func (s *Scenario) ports(g fields, key string) []ident.PortID {
 	d := g.d
 	var out []ident.PortID
 	seen := map[string]hostSource{}
-	for _, n := range g.words(key, subnet.MaxPorts) {
+	for _, n := range g.values(key, subnet.MaxPorts) {
 		names := d.hostNames(g.path(key), n, s.Fabric)
-		d.apart(seen, g.path(key), n, names)
+		d.checkDistinct(seen, g.path(key), n, names)
 		for _, name := range names {
 			ref, err := s.Fabric.ResolvePort(name)
 			if err != nil {

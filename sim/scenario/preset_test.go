@@ -80,7 +80,7 @@ func TestKeysOverrideThePreset(t *testing.T) {
 }
 
 // The preset sets DCTCP's first window as in that simulator, unless the scenario sets it.
-func TestThePresetGivesParameters(t *testing.T) {
+func TestPresetSetsParameters(t *testing.T) {
 	t.Parallel()
 	const flows = "flows: [{src: h1, dst: h2}]\n"
 	for text, want := range map[string]cc.Values{

@@ -183,7 +183,7 @@ func (d *document) series(f fields, s *Scenario) *Series {
 	k := d.mapping(n, "series", "values", "every", "flows", "ports")
 	k.need("values")
 	words := func(key string, most int) (out []string) {
-		for _, w := range k.words(key, most) {
+		for _, w := range k.values(key, most) {
 			out = append(out, w.Value)
 		}
 		return out

@@ -77,7 +77,7 @@ func TestTracesAreTriedWhenTheScenarioIsRead(t *testing.T) {
 }
 
 // Sizes with excessive products are rejected before the fabric is built.
-func TestAbsurdSizesAreRefusedBeforeTheyAreBuilt(t *testing.T) {
+func TestExcessiveSizesAreRejectedBeforeConstruction(t *testing.T) {
 	t.Parallel()
 	big := "fabric: {topology: fat-tree, k: 34}\n"
 	for _, c := range []struct{ text, want string }{
@@ -198,7 +198,7 @@ func TestTheEstimateCountsTraces(t *testing.T) {
 
 // The tenant column determines the tenant of each flow, tenant 0 included, and overrides the scenario's tenant. Without the
 // column, the scenario must name a tenant.
-func TestTheTenantsOfATraceAreThoseOfItsColumn(t *testing.T) {
+func TestTraceTenantsComeFromItsColumn(t *testing.T) {
 	t.Parallel()
 	const star = "fabric: {topology: star, hosts: 4}\ntenants: [{name: red, weight: 1}, {name: blue, weight: 1}]\nworkload: [{kind: trace, %sfile: t.csv}]\n"
 	const column = "flow_id,src,dst,size_bytes,start_ns,tenant\n0,0,1,5000,0,0\n1,1,2,7000,0,1\n2,2,3,7000,0,1\n"

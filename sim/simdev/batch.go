@@ -15,9 +15,9 @@ type syscallConn interface {
 // batchSize is the largest number of datagrams of one read.
 const batchSize = 32
 
-// sendPatience is the longest time that the sender waits for a client with a full receive queue. After that it drops the
+// sendTimeout is the longest time that the sender waits for a client with a full receive queue. After that it drops the
 // datagram.
-const sendPatience = time.Second
+const sendTimeout = time.Second
 
 // batch is the reader of one slot's socket. It reads all waiting datagrams, up to batchSize, at once, and reuses its buffers,
 // so the steady state does not allocate.
@@ -78,17 +78,17 @@ type sender struct {
 	conn rawConn
 	raw  syscall.RawConn
 
-	mu      sync.Mutex
-	p       []byte
-	err     error
-	attempt func(fd uintptr)
-	patient func(fd uintptr) bool
+	mu          sync.Mutex
+	p           []byte
+	err         error
+	attempt     func(fd uintptr)
+	writeOrWait func(fd uintptr) bool
 }
 
 func newSender(conn rawConn, raw syscall.RawConn) *sender {
 	s := &sender{conn: conn, raw: raw}
 	s.attempt = s.write
-	s.patient = func(fd uintptr) bool {
+	s.writeOrWait = func(fd uintptr) bool {
 		s.write(fd)
 		return !errors.Is(s.err, syscall.EAGAIN)
 	}
@@ -103,7 +103,7 @@ func (s *sender) write(fd uintptr) {
 	}
 }
 
-// send writes one datagram. It waits while the client's queue is full, at most sendPatience; for a client that has ended it
+// send writes one datagram. It waits while the client's queue is full, at most sendTimeout; for a client that has ended it
 // returns ECONNREFUSED.
 func (s *sender) send(p []byte) error {
 	s.mu.Lock()
@@ -116,10 +116,10 @@ func (s *sender) send(p []byte) error {
 	if !errors.Is(s.err, syscall.EAGAIN) {
 		return s.err
 	}
-	if err := s.conn.SetWriteDeadline(time.Now().Add(sendPatience)); err != nil {
+	if err := s.conn.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {
 		return err
 	}
-	if err := s.raw.Write(s.patient); err != nil {
+	if err := s.raw.Write(s.writeOrWait); err != nil {
 		return err
 	}
 	return s.err

@@ -78,9 +78,9 @@ func TestKeysGuardSingleNodes(t *testing.T) {
 	}
 }
 
-func TestMuteAttributesAreSilentAndOthersAnswer(t *testing.T) {
+func TestUnansweredAttributesTimeOutAndOthersAnswer(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options{Faults: Faults{Nodes: []int32{leaf1}, Mute: []Attribute{
+	r := newRig(t, Options{Faults: Faults{Nodes: []int32{leaf1}, Unanswered: []Attribute{
 		{mad.ClassSubnLID, mad.AttrSwitchInfo}, {mad.ClassCongestion, mad.AttrTimeStamp},
 	}}})
 	for _, tt := range []struct {

@@ -294,11 +294,11 @@ func (d *Devices) With(f func(n *fabric.Network)) {
 	d.mu.Lock()
 	f(d.net)
 	d.mu.Unlock()
-	d.poke()
+	d.change()
 }
 
-// poke ends a sleep of Run early.
-func (d *Devices) poke() { d.clock.Wake() }
+// change ends a sleep of Run early.
+func (d *Devices) change() { d.clock.Wake() }
 
 // Now returns the simulated time.
 func (d *Devices) Now() quantity.Picoseconds {
@@ -374,7 +374,7 @@ func (d *Devices) PartitionSL(pkey ident.PKey) ident.SL {
 func (d *Devices) AddFlow(f fabric.FlowSpec) (fabric.FlowID, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	defer d.poke()
+	defer d.change()
 	if sl, ok := d.sl[f.PKey.Base()]; ok {
 		f.SL = sl
 	}

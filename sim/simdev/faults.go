@@ -48,9 +48,9 @@ type Faults struct {
 	// IgnoreInvalidElements makes SwitchPortCongestionSetting leave a port's element unchanged when its Valid bit is 0, instead
 	// of returning the port to the switch's defaults.
 	IgnoreInvalidElements bool
-	// Mute lists attributes that the agents do not answer, as in partly working firmware. The two classes of subnet management
+	// Unanswered lists attributes that the agents do not answer, as in partly working firmware. The two classes of subnet management
 	// count as one.
-	Mute []Attribute
+	Unanswered []Attribute
 	// NodeGUIDs are false node GUIDs that nodes report, independent of Nodes: for example of a cloned board, or a GUID
 	// programmed twice.
 	NodeGUIDs map[int32]ident.GUID
@@ -74,7 +74,7 @@ const faultStream = 0x6661756c7473
 
 func newInjector(f Faults) *injector {
 	i := &injector{Faults: f, rng: rand.New(rand.NewPCG(f.Seed, faultStream))}
-	i.Classes, i.Mute, i.NodeGUIDs = slices.Clone(f.Classes), slices.Clone(f.Mute), maps.Clone(f.NodeGUIDs)
+	i.Classes, i.Unanswered, i.NodeGUIDs = slices.Clone(f.Classes), slices.Clone(f.Unanswered), maps.Clone(f.NodeGUIDs)
 	if f.Nodes != nil {
 		i.nodes = make(map[int32]bool, len(f.Nodes))
 		for _, n := range f.Nodes {
@@ -125,12 +125,12 @@ func (i *injector) after(node int32, c mad.Class) (lost bool, delay time.Duratio
 	return false, 0
 }
 
-// mute reports whether the node leaves the attribute unanswered.
-func (i *injector) mute(node int32, c mad.Class, a mad.AttrID) bool {
-	if len(i.Mute) == 0 || !i.affects(node) {
+// unanswered reports whether the node leaves the attribute unanswered.
+func (i *injector) unanswered(node int32, c mad.Class, a mad.AttrID) bool {
+	if len(i.Unanswered) == 0 || !i.affects(node) {
 		return false
 	}
-	return slices.ContainsFunc(i.Mute, func(x Attribute) bool {
+	return slices.ContainsFunc(i.Unanswered, func(x Attribute) bool {
 		return x.Attr == a && (x.Class == c || x.Class.IsSMP() && c.IsSMP())
 	})
 }

@@ -162,7 +162,7 @@ func (d *Devices) act(to arrival, m *Message) (s mad.Status, silent bool) {
 	if !get && !set {
 		return mad.StatusBadMethod, false
 	}
-	if d.fault.mute(to.at.Node, c, p.Attr()) {
+	if d.fault.unanswered(to.at.Node, c, p.Attr()) {
 		return 0, true
 	}
 	switch c {

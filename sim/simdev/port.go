@@ -200,7 +200,7 @@ func (d *Devices) SetLink(ref subnet.PortRef, up bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.setLink(ref, up)
-	d.poke()
+	d.change()
 }
 
 func (d *Devices) setLink(ref subnet.PortRef, up bool) {

@@ -108,7 +108,7 @@ func TestPortStatesMoveByTheRules(t *testing.T) {
 	}
 }
 
-func TestWrittenPortInfoIsKeptAndEchoed(t *testing.T) {
+func TestWrittenPortInfoIsStoredAndReturned(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{SMMode: Cold})
 	got := r.setPort(func(i *mad.PortInfo) {

@@ -157,7 +157,7 @@ func (s *Server) serveControl(ctx context.Context) error {
 		at := replyAddr(from)
 		reply := s.answerControl(at, &req)
 		out := reply.encode()
-		_ = s.ctl.SetWriteDeadline(time.Now().Add(sendPatience))
+		_ = s.ctl.SetWriteDeadline(time.Now().Add(sendTimeout))
 		if _, err := s.ctl.WriteTo(out[:], at); err != nil {
 			s.stats.dropped.Add(1)
 		}

@@ -280,7 +280,7 @@ func TestPipelinedRequestsAreAllAnswered(t *testing.T) {
 	}
 }
 
-func TestUndeliverableComesBackAtOnce(t *testing.T) {
+func TestUndeliverableIsReturnedImmediately(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Options{CCKey: 77}, false)
 	p := mustDial(s, "", false)
@@ -328,8 +328,8 @@ func TestSubnetManagerGetsWhatIsForIt(t *testing.T) {
 	s := serve(t, Options{}, false)
 	sm, other := mustDial(s, "h3 HCA-1", false), mustDial(s, "h1 HCA-1", false)
 	sm.ask(ctlSetIsSM, 1, 0, 0, 0)
-	rival := mustDial(s, "h3 HCA-1", false)
-	if r, err := rival.control(control{client: rival.slot, kind: ctlSetIsSM, data: [64]byte{1}}); err == nil {
+	otherClient := mustDial(s, "h3 HCA-1", false)
+	if r, err := otherClient.control(control{client: otherClient.slot, kind: ctlSetIsSM, data: [64]byte{1}}); err == nil {
 		t.Errorf("a second subnet manager on the same port: reply %+v", r.kind)
 	}
 	if _, err := s.dial("h3 HCA-1", true); err == nil {

@@ -36,7 +36,7 @@ func TestDirectedRouteRecordsItsReturnPath(t *testing.T) {
 	}
 }
 
-func TestDirectedRoutesThatLeadNowhere(t *testing.T) {
+func TestDirectedRouteOutcomes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{SMMode: Cold})
 	loop := make([]ident.PortNum, mad.MaxHops)

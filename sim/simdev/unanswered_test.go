@@ -68,7 +68,7 @@ func TestUnansweredSMRequestIsReturned(t *testing.T) {
 
 // A subnet manager requests its role once, and runs without it after a rejection. A subnet manager that was killed must not
 // block its replacement.
-func TestASubnetManagerTakesThePlaceOfOneThatWasKilled(t *testing.T) {
+func TestSubnetManagerReplacesAKilledOne(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Options{}, false)
 	killed, next := mustDial(s, "h3 HCA-1", true), mustDial(s, "h3 HCA-1", false)

@@ -92,7 +92,7 @@ func TestControlRoundTrip(t *testing.T) {
 	}
 }
 
-func TestLongNodeNameIsCutOnTheWire(t *testing.T) {
+func TestLongNodeNameIsTruncatedOnTheWire(t *testing.T) {
 	t.Parallel()
 	var c control
 	clientInfo{node: "a name of more than thirty-one bytes"}.encode(&c)

@@ -116,7 +116,7 @@ func TestHalfOfDataMiningFlowsAreOnePacket(t *testing.T) {
 	}
 }
 
-func TestQuantilesOutsideTheRangeAreCut(t *testing.T) {
+func TestQuantilesAreClampedToTheRange(t *testing.T) {
 	t.Parallel()
 	s := workload.WebSearch()
 	for u, want := range map[float64]int64{-1: 1, 0: 1, 2: 30_000_000, math.Inf(1): 30_000_000, math.Inf(-1): 1, 0.15: 10_000} {
@@ -198,7 +198,7 @@ func TestQuantileInvertsTheDistribution(t *testing.T) {
 	})
 }
 
-func TestMeanIsThatOfTheSamples(t *testing.T) {
+func TestMeanEqualsTheSampleMean(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawSizes(rt)

@@ -19,7 +19,7 @@ import (
 // every SL to lane 0.
 type channels struct {
 	c       *checker
-	r       *roads
+	r       *routeGraph
 	classes []ident.SL // one SL of each class
 	vls     int        // lanes in use, 1 to 15
 	// nth is, by port, its index among the ports of its switch that lead to switches; -1 for other ports.
@@ -28,14 +28,14 @@ type channels struct {
 	total int
 	// next[ch] is a bit set over each following port and pair of lanes. Bit (nth*vls + lane)*vls + following lane is
 	// set when the dependency exists. Nil: no packet continues from the channel.
-	next  [][]uint64
-	doors [][]uint16 // by class and port: the lanes that packets of the switch's own hosts get there
+	next      [][]uint64
+	hostLanes [][]uint16 // by class and port: the lanes that packets of the switch's own hosts get there
 
 	lanes [][]uint16 // for the current destination: by class and switch, the lanes on its egress channel
 }
 
 func newChannels(c *checker) *channels {
-	r := c.roads
+	r := c.routeGraph
 	g := &channels{c: c, r: r, nth: slices.Repeat([]int32{-1}, len(r.far)), count: make([]int32, len(r.sw))}
 	for s := range r.sw {
 		for at := r.base[s]; at < r.base[s+1]; at++ {
@@ -49,7 +49,7 @@ func newChannels(c *checker) *channels {
 	g.next = make([][]uint64, len(r.far))
 	g.classify()
 	for _, sl := range g.classes {
-		g.lanes, g.doors = append(g.lanes, make([]uint16, len(r.sw))), append(g.doors, g.door(sl))
+		g.lanes, g.hostLanes = append(g.lanes, make([]uint16, len(r.sw))), append(g.hostLanes, g.computeHostLanes(sl))
 	}
 	return g
 }
@@ -110,7 +110,7 @@ func (g *channels) lane(s int32, in, out ident.PortNum, sl ident.SL) ident.VL {
 	return vl
 }
 
-// enter adds the dependencies of packets to the roads' current destination.
+// enter adds the dependencies of packets to the graph's current destination.
 func (g *channels) enter() {
 	r := g.r
 	for k, sl := range g.classes {
@@ -119,13 +119,13 @@ func (g *channels) enter() {
 			lanes[s] = 0
 		}
 		for _, s := range r.order {
-			if r.fate[s] != fateOnward {
+			if r.outcome[s] != outcomeForwarded {
 				continue
 			}
 			at := r.at(s, r.egress[s])
-			lanes[s] |= g.doors[k][at]
+			lanes[s] |= g.hostLanes[k][at]
 			t, in := r.far[at], r.back[at]
-			if r.fate[t] != fateOnward || lanes[s] == 0 {
+			if r.outcome[t] != outcomeForwarded || lanes[s] == 0 {
 				continue
 			}
 			out := r.egress[t]
@@ -139,9 +139,9 @@ func (g *channels) enter() {
 	}
 }
 
-// door computes, for each port that leads to a switch, the lanes that packets of the SL from the switch's own hosts
+// computeHostLanes computes, for each port that leads to a switch, the lanes that packets of the SL from the switch's own hosts
 // get.
-func (g *channels) door(sl ident.SL) []uint16 {
+func (g *channels) computeHostLanes(sl ident.SL) []uint16 {
 	lanes := make([]uint16, len(g.r.far))
 	for s := range g.r.sw {
 		for at := g.r.base[s]; at < g.r.base[s+1]; at++ {
@@ -297,9 +297,9 @@ func (c *checker) creditLoops() {
 
 // switchPort converts the number of a switch's port into its reference.
 func (c *checker) switchPort(at int32) subnet.PortRef {
-	s, exact := slices.BinarySearch(c.roads.base, at)
+	s, exact := slices.BinarySearch(c.routeGraph.base, at)
 	if !exact {
 		s--
 	}
-	return subnet.PortRef{Node: c.roads.sw[s], Port: ident.PortNum(at - c.roads.base[s])}
+	return subnet.PortRef{Node: c.routeGraph.sw[s], Port: ident.PortNum(at - c.routeGraph.base[s])}
 }

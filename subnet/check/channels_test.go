@@ -127,8 +127,8 @@ func TestGeneratedFabricsHaveNoFindings(t *testing.T) {
 	}
 }
 
-// TestLoopsAreThoseOfThePaths compares the loops with those of a graph built from the path of every packet.
-func TestLoopsAreThoseOfThePaths(t *testing.T) {
+// TestLoopsEqualThoseOfThePaths compares the loops with those of a graph built from the path of every packet.
+func TestLoopsEqualThoseOfThePaths(t *testing.T) {
 	t.Parallel()
 	found := 0
 	rings := []*subnet.Fabric{ring(t, 3), ring(t, 5)}

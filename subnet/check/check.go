@@ -176,9 +176,9 @@ type checker struct {
 	out   []Finding
 	tally map[Group]*Tally
 	tiers []int
-	// roads and channels are nil when there are no forwarding tables.
-	roads    *roads
-	channels *channels
+	// routeGraph and channels are nil when there are no forwarding tables.
+	routeGraph *routeGraph
+	channels   *channels
 }
 
 // Check runs all checks. It takes under a second for 2,000 nodes.

@@ -165,7 +165,7 @@ func TestFaultyFabrics(t *testing.T) {
 		says  string
 		also  []check.Code
 	}{
-		{"a cable with one good lane", func(b *bed) {
+		{"a cable with one working lane", func(b *bed) {
 			b.at("leaf1", 4).Width, b.at("spine1", 1).Width = 1, 1
 		}, check.CodeLinkNarrow, check.Warning, "leaf1/P4 - spine1/P1 runs at 1x; both ends can do 4x", nil},
 		{"a cable that is too slow", func(b *bed) {
@@ -187,7 +187,7 @@ func TestFaultyFabrics(t *testing.T) {
 			check.CodeMTUDiffers, check.Error, "of up to 2048", nil},
 		{"a link whose ends have different numbers of lanes", func(b *bed) { b.at("host-002", 1).OperVLs = 4 },
 			check.CodeVLsDiffer, check.Error, "leaf1/P2 has 8 data lanes in operation and the other end, host-002/P1, has 4", []check.Code{check.CodeVLNotOperating}},
-		{"routes in a circle", func(b *bed) {
+		{"routes in a loop", func(b *bed) {
 			lid := b.lid("host-001")
 			b.lfts[b.node("leaf2")][lid], b.lfts[b.node("spine1")][lid] = 4, 2
 		}, check.CodeLFTLoop, check.Error, "packets to 1 LID, the first %LID, loop: leaf2, spine1, and leaf2 again", []check.Code{check.CodeUnreachable}},
@@ -435,8 +435,8 @@ func TestExcessFindingsOfACodeAreCounted(t *testing.T) {
 	}
 }
 
-// TestAnyFabricIsJudged checks arbitrary fabrics, with arbitrary numbers as routes.
-func TestAnyFabricIsJudged(t *testing.T) {
+// TestAnyFabricIsChecked checks arbitrary fabrics, with arbitrary numbers as routes.
+func TestAnyFabricIsChecked(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := subnettest.Fabric(t, subnettest.Shape{})

@@ -85,7 +85,7 @@ func (c *checker) congestionControl() {
 		t.Skipped = SkipNoCC
 		return
 	}
-	var none, mute [2]places // index 0: switches, 1: channel adapters
+	var none, unanswered [2]places // index 0: switches, 1: channel adapters
 	for i := range c.f.Nodes {
 		d := &c.x.Details.Nodes[i]
 		kind := 1
@@ -102,7 +102,7 @@ func (c *checker) congestionControl() {
 			none[kind].node(c.f, int32(i))
 		case d.CC == subnet.Silent:
 			t.Bad++
-			mute[kind].node(c.f, int32(i))
+			unanswered[kind].node(c.f, int32(i))
 		}
 	}
 	if t.Of == 0 {
@@ -111,7 +111,7 @@ func (c *checker) congestionControl() {
 	c.withoutCC(none[0], phrase.Of("check.no-cc-switches", "switches", phrase.Switches.Of(none[0].n), "some", none[0].some()))
 	c.withoutCC(none[1], phrase.Of("check.no-cc-adapters", "adapters", countAdapter.Of(none[1].n), "some", none[1].some()))
 	for kind, devices := range [2]phrase.Noun{phrase.Switches, countAdapter} {
-		if p := mute[kind]; p.n > 0 {
+		if p := unanswered[kind]; p.n > 0 {
 			c.add(CodeCCSilent, p, phrase.Of("check.cc-silent", "devices", devices.Of(p.n), "some", p.some()))
 		}
 	}

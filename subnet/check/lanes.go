@@ -67,7 +67,7 @@ type laneJudge struct {
 	sls     []ident.SL
 	tenants bool                      // the SL of some tenant is known
 	users   [ident.NumSLs][]string    // the tenants of an SL, sorted
-	sits    map[subnet.PortRef]uint16 // SLs of the tenants on a port
+	portSLs map[subnet.PortRef]uint16 // SLs of the tenants on a port
 	faults  map[laneFault]*places
 	noted   int // ports with faults; sharing a lane is no fault
 	folds   map[fold]*places
@@ -76,17 +76,17 @@ type laneJudge struct {
 
 // seat determines which SLs tenants use, and where.
 func (j *laneJudge) seat() {
-	j.sits = make(map[subnet.PortRef]uint16)
+	j.portSLs = make(map[subnet.PortRef]uint16)
 	for _, u := range j.c.x.Uses {
 		if !u.HasSL || u.SL >= ident.NumSLs {
 			continue
 		}
-		j.sits[u.Port] |= 1 << u.SL
+		j.portSLs[u.Port] |= 1 << u.SL
 		if !slices.Contains(j.users[u.SL], u.Tenant) {
 			j.users[u.SL] = append(j.users[u.SL], u.Tenant)
 		}
 	}
-	j.tenants = len(j.sits) > 0
+	j.tenants = len(j.portSLs) > 0
 	for sl := range j.users {
 		slices.Sort(j.users[sl])
 	}
@@ -150,15 +150,15 @@ func (j *laneJudge) entries(ref subnet.PortRef) []ident.PortNum {
 
 // turns reports whether packets of hosts go from one port of a switch to another.
 func (c *checker) turns(out subnet.PortRef, in ident.PortNum) bool {
-	if c.roads == nil {
+	if c.routeGraph == nil {
 		return true
 	}
-	s := c.roads.number[out.Node]
+	s := c.routeGraph.number[out.Node]
 	ports := len(c.f.Nodes[out.Node].Ports)
-	if slices.Contains(c.roads.hosts[s], in) {
+	if slices.Contains(c.routeGraph.hosts[s], in) {
 		in = 0
 	}
-	return c.roads.turns[s][int(in)*ports+int(out.Port)]
+	return c.routeGraph.turns[s][int(in)*ports+int(out.Port)]
 }
 
 // note records a fault at a port.
@@ -182,7 +182,7 @@ func (j *laneJudge) fold(ref subnet.PortRef, at *[ident.NumSLs]ident.VL) {
 // meet reports whether the tenants of both SLs may send through the port; on a channel adapter's port both must be
 // attached.
 func (j *laneJudge) meet(ref subnet.PortRef, a, b ident.SL) bool {
-	return j.c.f.Nodes[ref.Node].Kind == subnet.KindSwitch || j.sits[ref]>>a&(j.sits[ref]>>b)&1 != 0
+	return j.c.f.Nodes[ref.Node].Kind == subnet.KindSwitch || j.portSLs[ref]>>a&(j.portSLs[ref]>>b)&1 != 0
 }
 
 // noLimit in VLHighLimit means no limit of the high-priority table.
@@ -213,8 +213,8 @@ func (j *laneJudge) weights(ref subnet.PortRef, d *subnet.PortDetails, used uint
 	}
 }
 
-// whose describes an SL with its tenants.
-func (j *laneJudge) whose(sl ident.SL) phrase.Text {
+// describeSL describes an SL with its tenants.
+func (j *laneJudge) describeSL(sl ident.SL) phrase.Text {
 	if users := j.users[sl]; len(users) > 0 {
 		return phrase.Of("check.sl-of", "sl", sl, "users", phrase.Names(users, len(users), maxSamples))
 	}
@@ -234,9 +234,9 @@ func (j *laneJudge) report() {
 			if !j.tenants && !j.passing[k.sl] {
 				continue // disabled everywhere, as an unused SL may be
 			}
-			f = j.c.add(k.code, p, phrase.Of("check.sl-dropped", "sl", j.whose(k.sl), "ports", at, "some", some))
+			f = j.c.add(k.code, p, phrase.Of("check.sl-dropped", "sl", j.describeSL(k.sl), "ports", at, "some", some))
 		case CodeVLNotOperating:
-			f = j.c.add(k.code, p, phrase.Of("check.lane-off", "sl", j.whose(k.sl), "lane", k.vl, "ports", at, "some", some))
+			f = j.c.add(k.code, p, phrase.Of("check.lane-off", "sl", j.describeSL(k.sl), "lane", k.vl, "ports", at, "some", some))
 		case CodeVLNoWeight:
 			f = j.c.add(k.code, p, phrase.Of("check.lane-weightless", "lane", k.vl, "ports", at, "some", some))
 		default:
@@ -251,6 +251,6 @@ func (j *laneJudge) report() {
 	})
 	for _, k := range folds {
 		p := *j.folds[k]
-		j.c.add(CodeSLFolded, p, phrase.Of("check.lane-shared", "first", j.whose(k.a), "second", j.whose(k.b), "lane", k.vl, "ports", phrase.Ports.Of(p.n), "some", p.some()))
+		j.c.add(CodeSLFolded, p, phrase.Of("check.lane-shared", "first", j.describeSL(k.a), "second", j.describeSL(k.b), "lane", k.vl, "ports", phrase.Ports.Of(p.n), "some", p.some()))
 	}
 }

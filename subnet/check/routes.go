@@ -18,16 +18,16 @@ func (c *checker) routes() {
 		t.Skipped = SkipNoRoutes
 		return
 	}
-	c.roads = newRoads(c.f)
-	v := &verdict{c: c, r: c.roads, circles: make(map[string]*fault), ends: make(map[subnet.PortRef]*fault), noTableSeen: make(map[int32]bool)}
+	c.routeGraph = newRouteGraph(c.f)
+	v := &verdict{c: c, r: c.routeGraph, loops: make(map[string]*fault), ends: make(map[subnet.PortRef]*fault), noTableSeen: make(map[int32]bool)}
 	v.channels = newChannels(c)
 	for lid := ident.LID(1); lid <= c.f.TopLID() && lid != 0; lid++ {
 		end, ok := c.f.PortByLID(lid)
 		if !ok || !v.plugged(end) {
 			continue
 		}
-		c.roads.walk(lid, end)
-		c.roads.noteTurns()
+		c.routeGraph.walk(lid, end)
+		c.routeGraph.addTurns()
 		v.judge(lid, end)
 		v.channels.enter()
 	}
@@ -74,15 +74,15 @@ const maxFaults = 256
 // verdict sums up the walks.
 type verdict struct {
 	c        *checker
-	r        *roads
+	r        *routeGraph
 	channels *channels
 
 	pairs, unreachable int
-	lost               [fateHops]int // unreachable pairs by the fate of the packet
+	lost               [outcomes]int // unreachable pairs by the outcome of the packet
 	samples            phrase.Commas
 	at                 places
-	circles            map[string]*fault
-	circleKeys         []string
+	loops              map[string]*fault
+	loopKeys           []string
 	ends               map[subnet.PortRef]*fault
 	endKeys            []subnet.PortRef
 	noTable            places
@@ -114,7 +114,7 @@ func (v *verdict) judge(lid ident.LID, end subnet.PortRef) {
 		if toHost {
 			v.pairs += n
 		}
-		if v.r.ends[s] == fateArrives || n == 0 {
+		if v.r.ends[s] == outcomeDelivered || n == 0 {
 			continue
 		}
 		short += n
@@ -129,14 +129,14 @@ func (v *verdict) judge(lid ident.LID, end subnet.PortRef) {
 		if !v.r.carry[s] {
 			continue
 		}
-		switch v.r.fate[s] {
-		case fateDeadEnd:
+		switch v.r.outcome[s] {
+		case outcomeDeadEnd:
 			v.deadEnd(int32(s), lid)
-		case fateNoTable:
+		case outcomeNoTable:
 			v.missing(int32(s))
-		case fateOnward:
-			if v.r.ends[s] == fateCircles && v.r.indeg[s] > 0 {
-				v.circle(int32(s), lid)
+		case outcomeForwarded:
+			if v.r.ends[s] == outcomeLoop && v.r.indeg[s] > 0 {
+				v.loop(int32(s), lid)
 			}
 		}
 	}
@@ -181,8 +181,8 @@ func (v *verdict) missing(s int32) {
 	}
 }
 
-func (v *verdict) circle(s int32, lid ident.LID) {
-	around := v.r.circle(s)
+func (v *verdict) loop(s int32, lid ident.LID) {
+	around := v.r.loop(s)
 	if around[0] != s {
 		return // noted once, at its first switch
 	}
@@ -190,14 +190,14 @@ func (v *verdict) circle(s int32, lid ident.LID) {
 	for _, t := range around {
 		fmt.Fprintf(&key, "%d.%d ", t, v.r.egress[t])
 	}
-	at := v.circles[key.String()]
+	at := v.loops[key.String()]
 	if at == nil {
-		if len(v.circles) >= maxFaults {
+		if len(v.loops) >= maxFaults {
 			return
 		}
 		at = &fault{switches: around, port: subnet.PortRef{Node: v.r.sw[s], Port: v.r.egress[s]}, first: lid}
-		v.circles[key.String()] = at
-		v.circleKeys = append(v.circleKeys, key.String())
+		v.loops[key.String()] = at
+		v.loopKeys = append(v.loopKeys, key.String())
 	}
 	at.lids++
 }
@@ -208,8 +208,8 @@ func (v *verdict) report() {
 	if v.noTable.n > 0 {
 		c.add(CodeLFTMissing, v.noTable, phrase.Of("check.no-table", "switches", phrase.Switches.Of(v.noTable.n), "some", v.noTable.some()))
 	}
-	for _, k := range v.circleKeys {
-		v.reportCircle(v.circles[k])
+	for _, k := range v.loopKeys {
+		v.reportLoop(v.loops[k])
 	}
 	for _, k := range v.endKeys {
 		v.reportEnd(v.ends[k])
@@ -223,17 +223,17 @@ func (v *verdict) report() {
 	}
 }
 
-// causes lists the fates of the packets of unreachable pairs.
+// causes lists the outcomes of the packets of unreachable pairs.
 func (v *verdict) causes() phrase.Commas {
 	var out phrase.Commas
 	for _, k := range []struct {
-		is   fate
+		is   outcome
 		said phrase.Text
 	}{
-		{fateCircles, phrase.Of("check.circles", "n", v.lost[fateCircles])},
-		{fateDropped, phrase.Of("check.no-route", "n", v.lost[fateDropped])},
-		{fateNoTable, phrase.Of("check.meets-no-table", "n", v.lost[fateNoTable])},
-		{fateDeadEnd, phrase.Of("check.wrong-port", "n", v.lost[fateDeadEnd])},
+		{outcomeLoop, phrase.Of("check.circles", "n", v.lost[outcomeLoop])},
+		{outcomeDropped, phrase.Of("check.no-route", "n", v.lost[outcomeDropped])},
+		{outcomeNoTable, phrase.Of("check.meets-no-table", "n", v.lost[outcomeNoTable])},
+		{outcomeDeadEnd, phrase.Of("check.wrong-port", "n", v.lost[outcomeDeadEnd])},
 	} {
 		if v.lost[k.is] > 0 {
 			out = append(out, k.said)
@@ -242,7 +242,7 @@ func (v *verdict) causes() phrase.Commas {
 	return out
 }
 
-func (v *verdict) reportCircle(at *fault) {
+func (v *verdict) reportLoop(at *fault) {
 	var p places
 	var names []string
 	for _, s := range at.switches {

@@ -45,7 +45,7 @@ func (s *sweep) learnClosing(j job, data []byte) error {
 		return err
 	}
 	if v.NodeGUID != j.from.info.NodeGUID {
-		s.disown(j, phrase.Of("discovery.node-now", "node", v.NodeGUID))
+		s.clearNodeData(j, phrase.Of("discovery.node-now", "node", v.NodeGUID))
 	}
 	return nil
 }
@@ -60,8 +60,8 @@ func (s *sweep) askBehind(n *node) {
 	}
 }
 
-// disown removes data that may belong to another node: the name and the port data.
-func (s *sweep) disown(j job, why phrase.Text) {
+// clearNodeData removes data that may belong to another node: the name and the port data.
+func (s *sweep) clearNodeData(j job, why phrase.Text) {
 	n := j.from
 	s.warn(WarnMismatch, n, j.port, j.path, nil, phrase.Of("discovery.changed", "reason", why))
 	n.desc, n.named = mad.NodeDescription{}, false

@@ -179,7 +179,7 @@ func (s *sweep) finish(ctx context.Context, t mad.Transport) (*Result, error) {
 // result assembles the result.
 func (s *sweep) result() (*Result, error) {
 	if s.opts.Tables {
-		s.sayUnread()
+		s.warnUnread()
 	}
 	f, err := s.assemble()
 	if err != nil {

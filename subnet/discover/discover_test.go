@@ -263,7 +263,7 @@ func TestFaultsBecomeWarnings(t *testing.T) {
 	}
 }
 
-func TestBusyNodesAreAskedAgain(t *testing.T) {
+func TestBusyNodesAreQueriedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := fabric(t)
@@ -343,8 +343,8 @@ func TestSweepEndsWhenTheTransportBreaks(t *testing.T) {
 	}
 }
 
-// hostile corrupts every third answer from the n-th one on, and loses some of them, and all after 5,000.
-func hostile(noise []byte, n, lost int) func(int32, *mad.Packet) bool {
+// corruptAnswers corrupts every third answer from the n-th one on, and loses some of them, and all after 5,000.
+func corruptAnswers(noise []byte, n, lost int) func(int32, *mad.Packet) bool {
 	answers := 0
 	return func(_ int32, p *mad.Packet) bool {
 		if answers++; answers < n || answers%3 != 0 {
@@ -369,7 +369,7 @@ func FuzzHostileAnswers(f *testing.F) {
 		}
 		fab := fabric(t)
 		x := newFake(fab, host(fab, "host 1"))
-		x.mutate = hostile(noise, 8, 5000)
+		x.mutate = corruptAnswers(noise, 8, 5000)
 		if _, err := discover.Sweep(t.Context(), x, discover.Options{}); err != nil && !errors.Is(err, mad.ErrTimeout) {
 			t.Fatal(err)
 		}

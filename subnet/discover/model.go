@@ -89,7 +89,7 @@ func (s *sweep) lost(j job, err error) {
 		s.lostTable(j, answer)
 		return
 	case j.closing == closingNode:
-		s.disown(j, phrase.Of("discovery.no-answer"))
+		s.clearNodeData(j, phrase.Of("discovery.no-answer"))
 		return
 	case j.closing == closingSwitch:
 		return // the same request was answered, or lost, before
@@ -241,7 +241,7 @@ func (s *sweep) foundPort(n *node, p ident.PortNum, path []ident.PortNum, v *mad
 		s.warn(WarnTooFar, n, p, n.path, nil, phrase.Of("discovery.too-far", "hops", mad.MaxHops))
 		return
 	}
-	s.lookBehind(n, p)
+	s.findNeighbour(n, p)
 }
 
 // foundSwitch queues the blocks of the forwarding table up to the highest LID in use.

@@ -68,7 +68,7 @@ func Again(ctx context.Context, t mad.Transport, previous *Result, o AgainOption
 	if err := s.run(ctx, t); err != nil {
 		return nil, fmt.Errorf("discover again: %w", err)
 	}
-	for s.stranded() { // behind devices that answer one query and not the next
+	for s.queryWaiting() { // behind devices that answer one query and not the next
 		if err := s.run(ctx, t); err != nil {
 			return nil, fmt.Errorf("discover again: %w", err)
 		}
@@ -143,29 +143,29 @@ func (s *sweep) adoptPort(n *node, p ident.PortNum) {
 	at.asked, at.known, at.answer, at.fdr10 = true, true, old.answer, old.fdr10
 	at.info, at.path = old.info, n.path
 	if p > 0 && at.info.up() && at.peer == nil && len(n.path) < mad.MaxHops {
-		s.lookBehind(n, p)
+		s.findNeighbour(n, p)
 	}
 }
 
 // up reports whether the port has a link.
 func (f *portFacts) up() bool { return f.state > mad.StateDown && f.phys == mad.PhysLinkUp }
 
-// lookBehind determines the neighbour of a port: by a query, or from the previous sweep.
-func (s *sweep) lookBehind(n *node, p ident.PortNum) {
+// findNeighbour determines the neighbour of a port: by a query, or from the previous sweep.
+func (s *sweep) findNeighbour(n *node, p ident.PortNum) {
 	j := job{attr: mad.AttrNodeInfo, path: n.via(p), from: n, port: p}
 	if s.memory == nil || n.old == nil || n.stale || n.old.ports[p].peer == nil || n.old.ports[p].info != n.ports[p].info {
 		s.push(j)
 		return
 	}
-	j.hope = n.old.ports[p].peer.info.NodeGUID
-	switch there := s.nodes[j.hope]; {
+	j.expected = n.old.ports[p].peer.info.NodeGUID
+	switch there := s.nodes[j.expected]; {
 	case there != nil && there.judged:
 		s.assume(j, there)
 	case there == nil && s.adoptHost(j):
-	case there != nil || s.memory.asked[j.hope]:
-		s.memory.waiting[j.hope] = append(s.memory.waiting[j.hope], j)
+	case there != nil || s.memory.asked[j.expected]:
+		s.memory.waiting[j.expected] = append(s.memory.waiting[j.expected], j)
 	default:
-		s.memory.asked[j.hope] = true
+		s.memory.asked[j.expected] = true
 		s.push(j)
 	}
 }
@@ -175,7 +175,7 @@ func (s *sweep) assume(j job, there *node) {
 	q := j.from.old.ports[j.port].peerPort
 	switch {
 	case there.old == nil, there.stale, there.ports[q].peer != nil, !there.isSwitch() && !(s.memory.trust && there.old.ports[q].known):
-		j.hope = 0
+		j.expected = 0
 		s.push(j)
 	case there.isSwitch():
 		s.join(j, there, q)
@@ -186,15 +186,15 @@ func (s *sweep) assume(j job, there *node) {
 
 // adoptHost reuses a whole host without a query, behind a trusted switch.
 func (s *sweep) adoptHost(j job) bool {
-	old := s.memory.nodes[j.hope]
+	old := s.memory.nodes[j.expected]
 	q := j.from.old.ports[j.port].peerPort
-	if !s.memory.trust || old.isSwitch() || s.memory.named[j.hope] || !old.named || !old.ports[q].known {
+	if !s.memory.trust || old.isSwitch() || s.memory.named[j.expected] || !old.named || !old.ports[q].known {
 		return false
 	}
 	n := &node{info: old.info, path: j.path, ports: make([]port, len(old.ports)), desc: old.desc, named: true, old: old, judged: true}
-	s.nodes[j.hope] = n
+	s.nodes[j.expected] = n
 	s.adoptHostPort(j, n, q)
-	s.settle(j.hope)
+	s.settle(j.expected)
 	return true
 }
 
@@ -205,10 +205,10 @@ func (s *sweep) adoptHostPort(j job, n *node, q ident.PortNum) {
 	s.join(j, n, q)
 }
 
-// hoped checks whether a request found the node that other links wait for; if not, it queries those links.
-func (s *sweep) hoped(j *job) {
-	if j.hope != 0 && s.nodes[j.hope] == nil {
-		s.settle(j.hope)
+// checkExpected checks whether a request found the node that other links wait for; if not, it queries those links.
+func (s *sweep) checkExpected(j *job) {
+	if j.expected != 0 && s.nodes[j.expected] == nil {
+		s.settle(j.expected)
 	}
 }
 
@@ -227,17 +227,17 @@ func (s *sweep) settle(g ident.GUID) {
 			s.assume(j, there)
 			continue
 		}
-		j.hope = 0
+		j.expected = 0
 		s.push(j)
 	}
 }
 
-// stranded queries the links that still wait for a node; it reports whether there are any.
-func (s *sweep) stranded() bool {
+// queryWaiting queries the links that still wait for a node; it reports whether there are any.
+func (s *sweep) queryWaiting() bool {
 	found := false
 	for _, g := range slices.Sorted(maps.Keys(s.memory.waiting)) {
 		for _, j := range s.memory.waiting[g] {
-			if j.hope = 0; j.from.ports[j.port].peer == nil {
+			if j.expected = 0; j.from.ports[j.port].peer == nil {
 				s.push(j)
 				found = true
 			}

@@ -40,11 +40,11 @@ func newWorld(t testing.TB) *world {
 			w.nodes[i].Ports = append(w.nodes[i].Ports, subnet.Port{MTU: 4096, VLCap: 8}, subnet.Port{MTU: 4096, VLCap: 8})
 		}
 	}
-	w.calm()
+	w.reset()
 	return w
 }
 
-func (w *world) calm() { w.changed, w.named = map[ident.GUID]bool{}, map[ident.GUID]bool{} }
+func (w *world) reset() { w.changed, w.named = map[ident.GUID]bool{}, map[ident.GUID]bool{} }
 
 // touch sets the change flags at both nodes of a link.
 func (w *world) touch(refs ...subnet.PortRef) {
@@ -57,7 +57,7 @@ func (w *world) touch(refs ...subnet.PortRef) {
 }
 
 // fabric builds the current fabric: LIDs are kept, and routes are computed.
-func (w *world) fabric(t fataler) *subnet.Fabric {
+func (w *world) fabric(t fatalReporter) *subnet.Fabric {
 	t.Helper()
 	nodes := slices.Clone(w.nodes)
 	plugged := map[subnet.PortRef]bool{}
@@ -94,7 +94,7 @@ func (w *world) fabric(t fataler) *subnet.Fabric {
 	return f
 }
 
-type fataler interface {
+type fatalReporter interface {
 	Helper()
 	Fatal(...any)
 }
@@ -225,7 +225,7 @@ func TestAgainFindsWhatAFullSweepFinds(t *testing.T) {
 		}
 		for range rapid.IntRange(1, 4).Draw(rt, "rounds") {
 			before := f
-			w.calm()
+			w.reset()
 			for range rapid.IntRange(0, 4).Draw(rt, "changes") {
 				w.change(rt)
 			}
@@ -315,9 +315,9 @@ func TestAgainQueriesOnlyChangedParts(t *testing.T) {
 	}
 }
 
-// TestAgainTrustsNoSwitchAfterSMHandover makes another subnet manager take over and give a host another LID: no switch
+// TestAgainRequeriesAllSwitchesAfterSMHandover makes another subnet manager take over and give a host another LID: no switch
 // reports a change.
-func TestAgainTrustsNoSwitchAfterSMHandover(t *testing.T) {
+func TestAgainRequeriesAllSwitchesAfterSMHandover(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"host-001", "leaf3"} {
 		w := newWorld(t)
@@ -374,9 +374,9 @@ func TestFaultsDuringAgainBecomeTheSameWarnings(t *testing.T) {
 	good := mustSweep(t, w.fake(f, false), discover.Options{Parallel: 1})
 	leaf, spine, h := f.NodesByName("leaf2")[0], f.NodesByName("spine1")[0], f.NodesByName("host-005")[0]
 	for name, mutate := range map[string]func(int32, *mad.Packet) bool{
-		"a silent host":                    attrIs(h, mad.AttrNodeInfo, lose),
-		"a silent switch":                  attrIs(spine, mad.AttrNodeInfo, lose),
-		"a silent leaf":                    attrIs(leaf, mad.AttrNodeInfo, lose),
+		"an unresponsive host":             attrIs(h, mad.AttrNodeInfo, lose),
+		"an unresponsive switch":           attrIs(spine, mad.AttrNodeInfo, lose),
+		"an unresponsive leaf":             attrIs(leaf, mad.AttrNodeInfo, lose),
 		"a switch that refuses SwitchInfo": attrIs(leaf, mad.AttrSwitchInfo, refuse),
 		"a switch without PortInfo":        attrIs(spine, mad.AttrPortInfo, refuse),
 		"another node with the same GUID":  attrIs(h, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.NumPorts = 3 })),
@@ -418,7 +418,7 @@ func kindsOf(events []discover.Event) (out []string) {
 	return out
 }
 
-func TestEventsSayWhatHappened(t *testing.T) {
+func TestEventTexts(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
@@ -491,7 +491,7 @@ func FuzzHostileAnswersAgain(f *testing.F) {
 		good := mustSweep(t, newFake(fab, host(fab, "host 1")), discover.Options{Parallel: 4})
 		x := newFake(fab, host(fab, "host 1"))
 		x.changed = map[int32]bool{3: noise[0]&1 == 0}
-		x.mutate = hostile(noise, 4, 7)
+		x.mutate = corruptAnswers(noise, 4, 7)
 		r, err := discover.Again(t.Context(), x, good, discover.AgainOptions{Options: discover.Options{Parallel: 4}, Trust: trust})
 		if err != nil && !errors.Is(err, mad.ErrTimeout) {
 			t.Fatal(err)

@@ -13,13 +13,13 @@ import (
 
 // job is one request and its subject.
 type job struct {
-	attr mad.AttrID
-	mod  uint32
-	path []ident.PortNum
-	lid  ident.LID     // not 0: the node is addressed by its LID, for congestion control
-	from *node         // NodeInfo: the switch or local node before the queried one; others: the queried node
-	port ident.PortNum // NodeInfo: the egress port of from; PortInfo: the port
-	hope ident.GUID    // NodeInfo: the node at this place in the previous sweep; 0 for none
+	attr     mad.AttrID
+	mod      uint32
+	path     []ident.PortNum
+	lid      ident.LID     // not 0: the node is addressed by its LID, for congestion control
+	from     *node         // NodeInfo: the switch or local node before the queried one; others: the queried node
+	port     ident.PortNum // NodeInfo: the egress port of from; PortInfo: the port
+	expected ident.GUID    // NodeInfo: the node at this place in the previous sweep; 0 for none
 
 	closing closing
 }
@@ -150,7 +150,7 @@ func (s *sweep) pop() (job, bool) {
 		s.head++
 		switch {
 		case j.attr == mad.AttrNodeInfo && j.lid == 0 && j.closing == closingNone && j.from != nil && j.from.ports[j.port].peer != nil:
-			s.hoped(&j) // found from the other end meanwhile
+			s.checkExpected(&j) // found from the other end meanwhile
 		case j.attr == mad.AttrLinearForwardingTable && j.from.noLFT:
 			// another block is lost
 		default:
@@ -163,8 +163,8 @@ func (s *sweep) pop() (job, bool) {
 
 // Backoff for a node that answers "busy": doubled each time.
 const (
-	busyTries = 5
-	busyWait  = 5 * time.Millisecond
+	busyAttempts = 5
+	busyWait     = 5 * time.Millisecond
 )
 
 // ask exchanges the packets of one job, and repeats them while the node is busy.
@@ -176,7 +176,7 @@ func ask(ctx context.Context, t mad.Transport, j job, o *Options, a *answer) {
 		req.SetMKey(o.MKey)
 	}
 	a.sent, a.fatal = 0, false
-	for n := range busyTries {
+	for n := range busyAttempts {
 		a.sent++
 		a.resp, a.err = t.Exchange(ctx, to, &req)
 		if a.err != nil {
@@ -220,7 +220,7 @@ func (s *sweep) take(j job, a *answer) error {
 			return err
 		}
 	}
-	s.hoped(&j)
+	s.checkExpected(&j)
 	if s.opts.Progress != nil {
 		s.opts.Progress(Progress{Nodes: len(s.nodes), MADs: s.mads, Pending: len(s.queue) - s.head + s.running})
 	}

@@ -200,8 +200,8 @@ var (
 	keyTables  = phrase.Noun("count.partition-table")
 )
 
-// sayUnread adds one warning for all tables of a kind that a node did not return.
-func (s *sweep) sayUnread() {
+// warnUnread adds one warning for all tables of a kind that a node did not return.
+func (s *sweep) warnUnread() {
 	for _, n := range s.byGUID() {
 		var lanes, arb, keys [subnet.Silent + 1]int
 		for p := range n.ports {

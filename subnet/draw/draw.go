@@ -41,14 +41,14 @@ type Options struct {
 
 // picture is a fabric in rows.
 type picture struct {
-	f     *subnet.Fabric
-	o     Options
-	tiers []int
-	rows  [][]int32         // switches of tier 1 and up, left to right; rows[0] is tier 1
-	lone  []int32           // nodes without a leaf in a row: hosts without a switch, switches without hosts
-	hosts map[int32][]int32 // by leaf: its hosts in the order of its ports
-	home  map[int32]int32   // by host: its leaf
-	ports map[int32]subnet.PortRef
+	f        *subnet.Fabric
+	o        Options
+	tiers    []int
+	rows     [][]int32         // switches of tier 1 and up, left to right; rows[0] is tier 1
+	detached []int32           // nodes without a leaf in a row: hosts without a switch, switches without hosts
+	hosts    map[int32][]int32 // by leaf: its hosts in the order of its ports
+	home     map[int32]int32   // by host: its leaf
+	ports    map[int32]subnet.PortRef
 }
 
 func newPicture(f *subnet.Fabric, o Options) (*picture, error) {
@@ -59,7 +59,7 @@ func newPicture(f *subnet.Fabric, o Options) (*picture, error) {
 	for _, s := range f.Switches() {
 		t := p.tiers[s]
 		if t == 0 {
-			p.lone = append(p.lone, s)
+			p.detached = append(p.detached, s)
 			continue
 		}
 		for len(p.rows) < t {
@@ -80,7 +80,7 @@ func newPicture(f *subnet.Fabric, o Options) (*picture, error) {
 	}
 	for _, h := range f.Hosts() {
 		if _, ok := p.home[h]; !ok {
-			p.lone = append(p.lone, h)
+			p.detached = append(p.detached, h)
 		}
 	}
 	p.sortRows()
@@ -134,7 +134,7 @@ func (p *picture) bundles() []bundle {
 	at := make(map[[2]int32]int)
 	for i := range p.f.Links {
 		l := &p.f.Links[i]
-		if p.atHome(l) {
+		if p.isHostLink(l) {
 			continue
 		}
 		key := [2]int32{l.A.Node, l.B.Node}
@@ -152,8 +152,8 @@ func (p *picture) bundles() []bundle {
 	return out
 }
 
-// atHome reports whether the link joins a host and its leaf.
-func (p *picture) atHome(l *subnet.Link) bool {
+// isHostLink reports whether the link joins a host and its leaf.
+func (p *picture) isHostLink(l *subnet.Link) bool {
 	for _, end := range [2]subnet.PortRef{l.A, l.B} {
 		if ref, ok := p.ports[end.Node]; ok && ref == end {
 			return true

@@ -65,8 +65,8 @@ func names(t testing.TB, svg string) []box {
 
 var sizes = regexp.MustCompile(`^<svg [^>]*width="(\d+)" height="(\d+)"`)
 
-// TestNamesStandApartAndInsideTheSheet draws small and large fabrics and measures their texts.
-func TestNamesStandApartAndInsideTheSheet(t *testing.T) {
+// TestNamesDoNotOverlapAndFitTheDrawing draws small and large fabrics and measures their texts.
+func TestNamesDoNotOverlapAndFitTheDrawing(t *testing.T) {
 	t.Parallel()
 	fat, err := topogen.FatTree(topogen.FatTreeOptions{K: 8})
 	if err != nil {

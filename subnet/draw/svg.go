@@ -26,15 +26,15 @@ const (
 	detailed   = 96 // up to this number of hosts each shows its rate and LID
 )
 
-// spot is the position of a node: the middle of its upper and lower edge.
-type spot struct{ x, top, bottom float64 }
+// position is the position of a node: the middle of its upper and lower edge.
+type position struct{ x, top, bottom float64 }
 
 // sheet is a picture with positions.
 type sheet struct {
 	*picture
 	w             *bufio.Writer
 	width, height float64
-	at            map[int32]spot
+	at            map[int32]position
 	size          map[int32]float64 // width of a switch's box
 	block         map[int32]float64 // width of a leaf with its hosts
 	column        map[int32]float64 // width of a column of a leaf's hosts
@@ -48,7 +48,7 @@ func SVG(w io.Writer, f *subnet.Fabric, o Options) error {
 	if err != nil {
 		return err
 	}
-	s := &sheet{picture: p, w: bufio.NewWriter(w), at: make(map[int32]spot), size: make(map[int32]float64), block: make(map[int32]float64), column: make(map[int32]float64), place: make(map[int32]int)}
+	s := &sheet{picture: p, w: bufio.NewWriter(w), at: make(map[int32]position), size: make(map[int32]float64), block: make(map[int32]float64), column: make(map[int32]float64), place: make(map[int32]int)}
 	s.layout()
 	s.open()
 	s.bundleLines()
@@ -58,7 +58,7 @@ func SVG(w io.Writer, f *subnet.Fabric, o Options) error {
 			s.hostList(n)
 		}
 	}
-	for _, n := range p.lone {
+	for _, n := range p.detached {
 		s.box(n)
 	}
 	s.print("</svg>\n")
@@ -112,7 +112,7 @@ func (s *sheet) hostText(h int32) string {
 // layout computes the positions of all nodes and the size of the sheet.
 func (s *sheet) layout() {
 	most, tallest := 0.0, 0
-	head, level := s.bows()
+	head, level := s.arrangeRows()
 	for r, row := range s.rows {
 		total := 0.0
 		for _, n := range row {
@@ -126,13 +126,13 @@ func (s *sheet) layout() {
 		}
 		most = max(most, total-boxGap)
 	}
-	lone := 0.0
-	for _, n := range s.lone {
+	detached := 0.0
+	for _, n := range s.detached {
 		s.measure(n)
-		lone += s.block[n] + boxGap
+		detached += s.block[n] + boxGap
 	}
 	const widest = 4000 // maximum width of a line of nodes that belong to no row
-	s.width = max(most, min(lone, widest), 420) + 2*margin
+	s.width = max(most, min(detached, widest), 420) + 2*margin
 	y := float64(headHeight+margin) + head
 	for r := len(s.rows) - 1; r >= 0; r-- {
 		s.placeRow(s.rows[r], y)
@@ -144,16 +144,16 @@ func (s *sheet) layout() {
 	if tallest > 0 {
 		y += float64(tallest*lineHeight) + margin
 	}
-	s.height = s.placeLone(y+margin) + margin
+	s.height = s.placeDetached(y+margin) + margin
 }
 
-// bow returns the height, at the middle, of the line between two switches of one row; apart is the difference of
+// curveHeight returns the height, at the middle, of the line between two switches of one row; apart is the difference of
 // their positions. The control point of the curve is twice as high. Neighbours are joined side by side.
-func bow(apart int) float64 { return min(float64(apart)*12, 80) }
+func curveHeight(apart int) float64 { return min(float64(apart)*12, 80) }
 
-// bows computes the positions of all switches in their rows, the room that lines above the top row need, and which rows
+// arrangeRows computes the positions of all switches in their rows, the room that lines above the top row need, and which rows
 // have lines between their own switches.
-func (s *sheet) bows() (room float64, level []bool) {
+func (s *sheet) arrangeRows() (room float64, level []bool) {
 	level = make([]bool, len(s.rows))
 	for _, row := range s.rows {
 		for i, n := range row {
@@ -167,7 +167,7 @@ func (s *sheet) bows() (room float64, level []bool) {
 		}
 		level[tier-1] = true
 		if apart := s.apart(&b); tier == len(s.rows) && apart > 1 {
-			room = max(room, bow(apart))
+			room = max(room, curveHeight(apart))
 		}
 	}
 	return room, level
@@ -202,22 +202,22 @@ func (s *sheet) placeRow(row []int32, y float64) {
 	x := float64(margin)
 	for _, n := range row {
 		x += spread / 2
-		s.at[n] = spot{x: x + s.block[n]/2, top: y, bottom: y + boxHeight}
+		s.at[n] = position{x: x + s.block[n]/2, top: y, bottom: y + boxHeight}
 		x += s.block[n] + spread/2
 	}
 }
 
-// placeLone places the nodes outside of rows on lines.
-func (s *sheet) placeLone(y float64) float64 {
+// placeDetached places the nodes outside of rows on lines.
+func (s *sheet) placeDetached(y float64) float64 {
 	x := float64(margin)
-	for i, n := range s.lone {
+	for i, n := range s.detached {
 		if i > 0 && x+s.size[n] > s.width-margin {
 			x, y = margin, y+2*boxHeight
 		}
-		s.at[n] = spot{x: x + s.size[n]/2, top: y, bottom: y + boxHeight}
+		s.at[n] = position{x: x + s.size[n]/2, top: y, bottom: y + boxHeight}
 		x += s.size[n] + 3*boxGap
 	}
-	if len(s.lone) > 0 {
+	if len(s.detached) > 0 {
 		y += boxHeight
 	}
 	return y
@@ -272,27 +272,27 @@ func (s *sheet) marked(m Mark) int {
 // bundleLines draws the lines, marked ones last and so on top.
 func (s *sheet) bundleLines() {
 	all := s.bundles()
-	faint := ""
+	dimmed := ""
 	if len(all) > labelled {
-		faint = fmt.Sprintf(` stroke-opacity="%.2f"`, max(0.25, 12/float64(len(all))+0.3))
+		dimmed = fmt.Sprintf(` stroke-opacity="%.2f"`, max(0.25, 12/float64(len(all))+0.3))
 	}
 	for m := Plain; m <= Error; m++ {
 		for i := range all {
 			if b := &all[i]; b.mark == m {
-				s.line(b, faint, len(all) <= labelled)
+				s.line(b, dimmed, len(all) <= labelled)
 			}
 		}
 	}
 }
 
-func (s *sheet) line(b *bundle, faint string, label bool) {
+func (s *sheet) line(b *bundle, dimmed string, label bool) {
 	from, okA := s.at[b.a]
 	to, okB := s.at[b.b]
 	if !okA {
-		from, okA = s.hostSpot(b.a)
+		from, okA = s.hostPosition(b.a)
 	}
 	if !okB {
-		to, okB = s.hostSpot(b.b)
+		to, okB = s.hostPosition(b.b)
 	}
 	if !okA || !okB {
 		return
@@ -302,7 +302,7 @@ func (s *sheet) line(b *bundle, faint string, label bool) {
 	}
 	y1, y2 := from.bottom, to.top
 	if b.mark != Plain {
-		faint = ""
+		dimmed = ""
 	}
 	x, y := from.x*0.4+to.x*0.6, y1*0.4+y2*0.6
 	switch level := from.top == to.top && s.tiers[b.a] > 0 && s.tiers[b.b] > 0; {
@@ -313,14 +313,14 @@ func (s *sheet) line(b *bundle, faint string, label bool) {
 		}
 		x, y = (s.at[left].x+s.size[left]/2+s.at[right].x-s.size[right]/2)/2, from.top+boxHeight/2-5
 		s.print(`<line class="l m%d"%s x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"><title>%s</title></line>`+"\n",
-			b.mark, faint, s.at[left].x+s.size[left]/2, y+5, s.at[right].x-s.size[right]/2, y+5, escape(s.bundleTitle(b)))
+			b.mark, dimmed, s.at[left].x+s.size[left]/2, y+5, s.at[right].x-s.size[right]/2, y+5, escape(s.bundleTitle(b)))
 	case from.top == to.top:
-		high := bow(max(s.apart(b), 2))
+		high := curveHeight(max(s.apart(b), 2))
 		x, y = (from.x+to.x)/2, from.top-high+4
 		s.print(`<path class="l m%d"%s d="M%.1f %.1f Q%.1f %.1f %.1f %.1f"><title>%s</title></path>`+"\n",
-			b.mark, faint, from.x, from.top, x, from.top-2*high, to.x, to.top, escape(s.bundleTitle(b)))
+			b.mark, dimmed, from.x, from.top, x, from.top-2*high, to.x, to.top, escape(s.bundleTitle(b)))
 	default:
-		s.print(`<line class="l m%d"%s x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"><title>%s</title></line>`+"\n", b.mark, faint, from.x, y1, to.x, y2, escape(s.bundleTitle(b)))
+		s.print(`<line class="l m%d"%s x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"><title>%s</title></line>`+"\n", b.mark, dimmed, from.x, y1, to.x, y2, escape(s.bundleTitle(b)))
 	}
 	if label {
 		text := s.rates(b)
@@ -329,19 +329,19 @@ func (s *sheet) line(b *bundle, faint string, label bool) {
 	}
 }
 
-// hostSpot returns the position of a host in its list.
-func (s *sheet) hostSpot(h int32) (spot, bool) {
+// hostPosition returns the position of a host in its list.
+func (s *sheet) hostPosition(h int32) (position, bool) {
 	leaf, ok := s.home[h]
 	if !ok {
-		return spot{}, false
+		return position{}, false
 	}
 	for i, other := range s.hosts[leaf] {
 		if other == h {
 			x, y := s.listPlace(leaf, i)
-			return spot{x: x, top: y, bottom: y}, true
+			return position{x: x, top: y, bottom: y}, true
 		}
 	}
-	return spot{}, false
+	return position{}, false
 }
 
 func (s *sheet) bundleTitle(b *bundle) string {

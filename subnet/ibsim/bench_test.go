@@ -25,15 +25,15 @@ func connect(c *net.UnixConn, to *net.UnixAddr) error {
 	return errors.Join(err, inner)
 }
 
-// serveLean is serve with an echo that does not allocate after the first datagram.
-func serveLean(t testing.TB) *server {
+// serveWithoutAllocating is serve with an echo that does not allocate after the first datagram.
+func serveWithoutAllocating(t testing.TB) *server {
 	t.Helper()
 	s := serve(t, echoAll)
-	s.set(func() { s.lean = true })
+	s.set(func() { s.withoutAllocating = true })
 	return s
 }
 
-func (s *server) leanEcho(buf []byte) {
+func (s *server) echoWithoutAllocating(buf []byte) {
 	for {
 		n, err := s.slot.Read(buf)
 		if err != nil {
@@ -48,7 +48,7 @@ func (s *server) leanEcho(buf []byte) {
 }
 
 func TestExchangeDoesNotAllocate(t *testing.T) {
-	c := dial(t, serveLean(t), ibsim.Options{})
+	c := dial(t, serveWithoutAllocating(t), ibsim.Options{})
 	req := counter(1)
 	ctx := t.Context()
 	n := testing.AllocsPerRun(500, func() {
@@ -62,7 +62,7 @@ func TestExchangeDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkExchange(b *testing.B) {
-	c := dial(b, serveLean(b), ibsim.Options{})
+	c := dial(b, serveWithoutAllocating(b), ibsim.Options{})
 	b.ReportAllocs()
 	b.SetParallelism(32)
 	b.RunParallel(func(pb *testing.PB) {

@@ -49,7 +49,7 @@ func get(t testing.TB, c *ibsim.Client, n uint32) error {
 	return err
 }
 
-func TestDialAttachesAndLearns(t *testing.T) {
+func TestDialAttachesAndReadsTheNodes(t *testing.T) {
 	t.Parallel()
 	s := serve(t, echoAll)
 	s.set(func() { s.stale = true })
@@ -70,14 +70,14 @@ func TestDialAttachesAndLearns(t *testing.T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.node != "host-1" || s.issm != 1 {
-		t.Errorf("server was asked for node %q, subnet manager %d", s.node, s.issm)
+		t.Errorf("the server was queried for node %q, subnet manager %d", s.node, s.issm)
 	}
 	if want := []uint32{1, 7, 8, 10, 2}; len(s.seen) != len(want) || s.seen[0] != 1 || s.seen[4] != 2 {
 		t.Errorf("control messages %v: want %v", s.seen, want)
 	}
 }
 
-func TestEnvelopeIsAsCaptured(t *testing.T) {
+func TestEnvelopeEqualsTheCapture(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var got [][]byte
@@ -172,7 +172,7 @@ func TestLostRequestsAreSentAgain(t *testing.T) {
 	}
 }
 
-func TestSilenceIsATimeout(t *testing.T) {
+func TestMissingResponseIsATimeout(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func([]byte) [][]byte { return nil })
 	c := dial(t, s, ibsim.Options{Timeout: time.Millisecond, Retries: -1})
@@ -184,7 +184,7 @@ func TestSilenceIsATimeout(t *testing.T) {
 	}
 }
 
-func TestUndeliverableIsATimeoutAtOnce(t *testing.T) {
+func TestUndeliverableIsAnImmediateTimeout(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(d []byte) [][]byte {
 		b := bytes.Clone(d) // the request itself is returned
@@ -226,7 +226,7 @@ func TestForeignDatagramsAreCountedAndDropped(t *testing.T) {
 	}
 }
 
-func TestLateAnswerIsNotTakenForTheNext(t *testing.T) {
+func TestLateResponseIsNotMatchedToTheNextRequest(t *testing.T) {
 	t.Parallel()
 	var late []byte
 	asked := make(chan struct{}, 1)

@@ -87,7 +87,7 @@ func TestDebianIbsimSlotsAreReleased(t *testing.T) {
 	}
 }
 
-func TestDebianIbsimAnswersManyAtOnce(t *testing.T) {
+func TestDebianIbsimAnswersConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	c := dialExample(t, "net.2sw2path4hca2port")
 	var g sync.WaitGroup

@@ -22,10 +22,10 @@ type server struct {
 	slot   *net.UnixConn
 	answer func(datagram []byte) [][]byte
 
-	refuse map[uint32]bool // control types to refuse
-	mute   map[uint32]bool // control types to ignore
-	lean   bool            // after the first datagram echo without allocating
-	stale  bool            // precede each control reply by one of another kind
+	refuse            map[uint32]bool // control types to refuse
+	mute              map[uint32]bool // control types to ignore
+	withoutAllocating bool            // after the first datagram echo without allocating
+	stale             bool            // precede each control reply by one of another kind
 
 	mu      sync.Mutex
 	seen    []uint32 // control types
@@ -149,13 +149,13 @@ func (s *server) data() {
 			s.back(s.slot, out, from)
 		}
 		s.mu.Lock()
-		lean := s.lean
+		withoutAllocating := s.withoutAllocating
 		s.mu.Unlock()
-		if lean {
+		if withoutAllocating {
 			if err := connect(s.slot, from); err != nil {
 				s.t.Error(err)
 			}
-			s.leanEcho(buf)
+			s.echoWithoutAllocating(buf)
 			return
 		}
 	}

@@ -64,8 +64,8 @@ func FuzzDecodeDatagram(f *testing.F) {
 	})
 }
 
-// besides is a wire that delivers another datagram twice before the answer.
-type besides struct {
+// duplicateWire is a wire that delivers another datagram twice before the answer.
+type duplicateWire struct {
 	wire
 	c     *Client
 	other []byte
@@ -73,7 +73,7 @@ type besides struct {
 	took  bool   // the other datagram is a valid answer
 }
 
-func (w *besides) Send(d []byte, _ time.Duration) error {
+func (w *duplicateWire) Send(d []byte, _ time.Duration) error {
 	tid := uint32((*mad.Packet)(d[envelopeSize:]).TID())
 	if len(w.other) == datagramSize {
 		binary.BigEndian.PutUint32(w.other[envelopeSize+12:], tid^w.flip)
@@ -105,7 +105,7 @@ func FuzzDispatch(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := &besides{other: bytes.Clone(b), flip: flip}
+		w := &duplicateWire{other: bytes.Clone(b), flip: flip}
 		w.c = &Client{link: madlink.New(o, envelopeSize, w)}
 		req := mad.NewPerf(mad.MethodGet, mad.AttrPortCounters, 5)
 		resp, err := w.c.link.Exchange(t.Context(), mad.Target{LID: 9}, &req)
@@ -123,7 +123,7 @@ func FuzzDispatch(f *testing.F) {
 }
 
 // mad returns the other datagram's MAD as the client decodes it.
-func (w *besides) mad() []byte {
+func (w *duplicateWire) mad() []byte {
 	_, p, err := decodeDatagram(bytes.Clone(w.other))
 	if err != nil {
 		return nil

@@ -140,7 +140,7 @@ func TestEveryFieldBitIsKeptAndEveryReservedBitIsZeroed(t *testing.T) {
 	}
 }
 
-func TestShortBuffersAreRefusedAndLeftAlone(t *testing.T) {
+func TestShortBuffersAreRejectedUnchanged(t *testing.T) {
 	t.Parallel()
 	for _, a := range attributes() {
 		t.Run(a.name, func(t *testing.T) {

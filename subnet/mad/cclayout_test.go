@@ -115,7 +115,7 @@ func TestOverlayKeepsReservedBits(t *testing.T) {
 	}
 }
 
-func TestOverlayRefusesAndChangesNothing(t *testing.T) {
+func TestRejectedOverlayChangesNothing(t *testing.T) {
 	t.Parallel()
 	p := mad.NewCC(mad.MethodSet, mad.AttrCongestionControlTable, 0, 0)
 	copy(p.Data(), []byte{1, 2, 3, 4})

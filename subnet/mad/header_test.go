@@ -205,7 +205,7 @@ func (s stub) Exchange(_ context.Context, _ mad.Target, req *mad.Packet) (mad.Pa
 	return p, s.err
 }
 
-func TestCallTurnsAStatusIntoAnError(t *testing.T) {
+func TestCallReturnsAStatusAsAnError(t *testing.T) {
 	t.Parallel()
 	req := mad.NewCC(mad.MethodSet, mad.AttrCACongestionSetting, 0, 1)
 	to := mad.Target{LID: 12}
@@ -329,7 +329,7 @@ func TestNodeDescriptions(t *testing.T) {
 	}
 	hostile := mad.NodeDescription{'a', 0x1b, '[', '\n', 0xff, 'z', 0, 'q'}
 	if got := hostile.String(); got != "a [  z" {
-		t.Errorf("hostile description reads %q: want control characters and bad UTF-8 as spaces, cut at NUL", got)
+		t.Errorf("malformed description reads %q: want control characters and bad UTF-8 as spaces, cut at NUL", got)
 	}
 }
 

@@ -18,7 +18,7 @@ type layout struct {
 	offset, width              int
 }
 
-func TestFieldsLieWhereLibibmadPutsThem(t *testing.T) {
+func TestFieldOffsetsEqualLibibmads(t *testing.T) {
 	t.Parallel()
 	for _, l := range libibmadLayout() {
 		t.Run(l.attribute+"/"+l.libibmad, func(t *testing.T) {

@@ -262,7 +262,7 @@ func (l *Link) do(ctx context.Context, to mad.Target, req *mad.Packet, first int
 	tid := r.nextTID()
 	if err = l.prepare(r, to, req, tid); err == nil {
 		r.expect(tid, req.Class())
-		err = l.tries(ctx, r, tid, req.Class(), first)
+		err = l.attempt(ctx, r, tid, req.Class(), first)
 		r.forget()
 	}
 	if err != nil {
@@ -318,13 +318,13 @@ func (l *Link) prepare(r *request, to mad.Target, req *mad.Packet, tid uint32) e
 	return l.wire.Address(r.out, to)
 }
 
-// tries sends the prepared request until it has a result.
-func (l *Link) tries(ctx context.Context, r *request, tid uint32, class mad.Class, first int) error {
+// attempt sends the prepared request until it has a result.
+func (l *Link) attempt(ctx context.Context, r *request, tid uint32, class mad.Class, first int) error {
 	defer r.timer.Stop()
 	trip, soon := l.trips.of(class, l.opts.Timeout)
 	early, began := 0, time.Now()
 	if soon > 0 && l.opts.Retries > 0 {
-		early = earlyTries
+		early = earlyAttempts
 	}
 	for n := range early + l.opts.Retries + 1 {
 		if l.broken.Load() != nil {

@@ -167,7 +167,7 @@ func TestUndeliverableIsFinal(t *testing.T) {
 	}
 }
 
-func TestExchangeWholeReturnsLengthAndRest(t *testing.T) {
+func TestExchangeWholeReturnsTheFullResponse(t *testing.T) {
 	t.Parallel()
 	rest := []byte{1, 2, 3}
 	w := newLink(t, madlink.Options{InFlight: 1}, func(w *fakeWire, p *mad.Packet, _ time.Duration) error {

@@ -12,12 +12,12 @@ import (
 // long answers take, and first makes some early tries that wait about that long. The tries of Options follow, so that
 // a slow agent gets no less time than without early tries.
 const (
-	earlyTries   = 2                    // each waits twice as long as the previous one
-	earlyLeast   = 5 * time.Millisecond // shorter delays may come from the scheduler
-	earlySamples = 16                   // answers required before the estimate is used
-	// strangerFactor multiplies the wait of subnet management for other classes without an estimate: firmware answers
+	earlyAttempts = 2                    // each waits twice as long as the previous one
+	earlyMinDelay = 5 * time.Millisecond // shorter delays may come from the scheduler
+	earlySamples  = 16                   // answers required before the estimate is used
+	// otherClassFactor multiplies the wait of subnet management for other classes without an estimate: firmware answers
 	// these with lower priority.
-	strangerFactor = 4
+	otherClassFactor = 4
 )
 
 // roundTrip estimates how long answers take, by the mean and the mean deviation, as TCP does (RFC 6298). An answer to
@@ -57,7 +57,7 @@ func (r *roundTrips) of(class mad.Class, timeout time.Duration) (*roundTrip, tim
 	}
 	p, known := r.general.early(1, timeout)
 	if !known {
-		p, _ = r.subnet.early(strangerFactor, timeout)
+		p, _ = r.subnet.early(otherClassFactor, timeout)
 	}
 	return &r.general, p
 }
@@ -70,7 +70,7 @@ func (r *roundTrip) early(factor, timeout time.Duration) (p time.Duration, known
 	if r.samples < earlySamples {
 		return 0, false
 	}
-	if p = max(factor*(r.mean+4*r.dev), earlyLeast); p<<earlyTries > timeout {
+	if p = max(factor*(r.mean+4*r.dev), earlyMinDelay); p<<earlyAttempts > timeout {
 		return 0, true
 	}
 	return p, true

@@ -9,7 +9,7 @@ import (
 
 func target(lid int) mad.Target { return mad.Target{LID: ident.LID(lid + 1)} }
 
-func TestTransactionIDsDifferAmongPlacesAndTurns(t *testing.T) {
+func TestTransactionIDsDifferBySlotAndRequest(t *testing.T) {
 	t.Parallel()
 	seen := map[uint32]bool{}
 	for i := range uint32(MaxInFlight) {

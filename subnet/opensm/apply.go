@@ -168,12 +168,12 @@ func expect(d osmfile.Desired, old []osmfile.Partition) []expectation {
 		for _, part := range p.Parts() {
 			e := expectation{Partition: part}
 			if before != nil {
-				e.fresh, e.moved = newcomers(before, &p, part.Members)
+				e.fresh, e.moved = newMembers(before, &p, part.Members)
 			}
 			out = append(out, e)
 		}
 		if before != nil {
-			if left, ok := leftOver(*before, p); ok {
+			if left, ok := stalePath(*before, p); ok {
 				out = append(out, left)
 			}
 		}
@@ -187,9 +187,9 @@ func expect(d osmfile.Desired, old []osmfile.Partition) []expectation {
 	return out
 }
 
-// newcomers returns the members that are new in the partition and, where service levels differ by port, the ports whose
+// newMembers returns the members that are new in the partition and, where service levels differ by port, the ports whose
 // level changed.
-func newcomers(old, now *osmfile.Partition, members []osmfile.Member) (fresh []osmfile.Member, moved []ident.GUID) {
+func newMembers(old, now *osmfile.Partition, members []osmfile.Member) (fresh []osmfile.Member, moved []ident.GUID) {
 	before, after := old.Grouped(), now.Grouped()
 	was := make(map[ident.GUID]bool, len(old.Members))
 	for _, m := range old.Members {
@@ -208,8 +208,8 @@ func newcomers(old, now *osmfile.Partition, members []osmfile.Member) (fresh []o
 	return fresh, moved
 }
 
-// leftOver expects that a port removed from a partition has no path in it.
-func leftOver(old, now osmfile.Partition) (expectation, bool) {
+// stalePath expects that a port removed from a partition has no path in it.
+func stalePath(old, now osmfile.Partition) (expectation, bool) {
 	stays := slices.IndexFunc(now.Members, func(m osmfile.Member) bool { return m.Full })
 	still := make(map[ident.GUID]bool, len(now.Members))
 	for _, m := range now.Members {

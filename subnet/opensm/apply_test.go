@@ -15,7 +15,7 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-func wish(sl ident.SL) osmfile.Desired {
+func desired(sl ident.SL) osmfile.Desired {
 	return osmfile.Desired{Partitions: []osmfile.Partition{
 		{Tenant: "gold", PKey: 1, SL: sl, Members: []osmfile.Member{{PortGUID: 0x11, Full: true}, {PortGUID: 0x12, Full: true}}},
 		{Tenant: "silver", PKey: 2, SL: 4, Members: []osmfile.Member{{PortGUID: 0x12, Full: true}, {PortGUID: 0x13}}},
@@ -44,26 +44,26 @@ func TestApplyWritesReloadsAndProves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("-", "-", "qos-ulps\n default : 9\nend-qos-ulps\n")
 		m := manager(t, s, Config{Settings: osmfile.Settings{OneLane: true}})
-		pre, err := m.Diff(t.Context(), wish(3), PhaseFinish)
+		pre, err := m.Diff(t.Context(), desired(3), PhaseFinish)
 		if err != nil || len(pre.Differences) != 3 || len(pre.Problems) != 0 {
 			t.Fatalf("preview %+v, %v", pre, err)
 		}
 		if _, ok := s.disk[partPath]; ok {
 			t.Fatal("a preview writes")
 		}
-		r, err := m.Apply(t.Context(), wish(3), ApplyOptions{})
+		r, err := m.Apply(t.Context(), desired(3), ApplyOptions{})
 		if err != nil || steps(r) != "write write write reload prove" || !r.Changed || len(r.Differences) != 3 {
 			t.Fatalf("%v, steps %s", err, steps(r))
 		}
 		if got, _ := s.path(0x11, 0x12, 0x8001); got != 3 {
 			t.Errorf("SL %d", got)
 		}
-		r, err = m.Apply(t.Context(), wish(3), ApplyOptions{})
+		r, err = m.Apply(t.Context(), desired(3), ApplyOptions{})
 		if err != nil || steps(r) != "prove" || r.Changed {
 			t.Errorf("again: %v, steps %s", err, steps(r))
 		}
-		if p, err := m.Prove(t.Context(), wish(5)); err != nil || p.Holds() || !strings.Contains(p.Problems(), "returns SL 3 in partition 0x0001") {
-			t.Errorf("proof of another wish: %+v, %v", p, err)
+		if p, err := m.Prove(t.Context(), desired(5)); err != nil || p.Holds() || !strings.Contains(p.Problems(), "returns SL 3 in partition 0x0001") {
+			t.Errorf("verification of another desired state: %+v, %v", p, err)
 		}
 		st, err := m.Read(t.Context())
 		if err != nil || len(st.Partitions) != 2 || len(st.Problems) != 0 || st.Observation.GUID != 0x99 || st.Observation.Process != "1" {
@@ -77,13 +77,13 @@ func TestApplyRollsBackWhenOpenSMDoesNotReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")
 		m := manager(t, s, Config{ProofTimeout: time.Minute})
-		if _, err := m.Apply(t.Context(), wish(3), ApplyOptions{}); err != nil {
+		if _, err := m.Apply(t.Context(), desired(3), ApplyOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		was := maps.Clone(s.disk)
 		s.deaf = true
 		start := time.Now()
-		r, err := m.Apply(t.Context(), wish(6), ApplyOptions{})
+		r, err := m.Apply(t.Context(), desired(6), ApplyOptions{})
 		var failed *FailedError
 		if !errors.As(err, &failed) || failed.Step != StepProve || !failed.RolledBack || !r.RolledBack || r.Changed {
 			t.Fatalf("%v, %+v", err, r)
@@ -100,7 +100,7 @@ func TestApplyRollsBackWhenOpenSMDoesNotReload(t *testing.T) {
 		// The desired files are in place but OpenSM has not read them: it is reloaded.
 		s.deaf = false
 		delete(s.force, partPath)
-		if r, err = m.Apply(t.Context(), wish(3), ApplyOptions{}); err != nil || steps(r) != "reload prove" {
+		if r, err = m.Apply(t.Context(), desired(3), ApplyOptions{}); err != nil || steps(r) != "reload prove" {
 			t.Errorf("%v, steps %s", err, steps(r))
 		}
 	})
@@ -112,7 +112,7 @@ func TestRefusalWritesNothing(t *testing.T) {
 		s := newFakeSM("qos TRUE\ncongestion_control TRUE\nguid 0x5\nqos_vlarb_high 0:0\nqos_vlarb_low 3:1,4:1\n", "-", "-")
 		m := manager(t, s, Config{})
 		was := maps.Clone(s.disk)
-		r, err := m.Apply(t.Context(), wish(3), ApplyOptions{})
+		r, err := m.Apply(t.Context(), desired(3), ApplyOptions{})
 		var refused *RefusedError
 		if !errors.As(err, &refused) || len(refused.Problems) != 2 || len(refused.Differences) != 1 || len(r.Steps) != 0 {
 			t.Fatalf("%v, %+v", err, r)
@@ -125,11 +125,11 @@ func TestRefusalWritesNothing(t *testing.T) {
 		if !maps.Equal(was, s.disk) {
 			t.Error("a file was touched")
 		}
-		r, err = m.Apply(t.Context(), wish(3), ApplyOptions{Force: []osmfile.Code{osmfile.CodeCCOn, osmfile.CodeNotMaster}})
+		r, err = m.Apply(t.Context(), desired(3), ApplyOptions{Force: []osmfile.Code{osmfile.CodeCCOn, osmfile.CodeNotMaster}})
 		if err != nil || len(r.Problems) != 3 || r.Problems[2].Code != osmfile.CodeLanesApart {
 			t.Errorf("by force: %v, %+v", err, r)
 		}
-		if _, err = m.Apply(t.Context(), wish(3), ApplyOptions{Phase: "later"}); err == nil || !strings.Contains(err.Error(), `phase "later": want prepare or finish`) {
+		if _, err = m.Apply(t.Context(), desired(3), ApplyOptions{Phase: "later"}); err == nil || !strings.Contains(err.Error(), `phase "later": want prepare or finish`) {
 			t.Error(err)
 		}
 	})
@@ -141,13 +141,13 @@ func TestStandbyFilesAreWrittenWithoutProof(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")
 		s.deaf = true // as if OpenSM had not received the reload
 		m := manager(t, s, Config{PortGUID: 5})
-		r, err := m.Apply(t.Context(), wish(3), ApplyOptions{Standby: true})
+		r, err := m.Apply(t.Context(), desired(3), ApplyOptions{Standby: true})
 		if err != nil || steps(r) != "write reload standby" || !s.disk[partPath].Present {
 			t.Errorf("%v, steps %s", err, steps(r))
 		}
 		// The next Apply completes one that was killed between write and reload.
 		s.deaf = false
-		r, err = m.Apply(t.Context(), wish(3), ApplyOptions{Standby: true})
+		r, err = m.Apply(t.Context(), desired(3), ApplyOptions{Standby: true})
 		if err != nil || r.Changed || steps(r) != "reload standby" || !maps.Equal(s.disk, s.force) {
 			t.Errorf("again: %v, steps %s, read %d files", err, steps(r), len(s.force))
 		}
@@ -163,11 +163,11 @@ func TestFilesAreInPreviousOrDesiredStateAfterAnyFault(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newFakeSM("# mine\n", "Default=0x7fff:ALL=full;\n", "qos-ulps\n default : 9\nend-qos-ulps\n")
 				m := manager(t, s, Config{ProofTimeout: 5 * time.Second})
-				if _, err := m.Apply(t.Context(), wish(3), ApplyOptions{}); err != nil {
+				if _, err := m.Apply(t.Context(), desired(3), ApplyOptions{}); err != nil {
 					t.Fatal(err)
 				}
 				was := maps.Clone(s.disk)
-				next := wish(6)
+				next := desired(6)
 				next.Partitions = next.Partitions[:1]
 				next.Lanes = lanes(3)
 				s.ops, s.deaf = 0, k%2 == 0 && !forever
@@ -209,7 +209,7 @@ func TestCanceledApplyRestoresTheFiles(t *testing.T) {
 		s.deaf = true
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := m.Apply(ctx, wish(3), ApplyOptions{})
+		_, err := m.Apply(ctx, desired(3), ApplyOptions{})
 		var failed *FailedError
 		if !errors.As(err, &failed) || !failed.RolledBack || !maps.Equal(was, s.disk) {
 			t.Errorf("%v, files %v", err, s.disk)
@@ -222,7 +222,7 @@ func TestDownPortsNeitherProveNorBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")
 		s.down[0x12], s.down[0x13] = true, true
-		r, err := manager(t, s, Config{}).Apply(t.Context(), wish(3), ApplyOptions{})
+		r, err := manager(t, s, Config{}).Apply(t.Context(), desired(3), ApplyOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +238,7 @@ func TestNewMembersAreQueried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")
 		m := manager(t, s, Config{})
-		d := wish(6)
+		d := desired(6)
 		for i := range 100 {
 			d.Partitions[0].Members = append(d.Partitions[0].Members, osmfile.Member{PortGUID: ident.GUID(0x100 + i), Full: true})
 		}
@@ -275,7 +275,7 @@ func TestTablesOfLanesAreProvenAtThePorts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("-", "-", "-")
 		m := manager(t, s, Config{})
-		d := wish(6)
+		d := desired(6)
 		d.Lanes = lanes(3)
 		r, err := m.Apply(t.Context(), d, ApplyOptions{})
 		if err != nil || len(r.Proof.Lanes) != 2 || r.Proof.Lanes[0].Silent {
@@ -334,7 +334,7 @@ func TestInvalidConfigsAreRejected(t *testing.T) {
 	}
 }
 
-func TestApplyWritesNothingWhenItCannotProve(t *testing.T) {
+func TestApplyWritesNothingIfVerificationIsImpossible(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")
@@ -345,7 +345,7 @@ func TestApplyWritesNothingWhenItCannotProve(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := manager(t, s, Config{}).Apply(t.Context(), wish(3), ApplyOptions{}); !errors.Is(err, mad.ErrTimeout) || !maps.Equal(was, s.disk) {
+		if _, err := manager(t, s, Config{}).Apply(t.Context(), desired(3), ApplyOptions{}); !errors.Is(err, mad.ErrTimeout) || !maps.Equal(was, s.disk) {
 			t.Errorf("%v, %v", err, s.disk)
 		}
 	})
@@ -357,19 +357,19 @@ func TestCanceledApplyDoesNotUndoTheNext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")
-		if _, err := manager(t, s, Config{}).Apply(t.Context(), wish(3), ApplyOptions{}); err != nil {
+		if _, err := manager(t, s, Config{}).Apply(t.Context(), desired(3), ApplyOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		s.deaf = true
 		first, giveUp := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() {
-			_, err := manager(t, s, Config{}).Apply(first, wish(5), ApplyOptions{})
+			_, err := manager(t, s, Config{}).Apply(first, desired(5), ApplyOptions{})
 			ended <- err
 		}()
 		time.Sleep(10 * time.Second) // it has written, and its queries fail
 		go func() {
-			_, err := manager(t, s, Config{}).Apply(t.Context(), wish(5), ApplyOptions{})
+			_, err := manager(t, s, Config{}).Apply(t.Context(), desired(5), ApplyOptions{})
 			ended <- err
 		}()
 		time.Sleep(time.Second)
@@ -396,7 +396,7 @@ func TestHeldLockIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")
 		s.lock <- struct{}{}
-		if _, err := manager(t, s, Config{}).Apply(t.Context(), wish(3), ApplyOptions{}); !errors.Is(err, context.DeadlineExceeded) || s.ops > 0 {
+		if _, err := manager(t, s, Config{}).Apply(t.Context(), desired(3), ApplyOptions{}); !errors.Is(err, context.DeadlineExceeded) || s.ops > 0 {
 			t.Errorf("%v after %d acts", err, s.ops)
 		}
 	})

@@ -40,7 +40,7 @@ func (p *Placer) Drift(ctx context.Context, plan *Plan, ask []ident.PKey) ([]Dev
 	if w.before.Foreign {
 		out = append(out, Deviation{Field: "subnet manager", Want: fmt.Sprintf("the one on %s", w.before.Own), Got: fmt.Sprintf("the one on %s", w.before.GUID)})
 	}
-	lines, err := p.leftLines(ctx, w, d)
+	lines, err := p.staleLines(ctx, w, d)
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +61,9 @@ func (p *Placer) Drift(ctx context.Context, plan *Plan, ask []ident.PKey) ([]Dev
 	return append(out, proof.deviations()...), nil
 }
 
-// leftLines returns the lines that differ from w, the result of PhaseFinish. The lines belong to an earlier plan
+// staleLines returns the lines that differ from w, the result of PhaseFinish. The lines belong to an earlier plan
 // when the files are as Fairlane wrote them and PhasePrepare would change nothing.
-func (p *Placer) leftLines(ctx context.Context, w *work, d osmfile.Desired) (out []Deviation, err error) {
+func (p *Placer) staleLines(ctx context.Context, w *work, d osmfile.Desired) (out []Deviation, err error) {
 	for _, text := range w.differences() {
 		out = append(out, changedLines(text)...)
 	}
@@ -98,25 +98,25 @@ func (p *Proof) deviations() (out []Deviation) {
 // changedLines pairs the differing lines by the text before their values.
 func changedLines(difference string) (out []Deviation) {
 	path, lines := osmfile.ChangedLines(difference)
-	var gone, come []string
+	var removed, added []string
 	for _, line := range lines {
 		switch text := line[1:]; {
 		case strings.TrimSpace(text) == "":
 		case line[0] == '-':
-			gone = append(gone, text)
+			removed = append(removed, text)
 		default:
-			come = append(come, text)
+			added = append(added, text)
 		}
 	}
-	for _, got := range gone {
+	for _, got := range removed {
 		want := NoLine
-		if i := slices.IndexFunc(come, func(l string) bool { return lineKey(l) == lineKey(got) }); i >= 0 {
-			want = come[i]
-			come = slices.Delete(come, i, i+1)
+		if i := slices.IndexFunc(added, func(l string) bool { return lineKey(l) == lineKey(got) }); i >= 0 {
+			want = added[i]
+			added = slices.Delete(added, i, i+1)
 		}
 		out = append(out, deviation(path, want, got))
 	}
-	for _, want := range come {
+	for _, want := range added {
 		out = append(out, deviation(path, want, NoLine))
 	}
 	return out

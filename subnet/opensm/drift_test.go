@@ -14,7 +14,7 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-func TestDriftComparesFilesAndAnswersWithThePlan(t *testing.T) {
+func TestDriftComparesFilesAndResponsesWithThePlan(t *testing.T) {
 	t.Parallel()
 	// edit changes the files without OpenSM; sweep makes it read them.
 	edit := func(s *fakeSM, old, next string) {

@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-func TestAFileIsReplacedWholeAndThePreviousKept(t *testing.T) {
+func TestFileIsReplacedAtomicallyAndThePreviousIsKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	real, link := filepath.Join(dir, "real.conf"), filepath.Join(dir, "partitions.conf")

@@ -57,12 +57,12 @@ func (m *Manager) managedPorts(ctx context.Context) ([]ident.GUID, error) {
 		out = append(out, list...)
 	}
 	var info mad.PortInfo
-	if err := m.own(ctx, mad.AttrPortInfo, &info); err != nil {
+	if err := m.readOwn(ctx, mad.AttrPortInfo, &info); err != nil {
 		return nil, err
 	}
 	if info.CapabilityMask&mad.PortCapIsSM != 0 {
 		var node mad.NodeInfo
-		if err := m.own(ctx, mad.AttrNodeInfo, &node); err != nil {
+		if err := m.readOwn(ctx, mad.AttrNodeInfo, &node); err != nil {
 			return nil, err
 		}
 		out = append(out, node.PortGUID)
@@ -71,8 +71,8 @@ func (m *Manager) managedPorts(ctx context.Context) ([]ident.GUID, error) {
 	return slices.Compact(out), nil
 }
 
-// own reads an attribute of the transport's port.
-func (m *Manager) own(ctx context.Context, attr mad.AttrID, into mad.Attribute) error {
+// readOwn reads an attribute of the transport's port.
+func (m *Manager) readOwn(ctx context.Context, attr mad.AttrID, into mad.Attribute) error {
 	req := mad.NewDirected(mad.MethodGet, attr, 0)
 	return saquery.Read(ctx, m.transport, mad.Target{}, &req, into)
 }

@@ -30,7 +30,7 @@ func TestAForeignMasterIsFoundWithoutAGUIDInTheOptions(t *testing.T) {
 			return nil
 		}
 		var refused *RefusedError
-		_, err = manager(t, s, Config{}).Apply(t.Context(), wish(3), ApplyOptions{})
+		_, err = manager(t, s, Config{}).Apply(t.Context(), desired(3), ApplyOptions{})
 		if !errors.As(err, &refused) || refused.Problems[0].Code != osmfile.CodeNotMaster || s.disk[partPath].Present {
 			t.Errorf("error %v, want a refusal with not-master and nothing written", err)
 		}
@@ -54,7 +54,7 @@ func TestMasterIsUnknownUnlessOnePortIsFound(t *testing.T) {
 		"on another port of this machine":   {ports: kernel(0x99), own: 0x99},
 		"a standby runs here":               {here: 0x55, own: 0x55},
 		"two standbys run here":             {here: 0x55, ports: kernel(0x56), own: 0x55},
-		"none runs here":                    {unknown: "no subnet manager runs on a port of this machine"},
+		"no subnet manager on this host":    {unknown: "no subnet manager runs on a port of this machine"},
 		"the master and a standby run here": {here: 0x99, ports: kernel(0x55), unknown: "subnet managers run on 2 ports"},
 		"the kernel and the port agree":     {here: 0x99, ports: kernel(0x99), own: 0x99},
 		"the kernel does not answer":        {here: 0x99, ports: broken, unknown: "could not be read"},
@@ -74,7 +74,7 @@ func TestAnUnknownMasterIsAWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\nqos_vlarb_high 0:0\nqos_vlarb_low 3:1,4:1\n", "-", "-")
 		s.here = 0
-		p, err := manager(t, s, Config{}).Diff(t.Context(), wish(3), PhaseFinish)
+		p, err := manager(t, s, Config{}).Diff(t.Context(), desired(3), PhaseFinish)
 		if err != nil || len(p.Problems) == 0 || p.Problems[0].Code != osmfile.CodeMasterUnknown || !p.Problems[0].Warning {
 			t.Errorf("%+v, %v", p.Problems, err)
 		}

@@ -69,7 +69,7 @@ func FromPlan(p *Plan, f *subnet.Fabric, o PlanOptions) (osmfile.Desired, []osmf
 		if first, both := at[k].add(pl.Tenant, f.Port(ref).GUID, pl.SL); both {
 			problems = append(problems, osmfile.Problem{
 				Code: osmfile.CodeTwoSLs, Final: true,
-				Text:   fmt.Sprintf("port %s is to have SL %d and SL %d in partition 0x%04x of tenants %s: a port has one in a partition", f.PortName(ref), first, pl.SL, uint16(k), at[k].tenant()),
+				Text:   fmt.Sprintf("port %s needs SL %d and SL %d in partition 0x%04x of tenants %s: a port has one SL per partition", f.PortName(ref), first, pl.SL, uint16(k), at[k].tenant()),
 				Remedy: "give each tenant a partition of its own",
 			})
 		}

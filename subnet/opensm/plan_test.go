@@ -59,7 +59,7 @@ func TestFromPlanMakesPartitionsOfPlacements(t *testing.T) {
 	d, problems = FromPlan(plan, f, PlanOptions{})
 	got = osmfile.Compose(osmfile.Texts{}, d, osmfile.Settings{OneLane: true}).Problems
 	if len(problems) != 1 || problems[0].Code != osmfile.CodeTwoSLs || !problems[0].Final ||
-		problems[0].Text != "port "+name(f, ids[0])+" is to have SL 3 and SL 1 in partition 0x0002 of tenants gold, silver: a port has one in a partition" {
+		problems[0].Text != "port "+name(f, ids[0])+" needs SL 3 and SL 1 in partition 0x0002 of tenants gold, silver: a port has one SL per partition" {
 		t.Errorf("problems %v", problems)
 	}
 	if len(got) == 0 || got[0].Code != osmfile.CodeTwoSLs || got[0].Text != "tenant bronze needs SLs 0, 5 in partition 0x7fff, which is the operator's" {

@@ -53,7 +53,7 @@ func TestTheMasterIsFoundByTheOwnPort(t *testing.T) {
 	}
 }
 
-func TestPathsAreAskedForByTheirComponents(t *testing.T) {
+func TestPathQueriesSetTheirComponentMask(t *testing.T) {
 	t.Parallel()
 	sa := &administration{master: 7, sl: 3}
 	if sl, err := PathSL(t.Context(), sa, 7, 1, 2, 0x8010); sl != 3 || err != nil {

@@ -23,7 +23,7 @@ type Shape struct {
 // Fabric draws a fabric of up to 8 switches and 12 hosts with random wiring: parallel links, loop-back plugs, unplugged
 // ports and several components. It has LIDs in some draws, and no routes.
 func Fabric(t *rapid.T, s Shape) *subnet.Fabric {
-	d := drawer{T: t, Shape: s}
+	d := generator{T: t, Shape: s}
 	switches := rapid.IntRange(0, 8).Draw(t, "switches")
 	if s.Connected {
 		switches = max(switches, 1)
@@ -59,7 +59,7 @@ func Fabric(t *rapid.T, s Shape) *subnet.Fabric {
 	return f
 }
 
-type drawer struct {
+type generator struct {
 	*rapid.T
 	Shape
 	nodes []subnet.Node
@@ -67,7 +67,7 @@ type drawer struct {
 	used  []int // plugged-in ports, by node
 }
 
-func (d *drawer) node(kind subnet.NodeKind, i, ports int) {
+func (d *generator) node(kind subnet.NodeKind, i, ports int) {
 	n := subnet.Node{
 		Kind: kind, GUID: ident.GUID(i+1) << 16, Ports: subnet.NewPorts(ports),
 		Name: rapid.OneOf(
@@ -95,7 +95,7 @@ func (d *drawer) node(kind subnet.NodeKind, i, ports int) {
 }
 
 // connect makes a random tree of the switches and attaches the hosts to it, as far as ports are free.
-func (d *drawer) connect(switches int) {
+func (d *generator) connect(switches int) {
 	for i := 1; i < switches; i++ {
 		if !d.link(rapid.IntRange(max(0, i-3), i-1).Draw(d.T, "parent"), i) {
 			d.Fatalf("switch %d finds no free port on one of the three before it, which have four at least", i)
@@ -107,7 +107,7 @@ func (d *drawer) connect(switches int) {
 }
 
 // link joins the next free ports of two nodes; false when one has none.
-func (d *drawer) link(a, b int) bool {
+func (d *generator) link(a, b int) bool {
 	pa, oka := d.free(a)
 	pb, okb := d.free(b)
 	if !oka || !okb {
@@ -126,7 +126,7 @@ func (d *drawer) link(a, b int) bool {
 	return true
 }
 
-func (d *drawer) free(n int) (ident.PortNum, bool) {
+func (d *generator) free(n int) (ident.PortNum, bool) {
 	if d.used[n]++; d.used[n] >= len(d.nodes[n].Ports) {
 		return 0, false
 	}
@@ -134,7 +134,7 @@ func (d *drawer) free(n int) (ident.PortNum, bool) {
 }
 
 // portGUIDs sets the GUIDs of port 0 of switches and, for other nodes, of plugged-in ports, or of all.
-func (d *drawer) portGUIDs() {
+func (d *generator) portGUIDs() {
 	plugged := make(map[subnet.PortRef]bool)
 	for _, l := range d.links {
 		plugged[l.A], plugged[l.B] = true, true

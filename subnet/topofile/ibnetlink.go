@@ -44,7 +44,7 @@ func (p *ibnetParser) parsePort(s string, isAlias bool) error {
 		return p.fail("port", Quoted(s), phrase.Of("topofile.want-node-first"))
 	}
 	r := &p.records[len(p.records)-1]
-	body, comment := cutComment(s)
+	body, comment := stripComment(s)
 	num, body, ok := strings.Cut(body[1:], "]")
 	if !ok {
 		return p.fail("port", Quoted(s), phrase.Of("topofile.want-port-line"))
@@ -87,8 +87,8 @@ func (p *ibnetParser) parsePort(s string, isAlias bool) error {
 	return nil
 }
 
-// cutComment splits a port line at the first # outside of the remote's quotes.
-func cutComment(s string) (body, comment string) {
+// stripComment splits a port line at the first # outside of the remote's quotes.
+func stripComment(s string) (body, comment string) {
 	in := false
 	for i := range len(s) {
 		switch s[i] {

@@ -363,7 +363,7 @@ func (r *yamlReader) end(item, v *yaml.Node, field string, low uint64) (ref subn
 	if err != nil {
 		return ref, err
 	}
-	node, num, ok := subnet.CutPort(s)
+	node, num, ok := subnet.SplitPort(s)
 	if !ok {
 		return ref, r.fail(v, field, Quoted(s), wantEnd())
 	}

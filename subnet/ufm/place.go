@@ -85,14 +85,14 @@ func Plan(have []Partition, p Placement) ([]Change, error) {
 			errs = append(errs, fmt.Errorf("%w: partition %s has service level %d, we set %d and want %d: find out which manager changed it, or force it",
 				ErrConflict, w.PKey, h.SL, b.SL, w.SL))
 		}
-		in = append(in, bring(h, there, w)...)
+		in = append(in, addMember(h, there, w)...)
 		if gone := without(b.Members, w.Members); len(gone) > 0 {
-			out = append(out, leave(h, gone)...)
+			out = append(out, removeMember(h, gone)...)
 		}
 	}
 	for _, b := range p.Before {
 		if h, there := find(have, b.PKey); there && !seen[b.PKey] && b.validate() == nil {
-			out = append(out, leave(h, b.Members)...)
+			out = append(out, removeMember(h, b.Members)...)
 			if len(without(h.Members, b.Members)) == 0 {
 				out = append(out, Change{PKey: b.PKey, Kind: Delete})
 			}
@@ -101,8 +101,8 @@ func Plan(have []Partition, p Placement) ([]Change, error) {
 	return append(in, out...), errors.Join(errs...)
 }
 
-// bring lists the changes that bring a partition to the desired state.
-func bring(h Partition, there bool, w Partition) (out []Change) {
+// addMember lists the changes that bring a partition to the desired state.
+func addMember(h Partition, there bool, w Partition) (out []Change) {
 	switch {
 	case !there:
 		out = append(out, Change{PKey: w.PKey, Kind: Create, After: w.SL, IPoIB: w.IPoIB})
@@ -129,8 +129,8 @@ func bring(h Partition, there bool, w Partition) (out []Change) {
 	return out
 }
 
-// leave removes ports that are members.
-func leave(h Partition, gone []Member) []Change {
+// removeMember removes ports that are members.
+func removeMember(h Partition, gone []Member) []Change {
 	var there []Member
 	for _, g := range gone {
 		if slices.ContainsFunc(h.Members, func(m Member) bool { return m.Port == g.Port }) {

@@ -208,8 +208,8 @@ func TestPlaceContinuesAfterAFailure(t *testing.T) {
 func TestPartitionsThatMustNotBePlaced(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		want []ufm.Partition
-		say  string
+		want    []ufm.Partition
+		message string
 	}{
 		"default":        {[]ufm.Partition{tenant(0x7fff, 1)}, "UFM's own"},
 		"zero":           {[]ufm.Partition{tenant(0, 1)}, "want 0x1 to 0x7ffe"},
@@ -220,8 +220,8 @@ func TestPartitionsThatMustNotBePlaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := ufm.Plan(nil, ufm.Placement{Want: tc.want}); err == nil || !strings.Contains(err.Error(), tc.say) {
-				t.Errorf("error is %v, want it to contain %q", err, tc.say)
+			if _, err := ufm.Plan(nil, ufm.Placement{Want: tc.want}); err == nil || !strings.Contains(err.Error(), tc.message) {
+				t.Errorf("error is %v, want it to contain %q", err, tc.message)
 			}
 		})
 	}
@@ -230,10 +230,10 @@ func TestPartitionsThatMustNotBePlaced(t *testing.T) {
 func TestInvalidAnswersAreErrors(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		status int
-		body   string
-		kind   error
-		say    string
+		status  int
+		body    string
+		kind    error
+		message string
 	}{
 		"no token":         {401, "", ufm.ErrDenied, "status 401"},
 		"no right":         {403, "<html>Forbidden</html>", ufm.ErrDenied, "status 403"},
@@ -265,8 +265,8 @@ func TestInvalidAnswersAreErrors(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = c.Partitions(t.Context())
-			if err == nil || !strings.Contains(err.Error(), tc.say) || tc.kind != nil && !errors.Is(err, tc.kind) || strings.Contains(err.Error(), "hush") {
-				t.Errorf("error is %v, want it to contain %q", err, tc.say)
+			if err == nil || !strings.Contains(err.Error(), tc.message) || tc.kind != nil && !errors.Is(err, tc.kind) || strings.Contains(err.Error(), "hush") {
+				t.Errorf("error is %v, want it to contain %q", err, tc.message)
 			}
 		})
 	}
@@ -292,8 +292,8 @@ func TestUnreachableUFMIsAnError(t *testing.T) {
 func TestOptionsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		o   ufm.Options
-		say string
+		o       ufm.Options
+		message string
 	}{
 		"no address":               {ufm.Options{Token: "x"}, "want https://HOST"},
 		"no scheme":                {ufm.Options{URL: "ufm.example", Token: "x"}, "want https://HOST"},
@@ -311,8 +311,8 @@ func TestOptionsThatAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := ufm.New(tc.o); err == nil || !strings.Contains(err.Error(), tc.say) || strings.Contains(err.Error(), "hush") {
-				t.Errorf("error is %v, want it to contain %q", err, tc.say)
+			if _, err := ufm.New(tc.o); err == nil || !strings.Contains(err.Error(), tc.message) || strings.Contains(err.Error(), "hush") {
+				t.Errorf("error is %v, want it to contain %q", err, tc.message)
 			}
 		})
 	}

@@ -109,7 +109,7 @@ func TestOpenRegistersARequesterForEachClass(t *testing.T) {
 	}
 }
 
-func TestRequestsAreAddressedAsTheirClassWants(t *testing.T) {
+func TestRequestsAreAddressedByTheirClass(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var got umadtest.Sent
@@ -164,7 +164,7 @@ func TestRequestsAreAddressedAsTheirClassWants(t *testing.T) {
 	}
 }
 
-func TestThePartitionIsThatOfTheOptions(t *testing.T) {
+func TestPartitionComesFromTheOptions(t *testing.T) {
 	t.Parallel()
 	var index atomic.Uint32
 	d := umadtest.New(func(s umadtest.Sent) []byte {
@@ -178,7 +178,7 @@ func TestThePartitionIsThatOfTheOptions(t *testing.T) {
 }
 
 // The kernel returns a request without a response after each try's patience, and the client repeats the request.
-func TestSilenceIsATimeoutAfterEveryTry(t *testing.T) {
+func TestMissingResponseIsATimeoutAfterEveryAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -217,8 +217,8 @@ func TestSilenceIsATimeoutAfterEveryTry(t *testing.T) {
 	})
 }
 
-// crowded is a file with a delay for each request; most is the maximum number of concurrent ones.
-func crowded(while func(umadtest.Sent) time.Duration) (d *umadtest.Device, most *atomic.Int32) {
+// busySystem is a file with a delay for each request; most is the maximum number of concurrent ones.
+func busySystem(while func(umadtest.Sent) time.Duration) (d *umadtest.Device, most *atomic.Int32) {
 	var underway atomic.Int32
 	most = new(atomic.Int32)
 	return umadtest.New(func(s umadtest.Sent) []byte {
@@ -248,7 +248,7 @@ func getMany(t *testing.T, c *umad.Client, requests uint32) {
 func TestManyExchangesInFlightGetTheirOwnAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, most := crowded(func(s umadtest.Sent) time.Duration {
+		d, most := busySystem(func(s umadtest.Sent) time.Duration {
 			return time.Duration(s.MAD.Modifier()*7919%100) * time.Millisecond // answers overtake one another
 		})
 		c := open(t, d, umad.Options{InFlight: 16, PerTarget: -1, Timeout: time.Second, Retries: -1})
@@ -265,7 +265,7 @@ func TestManyExchangesInFlightGetTheirOwnAnswers(t *testing.T) {
 func TestATargetGetsFourRequestsAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, most := crowded(func(umadtest.Sent) time.Duration { return 10 * time.Millisecond })
+		d, most := busySystem(func(umadtest.Sent) time.Duration { return 10 * time.Millisecond })
 		c := open(t, d, umad.Options{})
 		getMany(t, c, 20)
 		if most.Load() != umad.DefaultPerTarget {
@@ -274,7 +274,7 @@ func TestATargetGetsFourRequestsAtATime(t *testing.T) {
 	})
 }
 
-func TestAnExchangeEndsWithItsContextAndItsAnswerIsLate(t *testing.T) {
+func TestCancelledExchangeCountsItsResponseAsLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := umadtest.New(func(s umadtest.Sent) []byte {

@@ -69,9 +69,9 @@ func owner(path string) string {
 }
 
 // ioError converts the error of a read or a write on a removed device.
-func ioError(doing string, err error) error {
+func ioError(operation string, err error) error {
 	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENODEV) {
-		return fmt.Errorf("%s: %w: %w", doing, ErrRemoved, err)
+		return fmt.Errorf("%s: %w: %w", operation, ErrRemoved, err)
 	}
-	return fmt.Errorf("%s: %w", doing, err)
+	return fmt.Errorf("%s: %w", operation, err)
 }

@@ -81,12 +81,12 @@ func TestOpenReportsWhyAPortCannotBeUsed(t *testing.T) {
 		return func(path string) (umad.Device, error) { return nil, &fs.PathError{Op: "open", Path: path, Err: no} }
 	}
 	for _, c := range []struct {
-		name string
-		port umadtest.Port
-		ask  umad.Name
-		spot func(t *testing.T, o *umad.Options) // the fault of the machine
-		is   error
-		says []string
+		name  string
+		port  umadtest.Port
+		ask   umad.Name
+		fault func(t *testing.T, o *umad.Options) // the fault of the machine
+		is    error
+		says  []string
 	}{
 		{"another adapter", good, umad.Name{CA: "mlx4_0", Port: 1}, nil, nil, []string{"no channel adapter mlx4_0 here", "want one of mlx5_0:1"}},
 		{"another port", good, umad.Name{CA: "mlx5_0", Port: 2}, nil, nil, []string{"mlx5_0 has no port 2: want mlx5_0:1"}},
@@ -116,8 +116,8 @@ func TestOpenReportsWhyAPortCannotBeUsed(t *testing.T) {
 			t.Parallel()
 			sys, dev := umadtest.Machine(t, c.port)
 			o := umad.Options{SysRoot: sys, DevRoot: dev}
-			if c.spot != nil {
-				c.spot(t, &o)
+			if c.fault != nil {
+				c.fault(t, &o)
 			}
 			_, err := umad.Open(t.Context(), c.ask, o)
 			if err == nil || c.is != nil && !errors.Is(err, c.is) {

@@ -41,7 +41,7 @@ func query() *mad.Packet {
 	return &p
 }
 
-func TestTablesOfAnyLengthAreReadWhole(t *testing.T) {
+func TestTablesOfAnyLengthAreReadInFull(t *testing.T) {
 	t.Parallel()
 	records := 0
 	var method mad.Method

@@ -48,26 +48,26 @@ func (e *ParseError) Sentence() phrase.Text {
 	return phrase.Of("tenantfile.fault", "at", at, "field", e.Field, "found", e.Found, "want", e.Allowed)
 }
 
-// thing is the subject of a fault: a key of the file, or one of the words below.
-type thing string
+// subject is the subject of a fault: a key of the file, or one of the words below.
+type subject string
 
 // Subjects that are not keys of the file.
 const (
-	theAlias          thing = "anchor or alias"
-	theAttachment     thing = "attachment"
-	theAttachmentPort thing = "attachment port"
-	theClass          thing = "class"
-	theClassName      thing = "class name"
-	theDocument       thing = "document"
-	theFile           thing = "file"
-	theFlow           thing = "flow"
-	theSize           thing = "size"
-	theSyntax         thing = "syntax"
-	theTenant         thing = "tenant"
+	theAlias          subject = "anchor or alias"
+	theAttachment     subject = "attachment"
+	theAttachmentPort subject = "attachment port"
+	theClass          subject = "class"
+	theClassName      subject = "class name"
+	theDocument       subject = "document"
+	theFile           subject = "file"
+	theFlow           subject = "flow"
+	theSize           subject = "size"
+	theSyntax         subject = "syntax"
+	theTenant         subject = "tenant"
 )
 
 // text returns the thing as text for a message. It is called only for faults, since a file may have a million flows.
-func (x thing) text() phrase.Text {
+func (x subject) text() phrase.Text {
 	switch x {
 	case theAlias:
 		return phrase.Of("tenantfile.alias")
@@ -119,7 +119,7 @@ type faults struct {
 	errs []error
 }
 
-func (f *faults) add(line int, field thing, found, allowed phrase.Text) {
+func (f *faults) add(line int, field subject, found, allowed phrase.Text) {
 	f.addText(line, field.text(), found, allowed)
 }
 
@@ -130,7 +130,7 @@ func (f *faults) addText(line int, field, found, allowed phrase.Text) {
 }
 
 // fault reports a ParseError that ends reading.
-func (f *faults) fault(line int, field thing, found, allowed phrase.Text) error {
+func (f *faults) fault(line int, field subject, found, allowed phrase.Text) error {
 	return &ParseError{f.file, line, field.text(), found, allowed}
 }
 

@@ -53,7 +53,7 @@ func (p *parser) qps(n *yaml.Node) int {
 }
 
 // rate reads a rate; 0 if it is absent.
-func (p *parser) rate(n *yaml.Node, field thing, allowed phrase.Text) quantity.BitRate {
+func (p *parser) rate(n *yaml.Node, field subject, allowed phrase.Text) quantity.BitRate {
 	if n == nil {
 		return 0
 	}

@@ -29,7 +29,7 @@ func (p *parser) groups(n *yaml.Node) {
 }
 
 func (p *parser) group(key, n *yaml.Node) {
-	what := thing("groups." + key.Value)
+	what := subject("groups." + key.Value)
 	if p.fabric != nil && len(p.fabric.NodesByName(key.Value)) > 0 {
 		p.add(key.Line, "groups", quoted(key.Value), phrase.Of("tenantfile.want-no-host"))
 		return
@@ -60,7 +60,7 @@ type set struct {
 
 // ports resolves a text to channel-adapter ports: a name, a host set or a group. It returns nil and reports a fault on
 // failure.
-func (p *parser) ports(n *yaml.Node, line int, what thing) *set {
+func (p *parser) ports(n *yaml.Node, line int, what subject) *set {
 	s, ok := p.text(n, line, what, wantPort)
 	if !ok {
 		return nil
@@ -68,7 +68,7 @@ func (p *parser) ports(n *yaml.Node, line int, what thing) *set {
 	return p.members(n, s, what)
 }
 
-func (p *parser) members(n *yaml.Node, text string, what thing) *set {
+func (p *parser) members(n *yaml.Node, text string, what subject) *set {
 	if len(p.errs) >= maxErrors {
 		return nil // no more faults are reported, and searching similar names takes time
 	}
@@ -145,7 +145,7 @@ func (p *parser) port(name string) (id ident.PortID, allowed phrase.Text) {
 
 // portList resolves one text or a list of texts. It is a fault if a host set or group contains a port that another text
 // of the list also contains.
-func (p *parser) portList(n *yaml.Node, line int, what thing) []ident.PortID {
+func (p *parser) portList(n *yaml.Node, line int, what subject) []ident.PortID {
 	if n == nil || n.Kind != yaml.SequenceNode {
 		if s := p.ports(n, line, what); s != nil {
 			return s.ports
@@ -171,7 +171,7 @@ type origins map[ident.PortID]*set
 
 // apart records the ports of a set. It reports a fault if an earlier text contains one of them and either of the two is
 // a set.
-func (p *parser) apart(seen origins, s *set, n *yaml.Node, what thing) bool {
+func (p *parser) apart(seen origins, s *set, n *yaml.Node, what subject) bool {
 	for _, id := range s.ports {
 		if other := seen[id]; other != nil && (other.many || s.many) {
 			p.add(n.Line, what, phrase.Of("tenantfile.both-have", "first", quote(other.text), "second", quote(s.text), "host", quote(cmp.Or(p.written[id.String()], id.String()))),

@@ -100,7 +100,7 @@ func (p *parser) document(r io.Reader, keys ...string) (*yaml.Node, error) {
 }
 
 // mapping returns the values of a mapping by key and reports unknown and repeated keys.
-func (p *parser) mapping(n *yaml.Node, what thing, keys ...string) map[string]*yaml.Node {
+func (p *parser) mapping(n *yaml.Node, what subject, keys ...string) map[string]*yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		line := 0
 		if n != nil {
@@ -136,7 +136,7 @@ func describe(n *yaml.Node) phrase.Text {
 }
 
 // list returns the items of a list; a missing list is empty.
-func (p *parser) list(n *yaml.Node, what thing) []*yaml.Node {
+func (p *parser) list(n *yaml.Node, what subject) []*yaml.Node {
 	if n == nil || yamltree.IsNull(n) {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (p *parser) list(n *yaml.Node, what thing) []*yaml.Node {
 }
 
 // text returns a scalar's text; if there is none, it reports a fault and returns false.
-func (p *parser) text(n *yaml.Node, line int, what thing, allowed phrase.Text) (string, bool) {
+func (p *parser) text(n *yaml.Node, line int, what subject, allowed phrase.Text) (string, bool) {
 	if n == nil {
 		p.add(line, what, describe(nil), allowed)
 		return "", false

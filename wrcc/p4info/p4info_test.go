@@ -23,9 +23,9 @@ func load(t testing.TB) *configv1.P4Info {
 	return p
 }
 
-// TestIdsAreThoseOfTheText pairs each constant with the entity that the text gives its id, and checks the type
+// TestIDsMatchTheP4InfoText pairs each constant with the entity that the text gives its id, and checks the type
 // in its top byte against P4Runtime's own numbers.
-func TestIdsAreThoseOfTheText(t *testing.T) {
+func TestIDsMatchTheP4InfoText(t *testing.T) {
 	t.Parallel()
 	p := load(t)
 	name := map[uint32]string{}
@@ -273,13 +273,13 @@ func TestCompareTakesSupersetsAndNamesDifferences(t *testing.T) {
 		"a ternary key": {func(p *configv1.P4Info) {
 			p.Tables[0].MatchFields[0].Match = &configv1.MatchField_MatchType_{MatchType: configv1.MatchField_TERNARY}
 		}, "kind of match of port: found TERNARY", nil},
-		"no action":           {func(p *configv1.P4Info) { p.Actions = p.Actions[1:] }, "no action 0x01000001, wrcc.set_port_cfg", nil},
-		"swapped parameters":  {func(p *configv1.P4Info) { a := p.Actions[0].Params; a[0], a[1] = a[1], a[0] }, "action set_port_cfg: parameter 1: found id 2", nil},
-		"a parameter less":    {func(p *configv1.P4Info) { p.Actions[0].Params = p.Actions[0].Params[:5] }, "found 5, want 6", nil},
-		"a wide register":     {func(p *configv1.P4Info) { p.Registers[0].TypeSpec.GetBitstring().GetBit().Bitwidth = 64 }, "register pfr_mbps: bits: found 64, want 32", nil},
-		"bytes alone counted": {func(p *configv1.P4Info) { p.Counters[4].Spec.Unit = configv1.CounterSpec_BYTES }, "counter pfr_sum: unit", nil},
-		"another digest":      {func(p *configv1.P4Info) { p.TypeInfo.Structs["congestion_t"].Members[2].Name = "rate" }, `digest congestion: member 3: found "rate"`, nil},
-		"an empty digest":     {func(p *configv1.P4Info) { p.TypeInfo = nil }, "digest congestion: found 0 members", nil},
+		"no action":          {func(p *configv1.P4Info) { p.Actions = p.Actions[1:] }, "no action 0x01000001, wrcc.set_port_cfg", nil},
+		"swapped parameters": {func(p *configv1.P4Info) { a := p.Actions[0].Params; a[0], a[1] = a[1], a[0] }, "action set_port_cfg: parameter 1: found id 2", nil},
+		"a parameter less":   {func(p *configv1.P4Info) { p.Actions[0].Params = p.Actions[0].Params[:5] }, "found 5, want 6", nil},
+		"a wide register":    {func(p *configv1.P4Info) { p.Registers[0].TypeSpec.GetBitstring().GetBit().Bitwidth = 64 }, "register pfr_mbps: bits: found 64, want 32", nil},
+		"only bytes counted": {func(p *configv1.P4Info) { p.Counters[4].Spec.Unit = configv1.CounterSpec_BYTES }, "counter pfr_sum: unit", nil},
+		"another digest":     {func(p *configv1.P4Info) { p.TypeInfo.Structs["congestion_t"].Members[2].Name = "rate" }, `digest congestion: member 3: found "rate"`, nil},
+		"an empty digest":    {func(p *configv1.P4Info) { p.TypeInfo = nil }, "digest congestion: found 0 members", nil},
 	} {
 		p := load(t)
 		c.change(p)

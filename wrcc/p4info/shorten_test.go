@@ -10,9 +10,9 @@ import (
 
 func pad(b []byte) []byte { return append([]byte{0, 0, 0, 0, 0}, b...) }
 
-// TestShortenTakesLeadingZeros pads every byte string of an entity: the padded entity is rejected, and the shortened
+// TestShortenRemovesLeadingZeros pads every byte string of an entity: the padded entity is rejected, and the shortened
 // one is accepted.
-func TestShortenTakesLeadingZeros(t *testing.T) {
+func TestShortenRemovesLeadingZeros(t *testing.T) {
 	t.Parallel()
 	want := wrcc.PortConfig{Port: 0, FminMbps: 100, FmaxMbps: 1 << 31, TargetMbps: 256, PeriodUs: 24, RateRatioPct: 110, QRatioPct: 50}
 	e := PortConfig(want)

@@ -119,7 +119,7 @@ func (s *session) write(ctx context.Context, all []*p4v1.Update) (o driver.Outco
 	err = s.send(ctx, all)
 	if status.Code(err) == codes.PermissionDenied {
 		// The device executed nothing. It has a new primary, or has lost our election.
-		s.stream.doubt()
+		s.stream.resetRole()
 		if err := s.becomePrimary(ctx); err != nil {
 			return driver.OutcomeRefused, nil, err
 		}

@@ -64,7 +64,7 @@ type simFaults struct {
 
 func (s *simFaults) of(d driver.Device) *p4dev.Device { return s.dev[d.ID] }
 
-func (s *simFaults) Truth(d driver.Device) driver.Settings {
+func (s *simFaults) TrueState(d driver.Device) driver.Settings {
 	c := s.of(d).Config()
 	return driver.Settings{WRCC: &c}
 }

@@ -66,21 +66,21 @@ func (r *rig) holds(t testing.TB, want driver.Settings) {
 	}
 }
 
-// rival is another client of the switch, with a stream of its own.
-type rival struct {
+// otherController is another client of the switch, with a stream of its own.
+type otherController struct {
 	client p4v1.P4RuntimeClient
 	stream p4v1.P4Runtime_StreamChannelClient
 	stop   func()
 }
 
-func (r *rig) rival(t testing.TB) *rival {
+func (r *rig) otherController(t testing.TB) *otherController {
 	t.Helper()
 	conn, err := grpc.NewClient("passthrough:///switches", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(r.opts.Dial))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	v := &rival{client: p4v1.NewP4RuntimeClient(conn), stop: func() { cancel(); _ = conn.Close() }}
+	v := &otherController{client: p4v1.NewP4RuntimeClient(conn), stop: func() { cancel(); _ = conn.Close() }}
 	t.Cleanup(v.stop)
 	if v.stream, err = v.client.StreamChannel(ctx); err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func (r *rig) rival(t testing.TB) *rival {
 }
 
 // elect arbitrates and returns the answer.
-func (v *rival) elect(t testing.TB, low uint64) *p4v1.MasterArbitrationUpdate {
+func (v *otherController) elect(t testing.TB, low uint64) *p4v1.MasterArbitrationUpdate {
 	t.Helper()
 	err := v.stream.Send(&p4v1.StreamMessageRequest{Update: &p4v1.StreamMessageRequest_Arbitration{Arbitration: &p4v1.MasterArbitrationUpdate{
 		DeviceId: 0x11, ElectionId: &p4v1.Uint128{Low: low},
@@ -97,10 +97,10 @@ func (v *rival) elect(t testing.TB, low uint64) *p4v1.MasterArbitrationUpdate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return v.hear(t)
+	return v.receiveArbitration(t)
 }
 
-func (v *rival) hear(t testing.TB) *p4v1.MasterArbitrationUpdate {
+func (v *otherController) receiveArbitration(t testing.TB) *p4v1.MasterArbitrationUpdate {
 	t.Helper()
 	m, err := v.stream.Recv()
 	if err != nil {
@@ -116,7 +116,7 @@ func TestAHigherElectionIDIsAConflictThatEndsWhenItLeaves(t *testing.T) {
 	if _, err := r.drv.Apply(t.Context(), r.dev, first); err != nil {
 		t.Fatal(err)
 	}
-	v := r.rival(t)
+	v := r.otherController(t)
 	if a := v.elect(t, 7); a.GetStatus().GetCode() != 0 {
 		t.Fatalf("the rival is not the primary: %v", a)
 	}
@@ -133,7 +133,7 @@ func TestAHigherElectionIDIsAConflictThatEndsWhenItLeaves(t *testing.T) {
 	if got, err := r.drv.Read(t.Context(), r.dev); err != nil || !first.Equal(got) {
 		t.Errorf("a backup cannot read: %v", err)
 	}
-	// The rival lowers its election id, so there is no primary; the driver must exceed the highest id that it has
+	// The other controller lowers its election id, so there is no primary; the driver must exceed the highest id that it has
 	// seen.
 	if a := v.elect(t, 0); a.GetStatus().GetCode() == 0 {
 		t.Fatalf("the rival is still the primary: %v", a)
@@ -146,15 +146,15 @@ func TestAHigherElectionIDIsAConflictThatEndsWhenItLeaves(t *testing.T) {
 
 func TestOverruleOutbidsThePrimary(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, p4dev.Options{}, p4rt.Options{Overrule: true})
-	v := r.rival(t)
+	r := newRig(t, p4dev.Options{}, p4rt.Options{TakeOver: true})
+	v := r.otherController(t)
 	v.elect(t, 41)
 	want := r.sample(t, 0)
 	if _, err := r.drv.Apply(t.Context(), r.dev, want); err != nil {
 		t.Fatal(err)
 	}
 	r.holds(t, want)
-	if a := v.hear(t); a.GetStatus().GetCode() == 0 || a.GetElectionId().GetLow() != 42 {
+	if a := v.receiveArbitration(t); a.GetStatus().GetCode() == 0 || a.GetElectionId().GetLow() != 42 {
 		t.Errorf("the rival hears %v, want that 0/42 is the primary", a)
 	}
 }
@@ -162,7 +162,7 @@ func TestOverruleOutbidsThePrimary(t *testing.T) {
 func TestTwoManagersWithOneElectionID(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, p4dev.Options{}, p4rt.Options{})
-	v := r.rival(t)
+	v := r.otherController(t)
 	v.elect(t, 1)
 	_, err := r.drv.Apply(t.Context(), r.dev, r.sample(t, 0))
 	if !errors.Is(err, driver.ErrConflict) || !strings.Contains(err.Error(), "each manager needs its own") {
@@ -197,7 +197,7 @@ func TestChangedProgramIsCheckedAgain(t *testing.T) {
 	if _, err := r.drv.Apply(t.Context(), r.dev, want); err != nil {
 		t.Fatal(err)
 	}
-	v := r.rival(t)
+	v := r.otherController(t)
 	v.elect(t, 9)
 	info, err := v.client.GetForwardingPipelineConfig(t.Context(), &p4v1.GetForwardingPipelineConfigRequest{DeviceId: 0x11})
 	if err != nil {
@@ -425,10 +425,10 @@ func TestOptionsOutOfRange(t *testing.T) {
 	t.Parallel()
 	plain := grpclink.Options{Insecure: true}
 	for name, o := range map[string]p4rt.Options{
-		"no target":           {Options: plain},
-		"no security":         {Target: target},
-		"batch of 2000":       {Options: plain, Target: target, BatchSize: 2000},
-		"batch below nothing": {Options: plain, Target: target, BatchSize: -1},
+		"no target":      {Options: plain},
+		"no security":    {Target: target},
+		"batch of 2000":  {Options: plain, Target: target, BatchSize: 2000},
+		"negative batch": {Options: plain, Target: target, BatchSize: -1},
 	} {
 		if d, err := p4rt.New(o); err == nil {
 			t.Errorf("%s: taken", name)

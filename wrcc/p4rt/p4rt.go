@@ -6,7 +6,7 @@
 // A P4Runtime device accepts writes from one client only, the primary: of the clients with an open stream, the one with the
 // highest election id. The driver starts an election before its first write, and keeps the stream. If there is no primary any
 // more, it raises its own election id and takes over. If another client is the primary, Apply returns driver.ErrConflict and
-// writes nothing, unless Options.Overrule allows this manager to outbid it. A device that has lost an election, for example
+// writes nothing, unless Options.TakeOver allows this manager to outbid it. A device that has lost an election, for example
 // after a reboot, rejects the write; the driver then starts a new election and repeats the write once. Reads need no election.
 //
 // # Checks before a write
@@ -82,9 +82,9 @@ type Options struct {
 	Target func(driver.Device) (Target, error)
 	// Election is the id for elections; zero means 0/1.
 	Election ElectionID
-	// Overrule outbids another primary instead of reporting it, for a manager that has ensured, for example by a lease, that
+	// TakeOver outbids another primary instead of reporting it, for a manager that has ensured, for example by a lease, that
 	// only it may write.
-	Overrule bool
+	TakeOver bool
 	// BatchSize is the largest number of updates of one Write, up to MaxBatchSize; 0 means DefaultBatchSize.
 	BatchSize int
 }

@@ -21,7 +21,7 @@ func (e ElectionID) message() *p4v1.Uint128 { return &p4v1.Uint128{High: e.High,
 type standing uint8
 
 const (
-	unknown standing = iota // not reported yet, or in doubt
+	unknown standing = iota // not reported yet, or reset by resetRole
 	primary
 	backup // another client is the primary
 	vacant // no client is the primary
@@ -60,10 +60,10 @@ func (s *session) becomePrimary(ctx context.Context) error {
 		if state, highest = st.standing(); state == primary {
 			return nil
 		}
-		if !highest.less(s.election) && (state == vacant || s.d.o.Overrule) {
+		if !highest.less(s.election) && (state == vacant || s.d.o.TakeOver) {
 			s.election = highest.next()
 		}
-		st.doubt()
+		st.resetRole()
 	}
 	return fmt.Errorf("arbitration of %s: %w: another client is the primary, with election id %s against our %s: stop it, or give this manager a higher election id",
 		s.dev, driver.ErrConflict, highest, s.election)
@@ -93,7 +93,7 @@ func (s *session) arbitrate(ctx context.Context) (*stream, error) {
 	return s.stream, s.ask(ctx)
 }
 
-// ask waits for our role, and requests it when it is in doubt.
+// ask waits for our role, and requests it when it is unknown.
 func (s *session) ask(ctx context.Context) error {
 	st := s.stream
 	if state, _ := st.standing(); state == unknown {
@@ -195,8 +195,8 @@ func (st *stream) broken() error {
 	return st.err
 }
 
-// doubt resets the role to unknown, so that the next arbitrate requests it again.
-func (st *stream) doubt() { st.update(func() { st.state = unknown }) }
+// resetRole resets the role to unknown, so that the next arbitrate requests it again.
+func (st *stream) resetRole() { st.update(func() { st.state = unknown }) }
 
 // await returns when done returns true, which is called under the lock, or with an error if the stream has ended.
 func (st *stream) await(ctx context.Context, done func() bool) error {

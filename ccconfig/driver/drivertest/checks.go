@@ -59,7 +59,7 @@ func checkCapabilities(ctx context.Context, h Harness, d driver.Device) error {
 }
 
 func checkDefaults(ctx context.Context, h Harness, d driver.Device) error {
-	if err := wantHonest(ctx, h, d); err != nil {
+	if err := checkRead(ctx, h, d); err != nil {
 		return err
 	}
 	if h.Faults.Writes(d) != 0 {
@@ -159,7 +159,7 @@ func checkInterruption(ctx context.Context, h Harness, d driver.Device) error {
 		r, err := h.Driver.Apply(ctx, d, to)
 		h.Faults.Heal(d)
 		if err == nil {
-			return true, wantTruth(h, d, to)
+			return true, checkState(h, d, to)
 		}
 		if kerr := wantKind("interrupted apply", err, driver.ErrUnreachable); kerr != nil {
 			return false, kerr
@@ -170,7 +170,7 @@ func checkInterruption(ctx context.Context, h Harness, d driver.Device) error {
 		if count(r, driver.OutcomeRefused) != 0 {
 			return false, fmt.Errorf("receipt says refused, but the device did not answer: %v", r)
 		}
-		if err := wantHonest(ctx, h, d); err != nil {
+		if err := checkRead(ctx, h, d); err != nil {
 			return false, err
 		}
 		_, err = apply(ctx, h, d, to)
@@ -184,7 +184,7 @@ func checkLostReply(ctx context.Context, h Harness, d driver.Device) error {
 		r, err := h.Driver.Apply(ctx, d, to)
 		h.Faults.Heal(d)
 		if err == nil {
-			return true, wantTruth(h, d, to)
+			return true, checkState(h, d, to)
 		}
 		if kerr := wantKind("apply without reply", err, driver.ErrUnreachable); kerr != nil {
 			return false, kerr
@@ -211,7 +211,7 @@ func checkOneLost(ctx context.Context, h Harness, d driver.Device) error {
 		}
 		if err == nil {
 			// Either nothing was lost, or a transport that repeats requests recovered.
-			return true, wantTruth(h, d, to)
+			return true, checkState(h, d, to)
 		}
 		if kerr := wantKind("apply with one loss", err, driver.ErrUnreachable); kerr != nil {
 			return false, kerr
@@ -252,7 +252,7 @@ func checkPartial(ctx context.Context, h Harness, d driver.Device) error {
 	}
 	for _, want := range all {
 		h.Faults.Reboot(d)
-		before := h.Faults.Truth(d)
+		before := h.Faults.TrueState(d)
 		h.Faults.Partial(d)
 		if done, err := undone(ctx, h, d, want, before); err != nil {
 			return err
@@ -260,10 +260,10 @@ func checkPartial(ctx context.Context, h Harness, d driver.Device) error {
 			h.Faults.Heal(d)
 			continue
 		}
-		if err := wantHonest(ctx, h, d); err != nil {
+		if err := checkRead(ctx, h, d); err != nil {
 			return err
 		}
-		if want.Equal(h.Faults.Truth(d)) {
+		if want.Equal(h.Faults.TrueState(d)) {
 			return errors.New("harness: the write was not partial")
 		}
 		h.Faults.Heal(d)
@@ -287,10 +287,10 @@ func undone(ctx context.Context, h Harness, d driver.Device, want, before driver
 	if count(r, driver.OutcomeRefused) == 0 || count(r, driver.OutcomeAcknowledged) != 0 {
 		return false, fmt.Errorf("apply failed with %w, and the receipt is %v", err, r)
 	}
-	if err := wantTruth(h, d, before); err != nil {
+	if err := checkState(h, d, before); err != nil {
 		return false, err
 	}
-	return true, wantHonest(ctx, h, d)
+	return true, checkRead(ctx, h, d)
 }
 
 func checkClamp(ctx context.Context, h Harness, d driver.Device) error {
@@ -299,7 +299,7 @@ func checkClamp(ctx context.Context, h Harness, d driver.Device) error {
 		return err
 	}
 	for _, want := range all {
-		before := h.Faults.Truth(d)
+		before := h.Faults.TrueState(d)
 		h.Faults.Clamp(d)
 		if done, err := undone(ctx, h, d, want, before); err != nil {
 			return err
@@ -307,10 +307,10 @@ func checkClamp(ctx context.Context, h Harness, d driver.Device) error {
 			h.Faults.Heal(d)
 			continue
 		}
-		if want.Equal(h.Faults.Truth(d)) {
+		if want.Equal(h.Faults.TrueState(d)) {
 			return errors.New("harness: nothing was clamped")
 		}
-		if err := wantHonest(ctx, h, d); err != nil {
+		if err := checkRead(ctx, h, d); err != nil {
 			return err
 		}
 		h.Faults.Heal(d)
@@ -348,7 +348,7 @@ func checkSecondWriter(ctx context.Context, h Harness, d driver.Device) error {
 
 // refusal applies want and requires an error of the kind without any write.
 func refusal(ctx context.Context, h Harness, d driver.Device, name string, want driver.Settings, kind error) error {
-	before, truth := h.Faults.Writes(d), h.Faults.Truth(d)
+	before, truth := h.Faults.Writes(d), h.Faults.TrueState(d)
 	r, err := h.Driver.Apply(ctx, d, want)
 	if kerr := wantKind(name, err, kind); kerr != nil {
 		return kerr
@@ -362,7 +362,7 @@ func refusal(ctx context.Context, h Harness, d driver.Device, name string, want 
 	if n := count(r, driver.OutcomeSent) + count(r, driver.OutcomeAcknowledged) + count(r, driver.OutcomeRefused); n != 0 {
 		return fmt.Errorf("%s: the receipt lists %d writes", name, n)
 	}
-	return wantTruth(h, d, truth)
+	return checkState(h, d, truth)
 }
 
 func checkOutOfRange(ctx context.Context, h Harness, d driver.Device) error {
@@ -370,9 +370,9 @@ func checkOutOfRange(ctx context.Context, h Harness, d driver.Device) error {
 	if err != nil {
 		return err
 	}
-	for name, spoil := range spoilers(d) {
+	for name, invalidate := range invalidations(d) {
 		want := all[0].Clone()
-		spoil(&want)
+		invalidate(&want)
 		if err := refusal(ctx, h, d, name, want, driver.ErrInvalid); err != nil {
 			return err
 		}
@@ -380,15 +380,15 @@ func checkOutOfRange(ctx context.Context, h Harness, d driver.Device) error {
 	return nil
 }
 
-// spoilers are functions that make settings illegal, by name.
-func spoilers(d driver.Device) map[string]func(*driver.Settings) {
+// invalidations are functions that make settings illegal, by name.
+func invalidations(d driver.Device) map[string]func(*driver.Settings) {
 	switch kindOf(d) {
 	case nicPort:
-		return nicSpoilers(d)
+		return nicInvalidations(d)
 	case etherSwitch:
-		return queueSpoilers(d)
+		return queueInvalidations(d)
 	case wrccSwitch:
-		return wrccSpoilers(d)
+		return wrccInvalidations(d)
 	}
 	common := map[string]func(*driver.Settings){
 		"nothing": func(s *driver.Settings) { *s = driver.Settings{} },
@@ -467,7 +467,7 @@ func checkBadDevice(ctx context.Context, h Harness, d driver.Device) error {
 			return fmt.Errorf("%s: capabilities: got error %s, want kind %q", name, fmt.Sprint(err), driver.ErrInvalid.Error())
 		}
 	}
-	return wantHonest(ctx, h, d)
+	return checkRead(ctx, h, d)
 }
 
 // wantAll returns an error unless every method fails with the kind.
@@ -569,7 +569,7 @@ func checkParallel(ctx context.Context, h Harness, d driver.Device) error {
 		if other.ID == d.ID {
 			errs[i] = wantKind("apply to the silent device", errs[i], driver.ErrUnreachable)
 		} else if errs[i] == nil {
-			errs[i] = wantTruth(h, other, wants[i])
+			errs[i] = checkState(h, other, wants[i])
 		}
 	}
 	return errors.Join(errs...)

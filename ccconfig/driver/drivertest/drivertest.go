@@ -28,8 +28,8 @@ type Harness struct {
 
 // Faults makes devices misbehave, and reads their true state without the driver. All counts are of requests to that device.
 type Faults interface {
-	// Truth returns the true state of the device.
-	Truth(d driver.Device) driver.Settings
+	// TrueState returns the true state of the device.
+	TrueState(d driver.Device) driver.Settings
 	// Put changes the state of the device to s, as a second manager would.
 	Put(d driver.Device, s driver.Settings)
 	// Reboot returns the device to its defaults.
@@ -113,21 +113,21 @@ func wantKind(what string, err, kind error) error {
 	return nil
 }
 
-// wantTruth returns an error unless the device's true state is want.
-func wantTruth(h Harness, d driver.Device, want driver.Settings) error {
-	if ds := want.Diff(h.Faults.Truth(d)); len(ds) > 0 {
+// checkState returns an error unless the device's true state is want.
+func checkState(h Harness, d driver.Device, want driver.Settings) error {
+	if ds := want.Diff(h.Faults.TrueState(d)); len(ds) > 0 {
 		return fmt.Errorf("the device does not hold what was applied: %d differences, first %s", len(ds), ds[0])
 	}
 	return nil
 }
 
-// wantHonest returns an error unless Read returns exactly the device's true state.
-func wantHonest(ctx context.Context, h Harness, d driver.Device) error {
+// checkRead returns an error unless Read returns exactly the device's true state.
+func checkRead(ctx context.Context, h Harness, d driver.Device) error {
 	got, err := h.Driver.Read(ctx, d)
 	if err != nil {
 		return fmt.Errorf("read: %w", err)
 	}
-	if ds := h.Faults.Truth(d).Diff(got); len(ds) > 0 {
+	if ds := h.Faults.TrueState(d).Diff(got); len(ds) > 0 {
 		return fmt.Errorf("read differs from what the device holds: %d differences, first %s", len(ds), ds[0])
 	}
 	return nil
@@ -144,10 +144,10 @@ func apply(ctx context.Context, h Harness, d driver.Device, want driver.Settings
 			return r, fmt.Errorf("apply succeeded with field %s %s", f.Field, f.Outcome)
 		}
 	}
-	if err := wantTruth(h, d, want); err != nil {
+	if err := checkState(h, d, want); err != nil {
 		return r, err
 	}
-	return r, wantHonest(ctx, h, d)
+	return r, checkRead(ctx, h, d)
 }
 
 // count returns the number of fields of a receipt with an outcome.

@@ -87,10 +87,10 @@ func (x *fakeFaults) with(d driver.Device, f func(*plan)) {
 	f(x.dev[d.ID])
 }
 
-func (x *fakeFaults) Truth(d driver.Device) driver.Settings  { return x.f.State(d.ID) }
-func (x *fakeFaults) Put(d driver.Device, s driver.Settings) { x.f.SetState(d.ID, s) }
-func (x *fakeFaults) Reboot(d driver.Device)                 { x.f.SetState(d.ID, Defaults(d)) }
-func (x *fakeFaults) Writes(d driver.Device) int             { return x.f.Writes(d.ID) }
+func (x *fakeFaults) TrueState(d driver.Device) driver.Settings { return x.f.State(d.ID) }
+func (x *fakeFaults) Put(d driver.Device, s driver.Settings)    { x.f.SetState(d.ID, s) }
+func (x *fakeFaults) Reboot(d driver.Device)                    { x.f.SetState(d.ID, Defaults(d)) }
+func (x *fakeFaults) Writes(d driver.Device) int                { return x.f.Writes(d.ID) }
 func (x *fakeFaults) LoseRequests(d driver.Device, after, n int) {
 	x.with(d, func(p *plan) { p.losing, p.after, p.lose = true, after, n })
 }
@@ -168,19 +168,19 @@ func TestSuiteCatchesBadDrivers(t *testing.T) {
 	}{
 		"believes its own writes": {"silent clamp", func(good driver.Driver) bad {
 			var mu sync.Mutex
-			told := map[ident.PortID]driver.Settings{}
+			reported := map[ident.PortID]driver.Settings{}
 			return bad{Driver: good,
 				apply: func(ctx context.Context, d driver.Device, w driver.Settings) (driver.Receipt, error) {
 					r, err := good.Apply(ctx, d, w)
 					mu.Lock()
 					defer mu.Unlock()
-					told[d.ID] = w
+					reported[d.ID] = w
 					return r, err
 				},
 				read: func(ctx context.Context, d driver.Device) (driver.Settings, error) {
 					mu.Lock()
 					defer mu.Unlock()
-					if s, ok := told[d.ID]; ok {
+					if s, ok := reported[d.ID]; ok {
 						return s, nil
 					}
 					return good.Read(ctx, d)

@@ -224,7 +224,7 @@ func (f *Fake) Apply(ctx context.Context, d driver.Device, want driver.Settings)
 	if err != nil {
 		return r, driver.Unsent(err)
 	}
-	for _, p := range parts(want) {
+	for _, p := range fields(want) {
 		fr := driver.FieldReceipt{Field: p.field, Outcome: driver.OutcomeUnchanged}
 		switch {
 		case err != nil:
@@ -274,24 +274,24 @@ type part struct {
 	putSome func(*driver.Settings) // a part of the field
 }
 
-// parts returns the fields of want in the order of writing.
-func parts(want driver.Settings) []part {
+// fields returns the fields of want in the order of writing.
+func fields(want driver.Settings) []part {
 	if want.WRCC != nil {
-		return wrccParts(want.WRCC)
+		return wrccFields(want.WRCC)
 	}
 	if want.NIC != nil {
-		return nicParts(want.NIC)
+		return nicFields(want.NIC)
 	}
 	if want.Queues != nil {
-		return queueParts(want.Queues)
+		return queueFields(want.Queues)
 	}
 	if want.Switch != nil {
-		return switchParts(want.Switch)
+		return switchFields(want.Switch)
 	}
-	return caParts(want.CA)
+	return caFields(want.CA)
 }
 
-func caParts(w *ibcc.CASettings) []part {
+func caFields(w *ibcc.CASettings) []part {
 	return []part{{
 		field: "cct",
 		differs: func(s driver.Settings) bool {
@@ -316,7 +316,7 @@ func caParts(w *ibcc.CASettings) []part {
 	}}
 }
 
-func switchParts(w *driver.SwitchState) []part {
+func switchFields(w *driver.SwitchState) []part {
 	return []part{{
 		field:   "switch.defaults",
 		differs: func(s driver.Settings) bool { return s.Switch.Defaults != w.Defaults },

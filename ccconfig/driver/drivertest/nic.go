@@ -98,8 +98,8 @@ func beyondNIC(want *driver.Settings, c driver.Capabilities) bool {
 	return false
 }
 
-// nicSpoilers are functions that make settings of a NIC port illegal, by name.
-func nicSpoilers(d driver.Device) map[string]func(*driver.Settings) {
+// nicInvalidations are functions that make settings of a NIC port illegal, by name.
+func nicInvalidations(d driver.Device) map[string]func(*driver.Settings) {
 	set := func(name string, v uint64) func(*driver.Settings) {
 		return func(s *driver.Settings) {
 			for i := range s.NIC.Params {
@@ -164,7 +164,7 @@ func beyondFake(d driver.Device, want driver.Settings) error {
 	return nil
 }
 
-func nicParts(w *driver.NICState) []part {
+func nicFields(w *driver.NICState) []part {
 	put := func(n int) func(*driver.Settings) {
 		return func(s *driver.Settings) {
 			wanted := w.Params[:n]

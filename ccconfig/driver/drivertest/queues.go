@@ -56,8 +56,8 @@ func checkQueueCapabilities(d driver.Device, c driver.Capabilities) error {
 	return nil
 }
 
-// queueSpoilers are functions that make settings of an Ethernet switch illegal, by name.
-func queueSpoilers(d driver.Device) map[string]func(*driver.Settings) {
+// queueInvalidations are functions that make settings of an Ethernet switch illegal, by name.
+func queueInvalidations(d driver.Device) map[string]func(*driver.Settings) {
 	first := func(change func(*ecn.QueueMarking)) func(*driver.Settings) {
 		return func(s *driver.Settings) { change(&s.Queues.Marking[0]) }
 	}
@@ -81,7 +81,7 @@ func queueSpoilers(d driver.Device) map[string]func(*driver.Settings) {
 	}
 }
 
-func queueParts(w *driver.QueueState) []part {
+func queueFields(w *driver.QueueState) []part {
 	put := func(n int) func(*driver.Settings) {
 		return func(s *driver.Settings) {
 			for _, q := range w.Marking[:n] {

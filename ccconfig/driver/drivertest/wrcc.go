@@ -43,8 +43,8 @@ func checkWRCCCapabilities(d driver.Device, c driver.Capabilities) error {
 	return nil
 }
 
-// wrccSpoilers are functions that make settings of a WRCC switch illegal, by name.
-func wrccSpoilers(d driver.Device) map[string]func(*driver.Settings) {
+// wrccInvalidations are functions that make settings of a WRCC switch illegal, by name.
+func wrccInvalidations(d driver.Device) map[string]func(*driver.Settings) {
 	return map[string]func(*driver.Settings){
 		"nothing":       func(s *driver.Settings) { *s = driver.Settings{} },
 		"both halves":   func(s *driver.Settings) { s.Switch = &driver.SwitchState{Ports: make([]ibcc.PortMarking, d.Ports+1)} },
@@ -88,7 +88,7 @@ func badDevices(d driver.Device) map[string]driver.Device {
 	return map[string]driver.Device{"no LID": noLID, "router": router}
 }
 
-func wrccParts(w *driver.WRCCState) []part {
+func wrccFields(w *driver.WRCCState) []part {
 	return []part{{
 		field: "wrcc.ports",
 		differs: func(s driver.Settings) bool {

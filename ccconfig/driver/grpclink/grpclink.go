@@ -51,16 +51,16 @@ type Pool[K comparable, S any] struct {
 	calls []grpc.CallOption
 	slots chan struct{}
 
-	mu     sync.Mutex
-	closed bool
-	conns  map[string]*grpc.ClientConn // by address
-	seats  map[K]*seat[S]
-	under  sync.WaitGroup // current operations
+	mu       sync.Mutex
+	closed   bool
+	conns    map[string]*grpc.ClientConn // by address
+	sessions map[K]*session[S]
+	under    sync.WaitGroup // current operations
 }
 
-// seat is a session, with a token for its exclusive use.
-type seat[S any] struct {
-	turn    chan struct{} // token for one operation at a time
+// session is a session, with a token for its exclusive use.
+type session[S any] struct {
+	token   chan struct{} // token for one operation at a time
 	session S
 }
 
@@ -81,7 +81,7 @@ func New[K comparable, S any](o Options, timeout time.Duration, calls ...grpc.Ca
 	if o.InFlight == 0 {
 		o.InFlight = DefaultInFlight
 	}
-	return &Pool[K, S]{o: o, calls: calls, slots: make(chan struct{}, o.InFlight), conns: map[string]*grpc.ClientConn{}, seats: map[K]*seat[S]{}}, nil
+	return &Pool[K, S]{o: o, calls: calls, slots: make(chan struct{}, o.InFlight), conns: map[string]*grpc.ClientConn{}, sessions: map[K]*session[S]{}}, nil
 }
 
 // Close closes all connections and waits for the current operations, which fail.
@@ -103,7 +103,7 @@ func (p *Pool[K, S]) Close() error {
 // the session of the previous operation, initially the zero value, and the connection to the address. open returns the session
 // to use. release ends the use.
 func (p *Pool[K, S]) Begin(ctx context.Context, dev driver.Device, key K, address string, open func(before S, conn *grpc.ClientConn) S) (s S, release func(), err error) {
-	at, conn, err := p.seat(dev, key, address)
+	at, conn, err := p.session(dev, key, address)
 	if err != nil {
 		return s, nil, err
 	}
@@ -112,7 +112,7 @@ func (p *Pool[K, S]) Begin(ctx context.Context, dev driver.Device, key K, addres
 			p.under.Done()
 		}
 	}()
-	for _, c := range []chan struct{}{at.turn, p.slots} {
+	for _, c := range []chan struct{}{at.token, p.slots} {
 		select {
 		case c <- struct{}{}:
 			defer func() {
@@ -128,11 +128,11 @@ func (p *Pool[K, S]) Begin(ctx context.Context, dev driver.Device, key K, addres
 		return s, nil, fmt.Errorf("%s: %w", dev, err)
 	}
 	at.session = open(at.session, conn)
-	return at.session, func() { <-p.slots; <-at.turn; p.under.Done() }, nil
+	return at.session, func() { <-p.slots; <-at.token; p.under.Done() }, nil
 }
 
-// seat returns the seat of a key and the connection to an address, and counts a current operation.
-func (p *Pool[K, S]) seat(dev driver.Device, key K, address string) (*seat[S], *grpc.ClientConn, error) {
+// session returns the seat of a key and the connection to an address, and counts a current operation.
+func (p *Pool[K, S]) session(dev driver.Device, key K, address string) (*session[S], *grpc.ClientConn, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -146,10 +146,10 @@ func (p *Pool[K, S]) seat(dev driver.Device, key K, address string) (*seat[S], *
 		}
 		p.conns[address] = conn
 	}
-	at := p.seats[key]
+	at := p.sessions[key]
 	if at == nil {
-		at = &seat[S]{turn: make(chan struct{}, 1)}
-		p.seats[key] = at
+		at = &session[S]{token: make(chan struct{}, 1)}
+		p.sessions[key] = at
 	}
 	p.under.Add(1)
 	return at, conn, nil

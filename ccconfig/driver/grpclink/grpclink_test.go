@@ -114,7 +114,7 @@ func TestOptionsOutOfRange(t *testing.T) {
 	}
 }
 
-func TestATimeoutThatIsLeftOutIsTheDrivers(t *testing.T) {
+func TestOmittedTimeoutIsTheDriversDefault(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for given, want := range map[time.Duration]time.Duration{0: time.Second, time.Minute: time.Minute} {
@@ -190,7 +190,7 @@ func TestCancelledWaiterLeavesNoState(t *testing.T) {
 	})
 }
 
-func TestCloseWaitsForWhatIsUnderWay(t *testing.T) {
+func TestCloseWaitsForOperationsInProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, grpclink.Options{})
@@ -218,7 +218,7 @@ func TestCloseWaitsForWhatIsUnderWay(t *testing.T) {
 	})
 }
 
-func TestAnAddressThatIsNone(t *testing.T) {
+func TestInvalidAddress(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, grpclink.Options{})
 	_, _, err := p.Begin(t.Context(), device(), "a", "a\x7fb", func(int, *grpc.ClientConn) int { t.Error("opened"); return 0 })

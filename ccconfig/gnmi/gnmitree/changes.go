@@ -18,7 +18,7 @@ type changed struct {
 
 func (c *changes) add(n Change) {
 	if len(n.Paths) == 0 || c.all > 0 {
-		c.whole(1)
+		c.collapse(1)
 		return
 	}
 	for _, p := range n.Paths {
@@ -28,7 +28,7 @@ func (c *changes) add(n Change) {
 			continue
 		}
 		if len(c.paths) >= maxChanges {
-			c.whole(1)
+			c.collapse(1)
 			return
 		}
 		if c.paths == nil {
@@ -38,8 +38,8 @@ func (c *changes) add(n Change) {
 	}
 }
 
-// whole stops storing separate paths.
-func (c *changes) whole(times uint64) {
+// collapse stops storing separate paths.
+func (c *changes) collapse(times uint64) {
 	for _, at := range c.paths {
 		times += uint64(at.times)
 	}

@@ -112,7 +112,7 @@ type getter struct {
 
 func (g *getter) notification(pattern Path, leaves []Leaf) (*gnmi.Notification, error) {
 	nodes, exists := nodesOf(pattern, leaves, g.kind)
-	if !exists && !pattern.Wild() && len(pattern.Elems) > 0 {
+	if !exists && !pattern.HasWildcard() && len(pattern.Elems) > 0 {
 		return nil, errorf(codes.NotFound, "path %s: nothing is there", pattern)
 	}
 	prefix, n := g.reply(func(yield func(Path) bool) {

@@ -71,7 +71,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-func TestAGetOfSeveralPathsAnswersEach(t *testing.T) {
+func TestGetOfSeveralPathsReturnsEach(t *testing.T) {
 	t.Parallel()
 	m := port()
 	old := time.Unix(1000, 5)
@@ -159,7 +159,7 @@ type errPlain struct{}
 
 func (errPlain) Error() string { return "plain" }
 
-func TestAnAnswerIsBounded(t *testing.T) {
+func TestResponseSizeIsBounded(t *testing.T) {
 	t.Parallel()
 	m := port()
 	c, _ := serve(t, gnmitree.Options{Targets: gnmitree.Single(m), Limits: gnmitree.Limits{MessageBytes: 1000}})

@@ -116,8 +116,8 @@ func (p Path) Compare(q Path) int {
 	}))
 }
 
-// Wild reports whether p has an explicit wildcard. A missing key is a wildcard too, but only the tree can detect it.
-func (p Path) Wild() bool {
+// HasWildcard reports whether p has an explicit wildcard. A missing key is a wildcard too, but only the tree can detect it.
+func (p Path) HasWildcard() bool {
 	for _, e := range p.Elems {
 		if e.Name == Any || e.Name == AnyDepth {
 			return true

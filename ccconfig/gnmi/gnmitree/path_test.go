@@ -128,10 +128,10 @@ func TestMatch(t *testing.T) {
 			got = -1
 		}
 		if got != n || path(pattern).Covers(path(leaf)) != (n >= 0) {
-			t.Errorf("%s stands for %d elements of %s, want %d", pattern, got, leaf, n)
+			t.Errorf("%s matches %d elements of %s, want %d", pattern, got, leaf, n)
 		}
 		if whole := path(pattern).Match(path(leaf)); whole != (n == 6) && !strings.HasSuffix(pattern, "...") {
-			t.Errorf("%s matches the whole: %v", pattern, whole)
+			t.Errorf("%s matches the full path: %v", pattern, whole)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func paths(names ...string) *rapid.Generator[gnmitree.Path] {
 	})
 }
 
-func TestMatchingIsWhatPatternsMean(t *testing.T) {
+func TestMatchAgreesWithTheDefinition(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := paths("a", "b", "l", "*", "...").Draw(t, "pattern")
@@ -174,13 +174,13 @@ func TestMatchingIsWhatPatternsMean(t *testing.T) {
 		for i := range len(p.Elems) + 1 {
 			if matchNaive(pattern.Elems, p.Elems[:i]) {
 				if !ok || n != i {
-					t.Fatalf("%s stands for %d elements of %s, %v, want %d", pattern, n, p, ok, i)
+					t.Fatalf("%s matches %d elements of %s, %v, want %d", pattern, n, p, ok, i)
 				}
 				return
 			}
 		}
 		if ok {
-			t.Fatalf("%s stands for %d elements of %s, want none", pattern, n, p)
+			t.Fatalf("%s matches %d elements of %s, want none", pattern, n, p)
 		}
 	})
 }

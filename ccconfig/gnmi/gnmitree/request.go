@@ -135,7 +135,7 @@ func (t *target) models(use []*gnmi.ModelData) error {
 func (t *target) reply(paths func(yield func(Path) bool)) (*gnmi.Path, int) {
 	out := &gnmi.Path{Target: t.name, Origin: t.prefix.Origin}
 	n := len(t.prefix.Elems)
-	if n == 0 || t.prefix.Wild() {
+	if n == 0 || t.prefix.HasWildcard() {
 		return out, 0
 	}
 	for p := range paths {

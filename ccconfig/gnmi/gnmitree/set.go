@@ -84,7 +84,7 @@ func (t *target) writable(p *gnmi.Path) (Path, error) {
 	if err != nil {
 		return at, err
 	}
-	if at.Wild() {
+	if at.HasWildcard() {
 		return at, invalid("path %s has wildcards, want the path of one node to set", at)
 	}
 	return at, nil

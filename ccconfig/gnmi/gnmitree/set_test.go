@@ -70,7 +70,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-func TestSetTakesListsApart(t *testing.T) {
+func TestSetSplitsLists(t *testing.T) {
 	t.Parallel()
 	c := single(t, port())
 	_, err := c.Set(short(t), &gnmi.SetRequest{Update: []*gnmi.Update{update(p2, `{"params":{"param":[
@@ -83,7 +83,7 @@ func TestSetTakesListsApart(t *testing.T) {
 	}
 }
 
-func TestSetIsAllOrNothing(t *testing.T) {
+func TestSetIsAtomic(t *testing.T) {
 	t.Parallel()
 	c := single(t, port())
 	_, err := c.Set(short(t), &gnmi.SetRequest{Update: []*gnmi.Update{update(rate1, `{"value":7}`), update(p1+"/state/mac", `"x"`)}})

@@ -155,7 +155,7 @@ func (st *stream) stream() error {
 		case <-st.wake:
 		case <-timer.C:
 		}
-		if err := st.read(append(st.news(), st.timely(time.Now())...)); err != nil {
+		if err := st.read(append(st.pendingChanges(), st.timely(time.Now())...)); err != nil {
 			return err
 		}
 	}
@@ -221,8 +221,8 @@ func (st *stream) mark(c Change) {
 	}
 }
 
-// news returns readings of the changes since the last call.
-func (st *stream) news() (all []reading) {
+// pendingChanges returns readings of the changes since the last call.
+func (st *stream) pendingChanges() (all []reading) {
 	st.mu.Lock()
 	changed := st.changed.take()
 	st.mu.Unlock()

@@ -184,15 +184,15 @@ func TestUpdatesOnly(t *testing.T) {
 	l.wants("a change", p1+`/state/speed-mbps = "1"`)
 }
 
-// inBubble runs f with virtual time.
-func inBubble(t *testing.T, f func(t *testing.T)) {
+// withVirtualTime runs f with virtual time.
+func withVirtualTime(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, f)
 }
 
 func TestSample(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T) {
+	withVirtualTime(t, func(t *testing.T) {
 		m := port()
 		sub := to(gnmi.SubscriptionMode_SAMPLE, countAt)
 		sub.SampleInterval = uint64(10 * time.Second)
@@ -216,7 +216,7 @@ func TestSample(t *testing.T) {
 
 func TestSamplesWithoutWhatIsRedundant(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T) {
+	withVirtualTime(t, func(t *testing.T) {
 		m := port()
 		sub := to(gnmi.SubscriptionMode_SAMPLE, countAt)
 		sub.SampleInterval, sub.SuppressRedundant, sub.HeartbeatInterval = uint64(time.Second), true, uint64(10*time.Second)
@@ -239,7 +239,7 @@ func TestSamplesWithoutWhatIsRedundant(t *testing.T) {
 
 func TestHeartbeatOnChange(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T) {
+	withVirtualTime(t, func(t *testing.T) {
 		sub := to(gnmi.SubscriptionMode_ON_CHANGE, p1+"/state")
 		sub.HeartbeatInterval = uint64(20 * time.Second)
 		l := subscribe(t, single(t, port()), streaming(sub))
@@ -257,7 +257,7 @@ func TestHeartbeatOnChange(t *testing.T) {
 
 func TestTargetDefined(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T) {
+	withVirtualTime(t, func(t *testing.T) {
 		m := port()
 		m.info.SampleInterval = 30 * time.Second
 		l := subscribe(t, single(t, m), streaming(to(gnmi.SubscriptionMode_TARGET_DEFINED, p1)))
@@ -282,7 +282,7 @@ func TestTargetDefined(t *testing.T) {
 
 func TestSlowClientReceivesNewestValues(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T) {
+	withVirtualTime(t, func(t *testing.T) {
 		m := port()
 		m.put("/big", gnmitree.String(string(make([]byte, 256<<10))), gnmitree.ClassState, false)
 		l := subscribe(t, single(t, m), streaming(to(gnmi.SubscriptionMode_ON_CHANGE, "/big"), to(gnmi.SubscriptionMode_ON_CHANGE, p1+"/state/speed-mbps")))
@@ -313,7 +313,7 @@ func TestSlowClientReceivesNewestValues(t *testing.T) {
 
 func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T) {
+	withVirtualTime(t, func(t *testing.T) {
 		m := port()
 		m.put("/big", gnmitree.String(string(make([]byte, 256<<10))), gnmitree.ClassState, false)
 		c, s := serve(t, gnmitree.Options{Targets: gnmitree.Single(m), Limits: gnmitree.Limits{SendTimeout: 30 * time.Second}})
@@ -331,9 +331,9 @@ func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 	})
 }
 
-func TestSilentClientIsDisconnected(t *testing.T) {
+func TestInactiveClientIsDisconnected(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T) {
+	withVirtualTime(t, func(t *testing.T) {
 		c, s := serve(t, gnmitree.Options{Targets: gnmitree.Single(port()), Limits: gnmitree.Limits{SendTimeout: 30 * time.Second}})
 		g, err := c.Subscribe(t.Context())
 		if err != nil {
@@ -353,9 +353,9 @@ func TestSilentClientIsDisconnected(t *testing.T) {
 	})
 }
 
-func TestManyChangesAtOnceAreReadAsOne(t *testing.T) {
+func TestConcurrentChangesAreReadTogether(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T) {
+	withVirtualTime(t, func(t *testing.T) {
 		m := port()
 		for n := range 1000 {
 			m.put("/many/leaf[n="+gnmitree.Uint32(uint32(n)).String()+"]/v", gnmitree.Uint(0), gnmitree.ClassState, false)

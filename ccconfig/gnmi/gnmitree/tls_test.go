@@ -157,7 +157,7 @@ func TestRefusalsDoNotFloodTheLog(t *testing.T) {
 	}
 	<-j.wrote
 	if n := strings.Count(j.String(), "speaks no TLS"); n < 1 || n > 10 {
-		t.Errorf("20 strangers are logged %d times, want once a second:\n%s", n, j.String())
+		t.Errorf("20 unknown clients are logged %d times, want once a second:\n%s", n, j.String())
 	}
 }
 

@@ -44,7 +44,7 @@ assign:
   - {profile: restart-adapter, name: old-*}
 `
 
-func TestASiteGivesItsOwnProfiles(t *testing.T) {
+func TestSiteProfilesAreUsed(t *testing.T) {
 	t.Parallel()
 	s, err := profilefile.Read("site.yaml", strings.NewReader(site))
 	if err != nil {

@@ -115,7 +115,7 @@ func TestQueriesOfSeveralDevicesAndFewerColumns(t *testing.T) {
 	wantError(t, "two devices as one", err, "two.txt", "2 devices")
 }
 
-func TestMlxconfigNamesTheLineThatIsWrong(t *testing.T) {
+func TestMlxconfigErrorsNameTheLine(t *testing.T) {
 	t.Parallel()
 	const head = "Configurations: Default Current Next Boot\n"
 	for _, c := range []struct {
@@ -171,7 +171,7 @@ func TestSetArgumentsAreReadBackAsWritten(t *testing.T) {
 	}
 }
 
-func TestEthtoolNeverTurnsAnUnreadableCounterIntoZero(t *testing.T) {
+func TestEthtoolReportsUnreadableCountersAsErrors(t *testing.T) {
 	t.Parallel()
 	s, err := Ethtool("e.txt", read(t, "ethtool.txt"))
 	if err != nil {
@@ -243,7 +243,7 @@ func TestDCBReadsWhatTheToolPrints(t *testing.T) {
 	}
 }
 
-func TestDCBNamesTheLineAndFieldThatIsWrong(t *testing.T) {
+func TestDCBErrorsNameTheLineAndField(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		title, text string
@@ -306,7 +306,7 @@ func TestSONiCReadsQueuesPortsAndMaps(t *testing.T) {
 	}
 }
 
-func TestSONiCNamesTheRowAndFieldThatIsWrong(t *testing.T) {
+func TestSONiCErrorsNameTheRowAndField(t *testing.T) {
 	t.Parallel()
 	whole := read(t, "config_db.json")
 	for _, c := range []struct {

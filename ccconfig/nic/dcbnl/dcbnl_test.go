@@ -93,7 +93,7 @@ func TestObjectsHaveTheBytesOfTheLayout(t *testing.T) {
 
 // The requests were recorded from dcb of iproute2 6.1 on x86, except for the padding after names, which dcb does not
 // initialise.
-func TestRequestsAreThoseOfTheDCBTool(t *testing.T) {
+func TestRequestsEqualThoseOfTheDCBTool(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		title   string
@@ -187,7 +187,7 @@ func TestRepliesOfKernels(t *testing.T) {
 	}
 }
 
-func TestSplitTakesMessagesApart(t *testing.T) {
+func TestSplitSeparatesMessages(t *testing.T) {
 	t.Parallel()
 	a, b := Get("lo", 1), Get("ethernet15bytes", 2)
 	var all []byte
@@ -209,7 +209,7 @@ func TestSplitTakesMessagesApart(t *testing.T) {
 		}
 	}
 	if _, err := little().Split(all[:len(all)-1]); err == nil {
-		t.Error("a cut message was split")
+		t.Error("a truncated message was split")
 	}
 	if parts, err := little().Split(nil); err != nil || len(parts) != 0 {
 		t.Errorf("nothing: %v, error %v", parts, err)

@@ -71,7 +71,7 @@ func TestSettingsListThePortsValues(t *testing.T) {
 }
 
 // Every setting that a port can have is in the table, legal there, and accessible through DCB.
-func TestSettingsAreThoseOfTheTable(t *testing.T) {
+func TestSettingsEqualTheTable(t *testing.T) {
 	t.Parallel()
 	table := nicparam.New(nicparam.Caps{})
 	seen := map[string]bool{}

@@ -59,7 +59,7 @@ func (a *Accessor) Keys() []nicparam.Key {
 }
 
 func (a *Accessor) Knows(k nicparam.Key) bool {
-	return k.Port == a.port.Number && nicfiles.LeadsTo(a.table, nicparam.DMS, k.Name, k.Index) != nil
+	return k.Port == a.port.Number && nicfiles.ParamOf(a.table, nicparam.DMS, k.Name, k.Index) != nil
 }
 
 // path returns the path of the leaf for a key.

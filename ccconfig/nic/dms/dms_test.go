@@ -158,17 +158,17 @@ func TestTheServiceIsSetAsOneRequestAndReadBack(t *testing.T) {
 func TestServiceErrorsHaveTheirKind(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name string
-		mend func(*service)
-		set  nicparam.Setting
-		want error
+		name   string
+		repair func(*service)
+		set    nicparam.Setting
+		want   error
 	}{
 		{"a leaf that the card lacks", func(s *service) { delete(s.leaves, "nvidia/roce/config/tos") }, set("default_roce_tos", 0, 106), nicfiles.ErrAbsent},
 		{"a refusal", func(s *service) { s.refuse = gnmitree.Errorf(codes.Internal, "carrier is down") }, set("default_roce_tos", 0, 106), nicfiles.ErrRefused},
-		{"kept nothing", func(s *service) { s.lose = true }, set("trust", 0, 1), nicfiles.ErrNotKept},
+		{"nothing stored", func(s *service) { s.lose = true }, set("trust", 0, 1), nicfiles.ErrNotKept},
 		{"pause in words", func(s *service) { s.leaves["nvidia/qos/config/pfc"] = gnmitree.String("on") }, set("pfc", 3, 1), nicfiles.ErrUnreadable},
 		{"pause of seven", func(s *service) { s.leaves["nvidia/qos/config/pfc"] = gnmitree.String("0000000") }, set("pfc", 3, 1), nicfiles.ErrUnreadable},
-		{"trust in other words", func(s *service) { s.leaves["nvidia/qos/config/trust-mode"] = gnmitree.String("both") }, set("trust", 0, 1), nicfiles.ErrUnreadable},
+		{"trust by another name", func(s *service) { s.leaves["nvidia/qos/config/trust-mode"] = gnmitree.String("both") }, set("trust", 0, 1), nicfiles.ErrUnreadable},
 		{"half a type of service", func(s *service) { s.leaves["nvidia/roce/config/tos"] = gnmitree.Decimal(0.5) }, set("default_roce_tos", 0, 1), nicfiles.ErrUnreadable},
 		{"a type of service of nine bits", func(s *service) { s.leaves["nvidia/roce/config/tos"] = gnmitree.Uint(256) }, set("default_roce_tos", 0, 1), nicfiles.ErrUnreadable},
 		{"a list", func(s *service) { s.leaves["nvidia/roce/config/tos"] = gnmitree.List(gnmitree.Uint(1)) }, set("default_roce_tos", 0, 1), nicfiles.ErrUnreadable},
@@ -176,7 +176,7 @@ func TestServiceErrorsHaveTheirKind(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newService()
-			c.mend(s)
+			c.repair(s)
 			_, err := nicfiles.NewDevice(table(), newAccessor(t, dial(t, s), pci)).Set(t.Context(), []nicparam.Setting{c.set})
 			if !errors.Is(err, c.want) || errors.Is(err, nicfiles.ErrNotRestored) {
 				t.Errorf("%v, want %v", err, c.want)

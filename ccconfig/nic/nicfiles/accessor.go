@@ -74,8 +74,8 @@ type fileAccessor struct {
 	words   bool // write values of enumerations as names
 }
 
-// LeadsTo returns the row of a parameter that a back end may support, at an index; nil if it does not.
-func LeadsTo(table *nicparam.Table, backend nicparam.Backend, name string, index int) *nicparam.Param {
+// ParamOf returns the row of a parameter that a back end may support, at an index; nil if it does not.
+func ParamOf(table *nicparam.Table, backend nicparam.Backend, name string, index int) *nicparam.Param {
 	p, ok := table.Find(name)
 	if !ok || !table.Caps().Has(p.Needs) || index < 0 || index >= p.Scope.Size() {
 		return nil
@@ -173,7 +173,7 @@ func (a *fileAccessor) Backend() nicparam.Backend { return a.backend }
 func (a *fileAccessor) Keys() []nicparam.Key { return KeysOf(a.table, a.backend, a.port) }
 
 func (a *fileAccessor) Knows(k nicparam.Key) bool {
-	return k.Port == a.port && LeadsTo(a.table, a.backend, k.Name, k.Index) != nil
+	return k.Port == a.port && ParamOf(a.table, a.backend, k.Name, k.Index) != nil
 }
 
 // row returns the row of a key of this port.

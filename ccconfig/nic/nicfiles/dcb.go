@@ -46,7 +46,7 @@ func (d *DCB) Backend() nicparam.Backend { return nicparam.DCB }
 func (d *DCB) Keys() []nicparam.Key { return KeysOf(d.table, nicparam.DCB, d.port.Number) }
 
 func (d *DCB) Knows(k nicparam.Key) bool {
-	return k.Port == d.port.Number && LeadsTo(d.table, nicparam.DCB, k.Name, k.Index) != nil
+	return k.Port == d.port.Number && ParamOf(d.table, nicparam.DCB, k.Name, k.Index) != nil
 }
 
 // exchange sends a request and returns the reply without the acknowledgement.

@@ -27,7 +27,7 @@ func NewDevice(table *nicparam.Table, accessors ...Accessor) *Device {
 
 // Read reads parameters, in their order. A parameter without an accessor has ErrAbsent.
 func (d *Device) Read(ctx context.Context, keys []nicparam.Key) []Reading {
-	return d.look(ctx, keys, nil)
+	return d.readKeys(ctx, keys, nil)
 }
 
 // ReadAll reads all parameters that the host supports, including unreadable ones with their errors. Each accessor in instead
@@ -72,36 +72,36 @@ type resolved struct {
 func (d *Device) resolve(ctx context.Context, keys []nicparam.Key) map[nicparam.Key]resolved {
 	keys = unique(keys)
 	out, by := make(map[nicparam.Key]resolved, len(keys)), make([]Accessor, len(keys))
-	for i, r := range d.look(ctx, keys, by) {
+	for i, r := range d.readKeys(ctx, keys, by) {
 		out[keys[i]] = resolved{r, by[i]}
 	}
 	return out
 }
 
-// look reads keys, in their order, by the first accessor that supports each. It stores the accessors in by, unless that
+// readKeys reads keys, in their order, by the first accessor that supports each. It stores the accessors in by, unless that
 // is nil.
-func (d *Device) look(ctx context.Context, keys []nicparam.Key, by []Accessor) []Reading {
+func (d *Device) readKeys(ctx context.Context, keys []nicparam.Key, by []Accessor) []Reading {
 	out := make([]Reading, len(keys))
-	left := make([]int, len(keys)) // keys not yet read
-	for i := range left {
-		left[i] = i
+	unread := make([]int, len(keys)) // keys not yet read
+	for i := range unread {
+		unread[i] = i
 	}
-	mine, at := make([]nicparam.Key, 0, len(keys)), make([]int, 0, len(keys))
+	supported, at := make([]nicparam.Key, 0, len(keys)), make([]int, 0, len(keys))
 	for _, a := range d.accessors {
-		if len(left) == 0 {
+		if len(unread) == 0 {
 			break
 		}
-		mine, at = mine[:0], at[:0]
-		rest := left[:0]
-		for _, i := range left {
+		supported, at = supported[:0], at[:0]
+		rest := unread[:0]
+		for _, i := range unread {
 			if a.Knows(keys[i]) {
-				mine, at = append(mine, keys[i]), append(at, i)
+				supported, at = append(supported, keys[i]), append(at, i)
 			} else {
 				rest = append(rest, i)
 			}
 		}
-		if len(mine) > 0 {
-			for j, r := range a.Read(ctx, mine) {
+		if len(supported) > 0 {
+			for j, r := range a.Read(ctx, supported) {
 				out[at[j]] = r
 				if by != nil {
 					by[at[j]] = a
@@ -111,9 +111,9 @@ func (d *Device) look(ctx context.Context, keys []nicparam.Key, by []Accessor) [
 				}
 			}
 		}
-		left = rest
+		unread = rest
 	}
-	for _, i := range left {
+	for _, i := range unread {
 		if out[i].Err == nil { // no accessor was tried
 			out[i] = Reading{Setting: nicparam.Setting{Key: keys[i]}, Err: fmt.Errorf("%s: %w: no back end of this host has it", keys[i], ErrAbsent)}
 		}

@@ -235,7 +235,7 @@ func outcomes(r *Receipt) string {
 	return strings.Join(out, " ")
 }
 
-func TestWaysReadEveryParameterOfAPort(t *testing.T) {
+func TestAccessorsReadEveryParameterOfAPort(t *testing.T) {
 	t.Parallel()
 	def := dcqcn.Default()
 	for _, c := range []struct {
@@ -361,7 +361,7 @@ func TestFirstSupportingBackEndIsUsed(t *testing.T) {
 	}
 }
 
-func TestWaysRefuseNamesThatLeadElsewhere(t *testing.T) {
+func TestAccessorsRejectInvalidNames(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, nil)
 	for _, name := range []string{"", ".", "..", "a/b", "../../etc", "sixteen-bytes-ab", "a\x00"} {

@@ -50,7 +50,7 @@ func (n *NV) Keys() []nicparam.Key {
 }
 
 func (n *NV) Knows(k nicparam.Key) bool {
-	p := LeadsTo(n.table, nicparam.NV, k.Name, k.Index)
+	p := ParamOf(n.table, nicparam.NV, k.Name, k.Index)
 	if p == nil || k.Index != 0 {
 		return false
 	}

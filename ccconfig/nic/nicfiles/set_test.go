@@ -78,7 +78,7 @@ func TestInvalidSetWritesNothing(t *testing.T) {
 			func(t *testing.T, h *host) { h.put(t, debugfs+"rp_max_rate", "10\n") }, nil, []string{"rpg_max_rate, which is 10"}},
 		{"file missing", []nicparam.Setting{good, want(2, "rpg_ai_rate", 20)}, nil, ErrAbsent, []string{"port 2 rpg_ai_rate", "not offered"}},
 		{"no way", []nicparam.Setting{good, want(1, "user", 1)}, nil, nil, []string{"user"}},
-		{"no way to a row", []nicparam.Setting{good, want(1, "default_roce_tos", 1)}, nil, ErrAbsent, []string{"default_roce_tos", "no back end of this host"}},
+		{"row without an accessor", []nicparam.Setting{good, want(1, "default_roce_tos", 1)}, nil, ErrAbsent, []string{"default_roce_tos", "no back end of this host"}},
 		{"unreadable", []nicparam.Setting{good, want(1, "rpg_gd", 10)},
 			func(_ *testing.T, h *host) {
 				h.onRead[debugfs+"rp_gd"] = func() ([]byte, error) { return nil, errIO }
@@ -501,7 +501,7 @@ func TestBackEndsKnowTheirKeys(t *testing.T) {
 				for _, i := range []int{-1, 0, 1, p.Scope.Size() - 1, p.Scope.Size()} {
 					k := nicparam.Key{Port: port, Name: p.Name, Index: i}
 					if a.Knows(k) != has[k] {
-						t.Errorf("%s: knows %s is %t", a.Backend(), k, !has[k])
+						t.Errorf("%s: support of %s is %t", a.Backend(), k, !has[k])
 					}
 				}
 			}

@@ -184,7 +184,7 @@ func TestDebugfsNamesAreTheKernels(t *testing.T) {
 }
 
 // Names, widths and scopes in the firmware configuration database of mstflint 4.21.
-func TestNonVolatileFieldsAreThoseOfTheDatabase(t *testing.T) {
+func TestNonVolatileFieldsEqualTheDatabase(t *testing.T) {
 	t.Parallel()
 	table := New(everything(dcqcn.Limits{}))
 	for name, bits := range map[string]uint8{
@@ -207,7 +207,7 @@ func TestNonVolatileFieldsAreThoseOfTheDatabase(t *testing.T) {
 	}
 }
 
-func TestNonVolatileNamesComeApartAsTheyWereJoined(t *testing.T) {
+func TestNonVolatileNamesRoundTrip(t *testing.T) {
 	t.Parallel()
 	table := New(everything(dcqcn.Limits{}))
 	for _, p := range table.By(NV) {
@@ -239,7 +239,7 @@ func TestNonVolatileNamesComeApartAsTheyWereJoined(t *testing.T) {
 	}
 }
 
-func TestWriteCostAndPersistenceFollowTheWay(t *testing.T) {
+func TestWriteCostAndPersistenceFollowTheBackEnd(t *testing.T) {
 	t.Parallel()
 	table := New(everything(dcqcn.Limits{}))
 	for _, c := range []struct {
@@ -285,7 +285,7 @@ func TestParseReadsWhatFilesAndToolsWrite(t *testing.T) {
 	}
 }
 
-func TestCheckNamesEverythingThatIsWrong(t *testing.T) {
+func TestCheckReportsAllErrors(t *testing.T) {
 	t.Parallel()
 	table := New(Caps{})
 	classes := func(k Key) (uint64, bool) { // 60 and 40 percent in classes 0 and 1, strict in the others

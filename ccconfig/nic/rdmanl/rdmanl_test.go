@@ -104,7 +104,7 @@ func digits(s string) string {
 	return b.String()
 }
 
-func TestAnAnswerByteForByte(t *testing.T) {
+func TestResponseBytes(t *testing.T) {
 	t.Parallel()
 	var got Reply
 	if err := little().Add(&got, unhex(t, digits(twoSets)), 7); err != nil {
@@ -119,7 +119,7 @@ func TestAnAnswerByteForByte(t *testing.T) {
 	}
 }
 
-func TestAnAnswerInSeveralDatagrams(t *testing.T) {
+func TestResponseInSeveralDatagrams(t *testing.T) {
 	t.Parallel()
 	var got Reply
 	id := func(v uint32) []byte { return attr(79, u32(v)) }

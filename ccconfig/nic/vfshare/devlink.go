@@ -68,7 +68,7 @@ func (d *Devlink) Keys() []nicparam.Key { return d.keys }
 func (d *Devlink) Knows(k nicparam.Key) bool {
 	function, _ := functionOf(k)
 	_, ok := d.functions[function]
-	return ok && k.Port == d.port && nicfiles.LeadsTo(d.table, nicparam.Devlink, k.Name, k.Index) != nil
+	return ok && k.Port == d.port && nicfiles.ParamOf(d.table, nicparam.Devlink, k.Name, k.Index) != nil
 }
 
 // rates reads all rates.

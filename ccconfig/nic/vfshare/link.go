@@ -53,7 +53,7 @@ func (l *Link) Keys() []nicparam.Key {
 }
 
 func (l *Link) Knows(k nicparam.Key) bool {
-	return k.Port == l.port && k.Index < l.functions && nicfiles.LeadsTo(l.table, nicparam.Link, k.Name, k.Index) != nil
+	return k.Port == l.port && k.Index < l.functions && nicfiles.ParamOf(l.table, nicparam.Link, k.Name, k.Index) != nil
 }
 
 // now reads the rates by function.

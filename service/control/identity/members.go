@@ -42,7 +42,7 @@ func (s *Accounts) PutMember(ctx context.Context, user string, g tenants.Grant) 
 		return control.Member{}, control.ErrMasked("/user", "user name")
 	case g.Domain.All():
 		return control.Member{}, control.Invalid("/role", phrase.Of("problem.role-global", "role", g.Role))
-	case g.Role.Wide() && !g.Domain.Whole():
+	case g.Role.Wide() && !g.Domain.IsFabric():
 		return control.Member{}, control.Invalid("/role", phrase.Of("problem.role-fabric", "role", g.Role, "first", tenants.RoleTenantAdmin, "second", tenants.RoleTenantViewer))
 	}
 	if err := g.Validate(); err != nil {
@@ -75,7 +75,7 @@ func (s *Accounts) PutMember(ctx context.Context, user string, g tenants.Grant) 
 
 // memberEvent returns an event, without its message, about the members of a tenant or of a fabric.
 func memberEvent(d tenants.Domain) control.Event {
-	if d.Whole() {
+	if d.IsFabric() {
 		return control.Event{Fabric: d.Fabric, Kind: "fabric.member", Subject: d.Fabric}
 	}
 	return control.Event{Fabric: d.Fabric, Kind: "tenant.member", Subject: d.Tenant}
@@ -153,7 +153,7 @@ func (s *Accounts) CreateServiceAccount(ctx context.Context, in ServiceAccountIn
 	}
 	now, home := s.Now(), in.Home()
 	err = s.Store.Tx(ctx, func(r control.Repos) error {
-		if in.Grant.Domain.Whole() {
+		if in.Grant.Domain.IsFabric() {
 			switch err := control.Standing(ctx, r, in.Grant.Domain); {
 			case errors.Is(err, control.ErrNotFound):
 				return control.InvalidFrom("/fabric", err)

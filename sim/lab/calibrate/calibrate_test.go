@@ -25,7 +25,7 @@ func quick() Options {
 	return Options{Profile: profile.Default, Seed: 1, Jobs: 2, Quick: true, Command: "fairlane calibrate --quick"}
 }
 
-func TestAQuickCalibrationIsAProfileAndDependsOnItsSeedAlone(t *testing.T) {
+func TestQuickCalibrationIsReproducibleAndValid(t *testing.T) {
 	t.Parallel()
 	o := quick()
 	var done []int
@@ -120,7 +120,7 @@ func (c *endsAfter) Err() error {
 	return nil
 }
 
-func TestACancelledCalibrationEndsAtOnce(t *testing.T) {
+func TestCancelledCalibrationReturnsImmediately(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(2, topogen.Wire{})
 	if err != nil {
@@ -149,7 +149,7 @@ func TestACancelledCalibrationEndsAtOnce(t *testing.T) {
 	for i := range points {
 		o.Known[points[i].key] = Measured{Rates: slices.Repeat([]float64{1}, len(points[i].run.Groups)), Use: 1}
 	}
-	o.Progress = func(done, all int) { t.Errorf("goes on with %d of %d", done, all) }
+	o.Progress = func(done, all int) { t.Errorf("continues with %d of %d", done, all) }
 	if _, err := Calibrate(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want canceled", err)
 	}
@@ -343,7 +343,7 @@ func TestTheLeverDividesALink(t *testing.T) {
 	} {
 		m := &maker{p: p, g: quickGrid(), seed: 3}
 		m.g.least = 40 * quantity.Millisecond
-		pt := m.lay(kindMix, "law", 25*quantity.Gbps, 6, 3, shares)
+		pt := m.addRun(kindMix, "law", 25*quantity.Gbps, 6, 3, shares)
 		got, err := pt.run.Do(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -377,7 +377,7 @@ func TestOneFastFlowBesideManySlowOnesIsPredicted(t *testing.T) {
 				t.Run(fmt.Sprintf("%s %d slow %g to 1", c.speed, slow, ratio), func(t *testing.T) {
 					t.Parallel()
 					m := &maker{p: p, g: fullGrid(p)}
-					pt := m.lay(kindMix, "few fast", c.speed, 4, 71, []share{{1, 1, ratio}, {4, slow / 4, 1}})
+					pt := m.addRun(kindMix, "few fast", c.speed, 4, 71, []share{{1, 1, ratio}, {4, slow / 4, 1}})
 					m.wait(pt)
 					got, err := pt.run.Do(t.Context())
 					if err != nil {

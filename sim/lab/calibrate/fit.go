@@ -133,11 +133,11 @@ func (f *fitter) parts(pt *point, m *Measured) (predicted, measured []float64) {
 	return predicted, measured
 }
 
-// covered is the percentage of the held-out rates within the bound of their class. leastBound is the minimum of a bound, the
+// covered is the percentage of the held-out rates within the bound of their class. minBound is the minimum of a bound, the
 // random variation of a run.
 const (
-	covered    = 95
-	leastBound = 0.02
+	covered  = 95
+	minBound = 0.02
 )
 
 // bounds computes a quantile of the errors for each class of rates. The class depends on the ratio of the fastest rate of the
@@ -145,7 +145,7 @@ const (
 // bound of a class with a larger ratio is at least as large.
 func (f *fitter) bounds() {
 	f.p.Bounds = nil
-	low, bound := 1.0, leastBound
+	low, bound := 1.0, minBound
 	for _, ratio := range f.classes() {
 		var errs []float64
 		for i := range f.checks {

@@ -117,8 +117,8 @@ type share struct {
 // payload is fixed: the packet size changes the number of marks, but not their distribution.
 const payload = 1000
 
-// lay adds a run in which groups share a link in proportion to weights, and returns it.
-func (m *maker) lay(kind, key string, speed quantity.BitRate, rtt uint32, seed uint64, shares []share) *point {
+// addRun adds a run in which groups share a link in proportion to weights, and returns it.
+func (m *maker) addRun(kind, key string, speed quantity.BitRate, rtt uint32, seed uint64, shares []share) *point {
 	sum, top, least := 0.0, 0.0, math.Inf(1)
 	for _, s := range shares {
 		sum += float64(s.ports*s.flows) * s.weight
@@ -162,7 +162,7 @@ func (m *maker) grid() {
 				for i, ratio := range m.g.ratios {
 					for s := range m.g.seeds {
 						n, ports := flows/2, min(flows/2, gridPorts)
-						pt := m.lay(kindGrid, fmt.Sprintf("%d flows 1:%g", flows, ratio), speed, rtt, m.seed+uint64(s),
+						pt := m.addRun(kindGrid, fmt.Sprintf("%d flows 1:%g", flows, ratio), speed, rtt, m.seed+uint64(s),
 							[]share{{ports, n / ports, ratio}, {ports, n / ports, 1}})
 						pt.cell, pt.index = cell, i
 					}
@@ -196,7 +196,7 @@ func (m *maker) mixes() {
 				}
 			}
 			shares[0].weight, shares[1].weight = 1, c.ratio
-			m.lay(kindMix, fmt.Sprintf("%d of ratio %g", i, c.ratio), speed, rtt, m.seed+uint64(i), shares)
+			m.addRun(kindMix, fmt.Sprintf("%d of ratio %g", i, c.ratio), speed, rtt, m.seed+uint64(i), shares)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func (m *maker) mixes() {
 func (m *maker) declines() {
 	for _, speed := range m.g.speeds {
 		for s := range 2 * m.g.seeds {
-			pt := m.lay(kindDecline, "8 flows", speed, m.g.rtts[0], m.seed+uint64(s), []share{{1, 4, 1}, {1, 4, 1}})
+			pt := m.addRun(kindDecline, "8 flows", speed, m.g.rtts[0], m.seed+uint64(s), []share{{1, 4, 1}, {1, 4, 1}})
 			g := &pt.run.Groups[1].Settings
 			g.TimeReset *= 2
 		}
@@ -255,12 +255,12 @@ func (m *maker) changes() {
 	speed, rtt := m.g.speeds[len(m.g.speeds)-1], m.g.rtts[0]
 	for s := range m.g.seeds {
 		for i, c := range effects() {
-			pt := m.lay(kindEffect, fmt.Sprintf("%s %d", c.register, c.value), speed, rtt, m.seed+uint64(s), []share{{1, 4, 1}, {1, 4, 1}})
+			pt := m.addRun(kindEffect, fmt.Sprintf("%s %d", c.register, c.value), speed, rtt, m.seed+uint64(s), []share{{1, 4, 1}, {1, 4, 1}})
 			c.set(&pt.run.Groups[0].Settings)
 			pt.index = i
 		}
 		for i, c := range cliffs() {
-			pt := m.lay(kindCliff, fmt.Sprintf("%s %d", c.register, c.value), speed, rtt, m.seed+uint64(s), []share{{1, 2, cliffRatio}, {1, 2, 1}})
+			pt := m.addRun(kindCliff, fmt.Sprintf("%s %d", c.register, c.value), speed, rtt, m.seed+uint64(s), []share{{1, 2, cliffRatio}, {1, 2, 1}})
 			for k := range pt.run.Groups {
 				c.set(&pt.run.Groups[k].Settings)
 			}

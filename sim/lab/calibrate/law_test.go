@@ -21,7 +21,7 @@ func TestRatesFollowTheLawOfIncreaseAndPeriod(t *testing.T) {
 	slow := func(t *testing.T, period, increase float64) float64 {
 		t.Helper()
 		m := &maker{p: p, g: fullGrid(p)}
-		pt := m.lay(kindMix, "law", 100*quantity.Gbps, 4, 3, []share{{4, 2, 8}, {4, 2, 1}})
+		pt := m.addRun(kindMix, "law", 100*quantity.Gbps, 4, 3, []share{{4, 2, 8}, {4, 2, 1}})
 		s := &pt.run.Groups[1].Settings
 		s.TimeReset, s.AIRate = uint32(math.Round(float64(s.TimeReset)*period)), uint32(math.Round(float64(s.AIRate)*increase))
 		s.HAIRate = s.AIRate

@@ -17,7 +17,7 @@ func TestAcknowledgementsMakeALinkMarkThatDataCannotFill(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers bool    // the receiver also sends data, to a host that acknowledges
 		want    float64 // predicted rate of tenant "few" divided by that of "many"
-	}{"data alone": {false, 1}, "with acknowledgements": {true, 0.2}} {
+	}{"data only": {false, 1}, "with acknowledgements": {true, 0.2}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			topo, h := star(t, 3)
@@ -43,7 +43,7 @@ func TestAcknowledgementsMakeALinkMarkThatDataCannotFill(t *testing.T) {
 // the round robin shares of the sending port and the weights.
 func TestAcknowledgementsMakeInfiniBandLinksMark(t *testing.T) {
 	t.Parallel()
-	for name, answers := range map[string]bool{"data alone": false, "with acknowledgements": true} {
+	for name, answers := range map[string]bool{"data only": false, "with acknowledgements": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			topo, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 2, Right: 3, Wire: topogen.Wire{Rate: 40 * quantity.Gbps}, CoreRate: 40 * quantity.Gbps})

@@ -177,7 +177,7 @@ func (c *Case) fill(ctx context.Context, res *Result, progress func(float64)) (*
 	}
 	o := Options{Seed: c.Traffic(), Before: true, MaxHops: hopBudget, Progress: progress}
 	if c.Plane == policy.PlaneIB {
-		o.LeastS = policy.BoundTime // bounds do not apply to means over shorter windows
+		o.MinSeconds = policy.BoundTime // bounds do not apply to means over shorter windows
 	}
 	s, err := Simulate(ctx, c.Input, plan, o)
 	if err != nil {

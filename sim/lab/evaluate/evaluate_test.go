@@ -15,7 +15,7 @@ func TestResultsDoNotDependOnTheNumberOfJobs(t *testing.T) {
 	t.Parallel()
 	var runs [][]*Result
 	for _, jobs := range []int{1, 3} {
-		var told []*Result
+		var reported []*Result
 		last := 0
 		got, err := Run(t.Context(), Request{Cases: 5, Seed: 8, Planes: []policy.Plane{policy.PlaneWRCC}, Jobs: jobs,
 			Progress: func(done, all int) {
@@ -24,12 +24,12 @@ func TestResultsDoNotDependOnTheNumberOfJobs(t *testing.T) {
 				}
 				last = done
 			},
-			Done: func(r *Result) error { told = append(told, r); return nil },
+			Done: func(r *Result) error { reported = append(reported, r); return nil },
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(got, told); d != "" {
+		if d := cmp.Diff(got, reported); d != "" {
 			t.Errorf("Done received other results: %s", d)
 		}
 		for i, r := range got {

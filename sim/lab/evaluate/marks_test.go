@@ -14,7 +14,7 @@ import (
 
 // Queue pairs of a few Mbit/s get few marks in four seconds. By chance, a tenant with three of them may differ from the
 // prediction by several percent. The bound covers that, and a finding names the tenant.
-func TestBoundsCoverTheChanceOfFewMarks(t *testing.T) {
+func TestBoundsCoverTheRandomErrorOfFewMarks(t *testing.T) {
 	t.Parallel()
 	const slow, fast = 8, 16
 	topo, err := topogen.Star(slow+fast+1, topogen.Wire{Rate: 10 * quantity.Gbps})
@@ -90,7 +90,7 @@ func TestLinksThatDoNotFillDoNotMark(t *testing.T) {
 
 // With DCQCN, a fast queue pair that two links mark gets a few percent less than predicted. That is a large error for the
 // slow tenants that get the rest of either link.
-func TestTheRestOfALinkHasTheErrorsOfItsOtherFlows(t *testing.T) {
+func TestRemainingCapacityInheritsErrorsOfOtherFlows(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 2, Right: 3, Wire: topogen.Wire{Rate: 25 * quantity.Gbps}, CoreRate: 25 * quantity.Gbps})
 	if err != nil {

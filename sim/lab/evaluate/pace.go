@@ -69,7 +69,7 @@ func paceOf(in *policy.Input, p *policy.Plan, n network, o *Options) pace {
 	}
 	longest := 4.0 // longest window, seconds
 	if o.MaxHops > 0 {
-		longest = max(min(20, o.MaxHops/hopRate), o.LeastS)
+		longest = max(min(20, o.MaxHops/hopRate), o.MinSeconds)
 	}
 	wanted = max(min(wanted, longest), pc.window.Seconds())
 	pc.window = quantity.Picoseconds(wanted*1e6) * quantity.Microsecond

@@ -30,7 +30,7 @@ func TestWindowsAreAsLongAsTheMeansThatBoundsAreFor(t *testing.T) {
 	if pc := paceOf(&in, plan, n, &Options{MaxHops: few}); pc.window.Seconds() >= policy.BoundTime {
 		t.Fatalf("%.2f s take %.0f packet hops: the case is unsuitable", pc.window.Seconds(), few)
 	}
-	if pc := paceOf(&in, plan, n, &Options{MaxHops: few, LeastS: policy.BoundTime}); pc.window.Seconds() != policy.BoundTime {
+	if pc := paceOf(&in, plan, n, &Options{MaxHops: few, MinSeconds: policy.BoundTime}); pc.window.Seconds() != policy.BoundTime {
 		t.Errorf("a window of %.2f s: want %d s", pc.window.Seconds(), policy.BoundTime)
 	}
 }

@@ -25,9 +25,9 @@ type Score struct {
 	BoundP50      float64 `json:"bound_p50"`
 	// Unannounced counts the tenants whose rates differ from their entitlement or their prediction by more than
 	// policy.MissLimit without a finding that announces it. See TenantResult.announced.
-	Unannounced      int     `json:"unannounced"`
-	Utilisation      float64 `json:"utilisation_ratio"`     // utilization of contended links relative to the unmanaged fabric, mean over cases
-	UtilisationLeast float64 `json:"utilisation_ratio_min"` // utilization ratio of the worst case
+	Unannounced    int     `json:"unannounced"`
+	Utilisation    float64 `json:"utilisation_ratio"`     // utilization of contended links relative to the unmanaged fabric, mean over cases
+	UtilisationMin float64 `json:"utilisation_ratio_min"` // utilization ratio of the worst case
 }
 
 // PlaneScore is the score of all cases of one plane.
@@ -182,15 +182,15 @@ func score(results []*Result) Score {
 	}
 	if len(uses) > 0 {
 		m := stats.MomentsOf(uses)
-		s.Utilisation, s.UtilisationLeast = round6(m.Mean()), round6(m.Min())
+		s.Utilisation, s.UtilisationMin = round6(m.Mean()), round6(m.Min())
 	}
 	return s
 }
 
 // Bounds that an evaluation must meet.
 const (
-	leastUtilisation = 0.97
-	leastCoverage    = 0.95
+	minUtilisation = 0.97
+	minCoverage    = 0.95
 )
 
 // ErrorBound returns the largest allowed 95th percentile of share errors of a plane, open loop; on RoCE for rates up to 4:1.
@@ -220,11 +220,11 @@ func (s *PlaneScore) Missed(plane policy.Plane) error {
 	if b := ErrorBound(plane); off > b {
 		errs = append(errs, fmt.Errorf("%s: share error %.2f %% at the 95th percentile: want at most %.0f %%", plane, 100*off, 100*b))
 	}
-	if s.Cases > 0 && s.Utilisation < leastUtilisation {
-		errs = append(errs, fmt.Errorf("%s: link use is %.1f %% of the unweighted: want at least %.0f %%", plane, 100*s.Utilisation, 100*leastUtilisation))
+	if s.Cases > 0 && s.Utilisation < minUtilisation {
+		errs = append(errs, fmt.Errorf("%s: link use is %.1f %% of the unweighted: want at least %.0f %%", plane, 100*s.Utilisation, 100*minUtilisation))
 	}
-	if s.Tenants > 0 && s.BoundCoverage < leastCoverage {
-		errs = append(errs, fmt.Errorf("%s: bounds cover %.1f %% of the tenants: want at least %.0f %%", plane, 100*s.BoundCoverage, 100*leastCoverage))
+	if s.Tenants > 0 && s.BoundCoverage < minCoverage {
+		errs = append(errs, fmt.Errorf("%s: bounds cover %.1f %% of the tenants: want at least %.0f %%", plane, 100*s.BoundCoverage, 100*minCoverage))
 	}
 	return errors.Join(errs...)
 }

@@ -29,7 +29,7 @@ func TestScores(t *testing.T) {
 	}
 	ib := ScoreOf(policy.PlaneIB, results)
 	want := Score{Cases: 3, Tenants: 5, ShareErrorP50: 0.03, ShareErrorP95: 0.08, ShareErrorMax: 0.08, EntitledP50: 0.06, EntitledP95: 0.16, EntitledMax: 0.16,
-		BoundCoverage: 0.8, BoundP50: 0.05, Unannounced: 3, Utilisation: 0.99, UtilisationLeast: 0.98}
+		BoundCoverage: 0.8, BoundP50: 0.05, Unannounced: 3, Utilisation: 0.99, UtilisationMin: 0.98}
 	if ib.Score != want || ib.Failed != 1 {
 		t.Errorf("got %+v, want %+v", ib, want)
 	}

@@ -11,9 +11,9 @@ import (
 	"fairlane/tenants"
 )
 
-// TestSharesAreThereWhenThePlanSays uses queue pairs that are entitled to a 128th of the rate of others. After the settling
+// TestSharesAreReachedInTheSettlingTime uses queue pairs that are entitled to a 128th of the rate of others. After the settling
 // time of the plan they have the predicted rate; after a tenth of that time they do not.
-func TestSharesAreThereWhenThePlanSays(t *testing.T) {
+func TestSharesAreReachedInTheSettlingTime(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(3, topogen.Wire{Rate: 25 * quantity.Gbps, Delay: quantity.Microsecond})
 	if err != nil {

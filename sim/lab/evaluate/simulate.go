@@ -56,8 +56,8 @@ type Options struct {
 	// MaxHops limits the packet hops of a window that is longer than its minimum, at the cost of precision. 0 means that only
 	// the time is limited.
 	MaxHops float64
-	// LeastS is the minimum length of the window in seconds, independent of MaxHops, unless every rate is accurate earlier.
-	LeastS float64
+	// MinSeconds is the minimum length of the window in seconds, independent of MaxHops, unless every rate is accurate earlier.
+	MinSeconds float64
 	// Progress receives the completed fraction, from 0 to 1; may be nil.
 	Progress func(done float64)
 }

@@ -49,8 +49,8 @@ func TestPredictionsHoldOnEachPlane(t *testing.T) {
 				}
 			}
 			for _, l := range s.Links {
-				if l.Use < leastUtilisation*l.Before || l.Use > 1.01 {
-					t.Errorf("%+v: want at least %g of the use before", l, leastUtilisation)
+				if l.Use < minUtilisation*l.Before || l.Use > 1.01 {
+					t.Errorf("%+v: want at least %g of the use before", l, minUtilisation)
 				}
 			}
 		})
@@ -163,7 +163,7 @@ func TestPlansThatDoNotFitAreRefused(t *testing.T) {
 }
 
 // In the simulation, senders increase their rates as the plan states.
-func TestSendersIncreaseAsThePlanSays(t *testing.T) {
+func TestSendersIncreaseByThePlan(t *testing.T) {
 	t.Parallel()
 	c, err := Generate(77, 3, policy.PlaneWRCC)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // A link at 97 or 98 % of its capacity limits no flow, but it marks when the rates of a few fast queue pairs oscillate. A
 // small tenant that does not use the link gets none of these marks, and gains what the others lose.
-func TestFlowsThatCrossNoNearlyFullLinkGain(t *testing.T) {
+func TestFlowsThatAvoidNearlyFullLinksGain(t *testing.T) {
 	t.Parallel()
 	w := quantity.WeightOne
 	for plane, beyond := range map[policy.Plane]quantity.Weight{policy.PlaneIB: w, policy.PlaneRoCE: 2 * w} {

@@ -13,7 +13,7 @@ import (
 // A queue pair paced at its fair rate gets less than that rate if it waits for its turn longer than the pacing can
 // compensate. Queue pairs that compete with it at the switch get more, and so do those that share the round robin at its
 // sending port.
-func TestPacedQueuePairsWaitForTheirTurns(t *testing.T) {
+func TestPacedQueuePairsAreServedRoundRobin(t *testing.T) {
 	t.Parallel()
 	w := quantity.WeightOne
 	for name, c := range map[string]struct {

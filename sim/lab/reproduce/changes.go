@@ -98,11 +98,11 @@ func (c changes) rows(form string) []Row {
 	const note = "time for nine tenths of the way of D->B's rate, mean of many changes"
 	const slower = "S1: recovery is slower than the drop, so above 1"
 	return []Row{
-		own("drop-2nd-joins."+form, c.drop2, "ms", note),
-		own("drop-3rd-joins."+form, c.drop3, "ms", note),
-		own("recovery-3rd-leaves."+form, c.recover2, "ms", note),
-		own("recovery-2nd-leaves."+form, c.recover1, "ms", note),
-		own("recovery-over-drop-3to2."+form, c.recover2/c.drop3, "", slower),
-		own("recovery-over-drop-2to1."+form, c.recover1/c.drop2, "", slower),
+		unpublished("drop-2nd-joins."+form, c.drop2, "ms", note),
+		unpublished("drop-3rd-joins."+form, c.drop3, "ms", note),
+		unpublished("recovery-3rd-leaves."+form, c.recover2, "ms", note),
+		unpublished("recovery-2nd-leaves."+form, c.recover1, "ms", note),
+		unpublished("recovery-over-drop-3to2."+form, c.recover2/c.drop3, "", slower),
+		unpublished("recovery-over-drop-2to1."+form, c.recover1/c.drop2, "", slower),
 	}
 }

@@ -47,7 +47,7 @@ func planCompiled(seed uint64) ([]job, func() []Row) {
 		for _, p := range points {
 			form := variant{restart: p.restart}.timerForm()
 			for i, ph := range p.phases {
-				rows = append(rows, own(fmt.Sprintf("%s-share-error-phase%d-%dflows.%s", p.mode, i+1, ph.flows, form), ph.shareError(), "",
+				rows = append(rows, unpublished(fmt.Sprintf("%s-share-error-phase%d-%dflows.%s", p.mode, i+1, ph.flows, form), ph.shareError(), "",
 					fmt.Sprintf("compiled; error of each tenant relative to one half; link utilisation %.1f %%", 100*ph.use)))
 			}
 		}

@@ -20,7 +20,7 @@ func TestE1(t *testing.T) {
 	off := metricOf(t, r.Rows, "jitter.off").Ours
 	readings := append(readingsOfS1(1), useReadingsOfS1(1)...)
 	for _, v := range readings {
-		checkCure(t, v, r.Rows)
+		checkRemedy(t, v, r.Rows)
 		if on := metricOf(t, r.Rows, "jitter.on."+v.label()).Ours; on < off || on > 0.15 {
 			t.Errorf("%s: jitter %.4f, want more than 0 but little (off: %.4f)", v.label(), on, off)
 		}
@@ -36,10 +36,10 @@ func TestE1(t *testing.T) {
 	}
 }
 
-// checkCure verifies E1 with congestion control on. The four rates are nearly equal. With the shallow queue, and by
+// checkRemedy verifies E1 with congestion control on. The four rates are nearly equal. With the shallow queue, and by
 // utilization at both thresholds, they are within 5 % of S1; by utilization over a short window, within 6 %. With the deep
 // queue the far flows lose more than that. By utilization, the link is used up to the threshold.
-func checkCure(t *testing.T, v variant, rows []Row) {
+func checkRemedy(t *testing.T, v variant, rows []Row) {
 	t.Helper()
 	at := ".on." + v.label()
 	if j := metricOf(t, rows, "jain-4flows"+at).Ours; j < 0.985 {

@@ -156,8 +156,8 @@ func (r *fairnessRun) rows(label string, far float64) []Row {
 	return append(rows,
 		published("jain-3flows."+label, 1, jainOf(r.three[1], r.three[2], r.three[3]), "",
 			"after A has ended; with congestion control off S1 sees fair sharing only then"),
-		own("jitter."+label, r.jitter, "", fmt.Sprintf("relative deviation of a flow's rate over windows of %s; S1: small", fairnessWindow)),
-		own("link-use."+label, use, "", "of the last link"))
+		unpublished("jitter."+label, r.jitter, "", fmt.Sprintf("relative deviation of a flow's rate over windows of %s; S1: small", fairnessWindow)),
+		unpublished("link-use."+label, use, "", "of the last link"))
 }
 
 // jainOf returns Jain's fairness index of the values.

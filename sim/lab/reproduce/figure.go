@@ -42,10 +42,10 @@ type Point struct {
 	Y float64 `json:"y"`
 }
 
-// besides returns a bar chart of the named metrics with a published value, in that order, with published and our values next
+// comparisonChart returns a bar chart of the named metrics with a published value, in that order, with published and our values next
 // to each other. A group is named by the text after the last dot of its metric. Metrics without a published value are
 // omitted.
-func besides(name, title string, y Axis, rows []Row, metrics []string) Figure {
+func comparisonChart(name, title string, y Axis, rows []Row, metrics []string) Figure {
 	f := Figure{Name: name, Title: title, Y: y, Series: []Series{{Name: "published", Published: true}, {Name: "ours"}}}
 	for _, m := range metrics {
 		for _, r := range rows {

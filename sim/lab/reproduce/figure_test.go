@@ -57,8 +57,8 @@ func TestFiguresCanBeDrawn(t *testing.T) {
 func TestBarsOfRows(t *testing.T) {
 	t.Parallel()
 	rows := []Row{
-		published("x.free-running", 2, 1, "", ""), published("x.restart-on-becn", 2, 3, "", ""), own("y.free-running", 5, "", ""),
-		published("x.free-running.threshold15", 2, 4, "", ""), own("z.restart-on-becn.threshold15", 6, "", ""),
+		published("x.free-running", 2, 1, "", ""), published("x.restart-on-becn", 2, 3, "", ""), unpublished("y.free-running", 5, "", ""),
+		published("x.free-running.threshold15", 2, 4, "", ""), unpublished("z.restart-on-becn.threshold15", 6, "", ""),
 	}
 	got := barsOf(Figure{Name: "f", Categories: []string{"X", "Y", "Z"}}, rows, readingsOfS1(0), variant.legend, []string{"x", "y", "z"})
 	want := []Series{

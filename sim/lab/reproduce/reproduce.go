@@ -90,7 +90,7 @@ func experiments() []experiment {
 	return []experiment{
 		{Experiment{"s0-table3", "S0, table 3: WRCC, DCQCN, HPCC and BiCC over two data centres at three loads"}, planS0Table3},
 		{Experiment{"s0-table4", "S0, table 4: three sampling periods of WRCC's switches"}, planS0Table4},
-		{Experiment{"s0-motivation", "S0, figure 2: a flow from afar and one from near meet at a receiver"}, planS0Motivation},
+		{Experiment{"s0-motivation", "S0, figure 2: a long-haul flow and a local flow share a receiver"}, planS0Motivation},
 		{Experiment{"s0-pfc", "S0, figures 8 and 9: queues and pauses"}, planS0PFC},
 		{Experiment{"s1-tenants", "S1, experiment E3: a tenant of one flow against a tenant of one to three"}, withFigures(planTenants, tenantFigures)},
 		{Experiment{"s1-fairness", "S1, experiment E1: incast over a parking lot, congestion control off and on"}, planFairness},
@@ -244,7 +244,7 @@ func published(metric string, figure, ours float64, unit, note string) Row {
 	return Row{Metric: metric, Published: &figure, Ours: ours, Unit: unit, Note: note}
 }
 
-// own returns a row without a published value.
-func own(metric string, ours float64, unit, note string) Row {
+// unpublished returns a row without a published value.
+func unpublished(metric string, ours float64, unit, note string) Row {
 	return Row{Metric: metric, Ours: ours, Unit: unit, Note: note}
 }

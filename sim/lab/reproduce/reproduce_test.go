@@ -41,7 +41,7 @@ func TestUnknownNameListsTheKnownOnes(t *testing.T) {
 	}
 }
 
-func TestANameGivenTwiceCountsOnce(t *testing.T) {
+func TestDuplicateNameCountsOnce(t *testing.T) {
 	t.Parallel()
 	chosen, err := choose([]string{"s4-clamp", "s1-ratelimit", "s4-clamp", "s1-ratelimit"})
 	if err != nil {
@@ -148,7 +148,7 @@ func TestSeedsDiffer(t *testing.T) {
 
 func TestRowWithoutPublishedFigureLeavesItOut(t *testing.T) {
 	t.Parallel()
-	b, err := json.Marshal([]Row{own("x", 2, "ms", ""), published("y", 4, 2, "", "")})
+	b, err := json.Marshal([]Row{unpublished("x", 2, "ms", ""), published("y", 4, 2, "", "")})
 	if err != nil {
 		t.Fatal(err)
 	}

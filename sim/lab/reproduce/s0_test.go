@@ -19,7 +19,7 @@ func shortS0(t *testing.T, r s0Reading, percent int, span quantity.Picoseconds) 
 }
 
 // The load, the fraction of cross-domain flows and the use of half the long link agree with the readings.
-func TestS0TrafficIsWhatItsReadingsSay(t *testing.T) {
+func TestS0TrafficFollowsItsReadings(t *testing.T) {
 	t.Parallel()
 	for _, r := range s0Readings() {
 		traffic := s0Traffic{load: 0.6, cross: r.cross, capacity: r.capacity, span: 100 * quantity.Millisecond}

@@ -133,7 +133,7 @@ func planS0Motivation(Options) ([]job, func() Result) {
 			rows = append(rows, s0TwoRows(c, runs[i])...)
 			dropped += runs[i].dropped
 		}
-		rows = append(rows, own("dropped-packets", float64(dropped), "", "all runs together"))
+		rows = append(rows, unpublished("dropped-packets", float64(dropped), "", "all runs together"))
 		return Result{Rows: rows, Figures: s0TwoFigures(controls, runs)}
 	}
 }
@@ -151,19 +151,19 @@ func s0TwoRows(c s0Control, r *twoRun) []Row {
 		if paper {
 			rows = append(rows, published(metric, 0.7, r.above(limit, ms), "", note))
 		} else {
-			rows = append(rows, own(metric, r.above(limit, ms), "", note))
+			rows = append(rows, unpublished(metric, r.above(limit, ms), "", note))
 		}
 	}
 	if c.name == "hpcc" {
 		rows = append(rows, published("largest-queue."+c.label, 12, r.largest(), "MB", ""))
 	} else {
-		rows = append(rows, own("largest-queue."+c.label, r.largest(), "MB", ""))
+		rows = append(rows, unpublished("largest-queue."+c.label, r.largest(), "MB", ""))
 	}
 	far, near := r.late()
 	return append(rows,
-		own("far-rate."+c.label, far, "Gbit/s", "payload, over the last 10 ms"),
-		own("near-rate."+c.label, near, "Gbit/s", "payload, over the last 10 ms"),
-		own("pauses."+c.label, float64(r.pauses), "", ""))
+		unpublished("far-rate."+c.label, far, "Gbit/s", "payload, over the last 10 ms"),
+		unpublished("near-rate."+c.label, near, "Gbit/s", "payload, over the last 10 ms"),
+		unpublished("pauses."+c.label, float64(r.pauses), "", ""))
 }
 
 // late returns the mean rates of the two flows over the last 10 ms.

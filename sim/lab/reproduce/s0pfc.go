@@ -61,13 +61,13 @@ func s0QueueRows(r s0Reading, cases []*s0Case, base bool) []Row {
 		q, _ := stats.Quantile(c.runs[0].standing(), 0.8)
 		p80[i], paused[i] = float64(q)/1e3, c.runs[0].paused.Seconds()*1e3
 		rows = append(rows,
-			own(fmt.Sprintf("paused.%s%s", c.control.label, tail), paused[i], "ms", "all ports and classes together; "+r.note),
-			own(fmt.Sprintf("queue-p80.%s%s", c.control.label, tail), p80[i], "KB", r.note))
+			unpublished(fmt.Sprintf("paused.%s%s", c.control.label, tail), paused[i], "ms", "all ports and classes together; "+r.note),
+			unpublished(fmt.Sprintf("queue-p80.%s%s", c.control.label, tail), p80[i], "KB", r.note))
 	}
 	for i, c := range cases[1:] {
 		rows = append(rows,
 			published(fmt.Sprintf("paused-cut.%s%s", c.control.label, tail), 90, reduction(paused[0], paused[i+1]), "%", "published: at least tenfold"),
-			own(fmt.Sprintf("queue-p80-cut.%s%s", c.control.label, tail), reduction(p80[0], p80[i+1]), "%", "published: 40 to 90 %"))
+			unpublished(fmt.Sprintf("queue-p80-cut.%s%s", c.control.label, tail), reduction(p80[0], p80[i+1]), "%", "published: 40 to 90 %"))
 	}
 	return rows
 }

@@ -160,9 +160,9 @@ func s0Health(cases []*s0Case) []Row {
 		}
 	}
 	return []Row{
-		own("dropped-packets", float64(dropped), "", "all runs together: the fabric is lossless"),
-		own("unfinished-flows", float64(open), "", "all runs together, at the end of simulated time; long flows only"),
-		own("counted-flows", float64(flows), "", "all runs together"),
+		unpublished("dropped-packets", float64(dropped), "", "all runs together: the fabric is lossless"),
+		unpublished("unfinished-flows", float64(open), "", "all runs together, at the end of simulated time; long flows only"),
+		unpublished("counted-flows", float64(flows), "", "all runs together"),
 	}
 }
 
@@ -294,7 +294,7 @@ func s0Bars(name, what string, keys []string, rows []Row) []Figure {
 			}
 		}
 		title := fmt.Sprintf("S0: %s slowdown by %s and congestion control", p, what)
-		f := besides(name+"."+p, title, Axis{Label: "slowdown", Log: true}, rows, metrics)
+		f := comparisonChart(name+"."+p, title, Axis{Label: "slowdown", Log: true}, rows, metrics)
 		for i := range f.Categories { // one category for each metric, because all have a published value
 			f.Categories[i] += ", " + strings.Split(metrics[i], ".")[1]
 		}

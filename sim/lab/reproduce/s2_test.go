@@ -172,7 +172,7 @@ func TestDefinitionsOfTable4ByHand(t *testing.T) {
 	t.Parallel()
 	r := &s2Run{
 		bytes: []float64{1e6, 3e6}, fct: []float64{1e-3, 2e-3}, early: []float64{2, 6},
-		windows: []float64{1e9, 20e9, 5e9, 16e9}, drained: 7 * us, tamed: 9 * us,
+		windows: []float64{1e9, 20e9, 5e9, 16e9}, drained: 7 * us, fitted: 9 * us,
 	}
 	for len(r.windows) < 20 {
 		r.windows = append(r.windows, 16e9)
@@ -180,11 +180,11 @@ func TestDefinitionsOfTable4ByHand(t *testing.T) {
 	r.windows = append(r.windows, 0) // a window after the end
 	got := r.figures()
 	want := s2Figures{
-		minLink: 5, minFlow: 8, meanLink: 16, meanFlow: 10, drained: 7, tamed: 9, last: 2000, cv: 0.2, cvEarly: 0.5,
+		minLink: 5, minFlow: 8, meanLink: 16, meanFlow: 10, drained: 7, fitted: 9, last: 2000, cv: 0.2, cvEarly: 0.5,
 	}
 	for _, x := range [][2]float64{
 		{got.minLink, want.minLink}, {got.minFlow, want.minFlow}, {got.meanLink, want.meanLink}, {got.meanFlow, want.meanFlow},
-		{got.drained, want.drained}, {got.tamed, want.tamed}, {got.last, want.last}, {got.cv, want.cv}, {got.cvEarly, want.cvEarly},
+		{got.drained, want.drained}, {got.fitted, want.fitted}, {got.last, want.last}, {got.cv, want.cv}, {got.cvEarly, want.cvEarly},
 	} {
 		if math.Abs(x[0]-x[1]) > 1e-9*math.Abs(x[1]) {
 			t.Errorf("got %+v\nwant %+v", got, want)

@@ -82,7 +82,7 @@ func sendsToRecover(p cc.RPParams, marks []int) int {
 func planRecovery(Options) ([]job, func() Result) {
 	var out Result
 	run := func(context.Context) error {
-		out.Rows = slices.Concat(recoveryPoints(), recoveryCounts(), recoveryWhole())
+		out.Rows = slices.Concat(recoveryPoints(), recoveryCounts(), recoverySummary())
 		out.Figures = recoveryFigures()
 		return nil
 	}
@@ -101,7 +101,7 @@ func recoveryPoints() []Row {
 	}
 	rows = append(rows, published("rt-send9.dcqcn-p", 0, p[8].Target, "", "a flow that has recovered forgets its state: S2 sets R_T to 0"))
 	for _, at := range figure4Points()[:3] {
-		rows = append(rows, own(fmt.Sprintf("rc-send%g.dcqcn", at.X), d[int(at.X)-1].Rate, "", "the first cut and fast recovery are the same in DCQCN"))
+		rows = append(rows, unpublished(fmt.Sprintf("rc-send%g.dcqcn", at.X), d[int(at.X)-1].Rate, "", "the first cut and fast recovery are the same in DCQCN"))
 	}
 	first := slices.IndexFunc(p[2:], func(s cc.RPState) bool { return s.Rate >= 1 }) + 3
 	return append(rows, published("full-rate-at-send.dcqcn-p", 9, float64(first), "sends", "after a cut at send 3"))
@@ -118,7 +118,7 @@ func recoveryCounts() []Row {
 		if figure, ok := figures[pt.name]; ok {
 			rows = append(rows, published(metric, figure, float64(n), "sends", note))
 		} else {
-			rows = append(rows, own(metric, float64(n), "sends", note))
+			rows = append(rows, unpublished(metric, float64(n), "sends", note))
 		}
 	}
 	for _, pt := range patterns() {
@@ -133,8 +133,8 @@ func recoveryCounts() []Row {
 	delete(want, "cut-3raises-cut") // with any R_AI above 0.1 DCQCN takes 7 sends or fewer
 	low, high := fittingIncreases(want)
 	return append(rows,
-		own("ai-fits-from.dcqcn", low, "", "least R_AI, in thousandths of line rate tried one by one, that gives all three published counts of DCQCN; S2 prints none; 0: there is none"),
-		own("ai-fits-to.dcqcn", high, "", "the largest such R_AI"))
+		unpublished("ai-fits-from.dcqcn", low, "", "least R_AI, in thousandths of line rate tried one by one, that gives all three published counts of DCQCN; S2 prints none; 0: there is none"),
+		unpublished("ai-fits-to.dcqcn", high, "", "the largest such R_AI"))
 }
 
 // fittingIncreases returns the range of R_AI, in steps of a thousandth of line rate, with which DCQCN recovers in the given
@@ -159,9 +159,9 @@ func fittingIncreases(want map[string]float64) (low, high float64) {
 	return low, high
 }
 
-// recoveryWhole compares both algorithms over the hundred sends of the figure. S2 says that DCQCN needs two hundred sends where
+// recoverySummary compares both algorithms over the hundred sends of the figure. S2 says that DCQCN needs two hundred sends where
 // DCQCN-p needs one hundred, and that DCQCN-p recovers 50 % faster.
-func recoveryWhole() []Row {
+func recoverySummary() []Row {
 	mean := func(p cc.RPParams) float64 {
 		sum := 0.0
 		for _, s := range recoveryTrace(p, recoveryMarks(), recoverySends) {
@@ -170,11 +170,11 @@ func recoveryWhole() []Row {
 		return sum / recoverySends
 	}
 	p := cc.S2RecoveryDCQCNP()
-	rows := []Row{own("mean-rate.dcqcn-p", mean(p), "", "mean R_C over 100 sends with 10 marks")}
+	rows := []Row{unpublished("mean-rate.dcqcn-p", mean(p), "", "mean R_C over 100 sends with 10 marks")}
 	for _, ai := range s2Increases() {
-		rows = append(rows, own("mean-rate.dcqcn-"+ai.label, mean(cc.S2RecoveryDCQCN(ai.share)), "", "mean R_C over 100 sends with 10 marks; "+ai.note))
+		rows = append(rows, unpublished("mean-rate.dcqcn-"+ai.label, mean(cc.S2RecoveryDCQCN(ai.share)), "", "mean R_C over 100 sends with 10 marks; "+ai.note))
 	}
-	rows = append(rows, own("mean-rate.dcqcn-ai0.11", mean(cc.S2RecoveryDCQCN(fittingAI)), "", "mean R_C over 100 sends with 10 marks; with an R_AI from the range that fits"))
+	rows = append(rows, unpublished("mean-rate.dcqcn-ai0.11", mean(cc.S2RecoveryDCQCN(fittingAI)), "", "mean R_C over 100 sends with 10 marks; with an R_AI from the range that fits"))
 	crc := patterns()[3].marks
 	for _, ai := range s2Increases() {
 		rows = append(rows, published("recovery-speed.dcqcn-"+ai.label, 1.5, float64(sendsToRecover(cc.S2RecoveryDCQCN(ai.share), crc))/float64(sendsToRecover(p, crc)), "",

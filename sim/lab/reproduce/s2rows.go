@@ -76,8 +76,8 @@ func (d *s2Done) rows() []Row {
 		published("variance-whole"+at, p.variance, f.cv*f.cv, "", "variance of the flows' bytes by completion time, by the square of their mean"),
 		published("variance-early"+at, p.variance, f.cvEarly*f.cvEarly, "", fmt.Sprintf("the same of what each flow has had after %s, when none is complete", s2Early)),
 	}
-	if d.run.tamed > 0 {
-		return append(rows, published("completion-rates"+at, p.completion, f.tamed, "us", "until the sum of the senders' rates is no more than the receiver's link"))
+	if d.run.fitted > 0 {
+		return append(rows, published("completion-rates"+at, p.completion, f.fitted, "us", "until the sum of the senders' rates is no more than the receiver's link"))
 	}
 	return rows
 }

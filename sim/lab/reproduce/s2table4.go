@@ -26,10 +26,10 @@ const (
 	s2VLs     = 4
 	mib       = 1 << 20
 
-	// s2Least is the sum of the minimum rates of all flows, bit/s, for all four algorithms. S2 gives no minimum rate. With 80
+	// s2Minimum is the sum of the minimum rates of all flows, bit/s, for all four algorithms. S2 gives no minimum rate. With 80
 	// flows each flow has 100 Mbit/s, as in many scripts of the simulator. With that minimum, 4,000 flows would have 16 times
 	// the receiver's 25 Gbit/s.
-	s2Least = 8e9
+	s2Minimum = 8e9
 )
 
 // s2Bytes returns the size of each sender's data (S2, section 3.1), in bytes. 143.05 MiB is 150 MB.
@@ -101,13 +101,13 @@ func (c *s2Case) algorithm() (cc.Algorithm, error) {
 		if err != nil {
 			return nil, err
 		}
-		return spec.Build(cc.Values{"min_rate": s2Least / float64(c.flows)})
+		return spec.Build(cc.Values{"min_rate": s2Minimum / float64(c.flows)})
 	}
 	p, err := cc.DCQCNPreset(c.preset)
 	if err != nil {
 		return nil, err
 	}
-	p.Values["min_rate"] = s2Least / float64(c.flows)
+	p.Values["min_rate"] = s2Minimum / float64(c.flows)
 	if c.limit > 0 {
 		p.Values["registered_flows"] = c.limit
 	}
@@ -121,7 +121,7 @@ type s2Run struct {
 	fct      []float64            // completion time of each flow, s
 	windows  []float64            // payload that the receiver accepted in each s2Window, bit/s
 	drained  quantity.Picoseconds // time at which the queue was first below K_min again; 0 means it never exceeded it
-	tamed    quantity.Picoseconds // time at which the senders' rates first fitted the receiver's link
+	fitted   quantity.Picoseconds // time at which the senders' rates first fitted the receiver's link
 	first    quantity.Picoseconds // end of the first completed flow
 	early    []float64            // acknowledged bytes by flow at s2Early
 	pauses   uint64
@@ -202,8 +202,8 @@ func (r *s2Run) watch(ctx context.Context, n *ether.Network, port subnet.PortRef
 		if r.drained == 0 && full && q < s2KMin {
 			r.drained = t
 		}
-		if r.tamed == 0 && t <= s2Early && r.offered(n) <= float64(r.receiver) {
-			r.tamed = t
+		if r.fitted == 0 && t <= s2Early && r.offered(n) <= float64(r.receiver) {
+			r.fitted = t
 		}
 		if t%s2Window == 0 {
 			now := n.Stats().AcceptedBytes
@@ -230,7 +230,7 @@ func (r *s2Run) offered(n *ether.Network) float64 {
 type s2Figures struct {
 	minLink, minFlow   float64 // Gbit/s
 	meanLink, meanFlow float64 // Gbit/s
-	drained, tamed     float64 // us
+	drained, fitted    float64 // us
 	last               float64 // us
 	cv, cvEarly        float64 // coefficient of variation
 }
@@ -245,7 +245,7 @@ func (r *s2Run) figures() s2Figures {
 	m, e := stats.MomentsOf(rates), stats.MomentsOf(r.early)
 	f := s2Figures{
 		minFlow: gbit(m.Min()), meanFlow: gbit(m.Mean()), meanLink: gbit(bits / last),
-		drained: microseconds(r.drained), tamed: microseconds(r.tamed), last: 1e6 * last,
+		drained: microseconds(r.drained), fitted: microseconds(r.fitted), last: 1e6 * last,
 		cv: m.CoV(), cvEarly: e.CoV(),
 	}
 	if w := min(int(last/s2Window.Seconds()), len(r.windows)); w > 1 {

@@ -51,7 +51,7 @@ func TestIncastFiguresFollowTheEquations(t *testing.T) {
 }
 
 // S3's published values agree with its definition of the mean rate: 635 MB divided by 20 times the mean completion time.
-func TestPublishedMeanRateIsThatOfTheDefinition(t *testing.T) {
+func TestPublishedMeanRateFollowsTheDefinition(t *testing.T) {
 	t.Parallel()
 	_, printed := s3Incasts()
 	sum := int64(0)
@@ -420,7 +420,7 @@ func TestPredictorLearnsInThePacketSimulator(t *testing.T) {
 	checkFigures(t, []Figure{trainingFigure([]*trained{got})})
 }
 
-func TestEffectIsRelativeToTheControllerAlone(t *testing.T) {
+func TestEffectIsRelativeToTheControllerWithoutPrediction(t *testing.T) {
 	t.Parallel()
 	got := effectOf(incastFigures{rate: 15, p99: 8, most: 30, mean: 5}, incastFigures{rate: 10, p99: 10, most: 24, mean: 5})
 	want := s3Effect{50, -20, 25, 0}
@@ -446,10 +446,10 @@ func TestRanksCountWhatIsLess(t *testing.T) {
 	}
 }
 
-func TestBesidesKeepsTheOrderAskedFor(t *testing.T) {
+func TestComparisonChartKeepsTheRequestedOrder(t *testing.T) {
 	t.Parallel()
-	rows := []Row{published("a", 1, 2, "", ""), own("b", 3, "", ""), published("c", 4, 5, "", "")}
-	f := besides("n", "t", Axis{}, rows, []string{"c", "b", "a"})
+	rows := []Row{published("a", 1, 2, "", ""), unpublished("b", 3, "", ""), published("c", 4, 5, "", "")}
+	f := comparisonChart("n", "t", Axis{}, rows, []string{"c", "b", "a"})
 	if !slices.Equal(f.Categories, []string{"c", "a"}) || f.Series[0].Points[0] != (Point{0, 4}) || f.Series[1].Points[1] != (Point{1, 2}) {
 		t.Errorf("got %+v", f)
 	}

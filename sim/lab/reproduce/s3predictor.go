@@ -143,9 +143,9 @@ func errorRows(results []*trained) []Row {
 		rows = append(rows,
 			published("test-mape-first"+label, test[0], 100*t.rounds[0].TestMAPE, "%", ""),
 			published("test-mape-last"+label, test[len(test)-1], 100*t.rounds[last].TestMAPE, "%", "round 19"),
-			own("mape-all-rows"+label, t.last, "%", "the trained predictor over all balanced rows"),
-			own("mape-built-in"+label, t.builtIn, "%", "the built-in predictor, which was trained on a smaller model, over the same rows"),
-			own("mape-no-change"+label, t.still, "%", "the guess that the next RTT is the last, over the same rows"))
+			unpublished("mape-all-rows"+label, t.last, "%", "the trained predictor over all balanced rows"),
+			unpublished("mape-built-in"+label, t.builtIn, "%", "the built-in predictor, which was trained on a smaller model, over the same rows"),
+			unpublished("mape-no-change"+label, t.still, "%", "the guess that the next RTT is the last, over the same rows"))
 	}
 	return rows
 }

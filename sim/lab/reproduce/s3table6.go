@@ -57,7 +57,7 @@ func planTable6(Options) ([]job, func() Result) {
 			rows = append(rows, readingRows(controls[i], printed[i], figures[i])...)
 		}
 		rows = append(rows, rankRows(controls[:base], printed, figures)...)
-		rows = append(rows, own("max-rtt-after-start.timely", runs[timelyAt].tap.largestAfter(4), "us", "without the first four samples of each flow"))
+		rows = append(rows, unpublished("max-rtt-after-start.timely", runs[timelyAt].tap.largestAfter(4), "us", "without the first four samples of each flow"))
 		for i, r := range runs[base:] {
 			rows = append(rows, incastRows(readings[i].label, printed[of[i]], r.figures())[:4]...)
 		}
@@ -87,7 +87,7 @@ func incastRows(label string, p s3Published, f incastFigures) []Row {
 			note += "; " + why
 		}
 		if printed == 0 {
-			return own(metric+"."+label, ours, unit, note)
+			return unpublished(metric+"."+label, ours, unit, note)
 		}
 		return published(metric+"."+label, printed, ours, unit, note)
 	}
@@ -127,7 +127,7 @@ func readingRows(c s3Control, p s3Published, f incastFigures) []Row {
 		published("mean-rtt-by-flow."+label, p.mean, f.meanByFlow, "us", "another reading: mean over flows of each flow's mean"),
 		published("mean-rtt-as-taken."+label, p.mean, f.meanTaken, "us", "another reading, ours: over what the control itself takes, "+taken),
 		published("mean-rate-by-flow."+label, p.rate, f.rateFlows, "Gbit/s", "another reading: mean over flows of size by completion time"),
-		own("link-rate."+label, f.link, "Gbit/s", "all bytes by the time of the last flow; 95.4 is all that headers leave"),
+		unpublished("link-rate."+label, f.link, "Gbit/s", "all bytes by the time of the last flow; 95.4 is all that headers leave"),
 	}
 }
 
@@ -189,9 +189,9 @@ func table6Figures(controls []s3Control, runs []*incastRun, rows []Row) []Figure
 		cdf.Series = append(cdf.Series, Series{Name: c.label, Steps: true, Points: distribution(runs[i].tap.all())})
 	}
 	return []Figure{
-		besides("s3-table6.mean-rtt", "S3, table 6: mean RTT", Axis{Label: "RTT", Unit: "us"}, rows, names[0]),
-		besides("s3-table6.p99-rtt", "S3, table 6: p99 RTT", Axis{Label: "RTT", Unit: "us"}, rows, names[1]),
-		besides("s3-table6.mean-rate", "S3, table 6: mean rate", Axis{Label: "rate", Unit: "Gbit/s"}, rows, names[2]),
+		comparisonChart("s3-table6.mean-rtt", "S3, table 6: mean RTT", Axis{Label: "RTT", Unit: "us"}, rows, names[0]),
+		comparisonChart("s3-table6.p99-rtt", "S3, table 6: p99 RTT", Axis{Label: "RTT", Unit: "us"}, rows, names[1]),
+		comparisonChart("s3-table6.mean-rate", "S3, table 6: mean rate", Axis{Label: "rate", Unit: "Gbit/s"}, rows, names[2]),
 		cdf,
 	}
 }

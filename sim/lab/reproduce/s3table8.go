@@ -164,9 +164,9 @@ func slowdownRows(c fatControl, r *slowdownRun, bins []sizeBin, reading bool) []
 	}
 	incasts := bySize(r.burst)
 	if len(incasts) > 0 {
-		rows = append(rows, own("p95-incast."+c.label, incasts[0].p95, "", "flows of the incasts, which table 8 leaves out"))
+		rows = append(rows, unpublished("p95-incast."+c.label, incasts[0].p95, "", "flows of the incasts, which table 8 leaves out"))
 	}
-	return append(rows, own("pauses."+c.label, float64(r.pauses), "", "PFC pause frames"))
+	return append(rows, unpublished("pauses."+c.label, float64(r.pauses), "", "PFC pause frames"))
 }
 
 // rankBySlowdown ranks the seven algorithms in one class of sizes; 1 is the lowest slowdown.
@@ -188,8 +188,8 @@ func rankBySlowdown(base []fatControl, bins [][]sizeBin, name string) []Row {
 func trafficRows(r *slowdownRun, span quantity.Picoseconds) []Row {
 	note := fmt.Sprintf("S3: about 100,000 within %s; here within %s", s3Span, span)
 	return []Row{
-		own("flows", float64(len(r.normal)), "", note),
-		own("incasts", float64(len(r.burst))/s3FanIn, "", fmt.Sprintf("S3: 34 within %s; here within %s", s3Span, span)),
+		unpublished("flows", float64(len(r.normal)), "", note),
+		unpublished("incasts", float64(len(r.burst))/s3FanIn, "", fmt.Sprintf("S3: 34 within %s; here within %s", s3Span, span)),
 	}
 }
 

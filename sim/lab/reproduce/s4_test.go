@@ -35,7 +35,7 @@ func TestCurvesOfS4(t *testing.T) {
 	if x := rowOf(t, r.Rows, "mean-rate-0-over-1").Ours; x < 2 {
 		t.Errorf("mean rate with 0 by that with 1: %v", x)
 	}
-	closeTo(t, "least rate", rowOf(t, r.Rows, "least-rate.clamp0").Ours, rowOf(t, r.Rows, "least-rate.clamp1").Ours, 0.01)
+	closeTo(t, "minimum rate", rowOf(t, r.Rows, "least-rate.clamp0").Ours, rowOf(t, r.Rows, "least-rate.clamp1").Ours, 0.01)
 }
 
 // Every notification of the schedule causes a cut, because the notifications are farther apart than the monitor period.

@@ -161,17 +161,17 @@ func clampResult(runs [2]*clampRun) Result {
 	for i := range clampBursts() {
 		at := fmt.Sprintf("target-levels-burst%d", i+1)
 		rows = append(rows, published(at+".clamp0", 1, float64(runs[0].levels[i]), "", "different targets in a burst; S4: stable after the first"),
-			own(at+".clamp1", float64(runs[1].levels[i]), "", "different targets in a burst; S4: several steps"))
+			unpublished(at+".clamp1", float64(runs[1].levels[i]), "", "different targets in a burst; S4: several steps"))
 	}
 	for i, r := range runs {
 		clamp := fmt.Sprintf(".clamp%d", i)
 		rows = append(rows,
-			own("recovery-half"+clamp, microseconds(r.recovery[0.5]), "us", "from the end of the first burst until half of line rate; 0: not within the run"),
-			own("recovery-nine-tenths"+clamp, microseconds(r.recovery[0.9]), "us", "until nine tenths; 0: not within the run"),
-			own("mean-rate"+clamp, gbit(r.mean), "Gbit/s", fmt.Sprintf("over %s with %d bursts", clampSpan, len(clampBursts()))),
-			own("least-rate"+clamp, gbit(r.least), "Gbit/s", "at the end of a burst"))
+			unpublished("recovery-half"+clamp, microseconds(r.recovery[0.5]), "us", "from the end of the first burst until half of line rate; 0: not within the run"),
+			unpublished("recovery-nine-tenths"+clamp, microseconds(r.recovery[0.9]), "us", "until nine tenths; 0: not within the run"),
+			unpublished("mean-rate"+clamp, gbit(r.mean), "Gbit/s", fmt.Sprintf("over %s with %d bursts", clampSpan, len(clampBursts()))),
+			unpublished("least-rate"+clamp, gbit(r.least), "Gbit/s", "at the end of a burst"))
 	}
-	rows = append(rows, own("mean-rate-0-over-1", runs[0].mean/runs[1].mean, "", "S4: with 0 recovery is smoother, with 1 congestion is relieved faster"))
+	rows = append(rows, unpublished("mean-rate-0-over-1", runs[0].mean/runs[1].mean, "", "S4: with 0 recovery is smoother, with 1 congestion is relieved faster"))
 	return Result{Rows: rows, Figures: clampFigures(runs)}
 }
 

@@ -177,7 +177,7 @@ func phaseRows(v variant, phases []phase) []Row {
 func becnRows(v variant, phases []phase) []Row {
 	form, want := v.label(), publishedBECNs()
 	one := phases[0].becns
-	rows := []Row{own("becns-per-100ms-increase1."+form, one/10, "", "S1 counts 790 in a unit of time it does not name")}
+	rows := []Row{unpublished("becns-per-100ms-increase1."+form, one/10, "", "S1 counts 790 in a unit of time it does not name")}
 	for i := 1; i < 3; i++ {
 		ratio := want[i] / want[0]
 		rows = append(rows, published(fmt.Sprintf("becns-increase%d.%s", i+1, form), ratio, phases[i].becns/one, "",

@@ -31,8 +31,8 @@ type Block struct {
 	Edited bool   // the body was edited: its digest differs from the marker's
 }
 
-// CutBlock finds Fairlane's part of a file. An error wraps ErrMarkers and names the line.
-func CutBlock(text string) (Block, error) {
+// FindBlock finds Fairlane's part of a file. An error wraps ErrMarkers and names the line.
+func FindBlock(text string) (Block, error) {
 	b := Block{Before: text}
 	at, digest, bodyAt := 0, "", 0
 	line := 0

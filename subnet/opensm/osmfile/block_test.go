@@ -22,7 +22,7 @@ func TestBlockIsFoundAndRemoved(t *testing.T) {
 		before, body, after := text("before"), text("body"), text("after")
 		b := Block{Before: before, After: after}
 		full := b.With(body)
-		got, err := CutBlock(full)
+		got, err := FindBlock(full)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestBlockIsFoundAndRemoved(t *testing.T) {
 			t.Fatalf("without the block: %q", got.With(""))
 		}
 		changed := strings.Replace(full, endMark+"\n", "x\n"+endMark+"\n", 1)
-		if got, err = CutBlock(changed); err != nil || !got.Edited {
+		if got, err = FindBlock(changed); err != nil || !got.Edited {
 			t.Fatalf("an added line is not noticed: %+v, %v", got, err)
 		}
 	})
@@ -57,7 +57,7 @@ func TestUnpairedMarkersAreReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, err := CutBlock(tt.text)
+			b, err := FindBlock(tt.text)
 			if !errors.Is(err, ErrMarkers) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}

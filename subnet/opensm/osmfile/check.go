@@ -59,7 +59,7 @@ func (c *composer) checkSwitches(o Options) {
 				"routing engine %s assigns service levels itself, against credit loops", name)
 		}
 	}
-	b, err := CutBlock(c.next.Options.Data)
+	b, err := FindBlock(c.next.Options.Data)
 	if err != nil || !b.Found || c.set.LeaveOptions {
 		return
 	}
@@ -172,7 +172,7 @@ func kindName(k PortKind) string {
 // checkPartitions checks the operator's partitions against Fairlane's.
 func (c *composer) checkPartitions() {
 	t := c.next.Partitions
-	b, err := CutBlock(t.Data)
+	b, err := FindBlock(t.Data)
 	if err != nil {
 		return
 	}
@@ -222,7 +222,7 @@ func (c *composer) checkPolicy() {
 	if len(faults) > 0 {
 		return // OpenSM rejects it
 	}
-	b, _ := CutBlock(t.Data)
+	b, _ := FindBlock(t.Data)
 	for _, want := range c.want.Partitions {
 		for _, part := range want.Parts() {
 			c.checkRules(&p, &part, b, want.All && part.SL == want.SL)

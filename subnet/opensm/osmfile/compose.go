@@ -80,7 +80,7 @@ func (c *composer) cut(t *Text) (b Block, ok bool) {
 		c.problem(CodeTooLarge, t.Path, 0, fmt.Sprintf("files may have %d", MaxSize), "the file has %d bytes", len(t.Data)).Final = true
 		return b, false
 	}
-	b, err := CutBlock(t.Data)
+	b, err := FindBlock(t.Data)
 	if err != nil {
 		c.problem(CodeMarkers, t.Path, 0, "restore or remove both comments by hand: the owner of each part is unknown", "%v", err).Final = true
 		return b, false
@@ -176,7 +176,7 @@ func (c *composer) policy() {
 // otherwise returns the lines of a new policy that preserve the service levels of the operator's partitions.
 func (c *composer) otherwise(rest string) string {
 	own, _ := ReadPolicy(rest)
-	b, err := CutBlock(c.cur.Partitions.Data)
+	b, err := FindBlock(c.cur.Partitions.Data)
 	if own.Default != nil || err != nil {
 		return ""
 	}

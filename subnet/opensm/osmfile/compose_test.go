@@ -29,7 +29,7 @@ func gold() Desired {
 
 func body(t *testing.T, x Text) string {
 	t.Helper()
-	b, err := CutBlock(x.Data)
+	b, err := FindBlock(x.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,21 +172,21 @@ func TestAPolicyGetsLinesBeforeAllOthers(t *testing.T) {
 
 // problemCases has an example of each problem that files can have.
 func problemCases() map[string]struct {
-	texts   Texts
-	want    func(*Desired)
-	set     Settings
-	problem Problem // compared except for the remedy, which must be set
-	nothing bool    // no other problem may occur
+	texts    Texts
+	want     func(*Desired)
+	set      Settings
+	problem  Problem // compared except for the remedy, which must be set
+	onlyThis bool    // no other problem may occur
 } {
 	none := func(*Desired) {}
 	edited := strings.Replace(Block{}.With("gold=1,sl=3:ALL=full;\n"), "sl=3", "sl=4", 1)
 	const opt, part, pol = "/etc/opensm/opensm.conf", "/etc/opensm/partitions.conf", "/etc/opensm/qos-policy.conf"
 	type c = struct {
-		texts   Texts
-		want    func(*Desired)
-		set     Settings
-		problem Problem
-		nothing bool
+		texts    Texts
+		want     func(*Desired)
+		set      Settings
+		problem  Problem
+		onlyThis bool
 	}
 	leave := Settings{LeaveOptions: true, LeavePolicy: true}
 	return map[string]c{
@@ -265,7 +265,7 @@ func TestComposeReportsProblems(t *testing.T) {
 			if i < 0 || got[i].Remedy == "" {
 				t.Fatalf("got %+v\nwant %+v", got, tt.problem)
 			}
-			if tt.nothing && len(others(got)) != 1 {
+			if tt.onlyThis && len(others(got)) != 1 {
 				t.Errorf("more problems: %+v", got)
 			}
 			if s := got[i].String(); !strings.Contains(s, tt.problem.Text) || tt.problem.File != "" && !strings.HasPrefix(s, tt.problem.File) {
@@ -317,7 +317,7 @@ func TestComposeIsIdempotentAndKeepsOperatorLines(t *testing.T) {
 			t.Fatalf("prepared from itself: %s", diff)
 		}
 		for i, x := range first.Next.Each() {
-			b, err := CutBlock(x.Data)
+			b, err := FindBlock(x.Data)
 			if err != nil || b.Before+b.After != cur.Each()[i].Data {
 				t.Fatalf("%s is around it %q, and was %q, %v", x.Path, b.Before+b.After, cur.Each()[i].Data, err)
 			}

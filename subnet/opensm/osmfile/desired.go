@@ -90,7 +90,7 @@ func Prepare(cur Texts, d Desired) Desired {
 // Ours lists the partitions in Fairlane's part of partitions.conf, by P_Key, with their port groups in its part of the
 // policy; the names in both parts are the tenants.
 func Ours(cur Texts) []Partition {
-	b, err := CutBlock(cur.Partitions.Data)
+	b, err := FindBlock(cur.Partitions.Data)
 	if err != nil || !b.Found {
 		return nil
 	}
@@ -117,7 +117,7 @@ func Ours(cur Texts) []Partition {
 
 // ourOptions returns the keys and values in Fairlane's part of opensm.conf.
 func ourOptions(text string) [][2]string {
-	b, err := CutBlock(text)
+	b, err := FindBlock(text)
 	if err != nil || !b.Found {
 		return nil
 	}

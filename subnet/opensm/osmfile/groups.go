@@ -113,7 +113,7 @@ func normalGroups(gs []Group) []Group {
 
 // ourGroups reads the groups in Fairlane's part of a policy, by P_Key.
 func ourGroups(policy string) map[ident.PKey][]Group {
-	b, err := CutBlock(policy)
+	b, err := FindBlock(policy)
 	if err != nil || !b.Found {
 		return nil
 	}
@@ -197,7 +197,7 @@ func (c *composer) checkGroups(p *Partition) {
 		for _, port := range g.Ports {
 			first, twice := at[port]
 			if twice {
-				c.problem(CodeTwoSLs, "", 0, "give each a partition of its own", "port %s is to have SL %d and SL %d in partition 0x%04x of tenant %s, and subnet administration knows one for a port in a partition",
+				c.problem(CodeTwoSLs, "", 0, "give each a partition of its own", "port %s needs SL %d and SL %d in partition 0x%04x of tenant %s, but a port has one SL per partition",
 					port, first, g.SL, uint16(p.PKey), p.Tenant).Final = true
 			}
 			at[port] = g.SL

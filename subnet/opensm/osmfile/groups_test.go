@@ -154,7 +154,7 @@ func TestInvalidGroupsAreRejected(t *testing.T) {
 		"tenant gold has two groups of ports with SL 2 in partition 0x0001": func(d *Desired) Settings { gold(d).Groups[0].SL = 2; return Settings{} },
 		"tenant gold has two groups of ports with SL 3 in partition 0x0001": func(d *Desired) Settings { gold(d).Groups[0].SL = 3; return Settings{} },
 		"tenant gold: no port has SL 3 in partition 0x0001":                 func(d *Desired) Settings { gold(d).Groups[1].Ports = nil; return Settings{} },
-		"port 0x0000000000000016 is to have SL 3 and SL 5 in partition 0x0001 of tenant gold, and subnet administration knows one for a port in a partition": func(d *Desired) Settings {
+		"port 0x0000000000000016 needs SL 3 and SL 5 in partition 0x0001 of tenant gold, but a port has one SL per partition": func(d *Desired) Settings {
 			gold(d).Groups[0].Ports = append(gold(d).Groups[0].Ports, 0x16)
 			return Settings{}
 		},
@@ -176,7 +176,7 @@ func TestInvalidGroupsAreRejected(t *testing.T) {
 		}
 	}
 	if ps := Compose(files("-", "-", "-"), splitGold(), Settings{OneLane: true}).Problems; len(ps) > 0 {
-		t.Errorf("a good one: %v", ps)
+		t.Errorf("valid groups: %v", ps)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestPartitionsAreReadAsOpenSMReadsThem(t *testing.T) {
 			"a=1:ALL;\r\n", []Stanza{{Name: "a", PKey: 1, Line: 1, Members: []StanzaMember{{Word: "ALL"}}}},
 			[]Fault{{1, "a carriage return or a NUL byte: OpenSM takes it for a part of the definition", true}},
 		},
-		"no member, the rest is left out": {
+		"no member, the rest is ignored": {
 			"a=1:0x10,host7,0x11;\nb=2:ALL;",
 			[]Stanza{{Name: "a", PKey: 1, Line: 1, Members: []StanzaMember{{GUID: 0x10}}}},
 			[]Fault{

@@ -7,23 +7,23 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// fate is the outcome for a packet at a switch, or at the end of its path.
-type fate int8
+// outcome is the outcome for a packet at a switch, or at the end of its path.
+type outcome int8
 
 const (
-	fateUnknown fate = iota
-	fateArrives
-	fateOnward  // continues to another switch
-	fateDropped // no entry
-	fateNoTable // the switch has no forwarding table
-	fateDeadEnd // the entry leads to a port that is down, or to a node without the LID
-	fateCircles
-	fateHops // number of fates
+	outcomeUnknown outcome = iota
+	outcomeDelivered
+	outcomeForwarded // continues to another switch
+	outcomeDropped   // no entry
+	outcomeNoTable   // the switch has no forwarding table
+	outcomeDeadEnd   // the entry leads to a port that is down, or to a node without the LID
+	outcomeLoop
+	outcomes // number of outcomes
 )
 
-// roads is the graph of the switches, directed by the forwarding tables for each destination. Switches are numbered in
+// routeGraph is the graph of the switches, directed by the forwarding tables for each destination. Switches are numbered in
 // order.
-type roads struct {
+type routeGraph struct {
 	f      *subnet.Fabric
 	sw     []int32 // node of each switch
 	number []int32 // switch of each node, -1 for others
@@ -40,17 +40,17 @@ type roads struct {
 	turns [][]bool
 
 	// For the current destination, by switch:
-	fate   []fate
-	egress []ident.PortNum
-	ends   []fate  // final fate of packets at the switch
-	carry  []bool  // packets of hosts pass through the switch
-	order  []int32 // carrying switches that are not on a loop, upstream first
-	stack  []int32
-	indeg  []int32
+	outcome []outcome
+	egress  []ident.PortNum
+	ends    []outcome // final outcome of packets at the switch
+	carry   []bool    // packets of hosts pass through the switch
+	order   []int32   // carrying switches that are not on a loop, upstream first
+	stack   []int32
+	indeg   []int32
 }
 
-func newRoads(f *subnet.Fabric) *roads {
-	r := &roads{f: f, sw: f.Switches(), number: slices.Repeat([]int32{-1}, len(f.Nodes))}
+func newRouteGraph(f *subnet.Fabric) *routeGraph {
+	r := &routeGraph{f: f, sw: f.Switches(), number: slices.Repeat([]int32{-1}, len(f.Nodes))}
 	n := len(r.sw)
 	r.base, r.hosts, r.turns = make([]int32, n+1), make([][]ident.PortNum, n), make([][]bool, n)
 	for s, node := range r.sw {
@@ -77,21 +77,21 @@ func newRoads(f *subnet.Fabric) *roads {
 			}
 		}
 	}
-	r.fate, r.ends, r.egress = make([]fate, n), make([]fate, n), make([]ident.PortNum, n)
+	r.outcome, r.ends, r.egress = make([]outcome, n), make([]outcome, n), make([]ident.PortNum, n)
 	r.carry, r.indeg = make([]bool, n), make([]int32, n)
 	return r
 }
 
 // at returns the number of a switch's port.
-func (r *roads) at(s int32, p ident.PortNum) int32 { return r.base[s] + int32(p) }
+func (r *routeGraph) at(s int32, p ident.PortNum) int32 { return r.base[s] + int32(p) }
 
-func (r *roads) next(s int32) int32 { return r.far[r.at(s, r.egress[s])] }
+func (r *routeGraph) next(s int32) int32 { return r.far[r.at(s, r.egress[s])] }
 
-// walk computes the fate of packets to the LID at every switch.
-func (r *roads) walk(lid ident.LID, end subnet.PortRef) {
+// walk computes the outcome of packets to the LID at every switch.
+func (r *routeGraph) walk(lid ident.LID, end subnet.PortRef) {
 	for s := range r.sw {
-		r.fate[s], r.egress[s] = r.step(int32(s), lid, end)
-		r.ends[s], r.carry[s], r.indeg[s] = fateUnknown, false, 0
+		r.outcome[s], r.egress[s] = r.step(int32(s), lid, end)
+		r.ends[s], r.carry[s], r.indeg[s] = outcomeUnknown, false, 0
 	}
 	for s := range r.sw {
 		r.follow(int32(s))
@@ -100,36 +100,36 @@ func (r *roads) walk(lid ident.LID, end subnet.PortRef) {
 }
 
 // step looks the LID up in one table.
-func (r *roads) step(s int32, lid ident.LID, end subnet.PortRef) (fate, ident.PortNum) {
+func (r *routeGraph) step(s int32, lid ident.LID, end subnet.PortRef) (outcome, ident.PortNum) {
 	node := r.sw[s]
 	if node == end.Node {
-		return fateArrives, 0
+		return outcomeDelivered, 0
 	}
 	row := r.f.LFT(node)
 	if row == nil {
-		return fateNoTable, 0
+		return outcomeNoTable, 0
 	}
 	if int(lid) >= len(row) || row[lid] == ident.DropPort {
-		return fateDropped, 0
+		return outcomeDropped, 0
 	}
 	p := row[lid]
 	if p == 0 || !r.live[r.at(s, p)] {
-		return fateDeadEnd, p
+		return outcomeDeadEnd, p
 	}
 	if r.far[r.at(s, p)] >= 0 {
-		return fateOnward, p
+		return outcomeForwarded, p
 	}
 	if peer, _ := r.f.Peer(subnet.PortRef{Node: node, Port: p}); peer != end {
-		return fateDeadEnd, p
+		return outcomeDeadEnd, p
 	}
-	return fateArrives, p
+	return outcomeDelivered, p
 }
 
 // follow goes from one switch to the end of the path, and stores the result for the whole path.
-func (r *roads) follow(s int32) {
+func (r *routeGraph) follow(s int32) {
 	r.stack = r.stack[:0]
-	const open = fateHops // on the current path
-	for r.ends[s] == fateUnknown && r.fate[s] == fateOnward {
+	const open = outcomes // on the current path
+	for r.ends[s] == outcomeUnknown && r.outcome[s] == outcomeForwarded {
 		r.ends[s] = open
 		r.stack = append(r.stack, s)
 		s = r.next(s)
@@ -137,9 +137,9 @@ func (r *roads) follow(s int32) {
 	end := r.ends[s]
 	switch end {
 	case open:
-		end = fateCircles
-	case fateUnknown:
-		end = r.fate[s]
+		end = outcomeLoop
+	case outcomeUnknown:
+		end = r.outcome[s]
 		r.ends[s] = end
 	}
 	for _, t := range r.stack {
@@ -148,20 +148,20 @@ func (r *roads) follow(s int32) {
 }
 
 // propagate marks the switches that packets of hosts pass, and orders those that are not on a loop.
-func (r *roads) propagate() {
+func (r *routeGraph) propagate() {
 	for s := range r.sw {
 		if len(r.hosts[s]) == 0 {
 			continue
 		}
 		for t := int32(s); !r.carry[t]; t = r.next(t) {
 			r.carry[t] = true
-			if r.fate[t] != fateOnward {
+			if r.outcome[t] != outcomeForwarded {
 				break
 			}
 		}
 	}
 	for s := range r.sw {
-		if r.carry[s] && r.fate[s] == fateOnward {
+		if r.carry[s] && r.outcome[s] == outcomeForwarded {
 			r.indeg[r.next(int32(s))]++
 		}
 	}
@@ -173,7 +173,7 @@ func (r *roads) propagate() {
 	}
 	for i := 0; i < len(r.order); i++ {
 		s := r.order[i]
-		if r.fate[s] != fateOnward {
+		if r.outcome[s] != outcomeForwarded {
 			continue
 		}
 		if t := r.next(s); r.indeg[t] > 0 {
@@ -184,29 +184,29 @@ func (r *roads) propagate() {
 	}
 }
 
-// noteTurns adds the turns of packets to the current destination.
-func (r *roads) noteTurns() {
+// addTurns adds the turns of packets to the current destination.
+func (r *routeGraph) addTurns() {
 	for s := range r.sw {
-		if !r.carry[s] || r.fate[s] != fateOnward && r.fate[s] != fateArrives {
+		if !r.carry[s] || r.outcome[s] != outcomeForwarded && r.outcome[s] != outcomeDelivered {
 			continue
 		}
 		if len(r.hosts[s]) > 0 {
 			r.turns[s][int(r.egress[s])] = true
 		}
-		if r.fate[s] != fateOnward {
+		if r.outcome[s] != outcomeForwarded {
 			continue
 		}
 		at := r.at(int32(s), r.egress[s])
 		t := r.far[at]
-		if r.fate[t] == fateOnward || r.fate[t] == fateArrives {
+		if r.outcome[t] == outcomeForwarded || r.outcome[t] == outcomeDelivered {
 			ports := len(r.f.Nodes[r.sw[t]].Ports)
 			r.turns[t][int(r.back[at])*ports+int(r.egress[t])] = true
 		}
 	}
 }
 
-// circle lists the switches of the loop that packets from s enter, starting with the lowest.
-func (r *roads) circle(s int32) []int32 {
+// loop lists the switches of the loop that packets from s enter, starting with the lowest.
+func (r *routeGraph) loop(s int32) []int32 {
 	seen := make(map[int32]bool)
 	for !seen[s] {
 		seen[s] = true

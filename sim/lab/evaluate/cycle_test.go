@@ -16,23 +16,23 @@ import (
 // third, so every link remains full. With data only, the prediction equals the shares at which the simulator settles.
 // If acknowledgements of other traffic use a part of the sending ports, the shares may settle elsewhere. The bound and a
 // finding then include the range of the possible shares.
-func TestWRCCCirclesOfFullLinksRestWithinTheirBounds(t *testing.T) {
+func TestWRCCCyclesConvergeWithinTheirBounds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		more [][2]int // unlimited flows of another tenant, by hosts
-		sure bool     // whether the simulation settles at the prediction
+		more    [][2]int // unlimited flows of another tenant, by hosts
+		settles bool     // whether the simulation settles at the prediction
 	}{
-		"data alone":                    {nil, true},
+		"data only":                     {nil, true},
 		"one sender receives":           {[][2]int{{4, 0}}, false},
 		"both senders receive":          {[][2]int{{4, 0}, {5, 1}}, false},
 		"receivers send to the senders": {[][2]int{{2, 0}, {3, 1}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in := circle(t, c.more)
+			in := cycleInput(t, c.more)
 			plan, s := simulated(t, in, Options{Seed: 1})
 			most := anyError
-			if c.sure {
+			if c.settles {
 				most = 0.001
 			}
 			moved := s.Tenants[:2] // the tenants whose shares the cycle changes
@@ -50,12 +50,12 @@ func TestWRCCCirclesOfFullLinksRestWithinTheirBounds(t *testing.T) {
 
 // On InfiniBand the marking links of the cycle are not quite full, so its sending ports have free capacity. The shares are
 // then nearer to the weights than to round robin, which is more than 13 % off for both tenants.
-func TestInfiniBandCirclesRestNearTheSharesOfTheWeights(t *testing.T) {
+func TestInfiniBandCyclesConvergeNearTheWeightedShares(t *testing.T) {
 	t.Parallel()
-	for name, more := range map[string][][2]int{"data alone": nil, "both senders receive": {{4, 0}, {5, 1}}} {
+	for name, more := range map[string][][2]int{"data only": nil, "both senders receive": {{4, 0}, {5, 1}}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in := circle(t, more)
+			in := cycleInput(t, more)
 			in.Options.Plane = policy.PlaneIB
 			plan, s := simulated(t, in, Options{Seed: 1})
 			checkRates(t, plan, s.Tenants[:2], 0.08) // the tenants whose shares the cycle changes
@@ -93,7 +93,7 @@ func TestCyclesMaySettleAtRoundRobinShares(t *testing.T) {
 
 // A flow that gets the remaining capacity of its sending port is not part of a cycle. There is only one equilibrium, and the
 // bound has no range.
-func TestCapacityLeftByOthersIsNoCycle(t *testing.T) {
+func TestUnusedCapacityIsNoCycle(t *testing.T) {
 	t.Parallel()
 	topo, h := star(t, 4)
 	flows := []tenants.Flow{
@@ -120,8 +120,8 @@ func star(t *testing.T, hosts int) (*subnet.Fabric, []ident.PortID) {
 	return f, ports(f)
 }
 
-// circle returns an input in which tenants a and b compete with c at two sending and two receiving ports.
-func circle(t *testing.T, more [][2]int) policy.Input {
+// cycleInput returns an input in which tenants a and b compete with c at two sending and two receiving ports.
+func cycleInput(t *testing.T, more [][2]int) policy.Input {
 	t.Helper()
 	topo, h := star(t, 6)
 	flow := func(tenant string, src, dst ident.PortID, qps int) tenants.Flow {

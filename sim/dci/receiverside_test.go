@@ -13,8 +13,8 @@ import (
 	"fairlane/sim/dci"
 )
 
-// halver is the simplest reaction point: a CNP or mark halves the rate, and 1 ms later the rate is the line rate again.
-type halver struct {
+// halvingControl is the simplest reaction point: a CNP or mark halves the rate, and 1 ms later the rate is the line rate again.
+type halvingControl struct {
 	traits  cc.Traits
 	line    float64
 	rate    []float64
@@ -24,50 +24,53 @@ type halver struct {
 	sent    int
 }
 
-func (h *halver) Traits() cc.Traits {
+func (h *halvingControl) Traits() cc.Traits {
 	if h.traits == (cc.Traits{}) {
 		return cc.Traits{CNP: true, ECN: true, Sent: true}
 	}
 	return h.traits
 }
 
-func (h *halver) Reserve(n int) {
+func (h *halvingControl) Reserve(n int) {
 	h.rate, h.until = make([]float64, n), make([]quantity.Picoseconds, n)
 }
 
-func (h *halver) Start(slot int32, now quantity.Picoseconds, f *cc.Flow) cc.Control {
+func (h *halvingControl) Start(slot int32, now quantity.Picoseconds, f *cc.Flow) cc.Control {
 	h.line = float64(f.LineRate)
 	h.rate[slot], h.until[slot] = h.line, now
 	return cc.Control{Rate: h.line}
 }
 
-func (h *halver) Settle(slot int32, now quantity.Picoseconds, c *cc.Control) {
+func (h *halvingControl) Settle(slot int32, now quantity.Picoseconds, c *cc.Control) {
 	if now >= h.until[slot] {
 		h.rate[slot] = h.line
 	}
 	c.Rate = h.rate[slot]
 }
 
-func (h *halver) cut(slot int32, now quantity.Picoseconds, c *cc.Control) {
+func (h *halvingControl) cut(slot int32, now quantity.Picoseconds, c *cc.Control) {
 	h.rate[slot] /= 2
 	h.until[slot] = now + ms
 	c.Rate = h.rate[slot]
 }
 
-func (h *halver) Sent(int32, quantity.Picoseconds, int, *cc.Control) { h.sent++ }
-func (h *halver) Ack(slot int32, a *cc.Ack, c *cc.Control)           { h.acks += a.Marked; h.cut(slot, a.Now, c) }
-func (h *halver) Notify(slot int32, n *cc.Notification, c *cc.Control) {
+func (h *halvingControl) Sent(int32, quantity.Picoseconds, int, *cc.Control) { h.sent++ }
+func (h *halvingControl) Ack(slot int32, a *cc.Ack, c *cc.Control) {
+	h.acks += a.Marked
+	h.cut(slot, a.Now, c)
+}
+func (h *halvingControl) Notify(slot int32, n *cc.Notification, c *cc.Control) {
 	h.notices++
 	h.cut(slot, n.Now, c)
 }
-func (h *halver) Gauges() []string      { return nil }
-func (h *halver) Read(int32, []float64) {}
+func (h *halvingControl) Gauges() []string      { return nil }
+func (h *halvingControl) Read(int32, []float64) {}
 
-func newFar(t *testing.T, voqs int) (*dci.Far, *halver) {
+func newReceiverSide(t *testing.T, voqs int) (*dci.ReceiverSide, *halvingControl) {
 	t.Helper()
-	c, h := config(), &halver{}
+	c, h := config(), &halvingControl{}
 	c.VOQs = voqs
-	f, err := dci.NewFar(c, h)
+	f, err := dci.NewReceiverSide(c, h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +79,7 @@ func newFar(t *testing.T, voqs int) (*dci.Far, *halver) {
 }
 
 // next returns the result of Next, and fails the test if every queue is empty.
-func next(t *testing.T, f *dci.Far) (int32, quantity.Picoseconds) {
+func next(t *testing.T, f *dci.ReceiverSide) (int32, quantity.Picoseconds) {
 	t.Helper()
 	q, at, ok := f.Next()
 	if !ok {
@@ -87,7 +90,7 @@ func next(t *testing.T, f *dci.Far) (int32, quantity.Picoseconds) {
 
 func TestEachDestinationGetsAVOQAtLineRate(t *testing.T) {
 	t.Parallel()
-	f, _ := newFar(t, 4)
+	f, _ := newReceiverSide(t, 4)
 	if _, _, ok := f.Next(); ok {
 		t.Fatal("Next returned a queue before the first packet")
 	}
@@ -121,7 +124,7 @@ func TestEachDestinationGetsAVOQAtLineRate(t *testing.T) {
 
 func TestAnEmptiedQueueKeepsItsPace(t *testing.T) {
 	t.Parallel()
-	f, _ := newFar(t, 4)
+	f, _ := newReceiverSide(t, 4)
 	f.Leave(f.Arrive(5, 1250, us).VOQ, 1250, us)
 	f.Arrive(5, 1250, us)
 	if _, at := next(t, f); at != us+100*quantity.Nanosecond {
@@ -131,7 +134,7 @@ func TestAnEmptiedQueueKeepsItsPace(t *testing.T) {
 
 func TestACNPSlowsItsDestinationOnly(t *testing.T) {
 	t.Parallel()
-	f, h := newFar(t, 4)
+	f, h := newReceiverSide(t, 4)
 	a, b := f.Arrive(5, 1250, 0).VOQ, f.Arrive(6, 1250, 0).VOQ
 	for i, c := range []struct {
 		at   quantity.Picoseconds
@@ -159,8 +162,8 @@ func TestACNPSlowsItsDestinationOnly(t *testing.T) {
 
 func TestEchoesServeWhereNoCNPsAreSent(t *testing.T) {
 	t.Parallel()
-	h := &halver{}
-	f, err := dci.NewFar(config(), h)
+	h := &halvingControl{}
+	f, err := dci.NewReceiverSide(config(), h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +178,7 @@ func TestEchoesServeWhereNoCNPsAreSent(t *testing.T) {
 
 func TestNoticesComeWhileAVOQHoldsTooMuch(t *testing.T) {
 	t.Parallel()
-	f, _ := newFar(t, 4)
+	f, _ := newReceiverSide(t, 4)
 	notified := []quantity.Picoseconds{}
 	for i := range quantity.Picoseconds(50) { // 10,000 bytes every 10 us, and no packet leaves
 		if f.Arrive(5, 10_000, i*10*us).Notice {
@@ -205,7 +208,7 @@ func TestNoticeCarriesSuitableRate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f, _ := newFar(t, 4)
+			f, _ := newReceiverSide(t, 4)
 			for i := range c.cnps {
 				f.CNP(5, quantity.Picoseconds(i)*50*us)
 			}
@@ -218,7 +221,7 @@ func TestNoticeCarriesSuitableRate(t *testing.T) {
 
 func TestNoNoticeOfAQueueThatIsFastAndShort(t *testing.T) {
 	t.Parallel()
-	f, _ := newFar(t, 4)
+	f, _ := newReceiverSide(t, 4)
 	f.CNP(5, 0)
 	if !f.Arrive(5, 1250, us).Notice || f.Arrive(5, 1250, 2*us).Notice {
 		t.Error("want one notice of a slowed queue within the gap")
@@ -230,7 +233,7 @@ func TestNoNoticeOfAQueueThatIsFastAndShort(t *testing.T) {
 
 func TestVOQChangesOwnerOnlyWhenEmptyAtLineRate(t *testing.T) {
 	t.Parallel()
-	f, _ := newFar(t, 2)
+	f, _ := newReceiverSide(t, 2)
 	a, b := f.Arrive(0, 1250, 0).VOQ, f.Arrive(1, 1250, 0).VOQ
 	if c := f.Arrive(2, 1250, 0).VOQ; c != 0 { // 2 modulo 2 VOQs: shared with host 0
 		t.Errorf("host 2 is in queue %d", c)
@@ -267,7 +270,7 @@ func TestPacersThatCannotReactAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := dci.NewFar(config(), a); err == nil || !strings.Contains(err.Error(), "such as dcqcn") {
+		if _, err := dci.NewReceiverSide(config(), a); err == nil || !strings.Contains(err.Error(), "such as dcqcn") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -285,7 +288,7 @@ func TestAVOQUnderDCQCNFollowsItsReceiver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := dci.NewFar(config(), pace)
+	f, err := dci.NewReceiverSide(config(), pace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,20 +319,20 @@ func TestAVOQUnderDCQCNFollowsItsReceiver(t *testing.T) {
 	}
 }
 
-// farModel is a naive reference model: the packets of each queue in order, and the time of each queue's last departure.
-type farModel struct {
-	*dci.Far
-	held map[int32][]farPacket
+// receiverModel is a naive reference model: the packets of each queue in order, and the time of each queue's last departure.
+type receiverModel struct {
+	*dci.ReceiverSide
+	held map[int32][]receiverPacket
 	left map[int32]quantity.Picoseconds
 	seen map[int32]int // by host: number of the last packet that left
 }
 
-type farPacket struct {
+type receiverPacket struct {
 	host int32
 	n    int
 }
 
-func (m *farModel) leave(rt *rapid.T, now quantity.Picoseconds) quantity.Picoseconds {
+func (m *receiverModel) leave(rt *rapid.T, now quantity.Picoseconds) quantity.Picoseconds {
 	q, at, ok := m.Next()
 	waiting := 0
 	for _, h := range m.held {
@@ -359,11 +362,11 @@ func (m *farModel) leave(rt *rapid.T, now quantity.Picoseconds) quantity.Picosec
 
 // Each queue holds the packets that arrived and have not left. Packets leave no faster than line rate. Packets of one host
 // never overtake each other, whichever queue the host has.
-func TestFarLaws(t *testing.T) {
+func TestReceiverSideInvariants(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		f, _ := newFar(t, rapid.IntRange(1, 4).Draw(rt, "queues"))
-		m := farModel{f, map[int32][]farPacket{}, map[int32]quantity.Picoseconds{}, map[int32]int{}}
+		f, _ := newReceiverSide(t, rapid.IntRange(1, 4).Draw(rt, "queues"))
+		m := receiverModel{f, map[int32][]receiverPacket{}, map[int32]quantity.Picoseconds{}, map[int32]int{}}
 		now := quantity.Picoseconds(0)
 		for i := range rapid.IntRange(1, 300).Draw(rt, "steps") {
 			host := rapid.Int32Range(0, 7).Draw(rt, "host")
@@ -374,7 +377,7 @@ func TestFarLaws(t *testing.T) {
 				now += quantity.Picoseconds(rapid.Int64Range(0, 3e9).Draw(rt, "wait"))
 			case 2, 3:
 				q := f.Arrive(host, 1250, now).VOQ
-				m.held[q] = append(m.held[q], farPacket{host, i})
+				m.held[q] = append(m.held[q], receiverPacket{host, i})
 			default:
 				now = m.leave(rt, now)
 			}
@@ -387,8 +390,8 @@ func TestFarLaws(t *testing.T) {
 	})
 }
 
-func TestFarDoesNotAllocate(t *testing.T) {
-	f, _ := newFar(t, 4)
+func TestReceiverSideDoesNotAllocate(t *testing.T) {
+	f, _ := newReceiverSide(t, 4)
 	now := quantity.Picoseconds(0)
 	n := testing.AllocsPerRun(1000, func() {
 		now += 60 * us
@@ -403,9 +406,9 @@ func TestFarDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func BenchmarkFarArriveNextLeave(b *testing.B) {
+func BenchmarkReceiverSide(b *testing.B) {
 	b.ReportAllocs()
-	f, err := dci.NewFar(config(), &halver{})
+	f, err := dci.NewReceiverSide(config(), &halvingControl{})
 	if err != nil {
 		b.Fatal(err)
 	}

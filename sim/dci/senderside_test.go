@@ -19,9 +19,9 @@ const (
 // centres, and a CNP gap of 50 us.
 func config() dci.Config { return dci.DefaultConfig(100*quantity.Gbps, 12*us, 2*ms) }
 
-func newNear(t *testing.T) *dci.Near {
+func newSenderSide(t *testing.T) *dci.SenderSide {
 	t.Helper()
-	n, err := dci.NewNear(config())
+	n, err := dci.NewSenderSide(config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +55,8 @@ func TestConfigIsChecked(t *testing.T) {
 	} {
 		c := config()
 		change(&c)
-		_, near := dci.NewNear(c)
-		_, far := dci.NewFar(c, &halver{})
+		_, near := dci.NewSenderSide(c)
+		_, far := dci.NewReceiverSide(c, &halvingControl{})
 		for _, err := range []error{c.Validate(), near, far} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %q", err, want)
@@ -65,9 +65,9 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-func TestMarksEndAtTheNearSwitch(t *testing.T) {
+func TestMarksEndAtTheSenderSideSwitch(t *testing.T) {
 	t.Parallel()
-	n := newNear(t)
+	n := newSenderSide(t)
 	for i, c := range []struct {
 		flow   int32
 		marked bool
@@ -93,9 +93,9 @@ func TestMarksEndAtTheNearSwitch(t *testing.T) {
 
 // A destination's flows send 1,250 bytes each microsecond, 10 Gbit/s; the far switch requests 8 Gbit/s. The virtual queue
 // grows by 250 bytes a packet and passes its limit of 300,000 bytes with packet 1,197.
-func TestAVirtualQueueAnswersForTheFarSwitch(t *testing.T) {
+func TestVirtualQueueFollowsTheReceiversNotice(t *testing.T) {
 	t.Parallel()
-	n := newNear(t)
+	n := newSenderSide(t)
 	var first, cnps, other int
 	for i := range 4000 {
 		now := quantity.Picoseconds(i) * us
@@ -126,7 +126,7 @@ func TestAVirtualQueueAnswersForTheFarSwitch(t *testing.T) {
 
 func TestAVirtualQueueDrainsWhenFlowsSlow(t *testing.T) {
 	t.Parallel()
-	n := newNear(t)
+	n := newSenderSide(t)
 	n.Notice(2, 8e9, 0)
 	if !n.Outbound(0, 2, 500_000, false, 0).CNP {
 		t.Fatal("no CNP for a queue above the limit")
@@ -143,7 +143,7 @@ func TestAVirtualQueueDrainsWhenFlowsSlow(t *testing.T) {
 
 func TestNoticeExpires(t *testing.T) {
 	t.Parallel()
-	n := newNear(t)
+	n := newSenderSide(t)
 	n.Notice(2, 1e9, 0)
 	if n.Outbound(0, 2, 1_000_000, false, 2100*us).CNP {
 		t.Error("a notice is still valid after a round trip of the long haul and a notice gap")
@@ -162,10 +162,10 @@ func TestNoticeExpires(t *testing.T) {
 }
 
 // Every mark is removed, only marks are removed, and no flow gets two CNPs within the gap.
-func TestNearLaws(t *testing.T) {
+func TestSenderSideInvariants(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		n := newNear(t)
+		n := newSenderSide(t)
 		now, last := quantity.Picoseconds(0), map[int32]quantity.Picoseconds{}
 		for range rapid.IntRange(1, 100).Draw(rt, "packets") {
 			now += quantity.Picoseconds(rapid.Int64Range(0, 4e7).Draw(rt, "wait"))
@@ -189,8 +189,8 @@ func TestNearLaws(t *testing.T) {
 	})
 }
 
-func TestNearDoesNotAllocate(t *testing.T) {
-	n := newNear(t)
+func TestSenderSideDoesNotAllocate(t *testing.T) {
+	n := newSenderSide(t)
 	now := quantity.Picoseconds(0)
 	if a := testing.AllocsPerRun(100, func() { now += 60 * us; n.Notice(1, 1e9, now); n.Outbound(1, 1, 1048, true, now) }); a != 0 {
 		t.Errorf("%v allocations", a)

@@ -16,8 +16,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// twins serves simulated devices in memory.
-func twins(t testing.TB) (*gnmidev.Server, *rig) {
+// simulatedDevices serves simulated devices in memory.
+func simulatedDevices(t testing.TB) (*gnmidev.Server, *rig) {
 	t.Helper()
 	s, err := gnmidev.NewServer(gnmidev.Options{})
 	if err != nil {
@@ -54,7 +54,7 @@ func TestSimulatedSwitches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, r := twins(t)
+			s, r := simulatedDevices(t)
 			w := addSwitch(t, s, "leaf-1", c.options)
 			d, dev := r.driver(t, c.dialect), switchDevice("leaf-1", 4)
 			caps, err := d.Capabilities(t.Context(), dev)
@@ -92,7 +92,7 @@ func nicHost(node int) gnmidev.HostOptions {
 // TestSimulatedHosts drives a NIC port through the real host agent.
 func TestSimulatedHosts(t *testing.T) {
 	t.Parallel()
-	s, r := twins(t)
+	s, r := simulatedDevices(t)
 	h, err := s.AddHost("host-1", nicHost(0x51))
 	if err != nil {
 		t.Fatal(err)
