@@ -63,6 +63,7 @@ type Accounts interface {
 	DeleteToken(ctx context.Context, ref control.AccountRef, name string) error
 	DeleteUser(ctx context.Context, name string, version int64) error
 	External(ctx context.Context, id identity.Identity) (control.Principal, error)
+	ExtendSession(ctx context.Context) (control.Session, error)
 	Faulted(key string)
 	Faults(key string) error
 	ListMembers(ctx context.Context, d tenants.Domain, p control.Page) (list []control.Member, next string, err error)
@@ -72,6 +73,7 @@ type Accounts interface {
 	Me(ctx context.Context) (a control.Account, err error)
 	PreparePassword(ctx context.Context, name, password string) (context.Context, error)
 	PutMember(ctx context.Context, user string, g tenants.Grant) (out control.Member, err error)
+	Session(ctx context.Context) (ses control.Session, ok bool, err error)
 	SignIn(ctx context.Context, name, password string) (identity.SignedIn, error)
 	SignInExternal(ctx context.Context, id identity.Identity) (identity.SignedIn, error)
 	SignOut(ctx context.Context) error
