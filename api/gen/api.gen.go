@@ -408,22 +408,22 @@ func (e FabricManagement) Valid() bool {
 
 // Defines values for FabricMapBy.
 const (
+	FabricMapByBlock  FabricMapBy = "block"
 	FabricMapByMember FabricMapBy = "member"
 	FabricMapByPod    FabricMapBy = "pod"
 	FabricMapBySwitch FabricMapBy = "switch"
-	FabricMapByTier   FabricMapBy = "tier"
 )
 
 // Valid indicates whether the value is a known member of the FabricMapBy enum.
 func (e FabricMapBy) Valid() bool {
 	switch e {
+	case FabricMapByBlock:
+		return true
 	case FabricMapByMember:
 		return true
 	case FabricMapByPod:
 		return true
 	case FabricMapBySwitch:
-		return true
-	case FabricMapByTier:
 		return true
 	default:
 		return false
@@ -1839,7 +1839,7 @@ type ContendedLink struct {
 	Use *float64 `json:"use,omitempty"`
 }
 
-// ContendedTime Contended time in the last hour (`hour`) or the last 28 days (`period`), as far as it was measured.
+// ContendedTime Contended time in the last hour (`hour`) or the last 28 days (`period`). Time without a measurement does not count.
 type ContendedTime struct {
 	// BadS Bad seconds among them.
 	BadS *float64 `json:"bad_s,omitempty"`
@@ -2165,7 +2165,7 @@ type FabricList struct {
 type FabricMap struct {
 	At time.Time `json:"at"`
 
-	// By What a group is: a switch or the hosts of one, a pod, a tier because the pods are too many, or a member of `expanded`.
+	// By What a group is: a switch or the hosts of one, a pod, a block of pods in the order of their names because they are too many, or a member of `expanded`.
 	By FabricMapBy `json:"by"`
 
 	// Edges At most 10,000. Those that are down or contended come first.
@@ -2196,7 +2196,7 @@ type FabricMap struct {
 	TenantsMeeting []LinkMeeting `json:"tenants_meeting"`
 }
 
-// FabricMapBy What a group is: a switch or the hosts of one, a pod, a tier because the pods are too many, or a member of `expanded`.
+// FabricMapBy What a group is: a switch or the hosts of one, a pod, a block of pods in the order of their names because they are too many, or a member of `expanded`.
 type FabricMapBy string
 
 // FabricMemberPut defines model for FabricMemberPut.
@@ -3680,7 +3680,7 @@ type SearchAnswer struct {
 
 // SearchResult defines model for SearchResult.
 type SearchResult struct {
-	// Detail What tells it from others of the name: the GUID, the weight, the state.
+	// Detail One more property of the object, the same in every language: the GUID of a switch, host or port, the weight of a tenant, the time of a plan, the state of a rollout.
 	Detail *string `json:"detail,omitempty"`
 
 	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
@@ -4176,14 +4176,14 @@ type TenantNow struct {
 	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
 	Fabric Name `json:"fabric"`
 
-	// Hour Contended time in the last hour (`hour`) or the last 28 days (`period`), as far as it was measured.
+	// Hour Contended time in the last hour (`hour`) or the last 28 days (`period`). Time without a measurement does not count.
 	Hour ContendedTime `json:"hour"`
 
 	// MeasuredAt Time of the latest measurement; absent if the series have no current one.
 	MeasuredAt *time.Time   `json:"measured_at,omitempty"`
 	Objective  TenantBudget `json:"objective"`
 
-	// Period Contended time in the last hour (`hour`) or the last 28 days (`period`), as far as it was measured.
+	// Period Contended time in the last hour (`hour`) or the last 28 days (`period`). Time without a measurement does not count.
 	Period ContendedTime `json:"period"`
 
 	// Series Whether the stored series could be read: all, all but those of a manager that does not answer, none because they do not answer, or none because the service keeps no series. Unless it is `read`, measured figures may be absent.
@@ -4836,7 +4836,7 @@ type ManageFabricParams struct {
 
 // GetMapParams defines parameters for GetMap.
 type GetMapParams struct {
-	// Expand The `id` of a group of this fabric: draw its members and their neighbours.
+	// Expand The `id` of a group of this fabric: draw its members, and the groups to which they have links.
 	Expand *string `form:"expand,omitempty" json:"expand,omitempty"`
 }
 
