@@ -291,7 +291,7 @@ type ClientInterface interface {
 
 	// ListEvents List the events of a fabric, oldest first
 	//
-	// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
+	// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only, with times rounded down to the minute.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, fabric FabricPath, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2007,7 +2007,7 @@ func (c *Client) PutDriftPolicy(ctx context.Context, fabric FabricPath, params *
 
 // ListEvents List the events of a fabric, oldest first
 //
-// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
+// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only, with times rounded down to the minute.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/events (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, fabric FabricPath, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -14926,7 +14926,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListEventsWithResponse List the events of a fabric, oldest first
 	//
-	// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
+	// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only, with times rounded down to the minute.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -23872,7 +23872,7 @@ func (c *ClientWithResponses) PutDriftPolicyWithResponse(ctx context.Context, fa
 
 // ListEventsWithResponse List the events of a fabric, oldest first
 //
-// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
+// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only, with times rounded down to the minute.
 //
 // Returns a wrapper object for the known response body format(s).
 //
