@@ -11,7 +11,6 @@ import (
 
 	"fairlane/service/control"
 	"fairlane/subnet"
-	"fairlane/subnet/ident"
 )
 
 // Bounds of a search.
@@ -95,7 +94,7 @@ func (s *search) run(ctx context.Context, r control.Repos) error {
 	searched := 0
 	for i := range list {
 		f := &list[i]
-		if strings.Contains(f.Name, s.text) {
+		if strings.Contains(f.Name, s.text) && s.mayFabric(ctx, f.Name) {
 			s.add(Found{Kind: FoundFabric, Fabric: f.Name, ID: f.Name, Name: f.Name})
 		}
 		if err := s.tenants(ctx, r, f.Name); err != nil {
@@ -123,6 +122,11 @@ func (s *search) run(ctx context.Context, r control.Repos) error {
 		s.add(Found{Kind: FoundUser, ID: name, Name: name})
 	}
 	return err
+}
+
+// mayFabric reports whether the caller may list a fabric: with the right to read its tenants, or one of them.
+func (s *search) mayFabric(ctx context.Context, fabric string) bool {
+	return s.q.May("tenant", fabric, "") || slices.ContainsFunc(control.VisibleTenants(ctx, fabric), func(n string) bool { return s.q.May("tenant", fabric, n) })
 }
 
 // fabrics returns the fabrics that the caller may see, one when the query names it.
@@ -297,6 +301,6 @@ func node(fabric string, f *subnet.Fabric, e *indexed) Found {
 }
 
 func portFound(fabric string, f *subnet.Fabric, ref subnet.PortRef, guid string) Found {
-	var id ident.PortID = f.PortID(ref)
+	id := f.PortID(ref)
 	return Found{Kind: FoundPort, Fabric: fabric, ID: id.String(), Name: f.PortName(ref), Detail: cmp.Or(guid, id.String())}
 }
