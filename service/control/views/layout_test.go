@@ -1,7 +1,9 @@
 package views
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"fairlane/subnet"
@@ -144,5 +146,45 @@ func TestNaturalOrderOfNames(t *testing.T) {
 		if natural(c[0], c[1]) >= 0 || natural(c[1], c[0]) <= 0 || natural(c[0], c[0]) != 0 {
 			t.Errorf("%q and %q are out of order", c[0], c[1])
 		}
+	}
+}
+
+func TestARouteThatEndsHasItsReason(t *testing.T) {
+	t.Parallel()
+	f, err := topogen.Star(4, topogen.Wire{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := f.ResolvePort("h1")
+	dst, err2 := f.ResolvePort("h4")
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	hops, err := route(f, src, dst)
+	if err != nil || len(hops) != 2 || hops[1].Distance != 1 {
+		t.Fatalf("route is %+v, %v", hops, err)
+	}
+	broken := *f
+	broken.LFTs = slices.Clone(f.LFTs)
+	for i := range broken.LFTs {
+		broken.LFTs[i] = slices.Clone(f.LFTs[i])
+		for lid := range broken.LFTs[i] {
+			broken.LFTs[i][lid] = ident.DropPort
+		}
+	}
+	if hops, err = route(&broken, src, dst); !errors.Is(err, subnet.ErrNoRoute) || len(hops) != 0 {
+		t.Errorf("route over a switch that drops is %+v, %v", hops, err)
+	}
+	island := *f
+	island.LFTs, island.Links = nil, nil
+	island.Nodes = slices.Clone(f.Nodes)
+	for i := range island.Nodes {
+		island.Nodes[i].Ports = slices.Clone(f.Nodes[i].Ports)
+		for p := range island.Nodes[i].Ports {
+			island.Nodes[i].Ports[p].Link = -1
+		}
+	}
+	if hops, err = route(&island, src, dst); !errors.Is(err, subnet.ErrNoRoute) || len(hops) != 0 {
+		t.Errorf("route without links is %+v, %v", hops, err)
 	}
 }

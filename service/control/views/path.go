@@ -117,7 +117,7 @@ func route(f *subnet.Fabric, src, dst subnet.PortRef) ([]Hop, error) {
 	if src == dst {
 		return nil, nil
 	}
-	if f.LFTs == nil {
+	if len(f.LFTs) == 0 {
 		return shortest(f, src, dst)
 	}
 	var hops []Hop

@@ -187,20 +187,22 @@ func (s *search) plansAndRollouts(ctx context.Context, r control.Repos, fabric s
 			s.add(Found{Kind: FoundPlan, Fabric: fabric, ID: p.Name, Name: p.Name, Detail: p.CreatedAt.UTC().Format(time.RFC3339)})
 		}
 	}
-	id, err := strconv.ParseInt(strings.TrimPrefix(s.text, "rollout "), 10, 64)
-	if err != nil || id < 1 || !s.q.May("rollout", fabric, "") {
+	if len(s.text) > 18 || strings.Trim(s.text, "0123456789") != "" || !s.q.May("rollout", fabric, "") {
 		return nil
 	}
-	ro, err := r.RolloutHead(ctx, fabric, id)
-	switch {
-	case errors.Is(err, control.ErrNotFound):
-		return nil
-	case err != nil:
+	id, err := strconv.ParseInt(s.text, 10, 64)
+	if err != nil {
 		return err
 	}
-	n := strconv.FormatInt(id, 10)
-	s.add(Found{Kind: FoundRollout, Fabric: fabric, ID: n, Name: n, Detail: string(ro.State)})
-	return nil
+	ro, err := r.RolloutHead(ctx, fabric, id)
+	if errors.Is(err, control.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		n := strconv.FormatInt(id, 10)
+		s.add(Found{Kind: FoundRollout, Fabric: fabric, ID: n, Name: n, Detail: string(ro.State)})
+	}
+	return err
 }
 
 // nameIndex has the names of a topology's nodes and ports in the forms that a search compares.

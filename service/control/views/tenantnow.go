@@ -10,7 +10,7 @@ import (
 	"fairlane/service/series"
 )
 
-// TenantNow has the current figures of one tenant: those that the tenant itself may see, whoever asks. A nil figure was not measured.
+// TenantNow has the current figures of one tenant: those that the tenant itself may see, for every caller. A nil figure was not measured.
 type TenantNow struct {
 	Fabric, Tenant      string
 	At                  time.Time

@@ -97,7 +97,7 @@ func TestTheVerdictFollowsTheMeasurement(t *testing.T) {
 		contended int
 	}{
 		{"both receive their share", 0.99, tenant{"red", "contending", 1}, tenant{"blue", "contending", 0.96}, views.Served, 1},
-		{"nobody contends", 0.4, tenant{"red", "demand", 0}, tenant{"blue", "idle", 0}, views.Quiet, 0},
+		{"no tenant contends", 0.4, tenant{"red", "demand", 0}, tenant{"blue", "idle", 0}, views.Quiet, 0},
 		{"one is below its share", 0.99, tenant{"red", "contending", 0.8}, tenant{"blue", "contending", 1}, views.BelowShare, 1},
 		{"one is not measured", 0.99, tenant{"red", "contending", 1}, tenant{"blue", "not-measured", 0}, views.NotMeasured, 1},
 		{"what one received is not known", 0.99, tenant{"red", "contending", 0}, tenant{"blue", "contending", 1}, views.NotMeasured, 1},
@@ -292,6 +292,63 @@ func TestAMapOfASmallFabric(t *testing.T) {
 	controltest.MustFail(t, "an unknown group", err, control.ErrNotFound)
 	_, err = p.Matrix(t.Context(), "lab", views.MatrixQuery{Group: "pod:nowhere"})
 	controltest.MustFail(t, "a matrix of an unknown group", err, control.ErrNotFound)
+}
+
+// alarm has alerts in place of rules.
+type alarm struct {
+	series.Rules
+	list []series.Alert
+}
+
+func (a alarm) Alerts(series.Scope) []series.Alert { return a.list }
+
+func TestTheOverviewListsFiringAlertsOfItsFabric(t *testing.T) {
+	t.Parallel()
+	r, _ := controltest.InForce(t)
+	began := time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC)
+	alert := func(name string, state series.AlertState, fabric, severity string, minute int) series.Alert {
+		return series.Alert{Name: name, State: state, ActiveAt: began.Add(time.Duration(minute) * time.Minute), Labels: []series.Label{{Name: series.LabelFabric, Value: fabric}, {Name: "severity", Value: severity}}}
+	}
+	list := []series.Alert{
+		alert("ticket", series.AlertFiring, "lab", "ticket", 0), alert("late", series.AlertFiring, "lab", "page", 2), alert("early", series.AlertFiring, "lab", "page", 1),
+		alert("pending", series.AlertPending, "lab", "page", 0), alert("elsewhere", series.AlertFiring, "prod", "page", 0), alert("manager", series.AlertFiring, "", "page", 0),
+	}
+	for i := range 30 {
+		list = append(list, alert("many", series.AlertFiring, "lab", "ticket", 10+i))
+	}
+	p := onRig(t, r, func(d *control.Deps) { d.Rules = alarm{list: list} })
+	o := p.overview()
+	if o.AlertsFiring != 33 || len(o.Alerts) != 20 || o.Alerts[0].Name != "early" || o.Alerts[1].Name != "late" || o.Alerts[2].Name != "ticket" {
+		t.Errorf("%d alerts fire: %+v", o.AlertsFiring, o.Alerts)
+	}
+}
+
+// TestStatesOfGroupsAreTheWorstOfTheirMembers adds one fault after another.
+func TestStatesOfGroupsAreTheWorstOfTheirMembers(t *testing.T) {
+	t.Parallel()
+	p := newPage(t)
+	state := func(want views.MapState, down int) {
+		t.Helper()
+		m, err := p.Map(t.Context(), "lab", "", everything)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := m.Groups[1]; s.State != want || m.Edges[0].Down != down {
+			t.Errorf("switch %+v, edge %+v; want state %d and %d links down", s, m.Edges[0], want, down)
+		}
+	}
+	state(views.MapOK, 0)
+	p.measure(0.9, tenant{"red", "contending", 1})
+	state(views.MapContended, 0)
+	p.now = p.now.Add(time.Minute)
+	p.measure(0.9, tenant{"red", "contending", 0.5})
+	state(views.MapBelow, 0)
+	p.now = p.now.Add(time.Second)
+	err := p.Series.Append(t.Context(), p.now, []series.Sample{{Family: series.LinkUp, Value: 0, Labels: []series.Label{{Name: series.LabelFabric, Value: "lab"}, {Name: series.LabelLink, Value: link}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state(views.MapDown, 1)
 }
 
 func searched(t *testing.T, p *page, ctx context.Context, text string) (out []string) {
