@@ -53,6 +53,7 @@ func TestEveryOperationAnswersByTheContract(t *testing.T) {
 	plan := r.plans()
 	r.rollout(plan)
 	r.devices()
+	r.views()
 	r.call("DELETE", "/fabrics/lab", "", "If-Match", `"1"`).want(409, "plan-in-force")
 	r.releases()
 	r.call("DELETE", "/fabrics/lab", "", "If-Match", "*").want(204) // a release leaves no plan in force
@@ -173,6 +174,13 @@ func (r *rig) releases() {
 	if f := decode[gen.Fabric](r.call("POST", "/fabrics/lab/manage", "").want(200)); *f.Management != "managed" {
 		t.Errorf("the fabric is %s", *f.Management)
 	}
+}
+
+func (r *rig) views() {
+	for _, path := range []string{"/overview", "/map", "/map/matrix", "/path?src=h1&dst=h4", "/tenants/red/now"} {
+		r.call("GET", "/fabrics/lab"+path, "").want(200)
+	}
+	r.call("GET", "/search?q=red", "").want(200)
 }
 
 func (r *rig) rollout(plan string) {

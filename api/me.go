@@ -28,9 +28,27 @@ func (s *Server) GetMe(ctx context.Context, _ server.GetMeRequestObject) (server
 	case !errors.Is(err, control.ErrNotFound):
 		return nil, err
 	}
-	var err error
+	ses, ok, err := s.control.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		out.Session = new(sessionOut(ses))
+	}
 	out.Permissions, err = s.permissions(p)
 	return out, err
+}
+
+func (s *Server) ExtendSession(ctx context.Context, _ server.ExtendSessionRequestObject) (server.ExtendSessionResponseObject, error) {
+	ses, err := s.control.ExtendSession(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return server.ExtendSession200JSONResponse(sessionOut(ses)), nil
+}
+
+func sessionOut(ses control.Session) gen.Session {
+	return gen.Session{ExpiresAt: ses.ExpiresAt, IdleExpiresAt: ses.IdleExpiresAt()}
 }
 
 // permissions lists a principal's rights in the domains of its roles.

@@ -237,6 +237,36 @@ func TestSessionsEndByIdlenessAndByAge(t *testing.T) {
 	idle.do("GET", "/me", "").want(401, "unauthorized")
 }
 
+func TestASessionKnowsItsEndAndIsExtended(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	b := h.browser()
+	in := decode[gen.SignedIn](b.signIn("ada", adaPassword).want(200))
+	began := h.clock.read()
+	ends := func(idle time.Time) {
+		t.Helper()
+		ses := decode[gen.Me](b.do("GET", "/me", "").want(200)).Session
+		if ses == nil || !ses.ExpiresAt.Equal(in.ExpiresAt) || !ses.IdleExpiresAt.Equal(idle) {
+			t.Errorf("session is %+v, want its ends at %v and, by idleness, %v", ses, in.ExpiresAt, idle)
+		}
+	}
+	ends(began.Add(control.SessionIdle))
+	h.clock.pass(30 * time.Second) // less than the resolution in which other requests count
+	ends(began.Add(control.SessionIdle))
+	b.do("POST", "/me/session/extend", "").want(200)
+	ends(began.Add(30*time.Second + control.SessionIdle))
+	h.clock.pass(control.SessionIdle - time.Second)
+	got := decode[gen.Session](b.do("POST", "/me/session/extend", "").want(200))
+	h.clock.pass(time.Minute)
+	if again := decode[gen.Session](b.do("POST", "/me/session/extend", "").want(200)); !again.IdleExpiresAt.Equal(in.ExpiresAt) || !got.ExpiresAt.Equal(in.ExpiresAt) {
+		t.Errorf("extended to %+v, then %+v: no activity moves the end at %v", got, again, in.ExpiresAt)
+	}
+	h.rig.call("POST", "/me/session/extend", "").want(409, "no-session")
+	if me := decode[gen.Me](h.rig.call("GET", "/me", "").want(200)); me.Session != nil {
+		t.Errorf("a token has session %+v", me.Session)
+	}
+}
+
 func TestDisabledUserLosesAccessAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -456,6 +486,7 @@ func TestEveryOperationOfIdentityAnswersByTheContract(t *testing.T) {
 	b.do("GET", "/sign-in", "").want(200)
 	b.signIn("ada", adaPassword).want(200)
 	b.do("GET", "/me", "").want(200)
+	b.do("POST", "/me/session/extend", "").want(200)
 	b.do("GET", "/roles", "").want(200)
 	b.do("PUT", "/me/password", `{"password":"`+adaPassword+`","new_password":"another long word"}`).want(204)
 	b.do("POST", "/me/tokens", `{"name":"laptop","scopes":["*:read"]}`).want(201)

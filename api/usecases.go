@@ -15,6 +15,7 @@ import (
 	"fairlane/service/control/rollouts"
 	"fairlane/service/control/silences"
 	"fairlane/service/control/tenancy"
+	"fairlane/service/control/views"
 	"fairlane/service/series"
 	"fairlane/service/silence"
 	"fairlane/subnet"
@@ -37,6 +38,7 @@ type UseCases interface {
 	Tasks
 	Silences
 	Operations
+	Views
 }
 
 // Transactions are the use cases about transactions, repeated requests, events as they come, and readiness.
@@ -63,6 +65,7 @@ type Accounts interface {
 	DeleteToken(ctx context.Context, ref control.AccountRef, name string) error
 	DeleteUser(ctx context.Context, name string, version int64) error
 	External(ctx context.Context, id identity.Identity) (control.Principal, error)
+	ExtendSession(ctx context.Context) (control.Session, error)
 	Faulted(key string)
 	Faults(key string) error
 	ListMembers(ctx context.Context, d tenants.Domain, p control.Page) (list []control.Member, next string, err error)
@@ -72,6 +75,7 @@ type Accounts interface {
 	Me(ctx context.Context) (a control.Account, err error)
 	PreparePassword(ctx context.Context, name, password string) (context.Context, error)
 	PutMember(ctx context.Context, user string, g tenants.Grant) (out control.Member, err error)
+	Session(ctx context.Context) (ses control.Session, ok bool, err error)
 	SignIn(ctx context.Context, name, password string) (identity.SignedIn, error)
 	SignInExternal(ctx context.Context, id identity.Identity) (identity.SignedIn, error)
 	SignOut(ctx context.Context) error
@@ -214,4 +218,14 @@ type Queries interface {
 	QueryRange(ctx context.Context, query string, start, end time.Time, step time.Duration) (series.Answer, error)
 	RuleGroups(ctx context.Context) ([]series.RuleGroup, error)
 	Alerts(ctx context.Context) ([]series.Alert, error)
+}
+
+// Views are the use cases that gather what one page shows.
+type Views interface {
+	Map(ctx context.Context, fabric, expand string, parts views.Parts) (*views.Map, error)
+	Matrix(ctx context.Context, fabric string, q views.MatrixQuery) (*views.Matrix, error)
+	Overview(ctx context.Context, fabric string, parts views.Parts) (*views.Overview, error)
+	Path(ctx context.Context, fabric, src, dst, tenant string) (*views.Path, error)
+	Search(ctx context.Context, q views.SearchQuery) (list []views.Found, more bool, err error)
+	TenantNow(ctx context.Context, fabric, tenant string) (*views.TenantNow, error)
 }

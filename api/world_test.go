@@ -151,6 +151,11 @@ func (w *world) walk() {
 			}
 		}
 	}
+	for _, q := range []string{"blue", "red", "e", "lab", "another", "h1", "1", "0x02", "carol", "nothing"} {
+		w.ask("GET", "/search?limit=1&q="+q, "")
+		w.ask("GET", "/search?fabric=another&q="+q, "")
+	}
+	w.ask("GET", "/fabrics/lab/path?src=h2&dst=h4", "")
 	const series = "/prometheus/api/v1"
 	for _, q := range []string{`{fabric=~".+"}`, `count({__name__=~".+"})`, `absent(fairlane_tenant_weight{tenant="red"})`, `sum(fairlane_link_capacity_bits_per_second)`} {
 		w.ask("GET", series+"/query?query="+url.QueryEscape(q), "")

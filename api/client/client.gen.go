@@ -291,7 +291,7 @@ type ClientInterface interface {
 
 	// ListEvents List the events of a fabric, oldest first
 	//
-	// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
+	// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only, with times rounded down to the minute.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, fabric FabricPath, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -341,6 +341,21 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
 	ManageFabric(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetMap Draw the fabric as at most 300 groups and the links between them
+	//
+	// Switches stand alone and the hosts of a leaf are one group while they fit. In a larger fabric, the switches below the top tier that are connected without it are a pod, and the hosts of a pod are one group. `expand` draws the members of one group instead.
+	// Measured figures are those of the stored series.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/map (the `GetMap` operationId).
+	GetMap(ctx context.Context, fabric FabricPath, params *GetMapParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetMapMatrix Tabulate the links between lower and upper switches
+	//
+	// Rows are the switches of the lower tier and columns those of the next one, at most 128 by 128. In a larger fabric, rows and columns are groups of the map; `group` tabulates the switches of one group and those above them.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/map/matrix (the `GetMapMatrix` operationId).
+	GetMapMatrix(ctx context.Context, fabric FabricPath, params *GetMapMatrixParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListFabricMembers List the users that have a role on a fabric
 	//
@@ -455,6 +470,21 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/options (the `PutOptions` operationId).
 	PutOptions(ctx context.Context, fabric FabricPath, params *PutOptionsParams, body PutOptionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetOverview Report whether every tenant receives its share right now
+	//
+	// One verdict with the figures behind it. Measured figures are those of the stored series at `at`; what was not measured is absent. A tenant is below its share while it contends and receives less than the bound of its objective, which is the
+	// rule of the series `fairlane_tenant_share_bad_seconds_total` and of the alerts about budgets. A token sees the parts about devices, rollouts and events only if its scopes cover reading them.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/overview (the `GetOverview` operationId).
+	GetOverview(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetPath Trace the route between two ports
+	//
+	// The links that packets take by the routing of the latest snapshot, with their measured use and the tenants that contend on them. Where the fabric hashes flows over several routes, the answer lists the links of all of them, by distance from the source.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/path (the `GetPath` operationId).
+	GetPath(ctx context.Context, fabric FabricPath, params *GetPathParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListPlans List stored plans, newest first
 	//
@@ -940,6 +970,13 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/members/{user} (the `PutMember` operationId).
 	PutMember(ctx context.Context, fabric FabricPath, tenant TenantPath, user UserPath, params *PutMemberParams, body PutMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetTenantNow Return the current figures of one tenant
+	//
+	// Only figures that the tenant itself may see, for every caller. Measured figures are those of the stored series at `at`; what was not measured is absent.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/now (the `GetTenantNow` operationId).
+	GetTenantNow(ctx context.Context, fabric FabricPath, tenant TenantPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListTenantServiceAccounts List the service accounts of a tenant
 	//
 	// Only accounts of this tenant are listed.
@@ -1056,6 +1093,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
 	ChangePassword(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExtendSession Keep the browser session from ending by idleness
+	//
+	// Every request of a session moves `idle_expires_at`, at most once a minute; this one does so at once and does nothing else. `expires_at` does not move: a session ends 24 hours after its sign-in.
+	//
+	// Corresponds with POST /api/v1/me/session/extend (the `ExtendSession` operationId).
+	ExtendSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListMyTokens List the caller's tokens
 	//
@@ -1237,6 +1281,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/roles (the `ListRoles` operationId).
 	ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// Search Find fabrics, tenants, devices, ports, plans, rollouts and users
+	//
+	// Names that contain the text, with those that begin with it first; GUIDs and plans by their first digits; rollouts by their number. Results are limited to what the caller may read: a member of a tenant finds its own tenant and fabric. The answer does not depend on what is hidden.
+	//
+	// Corresponds with GET /api/v1/search (the `Search` operationId).
+	Search(ctx context.Context, params *SearchParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListServiceAccounts List the service accounts that belong to no tenant
 	//
@@ -1956,7 +2007,7 @@ func (c *Client) PutDriftPolicy(ctx context.Context, fabric FabricPath, params *
 
 // ListEvents List the events of a fabric, oldest first
 //
-// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
+// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only, with times rounded down to the minute.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/events (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, fabric FabricPath, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2067,6 +2118,41 @@ func (c *Client) ListLinks(ctx context.Context, fabric FabricPath, params *ListL
 // Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
 func (c *Client) ManageFabric(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewManageFabricRequest(c.Server, fabric, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetMap Draw the fabric as at most 300 groups and the links between them
+//
+// Switches stand alone and the hosts of a leaf are one group while they fit. In a larger fabric, the switches below the top tier that are connected without it are a pod, and the hosts of a pod are one group. `expand` draws the members of one group instead.
+// Measured figures are those of the stored series.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/map (the `GetMap` operationId).
+func (c *Client) GetMap(ctx context.Context, fabric FabricPath, params *GetMapParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetMapRequest(c.Server, fabric, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetMapMatrix Tabulate the links between lower and upper switches
+//
+// Rows are the switches of the lower tier and columns those of the next one, at most 128 by 128. In a larger fabric, rows and columns are groups of the map; `group` tabulates the switches of one group and those above them.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/map/matrix (the `GetMapMatrix` operationId).
+func (c *Client) GetMapMatrix(ctx context.Context, fabric FabricPath, params *GetMapMatrixParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetMapMatrixRequest(c.Server, fabric, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2321,6 +2407,41 @@ func (c *Client) PutOptionsWithBody(ctx context.Context, fabric FabricPath, para
 // Corresponds with PUT /api/v1/fabrics/{fabric}/options (the `PutOptions` operationId).
 func (c *Client) PutOptions(ctx context.Context, fabric FabricPath, params *PutOptionsParams, body PutOptionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutOptionsRequest(c.Server, fabric, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetOverview Report whether every tenant receives its share right now
+//
+// One verdict with the figures behind it. Measured figures are those of the stored series at `at`; what was not measured is absent. A tenant is below its share while it contends and receives less than the bound of its objective, which is the
+// rule of the series `fairlane_tenant_share_bad_seconds_total` and of the alerts about budgets. A token sees the parts about devices, rollouts and events only if its scopes cover reading them.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/overview (the `GetOverview` operationId).
+func (c *Client) GetOverview(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetOverviewRequest(c.Server, fabric)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetPath Trace the route between two ports
+//
+// The links that packets take by the routing of the latest snapshot, with their measured use and the tenants that contend on them. Where the fabric hashes flows over several routes, the answer lists the links of all of them, by distance from the source.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/path (the `GetPath` operationId).
+func (c *Client) GetPath(ctx context.Context, fabric FabricPath, params *GetPathParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetPathRequest(c.Server, fabric, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3415,6 +3536,23 @@ func (c *Client) PutMember(ctx context.Context, fabric FabricPath, tenant Tenant
 	return c.Client.Do(req)
 }
 
+// GetTenantNow Return the current figures of one tenant
+//
+// Only figures that the tenant itself may see, for every caller. Measured figures are those of the stored series at `at`; what was not measured is absent.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/now (the `GetTenantNow` operationId).
+func (c *Client) GetTenantNow(ctx context.Context, fabric FabricPath, tenant TenantPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTenantNowRequest(c.Server, fabric, tenant)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListTenantServiceAccounts List the service accounts of a tenant
 //
 // Only accounts of this tenant are listed.
@@ -3672,6 +3810,23 @@ func (c *Client) ChangePasswordWithBody(ctx context.Context, contentType string,
 // Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
 func (c *Client) ChangePassword(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewChangePasswordRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExtendSession Keep the browser session from ending by idleness
+//
+// Every request of a session moves `idle_expires_at`, at most once a minute; this one does so at once and does nothing else. `expires_at` does not move: a session ends 24 hours after its sign-in.
+//
+// Corresponds with POST /api/v1/me/session/extend (the `ExtendSession` operationId).
+func (c *Client) ExtendSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExtendSessionRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -4083,6 +4238,23 @@ func (c *Client) GetReady(ctx context.Context, reqEditors ...RequestEditorFn) (*
 // Corresponds with GET /api/v1/roles (the `ListRoles` operationId).
 func (c *Client) ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListRolesRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// Search Find fabrics, tenants, devices, ports, plans, rollouts and users
+//
+// Names that contain the text, with those that begin with it first; GUIDs and plans by their first digits; rollouts by their number. Results are limited to what the caller may read: a member of a tenant finds its own tenant and fabric. The answer does not depend on what is hidden.
+//
+// Corresponds with GET /api/v1/search (the `Search` operationId).
+func (c *Client) Search(ctx context.Context, params *SearchParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSearchRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -6788,6 +6960,140 @@ func NewManageFabricRequest(server string, fabric FabricPath, params *ManageFabr
 	return req, nil
 }
 
+// NewGetMapRequest constructs an http.Request for the GetMap method
+func NewGetMapRequest(server string, fabric FabricPath, params *GetMapParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/map", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Expand != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "expand", *params.Expand, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetMapMatrixRequest constructs an http.Request for the GetMapMatrix method
+func NewGetMapMatrixRequest(server string, fabric FabricPath, params *GetMapMatrixParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/map/matrix", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Group != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "group", *params.Group, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Tier != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tier", *params.Tier, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListFabricMembersRequest constructs an http.Request for the ListFabricMembers method
 func NewListFabricMembersRequest(server string, fabric FabricPath, params *ListFabricMembersParams) (*http.Request, error) {
 	var err error
@@ -7485,6 +7791,117 @@ func NewPutOptionsRequestWithBody(server string, fabric FabricPath, params *PutO
 			req.Header.Set("If-Match", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewGetOverviewRequest constructs an http.Request for the GetOverview method
+func NewGetOverviewRequest(server string, fabric FabricPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/overview", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetPathRequest constructs an http.Request for the GetPath method
+func NewGetPathRequest(server string, fabric FabricPath, params *GetPathParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/path", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "src", params.Src, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dst", params.Dst, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Tenant != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tenant", *params.Tenant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -10938,6 +11355,47 @@ func NewPutMemberRequestWithBody(server string, fabric FabricPath, tenant Tenant
 	return req, nil
 }
 
+// NewGetTenantNowRequest constructs an http.Request for the GetTenantNow method
+func NewGetTenantNowRequest(server string, fabric FabricPath, tenant TenantPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "tenant", tenant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/tenants/%s/now", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListTenantServiceAccountsRequest constructs an http.Request for the ListTenantServiceAccounts method
 func NewListTenantServiceAccountsRequest(server string, fabric FabricPath, tenant TenantPath, params *ListTenantServiceAccountsParams) (*http.Request, error) {
 	var err error
@@ -11626,6 +12084,33 @@ func NewChangePasswordRequestWithBody(server string, contentType string, body io
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewExtendSessionRequest constructs an http.Request for the ExtendSession method
+func NewExtendSessionRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/session/extend")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -12534,6 +13019,80 @@ func NewListRolesRequest(server string) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSearchRequest constructs an http.Request for the Search method
+func NewSearchRequest(server string, params *SearchParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/search")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "q", params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Fabric != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "fabric", *params.Fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -14367,7 +14926,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListEventsWithResponse List the events of a fabric, oldest first
 	//
-	// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
+	// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only, with times rounded down to the minute.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14427,6 +14986,25 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
 	ManageFabricWithResponse(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*ManageFabricResponse, error)
+
+	// GetMapWithResponse Draw the fabric as at most 300 groups and the links between them
+	//
+	// Switches stand alone and the hosts of a leaf are one group while they fit. In a larger fabric, the switches below the top tier that are connected without it are a pod, and the hosts of a pod are one group. `expand` draws the members of one group instead.
+	// Measured figures are those of the stored series.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/map (the `GetMap` operationId).
+	GetMapWithResponse(ctx context.Context, fabric FabricPath, params *GetMapParams, reqEditors ...RequestEditorFn) (*GetMapResponse, error)
+
+	// GetMapMatrixWithResponse Tabulate the links between lower and upper switches
+	//
+	// Rows are the switches of the lower tier and columns those of the next one, at most 128 by 128. In a larger fabric, rows and columns are groups of the map; `group` tabulates the switches of one group and those above them.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/map/matrix (the `GetMapMatrix` operationId).
+	GetMapMatrixWithResponse(ctx context.Context, fabric FabricPath, params *GetMapMatrixParams, reqEditors ...RequestEditorFn) (*GetMapMatrixResponse, error)
 
 	// ListFabricMembersWithResponse List the users that have a role on a fabric
 	//
@@ -14553,6 +15131,25 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/options (the `PutOptions` operationId).
 	PutOptionsWithResponse(ctx context.Context, fabric FabricPath, params *PutOptionsParams, body PutOptionsJSONRequestBody, reqEditors ...RequestEditorFn) (*PutOptionsResponse, error)
+
+	// GetOverviewWithResponse Report whether every tenant receives its share right now
+	//
+	// One verdict with the figures behind it. Measured figures are those of the stored series at `at`; what was not measured is absent. A tenant is below its share while it contends and receives less than the bound of its objective, which is the
+	// rule of the series `fairlane_tenant_share_bad_seconds_total` and of the alerts about budgets. A token sees the parts about devices, rollouts and events only if its scopes cover reading them.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/overview (the `GetOverview` operationId).
+	GetOverviewWithResponse(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*GetOverviewResponse, error)
+
+	// GetPathWithResponse Trace the route between two ports
+	//
+	// The links that packets take by the routing of the latest snapshot, with their measured use and the tenants that contend on them. Where the fabric hashes flows over several routes, the answer lists the links of all of them, by distance from the source.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/path (the `GetPath` operationId).
+	GetPathWithResponse(ctx context.Context, fabric FabricPath, params *GetPathParams, reqEditors ...RequestEditorFn) (*GetPathResponse, error)
 
 	// ListPlansWithResponse List stored plans, newest first
 	//
@@ -15098,6 +15695,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/members/{user} (the `PutMember` operationId).
 	PutMemberWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, user UserPath, params *PutMemberParams, body PutMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*PutMemberResponse, error)
 
+	// GetTenantNowWithResponse Return the current figures of one tenant
+	//
+	// Only figures that the tenant itself may see, for every caller. Measured figures are those of the stored series at `at`; what was not measured is absent.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/now (the `GetTenantNow` operationId).
+	GetTenantNowWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, reqEditors ...RequestEditorFn) (*GetTenantNowResponse, error)
+
 	// ListTenantServiceAccountsWithResponse List the service accounts of a tenant
 	//
 	// Only accounts of this tenant are listed.
@@ -15232,6 +15838,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
 	ChangePasswordWithResponse(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangePasswordResponse, error)
+
+	// ExtendSessionWithResponse Keep the browser session from ending by idleness
+	//
+	// Every request of a session moves `idle_expires_at`, at most once a minute; this one does so at once and does nothing else. `expires_at` does not move: a session ends 24 hours after its sign-in.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/session/extend (the `ExtendSession` operationId).
+	ExtendSessionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ExtendSessionResponse, error)
 
 	// ListMyTokensWithResponse List the caller's tokens
 	//
@@ -15439,6 +16054,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/v1/roles (the `ListRoles` operationId).
 	ListRolesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListRolesResponse, error)
+
+	// SearchWithResponse Find fabrics, tenants, devices, ports, plans, rollouts and users
+	//
+	// Names that contain the text, with those that begin with it first; GUIDs and plans by their first digits; rollouts by their number. Results are limited to what the caller may read: a member of a tenant finds its own tenant and fabric. The answer does not depend on what is hidden.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/search (the `Search` operationId).
+	SearchWithResponse(ctx context.Context, params *SearchParams, reqEditors ...RequestEditorFn) (*SearchResponse, error)
 
 	// ListServiceAccountsWithResponse List the service accounts that belong to no tenant
 	//
@@ -17058,6 +17682,102 @@ func (r ManageFabricResponse) ContentType() string {
 	return ""
 }
 
+type GetMapResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FabricMap
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetMapResponse) GetJSON200() *FabricMap {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetMapResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetMapResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetMapResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetMapResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetMapResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetMapMatrixResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MapMatrix
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetMapMatrixResponse) GetJSON200() *MapMatrix {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetMapMatrixResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetMapMatrixResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetMapMatrixResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetMapMatrixResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetMapMatrixResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListFabricMembersResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -17525,6 +18245,102 @@ func (r PutOptionsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PutOptionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetOverviewResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FabricOverview
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetOverviewResponse) GetJSON200() *FabricOverview {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetOverviewResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetOverviewResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetOverviewResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetOverviewResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetOverviewResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetPathResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RoutedPath
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetPathResponse) GetJSON200() *RoutedPath {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetPathResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetPathResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetPathResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetPathResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetPathResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -19770,6 +20586,54 @@ func (r PutMemberResponse) ContentType() string {
 	return ""
 }
 
+type GetTenantNowResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TenantNow
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTenantNowResponse) GetJSON200() *TenantNow {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetTenantNowResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTenantNowResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTenantNowResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTenantNowResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTenantNowResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListTenantServiceAccountsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -20326,6 +21190,54 @@ func (r ChangePasswordResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ChangePasswordResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ExtendSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Session
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ExtendSessionResponse) GetJSON200() *Session {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ExtendSessionResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ExtendSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ExtendSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExtendSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ExtendSessionResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -21274,6 +22186,54 @@ func (r ListRolesResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListRolesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SearchResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SearchAnswer
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SearchResponse) GetJSON200() *SearchAnswer {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SearchResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SearchResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SearchResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SearchResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SearchResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -22912,7 +23872,7 @@ func (c *ClientWithResponses) PutDriftPolicyWithResponse(ctx context.Context, fa
 
 // ListEventsWithResponse List the events of a fabric, oldest first
 //
-// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
+// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only, with times rounded down to the minute.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23013,6 +23973,37 @@ func (c *ClientWithResponses) ManageFabricWithResponse(ctx context.Context, fabr
 		return nil, err
 	}
 	return ParseManageFabricResponse(rsp)
+}
+
+// GetMapWithResponse Draw the fabric as at most 300 groups and the links between them
+//
+// Switches stand alone and the hosts of a leaf are one group while they fit. In a larger fabric, the switches below the top tier that are connected without it are a pod, and the hosts of a pod are one group. `expand` draws the members of one group instead.
+// Measured figures are those of the stored series.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/map (the `GetMap` operationId).
+func (c *ClientWithResponses) GetMapWithResponse(ctx context.Context, fabric FabricPath, params *GetMapParams, reqEditors ...RequestEditorFn) (*GetMapResponse, error) {
+	rsp, err := c.GetMap(ctx, fabric, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetMapResponse(rsp)
+}
+
+// GetMapMatrixWithResponse Tabulate the links between lower and upper switches
+//
+// Rows are the switches of the lower tier and columns those of the next one, at most 128 by 128. In a larger fabric, rows and columns are groups of the map; `group` tabulates the switches of one group and those above them.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/map/matrix (the `GetMapMatrix` operationId).
+func (c *ClientWithResponses) GetMapMatrixWithResponse(ctx context.Context, fabric FabricPath, params *GetMapMatrixParams, reqEditors ...RequestEditorFn) (*GetMapMatrixResponse, error) {
+	rsp, err := c.GetMapMatrix(ctx, fabric, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetMapMatrixResponse(rsp)
 }
 
 // ListFabricMembersWithResponse List the users that have a role on a fabric
@@ -23223,6 +24214,37 @@ func (c *ClientWithResponses) PutOptionsWithResponse(ctx context.Context, fabric
 		return nil, err
 	}
 	return ParsePutOptionsResponse(rsp)
+}
+
+// GetOverviewWithResponse Report whether every tenant receives its share right now
+//
+// One verdict with the figures behind it. Measured figures are those of the stored series at `at`; what was not measured is absent. A tenant is below its share while it contends and receives less than the bound of its objective, which is the
+// rule of the series `fairlane_tenant_share_bad_seconds_total` and of the alerts about budgets. A token sees the parts about devices, rollouts and events only if its scopes cover reading them.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/overview (the `GetOverview` operationId).
+func (c *ClientWithResponses) GetOverviewWithResponse(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*GetOverviewResponse, error) {
+	rsp, err := c.GetOverview(ctx, fabric, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetOverviewResponse(rsp)
+}
+
+// GetPathWithResponse Trace the route between two ports
+//
+// The links that packets take by the routing of the latest snapshot, with their measured use and the tenants that contend on them. Where the fabric hashes flows over several routes, the answer lists the links of all of them, by distance from the source.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/path (the `GetPath` operationId).
+func (c *ClientWithResponses) GetPathWithResponse(ctx context.Context, fabric FabricPath, params *GetPathParams, reqEditors ...RequestEditorFn) (*GetPathResponse, error) {
+	rsp, err := c.GetPath(ctx, fabric, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetPathResponse(rsp)
 }
 
 // ListPlansWithResponse List stored plans, newest first
@@ -24129,6 +25151,21 @@ func (c *ClientWithResponses) PutMemberWithResponse(ctx context.Context, fabric 
 	return ParsePutMemberResponse(rsp)
 }
 
+// GetTenantNowWithResponse Return the current figures of one tenant
+//
+// Only figures that the tenant itself may see, for every caller. Measured figures are those of the stored series at `at`; what was not measured is absent.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/now (the `GetTenantNow` operationId).
+func (c *ClientWithResponses) GetTenantNowWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, reqEditors ...RequestEditorFn) (*GetTenantNowResponse, error) {
+	rsp, err := c.GetTenantNow(ctx, fabric, tenant, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTenantNowResponse(rsp)
+}
+
 // ListTenantServiceAccountsWithResponse List the service accounts of a tenant
 //
 // Only accounts of this tenant are listed.
@@ -24352,6 +25389,21 @@ func (c *ClientWithResponses) ChangePasswordWithResponse(ctx context.Context, bo
 		return nil, err
 	}
 	return ParseChangePasswordResponse(rsp)
+}
+
+// ExtendSessionWithResponse Keep the browser session from ending by idleness
+//
+// Every request of a session moves `idle_expires_at`, at most once a minute; this one does so at once and does nothing else. `expires_at` does not move: a session ends 24 hours after its sign-in.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/session/extend (the `ExtendSession` operationId).
+func (c *ClientWithResponses) ExtendSessionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ExtendSessionResponse, error) {
+	rsp, err := c.ExtendSession(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExtendSessionResponse(rsp)
 }
 
 // ListMyTokensWithResponse List the caller's tokens
@@ -24697,6 +25749,21 @@ func (c *ClientWithResponses) ListRolesWithResponse(ctx context.Context, reqEdit
 		return nil, err
 	}
 	return ParseListRolesResponse(rsp)
+}
+
+// SearchWithResponse Find fabrics, tenants, devices, ports, plans, rollouts and users
+//
+// Names that contain the text, with those that begin with it first; GUIDs and plans by their first digits; rollouts by their number. Results are limited to what the caller may read: a member of a tenant finds its own tenant and fabric. The answer does not depend on what is hidden.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/search (the `Search` operationId).
+func (c *ClientWithResponses) SearchWithResponse(ctx context.Context, params *SearchParams, reqEditors ...RequestEditorFn) (*SearchResponse, error) {
+	rsp, err := c.Search(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSearchResponse(rsp)
 }
 
 // ListServiceAccountsWithResponse List the service accounts that belong to no tenant
@@ -26199,6 +27266,72 @@ func ParseManageFabricResponse(rsp *http.Response) (*ManageFabricResponse, error
 	return response, nil
 }
 
+// ParseGetMapResponse parses an HTTP response from a GetMapWithResponse call
+func ParseGetMapResponse(rsp *http.Response) (*GetMapResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetMapResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FabricMap
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetMapMatrixResponse parses an HTTP response from a GetMapMatrixWithResponse call
+func ParseGetMapMatrixResponse(rsp *http.Response) (*GetMapMatrixResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetMapMatrixResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MapMatrix
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListFabricMembersResponse parses an HTTP response from a ListFabricMembersWithResponse call
 func ParseListFabricMembersResponse(rsp *http.Response) (*ListFabricMembersResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -26538,6 +27671,72 @@ func ParsePutOptionsResponse(rsp *http.Response) (*PutOptionsResponse, error) {
 			headers.ETag = value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetOverviewResponse parses an HTTP response from a GetOverviewWithResponse call
+func ParseGetOverviewResponse(rsp *http.Response) (*GetOverviewResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetOverviewResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FabricOverview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetPathResponse parses an HTTP response from a GetPathWithResponse call
+func ParseGetPathResponse(rsp *http.Response) (*GetPathResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetPathResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RoutedPath
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
 	}
 
 	return response, nil
@@ -28197,6 +29396,39 @@ func ParsePutMemberResponse(rsp *http.Response) (*PutMemberResponse, error) {
 	return response, nil
 }
 
+// ParseGetTenantNowResponse parses an HTTP response from a GetTenantNowWithResponse call
+func ParseGetTenantNowResponse(rsp *http.Response) (*GetTenantNowResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTenantNowResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TenantNow
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListTenantServiceAccountsResponse parses an HTTP response from a ListTenantServiceAccountsWithResponse call
 func ParseListTenantServiceAccountsResponse(rsp *http.Response) (*ListTenantServiceAccountsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -28581,6 +29813,39 @@ func ParseChangePasswordResponse(rsp *http.Response) (*ChangePasswordResponse, e
 	switch {
 	case rsp.StatusCode == 204:
 		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseExtendSessionResponse parses an HTTP response from a ExtendSessionWithResponse call
+func ParseExtendSessionResponse(rsp *http.Response) (*ExtendSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExtendSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Session
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Problem
@@ -29258,6 +30523,39 @@ func ParseListRolesResponse(rsp *http.Response) (*ListRolesResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest RoleList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSearchResponse parses an HTTP response from a SearchWithResponse call
+func ParseSearchResponse(rsp *http.Response) (*SearchResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SearchResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SearchAnswer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

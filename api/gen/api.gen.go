@@ -406,6 +406,30 @@ func (e FabricManagement) Valid() bool {
 	}
 }
 
+// Defines values for FabricMapBy.
+const (
+	FabricMapByBlock  FabricMapBy = "block"
+	FabricMapByMember FabricMapBy = "member"
+	FabricMapByPod    FabricMapBy = "pod"
+	FabricMapBySwitch FabricMapBy = "switch"
+)
+
+// Valid indicates whether the value is a known member of the FabricMapBy enum.
+func (e FabricMapBy) Valid() bool {
+	switch e {
+	case FabricMapByBlock:
+		return true
+	case FabricMapByMember:
+		return true
+	case FabricMapByPod:
+		return true
+	case FabricMapBySwitch:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FabricReleaseTo.
 const (
 	FabricReleaseToBaseline FabricReleaseTo = "baseline"
@@ -508,6 +532,69 @@ func (e HealthStatus) Valid() bool {
 	}
 }
 
+// Defines values for MapGroupKind.
+const (
+	MapGroupKindHost   MapGroupKind = "host"
+	MapGroupKindSwitch MapGroupKind = "switch"
+)
+
+// Valid indicates whether the value is a known member of the MapGroupKind enum.
+func (e MapGroupKind) Valid() bool {
+	switch e {
+	case MapGroupKindHost:
+		return true
+	case MapGroupKindSwitch:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MapMatrixBy.
+const (
+	MapMatrixByGroup  MapMatrixBy = "group"
+	MapMatrixBySwitch MapMatrixBy = "switch"
+)
+
+// Valid indicates whether the value is a known member of the MapMatrixBy enum.
+func (e MapMatrixBy) Valid() bool {
+	switch e {
+	case MapMatrixByGroup:
+		return true
+	case MapMatrixBySwitch:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MapState.
+const (
+	MapStateBelowShare MapState = "below-share"
+	MapStateContended  MapState = "contended"
+	MapStateDown       MapState = "down"
+	MapStateDrifted    MapState = "drifted"
+	MapStateOk         MapState = "ok"
+)
+
+// Valid indicates whether the value is a known member of the MapState enum.
+func (e MapState) Valid() bool {
+	switch e {
+	case MapStateBelowShare:
+		return true
+	case MapStateContended:
+		return true
+	case MapStateDown:
+		return true
+	case MapStateDrifted:
+		return true
+	case MapStateOk:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for MeKind.
 const (
 	MeKindServiceAccount MeKind = "service-account"
@@ -523,6 +610,42 @@ func (e MeKind) Valid() bool {
 	case MeKindToken:
 		return true
 	case MeKindUser:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MeasuredState.
+const (
+	MeasuredStateCap         MeasuredState = "cap"
+	MeasuredStateContending  MeasuredState = "contending"
+	MeasuredStateDemand      MeasuredState = "demand"
+	MeasuredStateIdle        MeasuredState = "idle"
+	MeasuredStateNotMeasured MeasuredState = "not-measured"
+	MeasuredStateOtherLink   MeasuredState = "other-link"
+	MeasuredStateOwnPort     MeasuredState = "own-port"
+	MeasuredStatePathDown    MeasuredState = "path-down"
+)
+
+// Valid indicates whether the value is a known member of the MeasuredState enum.
+func (e MeasuredState) Valid() bool {
+	switch e {
+	case MeasuredStateCap:
+		return true
+	case MeasuredStateContending:
+		return true
+	case MeasuredStateDemand:
+		return true
+	case MeasuredStateIdle:
+		return true
+	case MeasuredStateNotMeasured:
+		return true
+	case MeasuredStateOtherLink:
+		return true
+	case MeasuredStateOwnPort:
+		return true
+	case MeasuredStatePathDown:
 		return true
 	default:
 		return false
@@ -991,6 +1114,66 @@ func (e RolloutWish) Valid() bool {
 	}
 }
 
+// Defines values for SearchResultKind.
+const (
+	SearchResultKindFabric  SearchResultKind = "fabric"
+	SearchResultKindHost    SearchResultKind = "host"
+	SearchResultKindPlan    SearchResultKind = "plan"
+	SearchResultKindPort    SearchResultKind = "port"
+	SearchResultKindRollout SearchResultKind = "rollout"
+	SearchResultKindSwitch  SearchResultKind = "switch"
+	SearchResultKindTenant  SearchResultKind = "tenant"
+	SearchResultKindUser    SearchResultKind = "user"
+)
+
+// Valid indicates whether the value is a known member of the SearchResultKind enum.
+func (e SearchResultKind) Valid() bool {
+	switch e {
+	case SearchResultKindFabric:
+		return true
+	case SearchResultKindHost:
+		return true
+	case SearchResultKindPlan:
+		return true
+	case SearchResultKindPort:
+		return true
+	case SearchResultKindRollout:
+		return true
+	case SearchResultKindSwitch:
+		return true
+	case SearchResultKindTenant:
+		return true
+	case SearchResultKindUser:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SeriesState.
+const (
+	SeriesStateAway    SeriesState = "away"
+	SeriesStateOff     SeriesState = "off"
+	SeriesStatePartial SeriesState = "partial"
+	SeriesStateRead    SeriesState = "read"
+)
+
+// Valid indicates whether the value is a known member of the SeriesState enum.
+func (e SeriesState) Valid() bool {
+	switch e {
+	case SeriesStateAway:
+		return true
+	case SeriesStateOff:
+		return true
+	case SeriesStatePartial:
+		return true
+	case SeriesStateRead:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SilenceState.
 const (
 	SilenceStateActive  SilenceState = "active"
@@ -1090,6 +1273,39 @@ func (e TopologyNodeKind) Valid() bool {
 	case TopologyNodeKindRouter:
 		return true
 	case TopologyNodeKindSwitch:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Verdict.
+const (
+	VerdictBelowShare    Verdict = "below-share"
+	VerdictNoPlan        Verdict = "no-plan"
+	VerdictNoTenants     Verdict = "no-tenants"
+	VerdictNotDiscovered Verdict = "not-discovered"
+	VerdictNotMeasured   Verdict = "not-measured"
+	VerdictQuiet         Verdict = "quiet"
+	VerdictServed        Verdict = "served"
+)
+
+// Valid indicates whether the value is a known member of the Verdict enum.
+func (e Verdict) Valid() bool {
+	switch e {
+	case VerdictBelowShare:
+		return true
+	case VerdictNoPlan:
+		return true
+	case VerdictNoTenants:
+		return true
+	case VerdictNotDiscovered:
+		return true
+	case VerdictNotMeasured:
+		return true
+	case VerdictQuiet:
+		return true
+	case VerdictServed:
 		return true
 	default:
 		return false
@@ -1607,6 +1823,34 @@ type CongestionLoopStage string
 // CongestionLoopState State of the loop: `not-tested` without load, or when counters could not be read. `not-tested` is never counted as acting.
 type CongestionLoopState string
 
+// ContendedLink defines model for ContendedLink.
+type ContendedLink struct {
+	// CapacityBps Rate in bits per second, counted over the link-layer bytes of data packets.
+	CapacityBps *Rate `json:"capacity_bps,omitempty"`
+
+	// DeliveredBps Rate in bits per second; absent when it was not measured.
+	DeliveredBps *MeasuredRate `json:"delivered_bps,omitempty"`
+	Name         string        `json:"name"`
+
+	// Port A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
+	Port *Port `json:"port,omitempty"`
+
+	// Use Delivered over capacity; absent if not measured.
+	Use *float64 `json:"use,omitempty"`
+}
+
+// ContendedTime Contended time in the last hour (`hour`) or the last 28 days (`period`). Time without a measurement does not count.
+type ContendedTime struct {
+	// BadS Bad seconds among them.
+	BadS *float64 `json:"bad_s,omitempty"`
+
+	// ContendedS Contended seconds.
+	ContendedS *float64 `json:"contended_s,omitempty"`
+
+	// DeliveredContendedBps Delivered rate, averaged over the measurements in which the tenant contended: all of the hour, one in five minutes of the period. Absent if it did not contend.
+	DeliveredContendedBps *float64 `json:"delivered_contended_bps,omitempty"`
+}
+
 // Contention Whether a contended link limits the tenant, or else what does: nothing could be measured, one of its ports has no link, it sends almost nothing, its cap, the ports it sends from, a link elsewhere, or its own demand. Absent in measurements of earlier releases.
 type Contention string
 
@@ -1731,6 +1975,14 @@ type DeviceSettings struct {
 
 // DeviceState One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending. A device is clean-up-pending while it also holds settings that the previous plan needs, or when it has left the plan in force (`leaving`). A clean-up removes these settings.
 type DeviceState = string
+
+// DeviceStateCount defines model for DeviceStateCount.
+type DeviceStateCount struct {
+	Devices int `json:"devices"`
+
+	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending. A device is clean-up-pending while it also holds settings that the previous plan needs, or when it has left the plan in force (`leaving`). A clean-up removes these settings.
+	State DeviceState `json:"state"`
+}
 
 // DeviceUpdate defines model for DeviceUpdate.
 type DeviceUpdate struct {
@@ -1909,9 +2161,99 @@ type FabricList struct {
 	NextCursor *string  `json:"next_cursor,omitempty"`
 }
 
+// FabricMap defines model for FabricMap.
+type FabricMap struct {
+	At time.Time `json:"at"`
+
+	// By What a group is: a switch or the hosts of one, a pod, a block of pods in the order of their names because they are too many, or a member of `expanded`.
+	By FabricMapBy `json:"by"`
+
+	// Edges At most 10,000. Those that are down or contended come first.
+	Edges []MapEdge `json:"edges"`
+
+	// Expanded The group whose members are drawn.
+	Expanded *string `json:"expanded,omitempty"`
+
+	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
+	Fabric Name `json:"fabric"`
+
+	// Groups At most 300, by tier and name.
+	Groups []MapGroup `json:"groups"`
+
+	// MeasuredAt Time of the latest measurement; absent if the series have no current one.
+	MeasuredAt *time.Time `json:"measured_at,omitempty"`
+
+	// More Members that are not drawn, because they are more than 300.
+	More         int `json:"more"`
+	MoreEdges    int `json:"more_edges"`
+	MoreMeetings int `json:"more_meetings"`
+
+	// Series Whether the stored series could be read: all, all but those of a manager that does not answer, none because they do not answer, or none because the service keeps no series. Unless it is `read`, measured figures may be absent.
+	Series   SeriesState `json:"series"`
+	Snapshot SHA256      `json:"snapshot"`
+
+	// TenantsMeeting The tenants on contended link directions, at most 200 links, the highest use first.
+	TenantsMeeting []LinkMeeting `json:"tenants_meeting"`
+}
+
+// FabricMapBy What a group is: a switch or the hosts of one, a pod, a block of pods in the order of their names because they are too many, or a member of `expanded`.
+type FabricMapBy string
+
 // FabricMemberPut defines model for FabricMemberPut.
 type FabricMemberPut struct {
 	Role FabricRole `json:"role"`
+}
+
+// FabricOverview defines model for FabricOverview.
+type FabricOverview struct {
+	// Alerts At most 20 of them, `page` before `ticket`, then the oldest first.
+	Alerts []FiringAlert `json:"alerts"`
+
+	// AlertsFiring Firing alerts about the fabric and its tenants.
+	AlertsFiring int `json:"alerts_firing"`
+
+	// At Time of the answer, for which the series were read.
+	At time.Time `json:"at"`
+
+	// Below At most 50 of them, the lowest `received` first.
+	Below []TenantBelow `json:"below"`
+
+	// BelowCount Tenants below their share.
+	BelowCount int `json:"below_count"`
+
+	// Contended At most 20 of them, the highest use first.
+	Contended []ContendedLink `json:"contended"`
+
+	// ContendedCount Link directions that are full (85 % of their capacity or more) or limit a contending tenant.
+	ContendedCount int `json:"contended_count"`
+
+	// Devices Devices of the plan in force by stored state.
+	Devices []DeviceStateCount `json:"devices"`
+
+	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
+	Fabric      Name   `json:"fabric"`
+	LatestEvent *Event `json:"latest_event,omitempty"`
+
+	// MeasuredAt Time of the latest measurement; absent if the series have no current one.
+	MeasuredAt *time.Time `json:"measured_at,omitempty"`
+
+	// Plan The plan in force; absent without one.
+	Plan *OverviewPlan `json:"plan,omitempty"`
+
+	// Rollout The running rollout; absent without one.
+	Rollout *OverviewRollout `json:"rollout,omitempty"`
+
+	// Series Whether the stored series could be read: all, all but those of a manager that does not answer, none because they do not answer, or none because the service keeps no series. Unless it is `read`, measured figures may be absent.
+	Series SeriesState `json:"series"`
+
+	// TenantStates Tenants of the plan in force by measured state. Empty without a current measurement.
+	TenantStates []TenantStateCount `json:"tenant_states"`
+
+	// Tenants Declared tenants.
+	Tenants int `json:"tenants"`
+
+	// Verdict Whether every tenant receives its share: every contending tenant does; at least one does not; no tenant contends; there is no current measurement, or a tenant is not measured while none is below its share; no plan is in force; no tenant is declared; the fabric was never discovered.
+	Verdict Verdict `json:"verdict"`
 }
 
 // FabricRelease defines model for FabricRelease.
@@ -2008,6 +2350,19 @@ type FindingChange struct {
 
 	// Before A requirement that the plan cannot meet, and the remedy. `said` and `advice` are `message` and `fix` with their parameters; plans of format 1 do not have them.
 	Before Finding `json:"before"`
+}
+
+// FiringAlert defines model for FiringAlert.
+type FiringAlert struct {
+	Link     *string `json:"link,omitempty"`
+	Name     string  `json:"name"`
+	Severity *string `json:"severity,omitempty"`
+
+	// Since Time since which the condition holds.
+	Since time.Time `json:"since"`
+
+	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
+	Tenant *Name `json:"tenant,omitempty"`
 }
 
 // Flow defines model for Flow.
@@ -2177,6 +2532,27 @@ type LinkList struct {
 	Snapshot SHA256  `json:"snapshot"`
 }
 
+// LinkMeeting defines model for LinkMeeting.
+type LinkMeeting struct {
+	// A The group of the sending port, if it is drawn.
+	A *string `json:"a,omitempty"`
+
+	// B The group of the receiving port, if it is drawn.
+	B *string `json:"b,omitempty"`
+
+	// Link Name of the link direction.
+	Link string `json:"link"`
+
+	// More Tenants that are not listed.
+	More int `json:"more"`
+
+	// Tenants At most 64, the highest entitlement first.
+	Tenants []MeetingTenant `json:"tenants"`
+
+	// Use Delivered over capacity; absent if not measured.
+	Use *float64 `json:"use,omitempty"`
+}
+
 // LinkPrediction defines model for LinkPrediction.
 type LinkPrediction struct {
 	// CapacityBps Rate in bits per second, counted over the link-layer bytes of data packets.
@@ -2264,6 +2640,114 @@ type LinkUse struct {
 	Use *float64 `json:"use,omitempty"`
 }
 
+// MapEdge defines model for MapEdge.
+type MapEdge struct {
+	// A The group of the lower tier.
+	A string `json:"a"`
+	B string `json:"b"`
+
+	// CapacityBps Sum of the links, in one direction.
+	CapacityBps int64 `json:"capacity_bps"`
+
+	// Contended Links of which a direction is contended.
+	Contended int `json:"contended"`
+
+	// Down Links that are contended in the plan and were not up at the latest scan.
+	Down  int `json:"down"`
+	Links int `json:"links"`
+
+	// WorstUse Highest measured use of a direction; absent if none was measured.
+	WorstUse *float64 `json:"worst_use,omitempty"`
+}
+
+// MapGroup defines model for MapGroup.
+type MapGroup struct {
+	// Domain Data centre of the members; absent when unknown or when there are several.
+	Domain *string `json:"domain,omitempty"`
+	Hosts  int     `json:"hosts"`
+
+	// ID Value for `expand` and `group`. It stays the same while the fabric's cabling does.
+	ID   string       `json:"id"`
+	Kind MapGroupKind `json:"kind"`
+
+	// More Whether `expand` shows members.
+	More bool `json:"more"`
+
+	// Name Name of a single member; for the hosts of a leaf, the leaf's; for a pod, its first switch's.
+	Name string `json:"name"`
+
+	// State The worst that holds, from the least to the worst: nothing; a link of the members is contended; a device has drifted; a tenant is below its share on a link of the members; a link of the members is down.
+	State    MapState `json:"state"`
+	Switches int      `json:"switches"`
+
+	// Tier Tier of the members, the lowest one for a pod: 0 for hosts.
+	Tier int `json:"tier"`
+
+	// WorstUse Highest measured use of a link direction of the members; absent if none was measured.
+	WorstUse *float64 `json:"worst_use,omitempty"`
+}
+
+// MapGroupKind defines model for MapGroup.Kind.
+type MapGroupKind string
+
+// MapMatrix defines model for MapMatrix.
+type MapMatrix struct {
+	At time.Time `json:"at"`
+
+	// By What rows and columns are.
+	By    MapMatrixBy  `json:"by"`
+	Cells []MatrixCell `json:"cells"`
+
+	// Columns At most 128, by name.
+	Columns []MatrixSide `json:"columns"`
+
+	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
+	Fabric Name `json:"fabric"`
+
+	// MeasuredAt Time of the latest measurement; absent if the series have no current one.
+	MeasuredAt  *time.Time `json:"measured_at,omitempty"`
+	MoreColumns int        `json:"more_columns"`
+	MoreRows    int        `json:"more_rows"`
+
+	// Rows At most 128, by name.
+	Rows []MatrixSide `json:"rows"`
+
+	// Series Whether the stored series could be read: all, all but those of a manager that does not answer, none because they do not answer, or none because the service keeps no series. Unless it is `read`, measured figures may be absent.
+	Series   SeriesState `json:"series"`
+	Snapshot SHA256      `json:"snapshot"`
+
+	// Tier Tier of the rows.
+	Tier int `json:"tier"`
+}
+
+// MapMatrixBy What rows and columns are.
+type MapMatrixBy string
+
+// MapState The worst that holds, from the least to the worst: nothing; a link of the members is contended; a device has drifted; a tenant is below its share on a link of the members; a link of the members is down.
+type MapState string
+
+// MatrixCell defines model for MatrixCell.
+type MatrixCell struct {
+	// Column Index in `columns`.
+	Column    int `json:"column"`
+	Contended int `json:"contended"`
+	Down      int `json:"down"`
+	Links     int `json:"links"`
+
+	// Row Index in `rows`.
+	Row int `json:"row"`
+
+	// WorstUse Highest measured use of a direction; absent if none was measured.
+	WorstUse *float64 `json:"worst_use,omitempty"`
+}
+
+// MatrixSide defines model for MatrixSide.
+type MatrixSide struct {
+	// ID Id of the group of the map.
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
 // Me defines model for Me.
 type Me struct {
 	DisplayName *string      `json:"display_name,omitempty"`
@@ -2274,7 +2758,8 @@ type Me struct {
 	Roles       []Grant      `json:"roles"`
 
 	// Scopes Scopes that limit the token.
-	Scopes []Scope `json:"scopes,omitempty"`
+	Scopes  []Scope  `json:"scopes,omitempty"`
+	Session *Session `json:"session,omitempty"`
 
 	// Token Name of the token in the request.
 	Token *string `json:"token,omitempty"`
@@ -2285,6 +2770,24 @@ type MeKind string
 
 // MeasuredRate Rate in bits per second; absent when it was not measured.
 type MeasuredRate = int64
+
+// MeasuredState State of the tenant in the latest measurement: it contends, or what limits it instead. Absent without a current measurement.
+type MeasuredState string
+
+// MeetingTenant defines model for MeetingTenant.
+type MeetingTenant struct {
+	// DeliveredBps Rate in bits per second; absent when it was not measured.
+	DeliveredBps *MeasuredRate `json:"delivered_bps,omitempty"`
+
+	// EntitledBps Rate in bits per second, counted over the link-layer bytes of data packets.
+	EntitledBps *Rate `json:"entitled_bps,omitempty"`
+
+	// State State of the tenant in the latest measurement: it contends, or what limits it instead. Absent without a current measurement.
+	State *MeasuredState `json:"state,omitempty"`
+
+	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
+	Tenant Name `json:"tenant"`
+}
 
 // Member defines model for Member.
 type Member struct {
@@ -2403,6 +2906,37 @@ type ObjectivePut struct {
 	Target *float64 `json:"target,omitempty"`
 }
 
+// OverviewPlan The plan in force; absent without one.
+type OverviewPlan struct {
+	CreatedAt time.Time `json:"created_at"`
+	Name      SHA256    `json:"name"`
+
+	// Policy Revision of the declarations from which the plan was compiled.
+	Policy int64 `json:"policy"`
+}
+
+// OverviewRollout The running rollout; absent without one.
+type OverviewRollout struct {
+	Actor string `json:"actor"`
+
+	// ConfirmBy Time at which an unconfirmed rollout is rolled back.
+	ConfirmBy *time.Time `json:"confirm_by,omitempty"`
+	CreatedAt time.Time  `json:"created_at"`
+	ID        int64      `json:"id"`
+
+	// Phase The current phase of a running rollout.
+	Phase  RolloutPhase `json:"phase"`
+	Plan   SHA256       `json:"plan"`
+	Repair *bool        `json:"repair,omitempty"`
+
+	// State Only `succeeded` means that every device was verified. A rollout is `refused` before anything is written to a device or to the subnet manager; `result` names the cause and the remedy.
+	State RolloutState `json:"state"`
+
+	// Wave Number of the current wave, from 0; -1 before the first.
+	Wave  int `json:"wave"`
+	Waves int `json:"waves"`
+}
+
 // PKey A partition key; `0x0000` is the default partition.
 type PKey = string
 
@@ -2412,6 +2946,34 @@ type PasswordChange struct {
 
 	// Password The current password.
 	Password string `json:"password"`
+}
+
+// PathHop defines model for PathHop.
+type PathHop struct {
+	// CapacityBps Rate in bits per second, counted over the link-layer bytes of data packets.
+	CapacityBps Rate `json:"capacity_bps"`
+
+	// Contended Whether the direction is full or limits a contending tenant.
+	Contended bool `json:"contended"`
+
+	// DeliveredBps Rate in bits per second; absent when it was not measured.
+	DeliveredBps *MeasuredRate `json:"delivered_bps,omitempty"`
+
+	// Distance Links before this one. Several links at one distance are alternatives.
+	Distance int    `json:"distance"`
+	Name     string `json:"name"`
+
+	// Peer A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
+	Peer Port `json:"peer"`
+
+	// Port A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
+	Port Port `json:"port"`
+
+	// Tenants The tenants of the link by the plan in force, at most 64, the highest entitlement first.
+	Tenants []MeetingTenant `json:"tenants"`
+
+	// Use Delivered over capacity; absent if not measured. Only links that are contended in the plan are measured.
+	Use *float64 `json:"use,omitempty"`
 }
 
 // PeerWeight defines model for PeerWeight.
@@ -3054,6 +3616,42 @@ type RolloutWave struct {
 // RolloutWish The latest request of an operator to a running rollout.
 type RolloutWish string
 
+// RoutedPath defines model for RoutedPath.
+type RoutedPath struct {
+	At time.Time `json:"at"`
+
+	// Dst A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
+	Dst Port `json:"dst"`
+
+	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
+	Fabric Name `json:"fabric"`
+
+	// Fault Why packets do not arrive by the routing; absent if they do. The links before the fault are listed.
+	Fault *string `json:"fault,omitempty"`
+
+	// Hops At most 256, by distance.
+	Hops []PathHop `json:"hops"`
+
+	// MeasuredAt Time of the latest measurement; absent if the series have no current one.
+	MeasuredAt *time.Time `json:"measured_at,omitempty"`
+
+	// More Links that are not listed.
+	More int `json:"more"`
+
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	Said *Phrase `json:"said,omitempty"`
+
+	// Series Whether the stored series could be read: all, all but those of a manager that does not answer, none because they do not answer, or none because the service keeps no series. Unless it is `read`, measured figures may be absent.
+	Series   SeriesState `json:"series"`
+	Snapshot SHA256      `json:"snapshot"`
+
+	// Src A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
+	Src Port `json:"src"`
+
+	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
+	Tenant *Name `json:"tenant,omitempty"`
+}
+
 // SHA256 defines model for SHA256.
 type SHA256 = string
 
@@ -3072,6 +3670,30 @@ type SLParams struct {
 
 // Scope A scope, `OBJECT:ACTION`, with `*` for any: `tenant:read`, `*:read`, `rollout:*`.
 type Scope = string
+
+// SearchAnswer defines model for SearchAnswer.
+type SearchAnswer struct {
+	// More Whether there are more results than `limit`.
+	More    bool           `json:"more"`
+	Results []SearchResult `json:"results"`
+}
+
+// SearchResult defines model for SearchResult.
+type SearchResult struct {
+	// Detail One more property of the object, the same in every language: the GUID of a switch, host or port, the weight of a tenant, the time of a plan, the state of a rollout.
+	Detail *string `json:"detail,omitempty"`
+
+	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
+	Fabric *Name `json:"fabric,omitempty"`
+
+	// ID The object in paths of its kind: a name, a GUID, `GUID:PORT`, a plan's name or a rollout's number.
+	ID   string           `json:"id"`
+	Kind SearchResultKind `json:"kind"`
+	Name string           `json:"name"`
+}
+
+// SearchResultKind defines model for SearchResult.Kind.
+type SearchResultKind string
 
 // SenderSettings Settings of the senders of a NIC port on the plane wrcc.
 type SenderSettings struct {
@@ -3094,6 +3716,9 @@ type SenderWeight struct {
 	// Weight Weight by which the sender scales the fair rate.
 	Weight float64 `json:"weight"`
 }
+
+// SeriesState Whether the stored series could be read: all, all but those of a manager that does not answer, none because they do not answer, or none because the service keeps no series. Unless it is `read`, measured figures may be absent.
+type SeriesState string
 
 // ServiceAccount An account of a program. With `fabric` its role holds on that fabric only.
 type ServiceAccount struct {
@@ -3124,6 +3749,15 @@ type ServiceAccountCreate struct {
 type ServiceAccountList struct {
 	Items      []ServiceAccount `json:"items"`
 	NextCursor *string          `json:"next_cursor,omitempty"`
+}
+
+// Session defines model for Session.
+type Session struct {
+	// ExpiresAt End of the session, regardless of activity.
+	ExpiresAt time.Time `json:"expires_at"`
+
+	// IdleExpiresAt End of the session if no request follows; at most `expires_at`.
+	IdleExpiresAt time.Time `json:"idle_expires_at"`
 }
 
 // SettingChange defines model for SettingChange.
@@ -3440,6 +4074,48 @@ type Tenant struct {
 	Weight Weight `json:"weight"`
 }
 
+// TenantBelow defines model for TenantBelow.
+type TenantBelow struct {
+	// Bound Bound of the tenant's objective, which `received` does not reach.
+	Bound *float64 `json:"bound,omitempty"`
+
+	// DeliveredBps Rate in bits per second; absent when it was not measured.
+	DeliveredBps *MeasuredRate `json:"delivered_bps,omitempty"`
+
+	// EntitledBps Rate in bits per second, counted over the link-layer bytes of data packets.
+	EntitledBps *Rate `json:"entitled_bps,omitempty"`
+
+	// EntitledNowBps Rate that a contending tenant may have while the others use the link as measured, at least its entitlement by the plan. Absent for tenants that do not contend, and for callers who see their own tenants only.
+	EntitledNowBps *EntitledNow `json:"entitled_now_bps,omitempty"`
+
+	// LimitingLink Name of the link on which the tenant receives the least.
+	LimitingLink *string `json:"limiting_link,omitempty"`
+
+	// Received Delivered over `entitled_now_bps`. Absent for tenants that do not contend, and for callers who see their own tenants only.
+	Received *Received `json:"received,omitempty"`
+
+	// State State of the tenant in the latest measurement: it contends, or what limits it instead. Absent without a current measurement.
+	State MeasuredState `json:"state"`
+
+	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
+	Tenant Name `json:"tenant"`
+
+	// Weight A weight with at most three decimals.
+	Weight *Weight `json:"weight,omitempty"`
+}
+
+// TenantBudget defines model for TenantBudget.
+type TenantBudget struct {
+	// Bound A contended second is bad in which the tenant received less than this fraction of what it may have.
+	Bound float64 `json:"bound"`
+
+	// BudgetLeft Fraction of the error budget of the last 28 days that is not used; below 0 when more was used. Absent if not known.
+	BudgetLeft *float64 `json:"budget_left,omitempty"`
+
+	// Target Fraction of contended seconds that must not be bad.
+	Target float64 `json:"target"`
+}
+
 // TenantChange defines model for TenantChange.
 type TenantChange struct {
 	After    *PredictedShare `json:"after,omitempty"`
@@ -3485,6 +4161,42 @@ type TenantDifference struct {
 type TenantList struct {
 	Items      []Tenant `json:"items"`
 	NextCursor *string  `json:"next_cursor,omitempty"`
+}
+
+// TenantNow defines model for TenantNow.
+type TenantNow struct {
+	At time.Time `json:"at"`
+
+	// DeliveredBps Rate in bits per second; absent when it was not measured.
+	DeliveredBps *MeasuredRate `json:"delivered_bps,omitempty"`
+
+	// EntitledBps Entitlement in force.
+	EntitledBps *int64 `json:"entitled_bps,omitempty"`
+
+	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
+	Fabric Name `json:"fabric"`
+
+	// Hour Contended time in the last hour (`hour`) or the last 28 days (`period`). Time without a measurement does not count.
+	Hour ContendedTime `json:"hour"`
+
+	// MeasuredAt Time of the latest measurement; absent if the series have no current one.
+	MeasuredAt *time.Time   `json:"measured_at,omitempty"`
+	Objective  TenantBudget `json:"objective"`
+
+	// Period Contended time in the last hour (`hour`) or the last 28 days (`period`). Time without a measurement does not count.
+	Period ContendedTime `json:"period"`
+
+	// Series Whether the stored series could be read: all, all but those of a manager that does not answer, none because they do not answer, or none because the service keeps no series. Unless it is `read`, measured figures may be absent.
+	Series SeriesState `json:"series"`
+
+	// State State of the tenant in the latest measurement: it contends, or what limits it instead. Absent without a current measurement.
+	State *MeasuredState `json:"state,omitempty"`
+
+	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
+	Tenant Name `json:"tenant"`
+
+	// Weight Weight in force.
+	Weight *float64 `json:"weight,omitempty"`
 }
 
 // TenantRole defines model for TenantRole.
@@ -3548,6 +4260,13 @@ type TenantShare struct {
 
 	// Weight A weight with at most three decimals.
 	Weight Weight `json:"weight"`
+}
+
+// TenantStateCount defines model for TenantStateCount.
+type TenantStateCount struct {
+	// State State of the tenant in the latest measurement: it contends, or what limits it instead. Absent without a current measurement.
+	State   MeasuredState `json:"state"`
+	Tenants int           `json:"tenants"`
 }
 
 // TenantUpdate defines model for TenantUpdate.
@@ -3711,6 +4430,9 @@ type UserUpdate struct {
 	// Roles The complete list of local roles. Roles from an OpenID provider are kept in addition.
 	Roles []Grant `json:"roles"`
 }
+
+// Verdict Whether every tenant receives its share: every contending tenant does; at least one does not; no tenant contends; there is no current measurement, or a tenant is not measured while none is below its share; no plan is in force; no tenant is declared; the fabric was never discovered.
+type Verdict string
 
 // Version defines model for Version.
 type Version struct {
@@ -4112,6 +4834,21 @@ type ManageFabricParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// GetMapParams defines parameters for GetMap.
+type GetMapParams struct {
+	// Expand The `id` of a group of this fabric: draw its members, and the groups to which they have links.
+	Expand *string `form:"expand,omitempty" json:"expand,omitempty"`
+}
+
+// GetMapMatrixParams defines parameters for GetMapMatrix.
+type GetMapMatrixParams struct {
+	// Group The `id` of a group of the map.
+	Group *string `form:"group,omitempty" json:"group,omitempty"`
+
+	// Tier Tier of the rows: 1, the default, is the switches with hosts.
+	Tier *int `form:"tier,omitempty" json:"tier,omitempty"`
+}
+
 // ListFabricMembersParams defines parameters for ListFabricMembers.
 type ListFabricMembersParams struct {
 	// Limit Largest number of rows to return.
@@ -4173,6 +4910,18 @@ type PutOptionsParams struct {
 
 	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// GetPathParams defines parameters for GetPath.
+type GetPathParams struct {
+	// Src The sending port, as `GUID:PORT` or by its name.
+	Src PortName `form:"src" json:"src"`
+
+	// Dst The receiving port, as `GUID:PORT` or by its name.
+	Dst PortName `form:"dst" json:"dst"`
+
+	// Tenant Only the figures of this tenant on each link.
+	Tenant *Name `form:"tenant,omitempty" json:"tenant,omitempty"`
 }
 
 // ListPlansParams defines parameters for ListPlans.
@@ -4709,6 +5458,18 @@ type FindSeriesByFormFormdataBody struct {
 
 	// Start Start time: seconds since 1970, with an optional fraction, or RFC 3339.
 	Start *string `form:"start,omitempty" json:"start,omitempty"`
+}
+
+// SearchParams defines parameters for Search.
+type SearchParams struct {
+	// Q The text, of which case does not matter.
+	Q string `form:"q" json:"q"`
+
+	// Fabric Only results on this fabric.
+	Fabric *Name `form:"fabric,omitempty" json:"fabric,omitempty"`
+
+	// Limit Most results; 20 by default.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListServiceAccountsParams defines parameters for ListServiceAccounts.

@@ -99,6 +99,12 @@ type ServerInterface interface {
 	// ManageFabric Take a released fabric under management again
 	// (POST /api/v1/fabrics/{fabric}/manage)
 	ManageFabric(c *gin.Context, fabric FabricPath, params ManageFabricParams)
+	// GetMap Draw the fabric as at most 300 groups and the links between them
+	// (GET /api/v1/fabrics/{fabric}/map)
+	GetMap(c *gin.Context, fabric FabricPath, params GetMapParams)
+	// GetMapMatrix Tabulate the links between lower and upper switches
+	// (GET /api/v1/fabrics/{fabric}/map/matrix)
+	GetMapMatrix(c *gin.Context, fabric FabricPath, params GetMapMatrixParams)
 	// ListFabricMembers List the users that have a role on a fabric
 	// (GET /api/v1/fabrics/{fabric}/members)
 	ListFabricMembers(c *gin.Context, fabric FabricPath, params ListFabricMembersParams)
@@ -129,6 +135,12 @@ type ServerInterface interface {
 	// PutOptions Replace the default compile options of the fabric
 	// (PUT /api/v1/fabrics/{fabric}/options)
 	PutOptions(c *gin.Context, fabric FabricPath, params PutOptionsParams)
+	// GetOverview Report whether every tenant receives its share right now
+	// (GET /api/v1/fabrics/{fabric}/overview)
+	GetOverview(c *gin.Context, fabric FabricPath)
+	// GetPath Trace the route between two ports
+	// (GET /api/v1/fabrics/{fabric}/path)
+	GetPath(c *gin.Context, fabric FabricPath, params GetPathParams)
 	// ListPlans List stored plans, newest first
 	// (GET /api/v1/fabrics/{fabric}/plans)
 	ListPlans(c *gin.Context, fabric FabricPath, params ListPlansParams)
@@ -264,6 +276,9 @@ type ServerInterface interface {
 	// PutMember Give a user a role in a tenant
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/members/{user})
 	PutMember(c *gin.Context, fabric FabricPath, tenant TenantPath, user UserPath, params PutMemberParams)
+	// GetTenantNow Return the current figures of one tenant
+	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/now)
+	GetTenantNow(c *gin.Context, fabric FabricPath, tenant TenantPath)
 	// ListTenantServiceAccounts List the service accounts of a tenant
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts)
 	ListTenantServiceAccounts(c *gin.Context, fabric FabricPath, tenant TenantPath, params ListTenantServiceAccountsParams)
@@ -300,6 +315,9 @@ type ServerInterface interface {
 	// ChangePassword Change the caller's password; all other sessions of the account end
 	// (PUT /api/v1/me/password)
 	ChangePassword(c *gin.Context)
+	// ExtendSession Keep the browser session from ending by idleness
+	// (POST /api/v1/me/session/extend)
+	ExtendSession(c *gin.Context)
 	// ListMyTokens List the caller's tokens
 	// (GET /api/v1/me/tokens)
 	ListMyTokens(c *gin.Context)
@@ -354,6 +372,9 @@ type ServerInterface interface {
 	// ListRoles List the roles and what each may do
 	// (GET /api/v1/roles)
 	ListRoles(c *gin.Context)
+	// Search Find fabrics, tenants, devices, ports, plans, rollouts and users
+	// (GET /api/v1/search)
+	Search(c *gin.Context, params SearchParams)
 	// ListServiceAccounts List the service accounts that belong to no tenant
 	// (GET /api/v1/service-accounts)
 	ListServiceAccounts(c *gin.Context, params ListServiceAccountsParams)
@@ -1822,6 +1843,86 @@ func (siw *ServerInterfaceWrapper) ManageFabric(c *gin.Context) {
 	siw.Handler.ManageFabric(c, fabric, params)
 }
 
+// GetMap operation middleware
+func (siw *ServerInterfaceWrapper) GetMap(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetMapParams
+
+	// ------------- Optional query parameter "expand" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "expand", c.Request.URL.Query(), &params.Expand, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter expand: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetMap(c, fabric, params)
+}
+
+// GetMapMatrix operation middleware
+func (siw *ServerInterfaceWrapper) GetMapMatrix(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetMapMatrixParams
+
+	// ------------- Optional query parameter "group" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "group", c.Request.URL.Query(), &params.Group, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter group: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "tier" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tier", c.Request.URL.Query(), &params.Tier, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tier: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetMapMatrix(c, fabric, params)
+}
+
 // ListFabricMembers operation middleware
 func (siw *ServerInterfaceWrapper) ListFabricMembers(c *gin.Context) {
 
@@ -2242,6 +2343,83 @@ func (siw *ServerInterfaceWrapper) PutOptions(c *gin.Context) {
 	}
 
 	siw.Handler.PutOptions(c, fabric, params)
+}
+
+// GetOverview operation middleware
+func (siw *ServerInterfaceWrapper) GetOverview(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetOverview(c, fabric)
+}
+
+// GetPath operation middleware
+func (siw *ServerInterfaceWrapper) GetPath(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetPathParams
+
+	// ------------- Required query parameter "src" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "src", c.Request.URL.Query(), &params.Src, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter src: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Required query parameter "dst" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "dst", c.Request.URL.Query(), &params.Dst, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dst: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "tenant" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tenant", c.Request.URL.Query(), &params.Tenant, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tenant: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetPath(c, fabric, params)
 }
 
 // ListPlans operation middleware
@@ -4688,6 +4866,40 @@ func (siw *ServerInterfaceWrapper) PutMember(c *gin.Context) {
 	siw.Handler.PutMember(c, fabric, tenant, user, params)
 }
 
+// GetTenantNow operation middleware
+func (siw *ServerInterfaceWrapper) GetTenantNow(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "tenant" -------------
+	var tenant TenantPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "tenant", c.Param("tenant"), &tenant, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tenant: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetTenantNow(c, fabric, tenant)
+}
+
 // ListTenantServiceAccounts operation middleware
 func (siw *ServerInterfaceWrapper) ListTenantServiceAccounts(c *gin.Context) {
 
@@ -5144,6 +5356,19 @@ func (siw *ServerInterfaceWrapper) ChangePassword(c *gin.Context) {
 	}
 
 	siw.Handler.ChangePassword(c)
+}
+
+// ExtendSession operation middleware
+func (siw *ServerInterfaceWrapper) ExtendSession(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ExtendSession(c)
 }
 
 // ListMyTokens operation middleware
@@ -5617,6 +5842,49 @@ func (siw *ServerInterfaceWrapper) ListRoles(c *gin.Context) {
 	}
 
 	siw.Handler.ListRoles(c)
+}
+
+// Search operation middleware
+func (siw *ServerInterfaceWrapper) Search(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params SearchParams
+
+	// ------------- Required query parameter "q" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "q", c.Request.URL.Query(), &params.Q, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter q: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "fabric" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "fabric", c.Request.URL.Query(), &params.Fabric, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.Search(c, params)
 }
 
 // ListServiceAccounts operation middleware
@@ -6668,6 +6936,13 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/links", wrapper.ListLinks)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/shares/history", wrapper.ListShares)
 	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/shares/history", wrapper.MeasureShares)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/overview", wrapper.GetOverview)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/map", wrapper.GetMap)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/map/matrix", wrapper.GetMapMatrix)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/path", wrapper.GetPath)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/now", wrapper.GetTenantNow)
+	router.GET(options.BaseURL+"/api/v1/search", wrapper.Search)
+	router.POST(options.BaseURL+"/api/v1/me/session/extend", wrapper.ExtendSession)
 	router.GET(options.BaseURL+"/api/v1/silences", wrapper.ListSilences)
 	router.POST(options.BaseURL+"/api/v1/silences", wrapper.AddSilence)
 	router.DELETE(options.BaseURL+"/api/v1/silences/:silence", wrapper.ExpireSilence)
@@ -7852,6 +8127,86 @@ func (response ManageFabricdefaultApplicationProblemPlusJSONResponse) VisitManag
 	return err
 }
 
+type GetMapRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Params GetMapParams
+}
+
+type GetMapResponseObject interface {
+	VisitGetMapResponse(w http.ResponseWriter) error
+}
+
+type GetMap200JSONResponse FabricMap
+
+func (response GetMap200JSONResponse) VisitGetMapResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMapdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetMapdefaultApplicationProblemPlusJSONResponse) VisitGetMapResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMapMatrixRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Params GetMapMatrixParams
+}
+
+type GetMapMatrixResponseObject interface {
+	VisitGetMapMatrixResponse(w http.ResponseWriter) error
+}
+
+type GetMapMatrix200JSONResponse MapMatrix
+
+func (response GetMapMatrix200JSONResponse) VisitGetMapMatrixResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMapMatrixdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetMapMatrixdefaultApplicationProblemPlusJSONResponse) VisitGetMapMatrixResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListFabricMembersRequestObject struct {
 	Fabric FabricPath `json:"fabric"`
 	Params ListFabricMembersParams
@@ -8246,6 +8601,85 @@ type PutOptionsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PutOptionsdefaultApplicationProblemPlusJSONResponse) VisitPutOptionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetOverviewRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+}
+
+type GetOverviewResponseObject interface {
+	VisitGetOverviewResponse(w http.ResponseWriter) error
+}
+
+type GetOverview200JSONResponse FabricOverview
+
+func (response GetOverview200JSONResponse) VisitGetOverviewResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetOverviewdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetOverviewdefaultApplicationProblemPlusJSONResponse) VisitGetOverviewResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPathRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Params GetPathParams
+}
+
+type GetPathResponseObject interface {
+	VisitGetPathResponse(w http.ResponseWriter) error
+}
+
+type GetPath200JSONResponse RoutedPath
+
+func (response GetPath200JSONResponse) VisitGetPathResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPathdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetPathdefaultApplicationProblemPlusJSONResponse) VisitGetPathResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -10227,6 +10661,46 @@ func (response PutMemberdefaultApplicationProblemPlusJSONResponse) VisitPutMembe
 	return err
 }
 
+type GetTenantNowRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Tenant TenantPath `json:"tenant"`
+}
+
+type GetTenantNowResponseObject interface {
+	VisitGetTenantNowResponse(w http.ResponseWriter) error
+}
+
+type GetTenantNow200JSONResponse TenantNow
+
+func (response GetTenantNow200JSONResponse) VisitGetTenantNowResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTenantNowdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetTenantNowdefaultApplicationProblemPlusJSONResponse) VisitGetTenantNowResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListTenantServiceAccountsRequestObject struct {
 	Fabric FabricPath `json:"fabric"`
 	Tenant TenantPath `json:"tenant"`
@@ -10697,6 +11171,44 @@ type ChangePassworddefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ChangePassworddefaultApplicationProblemPlusJSONResponse) VisitChangePasswordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExtendSessionRequestObject struct {
+}
+
+type ExtendSessionResponseObject interface {
+	VisitExtendSessionResponse(w http.ResponseWriter) error
+}
+
+type ExtendSession200JSONResponse Session
+
+func (response ExtendSession200JSONResponse) VisitExtendSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExtendSessiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ExtendSessiondefaultApplicationProblemPlusJSONResponse) VisitExtendSessionResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -11610,6 +12122,45 @@ type ListRolesdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListRolesdefaultApplicationProblemPlusJSONResponse) VisitListRolesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SearchRequestObject struct {
+	Params SearchParams
+}
+
+type SearchResponseObject interface {
+	VisitSearchResponse(w http.ResponseWriter) error
+}
+
+type Search200JSONResponse SearchAnswer
+
+func (response Search200JSONResponse) VisitSearchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SearchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SearchdefaultApplicationProblemPlusJSONResponse) VisitSearchResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -12742,6 +13293,12 @@ type StrictServerInterface interface {
 	// ManageFabric Take a released fabric under management again
 	// (POST /api/v1/fabrics/{fabric}/manage)
 	ManageFabric(ctx context.Context, request ManageFabricRequestObject) (ManageFabricResponseObject, error)
+	// GetMap Draw the fabric as at most 300 groups and the links between them
+	// (GET /api/v1/fabrics/{fabric}/map)
+	GetMap(ctx context.Context, request GetMapRequestObject) (GetMapResponseObject, error)
+	// GetMapMatrix Tabulate the links between lower and upper switches
+	// (GET /api/v1/fabrics/{fabric}/map/matrix)
+	GetMapMatrix(ctx context.Context, request GetMapMatrixRequestObject) (GetMapMatrixResponseObject, error)
 	// ListFabricMembers List the users that have a role on a fabric
 	// (GET /api/v1/fabrics/{fabric}/members)
 	ListFabricMembers(ctx context.Context, request ListFabricMembersRequestObject) (ListFabricMembersResponseObject, error)
@@ -12772,6 +13329,12 @@ type StrictServerInterface interface {
 	// PutOptions Replace the default compile options of the fabric
 	// (PUT /api/v1/fabrics/{fabric}/options)
 	PutOptions(ctx context.Context, request PutOptionsRequestObject) (PutOptionsResponseObject, error)
+	// GetOverview Report whether every tenant receives its share right now
+	// (GET /api/v1/fabrics/{fabric}/overview)
+	GetOverview(ctx context.Context, request GetOverviewRequestObject) (GetOverviewResponseObject, error)
+	// GetPath Trace the route between two ports
+	// (GET /api/v1/fabrics/{fabric}/path)
+	GetPath(ctx context.Context, request GetPathRequestObject) (GetPathResponseObject, error)
 	// ListPlans List stored plans, newest first
 	// (GET /api/v1/fabrics/{fabric}/plans)
 	ListPlans(ctx context.Context, request ListPlansRequestObject) (ListPlansResponseObject, error)
@@ -12907,6 +13470,9 @@ type StrictServerInterface interface {
 	// PutMember Give a user a role in a tenant
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/members/{user})
 	PutMember(ctx context.Context, request PutMemberRequestObject) (PutMemberResponseObject, error)
+	// GetTenantNow Return the current figures of one tenant
+	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/now)
+	GetTenantNow(ctx context.Context, request GetTenantNowRequestObject) (GetTenantNowResponseObject, error)
 	// ListTenantServiceAccounts List the service accounts of a tenant
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts)
 	ListTenantServiceAccounts(ctx context.Context, request ListTenantServiceAccountsRequestObject) (ListTenantServiceAccountsResponseObject, error)
@@ -12943,6 +13509,9 @@ type StrictServerInterface interface {
 	// ChangePassword Change the caller's password; all other sessions of the account end
 	// (PUT /api/v1/me/password)
 	ChangePassword(ctx context.Context, request ChangePasswordRequestObject) (ChangePasswordResponseObject, error)
+	// ExtendSession Keep the browser session from ending by idleness
+	// (POST /api/v1/me/session/extend)
+	ExtendSession(ctx context.Context, request ExtendSessionRequestObject) (ExtendSessionResponseObject, error)
 	// ListMyTokens List the caller's tokens
 	// (GET /api/v1/me/tokens)
 	ListMyTokens(ctx context.Context, request ListMyTokensRequestObject) (ListMyTokensResponseObject, error)
@@ -12997,6 +13566,9 @@ type StrictServerInterface interface {
 	// ListRoles List the roles and what each may do
 	// (GET /api/v1/roles)
 	ListRoles(ctx context.Context, request ListRolesRequestObject) (ListRolesResponseObject, error)
+	// Search Find fabrics, tenants, devices, ports, plans, rollouts and users
+	// (GET /api/v1/search)
+	Search(ctx context.Context, request SearchRequestObject) (SearchResponseObject, error)
 	// ListServiceAccounts List the service accounts that belong to no tenant
 	// (GET /api/v1/service-accounts)
 	ListServiceAccounts(ctx context.Context, request ListServiceAccountsRequestObject) (ListServiceAccountsResponseObject, error)
@@ -13938,6 +14510,60 @@ func (sh *strictHandler) ManageFabric(ctx *gin.Context, fabric FabricPath, param
 	}
 }
 
+// GetMap operation middleware
+func (sh *strictHandler) GetMap(ctx *gin.Context, fabric FabricPath, params GetMapParams) {
+	var request GetMapRequestObject
+
+	request.Fabric = fabric
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetMap(ctx, request.(GetMapRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetMap")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetMapResponseObject); ok {
+		if err := validResponse.VisitGetMapResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetMapMatrix operation middleware
+func (sh *strictHandler) GetMapMatrix(ctx *gin.Context, fabric FabricPath, params GetMapMatrixParams) {
+	var request GetMapMatrixRequestObject
+
+	request.Fabric = fabric
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetMapMatrix(ctx, request.(GetMapMatrixRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetMapMatrix")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetMapMatrixResponseObject); ok {
+		if err := validResponse.VisitGetMapMatrixResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListFabricMembers operation middleware
 func (sh *strictHandler) ListFabricMembers(ctx *gin.Context, fabric FabricPath, params ListFabricMembersParams) {
 	var request ListFabricMembersRequestObject
@@ -14276,6 +14902,59 @@ func (sh *strictHandler) PutOptions(ctx *gin.Context, fabric FabricPath, params 
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(PutOptionsResponseObject); ok {
 		if err := validResponse.VisitPutOptionsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetOverview operation middleware
+func (sh *strictHandler) GetOverview(ctx *gin.Context, fabric FabricPath) {
+	var request GetOverviewRequestObject
+
+	request.Fabric = fabric
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetOverview(ctx, request.(GetOverviewRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetOverview")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetOverviewResponseObject); ok {
+		if err := validResponse.VisitGetOverviewResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetPath operation middleware
+func (sh *strictHandler) GetPath(ctx *gin.Context, fabric FabricPath, params GetPathParams) {
+	var request GetPathRequestObject
+
+	request.Fabric = fabric
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPath(ctx, request.(GetPathRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPath")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetPathResponseObject); ok {
+		if err := validResponse.VisitGetPathResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
@@ -15802,6 +16481,33 @@ func (sh *strictHandler) PutMember(ctx *gin.Context, fabric FabricPath, tenant T
 	}
 }
 
+// GetTenantNow operation middleware
+func (sh *strictHandler) GetTenantNow(ctx *gin.Context, fabric FabricPath, tenant TenantPath) {
+	var request GetTenantNowRequestObject
+
+	request.Fabric = fabric
+	request.Tenant = tenant
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetTenantNow(ctx, request.(GetTenantNowRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetTenantNow")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetTenantNowResponseObject); ok {
+		if err := validResponse.VisitGetTenantNowResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListTenantServiceAccounts operation middleware
 func (sh *strictHandler) ListTenantServiceAccounts(ctx *gin.Context, fabric FabricPath, tenant TenantPath, params ListTenantServiceAccountsParams) {
 	var request ListTenantServiceAccountsRequestObject
@@ -16172,6 +16878,30 @@ func (sh *strictHandler) ChangePassword(ctx *gin.Context) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ChangePasswordResponseObject); ok {
 		if err := validResponse.VisitChangePasswordResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ExtendSession operation middleware
+func (sh *strictHandler) ExtendSession(ctx *gin.Context) {
+	var request ExtendSessionRequestObject
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ExtendSession(ctx, request.(ExtendSessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExtendSession")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ExtendSessionResponseObject); ok {
+		if err := validResponse.VisitExtendSessionResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
@@ -16683,6 +17413,32 @@ func (sh *strictHandler) ListRoles(ctx *gin.Context) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ListRolesResponseObject); ok {
 		if err := validResponse.VisitListRolesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// Search operation middleware
+func (sh *strictHandler) Search(ctx *gin.Context, params SearchParams) {
+	var request SearchRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.Search(ctx, request.(SearchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "Search")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(SearchResponseObject); ok {
+		if err := validResponse.VisitSearchResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -35,9 +35,11 @@ func reach() map[string]string {
 		"findSeries": forPrometheus, "findSeriesByForm": forPrometheus, "getSeriesBuild": forPrometheus, "listRules": forPrometheus, "listAlerts": "alert list",
 		"listObjectives": "objective list", "putDefaultObjective": "objective set --target 0.9", "deleteDefaultObjective": "objective delete",
 		"putObjective": "objective set red --target 0.9", "deleteObjective": "objective delete red",
-		"startOidc":  "!signing in through a provider needs a browser; login --methods prints the address",
-		"finishOidc": "!address to which the provider redirects the browser",
-		"getMe":      "whoami", "changePassword": "password --user ada --password-file SECRET --new-password-file SECRET",
+		"getOverview": forPages, "getMap": forPages, "getMapMatrix": forPages, "getPath": forPages, "getTenantNow": forPages, "search": forPages,
+		"extendSession": "!the command line has no session that ends by idleness",
+		"startOidc":     "!signing in through a provider needs a browser; login --methods prints the address",
+		"finishOidc":    "!address to which the provider redirects the browser",
+		"getMe":         "whoami", "changePassword": "password --user ada --password-file SECRET --new-password-file SECRET",
 		"listMyTokens": "token list", "createMyToken": "token create x", "deleteMyToken": "token delete x",
 		"listRoles": "role list", "listUsers": "user list", "createUser": "user create ada", "getUser": "user show ada",
 		"updateUser": "user set ada --disable", "deleteUser": "user delete ada",
@@ -287,3 +289,6 @@ func leaves() []*cobra.Command {
 
 // called returns the command line of a command without the program's name.
 func called(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "fairlane ") }
+
+// forPages is the reason why operations that gather figures for a page have no command.
+const forPages = "!gathers for one page of a browser what several commands print"

@@ -200,6 +200,14 @@ const (
 	SessionLife = 24 * time.Hour // after its sign-in, regardless of activity
 )
 
+// IdleExpiresAt returns when the session ends if no request follows.
+func (ses Session) IdleExpiresAt() time.Time {
+	if idle := ses.SeenAt.Add(SessionIdle); idle.Before(ses.ExpiresAt) {
+		return idle
+	}
+	return ses.ExpiresAt
+}
+
 // Valid reports whether a session has ended neither by age nor by idleness. A session that would outlive SessionLife was
 // created while the clock was wrong, and is not valid.
 func (ses Session) Valid(now time.Time) bool {

@@ -199,6 +199,7 @@ var kinds = map[string]phrase.Text{
 	"device":                          phrase.Of("kind.device"),
 	"drift policy of":                 phrase.Of("kind.drift-policy"),
 	"fabric":                          phrase.Of("kind.fabric"),
+	"group":                           phrase.Of("kind.group"),
 	"flows of":                        phrase.Of("kind.flows"),
 	"measurement of":                  phrase.Of("kind.measurement"),
 	"member":                          phrase.Of("kind.member"),

@@ -154,7 +154,7 @@ func TestFabricAdminIsMaskedInTenantEvents(t *testing.T) {
 	}
 }
 
-// A list from the time of an event on begins with that event, for operators and for tenants, whose events have other numbers.
+// A list from the time of an event on begins with that event or, for tenants, with the first event of its minute.
 func TestEventsAreListedFromATimeOn(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, controltest.OpenSQLite)
@@ -177,11 +177,61 @@ func TestEventsAreListedFromATimeOn(t *testing.T) {
 			t.Fatal(all, err)
 		}
 		want := all[len(all)-1]
-		for since, most := range map[time.Time]int{want.At: 1, want.At.Add(time.Microsecond): 0, {}: len(all)} {
+		from := map[time.Time]int{want.At: 1, want.At.Add(time.Microsecond): 0, {}: len(all)}
+		if name == "tenant" {
+			from = map[time.Time]int{want.At: len(all), want.At.Add(59 * time.Second): len(all), want.At.Add(time.Minute): 0, {}: len(all)}
+		}
+		for since, most := range from {
 			list, _, err := r.Service.EventsSince(ctx, "lab", 0, since, control.Page{})
 			if err != nil || len(list) != most || most > 0 && list[most-1].ID != want.ID {
 				t.Errorf("%s: events since %v: %+v, %v; want %d", name, since, list, err, most)
 			}
 		}
+	}
+}
+
+// A tenant sees the minutes of its events, in lists and in streams. A stream of new events begins after those of the present minute, and
+// continues after each event within it.
+func TestATenantSeesTheMinuteOfAnEvent(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t, controltest.OpenSQLite)
+	r.Lab(t)
+	red := tenants.Grant{Role: tenants.RoleTenantViewer, Domain: tenants.Domain{Fabric: "lab", Tenant: "red"}}
+	eve := control.WithPrincipal(t.Context(), control.Principal{Kind: control.PrincipalUser, Name: "eve", Grants: []tenants.Grant{red}})
+	weigh := func(w quantity.Weight) {
+		t.Helper()
+		set := controltest.Tenants()
+		set.Tenants[0].Weight = 1000 * w
+		if _, err := r.Service.ApplyTenants(t.Context(), "lab", set, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	weigh(5)
+	before, _, err := r.Service.Events(eve, "lab", 0, control.Page{})
+	if err != nil || len(before) != 2 {
+		t.Fatal(before, err)
+	}
+	fresh, err := r.Service.WatchEvents(eve, control.EventFilter{Fabric: "lab"}, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resumed, err := r.Service.WatchEvents(eve, control.EventFilter{Fabric: "lab"}, before[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weigh(6)
+	weigh(7)
+	for name, w := range map[string]*control.Watch{"fresh": fresh, "resumed": resumed} {
+		got, err := w.Next(eve, time.Minute)
+		if name == "resumed" && len(got) == 3 && got[0].ID == before[1].ID {
+			got = got[1:]
+		}
+		if err != nil || len(got) != 2 || got[0].ID != before[1].ID+1 || got[1].ID != before[1].ID+2 || !got[1].At.Equal(got[1].At.Truncate(time.Minute)) {
+			t.Errorf("the %s stream has %+v, %v", name, got, err)
+		}
+	}
+	weigh(8)
+	if got, err := fresh.Next(eve, time.Minute); err != nil || len(got) != 1 || got[0].ID != before[1].ID+3 {
+		t.Errorf("then the stream has %+v, %v", got, err)
 	}
 }

@@ -83,14 +83,14 @@ func HeardSince(ctx context.Context, f Fabric) time.Time {
 	return time.Time{}
 }
 
-// TenantEvents lists events about the named tenants, from a time on; the zero time is no limit. rollout must be 0: tenants do not see
+// TenantEvents lists events about the named tenants, from the minute of a time on; the zero time is no limit. rollout must be 0: tenants do not see
 // rollouts.
 func TenantEvents(ctx context.Context, r Repos, fabric string, names []string, rollout int64, since time.Time, p Page) ([]Event, string, error) {
 	if rollout != 0 {
 		return nil, "", &NotFoundError{Kind: "rollout", Name: strconv.FormatInt(rollout, 10)}
 	}
-	if p.After == "" && !since.IsZero() { // these events are numbered by their microseconds, and a page begins after a number
-		p.After = strconv.FormatInt(max(since.UnixMicro()-1, 0), 10)
+	if p.After == "" && !since.IsZero() { // a minute is the number before its first event
+		p.After = strconv.FormatInt(max(since.Truncate(time.Minute).UnixMicro(), 0), 10)
 	}
 	list, next, err := r.TenantEvents(ctx, fabric, names, p)
 	if err != nil {
@@ -100,4 +100,20 @@ func TenantEvents(ctx context.Context, r Repos, fabric string, names []string, r
 		list[i] = list[i].reduced()
 	}
 	return list, next, nil
+}
+
+// lastHeard returns the number of the newest event about the named tenants: that of the present minute without an event in it.
+func lastHeard(ctx context.Context, r Repos, fabric string, names []string, now time.Time) (int64, error) {
+	last := now.Truncate(time.Minute).UnixMicro()
+	for next := strconv.FormatInt(last, 10); next != ""; {
+		var list []Event
+		var err error
+		if list, next, err = r.TenantEvents(ctx, fabric, names, Page{After: next, Limit: MaxPageLimit}); err != nil {
+			return 0, err
+		}
+		if len(list) > 0 {
+			last = list[len(list)-1].ID
+		}
+	}
+	return last, nil
 }

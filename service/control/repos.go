@@ -47,6 +47,7 @@ type Repos interface {
 	SessionRepo
 	SigninRepo
 	ScopedListRepo
+	ViewRepo
 	TenantConflictRepo
 	ObjectiveRepo
 	SilenceRepo

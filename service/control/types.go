@@ -345,8 +345,11 @@ type Contended struct {
 	Received *float64 `json:",omitempty"`
 }
 
-// ContentionContending is the Contended.Contention of a tenant that a link limits.
-const ContentionContending = "contending"
+// Values of Contended.Contention that mean more than a reason.
+const (
+	ContentionContending = "contending"   // a link limits the tenant
+	ContentionUnmeasured = "not-measured" // it is not known what limits the tenant
+)
 
 // LinkTenant is a tenant's part of a contended link direction.
 type LinkTenant struct {

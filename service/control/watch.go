@@ -33,8 +33,8 @@ func (s *Base) WatchEvents(ctx context.Context, f EventFilter, after int64) (*Wa
 			}
 		}
 		last, err := r.LastEvent(ctx)
-		if VisibleTenants(ctx, f.Fabric) != nil {
-			last = s.Now().UnixMicro() // callers with a limited view use times as positions
+		if names := VisibleTenants(ctx, f.Fabric); names != nil && err == nil {
+			last, err = lastHeard(ctx, r, f.Fabric, names, s.Now())
 		}
 		if after < 0 || after > last {
 			w.after = last

@@ -71,6 +71,7 @@ func conform(t *testing.T, open func(t *testing.T) control.Store) {
 		"writers take turns and no change is lost":            checkConcurrentWriters,
 		"what does not exist is not found":                    checkMissing,
 		"cursors of other lists are refused":                  checkForeignCursor,
+		"rows are found by a part of their name":              checkViewLists,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

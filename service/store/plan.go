@@ -86,12 +86,14 @@ func (r *repos) ListPlans(ctx context.Context, fabric string, p control.Page) ([
 	}
 	q := r.in(ctx).Omit("plan", "input").Where("fabric_id = ?", f.ID)
 	rows, next, err := newestFirst(q, "id", "plans of "+fabric, p, func(p planRow) int64 { return p.ID })
-	return each(rows, func(row planRow) control.PlanSummary {
-		return control.PlanSummary{
-			Name: row.Name, Fabric: fabric, Snapshot: row.SnapshotSHA256, Tenants: row.Tenants, Devices: row.Devices,
-			Findings: row.Findings, MaxPredictedError: row.MaxPredictedError, CreatedAt: fromMicros(row.CreatedAtUS),
-		}
-	}), next, err
+	return each(rows, func(row planRow) control.PlanSummary { return row.summary(fabric) }), next, err
+}
+
+func (row planRow) summary(fabric string) control.PlanSummary {
+	return control.PlanSummary{
+		Name: row.Name, Fabric: fabric, Snapshot: row.SnapshotSHA256, Tenants: row.Tenants, Devices: row.Devices,
+		Findings: row.Findings, MaxPredictedError: row.MaxPredictedError, CreatedAt: fromMicros(row.CreatedAtUS),
+	}
 }
 
 func (row planRow) domain(fabric string) (control.Plan, error) {

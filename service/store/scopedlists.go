@@ -3,9 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"fairlane/internal/phrase"
 	"fairlane/service/control"
@@ -37,15 +37,15 @@ func (r *repos) FlowsOf(ctx context.Context, fabric string, names []string) ([]t
 	return readFlows(r.in(ctx).Where("flows.fabric_id = ? AND tenants.name IN ?", f.ID, names), fabric)
 }
 
-// TenantEvents implements control.ScopedListRepo. The cursor consists of times, which the events show anyway: a row number
-// would reveal how many events of others lie between.
+// TenantEvents implements control.ScopedListRepo. An event's number is its minute in microseconds plus its position among the listed
+// events of that minute: a row number would reveal how many events of others lie between, and an exact time when they were made.
 func (r *repos) TenantEvents(ctx context.Context, fabric string, names []string, p control.Page) ([]control.Event, string, error) {
-	at, shown, err := afterTime(p)
+	minute, shown, err := afterNumber(p)
 	if err != nil {
 		return nil, "", err
 	}
 	var rows []eventRow
-	err = r.in(ctx).Where("fabric = ? AND kind LIKE 'tenant.%' AND subject IN ? AND at_us >= ?", fabric, names, at).
+	err = r.in(ctx).Where("fabric = ? AND kind LIKE 'tenant.%' AND subject IN ? AND at_us >= ?", fabric, names, minute).
 		Order("at_us, id").Offset(shown).Limit(p.Size() + 1).Find(&rows).Error
 	if err != nil {
 		return nil, "", fmt.Errorf("list events: %w", err)
@@ -53,50 +53,40 @@ func (r *repos) TenantEvents(ctx context.Context, fabric string, names []string,
 	more := len(rows) > p.Size()
 	rows = rows[:min(len(rows), p.Size())]
 	list := make([]control.Event, len(rows))
+	at := int64(shown) // position in the minute
 	for i, row := range rows {
+		if m := row.AtUS - row.AtUS%microsPerMinute; m != minute {
+			minute, at = m, 0
+		}
+		at++
 		list[i] = row.domain()
-		list[i].ID = row.AtUS
+		list[i].ID, list[i].At = minute+at, fromMicros(minute)
 	}
 	if !more {
 		return list, "", nil
 	}
-	return list, timeCursor(rows, at, shown), nil
+	return list, strconv.FormatInt(minute+at, 10), nil
 }
 
-// timeCursor identifies the last row by its time and its position among those of that time.
-func timeCursor(rows []eventRow, at int64, shown int) string {
-	last := rows[len(rows)-1].AtUS
-	same := 0
-	for _, row := range rows {
-		if row.AtUS == last {
-			same++
-		}
-	}
-	if last == at {
-		same += shown
-	}
-	return strconv.FormatInt(last, 10) + "." + strconv.Itoa(same)
-}
+const microsPerMinute = int64(time.Minute / time.Microsecond)
 
-// afterTime parses a cursor of timeCursor. A time alone, which is the id of an event here, means after all events of that
-// time.
-func afterTime(p control.Page) (at int64, shown int, err error) {
+// afterNumber parses the number of an event that TenantEvents listed: its minute and its position in it. Earlier releases added a count to
+// a time in their cursors, which is ignored: events of that minute are listed again.
+func afterNumber(p control.Page) (minute int64, shown int, err error) {
 	if p.After == "" {
 		return 0, 0, nil
 	}
-	text, rest, precise := strings.Cut(p.After, ".")
-	at, err = strconv.ParseInt(text, 10, 64)
-	if err == nil && at < 0 {
-		err = strconv.ErrRange
+	text, rest, earlier := strings.Cut(p.After, ".")
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err == nil && earlier {
+		_, err = strconv.ParseUint(rest, 10, 31)
 	}
-	switch {
-	case err == nil && precise:
-		shown, err = strconv.Atoi(rest)
-	case err == nil && at < math.MaxInt64:
-		at++
-	}
-	if err != nil || at < 0 || shown < 0 {
+	if err != nil {
 		return 0, 0, control.Invalid("cursor", phrase.Of("problem.cursor"))
 	}
-	return at, shown, nil
+	at := int64(n) % microsPerMinute
+	if earlier {
+		return int64(n) - at, 0, nil
+	}
+	return int64(n) - at, int(at), nil
 }

@@ -15,6 +15,7 @@ import (
 	"fairlane/service/control/silences"
 	"fairlane/service/control/tasks"
 	"fairlane/service/control/tenancy"
+	"fairlane/service/control/views"
 )
 
 // Services are the use cases of the service.
@@ -32,6 +33,7 @@ type Services struct {
 	*queries.Queries
 	*objectives.Objectives
 	*silences.Silences
+	*views.Views
 }
 
 // New returns the use cases over the given dependencies. Store, Discoverer, Observer and Meter are required.
@@ -47,6 +49,7 @@ func New(d control.Deps) (*Services, error) {
 	s.Queries = queries.New(b)
 	s.Objectives = objectives.New(b)
 	s.Silences = silences.New(b)
+	s.Views = views.New(b, s.Drift)
 	s.Tasks = tasks.New(b, s.Plans, s.Operations)
 	return s, nil
 }
