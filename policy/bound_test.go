@@ -12,7 +12,7 @@ import (
 	"fairlane/tenants"
 )
 
-func TestTheBoundGrowsWithWhatMakesAPredictionDoubtful(t *testing.T) {
+func TestBoundGrowsWithTheCausesOfUncertainty(t *testing.T) {
 	t.Parallel()
 	in := incast(t) // 1, 4 and 16 queue pairs of three tenants onto one host, each from hosts of its own
 	p := plantest.Compiled(t, in)
@@ -40,9 +40,9 @@ func TestTheBoundGrowsWithWhatMakesAPredictionDoubtful(t *testing.T) {
 	}
 }
 
-// TestTheBoundCountsFullLinksAndWhatMarksSteer has two full links in a row and a single one. Flows that end elsewhere cross the first of the
+// TestBoundIncludesFullLinksAndMarkErrors has two full links in a row and a single one. Flows that end elsewhere cross the first of the
 // two; the queue of the second may block them there, and they get the rest of it.
-func TestTheBoundCountsFullLinksAndWhatMarksSteer(t *testing.T) {
+func TestBoundIncludesFullLinksAndMarkErrors(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 8, Right: 3, Wire: topogen.Wire{Rate: 100 * quantity.Gbps}, CoreRate: 200 * quantity.Gbps})
 	if err != nil {

@@ -227,7 +227,7 @@ func found(t *testing.T, p *policy.Plan, code string) policy.Finding {
 	return p.Findings[i]
 }
 
-func TestATableNeedNotSlowWhatOnlyDemandsLimit(t *testing.T) {
+func TestTableNeedNotReachFlowsLimitedByDemand(t *testing.T) {
 	t.Parallel()
 	in := receivers(t, 100*quantity.Gbps, []quantity.Weight{1000, 1000}, []int{1, 1})
 	in.Flows[1].Demand = 2 * quantity.Mbps

@@ -136,7 +136,7 @@ func writeShares(m *model.Model, p *plan.Plan, target, predicted *model.Allocati
 // model checks the input. If only weights and limits of tenants differ from the previous input, the model shares its routes, flows and
 // attachments.
 func (c *Compiler) model(in model.Input) (m *model.Model, same bool, err error) {
-	if c.m == nil || !c.sameButWeights(&in) {
+	if c.m == nil || !c.sameExceptWeights(&in) {
 		if m, err = model.New(in); err == nil && !c.once {
 			m.Targets, m.Forecasts = &fill.Solver{Eager: c.eager}, &fill.Solver{Eager: c.eager}
 		}
@@ -162,8 +162,8 @@ func (c *Compiler) model(in model.Input) (m *model.Model, same bool, err error) 
 	return m, true, nil
 }
 
-// sameButWeights reports whether an input differs from the last one only in weights and limits.
-func (c *Compiler) sameButWeights(in *model.Input) bool {
+// sameExceptWeights reports whether an input differs from the last one only in weights and limits.
+func (c *Compiler) sameExceptWeights(in *model.Input) bool {
 	was := &c.in
 	return in.Fabric == was.Fabric && in.IBProfiles == was.IBProfiles && in.InForce == was.InForce && sameSlice(in.Flows, was.Flows) &&
 		sameSlice(in.Routes, was.Routes) && sameSlice(in.Profiles, was.Profiles) &&

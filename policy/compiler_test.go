@@ -97,8 +97,8 @@ func TestAChangeOfOneWeightReachesFewPorts(t *testing.T) {
 	}
 }
 
-// TestAMemoryKeepsUpWithManyChanges changes one tenant after the other on a fabric whose parts are large enough to be remembered.
-func TestAMemoryKeepsUpWithManyChanges(t *testing.T) {
+// TestIncrementalCompilationFollowsManyChanges changes one tenant after the other on a fabric whose parts are large enough to be remembered.
+func TestIncrementalCompilationFollowsManyChanges(t *testing.T) {
 	t.Parallel()
 	for _, plane := range []policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC} {
 		t.Run(string(plane), func(t *testing.T) {

@@ -188,7 +188,7 @@ func TestFlowsCutOffByAFailedLinkAreOmittedAndReported(t *testing.T) {
 	}
 }
 
-func TestApplyNamesWhatIsNotThere(t *testing.T) {
+func TestApplyNamesTheMissingObject(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"weight:gren=2":                `no tenant "gren"; did you mean green?`,
@@ -233,7 +233,7 @@ func TestApplyNamesWhatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestEditedInputsCompileWhateverFails(t *testing.T) {
+func TestEditedInputsCompileWithFailures(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		in := plantest.Input(rt)

@@ -164,7 +164,7 @@ func rates(es []policy.Entitlement) []float64 {
 	return out
 }
 
-func TestEveryFlowHasExactlyWhatItsLinksOfferWhenAllOthersKeepTheirRates(t *testing.T) {
+func TestEveryRateEqualsTheOfferOfItsLinksWithOthersFixed(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		in := plantest.Input(rt)

@@ -86,7 +86,7 @@ func TestExplainNarrowsToAPortOrATenant(t *testing.T) {
 	}
 }
 
-func TestExplainNamesWhatTrafficAPortCarries(t *testing.T) {
+func TestExplainNamesTheTrafficOfAPort(t *testing.T) {
 	t.Parallel()
 	p := explainable()
 	p.RoCE.Traffic[0].VFShare = 250

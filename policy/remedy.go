@@ -13,8 +13,8 @@ import (
 // seeOthers is the advice of findings that other findings explain, until advise replaces it.
 var seeOthers = phrase.Of("plan.see-others")
 
-// explainedByOthers reports whether a finding still has that advice.
-func explainedByOthers(f *plan.Finding) bool {
+// hasSeeOthers reports whether a finding still has that advice.
+func hasSeeOthers(f *plan.Finding) bool {
 	return f.Advice != nil && f.Advice.ID == seeOthers.ID
 }
 
@@ -27,7 +27,7 @@ func advise(m *model.Model, fs []plan.Finding, p *plan.Plan, target *model.Alloc
 		switch f := &out[i]; {
 		case f.Code == plan.CodeSourcePort:
 			*f = f.Advised(sourcePortFix(m))
-		case f.Code == plan.CodeWeightUnreachable && explainedByOthers(f):
+		case f.Code == plan.CodeWeightUnreachable && hasSeeOthers(f):
 			if turns == nil {
 				turns = classTurns(m, target)
 			}
@@ -81,7 +81,7 @@ func unreachableFix(m *model.Model, f *plan.Finding, fs []plan.Finding, p *plan.
 		return turnsFix(m, turns[tenant])
 	}
 	for i := range fs {
-		if g := &fs[i]; g.Code == plan.CodeWeightUnreachable && !explainedByOthers(g) && slices.Contains(g.Tenants, tenant) {
+		if g := &fs[i]; g.Code == plan.CodeWeightUnreachable && !hasSeeOthers(g) && slices.Contains(g.Tenants, tenant) {
 			return *g.Advice
 		}
 	}
@@ -91,7 +91,7 @@ func unreachableFix(m *model.Model, f *plan.Finding, fs []plan.Finding, p *plan.
 	// A tenant that misses its share for a reason of its own takes or leaves what this tenant lacks or has too much of.
 	explained := func(t string) bool {
 		return len(turns[t]) > 0 && missesClass(p, t) || slices.ContainsFunc(fs, func(g plan.Finding) bool {
-			return g.Code == plan.CodeWeightUnreachable && !explainedByOthers(&g) && slices.Contains(g.Tenants, t)
+			return g.Code == plan.CodeWeightUnreachable && !hasSeeOthers(&g) && slices.Contains(g.Tenants, t)
 		})
 	}
 	links := 0

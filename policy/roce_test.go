@@ -46,12 +46,12 @@ func checkRoCE(t *rapid.T, plan *policy.Plan, p *profile.Profile) {
 		if c, bad := p.Avoids(&n.Settings); bad {
 			t.Fatalf("port %s: %+v", n.Name, c)
 		}
-		said := map[string]bool{}
+		texts := map[string]bool{}
 		for _, r := range n.Reasons {
-			said[r.Field] = r.Value != "" && r.Range != "" && r.Rule != "" && r.Formula != ""
+			texts[r.Field] = r.Value != "" && r.Range != "" && r.Rule != "" && r.Formula != ""
 		}
 		for _, r := range p.Limits().Registers() {
-			if !said[r.Name] {
+			if !texts[r.Name] {
 				t.Fatalf("port %s: no reason for %s: %+v", n.Name, r.Name, n.Reasons)
 			}
 		}

@@ -242,14 +242,14 @@ func TestPredictRefusesLanesThatThePlanDoesNotWeigh(t *testing.T) {
 	t.Parallel()
 	in := senders(t, []quantity.Weight{3000, 1000}, []int{1, 1})
 	p := compile(t, in)
-	for name, spoil := range map[string]func(l *policy.LanePlan){
+	for name, corrupt := range map[string]func(l *policy.LanePlan){
 		"no table":     func(l *policy.LanePlan) { l.Low = nil },
 		"lane 15":      func(l *policy.LanePlan) { l.SL2VL[1] = 15 },
 		"no such lane": func(l *policy.LanePlan) { l.SL2VL[1] = 200 },
 	} {
 		q := *p
 		q.Lanes = slices.Clone(p.Lanes)
-		spoil(&q.Lanes[0])
+		corrupt(&q.Lanes[0])
 		if _, err := policy.Predict(in, &q); !errors.Is(err, policy.ErrInput) {
 			t.Errorf("%s: error %v, want one that wraps ErrInput", name, err)
 		}

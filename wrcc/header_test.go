@@ -77,7 +77,7 @@ func FuzzDecodeHeader(f *testing.F) {
 	})
 }
 
-func TestGateLetsOneFCNPThroughAPeriod(t *testing.T) {
+func TestGatePassesOneFCNPPerPeriod(t *testing.T) {
 	t.Parallel()
 	g, err := wrcc.NewGate(24*us, 16)
 	if err != nil {

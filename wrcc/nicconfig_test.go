@@ -26,8 +26,8 @@ func legalNIC() wrcc.NICConfig {
 func TestNICConfigValidate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(*wrcc.NICConfig)
-		says   string
+		change   func(*wrcc.NICConfig)
+		wantText string
 	}{
 		"legal":      {func(*wrcc.NICConfig) {}, ""},
 		"no senders": {func(c *wrcc.NICConfig) { c.Senders = nil }, ""},
@@ -51,8 +51,8 @@ func TestNICConfigValidate(t *testing.T) {
 		c2 := legalNIC()
 		c.change(&c2)
 		err := c2.Validate()
-		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: error %v, want one that contains %q", name, err, c.says)
+		if (err == nil) != (c.wantText == "") || err != nil && !strings.Contains(err.Error(), c.wantText) {
+			t.Errorf("%s: error %v, want one that contains %q", name, err, c.wantText)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestFixedWeightIsNearest(t *testing.T) {
 	})
 }
 
-func TestNewNICConfigTakesWholeUnits(t *testing.T) {
+func TestNewNICConfigRequiresWholeUnits(t *testing.T) {
 	t.Parallel()
 	good := wrcc.SenderParams{T1: 24 * quantity.Microsecond, MinRate: float64(100 * quantity.Mbps), Increase: wrcc.IncreaseTimer}
 	c, err := wrcc.NewNICConfig(5, good)

@@ -93,7 +93,7 @@ func TestDeriveRefusesFactsWithoutSettings(t *testing.T) {
 	}
 }
 
-func TestValidateNamesWhatIsAllowed(t *testing.T) {
+func TestValidateNamesAllowedValues(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*wrcc.Params){
 		"minimum fair rate 0 bit/s: want 1 Mbit/s": func(p *wrcc.Params) { p.Fmin = 0 },

@@ -32,9 +32,9 @@ func TestSwitchConfigRanges(t *testing.T) {
 		t.Fatalf("no entries: %v", err)
 	}
 	for name, c := range map[string]struct {
-		change func(*wrcc.SwitchConfig)
-		says   string
-		senses bool // only Validate refuses
+		change      func(*wrcc.SwitchConfig)
+		wantText    string
+		consistency bool // only Validate refuses
 	}{
 		"least of all":           {change: func(c *wrcc.SwitchConfig) { c.Ports[0].RateRatioPct, c.Ports[0].QRatioPct = 100, 10 }},
 		"floor 0":                {func(c *wrcc.SwitchConfig) { c.Ports[0].FminMbps = 0 }, "ports[0].f_min_mbps: found 0, want 1 to 4294967295", false},
@@ -60,11 +60,11 @@ func TestSwitchConfigRanges(t *testing.T) {
 	} {
 		x := legalConfig()
 		c.change(x)
-		ranges, senses := x.ValidateRanges(3), x.Validate(3)
-		if got := senses; (got == nil) != (c.says == "") || got != nil && !strings.Contains(got.Error(), c.says) {
-			t.Errorf("%s: error %v, want one that contains %q", name, got, c.says)
+		ranges, consistency := x.ValidateRanges(3), x.Validate(3)
+		if got := consistency; (got == nil) != (c.wantText == "") || got != nil && !strings.Contains(got.Error(), c.wantText) {
+			t.Errorf("%s: error %v, want one that contains %q", name, got, c.wantText)
 		}
-		if want := c.says != "" && !c.senses; (ranges != nil) != want {
+		if want := c.wantText != "" && !c.consistency; (ranges != nil) != want {
 			t.Errorf("%s: ranges alone: %v", name, ranges)
 		}
 	}
@@ -85,7 +85,7 @@ func TestPortConfigMeansItsParams(t *testing.T) {
 	})
 }
 
-func TestPortConfigRefusesWhatTablesCannotHold(t *testing.T) {
+func TestPortConfigRejectsUnrepresentableValues(t *testing.T) {
 	t.Parallel()
 	good := wrcc.DefaultParams(100*quantity.Gbps, 24*quantity.Microsecond)
 	if _, err := wrcc.NewPortConfig(1, good); err != nil {

@@ -23,7 +23,7 @@ func TestDefaultsAreLegalEverywhere(t *testing.T) {
 	}
 }
 
-func TestValidateRefusesWhatARegisterCannotHold(t *testing.T) {
+func TestValidateRejectsUnrepresentableValues(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		field  string

@@ -47,10 +47,10 @@ func TestEthernetSettingsValidate(t *testing.T) {
 	t.Parallel()
 	nic, sender, sw := testNIC(PlaneRoCE), testNIC(PlaneWRCC), testEtherSwitch()
 	for name, c := range map[string]struct {
-		device         Device
-		settings       Settings
-		change         func(*Settings)
-		ranges, senses string // text of each check's error, "" for legal
+		device              Device
+		settings            Settings
+		change              func(*Settings)
+		ranges, consistency string // text of each check's error, "" for legal
 	}{
 		"NIC":                     {nic, nicSettings(), func(*Settings) {}, "", ""},
 		"NIC with senders":        {sender, senderSettings(), func(*Settings) {}, "", ""},
@@ -76,7 +76,7 @@ func TestEthernetSettingsValidate(t *testing.T) {
 	} {
 		s := c.settings
 		c.change(&s)
-		judged(t, name, s, c.device, c.ranges, c.senses)
+		judged(t, name, s, c.device, c.ranges, c.consistency)
 	}
 }
 
@@ -126,9 +126,9 @@ func TestTheShareParameterIsOneOfTheTable(t *testing.T) {
 func TestEthernetDiff(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		want   Settings
-		change func(got *Settings)
-		says   string
+		want     Settings
+		change   func(got *Settings)
+		wantText string
 	}{
 		"equal":                   {senderSettings(), func(*Settings) {}, ""},
 		"a value":                 {nicSettings(), func(g *Settings) { g.NIC.Params[1].Value = 10 }, "nic.rpg_gd: want 11, got 10"},
@@ -164,12 +164,12 @@ func TestEthernetDiff(t *testing.T) {
 		got := c.want.Clone()
 		before := c.want.Clone()
 		c.change(&got)
-		var said []string
+		var texts []string
 		for _, d := range c.want.Diff(got) {
-			said = append(said, d.String())
+			texts = append(texts, d.String())
 		}
-		if s := strings.Join(said, "; "); s != c.says || c.want.Equal(got) != (c.says == "") {
-			t.Errorf("%s: differences %q, want %q", name, s, c.says)
+		if s := strings.Join(texts, "; "); s != c.wantText || c.want.Equal(got) != (c.wantText == "") {
+			t.Errorf("%s: differences %q, want %q", name, s, c.wantText)
 		}
 		if !before.Equal(c.want) || !c.want.Equal(before) {
 			t.Errorf("%s: a change of the clone changed the original", name)

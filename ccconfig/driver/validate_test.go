@@ -28,9 +28,9 @@ func switchSettings() Settings {
 func TestDeviceValidate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		device Device
-		change func(*Device)
-		says   string // "" is legal
+		device   Device
+		change   func(*Device)
+		wantText string // "" is legal
 	}{
 		"adapter":                {testCA(), func(*Device) {}, ""},
 		"switch":                 {testSwitch(), func(*Device) {}, ""},
@@ -48,8 +48,8 @@ func TestDeviceValidate(t *testing.T) {
 		d := c.device
 		c.change(&d)
 		err := d.Validate()
-		if (err == nil) != (c.says == "") || err != nil && (!strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), d.ID.String())) {
-			t.Errorf("%s: error %v, want one that contains %q", name, err, c.says)
+		if (err == nil) != (c.wantText == "") || err != nil && (!strings.Contains(err.Error(), c.wantText) || !strings.Contains(err.Error(), d.ID.String())) {
+			t.Errorf("%s: error %v, want one that contains %q", name, err, c.wantText)
 		}
 	}
 }
@@ -57,10 +57,10 @@ func TestDeviceValidate(t *testing.T) {
 func TestSettingsValidate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		device         Device
-		settings       Settings
-		change         func(*Settings)
-		ranges, senses string // text of each check's error, "" for legal
+		device              Device
+		settings            Settings
+		change              func(*Settings)
+		ranges, consistency string // text of each check's error, "" for legal
 	}{
 		"adapter":         {testCA(), caSettings(), func(*Settings) {}, "", ""},
 		"switch":          {testSwitch(), switchSettings(), func(*Settings) {}, "", ""},
@@ -83,7 +83,7 @@ func TestSettingsValidate(t *testing.T) {
 			t.Parallel()
 			s := c.settings
 			c.change(&s)
-			judged(t, name, s, c.device, c.ranges, c.senses)
+			judged(t, name, s, c.device, c.ranges, c.consistency)
 		})
 	}
 }
@@ -172,14 +172,14 @@ func TestDeviceString(t *testing.T) {
 }
 
 // judged checks the errors of ValidateRanges and Validate for a device; an empty text means no error.
-func judged(t *testing.T, name string, s Settings, d Device, ranges, senses string) {
+func judged(t *testing.T, name string, s Settings, d Device, ranges, consistency string) {
 	t.Helper()
 	for what, r := range map[string]struct {
-		err  error
-		says string
-	}{"ranges": {s.ValidateRanges(d), ranges}, "sense": {s.Validate(d), senses}} {
-		if (r.err == nil) != (r.says == "") || r.err != nil && !strings.Contains(r.err.Error(), r.says) {
-			t.Errorf("%s, %s: error %v, want one that contains %q", name, what, r.err, r.says)
+		err      error
+		wantText string
+	}{"ranges": {s.ValidateRanges(d), ranges}, "sense": {s.Validate(d), consistency}} {
+		if (r.err == nil) != (r.wantText == "") || r.err != nil && !strings.Contains(r.err.Error(), r.wantText) {
+			t.Errorf("%s, %s: error %v, want one that contains %q", name, what, r.err, r.wantText)
 		}
 	}
 }

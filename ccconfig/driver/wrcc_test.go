@@ -25,8 +25,8 @@ func wrccSettings() Settings {
 func TestWRCCDeviceValidate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(*Device)
-		says   string
+		change   func(*Device)
+		wantText string
 	}{
 		"switch":       {func(*Device) {}, ""},
 		"with a LID":   {func(d *Device) { d.LID = 7 }, ""}, // has no meaning on Ethernet
@@ -40,8 +40,8 @@ func TestWRCCDeviceValidate(t *testing.T) {
 	} {
 		d := testWRCC()
 		c.change(&d)
-		if err := d.Validate(); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: error %v, want one that contains %q", name, err, c.says)
+		if err := d.Validate(); (err == nil) != (c.wantText == "") || err != nil && !strings.Contains(err.Error(), c.wantText) {
+			t.Errorf("%s: error %v, want one that contains %q", name, err, c.wantText)
 		}
 	}
 }
@@ -49,10 +49,10 @@ func TestWRCCDeviceValidate(t *testing.T) {
 func TestWRCCSettingsValidate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		device         Device
-		settings       Settings
-		change         func(*Settings)
-		ranges, senses string
+		device              Device
+		settings            Settings
+		change              func(*Settings)
+		ranges, consistency string
 	}{
 		"WRCC switch":     {testWRCC(), wrccSettings(), func(*Settings) {}, "", ""},
 		"nothing set":     {testWRCC(), Settings{WRCC: &WRCCState{}}, func(*Settings) {}, "", ""},
@@ -65,15 +65,15 @@ func TestWRCCSettingsValidate(t *testing.T) {
 	} {
 		s := c.settings
 		c.change(&s)
-		judged(t, name, s, c.device, c.ranges, c.senses)
+		judged(t, name, s, c.device, c.ranges, c.consistency)
 	}
 }
 
 func TestWRCCDiff(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(got *Settings)
-		says   string
+		change   func(got *Settings)
+		wantText string
 	}{
 		"equal":              {func(*Settings) {}, ""},
 		"floor":              {func(g *Settings) { g.WRCC.Ports[0].FminMbps = 5 }, "wrcc.ports[1].f_min_mbps: want 1, got 5"},
@@ -95,12 +95,12 @@ func TestWRCCDiff(t *testing.T) {
 		want := wrccSettings()
 		got := want.Clone()
 		c.change(&got)
-		var said []string
+		var texts []string
 		for _, d := range want.Diff(got) {
-			said = append(said, d.String())
+			texts = append(texts, d.String())
 		}
-		if s := strings.Join(said, "; "); s != c.says || want.Equal(got) != (c.says == "") {
-			t.Errorf("%s: differences %q, want %q", name, s, c.says)
+		if s := strings.Join(texts, "; "); s != c.wantText || want.Equal(got) != (c.wantText == "") {
+			t.Errorf("%s: differences %q, want %q", name, s, c.wantText)
 		}
 		if !want.Equal(wrccSettings()) {
 			t.Errorf("%s: a change of the clone changed the original", name)

@@ -38,13 +38,13 @@ func params(ps ...driver.NICParam) driver.Settings {
 }
 
 // refused fails the test unless err is of a kind and contains the texts.
-func refused(t *testing.T, what string, err, kind error, says ...string) {
+func refused(t *testing.T, what string, err, kind error, wantText ...string) {
 	t.Helper()
 	if !errors.Is(err, kind) {
 		t.Errorf("%s: error %v, want kind %v", what, err, kind)
 		return
 	}
-	for _, s := range says {
+	for _, s := range wantText {
 		if !strings.Contains(err.Error(), s) {
 			t.Errorf("%s: error %q, want it to contain %q", what, err, s)
 		}
@@ -155,13 +155,13 @@ func TestAPortThatMovesIsFoundAgain(t *testing.T) {
 	}
 }
 
-func TestPortsThatAreNotThere(t *testing.T) {
+func TestMissingPorts(t *testing.T) {
 	t.Parallel()
 	r, _, devs := twoPorts(t)
 	d := r.driver(t, gnmi.Agent)
-	stranger := devs[0]
-	stranger.ID.Node = 0x77
-	_, err := d.Read(t.Context(), stranger)
+	unknownDevice := devs[0]
+	unknownDevice.ID.Node = 0x77
+	_, err := d.Read(t.Context(), unknownDevice)
 	refused(t, "another port", err, driver.ErrUnreachable, "0x0000000000000077:1", "0x0000000000000011:1, 0x0000000000000012:1")
 	elsewhere := devs[0]
 	elsewhere.Name = "host-9/P1"
@@ -281,11 +281,11 @@ func TestFailedSetNamesTheField(t *testing.T) {
 	gd := nicparam.Key{Port: 1, Name: "rpg_gd"}
 	want := params(driver.NICParam{Name: "rpg_ai_rate", Value: 200_000}, driver.NICParam{Name: "rpg_gd", Value: 10}, driver.NICParam{Name: "rpg_threshold", Value: 1})
 	for name, c := range map[string]struct {
-		err  error
-		kind error
-		says string
-		gd   driver.Outcome // of the field that failed, and of the other one that was to be written
-		ai   driver.Outcome
+		err      error
+		kind     error
+		wantText string
+		gd       driver.Outcome // of the field that failed, and of the other one that was to be written
+		ai       driver.Outcome
 	}{
 		"clipped to 17 bits":   {failure(codes.Aborted, nicyang.Failure{Reason: nicyang.ReasonClipped, Key: gd, Text: "port 1 rpg_gd: the register holds 17 bits"}), driver.ErrUnsupported, "17 bits", driver.OutcomeRefused, driver.OutcomeSkipped},
 		"ignored":              {failure(codes.Aborted, nicyang.Failure{Reason: nicyang.ReasonIgnored, Key: gd, Text: "read back as before"}), driver.ErrBusy, "read back", driver.OutcomeRefused, driver.OutcomeSkipped},
@@ -307,7 +307,7 @@ func TestFailedSetNamesTheField(t *testing.T) {
 		d := r.driver(t, gnmi.Agent)
 		r.with("host-1", func(w *messageFaults) { w.failSets = c.err })
 		receipt, err := d.Apply(t.Context(), devs[0], want)
-		refused(t, name, err, c.kind, c.says)
+		refused(t, name, err, c.kind, c.wantText)
 		got := map[string]driver.Outcome{}
 		for _, f := range receipt.Fields {
 			got[f.Field] = f.Outcome

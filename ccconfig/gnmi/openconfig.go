@@ -103,7 +103,7 @@ func (c *openConfig) apply(ctx context.Context, dev driver.Device, want driver.S
 	if err != nil {
 		return r, driver.Refusef(driver.ErrUnsupported, "%s: %w", dev, err)
 	}
-	return c.s.carryOut(ctx, dev, want.Queues, plan, m.operations(plan), func(_, err error) error { return err })
+	return c.s.execute(ctx, dev, want.Queues, plan, m.operations(plan), func(_, err error) error { return err })
 }
 
 // operations returns the operations of the Set for a plan.

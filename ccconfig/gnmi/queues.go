@@ -28,8 +28,8 @@ func markedQueues(all []ecn.QueueMarking) []uint8 {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// carryOut executes a plan with one Set. cause is the error of the Set, and err its classification before judge refines it.
-func (s *session) carryOut(ctx context.Context, dev driver.Device, want *driver.QueueState, plan markingPlan, ops []gnmitree.Operation, judge func(cause, err error) error) (driver.Receipt, error) {
+// execute executes a plan with one Set. cause is the error of the Set, and err its classification before judge refines it.
+func (s *session) execute(ctx context.Context, dev driver.Device, want *driver.QueueState, plan markingPlan, ops []gnmitree.Operation, judge func(cause, err error) error) (driver.Receipt, error) {
 	if plan.empty() {
 		return receiptOf(plan, want, driver.OutcomeUnchanged, ""), nil
 	}

@@ -47,9 +47,9 @@ func TestPreflightOfSchedulersOfSONiC(t *testing.T) {
 	}
 	type fields = map[string]string
 	for name, c := range map[string]struct {
-		change func(c tables)
-		codes  string
-		says   string
+		change   func(c tables)
+		codes    string
+		wantText string
 	}{
 		"half of an equal share": {func(c tables) { first(c, 3, fields{"type": "DWRR", "weight": "5"}) }, "", ""}, // the other queue has 14
 		"a small weight": {func(c tables) { first(c, 3, fields{"type": "DWRR", "weight": "4"}) }, "weight-small Ethernet0",
@@ -131,8 +131,8 @@ func TestPreflightOfSchedulersOfSONiC(t *testing.T) {
 			t.Errorf("%s: findings %q, want %q: %v", name, got, c.codes, err)
 			continue
 		}
-		if len(found) > 0 && !strings.Contains(found[0].Text, c.says) {
-			t.Errorf("%s: %q does not contain %q", name, found[0].Text, c.says)
+		if len(found) > 0 && !strings.Contains(found[0].Text, c.wantText) {
+			t.Errorf("%s: %q does not contain %q", name, found[0].Text, c.wantText)
 		}
 		if fmt.Sprint(before) != fmt.Sprint(s.dbs["CONFIG_DB"]) {
 			t.Errorf("%s: the switch was changed", name)
@@ -272,9 +272,9 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 		"/qos/forwarding-groups/forwarding-group[name=cnp]/config/output-queue":                                 gnmitree.String("7"),
 	}
 	for name, c := range map[string]struct {
-		leaves leaves
-		codes  string
-		says   string
+		leaves   leaves
+		codes    string
+		wantText string
 	}{
 		"as it should be":          {weighted(140, nil), "", ""},
 		"a small weight":           {weighted(46, nil), "weight-small Ethernet0", "weight 46 by scheduler p sequence 9"},
@@ -311,8 +311,8 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 			t.Errorf("%s: findings %q, want %q: %v", name, got, c.codes, err)
 			continue
 		}
-		if len(found) > 0 && !strings.Contains(found[0].Text, c.says) {
-			t.Errorf("%s: %q does not contain %q", name, found[0].Text, c.says)
+		if len(found) > 0 && !strings.Contains(found[0].Text, c.wantText) {
+			t.Errorf("%s: %q does not contain %q", name, found[0].Text, c.wantText)
 		}
 	}
 	_, s, d, dev := oneOpenConfig(t)

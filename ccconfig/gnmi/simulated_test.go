@@ -69,7 +69,7 @@ func TestSimulatedSwitches(t *testing.T) {
 				}
 				wellApplied(t, d, dev, want)
 				if got := (driver.Settings{Queues: &driver.QueueState{Marking: w.Marking()}}); !want.Equal(got) {
-					t.Errorf("the switch holds something else: %v", want.Diff(got))
+					t.Errorf("the switch has other settings: %v", want.Diff(got))
 				}
 			}
 			if q, err := d.QueueCounters(t.Context(), dev, 3); err != nil || len(q) != 4 || q[0].Octets == nil {

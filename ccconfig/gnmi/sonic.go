@@ -132,7 +132,7 @@ func (c *sonic) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	if bold && c.guarded() {
 		return r, driver.Refusef(driver.ErrUnsupported, "%s refuses changes of WRED profiles but to %s: %s", dev, m.stockName(), m.explainGuard(plan, want.Queues.Marking))
 	}
-	return c.s.carryOut(ctx, dev, want.Queues, plan, m.operations(plan), func(cause, err error) error {
+	return c.s.execute(ctx, dev, want.Queues, plan, m.operations(plan), func(cause, err error) error {
 		switch code := status.Code(cause); {
 		case ctx.Err() != nil, errors.Is(err, driver.ErrConflict):
 		case bold && slices.Contains(guardCodes(), code):

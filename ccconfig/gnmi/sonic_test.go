@@ -55,7 +55,7 @@ func wellApplied(t *testing.T, d *gnmi.Driver, dev driver.Device, want driver.Se
 	return r
 }
 
-func TestGuardedSwitchTakesOneMarking(t *testing.T) {
+func TestGuardedSwitchAcceptsOneMarking(t *testing.T) {
 	t.Parallel()
 	r, s, d, dev := oneSwitch(t, func(s *fakeSwitch, _ tables) { s.guarded = true })
 	receipt := wellApplied(t, d, dev, queues(marked(1, 3, 100), marked(2, 3, 100)))
@@ -175,11 +175,11 @@ func TestSwitchesThatRefuse(t *testing.T) {
 	t.Parallel()
 	one := queues(marked(1, 3, 100), marked(2, 3, 100))
 	for name, c := range map[string]struct {
-		change func(*fakeSwitch, tables)
-		sets   error
-		kind   error
-		says   string
-		sent   int
+		change   func(*fakeSwitch, tables)
+		sets     error
+		kind     error
+		wantText string
+		sent     int
 	}{
 		"native write is off": {func(s *fakeSwitch, _ tables) { s.readOnly = true }, nil, driver.ErrUnsupported, "native write", 1},
 		"the model refuses":   {nil, status.Error(codes.Internal, "YANG: must condition"), driver.ErrInvalid, "must condition", 1},
@@ -196,8 +196,8 @@ func TestSwitchesThatRefuse(t *testing.T) {
 		before := s.dbs["CONFIG_DB"].clone()
 		r.with("leaf-1", func(w *messageFaults) { w.failSets = c.sets })
 		_, err := d.Apply(t.Context(), dev, one)
-		if err == nil || c.kind != nil && !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "leaf-1") {
-			t.Errorf("%s: error %v, want %v with %q", name, err, c.kind, c.says)
+		if err == nil || c.kind != nil && !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.wantText) || !strings.Contains(err.Error(), "leaf-1") {
+			t.Errorf("%s: error %v, want %v with %q", name, err, c.kind, c.wantText)
 		}
 		if n := r.sets("leaf-1"); n != c.sent {
 			t.Errorf("%s: %d Sets, want %d", name, n, c.sent)
@@ -324,14 +324,14 @@ func TestPreflightOfSONiC(t *testing.T) {
 	} {
 		_, _, d, dev := oneSwitch(t, c.change)
 		found, err := d.Preflight(t.Context(), dev, c.x)
-		var said []string
+		var texts []string
 		for _, f := range found {
-			said = append(said, strings.TrimSpace(f.Code+" "+strings.Join(f.Ports, ",")))
+			texts = append(texts, strings.TrimSpace(f.Code+" "+strings.Join(f.Ports, ",")))
 			if f.Text == "" {
 				t.Errorf("%s: finding %s has no text", name, f.Code)
 			}
 		}
-		if s := strings.Join(said, "; "); err != nil || s != c.codes {
+		if s := strings.Join(texts, "; "); err != nil || s != c.codes {
 			t.Errorf("%s: findings %q, want %q: %v", name, s, c.codes, err)
 		}
 	}

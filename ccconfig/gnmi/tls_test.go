@@ -18,8 +18,8 @@ func TestMutualTLS(t *testing.T) {
 	t.Parallel()
 	a := tlstest.New(t)
 	for name, c := range map[string]struct {
-		valid tlstest.Validity // of the manager's certificate
-		says  string           // in the error; empty on success
+		valid    tlstest.Validity // of the manager's certificate
+		wantText string           // in the error; empty on success
 	}{
 		"valid certificates":        {tlstest.Valid(), ""},
 		"the manager's has expired": {tlstest.Expired(), "our certificate has expired on "},
@@ -34,13 +34,13 @@ func TestMutualTLS(t *testing.T) {
 			own := &tls.Config{RootCAs: a.Pool, ServerName: "agents", Certificates: []tls.Certificate{a.Issue("manager", c.valid).Certificate}, MinVersion: tls.VersionTLS13}
 			d := r.driver(t, gnmi.Agent, func(o *gnmi.Options) { o.TLS = own })
 			_, err := d.Apply(t.Context(), nicDevice(driver.PlaneRoCE, id, "host-1/P1"), params(driver.NICParam{Name: "rpg_gd", Value: 10}))
-			if c.says == "" {
+			if c.wantText == "" {
 				if err != nil {
 					t.Error(err)
 				}
 				return
 			}
-			refused(t, name, err, driver.ErrUnreachable, c.says)
+			refused(t, name, err, driver.ErrUnreachable, c.wantText)
 			if n := r.sets("host-1"); n != 0 {
 				t.Errorf("%d Sets", n)
 			}

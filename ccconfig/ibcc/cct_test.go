@@ -114,7 +114,7 @@ func TestQuadraticIsS1sLaw(t *testing.T) {
 	}
 }
 
-func TestTableBuildersRefuseWhatTheyCannotBuild(t *testing.T) {
+func TestTableBuildersRejectInvalidInput(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][2]int{{1, 1080}, {MaxTableEntries + 1, 1080}, {128, 1000}, {128, MaxRatio + 1}} {
 		if _, err := Geometric(c[0], c[1]); err == nil {

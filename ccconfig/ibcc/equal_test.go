@@ -31,7 +31,7 @@ func TestCADiffNamesEveryField(t *testing.T) {
 		"timer":              {func(g *CASettings) { g.SLs[3].Timer++ }, []string{"sl[3].timer"}},
 		"all of an SL":       {func(g *CASettings) { g.SLs[15] = SLParams{1, 2, 3, 4} }, []string{"sl[15].timer", "sl[15].increase", "sl[15].trigger", "sl[15].min"}},
 		"entry":              {func(g *CASettings) { g.Table[17].Multiplier++ }, []string{"cct[17]"}},
-		"spelling":           {func(g *CASettings) { g.Table[8] = Entry{2, 4} }, []string{"cct[8]"}},
+		"other encoding":     {func(g *CASettings) { g.Table[8] = Entry{2, 4} }, []string{"cct[8]"}},
 		"above the limit":    {func(g *CASettings) { g.Table[63] = Entry{} }, nil},
 		"longer table":       {func(g *CASettings) { g.Table = rising(128) }, nil},
 		"shorter table":      {func(g *CASettings) { g.Table = g.Table[:39] }, []string{"cct[39]", "cct[40]"}},
@@ -90,7 +90,7 @@ func TestSwitchDiffNamesEveryField(t *testing.T) {
 	}
 }
 
-func TestPortDiffIgnoresWhatInvalidElementsHold(t *testing.T) {
+func TestPortDiffIgnoresInvalidElements(t *testing.T) {
 	t.Parallel()
 	valid := PortMarking{Valid: true, Threshold: 3, PacketSize: 4, MarkingRate: 5}
 	for name, c := range map[string]struct {

@@ -56,8 +56,8 @@ func TestEntryValidate(t *testing.T) {
 func TestCASettingsValidate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change         func(*CASettings)
-		ranges, senses string // the field that each check names
+		change              func(*CASettings)
+		ranges, consistency string // the field that each check names
 	}{
 		"legal":                        {func(*CASettings) {}, "", ""},
 		"entries above the limit fall": {func(c *CASettings) { c.Limit = 10; c.Table[11] = Entry{} }, "", ""},
@@ -91,8 +91,8 @@ func TestCASettingsValidate(t *testing.T) {
 			if got := field(t, s.ValidateRanges()); got != c.ranges {
 				t.Errorf("ranges: fault in %q, want %q", got, c.ranges)
 			}
-			if got := field(t, s.Validate()); got != c.senses {
-				t.Errorf("sense: fault in %q, want %q", got, c.senses)
+			if got := field(t, s.Validate()); got != c.consistency {
+				t.Errorf("sense: fault in %q, want %q", got, c.consistency)
 			}
 		})
 	}

@@ -29,9 +29,9 @@ func (d *Driver) read(ctx context.Context, dev driver.Device, id mad.AttrID, mod
 }
 
 // set writes one attribute of class 0x21 over its last read value, so that reserved bits do not change.
-func (d *Driver) set(ctx context.Context, dev driver.Device, id mad.AttrID, modifier uint32, had []byte, a mad.Attribute) error {
+func (d *Driver) set(ctx context.Context, dev driver.Device, id mad.AttrID, modifier uint32, previous []byte, a mad.Attribute) error {
 	req := mad.NewCC(mad.MethodSet, id, modifier, d.o.CCKey)
-	copy(req.Data(), had)
+	copy(req.Data(), previous)
 	if err := req.Overlay(a); err != nil {
 		return fmt.Errorf("%w: %s: %w", driver.ErrInvalid, dev, err)
 	}
@@ -100,13 +100,13 @@ type writer struct {
 }
 
 // write sends one attribute, over its last read data, if it differs from the device's value.
-func (w *writer) write(field string, differs bool, id mad.AttrID, modifier uint32, had []byte, a mad.Attribute) {
+func (w *writer) write(field string, differs bool, id mad.AttrID, modifier uint32, previous []byte, a mad.Attribute) {
 	switch {
 	case w.err != nil:
 		w.receipt.Note(field, driver.OutcomeSkipped, "")
 	case differs:
 		detail := ""
-		if w.err = w.d.set(w.ctx, w.dev, id, modifier, had, a); w.err != nil {
+		if w.err = w.d.set(w.ctx, w.dev, id, modifier, previous, a); w.err != nil {
 			detail = w.err.Error()
 		}
 		w.receipt.Note(field, driver.OutcomeOf(w.err), detail)

@@ -9,7 +9,7 @@ import (
 )
 
 // A rotation with Keep preserves the protection of each device, even after an interruption.
-func TestKeptProtectionIsThatOfEachDevice(t *testing.T) {
+func TestKeptProtectionDiffersByDevice(t *testing.T) {
 	t.Parallel()
 	type guard struct {
 		key     mad.Key

@@ -10,7 +10,7 @@ import (
 )
 
 // unmetIDs lists the unmet items as ID=state, and joins their sentences.
-func unmetIDs(items []prereq.Item) (ids, said string) {
+func unmetIDs(items []prereq.Item) (ids, texts string) {
 	var list, text []string
 	for _, i := range prereq.Unmet(items) {
 		list, text = append(list, string(i.ID)+"="+string(i.State)), append(text, i.Sentence().String())
@@ -25,7 +25,7 @@ func TestCongestionControlAgentsAreChecked(t *testing.T) {
 		agent   prereq.Agent
 		adapter bool
 		want    string
-		said    string
+		texts   string
 	}{
 		"prepared adapter":         {prereq.Agent{Entries: 128, Key: prereq.KeyAccepted}, true, "", ""},
 		"prepared switch":          {prereq.Agent{Key: prereq.KeyAccepted}, false, "", ""},
@@ -36,9 +36,9 @@ func TestCongestionControlAgentsAreChecked(t *testing.T) {
 		"a key that is not read":   {prereq.Agent{Entries: 128, Key: prereq.KeyUnread, Reason: "timeout"}, true, "cc-key=unknown", "could not be read: timeout"},
 		"a short table":            {prereq.Agent{Entries: 64, Key: prereq.KeyAccepted}, true, "congestion-table=wrong", "ControlTableCap is 64 entries, want 128 entries"},
 	} {
-		ids, said := unmetIDs(needs.Agent(c.agent, c.adapter))
-		if ids != c.want || !strings.Contains(said, c.said) {
-			t.Errorf("%s: %q: %s", name, ids, said)
+		ids, texts := unmetIDs(needs.Agent(c.agent, c.adapter))
+		if ids != c.want || !strings.Contains(texts, c.texts) {
+			t.Errorf("%s: %q: %s", name, ids, texts)
 		}
 	}
 	if ids, _ := unmetIDs((&prereq.InfiniBand{}).Agent(prereq.Agent{Key: prereq.KeyAccepted}, true)); ids != "congestion-table=wrong" {
@@ -53,10 +53,10 @@ func TestServiceLevelsOfAPortAreJudged(t *testing.T) {
 		return out
 	}
 	for name, c := range map[string]struct {
-		vls  prereq.VLs
-		meet bool
-		want string
-		said string
+		vls   prereq.VLs
+		meet  bool
+		want  string
+		texts string
 	}{
 		"one VL":                             {prereq.VLs{Operational: 1}, true, "", ""},
 		"one of several":                     {prereq.VLs{Operational: 4, Tables: []prereq.SLToVL{table(2, 2), table(2, 2)}}, true, "", ""},
@@ -69,9 +69,9 @@ func TestServiceLevelsOfAPortAreJudged(t *testing.T) {
 	} {
 		lane := prereq.Lane{Out: 3, SLs: []uint8{1, 2}, Meet: c.meet}
 		items := lane.Judge(c.vls)
-		ids, said := unmetIDs(items)
-		if ids != c.want || !strings.Contains(said, c.said) {
-			t.Errorf("%s: %q: %s", name, ids, said)
+		ids, texts := unmetIDs(items)
+		if ids != c.want || !strings.Contains(texts, c.texts) {
+			t.Errorf("%s: %q: %s", name, ids, texts)
 		}
 		if slices.ContainsFunc(items, func(i prereq.Item) bool { return i.Repair != nil }) {
 			t.Errorf("%s: Fairlane sets no lanes by prerequisites: %+v", name, items)

@@ -312,14 +312,14 @@ func atRisk(tenant string, had, g quantity.BitRate, was, is *plan.Plan) (out []m
 	old := map[ident.PortID]quantity.BitRate{}
 	for i := range was.Links {
 		for _, t := range was.Links[i].Tenants {
-			if t.Tenant == tenant && fallsShort(had, &t) {
+			if t.Tenant == tenant && missesGuarantee(had, &t) {
 				old[was.Links[i].Port] = t.Predicted
 			}
 		}
 	}
 	for i := range is.Links {
 		for _, t := range is.Links[i].Tenants {
-			if t.Tenant != tenant || !fallsShort(g, &t) {
+			if t.Tenant != tenant || !missesGuarantee(g, &t) {
 				continue
 			}
 			out = append(out, missing{link: is.Links[i].Name, remaining: t.Predicted})
@@ -331,8 +331,8 @@ func atRisk(tenant string, had, g quantity.BitRate, was, is *plan.Plan) (out []m
 	return out, worse
 }
 
-// fallsShort reports whether the predicted part of a link misses more than maxGuaranteeMiss of the guarantee, as far as the tenant can use it.
-func fallsShort(g quantity.BitRate, t *plan.LinkTenant) bool {
+// missesGuarantee reports whether the predicted part of a link misses more than maxGuaranteeMiss of the guarantee, as far as the tenant can use it.
+func missesGuarantee(g quantity.BitRate, t *plan.LinkTenant) bool {
 	return float64(t.Predicted) < float64(float64(min(g, t.Entitled))*(1-maxGuaranteeMiss))
 }
 

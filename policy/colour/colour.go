@@ -110,7 +110,7 @@ func (c *Colouring) extend() bool {
 			break
 		}
 	}
-	c.putBack(v, at)
+	c.undoTake(v, at)
 	return false
 }
 
@@ -122,8 +122,8 @@ func (c *Colouring) take(at int) int32 {
 	return v
 }
 
-// putBack undoes take.
-func (c *Colouring) putBack(v int32, at int) {
+// undoTake undoes take.
+func (c *Colouring) undoTake(v int32, at int) {
 	last := len(c.left)
 	c.left = c.left[:last+1]
 	c.left[last] = c.left[at]

@@ -94,7 +94,7 @@ func TestAdaptingMovesAsFewPortsAsCanBe(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeColouredHasAsFewConflictsAsCanBe(t *testing.T) {
+func TestUncolourableGraphsHaveTheFewestConflicts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawProblem(t, rapid.Bool().Draw(t, "in force"))

@@ -31,7 +31,7 @@ func (c *Colouring) InForce(v int) int8 {
 // problems, and by tabu search from the colours in force in large ones. It returns false when no valid colouring was found.
 func (c *Colouring) Adapt(order []int8) bool {
 	c.order = order
-	kept := c.keepers()
+	kept := c.keptColours()
 	c.Start(kept)
 	solved := c.extend()
 	if solved && c.Moved() == 0 {
@@ -56,8 +56,8 @@ func (c *Colouring) Adapt(order []int8) bool {
 	return true
 }
 
-// keepers chooses the nodes that keep their colour in force, -1 for the others.
-func (c *Colouring) keepers() []int8 {
+// keptColours chooses the nodes that keep their colour in force, -1 for the others.
+func (c *Colouring) keptColours() []int8 {
 	n := len(c.Colour)
 	kept, byWeight := make([]int8, n), make([]int32, n)
 	weight := make([]int32, n)
@@ -138,7 +138,7 @@ func (c *Colouring) branch(moves int, bound *int, found *[]int8) {
 		c.branch(moves+int(c.Move[v][k]), bound, found)
 		c.Unassign(v)
 	}
-	c.putBack(v, at)
+	c.undoTake(v, at)
 }
 
 // nextBounded is next, and also returns the least number of moves of the open nodes.
@@ -197,7 +197,7 @@ func (c *Colouring) Greedy(order []int8) {
 	c.order = order
 	var kept []int8
 	if c.Move != nil {
-		kept = c.keepers()
+		kept = c.keptColours()
 	}
 	c.Start(kept)
 	c.complete()

@@ -20,7 +20,7 @@ func newScratch(links int) scratch {
 // newEngine lays out the given flows of a problem, in ascending order. use flags the links that can limit a flow; the others are left out. The
 // layout, and therefore the result, depends only on these flows and links. at is restored before return.
 func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
-	e := &engine{p: p, flows: flows, still: max(still, p.Precision)}
+	e := &engine{p: p, flows: flows, still: max(restPrecision, p.Precision)}
 	hops := 0
 	for _, f := range flows {
 		hops += int(p.First[f+1] - p.First[f])

@@ -6,8 +6,8 @@ const (
 	// tie is the relative difference below which two rates count as equal while links are divided. It is far above the rounding of float64 sums
 	// and far below a bit per second at any link speed.
 	tie = 1e-13
-	// still is the relative movement below which a limit is at rest.
-	still = 1e-12
+	// restPrecision is the relative movement below which a limit is at rest.
+	restPrecision = 1e-12
 	// exact is the relative difference of sums that are equal but for rounding.
 	exact = 1e-15
 	// alike is the relative difference below which the result reports two limits as equal.

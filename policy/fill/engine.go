@@ -30,11 +30,11 @@ type linkState struct {
 type best struct {
 	rate, next float64
 	at         int32 // hop, or -1 for the flow's demand or ceiling
-	watched    int32 // in a replay: number of its watched links, or asleep
+	watched    int32 // in a replay: number of its watched links, or inactive
 }
 
-// motion is the state that visits change.
-type motion struct {
+// iteration is the state that visits change.
+type iteration struct {
 	flowStates []flowState // by flow
 	limits     []float64   // by hop: the link's offer to the flow
 	linkStates []linkState // by link
@@ -62,7 +62,7 @@ type engine struct {
 	floors  []float64 // by member; nil when none
 	// scratch, by member of a link: what it can use, its new offer, and its last offer
 	u, out, was []float64
-	motion
+	iteration
 	schedule    schedule
 	recorder    *recorder // records visits; nil does not
 	rest        float64   // relative movement that counts as rest
@@ -176,7 +176,7 @@ func (e *engine) start() {
 		e.limits[i] = math.Inf(1)
 	}
 	for i := range e.flowStates {
-		e.flowStates[i].best = best{e.flowStates[i].most, math.Inf(1), -1, asleep}
+		e.flowStates[i].best = best{e.flowStates[i].most, math.Inf(1), -1, inactive}
 	}
 }
 

@@ -78,7 +78,7 @@ func numbered(n int) []int32 {
 	return out
 }
 
-func TestMembersThatUseAllThereIsButForRoundingKeepWhatTheyUse(t *testing.T) {
+func TestMembersWithinRoundingOfTheCapacityKeepTheirUse(t *testing.T) {
 	t.Parallel()
 	ms := []member{{weight: 1}, {weight: 1}, {weight: 1}}
 	u := []float64{52133, 1000, 46867}

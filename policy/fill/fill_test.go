@@ -68,7 +68,7 @@ func (r *nonConvergence) judge(t *testing.T) {
 	}
 }
 
-func TestEveryFlowHasExactlyWhatItsLinksOfferIt(t *testing.T) {
+func TestEveryRateEqualsTheOfferOfItsLinks(t *testing.T) {
 	t.Parallel()
 	var drifts nonConvergence
 	t.Cleanup(func() { drifts.judge(t) })
@@ -87,7 +87,7 @@ func TestEveryFlowHasExactlyWhatItsLinksOfferIt(t *testing.T) {
 	})
 }
 
-func TestNoLinkCarriesMoreThanItsCapacityAndWhatLimitsAFlowIsFull(t *testing.T) {
+func TestLinksStayWithinCapacityAndLimitingLinksAreFull(t *testing.T) {
 	t.Parallel()
 	both(t, func(rt *rapid.T, p *fill.Problem) {
 		s, j := solve(t, p), newJudge(p)
@@ -312,7 +312,7 @@ func TestUnlimitedFlowIsReported(t *testing.T) {
 
 func TestProblemsThatDoNotFitTogetherAreRefused(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]func(*fill.Problem){
+	for name, corrupt := range map[string]func(*fill.Problem){
 		"hops":          func(p *fill.Problem) { p.Hops = p.Hops[1:] },
 		"first":         func(p *fill.Problem) { p.First[1] = 9 },
 		"link":          func(p *fill.Problem) { p.Hops[0] = 7 },
@@ -331,7 +331,7 @@ func TestProblemsThatDoNotFitTogetherAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := star(100*gbps, []float64{1, 2}, nil)
-			spoil(p)
+			corrupt(p)
 			if _, err := fill.Solve(p); !errors.Is(err, fill.ErrProblem) {
 				t.Errorf("error is %v, want ErrProblem", err)
 			}
@@ -339,7 +339,7 @@ func TestProblemsThatDoNotFitTogetherAreRefused(t *testing.T) {
 	}
 }
 
-func TestASolverFindsBitForBitWhatSolveFinds(t *testing.T) {
+func TestSolverEqualsSolveBitForBit(t *testing.T) {
 	t.Parallel()
 	both(t, func(rt *rapid.T, p *fill.Problem) {
 		var s, keeping fill.Solver

@@ -185,7 +185,7 @@ func (r *replay) write(s *Solution) {
 	for _, l := range r.touched {
 		lk := &e.links[l]
 		for k := lk.first; k < lk.last; k++ {
-			if f := e.members[k].flow; e.flowStates[f].watched == asleep {
+			if f := e.members[k].flow; e.flowStates[f].watched == inactive {
 				e.flowStates[f] = r.end.flowStates[f]
 			}
 		}

@@ -14,8 +14,8 @@ const (
 	unwatched             // in a replay: behaves as in the history, and no followed link depends on it
 )
 
-// asleep is best.watched of a flow whose values are those of the history and that crosses no followed link. Other flows are live.
-const asleep = -1
+// inactive is best.watched of a flow whose values are those of the history and that crosses no followed link. Other flows are live.
+const inactive = -1
 
 // track is the position of a replay in the history of a watched or followed link.
 type track struct {
@@ -32,7 +32,7 @@ type track struct {
 type replay struct {
 	e         *engine
 	h         *history
-	end       motion    // of the history
+	end       iteration // of the history
 	tracks    []track   // by link
 	alarms    alarms    // the next visits of links in the history
 	touched   []int32   // links that are watched or followed
@@ -48,9 +48,9 @@ type replay struct {
 }
 
 func newReplay(e *engine, h *history) *replay {
-	end := motion{slices.Clone(e.flowStates), slices.Clone(e.limits), slices.Repeat([]linkState{{role: unwatched}}, len(e.links))}
+	end := iteration{slices.Clone(e.flowStates), slices.Clone(e.limits), slices.Repeat([]linkState{{role: unwatched}}, len(e.links))}
 	for f := range end.flowStates {
-		end.flowStates[f].watched = asleep
+		end.flowStates[f].watched = inactive
 	}
 	return &replay{
 		e: e, h: h, end: end, recorded: make([]float64, len(e.on)), tracks: make([]track, len(e.links)), alarms: alarms{due: newLinkSet(len(e.links))}, boundless: slices.Repeat([]float64{math.Inf(1)}, len(e.u)),
@@ -59,7 +59,7 @@ func newReplay(e *engine, h *history) *replay {
 
 // begin switches the engine to the state of the replay. It keeps the state at the end of the history.
 func (r *replay) begin() {
-	r.e.motion, r.end = r.end, r.e.motion
+	r.e.iteration, r.end = r.end, r.e.iteration
 	r.e.recorder = &r.newEvents
 	r.newEvents.clear()
 }
@@ -77,16 +77,16 @@ func (r *replay) commit() {
 	r.h.kept += r.newEvents.kept
 	for _, f := range r.liveFlows {
 		r.end.flowStates[f] = e.flowStates[f]
-		r.end.flowStates[f].watched = asleep
+		r.end.flowStates[f].watched = inactive
 	}
 	e.work, e.first, e.settling = e.work+r.work, r.first, r.settling
 	for _, l := range r.touched {
 		e.linkStates[l].role = unwatched
 	}
 	for _, f := range r.liveFlows {
-		e.flowStates[f].watched = asleep
+		e.flowStates[f].watched = inactive
 	}
-	e.motion, r.end = r.end, e.motion
+	e.iteration, r.end = r.end, e.iteration
 	e.recorder = nil
 	e.held = e.held[:0]
 	r.touched, r.liveFlows, r.work, r.spent = r.touched[:0], r.liveFlows[:0], 0, 0
@@ -100,18 +100,18 @@ func (r *replay) run(flows, links []int32, most, budget int) bool {
 	e.schedule.now = between(0, len(e.links))
 	hasSettled, easy := false, false
 	for _, f := range flows {
-		r.makeLive(f)
+		r.activate(f)
 	}
 	for _, l := range links {
 		r.follow(l)
 	}
 	for e.rest = coarsestRest; ; e.rest = e.nextRest(e.rest, easy) {
 		for {
-			now, visit, recall := r.moment()
-			if !visit && !recall {
+			now, visit, fromHistory := r.moment()
+			if !visit && !fromHistory {
 				break
 			}
-			if r.step(now, visit, recall); r.spent > min(most, budget-1) {
+			if r.step(now, visit, fromHistory); r.spent > min(most, budget-1) {
 				return false
 			}
 		}
@@ -136,8 +136,8 @@ func (r *replay) run(flows, links []int32, most, budget int) bool {
 }
 
 // moment returns the next event of this phase: a visit of a followed link (visit), a visit of a watched or followed link in the history
-// (recall), or both.
-func (r *replay) moment() (now moment, visit, recall bool) {
+// (fromHistory), or both.
+func (r *replay) moment() (now moment, visit, fromHistory bool) {
 	s := &r.e.schedule
 	phase, wave, from := s.now.phase(), s.now.wave(), int32(s.now.link())+1
 	for {
@@ -155,7 +155,7 @@ func (r *replay) moment() (now moment, visit, recall bool) {
 }
 
 // step performs one visit: of a followed link, in the history, or both.
-func (r *replay) step(now moment, visit, recall bool) {
+func (r *replay) step(now moment, visit, fromHistory bool) {
 	e := r.e
 	l := int32(now.link())
 	e.schedule.now = now
@@ -163,7 +163,7 @@ func (r *replay) step(now moment, visit, recall bool) {
 	ms := e.members[lk.first:lk.last]
 	before := r.offers(l, t.next, len(ms))
 	then := before
-	if recall {
+	if fromHistory {
 		r.alarms.due.drop(l)
 		t.next++
 		then = r.offers(l, t.next, len(ms))
@@ -171,10 +171,10 @@ func (r *replay) step(now moment, visit, recall bool) {
 	}
 	if e.linkStates[l].role == watched {
 		r.followAffected(ms, then, then, before)
-		r.recall(ms, then)
+		r.publishRecorded(ms, then)
 		return
 	}
-	if recall {
+	if fromHistory {
 		r.work -= len(ms)
 	}
 	if !visit {
@@ -198,10 +198,10 @@ func (r *replay) offers(l, visits int32, members int) []float64 {
 	return r.h.of[l].offers[int(visits-1)*members : int(visits)*members]
 }
 
-// recall is publish for a watched link. Flows that are asleep cross no followed link, so their state is not needed.
-func (r *replay) recall(ms []member, out []float64) {
+// publishRecorded is publish for a watched link. Flows that are inactive cross no followed link, so their state is not needed.
+func (r *replay) publishRecorded(ms []member, out []float64) {
 	for i := range ms {
-		if r.e.flowStates[ms[i].flow].watched != asleep {
+		if r.e.flowStates[ms[i].flow].watched != inactive {
 			r.e.publish(ms[i:i+1], out[i:i+1])
 		} else {
 			r.e.limits[ms[i].hop] = out[i]
@@ -282,19 +282,19 @@ func (r *replay) follow(l int32) {
 	for k := lk.first; k < lk.last; k++ {
 		m := &e.members[k]
 		r.recorded[m.hop] = e.limits[m.hop]
-		if b := &e.flowStates[m.flow]; b.watched != asleep {
+		if b := &e.flowStates[m.flow]; b.watched != inactive {
 			b.watched--
 		} else {
-			r.makeLive(m.flow)
+			r.activate(m.flow)
 		}
 	}
 }
 
-// makeLive watches the links of a flow from this moment on.
-func (r *replay) makeLive(f int32) {
+// activate watches the links of a flow from this moment on.
+func (r *replay) activate(f int32) {
 	e := r.e
 	b := &e.flowStates[f]
-	if b.watched != asleep {
+	if b.watched != inactive {
 		return
 	}
 	b.watched = 0

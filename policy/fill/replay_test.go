@@ -90,7 +90,7 @@ func ratesAgree(t *testing.T, p, q *Problem, within float64, where string) {
 	}
 }
 
-func TestWhatIsFollowedAgainIsBitForBitWhatSolveFinds(t *testing.T) {
+func TestReplayEqualsSolveBitForBit(t *testing.T) {
 	t.Parallel()
 	for _, where := range []placement{compact, scattered} {
 		for _, flat := range []bool{false, true} {
@@ -161,7 +161,7 @@ func TestReplayThatReachesACycleIsAbandoned(t *testing.T) {
 	}
 }
 
-func TestWhatHasSettledIsBroughtToRest(t *testing.T) {
+func TestSettledRatesConverge(t *testing.T) {
 	t.Parallel()
 	p := treeProblem(fatTree{8}, 128, 8, 1280, scattered, false)
 	run := func(budget int) *engine { return runAsOne(p, budget) }
@@ -218,7 +218,7 @@ func TestChangedCapacitiesAreFollowedWhereLinksHaveNominalOnes(t *testing.T) {
 	}
 }
 
-func TestTheOrderOfLinksDoesNotChangeWhatIsFair(t *testing.T) {
+func TestOrderOfLinksDoesNotChangeFairRates(t *testing.T) {
 	t.Parallel()
 	for seed := range splitMix(20) {
 		p := treeProblem(fatTree{8}, 128, 8, 1280, compact, true)

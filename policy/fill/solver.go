@@ -75,7 +75,7 @@ func (s *Solver) Solve(p *Problem) (*Solution, error) {
 				continue
 			}
 			pt.misses++
-		} else if old := s.like(p, pt, use); old != nil {
+		} else if old := s.matching(p, pt, use); old != nil {
 			s.reuse(sol, pt, old)
 			continue
 		}
@@ -92,7 +92,7 @@ func (s *Solver) Solve(p *Problem) (*Solution, error) {
 func (s *Solver) compute(p *Problem, sol *Solution, pt *part, use []bool, at scratch) {
 	s.Computed += len(pt.flows)
 	e := newEngine(p, pt.flows, use, at)
-	if s.remembers(pt) {
+	if s.keepsHistory(pt) {
 		e.recorder = newRecorder(len(e.members))
 	}
 	e.run(s.budget(e))
@@ -103,9 +103,9 @@ func (s *Solver) compute(p *Problem, sol *Solution, pt *part, use []bool, at scr
 	}
 }
 
-// remembers reports whether to keep the history of a part. After several changes in a row that affected most of the part, further ones are
+// keepsHistory reports whether to keep the history of a part. After several changes in a row that affected most of the part, further ones are
 // likely to as well, and recording is not worth its cost; it is retried now and then.
-func (s *Solver) remembers(pt *part) bool {
+func (s *Solver) keepsHistory(pt *part) bool {
 	return s.Eager || !s.once && pt.misses < minMissesToStop && len(pt.flows) >= minPartSize
 }
 
@@ -237,8 +237,8 @@ func (p *Problem) gather(use []bool, sets disjoint.Sets) ([]part, []int32) {
 	return parts, of
 }
 
-// like returns the part of the last problem with the same contents.
-func (s *Solver) like(p *Problem, pt *part, use []bool) *part {
+// matching returns the part of the last problem with the same contents.
+func (s *Solver) matching(p *Problem, pt *part, use []bool) *part {
 	if s.problem == nil || s.problem.flat() != p.flat() || s.problem.Precision != p.Precision {
 		return nil
 	}

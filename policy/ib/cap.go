@@ -165,7 +165,7 @@ func (s *Settings) chooseCaps() {
 func (s *Settings) chooseCap(p *port, k int32) {
 	st, want := &s.all[k], s.capOf(k)
 	exact := entryFor(p.line / want)
-	if !p.wholeForm() {
+	if !p.standardForm() {
 		exact = p.profile.Adapter.EntryUp(exact)
 	}
 	last := min(len(p.table)-1, math.MaxUint8)

@@ -42,8 +42,8 @@ func (p *port) unitText() string {
 	return p.profile.Adapter.TimerUnit.String()
 }
 
-// wholeForm reports whether the port's tables have the standard's form.
-func (p *port) wholeForm() bool {
+// standardForm reports whether the port's tables have the standard's form.
+func (p *port) standardForm() bool {
 	a := &p.profile.Adapter
 	return a.MaxShift == ibcc.MaxShift && a.MaxMultiplier == ibcc.MaxMultiplier
 }

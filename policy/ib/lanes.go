@@ -119,14 +119,14 @@ func lanesOfLink(m *model.Model, d int32) int {
 // whose queue pairs have nearly the same entitlements share one. With alike set, SLs whose queue pairs have equal entitlements wherever they
 // meet share a lane, which saves table entries: inside a lane queue pairs take turns, which gives them equal rates.
 func (s *Settings) mapLanes(of []*lanes, vls int, alike bool) {
-	meet, unlike := s.laneCosts(of)
+	meet, differing := s.laneCosts(of)
 	var rep [ident.NumSLs]int // the SL whose lane each SL has
 	for v := range rep {
 		rep[v] = v
 		for u := 0; u < v && alike && rep[v] == v; u++ {
 			same := rep[u] == u && meet[u][v] > 0
 			for w := u; w < v; w++ {
-				same = same && (rep[w] != u || unlike[w][v] == 0)
+				same = same && (rep[w] != u || differing[w][v] == 0)
 			}
 			if same {
 				rep[v] = u
@@ -139,7 +139,7 @@ func (s *Settings) mapLanes(of []*lanes, vls int, alike bool) {
 	for v := range meet {
 		for u, n := range meet[v] {
 			if rep[u] != rep[v] {
-				between[rep[v]][rep[u]] += n + unlike[v][u]
+				between[rep[v]][rep[u]] += n + differing[v][u]
 			}
 		}
 	}
@@ -170,19 +170,19 @@ func (s *Settings) mapLanes(of []*lanes, vls int, alike bool) {
 	}
 }
 
-// laneCosts returns the number of ports on which two SLs contend, and the sum of unlike over them.
-func (s *Settings) laneCosts(of []*lanes) (meet, unlike [ident.NumSLs][ident.NumSLs]int32) {
+// laneCosts returns the number of ports on which two SLs contend, and the sum of differing over them.
+func (s *Settings) laneCosts(of []*lanes) (meet, differing [ident.NumSLs][ident.NumSLs]int32) {
 	for _, l := range of {
 		for _, a := range l.busy {
 			for _, b := range l.busy {
 				if x, y := &s.all[a], &s.all[b]; a != b {
 					meet[x.sl][y.sl]++
-					unlike[x.sl][y.sl] += s.unlike(x, y)
+					differing[x.sl][y.sl] += s.differing(x, y)
 				}
 			}
 		}
 	}
-	return meet, unlike
+	return meet, differing
 }
 
 // preferLanes makes contending SLs prefer the lanes in force on their ports, then those of their own number.
@@ -208,9 +208,9 @@ func (s *Settings) preferLanes(of []*lanes) [][colour.Colours]int32 {
 	return move
 }
 
-// unlike returns the cost of putting two SLs on one lane, where their queue pairs take turns: 0 to 60 by the ratio of the entitlements of one
+// differing returns the cost of putting two SLs on one lane, where their queue pairs take turns: 0 to 60 by the ratio of the entitlements of one
 // queue pair of each.
-func (s *Settings) unlike(a, b *setting) int32 {
+func (s *Settings) differing(a, b *setting) int32 {
 	x, y := s.entitledOf(a)/a.qps, s.entitledOf(b)/b.qps
 	if x > y {
 		x, y = y, x

@@ -101,7 +101,7 @@ func (s *Settings) laneCoarse(l *lanes, name string) []plan.Finding {
 	for _, p := range l.parts {
 		on := s.laneNames(p)
 		names = append(names, on...)
-		if slices.ContainsFunc(p.settings[1:], func(k int32) bool { return s.unlike(&s.all[p.settings[0]], &s.all[k]) > 0 }) {
+		if slices.ContainsFunc(p.settings[1:], func(k int32) bool { return s.differing(&s.all[p.settings[0]], &s.all[k]) > 0 }) {
 			shared = append(shared, phrase.Of("on-lane", "list", on, "lane", p.vl))
 		}
 	}

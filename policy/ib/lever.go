@@ -17,7 +17,7 @@ const (
 	defaultMarking                = 32            // packets per mark
 	sparseMarking                 = 64            // packets per mark up to which there is no finding
 	steadyQuantisation            = 0.0025        // rounding error below which the load may stay at its target
-	calmQuantisation              = 0.005         // the same in a group of manySettings
+	manySettingsQuantisation      = 0.005         // the same in a group of manySettings
 	manySettings                  = 200           // group size from which finer timers are not worth rewriting every setting
 	planRatio                     = 1080          // CCT ratio, thousandths, by which convergence is judged
 )
@@ -161,7 +161,7 @@ func (s *Settings) chooseMarking(g *group) {
 // where moving the load for one tenant would change very many timers.
 func (g *group) steadyMiss() float64 {
 	if len(g.settings) >= manySettings {
-		return calmQuantisation
+		return manySettingsQuantisation
 	}
 	return steadyQuantisation
 }

@@ -50,13 +50,13 @@ func (s *Settings) switchPlans(before []plan.SwitchPlan, was []plan.Digest) ([]p
 	})
 	fresh := make([]bool, len(order))
 	for i, n := range order {
-		fresh[i] = s.prev == nil || !s.marksAsBefore(n)
+		fresh[i] = s.prev == nil || !s.sameMarking(n)
 	}
 	return plan.Renew(before, was, fresh, func(i int) plan.SwitchPlan { return s.switchPlan(order[i], trips) })
 }
 
-// marksAsBefore reports whether all ports of a switch mark as in the previous compilation.
-func (s *Settings) marksAsBefore(n int32) bool {
+// sameMarking reports whether all ports of a switch mark as in the previous compilation.
+func (s *Settings) sameMarking(n int32) bool {
 	for p := range s.m.Fabric.Nodes[n].Ports {
 		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
 		if _, ok := s.m.Fabric.Peer(ref); !ok {

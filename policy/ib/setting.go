@@ -213,7 +213,7 @@ func (s *Settings) choosePortModes() error {
 		}
 		for _, k := range p.settings {
 			s.measure(&s.all[k])
-			s.makeUpForLostTicks(k, finest, &last)
+			s.compensateLostTicks(k, finest, &last)
 		}
 	}
 	return nil

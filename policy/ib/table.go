@@ -62,7 +62,7 @@ func (t *tables) get(p *port, shape int) ([]ibcc.Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("congestion control table: %w", err)
 	}
-	if !p.wholeForm() {
+	if !p.standardForm() {
 		for i := range e {
 			e[i] = a.Entry(e[i])
 		}

@@ -171,8 +171,8 @@ func (s *Settings) takenPartOf(st *setting, table []ibcc.Entry, rate float64, la
 	return s.tops.of(table, p.restart, last).at(rate / p.line)
 }
 
-// makeUpForLostTicks strengthens a setting by the part of ticks that it loses.
-func (s *Settings) makeUpForLostTicks(k int32, finest []ibcc.Entry, last *lastTop) {
+// compensateLostTicks strengthens a setting by the part of ticks that it loses.
+func (s *Settings) compensateLostTicks(k int32, finest []ibcc.Entry, last *lastTop) {
 	st := &s.all[k]
 	st.taken = 1
 	if s.m.Input.Options.Mode != model.ModeTheorem1 && s.capOf(k) == 0 {

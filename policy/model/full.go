@@ -11,18 +11,18 @@ const (
 
 // TenantsMeeting flags the tenants with a flow that kind selects, and the tenants that meet such a flow on a link that limits flows and marks.
 func (m *Model) TenantsMeeting(target *Allocation, kind func(i int) bool) []bool {
-	l, out, met := m.Layout(), make([]bool, len(m.Tenants)), make([]bool, len(m.Caps))
+	l, out, meeting := m.Layout(), make([]bool, len(m.Tenants)), make([]bool, len(m.Caps))
 	for i, t := range l.Tenant {
 		if !kind(i) {
 			continue
 		}
 		out[t] = true
 		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
-			met[d] = target.Limiting[d] && !l.Sends[d]
+			meeting[d] = target.Limiting[d] && !l.Sends[d]
 		}
 	}
 	for i, t := range l.Tenant {
-		out[t] = out[t] || slices.ContainsFunc(l.Hops[l.First[i]:l.First[i+1]], func(d int32) bool { return met[d] })
+		out[t] = out[t] || slices.ContainsFunc(l.Hops[l.First[i]:l.First[i+1]], func(d int32) bool { return meeting[d] })
 	}
 	return out
 }
@@ -36,11 +36,11 @@ func (m *Model) TenantsMeetingTurns(target *Allocation, full []bool) []bool {
 	}
 	l := m.Parts()
 	for d, on := range full {
-		met := l.carries[l.FirstPart[d]:l.FirstPart[d+1]]
-		if !on || !slices.ContainsFunc(met, func(c Carried) bool { return turns[c.tenant] }) {
+		meeting := l.carries[l.FirstPart[d]:l.FirstPart[d+1]]
+		if !on || !slices.ContainsFunc(meeting, func(c Carried) bool { return turns[c.tenant] }) {
 			continue
 		}
-		for _, c := range met {
+		for _, c := range meeting {
 			out[c.tenant] = true
 		}
 	}

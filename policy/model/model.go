@@ -64,13 +64,13 @@ func New(in Input) (*Model, error) {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
 	f := in.Fabric
-	if in.Options.WantedPlane() == subnet.PlaneIB {
+	if in.Options.RequestedPlane() == subnet.PlaneIB {
 		var err error
 		if f, err = Routed(in.Fabric); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrInput, err)
 		}
 	}
-	m := &Model{Input: in, Plane: in.Options.WantedPlane(), Fabric: f, Usable: in.Options.usableSLs()}
+	m := &Model{Input: in, Plane: in.Options.RequestedPlane(), Fabric: f, Usable: in.Options.usableSLs()}
 	if m.Plane == subnet.PlaneIB {
 		m.Profiles = in.IBProfiles.ByNode(f)
 	}
@@ -248,8 +248,8 @@ const (
 	PacketHeader = 26
 )
 
-// WantedPlane returns the requested plane.
-func (o Options) WantedPlane() subnet.Plane {
+// RequestedPlane returns the requested plane.
+func (o Options) RequestedPlane() subnet.Plane {
 	if o.Plane == "" {
 		return subnet.PlaneIB
 	}
@@ -258,7 +258,7 @@ func (o Options) WantedPlane() subnet.Plane {
 
 // validate checks the ranges of the options.
 func (o Options) validate() error {
-	if p := o.WantedPlane(); p != subnet.PlaneIB && p != subnet.PlaneRoCE && p != subnet.PlaneWRCC {
+	if p := o.RequestedPlane(); p != subnet.PlaneIB && p != subnet.PlaneRoCE && p != subnet.PlaneWRCC {
 		return fault(phrase.Of("input.plane", "found", strconv.Quote(string(p)), "want", oneOf(subnet.PlaneIB, subnet.PlaneRoCE, subnet.PlaneWRCC)))
 	}
 	if o.Mode != "" && o.Mode != ModeProduct && o.Mode != ModeTheorem1 {

@@ -168,13 +168,13 @@ func (x *Prices) takeTurns(s *sender) {
 // sums that flows meet there.
 func (x *Prices) mark() (moved float64) {
 	for _, d := range x.links {
-		was, met := x.price[d], x.load[d]/max(x.yields[d], math.SmallestNonzeroFloat64)
+		was, meeting := x.price[d], x.load[d]/max(x.yields[d], math.SmallestNonzeroFloat64)
 		over := min(max(x.load[d]/x.caps[d], 0.25), 4)
 		// The step's part of ln(over), and exp(log)-1, both to the third order.
 		log := float64(2*x.step*(over-1)) / (over + 1)
 		more := log / (1 - log/2)
-		x.price[d] = max(was+float64(max(was, float64(minPart*met))*more), x.least[d])
-		moved = max(moved, math.Abs(x.price[d]-was)/max(met, minPrice))
+		x.price[d] = max(was+float64(max(was, float64(minPart*meeting))*more), x.least[d])
+		moved = max(moved, math.Abs(x.price[d]-was)/max(meeting, minPrice))
 	}
 	return moved
 }

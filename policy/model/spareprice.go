@@ -7,19 +7,19 @@ import (
 	"fairlane/subnet"
 )
 
-// The largest price assumed of a link that limits no flow: spareMost where the predicted rates leave nothing of its capacity free, falling to
-// zero where they leave spareNone. In simulations such links, with 0.85, 1.7, 3.3 and 4.9 % free, had up to 49, 31, 9 and 0 % of the price
+// The largest price assumed of a link that limits no flow: maxSparePrice where the predicted rates leave nothing of its capacity free, falling to
+// zero where they leave minUnmarkedSpare. In simulations such links, with 0.85, 1.7, 3.3 and 4.9 % free, had up to 49, 31, 9 and 0 % of the price
 // that their flows met on InfiniBand, and 78, 67, 43 and 27 % on RoCE (docs/compiler.md, Error bounds).
 const (
-	spareMost, spareNone         = 0.6, 0.05
-	spareMostRoCE, spareNoneRoCE = 0.9, 0.07
+	maxSparePrice, minUnmarkedSpare         = 0.6, 0.05
+	maxSparePriceRoCE, minUnmarkedSpareRoCE = 0.9, 0.07
 )
 
 // sparePrice returns the price of a link with a free part of its capacity.
 func (m *Model) sparePrice(free float64) float64 {
-	most, none := spareMost, spareNone
+	most, none := maxSparePrice, minUnmarkedSpare
 	if m.Plane == subnet.PlaneRoCE {
-		most, none = spareMostRoCE, spareNoneRoCE
+		most, none = maxSparePriceRoCE, minUnmarkedSpareRoCE
 	}
 	return max(minPrice, float64(most*(1-max(0, free)/none)))
 }

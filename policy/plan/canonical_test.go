@@ -99,7 +99,7 @@ func TestTheFastEncodingIsTheWalk(t *testing.T) {
 	}
 }
 
-func TestDigestsThatAreKnownAreTaken(t *testing.T) {
+func TestKnownDigestsAreReused(t *testing.T) {
 	t.Parallel()
 	p := Plan{CAs: []CAPlan{{Name: "a"}, {Name: "b"}}, Switches: []SwitchPlan{{Name: "s"}}}
 	d := &Digests{}

@@ -47,7 +47,7 @@ func (e *FilterError) Error() string { return e.text }
 func (p *Plan) Explain(f ExplainFilter) ([]Explanation, error) {
 	all := slices.Concat(p.explainIB(), p.explainRoCE(), p.explainWRCC())
 	if f.Tenant != "" {
-		if err := p.knowsTenant(f.Tenant); err != nil {
+		if err := p.checkTenant(f.Tenant); err != nil {
 			return nil, err
 		}
 	}
@@ -74,7 +74,7 @@ func (p *Plan) Explain(f ExplainFilter) ([]Explanation, error) {
 	return out, nil
 }
 
-func (p *Plan) knowsTenant(name string) error {
+func (p *Plan) checkTenant(name string) error {
 	names := make([]string, len(p.Tenants))
 	for i := range p.Tenants {
 		if names[i] = p.Tenants[i].Tenant; names[i] == name {
@@ -153,8 +153,8 @@ func (p *Plan) meets(ports []ident.PortID, tenant string) bool {
 	})
 }
 
-// onePort returns the explanation of a host's port, with the tenants that it serves.
-func onePort(kind string, id ident.PortID, name string, reasons []Reason, served []string) Explanation {
+// explainPort returns the explanation of a host's port, with the tenants that it serves.
+func explainPort(kind string, id ident.PortID, name string, reasons []Reason, served []string) Explanation {
 	if served == nil {
 		served = []string{}
 	}
@@ -187,7 +187,7 @@ func (p *Plan) explainIB() []Explanation {
 	var out []Explanation
 	for i := range p.CAs {
 		c := &p.CAs[i]
-		e := onePort(KindPort, c.Port, c.Name, slices.Concat(c.Reasons, lanes[c.Port]), served[c.Port])
+		e := explainPort(KindPort, c.Port, c.Name, slices.Concat(c.Reasons, lanes[c.Port]), served[c.Port])
 		e.Note = strings.Join(note[c.Port], ", ")
 		out = append(out, e)
 	}
@@ -220,7 +220,7 @@ func (p *Plan) explainRoCE() []Explanation {
 	var out []Explanation
 	for i := range r.NICs {
 		n := &r.NICs[i]
-		e := onePort(KindPort, n.Port, n.Name, n.Reasons, served[n.Port])
+		e := explainPort(KindPort, n.Port, n.Name, n.Reasons, served[n.Port])
 		e.Note = strings.Join(append([]string{"profile " + n.Profile}, note[n.Port]...), "; ")
 		out = append(out, e)
 	}
@@ -256,7 +256,7 @@ func (p *Plan) explainWRCC() []Explanation {
 	}
 	for i := range w.Senders {
 		s := &w.Senders[i]
-		e := onePort("sender", s.Port, s.Name, s.Reasons, []string{s.Tenant})
+		e := explainPort("sender", s.Port, s.Name, s.Reasons, []string{s.Tenant})
 		e.Note = fmt.Sprintf("tenant %s, class %s: weight %s of a queue pair", s.Tenant, s.Class, Decimals(s.Weight))
 		if n := len(s.Peers); n > 0 {
 			e.Note += fmt.Sprintf(", others towards %s", Counted(n, KindPort))

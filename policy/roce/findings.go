@@ -138,16 +138,16 @@ func (s *Settings) sharedFlows(o *missedPorts) plan.Finding {
 // separationAdvice names the traffic of a port to send from other ports, so that the rest wants one rate.
 func (s *Settings) separationAdvice(p *nicPort) phrase.Text {
 	switch {
-	case s.wantOneRate(p, func(f int32) int32 { return s.target.Bottleneck[f] }):
+	case s.sameIntendedRate(p, func(f int32) int32 { return s.target.Bottleneck[f] }):
 		return phrase.Of("plan.dcqcn-spread.links.fix")
-	case s.wantOneRate(p, func(f int32) int32 { return s.m.Flows[f].Class }):
+	case s.sameIntendedRate(p, func(f int32) int32 { return s.m.Flows[f].Class }):
 		return phrase.Of("plan.dcqcn-spread.classes.fix")
 	}
 	return phrase.Of("plan.dcqcn-spread.fix")
 }
 
-// wantOneRate reports whether those flows of a port that its settings serve want one rate within each kind.
-func (s *Settings) wantOneRate(p *nicPort, kind func(f int32) int32) bool {
+// sameIntendedRate reports whether those flows of a port that its settings serve want one rate within each kind.
+func (s *Settings) sameIntendedRate(p *nicPort, kind func(f int32) int32) bool {
 	least, most := make(map[int32]float64), make(map[int32]float64)
 	for _, f := range p.flows {
 		if p.kind == model.Contended && !s.contended(f) {

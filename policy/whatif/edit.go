@@ -307,7 +307,7 @@ func (e *Editor) fail(x Edit) error {
 		return fault(phrase.Of("edit.port-unplugged", "port", e.Input.Fabric.PortName(ref)))
 	}
 	f := e.Input.Fabric
-	if e.Input.Options.WantedPlane() == subnet.PlaneIB {
+	if e.Input.Options.RequestedPlane() == subnet.PlaneIB {
 		// LIDs first: a removed link must not change assigned LIDs.
 		if f, err = subnet.AssignLIDs(f, 0); err != nil {
 			return err
@@ -387,7 +387,7 @@ func linked(f *subnet.Fabric, fl *tenants.Flow, reachable func(src, dst subnet.P
 // reachable returns a function that reports whether the compiler will find a path between two ports with links: on InfiniBand by forwarding
 // tables; on Ethernet between neighbours, and between hosts whose switches are connected by links between switches.
 func (e *Editor) reachable() (func(src, dst subnet.PortRef) bool, error) {
-	if e.Input.Options.WantedPlane() == subnet.PlaneIB {
+	if e.Input.Options.RequestedPlane() == subnet.PlaneIB {
 		f, err := model.Routed(e.Input.Fabric)
 		return func(src, dst subnet.PortRef) bool {
 			_, err := subnet.Path(f, src, f.Port(dst).LID)
@@ -396,7 +396,7 @@ func (e *Editor) reachable() (func(src, dst subnet.PortRef) bool, error) {
 	}
 	f := e.Input.Fabric
 	joined := disjoint.New(len(f.Nodes))
-	s := (&model.Model{Fabric: f, Plane: e.Input.Options.WantedPlane()}).SwitchLinks()
+	s := (&model.Model{Fabric: f, Plane: e.Input.Options.RequestedPlane()}).SwitchLinks()
 	for n := range int32(len(f.Nodes)) {
 		for _, l := range s.Of(n) {
 			joined.Join(n, l.Peer)

@@ -64,7 +64,7 @@ func (d *domain) gap() quantity.Picoseconds {
 // one of their rates (Hoare's Find), which changes the order of ps. ps must not be empty.
 func slowest(ps []pace, qps float64) float64 {
 	for {
-		r := middlePace(ps)
+		r := medianRate(ps)
 		below, above, n, same := 0, len(ps), 0.0, 0.0
 		for i := 0; i < above; {
 			switch p := ps[i]; {
@@ -92,8 +92,8 @@ func slowest(ps []pace, qps float64) float64 {
 	}
 }
 
-// middlePace returns the median of three rates.
-func middlePace(ps []pace) float64 {
+// medianRate returns the median of three rates.
+func medianRate(ps []pace) float64 {
 	a, b, c := ps[0].rate, ps[len(ps)/2].rate, ps[len(ps)-1].rate
 	return max(min(a, b), min(max(a, b), c))
 }
@@ -314,7 +314,7 @@ func periodOf(rtt quantity.Picoseconds, rtts float64) quantity.Picoseconds {
 
 // stable reports whether a port's loop is stable with a WRCCT, for every round trip that crosses the domain.
 func (d *domain) stable(period quantity.Picoseconds) bool {
-	p := wrcc.DefaultParams(usualUnit, period)
+	p := wrcc.DefaultParams(defaultUnit, period)
 	return p.CheckStable(d.rtt.Seconds()) == nil &&
 		!slices.ContainsFunc(d.rtts, func(us int64) bool { return p.CheckStable(float64(us)/1e6) != nil })
 }

@@ -92,7 +92,7 @@ func packetGap(rate float64) quantity.Picoseconds {
 // longestStableGap returns the longest time between two packets of queue pairs with which the loop of the domain's ports is stable, to a
 // microsecond. It is unlimited where the loop is unstable in any case, which choosePeriod reports.
 func (d *domain) longestStableGap() quantity.Picoseconds {
-	p := wrcc.DefaultParams(usualUnit, d.period)
+	p := wrcc.DefaultParams(defaultUnit, d.period)
 	stable := func(gap quantity.Picoseconds) bool { return p.CheckLate(d.rtt.Seconds(), gap.Seconds()) == nil }
 	if !stable(0) {
 		return quantity.Picoseconds(1<<63 - 1)

@@ -51,10 +51,10 @@ func newLayout(m *model.Model) *layout {
 	return l
 }
 
-// chooseUnit returns usualUnit, or half of the slowest link that a flow crosses if that is less: AutoParm takes a port whose fair rate is at
+// chooseUnit returns defaultUnit, or half of the slowest link that a flow crosses if that is less: AutoParm takes a port whose fair rate is at
 // its target or above for one that limits no flow.
 func chooseUnit(m *model.Model) float64 {
-	slowest := float64(2 * usualUnit)
+	slowest := float64(2 * defaultUnit)
 	for i := range m.Flows {
 		for _, d := range m.Flows[i].Links {
 			slowest = min(slowest, m.Caps[d])

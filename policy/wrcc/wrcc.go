@@ -14,9 +14,9 @@ import (
 
 // Settings of the WRCC plane that do not depend on the fabric.
 const (
-	// usualUnit is the fair rate at which full ports converge where links allow it. Headers carry fair rates in whole Mbit/s (S0, section
+	// defaultUnit is the fair rate at which full ports converge where links allow it. Headers carry fair rates in whole Mbit/s (S0, section
 	// 3.3), so its resolution is 0.05 %, and a weight is the queue pair's entitled rate in Gbit/s.
-	usualUnit = quantity.Gbps
+	defaultUnit = quantity.Gbps
 	// Increase is the method of increase with which weighted shares are exact: senders that double by a timer gain at a pace that does not follow
 	// their weight.
 	Increase = wrcc.IncreaseAsk

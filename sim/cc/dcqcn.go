@@ -71,7 +71,7 @@ func (d *dcqcn) Reserve(n int)  { d.flows.reserve(n) }
 
 func (d *dcqcn) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
 	line := float64(f.LineRate)
-	*d.flows.at(slot) = dcqcnFlow{RPState: NewRPState(&d.rp, line), line: line, echoAt: longAgo, seen: now}
+	*d.flows.at(slot) = dcqcnFlow{RPState: NewRPState(&d.rp, line), line: line, echoAt: distantPast, seen: now}
 	return Control{Rate: line}
 }
 

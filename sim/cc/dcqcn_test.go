@@ -95,7 +95,7 @@ func TestEachNotificationAtAlphaOneHalvesTheRate(t *testing.T) {
 	}
 }
 
-func TestAlphaDecaysWhileNothingIsNotified(t *testing.T) {
+func TestAlphaDecaysWithoutNotifications(t *testing.T) {
 	t.Parallel()
 	r := newDCQCNRig(t, "dcqcn", nil).at(0).cnp()
 	r.at(55*testUS-1).wantAlpha(1, "the first period has not passed")

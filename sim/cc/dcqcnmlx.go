@@ -70,7 +70,7 @@ func (d *dcqcnMlx) Start(slot int32, now quantity.Picoseconds, f *Flow) Control 
 
 // begin initializes the state of a flow without congestion.
 func (d *mlxPoint) begin(s *dcqcnMlxFlow, now quantity.Picoseconds, f *Flow) Control {
-	*s = dcqcnMlxFlow{rpClock: rpClock{line: float64(f.LineRate), seen: now}, echoAt: longAgo}
+	*s = dcqcnMlxFlow{rpClock: rpClock{line: float64(f.LineRate), seen: now}, echoAt: distantPast}
 	d.release(&s.rpClock)
 	return Control{Rate: s.line}
 }

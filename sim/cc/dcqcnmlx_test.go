@@ -197,7 +197,7 @@ func TestHyperAndFastRecoveryOfTheVendor(t *testing.T) {
 	r.at(cut+600*testUS).wantTarget(base+60e6, "T is 2 as well: hyper")
 }
 
-func TestRegistersRefuseWhatTheyCannotHold(t *testing.T) {
+func TestRegistersRejectUnrepresentableValues(t *testing.T) {
 	t.Parallel()
 	s := dcqcnMlxSpec()
 	for _, c := range []struct {

@@ -63,7 +63,7 @@ func TestHPCCEstimateIsTheFormula(t *testing.T) {
 	}
 }
 
-func TestHPCCTakesTheBusiestHop(t *testing.T) {
+func TestHPCCUsesTheBusiestHop(t *testing.T) {
 	t.Parallel()
 	a, c := startHPCC(t, Values{"eta": 1, "rai": 0})
 	first := []Hop{{At: usec, Mbps: 100_000}, {At: 2 * usec, Mbps: 400_000}, {At: 3 * usec, Mbps: 25_000}}
@@ -175,7 +175,7 @@ func TestHPCCWireReadingTruncatesToHeaderUnits(t *testing.T) {
 	}
 }
 
-func TestHPCCIgnoresWhatItCannotMeasure(t *testing.T) {
+func TestHPCCIgnoresUnmeasurableHops(t *testing.T) {
 	t.Parallel()
 	stack := func(n int, at quantity.Picoseconds) []Hop {
 		h := make([]Hop, n)

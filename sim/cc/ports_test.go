@@ -178,7 +178,7 @@ func TestLimiterUsesWrittenRegisters(t *testing.T) {
 	}
 }
 
-func TestPortsRefuseWhatTheyCannotHold(t *testing.T) {
+func TestPortsRejectUnsupportedSettings(t *testing.T) {
 	t.Parallel()
 	d := registers.Default()
 	bad := d
@@ -206,7 +206,7 @@ func TestPortsRefuseWhatTheyCannotHold(t *testing.T) {
 }
 
 // A sender applies new settings immediately, and a new weight with the next fair rate from the network.
-func TestSendersGoByWhatIsWritten(t *testing.T) {
+func TestSendersUseWrittenSettings(t *testing.T) {
 	t.Parallel()
 	p := WRCCPort{SenderParams: wrcc.SenderParams{T1: 24 * quantity.Microsecond, MinRate: 1e6, Increase: wrcc.IncreaseAsk}}
 	w, err := NewWRCCPorts(1, p)

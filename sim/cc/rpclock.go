@@ -19,8 +19,8 @@ const (
 // neverTick is the next expiry of a stopped timer.
 const neverTick = sim.Never
 
-// longAgo is earlier than every instant of a simulation, and subtraction from an instant does not overflow.
-const longAgo quantity.Picoseconds = math.MinInt64 / 2
+// distantPast is earlier than every instant of a simulation, and subtraction from an instant does not overflow.
+const distantPast quantity.Picoseconds = math.MinInt64 / 2
 
 // rpClock is a reaction point whose alpha and cut timers run freely after the first notification (the readings of ns-3 and
 // the vendor). Expiries without effect are counted, not executed: Alpha is the value at alphaAt, and the alpha of any instant

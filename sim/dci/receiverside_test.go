@@ -122,7 +122,7 @@ func TestEachDestinationGetsAVOQAtLineRate(t *testing.T) {
 	}
 }
 
-func TestAnEmptiedQueueKeepsItsPace(t *testing.T) {
+func TestEmptiedQueueKeepsItsRate(t *testing.T) {
 	t.Parallel()
 	f, _ := newReceiverSide(t, 4)
 	f.Leave(f.Arrive(5, 1250, us).VOQ, 1250, us)
@@ -219,7 +219,7 @@ func TestNoticeCarriesSuitableRate(t *testing.T) {
 	}
 }
 
-func TestNoNoticeOfAQueueThatIsFastAndShort(t *testing.T) {
+func TestFastAndShortQueueSendsNoNotice(t *testing.T) {
 	t.Parallel()
 	f, _ := newReceiverSide(t, 4)
 	f.CNP(5, 0)

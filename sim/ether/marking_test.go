@@ -146,23 +146,23 @@ func TestQuietAlgorithmsAreCalledFromTheFirstMarkOn(t *testing.T) {
 			n.block(1, false)
 			n.RunUntil(ms)
 			first := slices.IndexFunc(s.acks, func(a cc.Ack) bool { return a.Marked > 0 })
-			var woken quantity.Picoseconds
+			var activated quantity.Picoseconds
 			switch {
 			case notify && len(s.notes) > 0:
-				woken = s.notes[0].Now
+				activated = s.notes[0].Now
 			case !notify && first > 0:
-				woken = s.acks[first].Now
+				activated = s.acks[first].Now
 			default:
 				t.Fatalf("notify %v: %d notifications, first mark on acknowledgement %d: want a notification or mark after the first packets", notify, len(s.notes), first)
 			}
 			if !quiet {
-				woken = 0
+				activated = 0
 			}
-			if len(s.settles) == 0 || s.settles[0] != woken {
-				t.Errorf("quiet %v, notify %v: settled %d times, first at %v; want the first at %s", quiet, notify, len(s.settles), s.settles[:min(1, len(s.settles))], woken)
+			if len(s.settles) == 0 || s.settles[0] != activated {
+				t.Errorf("quiet %v, notify %v: settled %d times, first at %v; want the first at %s", quiet, notify, len(s.settles), s.settles[:min(1, len(s.settles))], activated)
 			}
-			if len(s.sent) == 0 || s.sent[0] < woken || len(s.sent) == 200 == quiet {
-				t.Errorf("quiet %v, notify %v: %d calls of Sent, the first at %v; want calls from %s on", quiet, notify, len(s.sent), s.sent[:min(1, len(s.sent))], woken)
+			if len(s.sent) == 0 || s.sent[0] < activated || len(s.sent) == 200 == quiet {
+				t.Errorf("quiet %v, notify %v: %d calls of Sent, the first at %v; want calls from %s on", quiet, notify, len(s.sent), s.sent[:min(1, len(s.sent))], activated)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func arrival(k int) quantity.Picoseconds { return quantity.Picoseconds(k)*full +
 func losePacket(n *Network, k int) { n.lose(arrival(k)-full/2, arrival(k)+full/2) }
 
 // Two of twenty packets are lost. Selective repeat resends just these; go-back-N resends all packets in flight, after one NACK.
-func TestRecoveryResendsWhatItMust(t *testing.T) {
+func TestRecoveryResendsLostPackets(t *testing.T) {
 	t.Parallel()
 	for mode, lost := range map[RecoveryMode][]int{SelectiveRepeat: {5, 7}, GoBackN: {5}} {
 		var done []Done

@@ -57,14 +57,14 @@ func (n *Network) data(hi int32, f *flow, pk int32) {
 		f.marked++
 	}
 	if int(f.packets) < n.cfg.AckEvery && k.flag&(flagLast|flagResent) == 0 {
-		n.keepBack(f, pk)
+		n.delayAck(f, pk)
 		return
 	}
 	n.acknowledge(hi, f, pk, kindAck)
 }
 
-// keepBack delays the acknowledgement of a packet, to combine it with later ones.
-func (n *Network) keepBack(f *flow, pk int32) {
+// delayAck delays the acknowledgement of a packet, to combine it with later ones.
+func (n *Network) delayAck(f *flow, pk int32) {
 	n.dropHeld(f)
 	k := n.pool.at(pk)
 	k.at = n.eng.Now()

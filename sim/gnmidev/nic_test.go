@@ -122,7 +122,7 @@ func TestDSCPSelectsThePriority(t *testing.T) {
 	}
 }
 
-func TestFilesOfTheKernelsDriverDoWhatTheDriverDoes(t *testing.T) {
+func TestSimulatedFilesBehaveLikeTheKernelDriver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	h := r.host(t, nil)
@@ -189,7 +189,7 @@ func TestNonVolatileValuesActAfterAReset(t *testing.T) {
 	}
 }
 
-func TestTheAgentSetsAgainWhatARebootTook(t *testing.T) {
+func TestAgentRestoresSettingsAfterAReboot(t *testing.T) {
 	t.Parallel()
 	for what, happens := range map[string]func(*Host){"a reboot": (*Host).Reboot, "a driver reload": (*Host).ReloadDriver} {
 		r := newRig(t)

@@ -92,11 +92,11 @@ func TestNativePathsFailAsTheServerDoes(t *testing.T) {
 func TestASetIsOnePatch(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		title string
-		set   []string
-		code  codes.Code
-		says  string
-		then  map[string]string // values after a successful Set
+		title    string
+		set      []string
+		code     codes.Code
+		wantText string
+		then     map[string]string // values after a successful Set
 	}{
 		{title: "another profile for a queue", set: []string{
 			`update ` + config + `/SCHEDULER/scheduler.9 {"type":"DWRR","weight":"20"}`, `replace ` + config + `/QUEUE/Ethernet0|3/scheduler "scheduler.9"`,
@@ -109,16 +109,16 @@ func TestASetIsOnePatch(t *testing.T) {
 		{title: "replacing by an empty object removes", set: []string{`replace ` + config + `/PFC_WD/Ethernet0 {}`}, then: map[string]string{}},
 		{title: "pause off", set: []string{`replace ` + config + `/PORT_QOS_MAP/Ethernet0/pfc_enable ""`}, then: map[string]string{"/PORT_QOS_MAP/Ethernet0/pfc_enable": `""`}},
 		{title: "tables that are not modelled", set: []string{`update ` + config + `/NTP_SERVER {"10.0.0.1":{"iburst":"on"}}`}, then: map[string]string{"/NTP_SERVER/10.0.0.1/iburst": `"on"`}},
-		{title: "one invalid operation of two", set: []string{`replace ` + config + `/QUEUE/Ethernet0|3/scheduler "scheduler.2"`, `replace ` + config + `/QUEUE/Ethernet0|4/scheduler "none"`}, code: codes.InvalidArgument, says: "an entry of SCHEDULER"},
-		{title: "a number for a string", set: []string{`replace ` + config + `/DSCP_TO_TC_MAP/AZURE/26 4`}, code: codes.InvalidArgument, says: "want a string"},
+		{title: "one invalid operation of two", set: []string{`replace ` + config + `/QUEUE/Ethernet0|3/scheduler "scheduler.2"`, `replace ` + config + `/QUEUE/Ethernet0|4/scheduler "none"`}, code: codes.InvalidArgument, wantText: "an entry of SCHEDULER"},
+		{title: "a number for a string", set: []string{`replace ` + config + `/DSCP_TO_TC_MAP/AZURE/26 4`}, code: codes.InvalidArgument, wantText: "want a string"},
 		{title: "replace without a target", set: []string{`replace ` + config + `/QUEUE/Ethernet0|11/scheduler "scheduler.0"`}, code: codes.NotFound},
 		{title: "delete without a target", set: []string{`delete ` + config + `/QUEUE/Ethernet0|11`}, code: codes.NotFound},
-		{title: "a field of no entry", set: []string{`update ` + config + `/QUEUE/Ethernet0|11/scheduler "scheduler.0"`}, code: codes.NotFound, says: "update the whole entry"},
+		{title: "a field of no entry", set: []string{`update ` + config + `/QUEUE/Ethernet0|11/scheduler "scheduler.0"`}, code: codes.NotFound, wantText: "update the whole entry"},
 		{title: "another database", set: []string{`update sonic-db:/STATE_DB/localhost/PORT_TABLE/Ethernet0/state "x"`}, code: codes.Unimplemented},
 		{title: "too deep", set: []string{`update ` + config + `/QUEUE/Ethernet0|3/scheduler/x "1"`}, code: codes.InvalidArgument},
-		{title: "only the root", set: []string{`delete ` + config}, code: codes.InvalidArgument, says: "delete the root and update it"},
-		{title: "the weight of an existing scheduler", set: []string{`replace ` + config + `/SCHEDULER/scheduler.0/weight "20"`}, code: codes.InvalidArgument, says: "new entry"},
-		{title: "a scheduler in use", set: []string{`delete ` + config + `/SCHEDULER/scheduler.2`}, code: codes.InvalidArgument, says: "SCHEDULER"},
+		{title: "only the root", set: []string{`delete ` + config}, code: codes.InvalidArgument, wantText: "delete the root and update it"},
+		{title: "the weight of an existing scheduler", set: []string{`replace ` + config + `/SCHEDULER/scheduler.0/weight "20"`}, code: codes.InvalidArgument, wantText: "new entry"},
+		{title: "a scheduler in use", set: []string{`delete ` + config + `/SCHEDULER/scheduler.2`}, code: codes.InvalidArgument, wantText: "SCHEDULER"},
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			t.Parallel()
@@ -126,7 +126,7 @@ func TestASetIsOnePatch(t *testing.T) {
 			w := r.sonic(t, nil)
 			before := string(w.Config())
 			err := r.set(t, "leaf-1", c.set...)
-			wantCode(t, "set", err, c.code, c.says)
+			wantCode(t, "set", err, c.code, c.wantText)
 			if c.then == nil && string(w.Config()) != before {
 				t.Error("a failed Set changed the configuration")
 			}
@@ -193,7 +193,7 @@ func TestGuardAllowsOnlyThresholdsOfTheStockProfile(t *testing.T) {
 	}
 }
 
-func TestTheModelKnowsRangesAndReferences(t *testing.T) {
+func TestModelChecksRangesAndReferences(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	w := r.sonic(t, func(o *SwitchOptions) { o.Unguarded = true })

@@ -14,7 +14,7 @@ import (
 	"fairlane/sim/simdev"
 )
 
-func TestServedFilesKeepWhatWasThere(t *testing.T) {
+func TestServedFilesKeepPreviousContent(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), InventoryName)
 	write := func(text string) error {
@@ -46,13 +46,13 @@ func TestServedFilesKeepWhatWasThere(t *testing.T) {
 
 func TestUnsupportedLiveScenariosAreRejected(t *testing.T) {
 	t.Parallel()
-	for name, says := range map[string]string{"dualdc": "no workload", "twoflow": "begins late or ends", "incast20": "begins late or ends", "ib16": "plane infiniband: want ethernet"} {
+	for name, wantText := range map[string]string{"dualdc": "no workload", "twoflow": "begins late or ends", "incast20": "begins late or ends", "ib16": "plane infiniband: want ethernet"} {
 		s, err := scenario.LoadBuiltin(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := CaseOf(s); err == nil || !errors.As(err, new(*usage.Error)) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v, want %q", name, err, says)
+		if _, err := CaseOf(s); err == nil || !errors.As(err, new(*usage.Error)) || !strings.Contains(err.Error(), wantText) {
+			t.Errorf("%s: %v, want %q", name, err, wantText)
 		}
 	}
 	for name, plane := range map[string]policy.Plane{"roce8": policy.PlaneRoCE, "wrcc2dc": policy.PlaneWRCC, "roce-tenants": policy.PlaneRoCE} {

@@ -20,13 +20,13 @@ type curl struct {
 func newCurl(t *testing.T, path, address string) reflectionClient {
 	t.Helper()
 	c := &curl{t, path, address}
-	for _, x := range []struct{ verb, of, says string }{
+	for _, x := range []struct{ verb, of, wantText string }{
 		{"list", "", "p4.v1.P4Runtime\n"},
 		{"describe", "p4.v1.P4Runtime.Write", "rpc Write ( .p4.v1.WriteRequest ) returns ( .p4.v1.WriteResponse );"},
 	} {
 		out, err := c.command(append([]string{address, x.verb}, strings.Fields(x.of)...)...).CombinedOutput()
-		if err != nil || !strings.Contains(string(out), x.says) {
-			t.Errorf("%s: %v, output:\n%s\nwant %q", x.verb, err, out, x.says)
+		if err != nil || !strings.Contains(string(out), x.wantText) {
+			t.Errorf("%s: %v, output:\n%s\nwant %q", x.verb, err, out, x.wantText)
 		}
 	}
 	return c
@@ -58,14 +58,14 @@ func (c *curl) open(method, request string) (string, func()) {
 	if _, err := in.Write([]byte(request + "\n")); err != nil {
 		c.t.Fatal(err)
 	}
-	var heard strings.Builder
+	var received strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		heard.WriteString(lines.Text() + "\n")
+		received.WriteString(lines.Text() + "\n")
 		if lines.Text() == "}" {
 			break
 		}
 	}
-	return heard.String(), func() {
+	return received.String(), func() {
 		_ = in.Close()
 		if err := cmd.Wait(); err != nil {
 			c.t.Errorf("the stream ended with %v", err)

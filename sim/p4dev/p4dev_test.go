@@ -100,15 +100,15 @@ func (c *controller) elect(low uint64) {
 }
 
 // ends expects the stream to end with a code.
-func (c *controller) ends(code codes.Code, says string) {
+func (c *controller) ends(code codes.Code, wantText string) {
 	c.t.Helper()
 	for {
 		_, err := c.stream.Recv()
 		if err == nil {
 			continue
 		}
-		if status.Code(err) != code || !strings.Contains(err.Error(), says) {
-			c.t.Fatalf("stream ended with %v, want %s with %q", err, code, says)
+		if status.Code(err) != code || !strings.Contains(err.Error(), wantText) {
+			c.t.Fatalf("stream ended with %v, want %s with %q", err, code, wantText)
 		}
 		return
 	}
@@ -141,10 +141,10 @@ func (r *rig) read(e ...*p4v1.Entity) ([]*p4v1.Entity, error) {
 	}
 }
 
-func wantCode(t testing.TB, what string, err error, code codes.Code, says string) {
+func wantCode(t testing.TB, what string, err error, code codes.Code, wantText string) {
 	t.Helper()
-	if status.Code(err) != code || err != nil && !strings.Contains(err.Error(), says) {
-		t.Errorf("%s: %v, want %s with %q", what, err, code, says)
+	if status.Code(err) != code || err != nil && !strings.Contains(err.Error(), wantText) {
+		t.Errorf("%s: %v, want %s with %q", what, err, code, wantText)
 	}
 }
 
@@ -247,9 +247,9 @@ func TestWriteReportsStatusOfEachUpdate(t *testing.T) {
 	inverted.FmaxMbps = 1
 	register := &p4v1.Update{Type: p4v1.Update_MODIFY, Entity: p4info.Entity(p4info.Register(p4info.RegisterPFR, 1, 1))}
 	cases := []struct {
-		u    *p4v1.Update
-		code codes.Code
-		says string
+		u        *p4v1.Update
+		code     codes.Code
+		wantText string
 	}{
 		{update(p4v1.Update_INSERT, p4info.PortConfig(port(1))), codes.OK, ""},
 		{update(p4v1.Update_INSERT, p4info.PortConfig(port(1))), codes.AlreadyExists, ""},
@@ -280,8 +280,8 @@ func TestWriteReportsStatusOfEachUpdate(t *testing.T) {
 	}
 	for i, c := range cases {
 		e, ok := details[i].(*p4v1.Error)
-		if !ok || codes.Code(uint32(e.GetCanonicalCode())) != c.code || !strings.Contains(e.GetMessage(), c.says) {
-			t.Errorf("update %d: %v, want %s with %q", i, details[i], c.code, c.says)
+		if !ok || codes.Code(uint32(e.GetCanonicalCode())) != c.code || !strings.Contains(e.GetMessage(), c.wantText) {
+			t.Errorf("update %d: %v, want %s with %q", i, details[i], c.code, c.wantText)
 		}
 	}
 	if c := r.dev.Config(); len(c.Ports) != 1 || c.Ports[0] != port(2) {
@@ -289,7 +289,7 @@ func TestWriteReportsStatusOfEachUpdate(t *testing.T) {
 	}
 }
 
-func TestRequestsThatAreNotServed(t *testing.T) {
+func TestUnsupportedRequests(t *testing.T) {
 	t.Parallel()
 	r := primary(t, p4dev.Options{})
 	ctx := t.Context()

@@ -15,7 +15,7 @@ type reflectionClient interface {
 	// call returns the response of a method, or the error with its code and details.
 	call(method, request string) (answer string, ok bool)
 	// open sends the first message of a stream. It returns the first response, and a function that ends the stream.
-	open(method, request string) (answer string, leave func())
+	open(method, request string) (answer string, closeStream func())
 }
 
 // compact returns text without white space, which differs between clients.
@@ -49,10 +49,10 @@ func TestReflectionOnlyClients(t *testing.T) {
 
 func driveByReflection(t *testing.T, c reflectionClient, dev *p4dev.Device) {
 	t.Helper()
-	call := func(what, method, request string, success bool, says ...string) {
+	call := func(what, method, request string, success bool, wantText ...string) {
 		t.Helper()
 		out, ok := c.call(method, request)
-		for _, s := range says {
+		for _, s := range wantText {
 			if ok != success || !strings.Contains(compact(out), compact(s)) {
 				t.Errorf("%s: success %v, output:\n%s\nwant success %v and %q", what, ok, out, success, s)
 			}
@@ -66,9 +66,9 @@ func driveByReflection(t *testing.T, c reflectionClient, dev *p4dev.Device) {
 			{"paramId": 4, "value": "GA=="}, {"paramId": 5, "value": "bg=="}, {"paramId": 6, "value": "Mg=="}]}}}}}]}`
 	call("program", "GetForwardingPipelineConfig", `{"deviceId": "5"}`, true, `"wrcc.port_cfg"`)
 	call("write before arbitration", "Write", write, false, "Code: PermissionDenied", "arbitrate first")
-	heard, leave := c.open("StreamChannel", `{"arbitration": {"deviceId": "5", "electionId": {"low": "1"}}}`)
-	if compact(heard) != `{"arbitration":{"deviceId":"5","electionId":{"low":"1"},"status":{}}}` {
-		t.Errorf("arbitration is answered by %s", heard)
+	received, closeStream := c.open("StreamChannel", `{"arbitration": {"deviceId": "5", "electionId": {"low": "1"}}}`)
+	if compact(received) != `{"arbitration":{"deviceId":"5","electionId":{"low":"1"},"status":{}}}` {
+		t.Errorf("response to the arbitration: %s", received)
 	}
 	call("write as the primary", "Write", write, true, "{}")
 	if got := dev.Config(); len(got.Ports) != 1 || got.Ports[0] != port(7) {
@@ -79,6 +79,6 @@ func driveByReflection(t *testing.T, c reflectionClient, dev *p4dev.Device) {
 	call("read the table", "Read", `{"deviceId": "5", "entities": [{"tableEntry": {"tableId": 33554433}}]}`, true, `{"entities": [{"tableEntry":`, `"value": "AV+Q"`)
 	call("read the fair rate", "Read", `{"deviceId": "5", "entities": [{"registerEntry": {"registerId": 369098753, "index": {"index": "7"}}}]}`, true,
 		`{"entities": [{"registerEntry": {"registerId": 369098753, "index": {"index": "7"}, "data": {"bitstring": "AYag"}}}]}`)
-	leave()
+	closeStream()
 	call("write after the stream has ended", "Write", write, false, "no primary")
 }

@@ -29,7 +29,7 @@ func TestModelsSurviveEncoding(t *testing.T) {
 	})
 }
 
-func TestDecodeNamesWhatIsWrong(t *testing.T) {
+func TestDecodeErrorsNameTheField(t *testing.T) {
 	t.Parallel()
 	text := string(defaultModel)
 	_, weights, _ := strings.Cut(text, `"input":[`)

@@ -51,7 +51,7 @@ func TestFeaturesDoNotDependOnTheUnit(t *testing.T) {
 	})
 }
 
-func TestRecorderMakesARowOfThreeFeaturesAndWhatCameNext(t *testing.T) {
+func TestRecorderMakesRowsOfThreeFeaturesAndTheNextValue(t *testing.T) {
 	t.Parallel()
 	r := NewRecorder(10)
 	for _, x := range []quantity.Picoseconds{10, 20, 7} {

@@ -126,7 +126,7 @@ func TestIncastIsAFunctionOfItsSeed(t *testing.T) {
 	}
 }
 
-func TestIncastRefusesWhatItCannotRun(t *testing.T) {
+func TestIncastRejectsInvalidOptions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		want string

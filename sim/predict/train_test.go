@@ -132,7 +132,7 @@ func TestAdamStepsByHand(t *testing.T) {
 	}
 }
 
-func TestTrainRefusesWhatItCannotUse(t *testing.T) {
+func TestTrainRejectsInvalidRows(t *testing.T) {
 	t.Parallel()
 	good := Options{Rounds: 1, TrainRows: 8, TestRows: 2, Batch: 1, Rate: 0.1}
 	for _, c := range []struct {

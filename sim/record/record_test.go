@@ -103,7 +103,7 @@ func TestFilesOfACompleteRun(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedRunKeepsWhatItComputedAndTheRunBefore(t *testing.T) {
+func TestInterruptedRunKeepsItsResultsAndThePreviousRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for i, cause := range []error{nil, errors.New("interrupted\nat 3 ms"), nil} {

@@ -11,7 +11,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-func TestEstimateStaysWithinWhatLinksCarry(t *testing.T) {
+func TestEstimateIsLimitedByLinkCapacity(t *testing.T) {
 	t.Parallel()
 	est := parse(t, "duration: 1ms\nworkload: [{kind: permutation, bytes: 1_000_000_000_000}]\n").Estimate()
 	// Four hosts at 100 Gbit/s for 1 ms: 50 MB in packets of 1000 bytes over two links each.

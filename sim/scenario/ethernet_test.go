@@ -276,7 +276,7 @@ func TestRecorderGetsEveryFlowAndEveryByte(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedRunKeepsWhatItMeasured(t *testing.T) {
+func TestInterruptedRunKeepsItsMeasurements(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	calls := 0

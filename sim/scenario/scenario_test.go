@@ -340,7 +340,7 @@ func TestRunStopsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestFabricFileBesideTheScenario(t *testing.T) {
+func TestFabricFileNextToTheScenario(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var text strings.Builder

@@ -173,7 +173,7 @@ func TestSweepsOfInfiniBand(t *testing.T) {
 }
 
 // A failed run is in the result with its error and excluded from the means. After an interruption some runs are missing.
-func TestSweepsKeepWhatFinished(t *testing.T) {
+func TestSweepsKeepFinishedRuns(t *testing.T) {
 	t.Parallel()
 	s, err := NewSweep(text(t, redAndBlue+"workload: [{kind: trace, tenant: red, file: none.csv}]\n"), nil, []uint64{1, 2})
 	if err != nil {
@@ -234,7 +234,7 @@ func TestSweepsThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-func TestSummaryLeavesOutWhatIsMissing(t *testing.T) {
+func TestSummaryOmitsMissingValues(t *testing.T) {
 	t.Parallel()
 	a, b, c := noMeasures(), noMeasures(), noMeasures()
 	a[Hops], b[Hops], c[Hops] = 1, 2, 6

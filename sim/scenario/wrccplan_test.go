@@ -210,7 +210,7 @@ func wrccCases(t testing.TB) map[string]policy.Input {
 
 // For weighted WRCC, the rates in the packet simulator agree with the compiler's predictions to 1 %: with one bottleneck,
 // with several, and between data centres. The contended links are full.
-func TestCompiledWRCCDeliversWhatIsPredicted(t *testing.T) {
+func TestCompiledWRCCMeetsItsPrediction(t *testing.T) {
 	t.Parallel()
 	for name, in := range wrccCases(t) {
 		t.Run(name, func(t *testing.T) {

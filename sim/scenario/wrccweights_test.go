@@ -18,7 +18,7 @@ func weighted(t testing.TB, tenants, flows string) *Scenario {
 }
 
 // Weights determine the shares of flows, not their total rate: links are full for weights of any size.
-func TestWeightedWRCCFillsTheLinksWhateverTheWeights(t *testing.T) {
+func TestWeightedWRCCFillsTheLinksForAnyWeights(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		tenants, flows string

@@ -314,7 +314,7 @@ func (r *rig) congest() {
 	}
 }
 
-func TestCongestionLogsShowWhatHappened(t *testing.T) {
+func TestCongestionLogsRecordEvents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})
 	r.congest()

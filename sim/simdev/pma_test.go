@@ -93,7 +93,7 @@ func TestPortSelect(t *testing.T) {
 	}
 }
 
-func TestCounterSelectSetsOnlyWhatItNames(t *testing.T) {
+func TestCounterSelectSetsOnlySelectedCounters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})
 	id := r.flow(host1, host2, 3)

@@ -210,7 +210,7 @@ func (d *Devices) setLink(ref subnet.PortRef, up bool) {
 	}
 	d.net.SetLinkUp(ref.Node, ref.Port, up)
 	state := mad.StateInit
-	if up && d.standsIn() {
+	if up && d.replacesSM() {
 		state = mad.StateActive
 	}
 	for _, end := range [2]subnet.PortRef{ref, peer} {
@@ -226,8 +226,8 @@ func (d *Devices) setLink(ref subnet.PortRef, up bool) {
 	}
 }
 
-// standsIn reports whether a Configured fabric has no subnet manager attached, so that Devices replaces it.
-func (d *Devices) standsIn() bool { return d.opts.SMMode == Configured && len(d.sms) == 0 }
+// replacesSM reports whether a Configured fabric has no subnet manager attached, so that Devices replaces it.
+func (d *Devices) replacesSM() bool { return d.opts.SMMode == Configured && len(d.sms) == 0 }
 
 // train sets a link to the largest width and the fastest speed enabled at both ends, and to the corresponding rate. If there
 // is no common width or speed, it returns false and the link stays down.

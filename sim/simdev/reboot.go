@@ -26,7 +26,7 @@ func (d *Devices) Reboot(at int32) error {
 			nd.desc = desc
 		}
 	}
-	if d.standsIn() {
+	if d.replacesSM() {
 		for num := range nd.ports {
 			if ref := (subnet.PortRef{Node: at, Port: ident.PortNum(num)}); d.topo.Valid(ref) {
 				d.restart(ref)

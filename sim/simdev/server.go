@@ -412,7 +412,7 @@ func (s *Server) reap(ctx context.Context) {
 			return
 		case now := <-tick.C:
 			s.reapOnce()
-			s.giveBack(now.Add(-answerPatience))
+			s.returnUnanswered(now.Add(-answerPatience))
 		}
 	}
 }

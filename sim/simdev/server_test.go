@@ -323,7 +323,7 @@ func TestMalformedDatagramsAreCountedAndIgnored(t *testing.T) {
 	}
 }
 
-func TestSubnetManagerGetsWhatIsForIt(t *testing.T) {
+func TestSubnetManagerReceivesItsDatagrams(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Options{}, false)
 	sm, other := mustDial(s, "h3 HCA-1", false), mustDial(s, "h1 HCA-1", false)

@@ -18,10 +18,10 @@ const maxUnanswered = 4096
 // was killed before it answered.
 type unanswered struct {
 	mu   sync.Mutex
-	list map[askedBy]asked
+	list map[requestOrigin]asked
 }
 
-type askedBy struct {
+type requestOrigin struct {
 	from *client
 	tid  uint64
 }
@@ -32,11 +32,11 @@ type asked struct {
 }
 
 func (u *unanswered) add(from *client, b []byte, now time.Time) {
-	key := askedBy{from, (*mad.Packet)(b[envelopeSize:]).TID()}
+	key := requestOrigin{from, (*mad.Packet)(b[envelopeSize:]).TID()}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.list == nil {
-		u.list = map[askedBy]asked{}
+		u.list = map[requestOrigin]asked{}
 	}
 	if _, again := u.list[key]; again || len(u.list) < maxUnanswered {
 		u.list[key] = asked{now, [datagramSize]byte(b)}
@@ -47,18 +47,18 @@ func (u *unanswered) add(from *client, b []byte, now time.Time) {
 func (u *unanswered) done(from *client, tid uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	delete(u.list, askedBy{from, tid})
+	delete(u.list, requestOrigin{from, tid})
 }
 
 // expired removes and returns the requests forwarded before a time, by sender.
-func (u *unanswered) expired(before time.Time) map[askedBy]asked {
+func (u *unanswered) expired(before time.Time) map[requestOrigin]asked {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	var out map[askedBy]asked
+	var out map[requestOrigin]asked
 	for key, a := range u.list {
 		if a.at.Before(before) {
 			if out == nil {
-				out = map[askedBy]asked{}
+				out = map[requestOrigin]asked{}
 			}
 			out[key] = a
 			delete(u.list, key)
@@ -67,8 +67,8 @@ func (u *unanswered) expired(before time.Time) map[askedBy]asked {
 	return out
 }
 
-// giveBack returns requests forwarded before a time to their senders as unanswered.
-func (s *Server) giveBack(before time.Time) {
+// returnUnanswered returns requests forwarded before a time to their senders as unanswered.
+func (s *Server) returnUnanswered(before time.Time) {
 	for key, a := range s.asked.expired(before) {
 		markUndeliverable(a.b[:])
 		s.deliver(key.from, a.b[:])

@@ -54,9 +54,9 @@ func TestUnansweredSMRequestIsReturned(t *testing.T) {
 	}
 	open := ask(2)
 	before := time.Now()
-	s.server.giveBack(before.Add(-time.Hour)) // no request is an hour old
-	s.server.giveBack(before.Add(time.Hour))
-	s.server.giveBack(before.Add(time.Hour))
+	s.server.returnUnanswered(before.Add(-time.Hour)) // no request is an hour old
+	s.server.returnUnanswered(before.Add(time.Hour))
+	s.server.returnUnanswered(before.Add(time.Hour))
 	if m, status := other.receive(); status != 110 || uint32(m.MAD.TID()) != 2 {
 		t.Errorf("an unanswered request returns as %s, status %d", m.MAD.String(), status)
 	}

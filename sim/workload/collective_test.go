@@ -414,7 +414,7 @@ func TestRoundsHaveGaps(t *testing.T) {
 	}
 }
 
-func TestNothingIsKnownBeforeTheFirstRound(t *testing.T) {
+func TestNoEstimateBeforeTheFirstRound(t *testing.T) {
 	t.Parallel()
 	c := mustCollective(t, CollectiveOptions{Hosts: hostsOf(2), Bytes: 2})
 	if r, finished := c.Result(); finished || r.AlgorithmBandwidth() != 0 || r.BusBandwidth() != 0 {

@@ -158,12 +158,12 @@ func TestUnreadTablesDoNotCountAsPassed(t *testing.T) {
 func TestFaultyFabrics(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name  string
-		spoil func(b *bed)
-		code  check.Code
-		sev   check.Severity
-		says  string
-		also  []check.Code
+		name     string
+		corrupt  func(b *bed)
+		code     check.Code
+		sev      check.Severity
+		wantText string
+		also     []check.Code
 	}{
 		{"a cable with one working lane", func(b *bed) {
 			b.at("leaf1", 4).Width, b.at("spine1", 1).Width = 1, 1
@@ -305,15 +305,15 @@ func TestFaultyFabrics(t *testing.T) {
 			t.Parallel()
 			b := newBed(t)
 			lids := strings.NewReplacer("%LID", fmt.Sprint(b.lid("host-001")))
-			tt.spoil(b)
+			tt.corrupt(b)
 			r := b.report(t)
 			at := slices.IndexFunc(r.Findings, func(f check.Finding) bool { return f.Code == tt.code })
 			if at < 0 {
 				t.Fatalf("findings %+v: want %s", r.Findings, tt.code)
 			}
 			f := r.Findings[at]
-			if f.Severity != tt.sev || !strings.Contains(f.Text, lids.Replace(tt.says)) || f.Remedy == "" || f.Count < 1 || len(f.Ports)+len(f.Nodes) == 0 {
-				t.Errorf("%+v: want %s saying %q, with places and a remedy", f, tt.sev, lids.Replace(tt.says))
+			if f.Severity != tt.sev || !strings.Contains(f.Text, lids.Replace(tt.wantText)) || f.Remedy == "" || f.Count < 1 || len(f.Ports)+len(f.Nodes) == 0 {
+				t.Errorf("%+v: want %s saying %q, with places and a remedy", f, tt.sev, lids.Replace(tt.wantText))
 			}
 			for _, f := range r.Findings {
 				if f.Code != tt.code && !slices.Contains(tt.also, f.Code) {

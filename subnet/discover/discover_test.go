@@ -172,14 +172,14 @@ func TestFaultsBecomeWarnings(t *testing.T) {
 	t.Parallel()
 	const leaf1, leaf2, host3 = 3, 4, 2 // positions in fabric
 	tests := []struct {
-		name   string
-		mutate func(int32, *mad.Packet) bool
-		kind   discover.WarningKind
-		node   ident.GUID
-		port   ident.PortNum
-		says   string
-		nodes  int // found
-		check  func(t *testing.T, f *subnet.Fabric)
+		name     string
+		mutate   func(int32, *mad.Packet) bool
+		kind     discover.WarningKind
+		node     ident.GUID
+		port     ident.PortNum
+		wantText string
+		nodes    int // found
+		check    func(t *testing.T, f *subnet.Fabric)
 	}{
 		{"a host does not answer", attrIs(host3, mad.AttrNodeInfo, lose), discover.WarnUnresponsive, 0x200, 1,
 			"no NodeInfo: the device connected there is not in the model", 4, nil},
@@ -250,8 +250,8 @@ func TestFaultsBecomeWarnings(t *testing.T) {
 				t.Fatal("no warning")
 			}
 			w := r.Warnings[0]
-			if w.Kind != tt.kind || tt.node != 0 && (w.Node != tt.node || w.Port != tt.port) || !strings.Contains(w.Text, tt.says) {
-				t.Errorf("warning %s: want %s at %s port %d saying %q", w, tt.kind, tt.node, tt.port, tt.says)
+			if w.Kind != tt.kind || tt.node != 0 && (w.Node != tt.node || w.Port != tt.port) || !strings.Contains(w.Text, tt.wantText) {
+				t.Errorf("warning %s: want %s at %s port %d saying %q", w, tt.kind, tt.node, tt.port, tt.wantText)
 			}
 			if !strings.Contains(w.String(), "DR path 0") {
 				t.Errorf("warning %q names no path", w)

@@ -210,8 +210,8 @@ func (w *world) fake(f *subnet.Fabric, tables bool) *fake {
 	return x
 }
 
-// TestAgainFindsWhatAFullSweepFinds changes a fabric at random, several times in a row.
-func TestAgainFindsWhatAFullSweepFinds(t *testing.T) {
+// TestAgainEqualsAFullSweep changes a fabric at random, several times in a row.
+func TestAgainEqualsAFullSweep(t *testing.T) {
 	t.Parallel()
 	less := 0
 	rapid.Check(t, func(rt *rapid.T) {

@@ -78,9 +78,9 @@ func TestUnreadTablesBecomeWarnings(t *testing.T) {
 		return true
 	}
 	r := mustSweep(t, x, discover.Options{Tables: true})
-	var said []string
+	var texts []string
 	for _, w := range r.Warnings {
-		said = append(said, w.At(r.Fabric).String())
+		texts = append(texts, w.At(r.Fabric).String())
 	}
 	// leaf 2 has six ports that are plugged in: 6 x 5 pairs.
 	want := []string{
@@ -88,8 +88,8 @@ func TestUnreadTablesBecomeWarnings(t *testing.T) {
 		"leaf 2: refuses 6 arbitration tables; their contents are unknown",
 		"leaf 2: does not answer requests for 30 SL to VL tables; their contents are unknown",
 	}
-	if !slices.Equal(said, want) {
-		t.Errorf("warning %q: want %q", said, want)
+	if !slices.Equal(texts, want) {
+		t.Errorf("warning %q: want %q", texts, want)
 	}
 	d := r.Details
 	if d.Nodes[2].CC != subnet.Silent || d.Nodes[3].CC != subnet.Refused || d.Nodes[0].CC != subnet.Answered {

@@ -332,11 +332,11 @@ func TestDialFails(t *testing.T) {
 	t.Parallel()
 	quick := ibsim.Options{Timeout: 5 * time.Millisecond}
 	tests := []struct {
-		name    string
-		prepare func(s *server) string // address
-		opts    ibsim.Options
-		want    error
-		says    string
+		name     string
+		prepare  func(s *server) string // address
+		opts     ibsim.Options
+		want     error
+		wantText string
 	}{
 		{"no server", func(s *server) string { return s.addr() + "-not" }, quick, nil, "reach the server's control socket"},
 		{"connect refused", func(s *server) string { s.set(func() { s.refuse[1] = true }); return s.addr() }, ibsim.Options{}, ibsim.ErrRefused, "connect: refused by the server"},
@@ -360,8 +360,8 @@ func TestDialFails(t *testing.T) {
 				_ = c.Close()
 				return
 			}
-			if tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.says) {
-				t.Errorf("error %q: want %v saying %q", err, tt.want, tt.says)
+			if tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.wantText) {
+				t.Errorf("error %q: want %v saying %q", err, tt.want, tt.wantText)
 			}
 		})
 	}

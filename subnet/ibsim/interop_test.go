@@ -53,7 +53,7 @@ func TestDebianIbsimAnswersDirectedRoutes(t *testing.T) {
 	}
 }
 
-func TestDebianIbsimReturnsWhatItCannotDeliver(t *testing.T) {
+func TestDebianIbsimReturnsUndeliverableDatagrams(t *testing.T) {
 	t.Parallel()
 	c := dialExample(t, "net")
 	req := mad.NewDirected(mad.MethodGet, mad.AttrNodeInfo, 0)

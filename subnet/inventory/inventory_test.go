@@ -84,10 +84,10 @@ func TestWhereDevicesAnswer(t *testing.T) {
 	}
 }
 
-func TestFaultsNameLineFieldAndWhatIsAllowed(t *testing.T) {
+func TestErrorsNameLineFieldAndAllowedValues(t *testing.T) {
 	t.Parallel()
 	head := "version: 1\nfabric: f.yaml\ninsecure: true\n"
-	for name, c := range map[string]struct{ text, says string }{
+	for name, c := range map[string]struct{ text, wantText string }{
 		"empty":              {"", "inv.yaml: found nothing, want the keys version"},
 		"comment":            {"# none\n", "inv.yaml: found nothing"},
 		"list":               {"- a\n", "inv.yaml:1: found a list of 1, want the keys"},
@@ -127,8 +127,8 @@ func TestFaultsNameLineFieldAndWhatIsAllowed(t *testing.T) {
 	} {
 		_, err := inventory.Read("inv.yaml", strings.NewReader(c.text))
 		var fault *yamltree.Fault
-		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: error %v, want one that contains %q", name, err, c.says)
+		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.wantText) {
+			t.Errorf("%s: error %v, want one that contains %q", name, err, c.wantText)
 		}
 		zhtest.Error(t, name, err, names...)
 	}
@@ -137,7 +137,7 @@ func TestFaultsNameLineFieldAndWhatIsAllowed(t *testing.T) {
 func TestListedNodesMustBeOnTheFabric(t *testing.T) {
 	t.Parallel()
 	head := "version: 1\nfabric: f.yaml\ninsecure: true\ndevices:\n"
-	for name, c := range map[string]struct{ text, says string }{
+	for name, c := range map[string]struct{ text, wantText string }{
 		"unknown":      {"  - {node: leaf-9, address: 127.0.0.1:1}\n", "inv.yaml:5: devices[0].node: found \"leaf-9\", want the name or node GUID of a node of fabric \"f\""},
 		"no GUID":      {"  - {node: '0xzz', address: 127.0.0.1:1}\n", "name or node GUID"},
 		"two of them":  {"  - {node: twin, address: 127.0.0.1:1}\n", "only one node of the fabric has"},
@@ -150,8 +150,8 @@ func TestListedNodesMustBeOnTheFabric(t *testing.T) {
 	} {
 		_, err := read(t, head+c.text).On(fabric(t), "inv.yaml")
 		var fault *yamltree.Fault
-		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: error %v, want one that contains %q", name, err, c.says)
+		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.wantText) {
+			t.Errorf("%s: error %v, want one that contains %q", name, err, c.wantText)
 		}
 		zhtest.Error(t, name, err, names...)
 	}

@@ -74,7 +74,7 @@ func TestMissingFileIsCreatedAndRemoved(t *testing.T) {
 	}
 }
 
-func TestReadRejectsWhatIsNotAFile(t *testing.T) {
+func TestReadRejectsInvalidFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if _, err := (Disk{}).Read(dir); err == nil || !strings.Contains(err.Error(), "want a file") {
@@ -96,7 +96,7 @@ func TestReadRejectsWhatIsNotAFile(t *testing.T) {
 	}
 }
 
-func TestALockKeepsOthersOut(t *testing.T) {
+func TestLockIsExclusive(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "partitions.conf")
 	link := path + ".link"

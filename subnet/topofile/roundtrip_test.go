@@ -60,7 +60,7 @@ func TestYAMLKeepsAllOfARandomFabric(t *testing.T) {
 	})
 }
 
-func TestIbnetdiscoverTextKeepsWhatItCanHold(t *testing.T) {
+func TestIbnetdiscoverTextKeepsRepresentableData(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := subnettest.Fabric(t, subnettest.Shape{PlainText: true})

@@ -276,8 +276,8 @@ func TestUnreachableUFMIsAnError(t *testing.T) {
 	t.Parallel()
 	h := httptest.NewTLSServer(http.NotFoundHandler())
 	defer h.Close()
-	stranger := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}}
-	c, err := ufm.New(ufm.Options{URL: h.URL, Token: ufmtest.Token, HTTP: stranger})
+	unknownClient := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}}
+	c, err := ufm.New(ufm.Options{URL: h.URL, Token: ufmtest.Token, HTTP: unknownClient})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestUnreachableUFMIsAnError(t *testing.T) {
 	}
 }
 
-func TestOptionsThatAreRefused(t *testing.T) {
+func TestInvalidOptionsAreRejected(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		o       ufm.Options

@@ -418,7 +418,7 @@ func TestTrapsReachTheirFunctionOnly(t *testing.T) {
 	}
 }
 
-func TestOpenReportsWhatTheKernelRejected(t *testing.T) {
+func TestOpenReportsTheKernelsRejection(t *testing.T) {
 	t.Parallel()
 	d := umadtest.New(silent)
 	d.Refuse = syscall.ENOMEM

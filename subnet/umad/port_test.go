@@ -28,7 +28,7 @@ func TestParseName(t *testing.T) {
 			t.Errorf("%q: %+v, error %v", in, got, err)
 		}
 	}
-	for in, says := range map[string]string{
+	for in, wantText := range map[string]string{
 		"":                             "want CA:PORT",
 		"mlx5_0":                       "want CA:PORT",
 		":1":                           "want CA:PORT",
@@ -42,13 +42,13 @@ func TestParseName(t *testing.T) {
 		"mlx5_0:255":                   `port number "255": want 1 to 254`,
 		"mlx5_0:1:2":                   `port number "1:2": want 1 to 254`,
 	} {
-		if got, err := umad.ParseName(in); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %+v, error %v: want %q", in, got, err, says)
+		if got, err := umad.ParseName(in); err == nil || !strings.Contains(err.Error(), wantText) {
+			t.Errorf("%q: %+v, error %v: want %q", in, got, err, wantText)
 		}
 	}
 }
 
-func TestInspectReadsWhatTheKernelShows(t *testing.T) {
+func TestInspectReadsTheKernelState(t *testing.T) {
 	t.Parallel()
 	var list []umadtest.Port
 	for i := range 12 { // umad10 sorts after umad9
@@ -81,12 +81,12 @@ func TestOpenReportsWhyAPortCannotBeUsed(t *testing.T) {
 		return func(path string) (umad.Device, error) { return nil, &fs.PathError{Op: "open", Path: path, Err: no} }
 	}
 	for _, c := range []struct {
-		name  string
-		port  umadtest.Port
-		ask   umad.Name
-		fault func(t *testing.T, o *umad.Options) // the fault of the machine
-		is    error
-		says  []string
+		name     string
+		port     umadtest.Port
+		ask      umad.Name
+		fault    func(t *testing.T, o *umad.Options) // the fault of the machine
+		is       error
+		wantText []string
 	}{
 		{"another adapter", good, umad.Name{CA: "mlx4_0", Port: 1}, nil, nil, []string{"no channel adapter mlx4_0 here", "want one of mlx5_0:1"}},
 		{"another port", good, umad.Name{CA: "mlx5_0", Port: 2}, nil, nil, []string{"mlx5_0 has no port 2: want mlx5_0:1"}},
@@ -123,9 +123,9 @@ func TestOpenReportsWhyAPortCannotBeUsed(t *testing.T) {
 			if err == nil || c.is != nil && !errors.Is(err, c.is) {
 				t.Fatalf("error %v: want %v", err, c.is)
 			}
-			for _, says := range append(c.says, c.ask.String()) {
-				if !strings.Contains(err.Error(), says) {
-					t.Errorf("error %q: want it to contain %q", err, says)
+			for _, wantText := range append(c.wantText, c.ask.String()) {
+				if !strings.Contains(err.Error(), wantText) {
+					t.Errorf("error %q: want it to contain %q", err, wantText)
 				}
 			}
 			var absent *umad.AbsentError

@@ -172,7 +172,7 @@ tenants:
 	}
 }
 
-func TestEveryFaultNamesItsLineFieldAndWhatIsAllowed(t *testing.T) {
+func TestEveryErrorNamesItsLineFieldAndAllowedValues(t *testing.T) {
 	t.Parallel()
 	const head = "version: 1\ntenants:\n  - name: red\n"
 	for name, c := range map[string]struct {

@@ -85,9 +85,9 @@ func TestCanonicalBytes(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		b    string
-		bits int
-		says string
+		b        string
+		bits     int
+		wantText string
 	}{
 		"empty":          {"", 16, "no bytes"},
 		"leading zero":   {"\x00\x05", 16, "no leading zeros"},
@@ -98,8 +98,8 @@ func TestCanonicalBytes(t *testing.T) {
 	} {
 		_, err := Decode("x.y", []byte(c.b), c.bits)
 		var fe *fieldwise.Error
-		if !errors.As(err, &fe) || fe.Field != "x.y" || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want a field error that contains %q", name, err, c.says)
+		if !errors.As(err, &fe) || fe.Field != "x.y" || !strings.Contains(err.Error(), c.wantText) {
+			t.Errorf("%s: %v, want a field error that contains %q", name, err, c.wantText)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -165,8 +165,8 @@ func TestDecodersNameTheField(t *testing.T) {
 	}
 	params := func(e *p4v1.TableEntry) []*p4v1.Action_Param { return e.GetAction().GetAction().GetParams() }
 	for name, c := range map[string]struct {
-		spoil func(e *p4v1.TableEntry)
-		says  string
+		corrupt  func(e *p4v1.TableEntry)
+		wantText string
 	}{
 		"another table":     {func(e *p4v1.TableEntry) { e.TableId = TableDomain }, "port_cfg.table_id: found 0x02000003, want 0x02000001"},
 		"a priority":        {func(e *p4v1.TableEntry) { e.Priority = 3 }, "port_cfg.priority"},
@@ -184,9 +184,9 @@ func TestDecodersNameTheField(t *testing.T) {
 		"a padded ceiling":  {func(e *p4v1.TableEntry) { params(e)[1].Value = []byte{0, 1} }, "port_cfg.f_max_mbps: found 0x0001"},
 	} {
 		e := good()
-		c.spoil(e)
-		if got, err := DecodePortConfig(e); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %+v, %v, want an error that contains %q", name, got, err, c.says)
+		c.corrupt(e)
+		if got, err := DecodePortConfig(e); err == nil || !strings.Contains(err.Error(), c.wantText) {
+			t.Errorf("%s: %+v, %v, want an error that contains %q", name, got, err, c.wantText)
 		}
 	}
 	if _, _, err := DecodeKey(&p4v1.TableEntry{TableId: 5}); err == nil {
@@ -233,30 +233,30 @@ func TestMeasuredRefusals(t *testing.T) {
 	d.GetStruct().Members = d.GetStruct().GetMembers()[1:]
 	_, err9 := DecodeDigest(d)
 	for i, c := range []struct {
-		err  error
-		says string
+		err      error
+		wantText string
 	}{
 		{err1, "index: found 512, want 0 to 511"}, {err2, "register_id"}, {err3, "register 0x16000001[3]: found another kind"},
 		{err4, "counter 0x12000002[3]: found no data"}, {err5, "-1 packets"}, {err6, "index"},
 		{err7, "a struct"}, {err8, "congestion.class: found 8"}, {err9, "4 members"},
 	} {
 		var fe *fieldwise.Error
-		if !errors.As(c.err, &fe) || !strings.Contains(c.err.Error(), c.says) {
-			t.Errorf("case %d: %v, want a field error that contains %q", i+1, c.err, c.says)
+		if !errors.As(c.err, &fe) || !strings.Contains(c.err.Error(), c.wantText) {
+			t.Errorf("case %d: %v, want a field error that contains %q", i+1, c.err, c.wantText)
 		}
 	}
 }
 
-func TestCompareTakesSupersetsAndNamesDifferences(t *testing.T) {
+func TestCompareAcceptsSupersetsAndNamesDifferences(t *testing.T) {
 	t.Parallel()
 	f, err := Compare(load(t))
 	if err != nil || f.Ports != 512 || f.Weights != 4096 || f.Domains != 512 || len(f.Registers) != 3 || len(f.Counters) != 5 || !f.Digest {
 		t.Fatalf("our own P4Info: %+v, %v", f, err)
 	}
 	for name, c := range map[string]struct {
-		change func(p *configv1.P4Info)
-		says   string // "": still ours
-		check  func(f Features) bool
+		change   func(p *configv1.P4Info)
+		wantText string // "": still ours
+		check    func(f Features) bool
 	}{
 		"a table more": {func(p *configv1.P4Info) {
 			p.Tables = append(p.Tables, &configv1.Table{Preamble: &configv1.Preamble{Id: 0x02000099, Name: "acl"}})
@@ -284,8 +284,8 @@ func TestCompareTakesSupersetsAndNamesDifferences(t *testing.T) {
 		p := load(t)
 		c.change(p)
 		f, err := Compare(p)
-		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want one that contains %q", name, err, c.says)
+		if (err == nil) != (c.wantText == "") || err != nil && !strings.Contains(err.Error(), c.wantText) {
+			t.Errorf("%s: %v, want one that contains %q", name, err, c.wantText)
 		}
 		if c.check != nil && !c.check(f) {
 			t.Errorf("%s: features %+v", name, f)

@@ -141,7 +141,7 @@ func TestNoSourceOfFairRates(t *testing.T) {
 	}
 }
 
-func TestCountersThatAreMissingAreNotZero(t *testing.T) {
+func TestMissingCountersAreNotZero(t *testing.T) {
 	t.Parallel()
 	p := newPlane()
 	r := newRig(t, p4dev.Options{Plane: p, Program: func(p *configv1.P4Info) { p.Counters = append(p.Counters[:1:1], p.Counters[3:]...) }}, p4rt.Options{})

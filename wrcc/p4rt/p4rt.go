@@ -191,7 +191,7 @@ func (d *Driver) begin(ctx context.Context, dev driver.Device) (_ *session, rele
 		case s != nil && s.target == t:
 			return s
 		case s != nil: // the device has a new address
-			s.hangUp()
+			s.resign()
 		}
 		return newSession(d, dev, t, conn)
 	})

@@ -165,8 +165,8 @@ func (s *session) fits(want *wrcc.SwitchConfig) error {
 	return nil
 }
 
-// hangUp gives up the device's election.
-func (s *session) hangUp() {
+// resign gives up the device's election.
+func (s *session) resign() {
 	if s.stream != nil {
 		s.stream.cancel()
 	}

@@ -65,10 +65,10 @@ func TestRequestErrorsAreClassified(t *testing.T) {
 	t.Parallel()
 	lost := func(*status.Status) (string, error) { return "half of it is done", driver.ErrBusy }
 	for name, c := range map[string]struct {
-		code  codes.Code
-		judge func(*status.Status) (string, error)
-		kind  error
-		says  string
+		code     codes.Code
+		judge    func(*status.Status) (string, error)
+		kind     error
+		wantText string
 	}{
 		"not behind the address":    {codes.NotFound, plainly, driver.ErrUnreachable, "read of leaf-1: device unreachable: it says so at switches"},
 		"out of reach":              {codes.Unavailable, plainly, driver.ErrUnreachable, "read of leaf-1: device unreachable: it says so"},
@@ -92,8 +92,8 @@ func TestRequestErrorsAreClassified(t *testing.T) {
 				return status.Error(c.code, "it says so")
 			})})
 			err := request(t.Context(), t, p, c.judge)
-			if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("error %v, want kind %v and %q", err, c.kind, c.says)
+			if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.wantText) {
+				t.Errorf("error %v, want kind %v and %q", err, c.kind, c.wantText)
 			}
 			if asked.Load() != 1 {
 				t.Errorf("%d requests, want 1: only the caller repeats a request", asked.Load())
@@ -119,24 +119,24 @@ func TestTimeoutAndCancelOfARequest(t *testing.T) {
 
 func TestMutualTLS(t *testing.T) {
 	t.Parallel()
-	a, stranger := tlstest.New(t), tlstest.New(t)
+	a, unknownClient := tlstest.New(t), tlstest.New(t)
 	good := a.Issue("manager", tlstest.Valid()).Certificate
 	shows := func(ca *x509.CertPool, own ...tls.Certificate) *tls.Config {
 		return &tls.Config{RootCAs: ca, ServerName: "switches", Certificates: own, MinVersion: tls.VersionTLS13}
 	}
 	for name, c := range map[string]struct {
-		server tlstest.Certificate
-		client *tls.Config
-		says   string // in the error; empty on success
+		server   tlstest.Certificate
+		client   *tls.Config
+		wantText string // in the error; empty on success
 	}{
 		"valid certificates":                    {a.Issue("switches", tlstest.Valid()), shows(a.Pool, good), ""},
 		"the device's has expired":              {a.Issue("switches", tlstest.Expired()), shows(a.Pool, good), "certificate has expired"},
 		"the device is another":                 {a.Issue("elsewhere", tlstest.Valid()), shows(a.Pool, good), "valid for elsewhere, not switches"},
-		"the device's is of another authority":  {stranger.Issue("switches", tlstest.Valid()), shows(a.Pool, good), "unknown authority"},
+		"the device's is of another authority":  {unknownClient.Issue("switches", tlstest.Valid()), shows(a.Pool, good), "unknown authority"},
 		"the manager's has expired":             {a.Issue("switches", tlstest.Valid()), shows(a.Pool, a.Issue("manager", tlstest.Expired()).Certificate), "our certificate has expired on "},
 		"the manager's clock is days late":      {a.Issue("switches", tlstest.Valid()), shows(a.Pool, a.Issue("manager", tlstest.Early()).Certificate), "check the clock"},
 		"the manager shows none":                {a.Issue("switches", tlstest.Valid()), shows(a.Pool), "we show no certificate"},
-		"the manager's is of another authority": {a.Issue("switches", tlstest.Valid()), shows(a.Pool, stranger.Issue("manager", tlstest.Valid()).Certificate), "device unreachable"},
+		"the manager's is of another authority": {a.Issue("switches", tlstest.Valid()), shows(a.Pool, unknownClient.Issue("manager", tlstest.Valid()).Certificate), "device unreachable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -145,14 +145,14 @@ func TestMutualTLS(t *testing.T) {
 				Certificates: []tls.Certificate{c.server.Certificate}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: a.Pool, MinVersion: tls.VersionTLS13,
 			})))
 			err := request(t.Context(), t, newPool(t, grpclink.Options{TLS: c.client, Timeout: time.Minute, Dial: dial}), plainly)
-			if c.says == "" {
+			if c.wantText == "" {
 				if err != nil {
 					t.Error(err)
 				}
 				return
 			}
-			if !errors.Is(err, driver.ErrUnreachable) || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("error %v, want unreachable with %q", err, c.says)
+			if !errors.Is(err, driver.ErrUnreachable) || !strings.Contains(err.Error(), c.wantText) {
+				t.Errorf("error %v, want unreachable with %q", err, c.wantText)
 			}
 			if asked {
 				t.Error("the request has arrived")

@@ -91,8 +91,8 @@ func begins(t *testing.T, what string, c <-chan started) started {
 func TestOptionsOutOfRange(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		o    grpclink.Options
-		says string // empty for valid options
+		o        grpclink.Options
+		wantText string // empty for valid options
 	}{
 		"neither":             {grpclink.Options{}, "either TLS or, for plain text, Insecure"},
 		"both":                {grpclink.Options{Insecure: true, TLS: &tls.Config{MinVersion: tls.VersionTLS13}}, "either TLS or, for plain text, Insecure"},
@@ -105,8 +105,8 @@ func TestOptionsOutOfRange(t *testing.T) {
 		"more in flight":      {grpclink.Options{Insecure: true, InFlight: grpclink.MaxInFlight + 1}, "operations in flight 65537: want up to 65536"},
 	} {
 		p, err := grpclink.New[string, int](c.o, time.Second)
-		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: error %v, want %q", name, err, c.says)
+		if (err == nil) != (c.wantText == "") || err != nil && !strings.Contains(err.Error(), c.wantText) {
+			t.Errorf("%s: error %v, want %q", name, err, c.wantText)
 		}
 		if p != nil {
 			_ = p.Close()

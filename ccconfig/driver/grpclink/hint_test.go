@@ -16,9 +16,9 @@ func TestHint(t *testing.T) {
 	bare := good
 	bare.Leaf = nil // as tls.X509KeyPair leaves it with GODEBUG x509keypairleaf=0
 	for name, c := range map[string]struct {
-		config *tls.Config
-		now    time.Time
-		says   string
+		config   *tls.Config
+		now      time.Time
+		wantText string
 	}{
 		"plain text":     {nil, now, ""},
 		"valid":          {&tls.Config{Certificates: []tls.Certificate{good}}, now, ""},
@@ -30,8 +30,8 @@ func TestHint(t *testing.T) {
 		"not parsed":     {&tls.Config{Certificates: []tls.Certificate{bare}}, now.Add(25 * time.Hour), "has expired on "},
 		"days too early": {&tls.Config{Certificates: []tls.Certificate{good}}, now.Add(-49 * time.Hour), "check the clock"},
 	} {
-		if got := hint(c.config, c.now); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
-			t.Errorf("%s: %q, want %q", name, got, c.says)
+		if got := hint(c.config, c.now); (got == "") != (c.wantText == "") || !strings.Contains(got, c.wantText) {
+			t.Errorf("%s: %q, want %q", name, got, c.wantText)
 		}
 	}
 }

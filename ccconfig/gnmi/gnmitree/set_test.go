@@ -47,7 +47,7 @@ func TestSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	if at := time.Unix(0, r.GetTimestamp()); at.Before(before) || at.After(time.Now()) {
-		t.Errorf("the answer is of %s", at)
+		t.Errorf("the response has the timestamp %s", at)
 	}
 	r.Timestamp = 0
 	want := &gnmi.SetResponse{Prefix: &gnmi.Path{Target: "a", Elem: wire(p1 + "/params").GetElem()}, Response: []*gnmi.UpdateResult{
@@ -115,7 +115,7 @@ func TestSetRefuses(t *testing.T) {
 		{"a message", u(&gnmi.TypedValue{Value: &gnmi.TypedValue_ProtoBytes{}}), codes.InvalidArgument, []string{"ProtoBytes"}},
 		{"no JSON", u(ietf("{")), codes.InvalidArgument, []string{rate1 + "/value", "no JSON"}},
 		{"null", u(ietf("null")), codes.InvalidArgument, []string{"null"}},
-		{"a member twice", u(ietf(`{"value":1,"value":2}`)), codes.InvalidArgument, []string{`"value" twice`}},
+		{"a duplicate member", u(ietf(`{"value":1,"value":2}`)), codes.InvalidArgument, []string{`"value" twice`}},
 		{"nested JSON", u(ietf(strings.Repeat("[", 65) + strings.Repeat("]", 65))), codes.InvalidArgument, []string{"too deep"}},
 		{"an array at a node that is no list", u(ietf(`[{"a":1}]`)), codes.InvalidArgument, []string{"this is no list"}},
 		{"an entry without a key", &gnmi.SetRequest{Update: []*gnmi.Update{update(p1+"/params", `{"param":[{"name":"x"}]}`)}}, codes.InvalidArgument, []string{"entry 0", `key "index" is missing`}},
@@ -126,7 +126,7 @@ func TestSetRefuses(t *testing.T) {
 		refused(t, tc.name, err, tc.code, tc.words...)
 	}
 	if got := reads(t, c, rate1+"/value"); got != "5" {
-		t.Errorf("refused Sets left %s, want 5", got)
+		t.Errorf("rejected Sets changed the leaf to %s, want 5", got)
 	}
 }
 
@@ -172,16 +172,16 @@ func TestMasterArbitration(t *testing.T) {
 type slow struct {
 	*memory
 	entered chan struct{}
-	on      chan struct{}
+	release chan struct{}
 }
 
 func (s *slow) Set(ctx context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
 	s.entered <- struct{}{}
-	<-s.on
+	<-s.release
 	return s.memory.Set(ctx, ops)
 }
 
-// TestSetsOfATargetAreSerialized lets a former master wait for its turn while a new one is elected.
+// TestSetsOfATargetAreSerialized has a former master wait while a new one is elected.
 func TestSetsOfATargetAreSerialized(t *testing.T) {
 	t.Parallel()
 	s := &slow{port(), make(chan struct{}, 9), make(chan struct{})}
@@ -196,7 +196,7 @@ func TestSetsOfATargetAreSerialized(t *testing.T) {
 	ctx, cancel := context.WithCancel(short(t))
 	wait.Go(func() {
 		_, err := c.Set(ctx, claim("", 0, 2))
-		refused(t, "a Set that is given up while it waits", err, codes.Canceled)
+		refused(t, "a Set cancelled while it waits", err, codes.Canceled)
 	})
 	cancel()
 	wait.Go(func() {
@@ -204,9 +204,9 @@ func TestSetsOfATargetAreSerialized(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s.on <- struct{}{}
+	s.release <- struct{}{}
 	<-s.entered // only now has the second Set entered
-	s.on <- struct{}{}
+	s.release <- struct{}{}
 	wait.Wait()
 	_, err := c.Set(short(t), claim("", 0, 1))
 	refused(t, "the former master", err, codes.PermissionDenied)
@@ -218,13 +218,13 @@ func TestSetsOfATargetAreSerialized(t *testing.T) {
 func TestAuthorizeAndObserve(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	var heard []string
+	var received []string
 	c, _ := serve(t, gnmitree.Options{
 		Targets: gnmitree.Single(port()), Authorize: gnmitree.AllowSet("manager"),
 		Observe: func(c gnmitree.Call, _ time.Duration, err error) {
 			mu.Lock()
 			defer mu.Unlock()
-			heard = append(heard, c.Method+" "+c.Target+" "+map[bool]string{true: "ok", false: "refused"}[err == nil])
+			received = append(received, c.Method+" "+c.Target+" "+map[bool]string{true: "ok", false: "refused"}[err == nil])
 		},
 	})
 	_, err := c.Set(short(t), &gnmi.SetRequest{Prefix: &gnmi.Path{Target: "x"}})
@@ -234,14 +234,14 @@ func TestAuthorizeAndObserve(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	same(t, "calls", heard, "Set x refused", "Get  ok")
+	same(t, "calls", received, "Set x refused", "Get  ok")
 }
 
-func TestOptionsThatMakeNoServer(t *testing.T) {
+func TestInvalidServerOptions(t *testing.T) {
 	t.Parallel()
 	for _, o := range []gnmitree.Options{{}, {Targets: gnmitree.Single(port()), Limits: gnmitree.Limits{Paths: -1}}, {Targets: gnmitree.Single(port()), Limits: gnmitree.Limits{SendTimeout: -1}}} {
 		if _, err := gnmitree.NewServer(o); err == nil {
-			t.Errorf("%+v made a server", o)
+			t.Errorf("%+v was accepted", o)
 		}
 	}
 }

@@ -162,7 +162,7 @@ func TestOnChange(t *testing.T) {
 	}
 }
 
-func TestOnChangeOfWhatIsNotThereYet(t *testing.T) {
+func TestOnChangeOfAMissingPath(t *testing.T) {
 	t.Parallel()
 	m := port()
 	l := subscribe(t, single(t, m), streaming(to(gnmi.SubscriptionMode_ON_CHANGE, "/.../oper-up")))
@@ -214,7 +214,7 @@ func TestSample(t *testing.T) {
 	})
 }
 
-func TestSamplesWithoutWhatIsRedundant(t *testing.T) {
+func TestSamplesWithoutRedundantFields(t *testing.T) {
 	t.Parallel()
 	withVirtualTime(t, func(t *testing.T) {
 		m := port()

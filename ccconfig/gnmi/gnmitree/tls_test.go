@@ -87,7 +87,7 @@ func (j *journal) String() string {
 	return j.text.String()
 }
 
-func TestClientsAreKnownByTheirCertificates(t *testing.T) {
+func TestClientsAreIdentifiedByTheirCertificates(t *testing.T) {
 	t.Parallel()
 	a := tlstest.New(t)
 	seen := make(chan gnmitree.Call, 1)
@@ -108,9 +108,9 @@ func TestClientRejectionIsLoggedWithReason(t *testing.T) {
 	t.Parallel()
 	a, other := tlstest.New(t), tlstest.New(t)
 	for _, tc := range []struct {
-		name string
-		own  func() *servertls.Files
-		says []string
+		name     string
+		own      func() *servertls.Files
+		wantText []string
 	}{
 		{"an expired certificate", func() *servertls.Files { f := files(a, "late", tlstest.Expired()); return &f },
 			[]string{"expired 1h0m", "renew it", "CN=late", "not_before", "not_after", "now"}},
@@ -128,7 +128,7 @@ func TestClientRejectionIsLoggedWithReason(t *testing.T) {
 			_, err := dial(t, a, address, tc.own()).Get(short(t), &gnmi.GetRequest{})
 			refused(t, "get", err, codes.Unavailable)
 			<-j.wrote // the client may see the rejection before it is logged
-			for _, w := range append(tc.says, "a client was refused", "peer=127.0.0.1") {
+			for _, w := range append(tc.wantText, "a client was refused", "peer=127.0.0.1") {
 				if !strings.Contains(j.String(), w) {
 					t.Errorf("the log contains\n%s\nwant %q", j.String(), w)
 				}

@@ -210,7 +210,7 @@ func TestEthtoolReportsUnreadableCountersAsErrors(t *testing.T) {
 }
 
 // The text is recorded output of dcb of iproute2 6.1 for a port whose objects are known byte for byte.
-func TestDCBReadsWhatTheToolPrints(t *testing.T) {
+func TestDCBReadsToolOutput(t *testing.T) {
 	t.Parallel()
 	o, unknown, err := DCB("dcb.json", read(t, "dcb.json"))
 	if err != nil {

@@ -216,7 +216,7 @@ func TestSplitSeparatesMessages(t *testing.T) {
 	}
 }
 
-func TestDecodeRefusesWhatCannotBe(t *testing.T) {
+func TestDecodeRejectsInvalidInput(t *testing.T) {
 	t.Parallel()
 	const head = `00000000 4e00 0000 01000000 09000000 00 15 0000`
 	for _, c := range []struct{ title, bytes, want string }{
@@ -253,7 +253,7 @@ func TestDecodeRefusesWhatCannotBe(t *testing.T) {
 	}
 }
 
-func TestEncodeRefusesWhatHasNoPlace(t *testing.T) {
+func TestEncodeRejectsUnrepresentableValues(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		title string

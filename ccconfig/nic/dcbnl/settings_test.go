@@ -93,7 +93,7 @@ func TestSettingsEqualTheTable(t *testing.T) {
 	}
 }
 
-func TestPlanTouchesOnlyWhatDiffers(t *testing.T) {
+func TestPlanChangesOnlyDifferences(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		title string

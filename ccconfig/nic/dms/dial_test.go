@@ -76,7 +76,7 @@ func TestAddressesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	own := tlstest.New(t).Issue("dms.example", tlstest.Valid())
 	good, key := own.CertFile, own.KeyFile
-	for says, a := range map[string]Address{
+	for wantText, a := range map[string]Address{
 		"want HOST:PORT":       {Target: "127.0.0.1"},
 		"without TLS":          {Target: "192.0.2.1:9339"},
 		"without authorities":  {Target: "127.0.0.1:9339", Certificate: good, Key: key},
@@ -84,8 +84,8 @@ func TestAddressesThatCannotBe(t *testing.T) {
 		"found no certificate": {Target: "127.0.0.1:9339", CA: key},
 		"client certificate":   {Target: "127.0.0.1:9339", CA: good, Certificate: good},
 	} {
-		if _, err := Dial(a); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v does not contain %q", err, says)
+		if _, err := Dial(a); err == nil || !strings.Contains(err.Error(), wantText) {
+			t.Errorf("%v does not contain %q", err, wantText)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestACounterThatWasNotReadHasNoValue(t *testing.T) {
+func TestUnreadCounterHasNoValue(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("input/output error")
 	c := Counters{"np_cnp_sent": {Name: "np_cnp_sent", Value: 7}, "out_of_sequence": {Name: "out_of_sequence", Err: broken}, "a": {Name: "a", Err: broken}}

@@ -274,7 +274,7 @@ func TestFailedSnapshotRestoreIsReportedForEveryField(t *testing.T) {
 	}
 }
 
-func TestDCBReadsWhatThePortHas(t *testing.T) {
+func TestDCBReadsPortState(t *testing.T) {
 	t.Parallel()
 	k := newKernel()
 	k.ieee.Buffer, k.stale = nil, true

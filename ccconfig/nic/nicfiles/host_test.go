@@ -295,7 +295,7 @@ func TestEnableFilesAreByPriority(t *testing.T) {
 	}
 }
 
-func TestConfigfsTakesTypesOfServiceAndVersions(t *testing.T) {
+func TestConfigfsAcceptsTypesOfServiceAndVersions(t *testing.T) {
 	t.Parallel()
 	const dir = "sys/kernel/config/rdma_cm/mlx5_0/ports/1/"
 	port := portOf(1)

@@ -471,8 +471,8 @@ func BenchmarkSetFullPort(b *testing.B) {
 	}
 }
 
-// TestBackEndsKnowTheirKeys checks Knows against the list of Keys.
-func TestBackEndsKnowTheirKeys(t *testing.T) {
+// TestBackEndsSupportTheirKeys checks Knows against the list of Keys.
+func TestBackEndsSupportTheirKeys(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, join(sysfsFiles(2, ""), debugfsFiles(2)))
 	var accessors []Accessor

@@ -34,7 +34,7 @@ func TestDCQCNSettingsSurviveTheTable(t *testing.T) {
 	})
 }
 
-func TestDCQCNNamesWhatIsMissingOrTooWide(t *testing.T) {
+func TestDCQCNErrorsNameMissingAndOversizedFields(t *testing.T) {
 	t.Parallel()
 	def := dcqcn.Default()
 	set := OfDCQCN(1, &def)

@@ -258,7 +258,7 @@ func TestWriteCostAndPersistenceFollowTheBackEnd(t *testing.T) {
 	}
 }
 
-func TestParseReadsWhatFilesAndToolsWrite(t *testing.T) {
+func TestParseReadsFileAndToolFormats(t *testing.T) {
 	t.Parallel()
 	table := New(everything(dcqcn.Limits{}))
 	for _, c := range []struct {

@@ -257,7 +257,7 @@ func TestEveryLeafOfConfigurationIsUnderstoodAndNoOther(t *testing.T) {
 
 func TestInvalidPathsAreRejected(t *testing.T) {
 	t.Parallel()
-	for path, says := range map[string]string{
+	for path, wantText := range map[string]string{
 		"/elsewhere":                                                   "a node below /nics",
 		"/agent/apply/config/who":                                      "a node below /nics",
 		"/nics/nic":                                                    "nic[name=…]",
@@ -280,8 +280,8 @@ func TestInvalidPathsAreRejected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := nicyang.Parse(p); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "found") {
-			t.Errorf("%s: %+v, %v, want an error with %q", path, got, err, says)
+		if got, err := nicyang.Parse(p); err == nil || !strings.Contains(err.Error(), wantText) || !strings.Contains(err.Error(), "found") {
+			t.Errorf("%s: %+v, %v, want an error with %q", path, got, err, wantText)
 		}
 	}
 }

@@ -175,8 +175,8 @@ func TestImpossibleMessages(t *testing.T) {
 		many[i] = attr(81, attr(82, []byte("a\x00")))
 	}
 	for name, c := range map[string]struct {
-		b    []byte
-		says string
+		b        []byte
+		wantText string
 	}{
 		"short header":         {[]byte{1, 2}, "at least 16"},
 		"length of 0":          {make([]byte, 16), "16..16"},
@@ -199,8 +199,8 @@ func TestImpossibleMessages(t *testing.T) {
 		"device without index": {message(5<<10|1, 0, attr(2, []byte("a\x00"))), "without index or name"},
 	} {
 		var bad *FormatError
-		if err := little().Add(&Reply{}, c.b, 7); !errors.As(err, &bad) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want an error with %q", name, err, c.says)
+		if err := little().Add(&Reply{}, c.b, 7); !errors.As(err, &bad) || !strings.Contains(err.Error(), c.wantText) {
+			t.Errorf("%s: %v, want an error with %q", name, err, c.wantText)
 		}
 	}
 }

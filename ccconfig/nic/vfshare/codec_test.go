@@ -56,7 +56,7 @@ func TestInvalidDevlinkOutputNamesThePart(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		parse      func([]byte) error
-		says       string
+		wantText   string
 	}{
 		{"no JSON", "Failed to connect to devlink Netlink", rates, "JSON"},
 		{"another section", `{"port":{}}`, rates, `no "rate"`},
@@ -76,8 +76,8 @@ func TestInvalidDevlinkOutputNamesThePart(t *testing.T) {
 			t.Parallel()
 			err := c.parse([]byte(c.text))
 			var f *FormatError
-			if !errors.As(err, &f) || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("%v does not contain %q", err, c.says)
+			if !errors.As(err, &f) || !strings.Contains(err.Error(), c.wantText) {
+				t.Errorf("%v does not contain %q", err, c.wantText)
 			}
 		})
 	}

@@ -239,7 +239,7 @@ func FuzzReadFinished(f *testing.F) {
 }
 
 // A result that cannot belong to a run is not accepted as known.
-func TestKnownResultsMustFit(t *testing.T) {
+func TestGivenResultsMustMatchTheProblem(t *testing.T) {
 	t.Parallel()
 	r := Run{Rate: 25 * quantity.Gbps, Groups: make([]Group, 2)}
 	for _, c := range []struct {
@@ -362,7 +362,7 @@ func TestTheLeverDividesALink(t *testing.T) {
 
 // A single fast flow that competes with many slow ones gets its marks in bursts, and more so the faster it is. The fit does
 // not include such runs, and no runs at 200 Gbit/s.
-func TestOneFastFlowBesideManySlowOnesIsPredicted(t *testing.T) {
+func TestOneFastFlowAmongManySlowOnesIsPredicted(t *testing.T) {
 	t.Parallel()
 	p, err := profile.Lookup(profile.Default)
 	if err != nil {

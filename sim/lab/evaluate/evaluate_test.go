@@ -45,7 +45,7 @@ func TestResultsDoNotDependOnTheNumberOfJobs(t *testing.T) {
 }
 
 // When the context ends, Run returns the completed results, from the first case on without gaps.
-func TestAnInterruptedEvaluationKeepsWhatIsDone(t *testing.T) {
+func TestInterruptedEvaluationKeepsCompletedCases(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

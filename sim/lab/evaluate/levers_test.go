@@ -96,7 +96,7 @@ func TestCapsHoldInTheSimulatorWithoutAnyContention(t *testing.T) {
 }
 
 // A capped tenant and another tenant share a receiver. The capped tenant also reacts to the marks meant for the other.
-func TestCapHoldsBesideMarkedFlows(t *testing.T) {
+func TestCapHoldsAlongsideMarkedFlows(t *testing.T) {
 	t.Parallel()
 	in := star(t, []quantity.Weight{3000, 1000}, []int{4, 4})
 	in.Tenants[0].Cap = 20 * quantity.Gbps

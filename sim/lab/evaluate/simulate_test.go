@@ -135,12 +135,12 @@ func TestPlansThatDoNotFitAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	strange := &policy.Plan{
+	unusual := &policy.Plan{
 		CAs:      []policy.CAPlan{{Port: ident.PortID{Node: 9, Port: 1}}},
 		Switches: []policy.SwitchPlan{{Node: 8}},
 		Lanes:    []policy.LanePlan{{Port: ident.PortID{Node: 7, Port: 1}}},
 	}
-	_, err = Simulate(t.Context(), c.Input, strange, Options{})
+	_, err = Simulate(t.Context(), c.Input, unusual, Options{})
 	for _, want := range []string{"0x0000000000000009:1: no such port", "0x0000000000000008: no such switch", "lanes of 0x0000000000000007:1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -177,7 +177,7 @@ func (b *betweenTap) Ack(slot int32, a *cc.Ack, c *cc.Control) {
 
 // Each control reacts to the samples assigned to it: HPCC and DCTCP also react to ACKs between probes, TIMELY and the neural
 // control only to ACKs of the probe.
-func TestControlsActOnWhatTheyTake(t *testing.T) {
+func TestControlsReactToTheirDeclaredSignals(t *testing.T) {
 	t.Parallel()
 	controls, _ := s3Incasts()
 	sizes := slices.Repeat([]int64{3e6}, 20)
@@ -436,7 +436,7 @@ func TestEffectIsRelativeToTheControllerWithoutPrediction(t *testing.T) {
 	closeTo(t, "published mean RTT", 100*(p[0].mean/p[1].mean-1), publishedEffect().mean, 0.01)
 }
 
-func TestRanksCountWhatIsLess(t *testing.T) {
+func TestRanksCountSmallerValues(t *testing.T) {
 	t.Parallel()
 	v := []float64{3, 1, 3, 2}
 	for i, want := range []float64{3, 1, 3, 2} {

@@ -147,7 +147,7 @@ func TestTenantsOnSeveralLanesOfSwitchesAreAProblem(t *testing.T) {
 	}
 }
 
-func TestAPolicyGetsLinesBeforeAllOthers(t *testing.T) {
+func TestPolicyLinesPrecedeAllOthers(t *testing.T) {
 	t.Parallel()
 	policy := "# mine\nqos-ulps # here\n default : 0\nend-qos-ulps\n"
 	c := Compose(files("qos TRUE\n", "-", policy), gold(), Settings{})

@@ -149,7 +149,7 @@ func TestReadOnlyPolicyIsCheckedByGroup(t *testing.T) {
 func TestInvalidGroupsAreRejected(t *testing.T) {
 	t.Parallel()
 	gold := func(d *Desired) *Partition { return &d.Partitions[0] }
-	for want, spoil := range map[string]func(*Desired) Settings{
+	for want, corrupt := range map[string]func(*Desired) Settings{
 		"tenant gold: SL 16": func(d *Desired) Settings { gold(d).Groups[0].SL = 16; return Settings{} },
 		"tenant gold has two groups of ports with SL 2 in partition 0x0001": func(d *Desired) Settings { gold(d).Groups[0].SL = 2; return Settings{} },
 		"tenant gold has two groups of ports with SL 3 in partition 0x0001": func(d *Desired) Settings { gold(d).Groups[0].SL = 3; return Settings{} },
@@ -168,7 +168,7 @@ func TestInvalidGroupsAreRejected(t *testing.T) {
 		},
 	} {
 		d := splitGold()
-		set := spoil(&d)
+		set := corrupt(&d)
 		ps := Compose(files("-", "-", "-"), d, set).Problems
 		i := slices.IndexFunc(ps, func(p Problem) bool { return p.Text == want })
 		if i < 0 || !ps[i].Final || ps[i].Remedy == "" {

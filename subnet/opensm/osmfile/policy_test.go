@@ -121,7 +121,7 @@ func TestARuleMatchesItsPartitions(t *testing.T) {
 	}
 }
 
-func TestPortsAreFoundInWhateverOrderTheyStand(t *testing.T) {
+func TestPortsAreFoundInAnyOrder(t *testing.T) {
 	t.Parallel()
 	p := Ports{GUIDs: [][2]ident.GUID{{0x30, 0x3f}, {5, 5}, {0x10, 0x20}, {0x18, 0x28}, {0x11, 0x12}, {6, 6}}}
 	p.sort()
