@@ -3626,7 +3626,7 @@ type RoutedPath struct {
 	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
 	Fabric Name `json:"fabric"`
 
-	// Fault Why packets do not arrive by the routing; absent if they do. The links before the fault are listed.
+	// Fault Why packets do not arrive by the routing; absent if they do.
 	Fault *string `json:"fault,omitempty"`
 
 	// Hops At most 256, by distance.
