@@ -54,9 +54,6 @@ func TestASlowFabricGivesTheSameDemo(t *testing.T) {
 // A demo that stays up admits an operator and a tenant's administrator, and goes on to measure.
 func TestADemoThatStaysUpShowsLiveFigures(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("waits for two measurements")
-	}
 	s, err := scenario.Load("ib3to2")
 	if err != nil {
 		t.Fatal(err)
