@@ -81,9 +81,9 @@ func TestWrongLayoutIsDetected(t *testing.T) {
 		{mad.CCLayout{PackedCA: true}, 0, 15, true},
 	} {
 		for _, c := range [][2]mad.CCLayout{{annex, annex}, {tt.other, tt.other}, {tt.other, annex}, {annex, tt.other}} {
-			device, told := c[0], c[1]
+			device, reported := c[0], c[1]
 			_, _, wire, devices := simulated(t, max(tt.ports, 2), simdev.Options{Layout: device})
-			d, err := ibmad.New(wire, ibmad.Options{Layout: func(driver.Device) mad.CCLayout { return told }})
+			d, err := ibmad.New(wire, ibmad.Options{Layout: func(driver.Device) mad.CCLayout { return reported }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,9 +100,9 @@ func TestWrongLayoutIsDetected(t *testing.T) {
 			got, readErr := d.Read(t.Context(), v)
 			shown := err != nil || readErr != nil || len(want.Diff(got)) > 0
 			// A device that decodes longer entries than were written misplaces even the first ones.
-			shows := device != told && (tt.shows || tt.ports == 0 && told.PackedCA)
+			shows := device != reported && (tt.shows || tt.ports == 0 && reported.PackedCA)
 			if shown != shows {
-				t.Errorf("device %+v, given %+v, %d ports, last SL %d: shown %t, want %t: %v, %v, %v", device, told, tt.ports, tt.last, shown, shows, err, readErr, want.Diff(got))
+				t.Errorf("device %+v, given %+v, %d ports, last SL %d: shown %t, want %t: %v, %v, %v", device, reported, tt.ports, tt.last, shown, shows, err, readErr, want.Diff(got))
 			}
 		}
 	}
