@@ -187,6 +187,22 @@ func (o *overlay) measured(ctx context.Context, fabric string) error {
 	return nil
 }
 
+// eachLink calls do with the ends, the capacity and the state of every link: those of the topology, and those of the plan that are gone
+// from it. The state is nil where nothing is known.
+func (o *overlay) eachLink(do func(a, b int32, capacity int64, s *linkState)) {
+	for i := range o.topo.Links {
+		l := &o.topo.Links[i]
+		do(l.A.Node, l.B.Node, int64(l.Rate), o.links[int32(i)])
+	}
+	for _, p := range o.gone {
+		a, ok := o.topo.NodeByGUID(p.port.Node)
+		b, ok2 := o.topo.NodeByGUID(p.peer.Node)
+		if ok && ok2 {
+			do(a, b, 0, &linkState{down: true})
+		}
+	}
+}
+
 // higher returns the higher of two measured values.
 func higher(a, b *float64) *float64 {
 	if a == nil || b != nil && *b > *a {
@@ -315,17 +331,7 @@ func (d *drawing) gather() {
 // connect adds the links to edges, and their state to the groups of their ends.
 func (d *drawing) connect() {
 	d.edges = map[[2]string]*MapEdge{}
-	for i := range d.topo.Links {
-		l := &d.topo.Links[i]
-		d.link(l.A.Node, l.B.Node, int64(l.Rate), d.links[int32(i)])
-	}
-	for _, p := range d.gone {
-		a, ok := d.topo.NodeByGUID(p.port.Node)
-		b, ok2 := d.topo.NodeByGUID(p.peer.Node)
-		if ok && ok2 {
-			d.link(a, b, 0, &linkState{down: true})
-		}
-	}
+	d.eachLink(d.link)
 }
 
 func (d *drawing) link(x, y int32, capacity int64, s *linkState) {

@@ -122,21 +122,12 @@ func tabulate(o *overlay, row, column func(n int32) (string, string, bool)) *tab
 			cell.Down += one(s.down)
 		}
 	}
-	for i := range o.topo.Links {
-		a, b := o.topo.Links[i].A.Node, o.topo.Links[i].B.Node
+	o.eachLink(func(a, b int32, _ int64, s *linkState) {
 		if o.topo.Nodes[a].Kind == subnet.KindSwitch && o.topo.Nodes[b].Kind == subnet.KindSwitch {
-			add(a, b, o.links[int32(i)])
-			add(b, a, o.links[int32(i)])
+			add(a, b, s)
+			add(b, a, s)
 		}
-	}
-	for _, p := range o.gone {
-		a, ok := o.topo.NodeByGUID(p.port.Node)
-		b, ok2 := o.topo.NodeByGUID(p.peer.Node)
-		if ok && ok2 && o.topo.Nodes[a].Kind == subnet.KindSwitch && o.topo.Nodes[b].Kind == subnet.KindSwitch {
-			add(a, b, &linkState{down: true})
-			add(b, a, &linkState{down: true})
-		}
-	}
+	})
 	return t
 }
 

@@ -143,7 +143,6 @@ func route(f *subnet.Fabric, src, dst subnet.PortRef) ([]Hop, error) {
 // shortest returns all link directions on shortest routes through switches.
 func shortest(f *subnet.Fabric, src, dst subnet.PortRef) ([]Hop, error) {
 	far := map[int32]int{dst.Node: 0} // links from a node to the destination
-	at := func(ref subnet.PortRef) (subnet.PortRef, bool) { return f.Peer(ref) }
 	queue := []int32{dst.Node}
 	for len(queue) > 0 {
 		n := queue[0]
@@ -152,7 +151,7 @@ func shortest(f *subnet.Fabric, src, dst subnet.PortRef) ([]Hop, error) {
 			if n == dst.Node && f.Nodes[n].Kind != subnet.KindSwitch && ref != dst {
 				continue
 			}
-			peer, ok := at(ref)
+			peer, ok := f.Peer(ref)
 			if _, had := far[peer.Node]; !ok || had || f.Nodes[peer.Node].Kind != subnet.KindSwitch && peer != src {
 				continue
 			}
@@ -171,7 +170,7 @@ func shortest(f *subnet.Fabric, src, dst subnet.PortRef) ([]Hop, error) {
 		var next []int32
 		for _, n := range level {
 			for _, ref := range ports(f, n) {
-				peer, ok := at(ref)
+				peer, ok := f.Peer(ref)
 				to, known := far[peer.Node]
 				if !ok || !known || to != far[n]-1 || d == 0 && f.Nodes[n].Kind != subnet.KindSwitch && ref != src || to == 0 && f.Nodes[dst.Node].Kind != subnet.KindSwitch && peer != dst {
 					continue

@@ -15,7 +15,6 @@ type planDigest struct {
 	fabric, name string
 	policy       int64
 	created      time.Time
-	tenants      []string
 	links        map[string]*planLink // by name
 }
 
@@ -23,7 +22,6 @@ type planDigest struct {
 type planLink struct {
 	name       string
 	port, peer ident.PortID
-	capacity   quantity.BitRate
 	tenants    []linkTenant // by name
 }
 
@@ -57,12 +55,9 @@ func (v *Views) inForce(ctx context.Context, r control.Repos, fabric string) (*p
 
 func digest(fabric string, p *control.Plan) *planDigest {
 	d := &planDigest{fabric: fabric, name: p.Plan.Name, policy: p.Input.Policy, created: p.CreatedAt, links: make(map[string]*planLink, len(p.Plan.Links))}
-	for i := range p.Plan.Tenants {
-		d.tenants = append(d.tenants, p.Plan.Tenants[i].Tenant)
-	}
 	for i := range p.Plan.Links {
 		l := &p.Plan.Links[i]
-		x := &planLink{name: l.Name, port: l.Port, peer: l.Peer, capacity: l.Capacity}
+		x := &planLink{name: l.Name, port: l.Port, peer: l.Peer}
 		for _, t := range l.Tenants {
 			x.tenants = append(x.tenants, linkTenant{t.Tenant, t.Entitled})
 		}
