@@ -1,0 +1,40 @@
+import type { components } from "./schema.gen";
+
+export type ProblemDocument = components["schemas"]["Problem"];
+
+/** A request that failed: a problem document of the service, or an answer that is none. */
+export class Problem extends Error {
+  /** Stable code of the service (docs/problems.md), or `unreachable` (no answer) or `garbled` (an answer without a problem document). */
+  readonly code: string;
+  /** HTTP status; 0 without an answer. */
+  readonly status: number;
+  /** The document; undefined for `unreachable` and `garbled`. */
+  readonly document: ProblemDocument | undefined;
+  /** Seconds after which to try again, by Retry-After; undefined when the service named none. */
+  readonly retryAfter: number | undefined;
+
+  constructor(code: string, status: number, document?: ProblemDocument, retryAfter?: number) {
+    super(document?.detail ?? document?.title ?? code);
+    this.code = code;
+    this.status = status;
+    this.document = document;
+    this.retryAfter = retryAfter;
+  }
+
+  /** Whether the same request may succeed later without a change. */
+  get passing(): boolean {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+/** Reads the failure of an answer that is not 2xx. */
+export function problemOf(response: Response, body: unknown): Problem {
+  const after = Number(response.headers.get("Retry-After") ?? Number.NaN);
+  const retryAfter = Number.isFinite(after) && after >= 0 ? after : undefined;
+  if (isDocument(body)) return new Problem(body.code, response.status, body, retryAfter);
+  return new Problem("garbled", response.status, undefined, retryAfter);
+}
+
+function isDocument(body: unknown): body is ProblemDocument {
+  return typeof body === "object" && body !== null && "code" in body && typeof body.code === "string" && "title" in body;
+}

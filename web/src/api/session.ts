@@ -1,0 +1,29 @@
+import { useSyncExternalStore } from "react";
+
+type State = { needed: boolean };
+
+let state: State = { needed: false };
+const listeners = new Set<() => void>();
+
+function set(needed: boolean) {
+  if (state.needed === needed) return;
+  state = { needed };
+  for (const listener of listeners) listener();
+}
+
+/** Called when the service refused the session: the sign-in opens over the page. */
+export const signedOut = () => set(true);
+
+/** Called after a sign-in. */
+export const signedIn = () => set(false);
+
+/** Whether the reader must sign in, first or again. */
+export function useSignInNeeded(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => state.needed,
+  );
+}

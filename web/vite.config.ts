@@ -1,0 +1,58 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+import type { Plugin } from "vite";
+import { parse } from "yaml";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** Modules `messages:LANG`: the templates of the service's own sentences (internal/i18n/catalogue), by id. */
+function messages(): Plugin {
+  const prefix = "messages:";
+  return {
+    name: "fairlane-messages",
+    resolveId: (id) => (id.startsWith(prefix) ? `\0${id}` : undefined),
+    load(id) {
+      if (!id.startsWith(`\0${prefix}`)) return undefined;
+      const path = here(`../internal/i18n/catalogue/messages.${id.slice(prefix.length + 1)}.yaml`);
+      this.addWatchFile(path);
+      return `export default JSON.parse(${JSON.stringify(JSON.stringify(parse(readFileSync(path, "utf8"))))});`;
+    },
+  };
+}
+
+/** Writes NAME.gz and NAME.br beside every text file, for the server to send as they are. */
+function precompressed(): Plugin {
+  return {
+    name: "fairlane-precompressed",
+    apply: "build",
+    async generateBundle(_options, bundle) {
+      const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
+      for (const [name, file] of Object.entries(bundle)) {
+        if (!/\.(js|css|svg|json)$/.test(name)) continue;
+        const source = file.type === "chunk" ? file.code : file.source;
+        this.emitFile({ type: "asset", fileName: `${name}.gz`, source: await promisify(gzip)(source, { level: 9 }) });
+        this.emitFile({ type: "asset", fileName: `${name}.br`, source: await promisify(brotliCompress)(source, brotli) });
+      }
+    },
+  };
+}
+
+export default defineConfig({
+  plugins: [react(), messages(), precompressed()],
+  base: "/",
+  publicDir: false,
+  build: {
+    target: "es2023",
+    outDir: "dist",
+    emptyOutDir: false, // the placeholder stays; tools/clean.mjs removes the rest
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    manifest: "assets/manifest.json",
+    rollupOptions: { input: { console: here("console.html"), portal: here("portal.html") } },
+  },
+  test: { environment: "happy-dom", include: ["src/**/*.test.ts", "src/**/*.test.tsx", "test/**/*.test.ts"], restoreMocks: true },
+});
