@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vitest/config";
 import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
 import { parse } from "yaml";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -35,7 +35,11 @@ function precompressed(): Plugin {
         if (!/\.(js|css|svg|json)$/.test(name)) continue;
         const source = file.type === "chunk" ? file.code : file.source;
         this.emitFile({ type: "asset", fileName: `${name}.gz`, source: await promisify(gzip)(source, { level: 9 }) });
-        this.emitFile({ type: "asset", fileName: `${name}.br`, source: await promisify(brotliCompress)(source, brotli) });
+        this.emitFile({
+          type: "asset",
+          fileName: `${name}.br`,
+          source: await promisify(brotliCompress)(source, brotli),
+        });
       }
     },
   };
@@ -54,5 +58,9 @@ export default defineConfig({
     manifest: "assets/manifest.json",
     rollupOptions: { input: { console: here("console.html"), portal: here("portal.html") } },
   },
-  test: { environment: "happy-dom", include: ["src/**/*.test.ts", "src/**/*.test.tsx", "test/**/*.test.ts"], restoreMocks: true },
+  test: {
+    environment: "happy-dom",
+    include: ["src/**/*.test.ts", "src/**/*.test.tsx", "test/**/*.test.ts"],
+    restoreMocks: true,
+  },
 });

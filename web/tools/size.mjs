@@ -16,7 +16,9 @@ for (const [entry, budget] of Object.entries(budgets)) {
   };
   visit(entry);
   const size = [...files].reduce((sum, file) => sum + statSync(`dist/${file}.gz`).size, 0);
-  process.stdout.write(`${entry}: first load ${(size / 1000).toFixed(0)} KB gzip in ${files.size} files, budget ${budget / 1000} KB\n`);
+  process.stdout.write(
+    `${entry}: first load ${(size / 1000).toFixed(0)} KB gzip in ${files.size} files, budget ${budget / 1000} KB\n`,
+  );
   failed ||= size > budget;
 }
 process.exit(failed ? 1 : 0);

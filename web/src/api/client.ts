@@ -48,7 +48,10 @@ export async function answer<T>(outcome: Promise<Outcome<T>>): Promise<{ body: T
 }
 
 /** Reads every page of a list, at most `most` items. */
-export async function all<T>(page: (cursor: string | undefined) => Promise<{ items: T[]; next_cursor?: string }>, most = 10_000): Promise<T[]> {
+export async function all<T>(
+  page: (cursor: string | undefined) => Promise<{ items: T[]; next_cursor?: string }>,
+  most = 10_000,
+): Promise<T[]> {
   const items: T[] = [];
   for (let cursor: string | undefined; ; ) {
     const next = await page(cursor);

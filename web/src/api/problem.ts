@@ -36,5 +36,7 @@ export function problemOf(response: Response, body: unknown): Problem {
 }
 
 function isDocument(body: unknown): body is ProblemDocument {
-  return typeof body === "object" && body !== null && "code" in body && typeof body.code === "string" && "title" in body;
+  return (
+    typeof body === "object" && body !== null && "code" in body && typeof body.code === "string" && "title" in body
+  );
 }

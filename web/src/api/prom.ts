@@ -23,18 +23,26 @@ export async function instant(query: string, at?: number, signal?: AbortSignal):
 }
 
 /** Evaluates PromQL from `from` to `to` (seconds since 1970), a value each `step` seconds. A step without a value is null: a gap. */
-export async function range(query: string, from: number, to: number, step: number, signal?: AbortSignal): Promise<Series[]> {
+export async function range(
+  query: string,
+  from: number,
+  to: number,
+  step: number,
+  signal?: AbortSignal,
+): Promise<Series[]> {
   const body = { query, start: String(from), end: String(to), step: String(step) };
   const times: number[] = [];
   for (let t = from; t <= to; t += step) times.push(t);
-  return results(await data(client.POST("/api/v1/prometheus/api/v1/query_range", { ...form(body), signal }))).map((r) => {
-    const values: (number | null)[] = times.map(() => null);
-    for (const [t, v] of r.values ?? []) {
-      const i = Math.round((t - from) / step);
-      if (i >= 0 && i < values.length) values[i] = Number.isFinite(Number(v)) ? Number(v) : null;
-    }
-    return { labels: r.metric ?? {}, times, values };
-  });
+  return results(await data(client.POST("/api/v1/prometheus/api/v1/query_range", { ...form(body), signal }))).map(
+    (r) => {
+      const values: (number | null)[] = times.map(() => null);
+      for (const [t, v] of r.values ?? []) {
+        const i = Math.round((t - from) / step);
+        if (i >= 0 && i < values.length) values[i] = Number.isFinite(Number(v)) ? Number(v) : null;
+      }
+      return { labels: r.metric ?? {}, times, values };
+    },
+  );
 }
 
 /** A step that gives at most `points` values: 15 s, or a multiple of it. */

@@ -18,7 +18,14 @@ export function mayRetry(n: number, error: unknown): boolean {
 export function newQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
-      queries: { retry: mayRetry, retryDelay, staleTime: 5_000, refetchOnWindowFocus: true, refetchIntervalInBackground: false, throwOnError: false },
+      queries: {
+        retry: mayRetry,
+        retryDelay,
+        staleTime: 5_000,
+        refetchOnWindowFocus: true,
+        refetchIntervalInBackground: false,
+        throwOnError: false,
+      },
       mutations: { retry: false },
     },
   });

@@ -1,0 +1,7 @@
+import { useTranslation } from "react-i18next";
+import { Page } from "../../ui/Page";
+
+export default function Tenants() {
+  const { t } = useTranslation("shell");
+  return <Page title={t("nav.tenants")} />;
+}

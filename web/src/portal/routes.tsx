@@ -1,0 +1,33 @@
+import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
+import { page, routeDefaults, validateSearch } from "../shell/route";
+import { Missing } from "../ui/states";
+import { parseSearch, stringifySearch } from "../ui/useUrlState";
+import { PortalFrame } from "./PortalFrame";
+
+const root = createRootRoute({ component: PortalFrame, notFoundComponent: Missing, validateSearch });
+
+/** Pages of one tenant, below /portal/f/$fabric/t/$tenant. */
+const ofTenant = {
+  share: page(() => import("./pages/MyShare")),
+  history: page(() => import("./pages/History")),
+  endpoints: page(() => import("./pages/Endpoints")),
+  classes: page(() => import("./pages/Classes")),
+  notices: page(() => import("./pages/Notices")),
+  members: page(() => import("./pages/Members")),
+};
+
+const routes = [
+  createRoute({ getParentRoute: () => root, path: "/", component: page(() => import("./pages/Welcome")) }),
+  ...Object.entries(ofTenant).map(([path, component]) =>
+    createRoute({ getParentRoute: () => root, path: `f/$fabric/t/$tenant/${path}`, component }),
+  ),
+];
+
+export const router = createRouter({
+  routeTree: root.addChildren(routes),
+  basepath: "/portal",
+  parseSearch,
+  stringifySearch,
+  defaultNotFoundComponent: Missing,
+  ...routeDefaults,
+});

@@ -1,0 +1,162 @@
+import { AppShell, Burger, Button, Group, NavLink, ScrollArea, Text } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { Link, useRouterState } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Icon } from "../ui/icons";
+import { Loading } from "../ui/states";
+import { Help } from "./Help";
+import { Preferences } from "./Preferences";
+import { SessionWarning } from "./SessionWarning";
+import { type Shortcut, useShortcuts, useShortcutsOn } from "./shortcuts";
+
+const Palette = lazy(() => import("./Palette"));
+
+/** An entry of the navigation. */
+export type NavItem = { id: string; label: string; to: string; section?: string; shortcut?: string };
+
+type FrameProps = {
+  home: string;
+  items: NavItem[];
+  /** What stands beside the product's name: the switcher of fabrics or tenants. */
+  switcher?: React.ReactNode;
+  /** Badges of the header: simulated, read only. */
+  badges?: React.ReactNode;
+  simulated?: boolean;
+  readOnly?: boolean;
+  /** Banners above the page: stale data, a waiting confirmation. */
+  banners?: React.ReactNode;
+  fabric?: string;
+  go: (to: string) => void;
+  /** Whether the palette searches the service, or only the pages. */
+  search: boolean;
+  children: React.ReactNode;
+};
+
+/** The frame of both applications: header, navigation, banners, palette, shortcuts, help. */
+export function Frame(p: FrameProps) {
+  const { t } = useTranslation("shell");
+  const [nav, { toggle, close }] = useDisclosure(false);
+  const [help, helpActions] = useDisclosure(false);
+  const [palette, setPalette] = useState(false);
+  const [on, setOn] = useShortcutsOn();
+  const path = useRouterState({ select: (s) => s.location.pathname });
+  const shortcuts = useFrameShortcuts(p, () => setPalette(true), helpActions.open);
+  useShortcuts(shortcuts, on);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when the path changes
+  useEffect(close, [path]);
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") {
+        e.preventDefault();
+        setPalette(true);
+      }
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, []);
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 210, breakpoint: "sm", collapsed: { mobile: !nav } }}
+      padding="md"
+    >
+      <a href="#main" className="fl-skip">
+        {t("skip")}
+      </a>
+      <AppShell.Header className="fl-header" data-simulated={p.simulated} data-readonly={p.readOnly}>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap" gap="xs">
+          <Group gap="sm" wrap="nowrap" style={{ minWidth: 0 }}>
+            <Burger
+              opened={nav}
+              onClick={toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={t("navigation")}
+              aria-expanded={nav}
+            />
+            <Text component={Link} to={p.home} fw={700} c="inherit" td="none" visibleFrom="xs">
+              Fairlane
+            </Text>
+            {p.switcher}
+          </Group>
+          <Group gap="xs" wrap="nowrap">
+            <Group gap="xs" wrap="nowrap" visibleFrom="sm">
+              {p.badges}
+            </Group>
+            <Button
+              variant="default"
+              leftSection={<Icon name="search" />}
+              onClick={() => setPalette(true)}
+              aria-keyshortcuts="Control+K Meta+K"
+              visibleFrom="sm"
+            >
+              {t("search")}
+            </Button>
+            <Preferences onHelp={helpActions.open} />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" aria-label={t("navigation")}>
+        <ScrollArea>
+          <Navigation items={p.items} path={path} />
+          <Group gap="xs" hiddenFrom="sm" p="sm">
+            {p.badges}
+            <Button variant="default" leftSection={<Icon name="search" />} onClick={() => setPalette(true)}>
+              {t("search")}
+            </Button>
+          </Group>
+        </ScrollArea>
+      </AppShell.Navbar>
+      <AppShell.Main id="main">
+        <SessionWarning />
+        {p.banners}
+        <Suspense fallback={<Loading />}>{p.children}</Suspense>
+      </AppShell.Main>
+      <Help opened={help} onClose={helpActions.close} shortcuts={shortcuts} on={on} setOn={setOn} />
+      {palette ? (
+        <Suspense fallback={null}>
+          <Palette items={p.items} fabric={p.fabric} searches={p.search} go={p.go} onClose={() => setPalette(false)} />
+        </Suspense>
+      ) : null}
+    </AppShell>
+  );
+}
+
+function Navigation({ items, path }: { items: NavItem[]; path: string }) {
+  return items.map((item, i) => (
+    <div key={item.id}>
+      {item.section && item.section !== items[i - 1]?.section ? (
+        <Text size="xs" c="dimmed" px="sm" pt="sm" pb={4} className="fl-name">
+          {item.section}
+        </Text>
+      ) : null}
+      <NavLink
+        renderRoot={(props) => <Link to={item.to} {...props} />}
+        label={item.label}
+        active={path === item.to || path.startsWith(`${item.to}/`)}
+        aria-current={path === item.to ? "page" : undefined}
+        variant="light"
+      />
+    </div>
+  ));
+}
+
+function useFrameShortcuts(p: FrameProps, palette: () => void, help: () => void): Shortcut[] {
+  const { t } = useTranslation("shell");
+  const { items, go } = p;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the two openers never change what they do
+  return useMemo(
+    () => [
+      ...items.flatMap((i) => (i.shortcut ? [{ keys: `g ${i.shortcut}`, label: i.label, run: () => go(i.to) }] : [])),
+      {
+        keys: "/",
+        label: t("shortcut-filter"),
+        run: () => document.querySelector<HTMLElement>("[data-filter]")?.focus(),
+      },
+      { keys: "?", label: t("help"), run: help },
+      { keys: "s", label: t("palette"), run: palette },
+    ],
+    [items, go, t],
+  );
+}

@@ -1,0 +1,34 @@
+import { lazyRouteComponent, type Router } from "@tanstack/react-router";
+import { Loading } from "../ui/states";
+import { Crashed } from "./CrashBoundary";
+
+/** The search parameters of every page: texts by name (ui/useUrlState). */
+export type Search = Record<string, string>;
+
+/** Accepts the parameters as they are: each page reads the ones that it knows. */
+export const validateSearch = (search: Record<string, unknown>): Search =>
+  Object.fromEntries(
+    Object.entries(search).flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])),
+  );
+
+/** A page in a chunk of its own. */
+export const page = (load: () => Promise<{ default: React.ComponentType }>) =>
+  lazyRouteComponent(load as () => Promise<{ default: React.ComponentType<Record<string, unknown>> }>);
+
+/** What the router shows while a page loads, and where one fails. */
+export const routeDefaults = {
+  defaultPendingComponent: () => <Loading />,
+  defaultPendingMs: 200,
+  defaultErrorComponent: ({ error }: { error: unknown }) => <Crashed cause={error} />,
+  defaultPreload: "intent" as const,
+  scrollRestoration: true,
+};
+
+/** Goes to an address of this application, or loads one of the other. */
+// biome-ignore lint/suspicious/noExplicitAny: both applications' routers
+export function goWith(router: Router<any, any>, basepath: string) {
+  return (to: string) => {
+    if (to.startsWith(basepath)) void router.navigate({ href: to } as never);
+    else window.location.assign(to);
+  };
+}

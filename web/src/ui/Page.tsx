@@ -1,0 +1,61 @@
+import { Group, Stack, Title } from "@mantine/core";
+import { useRouterState } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
+import { CopyAs, type CopyAsProps } from "./CopyAs";
+
+type PageProps = {
+  /** What the page is about, for its heading: the object's name, or the page's. */
+  title: string;
+  /** The page's own name, where the title is an object's name. */
+  page?: string;
+  /** The page's answer to its question, in one sentence. */
+  answer?: React.ReactNode;
+  /** Badges beside the heading. */
+  badges?: React.ReactNode;
+  /** Buttons at the end of the heading's line. */
+  actions?: React.ReactNode;
+  /** What reproduces the page outside the browser. */
+  copy?: CopyAsProps;
+  /** Whether the data of the page is shown: tests and readers wait for it. */
+  ready?: boolean;
+  children?: React.ReactNode;
+};
+
+/** The frame of a page: title of the document, heading that takes the focus after a change of the route, answer and actions. */
+export function Page({ title, page, answer, badges, actions, copy, ready = true, children }: PageProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const path = useRouterState({ select: (s) => s.location.pathname });
+  const first = useRef(firstPage);
+  useEffect(() => {
+    document.title = [title, page, "Fairlane"].filter(Boolean).join(" · ");
+  }, [title, page]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the focus moves when the path changes
+  useEffect(() => {
+    if (!first.current) heading.current?.focus({ preventScroll: true });
+    first.current = false;
+    firstPage = false;
+  }, [path]);
+  return (
+    <Stack gap="md" component="article" data-ready={ready ? "true" : undefined} data-page={page ?? title}>
+      <Group justify="space-between" align="flex-start" gap="sm">
+        <div style={{ minWidth: 0, flex: "1 1 20rem" }}>
+          <Group gap="sm" align="center">
+            <Title order={1} ref={heading} tabIndex={-1} className="fl-name">
+              {title}
+            </Title>
+            {badges}
+          </Group>
+          {answer ? <div className="fl-question">{answer}</div> : null}
+        </div>
+        <Group gap="xs" className="fl-no-print">
+          {actions}
+          {copy ? <CopyAs {...copy} /> : null}
+        </Group>
+      </Group>
+      {children}
+    </Stack>
+  );
+}
+
+/** The first page after a load keeps the browser's own focus. */
+let firstPage = true;

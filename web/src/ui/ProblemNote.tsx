@@ -1,0 +1,69 @@
+import { Alert, Button, Group, List, Stack, Text } from "@mantine/core";
+import { useTranslation } from "react-i18next";
+import type { Problem } from "../api/problem";
+import { useSay } from "../i18n/say";
+import { Icon } from "./icons";
+
+/** The fields of a problem that no input of the form shows: JSON pointer or name, and what is allowed. */
+export function fieldErrors(
+  problem: Problem | undefined,
+): { pointer: string; said: NonNullable<Problem["document"]>["said"]; detail: string }[] {
+  return (problem?.document?.errors ?? []).map((e) => ({ pointer: e.pointer, said: e.said, detail: e.detail }));
+}
+
+/** Says what failed, in the reader's language: title, cause, fields, the request's id, and a way on. */
+export function ProblemNote({
+  problem,
+  onRetry,
+  hideFields,
+}: {
+  problem: unknown;
+  onRetry?: () => void;
+  hideFields?: boolean;
+}) {
+  const { t } = useTranslation(["shell", "problems"]);
+  const say = useSay();
+  const p = asProblem(problem);
+  const title = t(`problems:${p.code}.title`, { defaultValue: p.document?.title ?? t("problem-unexpected") });
+  const detail = p.document?.detail;
+  return (
+    <Alert color="red" variant="light" title={title} icon={<Icon name="warning" />} role="alert" data-problem={p.code}>
+      <Stack gap="xs">
+        {detail || p.document?.said ? <Text size="sm">{say(p.document?.said, detail ?? "")}</Text> : null}
+        {hideFields ? null : (
+          <List size="sm">
+            {fieldErrors(p).map((e) => (
+              <List.Item key={`${e.pointer} ${e.detail}`}>
+                <code>{e.pointer}</code> {say(e.said, e.detail)}
+              </List.Item>
+            ))}
+          </List>
+        )}
+        <Group gap="md">
+          {onRetry ? (
+            <Button size="compact-sm" variant="default" onClick={onRetry}>
+              {t("try-again")}
+            </Button>
+          ) : null}
+          <Text size="xs" c="dimmed">
+            {p.document?.request_id
+              ? t("problem-request", { code: p.code, id: p.document.request_id })
+              : t("problem-code", { code: p.code })}
+          </Text>
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}
+
+/** Whatever was thrown, as a problem: an unexpected fault of the page has the code `page-fault`. */
+export function asProblem(cause: unknown): Problem {
+  if (cause && typeof cause === "object" && "code" in cause && "status" in cause) return cause as Problem;
+  return Object.assign(new Error(String(cause)), {
+    code: "page-fault",
+    status: 0,
+    document: undefined,
+    retryAfter: undefined,
+    passing: false,
+  }) as Problem;
+}
