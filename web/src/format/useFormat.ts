@@ -1,0 +1,28 @@
+import { useMemo } from "react";
+import { useLanguage } from "../i18n";
+import * as time from "./time";
+import * as units from "./units";
+
+/** The formats of numbers and times in the reader's language. Each gives undefined for what was not measured. */
+export function useFormat() {
+  const language = useLanguage();
+  return useMemo(() => {
+    const l = language;
+    type N = number | null | undefined;
+    return {
+      rate: (bps: N) => units.rate(bps, l),
+      rateScale: (values: N[]) => units.rateScale(values, l),
+      share: (fraction: N) => units.share(fraction, l),
+      signedShare: (fraction: N) => units.signedShare(fraction, l),
+      count: (n: N) => units.count(n, l),
+      weight: (n: N) => units.weight(n, l),
+      bytes: (n: N) => units.bytes(n, l),
+      duration: (seconds: N) => units.duration(seconds, l),
+      absolute: (at: time.Moment) => time.absolute(at, l),
+      clock: (at: time.Moment) => time.clock(at, l),
+      day: (at: time.Moment) => time.day(at, l),
+      ago: (at: time.Moment, now: number) => time.ago(at, now, l),
+      iso: time.iso,
+    };
+  }, [language]);
+}

@@ -1,0 +1,109 @@
+import { use, useCallback } from "react";
+import { type Language, useLanguage } from ".";
+import { fill, names } from "./fill";
+
+/** A sentence of the service: the id of its template and the values for it (Phrase of the contract). */
+export type Phrase = { id: string; params?: Record<string, unknown> };
+
+/** The templates of a language, by id. */
+export type Templates = Record<string, string>;
+
+const loads = new Map<Language, Promise<Templates>>();
+
+/** Loads the templates of a language once. */
+export function loadTemplates(language: Language): Promise<Templates> {
+  let load = loads.get(language);
+  if (!load) {
+    load = (language === "zh" ? import("messages:zh") : import("messages:en")).then((m) => m.default);
+    loads.set(language, load);
+  }
+  return load;
+}
+
+/** `say(phrase, english)`: the sentence in the reader's language; the English text where its template is unknown. */
+export function useSay(): (phrase: unknown, english: string) => string {
+  const language = useLanguage();
+  const templates = use(loadTemplates(language));
+  return useCallback((phrase, english) => say(templates, language, phrase, english), [templates, language]);
+}
+
+/** Words a sentence with templates. */
+export function say(templates: Templates, language: Language, phrase: unknown, english: string): string {
+  return isPhrase(phrase) && known(templates, phrase) ? new Writer(templates, language).text(phrase) : english;
+}
+
+function isPhrase(value: unknown): value is Phrase {
+  return typeof value === "object" && value !== null && "id" in value && typeof value.id === "string";
+}
+
+function known(templates: Templates, phrase: Phrase): boolean {
+  const template = templates[phrase.id];
+  return template !== undefined && names(template).every((name) => phrase.params && name in phrase.params);
+}
+
+/** Fairlane's sentences need less than a hundredth of these parts; one from elsewhere may be built to double. */
+const maxParts = 10_000;
+
+class Writer {
+  private left = maxParts;
+
+  constructor(
+    private readonly templates: Templates,
+    private readonly language: Language,
+  ) {}
+
+  text(phrase: Phrase): string {
+    if (this.left === 0 || phrase.id === "") return "";
+    this.left--;
+    const template = this.templates[phrase.id];
+    const params = phrase.params ?? {};
+    if (template === undefined) {
+      const values = Object.keys(params)
+        .sort()
+        .map((name) => `${name}: ${this.value(params[name])}`);
+      return values.length ? `${phrase.id} (${values.join(", ")})` : phrase.id;
+    }
+    return fill(template, (name) => (name in params ? this.value(params[name]) : undefined));
+  }
+
+  private value(value: unknown): string {
+    if (typeof value === "string") return value.replaceAll("\n", "; ");
+    if (typeof value === "number") return String(value);
+    if (Array.isArray(value)) return value.map(String).join(this.language === "zh" ? "、" : ", ");
+    if (isPhrase(value)) return this.text(value);
+    if (typeof value !== "object" || value === null) return String(value);
+    if ("texts" in value && Array.isArray(value.texts)) {
+      const join = "join" in value && typeof value.join === "string" && value.join ? value.join : "list.semicolon";
+      return value.texts
+        .filter(isPhrase)
+        .map((t) => this.text(t))
+        .join(this.templates[join] ?? "; ");
+    }
+    if ("bps" in value) return scaled(Number(value.bps), rates);
+    if ("ps" in value) return scaled(Number(value.ps), times);
+    if ("percent" in value) return `${Number(value.percent)} %`;
+    return JSON.stringify(value);
+  }
+}
+
+const rates: [number, string][] = [
+  [1e12, "Tbit/s"],
+  [1e9, "Gbit/s"],
+  [1e6, "Mbit/s"],
+  [1e3, "kbit/s"],
+  [1, "bit/s"],
+];
+const times: [number, string][] = [
+  [1e12, "s"],
+  [1e9, "ms"],
+  [1e6, "us"],
+  [1e3, "ns"],
+  [1, "ps"],
+];
+
+/** A quantity in the largest unit that it reaches, with up to three decimals, as the service writes it (internal/quantity). */
+function scaled(n: number, units: [number, string][]): string {
+  const size = Math.abs(n);
+  const [divisor, unit] = units.find(([d]) => size >= d) ?? units[units.length - 1] ?? [1, ""];
+  return `${n < 0 ? "-" : ""}${Number((size / divisor).toFixed(3))} ${unit}`;
+}
