@@ -1,7 +1,16 @@
 import { useEffect, useState } from "react";
 
 /** The colours of a canvas, which knows no CSS variables: read from the theme when drawn. */
-export type Colours = { series: string[]; ink: string; soft: string; ground: string; grid: string; hatch: string; band: string; font: string };
+export type Colours = {
+  series: string[];
+  ink: string;
+  soft: string;
+  ground: string;
+  grid: string;
+  hatch: string;
+  band: string;
+  font: string;
+};
 
 const fallback = ["#0072b2", "#c04f00", "#00795a", "#a3477a", "#8a6d00", "#1b7fa8", "#5a3d9a", "#4a555e"];
 

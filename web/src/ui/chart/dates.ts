@@ -1,6 +1,10 @@
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function format(language: string, timeZone: string | undefined, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+function format(
+  language: string,
+  timeZone: string | undefined,
+  options: Intl.DateTimeFormatOptions,
+): Intl.DateTimeFormat {
   const key = JSON.stringify([language, timeZone, options]);
   const known = formats.get(key);
   if (known) return known;

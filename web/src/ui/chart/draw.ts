@@ -48,16 +48,32 @@ export function drawHatched(u: uPlot, hatched: Hatched[], colours: Colours) {
 }
 
 /** Vertical lines with the number under which the event is listed, and its label where it fits. */
-export function drawMarks(u: uPlot, marks: ChartMark[], now: { at: number; label: string } | undefined, colours: Colours) {
+export function drawMarks(
+  u: uPlot,
+  marks: ChartMark[],
+  now: { at: number; label: string } | undefined,
+  colours: Colours,
+) {
   inside(u, (ctx, ratio) => {
     const { top, height, left, width } = u.bbox;
-    const placed = marks.map((m, i) => ({ x: Math.round(u.valToPos(m.at, "x", true)), n: String(i + 1), label: m.label })).filter((m) => m.x >= left && m.x <= left + width);
+    const placed = marks
+      .map((m, i) => ({ x: Math.round(u.valToPos(m.at, "x", true)), n: String(i + 1), label: m.label }))
+      .filter((m) => m.x >= left && m.x <= left + width);
     placed.sort((a, b) => a.x - b.x);
     placed.forEach((m, i) => {
       line(ctx, m.x, top, height, [], colours.ink, ratio);
       const room = (placed[i + 1]?.x ?? left + width) - m.x - 4 * ratio;
       if (!plate(ctx, `${m.n} ${m.label}`, m.x, top + 10 * ratio, room, colours, ratio, "start")) {
-        plate(ctx, m.n, m.x, top + 10 * ratio, Number.POSITIVE_INFINITY, colours, ratio, m.x > left + width - 20 * ratio ? "end" : "start");
+        plate(
+          ctx,
+          m.n,
+          m.x,
+          top + 10 * ratio,
+          Number.POSITIVE_INFINITY,
+          colours,
+          ratio,
+          m.x > left + width - 20 * ratio ? "end" : "start",
+        );
       }
     });
     if (!now) return;
@@ -67,7 +83,15 @@ export function drawMarks(u: uPlot, marks: ChartMark[], now: { at: number; label
   });
 }
 
-function line(ctx: CanvasRenderingContext2D, x: number, top: number, height: number, dash: number[], colour: string, ratio: number) {
+function line(
+  ctx: CanvasRenderingContext2D,
+  x: number,
+  top: number,
+  height: number,
+  dash: number[],
+  colour: string,
+  ratio: number,
+) {
   ctx.beginPath();
   ctx.setLineDash(dash);
   ctx.strokeStyle = colour;
@@ -79,7 +103,16 @@ function line(ctx: CanvasRenderingContext2D, x: number, top: number, height: num
 }
 
 /** Text on the ground's colour. Draws nothing and returns false when it is wider than `room`. */
-function plate(ctx: CanvasRenderingContext2D, text: string, x: number, y: number, room: number, colours: Colours, ratio: number, align: "start" | "center" | "end"): boolean {
+function plate(
+  ctx: CanvasRenderingContext2D,
+  text: string,
+  x: number,
+  y: number,
+  room: number,
+  colours: Colours,
+  ratio: number,
+  align: "start" | "center" | "end",
+): boolean {
   ctx.font = `${11 * ratio}px ${colours.font}`;
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";

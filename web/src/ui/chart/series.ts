@@ -18,7 +18,11 @@ export function withGaps(values: (number | null | undefined)[], length: number):
  * others become one line, their sum. The sum has a gap wherever one of them has: a sum of a part would read as a drop.
  * "leave-out" keeps the eight largest and draws no sum. `left` counts the series that have no line of their own.
  */
-export function limitSeries(series: ChartSeries[], othersLabel: (count: number) => string, beyond: "sum" | "leave-out" = "sum"): { series: ChartSeries[]; left: number } {
+export function limitSeries(
+  series: ChartSeries[],
+  othersLabel: (count: number) => string,
+  beyond: "sum" | "leave-out" = "sum",
+): { series: ChartSeries[]; left: number } {
   if (series.length <= mostSeries) return { series, left: 0 };
   const kept = beyond === "sum" ? mostSeries - 1 : mostSeries;
   const ranked = series.map((s, i) => ({ i, mean: mean(s.values) })).sort((a, b) => b.mean - a.mean || a.i - b.i);
@@ -26,7 +30,10 @@ export function limitSeries(series: ChartSeries[], othersLabel: (count: number) 
   const own = series.filter((_, i) => keep.has(i));
   const rest = series.filter((_, i) => !keep.has(i));
   if (beyond === "leave-out") return { series: own, left: rest.length };
-  return { series: [...own, { label: othersLabel(rest.length), kind: rest[0]?.kind ?? "line", values: summed(rest) }], left: rest.length };
+  return {
+    series: [...own, { label: othersLabel(rest.length), kind: rest[0]?.kind ?? "line", values: summed(rest) }],
+    left: rest.length,
+  };
 }
 
 function mean(values: (number | null)[]): number {
@@ -45,9 +52,17 @@ function summed(series: ChartSeries[]): (number | null)[] {
 }
 
 /** The columns of the plot: times, lines, then upper and lower edge of each band. */
-export function aligned(times: number[], series: ChartSeries[], bands: ChartBand[]): [number[], ...(number | null)[][]] {
+export function aligned(
+  times: number[],
+  series: ChartSeries[],
+  bands: ChartBand[],
+): [number[], ...(number | null)[][]] {
   const n = times.length;
-  return [times, ...series.map((s) => withGaps(s.values, n)), ...bands.flatMap((b) => [withGaps(b.upper, n), withGaps(b.lower, n)])];
+  return [
+    times,
+    ...series.map((s) => withGaps(s.values, n)),
+    ...bands.flatMap((b) => [withGaps(b.upper, n), withGaps(b.lower, n)]),
+  ];
 }
 
 const markers: Marker[] = ["circle", "square", "triangle", "diamond", "cross", "plus", "bar", "ring"];
@@ -59,8 +74,10 @@ export type Look = { colour: number; dash: number[]; marker: Marker; width: numb
 export function lookOf(series: ChartSeries, place: number): Look {
   const at = place % mostSeries;
   const colour = series.colour ?? at + 1;
-  if (series.kind === "predicted") return { colour, dash: series.dash ?? [5, 5], marker: series.marker ?? "none", width: 1.5 };
-  if (series.kind === "band-edge") return { colour, dash: series.dash ?? [2, 3], marker: series.marker ?? "none", width: 1 };
+  if (series.kind === "predicted")
+    return { colour, dash: series.dash ?? [5, 5], marker: series.marker ?? "none", width: 1.5 };
+  if (series.kind === "band-edge")
+    return { colour, dash: series.dash ?? [2, 3], marker: series.marker ?? "none", width: 1 };
   return { colour, dash: series.dash ?? dashes[at] ?? [], marker: series.marker ?? markers[at] ?? "none", width: 2 };
 }
 

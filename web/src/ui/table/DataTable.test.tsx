@@ -135,8 +135,8 @@ test("shows what stands for an empty table", async () => {
 });
 
 test("keeps only the rows in sight in the document when there are many", async () => {
-  vi.spyOn(Element.prototype, "clientHeight", "get").mockReturnValue(400);
-  vi.spyOn(Element.prototype, "clientWidth", "get").mockReturnValue(800);
+  vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(400);
+  vi.spyOn(HTMLElement.prototype, "offsetHeight", "get").mockReturnValue(33);
   const many = Array.from({ length: 10_000 }, (_, i) => ({ id: `row-${i}`, rate: i }));
   await renderUi(table({ rows: many }));
   const found = screen.getByRole("table");
