@@ -93,7 +93,8 @@ export default function TimeChart(p: TimeChartProps) {
         range={zoom.range}
         hatched={hatched}
         marks={marks}
-        gaps={gaps && !table}
+        gaps={gaps}
+        table={table}
         left={drawn.left}
         timeZone={p.timeZone}
       />

@@ -63,18 +63,9 @@ export function drawMarks(
     placed.forEach((m, i) => {
       line(ctx, m.x, top, height, [], colours.ink, ratio);
       const room = (placed[i + 1]?.x ?? left + width) - m.x - 4 * ratio;
-      if (!plate(ctx, `${m.n} ${m.label}`, m.x, top + 10 * ratio, room, colours, ratio, "start")) {
-        plate(
-          ctx,
-          m.n,
-          m.x,
-          top + 10 * ratio,
-          Number.POSITIVE_INFINITY,
-          colours,
-          ratio,
-          m.x > left + width - 20 * ratio ? "end" : "start",
-        );
-      }
+      if (plate(ctx, `${m.n} ${m.label}`, m.x, top + 10 * ratio, room, colours, ratio, "start")) return;
+      const align = room < 20 * ratio ? "end" : "start";
+      plate(ctx, m.n, m.x, top + 10 * ratio, Number.POSITIVE_INFINITY, colours, ratio, align);
     });
     if (!now) return;
     const x = Math.round(u.valToPos(now.at, "x", true));
@@ -146,6 +137,7 @@ export function drawMarkers(u: uPlot, at: number, look: Look, colours: Colours) 
       if (!alone && (look.marker === "none" || x < next)) continue;
       if (!alone) next = x + markerSpace * ratio;
       ctx.save();
+      ctx.setLineDash([]);
       ctx.translate(x, u.valToPos(value, "y", true));
       ctx.scale(ratio, ratio);
       ctx.strokeStyle = colour;

@@ -37,7 +37,7 @@ export function optionsOf(shape: PlotShape, live: () => Live): uPlot.Options {
   return {
     width: shape.width,
     height: shape.height,
-    padding: [10, 12, 0, 4],
+    padding: [10, 22, 0, 4],
     legend: { show: false },
     ...(shape.timeZone ? { tzDate: (s: number) => uPlot.tzDate(new Date(s * 1000), shape.timeZone as string) } : {}),
     scales: {
