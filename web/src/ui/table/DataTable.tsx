@@ -66,7 +66,7 @@ export function DataTable<T>(p: DataTableProps<T>) {
   );
   const filter = useFilter(p.filter, p.onFilter);
   const part = useRef<HTMLDivElement>(null);
-  const { filtered, shown } = useShown(p, sort, filter.words, hidden);
+  const { filtered, shown } = useShown(p, sort, filter, hidden);
   if (rows.length === 0 && p.empty !== undefined) return p.empty;
   const clear = () => {
     filter.change("");
@@ -85,6 +85,7 @@ export function DataTable<T>(p: DataTableProps<T>) {
       <Toolbar
         filter={filter.text}
         onFilter={filter.change}
+        onFocus={filter.onFocus}
         filterLabel={p.filterLabel ?? t("table.filter")}
         count={(p.count ?? ((n, total) => t("table.count", { shown: n, total })))(filtered.length, rows.length)}
         columns={columns}
@@ -108,10 +109,15 @@ export function DataTable<T>(p: DataTableProps<T>) {
 }
 
 /** Rows in order after the filter, and the columns in sight. */
-function useShown<T>(p: DataTableProps<T>, sort: Sort | undefined, words: string[], hidden: ReadonlySet<string>) {
+function useShown<T>(
+  p: DataTableProps<T>,
+  sort: Sort | undefined,
+  filter: { words: string[]; near: boolean },
+  hidden: ReadonlySet<string>,
+) {
   const { i18n } = useTranslation("ui");
   const sorted = useSorted(p.rows, p.columns, p.rowId, sort, i18n.language);
-  const filtered = useFiltered(sorted, p.rows, p.columns, words);
+  const filtered = useFiltered(sorted, p.rows, p.columns, filter.words, filter.near);
   const shown = useMemo(() => p.columns.filter((c) => !hidden.has(c.id)), [p.columns, hidden]);
   return { filtered, shown };
 }

@@ -6,6 +6,7 @@ import type { Column } from "./types";
 type ToolbarProps<T> = {
   filter: string;
   onFilter: (text: string) => void;
+  onFocus: () => void;
   filterLabel: string;
   /** "37 of 500 tenants". */
   count: string;
@@ -29,6 +30,7 @@ export function Toolbar<T>(p: ToolbarProps<T>) {
           aria-label={p.filterLabel}
           placeholder={p.filterLabel}
           value={p.filter}
+          onFocus={p.onFocus}
           onChange={(e) => p.onFilter(e.currentTarget.value)}
           className="fl-table-filter fl-no-print"
         />

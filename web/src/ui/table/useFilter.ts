@@ -7,6 +7,7 @@ const settle = 200;
 /** The text of the filter field, at once in the field, deferred for the rows, and settled for the page. */
 export function useFilter(given: string | undefined, onFilter: ((text: string) => void) | undefined) {
   const [text, setText] = useState(given ?? "");
+  const [near, setNear] = useState(false);
   const sent = useRef(given ?? "");
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => {
@@ -27,5 +28,5 @@ export function useFilter(given: string | undefined, onFilter: ((text: string) =
   };
   const deferred = useDeferredValue(text);
   const words = useMemo(() => filterWords(deferred), [deferred]);
-  return { text, words, change };
+  return { text, words, change, near, onFocus: () => setNear(true) };
 }

@@ -38,9 +38,15 @@ export function useSorted<T>(
   return table.getRowModel().rows;
 }
 
-/** The rows that hold all words. The text of each row is made once for the data, not for each key. */
-export function useFiltered<T>(sorted: Row<T>[], rows: T[], columns: Column<T>[], words: string[]): Row<T>[] {
-  const any = words.length > 0;
+/** The rows that hold all words. The text of each row is made once for the data, when the field gets the focus (`near`), not for each key. */
+export function useFiltered<T>(
+  sorted: Row<T>[],
+  rows: T[],
+  columns: Column<T>[],
+  words: string[],
+  near: boolean,
+): Row<T>[] {
+  const any = near || words.length > 0;
   const texts = useMemo(() => (any ? searchTexts(rows, columns) : []), [rows, columns, any]);
   return useMemo(
     () => (words.length === 0 ? sorted : sorted.filter((r) => matches(texts[r.index] ?? "", words))),
