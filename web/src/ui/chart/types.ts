@@ -1,0 +1,62 @@
+/** How a line is drawn: straight between values, held until the next one, a prediction, or the edge of a band. */
+export type SeriesKind = "line" | "step" | "predicted" | "band-edge";
+
+/** One line of a chart. A value that was not measured is null, and a gap. */
+export type ChartSeries = {
+  label: string;
+  values: (number | null)[];
+  kind: SeriesKind;
+  /** Lengths of dash and space in CSS pixels; by the line's place when left out. */
+  dash?: number[];
+  /** The shape on the line; by the line's place when left out. */
+  marker?: Marker;
+  /** Colour 1 to 8, to draw a prediction in the colour of its measurement; by the line's place when left out. */
+  colour?: number;
+};
+
+export type Marker = "circle" | "square" | "triangle" | "diamond" | "cross" | "plus" | "bar" | "ring" | "none";
+
+/** The filled area between two lines: an entitlement with its bound. */
+export type ChartBand = { label: string; upper: (number | null)[]; lower: (number | null)[] };
+
+/** A time hatched over the whole height: "not contended". Seconds since 1970. */
+export type Hatched = { from: number; to: number; label: string };
+
+/** A vertical line with a label: a rollout, a policy revision. Seconds since 1970. */
+export type ChartMark = { at: number; label: string; href?: string; kind: string };
+
+/** A range of time in seconds since 1970. */
+export type TimeRange = { from: number; to: number };
+
+export type TimeChartProps = {
+  title: string;
+  /** What the chart shows, in a sentence: for readers who do not see it. */
+  summary: string;
+  /** The one unit of all values: "Gbit/s", "%". */
+  unit: string;
+  /** Seconds since 1970, ascending. */
+  times: number[];
+  series: ChartSeries[];
+  bands?: ChartBand[];
+  hatched?: Hatched[];
+  marks?: ChartMark[];
+  range: TimeRange;
+  /** Called after a drag and by the buttons. Without it the chart keeps its own range. */
+  onRange?: (from: number, to: number) => void;
+  /** Called by "Reset range" and a double click; without it the range from before the first zoom returns by `onRange`. */
+  onReset?: () => void;
+  /** Charts with the same key share the crosshair. */
+  sync?: string;
+  /** CSS pixels. */
+  height?: number;
+  /** A value in words, without the unit; three digits when left out. */
+  format?: (value: number) => string;
+  csvName?: string;
+  simulated?: boolean;
+  /** The present, in seconds since 1970: a line in the chart, and the end of "Later". */
+  now?: number;
+  /** IANA time zone of axis and table; the browser's when left out. */
+  timeZone?: string;
+  /** What happens to series beyond the eighth: their sum as one line (rates), or only the table has them (errors). */
+  beyond?: "sum" | "leave-out";
+};
