@@ -3,13 +3,13 @@
 const slot = /\{([a-z0-9_-]+)(?::([^|{}]*)\|([^|{}]*))?\}/g;
 
 /** The template with its values. Braces that name no value stay. Chinese gets a space beside Latin words and none beside Chinese. */
-export function fill(template: string, valueOf: (name: string) => string | undefined): string {
+export function fill(template: string, valueFor: (name: string) => string | undefined): string {
   let out = "";
   let from = 0;
   for (const m of template.matchAll(slot)) {
     out = meet(out, template.slice(from, m.index), false);
     from = m.index + m[0].length;
-    const value = valueOf(m[1] ?? "");
+    const value = valueFor(m[1] ?? "");
     if (value === undefined) out += m[0];
     else if (m[2] === undefined) out = meet(out, value, true);
     else out += value === "1" ? m[2] : m[3];

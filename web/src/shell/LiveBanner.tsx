@@ -1,8 +1,7 @@
 import { Alert } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
 import { useTranslation } from "react-i18next";
-import { startLive, useLive } from "../api/live";
+import { useLive, useLiveConnection } from "../api/live";
 import { Icon } from "../ui/icons";
 import { When } from "../ui/When";
 
@@ -10,10 +9,7 @@ import { When } from "../ui/When";
 export function LiveBanner({ fabric }: { fabric: string }) {
   const { t } = useTranslation("shell");
   const queryClient = useQueryClient();
-  useEffect(() => {
-    const live = startLive({ fabric, queryClient });
-    return () => live.stop();
-  }, [fabric, queryClient]);
+  useLiveConnection(fabric, queryClient);
   const state = useLive();
   if (state.mode === "reconnecting")
     return (

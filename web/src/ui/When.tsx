@@ -10,6 +10,7 @@ export function When({ at }: { at: string }) {
   if (!Number.isFinite(time)) return <span>{at}</span>;
   return (
     <Tooltip label={format.absolute(time)} events={{ hover: true, focus: true, touch: true }}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the focus shows the absolute time */}
       <time dateTime={at} tabIndex={0}>
         {format.ago(time, Math.max(now, Math.min(time, Date.now())))}
       </time>
