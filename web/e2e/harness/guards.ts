@@ -1,0 +1,47 @@
+import type { BrowserContext, Request } from "@playwright/test";
+import { ownOrigins } from "./service";
+
+/** Watches contexts for what no page may do: errors in the console, uncaught exceptions, violations of the policy, requests to other origins. */
+export class Guards {
+  private readonly found: string[] = [];
+  private readonly allowed: RegExp[] = [];
+
+  /** Expects errors that match, such as the browser's line for an answer 503 that the test caused. */
+  allow(...patterns: RegExp[]) {
+    this.allowed.push(...patterns);
+  }
+
+  async watch(context: BrowserContext) {
+    await context.addInitScript(() => {
+      document.addEventListener("securitypolicyviolation", (e) => {
+        // biome-ignore lint/suspicious/noConsole: how a page reports to the guards
+        console.error(
+          `policy violation: ${e.effectiveDirective} blocked ${e.blockedURI || "inline"} at ${e.sourceFile}:${e.lineNumber}`,
+        );
+      });
+    });
+    context.on("console", (message) => {
+      if (message.type() !== "error") return;
+      const { url, lineNumber } = message.location();
+      if (url.endsWith("/favicon.ico")) return; // browsers request it by themselves for a page that names no icon
+      this.note(`console error: ${message.text()} (${url}:${lineNumber})`);
+    });
+    context.on("weberror", (e) => this.note(`uncaught exception: ${e.error().stack ?? e.error().message}`));
+    context.on("request", (request) => this.checkOrigin(request));
+  }
+
+  /** Everything that was not allowed. */
+  violations(): string[] {
+    return this.found.filter((text) => !this.allowed.some((pattern) => pattern.test(text)));
+  }
+
+  private note(text: string) {
+    if (!this.found.includes(text)) this.found.push(text);
+  }
+
+  private checkOrigin(request: Request) {
+    const { protocol, origin } = new URL(request.url());
+    if (protocol === "data:" || protocol === "blob:" || ownOrigins.has(origin)) return;
+    this.note(`request to another origin: ${request.url()}`);
+  }
+}
