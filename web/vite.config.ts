@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
@@ -24,22 +26,19 @@ function messages(): Plugin {
   };
 }
 
-/** Writes NAME.gz and NAME.br beside every text file, for the server to send as they are. */
+/** Writes NAME.gz and NAME.br beside every text file, for the server to send as they are: after Vite's last change to them. */
 function precompressed(): Plugin {
   return {
     name: "fairlane-precompressed",
     apply: "build",
-    async generateBundle(_options, bundle) {
+    async writeBundle({ dir }, bundle) {
       const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
-      for (const [name, file] of Object.entries(bundle)) {
-        if (!/\.(js|css|svg|json)$/.test(name)) continue;
-        const source = file.type === "chunk" ? file.code : file.source;
-        this.emitFile({ type: "asset", fileName: `${name}.gz`, source: await promisify(gzip)(source, { level: 9 }) });
-        this.emitFile({
-          type: "asset",
-          fileName: `${name}.br`,
-          source: await promisify(brotliCompress)(source, brotli),
-        });
+      for (const name of Object.keys(bundle)) {
+        if (!dir || !/\.(js|css|svg|json)$/.test(name)) continue;
+        const path = join(dir, name);
+        const source = await readFile(path);
+        await writeFile(`${path}.gz`, await promisify(gzip)(source, { level: 9 }));
+        await writeFile(`${path}.br`, await promisify(brotliCompress)(source, brotli));
       }
     },
   };

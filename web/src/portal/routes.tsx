@@ -17,15 +17,14 @@ const ofTenant = {
 };
 
 const routes = [
-  createRoute({ getParentRoute: () => root, path: "/", component: page(() => import("./pages/Welcome")) }),
+  createRoute({ getParentRoute: () => root, path: "/portal", component: page(() => import("./pages/Welcome")) }),
   ...Object.entries(ofTenant).map(([path, component]) =>
-    createRoute({ getParentRoute: () => root, path: `f/$fabric/t/$tenant/${path}`, component }),
+    createRoute({ getParentRoute: () => root, path: `/portal/f/$fabric/t/$tenant/${path}`, component }),
   ),
 ];
 
 export const router = createRouter({
   routeTree: root.addChildren(routes),
-  basepath: "/portal",
   parseSearch,
   stringifySearch,
   defaultNotFoundComponent: Missing,

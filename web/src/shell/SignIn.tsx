@@ -35,6 +35,14 @@ export function SignInOverlay() {
   );
 }
 
+/** Shows the application once somebody has signed in: before, it would only collect refusals. */
+export function SignedInOnce({ children }: { children: React.ReactNode }) {
+  const needed = useSignInNeeded();
+  const [begun, setBegun] = useState(!needed);
+  if (!needed && !begun) setBegun(true);
+  return begun ? children : null;
+}
+
 function SignInForm({ again }: { again: string | undefined }) {
   const { t } = useTranslation("shell");
   const queries = useQueryClient();
