@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
@@ -29,17 +30,15 @@ function precompressed(): Plugin {
   return {
     name: "fairlane-precompressed",
     apply: "build",
-    async generateBundle(_options, bundle) {
+    // Not in generateBundle: other plugins complete the code of chunks there.
+    async writeBundle({ dir = "" }, bundle) {
       const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
-      for (const [name, file] of Object.entries(bundle)) {
+      for (const name of Object.keys(bundle)) {
         if (!/\.(js|css|svg|json)$/.test(name)) continue;
-        const source = file.type === "chunk" ? file.code : file.source;
-        this.emitFile({ type: "asset", fileName: `${name}.gz`, source: await promisify(gzip)(source, { level: 9 }) });
-        this.emitFile({
-          type: "asset",
-          fileName: `${name}.br`,
-          source: await promisify(brotliCompress)(source, brotli),
-        });
+        const path = join(dir, name);
+        const source = readFileSync(path);
+        writeFileSync(`${path}.gz`, await promisify(gzip)(source, { level: 9 }));
+        writeFileSync(`${path}.br`, await promisify(brotliCompress)(source, brotli));
       }
     },
   };
