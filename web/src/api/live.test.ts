@@ -1,8 +1,9 @@
 import type { QueryKey } from "@tanstack/react-query";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type LiveEvent, startLive } from "./live";
+import { type Live, type LiveEvent, startLive } from "./live";
 import { store } from "./live/store";
 import { backOff, liveTimes } from "./live/times";
+import { signedIn } from "./session";
 
 const began = new Date("2026-11-27T10:00:00Z");
 const encoder = new TextEncoder();
@@ -96,11 +97,11 @@ class FakeService {
 let service: FakeService;
 let delivered: LiveEvent[][];
 let stale: QueryKey[];
-let stop: () => void;
+let live: Live;
 let visibility: DocumentVisibilityState;
 
 const start = () => {
-  stop = startLive({
+  live = startLive({
     fabric: "lab",
     queryClient: { invalidateQueries: async (filters) => void stale.push(filters?.queryKey as QueryKey) },
     onEvents: (events) => delivered.push(events),
@@ -127,7 +128,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  stop();
+  live.stop();
   vi.unstubAllGlobals();
   vi.useRealTimers();
 });
@@ -167,8 +168,8 @@ test("keeps the last 200 events", async () => {
   await start();
   await service.stream.begin();
   const skips: number[] = [];
-  stop();
-  stop = startLive({
+  live.stop();
+  live = startLive({
     fabric: "lab",
     queryClient: { invalidateQueries: async () => {} },
     onEvents: (_e, n) => skips.push(n),
@@ -312,14 +313,15 @@ test.each([
   [401, "signed-out"],
   [403, "refused"],
   [404, "gone"],
-])("stops after %d until it is asked to try again", async (status, reason) => {
+])("stops after %d until it is asked to try again, or by a sign-in", async (status, reason) => {
   service.streamFails = () => Response.json({ code: "x", title: "x" }, { status });
   await start();
   expect(store.state()).toMatchObject({ mode: "stopped", reason });
   await vi.advanceTimersByTimeAsync(600_000);
   expect(service.attemptedAt).toHaveLength(1);
   service.streamFails = undefined;
-  (await import("./live")).retryLive();
+  if (status === 401) signedIn();
+  else live.retry();
   await vi.advanceTimersByTimeAsync(0);
   await service.stream.begin();
   expect(store.state().mode).toBe("live");
@@ -337,7 +339,7 @@ test("waits as long as the service asks for", async () => {
 test("a closed connection makes no requests", async () => {
   await start();
   await service.stream.begin();
-  stop();
+  live.stop();
   await vi.advanceTimersByTimeAsync(600_000);
   expect(store.state().mode).toBe("stopped");
   expect(service.attemptedAt).toHaveLength(1);

@@ -1,32 +1,24 @@
-import type { QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { Connection } from "./live/connection";
 import { type LiveEvent, type LiveOptions, type LiveState, store } from "./live/store";
-import { useSignInNeeded } from "./session";
 
 export type { LiveEvent, LiveMode, LiveOptions, LiveReason, LiveState } from "./live/store";
 export { keptEvents } from "./live/times";
 
 let current: Connection | undefined;
 
+/** An open connection. `retry` tries the stream at once: a sign-in and a network that is back do so by themselves. */
+export type Live = { stop: () => void; retry: () => void };
+
 /**
- * Opens the connection of this tab, in place of an earlier one, and returns the function that closes it. A hidden tab has no connection; it
- * catches up when it is shown.
+ * Opens the connection of this tab, in place of an earlier one. A hidden tab has no connection; it catches up when it is shown.
  */
-export function startLive(options: LiveOptions): () => void {
+export function startLive(options: LiveOptions): Live {
   current?.stop();
   store.clear();
   const mine = new Connection(options);
   current = mine;
-  return () => {
-    mine.stop();
-    if (current === mine) current = undefined;
-  };
-}
-
-/** Tries to connect at once: after a sign-in, or by a button. */
-export function retryLive() {
-  current?.retry();
+  return { stop: () => mine.stop(), retry: mine.retry };
 }
 
 /** The state of the connection. */
@@ -42,17 +34,13 @@ export function useRecentEvents(): readonly LiveEvent[] {
 /** Keeps the connection open while the component is mounted: once an application, in its frame. Without a fabric there is none. */
 export function useLiveConnection(
   fabric: string | undefined,
-  queryClient: QueryClient,
+  queryClient: LiveOptions["queryClient"],
   onEvents?: LiveOptions["onEvents"],
 ) {
   const handler = useRef(onEvents);
   handler.current = onEvents;
-  const signInNeeded = useSignInNeeded();
   useEffect(() => {
     if (!fabric) return undefined;
-    return startLive({ fabric, queryClient, onEvents: (events, skipped) => handler.current?.(events, skipped) });
+    return startLive({ fabric, queryClient, onEvents: (events, skipped) => handler.current?.(events, skipped) }).stop;
   }, [fabric, queryClient]);
-  useEffect(() => {
-    if (!signInNeeded) retryLive();
-  }, [signInNeeded]);
 }

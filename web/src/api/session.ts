@@ -20,6 +20,15 @@ export const signedOut = () => set(true);
 /** Called after a sign-in. */
 export const signedIn = () => set(false);
 
+/** Calls a function after each sign-in, until the function that is returned is called. */
+export function onSignedIn(listener: () => void): () => void {
+  const changed = () => {
+    if (!state.needed) listener();
+  };
+  listeners.add(changed);
+  return () => listeners.delete(changed);
+}
+
 /** Whether the reader must sign in, first or again. */
 export function useSignInNeeded(): boolean {
   return useSyncExternalStore(

@@ -1,5 +1,5 @@
 import { client, data } from "../client";
-import { signedOut } from "../session";
+import { onSignedIn, signedOut } from "../session";
 import { Batch } from "./batch";
 import { Broken, broken, brokenBy } from "./broken";
 import { Position } from "./position";
@@ -22,12 +22,14 @@ export class Connection {
   private missed = false; // there were attempts before the position was known
   private request: AbortController | undefined;
   private wake: (() => void) | undefined;
+  private readonly forgetSignIn: () => void;
 
   constructor(private readonly options: LiveOptions) {
     this.batch = new Batch(options);
     this.random = options.random ?? Math.random;
     document.addEventListener("visibilitychange", this.turn);
     addEventListener("online", this.retry);
+    this.forgetSignIn = onSignedIn(this.retry);
     this.set("reconnecting", "starting");
     void this.run();
   }
@@ -38,6 +40,7 @@ export class Connection {
     this.over = true;
     document.removeEventListener("visibilitychange", this.turn);
     removeEventListener("online", this.retry);
+    this.forgetSignIn();
     this.turn();
     this.batch.close();
   }
