@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { type Column, DataTable } from "../../ui/table/DataTable";
 import { barColumn, changeColumns, type Making, nameColumns, rateColumn } from "./shareColumns";
-import { gain, type PredictedShare, type ShareRow, shareRows } from "./shares";
+import { type PredictedShare, type ShareRow, shareRows } from "./shares";
 import { useFigures } from "./useFigures";
 
 type Props = {
@@ -56,7 +56,7 @@ function useColumns(rows: ShareRow[], changes: boolean, more?: Column<ShareRow>[
       ...nameColumns(m),
       ...(changes ? [rateColumn(m, "before", t("predicted-before"), (r) => r.before)] : []),
       rateColumn(m, "after", changes ? t("predicted-after") : t("predicted"), (r) => r.after),
-      ...(changes ? changeColumns(m, figures.scale([...rates, ...rows.map(gain)], true)) : []),
+      ...(changes ? changeColumns(m) : []),
       ...(more ?? []),
       barColumn(m),
     ];

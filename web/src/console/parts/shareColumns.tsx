@@ -81,15 +81,15 @@ function reasoningOf({ t, figures: f }: Making, s: PredictedShare) {
 }
 
 /** What changes: the rate, its part of the rate before, and whether it exceeds the error bounds. */
-export function changeColumns({ t, figures: f, scale }: Making, signed: Scale): Column<ShareRow>[] {
+export function changeColumns({ t, figures: f, scale }: Making): Column<ShareRow>[] {
   return [
     {
       id: "change",
       header: t("change"),
-      unit: signed.unit,
+      unit: scale.unit,
       align: "end",
       value: (r) => scale.value(gain(r)),
-      cell: (r) => <span className="fl-numeric">{signed.text(gain(r))}</span>,
+      cell: (r) => <span className="fl-numeric">{scale.signed(gain(r))}</span>,
     },
     {
       id: "relative",
