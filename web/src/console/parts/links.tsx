@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { useFabricName } from "../../shell/fabrics";
 
 type ToProps = {
-  /** Path of the route without the application's own part, such as "/f/$fabric/plans/$plan". */
+  /** Path of the route, such as "/console/f/$fabric/plans/$plan". */
   to: string;
   params?: Record<string, string>;
   search?: Record<string, string>;
@@ -37,7 +37,7 @@ type Named = {
 export function TenantName({ name, fabric }: Named) {
   const here = useFabricName();
   return (
-    <To to="/f/$fabric/tenants/$tenant" params={{ fabric: fabric ?? here, tenant: name }}>
+    <To to="/console/f/$fabric/tenants/$tenant" params={{ fabric: fabric ?? here, tenant: name }}>
       {name}
     </To>
   );
@@ -47,7 +47,7 @@ export function TenantName({ name, fabric }: Named) {
 export function DeviceName({ name, fabric, id }: Named & { id?: string }) {
   const here = useFabricName();
   return (
-    <To to="/f/$fabric/devices/$device" params={{ fabric: fabric ?? here, device: id ?? name }}>
+    <To to="/console/f/$fabric/devices/$device" params={{ fabric: fabric ?? here, device: id ?? name }}>
       {name}
     </To>
   );
@@ -57,7 +57,7 @@ export function DeviceName({ name, fabric, id }: Named & { id?: string }) {
 export function LinkName({ name, fabric }: Named) {
   const here = useFabricName();
   return (
-    <To to="/f/$fabric/map" params={{ fabric: fabric ?? here }} search={{ link: name }}>
+    <To to="/console/f/$fabric/map" params={{ fabric: fabric ?? here }} search={{ link: name }}>
       {name}
     </To>
   );
@@ -70,7 +70,7 @@ export const shortPlan = (name: string) => name.slice(0, 12);
 export function PlanName({ name, fabric }: Named) {
   const here = useFabricName();
   return (
-    <To to="/f/$fabric/plans/$plan" params={{ fabric: fabric ?? here, plan: name }} title={name}>
+    <To to="/console/f/$fabric/plans/$plan" params={{ fabric: fabric ?? here, plan: name }} title={name}>
       <code>{shortPlan(name)}</code>
     </To>
   );
@@ -81,7 +81,7 @@ export function RolloutName({ id, fabric }: { id: number; fabric?: string }) {
   const { t } = useTranslation("parts");
   const here = useFabricName();
   return (
-    <To to="/f/$fabric/rollouts/$rollout" params={{ fabric: fabric ?? here, rollout: String(id) }}>
+    <To to="/console/f/$fabric/rollouts/$rollout" params={{ fabric: fabric ?? here, rollout: String(id) }}>
       {t("rollout", { id })}
     </To>
   );
@@ -92,7 +92,7 @@ export function RevisionName({ revision, fabric }: { revision: number; fabric?: 
   const { t } = useTranslation("parts");
   const here = useFabricName();
   return (
-    <To to="/f/$fabric/policies" params={{ fabric: fabric ?? here }} search={{ revision: String(revision) }}>
+    <To to="/console/f/$fabric/policies" params={{ fabric: fabric ?? here }} search={{ revision: String(revision) }}>
       {t("revision", { revision })}
     </To>
   );

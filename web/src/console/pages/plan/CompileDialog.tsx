@@ -30,7 +30,7 @@ export function CompileDialog({ fabric, policy, onClose }: Props) {
   const save = () =>
     store.mutate(undefined, {
       onSuccess: (plan) =>
-        void navigate({ to: "/f/$fabric/plans/$plan", params: { fabric, plan: plan.name } as never }),
+        void navigate({ to: "/console/f/$fabric/plans/$plan", params: { fabric, plan: plan.name } as never }),
     });
   return (
     <Modal

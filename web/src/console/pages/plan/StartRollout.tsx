@@ -117,7 +117,7 @@ function useStart(fabric: string, plan: string, options: Schemas["RolloutOptions
       void cache.invalidateQueries({ queryKey: keys.rollouts(fabric) });
       void cache.invalidateQueries({ queryKey: keys.overview(fabric) });
       void navigate({
-        to: "/f/$fabric/rollouts/$rollout",
+        to: "/console/f/$fabric/rollouts/$rollout",
         params: { fabric, rollout: String(rollout.id) } as never,
       });
     },
