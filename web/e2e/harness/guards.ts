@@ -24,6 +24,8 @@ export class Guards {
       if (message.type() !== "error") return;
       const { url, lineNumber } = message.location();
       if (url.endsWith("/favicon.ico")) return; // browsers request it by themselves for a page that names no icon
+      // How pages learn that the reader is not signed in.
+      if (/status of 401/.test(message.text()) && new URL(url).pathname.startsWith("/api/")) return;
       this.note(`console error: ${message.text()} (${url}:${lineNumber})`);
     });
     context.on("weberror", (e) => this.note(`uncaught exception: ${e.error().stack ?? e.error().message}`));
