@@ -131,7 +131,7 @@ function PlanTable({ list, inForce, ...state }: TableProps) {
         unit: "%",
         align: "end",
         value: (p) => Math.round(p.max_predicted_error * 1e4) / 100,
-        cell: (p) => share(p.max_predicted_error),
+        cell: (p) => share(p.max_predicted_error).replace(/ %$/, ""),
       },
     ],
     [t, inForce, snapshot, number, share],

@@ -10,16 +10,19 @@ import { SharesTable } from "./SharesTable";
 
 type Difference = Schemas["PlanDifference"];
 
-/** The sentence of a difference, such as "45 settings on 14 devices change; 1 tenant gains, 2 lose". */
-export function useDifferenceSentence(): (d: Difference) => string {
+/**
+ * The sentence of a difference, such as "45 settings on 14 devices change; 1 tenant gains, 2 lose". `devices` is their exact number, where it
+ * is known: a difference names only the first ones.
+ */
+export function useDifferenceSentence(): (d: Difference, devices?: number) => string {
   const { t } = useTranslation("parts");
-  return (d) => {
+  return (d, devices) => {
     const x = totals(d);
     if (x.empty) return t("difference-none");
     return t("difference-sentence", {
       settings: x.settings,
-      devices: x.devices,
-      exact: x.exact ? "yes" : "no",
+      devices: devices ?? x.devices,
+      exact: devices !== undefined || x.exact ? "yes" : "no",
       gains: x.gains.length,
       loses: x.loses.length,
       comes: x.comes.length,
@@ -33,10 +36,12 @@ type Props = {
   difference: Difference;
   /** Leaves out the table of shares, where the page shows one already. */
   withoutShares?: boolean;
+  /** The exact number of devices that change, where it is known. */
+  devices?: number;
 };
 
 /** What differs between two plans: shares, settings, devices, links that become or stop being contended, findings. */
-export function DifferenceView({ difference: d, withoutShares = false }: Props) {
+export function DifferenceView({ difference: d, withoutShares = false, devices }: Props) {
   const { t } = useTranslation("parts");
   const sentence = useDifferenceSentence();
   const tenants = d.tenants ?? [];
@@ -44,7 +49,7 @@ export function DifferenceView({ difference: d, withoutShares = false }: Props) 
   const changes = settingChanges(d);
   return (
     <Stack gap="md" data-difference={`${d.from.slice(0, 12)} ${d.to.slice(0, 12)}`}>
-      <Text className="fl-sentence">{sentence(d)}</Text>
+      <Text className="fl-sentence">{sentence(d, devices)}</Text>
       {shares.length > 0 && !withoutShares ? (
         <SharesTable after={shares.flatMap((x) => x.after ?? [])} before={shares.flatMap((x) => x.before ?? [])} />
       ) : null}

@@ -9,8 +9,8 @@ type Change = Schemas["SettingChange"];
 /** Kinds of places with words of their own. */
 const kinds = new Set(["port", "switch", "switch port", "queue", "link", "plan", "data centre", "sender"]);
 
-/** The kind of a place in the reader's language, for sentences with a number; a kind of a later release as it is. */
-export const kindKey = (kind: string): string => (kinds.has(kind) ? kind.replaceAll(" ", "-") : "other");
+/** The selector of a kind of places in the catalogue; `other` for a kind of a later release. */
+export const kindKey = (kind: string): string => (kinds.has(kind) ? kind.replaceAll(" ", "") : "other");
 
 /** Settings of one kind of places that change: which, from what to what, and where. */
 export function SettingTable({ kind, changes }: { kind: string; changes: Change[] }) {
@@ -21,7 +21,7 @@ export function SettingTable({ kind, changes }: { kind: string; changes: Change[
     <section data-settings={kind}>
       <Title order={3}>{title}</Title>
       <Table.ScrollContainer
-        minWidth={560}
+        minWidth={680}
         scrollAreaProps={{ viewportProps: { tabIndex: 0, role: "region", "aria-label": title } }}
       >
         <Table verticalSpacing={4}>
@@ -41,7 +41,7 @@ export function SettingTable({ kind, changes }: { kind: string; changes: Change[
                 <Table.Th scope="row" fw={500}>
                   {c.field}
                 </Table.Th>
-                <Table.Td>{c.tenant ? <TenantName name={c.tenant} /> : t("whole-device")}</Table.Td>
+                <Table.Td miw={88}>{c.tenant ? <TenantName name={c.tenant} /> : t("whole-device")}</Table.Td>
                 <Table.Td className="fl-numeric">
                   <SettingValue value={c.before} />
                 </Table.Td>

@@ -21,7 +21,7 @@ export function Answer({ context: x }: { context: Context }) {
   let change: string;
   if (x.isInForce) change = t("answer-in-force", { tenants: plan.tenants.length, worst });
   else if (x.difference.data)
-    change = t("answer-change", { sentence: sentence(x.difference.data), plan: shortPlan(x.inForce.name) });
+    change = t("answer-change", { sentence: sentence(x.difference.data, x.devices), plan: shortPlan(x.inForce.name) });
   else if (x.inForce.known && x.inForce.name === "")
     change = t("answer-first", {
       tenants: plan.tenants.length,

@@ -1,5 +1,4 @@
 import { List, Stack, Text } from "@mantine/core";
-import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { QueryView } from "../../../ui/states";
 import { totals } from "../../parts/difference";
@@ -7,24 +6,19 @@ import { Names, TenantName } from "../../parts/links";
 import { Part } from "../../parts/Part";
 import type { Context } from "./context";
 import { type Plan, usePreview } from "./queries";
-import { changedDevices } from "./settings";
 import { Waves } from "./Waves";
 
 /** Devices, ports, switches and tenants that the plan reaches, and the waves in which a rollout would reach them. */
 export function BlastRadius({ context: x, plan }: { context: Context; plan: Plan }) {
   const { t } = useTranslation("plans");
   const preview = usePreview(x.fabric, plan.name, {});
-  const changed = useMemo(
-    () => (x.isInForce ? undefined : changedDevices(x.inForce.plan, plan)),
-    [x.isInForce, x.inForce.plan, plan],
-  );
   const d = x.difference.data ? totals(x.difference.data) : undefined;
   const touched = d ? [...d.gains, ...d.loses, ...d.comes, ...d.goes] : [];
   return (
     <Stack gap="md">
       <List>
         <List.Item>{t("reach-plan", { ports: plan.cas.length, switches: plan.switches.length })}</List.Item>
-        {changed ? <List.Item>{t("reach-changed", changed)}</List.Item> : null}
+        {x.changed ? <List.Item>{t("reach-changed", x.changed)}</List.Item> : null}
         {d && touched.length > 0 ? (
           <List.Item>
             {t("reach-tenants", { n: touched.length, all: plan.tenants.length })}{" "}

@@ -11,7 +11,7 @@ export function Changes({ context: x }: { context: Context }) {
   if (x.inForce.known && x.inForce.name === "") return <Text>{t("changes-first")}</Text>;
   return (
     <QueryView query={x.difference}>
-      {(difference) => <DifferenceView difference={difference} withoutShares />}
+      {(difference) => <DifferenceView difference={difference} devices={x.devices} withoutShares />}
     </QueryView>
   );
 }

@@ -108,7 +108,7 @@ function Groups({ items, filter, onFilter }: GroupsProps) {
 function Reasons({ group: g }: { group: SettingGroup }) {
   const { t } = useTranslation("plans");
   return (
-    <Stack gap="xs">
+    <Stack gap="xs" style={{ contain: "inline-size" }}>
       {g.names.length > 3 ? (
         <Text size="sm">
           <Names names={g.names} of={DeviceName} most={64} />

@@ -16,7 +16,6 @@ import type { Context } from "./context";
 import { type Plan, usePreview } from "./queries";
 import { RolloutOptionsForm } from "./RolloutOptionsForm";
 import { defaults, optionsOf, type RolloutForm } from "./rolloutOptions";
-import { changedDevices } from "./settings";
 import { Waves } from "./Waves";
 
 /** Chooses the bounds of a rollout, shows its waves, and starts it. */
@@ -52,7 +51,9 @@ export function StartRollout({ context: x, plan, onClose }: { context: Context; 
                 <Text size="sm" role="status">
                   {t("waves-sentence", { waves: p.waves.length, devices: p.devices })}
                 </Text>
-                <Waves waves={p.waves} />
+                <div style={{ maxHeight: "14rem", overflowY: "auto" }}>
+                  <Waves waves={p.waves} />
+                </div>
               </Stack>
             )}
           </QueryView>
@@ -69,7 +70,7 @@ function Effect({ context: x, plan }: { context: Context; plan: Plan }) {
   return (
     <List size="sm" spacing={4}>
       {x.isInForce ? <List.Item>{t("start-in-force")}</List.Item> : null}
-      {x.difference.data ? <List.Item>{sentence(x.difference.data)}</List.Item> : null}
+      {x.difference.data ? <List.Item>{sentence(x.difference.data, x.devices)}</List.Item> : null}
       {plan.findings.length > 0 ? <List.Item>{t("start-findings", { n: plan.findings.length })}</List.Item> : null}
       {x.stale ? <List.Item>{t("start-stale")}</List.Item> : null}
       <List.Item>
@@ -91,8 +92,7 @@ function useEffectOf(x: Context, plan: Plan, preview: Schemas["RolloutPreview"] 
   return useMemo(() => {
     const all = preview?.devices ?? plan.cas.length + plan.switches.length;
     if (x.isInForce) return { button: t("send-check", { devices: all }), whole: false };
-    const changed = changedDevices(x.inForce.plan, plan);
-    const devices = changed ? changed.ports + changed.switches : all;
+    const devices = x.devices ?? all;
     const settings = x.difference.data ? totals(x.difference.data).settings : 0;
     const whole = devices >= all && all > 0;
     if (x.inForce.name === "") return { button: t("send-first", { devices: all }), whole: true };

@@ -1,6 +1,8 @@
+import { useMemo } from "react";
 import { useFabrics } from "../../../shell/fabrics";
 import { usePlanInForce } from "../../parts/CompiledPreview";
 import { useDifference, usePlan, usePolicies } from "./queries";
+import { changedDevices } from "./settings";
 
 /** What the parts of a plan's page share. */
 export function usePlanContext(fabric: string, name: string) {
@@ -11,6 +13,10 @@ export function usePlanContext(fabric: string, name: string) {
   const latest = usePolicies(fabric).data?.[0]?.revision;
   const snapshot = useFabrics().data?.find((f) => f.name === fabric)?.snapshot?.sha256;
   const isInForce = full !== "" && inForce.name === full;
+  const changed = useMemo(
+    () => (plan.data && inForce.known && !isInForce ? changedDevices(inForce.plan, plan.data) : undefined),
+    [plan.data, inForce.known, inForce.plan, isInForce],
+  );
   const policyMoved = plan.data?.policy !== undefined && latest !== undefined && latest > plan.data.policy;
   const topologyMoved = plan.data !== undefined && snapshot !== undefined && snapshot !== plan.data.snapshot;
   return {
@@ -21,6 +27,9 @@ export function usePlanContext(fabric: string, name: string) {
     isInForce,
     /** From the plan in force to this one; none while it is read, without a plan in force, and for that plan itself. */
     difference,
+    /** Devices whose settings differ from those of the plan in force, on the plane ib. */
+    changed,
+    devices: changed ? changed.ports + changed.switches : undefined,
     latest,
     policyMoved,
     topologyMoved,
