@@ -18,7 +18,7 @@ async function weigh(demo: Demo, tenant: string, weight: number) {
     ...kept
   } = await demo.api<Tenant>("GET", `${fabric(demo)}/tenants/${tenant}`);
   const attachments = (kept.attachments as { port: string; sl?: number }[]).map(({ port, sl }) => ({ port, sl }));
-  await demo.api("PUT", `${fabric(demo)}/tenants/${tenant}`, { ...kept, attachments, weight });
+  await demo.api("PUT", `${fabric(demo)}/tenants/${tenant}`, { ...kept, attachments, weight }, { "If-Match": "*" });
 }
 
 const compile = (demo: Demo) => demo.api<Plan>("POST", `${fabric(demo)}/plans`, {});
@@ -178,7 +178,7 @@ test("two revisions are compared, and one is labelled", async ({ page, demo, sig
   }
 });
 
-test("a plan of an older revision says so, and a refused rollout says why", async ({ page, demo, signIn }) => {
+test("a plan of an older revision says so, and a refused rollout says why", async ({ page, demo, signIn, guards }) => {
   const before = await inForce(demo);
   await signIn(page, "operator");
   try {
@@ -187,10 +187,17 @@ test("a plan of an older revision says so, and a refused rollout says why", asyn
     await ready(page);
     await expect(page.locator('[data-state="stale"]')).toContainText("compiled from policy revision");
     await expect(page.locator('[data-state="stale"]').getByRole("button", { name: "Compile again" })).toBeVisible();
-    await demo.api("PUT", `${fabric(demo)}/options`, { plane: "wrcc" });
-    const other = await compile(demo).catch(() => undefined);
-    await demo.api("PUT", `${fabric(demo)}/options`, {});
-    test.skip(!other, "the simulated fabric has no plan of another plane");
+
+    const other = await demo.api<Plan>("POST", `${fabric(demo)}/plans`, { options: { plane: "roce" } });
+    await page.goto(`${console_(demo)}/plans/${other.name}`);
+    await ready(page);
+    await expect(page.getByRole("button", { name: "Start rollout" })).toHaveAccessibleDescription(/for comparison/);
+    guards.allow(/status of 422/);
+    await page.goto(`${console_(demo)}/plans/${other.name}?start=now`);
+    await expect(page.getByRole("dialog").getByRole("alert")).toContainText(
+      "plans of other planes are for comparison only",
+    );
+    await expect(page.getByRole("dialog").getByRole("button", { name: /^Send / })).toBeDisabled();
   } finally {
     await putBack(demo, before);
   }
