@@ -25,7 +25,7 @@ export function SignInOverlay() {
       closeOnEscape={false}
       closeOnClickOutside={false}
       title={known ? t("sign-in-again") : undefined}
-      aria-label={t("sign-in")}
+      attributes={known ? undefined : { content: { "aria-label": t("sign-in") } }}
       fullScreen={!known}
       centered
       transitionProps={{ duration: 0 }}

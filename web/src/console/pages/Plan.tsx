@@ -106,6 +106,7 @@ function Actions({ context: x, onStart, onCompile }: { context: Context; onStart
   const { t } = useTranslation("plans");
   const can = useCan();
   const running = useOverview(x.fabric).data?.rollout;
+  const other = x.otherPlane ? t("other-plane", { plane: x.plan.data?.plane ?? "" }) : undefined;
   return (
     <>
       <ActionButton variant="default" allowed={can("plan", "write", x.fabric)} onClick={onCompile}>
@@ -113,7 +114,7 @@ function Actions({ context: x, onStart, onCompile }: { context: Context; onStart
       </ActionButton>
       <ActionButton
         allowed={can("rollout", "run", x.fabric)}
-        reason={running ? t("rollout-running", { id: running.id }) : undefined}
+        reason={other ?? (running ? t("rollout-running", { id: running.id }) : undefined)}
         onClick={onStart}
       >
         {x.isInForce ? t("start-again") : t("start")}

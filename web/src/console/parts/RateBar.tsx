@@ -3,7 +3,7 @@ import { useFigures } from "./useFigures";
 
 type Rate = { predicted_bps: number; bound: number; entitled_bps: number };
 
-const width = 112;
+const width = 88;
 const height = 22;
 
 /**

@@ -136,6 +136,6 @@ function Effect({ row, t }: { row: ShareRow; t: Making["t"] }) {
 export const barColumn = ({ t, max }: Making): Column<ShareRow> => ({
   id: "bar",
   header: t("bar-header"),
-  width: 7.5,
+  width: 6,
   cell: (r) => <RateBar {...r} max={max} />,
 });

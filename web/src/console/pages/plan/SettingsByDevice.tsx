@@ -131,7 +131,7 @@ function Reasons({ group: g }: { group: SettingGroup }) {
           <Table.Tbody>
             {g.reasons.map((r) => (
               <Table.Tr key={`${r.field} ${r.tenant ?? ""}`}>
-                <Table.Th scope="row" fw={500} className="fl-name">
+                <Table.Th scope="row" fw={500} miw={132} className="fl-name">
                   <code>{r.field}</code>
                 </Table.Th>
                 <Table.Td className="fl-numeric" lang="en">

@@ -11,7 +11,8 @@ export function usePlanContext(fabric: string, name: string) {
   const inForce = usePlanInForce(fabric);
   const difference = useDifference(fabric, full, inForce.name || undefined);
   const latest = usePolicies(fabric).data?.[0]?.revision;
-  const snapshot = useFabrics().data?.find((f) => f.name === fabric)?.snapshot?.sha256;
+  const found = useFabrics().data?.find((f) => f.name === fabric);
+  const snapshot = found?.snapshot?.sha256;
   const isInForce = full !== "" && inForce.name === full;
   const changed = useMemo(
     () => (plan.data && inForce.known && !isInForce ? changedDevices(inForce.plan, plan.data) : undefined),
@@ -32,6 +33,8 @@ export function usePlanContext(fabric: string, name: string) {
     devices: changed ? changed.ports + changed.switches : undefined,
     latest,
     policyMoved,
+    /** Plans of another plane than the fabric's are for comparison. */
+    otherPlane: found !== undefined && plan.data !== undefined && plan.data.plane !== found.plane,
     topologyMoved,
     stale: policyMoved || topologyMoved,
     ready: plan.data !== undefined && inForce.known && (isInForce || inForce.name === "" || !difference.isPending),

@@ -75,7 +75,7 @@ function Fields({ difference: d }: { difference: Difference }) {
         <Table.Tbody>
           {rows.map((r) => (
             <Table.Tr key={`${r.tenant} ${r.field}`}>
-              <Table.Td>{r.tenant ? <TenantName name={r.tenant} /> : t("options")}</Table.Td>
+              <Table.Td miw={88}>{r.tenant ? <TenantName name={r.tenant} /> : t("options")}</Table.Td>
               <Table.Th scope="row" fw={500}>
                 <code>{r.field}</code>
               </Table.Th>

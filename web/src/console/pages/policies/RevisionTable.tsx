@@ -48,7 +48,7 @@ export function RevisionTable({ fabric, list, inForce, ...rest }: Props) {
         ),
       },
       { id: "label", header: t("label"), value: (p) => p.label, missing: t("no-label") },
-      { id: "message", header: t("message"), value: (p) => say(p.said, p.message), width: 16 },
+      { id: "message", header: t("message"), value: (p) => say(p.said, p.message), width: 12 },
       { id: "actor", header: t("actor"), value: (p) => p.actor },
       { id: "at", header: t("at"), value: (p) => p.created_at, cell: (p) => <When at={p.created_at} /> },
       {

@@ -7,7 +7,11 @@ test("words values of fields", () => {
   expect(fieldText("guarantee_bps", 2e9, rate)).toBe("2 Gbit/s");
   expect(fieldText("weight", 2.5, rate)).toBe("2.5");
   expect(fieldText("reserved_sls", [14, 15], rate)).toBe("14, 15");
-  expect(fieldText("classes", [{ name: "bulk", weight: 1 }], rate)).toBe('[{"name":"bulk","weight":1}]');
+  expect(fieldText("classes", [{ name: "bulk", weight: 1 }], rate)).toBe("bulk = 1");
+  expect(fieldText("attachments", [{ port: "0x1:1" }, { port: "0x2:1", name: "h2/P1", sl: 3 }], rate)).toBe(
+    "0x1:1, h2/P1 (SL 3)",
+  );
+  expect(fieldText("other", [{ a: 1 }], rate)).toBe('[{"a":1}]');
   expect(fieldText("mode", undefined, rate)).toBeUndefined();
   expect(fieldText("vl_arbitration", true, rate)).toBe("true");
 });

@@ -3,8 +3,17 @@ export function fieldText(field: string, value: unknown, rate: (bps: number) => 
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number") return field.endsWith("_bps") ? rate(value) : String(value);
   if (typeof value === "string") return value;
-  if (Array.isArray(value) && value.every((v) => typeof v !== "object")) return value.join(", ");
+  if (Array.isArray(value)) return value.map(itemText).join(", ");
   return JSON.stringify(value);
+}
+
+/** An item of a list: an attachment by its port, a class by its name and weight, anything else as in requests. */
+function itemText(item: unknown): string {
+  if (typeof item !== "object" || item === null) return String(item);
+  const x = item as { port?: string; sl?: number; name?: string; weight?: number };
+  if (x.port) return `${x.name ?? x.port}${x.sl === undefined ? "" : ` (SL ${x.sl})`}`;
+  if (x.name && x.weight !== undefined && Object.keys(x).length === 2) return `${x.name} = ${x.weight}`;
+  return JSON.stringify(item);
 }
 
 /** The revision before another one, by the list of revisions, newest first; 0 where there is none. */
