@@ -59,7 +59,7 @@ export default function Devices() {
         <Empty
           title={t("no-plan-title")}
           why={t("no-plan-why")}
-          action={<Link to={`/f/${encodeURIComponent(fabric)}/plans` as string}>{t("to-plans")}</Link>}
+          action={<Link to={`/console/f/${encodeURIComponent(fabric)}/plans` as string}>{t("to-plans")}</Link>}
         />
       ) : (
         <QueryView query={query}>{({ plan }) => <Body fabric={fabric} plan={plan} devices={devices} />}</QueryView>

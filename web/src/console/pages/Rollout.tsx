@@ -90,7 +90,7 @@ function Body({ rollout: ro, events, allowed, onRollBack }: BodyProps) {
       <Part title={t("waves")}>
         <WaveSteps
           waves={wavesOf(ro, canaries)}
-          current={ro.wave}
+          current={ro.phase === "pushing" ? ro.wave : -1}
           ended={ended}
           shown={url.wave}
           onShow={(wave) => setUrl({ wave })}

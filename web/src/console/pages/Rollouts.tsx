@@ -14,7 +14,7 @@ import { type Column, DataTable } from "../../ui/table/DataTable";
 import { useUrlState } from "../../ui/useUrlState";
 import { When } from "../../ui/When";
 import { ActionButton } from "../parts/ActionButton";
-import { PlanName } from "../parts/links";
+import { PlanName, RolloutName } from "../parts/links";
 import { purposeOf, type Rollout } from "./rollout/model";
 import { useRollouts } from "./rollout/queries";
 import { RolloutBadge } from "./rollout/RolloutBadge";
@@ -32,20 +32,22 @@ export default function Rollouts() {
   const allowed = useCan()("rollout", "run", fabric);
   const running = rollouts.data?.find((r) => r.state === "running");
   const last = rollouts.data?.[0];
-  const answer = !rollouts.data
-    ? undefined
-    : running
-      ? t("list-running", { id: running.id })
-      : last
-        ? t("list-last", { id: last.id, state: t(`common:rollout.${last.state}`), n: rollouts.data.length })
-        : t("list-none");
+  const answer = !rollouts.data ? undefined : running ? (
+    <>
+      {t("list-running")} <RolloutName id={running.id} />
+    </>
+  ) : last ? (
+    t("list-last", { id: last.id, state: t(`common:rollout.${last.state}`), n: rollouts.data.length })
+  ) : (
+    t("list-none")
+  );
   return (
     <Page
       title={t("shell:nav.rollouts")}
       answer={answer}
       actions={
         <Group gap="xs">
-          <Button variant="default" component={Link} to={`/f/${encodeURIComponent(fabric)}/plans`}>
+          <Button variant="default" component={Link} to={`/console/f/${encodeURIComponent(fabric)}/plans`}>
             {t("to-plans")}
           </Button>
           <ActionButton
@@ -102,6 +104,14 @@ function RolloutTable({ fabric, list, ...state }: TableProps) {
         cell: (r) => <RolloutBadge rollout={r} />,
       },
       { id: "purpose", header: t("purpose"), value: (r) => t(`purpose.${purposeOf(r)}`, { to: r.to ?? "" }) },
+      {
+        id: "result",
+        header: t("result"),
+        width: 18,
+        value: (r) => say(r.result_said, r.result),
+        missing: "",
+        cell: (r) => <span className="fl-name">{say(r.result_said, r.result)}</span>,
+      },
       { id: "plan", header: t("common:plan"), value: (r) => r.plan, cell: (r) => <PlanName name={r.plan} /> },
       {
         id: "actor",
@@ -117,14 +127,6 @@ function RolloutTable({ fabric, list, ...state }: TableProps) {
         value: (r) => seconds(r),
         missing: t("not-ended"),
         cell: (r) => duration(seconds(r)),
-      },
-      {
-        id: "result",
-        header: t("result"),
-        width: 18,
-        value: (r) => say(r.result_said, r.result),
-        missing: "",
-        cell: (r) => <span className="fl-name">{say(r.result_said, r.result)}</span>,
       },
     ],
     [t, say, duration],

@@ -15,7 +15,7 @@ export function DeviceFacts({ device: d }: { device: Device }) {
     [
       t("read-by"),
       <span key="by" className="fl-name">
-        {d.read_by ?? t("read-by-request")}
+        {d.read_by ?? t(d.read_at ? "read-by-request" : "common:never")}
       </span>,
     ],
     [t("seen"), when(d.seen_at)],

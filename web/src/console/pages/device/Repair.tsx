@@ -40,7 +40,10 @@ export function Repair({ fabric, device: d, onClose }: Props) {
       ) as Promise<Schemas["Rollout"]>,
     onSuccess: (ro) => {
       changed();
-      void navigate({ to: "/f/$fabric/rollouts/$rollout", params: { fabric, rollout: String(ro.id) } as never });
+      void navigate({
+        to: "/console/f/$fabric/rollouts/$rollout",
+        params: { fabric, rollout: String(ro.id) } as never,
+      });
     },
   });
   const writes = reading.data ? repairable(reading.data) : [];

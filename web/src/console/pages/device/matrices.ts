@@ -48,7 +48,9 @@ function ofAdapter({ ca }: Settings): Matrix[] {
   return [
     ...table(
       "sl",
-      ca.sls.map((sl, i) => row(i, sl)),
+      ca.sls.map(({ ccti_timer, ccti_increase, trigger_threshold, ccti_min }, i) =>
+        row(i, { ccti_timer, ccti_increase, trigger_threshold, ccti_min }),
+      ),
     ),
     ...table("ca", [row("", { per_sl: ca.per_sl, ccti_limit: ca.ccti_limit })]),
   ];

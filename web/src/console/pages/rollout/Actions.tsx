@@ -20,8 +20,8 @@ function WhileRunning({ fabric, rollout: ro, allowed, onDialog }: Props) {
   const pause = useRequest(fabric, ro, "pause");
   const resume = useRequest(fabric, ro, "resume");
   const situation = situationOf(ro);
-  const ending = situation === "undoing" || situation === "unplacing" || situation === "canceling";
-  const reason = ending ? t("ending") : undefined;
+  const undoing = situation === "undoing" || situation === "unplacing" || ro.phase === "undoing";
+  const written = ro.phase === "confirming" ? t("no-pause") : undefined;
   const problem = pause.error ?? resume.error;
   return (
     <Stack gap="xs" align="flex-end">
@@ -39,7 +39,7 @@ function WhileRunning({ fabric, rollout: ro, allowed, onDialog }: Props) {
         ) : (
           <ActionButton
             allowed={allowed}
-            reason={reason ?? (situation === "confirming" ? t("no-pause") : undefined)}
+            reason={situation === "canceling" ? t("ending") : written}
             variant="default"
             loading={pause.isPending}
             onClick={() => pause.mutate()}
@@ -50,7 +50,7 @@ function WhileRunning({ fabric, rollout: ro, allowed, onDialog }: Props) {
         )}
         <ActionButton
           allowed={allowed}
-          reason={reason}
+          reason={undoing || situation === "canceling" ? t("ending") : written}
           variant="default"
           onClick={() => onDialog("cancel")}
           leftSection={<Icon name="cross" />}
@@ -59,7 +59,7 @@ function WhileRunning({ fabric, rollout: ro, allowed, onDialog }: Props) {
         </ActionButton>
         <ActionButton
           allowed={allowed}
-          reason={reason}
+          reason={undoing && situation !== "paused" ? t("ending") : undefined}
           color="red.9"
           onClick={() => onDialog("roll-back")}
           leftSection={<Icon name="undo" />}

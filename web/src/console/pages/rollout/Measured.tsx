@@ -12,7 +12,8 @@ import { StateBadge } from "../../../ui/StateBadge";
 import { QueryView } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { Why } from "../../../ui/Why";
-import { TenantName } from "../../parts/links";
+import { PlanName, TenantName } from "../../parts/links";
+import { usePlan } from "../plan/queries";
 import type { Rollout } from "./model";
 
 /** Seconds of the chart before the rollout, and after its end at most. */
@@ -75,7 +76,7 @@ export function Measured({ rollout: ro }: { rollout: Rollout }) {
           )
         }
       </QueryView>
-      <MeasuredTable rollout={ro} start={start} end={end} simulated={simulated} />
+      <MeasuredTable rollout={ro} start={start} simulated={simulated} />
     </Stack>
   );
 }
@@ -89,54 +90,87 @@ const lines = (list: Series[], divisor: number) =>
       kind: "line" as const,
     }));
 
-type Row = { tenant: string; entitledBefore?: number; entitled?: number; before?: number; now?: number };
+type Rates = { entitledBefore: number; before: number; entitled: number; predicted: number; now: number };
 
-/** Seconds over which the rates before and now are averaged. */
-const mean = 60;
+type Row = { tenant: string } & Partial<Rates>;
 
-/** Entitled and delivered rates just before the rollout and now, by tenant. */
-function useMeasured(fabric: string, start: number) {
-  const minute = useNow(15) / 1000;
-  return useQuery({
-    queryKey: keys.series("rollout-table", fabric, start, minute),
+/** Seconds over which the rates before and now are averaged, at most; and at least, since rates are stored every few seconds. */
+const mean = { most: 60, least: 15 };
+
+/** Rates just before the rollout and now, and what its plan entitles each tenant to. */
+function useMeasured(ro: Rollout, start: number) {
+  const now = useNow(15) / 1000;
+  const plan = usePlan(ro.fabric, ro.to ? undefined : ro.plan);
+  const changed = (ro.devices ?? []).reduce((last, d) => Math.max(last, Date.parse(d.updated_at) / 1000), start);
+  // Of the time since the last write only: a mean over both plans is that of neither.
+  const seconds = Math.round(Math.min(mean.most, Math.max(mean.least, now - changed)));
+  const query = useQuery({
+    queryKey: keys.series("rollout-table", ro.fabric, start, now, seconds),
     queryFn: async ({ signal }) => {
-      const average = `avg_over_time(${delivered(fabric)}[${mean}s])`;
-      const [eb, e, b, n] = await Promise.all([
-        instant(`last_over_time(${entitled(fabric)}[${mean}s])`, start, signal),
-        instant(entitled(fabric), undefined, signal),
-        instant(average, start, signal),
-        instant(average, undefined, signal),
+      const [eb, b, n] = await Promise.all([
+        instant(`last_over_time(${entitled(ro.fabric)}[${mean.most}s])`, start, signal),
+        instant(`avg_over_time(${delivered(ro.fabric)}[${mean.most}s])`, start, signal),
+        instant(`avg_over_time(${delivered(ro.fabric)}[${seconds}s])`, undefined, signal),
       ]);
-      const rows = new Map<string, Row>();
-      const put = (samples: typeof e, field: Exclude<keyof Row, "tenant">) => {
-        for (const s of samples) {
-          const tenant = s.labels.tenant ?? "";
-          const row = rows.get(tenant) ?? { tenant };
-          if (Number.isFinite(s.value)) row[field] = s.value;
-          rows.set(tenant, row);
-        }
-      };
-      put(eb, "entitledBefore");
-      put(e, "entitled");
-      put(b, "before");
-      put(n, "now");
-      return [...rows.values()].sort((x, y) => x.tenant.localeCompare(y.tenant));
+      return { entitledBefore: eb, before: b, now: n };
     },
     placeholderData: (old) => old,
     staleTime: 15_000,
   });
+  const rows = useMemo(() => {
+    const out = new Map<string, Row>();
+    const put = (tenant: string, field: keyof Rates, value: number) => {
+      if (Number.isFinite(value)) out.set(tenant, { ...(out.get(tenant) ?? { tenant }), [field]: value });
+    };
+    for (const [field, samples] of Object.entries(query.data ?? {}))
+      for (const s of samples) put(s.labels.tenant ?? "", field as keyof Rates, s.value);
+    for (const s of plan.data?.tenants ?? []) {
+      put(s.tenant, "entitled", s.entitled_bps);
+      put(s.tenant, "predicted", s.predicted_bps);
+    }
+    return [...out.values()].sort((x, y) => x.tenant.localeCompare(y.tenant));
+  }, [query.data, plan.data]);
+  return { query, rows, seconds };
 }
 
-type TableProps = { rollout: Rollout; start: number; end: number | undefined; simulated: boolean };
+function MeasuredTable({ rollout: ro, start, simulated }: { rollout: Rollout; start: number; simulated: boolean }) {
+  const { t } = useTranslation(["rollouts", "common"]);
+  const { query, rows, seconds } = useMeasured(ro, start);
+  const columns = useColumns(ro, rows, seconds);
+  return (
+    <QueryView query={query}>
+      {() => (
+        <Stack gap="xs">
+          <Group gap="sm">
+            <Text size="sm">{t("measured-table-why", { most: mean.most, seconds })}</Text>
+            {simulated ? <StateBadge tone="simulated">{t("common:simulated")}</StateBadge> : null}
+          </Group>
+          <DataTable
+            caption={t("measured-table")}
+            rows={rows}
+            columns={columns}
+            rowId={(r) => r.tenant}
+            filterLabel={rows.length > 10 ? t("measured-filter") : ""}
+            csvName={`${ro.fabric}-rollout-${ro.id}-shares`}
+            empty={<Text c="dimmed">{t("measured-none")}</Text>}
+          />
+        </Stack>
+      )}
+    </QueryView>
+  );
+}
 
-function MeasuredTable({ rollout: ro, start, simulated }: TableProps) {
+function useColumns(ro: Rollout, rows: Row[], seconds: number): Column<Row>[] {
   const { t } = useTranslation(["rollouts", "common"]);
   const { rateScale, signedShare } = useFormat();
-  const rows = useMeasured(ro.fabric, start);
-  const columns = useMemo<Column<Row>[]>(() => {
-    const list = rows.data ?? [];
-    const scale = rateScale(list.flatMap((r) => [r.entitled, r.entitledBefore, r.before, r.now]));
-    const rate = (id: Exclude<keyof Row, "tenant">): Column<Row> => ({
+  return useMemo(() => {
+    const scale = rateScale(rows.flatMap((r) => [r.entitled, r.entitledBefore, r.before, r.now]));
+    const formulas: Partial<Record<keyof Rates, string>> = {
+      entitledBefore: entitled(ro.fabric),
+      before: `avg_over_time(${delivered(ro.fabric)}[${mean.most}s])`,
+      now: `avg_over_time(${delivered(ro.fabric)}[${seconds}s])`,
+    };
+    const rate = (id: keyof Rates): Column<Row> => ({
       id,
       header: t(`measured.${id}`),
       unit: scale.unit,
@@ -148,11 +182,9 @@ function MeasuredTable({ rollout: ro, start, simulated }: TableProps) {
             reasoning={{
               of: `${t(`measured.${id}`)}: ${r.tenant}`,
               value: `${scale.format(r[id])} ${scale.unit}`,
-              sentence: t(`measured-why.${id}`, { seconds: mean }),
-              formula:
-                id === "before" || id === "now"
-                  ? `avg_over_time(${delivered(ro.fabric)}[${mean}s])`
-                  : entitled(ro.fabric),
+              sentence: t(`measured-why.${id}`, { seconds: id === "now" ? seconds : mean.most }),
+              formula: formulas[id],
+              revision: id === "entitled" || id === "predicted" ? <PlanName name={ro.plan} /> : undefined,
             }}
           >
             <span className="fl-numeric">{scale.format(r[id])}</span>
@@ -164,7 +196,7 @@ function MeasuredTable({ rollout: ro, start, simulated }: TableProps) {
       { id: "tenant", header: t("common:tenant"), value: (r) => r.tenant, cell: (r) => <TenantName name={r.tenant} /> },
       rate("entitledBefore"),
       rate("before"),
-      rate("entitled"),
+      ...(ro.to ? [] : [rate("entitled"), rate("predicted")]),
       rate("now"),
       {
         id: "error",
@@ -178,26 +210,5 @@ function MeasuredTable({ rollout: ro, start, simulated }: TableProps) {
         cell: (r) => signedShare(error(r)),
       },
     ];
-  }, [rows.data, rateScale, signedShare, t, ro.fabric]);
-  return (
-    <QueryView query={rows}>
-      {(list) => (
-        <Stack gap="xs">
-          <Group gap="sm">
-            <Text size="sm">{t("measured-table-why", { seconds: mean })}</Text>
-            {simulated ? <StateBadge tone="simulated">{t("common:simulated")}</StateBadge> : null}
-          </Group>
-          <DataTable
-            caption={t("measured-table")}
-            rows={list}
-            columns={columns}
-            rowId={(r) => r.tenant}
-            filterLabel={list.length > 10 ? t("measured-filter") : ""}
-            csvName={`${ro.fabric}-rollout-${ro.id}-shares`}
-            empty={<Text c="dimmed">{t("measured-none")}</Text>}
-          />
-        </Stack>
-      )}
-    </QueryView>
-  );
+  }, [rows, rateScale, signedShare, t, ro.fabric, ro.plan, ro.to, seconds]);
 }

@@ -36,7 +36,10 @@ export function RollBack({ fabric, rollout: ro, onClose }: { fabric: string; rol
       onSuccess: (made) => {
         onClose();
         if (made.id !== ro.id)
-          void navigate({ to: "/f/$fabric/rollouts/$rollout", params: { fabric, rollout: String(made.id) } as never });
+          void navigate({
+            to: "/console/f/$fabric/rollouts/$rollout",
+            params: { fabric, rollout: String(made.id) } as never,
+          });
       },
     });
   return (

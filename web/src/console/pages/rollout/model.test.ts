@@ -60,6 +60,7 @@ test("a pause is in effect when no device is being written", () => {
   expect(situationOf({ ...base, devices: [device("a", "in-sync"), device("b", "pending")] })).toBe("paused");
   expect(situationOf({ ...base, wish: "undo" })).toBe("undoing");
   expect(situationOf({ ...base, wish: "run", phase: "confirming" })).toBe("confirming");
+  expect(situationOf({ ...base, phase: "undoing" })).toBe("paused");
   expect(situationOf({ ...base, state: "canceled" })).toBe("canceled");
 });
 

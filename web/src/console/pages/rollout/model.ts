@@ -111,13 +111,13 @@ export type Situation =
 
 export function situationOf(ro: Pick<Rollout, "state" | "phase" | "wish" | "devices">): Situation {
   if (ro.state !== "running") return ro.state;
-  if (ro.phase === "undoing" || ro.phase === "unplacing") return ro.phase;
-  if (ro.wish === "undo") return "undoing";
-  if (ro.wish === "cancel") return "canceling";
   if (ro.wish === "pause") {
     const c = counted(ro.devices ?? []);
     return c.writing + c.reading > 0 ? "pausing" : "paused";
   }
+  if (ro.phase === "undoing" || ro.phase === "unplacing") return ro.phase;
+  if (ro.wish === "undo") return "undoing";
+  if (ro.wish === "cancel") return "canceling";
   return ro.phase === "ended" ? "pushing" : ro.phase;
 }
 

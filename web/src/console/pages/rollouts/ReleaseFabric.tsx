@@ -46,7 +46,10 @@ export function ReleaseFabric({ fabric, onClose }: { fabric: string; onClose: ()
     onSuccess: (ro) => {
       for (const queryKey of [keys.fabrics(), keys.rollouts(fabric), keys.overview(fabric)])
         void cache.invalidateQueries({ queryKey });
-      void navigate({ to: "/f/$fabric/rollouts/$rollout", params: { fabric, rollout: String(ro.id) } as never });
+      void navigate({
+        to: "/console/f/$fabric/rollouts/$rollout",
+        params: { fabric, rollout: String(ro.id) } as never,
+      });
     },
   });
   const n = preview.data?.devices.filter((d) => !d.missing).length ?? 0;
