@@ -99,7 +99,10 @@ function Choice({
     <Select
       label={t(`option-${name}`)}
       description={t(`option-${name}-why`)}
-      data={[{ value: "", label: t("option-default") }, ...values.map((v) => ({ value: v, label: t(`option.${name}.${v}`) }))]}
+      data={[
+        { value: "", label: t("option-default") },
+        ...values.map((v) => ({ value: v, label: t(`option.${name}.${v}`) })),
+      ]}
       value={options[name] ?? ""}
       onChange={(v) => set({ [name]: v || undefined })}
       allowDeselect={false}
