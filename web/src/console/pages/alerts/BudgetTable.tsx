@@ -65,7 +65,7 @@ export function BudgetTable({ fabric, budgets, chosen, onChoose, ...state }: Pro
             size="compact-sm"
             variant={b.tenant === chosen ? "filled" : "default"}
             aria-pressed={b.tenant === chosen}
-            aria-label={t("chart-of", { tenant: b.tenant })}
+            aria-label={t("chart-show-of", { tenant: b.tenant })}
             onClick={() => onChoose(b.tenant === chosen ? "" : b.tenant)}
           >
             {t("chart-show")}
