@@ -23,22 +23,22 @@ async function weigh(demo: Demo, tenant: string, weight: number) {
 
 const compile = (demo: Demo) => demo.api<Plan>("POST", `${fabric(demo)}/plans`, {});
 
-/** Follows the latest rollout until it ended or waits for its confirmation. */
-async function settled(demo: Demo): Promise<Rollout> {
+/** Follows a rollout until `until` holds. */
+async function follow(demo: Demo, id: number, until: (r: Rollout) => boolean): Promise<Rollout> {
   let last: Rollout | undefined;
   await expect
     .poll(
       async () => {
-        last = (await demo.api<{ items: Rollout[] }>("GET", `${fabric(demo)}/rollouts`)).items.sort(
-          (a, b) => b.id - a.id,
-        )[0];
-        return last?.state !== "running" || last.phase === "confirming";
+        last = await demo.api<Rollout>("GET", `${fabric(demo)}/rollouts/${id}`);
+        return until(last);
       },
       { timeout: 40_000 },
     )
     .toBe(true);
   return last as Rollout;
 }
+
+const ended = (demo: Demo, id: number) => follow(demo, id, (r) => r.state !== "running");
 
 /** Puts the weights and the plan in force back to what they were. */
 async function putBack(demo: Demo, plan: string) {
@@ -48,8 +48,8 @@ async function putBack(demo: Demo, plan: string) {
   }
   const overview = await demo.api<{ plan?: { name: string } }>("GET", `${fabric(demo)}/overview`);
   if (overview.plan?.name === plan) return;
-  await demo.api("POST", `${fabric(demo)}/rollouts`, { plan });
-  expect((await settled(demo)).state).toBe("succeeded");
+  const { id } = await demo.api<Rollout>("POST", `${fabric(demo)}/rollouts`, { plan });
+  expect((await ended(demo, id)).state).toBe("succeeded");
 }
 
 async function inForce(demo: Demo): Promise<string> {
@@ -90,11 +90,11 @@ test("a weight is raised: preview, difference, start with a canary, confirmation
     await keep(page, "plan-start");
     await dialog.getByRole("button", { name: `Send ${settings} settings to 14 devices` }).click();
     await expect(page).toHaveURL(/\/rollouts\/\d+/);
-    const rollout = await settled(demo);
-    expect(page.url()).toContain(`/rollouts/${rollout.id}`);
-    expect(rollout.phase).toBe("confirming");
+    const id = Number(/\/rollouts\/(\d+)/.exec(page.url())?.[1]);
+    const rollout = await follow(demo, id, (r) => r.phase === "confirming" || r.state !== "running");
+    expect(rollout).toMatchObject({ phase: "confirming", plan });
     await demo.api("POST", `${fabric(demo)}/rollouts/${rollout.id}/confirm`);
-    expect((await settled(demo)).state).toBe("succeeded");
+    expect((await ended(demo, rollout.id)).state).toBe("succeeded");
     expect(await inForce(demo)).toBe(plan);
   } finally {
     await putBack(demo, before);
@@ -197,7 +197,7 @@ test("a plan of an older revision says so, and a refused rollout says why", asyn
     await expect(page.getByRole("dialog").getByRole("alert")).toContainText(
       "plans of other planes are for comparison only",
     );
-    await expect(page.getByRole("dialog").getByRole("button", { name: /^Send / })).toBeDisabled();
+    await expect(page.getByRole("dialog").getByRole("button", { name: "Start rollout" })).toBeDisabled();
   } finally {
     await putBack(demo, before);
   }

@@ -82,7 +82,7 @@ function Revisions({ fabric, list, inForce }: ListProps & { fabric: string }) {
   const latest = revisions[0] ?? 0;
   const revision = revisions.includes(Number(url.revision)) ? Number(url.revision) : latest;
   const against = revisions.includes(Number(url.against)) ? Number(url.against) : before(revisions, revision);
-  const selected = new Set(url.revision && url.against ? [url.against, url.revision] : []);
+  const selected = new Set([url.against, url.revision].filter((r) => r !== ""));
   const close = () => setUrl({ dialog: "" });
   return (
     <>

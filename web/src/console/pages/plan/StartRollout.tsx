@@ -24,9 +24,10 @@ export function StartRollout({ context: x, plan, onClose }: { context: Context; 
   const [form, setForm] = useState<RolloutForm>(defaults);
   const options = useMemo(() => optionsOf(form), [form]);
   const [settled] = useDebouncedValue(options, 300);
-  const preview = usePreview(x.fabric, plan.name, settled);
   const start = useStart(x.fabric, plan.name, options);
-  const effect = useEffectOf(x, plan, preview.data);
+  const begun = start.isPending || start.isSuccess; // from here on the service answers that a rollout is running
+  const preview = usePreview(x.fabric, plan.name, settled, !begun);
+  const effect = useEffectOf(x, preview.data);
   return (
     <TypedConfirm
       opened
@@ -87,10 +88,11 @@ function Effect({ context: x, plan }: { context: Context; plan: Plan }) {
 }
 
 /** The words of the button, and whether every device of the fabric is touched: then its name must be typed. */
-function useEffectOf(x: Context, plan: Plan, preview: Schemas["RolloutPreview"] | undefined) {
+function useEffectOf(x: Context, preview: Schemas["RolloutPreview"] | undefined) {
   const { t } = useTranslation("plans");
   return useMemo(() => {
-    const all = preview?.devices ?? plan.cas.length + plan.switches.length;
+    if (!preview) return { button: t("start"), whole: false };
+    const all = preview.devices;
     if (x.isInForce) return { button: t("send-check", { devices: all }), whole: false };
     const devices = x.devices ?? all;
     const settings = x.difference.data ? totals(x.difference.data).settings : 0;
@@ -98,7 +100,7 @@ function useEffectOf(x: Context, plan: Plan, preview: Schemas["RolloutPreview"] 
     if (x.inForce.name === "") return { button: t("send-first", { devices: all }), whole: true };
     if (devices === 0) return { button: t("send-check", { devices: all }), whole: false };
     return { button: t("send", { settings, devices }), whole };
-  }, [x, plan, preview, t]);
+  }, [x, preview, t]);
 }
 
 function useStart(fabric: string, plan: string, options: Schemas["RolloutOptions"]) {
