@@ -3,8 +3,8 @@
 //	simfabric serve NAME        serve a leaf-spine fabric at unix:NAME, and carry out commands from standard input
 //	simfabric write ADDR HOST TIMER   as a second manager, set CCTI_Timer of SL 3 on a host's first port
 //
-// Commands are "off NODE" (the node does not answer), "on NODE" (it answers again, with the settings of a restart),
-// "slow MILLISECONDS" (every reply is late). Each is answered with "ok" or the error.
+// Commands are "off NODE" (the node does not answer) and "on NODE" (it answers again, with the settings of a restart). Each is
+// answered with "ok" or the error.
 package main
 
 import (
@@ -19,7 +19,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibmad"
@@ -85,24 +84,17 @@ func serve(ctx context.Context, name string) error {
 	return nil
 }
 
-// lab is the fabric with the faults that commands caused.
+// lab is the fabric with the nodes that commands turned off.
 type lab struct {
-	sim   *simdev.Devices
-	topo  *subnet.Fabric
-	off   []int32
-	delay time.Duration
+	sim  *simdev.Devices
+	topo *subnet.Fabric
+	off  []int32 // nodes that do not answer
 }
 
 // do carries out a command.
 func (l *lab) do(words []string) error {
 	if len(words) != 2 {
 		return fmt.Errorf("%q: want a command and its argument", words)
-	}
-	if words[0] == "slow" {
-		ms, err := strconv.Atoi(words[1])
-		l.delay = time.Duration(ms) * time.Millisecond
-		l.apply()
-		return err
 	}
 	at := int32(slices.IndexFunc(l.topo.Nodes, func(n subnet.Node) bool { return n.Name == words[1] }))
 	if at < 0 {
@@ -117,22 +109,14 @@ func (l *lab) do(words []string) error {
 			return err
 		}
 	default:
-		return fmt.Errorf("%q: want off, on or slow", words[0])
+		return fmt.Errorf("%q: want off or on", words[0])
 	}
-	l.apply()
-	return nil
-}
-
-// apply sets the faults. A node that is off loses every request; while one is off, the others answer at once.
-func (l *lab) apply() {
 	var f simdev.Faults
-	switch {
-	case len(l.off) > 0:
+	if len(l.off) > 0 {
 		f = simdev.Faults{Nodes: l.off, DropRequest: 1}
-	case l.delay > 0:
-		f = simdev.Faults{DelayReply: 1, Delay: l.delay}
 	}
 	l.sim.SetFaults(f)
+	return nil
 }
 
 // write sets a timer by management datagrams of its own.

@@ -40,11 +40,6 @@ export class SimFabric {
     return new SimFabric(ready.replace(/^ready /, ""), child, lines);
   }
 
-  /** Every reply comes late, so that a rollout can be watched. 0 ends it. */
-  slow(milliseconds: number) {
-    return this.send(`slow ${milliseconds}`);
-  }
-
   /** The node does not answer. */
   off(node: string) {
     return this.send(`off ${node}`);
