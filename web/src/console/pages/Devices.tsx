@@ -109,7 +109,9 @@ function Body({ fabric, plan, devices }: { fabric: string; plan: string; devices
     <Stack gap="lg">
       <DriftBanner devices={devices} onShow={() => setUrl({ state: "drifted" })} />
       <Text size="sm">
-        {t("compared-with")} <PlanName name={plan} />
+        {t("compared-with")}
+        {t("gap")}
+        <PlanName name={plan} />
       </Text>
       <StateFilter devices={devices} state={url.state} onState={(state) => setUrl({ state })} />
       <Select

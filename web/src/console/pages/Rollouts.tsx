@@ -34,7 +34,9 @@ export default function Rollouts() {
   const last = rollouts.data?.[0];
   const answer = !rollouts.data ? undefined : running ? (
     <>
-      {t("list-running")} <RolloutName id={running.id} />
+      {t("list-running")}
+      {t("gap")}
+      <RolloutName id={running.id} />
     </>
   ) : last ? (
     t("list-last", { id: last.id, state: t(`common:rollout.${last.state}`), n: rollouts.data.length })

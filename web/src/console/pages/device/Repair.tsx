@@ -63,7 +63,9 @@ export function Repair({ fabric, device: d, onClose }: Props) {
         {(now) => (
           <Stack gap="md" data-repair={writes.length}>
             <Text role="status">
-              {t("repair-sentence", { n: writes.length })} {now.read_at ? <When at={now.read_at} /> : null}
+              {t("repair-sentence", { n: writes.length })}
+              {t("gap")}
+              {now.read_at ? <When at={now.read_at} /> : null}
             </Text>
             {writes.length > 0 ? (
               <Fields differences={writes} before={t("observed")} after={t("repair-writes")} />

@@ -46,8 +46,10 @@ export function DriftPolicy({ fabric, devices, allowed, editing, onEdit }: Props
         {({ body: p, etag }) => (
           <>
             <Text data-policy={p.policy}>
-              {t(`policy-sentence.${p.policy}`)}{" "}
-              {p.interval_s > 0 ? t("policy-interval", { interval: duration(p.interval_s) }) : t("policy-never")}{" "}
+              {t(`policy-sentence.${p.policy}`)}
+              {t("gap")}
+              {p.interval_s > 0 ? t("policy-interval", { interval: duration(p.interval_s) }) : t("policy-never")}
+              {t("gap")}
               {t("policy-quarantine", {
                 n: p.quarantine_after,
                 window: duration(p.window_s),

@@ -32,7 +32,8 @@ export function ConfirmBanner({ fabric, rollout: ro, allowed, onRollBack }: Prop
     >
       <Stack gap="sm">
         <Text size="sm">
-          {ro.options?.verify_shares ? t("confirm-verify") : t("confirm-why")}{" "}
+          {ro.options?.verify_shares ? t("confirm-verify") : t("confirm-why")}
+          {t("gap")}
           {ro.confirm_by ? <When at={ro.confirm_by} /> : null}
         </Text>
         {confirm.error ? <ProblemNote problem={confirm.error} /> : null}

@@ -29,7 +29,9 @@ export function Management({ fabric }: { fabric: string }) {
     >
       <Stack gap="sm">
         <Text size="sm">
-          {t(`management-why.${f.management}`)} {f.management_at ? <When at={f.management_at} /> : null}
+          {t(`management-why.${f.management}`)}
+          {t("gap")}
+          {f.management_at ? <When at={f.management_at} /> : null}
         </Text>
         <Group>
           <ActionButton allowed={can("fabric", "write", fabric)} variant="default" onClick={() => setAsking(true)}>

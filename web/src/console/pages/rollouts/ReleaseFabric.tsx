@@ -110,7 +110,8 @@ function What({ preview: p }: { preview: Preview }) {
           devices: p.devices.filter((d) => d.changes.length > 0).length,
           placements: p.placements.length,
           waves: p.waves.length,
-        })}{" "}
+        })}
+        {t("gap")}
         {tenants.length > 0 ? <Names names={tenants} most={6} /> : null}
       </Text>
       {missing.length > 0 ? <Partial>{t("release-unreachable", { n: missing.length })}</Partial> : null}
