@@ -16,7 +16,7 @@ export function AlertsPart({ overview: o }: { overview: FabricOverview }) {
         {o.alerts_firing === 0 ? (
           t("alerts-none")
         ) : (
-          <To to="/f/$fabric/alerts" params={{ fabric: o.fabric }}>
+          <To to="/console/f/$fabric/alerts" params={{ fabric: o.fabric }}>
             {t("alerts-count", { n: o.alerts_firing })}
           </To>
         )}
@@ -41,14 +41,14 @@ function AlertLine({ fabric, alert: a }: { fabric: string; alert: Schemas["Firin
       <StateBadge tone={page ? "bad" : "warn"}>{a.severity ?? t("alert")}</StateBadge>{" "}
       {a.tenant ? (
         <To
-          to="/f/$fabric/tenants/$tenant"
+          to="/console/f/$fabric/tenants/$tenant"
           params={{ fabric, tenant: a.tenant }}
           search={{ at: a.since, ...(a.link ? { link: a.link } : {}) }}
         >
           {words}
         </To>
       ) : (
-        <To to="/f/$fabric/alerts" params={{ fabric }}>
+        <To to="/console/f/$fabric/alerts" params={{ fabric }}>
           {words}
         </To>
       )}{" "}

@@ -26,7 +26,7 @@ export function DevicesPart({ overview: o }: { overview: FabricOverview }) {
       <List listStyleType="none" spacing="xs">
         {states.map((s) => (
           <List.Item key={s.state} data-devices={s.state}>
-            <To to="/f/$fabric/devices" params={{ fabric: o.fabric }} search={{ state: s.state }}>
+            <To to="/console/f/$fabric/devices" params={{ fabric: o.fabric }} search={{ state: s.state }}>
               {t("devices-in", { n: s.devices })}
             </To>{" "}
             <StateBadge {...deviceLook(s.state)}>{t(`common:device.${s.state}`, { defaultValue: s.state })}</StateBadge>

@@ -20,7 +20,7 @@ export function NextStep({ overview: o }: { overview: FabricOverview }) {
       <Button
         renderRoot={(props) => (
           <Link
-            to="/f/$fabric/tenants"
+            to="/console/f/$fabric/tenants"
             params={{ fabric: o.fabric } as never}
             search={{ add: "yes" } as never}
             {...props}
@@ -33,7 +33,7 @@ export function NextStep({ overview: o }: { overview: FabricOverview }) {
       <Button
         renderRoot={(props) => (
           <Link
-            to="/f/$fabric/plans"
+            to="/console/f/$fabric/plans"
             params={{ fabric: o.fabric } as never}
             search={{ compile: "now" } as never}
             {...props}

@@ -119,7 +119,8 @@ function useCreate(fabric: string) {
       // The key of a refused request stays with its answer: another attempt is another request.
       done.current.keys = [idempotencyKey(), idempotencyKey()];
     },
-    onSuccess: (plan) => void navigate({ to: "/f/$fabric/plans/$plan", params: { fabric, plan: plan.name } as never }),
+    onSuccess: (plan) =>
+      void navigate({ to: "/console/f/$fabric/plans/$plan", params: { fabric, plan: plan.name } as never }),
     onSettled: () => {
       for (const key of [keys.tenants(fabric), keys.flows(fabric), keys.plans(fabric)])
         void cache.invalidateQueries({ queryKey: key });

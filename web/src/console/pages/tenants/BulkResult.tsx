@@ -15,7 +15,8 @@ export function BulkResult({ fabric, save, onClose }: { fabric: string; save: Bu
   const navigate = useNavigate();
   const compile = useMutation({
     mutationFn: () => storePlan(fabric, idempotencyKey()),
-    onSuccess: (plan) => void navigate({ to: "/f/$fabric/plans/$plan", params: { fabric, plan: plan.name } as never }),
+    onSuccess: (plan) =>
+      void navigate({ to: "/console/f/$fabric/plans/$plan", params: { fabric, plan: plan.name } as never }),
   });
   const done = save.saved + save.refused.length;
   return (

@@ -3,7 +3,7 @@ import { bulkChanges, bulkEdits } from "./bulk";
 import type { Tenant } from "./queries";
 
 const tenant = (name: string, weight: number) => ({ name, weight }) as Tenant;
-const list = [tenant("a", 1), tenant("b", 4), tenant("c", 0.001)];
+const list = [tenant("a", 1), tenant("b", 4), tenant("c", 0.0004)];
 
 test("sets and multiplies weights", () => {
   const set = bulkChanges(list, { mode: "set", by: 4 });
