@@ -11,7 +11,7 @@ test("words values of fields", () => {
   expect(fieldText("attachments", [{ port: "0x1:1" }, { port: "0x2:1", name: "h2/P1", sl: 3 }], rate)).toBe(
     "0x1:1, h2/P1 (SL 3)",
   );
-  expect(fieldText("other", [{ a: 1 }], rate)).toBe('[{"a":1}]');
+  expect(fieldText("other", [{ a: 1 }], rate)).toBe('{"a":1}');
   expect(fieldText("mode", undefined, rate)).toBeUndefined();
   expect(fieldText("vl_arbitration", true, rate)).toBe("true");
 });
