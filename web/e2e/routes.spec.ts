@@ -79,7 +79,9 @@ for (const { theme, language, width } of looks) {
 test("an address that nothing is at, and one of an unknown fabric, say so and offer the search", async ({
   page,
   signIn,
+  guards,
 }) => {
+  guards.allow(/status of 404/);
   await signIn(page, "operator");
   for (const path of [
     "/console/nothing/here",
