@@ -39,8 +39,24 @@ test("crossings are counted between neighbouring tiers", () => {
     ["a", ["y", "x"]],
     ["b", ["x"]],
   ]);
-  expect(crossings([["a", "b"], ["x", "y"]], up)).toBe(1);
-  expect(crossings([["b", "a"], ["x", "y"]], up)).toBe(0);
+  expect(
+    crossings(
+      [
+        ["a", "b"],
+        ["x", "y"],
+      ],
+      up,
+    ),
+  ).toBe(1);
+  expect(
+    crossings(
+      [
+        ["b", "a"],
+        ["x", "y"],
+      ],
+      up,
+    ),
+  ).toBe(0);
 });
 
 test("keys move to the nearest group of the next line, and stop at the border", () => {

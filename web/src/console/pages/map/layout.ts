@@ -11,8 +11,8 @@ export type Layout = {
   places: Map<string, Place>;
   /** Ids by line, from the hosts up, each from left to right. */
   lines: string[][];
-  /** Of each tier, from the hosts up: y of its middle. */
-  tiers: { tier: number; y: number }[];
+  /** Of each tier, from the hosts up: y of its highest line. */
+  tiers: { tier: number; top: number }[];
   width: number;
   height: number;
   /** Least distance of two groups in a line. */
@@ -31,7 +31,7 @@ export function layOut(groups: readonly Placed[], edges: readonly Joined[], widt
   const tiers = ordered(groups, edges);
   const lines: string[][] = [];
   const places = new Map<string, Place>();
-  const middle: Layout["tiers"] = [];
+  const tops: Layout["tiers"] = [];
   let y = 0;
   let gap = width;
   for (const { tier, ids } of tiers) {
@@ -39,7 +39,6 @@ export function layOut(groups: readonly Placed[], edges: readonly Joined[], widt
     const count = Math.ceil(ids.length / most);
     const length = Math.ceil(ids.length / count);
     if (lines.length > 0) y += tierGap;
-    const from = y;
     for (let i = 0; i < count; i++) {
       const line = ids.slice(i * length, (i + 1) * length);
       if (i > 0) y += lineGap;
@@ -49,9 +48,9 @@ export function layOut(groups: readonly Placed[], edges: readonly Joined[], widt
         places.set(id, { x: (column + 0.5) * step, y, line: lines.length, column });
       lines.push(line);
     }
-    middle.push({ tier, y: (from + y) / 2 });
+    tops.push({ tier, top: y });
   }
-  return { places, lines, tiers: middle, width, height: y, gap };
+  return { places, lines, tiers: tops, width, height: y, gap };
 }
 
 /** The groups of each tier in an order with few crossings: that of their names, or a better one by barycentres. */
@@ -139,8 +138,7 @@ export type Direction = "left" | "right" | "up" | "down";
 export function neighbour(layout: Layout, id: string, to: Direction): string {
   const from = layout.places.get(id);
   if (!from) return layout.lines.at(-1)?.[0] ?? id;
-  if (to === "left" || to === "right")
-    return layout.lines[from.line]?.[from.column + (to === "left" ? -1 : 1)] ?? id;
+  if (to === "left" || to === "right") return layout.lines[from.line]?.[from.column + (to === "left" ? -1 : 1)] ?? id;
   const line = layout.lines[from.line + (to === "up" ? 1 : -1)];
   if (!line) return id;
   const far = (other: string) => Math.abs((layout.places.get(other)?.x ?? 0) - from.x);
