@@ -65,7 +65,9 @@ function Explained({ reasoning: r }: { reasoning: Reasoning }) {
       {r.formula ? (
         <div>
           <Title order={3}>{t("why-formula")}</Title>
-          <Code block>{r.formula}</Code>
+          <Code block tabIndex={0} style={{ whiteSpace: "pre-wrap" }}>
+            {r.formula}
+          </Code>
         </div>
       ) : null}
       {r.inputs?.length ? (

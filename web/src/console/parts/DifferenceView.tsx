@@ -104,7 +104,7 @@ function ClassTable({ tenants }: { tenants: Schemas["TenantChange"][] }) {
       <Title order={3}>{t("classes")}</Title>
       <Table.ScrollContainer
         minWidth={360}
-        scrollAreaProps={{ viewportProps: { tabIndex: 0, "aria-label": t("classes") } }}
+        scrollAreaProps={{ viewportProps: { tabIndex: 0, role: "region", "aria-label": t("classes") } }}
       >
         <Table>
           <Table.Thead>

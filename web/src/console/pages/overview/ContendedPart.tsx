@@ -19,7 +19,7 @@ export function ContendedPart({ overview: o }: { overview: FabricOverview }) {
       {o.contended.length > 0 ? (
         <Table.ScrollContainer
           minWidth={320}
-          scrollAreaProps={{ viewportProps: { tabIndex: 0, "aria-label": t("contended") } }}
+          scrollAreaProps={{ viewportProps: { tabIndex: 0, role: "region", "aria-label": t("contended") } }}
         >
           <Table>
             <Table.Thead>

@@ -70,7 +70,12 @@ function Line({ entry: e }: { entry: Entry }) {
     <>
       <Text size="sm">
         <When at={e.at} />{" "}
-        {t("log-line", { actor: e.actor, action: e.action, refused: e.outcome === "refused" ? "yes" : "no" })}
+        {t("log-line", {
+          actor: e.actor,
+          action: e.action,
+          what: e.action.replace(/^tenant\./, ""),
+          refused: e.outcome === "refused" ? "yes" : "no",
+        })}
       </Text>
       {logChanges(e.before, e.after).map((c) => (
         <Text key={c.field} size="sm" className="fl-name" ps="md">

@@ -36,7 +36,7 @@ export function Conflicts({ original, mine, theirs, onResolve }: Props) {
         </Text>
         <Table.ScrollContainer
           minWidth={480}
-          scrollAreaProps={{ viewportProps: { tabIndex: 0, "aria-label": t("conflict-title") } }}
+          scrollAreaProps={{ viewportProps: { tabIndex: 0, role: "region", "aria-label": t("conflict-title") } }}
         >
           <Table>
             <Table.Thead>
