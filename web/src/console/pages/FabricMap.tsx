@@ -15,7 +15,14 @@ import { MapTables } from "./map/MapTables";
 import { MapView, NoPicture } from "./map/MapView";
 import { MatrixView } from "./map/MatrixView";
 import { Meetings } from "./map/Meetings";
-import { type FabricMap as FabricMapData, filtered, type SetUrl, type UrlState, urlDefaults } from "./map/model";
+import {
+  type FabricMap as FabricMapData,
+  filtered,
+  ofLink,
+  type SetUrl,
+  type UrlState,
+  urlDefaults,
+} from "./map/model";
 import { useGroupName } from "./map/names";
 import { PathFinder } from "./map/PathFinder";
 import { useMap, useMatrix, usePath } from "./map/queries";
@@ -24,7 +31,9 @@ import { useMap, useMatrix, usePath } from "./map/queries";
 export default function FabricMap() {
   const { t } = useTranslation(["map", "shell"]);
   const fabric = useFabricName();
-  const [url, set] = useUrlState(urlDefaults);
+  const [given, set] = useUrlState(urlDefaults);
+  const whole = useMap(fabric, given.expand, "", given.link !== "");
+  const url = useMemo(() => selected(given, whole.data), [given, whole.data]);
   const map = useMap(fabric, url.expand, url.find);
   const matrix = useMatrix(fabric, url.tier, url.rows, url.view === "matrix");
   const [framed, setFramed] = useState(false);
@@ -74,6 +83,12 @@ export default function FabricMap() {
       )}
     </Page>
   );
+}
+
+/** The state of the page, where a link to the name of a link direction selects its edge or looks for its sender. */
+function selected(given: UrlState, map: FabricMapData | undefined): UrlState {
+  if (!given.link || !map || given.group || given.edge || given.find) return given;
+  return { ...given, ...ofLink(map, given.link) };
 }
 
 type ShownProps = {

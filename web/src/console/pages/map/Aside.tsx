@@ -70,6 +70,6 @@ function Selected(p: { fabric: string; map: FabricMap; matrix: Matrix | undefine
 
 /** Closes the panel; the focus returns to the place of the keyboard on the map. */
 function closed(set: SetUrl) {
-  set({ group: "", edge: "" });
+  set({ group: "", edge: "", link: "" });
   document.querySelector<HTMLElement>("[data-map-cursor]")?.focus({ preventScroll: true });
 }

@@ -25,11 +25,11 @@ export function Filters({ fabric, url, set }: { fabric: string; url: UrlState; s
         placeholder={t("find-placeholder")}
         value={url.find}
         kinds={["switch", "host", "port"]}
-        onSubmit={(find) => set({ find }, true)}
+        onSubmit={(find) => set({ find, link: "" }, true)}
         width="18rem"
       />
       {url.find ? (
-        <Button variant="default" onClick={() => set({ find: "" })}>
+        <Button variant="default" onClick={() => set({ find: "", link: "" })}>
           {t("find-clear")}
         </Button>
       ) : null}

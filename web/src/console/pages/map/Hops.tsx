@@ -7,7 +7,7 @@ import { StateBadge } from "../../../ui/StateBadge";
 import { Partial } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { NotMeasured } from "../../../ui/values";
-import { TenantLink } from "./Meetings";
+import { TenantName } from "../../parts/links";
 import type { RoutedPath } from "./model";
 
 type Hop = RoutedPath["hops"][number];
@@ -16,7 +16,7 @@ type Hop = RoutedPath["hops"][number];
 export function Hops({ fabric, path }: { fabric: string; path: RoutedPath }) {
   const { t } = useTranslation(["map", "common"]);
   const say = useSay();
-  const columns = useHopColumns(fabric, path);
+  const columns = useHopColumns(path);
   const contended = path.hops.filter((h) => h.contended).length;
   return (
     <Stack gap="sm" data-path={`${path.src} ${path.dst}`}>
@@ -42,7 +42,7 @@ export function Hops({ fabric, path }: { fabric: string; path: RoutedPath }) {
   );
 }
 
-function useHopColumns(fabric: string, path: RoutedPath): Column<Hop>[] {
+function useHopColumns(path: RoutedPath): Column<Hop>[] {
   const { t } = useTranslation(["map", "common"]);
   const format = useFormat();
   return useMemo(() => {
@@ -91,12 +91,12 @@ function useHopColumns(fabric: string, path: RoutedPath): Column<Hop>[] {
             : h.tenants.map((x, i) => (
                 <span key={x.tenant}>
                   {i > 0 ? " " : ""}
-                  <TenantLink fabric={fabric} tenant={x.tenant} />
+                  <TenantName name={x.tenant} />
                 </span>
               )),
       },
     ] satisfies Column<Hop>[];
-  }, [t, format, fabric, path]);
+  }, [t, format, path]);
 }
 
 /** The use of a link as a bar with its number. */

@@ -1,5 +1,4 @@
 import { Text } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
@@ -8,6 +7,7 @@ import { measuredLook, StateBadge } from "../../../ui/StateBadge";
 import { Empty } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { NotMeasured } from "../../../ui/values";
+import { TenantName } from "../../parts/links";
 import { byWorst, edgeId, type FabricMap, type Meeting, type SetUrl } from "./model";
 
 type Tenant = Schemas["MeetingTenant"];
@@ -24,24 +24,11 @@ export function MeasuredBadge({ state }: { state: string | undefined }) {
   );
 }
 
-/** A tenant's page. */
-export function TenantLink({ fabric, tenant }: { fabric: string; tenant: string }) {
-  return (
-    <Link
-      to={`/f/${encodeURIComponent(fabric)}/tenants/${encodeURIComponent(tenant)}`}
-      search={{} as never}
-      className="fl-link fl-name"
-    >
-      {tenant}
-    </Link>
-  );
-}
-
 const received = (t: Tenant) =>
   t.entitled_bps && t.delivered_bps !== undefined ? t.delivered_bps / t.entitled_bps : undefined;
 
 /** One contended link with its tenants, for the side panel. */
-export function MeetingTenants({ meeting, fabric }: { meeting: Meeting; fabric: string }) {
+export function MeetingTenants({ meeting }: { meeting: Meeting }) {
   const { t } = useTranslation(["map", "common"]);
   const format = useFormat();
   return (
@@ -52,7 +39,7 @@ export function MeetingTenants({ meeting, fabric }: { meeting: Meeting; fabric: 
       <ul className="fl-map-list">
         {meeting.tenants.map((x) => (
           <li key={x.tenant}>
-            <TenantLink fabric={fabric} tenant={x.tenant} />{" "}
+            <TenantName name={x.tenant} />{" "}
             <Text span size="sm">
               {t("receives", {
                 delivered: format.rate(x.delivered_bps) ?? t("common:not-measured"),
@@ -126,7 +113,7 @@ export function Meetings({
         id: "tenant",
         header: t("common:tenant"),
         value: (l) => l.tenant.tenant,
-        cell: (l) => <TenantLink fabric={fabric} tenant={l.tenant.tenant} />,
+        cell: (l) => <TenantName name={l.tenant.tenant} />,
       },
       ...(["entitled", "delivered"] as const).map(
         (name): Column<Line> => ({
@@ -153,7 +140,7 @@ export function Meetings({
         cell: (l) => <MeasuredBadge state={l.tenant.state} />,
       },
     ],
-    [t, format, fabric, set, scale],
+    [t, format, set, scale],
   );
   return (
     <>

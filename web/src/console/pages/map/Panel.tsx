@@ -23,7 +23,6 @@ function Frame({ title, onClose, children }: { title: string; onClose: () => voi
     if (document.activeElement?.hasAttribute("data-map-cursor")) heading.current?.focus({ preventScroll: true });
   }, [title]);
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes the panel from every part of it
     <section
       aria-label={title}
       data-map-panel=""
@@ -108,18 +107,25 @@ export function GroupPanel({ fabric, map, set, onClose, group }: PanelProps & { 
         {group.more && map.expanded !== group.id ? (
           <Button onClick={() => set({ expand: group.id, group: "", edge: "" }, true)}>{t("expand")}</Button>
         ) : null}
-        <Button
-          variant="default"
-          renderRoot={(props) => (
-            <Link
-              {...props}
-              to={`/f/${encodeURIComponent(fabric)}/devices`}
-              search={{ filter: device || group.name } as never}
-            />
-          )}
-        >
-          {t("show-devices")}
-        </Button>
+        {device ? (
+          <Button
+            variant="default"
+            renderRoot={(props) => (
+              <Link
+                {...props}
+                to="/console/f/$fabric/devices"
+                params={{ fabric } as never}
+                search={{ filter: device } as never}
+              />
+            )}
+          >
+            {t("show-devices")}
+          </Button>
+        ) : group.more && map.expanded !== group.id ? (
+          <Button variant="default" onClick={() => set({ expand: group.id, view: "table", group: "", edge: "" }, true)}>
+            {t("show-devices")}
+          </Button>
+        ) : null}
       </Row>
       <EdgeList group={group} edges={edges} map={map} set={set} />
     </Frame>
@@ -210,7 +216,7 @@ export function EdgePanel(p: PanelProps & { edge: Edge; names: [string, string];
         {p.meetings.length === 0 ? (
           <Text size="sm">{edge.contended > 0 ? t("meets-unknown") : t("meets-none")}</Text>
         ) : (
-          p.meetings.map((m) => <MeetingTenants key={m.link} meeting={m} fabric={p.fabric} />)
+          p.meetings.map((m) => <MeetingTenants key={m.link} meeting={m} />)
         )}
       </div>
     </Frame>

@@ -22,6 +22,8 @@ export const urlDefaults = {
   only: "",
   hosts: "",
   find: "",
+  /** A link direction by its name, as other pages link to it. */
+  link: "",
   src: "",
   dst: "",
   tenant: "",
@@ -94,4 +96,11 @@ export function byWorst(list: readonly Meeting[]): Meeting[] {
 /** Node GUID of a port `GUID:PORT`. */
 export function nodeOf(port: string): string {
   return port.split(":")[0] ?? port;
+}
+
+/** What a link to the map by the name of a link direction selects: the edge on which it is, else the sending device to look for. */
+export function ofLink(map: FabricMap | undefined, link: string): { edge: string; find: string } {
+  const meeting = map?.tenants_meeting.find((m) => m.link === link);
+  if (meeting?.a && meeting.b) return { edge: edgeId(meeting.a, meeting.b), find: "" };
+  return { edge: "", find: link.split(" -> ")[0]?.replace(/\/P\d+$/, "") ?? "" };
 }
