@@ -56,6 +56,7 @@ it("times are relative in both languages", () => {
     "3 min ago",
     "3分钟前",
   ]);
+  expect(ago(now, now, "en")).toBe("0 sec ago");
 });
 
 describe("CSV", () => {

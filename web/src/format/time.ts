@@ -57,7 +57,7 @@ export function ago(at: Moment, now: number, language: Language): string {
   const seconds = Math.round((new Date(at).getTime() - now) / 1000);
   const [unit, size] = units.find(([, s]) => Math.abs(seconds) >= s) ?? ["second", 1];
   return new Intl.RelativeTimeFormat(locale(language), { numeric: "always", style: "short" }).format(
-    Math.trunc(seconds / size) || 0,
+    Math.trunc(seconds / size) || -0, // the present is "0 sec ago", not "in 0 sec"
     unit,
   );
 }

@@ -39,7 +39,7 @@ function OfPlan({ fabric, plan, device: d }: { fabric: string; plan: string; dev
               <Table.Tbody>
                 {rows.map((r) => (
                   <Table.Tr key={`${r.where} ${r.field} ${r.tenant ?? ""} ${r.rule}`}>
-                    <Table.Td className="fl-name">{r.where}</Table.Td>
+                    <Table.Td style={{ whiteSpace: "nowrap" }}>{r.where}</Table.Td>
                     <Table.Th scope="row" fw={400}>
                       <code className="fl-name">{r.field}</code>
                     </Table.Th>

@@ -21,15 +21,6 @@ export function Repair({ fabric, device: d, onClose }: Props) {
   const changed = useDevicesChanged(fabric);
   const reading = useReadNow(fabric, d.id, true);
   const path = { fabric, device: d.id };
-  const refusal = useQuery({
-    queryKey: keys.device(fabric, d.id, "repair"),
-    queryFn: () =>
-      data(
-        client.POST("/api/v1/fabrics/{fabric}/devices/{device}/repair", { params: { path, query: { dry_run: true } } }),
-      ),
-    retry: false,
-    staleTime: 0,
-  });
   const key = useOperationKey([fabric, d.id, reading.data?.read_at]);
   const repair = useMutation({
     mutationFn: () =>
@@ -45,6 +36,16 @@ export function Repair({ fabric, device: d, onClose }: Props) {
         params: { fabric, rollout: String(ro.id) } as never,
       });
     },
+  });
+  const refusal = useQuery({
+    queryKey: keys.device(fabric, d.id, "repair"),
+    queryFn: () =>
+      data(
+        client.POST("/api/v1/fabrics/{fabric}/devices/{device}/repair", { params: { path, query: { dry_run: true } } }),
+      ),
+    enabled: repair.isIdle, // once sent, it would be refused: a rollout runs
+    retry: false,
+    staleTime: 0,
   });
   const writes = reading.data ? repairable(reading.data) : [];
   const left = (reading.data?.differences.length ?? 0) - writes.length;

@@ -76,7 +76,7 @@ function useColumns(): Column<Device>[] {
               {d.policy === "freeze" ? <Icon name="lock" size={13} /> : null} {t(`policy.${d.policy}`)}
               {d.policy_inherited ? (
                 <Text span c="dimmed" inherit>
-                  {" "}
+                  {t("gap")}
                   {t("inherited")}
                 </Text>
               ) : null}

@@ -27,8 +27,9 @@ export function RollBack({ fabric, rollout: ro, onClose }: { fabric: string; rol
   const [plan, setPlan] = useState<string | null>(null);
   const body: Schemas["RolloutBack"] = to === "baseline" ? { to: "baseline" } : to === "plan" && plan ? { plan } : {};
   const complete = to !== "plan" || plan !== null;
-  const preview = useBackPreview(fabric, ro, body, complete);
   const back = useBack(fabric, ro, body);
+  // Once sent, the preview would be refused: a rollout runs.
+  const preview = useBackPreview(fabric, ro, body, complete && back.isIdle);
   const target = useTarget(fabric, ro, to, plan);
   const whole = useWhole(fabric, preview.data?.devices);
   const start = () =>
