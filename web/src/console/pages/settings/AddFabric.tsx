@@ -1,0 +1,124 @@
+import { Alert, Button, Group, List, Stack, Text } from "@mantine/core";
+import { useTranslation } from "react-i18next";
+import { useCan } from "../../../shell/me";
+import { Icon } from "../../../ui/icons";
+import { ProblemNote } from "../../../ui/ProblemNote";
+import { StateBadge } from "../../../ui/StateBadge";
+import { ActionButton } from "../../parts/ActionButton";
+import { useFieldTexts } from "../../parts/useWrite";
+import { FabricFields } from "./FabricFields";
+import { type FabricForm, timeScaleOf } from "./fabricForm";
+import type { useAddFabric } from "./useAddFabric";
+
+type Props = {
+  form: FabricForm;
+  onForm: (form: FabricForm) => void;
+  adding: ReturnType<typeof useAddFabric>;
+  /** What follows a discovery: links to the next pages. */
+  next?: React.ReactNode;
+};
+
+/** Puts a fabric under management and discovers it, with the state of both steps. */
+export function AddFabric({ form, onForm, adding, next }: Props) {
+  const { t } = useTranslation("settings");
+  const can = useCan();
+  const allowed = can("fabric", "write") && can("fabric", "run");
+  const errors = useFieldTexts(adding.failed?.problem);
+  const busy = adding.step !== undefined;
+  const wrong = form.name.trim() === "" || form.source.trim() === "" || timeScaleOf(form.time_scale) === undefined;
+  if (adding.snapshot) return <Discovered adding={adding} next={next} />;
+  const start = () => {
+    if (allowed && !wrong && !busy) void adding.run(form);
+  };
+  return (
+    <form
+      aria-label={t("fabric-add")}
+      noValidate
+      onSubmit={(e) => {
+        e.preventDefault();
+        start();
+      }}
+    >
+      <Stack gap="sm">
+        <FabricFields
+          form={form}
+          onForm={onForm}
+          errors={errors}
+          locked={adding.added !== undefined}
+          disabled={!allowed}
+        />
+        <Text size="sm">{t("fabric-add-effect")}</Text>
+        <Steps adding={adding} />
+        {adding.failed ? <ProblemNote problem={adding.failed.problem} /> : null}
+        <Group>
+          {allowed ? (
+            <Button type="submit" loading={busy} disabled={wrong}>
+              {adding.added
+                ? t("discover-again", { fabric: adding.added })
+                : t("fabric-add-do", { fabric: form.name.trim() })}
+            </Button>
+          ) : (
+            <ActionButton allowed={false} onClick={start}>
+              {t("fabric-add-do", { fabric: form.name.trim() })}
+            </ActionButton>
+          )}
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** Where the two steps are; a polite status for screen readers. */
+function Steps({ adding }: { adding: Props["adding"] }) {
+  const { t } = useTranslation("settings");
+  if (!adding.step && !adding.failed && !adding.added) return <div role="status" />;
+  const failedAt = adding.failed?.step;
+  const first = adding.added ? "done" : failedAt === "adding" ? "failed" : "running";
+  const second = failedAt === "discovering" ? "failed" : adding.step === "discovering" ? "running" : "waiting";
+  const look = { done: "good", failed: "bad", running: "info", waiting: "neutral" } as const;
+  return (
+    <List size="sm" role="status" listStyleType="none" data-steps={`${first} ${second}`}>
+      {(
+        [
+          ["step-add", first],
+          ["step-discover", second],
+        ] as const
+      ).map(([step, state]) => (
+        <List.Item key={step}>
+          <Group gap="xs">
+            <StateBadge tone={look[state]}>{t(`step.${state}`)}</StateBadge> {t(step)}
+          </Group>
+        </List.Item>
+      ))}
+    </List>
+  );
+}
+
+function Discovered({ adding: { snapshot: s, added }, next }: { adding: Props["adding"]; next: React.ReactNode }) {
+  const { t } = useTranslation("settings");
+  if (!s) return null;
+  return (
+    <Alert
+      color="green"
+      variant="light"
+      role="status"
+      icon={<Icon name="check" />}
+      title={t("discovered", { fabric: added ?? "" })}
+      data-discovered={added}
+    >
+      <Stack gap="sm">
+        <Text size="sm">{t("snapshot", { switches: s.switches, hosts: s.hosts, links: s.links })}</Text>
+        {s.warnings?.length ? (
+          <List size="sm">
+            {s.warnings.map((w) => (
+              <List.Item key={w} className="fl-name">
+                {w}
+              </List.Item>
+            ))}
+          </List>
+        ) : null}
+        {next}
+      </Stack>
+    </Alert>
+  );
+}

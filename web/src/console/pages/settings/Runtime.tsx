@@ -1,0 +1,160 @@
+import { Button, Group, List, NumberInput, SimpleGrid, Stack, Text } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { answer, client, type Schemas } from "../../../api/client";
+import { keys } from "../../../api/keys";
+import { useCan } from "../../../shell/me";
+import { ProblemNote } from "../../../ui/ProblemNote";
+import { QueryView } from "../../../ui/states";
+import { When } from "../../../ui/When";
+import { ActionButton } from "../../parts/ActionButton";
+import { MergeNote } from "../../parts/MergeNote";
+import { isConflict, useMergedForm } from "../../parts/useMergedForm";
+import { useFieldTexts, useWrite } from "../../parts/useWrite";
+
+type Settings = Schemas["Settings"];
+
+/** Fields in the order of the page: pointer in the document, least and largest value. */
+const fields = {
+  interval_s: { pointer: "/shares/interval_s", min: 0, max: 86_400 },
+  window_ms: { pointer: "/shares/window_ms", min: 1, max: 60_000 },
+  keep: { pointer: "/shares/keep", min: 1, max: 100_000 },
+  tasks_keep: { pointer: "/tasks/keep", min: 1, max: 10_000 },
+  tasks_limit: { pointer: "/tasks/limit", min: 1, max: 1000 },
+} as const;
+type Field = keyof typeof fields;
+type Form = Record<Field, number>;
+const names = Object.keys(fields) as Field[];
+
+const formOf = (s: Settings): Form => ({
+  interval_s: s.shares.interval_s ?? 0,
+  window_ms: s.shares.window_ms ?? 100,
+  keep: s.shares.keep ?? 10_000,
+  tasks_keep: s.tasks.keep ?? 1000,
+  tasks_limit: s.tasks.limit ?? 100,
+});
+
+const read = () => answer<Settings>(client.GET("/api/v1/settings"));
+
+export const useSettings = () => useQuery({ queryKey: keys.settings(), queryFn: read });
+
+/** The settings that can change while the service runs. */
+export function Runtime() {
+  const { t } = useTranslation("settings");
+  const query = useSettings();
+  return (
+    <QueryView query={query}>
+      {({ body, etag }) => (
+        <Stack gap="sm">
+          <Text size="sm">
+            {t("runtime-why")}{" "}
+            {body.updated_at ? (
+              <>
+                {t("changed")} <When at={body.updated_at} />
+              </>
+            ) : (
+              t("runtime-defaults")
+            )}
+          </Text>
+          <RuntimeForm key={etag} settings={body} etag={etag} />
+        </Stack>
+      )}
+    </QueryView>
+  );
+}
+
+function RuntimeForm({ settings, etag }: { settings: Settings; etag: string }) {
+  const { t } = useTranslation(["settings", "common"]);
+  const can = useCan();
+  const cache = useQueryClient();
+  const allowed = can("settings", "write");
+  const { form, setForm, base, met, meet, chosen, choose } = useMergedForm({ value: formOf(settings), etag });
+  const [saved, setSaved] = useState(false);
+  const write = useWrite();
+  const errors = useFieldTexts(write.problem);
+  const changes = names.filter((f) => form[f] !== base.value[f]);
+  const save = async () => {
+    const done = await write.run(async () => {
+      const { interval_s, window_ms, keep, tasks_keep, tasks_limit } = form;
+      const body = { shares: { interval_s, window_ms, keep }, tasks: { keep: tasks_keep, limit: tasks_limit } };
+      try {
+        const params = { header: { "If-Match": base.etag } };
+        return await answer<Settings>(client.PUT("/api/v1/settings", { params, body }));
+      } catch (problem) {
+        if (!isConflict(problem)) throw problem;
+        const newer = await read();
+        meet({ value: formOf(newer.body), etag: newer.etag });
+        return undefined;
+      }
+    });
+    if (!done?.done) return;
+    setSaved(true);
+    await cache.invalidateQueries({ queryKey: keys.settings() });
+  };
+  return (
+    <form
+      aria-label={t("runtime")}
+      onSubmit={(e) => {
+        e.preventDefault();
+        if (allowed && changes.length > 0) void save();
+      }}
+    >
+      <Stack gap="sm">
+        {met ? (
+          <MergeNote
+            conflicts={met.conflicts.map((f) => ({
+              id: f,
+              label: t(`field.${f}`),
+              theirs: String(met.theirs[f]),
+              mine: String(met.mine[f]),
+            }))}
+            taken={met.taken.map((f) => t(`field.${f}`))}
+            chosen={chosen}
+            onChoose={choose}
+          />
+        ) : null}
+        <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+          {names.map((f) => (
+            <NumberInput
+              key={f}
+              label={t(`field.${f}`)}
+              description={t(`is.${f}`)}
+              value={form[f]}
+              min={fields[f].min}
+              max={fields[f].max}
+              allowDecimal={false}
+              disabled={!allowed}
+              onChange={(v) => setForm({ ...form, [f]: typeof v === "number" ? v : Number.parseInt(v, 10) || 0 })}
+              error={errors.get(fields[f].pointer)}
+            />
+          ))}
+        </SimpleGrid>
+        {changes.length > 0 ? (
+          <List size="sm" role="status">
+            {changes.map((f) => (
+              <List.Item key={f}>
+                {t("change-line", { field: t(`field.${f}`), before: base.value[f], after: form[f] })}
+              </List.Item>
+            ))}
+          </List>
+        ) : null}
+        {write.problem ? <ProblemNote problem={write.problem} /> : null}
+        <Group>
+          {allowed ? (
+            <Button type="submit" loading={write.busy} disabled={changes.length === 0}>
+              {t("runtime-save", { n: changes.length })}
+            </Button>
+          ) : (
+            <ActionButton allowed={false} onClick={() => undefined}>
+              {t("runtime-save", { n: changes.length })}
+            </ActionButton>
+          )}
+          <Text size="sm" role="status">
+            {saved && changes.length === 0 ? t("runtime-saved") : ""}
+          </Text>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
