@@ -1,4 +1,5 @@
 import { RouterProvider } from "@tanstack/react-router";
+import "./portal.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { newQueryClient } from "../api/queries";

@@ -163,3 +163,15 @@ export function reportCsv(m: MyTenant, r: Report): string {
 function decimal(v: number | undefined): string | undefined {
   return v === undefined ? undefined : BigInt(Math.round(v)).toString();
 }
+
+/** A number of bits in the largest unit that gives at least one, with at most three decimals, as the CLI writes it. */
+export function bitsText(bits: number, language: string): string {
+  const units = ["bit", "kbit", "Mbit", "Gbit", "Tbit", "Pbit", "Ebit"];
+  let x = bits;
+  let i = 0;
+  while (x >= 1000 && i < units.length - 1) {
+    x /= 1000;
+    i++;
+  }
+  return `${new Intl.NumberFormat(language, { maximumFractionDigits: 3 }).format(x)} ${units[i]}`;
+}

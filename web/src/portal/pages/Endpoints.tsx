@@ -1,7 +1,108 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
+import { client, data, type Schemas } from "../../api/client";
+import { keys } from "../../api/keys";
 import { Page } from "../../ui/Page";
+import { measuredLook, StateBadge } from "../../ui/StateBadge";
+import { Empty, QueryView } from "../../ui/states";
+import { type Column, DataTable } from "../../ui/table/DataTable";
+import { useUrlState } from "../../ui/useUrlState";
+import { When } from "../../ui/When";
+import { apiOf, type Tenant, useTenant, useTenantName } from "../tenant";
+
+type Attachment = Schemas["Attachment"];
+type Now = Schemas["TenantNow"];
+
+const defaults = { q: "", sort: "", desc: "" };
 
 export default function Endpoints() {
-  const { t } = useTranslation("shell");
-  return <Page title={t("nav.endpoints")} />;
+  const { t } = useTranslation(["endpoints", "shell", "common"]);
+  const m = useTenantName();
+  const tenant = useTenant();
+  const now = useQuery({
+    queryKey: keys.now(m.fabric, m.tenant),
+    queryFn: () =>
+      data<Now>(client.GET("/api/v1/fabrics/{fabric}/tenants/{tenant}/now", { params: { path: { ...m } } })),
+  });
+  const n = tenant.data?.body.attachments.length;
+  return (
+    <Page
+      title={m.tenant}
+      page={t("shell:nav.endpoints")}
+      answer={n === undefined || now.isPending ? null : t(answerOf(now.data), { n })}
+      copy={{
+        command: `fairlane attachment list --tenant ${m.tenant} --fabric ${m.fabric}`,
+        api: `GET ${apiOf(m)}/attachments`,
+      }}
+      ready={n !== undefined && !now.isPending}
+    >
+      <QueryView query={tenant}>{({ body }) => <Endpoint tenant={body} now={now.data} />}</QueryView>
+    </Page>
+  );
+}
+
+/** What the latest scan says of the tenant's links: the service reports it for all ports together. */
+function answerOf(now: Now | undefined): string {
+  if (now?.state === "path-down") return "answer-down";
+  return now?.state === undefined || now.state === "not-measured" ? "answer-unknown" : "answer-up";
+}
+
+function Endpoint({ tenant, now }: { tenant: Tenant; now: Now | undefined }) {
+  const { t } = useTranslation(["endpoints", "common"]);
+  const [url, setUrl] = useUrlState(defaults);
+  const columns = useColumns();
+  const state = now?.state ?? "not-measured";
+  const look = measuredLook(state);
+  return (
+    <>
+      <dl className="fl-facts">
+        <dt>{t("pkey")}</dt>
+        <dd>
+          <code>{tenant.pkey || t("common:none")}</code>
+        </dd>
+        <dt>{t("classes")}</dt>
+        <dd>{tenant.classes.length ? tenant.classes.map((c) => c.name).join(", ") : t("common:none")}</dd>
+        <dt>{t("state")}</dt>
+        <dd>
+          <StateBadge tone={look.tone} icon={look.icon}>
+            {t(`common:measured.${state}`, { defaultValue: state })}
+          </StateBadge>
+        </dd>
+        <dt>{t("seen")}</dt>
+        <dd>{now?.measured_at ? <When at={now.measured_at} /> : t("common:not-measured")}</dd>
+      </dl>
+      <DataTable
+        caption={t("table")}
+        rows={tenant.attachments}
+        columns={columns}
+        rowId={(a) => a.port}
+        filter={url.q}
+        onFilter={(q) => setUrl({ q })}
+        sort={url.sort ? { id: url.sort, desc: url.desc === "1" } : undefined}
+        onSort={(s) => setUrl({ sort: s?.id ?? "", desc: s?.desc ? "1" : "" })}
+        csvName={`fairlane-${tenant.name}-endpoints`}
+        count={(shown, total) => t("count", { shown, total })}
+        empty={<Empty title={t("empty")} why={t("empty-why")} />}
+      />
+    </>
+  );
+}
+
+function useColumns(): Column<Attachment>[] {
+  const { t } = useTranslation("endpoints");
+  return useMemo(
+    () => [
+      { id: "name", header: t("name"), value: (a) => a.name, missing: t("no-name"), width: 10 },
+      { id: "port", header: t("port"), value: (a) => a.port, cell: (a) => <code>{a.port}</code>, width: 14 },
+      {
+        id: "sl",
+        header: t("sl"),
+        value: (a) => a.sl,
+        align: "end",
+        missing: t("sl-compiler"),
+      },
+    ],
+    [t],
+  );
 }

@@ -1,7 +1,114 @@
+import { Button, Group } from "@mantine/core";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
+import { keys } from "../../api/keys";
+import { stepOf } from "../../api/prom";
+import { isSimulated, useFabrics } from "../../shell/fabrics";
+import { parseRange, RangePicker, type RangeValue, rangeSearch, resolveRange } from "../../ui/chart/rangePicker";
 import { Page } from "../../ui/Page";
+import { QueryView } from "../../ui/states";
+import { useUrlState } from "../../ui/useUrlState";
+import { OwnChart } from "../OwnChart";
+import { ownSeries } from "../series";
+import { useTenantName } from "../tenant";
+import { MonthReport, thisMonth } from "./history/MonthReport";
+import { HistoryAnswer, Summary, summaryOf } from "./history/Summary";
+
+const defaults = { last: "24h", from: "", to: "", view: "chart", month: "" };
 
 export default function History() {
-  const { t } = useTranslation("shell");
-  return <Page title={t("nav.history")} />;
+  const { t } = useTranslation(["history", "shell"]);
+  const m = useTenantName();
+  const [state, setState] = useUrlState(defaults);
+  const report = state.view === "report";
+  const value = useMemo(() => parseRange(state, { last: "24h" }), [state]);
+  const { chart, summary } = useHistory(value, !report);
+  const setRange = (next: RangeValue) => {
+    const { last = "", from, to } = rangeSearch(next);
+    setState({ last: last || defaults.last, from: from ? String(from) : "", to: to ? String(to) : "" });
+  };
+  const month = state.month || thisMonth();
+  return (
+    <Page
+      title={m.tenant}
+      page={t("shell:nav.history")}
+      answer={!report && summary.data ? <HistoryAnswer summary={summary.data} /> : null}
+      actions={
+        <Group gap="xs">
+          <Button
+            variant={report ? "default" : "light"}
+            aria-pressed={!report}
+            onClick={() => setState({ view: "chart" }, true)}
+          >
+            {t("chart")}
+          </Button>
+          <Button
+            variant={report ? "light" : "default"}
+            aria-pressed={report}
+            onClick={() => setState({ view: "report" }, true)}
+          >
+            {t("report")}
+          </Button>
+        </Group>
+      }
+      copy={{
+        command: `fairlane share report --month ${month} --tenant ${m.tenant} --fabric ${m.fabric}`,
+        api: `GET /api/v1/prometheus/api/v1/query?query=${encodeURIComponent(`fairlane_tenant_delivered_bits_per_second{fabric="${m.fabric}",tenant="${m.tenant}"}`)}`,
+      }}
+      ready={report || (!chart.isPending && !summary.isPending)}
+    >
+      {report ? (
+        <MonthReport month={month} onMonth={(next) => setState({ month: next === thisMonth() ? "" : next })} />
+      ) : (
+        <HistoryView value={value} setRange={setRange} chart={chart} summary={summary} />
+      )}
+    </Page>
+  );
+}
+
+function useHistory(value: RangeValue, enabled: boolean) {
+  const m = useTenantName();
+  const range = () => resolveRange(value, Date.now() / 1000);
+  const chart = useQuery({
+    queryKey: keys.series("history", m.fabric, m.tenant, value),
+    queryFn: ({ signal }) => {
+      const r = range();
+      return ownSeries(m, r, stepOf(r.from, r.to), signal);
+    },
+    enabled,
+    placeholderData: keepPreviousData,
+  });
+  const summary = useQuery({
+    queryKey: keys.series("summary", m.fabric, m.tenant, value),
+    queryFn: ({ signal }) => summaryOf(m, range(), signal),
+    enabled,
+    placeholderData: keepPreviousData,
+  });
+  return { chart, summary };
+}
+
+type ViewProps = { value: RangeValue; setRange: (next: RangeValue) => void } & ReturnType<typeof useHistory>;
+
+function HistoryView({ value, setRange, chart, summary }: ViewProps) {
+  const { t } = useTranslation("history");
+  const m = useTenantName();
+  const simulated = isSimulated(useFabrics().data?.find((f) => f.name === m.fabric));
+  return (
+    <>
+      <RangePicker value={value} onChange={setRange} />
+      <QueryView query={summary}>{(s) => <Summary summary={s} />}</QueryView>
+      <QueryView query={chart}>
+        {(series) => (
+          <OwnChart
+            title={t("rates")}
+            series={series}
+            onRange={(from, to) => setRange({ from: Math.round(from), to: Math.round(to) })}
+            csvName={`fairlane-${m.tenant}-history`}
+            simulated={simulated}
+          />
+        )}
+      </QueryView>
+    </>
+  );
 }

@@ -1,0 +1,73 @@
+import { Alert, Button, Group, Paper, PasswordInput, Stack, Text } from "@mantine/core";
+import { type FormEvent, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { client, data } from "../../../api/client";
+import { useSay } from "../../../i18n/say";
+import { useMe } from "../../../shell/me";
+import { Icon } from "../../../ui/icons";
+import { asProblem, ProblemNote } from "../../../ui/ProblemNote";
+import { useWrite } from "./useWrite";
+
+/** Changes the reader's password. All other sessions of the account end. */
+export function Password() {
+  const { t } = useTranslation(["members", "shell"]);
+  const say = useSay();
+  const { data: me } = useMe();
+  const { busy, problem, send } = useWrite();
+  const [password, setPassword] = useState("");
+  const [next, setNext] = useState("");
+  const [done, setDone] = useState(false);
+  const errors = problem ? (asProblem(problem).document?.errors ?? []) : [];
+  const errorOf = (pointer: string) => {
+    const e = errors.find((x) => x.pointer === pointer);
+    return e ? say(e.said, e.detail) : undefined;
+  };
+  const submit = (e: FormEvent) => {
+    e.preventDefault();
+    setDone(false);
+    void send(
+      () => data(client.PUT("/api/v1/me/password", { body: { password, new_password: next } })),
+      [],
+      () => {
+        setPassword("");
+        setNext("");
+        setDone(true);
+      },
+    );
+  };
+  const toggle = { "aria-label": t("shell:show-password"), tabIndex: 0 };
+  return (
+    <Paper withBorder p="md" maw={480} component="form" onSubmit={submit as never} aria-label={t("part.password")}>
+      <Stack gap="sm">
+        <input type="text" name="username" autoComplete="username" value={me?.name ?? ""} readOnly hidden />
+        <PasswordInput
+          label={t("password-now")}
+          autoComplete="current-password"
+          value={password}
+          error={errorOf("/password")}
+          visibilityToggleButtonProps={toggle}
+          onChange={(e) => setPassword(e.currentTarget.value)}
+        />
+        <PasswordInput
+          label={t("password-next")}
+          description={t("password-how")}
+          autoComplete="new-password"
+          value={next}
+          error={errorOf("/new_password")}
+          visibilityToggleButtonProps={toggle}
+          onChange={(e) => setNext(e.currentTarget.value)}
+        />
+        <Text size="sm">{t("password-effect")}</Text>
+        {problem && errors.length === 0 ? <ProblemNote problem={problem} /> : null}
+        {done ? (
+          <Alert color="green" variant="light" role="status" icon={<Icon name="check" />} title={t("password-done")} />
+        ) : null}
+        <Group>
+          <Button type="submit" loading={busy} disabled={password === "" || next.length < 12}>
+            {t("password-change")}
+          </Button>
+        </Group>
+      </Stack>
+    </Paper>
+  );
+}
