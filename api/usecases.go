@@ -222,7 +222,7 @@ type Queries interface {
 
 // Views are the use cases that gather what one page shows.
 type Views interface {
-	Map(ctx context.Context, fabric, expand string, parts views.Parts) (*views.Map, error)
+	Map(ctx context.Context, fabric string, q views.MapQuery, parts views.Parts) (*views.Map, error)
 	Matrix(ctx context.Context, fabric string, q views.MatrixQuery) (*views.Matrix, error)
 	Overview(ctx context.Context, fabric string, parts views.Parts) (*views.Overview, error)
 	Path(ctx context.Context, fabric, src, dst, tenant string) (*views.Path, error)

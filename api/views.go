@@ -81,12 +81,16 @@ func firingOut(a series.Alert) gen.FiringAlert {
 }
 
 func (s *Server) GetMap(ctx context.Context, r server.GetMapRequestObject) (server.GetMapResponseObject, error) {
-	m, err := s.control.Map(ctx, r.Fabric, deref(r.Params.Expand), s.parts(ctx, r.Fabric))
+	m, err := s.control.Map(ctx, r.Fabric, views.MapQuery{Expand: deref(r.Params.Expand), Find: deref(r.Params.Find)}, s.parts(ctx, r.Fabric))
 	if err != nil {
 		return nil, err
 	}
+	var found *gen.MapPlace
+	if m.Found != nil {
+		found = new(placeOut(*m.Found))
+	}
 	return server.GetMap200JSONResponse{
-		Fabric: m.Fabric, At: m.At, MeasuredAt: instant(m.MeasuredAt), Snapshot: m.Snapshot, Series: gen.SeriesState(m.Series), By: gen.FabricMapBy(m.By),
+		Found: found, Fabric: m.Fabric, At: m.At, MeasuredAt: instant(m.MeasuredAt), Snapshot: m.Snapshot, Series: gen.SeriesState(m.Series), By: gen.FabricMapBy(m.By),
 		Expanded: optional(m.Expanded), Groups: mapped(m.Groups, mapGroupOut), More: m.More, MoreEdges: m.MoreEdges, MoreMeetings: m.MoreMeetings,
 		Edges: mapped(m.Edges, func(e views.MapEdge) gen.MapEdge {
 			return gen.MapEdge{A: e.A, B: e.B, Links: e.Links, CapacityBps: e.Capacity, Contended: e.Contended, WorstUse: e.WorstUse, Down: e.Down}
@@ -109,6 +113,10 @@ func mapGroupOut(g views.MapGroup) gen.MapGroup {
 		ID: g.ID, Kind: kind, Tier: g.Tier, Name: g.Name, Switches: g.Switches, Hosts: g.Hosts, Domain: optional(g.Domain),
 		State: mapStates[g.State], WorstUse: g.WorstUse, More: g.More,
 	}
+}
+
+func placeOut(p views.Place) gen.MapPlace {
+	return gen.MapPlace{GUID: p.GUID.String(), Name: p.Name, Groups: p.Groups}
 }
 
 func meetingOut(t views.MeetingTenant) gen.MeetingTenant {
@@ -141,7 +149,7 @@ func (s *Server) GetPath(ctx context.Context, r server.GetPathRequestObject) (se
 	}
 	out := server.GetPath200JSONResponse{
 		Fabric: p.Fabric, At: p.At, MeasuredAt: instant(p.MeasuredAt), Snapshot: p.Snapshot, Series: gen.SeriesState(p.Series), Src: p.Src, Dst: p.Dst,
-		Tenant: optional(p.Tenant), More: p.More,
+		Tenant: optional(p.Tenant), More: p.More, Nodes: mapped(p.Nodes, placeOut),
 		Hops: mapped(p.Hops, func(h views.Hop) gen.PathHop {
 			return gen.PathHop{
 				Distance: h.Distance, Name: h.Name, Port: h.Port, Peer: h.Peer, CapacityBps: h.Capacity, DeliveredBps: h.Delivered, Use: h.Use,

@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -25,20 +26,19 @@ function messages(): Plugin {
   };
 }
 
-/** Writes NAME.gz and NAME.br beside every text file, for the server to send as they are. */
+/** Writes NAME.gz and NAME.br beside every text file, for the server to send as they are: after Vite's last change to them. */
 function precompressed(): Plugin {
   return {
     name: "fairlane-precompressed",
     apply: "build",
-    // Not in generateBundle: other plugins complete the code of chunks there.
-    async writeBundle({ dir = "" }, bundle) {
+    async writeBundle({ dir }, bundle) {
       const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
       for (const name of Object.keys(bundle)) {
-        if (!/\.(js|css|svg|json)$/.test(name)) continue;
+        if (!dir || !/\.(js|css|svg|json)$/.test(name)) continue;
         const path = join(dir, name);
-        const source = readFileSync(path);
-        writeFileSync(`${path}.gz`, await promisify(gzip)(source, { level: 9 }));
-        writeFileSync(`${path}.br`, await promisify(brotliCompress)(source, brotli));
+        const source = await readFile(path);
+        await writeFile(`${path}.gz`, await promisify(gzip)(source, { level: 9 }));
+        await writeFile(`${path}.br`, await promisify(brotliCompress)(source, brotli));
       }
     },
   };

@@ -2177,6 +2177,9 @@ type FabricMap struct {
 	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
 	Fabric Name `json:"fabric"`
 
+	// Found A node and where the map shows it.
+	Found *MapPlace `json:"found,omitempty"`
+
 	// Groups At most 300, by tier and name.
 	Groups []MapGroup `json:"groups"`
 
@@ -2722,6 +2725,14 @@ type MapMatrix struct {
 
 // MapMatrixBy What rows and columns are.
 type MapMatrixBy string
+
+// MapPlace A node and where the map shows it.
+type MapPlace struct {
+	// Groups Ids of the groups that hold the node, the widest first: one of the map without expansion, then those of expansions. The last one is the node alone.
+	Groups []string `json:"groups"`
+	GUID   string   `json:"guid"`
+	Name   string   `json:"name"`
+}
 
 // MapState The worst that holds, from the least to the worst: nothing; a link of the members is contended; a device has drifted; a tenant is below its share on a link of the members; a link of the members is down.
 type MapState string
@@ -3637,6 +3648,9 @@ type RoutedPath struct {
 
 	// More Links that are not listed.
 	More int `json:"more"`
+
+	// Nodes The nodes of `hops`, in the order of the first hop of each.
+	Nodes []MapPlace `json:"nodes"`
 
 	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said *Phrase `json:"said,omitempty"`
@@ -4838,6 +4852,9 @@ type ManageFabricParams struct {
 type GetMapParams struct {
 	// Expand The `id` of a group of this fabric: draw its members, and the groups to which they have links.
 	Expand *string `form:"expand,omitempty" json:"expand,omitempty"`
+
+	// Find A node by its name or GUID: `found` lists the groups that hold it.
+	Find *string `form:"find,omitempty" json:"find,omitempty"`
 }
 
 // GetMapMatrixParams defines parameters for GetMapMatrix.

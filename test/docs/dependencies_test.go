@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"encoding/json"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -98,28 +99,8 @@ func TestEveryDependencyHasARow(t *testing.T) {
 	if len(want) < 30 {
 		t.Fatalf("only %d direct dependencies were found: the pattern does not fit go.mod any more", len(want))
 	}
-	have := map[string]string{}
-	licences := []string{"MIT", "BSD-2", "BSD-3", "Apache-2.0", "ISC", "MPL-2.0", "GPL-3.0", "MIT, Apache-2.0", "BSD-3, MIT"}
-	for _, line := range strings.Split(page(t, "docs/dependencies.md"), "\n") {
-		cells := strings.Split(strings.Trim(line, "|"), " | ")
-		if !strings.HasPrefix(line, "| ") || len(cells) != 4 || strings.TrimSpace(cells[0]) == "module" {
-			continue
-		}
-		module := strings.TrimSpace(cells[0])
-		if _, twice := have[module]; twice {
-			t.Errorf("%s has two rows", module)
-		}
-		have[module] = cells[1]
-		if !slices.Contains(licences, cells[2]) {
-			t.Errorf("%s: licence %q: want one of %v", module, cells[2], licences)
-		}
-		if len(strings.TrimSpace(cells[3])) < 10 {
-			t.Errorf("%s: no reason is given", module)
-		}
-		if strings.HasPrefix(cells[2], "GPL") && !strings.Contains(cells[3], "never linked") {
-			t.Errorf("%s is %s: want a tool that is never linked", module, cells[2])
-		}
-	}
+	modules, _ := tables(t)
+	have := rows(t, modules)
 	for _, module := range slices.Sorted(maps.Keys(want)) {
 		if _, ok := have[module]; !ok {
 			t.Errorf("%s %s is used and has no row", module, want[module])
@@ -128,6 +109,66 @@ func TestEveryDependencyHasARow(t *testing.T) {
 	for module, version := range have {
 		if !slices.Contains(known[module], version) {
 			t.Errorf("%s has a row with version %q, go.mod says %q", module, version, known[module])
+		}
+	}
+}
+
+// frontEnd begins the table of the packages that pages are built from and with.
+const frontEnd = "## Front end"
+
+// tables returns the two tables of the page.
+func tables(t *testing.T) (modules, packages string) {
+	t.Helper()
+	modules, packages, found := strings.Cut(page(t, "docs/dependencies.md"), frontEnd)
+	if !found {
+		t.Fatalf("the page has no section %q", frontEnd)
+	}
+	return modules, packages
+}
+
+// rows returns the versions of a table by name, and checks its licences and reasons.
+func rows(t *testing.T, table string) map[string]string {
+	t.Helper()
+	have := map[string]string{}
+	licences := []string{"MIT", "BSD-2", "BSD-3", "Apache-2.0", "ISC", "MPL-2.0", "GPL-3.0", "MIT, Apache-2.0", "BSD-3, MIT"}
+	for line := range strings.SplitSeq(table, "\n") {
+		cells := strings.Split(strings.Trim(line, "|"), " | ")
+		if !strings.HasPrefix(line, "| ") || len(cells) != 4 || strings.TrimSpace(cells[1]) == "version" {
+			continue
+		}
+		name := strings.TrimSpace(cells[0])
+		if _, twice := have[name]; twice {
+			t.Errorf("%s has two rows", name)
+		}
+		have[name] = cells[1]
+		if !slices.Contains(licences, cells[2]) {
+			t.Errorf("%s: licence %q: want one of %v", name, cells[2], licences)
+		}
+		if len(strings.TrimSpace(cells[3])) < 5 {
+			t.Errorf("%s: no reason is given", name)
+		}
+		if strings.HasPrefix(cells[2], "GPL") && !strings.Contains(cells[3], "never linked") {
+			t.Errorf("%s is %s: want a tool that is never linked", name, cells[2])
+		}
+	}
+	return have
+}
+
+func TestEveryPackageOfTheFrontEndHasARow(t *testing.T) {
+	t.Parallel()
+	var file struct{ Dependencies, DevDependencies map[string]string }
+	if err := json.Unmarshal([]byte(page(t, "web/package.json")), &file); err != nil {
+		t.Fatal(err)
+	}
+	want := maps.Clone(file.Dependencies)
+	maps.Copy(want, file.DevDependencies)
+	_, packages := tables(t)
+	if have := rows(t, packages); !maps.Equal(have, want) {
+		t.Errorf("the table has %v, web/package.json %v", have, want)
+	}
+	for name, version := range want {
+		if strings.Trim(version, "0123456789.") != "" {
+			t.Errorf("%s %s: want one version", name, version)
 		}
 	}
 }

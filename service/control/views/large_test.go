@@ -69,7 +69,7 @@ func TestAnswersAboutALargeFabricAreBounded(t *testing.T) {
 	if b := o.Below[49]; *b.Delivered != 1e9 || *b.Entitled != 2e9 || b.EntitledNow == nil {
 		t.Errorf("the last tenant listed is %+v", b)
 	}
-	m, err := p.Map(ctx, "lab", "", everything)
+	m, err := p.Map(ctx, "lab", views.MapQuery{}, everything)
 	if err != nil || m.By != views.ByBlock || len(m.Groups) > 300 || len(m.Meetings) != 200 || m.MoreMeetings != 1800 {
 		t.Errorf("map by %s has %d groups and %d meetings, %d more: %v", m.By, len(m.Groups), len(m.Meetings), m.MoreMeetings, err)
 	}
@@ -105,7 +105,7 @@ func BenchmarkPages10000Hosts(b *testing.B) {
 	p := largePage(b)
 	for name, do := range map[string]func() error{
 		"overview": func() error { _, err := p.Overview(b.Context(), "lab", everything); return err },
-		"map":      func() error { _, err := p.Map(b.Context(), "lab", "", everything); return err },
+		"map":      func() error { _, err := p.Map(b.Context(), "lab", views.MapQuery{}, everything); return err },
 		"matrix":   func() error { _, err := p.Matrix(b.Context(), "lab", views.MatrixQuery{}); return err },
 	} {
 		b.Run(name, func(b *testing.B) {

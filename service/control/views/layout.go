@@ -8,6 +8,7 @@ import (
 
 	"fairlane/service/control"
 	"fairlane/subnet"
+	"fairlane/subnet/ident"
 )
 
 // Bounds of a map.
@@ -207,6 +208,29 @@ func (l *layout) member(n int32, group string) (string, bool) {
 		return l.single(n), true
 	}
 	return "", false
+}
+
+// find locates the node that has a GUID or, alone, a name.
+func (l *layout) find(text string) *Place {
+	if g, err := ident.ParseGUID(text); err == nil {
+		if n, ok := l.fabric.NodeByGUID(g); ok {
+			return new(l.place(n))
+		}
+	}
+	if nodes := l.fabric.NodesByName(text); text != "" && len(nodes) == 1 {
+		return new(l.place(nodes[0]))
+	}
+	return nil
+}
+
+// place returns the groups of a node.
+func (l *layout) place(n int32) Place {
+	groups := []string{l.assign[n]}
+	if l.fabric.Nodes[n].Kind != subnet.KindSwitch {
+		groups = append(groups, l.hostsOf(n))
+	}
+	groups = append(groups, l.single(n))
+	return Place{GUID: l.fabric.Nodes[n].GUID, Name: l.fabric.Nodes[n].Label(), Groups: slices.Compact(groups)}
 }
 
 // natural compares names so that leaf2 comes before leaf10.

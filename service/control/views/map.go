@@ -33,12 +33,20 @@ type Map struct {
 	Series           SeriesState
 	By               Grouping
 	Expanded         string
+	Found            *Place // nil when no node, or several, have the name that was asked for
 	Groups           []MapGroup
 	More             int // members of Expanded that are not drawn
 	Edges            []MapEdge
 	MoreEdges        int
 	Meetings         []Meeting
 	MoreMeetings     int
+}
+
+// Place is where the map shows a node.
+type Place struct {
+	GUID   ident.GUID
+	Name   string
+	Groups []string // that hold the node, the widest first; the last one is the node alone
 }
 
 // MapGroup is a group of nodes.
@@ -211,18 +219,24 @@ func higher(a, b *float64) *float64 {
 	return a
 }
 
-// Map returns a drawing of a fabric; expand is the id of a group, or "".
-func (v *Views) Map(ctx context.Context, fabric, expand string, parts Parts) (*Map, error) {
+// MapQuery selects a drawing.
+type MapQuery struct {
+	Expand string // id of the group whose members are drawn; "" for none
+	Find   string // name or GUID of a node to locate; "" for none
+}
+
+// Map returns a drawing of a fabric.
+func (v *Views) Map(ctx context.Context, fabric string, q MapQuery, parts Parts) (*Map, error) {
 	o, err := v.overlay(ctx, fabric, parts.Devices)
 	if err != nil {
 		return nil, err
 	}
 	l := v.layoutOf(o.snap, o.topo)
-	m := &Map{Fabric: fabric, Snapshot: o.snap.SHA256, At: o.r.at.UTC(), MeasuredAt: o.state.at, By: l.by, Expanded: expand}
+	m := &Map{Fabric: fabric, Snapshot: o.snap.SHA256, At: o.r.at.UTC(), MeasuredAt: o.state.at, By: l.by, Expanded: q.Expand, Found: l.find(q.Find)}
 	d := &drawing{overlay: o, layout: l, assign: l.assign, groups: map[string]*MapGroup{}}
-	if expand != "" {
+	if q.Expand != "" {
 		m.By = ByMember
-		if m.More, err = d.expand(expand); err != nil {
+		if m.More, err = d.expand(q.Expand); err != nil {
 			return nil, err
 		}
 	}

@@ -23,6 +23,7 @@ type Path struct {
 	Src, Dst         string // of ident.PortID
 	Tenant           string
 	Hops             []Hop
+	Nodes            []Place      // of Hops, in the order of the first hop of each
 	More             int          // links that are left out
 	Fault            *phrase.Text // why packets do not arrive; nil when they do
 }
@@ -65,11 +66,28 @@ func (v *Views) Path(ctx context.Context, fabric, src, dst, tenant string) (*Pat
 	}
 	p.More = max(len(p.Hops)-maxHops, 0)
 	p.Hops = p.Hops[:len(p.Hops)-p.More]
+	p.Nodes = v.layoutOf(o.snap, o.topo).placesOf(p.Hops)
 	if err := p.measure(ctx, o); err != nil {
 		return nil, err
 	}
 	p.Series = o.r.state
 	return p, nil
+}
+
+// placesOf returns the nodes of hops.
+func (l *layout) placesOf(hops []Hop) []Place {
+	var out []Place
+	seen := map[int32]bool{}
+	for i := range hops {
+		peer, _ := l.fabric.Peer(hops[i].from)
+		for _, n := range []int32{hops[i].from.Node, peer.Node} {
+			if !seen[n] {
+				seen[n] = true
+				out = append(out, l.place(n))
+			}
+		}
+	}
+	return out
 }
 
 // measure adds the figures of the links.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -249,6 +251,9 @@ func TestAPathListsItsLinksWithTheirTenants(t *testing.T) {
 	if len(got.Hops) != 2 || got.Hops[0].Name != "h1/P1 -> sw1/P1" || got.Hops[1].Name != link || got.Fault != nil {
 		t.Fatalf("path is %+v", got)
 	}
+	if n := got.Nodes; len(n) != 3 || n[0].Name != "h1" || n[1].Name != "sw1" || n[2].Name != "h4" || len(n[1].Groups) != 1 || len(n[2].Groups) != 2 {
+		t.Errorf("nodes are %+v", n)
+	}
 	if h := got.Hops[1]; !h.Contended || h.Distance != 1 || *h.Use != 0.97 || len(h.Tenants) != 2 || *h.Tenants[0].Delivered != 60e9 || h.Tenants[0].State == "" {
 		t.Errorf("last hop is %+v", h)
 	}
@@ -268,7 +273,7 @@ func TestAMapOfASmallFabric(t *testing.T) {
 	t.Parallel()
 	p := newPage(t)
 	p.measure(0.97, tenant{"red", "contending", 0.8}, tenant{"blue", "demand", 0})
-	m, err := p.Map(t.Context(), "lab", "", everything)
+	m, err := p.Map(t.Context(), "lab", views.MapQuery{}, everything)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,10 +290,18 @@ func TestAMapOfASmallFabric(t *testing.T) {
 	if x.Link != link || x.A != sw.ID || x.B != hosts.ID || len(x.Tenants) != 2 {
 		t.Errorf("meeting is %+v", x)
 	}
-	if m, err = p.Map(t.Context(), "lab", hosts.ID, everything); err != nil || m.By != views.ByMember || len(m.Groups) != 5 || len(m.Edges) != 4 || m.More != 0 {
+	if m, err = p.Map(t.Context(), "lab", views.MapQuery{Expand: hosts.ID}, everything); err != nil || m.By != views.ByMember || len(m.Groups) != 5 || len(m.Edges) != 4 || m.More != 0 {
 		t.Errorf("expanded map is %+v, %v", m, err)
 	}
-	_, err = p.Map(t.Context(), "lab", "pod:nowhere", everything)
+	h4 := m.Groups[3]
+	groups := []string{hosts.ID, h4.ID}
+	for text, want := range map[string][]string{"h4": groups, strings.TrimPrefix(h4.ID, "host:"): groups, "sw1": {sw.ID}, "nowhere": nil} {
+		m, err := p.Map(t.Context(), "lab", views.MapQuery{Find: text}, everything)
+		if err != nil || (m.Found == nil) != (want == nil) || want != nil && !slices.Equal(m.Found.Groups, want) {
+			t.Errorf("place of %q is %+v, %v; want groups %v", text, m.Found, err, want)
+		}
+	}
+	_, err = p.Map(t.Context(), "lab", views.MapQuery{Expand: "pod:nowhere"}, everything)
 	controltest.MustFail(t, "an unknown group", err, control.ErrNotFound)
 	_, err = p.Matrix(t.Context(), "lab", views.MatrixQuery{Group: "pod:nowhere"})
 	controltest.MustFail(t, "a matrix of an unknown group", err, control.ErrNotFound)
@@ -329,7 +342,7 @@ func TestStatesOfGroupsAreTheWorstOfTheirMembers(t *testing.T) {
 	p := newPage(t)
 	state := func(want views.MapState, down int) {
 		t.Helper()
-		m, err := p.Map(t.Context(), "lab", "", everything)
+		m, err := p.Map(t.Context(), "lab", views.MapQuery{}, everything)
 		if err != nil {
 			t.Fatal(err)
 		}

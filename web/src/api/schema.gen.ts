@@ -4829,6 +4829,7 @@ export interface components {
             by: "switch" | "pod" | "block" | "member";
             /** @description The group whose members are drawn. */
             expanded?: string;
+            found?: components["schemas"]["MapPlace"];
             /** @description At most 300, by tier and name. */
             groups: components["schemas"]["MapGroup"][];
             /** @description Members that are not drawn, because they are more than 300. */
@@ -4839,6 +4840,13 @@ export interface components {
             /** @description The tenants on contended link directions, at most 200 links, the highest use first. */
             tenants_meeting: components["schemas"]["LinkMeeting"][];
             more_meetings: number;
+        };
+        /** @description A node and where the map shows it. */
+        MapPlace: {
+            guid: string;
+            name: string;
+            /** @description Ids of the groups that hold the node, the widest first: one of the map without expansion, then those of expansions. The last one is the node alone. */
+            groups: string[];
         };
         MapGroup: {
             /** @description Value for `expand` and `group`. It stays the same while the fabric's cabling does. */
@@ -4971,6 +4979,8 @@ export interface components {
             tenant?: components["schemas"]["Name"];
             /** @description At most 256, by distance. */
             hops: components["schemas"]["PathHop"][];
+            /** @description The nodes of `hops`, in the order of the first hop of each. */
+            nodes: components["schemas"]["MapPlace"][];
             /** @description Links that are not listed. */
             more: number;
             /** @description Why packets do not arrive by the routing; absent if they do. */
@@ -12672,6 +12682,8 @@ export interface operations {
             query?: {
                 /** @description The `id` of a group of this fabric: draw its members, and the groups to which they have links. */
                 expand?: string;
+                /** @description A node by its name or GUID: `found` lists the groups that hold it. */
+                find?: string;
             };
             header?: never;
             path: {
@@ -12903,6 +12915,31 @@ export interface operations {
                      *       ],
                      *       "measured_at": "2026-11-21T10:00:00Z",
                      *       "more": 0,
+                     *       "nodes": [
+                     *         {
+                     *           "groups": [
+                     *             "hosts:0x0200000100010000",
+                     *             "host:0x0200000000010000"
+                     *           ],
+                     *           "guid": "0x0200000000010000",
+                     *           "name": "h1"
+                     *         },
+                     *         {
+                     *           "groups": [
+                     *             "switch:0x0200000100010000"
+                     *           ],
+                     *           "guid": "0x0200000100010000",
+                     *           "name": "sw1"
+                     *         },
+                     *         {
+                     *           "groups": [
+                     *             "hosts:0x0200000100010000",
+                     *             "host:0x0200000000010300"
+                     *           ],
+                     *           "guid": "0x0200000000010300",
+                     *           "name": "h4"
+                     *         }
+                     *       ],
                      *       "series": "read",
                      *       "snapshot": "d566fba7342b64cfb23e8d6257a8f1196da4e6635fe7cec99c3d88cb6ea34aa7",
                      *       "src": "0x0200000000010000:1"

@@ -2,7 +2,10 @@ import { useSyncExternalStore } from "react";
 
 type State = { needed: boolean };
 
-let state: State = { needed: false };
+/** Whether the browser holds the readable cookie of a session; the session itself may have ended. */
+const held = () => /(?:^|;\s*)fairlane_csrf=/.test(globalThis.document?.cookie ?? "");
+
+let state: State = { needed: !held() };
 const listeners = new Set<() => void>();
 
 function set(needed: boolean) {

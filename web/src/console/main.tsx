@@ -4,7 +4,7 @@ import { createRoot } from "react-dom/client";
 import { newQueryClient } from "../api/queries";
 import { startI18n } from "../i18n";
 import { Providers } from "../shell/Providers";
-import { SignInOverlay } from "../shell/SignIn";
+import { SignedInOnce, SignInOverlay } from "../shell/SignIn";
 import { router } from "./routes";
 
 const queries = newQueryClient();
@@ -15,7 +15,9 @@ void startI18n().then(() => {
   createRoot(place).render(
     <StrictMode>
       <Providers queries={queries}>
-        <RouterProvider router={router} />
+        <SignedInOnce>
+          <RouterProvider router={router} />
+        </SignedInOnce>
         <SignInOverlay />
       </Providers>
     </StrictMode>,

@@ -25,7 +25,7 @@ const ofFabric = {
 
 /** Pages of the whole service, below /console. */
 const ofService = {
-  "/": page(() => import("./pages/Start")),
+  "": page(() => import("./pages/Start")),
   audit: page(() => import("./pages/Audit")),
   people: page(() => import("./pages/People")),
   settings: page(() => import("./pages/Settings")),
@@ -33,14 +33,15 @@ const ofService = {
 
 const routes = [
   ...Object.entries(ofFabric).map(([path, component]) =>
-    createRoute({ getParentRoute: () => root, path: `f/$fabric/${path}`, component }),
+    createRoute({ getParentRoute: () => root, path: `/console/f/$fabric/${path}`, component }),
   ),
-  ...Object.entries(ofService).map(([path, component]) => createRoute({ getParentRoute: () => root, path, component })),
+  ...Object.entries(ofService).map(([path, component]) =>
+    createRoute({ getParentRoute: () => root, path: `/console/${path}`, component }),
+  ),
 ];
 
 export const router = createRouter({
   routeTree: root.addChildren(routes),
-  basepath: "/console",
   parseSearch,
   stringifySearch,
   defaultNotFoundComponent: Missing,

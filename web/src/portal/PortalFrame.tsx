@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 import { Frame, type NavItem } from "../shell/Frame";
 import { isSimulated, useFabrics } from "../shell/fabrics";
 import { LiveBanner } from "../shell/LiveBanner";
-import { allows, useMe } from "../shell/me";
+import { allows, isOperator, useMe } from "../shell/me";
 import { goWith } from "../shell/route";
 import { Icon } from "../ui/icons";
 import { StateBadge } from "../ui/StateBadge";
@@ -30,10 +30,11 @@ export function PortalFrame() {
   const { data: fabrics } = useFabrics();
   const shown = fabrics?.find((f) => f.name === fabric);
   const mine = useMemo(() => (me ? tenantsOf(me) : []), [me]);
-  const readOnly = tenant !== "" && me !== undefined && !allows(me, "class", "write", fabric, tenant);
+  const own = mine.some((m) => m.fabric === fabric && m.tenant === tenant) || (me !== undefined && isOperator(me));
+  const readOnly = own && tenant !== "" && me !== undefined && !allows(me, "class", "write", fabric, tenant);
   const items = useMemo<NavItem[]>(
     () =>
-      tenant
+      tenant && own
         ? pages.map(([id, key]) => ({
             id,
             label: t(`nav.${id}`),
@@ -42,7 +43,7 @@ export function PortalFrame() {
             section: tenant,
           }))
         : [],
-    [fabric, tenant, t],
+    [fabric, tenant, own, t],
   );
   const go = useMemo(() => goWith(router, "/portal"), [router]);
   return (
@@ -64,7 +65,7 @@ export function PortalFrame() {
           ) : null}
         </>
       }
-      banners={fabric ? <LiveBanner fabric={fabric} /> : null}
+      banners={fabric && own ? <LiveBanner fabric={fabric} /> : null}
     >
       <Outlet />
     </Frame>
@@ -85,7 +86,9 @@ function TenantSwitcher({ mine, current, go }: { mine: MyTenant[]; current: MyTe
           aria-label={t("tenant-choose")}
         >
           <span className="fl-name">
-            {current.tenant ? `${current.fabric} / ${current.tenant}` : t("tenant-choose")}
+            {mine.some((m) => m.fabric === current.fabric && m.tenant === current.tenant)
+              ? `${current.fabric} / ${current.tenant}`
+              : t("tenant-choose")}
           </span>
         </Button>
       </Menu.Target>

@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter } from "@tanstack/react-rout
 import { page, routeDefaults, validateSearch } from "../shell/route";
 import { Missing } from "../ui/states";
 import { parseSearch, stringifySearch } from "../ui/useUrlState";
+import { OfTenant, ToShare } from "./OfTenant";
 import { PortalFrame } from "./PortalFrame";
 
 const root = createRootRoute({ component: PortalFrame, notFoundComponent: Missing, validateSearch });
@@ -16,16 +17,22 @@ const ofTenant = {
   members: page(() => import("./pages/Members")),
 };
 
-const routes = [
-  createRoute({ getParentRoute: () => root, path: "/", component: page(() => import("./pages/Welcome")) }),
+const tenant = createRoute({ getParentRoute: () => root, path: "/portal/f/$fabric/t/$tenant", component: OfTenant });
+
+const tenantRoutes = [
+  createRoute({ getParentRoute: () => tenant, path: "/", component: ToShare }),
   ...Object.entries(ofTenant).map(([path, component]) =>
-    createRoute({ getParentRoute: () => root, path: `f/$fabric/t/$tenant/${path}`, component }),
+    createRoute({ getParentRoute: () => tenant, path, component }),
   ),
+];
+
+const routes = [
+  createRoute({ getParentRoute: () => root, path: "/portal", component: page(() => import("./pages/Welcome")) }),
+  tenant.addChildren(tenantRoutes),
 ];
 
 export const router = createRouter({
   routeTree: root.addChildren(routes),
-  basepath: "/portal",
   parseSearch,
   stringifySearch,
   defaultNotFoundComponent: Missing,

@@ -35,7 +35,7 @@ export function Help({
           <Table.Tbody>
             <Table.Tr>
               <Table.Td>
-                <Kbd>Ctrl K</Kbd> / <Kbd>⌘ K</Kbd>
+                <Kbd>Ctrl</Kbd> / <Kbd>⌘</Kbd> <Kbd>K</Kbd>
               </Table.Td>
               <Table.Td>{t("palette")}</Table.Td>
             </Table.Tr>

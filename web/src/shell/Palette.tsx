@@ -71,7 +71,7 @@ export default function Palette({
       size="lg"
       padding="sm"
       yOffset="10vh"
-      aria-label={t("palette")}
+      attributes={{ content: { "aria-label": t("palette") } }}
       transitionProps={{ duration: 0 }}
     >
       <TextInput

@@ -25,7 +25,7 @@ export function SignInOverlay() {
       closeOnEscape={false}
       closeOnClickOutside={false}
       title={known ? t("sign-in-again") : undefined}
-      aria-label={t("sign-in")}
+      attributes={known ? undefined : { content: { "aria-label": t("sign-in") } }}
       fullScreen={!known}
       centered
       transitionProps={{ duration: 0 }}
@@ -33,6 +33,14 @@ export function SignInOverlay() {
       <SignInForm again={known?.name} />
     </Modal>
   );
+}
+
+/** Shows the application once somebody has signed in: before, it would only collect refusals. */
+export function SignedInOnce({ children }: { children: React.ReactNode }) {
+  const needed = useSignInNeeded();
+  const [begun, setBegun] = useState(!needed);
+  if (!needed && !begun) setBegun(true);
+  return begun ? children : null;
 }
 
 function SignInForm({ again }: { again: string | undefined }) {

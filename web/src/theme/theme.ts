@@ -43,6 +43,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     "--mantine-color-placeholder": "#5f6b75",
     "--mantine-color-anchor": "#0b5c6b",
     "--mantine-color-error": "#b3261e",
+    "--mantine-color-yellow-light-color": "#8a5200",
   },
   dark: {
     "--mantine-color-dimmed": "#a9b4bd",

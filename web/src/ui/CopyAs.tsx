@@ -7,13 +7,16 @@ export type CopyAsProps = {
   command?: string;
   /** The request of the API, such as `GET /api/v1/fabrics/lab/tenants/gold`. */
   api: string;
+  /** The body of the request, as JSON. */
+  body?: unknown;
 };
 
 /** The request as a command of curl: the token comes from the environment. */
-export function curlOf(api: string, origin: string): string {
+export function curlOf(api: string, origin: string, body?: unknown): string {
   const [method = "GET", path = api] = api.includes(" ") ? api.split(" ", 2) : ["GET", api];
   const verb = method === "GET" ? "" : `-X ${method} `;
-  return `curl -sS ${verb}-H "Authorization: Bearer $FAIRLANE_TOKEN" '${origin}${path.replaceAll("'", "%27")}'`;
+  const sent = body === undefined ? "" : ` --json ${shellWord(JSON.stringify(body))}`;
+  return `curl -sS ${verb}-H "Authorization: Bearer $FAIRLANE_TOKEN"${sent} '${origin}${path.replaceAll("'", "%27")}'`;
 }
 
 /** Quotes a word for a POSIX shell. */
@@ -22,9 +25,9 @@ export function shellWord(word: string): string {
 }
 
 /** Offers the page as a command and as a call of the API. */
-export function CopyAs({ command, api }: CopyAsProps) {
+export function CopyAs({ command, api, body }: CopyAsProps) {
   const { t } = useTranslation("shell");
-  const curl = curlOf(api, window.location.origin);
+  const curl = curlOf(api, window.location.origin, body);
   return (
     <Popover width={420} position="bottom-end" trapFocus returnFocus shadow="md">
       <Popover.Target>

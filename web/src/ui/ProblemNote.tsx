@@ -11,6 +11,13 @@ export function fieldErrors(
   return (problem?.document?.errors ?? []).map((e) => ({ pointer: e.pointer, said: e.said, detail: e.detail }));
 }
 
+/** Titles of failures that the service did not word. */
+const ownTitles: Record<string, string> = {
+  unreachable: "problem-unreachable",
+  garbled: "problem-garbled",
+  "page-fault": "problem-unexpected",
+};
+
 /** Says what failed, in the reader's language: title, cause, fields, the request's id, and a way on. */
 export function ProblemNote({
   problem,
@@ -21,10 +28,11 @@ export function ProblemNote({
   onRetry?: () => void;
   hideFields?: boolean;
 }) {
-  const { t } = useTranslation(["shell", "problems"]);
+  const { t } = useTranslation("shell");
   const say = useSay();
   const p = asProblem(problem);
-  const title = t(`problems:${p.code}.title`, { defaultValue: p.document?.title ?? t("problem-unexpected") });
+  const own = ownTitles[p.code];
+  const title = own ? t(own) : say({ id: `title.${p.code}` }, p.document?.title ?? t("problem-unexpected"));
   const detail = p.document?.detail;
   return (
     <Alert color="red" variant="light" title={title} icon={<Icon name="warning" />} role="alert" data-problem={p.code}>

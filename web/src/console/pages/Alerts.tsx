@@ -1,7 +1,84 @@
+import { Stack } from "@mantine/core";
+import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
+import { useFabricName } from "../../shell/fabrics";
+import { shellWord } from "../../ui/CopyAs";
 import { Page } from "../../ui/Page";
+import { ProblemNote } from "../../ui/ProblemNote";
+import { Partial, QueryView } from "../../ui/states";
+import { useUrlState } from "../../ui/useUrlState";
+import { Part } from "../parts/Part";
+import { AlertTable } from "./alerts/AlertTable";
+import { BudgetTable } from "./alerts/BudgetTable";
+import { BurnChart } from "./alerts/BurnChart";
+import { Objectives } from "./alerts/Objectives";
+import { budgetsOf, useAlerts, useBurn, useObjectives, worst } from "./alerts/queries";
+import { Silences } from "./alerts/Silences";
 
+/** Whose budget burns, and how fast: alerts, budgets, objectives and silences. */
 export default function Alerts() {
-  const { t } = useTranslation("shell");
-  return <Page title={t("nav.alerts")} />;
+  const { t } = useTranslation(["alerts", "shell"]);
+  const fabric = useFabricName();
+  const [url, setUrl] = useUrlState({ tenant: "", filter: "", sort: "", last: "", from: "", to: "" });
+  const alerts = useAlerts(fabric);
+  const objectives = useObjectives(fabric);
+  const burn = useBurn(fabric);
+  const budgets = useMemo(() => budgetsOf(objectives.data?.items ?? [], burn.data), [objectives.data, burn.data]);
+  const fastest = budgets[0];
+  const answer =
+    alerts.data && burn.data && objectives.data
+      ? fastest && worst(fastest) > 0
+        ? t("answer-burns", {
+            firing: alerts.data.filter((a) => a.state === "firing").length,
+            tenant: fastest.tenant,
+            over: worst(fastest) >= 1 ? "yes" : "no",
+          })
+        : t("answer-calm", { firing: alerts.data.filter((a) => a.state === "firing").length })
+      : undefined;
+  return (
+    <Page
+      title={t("shell:nav.alerts")}
+      answer={answer}
+      copy={{
+        command: `fairlane alert list --fabric ${shellWord(fabric)}`,
+        api: "GET /api/v1/prometheus/api/v1/alerts",
+      }}
+      ready={
+        alerts.data !== undefined && objectives.data !== undefined && (burn.data !== undefined || burn.error !== null)
+      }
+    >
+      <Stack gap="lg">
+        <Part title={t("alerts")}>
+          <QueryView query={alerts}>{(list) => <AlertTable fabric={fabric} alerts={list} />}</QueryView>
+        </Part>
+        <Part title={t("budgets")}>
+          <QueryView query={objectives}>
+            {() => (
+              <>
+                {burn.error && !burn.data ? (
+                  <Partial>
+                    {t("burn-missing")}
+                    <ProblemNote problem={burn.error} onRetry={() => void burn.refetch()} />
+                  </Partial>
+                ) : null}
+                <BudgetTable
+                  fabric={fabric}
+                  budgets={budgets}
+                  chosen={url.tenant}
+                  onChoose={(tenant) => setUrl({ tenant })}
+                  filter={url.filter}
+                  onFilter={(filter) => setUrl({ filter })}
+                  sort={url.sort ? { id: url.sort.replace(/^-/, ""), desc: url.sort.startsWith("-") } : undefined}
+                  onSort={(s) => setUrl({ sort: s ? `${s.desc ? "-" : ""}${s.id}` : "" })}
+                />
+              </>
+            )}
+          </QueryView>
+        </Part>
+        {url.tenant ? <BurnChart fabric={fabric} tenant={url.tenant} url={url} onUrl={setUrl} /> : null}
+        <Objectives fabric={fabric} standard={objectives.data?.standard} items={objectives.data?.items ?? []} />
+        <Silences fabric={fabric} />
+      </Stack>
+    </Page>
+  );
 }

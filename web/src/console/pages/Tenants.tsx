@@ -1,7 +1,153 @@
+import { Button, Group, Text } from "@mantine/core";
+import { useCallback, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { useFabricName } from "../../shell/fabrics";
+import { useCan } from "../../shell/me";
+import { useShortcuts, useShortcutsOn } from "../../shell/shortcuts";
+import { shellWord } from "../../ui/CopyAs";
+import { Icon } from "../../ui/icons";
 import { Page } from "../../ui/Page";
+import { ProblemNote } from "../../ui/ProblemNote";
+import { Empty, Partial, QueryView } from "../../ui/states";
+import { DataTable, type Sort } from "../../ui/table/DataTable";
+import { useUrlState } from "../../ui/useUrlState";
+import { ActionButton } from "../parts/ActionButton";
+import { useOverviewNow } from "./overview/queries";
+import { AddTenant } from "./tenants/AddTenant";
+import { BulkEdit } from "./tenants/BulkEdit";
+import { type Row, useTenantColumns } from "./tenants/columns";
+import { type Tenant, useFigures, useFlowCounts, useSparks, useTenants } from "./tenants/queries";
+import { useSelection } from "./tenants/useSelection";
 
+/** Tenants up to which the small lines are loaded without being asked for. */
+const sparksUpTo = 200;
+
+/** Who has which weight, and gets what. */
 export default function Tenants() {
-  const { t } = useTranslation("shell");
-  return <Page title={t("nav.tenants")} />;
+  const { t } = useTranslation(["tenants", "shell"]);
+  const fabric = useFabricName();
+  const tenants = useTenants(fabric);
+  const can = useCan();
+  const may = can("tenant", "write", fabric);
+  const [url, setUrl] = useUrlState({ add: "" });
+  const add = useCallback(() => setUrl({ add: "yes" }, true), [setUrl]);
+  const [on] = useShortcutsOn();
+  useShortcuts(
+    useMemo(() => (may ? [{ keys: "n", label: t("add"), run: add }] : []), [may, add, t]),
+    on,
+  );
+  return (
+    <Page
+      title={t("shell:nav.tenants")}
+      page={fabric}
+      answer={tenants.data ? <Answer fabric={fabric} tenants={tenants.data} /> : undefined}
+      actions={
+        <ActionButton allowed={may} leftSection={<Icon name="plus" />} aria-keyshortcuts="n" onClick={add}>
+          {t("add")}
+        </ActionButton>
+      }
+      copy={{
+        command: `fairlane tenant list --fabric ${shellWord(fabric)}`,
+        api: `GET /api/v1/fabrics/${fabric}/tenants`,
+      }}
+      ready={tenants.data !== undefined}
+    >
+      <QueryView query={tenants} lines={8}>
+        {(list) => <TenantTable fabric={fabric} tenants={list} />}
+      </QueryView>
+      {url.add ? <AddTenant fabric={fabric} onClose={() => setUrl({ add: "" })} /> : null}
+    </Page>
+  );
 }
+
+function Answer({ fabric, tenants }: { fabric: string; tenants: Tenant[] }) {
+  const { t } = useTranslation("tenants");
+  const overview = useOverviewNow(fabric);
+  const contending = overview.data?.tenant_states.find((s) => s.state === "contending")?.tenants ?? 0;
+  const weight = Math.round(tenants.reduce((n, x) => n + x.weight, 0) * 1000) / 1000;
+  return t("answer", {
+    tenants: tenants.length,
+    weight,
+    contending,
+    below: overview.data?.below_count ?? 0,
+    known: overview.data?.measured_at ? "yes" : "no",
+  });
+}
+
+function TenantTable({ fabric, tenants }: { fabric: string; tenants: Tenant[] }) {
+  const { t } = useTranslation("tenants");
+  const [url, setUrl] = useUrlState({ filter: "", sort: "name" });
+  const [asked, setAsked] = useState(false);
+  const withSparks = asked || tenants.length <= sparksUpTo;
+  const figures = useFigures(fabric);
+  const sparks = useSparks(fabric, withSparks);
+  const flows = useFlowCounts(fabric);
+  const rows = useMemo<Row[]>(
+    () =>
+      tenants.map((x) => ({
+        ...x,
+        now: figures.data?.get(x.name),
+        spark: sparks.data?.get(x.name),
+        flows: flows ? (flows.get(x.name) ?? 0) : undefined,
+      })),
+    [tenants, figures.data, sparks.data, flows],
+  );
+  const columns = useTenantColumns(rows, withSparks);
+  const selection = useSelection(tenants);
+  return (
+    <>
+      {figures.error ? (
+        <Partial>
+          {t("no-series")}
+          <ProblemNote problem={figures.error} onRetry={() => void figures.refetch()} />
+        </Partial>
+      ) : null}
+      <DataTable
+        caption={t("caption")}
+        rows={rows}
+        columns={columns}
+        rowId={(r) => r.name}
+        href={(r) => `/console/f/${encodeURIComponent(fabric)}/tenants/${encodeURIComponent(r.name)}`}
+        filter={url.filter}
+        onFilter={(filter) => setUrl({ filter })}
+        filterLabel={t("filter")}
+        sort={sortOf(url.sort)}
+        onSort={(sort) => setUrl({ sort: sort ? `${sort.desc ? "-" : ""}${sort.id}` : "" })}
+        selected={selection.selected}
+        onSelect={selection.select}
+        actions={
+          <Group gap="xs">
+            {withSparks ? null : (
+              <Button size="xs" variant="default" onClick={() => setAsked(true)}>
+                {t("load-sparks")}
+              </Button>
+            )}
+            <BulkEdit fabric={fabric} tenants={selection.of} onDone={() => selection.select(new Set())} />
+          </Group>
+        }
+        count={(shown, total) => t("count", { shown, total })}
+        csvName={`${fabric}-tenants`}
+        empty={<Empty title={t("empty")} why={t("empty-why")} action={<EmptyAction fabric={fabric} />} />}
+      />
+      {selection.selected.size > 0 ? (
+        <Text size="sm" role="status">
+          {t("selected", { n: selection.selected.size })}
+        </Text>
+      ) : null}
+    </>
+  );
+}
+
+function EmptyAction({ fabric }: { fabric: string }) {
+  const { t } = useTranslation("tenants");
+  const [, setUrl] = useUrlState({ add: "" });
+  const can = useCan();
+  return (
+    <ActionButton allowed={can("tenant", "write", fabric)} onClick={() => setUrl({ add: "yes" }, true)}>
+      {t("add")}
+    </ActionButton>
+  );
+}
+
+const sortOf = (text: string): Sort | undefined =>
+  text ? { id: text.replace(/^-/, ""), desc: text.startsWith("-") } : undefined;

@@ -1,7 +1,124 @@
+import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
+import { client, data, type Schemas } from "../../api/client";
+import { keys } from "../../api/keys";
+import { useFormat } from "../../format/useFormat";
+import { isSimulated, useFabrics } from "../../shell/fabrics";
 import { Page } from "../../ui/Page";
+import { measuredLook, StateBadge } from "../../ui/StateBadge";
+import { Partial, QueryView } from "../../ui/states";
+import { When } from "../../ui/When";
+import { OwnChart } from "../OwnChart";
+import { ownSeries } from "../series";
+import { apiOf, useTenant, useTenantName } from "../tenant";
+import { causeOf, receivedOf, rose } from "./share/cause";
+import { Figures } from "./share/Figures";
+
+type Now = Schemas["TenantNow"];
+
+/** Milliseconds between two readings: the period of measurements. */
+const every = 15_000;
+
+function useNowFigures() {
+  const m = useTenantName();
+  return useQuery({
+    queryKey: keys.now(m.fabric, m.tenant),
+    queryFn: () =>
+      data<Now>(client.GET("/api/v1/fabrics/{fabric}/tenants/{tenant}/now", { params: { path: { ...m } } })),
+    refetchInterval: every,
+  });
+}
+
+function useLastHour() {
+  const m = useTenantName();
+  return useQuery({
+    queryKey: keys.series("hour", m.fabric, m.tenant),
+    queryFn: ({ signal }) => {
+      const to = Math.floor(Date.now() / 1000);
+      return ownSeries(m, { from: to - 3600, to }, 15, signal);
+    },
+    refetchInterval: every,
+  });
+}
 
 export default function MyShare() {
-  const { t } = useTranslation("shell");
-  return <Page title={t("nav.share")} />;
+  const { t } = useTranslation(["share", "shell", "common"]);
+  const m = useTenantName();
+  const now = useNowFigures();
+  const hour = useLastHour();
+  const simulated = isSimulated(useFabrics().data?.find((f) => f.name === m.fabric));
+  const figures = now.data;
+  return (
+    <Page
+      title={m.tenant}
+      page={t("shell:nav.share")}
+      badges={figures ? <MeasuredBadge now={figures} /> : null}
+      answer={figures ? <Cause now={figures} badRose={hour.data ? rose(hour.data.bad) : false} /> : null}
+      copy={{
+        command: `fairlane series query 'fairlane_tenant_delivered_bits_per_second{tenant="${m.tenant}"}' --since 1h --fabric ${m.fabric}`,
+        api: `GET ${apiOf(m)}/now`,
+      }}
+      ready={figures !== undefined && !hour.isPending}
+    >
+      <QueryView query={now}>
+        {(n) => (
+          <>
+            {n.series === "partial" ? <Partial>{t("series-partial")}</Partial> : null}
+            <Figures now={n} />
+            <p>
+              {n.measured_at ? (
+                <>
+                  {t("measured")} <When at={n.measured_at} />
+                </>
+              ) : (
+                t("measured-never")
+              )}
+            </p>
+          </>
+        )}
+      </QueryView>
+      <QueryView query={hour}>
+        {(series) => (
+          <OwnChart
+            title={t("last-hour")}
+            series={series}
+            height={200}
+            csvName={`fairlane-${m.tenant}-hour`}
+            simulated={simulated}
+          />
+        )}
+      </QueryView>
+    </Page>
+  );
+}
+
+function MeasuredBadge({ now }: { now: Now }) {
+  const { t } = useTranslation("common");
+  const state = now.state ?? "not-measured";
+  const look = measuredLook(state);
+  return (
+    <StateBadge tone={look.tone} icon={look.icon}>
+      {t(`measured.${state}`, { defaultValue: state })}
+    </StateBadge>
+  );
+}
+
+/** One sentence: why the tenant receives what it receives. */
+function Cause({ now, badRose }: { now: Now; badRose: boolean }) {
+  const { t } = useTranslation(["share", "common"]);
+  const format = useFormat();
+  const tenant = useTenant().data?.body;
+  const cause = causeOf(now, badRose);
+  const missing = t("common:not-measured");
+  return (
+    <span data-cause={cause}>
+      {t(`cause.${cause}`, {
+        delivered: format.rate(now.delivered_bps) ?? missing,
+        entitled: format.rate(now.entitled_bps) ?? missing,
+        received: format.share(receivedOf(now)) ?? missing,
+        bound: format.share(now.objective.bound) ?? "",
+        cap: format.rate(tenant?.cap_bps || undefined) ?? missing,
+      })}
+    </span>
+  );
 }

@@ -1,6 +1,6 @@
 import type { Row } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useId, useMemo } from "react";
+import { type ReactNode, useEffect, useId, useMemo } from "react";
 import { BodyRow } from "./BodyRow";
 import { toggled } from "./Toolbar";
 import type { Column } from "./types";
@@ -8,6 +8,8 @@ import type { Column } from "./types";
 /** Above this number of rows only the visible ones are in the document. */
 export const virtualFrom = 100;
 const rowHeight = 33;
+/** Rows before the last one at which more are loaded: a screen of them. */
+const nearEnd = 30;
 
 export type BodyProps<T> = {
   rows: Row<T>[];
@@ -21,6 +23,7 @@ export type BodyProps<T> = {
   expanded?: (row: T) => ReactNode;
   open: ReadonlySet<string>;
   onOpen: (open: ReadonlySet<string>) => void;
+  onEnd?: () => void;
 };
 
 type Item<T> = { row: Row<T>; detail: boolean };
@@ -52,6 +55,11 @@ export function Body<T>(p: BodyProps<T>) {
   });
   const seen = virtual ? virtualizer.getVirtualItems() : [];
   const before = seen[0]?.start ?? 0;
+  const near = virtual && (seen.at(-1)?.index ?? 0) >= items.length - nearEnd;
+  const { onEnd } = p;
+  useEffect(() => {
+    if (near) onEnd?.();
+  }, [near, onEnd]);
   const after = virtual ? virtualizer.getTotalSize() - (seen.at(-1)?.end ?? 0) : 0;
   const shown = virtual
     ? seen.flatMap((v) => (items[v.index] ? [{ item: items[v.index] as Item<T>, index: v.index }] : []))

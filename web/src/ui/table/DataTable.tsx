@@ -53,6 +53,8 @@ export type DataTableProps<T> = {
   count?: (shown: number, total: number) => string;
   /** Whether the reader may show and hide columns: when a column is hidden at first, unless said here. */
   columnMenu?: boolean;
+  /** Called when the reader scrolls near the last of many rows, to load more of them. */
+  onEnd?: () => void;
 };
 
 /** A table with order, filter, selection, details and export, for up to some ten thousand rows. */
@@ -183,6 +185,7 @@ function Box<T>({ table: p, filtered, shown, sort, setSort, open, setOpen }: Box
           expanded={p.expanded}
           open={open}
           onOpen={setOpen}
+          onEnd={p.onEnd}
         />
       </table>
     </section>

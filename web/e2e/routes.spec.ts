@@ -1,0 +1,133 @@
+import type { Page } from "@playwright/test";
+import { type Demo, expect, expectAccessible, keep, type Language, ready, type Theme, test } from "./harness/test";
+
+type Place = { name: string; path: string };
+
+/** Every route of the console, with objects of the demo. */
+async function consolePlaces(demo: Demo): Promise<Place[]> {
+  const base = `/console/f/${demo.fabric}`;
+  const { items: devices } = await demo.api<{ items: { id: string }[] }>("GET", `/fabrics/${demo.fabric}/devices`);
+  const { plan } = await demo.api<{ plan?: { name: string } }>("GET", `/fabrics/${demo.fabric}/overview`);
+  const ofFabric = {
+    overview: "overview",
+    map: "map",
+    tenants: "tenants",
+    tenant: "tenants/gold",
+    policy: "policies",
+    plans: "plans",
+    plan: `plans/${plan?.name}`,
+    rollouts: "rollouts",
+    rollout: "rollouts/2",
+    devices: "devices",
+    device: `devices/${encodeURIComponent(devices[0]?.id ?? "")}`,
+    "what-if": `what-if?edits=${encodeURIComponent("weight:gold=8")}`,
+    alerts: "alerts?tenant=gold",
+  };
+  return [
+    ...Object.entries(ofFabric).map(([name, path]) => ({ name, path: `${base}/${path}` })),
+    ...["audit", "people", "settings"].map((name) => ({ name, path: `/console/${name}` })),
+  ];
+}
+
+const portalPages = ["share", "history", "endpoints", "classes", "notices", "members"];
+
+/** Opens a place and looks at it as all readers do. */
+async function look(page: Page, { name, path }: Place) {
+  await page.goto(path);
+  await ready(page);
+  await expectAccessible(page);
+  await keep(page, name);
+  const sideways = await page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
+  expect(sideways, `${name} scrolls sideways`).toBeLessThanOrEqual(0);
+}
+
+type Look = { theme: Theme; language: Language; width: number };
+
+const some: Look[] = [
+  { theme: "light", language: "en", width: 1280 },
+  { theme: "dark", language: "zh", width: 390 },
+];
+
+/** Every theme in every language at every width: E2E_LOOKS=all, which takes four times as long. */
+const every = (["light", "dark"] as const).flatMap((theme) =>
+  (["en", "zh"] as const).flatMap((language) => [1280, 390].map((width): Look => ({ theme, language, width }))),
+);
+const looks = process.env.E2E_LOOKS === "all" ? every : some;
+
+for (const { theme, language, width } of looks) {
+  test.describe(`${theme}, ${language}, ${width} px`, () => {
+    test.use({ theme, language, viewport: { width, height: 900 } });
+
+    test("every page of the console is whole and accessible", async ({ page, demo, signIn }) => {
+      test.setTimeout(180_000);
+      await signIn(page, "operator");
+      for (const place of await consolePlaces(demo)) await test.step(place.name, () => look(page, place));
+    });
+
+    test("every page of the portal is whole and accessible", async ({ page, demo, signIn }) => {
+      test.setTimeout(120_000);
+      await signIn(page, "tenant");
+      const base = `/portal/f/${demo.fabric}/t/${demo.tenant.tenant}`;
+      for (const name of portalPages)
+        await test.step(name, () => look(page, { name: `portal-${name}`, path: `${base}/${name}` }));
+    });
+  });
+}
+
+test("an address that nothing is at, and one of an unknown fabric, say so and offer the search", async ({
+  page,
+  signIn,
+  guards,
+}) => {
+  guards.allow(/status of 404/);
+  await signIn(page, "operator");
+  for (const path of [
+    "/console/nothing/here",
+    "/console/f/no-such-fabric/overview",
+    "/console/f/demo/tenants/no-such-tenant",
+  ]) {
+    await page.goto(path);
+    await expect(page.getByRole("heading", { name: "Not found" })).toBeVisible();
+    await page.keyboard.press("Control+k");
+    await expect(page.getByRole("combobox")).toBeFocused();
+  }
+});
+
+test("the palette finds a tenant and opens its page by keyboard", async ({ page, demo, signIn }) => {
+  await signIn(page, "operator");
+  await page.goto(`/console/f/${demo.fabric}/overview`);
+  await ready(page);
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill("silver");
+  await expect(page.getByRole("option", { name: /silver/ })).toBeVisible();
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/tenants\/silver$/);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("silver");
+  await expect(page.getByRole("heading", { level: 1 })).toBeFocused();
+});
+
+test("language and theme change at once and keep the page's state", async ({ page, demo, signIn }) => {
+  await signIn(page, "operator");
+  await page.goto(`/console/f/${demo.fabric}/tenants?filter=gold`);
+  await ready(page);
+  await page.getByRole("button", { name: /Account/ }).click();
+  await page.getByRole("menuitem", { name: "中文" }).click();
+  await expect(page.locator("html")).toHaveAttribute("lang", "zh-CN");
+  await expect(page).toHaveURL(/filter=gold/);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("租户");
+});
+
+test("after an upgrade, an old tab says that there is a new version", async ({ page, demo, signIn, guards }) => {
+  guards.allow(/Failed to (load|fetch)/, /dynamically imported module/);
+  await signIn(page, "operator");
+  await page.goto(`/console/f/${demo.fabric}/overview`);
+  await ready(page);
+  await page.route("**/assets/Audit-*", (route) => route.fulfill({ status: 404, body: "" }));
+  await page.getByRole("link", { name: "Audit" }).click();
+  await expect(page.getByRole("heading", { name: "Fairlane was upgraded" })).toBeVisible();
+  await page.unroute("**/assets/Audit-*");
+  await page.getByRole("button", { name: "Reload the page" }).click();
+  await ready(page);
+});

@@ -1,0 +1,68 @@
+import { useRouterState } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { useTranslation } from "react-i18next";
+import { StateBadge } from "../../../ui/StateBadge";
+import { type Column, DataTable } from "../../../ui/table/DataTable";
+import { When } from "../../../ui/When";
+import type { Entry } from "./queries";
+import { useActionWord } from "./words";
+
+/**
+ * The entries in the order of the service. The columns have no values to sort by: an order of the loaded part would not
+ * be the order of the log.
+ */
+export function AuditTable({ entries, onEnd }: { entries: Entry[]; onEnd?: () => void }) {
+  const { t } = useTranslation(["audit", "common"]);
+  const word = useActionWord();
+  const search = useRouterState({ select: (s) => s.location.searchStr });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `word` changes with the language, as `t` does
+  const columns = useMemo<Column<Entry>[]>(
+    () => [
+      { id: "seq", header: t("number"), cell: (e) => e.seq, align: "end", width: 5 },
+      { id: "at", header: t("common:time"), cell: (e) => <When at={e.at} />, width: 8 },
+      {
+        id: "actor",
+        header: t("common:actor"),
+        cell: (e) => (
+          <>
+            <bdi>{e.actor}</bdi> <span className="fl-missing">{t(`kind.${e.actor_kind}`)}</span>
+          </>
+        ),
+        width: 13,
+      },
+      { id: "action", header: t("action"), cell: (e) => word(e.action), width: 13 },
+      { id: "object", header: t("object"), cell: (e) => <bdi>{e.object}</bdi>, width: 12 },
+      { id: "fabric", header: t("common:fabric"), cell: (e) => e.fabric ?? "", width: 8 },
+      {
+        id: "outcome",
+        header: t("outcome"),
+        cell: (e) => (
+          <StateBadge tone={e.outcome === "done" ? "good" : "warn"} icon={e.outcome === "done" ? "check" : "lock"}>
+            {t(`outcome.${e.outcome}`)}
+          </StateBadge>
+        ),
+        width: 7,
+      },
+    ],
+    [t],
+  );
+  return (
+    <DataTable
+      caption={t("entries")}
+      rows={entries}
+      columns={columns}
+      rowId={(e) => String(e.seq)}
+      href={(e) => hrefOf(search, e.seq)}
+      filterLabel=""
+      count={(_, total) => t("loaded", { n: total })}
+      onEnd={onEnd}
+    />
+  );
+}
+
+/** The page with the entry open, and the filters as they are. */
+function hrefOf(search: string, seq: number): string {
+  const parameters = new URLSearchParams(search);
+  parameters.set("seq", String(seq));
+  return `/console/audit?${parameters}`;
+}

@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { compared, matrices, ranges, rateAt } from "./matrices";
+
+const sl = (ccti_timer: number, trigger_threshold = 0) => ({
+  ccti_timer,
+  ccti_increase: 1,
+  trigger_threshold,
+  ccti_min: 0,
+});
+const ca = (...sls: ReturnType<typeof sl>[]) => ({ ca: { per_sl: false, sls, ccti_limit: 1, table: [] } });
+
+test("writes lists of ports as ranges", () => {
+  expect(ranges([1, 2, 3, 4, 7, 9, 10])).toBe("1..4, 7, 9..10");
+  expect(ranges([])).toBe("-");
+});
+
+test("puts desired and observed values side by side", () => {
+  const [sls] = compared(ca(sl(28), sl(28, 32)), ca(sl(28), sl(0, 32)));
+  expect(sls?.rows.map((r) => r.cells.filter((c) => c.differs))).toEqual([
+    [],
+    [{ column: "ccti_timer", desired: "28", observed: "0", differs: true }],
+  ]);
+  expect(compared(ca(sl(1)), undefined)[0]?.rows[0]?.cells[0]).toMatchObject({ desired: "1", differs: false });
+});
+
+test("leaves out ports that follow the defaults, unless they differ", () => {
+  const port = (valid: boolean, threshold = 0) => ({
+    valid,
+    credit_starvation: false,
+    threshold,
+    packet_size_bytes: 0,
+    marking_rate: 0,
+  });
+  const sw = (...ports: ReturnType<typeof port>[]) => ({
+    switch: {
+      defaults: { victim_ports: [1], credit_ports: [], threshold: 1, packet_size_bytes: 0, marking_rate: 1 },
+      ports,
+    },
+  });
+  const ports = compared(
+    sw(port(false), port(true, 11), port(false)),
+    sw(port(false), port(true, 11), port(false, 3)),
+  )[1];
+  expect(ports?.rows.map((r) => r.quiet)).toEqual([true, false, false]);
+});
+
+test("has tables for every kind of device", () => {
+  expect(
+    matrices({
+      nic: {
+        params: [
+          { name: "rpg_ai_rate", value: 5 },
+          { name: "np_enable", index: 3, value: 1 },
+        ],
+      },
+    })[0]?.rows.map((r) => r.name),
+  ).toEqual(["rpg_ai_rate", "np_enable[3]"]);
+  expect(
+    matrices({ queues: { marking: [{ port: 7, queue: 3, min_bytes: 1, max_bytes: 2, p_max_percent: 5 }] } })[0]
+      ?.rows[0],
+  ).toEqual({
+    name: "P7 q3",
+    values: { min_bytes: "1", max_bytes: "2", p_max_percent: "5" },
+  });
+  expect(matrices(undefined)).toEqual([]);
+});
+
+test("knows the rate of an entry", () => {
+  expect(rateAt({ shift: 3, multiplier: 0 })).toBe(1);
+  expect(rateAt({ shift: 3, multiplier: 8 })).toBe(0.5);
+});

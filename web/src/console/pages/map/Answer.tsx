@@ -1,0 +1,44 @@
+import { useTranslation } from "react-i18next";
+import { useLanguage } from "../../../i18n";
+import { When } from "../../../ui/When";
+import type { FabricMap } from "./model";
+
+/** Where it is contended and who meets there, in one sentence. */
+export function useAnswer(map: FabricMap | undefined): string {
+  const { t } = useTranslation("map");
+  const language = useLanguage();
+  if (!map) return "";
+  if (map.series === "off") return t("answer.off");
+  if (map.series === "away") return t("answer.away");
+  const worst = map.tenants_meeting[0];
+  if (!worst) return map.measured_at ? t("answer.none") : t("answer.not-yet");
+  const count = map.tenants_meeting.length + map.more_meetings;
+  const names = worst.tenants.map((x) => x.tenant);
+  const named = names.slice(0, names.length > 4 ? 3 : 4);
+  const others = names.length - named.length + worst.more;
+  const list = new Intl.ListFormat(language === "zh" ? "zh-CN" : "en", { type: "conjunction" }).format([
+    ...named,
+    ...(others ? [t("answer.others", { n: others })] : []),
+  ]);
+  return t(count === 1 ? "answer.one" : "answer.many", {
+    count,
+    link: worst.link,
+    tenants: list,
+    n: names.length + worst.more,
+  });
+}
+
+/** The answer with the time of the measurement. */
+export function Answer({ map, sentence }: { map: FabricMap; sentence: string }) {
+  const { t } = useTranslation("map");
+  return (
+    <p style={{ margin: 0 }} className="fl-name">
+      {sentence}{" "}
+      {map.measured_at ? (
+        <>
+          {t("measured")} <When at={map.measured_at} />
+        </>
+      ) : null}
+    </p>
+  );
+}

@@ -1,0 +1,112 @@
+import { Stack, Title } from "@mantine/core";
+import { useMemo } from "react";
+import { useTranslation } from "react-i18next";
+import { useFormat } from "../../../format/useFormat";
+import { type Column, DataTable } from "../../../ui/table/DataTable";
+import { NotMeasured } from "../../../ui/values";
+import { MapBadge } from "./MapBadge";
+import { type Edge, edgeId, type FabricMap, type Group, type UrlState } from "./model";
+import { useGroupName } from "./names";
+import { EdgeState } from "./Panel";
+
+type TablesProps = {
+  fabric: string;
+  map: FabricMap;
+  groups: Group[];
+  edges: Edge[];
+  /** The address of the page with changes of its state. */
+  hrefOf: (patch: Partial<UrlState>) => string;
+};
+
+const percent = (fraction: number | undefined) =>
+  fraction === undefined ? undefined : Math.round(fraction * 1000) / 10;
+
+/** What the picture shows, as two tables: groups, and the links between them. */
+export function MapTables({ fabric, map, groups, edges, hrefOf }: TablesProps) {
+  const { t } = useTranslation(["map", "common"]);
+  const format = useFormat();
+  const name = useGroupName();
+  const names = useMemo(() => new Map(map.groups.map((g) => [g.id, name(g)])), [map.groups, name]);
+  const columns = useMemo<Column<Group>[]>(
+    () => [
+      { id: "group", header: t("group"), value: name },
+      { id: "kind", header: t("common:kind"), value: (g) => t(`common:kind.${g.kind}`) },
+      { id: "tier", header: t("tier"), align: "end", value: (g) => g.tier },
+      { id: "switches", header: t("switches"), align: "end", value: (g) => g.switches },
+      { id: "hosts", header: t("hosts"), align: "end", value: (g) => g.hosts },
+      {
+        id: "state",
+        header: t("common:state"),
+        value: (g) => t(`common:map.${g.state}`),
+        cell: (g) => <MapBadge state={g.state} />,
+      },
+      {
+        id: "use",
+        header: t("worst-use"),
+        unit: "%",
+        align: "end",
+        value: (g) => percent(g.worst_use),
+        cell: (g) => format.share(g.worst_use) ?? <NotMeasured />,
+      },
+      { id: "domain", header: t("domain"), value: (g) => g.domain, missing: t("unknown"), hidden: true },
+    ],
+    [t, name, format],
+  );
+  const scale = useMemo(() => format.rateScale(edges.map((e) => e.capacity_bps)), [format, edges]);
+  const edgeColumns = useMemo<Column<Edge>[]>(
+    () => [
+      {
+        id: "between",
+        header: t("link-between"),
+        value: (e) => t("between", { a: names.get(e.a) ?? e.a, b: names.get(e.b) ?? e.b }),
+      },
+      { id: "links", header: t("links"), align: "end", value: (e) => e.links },
+      {
+        id: "capacity",
+        header: t("capacity"),
+        unit: scale.unit,
+        align: "end",
+        value: (e) => e.capacity_bps / scale.divisor,
+        cell: (e) => scale.format(e.capacity_bps),
+      },
+      {
+        id: "use",
+        header: t("worst-use"),
+        unit: "%",
+        align: "end",
+        value: (e) => percent(e.worst_use),
+        cell: (e) => format.share(e.worst_use) ?? <NotMeasured />,
+      },
+      { id: "contended", header: t("contended"), align: "end", value: (e) => e.contended },
+      { id: "down", header: t("down"), align: "end", value: (e) => e.down },
+      { id: "state", header: t("common:state"), cell: (e) => <EdgeState edge={e} /> },
+    ],
+    [t, names, format, scale],
+  );
+  return (
+    <Stack gap="md">
+      <Title order={2}>{t("groups")}</Title>
+      <DataTable
+        caption={t("groups")}
+        rows={groups}
+        columns={columns}
+        rowId={(g) => g.id}
+        href={(g) => hrefOf({ group: g.id, edge: "" })}
+        filterLabel=""
+        csvName={`${fabric}-map-groups`}
+        count={(shown, total) => t("groups-count", { shown, total })}
+        maxHeight="50vh"
+      />
+      <Title order={2}>{t("links-between")}</Title>
+      <DataTable
+        caption={t("links-between")}
+        rows={edges}
+        columns={edgeColumns}
+        rowId={(e) => edgeId(e.a, e.b)}
+        href={(e) => hrefOf({ edge: edgeId(e.a, e.b), group: "" })}
+        csvName={`${fabric}-map-links`}
+        maxHeight="50vh"
+      />
+    </Stack>
+  );
+}

@@ -1,0 +1,110 @@
+import { Text } from "@mantine/core";
+import { useMemo } from "react";
+import { useTranslation } from "react-i18next";
+import type { Schemas } from "../../../api/client";
+import { useFormat } from "../../../format/useFormat";
+import { ShareBar } from "../../../ui/ShareBar";
+import { measuredLook, StateBadge } from "../../../ui/StateBadge";
+import { type Column, DataTable } from "../../../ui/table/DataTable";
+import { LinkName } from "../../parts/links";
+import { Part } from "../../parts/Part";
+import type { FabricOverview } from "./queries";
+
+type Below = Schemas["TenantBelow"];
+
+/** Tenants below their share, the lowest first. */
+export function BelowPart({ overview: o }: { overview: FabricOverview }) {
+  const { t } = useTranslation("overview");
+  const columns = useBelowColumns(o.below);
+  const unknown = o.verdict === "not-measured";
+  return (
+    <Part title={t("below")}>
+      {o.below_count === 0 ? (
+        <Text>{t(unknown ? "below-unknown" : "below-none")}</Text>
+      ) : (
+        <DataTable
+          caption={t("below")}
+          rows={o.below}
+          columns={columns}
+          rowId={(b) => b.tenant}
+          href={(b) => `/console/f/${encodeURIComponent(o.fabric)}/tenants/${encodeURIComponent(b.tenant)}`}
+          filterLabel={o.below.length > 12 ? undefined : ""}
+          count={(shown) => t("below-count", { shown, total: o.below_count })}
+          csvName={`${o.fabric}-below-share`}
+        />
+      )}
+    </Part>
+  );
+}
+
+function useBelowColumns(below: Below[]): Column<Below>[] {
+  const { t } = useTranslation(["overview", "common"]);
+  const format = useFormat();
+  return useMemo(() => {
+    const rates = below.flatMap((b) => [b.entitled_now_bps ?? b.entitled_bps, b.delivered_bps]);
+    const scale = format.rateScale(rates);
+    const max = Math.max(0, ...rates.flatMap((r) => r ?? []));
+    const inUnit = (bps: number | undefined) => (bps === undefined ? undefined : bps / scale.divisor);
+    return [
+      { id: "tenant", header: t("common:tenant"), value: (b) => b.tenant },
+      {
+        id: "bar",
+        header: t("bar"),
+        cell: (b) => (
+          <ShareBar
+            compact
+            label={b.tenant}
+            entitled={b.entitled_now_bps ?? b.entitled_bps}
+            delivered={b.delivered_bps}
+            max={max}
+            format={(v) => format.rate(v) ?? ""}
+          />
+        ),
+      },
+      rateOf("entitled", t("entitled-now"), (b) => b.entitled_now_bps),
+      rateOf("delivered", t("common:delivered"), (b) => b.delivered_bps),
+      {
+        id: "received",
+        header: t("received"),
+        unit: "%",
+        align: "end",
+        value: (b) => b.received,
+        cell: (b) => format.share(b.received)?.replace(" %", ""),
+      },
+      {
+        id: "bound",
+        header: t("bound"),
+        unit: "%",
+        align: "end",
+        value: (b) => b.bound,
+        cell: (b) => format.share(b.bound)?.replace(" %", ""),
+      },
+      {
+        id: "state",
+        header: t("common:state"),
+        value: (b) => t(`common:measured.${b.state}`, { defaultValue: b.state }),
+        cell: (b) => (
+          <StateBadge {...measuredLook(b.state)}>
+            {t(`common:measured.${b.state}`, { defaultValue: b.state })}
+          </StateBadge>
+        ),
+      },
+      {
+        id: "link",
+        header: t("limiting-link"),
+        value: (b) => b.limiting_link,
+        cell: (b) => (b.limiting_link ? <LinkName name={b.limiting_link} /> : undefined),
+      },
+    ];
+    function rateOf(id: string, header: string, of: (b: Below) => number | undefined): Column<Below> {
+      return {
+        id,
+        header,
+        unit: scale.unit,
+        align: "end",
+        value: (b) => inUnit(of(b)),
+        cell: (b) => scale.format(of(b)),
+      };
+    }
+  }, [below, format, t]);
+}

@@ -1,0 +1,116 @@
+import { Checkbox, Stack, Text, TextInput } from "@mantine/core";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { answer, client } from "../../../api/client";
+import { TypedConfirm } from "../../../ui/TypedConfirm";
+import { MergeNote } from "../../parts/MergeNote";
+import { isConflict, useMergedForm } from "../../parts/useMergedForm";
+import { useFieldTexts, useWrite } from "../../parts/useWrite";
+import { GrantRows } from "./GrantRows";
+import { leastPassword, NewPassword } from "./NewPassword";
+import { type Grant, readUser, type User, usePeopleChanged } from "./queries";
+import { useGrantWord } from "./words";
+
+type Form = { display_name: string; disabled: boolean; roles: Grant[] };
+
+/** The part of a user that a form changes: its local roles, without those of the OpenID provider. */
+export function formOf(user: User): Form {
+  const roles = user.memberships
+    .filter((m) => m.source === "local")
+    .map(({ role, fabric, tenant }) => ({ role, ...(fabric ? { fabric } : {}), ...(tenant ? { tenant } : {}) }));
+  return { display_name: user.display_name, disabled: user.disabled, roles };
+}
+
+/** Changes a user. Where somebody else changed it meanwhile, both versions are merged by field. */
+export function EditUser({ user, etag, onClose }: { user: User; etag: string; onClose: () => void }) {
+  const { t } = useTranslation("people");
+  const { form, setForm, base, met, meet, chosen, choose } = useMergedForm({ value: formOf(user), etag });
+  const [password, setPassword] = useState("");
+  const write = useWrite();
+  const errors = useFieldTexts(write.problem);
+  const changed = usePeopleChanged();
+  const save = async () => {
+    const done = await write.run(async () => {
+      try {
+        return await answer<User>(
+          client.PUT("/api/v1/users/{user}", {
+            params: { path: { user: user.name }, header: { "If-Match": base.etag } },
+            body: { ...form, ...(password ? { password } : {}) },
+          }),
+        );
+      } catch (problem) {
+        if (!isConflict(problem)) throw problem;
+        const newer = await readUser(user.name);
+        meet({ value: formOf(newer.body), etag: newer.etag });
+        return undefined;
+      }
+    });
+    if (!done?.done) return;
+    setPassword("");
+    await changed();
+    onClose();
+  };
+  const short = password !== "" && password.length < leastPassword;
+  const text = useFormText();
+  return (
+    <TypedConfirm
+      opened
+      onClose={onClose}
+      title={t("user-edit", { user: user.name })}
+      effect={t("user-save", { user: user.name })}
+      busy={write.busy}
+      problem={write.problem}
+      disabled={short || (password === "" && JSON.stringify(form) === JSON.stringify(base.value))}
+      onConfirm={() => void save()}
+    >
+      <Stack gap="sm">
+        {met ? (
+          <MergeNote
+            conflicts={met.conflicts.map((f) => ({ id: f, ...text(f, met.theirs, met.mine) }))}
+            taken={met.taken.map((f) => t(`field.${f}`))}
+            chosen={chosen}
+            onChoose={choose}
+          />
+        ) : null}
+        <TextInput
+          label={t("display-name")}
+          value={form.display_name}
+          maxLength={200}
+          onChange={(e) => setForm({ ...form, display_name: e.currentTarget.value })}
+          error={errors.get("/display_name")}
+          autoComplete="off"
+        />
+        <Checkbox
+          label={t("field.disabled")}
+          description={t("disabled-is")}
+          checked={form.disabled}
+          onChange={(e) => setForm({ ...form, disabled: e.currentTarget.checked })}
+        />
+        <GrantRows grants={form.roles} onChange={(roles) => setForm({ ...form, roles })} errors={errors} />
+        <NewPassword
+          label={t("password-new")}
+          description={t("password-new-is", { n: leastPassword })}
+          value={password}
+          onChange={setPassword}
+          error={errors.get("/password") ?? (short ? t("password-short", { n: leastPassword }) : undefined)}
+        />
+        <Text size="sm">{t("user-edit-effect")}</Text>
+      </Stack>
+    </TypedConfirm>
+  );
+}
+
+/** The two sides of a field that both changed, in words. */
+function useFormText() {
+  const { t } = useTranslation(["people", "common"]);
+  const word = useGrantWord();
+  return (field: keyof Form, theirs: Form, mine: Form) => {
+    const side = (f: Form) =>
+      field === "roles"
+        ? f.roles.map(word).join(t("list-separator")) || t("common:none")
+        : field === "disabled"
+          ? t(f.disabled ? "common:yes" : "common:no")
+          : f.display_name || t("common:none");
+    return { label: t(`field.${field}`), theirs: side(theirs), mine: side(mine) };
+  };
+}

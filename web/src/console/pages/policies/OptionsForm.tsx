@@ -1,0 +1,215 @@
+import {
+  Alert,
+  Button,
+  Group,
+  Modal,
+  MultiSelect,
+  NumberInput,
+  Select,
+  SimpleGrid,
+  Stack,
+  Switch,
+  Text,
+  TextInput,
+} from "@mantine/core";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Schemas } from "../../../api/client";
+import { useSay } from "../../../i18n/say";
+import { useCan } from "../../../shell/me";
+import { asProblem, fieldErrors, ProblemNote } from "../../../ui/ProblemNote";
+import { QueryView } from "../../../ui/states";
+import { ActionButton } from "../../parts/ActionButton";
+import { CompiledPreview } from "../../parts/CompiledPreview";
+import { Part } from "../../parts/Part";
+import { useDryCompile } from "../plan/queries";
+import { useOptions, useSaveOptions } from "./queries";
+
+type Options = Schemas["CompileOptions"];
+
+/** The options that plans are compiled with: read, change, preview, save. */
+export function OptionsPart({ fabric, plane }: { fabric: string; plane: string | undefined }) {
+  const { t } = useTranslation("policies");
+  const query = useOptions(fabric);
+  return (
+    <Part title={t("options")}>
+      <Text size="sm" c="dimmed" mb="xs">
+        {t("options-why")}
+      </Text>
+      <QueryView query={query}>
+        {({ body, etag }) => <Form key={etag} fabric={fabric} plane={plane ?? "ib"} saved={body} etag={etag} />}
+      </QueryView>
+    </Part>
+  );
+}
+
+/** Options without those that are left to the compiler. */
+export function cleaned(options: Options): Options {
+  return Object.fromEntries(Object.entries(options).filter(([, v]) => v !== undefined && v !== "")) as Options;
+}
+
+type FormProps = { fabric: string; plane: string; saved: Options; etag: string };
+
+function Form({ fabric, plane, saved, etag }: FormProps) {
+  const { t } = useTranslation("policies");
+  const can = useCan();
+  const [options, setOptions] = useState<Options>(saved);
+  const [preview, setPreview] = useState(false);
+  const changed = JSON.stringify(cleaned(options)) !== JSON.stringify(cleaned(saved));
+  const set = (patch: Partial<Options>) => setOptions({ ...options, ...patch });
+  return (
+    <Stack gap="md">
+      {plane === "ib" ? (
+        <InfiniBand options={options} set={set} />
+      ) : (
+        <Ethernet options={options} set={set} plane={plane} />
+      )}
+      <Group>
+        <ActionButton
+          allowed={can("policy", "write", fabric)}
+          reason={changed ? undefined : t("options-same")}
+          onClick={() => setPreview(true)}
+        >
+          {t("options-preview")}
+        </ActionButton>
+        {changed ? (
+          <Button variant="default" onClick={() => setOptions(saved)}>
+            {t("options-reset")}
+          </Button>
+        ) : null}
+      </Group>
+      {preview ? (
+        <OptionsPreview fabric={fabric} options={cleaned(options)} etag={etag} onClose={() => setPreview(false)} />
+      ) : null}
+    </Stack>
+  );
+}
+
+type FieldsProps = { options: Options; set: (patch: Partial<Options>) => void };
+
+/** A choice whose first entry leaves it to the compiler. */
+function Choice({
+  name,
+  values,
+  options,
+  set,
+}: FieldsProps & { name: "mode" | "cct_law" | "per_qp"; values: string[] }) {
+  const { t } = useTranslation("policies");
+  return (
+    <Select
+      label={t(`option-${name}`)}
+      description={t(`option-${name}-why`)}
+      data={[
+        { value: "", label: t("option-default") },
+        ...values.map((v) => ({ value: v, label: t(`option.${name}.${v}`) })),
+      ]}
+      value={options[name] ?? ""}
+      onChange={(v) => set({ [name]: v || undefined })}
+      allowDeselect={false}
+    />
+  );
+}
+
+function InfiniBand({ options, set }: FieldsProps) {
+  const { t } = useTranslation("policies");
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+      <Choice name="mode" values={["product", "theorem1"]} options={options} set={set} />
+      <Choice name="cct_law" values={["geometric", "quadratic"]} options={options} set={set} />
+      <Choice name="per_qp" values={["auto", "qp", "sl"]} options={options} set={set} />
+      <MultiSelect
+        label={t("option-reserved_sls")}
+        description={t("option-reserved_sls-why")}
+        placeholder={options.reserved_sls ? t("option-reserved_sls-none") : t("option-default")}
+        data={Array.from({ length: 16 }, (_, i) => ({ value: String(i), label: `SL ${i}` }))}
+        value={(options.reserved_sls ?? []).map(String)}
+        onChange={(list) => set({ reserved_sls: list.length > 0 ? list.map(Number).sort((a, b) => a - b) : undefined })}
+        clearable
+        clearButtonProps={{ "aria-label": t("option-clear") }}
+      />
+      <NumberInput
+        label={t("option-table_entries")}
+        description={t("option-table_entries-why")}
+        placeholder={t("option-default")}
+        value={options.table_entries ?? ""}
+        onChange={(n) => set({ table_entries: typeof n === "number" ? n : undefined })}
+        min={16}
+        max={16_320}
+        allowDecimal={false}
+      />
+      <Stack gap="sm">
+        <Switch
+          label={t("option-vl_arbitration")}
+          description={t("option-vl_arbitration-why")}
+          checked={options.vl_arbitration ?? false}
+          onChange={(e) => set({ vl_arbitration: e.currentTarget.checked || undefined })}
+        />
+        <Switch
+          label={t("option-timer_restart")}
+          description={t("option-timer_restart-why")}
+          checked={options.timer_restart ?? false}
+          onChange={(e) => set({ timer_restart: e.currentTarget.checked || undefined })}
+        />
+      </Stack>
+    </SimpleGrid>
+  );
+}
+
+function Ethernet({ options, set, plane }: FieldsProps & { plane: string }) {
+  const { t } = useTranslation("policies");
+  if (plane !== "roce") return <Text>{t("options-no-fields")}</Text>;
+  return (
+    <TextInput
+      label={t("option-profile")}
+      description={t("option-profile-why")}
+      placeholder={t("option-default")}
+      value={options.profile ?? ""}
+      onChange={(e) => set({ profile: e.currentTarget.value || undefined })}
+    />
+  );
+}
+
+type PreviewProps = { fabric: string; options: Options; etag: string; onClose: () => void };
+
+/** What plans give with the changed options, before these are saved. */
+function OptionsPreview({ fabric, options, etag, onClose }: PreviewProps) {
+  const { t } = useTranslation(["policies", "shell"]);
+  const say = useSay();
+  const compiled = useDryCompile(fabric, { options }, true);
+  const save = useSaveOptions(fabric, etag);
+  const problem = save.error ? asProblem(save.error) : undefined;
+  const refused = compiled.error ? fieldErrors(asProblem(compiled.error)) : [];
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      size="70rem"
+      title={t("options-title")}
+      closeButtonProps={{ "aria-label": t("shell:close") }}
+    >
+      <Stack gap="md">
+        <Text size="sm">{t("options-effect")}</Text>
+        {refused.map((e) => (
+          <Alert key={e.pointer} color="red" variant="light" title={e.pointer.replace("/options/", "")}>
+            {say(e.said, e.detail)}
+          </Alert>
+        ))}
+        <QueryView query={compiled}>{(plan) => <CompiledPreview fabric={fabric} plan={plan} />}</QueryView>
+        {problem ? <ProblemNote problem={problem} /> : null}
+        {problem?.status === 412 ? <Text size="sm">{t("options-moved")}</Text> : null}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t("shell:cancel")}
+          </Button>
+          <Button
+            disabled={!compiled.data}
+            loading={save.isPending}
+            onClick={() => save.mutate(options, { onSuccess: onClose })}
+          >
+            {t("options-save")}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,30 @@
+import { Button, Stack, Text } from "@mantine/core";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { EventLine } from "../../parts/EventLine";
+import type { Event } from "./model";
+
+/** Events shown before the reader asks for more. */
+const first = 15;
+
+/** The events of a rollout, newest first. Steps of single devices are in the table of devices. */
+export function History({ events }: { events: Event[] }) {
+  const { t } = useTranslation("rollouts");
+  const [all, setAll] = useState(false);
+  const list = events.filter((e) => all || e.kind !== "device.state").reverse();
+  const shown = all ? list.slice(0, 500) : list.slice(0, first);
+  const more = events.length - shown.length;
+  return (
+    <Stack gap={4}>
+      {shown.length === 0 ? <Text c="dimmed">{t("events-none")}</Text> : null}
+      {shown.map((e) => (
+        <EventLine key={e.id} event={e} />
+      ))}
+      {!all && more > 0 ? (
+        <Button variant="subtle" size="compact-sm" onClick={() => setAll(true)} style={{ alignSelf: "flex-start" }}>
+          {t("events-more", { n: more })}
+        </Button>
+      ) : null}
+    </Stack>
+  );
+}

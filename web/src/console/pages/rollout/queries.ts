@@ -1,0 +1,108 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { all, client, data, type Schemas } from "../../../api/client";
+import { keys } from "../../../api/keys";
+import { useOperationKey } from "../../parts/useOperationKey";
+import type { Event, Rollout } from "./model";
+
+/** A rollout with its devices. The stream's events make it stale. */
+export function useRollout(fabric: string, id: number) {
+  return useQuery({
+    queryKey: keys.rollout(fabric, id),
+    queryFn: () =>
+      data<Rollout>(
+        client.GET("/api/v1/fabrics/{fabric}/rollouts/{rollout}", { params: { path: { fabric, rollout: id } } }),
+      ),
+  });
+}
+
+/** The events of a rollout, oldest first. */
+export function useRolloutEvents(fabric: string, id: number) {
+  return useQuery({
+    queryKey: keys.rollout(fabric, id, "events"),
+    queryFn: () =>
+      all<Event>((cursor) =>
+        data(
+          client.GET("/api/v1/fabrics/{fabric}/rollouts/{rollout}/events", {
+            params: { path: { fabric, rollout: id }, query: { limit: 1000, cursor } },
+          }),
+        ),
+      ),
+  });
+}
+
+/** Rollouts, newest first, without their devices. */
+export function useRollouts(fabric: string) {
+  return useQuery({
+    queryKey: keys.rollouts(fabric),
+    queryFn: () =>
+      all<Rollout>(
+        (cursor) =>
+          data(
+            client.GET("/api/v1/fabrics/{fabric}/rollouts", {
+              params: { path: { fabric }, query: { limit: 200, cursor } },
+            }),
+          ),
+        1000,
+      ),
+  });
+}
+
+/** Marks what a request to a rollout changes. */
+export function useRolloutChanged(fabric: string) {
+  const cache = useQueryClient();
+  return (id: number) => {
+    for (const queryKey of [keys.rollouts(fabric), keys.rollout(fabric, id), keys.overview(fabric)])
+      void cache.invalidateQueries({ queryKey });
+  };
+}
+
+export type Request = "pause" | "resume" | "cancel" | "confirm";
+
+/** Sends a request without a body to a rollout. */
+export function useRequest(fabric: string, ro: Pick<Rollout, "id" | "revision">, request: Request) {
+  const changed = useRolloutChanged(fabric);
+  const key = useOperationKey([fabric, ro.id, ro.revision, request]);
+  return useMutation({
+    mutationFn: () =>
+      data<Rollout>(
+        client.POST(`/api/v1/fabrics/{fabric}/rollouts/{rollout}/${request}`, {
+          params: { path: { fabric, rollout: ro.id }, header: { "Idempotency-Key": key } },
+        }) as Promise<{ data?: Rollout; error?: unknown; response: Response }>,
+      ),
+    onSettled: () => changed(ro.id),
+  });
+}
+
+type Back = Schemas["RolloutBack"];
+
+/** Waves that a roll-back would have. Nothing is started. */
+export function useBackPreview(fabric: string, ro: Pick<Rollout, "id" | "revision">, body: Back, enabled: boolean) {
+  return useQuery({
+    queryKey: keys.rollout(fabric, ro.id, "roll-back", ro.revision, body),
+    queryFn: () =>
+      data(
+        client.POST("/api/v1/fabrics/{fabric}/rollouts/{rollout}/roll-back", {
+          params: { path: { fabric, rollout: ro.id }, query: { dry_run: true } },
+          body,
+        }),
+      ) as Promise<Schemas["RolloutPreview"]>,
+    enabled,
+    retry: false,
+  });
+}
+
+/** Rolls back: the answer is the rollout itself, or the new one that restores an earlier state. */
+export function useBack(fabric: string, ro: Pick<Rollout, "id" | "revision">, body: Back) {
+  const changed = useRolloutChanged(fabric);
+  const key = useOperationKey([fabric, ro.id, ro.revision, body]);
+  return useMutation({
+    mutationFn: () =>
+      data(
+        client.POST("/api/v1/fabrics/{fabric}/rollouts/{rollout}/roll-back", {
+          params: { path: { fabric, rollout: ro.id }, header: { "Idempotency-Key": key } },
+          body,
+        }),
+      ) as Promise<Rollout>,
+    onSettled: () => changed(ro.id),
+  });
+}

@@ -1,0 +1,120 @@
+import { SimpleGrid, Text } from "@mantine/core";
+import { useTranslation } from "react-i18next";
+import { useFormat } from "../../../format/useFormat";
+import { NotMeasured } from "../../../ui/values";
+import { type Reasoning, Why } from "../../../ui/Why";
+import { usePlanInForce } from "../../parts/CompiledPreview";
+import { useInForce } from "../../parts/inForce";
+import { PlanName, RevisionName } from "../../parts/links";
+import { type Tenant, useFigures } from "../tenants/queries";
+import { type Now, useMeetings } from "./queries";
+
+/** A number with its name; each answers "why". */
+type Fact = { id: string; reasoning: Reasoning; text: string | undefined };
+
+/** The tenant's numbers now. */
+export function Numbers(p: { fabric: string; tenant: Tenant; now: Now }) {
+  const facts = useFacts(p.fabric, p.tenant, p.now);
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="sm">
+      {facts.map((x) => (
+        <div key={x.id} className="fl-panel" data-fact={x.id}>
+          <Text size="sm" c="dimmed">
+            {x.reasoning.of}
+          </Text>
+          <Why reasoning={x.reasoning}>
+            {x.text === undefined ? <NotMeasured /> : <span className="fl-numeric">{x.text}</span>}
+          </Why>
+        </div>
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function useFacts(fabric: string, tenant: Tenant, now: Now): Fact[] {
+  const { t } = useTranslation(["tenant", "common"]);
+  const f = useFormat();
+  const inForce = useInForce(fabric);
+  const predicted = usePlanInForce(fabric).plan?.tenants.find((x) => x.tenant === tenant.name);
+  const figures = useFigures(fabric).data?.get(tenant.name);
+  const meeting = useMeetings(fabric, tenant.name, undefined).data?.find((m) => m.link === figures?.link);
+  const entitledNow =
+    now.delivered_bps !== undefined && figures?.received ? now.delivered_bps / figures.received : undefined;
+  const revision = inForce.plan ? (
+    <>
+      <RevisionName revision={inForce.plan.policy} /> · <PlanName name={inForce.plan.name} />
+    </>
+  ) : undefined;
+  const rate = (bps: number | undefined) => f.rate(bps) ?? <NotMeasured />;
+  const clamps = [
+    ...(tenant.guarantee_bps ? [t("clamp-guarantee", { rate: f.rate(tenant.guarantee_bps) ?? "" })] : []),
+    ...(tenant.cap_bps ? [t("clamp-cap", { rate: f.rate(tenant.cap_bps) ?? "" })] : []),
+  ];
+  const own = { name: t("weight-of", { tenant: tenant.name }), value: f.weight(now.weight ?? tenant.weight) };
+  const fact = (id: string, text: string | undefined, more: Omit<Reasoning, "of" | "value">): Fact => ({
+    id,
+    text,
+    reasoning: { of: t(`fact.${id}`), value: text ?? <NotMeasured />, sentence: t(`why.${id}`), revision, ...more },
+  });
+  const others = (meeting?.tenants ?? []).map((m) => ({
+    name: t("on-link", { tenant: m.tenant, link: meeting?.link ?? "" }),
+    value: (
+      <>
+        {rate(m.delivered)} / {rate(m.entitled)}
+      </>
+    ),
+  }));
+  return [
+    fact("entitled", f.rate(now.entitled_bps), {
+      formula: t("formula.entitled"),
+      inputs: [own, ...(predicted ? [{ name: t("qps"), value: f.count(predicted.qps) }] : []), ...others],
+      clamps,
+      at: now.at,
+    }),
+    fact("entitled-now", f.rate(entitledNow), {
+      formula: t("formula.entitled-now"),
+      inputs: [
+        ...(meeting ? [{ name: t("capacity", { link: meeting.link }), value: rate(meeting.capacity) }] : []),
+        ...others,
+      ],
+      at: now.measured_at,
+    }),
+    fact("delivered", f.rate(now.delivered_bps), { at: now.measured_at }),
+    fact("received", f.share(figures?.received), {
+      formula: t("formula.received"),
+      inputs: [
+        { name: t("fact.delivered"), value: rate(now.delivered_bps) },
+        { name: t("fact.entitled-now"), value: rate(entitledNow) },
+        { name: t("objective"), value: f.share(now.objective.bound) },
+      ],
+      at: now.measured_at,
+    }),
+    fact(
+      "predicted",
+      predicted
+        ? t("with-bound", { rate: f.rate(predicted.predicted_bps) ?? "", bound: f.share(predicted.bound) ?? "" })
+        : undefined,
+      { inputs: [own, { name: t("fact.entitled"), value: rate(predicted?.entitled_bps) }], clamps },
+    ),
+    fact("budget", f.share(now.objective.budget_left), {
+      formula: t("formula.budget"),
+      inputs: [
+        { name: t("target"), value: f.share(now.objective.target) },
+        { name: t("contended-period"), value: f.duration(now.period.contended_s) },
+        { name: t("bad-period"), value: f.duration(now.period.bad_s) },
+      ],
+      at: now.at,
+    }),
+    fact("hour", f.rate(now.hour.delivered_contended_bps), {
+      inputs: [
+        { name: t("contended-hour"), value: f.duration(now.hour.contended_s) },
+        { name: t("bad-hour"), value: f.duration(now.hour.bad_s) },
+      ],
+      at: now.at,
+    }),
+    fact("weight", f.weight(now.weight), {
+      inputs: [{ name: t("declared"), value: f.weight(tenant.weight) }, ...clamps.map((c) => ({ name: c, value: "" }))],
+      at: now.at,
+    }),
+  ];
+}

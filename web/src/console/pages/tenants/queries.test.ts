@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { figuresOf, joined } from "./queries";
+
+const sample = (labels: Record<string, string>, value: number) => ({ labels, value, time: 0 });
+
+test("joins series in one query", () => {
+  expect(joined({ a: "m1", b: "m2" }, 'fabric="x"')).toBe(
+    'label_replace(m1{fabric="x"}, "what", "a", "", "") or label_replace(m2{fabric="x"}, "what", "b", "", "")',
+  );
+});
+
+test("sorts samples by tenant, with the lowest received ratio", () => {
+  const got = figuresOf([
+    sample({ tenant: "gold", what: "entitled" }, 5e9),
+    sample({ tenant: "gold", what: "state", state: "idle" }, 0),
+    sample({ tenant: "gold", what: "state", state: "contending" }, 1),
+    sample({ tenant: "gold", what: "received", link: "a" }, 0.9),
+    sample({ tenant: "gold", what: "received", link: "b" }, 0.8),
+    sample({ tenant: "blue", what: "budget" }, -0.5),
+    sample({ tenant: "blue", what: "unknown" }, 1),
+  ]);
+  expect(got.get("gold")).toEqual({ entitled: 5e9, state: "contending", received: 0.8, link: "b" });
+  expect(got.get("blue")).toEqual({ budget: -0.5 });
+});

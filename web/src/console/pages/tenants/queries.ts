@@ -1,0 +1,134 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { all, answer, client, data, type Schemas } from "../../../api/client";
+import { keys } from "../../../api/keys";
+import { instant, quoted, range, type Sample } from "../../../api/prom";
+
+export type Tenant = Schemas["Tenant"];
+export type Flow = Schemas["Flow"];
+
+/** The declared tenants of a fabric, by name. */
+export function useTenants(fabric: string) {
+  return useQuery({
+    queryKey: keys.tenants(fabric),
+    queryFn: () =>
+      all<Tenant>((cursor) =>
+        data(
+          client.GET("/api/v1/fabrics/{fabric}/tenants", {
+            params: { path: { fabric }, query: { limit: 1000, cursor } },
+          }),
+        ),
+      ),
+  });
+}
+
+/** The declared flows of a fabric with their version, for a change with If-Match. */
+export function readFlows(fabric: string) {
+  return answer<Schemas["FlowSet"]>(client.GET("/api/v1/fabrics/{fabric}/flows", { params: { path: { fabric } } }));
+}
+
+/** Flows of each tenant. */
+export function useFlowCounts(fabric: string) {
+  const flows = useQuery({
+    queryKey: keys.flows(fabric),
+    queryFn: () => readFlows(fabric).then((a) => a.body),
+    staleTime: 60_000,
+  });
+  return useMemo(() => {
+    if (!flows.data) return undefined;
+    const counts = new Map<string, number>();
+    for (const f of flows.data.flows) counts.set(f.tenant, (counts.get(f.tenant) ?? 0) + 1);
+    return counts;
+  }, [flows.data]);
+}
+
+/** What was measured of a tenant. A figure that was not measured is undefined. */
+export type Figures = {
+  entitled?: number;
+  delivered?: number;
+  error?: number;
+  received?: number;
+  link?: string;
+  budget?: number;
+  state?: string;
+};
+
+/** Series of one value a tenant, by the name of the figure. */
+const single = {
+  entitled: "fairlane_tenant_entitled_bits_per_second",
+  delivered: "fairlane_tenant_delivered_bits_per_second",
+  error: "fairlane_tenant_share_error_ratio",
+  received: "fairlane_tenant_received_ratio",
+  budget: "slo:period_error_budget_remaining:ratio",
+  state: "fairlane_tenant_state",
+} as const;
+
+/** One query for several series: a caller may run few at the same time, and all values are of one moment. */
+export function joined(series: Record<string, string>, matchers: string): string {
+  return Object.entries(series)
+    .map(([what, metric]) => `label_replace(${metric}{${matchers}}, "what", "${what}", "", "")`)
+    .join(" or ");
+}
+
+/** Sorts the samples of the joined query by tenant. */
+export function figuresOf(samples: Sample[]): Map<string, Figures> {
+  const out = new Map<string, Figures>();
+  for (const { labels, value } of samples) {
+    const { tenant = "", what = "" } = labels;
+    const figures = out.get(tenant) ?? {};
+    out.set(tenant, figures);
+    if (what === "state") {
+      if (value === 1) figures.state = labels.state;
+    } else if (what === "received") {
+      if (figures.received === undefined || value < figures.received) {
+        figures.received = value;
+        figures.link = labels.link;
+      }
+    } else if (what in single) figures[what as "entitled"] = value;
+  }
+  return out;
+}
+
+/** Figures of all tenants now. */
+export function useFigures(fabric: string) {
+  return useQuery({
+    queryKey: keys.series("tenants", fabric),
+    queryFn: async ({ signal }) =>
+      figuresOf(await instant(joined(single, `fabric=${quoted(fabric)}`), undefined, signal)),
+    refetchInterval: 15_000,
+  });
+}
+
+/** Seconds of the small lines, and between their values. */
+const sparkLength = 3600;
+const sparkStep = 120;
+
+/** Delivered rates of the last hour, of all tenants in one query. */
+export function useSparks(fabric: string, enabled: boolean) {
+  return useQuery({
+    queryKey: keys.series("sparks", fabric),
+    queryFn: async ({ signal }) => {
+      const to = Math.floor(Date.now() / 1000 / sparkStep) * sparkStep;
+      const query = `fairlane_tenant_delivered_bits_per_second{fabric=${quoted(fabric)}}`;
+      const series = await range(query, to - sparkLength, to, sparkStep, signal);
+      return new Map(series.map((s) => [s.labels.tenant ?? "", s.values]));
+    },
+    enabled,
+    refetchInterval: enabled ? 120_000 : false,
+  });
+}
+
+/** A tenant as the body of a replacing change. */
+export function bodyOf(t: Tenant): Schemas["TenantUpdate"] {
+  return {
+    weight: t.weight,
+    guarantee_bps: t.guarantee_bps,
+    cap_bps: t.cap_bps,
+    pkey: t.pkey,
+    classes: t.classes,
+    attachments: t.attachments.map(({ port, sl }) => (sl === undefined ? { port } : { port, sl })),
+  };
+}
+
+/** The entity tag of a version (RFC 9110). */
+export const etagOf = (t: Pick<Tenant, "version">) => `"${t.version}"`;

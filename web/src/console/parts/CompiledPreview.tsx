@@ -1,0 +1,62 @@
+import { Stack, Text, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useTranslation } from "react-i18next";
+import { client, data, type Schemas } from "../../api/client";
+import { keys } from "../../api/keys";
+import { Findings } from "./Findings";
+import { useInForce } from "./inForce";
+import { SharesTable } from "./SharesTable";
+import { effectOf } from "./shareColumns";
+import { shareRows } from "./shares";
+
+type Plan = Pick<Schemas["Plan"], "name" | "tenants" | "findings">;
+
+/** The plan in force with its predictions; undefined while it is read, and without one. */
+export function usePlanInForce(fabric: string) {
+  const inForce = useInForce(fabric);
+  const name = inForce.plan?.name ?? "";
+  const plan = useQuery({
+    queryKey: keys.plan(fabric, name),
+    queryFn: () =>
+      data<Schemas["Plan"]>(
+        client.GET("/api/v1/fabrics/{fabric}/plans/{plan}", { params: { path: { fabric, plan: name } } }),
+      ),
+    enabled: name !== "",
+    staleTime: 300_000,
+  });
+  return { name, known: inForce.known && (name === "" || !plan.isPending), plan: plan.data };
+}
+
+/** What a compiled plan would give each tenant, beside what the plan in force gives, and what the fabric cannot honour. */
+export function CompiledPreview({ fabric, plan }: { fabric: string; plan: Plan }) {
+  const { t } = useTranslation("parts");
+  const inForce = usePlanInForce(fabric);
+  const same = inForce.name === plan.name;
+  const before = same ? undefined : inForce.plan?.tenants;
+  const effects = before ? shareRows(plan.tenants, before).map(effectOf) : [];
+  const count = (effect: string) => effects.filter((e) => e === effect).length;
+  return (
+    <Stack gap="md" data-preview={plan.name}>
+      <Text>
+        {same
+          ? t("preview-same")
+          : before
+            ? t("preview-sentence", {
+                gains: count("gains"),
+                loses: count("loses"),
+                new: count("new"),
+                removed: count("removed"),
+                same: count("same"),
+              })
+            : t("preview-first", { tenants: plan.tenants.length })}
+      </Text>
+      {inForce.known ? <SharesTable after={plan.tenants} before={before} csvName="preview" /> : null}
+      <section>
+        <Title order={2} mb="xs">
+          {t("findings")}
+        </Title>
+        <Findings items={plan.findings} />
+      </section>
+    </Stack>
+  );
+}

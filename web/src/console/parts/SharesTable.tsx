@@ -1,0 +1,64 @@
+import { Text } from "@mantine/core";
+import { useMemo } from "react";
+import { useTranslation } from "react-i18next";
+import { type Column, DataTable } from "../../ui/table/DataTable";
+import { barColumn, changeColumns, type Making, nameColumns, rateColumn } from "./shareColumns";
+import { type PredictedShare, type ShareRow, shareRows } from "./shares";
+import { useFigures } from "./useFigures";
+
+type Props = {
+  /** Shares of the plan that the table is about. */
+  after: PredictedShare[];
+  /** Shares before, such as those of the plan in force: then the table shows what changes. */
+  before?: PredictedShare[];
+  /** Name of the exported file without ".csv". */
+  csvName?: string;
+  /** Further columns, such as simulated shares. Keep them stable. */
+  more?: Column<ShareRow>[];
+};
+
+/** Rows from which on the table has a filter. */
+const filterFrom = 12;
+
+/** What each tenant is entitled to and predicted to get, with the error bound; with `before` also what changes, the largest change first. */
+export function SharesTable({ after, before, csvName = "shares", more }: Props) {
+  const { t } = useTranslation("parts");
+  const rows = useMemo(() => shareRows(after, before), [after, before]);
+  const columns = useColumns(rows, before !== undefined, more);
+  return (
+    <div data-shares={rows.length}>
+      <DataTable
+        caption={before ? t("shares-change") : t("shares")}
+        rows={rows}
+        columns={columns}
+        rowId={(r) => r.tenant}
+        filterLabel={rows.length < filterFrom ? "" : t("shares-filter")}
+        count={(shown, total) => t("shares-count", { shown, total })}
+        csvName={csvName}
+        maxHeight="32rem"
+      />
+      <Text size="xs" c="dimmed" mt={4}>
+        {t(before ? "shares-legend-change" : "shares-legend")}
+      </Text>
+    </div>
+  );
+}
+
+function useColumns(rows: ShareRow[], changes: boolean, more?: Column<ShareRow>[]): Column<ShareRow>[] {
+  const { t } = useTranslation("parts");
+  const figures = useFigures();
+  return useMemo(() => {
+    const rates = rows.flatMap((r) =>
+      [r.before, r.after].flatMap((s) => (s ? [s.predicted_bps * (1 + s.bound), s.entitled_bps] : [])),
+    );
+    const m: Making = { t, figures, scale: figures.scale(rates), max: Math.max(0, ...rates) };
+    return [
+      ...nameColumns(m),
+      ...(changes ? [rateColumn(m, "before", t("predicted-before"), (r) => r.before)] : []),
+      rateColumn(m, "after", changes ? t("predicted-after") : t("predicted"), (r) => r.after),
+      ...(changes ? changeColumns(m) : []),
+      ...(more ?? []),
+      barColumn(m),
+    ];
+  }, [rows, changes, more, t, figures]);
+}

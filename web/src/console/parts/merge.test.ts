@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { merge } from "./merge";
+
+test("each side keeps the fields that it alone changed, and both changes of one field are a conflict", () => {
+  const base = { name: "Ada", disabled: false, roles: ["operator"] };
+  const theirs = { name: "Ada L.", disabled: true, roles: ["operator"] };
+  const mine = { name: "Ada B.", disabled: false, roles: ["auditor"] };
+  expect(merge(base, theirs, mine)).toEqual({
+    merged: { name: "Ada B.", disabled: true, roles: ["auditor"] },
+    conflicts: ["name"],
+    taken: ["disabled"],
+  });
+});
+
+test("the same change on both sides is no conflict", () => {
+  expect(merge({ a: 1 }, { a: 2 }, { a: 2 })).toEqual({ merged: { a: 2 }, conflicts: [], taken: [] });
+});

@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { Language } from ".";
+import { loadTemplates, type Phrase, say } from "./say";
+
+type Golden = { said: Phrase; texts: Record<Language, string> };
+const golden: Golden[] = JSON.parse(readFileSync("test/sentences.golden.json", "utf8"));
+
+describe.each<Language>(["en", "zh"])("sentences of the service in %s", (language) => {
+  it.each(golden.map((g) => [g.said.id, g] as const))("%s reads as the service writes it", async (_, g) => {
+    expect(say(await loadTemplates(language), language, g.said, "unknown")).toBe(g.texts[language]);
+  });
+});
+
+describe("a sentence that cannot be worded", () => {
+  it.each([
+    ["is missing", undefined],
+    ["has no template here", { id: "of.a-later-release" }],
+    ["lacks a value", { id: "plan.as-entitled", params: { tenant: "gold" } }],
+    ["is no sentence", "text"],
+  ])("that %s leaves the English text", async (_, said) => {
+    expect(say(await loadTemplates("zh"), "zh", said, "as it came")).toBe("as it came");
+  });
+
+  it("that refers to itself a thousand times ends", async () => {
+    let deep: unknown = "end";
+    for (let i = 0; i < 30; i++) deep = { id: "joined", params: { first: deep, second: deep } };
+    expect(say(await loadTemplates("en"), "en", deep, "").length).toBeGreaterThan(0);
+  });
+});

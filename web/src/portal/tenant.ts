@@ -1,0 +1,28 @@
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { answer, client, type Schemas } from "../api/client";
+import { keys } from "../api/keys";
+import type { MyTenant } from "./tenants";
+
+export type Tenant = Schemas["Tenant"];
+
+/** The tenant in the page's address. */
+export function useTenantName(): MyTenant {
+  const { fabric = "", tenant = "" } = useParams({ strict: false }) as Partial<MyTenant>;
+  return { fabric, tenant };
+}
+
+/** The declaration of the page's tenant, with the ETag for changes of it. */
+export function useTenant() {
+  const m = useTenantName();
+  return useQuery({
+    queryKey: keys.tenant(m.fabric, m.tenant),
+    queryFn: () =>
+      answer<Tenant>(client.GET("/api/v1/fabrics/{fabric}/tenants/{tenant}", { params: { path: { ...m } } })),
+  });
+}
+
+/** The path of the API below which everything of a tenant is. */
+export function apiOf(m: MyTenant): string {
+  return `/api/v1/fabrics/${encodeURIComponent(m.fabric)}/tenants/${encodeURIComponent(m.tenant)}`;
+}

@@ -1,0 +1,98 @@
+// Fails for text in code, for keys that no catalogue has, and for keys that no code uses.
+import { readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
+import ts from "typescript";
+
+const attributes = new Set([
+  "title",
+  "label",
+  "aria-label",
+  "placeholder",
+  "alt",
+  "description",
+  "summary",
+  "caption",
+  "error",
+  "effect",
+  "why",
+  "unit",
+]);
+const filesIn = (folder) =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((f) => f.isFile())
+    .map((f) => `${f.parentPath}/${f.name}`);
+
+const catalogues = new Map();
+for (const path of filesIn("src/i18n/locales/en"))
+  catalogues.set(basename(path, ".json"), JSON.parse(readFileSync(path, "utf8")));
+const everyKey = new Set([...catalogues.values()].flatMap((texts) => Object.keys(texts)));
+
+/** Words: two letters or more beside each other, outside of units such as "Gbit/s" that are the same in every language. */
+const isText = (text) =>
+  /\p{L}{2,}/u.test(text) &&
+  !/^\s*(Fairlane|[kMGT]?bit\/s|API|CLI|DCQCN|InfiniBand|RoCE|WRCC|CSV|JSON|SL|GUID|LID|P_Key|Ctrl)\s*$/.test(text);
+
+const faults = [];
+const literals = new Set();
+const starts = new Set();
+
+for (const path of filesIn("src").filter(
+  (p) => /\.tsx?$/.test(p) && !/\.(test\.tsx?|gen\.ts|d\.ts)$|\/testing\//.test(p),
+)) {
+  const file = ts.createSourceFile(
+    path,
+    readFileSync(path, "utf8"),
+    ts.ScriptTarget.Latest,
+    true,
+    path.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS,
+  );
+  const fault = (node, text) =>
+    faults.push(`${path}:${file.getLineAndCharacterOfPosition(node.getStart()).line + 1}: ${text}`);
+  const namespaces = new Set();
+  const calls = [];
+  const visit = (node) => {
+    if (ts.isJsxText(node) && isText(node.text)) fault(node, `text in code: ${JSON.stringify(node.text.trim())}`);
+    if (
+      ts.isJsxAttribute(node) &&
+      node.initializer &&
+      ts.isStringLiteral(node.initializer) &&
+      attributes.has(node.name.getText()) &&
+      isText(node.initializer.text)
+    )
+      fault(node, `text in code: ${node.getText()}`);
+    if (ts.isStringLiteralLike(node)) literals.add(node.text);
+    if (ts.isTemplateExpression(node)) starts.add(node.head.text);
+    if (ts.isCallExpression(node) && node.arguments.length) {
+      const [first] = node.arguments;
+      const name = node.expression.getText();
+      if (name === "useTranslation")
+        for (const n of ts.isArrayLiteralExpression(first) ? first.elements : [first])
+          if (ts.isStringLiteral(n)) namespaces.add(n.text);
+      if (name === "t" && ts.isStringLiteral(first)) calls.push(first);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  for (const key of calls) {
+    const [, own, rest] = /^([a-z-]+):(.+)$/.exec(key.text) ?? [];
+    const known =
+      own && catalogues.has(own)
+        ? rest in catalogues.get(own)
+        : namespaces.size
+          ? [...namespaces].some((n) => key.text in (catalogues.get(n) ?? {}))
+          : everyKey.has(key.text);
+    if (!known) fault(key, `no catalogue has the key ${key.text}`);
+  }
+}
+
+const prefixes = [...starts].map((s) => s.replace(/^[a-z-]+:/, "")).filter((s) => s !== "");
+const used = (namespace, key) =>
+  literals.has(key) || literals.has(`${namespace}:${key}`) || prefixes.some((p) => key.startsWith(p));
+for (const [namespace, texts] of catalogues)
+  for (const key of Object.keys(texts))
+    if (!used(namespace, key)) faults.push(`src/i18n/locales/en/${namespace}.json: no code uses ${key}`);
+
+if (faults.length) {
+  process.stderr.write(`${faults.join("\n")}\n`);
+  process.exit(1);
+}
