@@ -1,6 +1,6 @@
 import { expect, expectAccessible, keep, test } from "./harness/test";
 
-const pages = ["/console/", "/portal/", "/console/fabrics/demo/tenants/gold?range=6h"];
+const pages = ["/console/", "/portal/", "/console/f/demo/tenants/gold?range=6h"];
 
 const header = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-";
 

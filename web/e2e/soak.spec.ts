@@ -81,7 +81,7 @@ test("a tab that stays open for a working day keeps its size @soak", async ({
   const player = new Player(demo.fabric);
   proxy.on(/\/events\/stream/, { answer: player.answer });
   await signIn(page, "operator", proxy.url);
-  await page.goto(`${proxy.url}/console/fabrics/${demo.fabric}`);
+  await page.goto(`${proxy.url}/console/f/${demo.fabric}/overview`);
   await ready(page);
   const session = await page.context().newCDPSession(page);
   await session.send("HeapProfiler.enable");

@@ -5,6 +5,7 @@ import { ownOrigins } from "./service";
 export class Guards {
   private readonly found: string[] = [];
   private readonly allowed: RegExp[] = [];
+  private over = false;
 
   /** Expects errors that match, such as the browser's line for an answer 503 that the test caused. */
   allow(...patterns: RegExp[]) {
@@ -37,8 +38,13 @@ export class Guards {
     return this.found.filter((text) => !this.allowed.some((pattern) => pattern.test(text)));
   }
 
+  /** Ends the watch: what a fixture started goes away, and pages that are still open lose their connections. */
+  end() {
+    this.over = true;
+  }
+
   private note(text: string) {
-    if (!this.found.includes(text)) this.found.push(text);
+    if (!this.over && !this.found.includes(text)) this.found.push(text);
   }
 
   private checkOrigin(request: Request) {

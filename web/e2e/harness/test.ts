@@ -112,17 +112,17 @@ export const test = base.extend<Fixtures & Options, { demo: Demo }>({
 
   signIn: ({ demo }, use) => use((page, who, at) => demo.signIn(page, demo[who], at)),
 
-  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from the pattern
-  freshService: async ({}, use, test) => {
+  freshService: async ({ guards }, use, test) => {
     const service = await FreshService.create(`service-${test.testId}`);
     try {
       await use(service);
     } finally {
+      guards.end();
       await service.remove();
     }
   },
 
-  startProxy: async ({ demo }, use) => {
+  startProxy: async ({ demo, guards }, use) => {
     const proxies: FaultProxy[] = [];
     await use(async (target = demo) => {
       const proxy = new FaultProxy(target.url);
@@ -130,6 +130,7 @@ export const test = base.extend<Fixtures & Options, { demo: Demo }>({
       await proxy.up();
       return proxy;
     });
+    guards.end();
     for (const proxy of proxies) await proxy.down();
   },
 });
