@@ -231,9 +231,9 @@ test("an operator adds a tenant by keyboard, to a verified rollout, in 12 inputs
     const dialog = page.getByRole("dialog");
     await expect(dialog.getByLabel("Name")).toBeFocused();
     await type("fresh");
-    await to(dialog.getByRole("textbox", { name: "Ports that send" }));
+    await to(dialog.getByRole("combobox", { name: "Ports that send" }));
     await type("host-[008,012]");
-    await to(dialog.getByRole("textbox", { name: "Ports that receive" }));
+    await to(dialog.getByRole("combobox", { name: "Ports that receive" }));
     await type("host-016");
     await to(dialog.getByRole("button", { name: "Preview: does it fit?" }));
     await press("Enter");
