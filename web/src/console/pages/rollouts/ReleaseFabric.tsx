@@ -22,18 +22,6 @@ export function ReleaseFabric({ fabric, onClose }: { fabric: string; onClose: ()
   const navigate = useNavigate();
   const cache = useQueryClient();
   const [to, setTo] = useState<To>("baseline");
-  const preview = useQuery({
-    queryKey: keys.baseline(fabric, "release", to),
-    queryFn: () =>
-      data(
-        client.POST("/api/v1/fabrics/{fabric}/release", {
-          params: { path: { fabric }, query: { dry_run: true } },
-          body: { to },
-        }),
-      ) as Promise<Preview>,
-    retry: false,
-    staleTime: 60_000, // reads every device
-  });
   const key = useOperationKey([fabric, "release", to]);
   const release = useMutation({
     mutationFn: () =>
@@ -51,6 +39,19 @@ export function ReleaseFabric({ fabric, onClose }: { fabric: string; onClose: ()
         params: { fabric, rollout: String(ro.id) } as never,
       });
     },
+  });
+  const preview = useQuery({
+    queryKey: keys.baseline(fabric, "release", to),
+    queryFn: () =>
+      data(
+        client.POST("/api/v1/fabrics/{fabric}/release", {
+          params: { path: { fabric }, query: { dry_run: true } },
+          body: { to },
+        }),
+      ) as Promise<Preview>,
+    enabled: release.isIdle, // once sent, it would be refused: a rollout runs
+    retry: false,
+    staleTime: 60_000, // reads every device
   });
   const n = preview.data?.devices.filter((d) => !d.missing).length ?? 0;
   return (
