@@ -7,7 +7,7 @@ import { Empty, QueryView } from "../../ui/states";
 import { useUrlState } from "../../ui/useUrlState";
 import { Part } from "../parts/Part";
 import { AuditFilters } from "./audit/AuditFilters";
-import { AuditTable } from "./audit/AuditTable";
+import { AuditTable, shortObject } from "./audit/AuditTable";
 import { ChainCheck, useCheck } from "./audit/ChainCheck";
 import { EntryDrawer } from "./audit/EntryDrawer";
 import { ExportButtons } from "./audit/ExportButtons";
@@ -37,7 +37,7 @@ export default function Audit() {
           ? t("answer", {
               actor: newest.actor,
               action: word(newest.action),
-              object: newest.object,
+              object: shortObject(newest.object),
               filtered: filtered || filter.order === "oldest" ? "yes" : "no",
               chain: check.data ? (check.data.ok ? "whole" : "broken") : "unchecked",
             })

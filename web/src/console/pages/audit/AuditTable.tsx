@@ -31,7 +31,12 @@ export function AuditTable({ entries, onEnd }: { entries: Entry[]; onEnd?: () =>
         width: 13,
       },
       { id: "action", header: t("action"), cell: (e) => word(e.action), width: 13 },
-      { id: "object", header: t("object"), cell: (e) => <bdi>{e.object}</bdi>, width: 12 },
+      {
+        id: "object",
+        header: t("object"),
+        cell: (e) => <bdi title={e.object}>{shortObject(e.object)}</bdi>,
+        width: 12,
+      },
       { id: "fabric", header: t("common:fabric"), cell: (e) => e.fabric ?? "", width: 8 },
       {
         id: "outcome",
@@ -59,6 +64,9 @@ export function AuditTable({ entries, onEnd }: { entries: Entry[]; onEnd?: () =>
     />
   );
 }
+
+/** Plans and snapshots have hashes as names: their first digits are enough to tell them apart. */
+export const shortObject = (name: string) => name.replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1…");
 
 /** The page with the entry open, and the filters as they are. */
 function hrefOf(search: string, seq: number): string {

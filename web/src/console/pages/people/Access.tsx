@@ -30,9 +30,10 @@ function Rights({ roles }: { roles: Schemas["RoleInfo"][] }) {
       <List size="sm">
         {roles.map((r) => (
           <List.Item key={r.role}>
-            <strong>{t(`common:role.${r.role}`, { defaultValue: r.role })}</strong>
-            {": "}
-            {t(`role-about.${r.role}`, { defaultValue: "" })}
+            {t("role-line", {
+              role: t(`common:role.${r.role}`, { defaultValue: r.role }),
+              about: t(`role-about.${r.role}`, { defaultValue: "" }),
+            })}
           </List.Item>
         ))}
       </List>

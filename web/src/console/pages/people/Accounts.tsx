@@ -149,7 +149,7 @@ function DeleteAccount({ account, onClose }: { account: string; onClose: () => v
     const params = { path: { account } };
     if (!(await write.run(() => data(client.DELETE("/api/v1/service-accounts/{account}", { params }))))) return;
     onClose();
-    await changed();
+    await changed(account);
   };
   return (
     <TypedConfirm

@@ -90,16 +90,18 @@ function SignInFacts({ user: u }: { user: User }) {
   const { t } = useTranslation("people");
   const ways = [...(u.has_password ? [t("way.password")] : []), ...(u.external ? [t("way.oidc")] : [])];
   return (
-    <Text size="sm">
-      {t("signs-in", { ways: ways.join(t("list-separator")) || t("way.none") })}{" "}
-      {u.signed_in_at ? (
-        <>
-          {t("signed-in")} <When at={u.signed_in_at} />
-        </>
-      ) : (
-        t("signed-in-never")
-      )}
-    </Text>
+    <div>
+      <Text size="sm">{t("signs-in", { ways: ways.join(t("list-separator")) || t("way.none") })}</Text>
+      <Text size="sm">
+        {u.signed_in_at ? (
+          <>
+            {t("signed-in")} <When at={u.signed_in_at} />
+          </>
+        ) : (
+          t("signed-in-never")
+        )}
+      </Text>
+    </div>
   );
 }
 
@@ -131,7 +133,7 @@ function DeleteUser({ user: u, etag, onClose, onGone }: DeleteProps) {
     const params = { path: { user: u.name }, header: { "If-Match": etag } };
     if (!(await write.run(() => data(client.DELETE("/api/v1/users/{user}", { params }))))) return;
     onGone();
-    await changed();
+    await changed(u.name);
   };
   return (
     <TypedConfirm

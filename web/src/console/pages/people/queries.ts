@@ -106,10 +106,11 @@ export function useMembers(fabric: string, tenant: string) {
 /** Marks what a change of accounts, roles or tokens makes stale. */
 export function usePeopleChanged() {
   const cache = useQueryClient();
-  return () =>
+  /** `gone` names a user or an account that no longer exists: what is shown of it is not read again. */
+  return (gone?: string) =>
     Promise.all(
       [keys.users(), keys.serviceAccounts(), keys.tokens(), keys.me(), keys.audit(), ["fabric"]].map((queryKey) =>
-        cache.invalidateQueries({ queryKey }),
+        cache.invalidateQueries({ queryKey, predicate: (q) => gone === undefined || q.queryKey.at(-1) !== gone }),
       ),
     );
 }

@@ -60,14 +60,20 @@ function useFabricColumns(onAsk: (asked: Asked) => void): Column<Fabric>[] {
   return useMemo<Column<Fabric>[]>(
     () => [
       { id: "name", header: t("common:name"), value: (f) => f.name },
-      { id: "plane", header: t("plane"), value: (f) => t(`common:plane.${f.plane}`) },
       {
         id: "source",
         header: t("source"),
         value: (f) => f.source || undefined,
-        cell: (f) => <code>{f.source}</code>,
+        cell: (f) => (
+          <>
+            {t(`common:plane.${f.plane}`)}
+            <br />
+            <code>{f.source}</code>
+          </>
+        ),
         missing: "",
       },
+      { id: "plane", header: t("plane"), value: (f) => t(`common:plane.${f.plane}`), hidden: true },
       {
         id: "snapshot",
         header: t("size"),
@@ -76,7 +82,6 @@ function useFabricColumns(onAsk: (asked: Asked) => void): Column<Fabric>[] {
             ? t("snapshot", { switches: f.snapshot.switches, hosts: f.snapshot.hosts, links: f.snapshot.links })
             : undefined,
         missing: t("undiscovered"),
-        width: 14,
       },
       {
         id: "seen",
@@ -84,6 +89,7 @@ function useFabricColumns(onAsk: (asked: Asked) => void): Column<Fabric>[] {
         value: (f) => f.snapshot?.seen_at,
         cell: (f) => (f.snapshot ? <When at={f.snapshot.seen_at} /> : t("common:never")),
         missing: t("common:never"),
+        hidden: true,
       },
       {
         id: "management",

@@ -47,8 +47,8 @@ export function Runtime() {
     <QueryView query={query}>
       {({ body, etag }) => (
         <Stack gap="sm">
-          <Text size="sm">
-            {t("runtime-why")}{" "}
+          <Text size="sm">{t("runtime-why")}</Text>
+          <Text size="sm" c="dimmed">
             {body.updated_at ? (
               <>
                 {t("changed")} <When at={body.updated_at} />
