@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Day, monthOf, reportCsv, reportQueries, sumUp } from "./report";
+import { type Day, dayRanges, monthOf, reportCsv, reportQueries, sumUp } from "./report";
 
 const m = { fabric: "lab", tenant: "red" };
 const none: Day = { measured: 0, states: {} };
@@ -58,4 +58,11 @@ test("queries name the tenant, and quote it", () => {
   expect(q.bad).toBe(
     'changes(fairlane_tenant_share_bad_seconds_total{fabric="a\\"b",tenant="red"}[86415000ms]) - resets(fairlane_tenant_share_bad_seconds_total{fabric="a\\"b",tenant="red"}[86415000ms])',
   );
+});
+
+test("successive days are written as one interval", () => {
+  expect(dayRanges(["2026-02-27", "2026-02-28", "2026-03-01", "2026-03-03"])).toEqual([
+    "2026-02-27/2026-03-01",
+    "2026-03-03",
+  ]);
 });

@@ -175,3 +175,14 @@ export function bitsText(bits: number, language: string): string {
   }
   return `${new Intl.NumberFormat(language, { maximumFractionDigits: 3 }).format(x)} ${units[i]}`;
 }
+
+/** Days in order, successive ones as an interval of ISO 8601: "2026-11-01/2026-11-03". */
+export function dayRanges(days: string[]): string[] {
+  const out: [first: string, last: string][] = [];
+  for (const d of days) {
+    const open = out.at(-1);
+    if (open && Date.parse(d) - Date.parse(open[1]) === day * 1000) open[1] = d;
+    else out.push([d, d]);
+  }
+  return out.map(([first, last]) => (first === last ? first : `${first}/${last}`));
+}

@@ -25,8 +25,8 @@ const single = 60;
 
 /** Reads a tenant's series from `from` to `to` (seconds since 1970), a value each `step` seconds. */
 export async function ownSeries(m: MyTenant, r: TimeRange, step: number, signal?: AbortSignal): Promise<OwnSeries> {
-  const from = Math.floor(r.from / step) * step;
-  const to = Math.floor(r.to / step) * step;
+  const to = Math.floor(r.to); // the last value is of the latest measurement, whatever the step
+  const from = to - Math.floor((to - r.from) / step) * step;
   const mean = (family: string) =>
     step <= single ? selector(family, m) : `avg_over_time(${selector(family, m)}[${step}s])`;
   const states = selector("fairlane_tenant_state", m);

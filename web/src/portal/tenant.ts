@@ -26,3 +26,8 @@ export function useTenant() {
 export function apiOf(m: MyTenant): string {
   return `/api/v1/fabrics/${encodeURIComponent(m.fabric)}/tenants/${encodeURIComponent(m.tenant)}`;
 }
+
+/** The heading of a page: whose it is, and its name. */
+export function titleOf(m: MyTenant, page: string): string {
+  return `${m.tenant} · ${page}`;
+}

@@ -12,7 +12,7 @@ import { Empty, QueryView } from "../../ui/states";
 import { type Column, DataTable } from "../../ui/table/DataTable";
 import { Rate } from "../../ui/values";
 import { Why } from "../../ui/Why";
-import { apiOf, useTenant, useTenantName } from "../tenant";
+import { apiOf, titleOf, useTenant, useTenantName } from "../tenant";
 import { type Change, ClassDialog } from "./classes/ClassDialog";
 import { type ClassShare, sharesOf } from "./classes/shares";
 
@@ -32,8 +32,7 @@ export default function Classes() {
   const classes = tenant.data?.body.classes;
   return (
     <Page
-      title={m.tenant}
-      page={t("shell:nav.classes")}
+      title={titleOf(m, t("shell:nav.classes"))}
       answer={classes ? t("answer", { n: classes.length }) : null}
       actions={
         writes && classes?.length ? (

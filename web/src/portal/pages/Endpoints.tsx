@@ -9,7 +9,7 @@ import { Empty, QueryView } from "../../ui/states";
 import { type Column, DataTable } from "../../ui/table/DataTable";
 import { useUrlState } from "../../ui/useUrlState";
 import { When } from "../../ui/When";
-import { apiOf, type Tenant, useTenant, useTenantName } from "../tenant";
+import { apiOf, type Tenant, titleOf, useTenant, useTenantName } from "../tenant";
 
 type Attachment = Schemas["Attachment"];
 type Now = Schemas["TenantNow"];
@@ -28,8 +28,7 @@ export default function Endpoints() {
   const n = tenant.data?.body.attachments.length;
   return (
     <Page
-      title={m.tenant}
-      page={t("shell:nav.endpoints")}
+      title={titleOf(m, t("shell:nav.endpoints"))}
       answer={n === undefined || now.isPending ? null : t(answerOf(now.data), { n })}
       copy={{
         command: `fairlane attachment list --tenant ${m.tenant} --fabric ${m.fabric}`,

@@ -11,7 +11,7 @@ import { QueryView } from "../../ui/states";
 import { useUrlState } from "../../ui/useUrlState";
 import { OwnChart } from "../OwnChart";
 import { ownSeries } from "../series";
-import { useTenantName } from "../tenant";
+import { titleOf, useTenantName } from "../tenant";
 import { MonthReport, thisMonth } from "./history/MonthReport";
 import { HistoryAnswer, Summary, summaryOf } from "./history/Summary";
 
@@ -31,8 +31,7 @@ export default function History() {
   const month = state.month || thisMonth();
   return (
     <Page
-      title={m.tenant}
-      page={t("shell:nav.history")}
+      title={titleOf(m, t("shell:nav.history"))}
       answer={!report && summary.data ? <HistoryAnswer summary={summary.data} /> : null}
       actions={
         <Group gap="xs">

@@ -4,7 +4,7 @@ import { useCan, useMe } from "../../shell/me";
 import { Page } from "../../ui/Page";
 import { QueryView } from "../../ui/states";
 import { useUrlState } from "../../ui/useUrlState";
-import { apiOf, useTenantName } from "../tenant";
+import { apiOf, titleOf, useTenantName } from "../tenant";
 import { Accounts } from "./members/Accounts";
 import { MemberList } from "./members/MemberList";
 import { MyTokens } from "./members/MyTokens";
@@ -27,8 +27,7 @@ export default function Members() {
   const tab = parts.includes(url.tab) ? url.tab : (parts[0] ?? "tokens");
   return (
     <Page
-      title={m.tenant}
-      page={t("shell:nav.members")}
+      title={titleOf(m, t("shell:nav.members"))}
       answer={me.data ? t("answer", { name: me.data.name }) : null}
       copy={{
         command: `fairlane member list --tenant ${m.tenant} --fabric ${m.fabric}`,

@@ -10,7 +10,7 @@ import { Partial, QueryView } from "../../ui/states";
 import { When } from "../../ui/When";
 import { OwnChart } from "../OwnChart";
 import { ownSeries } from "../series";
-import { apiOf, useTenant, useTenantName } from "../tenant";
+import { apiOf, titleOf, useTenant, useTenantName } from "../tenant";
 import { causeOf, receivedOf, rose } from "./share/cause";
 import { Figures } from "./share/Figures";
 
@@ -50,8 +50,7 @@ export default function MyShare() {
   const figures = now.data;
   return (
     <Page
-      title={m.tenant}
-      page={t("shell:nav.share")}
+      title={titleOf(m, t("shell:nav.share"))}
       badges={figures ? <MeasuredBadge now={figures} /> : null}
       answer={figures ? <Cause now={figures} badRose={hour.data ? rose(hour.data.bad) : false} /> : null}
       copy={{
@@ -68,7 +67,8 @@ export default function MyShare() {
             <p>
               {n.measured_at ? (
                 <>
-                  {t("measured")} <When at={n.measured_at} />
+                  {t("measured")}
+                  <When at={n.measured_at} />
                 </>
               ) : (
                 t("measured-never")

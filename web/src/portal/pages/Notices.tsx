@@ -10,7 +10,7 @@ import { Empty, QueryView } from "../../ui/states";
 import { type Column, DataTable } from "../../ui/table/DataTable";
 import { useUrlState } from "../../ui/useUrlState";
 import { When } from "../../ui/When";
-import { useTenantName } from "../tenant";
+import { titleOf, useTenantName } from "../tenant";
 
 type Event = Schemas["Event"];
 
@@ -28,8 +28,7 @@ export default function Notices() {
   });
   return (
     <Page
-      title={m.tenant}
-      page={t("shell:nav.notices")}
+      title={titleOf(m, t("shell:nav.notices"))}
       answer={events.data ? <Answer events={events.data} /> : null}
       copy={{ api: `GET /api/v1/fabrics/${encodeURIComponent(m.fabric)}/events` }}
       ready={events.data !== undefined}
@@ -55,7 +54,8 @@ function Answer({ events }: { events: Event[] }) {
   const last = events[0];
   return last ? (
     <>
-      {t("answer", { n: events.length })} <When at={last.at} />
+      {t("answer", { n: events.length })}
+      <When at={last.at} />
     </>
   ) : (
     t("answer-none")

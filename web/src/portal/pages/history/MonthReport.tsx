@@ -10,6 +10,7 @@ import { Empty, Partial, QueryView } from "../../../ui/states";
 import {
   bitsText,
   type Day,
+  dayRanges,
   monthAt,
   monthOf,
   periodQuery,
@@ -88,6 +89,8 @@ export function MonthReport({ month, onMonth }: { month: string; onMonth: (month
   );
 }
 
+const isoOf = (s: number) => new Date(s * 1000).toISOString().replace(".000Z", "Z");
+
 function NoReport({ month }: { month: string }) {
   const { t } = useTranslation("history");
   return <Empty title={t("no-report", { month })} why={t("no-report-why")} />;
@@ -116,11 +119,9 @@ function ReportTable({ m, report: r }: { m: MyTenant; report: Report }) {
       <Title order={2} className="fl-name">
         {t("report-of", { tenant: m.tenant, fabric: m.fabric, month: r.month })}
       </Title>
-      <Text size="sm">
-        {t("report-span", { from: new Date(r.from * 1000).toISOString(), to: new Date(r.to * 1000).toISOString() })}
-      </Text>
+      <Text size="sm">{t("report-span", { from: isoOf(r.from), to: isoOf(r.to) })}</Text>
       {r.missing.length ? (
-        <Partial>{t("missing-days", { n: r.missing.length, days: r.missing.join(", ") })}</Partial>
+        <Partial>{t("missing-days", { n: r.missing.length, days: dayRanges(r.missing).join(t("separator")) })}</Partial>
       ) : null}
       <Table maw={640}>
         <Table.Tbody>

@@ -72,7 +72,7 @@ export function TokenForm({ label, create, stale }: Props) {
         {problem ? <ProblemNote problem={problem} /> : null}
         <Group>
           <Button type="submit" loading={busy} disabled={name === ""}>
-            {t("token-create", { name: name || t("token") })}
+            {name ? t("token-create", { name }) : t("token-create-any")}
           </Button>
         </Group>
       </Stack>

@@ -1,19 +1,21 @@
 import { SimpleGrid, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
+import { keys } from "../../../api/keys";
+import { instant } from "../../../api/prom";
 import { useFormat } from "../../../format/useFormat";
 import { ShareBar } from "../../../ui/ShareBar";
 import { Rate } from "../../../ui/values";
 import { type Reasoning, Why } from "../../../ui/Why";
+import { selector } from "../../series";
 import { partOf, receivedOf } from "./cause";
 
 type Now = Schemas["TenantNow"];
 
 /** What a tenant is entitled to and receives: now, in the last hour and in the last 28 days; its objective and budget. */
 export function Figures({ now }: { now: Now }) {
-  const { t } = useTranslation("share");
-  const format = useFormat();
   return (
     <>
       <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }} spacing="sm">
@@ -24,16 +26,34 @@ export function Figures({ now }: { now: Now }) {
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
         <Budget now={now} />
-        <div className="fl-panel">
-          <ShareBar
-            label={t("bar", { tenant: now.tenant })}
-            entitled={now.entitled_bps}
-            delivered={now.delivered_bps}
-            format={(v) => format.rate(v) ?? ""}
-          />
-        </div>
+        <Bar now={now} />
       </SimpleGrid>
     </>
+  );
+}
+
+/** Entitled, predicted by the plan in force, and delivered, on one scale. */
+function Bar({ now }: { now: Now }) {
+  const { t } = useTranslation("share");
+  const format = useFormat();
+  const { fabric, tenant } = now;
+  const predicted = useQuery({
+    queryKey: keys.series("predicted", fabric, tenant),
+    queryFn: async ({ signal }) => {
+      const query = selector("fairlane_tenant_predicted_bits_per_second", { fabric, tenant });
+      return (await instant(query, undefined, signal))[0]?.value ?? null;
+    },
+  });
+  return (
+    <div className="fl-panel">
+      <ShareBar
+        label={t("bar", { tenant })}
+        entitled={now.entitled_bps}
+        predicted={predicted.data ?? undefined}
+        delivered={now.delivered_bps}
+        format={(v) => format.rate(v) ?? ""}
+      />
+    </div>
   );
 }
 
@@ -109,8 +129,10 @@ function Contended({ now, of }: { now: Now; of: "hour" | "period" }) {
       id={of}
       under={
         <>
-          {received ? <>{t("of-entitled", { received })} </> : null}
-          {t("contended-for", { contended })}
+          {received ? <span className="fl-line">{t("of-entitled", { received })}</span> : null}
+          <span className="fl-line">
+            {x.contended_s === undefined ? t("contended-unknown") : t("contended-for", { contended })}
+          </span>
         </>
       }
       reasoning={{
