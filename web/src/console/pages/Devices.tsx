@@ -1,5 +1,4 @@
 import { Select, Stack, Text } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useFormat } from "../../format/useFormat";
@@ -13,7 +12,7 @@ import { asProblem, ProblemNote } from "../../ui/ProblemNote";
 import { Empty, QueryView } from "../../ui/states";
 import { useUrlState } from "../../ui/useUrlState";
 import { ActionButton } from "../parts/ActionButton";
-import { PlanName } from "../parts/links";
+import { PlanName, To } from "../parts/links";
 import { DeviceTable } from "./devices/DeviceTable";
 import { DriftBanner } from "./devices/DriftBanner";
 import { DriftPolicy } from "./devices/DriftPolicy";
@@ -59,7 +58,11 @@ export default function Devices() {
         <Empty
           title={t("no-plan-title")}
           why={t("no-plan-why")}
-          action={<Link to={`/console/f/${encodeURIComponent(fabric)}/plans` as string}>{t("to-plans")}</Link>}
+          action={
+            <To to="/console/f/$fabric/plans" params={{ fabric }}>
+              {t("to-plans")}
+            </To>
+          }
         />
       ) : (
         <QueryView query={query}>{({ plan }) => <Body fabric={fabric} plan={plan} devices={devices} />}</QueryView>
