@@ -123,7 +123,7 @@ test("C11: the audit log shows the service's entries, checks the chain and expor
   const report = await api.api<{ ok: boolean; entries: number }>("GET", "/audit/verify");
   await expect(page.locator("[data-chain=whole]")).toHaveAttribute("data-entries", String(report.entries));
 
-  await page.getByLabel("Action", { exact: true }).fill("user.");
+  await page.getByRole("combobox", { name: "Action" }).fill("user.");
   await page.getByRole("textbox", { name: "Object" }).fill("ada");
   await page.getByRole("button", { name: "Show entries" }).click();
   await expect(page).toHaveURL(/action=user\.&object=ada/);
@@ -214,7 +214,7 @@ test("C12: a user, a service account and a token whose secret is shown once", as
   expect(secret).toMatch(/^flt_/);
   await expectAccessible(page);
   const me = await page.request.get(`${api.url}/api/v1/me`, { headers: { Authorization: `Bearer ${secret}` } });
-  expect(await me.json()).toMatchObject({ name: "ci", scopes: ["*:read"] });
+  expect(await me.json()).toMatchObject({ name: "ci@*", scopes: ["*:read"] });
   await page.getByRole("button", { name: "I have kept the secret" }).click();
   await expect(tokens).toContainText("runner");
   expect(await page.content()).not.toContain(secret);
@@ -257,21 +257,21 @@ test("C13: settings and fabrics keep what others changed", async ({ page, guards
   await expect(page.getByText("No fabric", { exact: true })).toBeVisible();
 });
 
-for (const theme of ["light", "dark"] as const) {
-  for (const language of ["en", "zh"] as const) {
-    test.describe(`${theme}, ${language}`, () => {
-      test.use({ theme, language });
+for (const [theme, language] of [
+  ["light", "en"],
+  ["dark", "zh"],
+] as const) {
+  test.describe(`${theme}, ${language}`, () => {
+    test.use({ theme, language });
 
-      test("the pages of the service are accessible", async ({ page, demo, signIn }) => {
-        await signIn(page, "operator");
-        const paths = ["audit?seq=1", "people?tab=members", "people?tab=mine", "people?tab=access", "settings"];
-        for (const path of paths) {
-          await page.goto(`${demo.url}/console/${path}`);
-          await ready(page);
-          await expectAccessible(page);
-          await keep(page, path.replace(/[?=]/g, "-"));
-        }
-      });
+    test("the parts of the service's pages are accessible", async ({ page, demo, signIn }) => {
+      await signIn(page, "operator");
+      for (const path of ["audit?seq=1", "people?tab=members", "people?tab=mine", "people?tab=access", "settings"]) {
+        await page.goto(`${demo.url}/console/${path}`);
+        await ready(page);
+        await expectAccessible(page);
+        await keep(page, path.replace(/[?=]/g, "-"));
+      }
     });
-  }
+  });
 }
