@@ -1,6 +1,6 @@
 // Templates of the service's catalogue (internal/i18n/catalogue): {name} and {name:one|other}.
 
-const slot = /\{([a-z0-9_-]+)(?::([^|{}]*)\|([^|{}]*))?\}/g;
+const slot = /\{([a-z0-9_-]+)(?::([^|}]*)\|([^|}]*))?\}/g;
 
 /** The template with its values. Braces that name no value stay. Chinese gets a space beside Latin words and none beside Chinese. */
 export function fill(template: string, valueFor: (name: string) => string | undefined): string {

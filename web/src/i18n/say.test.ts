@@ -22,6 +22,21 @@ describe("a sentence that cannot be worded", () => {
     expect(say(await loadTemplates("zh"), "zh", said, "as it came")).toBe("as it came");
   });
 
+  it("whose id is the name of a method leaves the English text", async () => {
+    expect(say(await loadTemplates("en"), "en", { id: "constructor" }, "as it came")).toBe("as it came");
+  });
+
+  it("rounds halves as the service does", async () => {
+    const said = { id: "verbatim", params: { text: { bps: 1_062_500 } } };
+    expect(say(await loadTemplates("en"), "en", said, "")).toBe("1.062 Mbit/s");
+  });
+
+  it("that is nested 20,000 deep ends", async () => {
+    let deep: unknown = "end";
+    for (let i = 0; i < 20_000; i++) deep = { id: "verbatim", params: { text: deep } };
+    expect(say(await loadTemplates("en"), "en", deep, "x")).toBe("");
+  });
+
   it("that refers to itself a thousand times ends", async () => {
     let deep: unknown = "end";
     for (let i = 0; i < 30; i++) deep = { id: "joined", params: { first: deep, second: deep } };

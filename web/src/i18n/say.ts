@@ -37,15 +37,19 @@ function isPhrase(value: unknown): value is Phrase {
 }
 
 function known(templates: Templates, phrase: Phrase): boolean {
-  const template = templates[phrase.id];
+  const template = Object.hasOwn(templates, phrase.id) ? templates[phrase.id] : undefined;
   return template !== undefined && names(template).every((name) => phrase.params && name in phrase.params);
 }
 
 /** Fairlane's sentences need less than a hundredth of these parts; one from elsewhere may be built to double. */
 const maxParts = 10_000;
 
+/** The deepest nesting that the service decodes (internal/phrase). */
+const maxDepth = 32;
+
 class Writer {
   private left = maxParts;
+  private depth = 0;
 
   constructor(
     private readonly templates: Templates,
@@ -53,8 +57,15 @@ class Writer {
   ) {}
 
   text(phrase: Phrase): string {
-    if (this.left === 0 || phrase.id === "") return "";
+    if (this.left === 0 || this.depth === maxDepth || phrase.id === "") return "";
     this.left--;
+    this.depth++;
+    const text = this.filled(phrase);
+    this.depth--;
+    return text;
+  }
+
+  private filled(phrase: Phrase): string {
     const template = this.templates[phrase.id];
     const params = phrase.params ?? {};
     if (template === undefined) {
@@ -105,5 +116,12 @@ const times: [number, string][] = [
 function scaled(n: number, units: [number, string][]): string {
   const size = Math.abs(n);
   const [divisor, unit] = units.find(([d]) => size >= d) ?? units[units.length - 1] ?? [1, ""];
-  return `${n < 0 ? "-" : ""}${Number((size / divisor).toFixed(3))} ${unit}`;
+  return `${n < 0 ? "-" : ""}${thousandths(size / divisor)} ${unit}`;
+}
+
+/** Rounded to three decimals, an exact half to the even one, as Go does. */
+function thousandths(value: number): number {
+  const low = Math.floor(value * 1000);
+  const half = value * 1000 - low === 0.5;
+  return (half ? low + (low % 2) : Math.round(value * 1000)) / 1000;
 }
