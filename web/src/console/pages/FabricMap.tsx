@@ -132,6 +132,7 @@ function Views(p: ShownProps & { path: ReturnType<typeof usePath>["data"] }) {
   );
   const hrefOf = (patch: Partial<UrlState>) => addressOf({ ...url, ...patch });
   const tables = <MapTables fabric={fabric} map={map} groups={groups} edges={edges} hrefOf={hrefOf} />;
+  const beside = url.view === "map" || url.group !== "" || url.edge !== "";
   const none =
     groups.length === 0 ? (
       <Empty
@@ -163,13 +164,15 @@ function Views(p: ShownProps & { path: ReturnType<typeof usePath>["data"] }) {
             </Tabs.Panel>
             <Tabs.Panel value="table">{none ?? tables}</Tabs.Panel>
           </div>
-          <Aside
-            fabric={fabric}
-            map={map}
-            matrix={url.view === "matrix" ? p.matrix.data : undefined}
-            url={url}
-            set={set}
-          />
+          {beside ? (
+            <Aside
+              fabric={fabric}
+              map={map}
+              matrix={url.view === "matrix" ? p.matrix.data : undefined}
+              url={url}
+              set={set}
+            />
+          ) : null}
         </div>
       </Tabs>
     </Stack>

@@ -16,10 +16,9 @@ export function useAnswer(map: FabricMap | undefined): string {
   const names = worst.tenants.map((x) => x.tenant);
   const named = names.slice(0, names.length > 4 ? 3 : 4);
   const others = names.length - named.length + worst.more;
-  const list = new Intl.ListFormat(language === "zh" ? "zh-CN" : "en", { type: "conjunction" }).format([
-    ...named,
-    ...(others ? [t("answer.others", { n: others })] : []),
-  ]);
+  const parts = [...named, ...(others ? [t("answer.others", { n: others })] : [])];
+  // Intl joins the last two names in Chinese without the space that stands between Chinese and Latin letters.
+  const list = language === "zh" ? parts.join("、") : new Intl.ListFormat("en-GB").format(parts);
   return t(count === 1 ? "answer.one" : "answer.many", {
     count,
     link: worst.link,
@@ -31,9 +30,11 @@ export function useAnswer(map: FabricMap | undefined): string {
 /** The answer with the time of the measurement. */
 export function Answer({ map, sentence }: { map: FabricMap; sentence: string }) {
   const { t } = useTranslation("map");
+  const language = useLanguage();
   return (
     <p style={{ margin: 0 }} className="fl-name">
-      {sentence}{" "}
+      {sentence}
+      {language === "zh" ? "" : " "}
       {map.measured_at ? (
         <>
           {t("measured")} <When at={map.measured_at} />

@@ -7,7 +7,6 @@ import { NotMeasured } from "../../../ui/values";
 import { MapBadge } from "./MapBadge";
 import { type Edge, edgeId, type FabricMap, type Group, type UrlState } from "./model";
 import { useGroupName } from "./names";
-import { EdgeState } from "./Panel";
 
 type TablesProps = {
   fabric: string;
@@ -79,7 +78,6 @@ export function MapTables({ fabric, map, groups, edges, hrefOf }: TablesProps) {
       },
       { id: "contended", header: t("contended"), align: "end", value: (e) => e.contended },
       { id: "down", header: t("down"), align: "end", value: (e) => e.down },
-      { id: "state", header: t("common:state"), cell: (e) => <EdgeState edge={e} /> },
     ],
     [t, names, format, scale],
   );

@@ -41,7 +41,7 @@ function Sized({ width, ...p }: MapViewProps & { width: number }) {
       <Suspense fallback={<Loading lines={8} />}>
         <MapCanvas
           drawing={drawing}
-          height={Math.min(900, Math.max(300, drawing.layout.height + 110))}
+          height={Math.min(1000, Math.max(300, drawing.layout.height + 95))}
           label={t("map-label", { groups: p.groups.length, edges: p.edges.length, summary: p.summary })}
           tierLabel={tierLabel}
           nameOf={(id) => {

@@ -9,7 +9,6 @@ import { HeatGrid } from "./HeatGrid";
 import { type Cell, type Matrix, steps } from "./heat";
 import { edgeId, type FabricMap, type SetUrl, type UrlState } from "./model";
 import { useGroupName } from "./names";
-import { EdgeState } from "./Panel";
 import type { useMatrix } from "./queries";
 
 type ViewProps = {
@@ -132,7 +131,6 @@ function CellTable({ fabric, matrix, href }: { fabric: string; matrix: Matrix; h
       },
       { id: "contended", header: t("contended"), align: "end", value: (c) => c.contended },
       { id: "down", header: t("down"), align: "end", value: (c) => c.down },
-      { id: "state", header: t("common:state"), cell: (c) => <EdgeState edge={c} /> },
     ],
     [t, format, matrix],
   );

@@ -153,7 +153,13 @@ export function Meetings({
         onFilter={(meeting) => set({ meeting })}
         filterLabel={t("meetings-filter")}
         csvName={`${fabric}-contended-links`}
-        empty={<Empty title={t("meetings-empty")} why={t("meetings-empty-why")} />}
+        empty={
+          map.measured_at ? (
+            <Empty title={t("meetings-empty")} why={t("meetings-empty-why")} />
+          ) : (
+            <Empty title={t("meetings-none")} why={t("meetings-none-why")} />
+          )
+        }
       />
       {map.more_meetings ? <Text size="sm">{t("meetings-more", { n: map.more_meetings })}</Text> : null}
     </>

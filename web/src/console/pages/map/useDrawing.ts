@@ -65,6 +65,7 @@ export function useDrawing(p: {
       groups: groups.map((g) => ({
         id: g.id,
         label: members(g) > 1 ? t("label", { name: g.name, n: members(g) }) : g.name,
+        name: g.name,
         members: members(g),
         square: g.kind === "switch",
         state: g.state,

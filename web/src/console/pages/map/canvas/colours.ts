@@ -40,7 +40,7 @@ export function readColours(element: Element): Colours {
     ground,
     inverse: of("--fl-ink-inverse"),
     info: of("--fl-info"),
-    faint: mixed(ink, ground, 0.14),
+    faint: mixed(ink, ground, dark(ground) ? 0.22 : 0.15),
     contended: of(stateColour.contended),
     down: of(stateColour.down),
     path: of("--fl-series-1"),
@@ -55,9 +55,20 @@ export function readColours(element: Element): Colours {
   };
 }
 
-/** A colour `#rrggbb` at `part` of ink on a ground. Opaque, so that edges that lie on each other do not add up to a band. */
+/** Whether a ground is dark: there the same part of ink is less to see. */
+function dark(ground: string): boolean {
+  return (channels(ground)[0] ?? 255) < 128;
+}
+
+/** A colour at `part` of ink on a ground. Opaque, so that edges that lie on each other do not add up to a band. */
 export function mixed(ink: string, ground: string, part: number): string {
-  const channel = (text: string, i: number) => Number.parseInt(text.slice(1 + 2 * i, 3 + 2 * i), 16);
-  const mix = [0, 1, 2].map((i) => Math.round(channel(ink, i) * part + channel(ground, i) * (1 - part)));
-  return mix.some(Number.isNaN) ? "#888888" : `#${mix.map((n) => n.toString(16).padStart(2, "0")).join("")}`;
+  const [a, b] = [channels(ink), channels(ground)];
+  const mix = [0, 1, 2].map((i) => Math.round((a[i] ?? 0) * part + (b[i] ?? 0) * (1 - part)));
+  return `#${mix.map((n) => n.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** Red, green and blue of `#rrggbb` or `#rgb`: the build shortens colours. Grey for what is neither. */
+function channels(colour: string): number[] {
+  const digits = /^#([0-9a-f]{6})$/i.exec(colour)?.[1] ?? /^#([0-9a-f]{3})$/i.exec(colour)?.[1]?.replace(/./g, "$&$&");
+  return [0, 2, 4].map((i) => Number.parseInt(digits?.slice(i, i + 2) ?? "80", 16));
 }

@@ -5,7 +5,13 @@ export type Ring = "selected" | "found" | "path";
 
 type Point = { x: number; y: number; size: number };
 
-export type NodeData = Point & { label?: string | null; sign?: string; rings?: Ring[]; square?: boolean };
+export type NodeData = Point & {
+  label?: string | null;
+  name?: string;
+  sign?: string;
+  rings?: Ring[];
+  square?: boolean;
+};
 
 /** What the labels are drawn with; `gap` is the distance of neighbours on the screen, in pixels. */
 export type Pen = { colours: Colours; gap: number; labelSize: number };
@@ -21,11 +27,11 @@ export function drawNode(c: CanvasRenderingContext2D, d: NodeData, pen: Pen) {
     c.fillText(d.sign, d.x, d.y + 0.5);
   }
   drawRings(c, d, colours);
-  const space = pen.gap - 6;
+  const space = pen.gap - 4;
   if (!d.label || space < 24) return;
   c.font = `${pen.labelSize}px ${colours.font}`;
   c.textBaseline = "top";
-  const text = clipped(c, d.label, space);
+  const text = fitting(c, d.label, d.name ?? d.label, space);
   const y = d.y + d.size + 5;
   c.strokeStyle = colours.ground;
   c.lineWidth = 4;
@@ -51,6 +57,7 @@ function drawRings(c: CanvasRenderingContext2D, d: NodeData, colours: Colours) {
 
 /** Draws the words of an edge at its middle, on a ground that keeps them readable. */
 export function drawEdge(c: CanvasRenderingContext2D, label: string, a: Point, b: Point, pen: Pen) {
+  if (label === "") return; // asked for edges between two names too
   const x = a.x + (b.x - a.x) / 2;
   const y = a.y + (b.y - a.y) / 2;
   c.font = `600 ${pen.labelSize}px ${pen.colours.font}`;
@@ -63,15 +70,15 @@ export function drawEdge(c: CanvasRenderingContext2D, label: string, a: Point, b
   c.fillText(label, x, y);
 }
 
-/** The text, shortened with an ellipsis to a width in pixels. */
-function clipped(c: CanvasRenderingContext2D, text: string, width: number): string {
-  if (c.measureText(text).width <= width) return text;
+/** The label, or the name alone, or the end of the name: there names of one kind differ. In pixels. */
+function fitting(c: CanvasRenderingContext2D, label: string, name: string, width: number): string {
+  for (const text of [label, name]) if (c.measureText(text).width <= width) return text;
   let low = 0;
-  let high = text.length;
+  let high = name.length;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    if (c.measureText(`${text.slice(0, middle)}…`).width <= width) low = middle;
+    if (c.measureText(`…${name.slice(-middle)}`).width <= width) low = middle;
     else high = middle - 1;
   }
-  return low === 0 ? "" : `${text.slice(0, low)}…`;
+  return low === 0 ? "" : `…${name.slice(-low)}`;
 }

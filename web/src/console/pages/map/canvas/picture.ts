@@ -6,7 +6,15 @@ import { type Colours, readColours, stateSign } from "./colours";
 import { drawEdge, drawNode, type NodeData, type Pen, type Ring } from "./draw";
 import { SquareProgram } from "./square";
 
-export type DrawnGroup = { id: string; label: string; members: number; square: boolean; state: State; rings: Ring[] };
+export type DrawnGroup = {
+  id: string;
+  label: string;
+  name: string;
+  members: number;
+  square: boolean;
+  state: State;
+  rings: Ring[];
+};
 
 export type DrawnEdge = {
   id: string;
@@ -96,7 +104,7 @@ export class Picture {
     this.structure = structure;
     const { width, height } = drawing.layout;
     // Room at the borders for names and for the lines' own size.
-    this.sigma.setCustomBBox({ x: [0, width], y: [-40, height + 30] });
+    this.sigma.setCustomBBox({ x: [0, width], y: [-40, height + 55] });
     this.paint();
   }
 
@@ -113,13 +121,14 @@ export class Picture {
     for (const g of groups) {
       const at = layout.places.get(g.id);
       if (!at) continue;
-      const size = Math.min(g.square ? 15 : 13, (g.square ? 8 : 6) + Math.log2(Math.max(1, g.members)));
+      const size = Math.min(g.square ? 18 : 15, (g.square ? 11 : 8) + Math.log2(Math.max(1, g.members)));
       this.graph.mergeNode(g.id, {
         x: at.x,
         y: at.y,
-        size: Math.min(size, layout.gap / 3),
+        size: Math.min(size, layout.gap / 4),
         color: colours.states[g.state],
         label: g.label,
+        name: g.name,
         type: g.square ? "square" : "circle",
         sign: stateSign[g.state],
         rings: g.rings,
@@ -210,7 +219,7 @@ function edgeLook(e: DrawnEdge, colours: Colours): { color: string; size: number
     case "path":
       return { color: colours.path, size: 2.5 + more, zIndex: 5 };
     default:
-      return e.selected ? { color: colours.ink, size: 3, zIndex: 2 } : { color: colours.faint, size: 1, zIndex: 0 };
+      return e.selected ? { color: colours.ink, size: 3, zIndex: 2 } : { color: colours.faint, size: 1.3, zIndex: 0 };
   }
 }
 
