@@ -4,9 +4,10 @@ import { useTranslation } from "react-i18next";
 import { Frame, type NavItem } from "../shell/Frame";
 import { isSimulated, useFabricName, useFabrics } from "../shell/fabrics";
 import { LiveBanner } from "../shell/LiveBanner";
-import { useCan, useMe } from "../shell/me";
+import { isOperator, useCan, useMe } from "../shell/me";
 import { goWith } from "../shell/route";
 import { StateBadge } from "../ui/StateBadge";
+import { Missing } from "../ui/states";
 import { FabricSwitcher } from "./FabricSwitcher";
 
 /** Pages of a fabric in the order of the navigation, with the second key of their shortcut. */
@@ -41,7 +42,9 @@ export function ConsoleFrame() {
   );
   const shown = fabrics?.find((f) => f.name === fabric);
   const can = useCan();
-  const readOnly = me !== undefined && !can("tenant", "write", fabric);
+  // A member of single tenants finds nothing here, whatever the address; Start leads them to the portal.
+  const foreign = me !== undefined && !isOperator(me) && path.replace(/\/$/, "") !== "/console";
+  const readOnly = me !== undefined && !foreign && !can("tenant", "write", fabric);
   const items = useMemo<NavItem[]>(() => {
     const base = `/console/f/${encodeURIComponent(fabric)}`;
     const section = t("nav-service");
@@ -62,20 +65,20 @@ export function ConsoleFrame() {
   return (
     <Frame
       home="/console/"
-      items={items}
+      items={foreign ? [] : items}
       go={go}
-      fabric={fabric || undefined}
-      search
-      simulated={isSimulated(shown)}
+      fabric={(!foreign && fabric) || undefined}
+      search={!foreign}
+      simulated={!foreign && isSimulated(shown)}
       readOnly={readOnly}
       switcher={
-        fabrics?.length ? (
+        fabrics?.length && !foreign ? (
           <FabricSwitcher fabrics={fabrics.map((f) => f.name)} fabric={inAddress} path={path} go={go} />
         ) : null
       }
       badges={
         <>
-          {isSimulated(shown) ? <StateBadge tone="simulated">{t("simulated-fabric")}</StateBadge> : null}
+          {isSimulated(shown) && !foreign ? <StateBadge tone="simulated">{t("simulated-fabric")}</StateBadge> : null}
           {readOnly ? (
             <StateBadge tone="neutral" icon="lock">
               {t("read-only")}
@@ -83,9 +86,9 @@ export function ConsoleFrame() {
           ) : null}
         </>
       }
-      banners={inAddress ? <LiveBanner fabric={inAddress} /> : null}
+      banners={inAddress && !foreign ? <LiveBanner fabric={inAddress} /> : null}
     >
-      <Outlet />
+      {foreign ? <Missing /> : <Outlet />}
     </Frame>
   );
 }

@@ -98,10 +98,14 @@ export function QueryView<T>({
 /** The one answer to an unknown address and to an object that the reader may not see. */
 export function Missing() {
   const { t } = useTranslation("shell");
+  const title = t("not-found");
+  useEffect(() => {
+    document.title = `${title} · Fairlane`; // inside of a page, the page's own effect comes later and names it
+  }, [title]);
   return (
     <Paper withBorder p="lg" data-state="not-found">
       <Stack gap="xs" align="flex-start">
-        <Title order={1}>{t("not-found")}</Title>
+        <Title order={1}>{title}</Title>
         <Text c="dimmed">{t("not-found-why")}</Text>
         <Button component="a" href="/" variant="default">
           {t("to-start")}
