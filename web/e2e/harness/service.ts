@@ -176,7 +176,7 @@ export class FreshService extends Service {
   private readonly dir = mkdtempSync(join(tmpdir(), "fairlane-e2e-"));
   private readonly process: Process;
 
-  private constructor(name: string, port: number) {
+  private constructor(name: string, port: number, settings: string[]) {
     super();
     this.url = `http://127.0.0.1:${port}`;
     writeFileSync(join(this.dir, "admin.token"), `${this.token}\n`, { mode: 0o600 });
@@ -184,13 +184,16 @@ export class FreshService extends Service {
       `listen: 127.0.0.1:${port}`,
       `database: ${join(this.dir, "fairlane.db")}`,
       `admin_token_file: ${join(this.dir, "admin.token")}`,
+      ...settings,
     ];
     writeFileSync(join(this.dir, "fairlane.yaml"), `${config.join("\n")}\n`);
     this.process = new Process(name, ["serve", "--config", join(this.dir, "fairlane.yaml")], this.dir);
   }
 
-  static async create(name: string): Promise<FreshService> {
-    const service = new FreshService(name, await freePort());
+  /** Starts a service; `settings` gives further lines of its configuration, by its address. */
+  static async create(name: string, settings?: (url: string) => Promise<string[]>): Promise<FreshService> {
+    const port = await freePort();
+    const service = new FreshService(name, port, (await settings?.(`http://127.0.0.1:${port}`)) ?? []);
     ownOrigins.add(service.url);
     await service.start();
     await service.api("POST", "/users", {

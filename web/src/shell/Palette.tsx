@@ -71,6 +71,7 @@ export default function Palette({
       size="lg"
       padding="sm"
       yOffset="10vh"
+      returnFocus={false}
       attributes={{ content: { "aria-label": t("palette") } }}
       transitionProps={{ duration: 0 }}
     >
