@@ -208,6 +208,7 @@ var rules = []rule{
 	{"test/kill", []string{"*"}, "tests that kill real managers"},
 	{"test/attack", []string{"*"}, "an attack on real managers"},
 	{"test/docs", []string{"*"}, "tests that check docs against the code"},
+	{"test/simfabric", []string{"*"}, "a simulated fabric for browser tests"},
 }
 
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
