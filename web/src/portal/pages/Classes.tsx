@@ -48,7 +48,7 @@ export default function Classes() {
       ready={classes !== undefined && !now.isPending}
     >
       <QueryView query={tenant}>
-        {({ body, etag }) => (
+        {({ body }) => (
           <>
             <Text>{t("effect-when")}</Text>
             <ClassTable
@@ -61,7 +61,6 @@ export default function Classes() {
               <ClassDialog
                 change={change}
                 classes={body.classes}
-                etag={etag}
                 entitled={now.data?.entitled_bps}
                 onClose={() => setChange(undefined)}
               />

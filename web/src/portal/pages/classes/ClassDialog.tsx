@@ -1,8 +1,8 @@
 import { Stack, Table, Text, TextInput } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { client, data, idempotencyKey } from "../../../api/client";
+import { answer, client, data, idempotencyKey } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { useFormat } from "../../../format/useFormat";
 import { asProblem } from "../../../ui/ProblemNote";
@@ -15,17 +15,17 @@ import { type Class, sharesOf, weightOf } from "./shares";
 /** A change of one class. */
 export type Change = { kind: "add" } | { kind: "weight"; name: string } | { kind: "remove"; name: string };
 
-type Props = { change: Change; classes: Class[]; etag: string; entitled?: number; onClose: () => void };
+type Props = { change: Change; classes: Class[]; entitled?: number; onClose: () => void };
 
 /** Asks for a change of one class, and shows what each class of the tenant gets before and after it. */
-export function ClassDialog({ change, classes, etag, entitled, onClose }: Props) {
+export function ClassDialog({ change, classes, entitled, onClose }: Props) {
   const { t } = useTranslation("classes");
   const m = useTenantName();
   const queries = useQueryClient();
   const start = change.kind === "weight" ? classes.find((c) => c.name === change.name)?.weight : 1;
   const [name, setName] = useState("");
   const [text, setText] = useState(String(start ?? 1));
-  const [version, setVersion] = useState(etag);
+  const [version, setVersion] = useVersion(m, change.kind === "add" ? undefined : change.name);
   const [key] = useState(idempotencyKey);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>();
@@ -38,14 +38,14 @@ export function ClassDialog({ change, classes, etag, entitled, onClose }: Props)
     setBusy(true);
     setProblem(undefined);
     try {
-      await write(m, change, { name, weight: weight ?? 0 }, { version: version || etag, key });
+      await write(m, change, { name, weight: weight ?? 0 }, { version: version ?? "", key });
       await queries.invalidateQueries({ queryKey: keys.tenant(m.fabric, m.tenant) });
       onClose();
     } catch (cause) {
       setProblem(cause);
       if (asProblem(cause).status === 412) {
         await queries.invalidateQueries({ queryKey: keys.tenant(m.fabric, m.tenant) });
-        setVersion(""); // the next press takes the version that the page shows now
+        setVersion(undefined); // the next press is based on what the page shows now
       }
     } finally {
       setBusy(false);
@@ -59,7 +59,10 @@ export function ClassDialog({ change, classes, etag, entitled, onClose }: Props)
       title={t(`title.${change.kind}`, { name: subject })}
       effect={effect}
       danger={change.kind === "remove"}
-      disabled={change.kind !== "remove" && (weight === undefined || subject === "")}
+      disabled={
+        (change.kind !== "remove" && (weight === undefined || subject === "")) ||
+        (change.kind !== "add" && version === undefined)
+      }
       busy={busy}
       problem={problem}
       onConfirm={() => void send()}
@@ -93,6 +96,27 @@ export function ClassDialog({ change, classes, etag, entitled, onClose }: Props)
       </Stack>
     </TypedConfirm>
   );
+}
+
+/**
+ * The version of a class that the change is based on: that of the first reading, until the setter drops it. Each class has a version of its
+ * own.
+ */
+function useVersion(m: MyTenant, name: string | undefined) {
+  const [version, setVersion] = useState<string>();
+  const read = useQuery({
+    queryKey: keys.tenant(m.fabric, m.tenant, "class", name),
+    queryFn: () =>
+      answer(
+        client.GET("/api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class}", {
+          params: { path: { ...m, class: name ?? "" } },
+        }),
+      ),
+    enabled: name !== undefined,
+    staleTime: 0,
+  });
+  if (version === undefined && read.data && !read.isFetching) setVersion(read.data.etag);
+  return [version, setVersion] as const;
 }
 
 /** The classes after a change; as before while its fields are not valid. */
