@@ -48,6 +48,10 @@ const metricName = "__name__"
 // outOfOrder is how late a sample may arrive: agents may report late.
 const outOfOrder = 10 * time.Minute
 
+// block is the time that a new block covers. A process that was killed replays up to one and a half of it when it starts again: half of
+// Prometheus' 2 h, for half the wait.
+const block = time.Hour
+
 // DB keeps series in a folder and answers queries about them. It is safe for concurrent use.
 type DB struct {
 	reader
@@ -70,7 +74,8 @@ func Open(dir string, o Options) (*DB, error) {
 	t.RetentionDuration = o.Retention.Milliseconds()
 	t.MaxBytes = o.MaxBytes
 	t.OutOfOrderTimeWindow = outOfOrder.Milliseconds()
-	t.MaxBlockDuration = max(o.Retention/10, time.Duration(t.MinBlockDuration)*time.Millisecond).Milliseconds()
+	t.MinBlockDuration = block.Milliseconds()
+	t.MaxBlockDuration = max(o.Retention/10, block).Milliseconds()
 	t.WALCompression = compression.Snappy
 	t.EnableMemorySnapshotOnShutdown = true         // a restart reads it instead of the whole log
 	if err := os.MkdirAll(dir, 0o700); err != nil { // the TSDB itself would let others read it

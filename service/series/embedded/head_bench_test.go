@@ -16,7 +16,7 @@ import (
 	"fairlane/service/series"
 )
 
-// BenchmarkHead fills the memory of the TSDB for three hours, its maximum before it writes a block, with random rates, which compress worst.
+// BenchmarkHead fills the memory of the TSDB for an hour and a half, its maximum before it writes a block, with random rates, which compress worst.
 // It reports the memory, the time of a restart after a stop and after a kill, and the size of samples on disk. 60,000 series are the default
 // selection at 10,000 ports.
 func BenchmarkHead(b *testing.B) {
@@ -50,10 +50,10 @@ func head(b *testing.B, n int) {
 		}
 	}
 	// The TSDB moves full chunks to files once a minute, which is once in four rounds of a service.
-	fill(start.Add(3*time.Hour - 10*time.Minute))
+	fill(start.Add(90*time.Minute - 10*time.Minute))
 	time.Sleep(time.Minute + 5*time.Second)
 	debug.FreeOSMemory()
-	fill(start.Add(3 * time.Hour))
+	fill(start.Add(90 * time.Minute))
 	resident := status(b, "VmRSS")
 	var m runtime.MemStats
 	runtime.GC()
@@ -79,7 +79,7 @@ func head(b *testing.B, n int) {
 		b.ReportMetric((processorTime(b) - used).Seconds(), name+"-cpu-s")
 		if name == "restart" {
 			d = again
-			fill(start.Add(4 * time.Hour))
+			fill(start.Add(2 * time.Hour))
 		}
 		closed(b, again)
 	}
