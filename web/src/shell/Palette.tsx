@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, data, type Schemas } from "../api/client";
+import { keys } from "../api/keys";
 import { Icon } from "../ui/icons";
 import type { NavItem } from "./Frame";
 
@@ -32,6 +33,13 @@ export function placeOf(r: Schemas["SearchResult"]): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** What tells objects of one name apart: the GUID of a device, and another fabric than that of the page. */
+function detailOf(r: Schemas["SearchResult"], fabric: string | undefined): { detail?: string } {
+  const guid = r.kind === "switch" || r.kind === "host" || r.kind === "port" ? r.detail : undefined;
+  const detail = [guid, r.fabric !== fabric ? r.fabric : undefined].filter(Boolean).join(" · ");
+  return detail ? { detail } : {};
 }
 
 /** Pages and objects by name: arrows choose, Enter opens. */
@@ -81,7 +89,8 @@ export default function Palette({
         placeholder={t("palette-placeholder")}
         aria-label={t("palette")}
         role="combobox"
-        aria-expanded="true"
+        aria-expanded={entries.length > 0}
+        aria-autocomplete="list"
         aria-controls="palette-list"
         aria-activedescendant={entries[at] ? `palette-${at}` : undefined}
         value={text}
@@ -118,10 +127,10 @@ export default function Palette({
           >
             <Text span size="xs" c="dimmed" mr="xs">
               {e.kind}
-            </Text>
+            </Text>{" "}
             <Highlight component="span" highlight={text.trim()} className="fl-name">
               {e.name}
-            </Highlight>
+            </Highlight>{" "}
             {e.detail ? (
               <Text span size="sm" c="dimmed" ml="xs">
                 {e.detail}
@@ -145,7 +154,7 @@ function useEntries(text: string, items: NavItem[], fabric: string | undefined, 
   const { t } = useTranslation(["shell", "common"]);
   const [wanted] = useDebouncedValue(text.trim(), 120);
   const found = useQuery({
-    queryKey: ["search", fabric, wanted],
+    queryKey: keys.search(fabric ?? "", wanted),
     queryFn: ({ signal }) =>
       data(
         client.GET("/api/v1/search", {
@@ -176,12 +185,12 @@ function useEntries(text: string, items: NavItem[], fabric: string | undefined, 
               kind: t(`kind-${r.kind}`),
               name: r.name || r.id,
               to,
-              ...(r.fabric && r.fabric !== fabric ? { detail: r.fabric } : {}),
+              ...detailOf(r, fabric),
             },
           ]
         : [];
     });
     return [...objects, ...pages].slice(0, 40);
   }, [text, items, found.data, fabric, t]);
-  return { entries, more: found.data?.more === true, busy: found.isFetching };
+  return { entries, more: found.data?.more === true, busy: found.isFetching || (searches && wanted !== text.trim()) };
 }

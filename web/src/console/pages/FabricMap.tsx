@@ -37,7 +37,7 @@ export default function FabricMap() {
   const map = useMap(fabric, url.expand, url.find);
   const matrix = useMatrix(fabric, url.tier, url.rows, url.view === "matrix");
   const [framed, setFramed] = useState(false);
-  const [failed, setFailed] = useState(false);
+  const [failed, setFailed] = useState(typeof WebGL2RenderingContext === "undefined");
   useEffect(() => {
     if (url.view !== "map") setFramed(false);
   }, [url.view]);

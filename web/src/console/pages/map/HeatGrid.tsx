@@ -65,10 +65,12 @@ export function HeatGrid({
       >
         <thead>
           <tr>
-            <td />
+            <th scope="col">
+              <span className="fl-visually-hidden">{t("lower")}</span>
+            </th>
             {matrix.columns.map((c) => (
               <th key={c.id} scope="col" title={c.name}>
-                <span>{c.name}</span>
+                <span className="fl-heat-name">{c.name}</span>
               </th>
             ))}
           </tr>

@@ -104,6 +104,7 @@ function usePicture(p: MapCanvasProps) {
       });
       picture.current.draw(latest.current.drawing);
     } catch {
+      box.current.replaceChildren();
       latest.current.onFail();
       return;
     }

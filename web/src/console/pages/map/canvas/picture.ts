@@ -38,17 +38,6 @@ export type PictureEvents = {
   onFrame: () => void;
 };
 
-/** Whether the browser can draw with WebGL. */
-export function hasWebGL(): boolean {
-  try {
-    const gl = document.createElement("canvas").getContext("webgl2");
-    gl?.getExtension("WEBGL_lose_context")?.loseContext(); // browsers keep few contexts
-    return gl !== null;
-  } catch {
-    return false;
-  }
-}
-
 /** The map on a canvas: sigma with tiers as rows, and what a reader does with the camera. */
 export class Picture {
   private readonly graph = new Graph({ type: "undirected", multi: false });
@@ -57,7 +46,7 @@ export class Picture {
   private drawing: Drawing | undefined;
   private structure = "";
 
-  /** Throws when the browser cannot draw it. */
+  /** Throws when the browser cannot draw with WebGL. */
   constructor(
     private readonly box: HTMLElement,
     events: PictureEvents,
