@@ -16,8 +16,18 @@ function told(v: Result): string {
   return `  ${v.id} (${v.impact}): ${v.help}\n${nodes.join("\n")}`;
 }
 
+/** Waits until nothing fades or slides any more: colours of what does have no contrast yet. */
+async function settled(page: Page) {
+  await page.evaluate(async () => {
+    for (let i = 0; i < 3; i++) await new Promise((next) => requestAnimationFrame(next)); // transitions begin after a frame
+    const ending = document.getAnimations().filter((a) => Number.isFinite(a.effect?.getComputedTiming().endTime));
+    await Promise.allSettled(ending.map((a) => a.finished));
+  });
+}
+
 /** Fails with a list when the page violates WCAG 2.2 A or AA, as far as axe-core finds. `exclude` leaves out parts by selector. */
 export async function expectAccessible(page: Page, { exclude = [] as string[] } = {}) {
+  await settled(page);
   // Through the protocol, since the policy of the page allows no other script.
   await page.evaluate(engine);
   const found = await page.evaluate(
