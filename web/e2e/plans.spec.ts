@@ -1,3 +1,4 @@
+import { detailLooks } from "./harness/looks";
 import { type Demo, expect, expectAccessible, keep, ready, test } from "./harness/test";
 
 type Tenant = Record<string, unknown> & { weight: number; version: number };
@@ -213,12 +214,7 @@ test("a simulation stands beside the prediction", async ({ page, demo, signIn })
   await expect(page.getByRole("columnheader", { name: /Simulated Gbit\/s/ })).toBeVisible();
 });
 
-for (const [theme, language, width] of [
-  ["light", "en", 1280],
-  ["dark", "zh", 1280],
-  ["light", "zh", 390],
-  ["dark", "en", 390],
-] as const) {
+for (const { theme, language, width } of detailLooks) {
   test.describe(`${theme}, ${language}, ${width} px`, () => {
     test.use({ theme, language, viewport: { width, height: 900 } });
 

@@ -1,5 +1,6 @@
 import type { Page } from "@playwright/test";
 import { SimFabric, secondWriter } from "./harness/fabric";
+import { detailLooks } from "./harness/looks";
 import type { Service } from "./harness/service";
 import { expect, expectAccessible, keep, ready, test } from "./harness/test";
 
@@ -229,10 +230,7 @@ test("drift by a second writer is shown and repaired with a preview (F7)", async
 });
 
 // The flows above look at dialogs in light and English; e2e/routes.spec.ts visits the pages themselves.
-const looks = (["light", "dark"] as const).flatMap((theme) =>
-  (["en", "zh"] as const).map((language) => [theme, language] as const),
-);
-for (const [theme, language] of process.env.E2E_LOOKS === "all" ? looks : looks.slice(-1)) {
+for (const { theme, language } of detailLooks.filter((look) => look.width > 1000)) {
   test(`dialogs and tabs of rollouts and devices are accessible, ${theme}, ${language}`, async ({
     newPage,
     demo,

@@ -1,5 +1,6 @@
 import type { Page } from "@playwright/test";
-import { type Demo, expect, expectAccessible, keep, type Language, ready, type Theme, test } from "./harness/test";
+import { looks, nameOf } from "./harness/looks";
+import { type Demo, expect, expectAccessible, keep, ready, test } from "./harness/test";
 
 type Place = { name: string; path: string };
 
@@ -43,21 +44,9 @@ async function look(page: Page, { name, path }: Place) {
   expect(sideways, `${name} scrolls sideways`).toBeLessThanOrEqual(0);
 }
 
-type Look = { theme: Theme; language: Language; width: number };
-
-const some: Look[] = [
-  { theme: "light", language: "en", width: 1280 },
-  { theme: "dark", language: "zh", width: 390 },
-];
-
-/** Every theme in every language at every width: E2E_LOOKS=all, which takes four times as long. */
-const every = (["light", "dark"] as const).flatMap((theme) =>
-  (["en", "zh"] as const).flatMap((language) => [1280, 390].map((width): Look => ({ theme, language, width }))),
-);
-const looks = process.env.E2E_LOOKS === "all" ? every : some;
-
-for (const { theme, language, width } of looks) {
-  test.describe(`${theme}, ${language}, ${width} px`, () => {
+for (const look_ of looks) {
+  const { theme, language, width } = look_;
+  test.describe(nameOf(look_), () => {
     test.use({ theme, language, viewport: { width, height: 900 } });
 
     test("every page of the console is whole and accessible", async ({ page, demo, signIn }) => {

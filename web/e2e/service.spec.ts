@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
+import { detailLooks } from "./harness/looks";
 import { program } from "./harness/places";
 import { expect, expectAccessible, keep, ready, type Service, test } from "./harness/test";
 
@@ -257,10 +258,7 @@ test("C13: settings and fabrics keep what others changed", async ({ page, guards
   await expect(page.getByText("No fabric", { exact: true })).toBeVisible();
 });
 
-for (const [theme, language] of [
-  ["light", "en"],
-  ["dark", "zh"],
-] as const) {
+for (const { theme, language } of detailLooks.filter((look) => look.width > 1000)) {
   test.describe(`${theme}, ${language}`, () => {
     test.use({ theme, language });
 

@@ -1,13 +1,7 @@
 import type { Page } from "@playwright/test";
+import { detailLooks } from "./harness/looks";
 import type { Demo } from "./harness/service";
 import { expect, expectAccessible, keep, ready, test } from "./harness/test";
-
-const looks = [
-  { theme: "light", language: "en", width: 1280 },
-  { theme: "dark", language: "zh", width: 1280 },
-  { theme: "dark", language: "en", width: 390 },
-  { theme: "light", language: "zh", width: 390 },
-] as const;
 
 type Overview = {
   verdict: string;
@@ -39,7 +33,7 @@ async function measured(demo: Demo): Promise<Overview> {
   return o as Overview;
 }
 
-for (const { theme, language, width } of looks) {
+for (const { theme, language, width } of detailLooks) {
   test.describe(`${theme}, ${language}, ${width} px`, () => {
     test.use({ theme, language, viewport: { width, height: 900 } });
 
