@@ -1,6 +1,6 @@
 import { Group, Stack, Title } from "@mantine/core";
 import { useRouterState } from "@tanstack/react-router";
-import { useEffect, useRef } from "react";
+import { useEffect, useLayoutEffect, useRef } from "react";
 import { CopyAs, type CopyAsProps } from "./CopyAs";
 
 type PageProps = {
@@ -26,12 +26,15 @@ export function Page({ title, page, answer, badges, actions, copy, ready = true,
   const heading = useRef<HTMLHeadingElement>(null);
   const path = useRouterState({ select: (s) => s.location.pathname });
   const first = useRef(firstPage);
+  const focused = useRef("");
   useEffect(() => {
     document.title = [title, page, "Fairlane"].filter(Boolean).join(" · ");
   }, [title, page]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the focus moves when the path changes
-  useEffect(() => {
-    if (!first.current) heading.current?.focus({ preventScroll: true });
+  // A layout effect, since it also runs when the page returns from behind a fallback, which took the focus.
+  useLayoutEffect(() => {
+    const lost = document.activeElement === null || document.activeElement === document.body;
+    if (!first.current && (lost || focused.current !== path)) heading.current?.focus({ preventScroll: true });
+    focused.current = path;
     first.current = false;
     firstPage = false;
   }, [path]);
