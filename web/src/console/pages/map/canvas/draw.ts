@@ -32,7 +32,7 @@ export function drawNode(c: CanvasRenderingContext2D, d: NodeData, pen: Pen) {
   c.font = `${pen.labelSize}px ${colours.font}`;
   c.textBaseline = "top";
   const text = fitting(c, d.label, d.name ?? d.label, space);
-  const y = d.y + d.size + 5;
+  const y = d.y + d.size + 5 + 4 * (d.rings?.length ?? 0);
   c.strokeStyle = colours.ground;
   c.lineWidth = 4;
   c.lineJoin = "round";

@@ -71,6 +71,11 @@ export class Picture {
       defaultDrawNodeHover: (c, d) => drawNode(c, d as NodeData, { ...this.pen, gap: 400 }),
       defaultDrawEdgeLabel: (c, e, a, b) => drawEdge(c, e.label ?? "", a, b, this.pen),
     });
+    const canvas = this.sigma.getCanvases().nodes;
+    if (!canvas?.getContext("webgl2") && !canvas?.getContext("webgl")) {
+      this.sigma.kill();
+      throw new Error("no WebGL");
+    }
     this.sigma.on("clickNode", (e) => events.onGroup(e.node));
     this.sigma.on("clickEdge", (e) => events.onEdge(e.edge));
     this.sigma.on("beforeRender", () => this.measure());
