@@ -1,0 +1,48 @@
+import { expect, ready, test } from "./harness/test";
+
+test("a stream that a proxy holds back is replaced by asking, and the page says so (F13)", async ({
+  page,
+  demo,
+  signIn,
+  startProxy,
+  guards,
+}) => {
+  test.setTimeout(120_000);
+  guards.allow(/ERR_/);
+  const proxy = await startProxy();
+  await signIn(page, "operator", proxy.url);
+  await page.goto(`${proxy.url}/console/f/${demo.fabric}/overview`);
+  await ready(page);
+  await expect(page.locator('[data-live="live"]')).toBeAttached();
+  proxy.on(/\/events\/stream/, { stall: true });
+  proxy.cutStreams();
+  await expect(page.locator('[data-live="polling"]')).toBeVisible({ timeout: 60_000 });
+  await expect(page.locator('[data-live="polling"]')).toContainText("every 5 seconds");
+});
+
+test("while the service is away the page says how old it is, and recovers by itself (F12)", async ({
+  page,
+  demo,
+  signIn,
+  startProxy,
+  guards,
+}) => {
+  test.setTimeout(120_000);
+  guards.allow(/ERR_/);
+  const proxy = await startProxy();
+  await signIn(page, "operator", proxy.url);
+  await page.goto(`${proxy.url}/console/f/${demo.fabric}/overview`);
+  await ready(page);
+  await expect(page.locator('[data-live="live"]')).toBeAttached();
+  const writes = () => proxy.recorded.filter((r) => r.method !== "GET" && !/prometheus|sign-in/.test(r.path)).length;
+  const before = writes();
+  await proxy.down();
+  const banner = page.locator('[data-live="reconnecting"]');
+  await expect(banner).toBeVisible({ timeout: 60_000 });
+  await expect(banner).toContainText("may be old");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Overview");
+  await proxy.up();
+  await expect(banner).toBeHidden({ timeout: 60_000 });
+  await expect(page.locator('[data-live="live"]')).toBeAttached({ timeout: 60_000 });
+  expect(writes()).toBe(before);
+});
