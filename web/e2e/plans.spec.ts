@@ -1,26 +1,13 @@
 import { detailLooks } from "./harness/looks";
 import { type Demo, expect, expectAccessible, keep, ready, test } from "./harness/test";
 
-type Tenant = Record<string, unknown> & { weight: number; version: number };
+type Tenant = { weight: number };
 type Plan = { name: string; findings: unknown[]; tenants: { tenant: string; predicted_bps: number }[] };
 type Difference = { tenants?: { tenant: string; settings?: { count: number }[] }[]; settings?: { count: number }[] };
 type Rollout = { id: number; state: string; phase: string };
 
 const fabric = (demo: Demo) => `/fabrics/${demo.fabric}`;
 const console_ = (demo: Demo) => `/console/f/${demo.fabric}`;
-
-/** Gives a tenant another weight and keeps everything else of it. */
-async function weigh(demo: Demo, tenant: string, weight: number) {
-  const {
-    name: _,
-    version: __,
-    created_at: ___,
-    updated_at: ____,
-    ...kept
-  } = await demo.api<Tenant>("GET", `${fabric(demo)}/tenants/${tenant}`);
-  const attachments = (kept.attachments as { port: string; sl?: number }[]).map(({ port, sl }) => ({ port, sl }));
-  await demo.api("PUT", `${fabric(demo)}/tenants/${tenant}`, { ...kept, attachments, weight }, { "If-Match": "*" });
-}
 
 const compile = (demo: Demo) => demo.api<Plan>("POST", `${fabric(demo)}/plans`, {});
 
@@ -45,7 +32,7 @@ const ended = (demo: Demo, id: number) => follow(demo, id, (r) => r.state !== "r
 async function putBack(demo: Demo, plan: string) {
   for (const [tenant, weight] of [["gold", 4] as const, ["silver", 2] as const]) {
     const now = await demo.api<Tenant>("GET", `${fabric(demo)}/tenants/${tenant}`);
-    if (now.weight !== weight) await weigh(demo, tenant, weight);
+    if (now.weight !== weight) await demo.changeTenant(demo.fabric, tenant, { weight: weight });
   }
   const overview = await demo.api<{ plan?: { name: string } }>("GET", `${fabric(demo)}/overview`);
   if (overview.plan?.name === plan) return;
@@ -62,7 +49,7 @@ test("a weight is raised: preview, difference, start with a canary, confirmation
   const before = await inForce(demo);
   await signIn(page, "operator");
   try {
-    await weigh(demo, "silver", 5);
+    await demo.changeTenant(demo.fabric, "silver", { weight: 5 });
     await page.goto(`${console_(demo)}/plans`);
     await ready(page);
     await page.getByRole("button", { name: "Compile plan" }).click();
@@ -111,7 +98,7 @@ test("a weight out of reach: the plan says who, where, what instead and what to 
   const { items } = await demo.api<{ items: Rollout[] }>("GET", `${fabric(demo)}/rollouts`);
   await signIn(page, "operator");
   try {
-    await weigh(demo, "silver", 0.001);
+    await demo.changeTenant(demo.fabric, "silver", { weight: 0.001 });
     await page.goto(`${console_(demo)}/plans?compile=now`);
     const dialog = page.getByRole("dialog");
     const finding = dialog.locator('[data-code="weight-unreachable"]');
@@ -135,7 +122,7 @@ test("a revision is restored with a preview, and its plan follows", async ({ pag
   const before = await inForce(demo);
   await signIn(page, "operator");
   try {
-    await weigh(demo, "gold", 8);
+    await demo.changeTenant(demo.fabric, "gold", { weight: 8 });
     await compile(demo);
     const list = await demo.api<{ items: { revision: number }[] }>("GET", `${fabric(demo)}/policies`);
     const latest = Math.max(...list.items.map((p) => p.revision));
@@ -162,7 +149,7 @@ test("two revisions are compared, and one is labelled", async ({ page, demo, sig
   const before = await inForce(demo);
   await signIn(page, "operator");
   try {
-    await weigh(demo, "gold", 6);
+    await demo.changeTenant(demo.fabric, "gold", { weight: 6 });
     await page.goto(`${console_(demo)}/policies`);
     await ready(page);
     const ticks = page.getByRole("checkbox", { name: /^Select \d+$/ });
@@ -183,7 +170,7 @@ test("a plan of an older revision says so, and a refused rollout says why", asyn
   const before = await inForce(demo);
   await signIn(page, "operator");
   try {
-    await weigh(demo, "silver", 3);
+    await demo.changeTenant(demo.fabric, "silver", { weight: 3 });
     await page.goto(`${console_(demo)}/plans/${before}`);
     await ready(page);
     await expect(page.locator('[data-state="stale"]')).toContainText("compiled from policy revision");

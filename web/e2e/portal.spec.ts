@@ -237,9 +237,8 @@ test("an administrator adds, changes and removes a member; a viewer has no such 
 });
 
 test("the weight of a class is previewed within the tenant, then changed", async ({ page, demo, signIn }) => {
-  type Set = { tenants: Record<string, unknown>[]; flows: Record<string, unknown>[] };
-  const before = await declared(demo);
-  const withClasses: Set = {
+  const before = await demo.declared(demo.fabric);
+  const withClasses = {
     tenants: before.tenants.map((x) =>
       x.name === "gold"
         ? {
@@ -253,7 +252,7 @@ test("the weight of a class is previewed within the tenant, then changed", async
     ),
     flows: before.flows.map((f) => (f.tenant === "gold" ? { ...f, class: "bulk" } : f)),
   };
-  await demo.api("PUT", `/fabrics/${demo.fabric}/tenants`, withClasses, { "If-Match": "*" });
+  await demo.declare(demo.fabric, withClasses);
   try {
     await signIn(page, "tenant");
     await page.goto(`${base(demo)}/classes`);
@@ -275,22 +274,9 @@ test("the weight of a class is previewed within the tenant, then changed", async
     const changed = page.getByRole("row", { name: /tenant gold was changed/ });
     await expect(changed.filter({ hasText: demo.tenant.user })).toBeVisible();
   } finally {
-    await demo.api("PUT", `/fabrics/${demo.fabric}/tenants`, before, { "If-Match": "*" });
+    await demo.declare(demo.fabric, before);
   }
 });
-
-/** What the demo declares: tenants and flows as the service takes them back. */
-async function declared(demo: Demo) {
-  type Tenant = { name: string; attachments: { port: string; sl?: number }[] } & Record<string, unknown>;
-  const { items } = await demo.api<{ items: Tenant[] }>("GET", `/fabrics/${demo.fabric}/tenants`);
-  const { flows: all } = await demo.api<{ flows: Record<string, unknown>[] }>("GET", `/fabrics/${demo.fabric}/flows`);
-  const tenants = items.map(({ version: _, created_at: __, updated_at: ___, attachments, ...kept }) => ({
-    ...kept,
-    attachments: attachments.map(({ port, sl }) => ({ port, sl })),
-  }));
-  const flows = all.map(({ src_name: _, dst_name: __, ...kept }) => kept);
-  return { tenants, flows };
-}
 
 test("pages hold at 200 % zoom and in the other theme and language", async ({ newPage, demo }) => {
   test.setTimeout(120_000);

@@ -14,9 +14,7 @@ type Rollout = {
 
 /** Changes a tenant's weight, and returns the name of the plan for it. */
 async function planFor(service: Service, fabric: string, tenant: string, weight: number): Promise<string> {
-  const path = `/fabrics/${fabric}/tenants/${tenant}`;
-  const { version, cap_bps, guarantee_bps } = await service.api<Record<string, number>>("GET", path);
-  await service.api("PUT", path, { weight, cap_bps, guarantee_bps }, { "If-Match": `"${version}"` });
+  await service.changeTenant(fabric, tenant, { weight });
   return (await service.api<{ name: string }>("POST", `/fabrics/${fabric}/plans`, {})).name;
 }
 

@@ -119,26 +119,12 @@ test("two operators edit one tenant: the second merges by field, nothing is lost
   guards.allow(/status of 412/); // the conflict
   await signIn(page, "operator");
   const path = `/fabrics/${demo.fabric}/tenants/bronze`;
-  type Tenant = {
-    weight: number;
-    cap_bps: number;
-    pkey: string;
-    guarantee_bps: number;
-    attachments: { port: string }[];
-  };
-  const before = await demo.api<Tenant>("GET", path);
-  const body = (t: Tenant) => ({
-    weight: t.weight,
-    cap_bps: t.cap_bps,
-    guarantee_bps: t.guarantee_bps,
-    pkey: t.pkey,
-    attachments: t.attachments.map(({ port }) => ({ port })),
-  });
+  const before = await demo.declared(demo.fabric);
   try {
     await open(page, at(demo, "tenants/bronze?edit=yes"));
     await page.getByLabel("Weight", { exact: true }).fill("3");
     await page.getByLabel("Guarantee (Gbit/s)").fill("1");
-    await demo.api("PUT", path, { ...body(before), weight: 2, cap_bps: 80e9 }, { "If-Match": "*" });
+    await demo.changeTenant(demo.fabric, "bronze", { weight: 2, cap_bps: 80e9 });
     await page.getByRole("button", { name: "Preview the change" }).click();
     await expect(page.locator("[data-preview=edit]")).toContainText("2 fields change");
     await page.getByRole("button", { name: "Save and compile a plan" }).click();
@@ -156,12 +142,13 @@ test("two operators edit one tenant: the second merges by field, nothing is lost
     await expect(page).toHaveURL(/\/plans\/[0-9a-f]{64}/);
     expect(await demo.api("GET", path)).toMatchObject({ weight: 3, guarantee_bps: 1e9, cap_bps: 80e9 });
   } finally {
-    await demo.api("PUT", path, body(before), { "If-Match": "*" });
+    await demo.declare(demo.fabric, before);
   }
 });
 
 test("weights of several tenants change together, after a preview", async ({ page, signIn, demo }) => {
   await signIn(page, "operator");
+  const before = await demo.declared(demo.fabric);
   await open(page, at(demo, "tenants?selected=gold,silver"));
   try {
     await page.getByRole("button", { name: "Change 2 weights" }).click();
@@ -176,20 +163,7 @@ test("weights of several tenants change together, after a preview", async ({ pag
     await expect(dialog).toContainText("Saved 2 of 2.");
     expect(await demo.api("GET", `/fabrics/${demo.fabric}/tenants/gold`)).toMatchObject({ weight: 8 });
   } finally {
-    for (const [name, weight] of [
-      ["gold", 4],
-      ["silver", 2],
-    ] as const) {
-      const t = await demo.api<Record<string, unknown>>("GET", `/fabrics/${demo.fabric}/tenants/${name}`);
-      const { pkey, attachments } = t as { pkey: string; attachments: { port: string }[] };
-      const ports = attachments.map(({ port }) => ({ port }));
-      await demo.api(
-        "PUT",
-        `/fabrics/${demo.fabric}/tenants/${name}`,
-        { weight, pkey, attachments: ports },
-        { "If-Match": "*" },
-      );
-    }
+    await demo.declare(demo.fabric, before);
   }
 });
 
@@ -201,10 +175,7 @@ test("an operator adds a tenant by keyboard, to a verified rollout, in 12 inputs
   test.slow();
   await signIn(page, "operator");
   await open(page, at(demo, "tenants"));
-  const flows = await demo.api<{ flows: Record<string, unknown>[]; version: number }>(
-    "GET",
-    `/fabrics/${demo.fabric}/flows`,
-  );
+  const before = await demo.declared(demo.fabric);
   let inputs = 0;
   const press = async (key: string) => {
     inputs++;
@@ -261,11 +232,7 @@ test("an operator adds a tenant by keyboard, to a verified rollout, in 12 inputs
     await expect(ended).toBeVisible({ timeout: 60_000 });
     expect(inputs).toBeLessThanOrEqual(12);
   } finally {
-    const kept = flows.flows.map(({ src_name: _s, dst_name: _d, ...flow }) => flow);
-    await demo.api("PUT", `/fabrics/${demo.fabric}/flows`, { flows: kept }, { "If-Match": "*" });
-    await demo
-      .api("DELETE", `/fabrics/${demo.fabric}/tenants/fresh`, undefined, { "If-Match": "*" })
-      .catch(() => undefined);
+    await demo.declare(demo.fabric, before);
   }
 });
 

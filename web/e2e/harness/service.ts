@@ -81,6 +81,27 @@ class Process {
   }
 }
 
+/** The fields of a tenant that a change replaces. */
+export type TenantFields = {
+  name: string;
+  weight: number;
+  guarantee_bps: number;
+  cap_bps: number;
+  pkey: string;
+  classes: { name: string; weight: number }[];
+  attachments: { port: string; sl?: number }[];
+};
+
+type TenantAnswer = TenantFields & { version: number; created_at: string; updated_at: string };
+
+/** Tenants and flows of a fabric. */
+export type Declared = { tenants: TenantFields[]; flows: Record<string, unknown>[] };
+
+/** A tenant of an answer, without what a request must not contain. */
+function accepted({ version: _, created_at: __, updated_at: ___, attachments, ...kept }: TenantAnswer): TenantFields {
+  return { ...kept, attachments: attachments.map(({ port, sl }) => ({ port, ...(sl === undefined ? {} : { sl }) })) };
+}
+
 /** A running service: its address, and requests to its API outside of any browser. */
 export abstract class Service {
   abstract readonly url: string;
@@ -106,6 +127,28 @@ export abstract class Service {
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return (text ? JSON.parse(text) : undefined) as T;
+  }
+
+  /** What is declared on a fabric: its tenants and flows, as the service accepts them back. */
+  async declared(fabric: string): Promise<Declared> {
+    const { items } = await this.api<{ items: TenantAnswer[] }>("GET", `/fabrics/${fabric}/tenants`);
+    const { flows } = await this.api<{ flows: Record<string, unknown>[] }>("GET", `/fabrics/${fabric}/flows`);
+    return {
+      tenants: items.map(accepted),
+      flows: flows.map(({ src_name: _, dst_name: __, ...flow }) => flow),
+    };
+  }
+
+  /** Replaces everything that is declared on a fabric. */
+  async declare(fabric: string, declared: Declared) {
+    await this.api("PUT", `/fabrics/${fabric}/tenants?prune=true`, declared, { "If-Match": "*" });
+  }
+
+  /** Changes fields of a tenant and keeps the others. */
+  async changeTenant(fabric: string, tenant: string, fields: Partial<TenantFields>) {
+    const path = `/fabrics/${fabric}/tenants/${tenant}`;
+    const { name: _, ...kept } = accepted(await this.api<TenantAnswer>("GET", path));
+    await this.api("PUT", path, { ...kept, ...fields }, { "If-Match": "*" });
   }
 
   /** Gives the page's browser context a session, without a form. `at` is the origin to sign in at: the service's, or a proxy's. */

@@ -22,6 +22,7 @@ export type Options = {
 type Context = Partial<Options> & Pick<BrowserContextOptions, "viewport" | "reducedMotion" | "forcedColors">;
 
 type Fixtures = {
+  leftAsFound: undefined;
   /** Fails the test on errors in any page of it. `guards.allow(/pattern/)` expects some. */
   guards: Guards;
   /** Opens a page in a browser context of its own, for a second reader. */
@@ -82,6 +83,16 @@ export const test = base.extend<Fixtures & Options, { demo: Demo }>({
       const guards = new Guards();
       await use(guards);
       expect(guards.violations().join("\n"), "errors in pages").toBe("");
+    },
+    { auto: true },
+  ],
+
+  /** Fails a test that leaves other tenants or flows at the demo than it found: the tests after it would see them. */
+  leftAsFound: [
+    async ({ demo }, use) => {
+      const before = await demo.declared(demo.fabric);
+      await use(undefined);
+      expect(await demo.declared(demo.fabric), "tenants and flows of the demo after the test").toEqual(before);
     },
     { auto: true },
   ],
