@@ -171,7 +171,7 @@ test("C12: a user, a service account and a token whose secret is shown once", as
   await expectAccessible(page);
   await keep(page, "people-user");
 
-  // Somebody else changes the user while the form is open: both changes survive.
+  // The API changes the user while the form is open: both changes survive.
   await page.getByRole("button", { name: "Edit, disable or set a password" }).click();
   dialog = page.getByRole("dialog", { name: "Edit user bob" });
   await dialog.getByLabel("Display name").fill("Bob by hand");
@@ -184,6 +184,7 @@ test("C12: a user, a service account and a token whose secret is shown once", as
   await dialog.getByRole("button", { name: "Save bob" }).click();
   await expect(dialog.locator("[data-merge='1']")).toBeVisible();
   await keep(page, "people-conflict");
+  await expect(dialog.getByRole("button", { name: "Save bob" })).toBeDisabled(); // until a side is chosen
   await dialog.getByRole("radio", { name: "Yours: Bob by hand" }).check();
   await dialog.getByRole("button", { name: "Save bob" }).click();
   await expect(dialog).toBeHidden();

@@ -124,18 +124,18 @@ test("two operators edit one tenant: the second merges by field, nothing is lost
     await open(page, at(demo, "tenants/bronze?edit=yes"));
     await page.getByLabel("Weight", { exact: true }).fill("3");
     await page.getByLabel("Guarantee (Gbit/s)").fill("1");
-    await demo.changeTenant(demo.fabric, "bronze", { weight: 2, cap_bps: 80e9 });
     await page.getByRole("button", { name: "Preview the change" }).click();
     await expect(page.locator("[data-preview=edit]")).toContainText("2 fields change");
+    await demo.changeTenant(demo.fabric, "bronze", { weight: 2, cap_bps: 80e9 });
     await page.getByRole("button", { name: "Save and compile a plan" }).click();
-    const conflict = page.locator("[data-conflict]");
-    await expect(conflict).toHaveAttribute("data-conflict", "3");
+    const note = page.locator("[data-merge]");
+    await expect(note).toHaveAttribute("data-merge", "1"); // both changed the weight
+    await expect(note).toBeFocused();
+    await expect(note).toContainText("Taken over from the newer version: Cap (Gbit/s)");
     await keep(page, "tenant-conflict", { fullPage: true });
     await expectAccessible(page);
-    const go = conflict.getByRole("button", { name: "Continue with these choices" });
-    await expect(go).toBeDisabled(); // both changed the weight
-    await conflict.getByRole("radio", { name: "Weight: mine, 3" }).check();
-    await go.click();
+    await expect(page.getByRole("button", { name: "Preview the change" })).toBeDisabled();
+    await note.getByRole("radio", { name: "Yours: 3" }).check();
     await expect(page.getByLabel("Cap (Gbit/s)")).toHaveValue("80");
     await page.getByRole("button", { name: "Preview the change" }).click();
     await page.getByRole("button", { name: "Save and compile a plan" }).click();

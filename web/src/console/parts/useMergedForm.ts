@@ -1,32 +1,68 @@
 import { useState } from "react";
 import { asProblem } from "../../ui/ProblemNote";
-import { type Merged, merge } from "./merge";
+import { merge } from "./merge";
 
-type Version<T> = { value: T; etag: string };
+type Version<B> = { body: B; etag: string };
+type Field<T> = keyof T & string;
+type Side = "theirs" | "mine";
+
+/** A newer version that was merged into a form. */
+export type Newer<T> = {
+  /** The version with which both sides began, the newer one, and the form before the merge. */
+  base: T;
+  theirs: T;
+  mine: T;
+  /** Fields that both sides changed, and the side chosen for each so far. */
+  conflicts: Field<T>[];
+  chosen: Partial<Record<Field<T>, Side>>;
+  /** Fields that only the other side changed: the form now holds their values. */
+  taken: Field<T>[];
+};
 
 /**
- * A form over one version of an object. After a refusal for a newer version, `meet` merges that version into the form:
- * nothing is lost on either side, and the next save is for the newer version.
+ * A form over one version of an object. A write that is refused for a newer version merges that version into the form by field: no change of
+ * either side is lost, and the next write is for the newer version. While `open` is not 0, conflicts have no choice: save nothing.
  */
-export function useMergedForm<T extends object>(first: Version<T>) {
-  const [base, setBase] = useState(first);
-  const [form, setForm] = useState(first.value);
-  const [met, setMet] = useState<Merged<T> & { theirs: T; mine: T }>();
-  const [chosen, setChosen] = useState<Record<string, "theirs" | "mine">>({});
-  const meet = (newer: Version<T>) => {
-    const merged = merge(base.value, newer.value, form);
-    setMet({ ...merged, theirs: newer.value, mine: form });
-    setChosen({});
-    setForm(merged.merged);
-    setBase(newer);
+export function useMergedForm<B, T extends object>(first: Version<B>, formOf: (body: B) => T) {
+  const [{ base, form, newer }, setState] = useState<{ base: Version<B>; form: T; newer?: Newer<T> }>(() => ({
+    base: first,
+    form: formOf(first.body),
+  }));
+  const setForm = (next: T) => setState((s) => ({ ...s, form: next }));
+  /** Writes with the entity tag of the form's version. After a refusal for a newer version it reads and merges that, and returns undefined. */
+  const send = async <R>(
+    write: (etag: string) => Promise<R>,
+    read: () => Promise<Version<B>>,
+  ): Promise<R | undefined> => {
+    try {
+      return await write(base.etag);
+    } catch (problem) {
+      if (asProblem(problem).status !== 412) throw problem;
+      const latest = await read();
+      setState((s) => {
+        const [before, theirs] = [formOf(s.base.body), formOf(latest.body)];
+        const { merged, conflicts, taken } = merge(before, theirs, s.form);
+        return {
+          base: latest,
+          form: merged,
+          newer: { base: before, theirs, mine: s.form, conflicts, chosen: {}, taken },
+        };
+      });
+      return undefined;
+    }
   };
-  const choose = (field: string, side: "theirs" | "mine") => {
-    if (!met) return;
-    setChosen({ ...chosen, [field]: side });
-    setForm({ ...form, [field]: met[side][field as keyof T] });
-  };
-  return { form, setForm, base, met, meet, chosen, choose };
+  const choose = (field: Field<T>, side: Side) =>
+    setState((s) =>
+      s.newer
+        ? {
+            ...s,
+            form: { ...s.form, [field]: s.newer[side][field] },
+            newer: { ...s.newer, chosen: { ...s.newer.chosen, [field]: side } },
+          }
+        : s,
+    );
+  const open = newer ? newer.conflicts.filter((f) => !newer.chosen[f]).length : 0;
+  return { form, setForm, base, original: formOf(base.body), send, newer, choose, open };
 }
 
-/** Whether a write was refused since the object has a newer version. */
-export const isConflict = (problem: unknown) => problem !== undefined && asProblem(problem).status === 412;
+export type MergedForm<B, T extends object> = ReturnType<typeof useMergedForm<B, T>>;

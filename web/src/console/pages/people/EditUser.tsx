@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { answer, client } from "../../../api/client";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { MergeNote } from "../../parts/MergeNote";
-import { isConflict, useMergedForm } from "../../parts/useMergedForm";
+import { useMergedForm } from "../../parts/useMergedForm";
 import { useFieldTexts, useWrite } from "../../parts/useWrite";
 import { GrantRows } from "./GrantRows";
 import { leastPassword, NewPassword } from "./NewPassword";
@@ -21,37 +21,35 @@ export function formOf(user: User): Form {
   return { display_name: user.display_name, disabled: user.disabled, roles };
 }
 
-/** Changes a user. Where somebody else changed it meanwhile, both versions are merged by field. */
+/** Changes a user. A newer version is merged into the form by field. */
 export function EditUser({ user, etag, onClose }: { user: User; etag: string; onClose: () => void }) {
   const { t } = useTranslation("people");
-  const { form, setForm, base, met, meet, chosen, choose } = useMergedForm({ value: formOf(user), etag });
+  const merged = useMergedForm({ body: user, etag }, formOf);
+  const { form, setForm, original } = merged;
   const [password, setPassword] = useState("");
   const write = useWrite();
   const errors = useFieldTexts(write.problem);
   const changed = usePeopleChanged();
   const save = async () => {
-    const done = await write.run(async () => {
-      try {
-        return await answer<User>(
-          client.PUT("/api/v1/users/{user}", {
-            params: { path: { user: user.name }, header: { "If-Match": base.etag } },
-            body: { ...form, ...(password ? { password } : {}) },
-          }),
-        );
-      } catch (problem) {
-        if (!isConflict(problem)) throw problem;
-        const newer = await readUser(user.name);
-        meet({ value: formOf(newer.body), etag: newer.etag });
-        return undefined;
-      }
-    });
+    const done = await write.run(() =>
+      merged.send(
+        (tag) =>
+          answer<User>(
+            client.PUT("/api/v1/users/{user}", {
+              params: { path: { user: user.name }, header: { "If-Match": tag } },
+              body: { ...form, ...(password ? { password } : {}) },
+            }),
+          ),
+        () => readUser(user.name),
+      ),
+    );
     if (!done?.done) return;
     setPassword("");
     await changed();
     onClose();
   };
   const short = password !== "" && password.length < leastPassword;
-  const text = useFormText();
+  const word = useFormWord();
   return (
     <TypedConfirm
       opened
@@ -60,18 +58,11 @@ export function EditUser({ user, etag, onClose }: { user: User; etag: string; on
       effect={t("user-save", { user: user.name })}
       busy={write.busy}
       problem={write.problem}
-      disabled={short || (password === "" && JSON.stringify(form) === JSON.stringify(base.value))}
+      disabled={short || merged.open > 0 || (password === "" && JSON.stringify(form) === JSON.stringify(original))}
       onConfirm={() => void save()}
     >
       <Stack gap="sm">
-        {met ? (
-          <MergeNote
-            conflicts={met.conflicts.map((f) => ({ id: f, ...text(f, met.theirs, met.mine) }))}
-            taken={met.taken.map((f) => t(`field.${f}`))}
-            chosen={chosen}
-            onChoose={choose}
-          />
-        ) : null}
+        <MergeNote merged={merged} label={(f) => t(`field.${f}`)} word={word} />
         <TextInput
           label={t("display-name")}
           value={form.display_name}
@@ -100,17 +91,12 @@ export function EditUser({ user, etag, onClose }: { user: User; etag: string; on
   );
 }
 
-/** The two sides of a field that both changed, in words. */
-function useFormText() {
+/** A field's value in words. */
+function useFormWord() {
   const { t } = useTranslation(["people", "common"]);
-  const word = useGrantWord();
-  return (field: keyof Form, theirs: Form, mine: Form) => {
-    const side = (f: Form) =>
-      field === "roles"
-        ? f.roles.map(word).join(t("list-separator")) || t("common:none")
-        : field === "disabled"
-          ? t(f.disabled ? "common:yes" : "common:no")
-          : f.display_name || t("common:none");
-    return { label: t(`field.${field}`), theirs: side(theirs), mine: side(mine) };
+  const grant = useGrantWord();
+  return (field: keyof Form, f: Form): string => {
+    if (field === "disabled") return t(f.disabled ? "common:yes" : "common:no");
+    return (field === "roles" ? f.roles.map(grant).join(t("list-separator")) : f.display_name) || t("common:none");
   };
 }

@@ -5,7 +5,7 @@ import { keys } from "../../../api/keys";
 import { QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { MergeNote } from "../../parts/MergeNote";
-import { isConflict, useMergedForm } from "../../parts/useMergedForm";
+import { useMergedForm } from "../../parts/useMergedForm";
 import { useFieldTexts, useWrite } from "../../parts/useWrite";
 import { type Fabric, readFabric, timeScaleOf, updateFabric } from "./fabricForm";
 
@@ -38,21 +38,18 @@ export function EditFabric({ fabric, onClose }: { fabric: string; onClose: () =>
 function EditForm({ fabric, etag, onClose }: { fabric: Fabric; etag: string; onClose: () => void }) {
   const { t } = useTranslation("settings");
   const cache = useQueryClient();
-  const { form, setForm, base, met, meet, chosen, choose } = useMergedForm({ value: formOf(fabric), etag });
+  const merged = useMergedForm({ body: fabric, etag }, formOf);
+  const { form, setForm, original } = merged;
   const write = useWrite();
   const scale = timeScaleOf(form.time_scale);
   const save = async () => {
-    const done = await write.run(async () => {
-      try {
-        const body = { ...form, time_scale: scale } as Parameters<typeof updateFabric>[2];
-        return await updateFabric(fabric.name, base.etag, body);
-      } catch (problem) {
-        if (!isConflict(problem)) throw problem;
-        const newer = await readFabric(fabric.name);
-        meet({ value: formOf(newer.body), etag: newer.etag });
-        return undefined;
-      }
-    });
+    const body = { ...form, time_scale: scale } as Parameters<typeof updateFabric>[2];
+    const done = await write.run(() =>
+      merged.send(
+        (tag) => updateFabric(fabric.name, tag, body),
+        () => readFabric(fabric.name),
+      ),
+    );
     if (!done?.done) return;
     for (const queryKey of [keys.fabrics(), keys.everything(fabric.name)]) void cache.invalidateQueries({ queryKey });
     onClose();
@@ -65,23 +62,11 @@ function EditForm({ fabric, etag, onClose }: { fabric: Fabric; etag: string; onC
       effect={t("edit-do", { fabric: fabric.name })}
       busy={write.busy}
       problem={write.problem}
-      disabled={scale === undefined || JSON.stringify(form) === JSON.stringify(base.value)}
+      disabled={scale === undefined || merged.open > 0 || JSON.stringify(form) === JSON.stringify(original)}
       onConfirm={() => void save()}
     >
       <Stack gap="sm">
-        {met ? (
-          <MergeNote
-            conflicts={met.conflicts.map((f) => ({
-              id: f,
-              label: t(`field.${f}`),
-              theirs: met.theirs[f],
-              mine: met.mine[f],
-            }))}
-            taken={met.taken.map((f) => t(`field.${f}`))}
-            chosen={chosen}
-            onChoose={choose}
-          />
-        ) : null}
+        <MergeNote merged={merged} label={(f) => t(`field.${f}`)} word={(f, x) => x[f]} />
         <EditFields form={form} setForm={setForm} problem={write.problem} />
         <Text size="sm">{t("edit-effect", { source: fabric.source })}</Text>
       </Stack>

@@ -10,7 +10,7 @@ import { QueryView } from "../../../ui/states";
 import { When } from "../../../ui/When";
 import { ActionButton } from "../../parts/ActionButton";
 import { MergeNote } from "../../parts/MergeNote";
-import { isConflict, useMergedForm } from "../../parts/useMergedForm";
+import { useMergedForm } from "../../parts/useMergedForm";
 import { useFieldTexts, useWrite } from "../../parts/useWrite";
 
 type Settings = Schemas["Settings"];
@@ -69,25 +69,21 @@ function RuntimeForm({ settings, etag }: { settings: Settings; etag: string }) {
   const can = useCan();
   const cache = useQueryClient();
   const allowed = can("settings", "write");
-  const { form, setForm, base, met, meet, chosen, choose } = useMergedForm({ value: formOf(settings), etag });
+  const merged = useMergedForm({ body: settings, etag }, formOf);
+  const { form, setForm, original, open } = merged;
   const [saved, setSaved] = useState(false);
   const write = useWrite();
   const errors = useFieldTexts(write.problem);
-  const changes = names.filter((f) => form[f] !== base.value[f]);
+  const changes = names.filter((f) => form[f] !== original[f]);
   const save = async () => {
-    const done = await write.run(async () => {
-      const { interval_s, window_ms, keep, tasks_keep, tasks_limit } = form;
-      const body = { shares: { interval_s, window_ms, keep }, tasks: { keep: tasks_keep, limit: tasks_limit } };
-      try {
-        const params = { header: { "If-Match": base.etag } };
-        return await answer<Settings>(client.PUT("/api/v1/settings", { params, body }));
-      } catch (problem) {
-        if (!isConflict(problem)) throw problem;
-        const newer = await read();
-        meet({ value: formOf(newer.body), etag: newer.etag });
-        return undefined;
-      }
-    });
+    const { interval_s, window_ms, keep, tasks_keep, tasks_limit } = form;
+    const body = { shares: { interval_s, window_ms, keep }, tasks: { keep: tasks_keep, limit: tasks_limit } };
+    const done = await write.run(() =>
+      merged.send(
+        (tag) => answer<Settings>(client.PUT("/api/v1/settings", { params: { header: { "If-Match": tag } }, body })),
+        read,
+      ),
+    );
     if (!done?.done) return;
     setSaved(true);
     await cache.invalidateQueries({ queryKey: keys.settings() });
@@ -97,23 +93,11 @@ function RuntimeForm({ settings, etag }: { settings: Settings; etag: string }) {
       aria-label={t("runtime")}
       onSubmit={(e) => {
         e.preventDefault();
-        if (allowed && changes.length > 0) void save();
+        if (allowed && changes.length > 0 && open === 0) void save();
       }}
     >
       <Stack gap="sm">
-        {met ? (
-          <MergeNote
-            conflicts={met.conflicts.map((f) => ({
-              id: f,
-              label: t(`field.${f}`),
-              theirs: String(met.theirs[f]),
-              mine: String(met.mine[f]),
-            }))}
-            taken={met.taken.map((f) => t(`field.${f}`))}
-            chosen={chosen}
-            onChoose={choose}
-          />
-        ) : null}
+        <MergeNote merged={merged} label={(f) => t(`field.${f}`)} word={(f, x) => String(x[f])} />
         <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
           {names.map((f) => (
             <NumberInput
@@ -134,7 +118,7 @@ function RuntimeForm({ settings, etag }: { settings: Settings; etag: string }) {
           <List size="sm" role="status">
             {changes.map((f) => (
               <List.Item key={f}>
-                {t("change-line", { field: t(`field.${f}`), before: base.value[f], after: form[f] })}
+                {t("change-line", { field: t(`field.${f}`), before: original[f], after: form[f] })}
               </List.Item>
             ))}
           </List>
@@ -142,7 +126,7 @@ function RuntimeForm({ settings, etag }: { settings: Settings; etag: string }) {
         {write.problem ? <ProblemNote problem={write.problem} /> : null}
         <Group>
           {allowed ? (
-            <Button type="submit" loading={write.busy} disabled={changes.length === 0}>
+            <Button type="submit" loading={write.busy} disabled={changes.length === 0 || open > 0}>
               {t("runtime-save", { n: changes.length })}
             </Button>
           ) : (

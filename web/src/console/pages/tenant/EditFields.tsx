@@ -4,8 +4,8 @@ import { useSay } from "../../../i18n/say";
 import { Icon } from "../../../ui/icons";
 import { asProblem, fieldErrors } from "../../../ui/ProblemNote";
 import { PortsField } from "../tenants/PortsField";
-import type { Draft, Wrong } from "./draft";
-import { type FieldName, fieldNames } from "./merge";
+import { type FieldName, fieldNames } from "./declared";
+import { type Draft, labels, type Wrong } from "./draft";
 
 type Props = { fabric: string; draft: Draft; onChange: (draft: Draft) => void; wrong: Wrong; problem: unknown };
 
@@ -16,8 +16,8 @@ const mostClasses = 16;
 export function EditFields({ fabric, draft, onChange, wrong, problem }: Props) {
   const { t } = useTranslation(["tenant", "tenants", "common"]);
   const errors = useErrors(wrong, problem);
-  const text = (name: "weight" | "guarantee" | "cap" | "pkey", field: FieldName, label: string) => ({
-    label,
+  const text = (name: "weight" | "guarantee" | "cap" | "pkey", field: FieldName) => ({
+    label: t(labels[name]),
     value: draft[name],
     error: errors[field],
     autoComplete: "off",
@@ -26,15 +26,15 @@ export function EditFields({ fabric, draft, onChange, wrong, problem }: Props) {
   return (
     <Stack gap="sm">
       <SimpleGrid cols={{ base: 1, sm: 4 }}>
-        <TextInput {...text("weight", "weight", t("common:weight"))} inputMode="decimal" />
-        <TextInput {...text("guarantee", "guarantee_bps", t("tenants:guarantee-in"))} inputMode="decimal" />
-        <TextInput {...text("cap", "cap_bps", t("tenants:cap-in"))} inputMode="decimal" />
-        <TextInput {...text("pkey", "pkey", t("pkey"))} />
+        <TextInput {...text("weight", "weight")} inputMode="decimal" />
+        <TextInput {...text("guarantee", "guarantee_bps")} inputMode="decimal" />
+        <TextInput {...text("cap", "cap_bps")} inputMode="decimal" />
+        <TextInput {...text("pkey", "pkey")} />
       </SimpleGrid>
       <ClassFields draft={draft} onChange={onChange} error={errors.classes} />
       <PortsField
         fabric={fabric}
-        label={t("attachments")}
+        label={t(labels.ports)}
         value={draft.ports}
         onChange={(ports) => onChange({ ...draft, ports })}
         error={errors.attachments}
@@ -56,7 +56,7 @@ function ClassFields({
   const set = (i: number, patch: Partial<Draft["classes"][number]>) =>
     onChange({ ...draft, classes: draft.classes.map((c, j) => (j === i ? { ...c, ...patch } : c)) });
   return (
-    <Fieldset legend={t("classes")}>
+    <Fieldset legend={t(labels.classes)}>
       <Stack gap="xs">
         {draft.classes.map((c, i) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: rows have no identity while their names are typed

@@ -3,9 +3,9 @@ import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
 import { DifferenceView } from "../../parts/DifferenceView";
 import { Findings } from "../../parts/Findings";
-import type { FieldName } from "./merge";
+import type { FieldName } from "./declared";
 
-type Props = { fabric: string; changes: FieldName[]; whatIf: Schemas["WhatIf"] | undefined };
+type Props = { changes: FieldName[]; whatIf: Schemas["WhatIf"] | undefined };
 
 /** What the change would do: shares before and after, devices, findings. Nothing is sent to devices by saving. */
 export function EditPreview({ changes, whatIf }: Props) {

@@ -1,6 +1,6 @@
 import { bpsOf, namePattern, rateText, weightOf } from "../tenants/amounts";
 import { expandPorts } from "../tenants/ports";
-import type { Declared, FieldName } from "./merge";
+import type { Declared, FieldName } from "./declared";
 
 /** The texts of the form. Ports are names; those of the topology stand for their GUID and number. */
 export type Draft = {
@@ -12,6 +12,7 @@ export type Draft = {
   ports: string[];
 };
 
+/** The texts of a declaration. */
 export function draftOf(d: Declared): Draft {
   return {
     weight: String(d.weight),
@@ -22,6 +23,16 @@ export function draftOf(d: Declared): Draft {
     ports: d.attachments.map((a) => a.name ?? a.port),
   };
 }
+
+/** Labels of the fields, as keys of catalogues. */
+export const labels: Record<keyof Draft, string> = {
+  weight: "common:weight",
+  guarantee: "tenants:guarantee-in",
+  cap: "tenants:cap-in",
+  pkey: "tenant:pkey",
+  classes: "tenant:classes",
+  ports: "tenant:attachments",
+};
 
 /** Mistakes by field, as keys of the catalogue of tenants. */
 export type Wrong = Partial<Record<FieldName, string>>;

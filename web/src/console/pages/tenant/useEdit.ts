@@ -1,65 +1,62 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useRef } from "react";
 import { client, data, idempotencyKey } from "../../../api/client";
 import { keys } from "../../../api/keys";
+import type { MergedForm } from "../../parts/useMergedForm";
 import { storePlan, whatIf } from "../tenants/changes";
-import { type Declared, updateOf } from "./merge";
+import type { Tenant } from "../tenants/queries";
+import { type Declared, updateOf } from "./declared";
+import type { Draft } from "./draft";
 import { readTenant } from "./queries";
 
-type Asked = { asked: string; declared: Declared; etag: string; edits: string[] };
+type Send = MergedForm<Tenant, Draft>["send"];
+
+/** What a form asks for: `of` identifies its contents and version. */
+type Asked = { of: string; declared: Declared };
+
+/** Replaces the tenant at the form's version, or checks only whether the service would. Returns undefined when a newer version was merged. */
+function put(send: Send, fabric: string, tenant: string, declared: Declared, dryRun: boolean) {
+  return send(
+    (etag) =>
+      data<Tenant>(
+        client.PUT("/api/v1/fabrics/{fabric}/tenants/{tenant}", {
+          params: { path: { fabric, tenant }, query: { dry_run: dryRun }, header: { "If-Match": etag } },
+          body: updateOf(declared),
+        }),
+      ),
+    () => readTenant(fabric, tenant),
+  );
+}
 
 /** Checks the change with the service without storing it, and predicts shares where the change moves them. */
-export function useChangePreview(fabric: string, tenant: string) {
+export function useChangePreview(fabric: string, tenant: string, send: Send) {
   return useMutation({
-    mutationFn: async ({ asked, declared, etag, edits }: Asked) => {
-      try {
-        await data(put(fabric, tenant, declared, etag, true));
-      } catch (cause) {
-        // A version that is not the latest one is found again by the save, which shows both versions.
-        if ((cause as { status?: number }).status !== 412) throw cause;
-      }
-      return { asked, whatIf: edits.length > 0 ? await whatIf(fabric, edits) : undefined };
+    mutationFn: async ({ of, declared, edits }: Asked & { edits: string[] }) => {
+      if (!(await put(send, fabric, tenant, declared, true))) return undefined;
+      return { of, whatIf: edits.length > 0 ? await whatIf(fabric, edits) : undefined };
     },
   });
 }
 
-function put(fabric: string, tenant: string, declared: Declared, etag: string, dryRun: boolean) {
-  return client.PUT("/api/v1/fabrics/{fabric}/tenants/{tenant}", {
-    params: { path: { fabric, tenant }, query: { dry_run: dryRun }, header: { "If-Match": etag } },
-    body: updateOf(declared),
-  });
-}
-
-/** Saves the tenant at the version that the form began with, compiles a plan and opens it. When only the plan fails, the next attempt saves nothing again. */
-export function useSave(fabric: string, tenant: string) {
+/** Saves the tenant, compiles a plan and opens it. When only the plan fails, the next attempt saves nothing again. */
+export function useSave(fabric: string, tenant: string, send: Send) {
   const navigate = useNavigate();
   const cache = useQueryClient();
-  const saved = useRef("");
+  const saved = useRef({ of: "", key: "" });
   return useMutation({
-    mutationFn: async ({ declared, etag }: { declared: Declared; etag: string }) => {
-      const what = JSON.stringify([declared, etag]);
-      if (saved.current !== what) {
-        await data(put(fabric, tenant, declared, etag, false));
-        saved.current = what;
+    mutationFn: async ({ of, declared }: Asked) => {
+      if (saved.current.of !== of) {
+        if (!(await put(send, fabric, tenant, declared, false))) return undefined;
+        saved.current = { of, key: idempotencyKey() };
       }
-      return storePlan(fabric, idempotencyKey());
+      return storePlan(fabric, saved.current.key);
     },
     onSuccess: (plan) =>
-      void navigate({ to: "/console/f/$fabric/plans/$plan", params: { fabric, plan: plan.name } as never }),
+      plan && void navigate({ to: "/console/f/$fabric/plans/$plan", params: { fabric, plan: plan.name } as never }),
     onSettled: () => {
       for (const key of [keys.tenants(fabric), keys.tenant(fabric, tenant), keys.plans(fabric)])
         void cache.invalidateQueries({ queryKey: key });
     },
-  });
-}
-
-/** The version of the other person, read anew after a conflict. */
-export function useTheirs(fabric: string, tenant: string, wanted: boolean) {
-  return useQuery({
-    queryKey: keys.tenant(fabric, tenant, "theirs"),
-    queryFn: () => readTenant(fabric, tenant),
-    enabled: wanted,
-    staleTime: 0,
   });
 }

@@ -1,5 +1,4 @@
 import type { Schemas } from "../../../api/client";
-import type { Tenant } from "../tenants/queries";
 
 /** What an edit of a tenant may change. Rates are in bit/s. */
 export type Declared = {
@@ -15,19 +14,7 @@ export type FieldName = keyof Declared;
 
 export const fieldNames: FieldName[] = ["weight", "guarantee_bps", "cap_bps", "pkey", "classes", "attachments"];
 
-/** The editable part of a tenant. */
-export function declaredOf(t: Tenant): Declared {
-  return {
-    weight: t.weight,
-    guarantee_bps: t.guarantee_bps,
-    cap_bps: t.cap_bps,
-    pkey: t.pkey,
-    classes: t.classes,
-    attachments: t.attachments,
-  };
-}
-
-/** A value in one form, whatever the order of its items: equal texts mean equal declarations. Names of ports are no part of it. */
+/** A value as text that does not depend on the order of its items. Names of ports are no part of it. */
 function canonical(field: FieldName, d: Declared): string {
   if (field === "classes") return JSON.stringify(d.classes.map((c) => [c.name, c.weight]).sort());
   if (field === "attachments") return JSON.stringify(d.attachments.map((a) => [a.port, a.sl ?? null]).sort());
@@ -37,27 +24,6 @@ function canonical(field: FieldName, d: Declared): string {
 /** The fields in which two declarations differ. */
 export const changedFields = (a: Declared, b: Declared): FieldName[] =>
   fieldNames.filter((f) => canonical(f, a) !== canonical(f, b));
-
-export type Side = "mine" | "theirs";
-
-/** A field that differs between the two versions. `choice` is set where only one side changed it; a clash needs a choice. */
-export type Conflict = { field: FieldName; clash: boolean; choice: Side | undefined };
-
-/** Compares what both made of the original. Fields that both left, or changed alike, need no choice. */
-export function conflictsOf(original: Declared, mine: Declared, theirs: Declared): Conflict[] {
-  const [byMe, byThem] = [changedFields(original, mine), changedFields(original, theirs)];
-  return changedFields(mine, theirs).map((field) => {
-    const clash = byMe.includes(field) && byThem.includes(field);
-    return { field, clash, choice: clash ? undefined : byMe.includes(field) ? "mine" : "theirs" };
-  });
-}
-
-/** The declaration by the choices; fields without one are theirs. */
-export function merged(mine: Declared, theirs: Declared, choices: Partial<Record<FieldName, Side>>): Declared {
-  const out = { ...theirs };
-  for (const field of fieldNames) if (choices[field] === "mine") Object.assign(out, { [field]: mine[field] });
-  return out;
-}
 
 /** The body that replaces the tenant. */
 export function updateOf(d: Declared): Schemas["TenantUpdate"] {

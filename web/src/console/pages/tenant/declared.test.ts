@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changedFields, conflictsOf, type Declared, editsOf, merged, updateOf } from "./merge";
+import { changedFields, type Declared, editsOf, updateOf } from "./declared";
 
 const original: Declared = {
   weight: 4,
@@ -17,24 +17,6 @@ test("ignores the order of items and the names of ports", () => {
   const same = { ...original, classes: [...original.classes].reverse(), attachments: [{ port: "1:1" }] };
   expect(changedFields(original, same)).toEqual([]);
   expect(changedFields(original, { ...original, attachments: [{ port: "1:1", sl: 3 }] })).toEqual(["attachments"]);
-});
-
-test("asks for a choice where both changed a field, and keeps the others", () => {
-  const mine = { ...original, weight: 6, cap_bps: 5e9 };
-  const theirs = { ...original, weight: 8, pkey: "0x8009" };
-  const conflicts = conflictsOf(original, mine, theirs);
-  expect(conflicts).toEqual([
-    { field: "weight", clash: true, choice: undefined },
-    { field: "cap_bps", clash: false, choice: "mine" },
-    { field: "pkey", clash: false, choice: "theirs" },
-  ]);
-  expect(merged(mine, theirs, { weight: "mine", cap_bps: "mine", pkey: "theirs" })).toEqual({
-    ...original,
-    weight: 6,
-    cap_bps: 5e9,
-    pkey: "0x8009",
-  });
-  expect(conflictsOf(original, mine, mine)).toEqual([]);
 });
 
 test("words changes as edits of a what-if, and as the body of the change", () => {
