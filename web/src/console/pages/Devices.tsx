@@ -13,6 +13,7 @@ import { Empty, QueryView } from "../../ui/states";
 import { useUrlState } from "../../ui/useUrlState";
 import { ActionButton } from "../parts/ActionButton";
 import { PlanName, To } from "../parts/links";
+import { sortOf, sortText } from "../parts/sort";
 import { DeviceTable } from "./devices/DeviceTable";
 import { DriftBanner } from "./devices/DriftBanner";
 import { DriftPolicy } from "./devices/DriftPolicy";
@@ -20,7 +21,6 @@ import { byNeed, type Device, latest, oldest } from "./devices/model";
 import { useDevices, useReadAll } from "./devices/queries";
 import { StateFilter } from "./devices/StateFilter";
 import { Management } from "./rollouts/Management";
-import { sortOf, sortText } from "./rollouts/sort";
 
 /** Which device has drifted? */
 export default function Devices() {

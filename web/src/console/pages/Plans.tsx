@@ -16,6 +16,7 @@ import { When } from "../../ui/When";
 import { ActionButton } from "../parts/ActionButton";
 import { useInForce } from "../parts/inForce";
 import { PlanName, shortPlan } from "../parts/links";
+import { sortOf, sortText } from "../parts/sort";
 import { useFigures } from "../parts/useFigures";
 import { CompileDialog } from "./plan/CompileDialog";
 
@@ -69,7 +70,7 @@ export default function Plans() {
             filter={url.filter}
             onFilter={(filter) => setUrl({ filter })}
             sort={sortOf(url.sort)}
-            onSort={(sort) => setUrl({ sort: sort ? `${sort.desc ? "-" : ""}${sort.id}` : "" })}
+            onSort={(sort) => setUrl({ sort: sortText(sort) })}
           />
         )}
       </QueryView>
@@ -83,9 +84,6 @@ export default function Plans() {
     </Page>
   );
 }
-
-const sortOf = (text: string): Sort | undefined =>
-  text ? { id: text.replace(/^-/, ""), desc: text.startsWith("-") } : undefined;
 
 type TableProps = {
   list: Summary[];

@@ -9,6 +9,7 @@ import { Page } from "../../ui/Page";
 import { Missing, QueryView } from "../../ui/states";
 import { useUrlState } from "../../ui/useUrlState";
 import { Part } from "../parts/Part";
+import { sortOf, sortText } from "../parts/sort";
 import { Actions, CancelDialog } from "./rollout/Actions";
 import { Announce } from "./rollout/Announce";
 import { useAnswer } from "./rollout/Answer";
@@ -23,7 +24,6 @@ import { useRollout, useRolloutEvents } from "./rollout/queries";
 import { RollBack } from "./rollout/RollBack";
 import { RolloutBadge } from "./rollout/RolloutBadge";
 import { WaveSteps } from "./rollout/WaveSteps";
-import { sortOf, sortText } from "./rollouts/sort";
 
 /** A rollout: how far it is, whether it is safe, and how to stop it. */
 export default function Rollout() {

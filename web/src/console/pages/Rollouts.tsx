@@ -15,12 +15,12 @@ import { useUrlState } from "../../ui/useUrlState";
 import { When } from "../../ui/When";
 import { ActionButton } from "../parts/ActionButton";
 import { PlanName, RolloutName } from "../parts/links";
+import { sortOf, sortText } from "../parts/sort";
 import { purposeOf, type Rollout } from "./rollout/model";
 import { useRollouts } from "./rollout/queries";
 import { RolloutBadge } from "./rollout/RolloutBadge";
 import { Management } from "./rollouts/Management";
 import { ReleaseFabric } from "./rollouts/ReleaseFabric";
-import { sortOf, sortText } from "./rollouts/sort";
 
 /** Rollouts, newest first, and the way to give the fabric back. */
 export default function Rollouts() {

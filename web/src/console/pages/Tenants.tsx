@@ -9,9 +9,10 @@ import { Icon } from "../../ui/icons";
 import { Page } from "../../ui/Page";
 import { ProblemNote } from "../../ui/ProblemNote";
 import { Empty, Partial, QueryView } from "../../ui/states";
-import { DataTable, type Sort } from "../../ui/table/DataTable";
+import { DataTable } from "../../ui/table/DataTable";
 import { useUrlState } from "../../ui/useUrlState";
 import { ActionButton } from "../parts/ActionButton";
+import { sortOf, sortText } from "../parts/sort";
 import { useOverviewNow } from "./overview/queries";
 import { AddTenant } from "./tenants/AddTenant";
 import { BulkEdit } from "./tenants/BulkEdit";
@@ -112,7 +113,7 @@ function TenantTable({ fabric, tenants }: { fabric: string; tenants: Tenant[] })
         onFilter={(filter) => setUrl({ filter })}
         filterLabel={t("filter")}
         sort={sortOf(url.sort)}
-        onSort={(sort) => setUrl({ sort: sort ? `${sort.desc ? "-" : ""}${sort.id}` : "" })}
+        onSort={(sort) => setUrl({ sort: sortText(sort) })}
         selected={selection.selected}
         onSelect={selection.select}
         actions={
@@ -148,6 +149,3 @@ function EmptyAction({ fabric }: { fabric: string }) {
     </ActionButton>
   );
 }
-
-const sortOf = (text: string): Sort | undefined =>
-  text ? { id: text.replace(/^-/, ""), desc: text.startsWith("-") } : undefined;
