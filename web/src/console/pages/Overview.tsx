@@ -5,13 +5,14 @@ import { shellWord } from "../../ui/CopyAs";
 import { Page } from "../../ui/Page";
 import { Partial, QueryView } from "../../ui/states";
 import { When } from "../../ui/When";
+import { useOverview } from "../parts/inForce";
 import { AlertsPart } from "./overview/AlertsPart";
 import { BelowPart } from "./overview/BelowPart";
 import { ContendedPart } from "./overview/ContendedPart";
 import { DevicesPart } from "./overview/DevicesPart";
 import { EventsPart } from "./overview/EventsPart";
 import { NextStep } from "./overview/NextStep";
-import { type FabricOverview, useOverviewNow } from "./overview/queries";
+import type { FabricOverview } from "./overview/queries";
 import { RolloutPart } from "./overview/RolloutPart";
 import { VerdictSentence } from "./overview/VerdictSentence";
 
@@ -19,7 +20,7 @@ import { VerdictSentence } from "./overview/VerdictSentence";
 export default function Overview() {
   const { t } = useTranslation(["overview", "shell"]);
   const fabric = useFabricName();
-  const overview = useOverviewNow(fabric);
+  const overview = useOverview(fabric, 15_000);
   const o = overview.data;
   return (
     <Page

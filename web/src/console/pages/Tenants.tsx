@@ -12,8 +12,8 @@ import { Empty, Partial, QueryView } from "../../ui/states";
 import { DataTable } from "../../ui/table/DataTable";
 import { useUrlState } from "../../ui/useUrlState";
 import { ActionButton } from "../parts/ActionButton";
+import { useOverview } from "../parts/inForce";
 import { sortOf, sortText } from "../parts/sort";
-import { useOverviewNow } from "./overview/queries";
 import { AddTenant } from "./tenants/AddTenant";
 import { BulkEdit } from "./tenants/BulkEdit";
 import { type Row, useTenantColumns } from "./tenants/columns";
@@ -63,7 +63,7 @@ export default function Tenants() {
 
 function Answer({ fabric, tenants }: { fabric: string; tenants: Tenant[] }) {
   const { t } = useTranslation("tenants");
-  const overview = useOverviewNow(fabric);
+  const overview = useOverview(fabric, 15_000);
   const contending = overview.data?.tenant_states.find((s) => s.state === "contending")?.tenants ?? 0;
   const weight = Math.round(tenants.reduce((n, x) => n + x.weight, 0) * 1000) / 1000;
   return t("answer", {

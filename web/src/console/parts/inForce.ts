@@ -2,12 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import { client, data } from "../../api/client";
 import { keys } from "../../api/keys";
 
-/** The answer that the overview stands on; each part of the console reads the same one. */
-export function useOverview(fabric: string) {
+/** The overview of a fabric. With `every`, it is read again each `every` milliseconds: measurements send no events. */
+export function useOverview(fabric: string, every?: number) {
   return useQuery({
     queryKey: keys.overview(fabric),
     queryFn: () => data(client.GET("/api/v1/fabrics/{fabric}/overview", { params: { path: { fabric } } })),
     enabled: fabric !== "",
+    refetchInterval: every,
   });
 }
 

@@ -1,19 +1,7 @@
-import { useQuery } from "@tanstack/react-query";
 import { client, data, type Schemas } from "../../../api/client";
-import { keys } from "../../../api/keys";
 
 export type FabricOverview = Schemas["FabricOverview"];
 export type Event = Schemas["Event"];
-
-/** The overview, read again every 15 s: measurements send no events. */
-export function useOverviewNow(fabric: string) {
-  return useQuery({
-    queryKey: keys.overview(fabric),
-    queryFn: () =>
-      data<FabricOverview>(client.GET("/api/v1/fabrics/{fabric}/overview", { params: { path: { fabric } } })),
-    refetchInterval: 15_000,
-  });
-}
 
 /** Steps back in time, in seconds, until enough events are found; the last one reaches back to the first event. */
 const steps = [600, 86_400, 30 * 86_400, undefined];
