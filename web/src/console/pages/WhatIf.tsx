@@ -1,14 +1,12 @@
 import { Stack } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import { client, data } from "../../api/client";
-import { keys } from "../../api/keys";
 import { useFabricName } from "../../shell/fabrics";
 import { shellWord } from "../../ui/CopyAs";
 import { Page } from "../../ui/Page";
 import { QueryView } from "../../ui/states";
 import { useUrlState } from "../../ui/useUrlState";
 import { useDifferenceSentence } from "../parts/DifferenceView";
+import { useWhatIf } from "../parts/plans";
 import { EditForm } from "./whatif/EditForm";
 import { parseEdits } from "./whatif/edits";
 import { Outcome } from "./whatif/Outcome";
@@ -22,19 +20,7 @@ export default function WhatIf() {
   const [url, setUrl] = useUrlState({ edits: "", simulation: "" });
   const edits = parseEdits(url.edits);
   const sentence = useDifferenceSentence();
-  const query = useQuery({
-    queryKey: keys.plans(fabric, "what-if", edits),
-    queryFn: ({ signal }) =>
-      data(
-        client.POST("/api/v1/fabrics/{fabric}/plans/what-if", {
-          params: { path: { fabric } },
-          body: { edits },
-          signal,
-        }),
-      ),
-    enabled: edits.length > 0,
-    refetchOnWindowFocus: false,
-  });
+  const query = useWhatIf(fabric, edits);
   const flags = edits.map((e) => ` --edit ${shellWord(e)}`).join("");
   return (
     <Page

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { all, client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
+import { storePlan } from "../../parts/plans";
 import { useOperationKey } from "../../parts/useOperationKey";
 
 export type Plan = Schemas["Plan"];
@@ -97,13 +98,7 @@ export function useStorePlan(fabric: string, body: Schemas["PlanCreate"]) {
   const cache = useQueryClient();
   const key = useOperationKey(body);
   return useMutation({
-    mutationFn: () =>
-      data(
-        client.POST("/api/v1/fabrics/{fabric}/plans", {
-          params: { path: { fabric }, header: { "Idempotency-Key": key } },
-          body,
-        }),
-      ) as Promise<Plan>,
+    mutationFn: () => storePlan(fabric, key, body),
     onSuccess: (plan) => {
       cache.setQueryData(keys.plan(fabric, plan.name), plan);
       void cache.invalidateQueries({ queryKey: keys.plans(fabric) });

@@ -1,13 +1,13 @@
 import { Stack, Text } from "@mantine/core";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { client, data } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
+import { useWhatIf } from "../../parts/plans";
 import { SharesTable } from "../../parts/SharesTable";
-import { whatIf } from "../tenants/changes";
 import type { Tenant } from "../tenants/queries";
 
 type Props = { fabric: string; tenant: Tenant; etag: string; onClose: () => void };
@@ -17,10 +17,7 @@ export function DeleteTenant({ fabric, tenant, etag, onClose }: Props) {
   const { t } = useTranslation("tenant");
   const navigate = useNavigate();
   const cache = useQueryClient();
-  const preview = useQuery({
-    queryKey: keys.plans(fabric, "what-if", `remove:${tenant.name}`, tenant.version),
-    queryFn: () => whatIf(fabric, [`remove:${tenant.name}`]),
-  });
+  const preview = useWhatIf(fabric, [`remove:${tenant.name}`]);
   const remove = useMutation({
     mutationFn: () =>
       data(
@@ -42,6 +39,7 @@ export function DeleteTenant({ fabric, tenant, etag, onClose }: Props) {
       type={tenant.name}
       effect={t("delete-effect", { tenant: tenant.name })}
       busy={remove.isPending}
+      disabled={preview.isFetching}
       problem={remove.error ?? undefined}
       onConfirm={() => remove.mutate()}
     >

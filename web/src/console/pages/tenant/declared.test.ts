@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { changedFields, type Declared, editsOf, updateOf } from "./declared";
+import { bodyOf, type Declared } from "../tenants/changes";
+import { changedFields, editsOf } from "./declared";
 
 const original: Declared = {
   weight: 4,
@@ -24,5 +25,5 @@ test("words changes as edits of a what-if, and as the body of the change", () =>
     "weight:gold=6",
     "guarantee:gold=1000000000bit/s",
   ]);
-  expect(updateOf(original).attachments).toEqual([{ port: "1:1" }]);
+  expect(bodyOf(original).attachments).toEqual([{ port: "1:1" }]);
 });

@@ -1,14 +1,4 @@
-import type { Schemas } from "../../../api/client";
-
-/** What an edit of a tenant may change. Rates are in bit/s. */
-export type Declared = {
-  weight: number;
-  guarantee_bps: number;
-  cap_bps: number;
-  pkey: string;
-  classes: Schemas["Class"][];
-  attachments: Schemas["Attachment"][];
-};
+import type { Declared } from "../tenants/changes";
 
 export type FieldName = keyof Declared;
 
@@ -24,11 +14,6 @@ function canonical(field: FieldName, d: Declared): string {
 /** The fields in which two declarations differ. */
 export const changedFields = (a: Declared, b: Declared): FieldName[] =>
   fieldNames.filter((f) => canonical(f, a) !== canonical(f, b));
-
-/** The body that replaces the tenant. */
-export function updateOf(d: Declared): Schemas["TenantUpdate"] {
-  return { ...d, attachments: d.attachments.map(({ port, sl }) => (sl === undefined ? { port } : { port, sl })) };
-}
 
 /** The changes that a what-if can predict, as its edits. */
 export function editsOf(tenant: string, before: Declared, after: Declared): string[] {

@@ -1,6 +1,7 @@
 import { bpsOf, namePattern, rateText, weightOf } from "../tenants/amounts";
+import type { Declared } from "../tenants/changes";
 import { expandPorts } from "../tenants/ports";
-import type { Declared, FieldName } from "./declared";
+import type { FieldName } from "./declared";
 
 /** The texts of the form. Ports are names; those of the topology stand for their GUID and number. */
 export type Draft = {

@@ -1,12 +1,12 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useRef } from "react";
-import { client, data, idempotencyKey } from "../../../api/client";
+import { idempotencyKey } from "../../../api/client";
 import { keys } from "../../../api/keys";
+import { storePlan, whatIf } from "../../parts/plans";
 import type { MergedForm } from "../../parts/useMergedForm";
-import { storePlan, whatIf } from "../tenants/changes";
+import { type Declared, putTenant } from "../tenants/changes";
 import type { Tenant } from "../tenants/queries";
-import { type Declared, updateOf } from "./declared";
 import type { Draft } from "./draft";
 import { readTenant } from "./queries";
 
@@ -16,18 +16,11 @@ type Send = MergedForm<Tenant, Draft>["send"];
 type Asked = { of: string; declared: Declared };
 
 /** Replaces the tenant at the form's version, or checks only whether the service would. Returns undefined when a newer version was merged. */
-function put(send: Send, fabric: string, tenant: string, declared: Declared, dryRun: boolean) {
-  return send(
-    (etag) =>
-      data<Tenant>(
-        client.PUT("/api/v1/fabrics/{fabric}/tenants/{tenant}", {
-          params: { path: { fabric, tenant }, query: { dry_run: dryRun }, header: { "If-Match": etag } },
-          body: updateOf(declared),
-        }),
-      ),
+const put = (send: Send, fabric: string, tenant: string, declared: Declared, dryRun: boolean) =>
+  send(
+    (etag) => putTenant(fabric, tenant, declared, etag, dryRun),
     () => readTenant(fabric, tenant),
   );
-}
 
 /** Checks the change with the service without storing it, and predicts shares where the change moves them. */
 export function useChangePreview(fabric: string, tenant: string, send: Send) {

@@ -3,13 +3,15 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { client, data, idempotencyKey, type Schemas } from "../../../api/client";
+import { client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { ProblemNote } from "../../../ui/ProblemNote";
+import { storePlan } from "../../parts/plans";
+import { useOperationKey } from "../../parts/useOperationKey";
 import { AddButtons } from "./AddButtons";
 import { AddFields } from "./AddFields";
 import { AdmissionView } from "./AdmissionView";
-import { declareFlows, flowCount, mostNewFlows, storePlan } from "./changes";
+import { declareFlows, flowCount, mostNewFlows } from "./changes";
 import { expandPorts } from "./ports";
 import { admissionOf, creationOf, emptyForm, mistakes, type TenantForm } from "./tenantForm";
 
@@ -20,7 +22,7 @@ export function AddTenant({ fabric, onClose }: { fabric: string; onClose: () => 
   const [tried, setTried] = useState(false);
   const wrong = mistakes(form);
   const preview = useAdmission(fabric);
-  const create = useCreate(fabric);
+  const create = useCreate(fabric, form);
   const asked = JSON.stringify(admissionOf(form));
   const current = preview.data && preview.data.asked === asked ? preview.data.admission : undefined;
   const button = useRef<HTMLButtonElement>(null);
@@ -30,7 +32,7 @@ export function AddTenant({ fabric, onClose }: { fabric: string; onClose: () => 
   const submit = () => {
     setTried(true);
     if (Object.keys(wrong).length > 0) return;
-    if (current) create.mutate(form);
+    if (current) create.mutate();
     else preview.mutate(admissionOf(form));
   };
   return (
@@ -89,19 +91,20 @@ function useAdmission(fabric: string) {
 }
 
 /** Creates the tenant, declares its traffic, compiles the plan and opens it. After a failure it continues with the step that failed. */
-function useCreate(fabric: string) {
+function useCreate(fabric: string, form: TenantForm) {
   const navigate = useNavigate();
   const cache = useQueryClient();
   const [made, setMade] = useState<string>();
-  const done = useRef({ tenant: false, flows: false, keys: [idempotencyKey(), idempotencyKey()] as const });
+  const done = useRef({ tenant: false, flows: false });
+  const body = creationOf(form);
+  const [key, planKey] = [useOperationKey(body), useOperationKey("plan")];
   const mutation = useMutation({
-    mutationFn: async (form: TenantForm) => {
+    mutationFn: async () => {
       const at = done.current;
-      const body = creationOf(form);
       if (!at.tenant) {
         await data(
           client.POST("/api/v1/fabrics/{fabric}/tenants", {
-            params: { path: { fabric }, header: { "Idempotency-Key": at.keys[0] } },
+            params: { path: { fabric }, header: { "Idempotency-Key": key } },
             body,
           }),
         );
@@ -113,11 +116,7 @@ function useCreate(fabric: string) {
         await declareFlows(fabric, body.name, ports, to);
         at.flows = true;
       }
-      return storePlan(fabric, at.keys[1]);
-    },
-    onError: () => {
-      // The key of a refused request stays with its answer: another attempt is another request.
-      done.current.keys = [idempotencyKey(), idempotencyKey()];
+      return storePlan(fabric, planKey);
     },
     onSuccess: (plan) =>
       void navigate({ to: "/console/f/$fabric/plans/$plan", params: { fabric, plan: plan.name } as never }),

@@ -4,12 +4,12 @@ import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { ProblemNote } from "../../../ui/ProblemNote";
 import { Findings } from "../../parts/Findings";
+import { mostEdits, whatIf } from "../../parts/plans";
 import { SharesTable } from "../../parts/SharesTable";
 import { weightOf } from "./amounts";
 import { BulkResult } from "./BulkResult";
 import { BulkTable } from "./BulkTable";
 import { type BulkRule, bulkChanges, bulkEdits } from "./bulk";
-import { mostEdits, whatIf } from "./changes";
 import type { Tenant } from "./queries";
 import { useBulkSave } from "./useBulkSave";
 

@@ -2,19 +2,20 @@ import { Button, Group, List, Progress, Stack, Text } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
-import { idempotencyKey } from "../../../api/client";
 import { useSay } from "../../../i18n/say";
 import { asProblem, ProblemNote } from "../../../ui/ProblemNote";
 import { TenantName } from "../../parts/links";
-import { storePlan } from "./changes";
+import { storePlan } from "../../parts/plans";
+import { useOperationKey } from "../../parts/useOperationKey";
 import type { BulkSave, Refused } from "./useBulkSave";
 
 /** How far the changes are, what was refused, and the way on to a plan. */
 export function BulkResult({ fabric, save, onClose }: { fabric: string; save: BulkSave; onClose: () => void }) {
   const { t } = useTranslation(["tenants", "shell"]);
   const navigate = useNavigate();
+  const key = useOperationKey("plan");
   const compile = useMutation({
-    mutationFn: () => storePlan(fabric, idempotencyKey()),
+    mutationFn: () => storePlan(fabric, key),
     onSuccess: (plan) =>
       void navigate({ to: "/console/f/$fabric/plans/$plan", params: { fabric, plan: plan.name } as never }),
   });

@@ -1,37 +1,27 @@
 import { client, data, type Schemas } from "../../../api/client";
-import { bodyOf, etagOf, type Flow, readFlows, type Tenant } from "./queries";
+import { type Flow, readFlows, type Tenant } from "./queries";
 
-/** Compiles the current declarations and stores the plan. */
-export function storePlan(fabric: string, key: string): Promise<Schemas["Plan"]> {
-  return data<Schemas["Plan"]>(
-    client.POST("/api/v1/fabrics/{fabric}/plans", {
-      params: { path: { fabric }, header: { "Idempotency-Key": key } },
-      body: {},
-    }),
-  );
+/** What is declared of a tenant. Rates are in bit/s. */
+export type Declared = Pick<Tenant, "weight" | "guarantee_bps" | "cap_bps" | "pkey" | "classes" | "attachments">;
+
+/** A declaration as the body of a replacing change: the service knows ports by their GUID and number alone. */
+export function bodyOf(d: Declared): Schemas["TenantUpdate"] {
+  return {
+    weight: d.weight,
+    guarantee_bps: d.guarantee_bps,
+    cap_bps: d.cap_bps,
+    pkey: d.pkey,
+    classes: d.classes,
+    attachments: d.attachments.map(({ port, sl }) => (sl === undefined ? { port } : { port, sl })),
+  };
 }
 
-/** What a plan of edited declarations would give each tenant, beside what the current declarations give. */
-export function whatIf(fabric: string, edits: string[]): Promise<Schemas["WhatIf"]> {
-  return data<Schemas["WhatIf"]>(
-    client.POST("/api/v1/fabrics/{fabric}/plans/what-if", { params: { path: { fabric } }, body: { edits } }),
-  );
-}
-
-/** Edits that one request may hold. */
-export const mostEdits = 100;
-
-/** Replaces a tenant, if it still is at the version that was read. */
-export function putTenant(
-  fabric: string,
-  tenant: Tenant,
-  change: Partial<Schemas["TenantUpdate"]>,
-  etag = etagOf(tenant),
-) {
+/** Replaces a tenant at the version of the entity tag; with `dryRun` the service only checks the change. */
+export function putTenant(fabric: string, tenant: string, declared: Declared, etag: string, dryRun = false) {
   return data<Tenant>(
     client.PUT("/api/v1/fabrics/{fabric}/tenants/{tenant}", {
-      params: { path: { fabric, tenant: tenant.name }, header: { "If-Match": etag } },
-      body: { ...bodyOf(tenant), ...change },
+      params: { path: { fabric, tenant }, query: { dry_run: dryRun }, header: { "If-Match": etag } },
+      body: bodyOf(declared),
     }),
   );
 }
@@ -42,13 +32,13 @@ export const mostNewFlows = 5000;
 /** Number of flows of a tenant whose ports each send to `to`, or to each other. */
 export const flowCount = (ports: number, to: number) => (to > 0 ? ports * to : ports * Math.max(0, ports - 1));
 
-/** Adds flows of a tenant to the declared ones: each port to each of `to`, or to each other port. Nothing is lost: the set is replaced at the version read. */
+/** Declares the flows of a tenant: each port to each of `to`, or to each other port. Flows of other tenants stay: the set is replaced at the version read. */
 export async function declareFlows(fabric: string, tenant: string, ports: string[], to: string[]): Promise<void> {
   const { body, etag } = await readFlows(fabric);
   const more: Flow[] = ports.flatMap((src) =>
     (to.length > 0 ? to : ports).flatMap((dst) => (dst === src ? [] : [{ tenant, src, dst, qps: 1 }])),
   );
-  const kept = body.flows.map(({ src_name: _s, dst_name: _d, ...flow }) => flow);
+  const kept = body.flows.filter((f) => f.tenant !== tenant).map(({ src_name: _s, dst_name: _d, ...flow }) => flow);
   await data(
     client.PUT("/api/v1/fabrics/{fabric}/flows", {
       params: { path: { fabric }, header: { "If-Match": etag } },

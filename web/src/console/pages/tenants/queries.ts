@@ -117,18 +117,3 @@ export function useSparks(fabric: string, enabled: boolean) {
     refetchInterval: enabled ? 120_000 : false,
   });
 }
-
-/** A tenant as the body of a replacing change. */
-export function bodyOf(t: Tenant): Schemas["TenantUpdate"] {
-  return {
-    weight: t.weight,
-    guarantee_bps: t.guarantee_bps,
-    cap_bps: t.cap_bps,
-    pkey: t.pkey,
-    classes: t.classes,
-    attachments: t.attachments.map(({ port, sl }) => (sl === undefined ? { port } : { port, sl })),
-  };
-}
-
-/** The entity tag of a version (RFC 9110). */
-export const etagOf = (t: Pick<Tenant, "version">) => `"${t.version}"`;

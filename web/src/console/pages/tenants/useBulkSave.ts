@@ -21,7 +21,7 @@ export function useBulkSave(fabric: string, onDone: () => void) {
       if (stopped.current) break;
       try {
         if (after === undefined) throw new Error("weight");
-        await putTenant(fabric, tenant, { weight: after });
+        await putTenant(fabric, tenant.name, { ...tenant, weight: after }, `"${tenant.version}"`);
         setSaved((n) => n + 1);
       } catch (problem) {
         setRefused((list) => [...list, { tenant: tenant.name, problem }]);
