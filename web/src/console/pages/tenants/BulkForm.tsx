@@ -7,36 +7,38 @@ import { Findings } from "../../parts/Findings";
 import { mostEdits, whatIf } from "../../parts/plans";
 import { SharesTable } from "../../parts/SharesTable";
 import { weightOf } from "./amounts";
-import { BulkResult } from "./BulkResult";
 import { BulkTable } from "./BulkTable";
-import { type BulkRule, bulkChanges, bulkEdits } from "./bulk";
+import { type BulkRule, bulkChanges, bulkEdits, isValid, type ValidChange } from "./bulk";
 import type { Tenant } from "./queries";
-import { useBulkSave } from "./useBulkSave";
 
-type Props = { fabric: string; tenants: Tenant[]; onClose: () => void; onDone: () => void };
+type Props = {
+  fabric: string;
+  tenants: Tenant[];
+  onSave: (changes: ValidChange[]) => void;
+  onClose: () => void;
+};
 
-/** Chooses the rule, shows every weight before and after with the predicted shares, then saves one tenant after the other. */
-export function BulkForm({ fabric, tenants, onClose, onDone }: Props) {
+/** Chooses the rule, and shows every weight before and after with the predicted shares before it saves. */
+export function BulkForm({ fabric, tenants, onSave, onClose }: Props) {
   const { t } = useTranslation(["tenants", "shell"]);
   const [mode, setMode] = useState<BulkRule["mode"]>("set");
   const [text, setText] = useState("");
   const by = weightOf(text);
   const changes = useMemo(() => (by === undefined ? [] : bulkChanges(tenants, { mode, by })), [tenants, mode, by]);
-  const edits = bulkEdits(changes);
-  const save = useBulkSave(fabric, onDone);
+  const valid = changes.filter(isValid);
+  const edits = bulkEdits(valid);
   const preview = useMutation({
     mutationFn: (e: string[]) => whatIf(fabric, e).then((got) => ({ ...got, of: e.join() })),
   });
   const shown = preview.data?.of === edits.join() ? preview.data : undefined;
   const many = edits.length > mostEdits;
-  if (save.started) return <BulkResult fabric={fabric} save={save} onClose={onClose} />;
   return (
     <form
       noValidate
       onSubmit={(e) => {
         e.preventDefault();
         if (edits.length === 0) return;
-        if (shown || many) save.run(changes);
+        if (shown || many) onSave(valid);
         else preview.mutate(edits);
       }}
     >

@@ -9,7 +9,7 @@ import { storePlan } from "../../parts/plans";
 import { useOperationKey } from "../../parts/useOperationKey";
 import type { BulkSave, Refused } from "./useBulkSave";
 
-/** How far the changes are, what was refused, and the way on to a plan. */
+/** How many changes are saved, which were refused and why; then a plan can be compiled. */
 export function BulkResult({ fabric, save, onClose }: { fabric: string; save: BulkSave; onClose: () => void }) {
   const { t } = useTranslation(["tenants", "shell"]);
   const navigate = useNavigate();
@@ -64,6 +64,5 @@ function Reason({ refused: { problem } }: { refused: Refused }) {
   const say = useSay();
   const p = asProblem(problem);
   if (p.status === 412) return t("bulk-changed");
-  if (p.code === "page-fault") return t("bulk-invalid");
   return say(p.document?.said, p.document?.detail ?? p.code);
 }

@@ -14,7 +14,10 @@ export function bulkChanges(tenants: Tenant[], rule: BulkRule): BulkChange[] {
     .filter((c) => c.after !== c.tenant.weight);
 }
 
-/** The same changes as edits of a what-if. */
-export function bulkEdits(changes: BulkChange[]): string[] {
-  return changes.flatMap((c) => (c.after === undefined ? [] : [`weight:${c.tenant.name}=${c.after}`]));
-}
+/** A change that can be saved. */
+export type ValidChange = BulkChange & { after: number };
+
+export const isValid = (c: BulkChange): c is ValidChange => c.after !== undefined;
+
+/** Changes as edits of a what-if. */
+export const bulkEdits = (changes: ValidChange[]): string[] => changes.map((c) => `weight:${c.tenant.name}=${c.after}`);

@@ -1,13 +1,13 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { keys } from "../../../api/keys";
-import type { BulkChange } from "./bulk";
+import type { ValidChange } from "./bulk";
 import { putTenant } from "./changes";
 
 /** A tenant whose change the service refused, and why. */
 export type Refused = { tenant: string; problem: unknown };
 
-/** Saves changes one after the other, each at the version that was previewed. What is refused does not stop the others. */
+/** Saves weights one after the other, each at the version that was previewed. What is refused does not stop the others. */
 export function useBulkSave(fabric: string, onDone: () => void) {
   const cache = useQueryClient();
   const [total, setTotal] = useState(0);
@@ -15,12 +15,11 @@ export function useBulkSave(fabric: string, onDone: () => void) {
   const [refused, setRefused] = useState<Refused[]>([]);
   const stopped = useRef(false);
   const [ended, setEnded] = useState(false);
-  const run = async (changes: BulkChange[]) => {
+  const run = async (changes: ValidChange[]) => {
     setTotal(changes.length);
     for (const { tenant, after } of changes) {
       if (stopped.current) break;
       try {
-        if (after === undefined) throw new Error("weight");
         await putTenant(fabric, tenant.name, { ...tenant, weight: after }, `"${tenant.version}"`);
         setSaved((n) => n + 1);
       } catch (problem) {
@@ -37,7 +36,7 @@ export function useBulkSave(fabric: string, onDone: () => void) {
     total,
     saved,
     refused,
-    run: (changes: BulkChange[]) => void run(changes),
+    run: (changes: ValidChange[]) => void run(changes),
     stop: () => {
       stopped.current = true;
     },
