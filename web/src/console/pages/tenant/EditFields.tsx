@@ -1,8 +1,7 @@
 import { ActionIcon, Button, Fieldset, Group, SimpleGrid, Stack, Text, TextInput } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import { useSay } from "../../../i18n/say";
 import { Icon } from "../../../ui/icons";
-import { asProblem, fieldErrors } from "../../../ui/ProblemNote";
+import { useFieldTexts } from "../../parts/useWrite";
 import { PortsField } from "../tenants/PortsField";
 import { type FieldName, fieldNames } from "./declared";
 import { type Draft, labels, type Wrong } from "./draft";
@@ -105,11 +104,11 @@ function ClassFields({
 /** What is wrong by field: what the form knows by itself, else what the service found. */
 function useErrors(wrong: Wrong, problem: unknown): Partial<Record<FieldName, string>> {
   const { t } = useTranslation(["tenant", "tenants"]);
-  const say = useSay();
+  const found = useFieldTexts(problem);
   const out: Partial<Record<FieldName, string>> = {};
-  for (const e of problem ? fieldErrors(asProblem(problem)) : []) {
-    const field = fieldNames.find((f) => e.pointer.split("/")[1] === f);
-    if (field) out[field] = say(e.said, e.detail);
+  for (const [pointer, text] of found) {
+    const field = fieldNames.find((f) => pointer.split("/")[1] === f);
+    if (field) out[field] = text;
   }
   for (const field of fieldNames) {
     const key = wrong[field];

@@ -1,7 +1,6 @@
 import { Checkbox, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import { useSay } from "../../../i18n/say";
-import { asProblem, fieldErrors } from "../../../ui/ProblemNote";
+import { useFieldTexts } from "../../parts/useWrite";
 import { flowCount, mostNewFlows } from "./changes";
 import { PortsField } from "./PortsField";
 import { expandPorts } from "./ports";
@@ -20,7 +19,7 @@ type Props = {
 /** The fields of a new tenant, in the order in which they are needed. */
 export function AddFields({ fabric, form, onChange, wrong, problem, locked }: Props) {
   const { t } = useTranslation(["tenants", "common"]);
-  const errors = useFieldErrors(wrong, problem);
+  const errors = useErrors(wrong, problem);
   const text = (name: Field & keyof TenantForm, label: string, description?: string) => ({
     label,
     description,
@@ -73,18 +72,14 @@ export function AddFields({ fabric, form, onChange, wrong, problem, locked }: Pr
 }
 
 /** What is wrong by field: what the form knows by itself, else what the service found. */
-export function useFieldErrors(
-  wrong: Partial<Record<Field, string>>,
-  problem: unknown,
-): Partial<Record<Field, string>> {
+function useErrors(wrong: Partial<Record<Field, string>>, problem: unknown): Partial<Record<Field, string>> {
   const { t } = useTranslation("tenants");
-  const say = useSay();
+  const found = useFieldTexts(problem);
   const out: Partial<Record<Field, string>> = {};
-  if (problem)
-    for (const e of fieldErrors(asProblem(problem))) {
-      const field = fieldOf(e.pointer);
-      if (field) out[field] = say(e.said, e.detail);
-    }
+  for (const [pointer, text] of found) {
+    const field = fieldOf(pointer);
+    if (field) out[field] = text;
+  }
   for (const [field, key] of Object.entries(wrong)) out[field as Field] = t(key);
   return out;
 }
