@@ -62,10 +62,10 @@ export default function Tenant() {
       <QueryView query={tenant} lines={8}>
         {({ body, etag }) => (
           <Stack gap="md">
-            {url.edit ? (
+            {url.edit && may ? (
               <EditTenant fabric={fabric} tenant={body} etag={etag} onClose={() => setUrl({ edit: "" })} />
             ) : null}
-            {url.delete ? (
+            {url.delete && may ? (
               <DeleteTenant fabric={fabric} tenant={body} etag={etag} onClose={() => setUrl({ delete: "" })} />
             ) : null}
             <QueryView query={now}>{(data) => <Parts fabric={fabric} tenant={body} now={data} />}</QueryView>

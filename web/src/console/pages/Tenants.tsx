@@ -23,7 +23,7 @@ import { useSelection } from "./tenants/useSelection";
 /** Tenants up to which the small lines are loaded without being asked for. */
 const sparksUpTo = 200;
 
-/** Who has which weight, and gets what. */
+/** The weight of each tenant, and what it receives. */
 export default function Tenants() {
   const { t } = useTranslation(["tenants", "shell"]);
   const fabric = useFabricName();
@@ -37,16 +37,17 @@ export default function Tenants() {
     useMemo(() => (may ? [{ keys: "n", label: t("add"), run: add }] : []), [may, add, t]),
     on,
   );
+  const button = (
+    <ActionButton allowed={may} leftSection={<Icon name="plus" />} aria-keyshortcuts="n" onClick={add}>
+      {t("add")}
+    </ActionButton>
+  );
   return (
     <Page
       title={t("shell:nav.tenants")}
       page={fabric}
       answer={tenants.data ? <Answer fabric={fabric} tenants={tenants.data} /> : undefined}
-      actions={
-        <ActionButton allowed={may} leftSection={<Icon name="plus" />} aria-keyshortcuts="n" onClick={add}>
-          {t("add")}
-        </ActionButton>
-      }
+      actions={button}
       copy={{
         command: `fairlane tenant list --fabric ${shellWord(fabric)}`,
         api: `GET /api/v1/fabrics/${fabric}/tenants`,
@@ -54,9 +55,15 @@ export default function Tenants() {
       ready={tenants.data !== undefined}
     >
       <QueryView query={tenants} lines={8}>
-        {(list) => <TenantTable fabric={fabric} tenants={list} />}
+        {(list) =>
+          list.length > 0 ? (
+            <TenantTable fabric={fabric} tenants={list} />
+          ) : (
+            <Empty title={t("empty")} why={t("empty-why")} action={button} />
+          )
+        }
       </QueryView>
-      {url.add ? <AddTenant fabric={fabric} onClose={() => setUrl({ add: "" })} /> : null}
+      {url.add && may ? <AddTenant fabric={fabric} onClose={() => setUrl({ add: "" })} /> : null}
     </Page>
   );
 }
@@ -128,7 +135,6 @@ function TenantTable({ fabric, tenants }: { fabric: string; tenants: Tenant[] })
         }
         count={(shown, total) => t("count", { shown, total })}
         csvName={`${fabric}-tenants`}
-        empty={<Empty title={t("empty")} why={t("empty-why")} action={<EmptyAction fabric={fabric} />} />}
       />
       {selection.selected.size > 0 ? (
         <Text size="sm" role="status">
@@ -136,16 +142,5 @@ function TenantTable({ fabric, tenants }: { fabric: string; tenants: Tenant[] })
         </Text>
       ) : null}
     </>
-  );
-}
-
-function EmptyAction({ fabric }: { fabric: string }) {
-  const { t } = useTranslation("tenants");
-  const [, setUrl] = useUrlState({ add: "" });
-  const can = useCan();
-  return (
-    <ActionButton allowed={can("tenant", "write", fabric)} onClick={() => setUrl({ add: "yes" }, true)}>
-      {t("add")}
-    </ActionButton>
   );
 }
