@@ -6,7 +6,7 @@ import { useCan } from "../../shell/me";
 import { shellWord } from "../../ui/CopyAs";
 import { Icon } from "../../ui/icons";
 import { Page } from "../../ui/Page";
-import { Partial, QueryView } from "../../ui/states";
+import { Loading, Partial, QueryView } from "../../ui/states";
 import { useUrlState } from "../../ui/useUrlState";
 import { ActionButton } from "../parts/ActionButton";
 import { ChangeLog } from "./tenant/ChangeLog";
@@ -18,7 +18,7 @@ import { type Now, useNowOf, useTenant } from "./tenant/queries";
 import { ReasonSentence } from "./tenant/ReasonSentence";
 import { Settings } from "./tenant/Settings";
 import { SharePart } from "./tenant/SharePart";
-import type { Tenant as Declared } from "./tenants/queries";
+import { type Tenant as Declared, type Measured, useMeasured } from "./tenants/queries";
 
 /** Why a tenant gets what it gets. */
 export default function Tenant() {
@@ -27,6 +27,8 @@ export default function Tenant() {
   const { tenant: name = "" } = useParams({ strict: false }) as { tenant?: string };
   const tenant = useTenant(fabric, name);
   const now = useNowOf(fabric, name);
+  const series = useMeasured(fabric, name);
+  const measured = series.data?.get(name);
   const can = useCan();
   const may = can("tenant", "write", fabric, name);
   const [url, setUrl] = useUrlState({ edit: "", delete: "" });
@@ -34,7 +36,7 @@ export default function Tenant() {
     <Page
       title={name}
       page={t("shell:nav.tenants")}
-      answer={now.data ? <ReasonSentence fabric={fabric} now={now.data} /> : undefined}
+      answer={now.data && !series.isPending ? <ReasonSentence now={now.data} measured={measured} /> : undefined}
       actions={
         tenant.data ? (
           <Group gap="xs">
@@ -57,7 +59,7 @@ export default function Tenant() {
         command: `fairlane tenant show ${shellWord(name)} --fabric ${shellWord(fabric)}`,
         api: `GET /api/v1/fabrics/${fabric}/tenants/${name}/now`,
       }}
-      ready={tenant.data !== undefined && !now.isPending}
+      ready={tenant.data !== undefined && !now.isPending && !series.isPending}
     >
       <QueryView query={tenant} lines={8}>
         {({ body, etag }) => (
@@ -68,7 +70,11 @@ export default function Tenant() {
             {url.delete && may ? (
               <DeleteTenant fabric={fabric} tenant={body} etag={etag} onClose={() => setUrl({ delete: "" })} />
             ) : null}
-            <QueryView query={now}>{(data) => <Parts fabric={fabric} tenant={body} now={data} />}</QueryView>
+            <QueryView query={now}>
+              {(data) =>
+                series.isPending ? <Loading /> : <Parts fabric={fabric} tenant={body} now={data} measured={measured} />
+              }
+            </QueryView>
           </Stack>
         )}
       </QueryView>
@@ -76,13 +82,15 @@ export default function Tenant() {
   );
 }
 
-function Parts({ fabric, tenant, now }: { fabric: string; tenant: Declared; now: Now }) {
+type PartsProps = { fabric: string; tenant: Declared; now: Now; measured: Measured | undefined };
+
+function Parts({ fabric, tenant, now, measured }: PartsProps) {
   const { t } = useTranslation(["tenant", "overview"]);
   const [url, setUrl] = useUrlState({ tab: "share" });
   return (
     <Stack gap="md">
       {now.series === "read" ? null : <Partial>{t(`overview:series.${now.series}`)}</Partial>}
-      <Numbers fabric={fabric} tenant={tenant} now={now} />
+      <Numbers fabric={fabric} tenant={tenant} now={now} measured={measured} />
       <Tabs value={url.tab} onChange={(tab) => setUrl({ tab: tab ?? "share" })} keepMounted={false}>
         <Tabs.List>
           {["share", "declaration", "settings", "log"].map((tab) => (

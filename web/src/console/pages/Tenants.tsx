@@ -17,7 +17,7 @@ import { sortOf, sortText } from "../parts/sort";
 import { AddTenant } from "./tenants/AddTenant";
 import { BulkEdit } from "./tenants/BulkEdit";
 import { type Row, useTenantColumns } from "./tenants/columns";
-import { type Tenant, useFigures, useFlowCounts, useSparks, useTenants } from "./tenants/queries";
+import { type Tenant, useFlowCounts, useMeasured, useSparks, useTenants } from "./tenants/queries";
 import { useSelection } from "./tenants/useSelection";
 
 /** Tenants up to which the small lines are loaded without being asked for. */
@@ -87,27 +87,27 @@ function TenantTable({ fabric, tenants }: { fabric: string; tenants: Tenant[] })
   const [url, setUrl] = useUrlState({ filter: "", sort: "name" });
   const [asked, setAsked] = useState(false);
   const withSparks = asked || tenants.length <= sparksUpTo;
-  const figures = useFigures(fabric);
+  const measured = useMeasured(fabric);
   const sparks = useSparks(fabric, withSparks);
   const flows = useFlowCounts(fabric);
   const rows = useMemo<Row[]>(
     () =>
       tenants.map((x) => ({
         ...x,
-        now: figures.data?.get(x.name),
+        now: measured.data?.get(x.name),
         spark: sparks.data?.get(x.name),
         flows: flows ? (flows.get(x.name) ?? 0) : undefined,
       })),
-    [tenants, figures.data, sparks.data, flows],
+    [tenants, measured.data, sparks.data, flows],
   );
   const columns = useTenantColumns(rows, withSparks);
   const selection = useSelection(tenants);
   return (
     <>
-      {figures.error ? (
+      {measured.error ? (
         <Partial>
           {t("no-series")}
-          <ProblemNote problem={figures.error} onRetry={() => void figures.refetch()} />
+          <ProblemNote problem={measured.error} onRetry={() => void measured.refetch()} />
         </Partial>
       ) : null}
       <DataTable

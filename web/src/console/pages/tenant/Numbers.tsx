@@ -6,18 +6,20 @@ import { type Reasoning, Why } from "../../../ui/Why";
 import { usePlanInForce } from "../../parts/CompiledPreview";
 import { useInForce } from "../../parts/inForce";
 import { PlanName, RevisionName } from "../../parts/links";
-import { type Tenant, useFigures } from "../tenants/queries";
+import type { Measured, Tenant } from "../tenants/queries";
 import { type Now, useMeetings } from "./queries";
 
-/** A number with its name; each answers "why". */
+type Props = { fabric: string; tenant: Tenant; now: Now; measured: Measured | undefined };
+
+/** A number with its name and its explanation. */
 type Fact = { id: string; reasoning: Reasoning; text: string | undefined };
 
-/** The tenant's numbers now. */
-export function Numbers(p: { fabric: string; tenant: Tenant; now: Now }) {
-  const facts = useFacts(p.fabric, p.tenant, p.now);
+/** The tenant's numbers now, each with its explanation. */
+export function Numbers(p: Props) {
+  const basis = useBasis(p);
   return (
     <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="sm">
-      {facts.map((x) => (
+      {[...shareFacts(basis), ...periodFacts(basis)].map((x) => (
         <div key={x.id} className="fl-panel" data-fact={x.id}>
           <Text size="sm" c="dimmed">
             {x.reasoning.of}
@@ -31,31 +33,38 @@ export function Numbers(p: { fabric: string; tenant: Tenant; now: Now }) {
   );
 }
 
-function useFacts(fabric: string, tenant: Tenant, now: Now): Fact[] {
+type Basis = ReturnType<typeof useBasis>;
+
+/** What the facts are made from: the tenant's state, the plan in force, and the link that limits the tenant. */
+function useBasis({ fabric, tenant, now, measured }: Props) {
   const { t } = useTranslation(["tenant", "common"]);
   const f = useFormat();
   const inForce = useInForce(fabric);
   const predicted = usePlanInForce(fabric).plan?.tenants.find((x) => x.tenant === tenant.name);
-  const figures = useFigures(fabric).data?.get(tenant.name);
-  const meeting = useMeetings(fabric, tenant.name, undefined).data?.find((m) => m.link === figures?.link);
-  const entitledNow =
-    now.delivered_bps !== undefined && figures?.received ? now.delivered_bps / figures.received : undefined;
+  const meeting = useMeetings(fabric, tenant.name, undefined).data?.find((m) => m.link === measured?.link);
   const revision = inForce.plan ? (
     <>
       <RevisionName revision={inForce.plan.policy} /> · <PlanName name={inForce.plan.name} />
     </>
   ) : undefined;
   const rate = (bps: number | undefined) => f.rate(bps) ?? <NotMeasured />;
-  const clamps = [
-    ...(tenant.guarantee_bps ? [t("clamp-guarantee", { rate: f.rate(tenant.guarantee_bps) ?? "" })] : []),
-    ...(tenant.cap_bps ? [t("clamp-cap", { rate: f.rate(tenant.cap_bps) ?? "" })] : []),
-  ];
-  const own = { name: t("weight-of", { tenant: tenant.name }), value: f.weight(now.weight ?? tenant.weight) };
   const fact = (id: string, text: string | undefined, more: Omit<Reasoning, "of" | "value">): Fact => ({
     id,
     text,
     reasoning: { of: t(`fact.${id}`), value: text ?? <NotMeasured />, sentence: t(`why.${id}`), revision, ...more },
   });
+  const clamps = [
+    ...(tenant.guarantee_bps ? [t("clamp-guarantee", { rate: f.rate(tenant.guarantee_bps) ?? "" })] : []),
+    ...(tenant.cap_bps ? [t("clamp-cap", { rate: f.rate(tenant.cap_bps) ?? "" })] : []),
+  ];
+  return { t, f, tenant, now, measured, predicted, meeting, rate, fact, clamps };
+}
+
+/** Entitled, delivered and predicted rates. */
+function shareFacts({ t, f, tenant, now, measured, predicted, meeting, rate, fact, clamps }: Basis): Fact[] {
+  const entitledNow =
+    now.delivered_bps !== undefined && measured?.received ? now.delivered_bps / measured.received : undefined;
+  const own = { name: t("weight-of", { tenant: tenant.name }), value: f.weight(now.weight ?? tenant.weight) };
   const others = (meeting?.tenants ?? []).map((m) => ({
     name: t("on-link", { tenant: m.tenant, link: meeting?.link ?? "" }),
     value: (
@@ -80,7 +89,7 @@ function useFacts(fabric: string, tenant: Tenant, now: Now): Fact[] {
       at: now.measured_at,
     }),
     fact("delivered", f.rate(now.delivered_bps), { at: now.measured_at }),
-    fact("received", f.share(figures?.received), {
+    fact("received", f.share(measured?.received), {
       formula: t("formula.received"),
       inputs: [
         { name: t("fact.delivered"), value: rate(now.delivered_bps) },
@@ -96,6 +105,12 @@ function useFacts(fabric: string, tenant: Tenant, now: Now): Fact[] {
         : undefined,
       { inputs: [own, { name: t("fact.entitled"), value: rate(predicted?.entitled_bps) }], clamps },
     ),
+  ];
+}
+
+/** The error budget, the last hour, and the weight in force. */
+function periodFacts({ t, f, tenant, now, fact, clamps }: Basis): Fact[] {
+  return [
     fact("budget", f.share(now.objective.budget_left), {
       formula: t("formula.budget"),
       inputs: [
@@ -113,7 +128,8 @@ function useFacts(fabric: string, tenant: Tenant, now: Now): Fact[] {
       at: now.at,
     }),
     fact("weight", f.weight(now.weight), {
-      inputs: [{ name: t("declared"), value: f.weight(tenant.weight) }, ...clamps.map((c) => ({ name: c, value: "" }))],
+      inputs: [{ name: t("declared"), value: f.weight(tenant.weight) }],
+      clamps,
       at: now.at,
     }),
   ];

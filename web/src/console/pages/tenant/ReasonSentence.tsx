@@ -2,16 +2,15 @@ import { Group } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { useFormat } from "../../../format/useFormat";
 import { measuredLook, StateBadge } from "../../../ui/StateBadge";
-import { useFigures } from "../tenants/queries";
+import type { Measured } from "../tenants/queries";
 import type { Now } from "./queries";
 
 /** One sentence: what the tenant gets, and what limits it. */
-export function ReasonSentence({ fabric, now }: { fabric: string; now: Now }) {
+export function ReasonSentence({ now, measured }: { now: Now; measured: Measured | undefined }) {
   const { t } = useTranslation(["tenant", "common"]);
   const f = useFormat();
-  const figures = useFigures(fabric).data?.get(now.tenant);
   const state = now.state ?? "not-measured";
-  const received = figures?.received;
+  const received = measured?.received;
   const low = state === "contending" && received !== undefined && received < now.objective.bound;
   const look = low ? ({ tone: "bad", icon: "warning" } as const) : measuredLook(state);
   const values = {
@@ -19,7 +18,7 @@ export function ReasonSentence({ fabric, now }: { fabric: string; now: Now }) {
     entitled: f.rate(now.entitled_bps) ?? t("common:none"),
     received: f.share(received) ?? t("common:not-measured"),
     bound: f.share(now.objective.bound) ?? "",
-    link: figures?.link ?? "",
+    link: measured?.link ?? "",
     low: low ? "yes" : "no",
     planned: now.entitled_bps === undefined ? "no" : "yes",
   };

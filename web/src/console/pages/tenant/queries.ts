@@ -55,24 +55,20 @@ export type Meeting = {
   tenants: { tenant: string; entitled?: number; delivered?: number }[];
 };
 
-/** The contended links of a tenant with everyone on them, at a moment in seconds since 1970, or now. */
+const linkSeries = {
+  entitled: "fairlane_link_tenant_entitled_bits_per_second",
+  delivered: "fairlane_link_tenant_delivered_bits_per_second",
+  use: "fairlane_link_use_ratio",
+  capacity: "fairlane_link_capacity_bits_per_second",
+};
+
+/** The contended links of a tenant with all tenants on them, at a moment in seconds since 1970, or now. */
 export function useMeetings(fabric: string, tenant: string, at: number | undefined) {
   return useQuery({
     queryKey: keys.series("meetings", fabric, tenant, at ?? "now"),
     queryFn: async ({ signal }) => {
       const own = `on (link) fairlane_link_tenant_entitled_bits_per_second{fabric=${quoted(fabric)},tenant=${quoted(tenant)}}`;
-      const parts = {
-        entitled: "fairlane_link_tenant_entitled_bits_per_second",
-        delivered: "fairlane_link_tenant_delivered_bits_per_second",
-        use: "fairlane_link_use_ratio",
-        capacity: "fairlane_link_capacity_bits_per_second",
-      };
-      const query = Object.entries(parts)
-        .map(
-          ([what, metric]) =>
-            `label_replace(${metric}{fabric=${quoted(fabric)}} and ${own}, "what", "${what}", "", "")`,
-        )
-        .join(" or ");
+      const query = joined(linkSeries, `fabric=${quoted(fabric)}`, own);
       return meetingsOf(await instant(query, at, signal), tenant);
     },
     refetchInterval: at === undefined ? 15_000 : false,

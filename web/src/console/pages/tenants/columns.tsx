@@ -4,10 +4,10 @@ import { useFormat } from "../../../format/useFormat";
 import { Sparkline } from "../../../ui/chart/Sparkline";
 import { measuredLook, StateBadge } from "../../../ui/StateBadge";
 import type { Column } from "../../../ui/table/DataTable";
-import type { Figures, Tenant } from "./queries";
+import type { Measured, Tenant } from "./queries";
 
 /** A tenant with what was measured of it. */
-export type Row = Tenant & { now?: Figures; spark?: (number | null)[]; flows?: number };
+export type Row = Tenant & { now?: Measured; spark?: (number | null)[]; flows?: number };
 
 const percent = (part: number | undefined) => (part === undefined ? undefined : Math.round(part * 1e4) / 100);
 

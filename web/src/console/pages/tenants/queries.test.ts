@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { figuresOf, joined } from "./queries";
+import { joined, measuredOf } from "./queries";
 
 const sample = (labels: Record<string, string>, value: number) => ({ labels, value, time: 0 });
 
@@ -9,8 +9,14 @@ test("joins series in one query", () => {
   );
 });
 
+test("restricts each series", () => {
+  expect(joined({ a: "m1" }, 'fabric="x"', 'on (link) m2{tenant="t"}')).toBe(
+    'label_replace(m1{fabric="x"} and on (link) m2{tenant="t"}, "what", "a", "", "")',
+  );
+});
+
 test("sorts samples by tenant, with the lowest received ratio", () => {
-  const got = figuresOf([
+  const got = measuredOf([
     sample({ tenant: "gold", what: "entitled" }, 5e9),
     sample({ tenant: "gold", what: "state", state: "idle" }, 0),
     sample({ tenant: "gold", what: "state", state: "contending" }, 1),

@@ -42,8 +42,8 @@ export function useFlowCounts(fabric: string) {
   }, [flows.data]);
 }
 
-/** What was measured of a tenant. A figure that was not measured is undefined. */
-export type Figures = {
+/** What was measured of a tenant: rates in bit/s, ratios as fractions. A figure that was not measured is undefined. */
+export type Measured = {
   entitled?: number;
   delivered?: number;
   error?: number;
@@ -63,16 +63,16 @@ const single = {
   state: "fairlane_tenant_state",
 } as const;
 
-/** One query for several series: a caller may run few at the same time, and all values are of one moment. */
-export function joined(series: Record<string, string>, matchers: string): string {
+/** One query for several series, with the name of each in the label `what`: all values are of one moment. `and` restricts each of them. */
+export function joined(series: Record<string, string>, matchers: string, and = ""): string {
   return Object.entries(series)
-    .map(([what, metric]) => `label_replace(${metric}{${matchers}}, "what", "${what}", "", "")`)
+    .map(([what, metric]) => `label_replace(${metric}{${matchers}}${and && ` and ${and}`}, "what", "${what}", "", "")`)
     .join(" or ");
 }
 
 /** Sorts the samples of the joined query by tenant. */
-export function figuresOf(samples: Sample[]): Map<string, Figures> {
-  const out = new Map<string, Figures>();
+export function measuredOf(samples: Sample[]): Map<string, Measured> {
+  const out = new Map<string, Measured>();
   for (const { labels, value } of samples) {
     const { tenant = "", what = "" } = labels;
     const figures = out.get(tenant) ?? {};
@@ -89,12 +89,14 @@ export function figuresOf(samples: Sample[]): Map<string, Figures> {
   return out;
 }
 
-/** Figures of all tenants now. */
-export function useFigures(fabric: string) {
+/** What is measured now of all tenants, or of one. */
+export function useMeasured(fabric: string, tenant?: string) {
   return useQuery({
-    queryKey: keys.series("tenants", fabric),
-    queryFn: async ({ signal }) =>
-      figuresOf(await instant(joined(single, `fabric=${quoted(fabric)}`), undefined, signal)),
+    queryKey: keys.series("tenants", fabric, tenant),
+    queryFn: async ({ signal }) => {
+      const matchers = `fabric=${quoted(fabric)}${tenant === undefined ? "" : `,tenant=${quoted(tenant)}`}`;
+      return measuredOf(await instant(joined(single, matchers), undefined, signal));
+    },
     refetchInterval: 15_000,
   });
 }
@@ -114,6 +116,6 @@ export function useSparks(fabric: string, enabled: boolean) {
       return new Map(series.map((s) => [s.labels.tenant ?? "", s.values]));
     },
     enabled,
-    refetchInterval: enabled ? 120_000 : false,
+    refetchInterval: 120_000,
   });
 }
