@@ -39,11 +39,17 @@ export function rateScale(values: (number | null | undefined)[], language: Langu
   };
 }
 
+/** A fraction in percent with one decimal, without the sign: for columns whose header has the unit. */
+export function percent(fraction: number | null | undefined, language: Language): string | undefined {
+  return measured(fraction)
+    ? number(fraction * 100, language, { minimumFractionDigits: 1, maximumFractionDigits: 1 })
+    : undefined;
+}
+
 /** A fraction as a percentage with one decimal, "12.3 %". */
 export function share(fraction: number | null | undefined, language: Language): string | undefined {
-  return measured(fraction)
-    ? `${number(fraction * 100, language, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} %`
-    : undefined;
+  const text = percent(fraction, language);
+  return text && `${text} %`;
 }
 
 /** Like share, with its sign: "+1.0 %", "−0.5 %". */

@@ -12,6 +12,7 @@ export function useFormat() {
     return {
       rate: (bps: N) => units.rate(bps, l),
       rateScale: (values: N[]) => units.rateScale(values, l),
+      percent: (fraction: N) => units.percent(fraction, l),
       share: (fraction: N) => units.share(fraction, l),
       signedShare: (fraction: N) => units.signedShare(fraction, l),
       count: (n: N) => units.count(n, l),

@@ -2,7 +2,7 @@ import { Text } from "@mantine/core";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { type Column, DataTable } from "../../ui/table/DataTable";
-import { barColumn, changeColumns, type Making, nameColumns, rateColumn } from "./shareColumns";
+import { barColumn, changeColumns, type Making, nameColumns, predictedColumn } from "./shareColumns";
 import { type PredictedShare, type ShareRow, shareRows } from "./shares";
 import { useFigures } from "./useFigures";
 
@@ -54,8 +54,8 @@ function useColumns(rows: ShareRow[], changes: boolean, more?: Column<ShareRow>[
     const m: Making = { t, figures, scale: figures.scale(rates), max: Math.max(0, ...rates) };
     return [
       ...nameColumns(m),
-      ...(changes ? [rateColumn(m, "before", t("predicted-before"), (r) => r.before)] : []),
-      rateColumn(m, "after", changes ? t("predicted-after") : t("predicted"), (r) => r.after),
+      ...(changes ? [predictedColumn(m, "before", t("predicted-before"), (r) => r.before)] : []),
+      predictedColumn(m, "after", changes ? t("predicted-after") : t("predicted"), (r) => r.after),
       ...(changes ? changeColumns(m) : []),
       ...(more ?? []),
       barColumn(m),

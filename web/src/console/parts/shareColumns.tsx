@@ -38,7 +38,7 @@ export function nameColumns({ t, figures: f, scale }: Making): Column<ShareRow>[
 }
 
 /** A predicted rate with its error bound, which says on demand what it rests on. */
-export function rateColumn(
+export function predictedColumn(
   m: Making,
   id: string,
   header: string,

@@ -4,8 +4,8 @@ import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
 import { useFormat } from "../../../format/useFormat";
 import { ShareBar } from "../../../ui/ShareBar";
-import { measuredLook, StateBadge } from "../../../ui/StateBadge";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
+import { percentColumn, rateColumn, stateColumn } from "../../parts/columns";
 import { LinkName } from "../../parts/links";
 import { Part } from "../../parts/Part";
 import type { FabricOverview } from "./queries";
@@ -44,7 +44,6 @@ function useBelowColumns(below: Below[]): Column<Below>[] {
     const rates = below.flatMap((b) => [b.entitled_now_bps ?? b.entitled_bps, b.delivered_bps]);
     const scale = format.rateScale(rates);
     const max = Math.max(0, ...rates.flatMap((r) => r ?? []));
-    const inUnit = (bps: number | undefined) => (bps === undefined ? undefined : bps / scale.divisor);
     return [
       { id: "tenant", header: t("common:tenant"), value: (b) => b.tenant },
       {
@@ -61,34 +60,11 @@ function useBelowColumns(below: Below[]): Column<Below>[] {
           />
         ),
       },
-      rateOf("entitled", t("entitled-now"), (b) => b.entitled_now_bps),
-      rateOf("delivered", t("common:delivered"), (b) => b.delivered_bps),
-      {
-        id: "received",
-        header: t("received"),
-        unit: "%",
-        align: "end",
-        value: (b) => b.received,
-        cell: (b) => format.share(b.received)?.replace(" %", ""),
-      },
-      {
-        id: "bound",
-        header: t("bound"),
-        unit: "%",
-        align: "end",
-        value: (b) => b.bound,
-        cell: (b) => format.share(b.bound)?.replace(" %", ""),
-      },
-      {
-        id: "state",
-        header: t("common:state"),
-        value: (b) => t(`common:measured.${b.state}`, { defaultValue: b.state }),
-        cell: (b) => (
-          <StateBadge {...measuredLook(b.state)}>
-            {t(`common:measured.${b.state}`, { defaultValue: b.state })}
-          </StateBadge>
-        ),
-      },
+      rateColumn(scale, "entitled", t("entitled-now"), (b) => b.entitled_now_bps),
+      rateColumn(scale, "delivered", t("common:delivered"), (b) => b.delivered_bps),
+      percentColumn(format, "received", t("received"), (b) => b.received),
+      percentColumn(format, "bound", t("bound"), (b) => b.bound),
+      stateColumn(t, (b) => b.state),
       {
         id: "link",
         header: t("limiting-link"),
@@ -96,15 +72,5 @@ function useBelowColumns(below: Below[]): Column<Below>[] {
         cell: (b) => (b.limiting_link ? <LinkName name={b.limiting_link} /> : undefined),
       },
     ];
-    function rateOf(id: string, header: string, of: (b: Below) => number | undefined): Column<Below> {
-      return {
-        id,
-        header,
-        unit: scale.unit,
-        align: "end",
-        value: (b) => inUnit(of(b)),
-        cell: (b) => scale.format(of(b)),
-      };
-    }
   }, [below, format, t]);
 }

@@ -8,6 +8,7 @@ import { ShareBar } from "../../../ui/ShareBar";
 import { Empty, QueryView } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { usePlanInForce } from "../../parts/CompiledPreview";
+import { percentColumn, rateColumn } from "../../parts/columns";
 import { LinkName, Names, TenantName } from "../../parts/links";
 import { type Meeting, useLinkHistory, useMeetings } from "./queries";
 
@@ -54,29 +55,11 @@ function useMeetingColumns(list: Meeting[], tenant: string): Column<Meeting>[] {
   return useMemo(() => {
     const own = (m: Meeting) => m.tenants.find((x) => x.tenant === tenant);
     const scale = f.rateScale(list.flatMap((m) => [own(m)?.entitled, own(m)?.delivered]));
-    const rate = (id: "entitled" | "delivered", header: string): Column<Meeting> => ({
-      id,
-      header,
-      unit: scale.unit,
-      align: "end",
-      value: (m) => {
-        const bps = own(m)?.[id];
-        return bps === undefined ? undefined : bps / scale.divisor;
-      },
-      cell: (m) => scale.format(own(m)?.[id]),
-    });
     return [
       { id: "link", header: t("common:link"), value: (m) => m.link, cell: (m) => <LinkName name={m.link} /> },
-      {
-        id: "use",
-        header: t("use"),
-        unit: "%",
-        align: "end",
-        value: (m) => m.use,
-        cell: (m) => f.share(m.use)?.replace(/\s*%$/, ""),
-      },
-      rate("entitled", t("entitled-there")),
-      rate("delivered", t("delivered-there")),
+      percentColumn(f, "use", t("use"), (m) => m.use),
+      rateColumn(scale, "entitled", t("entitled-there"), (m) => own(m)?.entitled),
+      rateColumn(scale, "delivered", t("delivered-there"), (m) => own(m)?.delivered),
       {
         id: "others",
         header: t("others"),
