@@ -12,11 +12,11 @@ type Finding = Schemas["Finding"];
 const tones: Record<Severity, Tone> = { missed: "bad", limited: "warn", note: "info" };
 
 /** Findings by code, the most severe first: what is found, for whom, where, and what would fix it. */
-export function Findings({ items, quiet = false }: { items: Finding[]; quiet?: boolean }) {
+export function Findings({ items }: { items: Finding[] }) {
   const { t } = useTranslation("parts");
   const groups = grouped(items);
   if (items.length === 0) {
-    return quiet ? null : (
+    return (
       <Text data-findings="0">
         <StateBadge tone="good">{t("findings-none")}</StateBadge> {t("findings-none-why")}
       </Text>

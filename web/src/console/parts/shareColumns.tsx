@@ -72,9 +72,9 @@ function reasoningOf({ t, figures: f }: Making, s: PredictedShare) {
     sentence: t("predicted-why"),
     inputs: [
       { name: t("weight"), value: f.number(s.weight) },
-      { name: t("qps"), value: f.number(s.qps) },
+      ...(s.qps === undefined ? [] : [{ name: t("qps"), value: f.number(s.qps) }]),
       { name: t("entitled"), value: f.rate(s.entitled_bps) },
-      { name: t("predicted-error"), value: f.share(s.predicted_error) },
+      ...(s.predicted_error === undefined ? [] : [{ name: t("predicted-error"), value: f.share(s.predicted_error) }]),
       { name: t("bound"), value: t("plus-minus", { value: f.share(s.bound) }) },
     ],
   };

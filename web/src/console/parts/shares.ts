@@ -1,6 +1,9 @@
 import type { Schemas } from "../../api/client";
 
-export type PredictedShare = Schemas["PredictedShare"];
+type Full = Schemas["PredictedShare"];
+
+/** A predicted share. An admission answers without queue pairs and predicted error. */
+export type PredictedShare = Omit<Full, "qps" | "predicted_error"> & Partial<Full>;
 
 /** A tenant in one plan or in two. */
 export type ShareRow = { tenant: string; before?: PredictedShare; after?: PredictedShare };
