@@ -5,14 +5,13 @@ import { shellWord } from "../../ui/CopyAs";
 import { Page } from "../../ui/Page";
 import { Partial, QueryView } from "../../ui/states";
 import { When } from "../../ui/When";
-import { useOverview } from "../parts/inForce";
+import { type FabricOverview, useOverview } from "../parts/inForce";
 import { AlertsPart } from "./overview/AlertsPart";
 import { BelowPart } from "./overview/BelowPart";
 import { ContendedPart } from "./overview/ContendedPart";
 import { DevicesPart } from "./overview/DevicesPart";
 import { EventsPart } from "./overview/EventsPart";
 import { NextStep } from "./overview/NextStep";
-import type { FabricOverview } from "./overview/queries";
 import { RolloutPart } from "./overview/RolloutPart";
 import { VerdictSentence } from "./overview/VerdictSentence";
 

@@ -1,6 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { client, data } from "../../api/client";
+import { client, data, type Schemas } from "../../api/client";
 import { keys } from "../../api/keys";
+
+export type FabricOverview = Schemas["FabricOverview"];
 
 /** The overview of a fabric. With `every`, it is read again each `every` milliseconds: measurements send no events. */
 export function useOverview(fabric: string, every?: number) {

@@ -3,9 +3,9 @@ import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
 import { StateBadge } from "../../../ui/StateBadge";
 import { When } from "../../../ui/When";
+import type { FabricOverview } from "../../parts/inForce";
 import { To } from "../../parts/links";
 import { Panel } from "./Panel";
-import type { FabricOverview } from "./queries";
 
 /** Firing alerts, each a link to the moment at which its condition began. */
 export function AlertsPart({ overview: o }: { overview: FabricOverview }) {

@@ -6,9 +6,9 @@ import { useFormat } from "../../../format/useFormat";
 import { ShareBar } from "../../../ui/ShareBar";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { percentColumn, rateColumn, stateColumn } from "../../parts/columns";
+import type { FabricOverview } from "../../parts/inForce";
 import { LinkName } from "../../parts/links";
 import { Part } from "../../parts/Part";
-import type { FabricOverview } from "./queries";
 
 type Below = Schemas["TenantBelow"];
 

@@ -2,9 +2,9 @@ import { Table, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { useFormat } from "../../../format/useFormat";
 import { Share } from "../../../ui/values";
+import type { FabricOverview } from "../../parts/inForce";
 import { LinkName } from "../../parts/links";
 import { Panel } from "./Panel";
-import type { FabricOverview } from "./queries";
 
 /** Links that are full or limit a tenant, the busiest first. */
 export function ContendedPart({ overview: o }: { overview: FabricOverview }) {

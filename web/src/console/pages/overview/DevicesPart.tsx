@@ -2,9 +2,9 @@ import { List, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
 import { deviceLook, StateBadge } from "../../../ui/StateBadge";
+import type { FabricOverview } from "../../parts/inForce";
 import { To } from "../../parts/links";
 import { Panel } from "./Panel";
-import type { FabricOverview } from "./queries";
 
 /** Drift first, then what failed or does not answer; devices in sync last. */
 const order: Schemas["DeviceState"][] = [

@@ -4,18 +4,22 @@ import { useTranslation } from "react-i18next";
 import { keys } from "../../../api/keys";
 import { QueryView } from "../../../ui/states";
 import { EventLine } from "../../parts/EventLine";
+import { type Event, latestEvents } from "../../parts/events";
 import { Part } from "../../parts/Part";
-import { type Event, latestEvents } from "./queries";
 
 /** Events in the list. */
 const shown = 10;
+
+/** Kinds of which a rollout has thousands; the rollout's own page lists them. */
+const noise = /^(device\.state|rollout\.progress)$/;
+const wanted = (e: Event) => !noise.test(e.kind);
 
 /** The latest changes, and what the control loop did. */
 export function EventsPart({ fabric, latest }: { fabric: string; latest: Event | undefined }) {
   const { t } = useTranslation("overview");
   const events = useQuery({
-    queryKey: keys.events(fabric, "latest", latest?.id ?? 0),
-    queryFn: () => (latest ? latestEvents(fabric, latest, shown) : []),
+    queryKey: keys.overview(fabric, "events", latest?.id ?? 0),
+    queryFn: () => (latest ? latestEvents(fabric, { to: Date.parse(latest.at), most: shown, wanted }) : []),
     placeholderData: (before) => before,
     staleTime: Number.POSITIVE_INFINITY, // a newer event has another key
   });

@@ -8,7 +8,7 @@ import { useCan } from "../../../shell/me";
 import { ProblemNote } from "../../../ui/ProblemNote";
 import { Empty } from "../../../ui/states";
 import { ActionButton } from "../../parts/ActionButton";
-import type { FabricOverview } from "./queries";
+import type { FabricOverview } from "../../parts/inForce";
 
 /** Before a plan is in force: what would be here, and the one next step. */
 export function NextStep({ overview: o }: { overview: FabricOverview }) {

@@ -2,7 +2,7 @@ import { Group } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import type { IconName } from "../../../ui/icons";
 import { StateBadge, type Tone } from "../../../ui/StateBadge";
-import type { FabricOverview } from "./queries";
+import type { FabricOverview } from "../../parts/inForce";
 
 const looks: Record<FabricOverview["verdict"], { tone: Tone; icon: IconName }> = {
   served: { tone: "good", icon: "check" },

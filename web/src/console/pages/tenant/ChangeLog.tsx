@@ -8,6 +8,7 @@ import { useCan } from "../../../shell/me";
 import { QueryView } from "../../../ui/states";
 import { When } from "../../../ui/When";
 import { EventLine } from "../../parts/EventLine";
+import { type Event, latestEvents } from "../../parts/events";
 import { type LogField, logChanges } from "./log";
 import { touches } from "./queries";
 
@@ -16,7 +17,7 @@ type Entry = Schemas["AuditEntry"];
 /** Entries of the log that are read at once. */
 const pageSize = 100;
 
-/** Who changed the tenant: by the audit log, with the fields before and after; without the right to read it, by events. */
+/** Changes of the tenant: from the audit log, with the fields before and after; without the right to read it, from events. */
 export function ChangeLog({ fabric, tenant }: { fabric: string; tenant: string }) {
   const can = useCan();
   return can("audit", "read") ? (
@@ -90,28 +91,17 @@ function Line({ entry: e }: { entry: Entry }) {
   );
 }
 
-/** Days back for which events are listed. */
-const days = 28;
-
 function FromEvents({ fabric, tenant }: { fabric: string; tenant: string }) {
   const { t } = useTranslation("tenant");
+  const wanted = (e: Event) => e.kind.startsWith("tenant.") && touches(e, tenant);
   const events = useQuery({
-    queryKey: keys.events(fabric, "log", tenant),
-    queryFn: () =>
-      data<Schemas["EventList"]>(
-        client.GET("/api/v1/fabrics/{fabric}/events", {
-          params: {
-            path: { fabric },
-            query: { since: new Date(Date.now() - days * 86_400_000).toISOString(), limit: 1000 },
-          },
-        }),
-      ),
+    queryKey: keys.tenant(fabric, tenant, "log"),
+    queryFn: () => latestEvents(fabric, { to: Date.now(), most: pageSize, wanted }),
   });
   return (
     <QueryView query={events}>
-      {({ items }) => {
-        const list = items.filter((e) => e.kind.startsWith("tenant.") && touches(e, tenant)).reverse();
-        return list.length === 0 ? (
+      {(list) =>
+        list.length === 0 ? (
           <Text>{t("log-none")}</Text>
         ) : (
           <Stack gap="xs">
@@ -119,8 +109,8 @@ function FromEvents({ fabric, tenant }: { fabric: string; tenant: string }) {
               <EventLine key={e.id} event={e} />
             ))}
           </Stack>
-        );
-      }}
+        )
+      }
     </QueryView>
   );
 }

@@ -22,9 +22,6 @@ type Props = {
   onRange: (from: number, to: number) => void;
 };
 
-/** Marks that a chart can hold without covering itself; the latest stay. */
-const mostMarks = 30;
-
 /** The band of what the tenant may have, and the line of what it received, over contended time. */
 export function ShareChart({ fabric, tenant, history: h, step, range, events, at, now, simulated, onRange }: Props) {
   const { t } = useTranslation(["tenant", "common"]);
@@ -34,7 +31,7 @@ export function ShareChart({ fabric, tenant, history: h, step, range, events, at
   const may = useMemo(() => entitledNow(h), [h]);
   const scale = f.rateScale([...h.entitled, ...h.delivered, ...h.predicted, ...may.map((v) => (v ?? 0) * (1 + bound))]);
   const inUnit = (values: (number | null)[]) => values.map((v) => (v === null ? null : v / scale.divisor));
-  const marks = useChartMarks(fabric, events, at);
+  const marks = useChartMarks(fabric, events, range.from, at);
   const hatched = hatchedOf(h, step, (states) =>
     t("not-contended", { states: states.map((s) => t(`common:measured.${s}`, { defaultValue: s })).join(t("comma")) }),
   );
@@ -82,17 +79,18 @@ export function ShareChart({ fabric, tenant, history: h, step, range, events, at
 }
 
 /** Changes that may have moved the tenant's share, and the moment of the alert. */
-function useChartMarks(fabric: string, events: Schemas["Event"][], at: number | undefined): ChartMark[] {
+function useChartMarks(fabric: string, events: Schemas["Event"][], from: number, at: number | undefined): ChartMark[] {
   const { t } = useTranslation("tenant");
   const say = useSay();
   return useMemo(() => {
     const base = `/console/f/${encodeURIComponent(fabric)}`;
-    const marks: ChartMark[] = events.slice(-mostMarks).map((e) => ({
+    const shown = events.filter((e) => Date.parse(e.at) >= from * 1000).reverse();
+    const marks: ChartMark[] = shown.map((e) => ({
       at: Date.parse(e.at) / 1000,
       label: say(e.said, e.message),
       kind: e.kind.split(".")[0] ?? "",
       href: e.rollout === undefined ? undefined : `${base}/rollouts/${e.rollout}`,
     }));
     return at === undefined ? marks : [...marks, { at, label: t("moment"), kind: "alert" }];
-  }, [events, at, fabric, say, t]);
+  }, [events, from, at, fabric, say, t]);
 }

@@ -29,8 +29,10 @@ export function SharePart({ fabric, tenant }: { fabric: string; tenant: string }
   const range = resolveRange(value, clock);
   const step = stepOf(range.from, range.to, 400);
   const [from, to] = [Math.floor(range.from / step) * step, Math.ceil(range.to / step) * step];
-  const history = useHistory(fabric, tenant, from, to, step, "last" in value);
-  const marks = useMarks(fabric, tenant, from, to);
+  const moving = "last" in value;
+  const history = useHistory(fabric, tenant, from, to, step, moving);
+  // The marks of a moving range begin at a full hour: they are read again for a new event, not for each step of the range.
+  const marks = useMarks(fabric, tenant, moving ? Math.floor(from / 3600) * 3600 : from, moving ? undefined : to);
   const simulated = isSimulated(useFabrics().data?.find((x) => x.name === fabric));
   const change = (next: RangeValue) => {
     const s = rangeSearch(next);

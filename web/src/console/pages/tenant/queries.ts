@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { all, answer, client, data, type Schemas } from "../../../api/client";
+import { answer, client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { instant, quoted, range, type Sample } from "../../../api/prom";
+import { latestEvents } from "../../parts/events";
 import { joined, type Tenant } from "../tenants/queries";
 import { type History, historyOf } from "./history";
 
@@ -115,28 +116,23 @@ export function useLinkHistory(fabric: string, link: string, from: number, to: n
   });
 }
 
-/** Pages of events that are searched for marks of a chart. */
-const mostPages = 5;
+/** Marks that a chart can hold without covering itself. */
+const mostMarks = 30;
 
-/** Events of a range that concern a tenant: its own changes, rollouts, and changes of the whole policy. */
-export function useMarks(fabric: string, tenant: string, from: number, to: number) {
+/**
+ * The latest events of a range in seconds since 1970 that concern a tenant: its own changes, rollouts, and changes of the whole policy. Without
+ * `to`, up to now: such an event makes the answer stale.
+ */
+export function useMarks(fabric: string, tenant: string, from: number, to: number | undefined) {
   return useQuery({
-    queryKey: keys.events(fabric, "marks", tenant, from, to),
-    queryFn: async () => {
-      let pages = 0;
-      const since = new Date(from * 1000).toISOString();
-      const list = await all<Schemas["Event"]>(async (cursor) => {
-        pages++;
-        const got = await data<Schemas["EventList"]>(
-          client.GET("/api/v1/fabrics/{fabric}/events", {
-            params: { path: { fabric }, query: { since, cursor, limit: 1000 } },
-          }),
-        );
-        const more = got.items.length === 1000 && pages < mostPages;
-        return { items: got.items, ...(more ? { next_cursor: got.next_cursor } : {}) };
-      });
-      return list.filter((e) => touches(e, tenant) && Date.parse(e.at) <= to * 1000);
-    },
+    queryKey: keys.tenant(fabric, tenant, "marks", from, to),
+    queryFn: () =>
+      latestEvents(fabric, {
+        from: from * 1000,
+        to: to === undefined ? Date.now() : to * 1000,
+        most: mostMarks,
+        wanted: (e) => touches(e, tenant),
+      }),
     placeholderData: (before) => before,
   });
 }
