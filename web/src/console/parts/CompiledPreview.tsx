@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { client, data, type Schemas } from "../../api/client";
 import { keys } from "../../api/keys";
+import { ProblemNote } from "../../ui/ProblemNote";
 import { Findings } from "./Findings";
 import { useInForce } from "./inForce";
 import { SharesTable } from "./SharesTable";
@@ -11,7 +12,7 @@ import { shareRows } from "./shares";
 
 type Plan = Pick<Schemas["Plan"], "name" | "tenants" | "findings">;
 
-/** The plan in force with its predictions; undefined while it is read, and without one. */
+/** The plan in force with its predictions: `plan` is undefined while it is read, after a failure (`problem`), and without one (`name` is ""). */
 export function usePlanInForce(fabric: string) {
   const inForce = useInForce(fabric);
   const name = inForce.plan?.name ?? "";
@@ -24,7 +25,8 @@ export function usePlanInForce(fabric: string) {
     enabled: name !== "",
     staleTime: 300_000,
   });
-  return { name, known: inForce.known && (name === "" || !plan.isPending), plan: plan.data };
+  const known = inForce.known && (name === "" || !plan.isPending);
+  return { name, known, plan: plan.data, problem: inForce.query.error ?? plan.error };
 }
 
 /** What a compiled plan would give each tenant, beside what the plan in force gives, and what the fabric cannot honour. */
@@ -37,19 +39,22 @@ export function CompiledPreview({ fabric, plan }: { fabric: string; plan: Plan }
   const count = (effect: string) => effects.filter((e) => e === effect).length;
   return (
     <Stack gap="md" data-preview={plan.name}>
-      <Text>
-        {same
-          ? t("preview-same")
-          : before
-            ? t("preview-sentence", {
-                gains: count("gains"),
-                loses: count("loses"),
-                new: count("new"),
-                removed: count("removed"),
-                same: count("same"),
-              })
-            : t("preview-first", { tenants: plan.tenants.length })}
-      </Text>
+      {inForce.problem ? <ProblemNote problem={inForce.problem} /> : null}
+      {same ? <Text>{t("preview-same")}</Text> : null}
+      {inForce.known && inForce.name === "" ? (
+        <Text>{t("preview-first", { tenants: plan.tenants.length })}</Text>
+      ) : null}
+      {before ? (
+        <Text>
+          {t("preview-sentence", {
+            gains: count("gains"),
+            loses: count("loses"),
+            new: count("new"),
+            removed: count("removed"),
+            same: count("same"),
+          })}
+        </Text>
+      ) : null}
       {inForce.known ? <SharesTable after={plan.tenants} before={before} csvName="preview" /> : null}
       <section>
         <Title order={2} mb="xs">

@@ -17,7 +17,7 @@ const pageSize = 200;
 /** Every setting that the plan in force makes for the tenant: value, rule, formula, and what clamped it. */
 export function Settings({ fabric, tenant }: { fabric: string; tenant: string }) {
   const { t } = useTranslation("tenant");
-  const { plan, known } = useInForce(fabric);
+  const { plan, known, query } = useInForce(fabric);
   const reasons = useReasons(fabric, tenant, plan?.name ?? "");
   const columns = useReasonColumns();
   const rows = useMemo<Row[]>(
@@ -29,16 +29,15 @@ export function Settings({ fabric, tenant }: { fabric: string; tenant: string })
         ),
     [reasons.data],
   );
-  if (known && !plan) return <Empty title={t("no-plan")} why={t("no-plan-why")} />;
+  if (!known) return <QueryView query={query}>{() => null}</QueryView>;
+  if (!plan) return <Empty title={t("no-plan")} why={t("no-plan-why")} />;
   return (
     <QueryView query={reasons}>
       {() => (
         <Stack gap="sm">
-          {plan ? (
-            <Text>
-              {t("settings-of")} <PlanName name={plan.name} /> · <RevisionName revision={plan.policy} />
-            </Text>
-          ) : null}
+          <Text>
+            {t("settings-of")} <PlanName name={plan.name} /> · <RevisionName revision={plan.policy} />
+          </Text>
           <DataTable
             caption={t("tab.settings")}
             rows={rows}
