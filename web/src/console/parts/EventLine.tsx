@@ -10,7 +10,7 @@ type Event = Schemas["Event"];
 const hash = /^[0-9a-f]{64}$/;
 
 /** The object that an event is about, by the kind of the event. */
-export function subjectOf(e: Pick<Event, "kind" | "subject" | "rollout">) {
+function subjectOf(e: Pick<Event, "kind" | "subject" | "rollout">) {
   const [first = ""] = e.kind.split(".");
   if (e.kind === "tenant.deleted") return undefined;
   if (first === "tenant" && /^[a-z0-9-]+$/.test(e.subject)) return { kind: "tenant", name: e.subject } as const;

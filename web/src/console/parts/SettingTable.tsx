@@ -65,7 +65,7 @@ const nameOf = (kind: string) =>
   kind === "link" ? LinkName : kind === "port" || kind === "switch" ? DeviceName : undefined;
 
 /** A value as the service writes it; ranges and the absence of a value in the reader's language. */
-export function SettingValue({ value }: { value: string }) {
+function SettingValue({ value }: { value: string }) {
   const { t } = useTranslation("parts");
   const range = rangeOf(value);
   if (range) return t("range", range);

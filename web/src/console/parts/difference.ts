@@ -5,7 +5,7 @@ type Difference = Schemas["PlanDifference"];
 type Setting = Schemas["SettingChange"];
 
 /** What a difference amounts to. */
-export type Totals = {
+type Totals = {
   /** Settings that change, over all places. */
   settings: number;
   /** Devices whose settings change, at least; exact when `exact`. */

@@ -89,7 +89,7 @@ export function SharePart({ fabric, tenant }: { fabric: string; tenant: string }
 }
 
 /** The moment of an alert's link, in seconds since 1970: RFC 3339 or seconds. */
-export function momentOf(text: string): number | undefined {
+function momentOf(text: string): number | undefined {
   const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text);
   return text !== "" && Number.isFinite(ms) ? Math.round(ms / 1000) : undefined;
 }

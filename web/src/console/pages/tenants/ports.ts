@@ -1,5 +1,5 @@
 /** Most names that a set may stand for: the service admits a tenant with at most 1,000 ports. */
-export const mostPorts = 1000;
+const mostPorts = 1000;
 
 /**
  * The names behind what was typed: names, and sets such as `host-[001-004,007]`, separated by commas or spaces. A range keeps the
