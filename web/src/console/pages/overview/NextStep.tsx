@@ -10,43 +10,32 @@ import { Empty } from "../../../ui/states";
 import { ActionButton } from "../../parts/ActionButton";
 import type { FabricOverview } from "../../parts/inForce";
 
+/** The page of the next step, with what opens its dialog. */
+const pages = {
+  "no-tenants": { to: "/console/f/$fabric/tenants", search: { add: "yes" }, text: "step-tenant" },
+  "no-plan": { to: "/console/f/$fabric/plans", search: { compile: "now" }, text: "step-plan" },
+} as const;
+
 /** Before a plan is in force: what would be here, and the one next step. */
 export function NextStep({ overview: o }: { overview: FabricOverview }) {
   const { t } = useTranslation("overview");
+  const next = pages[o.verdict === "no-tenants" ? "no-tenants" : "no-plan"];
   const action =
     o.verdict === "not-discovered" ? (
       <Discover fabric={o.fabric} />
-    ) : o.verdict === "no-tenants" ? (
-      <Button
-        renderRoot={(props) => (
-          <Link
-            to="/console/f/$fabric/tenants"
-            params={{ fabric: o.fabric } as never}
-            search={{ add: "yes" } as never}
-            {...props}
-          />
-        )}
-      >
-        {t("step-tenant")}
-      </Button>
     ) : (
       <Button
         renderRoot={(props) => (
-          <Link
-            to="/console/f/$fabric/plans"
-            params={{ fabric: o.fabric } as never}
-            search={{ compile: "now" } as never}
-            {...props}
-          />
+          <Link to={next.to} params={{ fabric: o.fabric } as never} search={next.search as never} {...props} />
         )}
       >
-        {t("step-plan")}
+        {t(next.text)}
       </Button>
     );
   return <Empty title={t(`empty.${o.verdict}`)} why={t(`empty-why.${o.verdict}`)} action={action} />;
 }
 
-/** Reads the fabric itself; it changes no device. */
+/** Discovers the fabric. Discovery only reads: no device changes. */
 function Discover({ fabric }: { fabric: string }) {
   const { t } = useTranslation("overview");
   const can = useCan();

@@ -23,7 +23,7 @@ type Props = {
   onLink: (link: string) => void;
 };
 
-/** The contended links of the tenant, at the moment of the alert or now; each opens into everyone on it. */
+/** The contended links of the tenant, at the moment of the alert or now; the details of a link show all tenants on it. */
 export function Meetings({ fabric, tenant, at, range, link, onLink }: Props) {
   const { t } = useTranslation("tenant");
   const meetings = useMeetings(fabric, tenant, at);
@@ -72,7 +72,10 @@ function useMeetingColumns(list: Meeting[], tenant: string): Column<Meeting>[] {
   }, [list, tenant, f, t]);
 }
 
-/** Lines in the chart of a link; the others are in its table. */
+/** Tenants of a link that have a bar. */
+const mostBars = 20;
+
+/** The tenants on a link: what each is entitled to, predicted and delivered there, now and over the range. */
 function OneLink({ fabric, meeting: m, range }: { fabric: string; meeting: Meeting; range: Range }) {
   const { t } = useTranslation("tenant");
   const f = useFormat();
@@ -90,7 +93,7 @@ function OneLink({ fabric, meeting: m, range }: { fabric: string; meeting: Meeti
         })}
       </Text>
       <Stack gap={4}>
-        {m.tenants.slice(0, 20).map((x) => (
+        {m.tenants.slice(0, mostBars).map((x) => (
           <div key={x.tenant}>
             <TenantName name={x.tenant} />
             <ShareBar
@@ -103,6 +106,9 @@ function OneLink({ fabric, meeting: m, range }: { fabric: string; meeting: Meeti
             />
           </div>
         ))}
+        {m.tenants.length > mostBars ? (
+          <Text size="sm">{t("link-more", { n: m.tenants.length - mostBars })}</Text>
+        ) : null}
       </Stack>
       {history.data?.length ? (
         <LazyTimeChart

@@ -24,7 +24,7 @@ type Props = {
 
 /** The band of what the tenant may have, and the line of what it received, over contended time. */
 export function ShareChart({ fabric, tenant, history: h, step, range, events, at, now, simulated, onRange }: Props) {
-  const { t } = useTranslation(["tenant", "common"]);
+  const { t } = useTranslation(["tenant", "common", "parts"]);
   const f = useFormat();
   const plan = usePlanInForce(fabric).plan?.tenants.find((x) => x.tenant === tenant);
   const bound = plan?.bound ?? 0;
@@ -33,7 +33,9 @@ export function ShareChart({ fabric, tenant, history: h, step, range, events, at
   const inUnit = (values: (number | null)[]) => values.map((v) => (v === null ? null : v / scale.divisor));
   const marks = useChartMarks(fabric, events, range.from, at);
   const hatched = hatchedOf(h, step, (states) =>
-    t("not-contended", { states: states.map((s) => t(`common:measured.${s}`, { defaultValue: s })).join(t("comma")) }),
+    t("not-contended", {
+      states: states.map((s) => t(`common:measured.${s}`, { defaultValue: s })).join(t("parts:list-separator")),
+    }),
   );
   const measured = h.delivered.filter((v) => v !== null).length;
   const contended = h.states.filter((s) => s === "contending").length;

@@ -19,7 +19,7 @@ type Props = {
 
 /** Ports by typing: names of hosts with completion, `host/P1`, GUIDs, and sets such as `host-[001-004]`. */
 export function PortsField({ fabric, value, error, description, ...rest }: Props) {
-  const { t } = useTranslation("tenants");
+  const { t } = useTranslation(["tenants", "parts"]);
   const [typed, setTyped] = useState("");
   const [settled] = useDebouncedValue(typed.trim(), 150);
   const found = useHosts(fabric, settled);
@@ -37,7 +37,7 @@ export function PortsField({ fabric, value, error, description, ...rest }: Props
       acceptValueOnBlur
       description={
         names && names.length > 0
-          ? t("ports-are", { n: names.length, first: names.slice(0, 3).join(", ") })
+          ? t("ports-are", { n: names.length, first: names.slice(0, 3).join(t("parts:list-separator")) })
           : description
       }
       error={error ?? wrong}
