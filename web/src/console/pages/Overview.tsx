@@ -15,7 +15,7 @@ import { NextStep } from "./overview/NextStep";
 import { RolloutPart } from "./overview/RolloutPart";
 import { VerdictSentence } from "./overview/VerdictSentence";
 
-/** Whether every tenant gets its share right now, and what is behind the answer. */
+/** Whether every tenant receives its share now, and the figures behind the answer. */
 export default function Overview() {
   const { t } = useTranslation(["overview", "shell"]);
   const fabric = useFabricName();

@@ -12,7 +12,7 @@ type ToProps = {
   children: React.ReactNode;
 };
 
-/** A link to a page of the console. Names come from outside and may be long or written from right to left. */
+/** A link to a page of the console. Names may be long or written from right to left. */
 export function To({ to, params, search, title, children }: ToProps) {
   return (
     <Anchor
@@ -63,7 +63,7 @@ export function LinkName({ name, fabric }: Named) {
   );
 }
 
-/** The first characters of a plan's name: enough to tell the plans of a fabric apart. */
+/** The first characters of a plan's name: enough to distinguish the plans of a fabric. */
 export const shortPlan = (name: string) => name.slice(0, 12);
 
 /** A plan by the first characters of its hash, the whole of it as title, as a link to its page. */

@@ -62,7 +62,7 @@ export function AddTenant({ fabric, onClose }: { fabric: string; onClose: () => 
           />
           {current ? <AdmissionView admission={current} /> : null}
           {preview.error ? <ProblemNote problem={preview.error} /> : null}
-          {create.made ? <Text role="status">{t("made", { tenant: create.made })}</Text> : null}
+          {create.made && create.error ? <Text role="status">{t("made", { tenant: create.made })}</Text> : null}
           {create.error ? <ProblemNote problem={create.error} /> : null}
           <AddButtons
             ref={button}
