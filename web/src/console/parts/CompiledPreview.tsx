@@ -1,11 +1,10 @@
 import { Stack, Text, Title } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import { client, data, type Schemas } from "../../api/client";
-import { keys } from "../../api/keys";
+import type { Schemas } from "../../api/client";
 import { ProblemNote } from "../../ui/ProblemNote";
 import { Findings } from "./Findings";
 import { useInForce } from "./inForce";
+import { usePlan } from "./plans";
 import { SharesTable } from "./SharesTable";
 import { effectOf } from "./shareColumns";
 import { shareRows } from "./shares";
@@ -16,15 +15,7 @@ type Plan = Pick<Schemas["Plan"], "name" | "tenants" | "findings">;
 export function usePlanInForce(fabric: string) {
   const inForce = useInForce(fabric);
   const name = inForce.plan?.name ?? "";
-  const plan = useQuery({
-    queryKey: keys.plan(fabric, name),
-    queryFn: () =>
-      data<Schemas["Plan"]>(
-        client.GET("/api/v1/fabrics/{fabric}/plans/{plan}", { params: { path: { fabric, plan: name } } }),
-      ),
-    enabled: name !== "",
-    staleTime: 300_000,
-  });
+  const plan = usePlan(fabric, name);
   const known = inForce.known && (name === "" || !plan.isPending);
   return { name, known, plan: plan.data, problem: inForce.query.error ?? plan.error };
 }

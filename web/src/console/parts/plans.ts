@@ -2,6 +2,19 @@ import { useQuery } from "@tanstack/react-query";
 import { client, data, type Schemas } from "../../api/client";
 import { keys } from "../../api/keys";
 
+/** A stored plan by its name; a plan never changes. */
+export function usePlan(fabric: string, plan: string | undefined) {
+  return useQuery({
+    queryKey: keys.plan(fabric, plan ?? ""),
+    queryFn: () =>
+      data<Schemas["Plan"]>(
+        client.GET("/api/v1/fabrics/{fabric}/plans/{plan}", { params: { path: { fabric, plan: plan ?? "" } } }),
+      ),
+    enabled: fabric !== "" && !!plan,
+    staleTime: 300_000,
+  });
+}
+
 /** Compiles a plan and stores it: of the current declarations, unless `body` names a revision. */
 export function storePlan(fabric: string, key: string, body: Schemas["PlanCreate"] = {}) {
   return data<Schemas["Plan"]>(

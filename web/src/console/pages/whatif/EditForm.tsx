@@ -1,10 +1,8 @@
 import { Autocomplete, Button, Group, NativeSelect, Stack, Textarea, TextInput } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { all, client, data } from "../../../api/client";
-import { keys } from "../../../api/keys";
 import { Icon } from "../../../ui/icons";
+import { useTenants } from "../tenants/queries";
 import { asks, type EditKind, editText, kinds, parseEdits } from "./edits";
 
 type Props = { fabric: string; text: string; onCompare: (edits: string) => void };
@@ -57,17 +55,7 @@ function EditBuilder({ fabric, onAdd }: { fabric: string; onAdd: (edit: string) 
   const [kind, setKind] = useState<EditKind>("weight");
   const [subject, setSubject] = useState("");
   const [value, setValue] = useState("");
-  const tenants = useQuery({
-    queryKey: keys.tenants(fabric),
-    queryFn: () =>
-      all((cursor) =>
-        data(
-          client.GET("/api/v1/fabrics/{fabric}/tenants", {
-            params: { path: { fabric }, query: { limit: 1000, cursor } },
-          }),
-        ),
-      ),
-  });
+  const tenants = useTenants(fabric);
   const ask = asks[kind];
   const names = ask.subject === "tenant" ? (tenants.data?.map((x) => x.name) ?? []) : [];
   const ready = subject.trim() !== "" && (ask.value === undefined || value.trim() !== "");
