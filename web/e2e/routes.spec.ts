@@ -32,8 +32,8 @@ async function consolePlaces(demo: Demo): Promise<Place[]> {
 
 const portalPages = ["share", "history", "endpoints", "classes", "notices", "members"];
 
-/** Opens a place and looks at it as all readers do. */
-async function look(page: Page, { name, path }: Place) {
+/** Opens a place: it is accessible and does not scroll sideways. */
+async function visit(page: Page, { name, path }: Place) {
   await page.goto(path);
   await ready(page);
   await expectAccessible(page);
@@ -44,15 +44,15 @@ async function look(page: Page, { name, path }: Place) {
   expect(sideways, `${name} scrolls sideways`).toBeLessThanOrEqual(0);
 }
 
-for (const look_ of looks) {
-  const { theme, language, width } = look_;
-  test.describe(nameOf(look_), () => {
+for (const look of looks) {
+  const { theme, language, width } = look;
+  test.describe(nameOf(look), () => {
     test.use({ theme, language, viewport: { width, height: 900 } });
 
     test("every page of the console is whole and accessible", async ({ page, demo, signIn }) => {
       test.setTimeout(180_000);
       await signIn(page, "operator");
-      for (const place of await consolePlaces(demo)) await test.step(place.name, () => look(page, place));
+      for (const place of await consolePlaces(demo)) await test.step(place.name, () => visit(page, place));
     });
 
     test("every page of the portal is whole and accessible", async ({ page, demo, signIn }) => {
@@ -60,12 +60,12 @@ for (const look_ of looks) {
       await signIn(page, "tenant");
       const base = `/portal/f/${demo.fabric}/t/${demo.tenant.tenant}`;
       for (const name of portalPages)
-        await test.step(name, () => look(page, { name: `portal-${name}`, path: `${base}/${name}` }));
+        await test.step(name, () => visit(page, { name: `portal-${name}`, path: `${base}/${name}` }));
     });
   });
 }
 
-test("an address that nothing is at, and one of an unknown fabric, say so and offer the search", async ({
+test("unknown addresses, fabrics and tenants answer Not found and offer the search", async ({
   page,
   signIn,
   guards,
@@ -119,4 +119,5 @@ test("after an upgrade, an old tab says that there is a new version", async ({ p
   await page.unroute("**/assets/Audit-*");
   await page.getByRole("button", { name: "Reload the page" }).click();
   await ready(page);
+  await expect(page).toHaveURL(/\/console\/audit/);
 });
