@@ -36,8 +36,8 @@ export function useDifference(fabric: string, plan: string, against: string | un
 /** The largest number of explanations that the page reads; a filter by port or tenant reads others. */
 export const explained = 2000;
 
-/** Settings with their reasons, of one port or tenant or of all. */
-export function useExplanations(fabric: string, plan: string, port: string, tenant: string) {
+/** Settings with their reasons, of one port or node, of one tenant, or of all. */
+export function useExplanations(fabric: string, plan: string, { port = "", tenant = "" }) {
   return useQuery({
     queryKey: keys.plan(fabric, plan, "explain", port, tenant),
     queryFn: () =>
@@ -53,6 +53,7 @@ export function useExplanations(fabric: string, plan: string, port: string, tena
           ),
         explained,
       ),
+    enabled: plan !== "",
     staleTime: 300_000,
   });
 }
