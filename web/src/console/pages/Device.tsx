@@ -10,6 +10,7 @@ import { ProblemNote } from "../../ui/ProblemNote";
 import { QueryView } from "../../ui/states";
 import { useUrlState } from "../../ui/useUrlState";
 import { ActionButton } from "../parts/ActionButton";
+import { DeviceStateBadge } from "../parts/DeviceStateBadge";
 import { Part } from "../parts/Part";
 import { Baseline } from "./device/Baseline";
 import { ChangeLog } from "./device/ChangeLog";
@@ -20,7 +21,6 @@ import { Reasons } from "./device/Reasons";
 import { Release } from "./device/Release";
 import { Repair } from "./device/Repair";
 import { SettingsTables } from "./device/SettingsTables";
-import { DeviceStateBadge } from "./devices/DeviceStateBadge";
 import { type Device as D, later } from "./devices/model";
 import { useDevice, useReadNow } from "./devices/queries";
 

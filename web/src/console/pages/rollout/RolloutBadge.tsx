@@ -1,7 +1,7 @@
 import { useTranslation } from "react-i18next";
 import type { IconName } from "../../../ui/icons";
-import { deviceLook, rolloutLook, StateBadge, type Tone } from "../../../ui/StateBadge";
-import { type Rollout, type RolloutDevice, situationOf, type WaveState } from "./model";
+import { rolloutLook, StateBadge, type Tone } from "../../../ui/StateBadge";
+import { type Rollout, situationOf, type WaveState } from "./model";
 
 /** The state of a rollout; of a running one, its phase. */
 export function RolloutBadge({ rollout: ro }: { rollout: Rollout }) {
@@ -13,25 +13,6 @@ export function RolloutBadge({ rollout: ro }: { rollout: Rollout }) {
     <span data-rollout-state={ro.state} data-situation={situation}>
       <StateBadge tone={look.tone} icon={icon}>
         {ro.state === "running" ? t(`situation.${situation}`) : t(`common:rollout.${ro.state}`, ro.state)}
-      </StateBadge>
-    </span>
-  );
-}
-
-/** The state of a device in a rollout. "verified" in place of "in sync": it is a statement about the read-back. */
-export function DeviceBadge({ device: d, ended }: { device: RolloutDevice; ended: boolean }) {
-  const { t } = useTranslation(["rollouts", "common"]);
-  const look = deviceLook(d.state);
-  const word =
-    d.state === "in-sync"
-      ? t("verified")
-      : d.state === "pending" && ended
-        ? t("not-written")
-        : t(`common:device.${d.state}`, d.state);
-  return (
-    <span data-device-state={d.state}>
-      <StateBadge tone={look.tone} icon={look.icon}>
-        {word}
       </StateBadge>
     </span>
   );

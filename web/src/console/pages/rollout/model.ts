@@ -17,8 +17,6 @@ const progress: Record<string, Progress> = {
   pending: "waiting",
 };
 
-export const progressOf = (d: Pick<RolloutDevice, "state">): Progress => progress[d.state] ?? "unknown";
-
 export type Counts = Record<Progress, number> & { all: number };
 
 /** Devices by progress. */
@@ -26,20 +24,9 @@ export function counted(devices: Pick<RolloutDevice, "state">[]): Counts {
   const out: Counts = { all: 0, verified: 0, failed: 0, back: 0, writing: 0, reading: 0, waiting: 0, unknown: 0 };
   for (const d of devices) {
     out.all++;
-    out[progressOf(d)]++;
+    out[progress[d.state] ?? "unknown"]++;
   }
   return out;
-}
-
-/** What is known of the writes to a device: the weakest of its receipts. `none`: nothing was sent yet. */
-export type Written = "none" | "unchanged" | "sent" | "acknowledged" | "refused";
-
-export function writtenOf(d: Pick<RolloutDevice, "receipt">): Written {
-  const outcomes = new Set((d.receipt ?? []).map((r) => r.outcome));
-  if (outcomes.has("refused")) return "refused";
-  if (outcomes.has("sent")) return "sent";
-  if (outcomes.has("acknowledged")) return "acknowledged";
-  return outcomes.size > 0 ? "unchanged" : "none";
 }
 
 /** Receipts of a device by outcome, in the order of the contract. */
@@ -56,7 +43,7 @@ export function outcomesOf(
 export type WaveState = "waiting" | "running" | "verified" | "failed" | "back" | "mixed";
 
 /** A wave with its devices by progress. */
-export type Wave = { number: number; canary: boolean; kinds: string[]; counts: Counts; state: WaveState };
+export type Wave = { number: number; canary: boolean; counts: Counts; state: WaveState };
 
 /** The waves of a rollout, the first one first. `canaries` are the numbers of the canary waves, from 0. */
 export function wavesOf(ro: Pick<Rollout, "waves" | "devices">, canaries: number[]): Wave[] {
@@ -67,10 +54,8 @@ export function wavesOf(ro: Pick<Rollout, "waves" | "devices">, canaries: number
   }
   const last = Math.max(ro.waves - 1, ...byWave.keys());
   return Array.from({ length: last + 1 }, (_, number) => {
-    const devices = byWave.get(number) ?? [];
-    const counts = counted(devices);
-    const kinds = [...new Set(devices.map((d) => d.kind))].sort();
-    return { number, canary: canaries.includes(number), kinds, counts, state: waveState(counts) };
+    const counts = counted(byWave.get(number) ?? []);
+    return { number, canary: canaries.includes(number), counts, state: waveState(counts) };
   });
 }
 
