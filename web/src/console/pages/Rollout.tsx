@@ -90,8 +90,7 @@ function Body({ rollout: ro, events, allowed, onRollBack }: BodyProps) {
       <Part title={t("waves")}>
         <WaveSteps
           waves={wavesOf(ro, canaries)}
-          current={ro.phase === "pushing" ? ro.wave : -1}
-          ended={ended}
+          current={!ended && ro.phase === "pushing" ? ro.wave : -1}
           shown={url.wave}
           onShow={(wave) => setUrl({ wave })}
         />

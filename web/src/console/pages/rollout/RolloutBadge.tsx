@@ -20,6 +20,7 @@ export function RolloutBadge({ rollout: ro }: { rollout: Rollout }) {
 
 const waveLooks: Record<WaveState, { tone: Tone; icon: IconName }> = {
   waiting: { tone: "neutral", icon: "clock" },
+  "not-reached": { tone: "neutral", icon: "dash" },
   running: { tone: "info", icon: "flow" },
   verified: { tone: "good", icon: "check" },
   failed: { tone: "bad", icon: "cross" },
@@ -28,12 +29,7 @@ const waveLooks: Record<WaveState, { tone: Tone; icon: IconName }> = {
 };
 
 /** The state of a wave. */
-export function WaveBadge({ state, ended }: { state: WaveState; ended: boolean }) {
+export function WaveBadge({ state }: { state: WaveState }) {
   const { t } = useTranslation("rollouts");
-  const look = waveLooks[state];
-  return (
-    <StateBadge tone={look.tone} icon={look.icon}>
-      {t(`wave-state.${state === "waiting" && ended ? "not-reached" : state}`)}
-    </StateBadge>
-  );
+  return <StateBadge {...waveLooks[state]}>{t(`wave-state.${state}`)}</StateBadge>;
 }

@@ -45,9 +45,12 @@ test("a wave is verified when all of its devices are", () => {
     device("s", "pending", 3, "switch"),
     device("t", "rolled-back", 4),
   ];
-  const waves = wavesOf({ waves: 6, devices }, [0, 3]);
+  const waves = wavesOf({ state: "running", waves: 6, devices }, [0, 3]);
   expect(waves.map((w) => w.state)).toEqual(["verified", "running", "failed", "waiting", "back", "waiting"]);
   expect(waves.map((w) => w.canary)).toEqual([true, false, false, true, false, false]);
+  expect(wavesOf({ state: "canceled", waves: 6, devices }, []).map((w) => w.state)).toEqual([
+    ...["verified", "mixed", "failed", "not-reached", "back", "not-reached"],
+  ]);
 });
 
 test("a pause is in effect when no device is being written", () => {

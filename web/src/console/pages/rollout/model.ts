@@ -40,13 +40,14 @@ export function outcomesOf(
   });
 }
 
-export type WaveState = "waiting" | "running" | "verified" | "failed" | "back" | "mixed";
+/** `mixed`: devices of the wave are in different states, and it is not being written. */
+export type WaveState = "waiting" | "not-reached" | "running" | "verified" | "failed" | "back" | "mixed";
 
 /** A wave with its devices by progress. */
 export type Wave = { number: number; canary: boolean; counts: Counts; state: WaveState };
 
 /** The waves of a rollout, the first one first. `canaries` are the numbers of the canary waves, from 0. */
-export function wavesOf(ro: Pick<Rollout, "waves" | "devices">, canaries: number[]): Wave[] {
+export function wavesOf(ro: Pick<Rollout, "state" | "waves" | "devices">, canaries: number[]): Wave[] {
   const byWave = new Map<number, RolloutDevice[]>();
   for (const d of ro.devices ?? []) {
     const n = d.wave ?? 0;
@@ -55,17 +56,17 @@ export function wavesOf(ro: Pick<Rollout, "waves" | "devices">, canaries: number
   const last = Math.max(ro.waves - 1, ...byWave.keys());
   return Array.from({ length: last + 1 }, (_, number) => {
     const counts = counted(byWave.get(number) ?? []);
-    return { number, canary: canaries.includes(number), counts, state: waveState(counts) };
+    return { number, canary: canaries.includes(number), counts, state: waveState(counts, ro.state !== "running") };
   });
 }
 
-function waveState(c: Counts): WaveState {
+function waveState(c: Counts, ended: boolean): WaveState {
   if (c.failed > 0) return "failed";
-  if (c.writing + c.reading > 0) return "running";
   if (c.all > 0 && c.verified === c.all) return "verified";
   if (c.all > 0 && c.back === c.all) return "back";
-  if (c.waiting === c.all) return "waiting";
-  return c.waiting > 0 && c.verified > 0 ? "running" : "mixed";
+  if (c.waiting === c.all) return ended ? "not-reached" : "waiting";
+  if (ended) return "mixed";
+  return c.writing + c.reading > 0 || (c.waiting > 0 && c.verified > 0) ? "running" : "mixed";
 }
 
 /** Numbers of the canary waves, from the event that started the rollout. */
