@@ -117,6 +117,10 @@ export function purposeOf(ro: Pick<Rollout, "release" | "to" | "repair" | "stage
   return ro.stages.includes("settings") ? "plan" : "placement";
 }
 
+/** Seconds from the start of a rollout to its end; undefined while it runs. */
+export const secondsOf = (ro: Pick<Rollout, "created_at" | "finished_at">): number | undefined =>
+  ro.finished_at ? (Date.parse(ro.finished_at) - Date.parse(ro.created_at)) / 1000 : undefined;
+
 /** What a health gate found. `unmeasured` is neither passed nor failed. */
 export type GateResult = { event: Event; result: "passed" | "failed" | "unmeasured" };
 
