@@ -1,9 +1,7 @@
 import { Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { all, client, data, type Schemas } from "../../api/client";
-import { keys } from "../../api/keys";
+import type { Schemas } from "../../api/client";
 import { useFabricName, useFabrics } from "../../shell/fabrics";
 import { useCan } from "../../shell/me";
 import { shellWord } from "../../ui/CopyAs";
@@ -16,6 +14,7 @@ import { When } from "../../ui/When";
 import { ActionButton } from "../parts/ActionButton";
 import { useInForce } from "../parts/inForce";
 import { PlanName, shortPlan } from "../parts/links";
+import { usePlans } from "../parts/plans";
 import { useFigures } from "../parts/useFigures";
 import { CompileDialog } from "./plan/CompileDialog";
 
@@ -25,17 +24,7 @@ type Summary = Schemas["PlanSummary"];
 export default function Plans() {
   const { t } = useTranslation(["plans", "shell"]);
   const fabric = useFabricName();
-  const plans = useQuery({
-    queryKey: keys.plans(fabric),
-    queryFn: () =>
-      all<Summary>((cursor) =>
-        data(
-          client.GET("/api/v1/fabrics/{fabric}/plans", {
-            params: { path: { fabric }, query: { limit: 1000, cursor } },
-          }),
-        ),
-      ),
-  });
+  const plans = usePlans(fabric);
   const inForce = useInForce(fabric);
   const [url, setUrl] = useUrlState({ compile: "", filter: "", sort: "" });
   const can = useCan();

@@ -1,34 +1,19 @@
 import { Stack, Text, Title } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import { client, data, type Schemas } from "../../api/client";
-import { keys } from "../../api/keys";
 import { Findings } from "./Findings";
-import { useInForce } from "./inForce";
+import { type Plan, usePlanInForce } from "./plans";
 import { SharesTable } from "./SharesTable";
 import { effectOf } from "./shareColumns";
 import { shareRows } from "./shares";
 
-type Plan = Pick<Schemas["Plan"], "name" | "tenants" | "findings">;
-
-/** The plan in force with its predictions; undefined while it is read, and without one. */
-export function usePlanInForce(fabric: string) {
-  const inForce = useInForce(fabric);
-  const name = inForce.plan?.name ?? "";
-  const plan = useQuery({
-    queryKey: keys.plan(fabric, name),
-    queryFn: () =>
-      data<Schemas["Plan"]>(
-        client.GET("/api/v1/fabrics/{fabric}/plans/{plan}", { params: { path: { fabric, plan: name } } }),
-      ),
-    enabled: name !== "",
-    staleTime: 300_000,
-  });
-  return { name, known: inForce.known && (name === "" || !plan.isPending), plan: plan.data };
-}
-
 /** What a compiled plan would give each tenant, beside what the plan in force gives, and what the fabric cannot honour. */
-export function CompiledPreview({ fabric, plan }: { fabric: string; plan: Plan }) {
+export function CompiledPreview({
+  fabric,
+  plan,
+}: {
+  fabric: string;
+  plan: Pick<Plan, "name" | "tenants" | "findings">;
+}) {
   const { t } = useTranslation("parts");
   const inForce = usePlanInForce(fabric);
   const same = inForce.name === plan.name;

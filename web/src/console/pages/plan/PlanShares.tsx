@@ -8,11 +8,11 @@ import type { Column } from "../../../ui/table/DataTable";
 import { When } from "../../../ui/When";
 import { ActionButton } from "../../parts/ActionButton";
 import { Part } from "../../parts/Part";
+import type { Plan } from "../../parts/plans";
 import { SharesTable } from "../../parts/SharesTable";
 import type { ShareRow } from "../../parts/shares";
 import { type Figures, useFigures } from "../../parts/useFigures";
 import type { Context } from "./context";
-import type { Plan } from "./queries";
 import { goesOn, resultOf, type Simulated, type Simulation, useSimulate, useSimulationOf } from "./simulation";
 
 type Props = {

@@ -7,10 +7,11 @@ import { Partial, QueryView } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { useUrlState } from "../../../ui/useUrlState";
 import { DeviceName, Names, TenantName } from "../../parts/links";
+import type { Plan } from "../../parts/plans";
 import { ReasonTable } from "../../parts/ReasonTable";
 import { kindKey } from "../../parts/SettingTable";
 import { useFigures } from "../../parts/useFigures";
-import { explained, type Plan, useExplanations } from "./queries";
+import { explained, useExplanations } from "./queries";
 import { groupSettings, type SettingGroup } from "./settings";
 
 /** Settings of every device with their reasons; devices that are set alike stand in one row. */

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { useFabrics } from "../../../shell/fabrics";
-import { usePlanInForce } from "../../parts/CompiledPreview";
-import { useDifference, usePlan, usePolicies } from "./queries";
+import { usePlan, usePlanInForce } from "../../parts/plans";
+import { useDifference, usePolicies } from "./queries";
 import { changedDevices } from "./settings";
 
 /** What the parts of a plan's page share. */

@@ -1,22 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { all, client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
+import type { Plan } from "../../parts/plans";
 import { useOperationKey } from "../../parts/useOperationKey";
-
-export type Plan = Schemas["Plan"];
-
-/** A stored plan by its name; a plan never changes. */
-export function usePlan(fabric: string, plan: string | undefined) {
-  return useQuery({
-    queryKey: keys.plan(fabric, plan ?? ""),
-    queryFn: () =>
-      data(
-        client.GET("/api/v1/fabrics/{fabric}/plans/{plan}", { params: { path: { fabric, plan: plan ?? "" } } }),
-      ) as Promise<Plan>,
-    enabled: fabric !== "" && !!plan,
-    staleTime: 300_000,
-  });
-}
 
 /** What changes from the plan in force to a plan. */
 export function useDifference(fabric: string, plan: string, against: string | undefined) {

@@ -1,7 +1,7 @@
 import type { Schemas } from "../../../api/client";
+import type { Plan } from "../../parts/plans";
 
 type Explanation = Schemas["Explanation"];
-type Plan = Schemas["Plan"];
 
 /** Devices that a plan sets alike. */
 export type SettingGroup = {

@@ -13,7 +13,7 @@ import { QueryView } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { Why } from "../../../ui/Why";
 import { PlanName, TenantName } from "../../parts/links";
-import { usePlan } from "../plan/queries";
+import { usePlan } from "../../parts/plans";
 import type { Rollout } from "./model";
 
 /** Seconds of the chart before the rollout, and after its end at most. */
