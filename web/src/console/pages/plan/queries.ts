@@ -62,7 +62,7 @@ export function usePreview(fabric: string, plan: string, options: Schemas["Rollo
 }
 
 /** What the compiler makes of the declarations or of a revision; nothing is stored. */
-export function useDryCompile(fabric: string, body: Schemas["PlanCreate"], enabled: boolean) {
+export function useDryCompile(fabric: string, body: Schemas["PlanCreate"]) {
   return useQuery({
     queryKey: keys.plan(fabric, "dry-run", body),
     queryFn: () =>
@@ -72,9 +72,9 @@ export function useDryCompile(fabric: string, body: Schemas["PlanCreate"], enabl
           body,
         }),
       ) as Promise<Plan>,
-    enabled: enabled && fabric !== "",
     staleTime: 0,
     gcTime: 0,
+    refetchOnWindowFocus: false, // compiles anew
     retry: false,
   });
 }
