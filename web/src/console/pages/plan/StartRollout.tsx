@@ -39,7 +39,7 @@ export function StartRollout({ context: x, plan, onClose }: { context: Context; 
       danger={effect.whole}
       busy={start.isPending}
       problem={start.error ?? undefined}
-      disabled={!preview.data || preview.isError || settled !== options}
+      disabled={!preview.data || preview.isPlaceholderData || preview.isError || settled !== options}
       onConfirm={() => start.mutate()}
     >
       <Stack gap="md" data-start={plan.name}>
@@ -95,12 +95,12 @@ function useEffectOf(x: Context, preview: Schemas["RolloutPreview"] | undefined)
     if (!preview) return { button: t("start"), whole: false };
     const all = preview.devices;
     if (x.isInForce) return { button: t("send-check", { devices: all }), whole: false };
-    const devices = x.devices ?? all;
-    const settings = x.difference.data ? totals(x.difference.data).settings : 0;
-    const whole = devices >= all && all > 0;
     if (x.inForce.name === "") return { button: t("send-first", { devices: all }), whole: true };
+    const devices = x.devices ?? all;
     if (devices === 0) return { button: t("send-check", { devices: all }), whole: false };
-    return { button: t("send", { settings, devices }), whole };
+    const whole = devices >= all && all > 0;
+    if (!x.difference.data) return { button: t("send-first", { devices }), whole };
+    return { button: t("send", { settings: totals(x.difference.data).settings, devices }), whole };
   }, [x, preview, t]);
 }
 
