@@ -98,18 +98,12 @@ export function useStorePlan(fabric: string, body: Schemas["PlanCreate"]) {
   });
 }
 
-/** The revisions of the fabric's policy, the newest first. */
-export function usePolicies(fabric: string) {
+/** The number of the latest revision of the fabric's policy; undefined while it is read, and without one. */
+export function useLatestRevision(fabric: string) {
   return useQuery({
-    queryKey: keys.policies(fabric),
+    queryKey: keys.policies(fabric, "latest"),
     queryFn: () =>
-      all<Schemas["Policy"]>((cursor) =>
-        data(
-          client.GET("/api/v1/fabrics/{fabric}/policies", {
-            params: { path: { fabric }, query: { limit: 1000, cursor } },
-          }),
-        ),
-      ),
-    enabled: fabric !== "",
-  });
+      data(client.GET("/api/v1/fabrics/{fabric}/policies", { params: { path: { fabric }, query: { limit: 1 } } })),
+    select: (l) => l.items[0]?.revision,
+  }).data;
 }
