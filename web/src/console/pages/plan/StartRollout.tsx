@@ -1,11 +1,9 @@
 import { List, Stack, Text, Title } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { useMutation } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, data, type Schemas } from "../../../api/client";
-import { keys } from "../../../api/keys";
 import { QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { useDifferenceSentence } from "../../parts/DifferenceView";
@@ -13,6 +11,7 @@ import { totals } from "../../parts/difference";
 import { PlanName, shortPlan } from "../../parts/links";
 import type { Plan } from "../../parts/plans";
 import { useOperationKey } from "../../parts/useOperationKey";
+import { useOpenRollout } from "../rollout/queries";
 import type { Context } from "./context";
 import { usePreview } from "./queries";
 import { RolloutOptionsForm } from "./RolloutOptionsForm";
@@ -105,8 +104,6 @@ function useEffectOf(x: Context, preview: Schemas["RolloutPreview"] | undefined)
 }
 
 function useStart(fabric: string, plan: string, options: Schemas["RolloutOptions"]) {
-  const navigate = useNavigate();
-  const cache = useQueryClient();
   const key = useOperationKey([fabric, plan, options]);
   return useMutation({
     mutationFn: () =>
@@ -116,13 +113,6 @@ function useStart(fabric: string, plan: string, options: Schemas["RolloutOptions
           body: { plan, options },
         }),
       ) as Promise<Schemas["Rollout"]>,
-    onSuccess: (rollout) => {
-      void cache.invalidateQueries({ queryKey: keys.rollouts(fabric) });
-      void cache.invalidateQueries({ queryKey: keys.overview(fabric) });
-      void navigate({
-        to: "/console/f/$fabric/rollouts/$rollout",
-        params: { fabric, rollout: String(rollout.id) } as never,
-      });
-    },
+    onSuccess: useOpenRollout(fabric),
   });
 }

@@ -1,5 +1,4 @@
 import { Radio, Select, Stack, Text, Title } from "@mantine/core";
-import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
@@ -13,14 +12,14 @@ import { usePlans } from "../../parts/plans";
 import { useDifference } from "../plan/queries";
 import { Waves } from "../plan/Waves";
 import { beforeOf, type Rollout } from "./model";
-import { useBack, useBackPreview, useRollouts } from "./queries";
+import { useBack, useBackPreview, useOpenRollout, useRollouts } from "./queries";
 
 type To = "before" | "plan" | "baseline";
 
 /** Rolls back: shows what would be written, in which waves, and what each tenant would get. */
 export function RollBack({ fabric, rollout: ro, onClose }: { fabric: string; rollout: Rollout; onClose: () => void }) {
   const { t } = useTranslation("rollouts");
-  const navigate = useNavigate();
+  const open = useOpenRollout(fabric);
   const running = ro.state === "running";
   const [to, setTo] = useState<To>("before");
   const [plan, setPlan] = useState<string | null>(null);
@@ -35,11 +34,7 @@ export function RollBack({ fabric, rollout: ro, onClose }: { fabric: string; rol
     back.mutate(undefined, {
       onSuccess: (made) => {
         onClose();
-        if (made.id !== ro.id)
-          void navigate({
-            to: "/console/f/$fabric/rollouts/$rollout",
-            params: { fabric, rollout: String(made.id) } as never,
-          });
+        if (made.id !== ro.id) open(made);
       },
     });
   return (

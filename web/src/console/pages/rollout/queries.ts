@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
 import { all, client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { useOperationKey } from "../../parts/useOperationKey";
@@ -30,25 +31,18 @@ export function useRolloutEvents(fabric: string, id: number) {
   });
 }
 
-/** Rollouts, newest first, without their devices. */
+/** The last 1000 rollouts, newest first, without their devices. */
 export function useRollouts(fabric: string) {
   return useQuery({
     queryKey: keys.rollouts(fabric),
     queryFn: () =>
-      all<Rollout>(
-        (cursor) =>
-          data(
-            client.GET("/api/v1/fabrics/{fabric}/rollouts", {
-              params: { path: { fabric }, query: { limit: 200, cursor } },
-            }),
-          ),
-        1000,
-      ),
+      data(client.GET("/api/v1/fabrics/{fabric}/rollouts", { params: { path: { fabric }, query: { limit: 1000 } } })),
+    select: (l) => l.items,
   });
 }
 
 /** Marks what a request to a rollout changes. */
-export function useRolloutChanged(fabric: string) {
+function useRolloutChanged(fabric: string) {
   const cache = useQueryClient();
   return (id: number) => {
     for (const queryKey of [keys.rollouts(fabric), keys.rollout(fabric, id), keys.overview(fabric)])
@@ -56,7 +50,20 @@ export function useRolloutChanged(fabric: string) {
   };
 }
 
-export type Request = "pause" | "resume" | "cancel" | "confirm";
+/** After a rollout was started: marks what it changes, and opens its page. */
+export function useOpenRollout(fabric: string) {
+  const navigate = useNavigate();
+  const changed = useRolloutChanged(fabric);
+  return ({ id }: Pick<Rollout, "id">) => {
+    changed(id);
+    void navigate({
+      to: "/console/f/$fabric/rollouts/$rollout",
+      params: { fabric, rollout: String(id) } as never,
+    });
+  };
+}
+
+type Request = "pause" | "resume" | "cancel" | "confirm";
 
 /** Sends a request without a body to a rollout. */
 export function useRequest(fabric: string, ro: Pick<Rollout, "id" | "revision">, request: Request) {
