@@ -14,6 +14,10 @@ export function byState(devices: Device[]): [state: string, n: number][] {
 export const byNeed = (a: Device, b: Device) =>
   byNeedOfState(a.state, b.state) || a.name.localeCompare(b.name, "en", { numeric: true });
 
+/** Devices whose latest reading differs from the plan, in the order of their need for a person. A quarantined one may be in sync again. */
+export const driftedOf = (devices: Device[]): Device[] =>
+  devices.filter((d) => d.state === "drifted" || (d.state === "quarantined" && d.differences.length > 0)).sort(byNeed);
+
 /** The later of two readings of each device: what the service stored, and what this page read. */
 export function latest(stored: Device[], read: Device[] | undefined): Device[] {
   if (!read) return stored;
