@@ -7,7 +7,7 @@ import type { Plan } from "../../parts/plans";
 export function PlanFindings({ plan }: { plan: Plan }) {
   const { t } = useTranslation("plans");
   return (
-    <Part title={t("findings-title")}>
+    <Part title={t("findings")}>
       <Findings items={plan.findings} />
     </Part>
   );
