@@ -24,7 +24,7 @@ import { SettingsTables } from "./device/SettingsTables";
 import { type Device as D, later } from "./devices/model";
 import { useDevice, useReadNow } from "./devices/queries";
 
-/** A device: what it should hold, what it holds, and what to do about the difference. */
+/** A device: its desired and observed settings, and the actions on their difference. */
 export default function Device() {
   const { t } = useTranslation(["devices", "shell"]);
   const fabric = useFabricName();

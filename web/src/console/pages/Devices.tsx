@@ -22,7 +22,7 @@ import { StateFilter } from "./devices/StateFilter";
 import { Management } from "./rollouts/Management";
 import { sortOf, sortText } from "./rollouts/sort";
 
-/** Which device has drifted? */
+/** The devices of the plan in force: states, readings and drift policy. */
 export default function Devices() {
   const { t } = useTranslation(["devices", "shell"]);
   const fabric = useFabricName();

@@ -20,7 +20,7 @@ import { CompileDialog } from "./plan/CompileDialog";
 
 type Summary = Schemas["PlanSummary"];
 
-/** Stored plans, the one in force marked, and the way to a new one. */
+/** Stored plans, the one in force marked, and the dialog that compiles a new one. */
 export default function Plans() {
   const { t } = useTranslation(["plans", "shell"]);
   const fabric = useFabricName();

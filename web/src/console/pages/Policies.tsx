@@ -17,7 +17,7 @@ import { RevisionPart } from "./policies/RevisionPart";
 import { RevisionTable } from "./policies/RevisionTable";
 import { before, pairOf } from "./policies/values";
 
-/** The rules and their history: revisions, differences, labels, the way back, and the compiler's options. */
+/** The rules and their history: revisions with their differences and labels, restoring, and the compiler's options. */
 export default function Policies() {
   const { t } = useTranslation(["policies", "shell"]);
   const fabric = useFabricName();

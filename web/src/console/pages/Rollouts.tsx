@@ -22,7 +22,7 @@ import { Management } from "./rollouts/Management";
 import { ReleaseFabric } from "./rollouts/ReleaseFabric";
 import { sortOf, sortText } from "./rollouts/sort";
 
-/** Rollouts, newest first, and the way to give the fabric back. */
+/** Rollouts, newest first, and the dialog that releases the fabric. */
 export default function Rollouts() {
   const { t } = useTranslation(["rollouts", "shell", "common"]);
   const fabric = useFabricName();

@@ -4,7 +4,7 @@ import { Icon } from "../../../ui/icons";
 import { DeviceName, Names } from "../../parts/links";
 import { type Device, driftedOf } from "./model";
 
-/** Names the devices that drifted, and what is done about them. */
+/** Names the devices that have drifted, and says which are repaired automatically. */
 export function DriftBanner({ devices, onShow }: { devices: Device[]; onShow: (state: string) => void }) {
   const { t } = useTranslation("devices");
   const drifted = driftedOf(devices);

@@ -73,7 +73,7 @@ function PolicyForm({ fabric, policy, etag, devices, onClose }: FormProps) {
   const cache = useQueryClient();
   const { version: _v, updated_at: _u, ...current } = policy;
   const [form, setForm] = useState<Update>(current);
-  // The version that the form began with: a change by somebody else in between is refused, not lost.
+  // Of the version that the form began with: the service refuses the save when another change came first.
   const [tag] = useState(etag);
   const save = useMutation({
     mutationFn: () =>
@@ -123,7 +123,7 @@ function PolicyForm({ fabric, policy, etag, devices, onClose }: FormProps) {
   );
 }
 
-/** Times in minutes, where the service keeps seconds; the interval may be shorter. */
+/** The numbers of the policy; times are in seconds. */
 function Numbers({ form, onChange, problem }: { form: Update; onChange: (form: Update) => void; problem: unknown }) {
   const { t } = useTranslation("devices");
   const say = useSay();

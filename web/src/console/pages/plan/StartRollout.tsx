@@ -64,7 +64,7 @@ export function StartRollout({ context: x, plan, onClose }: { context: Context; 
   );
 }
 
-/** What the rollout changes, and the way back. */
+/** What the rollout changes, and how to undo it. */
 function Effect({ context: x, plan }: { context: Context; plan: Plan }) {
   const { t } = useTranslation("plans");
   const sentence = useDifferenceSentence();

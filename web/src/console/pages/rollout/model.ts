@@ -4,7 +4,7 @@ export type Rollout = Schemas["Rollout"];
 export type RolloutDevice = Schemas["RolloutDevice"];
 export type Event = Schemas["Event"];
 
-/** How far a rollout is on a device. Only a device that was read back equal is verified. */
+/** How far a rollout is on a device. Only a device whose settings were read back and are equal is verified. */
 export type Progress = "verified" | "failed" | "back" | "writing" | "reading" | "waiting" | "unknown";
 
 const progress: Record<string, Progress> = {
