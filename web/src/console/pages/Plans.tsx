@@ -1,4 +1,3 @@
-import { Text } from "@mantine/core";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../api/client";
@@ -6,7 +5,7 @@ import { useFabricName, useFabrics } from "../../shell/fabrics";
 import { useCan } from "../../shell/me";
 import { shellWord } from "../../ui/CopyAs";
 import { Page } from "../../ui/Page";
-import { StateBadge } from "../../ui/StateBadge";
+import { StateBadge, type Tone } from "../../ui/StateBadge";
 import { Empty, QueryView } from "../../ui/states";
 import { type Column, DataTable, type Sort } from "../../ui/table/DataTable";
 import { useUrlState } from "../../ui/useUrlState";
@@ -17,6 +16,7 @@ import { PlanName, shortPlan } from "../parts/links";
 import { usePlans } from "../parts/plans";
 import { useFigures } from "../parts/useFigures";
 import { CompileDialog } from "./plan/CompileDialog";
+import { sortOf, sortText } from "./rollouts/sort";
 
 type Summary = Schemas["PlanSummary"];
 
@@ -58,7 +58,7 @@ export default function Plans() {
             filter={url.filter}
             onFilter={(filter) => setUrl({ filter })}
             sort={sortOf(url.sort)}
-            onSort={(sort) => setUrl({ sort: sort ? `${sort.desc ? "-" : ""}${sort.id}` : "" })}
+            onSort={(sort) => setUrl({ sort: sortText(sort) })}
           />
         )}
       </QueryView>
@@ -72,9 +72,6 @@ export default function Plans() {
     </Page>
   );
 }
-
-const sortOf = (text: string): Sort | undefined =>
-  text ? { id: text.replace(/^-/, ""), desc: text.startsWith("-") } : undefined;
 
 type TableProps = {
   list: Summary[];
@@ -96,8 +93,11 @@ function PlanTable({ list, inForce, ...state }: TableProps) {
       {
         id: "state",
         header: t("state"),
-        value: (p) => stateOf(p, inForce, snapshot),
-        cell: (p) => <PlanState state={stateOf(p, inForce, snapshot)} />,
+        value: (p) => t(stateOf(p, inForce, snapshot)),
+        cell: (p) => {
+          const state = stateOf(p, inForce, snapshot);
+          return <StateBadge tone={tones[state]}>{t(state)}</StateBadge>;
+        },
       },
       { id: "created", header: t("created"), value: (p) => p.created_at, cell: (p) => <When at={p.created_at} /> },
       { id: "tenants", header: t("tenants"), align: "end", value: (p) => p.tenants, cell: (p) => number(p.tenants) },
@@ -107,12 +107,7 @@ function PlanTable({ list, inForce, ...state }: TableProps) {
         header: t("findings"),
         align: "end",
         value: (p) => p.findings,
-        cell: (p) =>
-          p.findings > 0 ? (
-            <StateBadge tone="warn">{number(p.findings)}</StateBadge>
-          ) : (
-            <StateBadge tone="good">{number(0)}</StateBadge>
-          ),
+        cell: (p) => <StateBadge tone={p.findings > 0 ? "warn" : "good"}>{number(p.findings)}</StateBadge>,
       },
       {
         id: "error",
@@ -120,7 +115,7 @@ function PlanTable({ list, inForce, ...state }: TableProps) {
         unit: "%",
         align: "end",
         value: (p) => Math.round(p.max_predicted_error * 1e4) / 100,
-        cell: (p) => share(p.max_predicted_error).replace(/ %$/, ""),
+        cell: (p) => share(p.max_predicted_error),
       },
     ],
     [t, inForce, snapshot, number, share],
@@ -140,18 +135,9 @@ function PlanTable({ list, inForce, ...state }: TableProps) {
   );
 }
 
-type PlanStateName = "in-force" | "old-snapshot" | "stored";
+type StateName = "in-force" | "old-snapshot" | "stored";
 
-const stateOf = (p: Summary, inForce: string | undefined, snapshot: string | undefined): PlanStateName =>
+const tones: Record<StateName, Tone> = { "in-force": "good", "old-snapshot": "warn", stored: "neutral" };
+
+const stateOf = (p: Summary, inForce: string | undefined, snapshot: string | undefined): StateName =>
   p.name === inForce ? "in-force" : snapshot && p.snapshot !== snapshot ? "old-snapshot" : "stored";
-
-function PlanState({ state }: { state: PlanStateName }) {
-  const { t } = useTranslation("plans");
-  if (state === "in-force") return <StateBadge tone="good">{t("in-force")}</StateBadge>;
-  if (state === "old-snapshot") return <StateBadge tone="warn">{t("old-snapshot")}</StateBadge>;
-  return (
-    <Text span size="sm">
-      {t("stored")}
-    </Text>
-  );
-}
