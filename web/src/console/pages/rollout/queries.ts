@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { all, client, data, type Schemas } from "../../../api/client";
+import { client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { useOperationKey } from "../../parts/useOperationKey";
 import type { Event, Rollout } from "./model";
@@ -16,18 +16,28 @@ export function useRollout(fabric: string, id: number) {
   });
 }
 
-/** The events of a rollout, oldest first. */
+type ReadEvents = { events: Event[]; cursor?: string };
+
+/** The events of a rollout, oldest first. Events never change, so each read continues after the newest event of the one before. */
 export function useRolloutEvents(fabric: string, id: number) {
+  const cache = useQueryClient();
+  const queryKey = keys.rollout(fabric, id, "events");
   return useQuery({
-    queryKey: keys.rollout(fabric, id, "events"),
-    queryFn: () =>
-      all<Event>((cursor) =>
-        data(
+    queryKey,
+    queryFn: async (): Promise<ReadEvents> => {
+      let { events, cursor } = cache.getQueryData<ReadEvents>(queryKey) ?? { events: [] };
+      for (;;) {
+        const page = await data(
           client.GET("/api/v1/fabrics/{fabric}/rollouts/{rollout}/events", {
             params: { path: { fabric, rollout: id }, query: { limit: 1000, cursor } },
           }),
-        ),
-      ),
+        );
+        if (page.items.length > 0) events = [...events, ...page.items];
+        cursor = page.last_cursor || undefined;
+        if (!page.next_cursor) return { events, cursor };
+      }
+    },
+    select: (read) => read.events,
   });
 }
 
