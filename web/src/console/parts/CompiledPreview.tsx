@@ -1,6 +1,9 @@
-import { Stack, Text, Title } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
+import { ProblemNote } from "../../ui/ProblemNote";
+import { Loading } from "../../ui/states";
 import { Findings } from "./Findings";
+import { Part } from "./Part";
 import { type Plan, usePlanInForce } from "./plans";
 import { SharesTable } from "./SharesTable";
 import { effectOf } from "./shareColumns";
@@ -16,6 +19,7 @@ export function CompiledPreview({
 }) {
   const { t } = useTranslation("parts");
   const inForce = usePlanInForce(fabric);
+  if (!inForce.known) return inForce.problem ? <ProblemNote problem={inForce.problem} /> : <Loading />;
   const same = inForce.name === plan.name;
   const before = same ? undefined : inForce.plan?.tenants;
   const effects = before ? shareRows(plan.tenants, before).map(effectOf) : [];
@@ -35,13 +39,10 @@ export function CompiledPreview({
               })
             : t("preview-first", { tenants: plan.tenants.length })}
       </Text>
-      {inForce.known ? <SharesTable after={plan.tenants} before={before} csvName="preview" /> : null}
-      <section>
-        <Title order={2} mb="xs">
-          {t("findings")}
-        </Title>
+      <SharesTable after={plan.tenants} before={before} csvName="preview" />
+      <Part title={t("findings")}>
         <Findings items={plan.findings} />
-      </section>
+      </Part>
     </Stack>
   );
 }

@@ -18,12 +18,20 @@ export function usePlan(fabric: string, plan: string | undefined) {
   });
 }
 
-/** The plan in force with its predictions; undefined while it is read, and without one. */
+/**
+ * The plan in force with its predictions. Without one, `name` is "" and `plan` undefined; until that is `known`, `problem` says why it could
+ * not be read.
+ */
 export function usePlanInForce(fabric: string) {
   const inForce = useInForce(fabric);
   const name = inForce.plan?.name ?? "";
   const plan = usePlan(fabric, name);
-  return { name, known: inForce.known && (name === "" || !plan.isPending), plan: plan.data };
+  return {
+    name,
+    known: inForce.known && (name === "" || plan.data !== undefined),
+    plan: plan.data,
+    problem: inForce.query.error ?? plan.error ?? undefined,
+  };
 }
 
 /** The stored plans of a fabric, the newest first. */

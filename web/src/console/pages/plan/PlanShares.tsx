@@ -41,6 +41,8 @@ export function PlanShares({ context: x, plan, simulation, onSimulation }: Props
             simulated={resultOf(s)}
             csvName={`${x.fabric}-${shortPlan(plan.name)}-shares`}
           />
+        ) : x.inForce.problem ? (
+          <ProblemNote problem={x.inForce.problem} />
         ) : null}
       </Stack>
     </Part>
