@@ -28,11 +28,11 @@ async function follow(demo: Demo, id: number, until: (r: Rollout) => boolean): P
 
 const ended = (demo: Demo, id: number) => follow(demo, id, (r) => r.state !== "running");
 
-/** Puts the weights and the plan in force back to what they were. */
-async function putBack(demo: Demo, plan: string) {
+/** Restores the weights of the demo and a plan that was in force. */
+async function restore(demo: Demo, plan: string) {
   for (const [tenant, weight] of [["gold", 4] as const, ["silver", 2] as const]) {
     const now = await demo.api<Tenant>("GET", `${fabric(demo)}/tenants/${tenant}`);
-    if (now.weight !== weight) await demo.changeTenant(demo.fabric, tenant, { weight: weight });
+    if (now.weight !== weight) await demo.changeTenant(demo.fabric, tenant, { weight });
   }
   const overview = await demo.api<{ plan?: { name: string } }>("GET", `${fabric(demo)}/overview`);
   if (overview.plan?.name === plan) return;
@@ -75,6 +75,7 @@ test("a weight is raised: preview, difference, start with a canary, confirmation
 
     await page.getByRole("button", { name: "Start rollout" }).click();
     await expect(dialog.getByText("20 devices in 8 waves")).toBeVisible();
+    await expect(dialog.locator("[data-waves]").getByRole("row").nth(1)).toContainText("canary");
     await keep(page, "plan-start");
     await dialog.getByRole("button", { name: `Send ${settings} settings to 14 devices` }).click();
     await expect(page).toHaveURL(/\/rollouts\/\d+/);
@@ -85,11 +86,11 @@ test("a weight is raised: preview, difference, start with a canary, confirmation
     expect((await ended(demo, rollout.id)).state).toBe("succeeded");
     expect(await inForce(demo)).toBe(plan);
   } finally {
-    await putBack(demo, before);
+    await restore(demo, before);
   }
 });
 
-test("a weight out of reach: the plan says who, where, what instead and what to do, before anything is sent", async ({
+test("a weight out of reach: the plan names tenant, link, predicted share and fix before anything is sent", async ({
   page,
   demo,
   signIn,
@@ -114,7 +115,7 @@ test("a weight out of reach: the plan says who, where, what instead and what to 
     const after = await demo.api<{ items: Rollout[] }>("GET", `${fabric(demo)}/rollouts`);
     expect(after.items).toHaveLength(items.length);
   } finally {
-    await putBack(demo, before);
+    await restore(demo, before);
   }
 });
 
@@ -141,7 +142,7 @@ test("a revision is restored with a preview, and its plan follows", async ({ pag
     await dialog.getByRole("button", { name: "Compile plan" }).click();
     await expect(page.getByRole("dialog").getByText("Nothing changes: this is the plan in force.")).toBeVisible();
   } finally {
-    await putBack(demo, before);
+    await restore(demo, before);
   }
 });
 
@@ -162,7 +163,7 @@ test("two revisions are compared, and one is labelled", async ({ page, demo, sig
     await page.getByRole("dialog").getByRole("button", { name: "Save label" }).click();
     await expect(page.getByRole("cell", { name: "trial" })).toBeVisible();
   } finally {
-    await putBack(demo, before);
+    await restore(demo, before);
   }
 });
 
@@ -187,7 +188,7 @@ test("a plan of an older revision says so, and a refused rollout says why", asyn
     );
     await expect(page.getByRole("dialog").getByRole("button", { name: "Start rollout" })).toBeDisabled();
   } finally {
-    await putBack(demo, before);
+    await restore(demo, before);
   }
 });
 

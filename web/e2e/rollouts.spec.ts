@@ -227,7 +227,7 @@ test("drift by a second writer is shown and repaired with a preview (F7)", async
   await expect(page.locator('[data-differences="0"]')).toContainText("verified");
 });
 
-// The flows above look at dialogs in light and English; e2e/routes.spec.ts visits the pages themselves.
+// The flows above check dialogs in light and English; e2e/routes.spec.ts visits the pages themselves.
 for (const { theme, language } of detailLooks.filter((look) => look.width > 1000)) {
   test(`dialogs and tabs of rollouts and devices are accessible, ${theme}, ${language}`, async ({
     newPage,

@@ -14,6 +14,8 @@ type Props = {
   type?: string;
   /** The button says the effect, such as "Send 128 settings to 32 ports". */
   effect: string;
+  /** Width of the dialog, "lg" unless said here: a preview with tables needs more. */
+  size?: string;
   danger?: boolean;
   onConfirm: () => void;
   busy?: boolean;
@@ -30,7 +32,13 @@ export function TypedConfirm(p: Props) {
     p.onClose();
   };
   return (
-    <Modal opened={p.opened} onClose={close} title={p.title} size="lg" closeButtonProps={{ "aria-label": t("close") }}>
+    <Modal
+      opened={p.opened}
+      onClose={close}
+      title={p.title}
+      size={p.size ?? "lg"}
+      closeButtonProps={{ "aria-label": t("close") }}
+    >
       <Stack gap="md">
         {p.children}
         {p.type ? (

@@ -10,6 +10,7 @@ import { ProblemNote } from "../../ui/ProblemNote";
 import { QueryView } from "../../ui/states";
 import { useUrlState } from "../../ui/useUrlState";
 import { ActionButton } from "../parts/ActionButton";
+import { DeviceStateBadge } from "../parts/DeviceStateBadge";
 import { Part } from "../parts/Part";
 import { Baseline } from "./device/Baseline";
 import { ChangeLog } from "./device/ChangeLog";
@@ -20,11 +21,10 @@ import { Reasons } from "./device/Reasons";
 import { Release } from "./device/Release";
 import { Repair } from "./device/Repair";
 import { SettingsTables } from "./device/SettingsTables";
-import { DeviceStateBadge } from "./devices/DeviceStateBadge";
 import { type Device as D, later } from "./devices/model";
 import { useDevice, useReadNow } from "./devices/queries";
 
-/** A device: what it should hold, what it holds, and what to do about the difference. */
+/** A device: its desired and observed settings, and the actions on their difference. */
 export default function Device() {
   const { t } = useTranslation(["devices", "shell"]);
   const fabric = useFabricName();

@@ -17,30 +17,29 @@ import { sortOf, sortText } from "../parts/sort";
 import { DeviceTable } from "./devices/DeviceTable";
 import { DriftBanner } from "./devices/DriftBanner";
 import { DriftPolicy } from "./devices/DriftPolicy";
-import { byNeed, type Device, latest, oldest } from "./devices/model";
+import { byNeed, type Device, driftedOf, latest, oldest } from "./devices/model";
 import { useDevices, useReadAll } from "./devices/queries";
 import { StateFilter } from "./devices/StateFilter";
 import { Management } from "./rollouts/Management";
 
-/** Which device has drifted? */
+/** The devices of the plan in force: states, readings and drift policy. */
 export default function Devices() {
   const { t } = useTranslation(["devices", "shell"]);
   const fabric = useFabricName();
   const query = useDevices(fabric);
-  const { read, kept } = useReadAll(fabric);
-  const devices = useMemo(() => latest(query.data?.items ?? [], kept), [query.data, kept]);
-  const answer = useAnswer(devices);
+  const read = useReadAll(fabric);
+  const devices = useMemo(() => latest(query.data?.items ?? [], read.data), [query.data, read.data]);
   const noPlan = query.error !== null && asProblem(query.error).code === "no-plan";
   return (
     <Page
       title={t("shell:nav.devices")}
-      answer={query.data ? answer : noPlan ? t("no-plan") : undefined}
+      answer={query.data ? <Answer devices={devices} /> : noPlan ? t("no-plan") : undefined}
       actions={
         <ActionButton
           reason={noPlan ? t("no-plan") : undefined}
           variant="default"
-          loading={read.isPending}
-          onClick={() => read.mutate()}
+          loading={read.isFetching}
+          onClick={() => void read.refetch()}
           leftSection={<Icon name="search" />}
         >
           {t("read-all", { n: devices.length })}
@@ -53,7 +52,7 @@ export default function Devices() {
       ready={query.data !== undefined || noPlan}
     >
       <Management fabric={fabric} />
-      {read.error ? <ProblemNote problem={read.error} onRetry={() => read.mutate()} /> : null}
+      {read.error ? <ProblemNote problem={read.error} onRetry={() => void read.refetch()} /> : null}
       {noPlan ? (
         <Empty
           title={t("no-plan-title")}
@@ -71,15 +70,13 @@ export default function Devices() {
   );
 }
 
-/** The answer in one sentence: the worst first. */
-function useAnswer(devices: Device[]): string {
+/** How many devices have drifted and which, how many have no reading, and how old the readings are. */
+function Answer({ devices }: { devices: Device[] }) {
   const { t } = useTranslation("devices");
   const { ago } = useFormat();
   const now = useNow(10);
-  const of = (...states: string[]) => devices.filter((d) => states.includes(d.state));
-  const drifted = of("drifted", "quarantined").sort(byNeed);
-  const silent = of("unreachable", "failed", "unsupported");
-  const unread = of("unknown");
+  const count = (...states: string[]) => devices.filter((d) => states.includes(d.state)).length;
+  const drifted = driftedOf(devices);
   const since = oldest(devices);
   return t("answer", {
     all: devices.length,
@@ -89,8 +86,8 @@ function useAnswer(devices: Device[]): string {
       .map((d) => d.name)
       .join(t("separator")),
     more: Math.max(0, drifted.length - 3),
-    silent: silent.length,
-    unread: unread.length,
+    silent: count("unreachable", "failed", "unsupported"),
+    unread: count("unknown"),
     age: since ? ago(Date.parse(since), Math.max(now, Date.parse(since))) : "",
     read: since ? "yes" : "no",
   });
@@ -110,7 +107,7 @@ function Body({ fabric, plan, devices }: { fabric: string; plan: string; devices
   const kinds = [...new Set(devices.map((d) => d.kind))].sort();
   return (
     <Stack gap="lg">
-      <DriftBanner devices={devices} onShow={() => setUrl({ state: "drifted" })} />
+      <DriftBanner devices={devices} onShow={(state) => setUrl({ state })} />
       <Text size="sm">
         {t("compared-with")}
         {t("gap")}

@@ -1,14 +1,11 @@
-import { Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { all, client, data, type Schemas } from "../../api/client";
-import { keys } from "../../api/keys";
+import type { Schemas } from "../../api/client";
 import { useFabricName, useFabrics } from "../../shell/fabrics";
 import { useCan } from "../../shell/me";
 import { shellWord } from "../../ui/CopyAs";
 import { Page } from "../../ui/Page";
-import { StateBadge } from "../../ui/StateBadge";
+import { StateBadge, type Tone } from "../../ui/StateBadge";
 import { Empty, QueryView } from "../../ui/states";
 import { type Column, DataTable, type Sort } from "../../ui/table/DataTable";
 import { useUrlState } from "../../ui/useUrlState";
@@ -16,27 +13,18 @@ import { When } from "../../ui/When";
 import { ActionButton } from "../parts/ActionButton";
 import { useInForce } from "../parts/inForce";
 import { PlanName, shortPlan } from "../parts/links";
+import { usePlans } from "../parts/plans";
 import { sortOf, sortText } from "../parts/sort";
 import { useFigures } from "../parts/useFigures";
 import { CompileDialog } from "./plan/CompileDialog";
 
 type Summary = Schemas["PlanSummary"];
 
-/** Stored plans, the one in force marked, and the way to a new one. */
+/** Stored plans, the one in force marked, and the dialog that compiles a new one. */
 export default function Plans() {
   const { t } = useTranslation(["plans", "shell"]);
   const fabric = useFabricName();
-  const plans = useQuery({
-    queryKey: keys.plans(fabric),
-    queryFn: () =>
-      all<Summary>((cursor) =>
-        data(
-          client.GET("/api/v1/fabrics/{fabric}/plans", {
-            params: { path: { fabric }, query: { limit: 1000, cursor } },
-          }),
-        ),
-      ),
-  });
+  const plans = usePlans(fabric);
   const inForce = useInForce(fabric);
   const [url, setUrl] = useUrlState({ compile: "", filter: "", sort: "" });
   const can = useCan();
@@ -105,8 +93,11 @@ function PlanTable({ list, inForce, ...state }: TableProps) {
       {
         id: "state",
         header: t("state"),
-        value: (p) => stateOf(p, inForce, snapshot),
-        cell: (p) => <PlanState state={stateOf(p, inForce, snapshot)} />,
+        value: (p) => t(stateOf(p, inForce, snapshot)),
+        cell: (p) => {
+          const state = stateOf(p, inForce, snapshot);
+          return <StateBadge tone={tones[state]}>{t(state)}</StateBadge>;
+        },
       },
       { id: "created", header: t("created"), value: (p) => p.created_at, cell: (p) => <When at={p.created_at} /> },
       { id: "tenants", header: t("tenants"), align: "end", value: (p) => p.tenants, cell: (p) => number(p.tenants) },
@@ -116,12 +107,7 @@ function PlanTable({ list, inForce, ...state }: TableProps) {
         header: t("findings"),
         align: "end",
         value: (p) => p.findings,
-        cell: (p) =>
-          p.findings > 0 ? (
-            <StateBadge tone="warn">{number(p.findings)}</StateBadge>
-          ) : (
-            <StateBadge tone="good">{number(0)}</StateBadge>
-          ),
+        cell: (p) => <StateBadge tone={p.findings > 0 ? "warn" : "good"}>{number(p.findings)}</StateBadge>,
       },
       {
         id: "error",
@@ -129,7 +115,7 @@ function PlanTable({ list, inForce, ...state }: TableProps) {
         unit: "%",
         align: "end",
         value: (p) => Math.round(p.max_predicted_error * 1e4) / 100,
-        cell: (p) => share(p.max_predicted_error).replace(/ %$/, ""),
+        cell: (p) => share(p.max_predicted_error),
       },
     ],
     [t, inForce, snapshot, number, share],
@@ -149,18 +135,9 @@ function PlanTable({ list, inForce, ...state }: TableProps) {
   );
 }
 
-type PlanStateName = "in-force" | "old-snapshot" | "stored";
+type StateName = "in-force" | "old-snapshot" | "stored";
 
-const stateOf = (p: Summary, inForce: string | undefined, snapshot: string | undefined): PlanStateName =>
+const tones: Record<StateName, Tone> = { "in-force": "good", "old-snapshot": "warn", stored: "neutral" };
+
+const stateOf = (p: Summary, inForce: string | undefined, snapshot: string | undefined): StateName =>
   p.name === inForce ? "in-force" : snapshot && p.snapshot !== snapshot ? "old-snapshot" : "stored";
-
-function PlanState({ state }: { state: PlanStateName }) {
-  const { t } = useTranslation("plans");
-  if (state === "in-force") return <StateBadge tone="good">{t("in-force")}</StateBadge>;
-  if (state === "old-snapshot") return <StateBadge tone="warn">{t("old-snapshot")}</StateBadge>;
-  return (
-    <Text span size="sm">
-      {t("stored")}
-    </Text>
-  );
-}

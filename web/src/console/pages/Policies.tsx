@@ -9,15 +9,15 @@ import { Page } from "../../ui/Page";
 import { Empty, QueryView } from "../../ui/states";
 import { useUrlState } from "../../ui/useUrlState";
 import { useInForce } from "../parts/inForce";
-import { usePolicies } from "./plan/queries";
 import { LabelDialog } from "./policies/LabelDialog";
 import { OptionsPart } from "./policies/OptionsForm";
+import { usePolicies } from "./policies/queries";
 import { RestoreDialog } from "./policies/RestoreDialog";
 import { RevisionPart } from "./policies/RevisionPart";
 import { RevisionTable } from "./policies/RevisionTable";
 import { before, pairOf } from "./policies/values";
 
-/** The rules and their history: revisions, differences, labels, the way back, and the compiler's options. */
+/** The rules and their history: revisions with their differences and labels, restoring, and the compiler's options. */
 export default function Policies() {
   const { t } = useTranslation(["policies", "shell"]);
   const fabric = useFabricName();

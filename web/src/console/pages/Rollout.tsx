@@ -15,7 +15,6 @@ import { Announce } from "./rollout/Announce";
 import { useAnswer } from "./rollout/Answer";
 import { ConfirmBanner } from "./rollout/ConfirmBanner";
 import { DeviceTable } from "./rollout/DeviceTable";
-import { Facts } from "./rollout/Facts";
 import { Gates } from "./rollout/Gates";
 import { History } from "./rollout/History";
 import { Measured } from "./rollout/Measured";
@@ -23,6 +22,7 @@ import { canariesOf, counted, gatesOf, type Rollout as Ro, wavesOf } from "./rol
 import { useRollout, useRolloutEvents } from "./rollout/queries";
 import { RollBack } from "./rollout/RollBack";
 import { RolloutBadge } from "./rollout/RolloutBadge";
+import { RolloutFacts } from "./rollout/RolloutFacts";
 import { WaveSteps } from "./rollout/WaveSteps";
 
 /** A rollout: how far it is, whether it is safe, and how to stop it. */
@@ -90,8 +90,7 @@ function Body({ rollout: ro, events, allowed, onRollBack }: BodyProps) {
       <Part title={t("waves")}>
         <WaveSteps
           waves={wavesOf(ro, canaries)}
-          current={ro.phase === "pushing" ? ro.wave : -1}
-          ended={ended}
+          current={!ended && ro.phase === "pushing" ? ro.wave : -1}
           shown={url.wave}
           onShow={(wave) => setUrl({ wave })}
         />
@@ -119,7 +118,7 @@ function Body({ rollout: ro, events, allowed, onRollBack }: BodyProps) {
         <QueryView query={events}>{(list) => <History events={list} />}</QueryView>
       </Part>
       <Part title={t("facts")}>
-        <Facts rollout={ro} />
+        <RolloutFacts rollout={ro} />
       </Part>
     </Stack>
   );

@@ -16,13 +16,13 @@ import { When } from "../../ui/When";
 import { ActionButton } from "../parts/ActionButton";
 import { PlanName, RolloutName } from "../parts/links";
 import { sortOf, sortText } from "../parts/sort";
-import { purposeOf, type Rollout } from "./rollout/model";
+import { purposeOf, type Rollout, secondsOf } from "./rollout/model";
 import { useRollouts } from "./rollout/queries";
 import { RolloutBadge } from "./rollout/RolloutBadge";
 import { Management } from "./rollouts/Management";
 import { ReleaseFabric } from "./rollouts/ReleaseFabric";
 
-/** Rollouts, newest first, and the way to give the fabric back. */
+/** Rollouts, newest first, and the dialog that releases the fabric. */
 export default function Rollouts() {
   const { t } = useTranslation(["rollouts", "shell", "common"]);
   const fabric = useFabricName();
@@ -126,9 +126,9 @@ function RolloutTable({ fabric, list, ...state }: TableProps) {
         id: "took",
         header: t("took"),
         align: "end",
-        value: (r) => seconds(r),
+        value: secondsOf,
         missing: t("not-ended"),
-        cell: (r) => duration(seconds(r)),
+        cell: (r) => duration(secondsOf(r)),
       },
     ],
     [t, say, duration],
@@ -148,6 +148,3 @@ function RolloutTable({ fabric, list, ...state }: TableProps) {
     />
   );
 }
-
-const seconds = (r: Rollout) =>
-  r.finished_at ? (Date.parse(r.finished_at) - Date.parse(r.created_at)) / 1000 : undefined;

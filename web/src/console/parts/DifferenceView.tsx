@@ -5,6 +5,7 @@ import { byKind, settingChanges, totals } from "./difference";
 import { FindingChanges } from "./FindingChanges";
 import { DeviceName, LinkName, Names, TenantName } from "./links";
 import { Predicted } from "./Predicted";
+import { ScrollTable } from "./ScrollTable";
 import { SettingTable } from "./SettingTable";
 import { SharesTable } from "./SharesTable";
 
@@ -102,37 +103,26 @@ function ClassTable({ tenants }: { tenants: Schemas["TenantChange"][] }) {
   return (
     <section>
       <Title order={3}>{t("classes")}</Title>
-      <Table.ScrollContainer
+      <ScrollTable
+        label={t("classes")}
         minWidth={360}
-        scrollAreaProps={{ viewportProps: { tabIndex: 0, role: "region", "aria-label": t("classes") } }}
+        head={[t("tenant"), t("class"), t("predicted-before"), t("predicted-after")]}
       >
-        <Table>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th scope="col">{t("tenant")}</Table.Th>
-              <Table.Th scope="col">{t("class")}</Table.Th>
-              <Table.Th scope="col">{t("predicted-before")}</Table.Th>
-              <Table.Th scope="col">{t("predicted-after")}</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {rows.map((r) => (
-              <Table.Tr key={`${r.tenant}/${r.class}`}>
-                <Table.Td>
-                  <TenantName name={r.tenant} />
-                </Table.Td>
-                <Table.Td className="fl-name">{r.class || t("class-none")}</Table.Td>
-                <Table.Td>
-                  <Predicted of={r.before} />
-                </Table.Td>
-                <Table.Td>
-                  <Predicted of={r.after} />
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+        {rows.map((r) => (
+          <Table.Tr key={`${r.tenant}/${r.class}`}>
+            <Table.Td>
+              <TenantName name={r.tenant} />
+            </Table.Td>
+            <Table.Td className="fl-name">{r.class || t("class-none")}</Table.Td>
+            <Table.Td>
+              <Predicted of={r.before} />
+            </Table.Td>
+            <Table.Td>
+              <Predicted of={r.after} />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </ScrollTable>
     </section>
   );
 }

@@ -3,6 +3,7 @@ import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../api/client";
 import { rangeOf } from "./difference";
 import { DeviceName, LinkName, Names, TenantName } from "./links";
+import { ScrollTable } from "./ScrollTable";
 
 type Change = Schemas["SettingChange"];
 
@@ -20,43 +21,30 @@ export function SettingTable({ kind, changes }: { kind: string; changes: Change[
   return (
     <section data-settings={kind}>
       <Title order={3}>{title}</Title>
-      <Table.ScrollContainer
+      <ScrollTable
+        label={title}
         minWidth={680}
-        scrollAreaProps={{ viewportProps: { tabIndex: 0, role: "region", "aria-label": title } }}
+        head={[t("setting"), t("tenant"), t("before"), t("after"), t("unit"), t("where")]}
       >
-        <Table verticalSpacing={4}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th scope="col">{t("setting")}</Table.Th>
-              <Table.Th scope="col">{t("tenant")}</Table.Th>
-              <Table.Th scope="col">{t("before")}</Table.Th>
-              <Table.Th scope="col">{t("after")}</Table.Th>
-              <Table.Th scope="col">{t("unit")}</Table.Th>
-              <Table.Th scope="col">{t("where")}</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {changes.map((c) => (
-              <Table.Tr key={`${c.tenant} ${c.field} ${c.unit} ${c.before} ${c.after}`}>
-                <Table.Th scope="row" fw={500}>
-                  {c.field}
-                </Table.Th>
-                <Table.Td miw={88}>{c.tenant ? <TenantName name={c.tenant} /> : t("whole-device")}</Table.Td>
-                <Table.Td className="fl-numeric">
-                  <SettingValue value={c.before} />
-                </Table.Td>
-                <Table.Td className="fl-numeric">
-                  <SettingValue value={c.after} />
-                </Table.Td>
-                <Table.Td>{c.unit ?? ""}</Table.Td>
-                <Table.Td>
-                  {t("places-n", { n: c.count })} <Names names={c.names} count={c.count} of={nameOf(kind)} most={4} />
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+        {changes.map((c) => (
+          <Table.Tr key={`${c.tenant} ${c.field} ${c.unit} ${c.before} ${c.after}`}>
+            <Table.Th scope="row" fw={500}>
+              {c.field}
+            </Table.Th>
+            <Table.Td miw={88}>{c.tenant ? <TenantName name={c.tenant} /> : t("whole-device")}</Table.Td>
+            <Table.Td className="fl-numeric">
+              <SettingValue value={c.before} />
+            </Table.Td>
+            <Table.Td className="fl-numeric">
+              <SettingValue value={c.after} />
+            </Table.Td>
+            <Table.Td>{c.unit ?? ""}</Table.Td>
+            <Table.Td>
+              {t("places-n", { n: c.count })} <Names names={c.names} count={c.count} of={nameOf(kind)} most={4} />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </ScrollTable>
     </section>
   );
 }

@@ -2,8 +2,8 @@ import { Text } from "@mantine/core";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { type Column, DataTable } from "../../ui/table/DataTable";
-import { barColumn, changeColumns, type Making, nameColumns, predictedColumn } from "./shareColumns";
-import { type PredictedShare, type ShareRow, shareRows } from "./shares";
+import { barColumn, changeColumns, type Making, nameColumns, predictedColumn, simulatedColumns } from "./shareColumns";
+import { type PredictedShare, type ShareRow, type Simulated, shareRows } from "./shares";
 import { useFigures } from "./useFigures";
 
 type Props = {
@@ -13,18 +13,18 @@ type Props = {
   before?: PredictedShare[];
   /** Name of the exported file without ".csv". */
   csvName?: string;
-  /** Further columns, such as simulated shares. Keep them stable. */
-  more?: Column<ShareRow>[];
+  /** What a simulation of the plan measured, for columns beside the predictions. */
+  simulated?: Simulated;
 };
 
 /** Rows from which on the table has a filter. */
 const filterFrom = 12;
 
 /** What each tenant is entitled to and predicted to get, with the error bound; with `before` also what changes, the largest change first. */
-export function SharesTable({ after, before, csvName = "shares", more }: Props) {
+export function SharesTable({ after, before, csvName = "shares", simulated }: Props) {
   const { t } = useTranslation("parts");
-  const rows = useMemo(() => shareRows(after, before), [after, before]);
-  const columns = useColumns(rows, before !== undefined, more);
+  const rows = useMemo(() => shareRows(after, before, simulated), [after, before, simulated]);
+  const columns = useColumns(rows, before !== undefined, simulated !== undefined);
   return (
     <div data-shares={rows.length}>
       <DataTable
@@ -44,21 +44,22 @@ export function SharesTable({ after, before, csvName = "shares", more }: Props) 
   );
 }
 
-function useColumns(rows: ShareRow[], changes: boolean, more?: Column<ShareRow>[]): Column<ShareRow>[] {
+function useColumns(rows: ShareRow[], changes: boolean, simulated: boolean): Column<ShareRow>[] {
   const { t } = useTranslation("parts");
   const figures = useFigures();
   return useMemo(() => {
-    const rates = rows.flatMap((r) =>
-      [r.before, r.after].flatMap((s) => (s ? [s.predicted_bps * (1 + s.bound), s.entitled_bps] : [])),
-    );
+    const rates = rows.flatMap((r) => [
+      ...[r.before, r.after].flatMap((s) => (s ? [s.predicted_bps * (1 + s.bound), s.entitled_bps] : [])),
+      r.simulated?.delivered_bps ?? 0,
+    ]);
     const m: Making = { t, figures, scale: figures.scale(rates), max: Math.max(0, ...rates) };
     return [
       ...nameColumns(m),
       ...(changes ? [predictedColumn(m, "before", t("predicted-before"), (r) => r.before)] : []),
       predictedColumn(m, "after", changes ? t("predicted-after") : t("predicted"), (r) => r.after),
       ...(changes ? changeColumns(m) : []),
-      ...(more ?? []),
+      ...(simulated ? simulatedColumns(m) : []),
       barColumn(m),
     ];
-  }, [rows, changes, more, t, figures]);
+  }, [rows, changes, simulated, t, figures]);
 }

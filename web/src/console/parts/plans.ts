@@ -1,13 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
-import { client, data, type Schemas } from "../../api/client";
+import { all, client, data, type Schemas } from "../../api/client";
 import { keys } from "../../api/keys";
+import { useInForce } from "./inForce";
+
+export type Plan = Schemas["Plan"];
 
 /** A stored plan by its name; a plan never changes. */
 export function usePlan(fabric: string, plan: string | undefined) {
   return useQuery({
     queryKey: keys.plan(fabric, plan ?? ""),
     queryFn: () =>
-      data<Schemas["Plan"]>(
+      data<Plan>(
         client.GET("/api/v1/fabrics/{fabric}/plans/{plan}", { params: { path: { fabric, plan: plan ?? "" } } }),
       ),
     enabled: fabric !== "" && !!plan,
@@ -15,9 +18,41 @@ export function usePlan(fabric: string, plan: string | undefined) {
   });
 }
 
+/**
+ * The plan in force with its predictions. Without one, `name` is "" and `plan` undefined; until that is `known`, `problem` says why it could
+ * not be read.
+ */
+export function usePlanInForce(fabric: string) {
+  const inForce = useInForce(fabric);
+  const name = inForce.plan?.name ?? "";
+  const plan = usePlan(fabric, name);
+  return {
+    name,
+    known: inForce.known && (name === "" || plan.data !== undefined),
+    plan: plan.data,
+    problem: inForce.query.error ?? plan.error ?? undefined,
+  };
+}
+
+/** The stored plans of a fabric, the newest first. */
+export function usePlans(fabric: string, enabled = true) {
+  return useQuery({
+    queryKey: keys.plans(fabric),
+    queryFn: () =>
+      all<Schemas["PlanSummary"]>((cursor) =>
+        data(
+          client.GET("/api/v1/fabrics/{fabric}/plans", {
+            params: { path: { fabric }, query: { limit: 1000, cursor } },
+          }),
+        ),
+      ),
+    enabled,
+  });
+}
+
 /** Compiles a plan and stores it: of the current declarations, unless `body` names a revision. */
 export function storePlan(fabric: string, key: string, body: Schemas["PlanCreate"] = {}) {
-  return data<Schemas["Plan"]>(
+  return data<Plan>(
     client.POST("/api/v1/fabrics/{fabric}/plans", {
       params: { path: { fabric }, header: { "Idempotency-Key": key } },
       body,

@@ -106,7 +106,46 @@ export function changeColumns({ t, figures: f, scale }: Making): Column<ShareRow
         return part === undefined ? undefined : <span className="fl-numeric">{f.signedShare(part)}</span>;
       },
     },
-    { id: "effect", header: t("effect"), value: (r) => effectOf(r), cell: (r) => <Effect row={r} t={t} /> },
+    {
+      id: "effect",
+      header: t("effect"),
+      value: (r) => t(`effect.${effectOf(r)}`),
+      cell: (r) => <Effect row={r} t={t} />,
+    },
+  ];
+}
+
+/** Simulated shares: the rate, its distance from the entitlement, and whether it is within the error bound of the prediction. */
+export function simulatedColumns({ t, figures: f, scale }: Making): Column<ShareRow>[] {
+  const missing = t("not-simulated");
+  const within = (r: ShareRow) => r.simulated && t(r.simulated.within_bound ? "within-yes" : "within-no");
+  return [
+    {
+      id: "simulated",
+      header: t("simulated"),
+      unit: scale.unit,
+      align: "end",
+      missing,
+      value: (r) => scale.value(r.simulated?.delivered_bps),
+      cell: (r) => r.simulated && <span className="fl-numeric">{scale.text(r.simulated.delivered_bps)}</span>,
+    },
+    {
+      id: "simulated-error",
+      header: t("simulated-error"),
+      unit: "%",
+      align: "end",
+      missing,
+      value: (r) => r.simulated && Math.round(r.simulated.share_error * 1e4) / 100,
+      cell: (r) => r.simulated && <span className="fl-numeric">{f.share(r.simulated.share_error)}</span>,
+    },
+    {
+      id: "within",
+      header: t("within-bound"),
+      missing,
+      value: within,
+      cell: (r) =>
+        r.simulated && <StateBadge tone={r.simulated.within_bound ? "good" : "warn"}>{within(r)}</StateBadge>,
+    },
   ];
 }
 

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
 import { useFormat } from "../../../format/useFormat";
+import { ScrollTable } from "../../parts/ScrollTable";
 import { rateAt } from "./matrices";
 
 type Entry = Schemas["CCTEntry"];
@@ -81,32 +82,25 @@ function Entries({ desired, observed }: { desired?: Entry[]; observed?: Entry[] 
   const word = (e: Entry | undefined) =>
     e ? t("cct-entry", { shift: e.shift, multiplier: e.multiplier, rate: share(rateAt(e)) }) : t("absent");
   return (
-    <Table.ScrollContainer
+    <ScrollTable
+      label={t("cct")}
       minWidth={300}
       maxHeight={360}
-      scrollAreaProps={{ viewportProps: { tabIndex: 0, role: "region", "aria-label": t("cct") } }}
+      head={[t("cct-index"), ...(desired ? [t("desired")] : []), ...(observed ? [t("observed")] : [])]}
+      verticalSpacing={2}
+      fz="sm"
+      w="auto"
     >
-      <Table verticalSpacing={2} fz="sm" w="auto">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th scope="col">{t("cct-index")}</Table.Th>
-            {desired ? <Table.Th scope="col">{t("desired")}</Table.Th> : null}
-            {observed ? <Table.Th scope="col">{t("observed")}</Table.Th> : null}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {Array.from({ length: n }, (_, i) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the index is the name of the entry
-            <Table.Tr key={i}>
-              <Table.Th scope="row" fw={500}>
-                {i}
-              </Table.Th>
-              {desired ? <Table.Td>{word(desired[i])}</Table.Td> : null}
-              {observed ? <Table.Td>{word(observed[i])}</Table.Td> : null}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+      {Array.from({ length: n }, (_, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the index is the name of the entry
+        <Table.Tr key={i}>
+          <Table.Th scope="row" fw={500}>
+            {i}
+          </Table.Th>
+          {desired ? <Table.Td>{word(desired[i])}</Table.Td> : null}
+          {observed ? <Table.Td>{word(observed[i])}</Table.Td> : null}
+        </Table.Tr>
+      ))}
+    </ScrollTable>
   );
 }

@@ -1,42 +1,44 @@
-import "../rollout/rollout.css";
 import { useTranslation } from "react-i18next";
 import { When } from "../../../ui/When";
+import { Fact, Facts } from "../../parts/Facts";
 import { RolloutName } from "../../parts/links";
 import type { Device } from "../devices/model";
 
-/** When the device was read and by whom, its policy, its incidents. */
+/** When and by what the device was read, its policy, its incidents. */
 export function DeviceFacts({ device: d }: { device: Device }) {
   const { t } = useTranslation(["devices", "common"]);
   const when = (at: string | undefined) => (at ? <When at={at} /> : t("common:never"));
-  const facts: [string, React.ReactNode][] = [
-    [t("common:kind"), t(`common:kind.${d.kind}`)],
-    [t("id"), <code key="id">{d.id}</code>],
-    [t("read"), when(d.read_at)],
-    [
-      t("read-by"),
-      <span key="by" className="fl-name">
-        {d.read_by ?? t(d.read_at ? "read-by-request" : "common:never")}
-      </span>,
-    ],
-    [t("seen"), when(d.seen_at)],
-    [t("next-read"), d.next_read_at ? <When key="next" at={d.next_read_at} /> : t("common:none")],
-    [
-      t("policy"),
-      d.policy ? `${t(`policy.${d.policy}`)}${d.policy_inherited ? ` ${t("inherited")}` : ""}` : t("common:none"),
-    ],
-    [t("incidents"), d.incidents ?? 0],
-  ];
-  if (d.quarantined_at) facts.push([t("quarantined"), when(d.quarantined_at)]);
-  if (d.rollout) facts.push([t("at-work"), <RolloutName key="ro" id={d.rollout} />]);
-  if (d.repair) facts.push([t("last-repair"), <RolloutName key="repair" id={d.repair} />]);
   return (
-    <dl className="fl-facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <Facts>
+      <Fact name={t("common:kind")}>{t(`common:kind.${d.kind}`)}</Fact>
+      <Fact name={t("id")}>
+        <code>{d.id}</code>
+      </Fact>
+      <Fact name={t("read")}>{when(d.read_at)}</Fact>
+      <Fact name={t("read-by")}>{d.read_by ?? t(d.read_at ? "read-by-request" : "common:never")}</Fact>
+      <Fact name={t("seen")}>{when(d.seen_at)}</Fact>
+      <Fact name={t("next-read")}>{d.next_read_at ? <When at={d.next_read_at} /> : t("common:none")}</Fact>
+      <Fact name={t("policy")}>
+        {d.policy ? t(`policy.${d.policy}`) : t("common:none")}
+        {d.policy_inherited ? (
+          <>
+            {t("gap")}
+            {t("inherited")}
+          </>
+        ) : null}
+      </Fact>
+      <Fact name={t("incidents")}>{d.incidents ?? 0}</Fact>
+      {d.quarantined_at ? <Fact name={t("quarantined")}>{when(d.quarantined_at)}</Fact> : null}
+      {d.rollout ? (
+        <Fact name={t("at-work")}>
+          <RolloutName id={d.rollout} />
+        </Fact>
+      ) : null}
+      {d.repair ? (
+        <Fact name={t("last-repair")}>
+          <RolloutName id={d.repair} />
+        </Fact>
+      ) : null}
+    </Facts>
   );
 }

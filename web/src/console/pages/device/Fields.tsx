@@ -2,6 +2,7 @@ import { Button, Stack, Table, Text } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
+import { ScrollTable } from "../../parts/ScrollTable";
 import { grouped } from "./fields";
 
 type Props = {
@@ -23,36 +24,27 @@ export function Fields({ differences, before, after }: Props) {
   if (lines.length === 0) return <Text size="sm">{t("fields-none")}</Text>;
   return (
     <Stack gap="xs" align="flex-start">
-      <Table.ScrollContainer
+      <ScrollTable
+        label={t("fields")}
         minWidth={320}
-        w="100%"
-        scrollAreaProps={{ viewportProps: { tabIndex: 0, role: "region", "aria-label": t("fields") } }}
+        head={[t("field"), before, after]}
+        fz="sm"
+        data-fields={differences.length}
       >
-        <Table verticalSpacing={3} fz="sm" data-fields={differences.length}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th scope="col">{t("field")}</Table.Th>
-              <Table.Th scope="col">{before}</Table.Th>
-              <Table.Th scope="col">{after}</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {shown.map((l) => (
-              <Table.Tr key={l.field}>
-                <Table.Th scope="row" fw={400}>
-                  <code className="fl-name">{l.field}</code>
-                </Table.Th>
-                <Table.Td>
-                  <code className="fl-name">{l.observed}</code>
-                </Table.Td>
-                <Table.Td>
-                  <code className="fl-name">{l.desired}</code>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+        {shown.map((l) => (
+          <Table.Tr key={l.field}>
+            <Table.Th scope="row" fw={400}>
+              <code className="fl-name">{l.field}</code>
+            </Table.Th>
+            <Table.Td>
+              <code className="fl-name">{l.observed}</code>
+            </Table.Td>
+            <Table.Td>
+              <code className="fl-name">{l.desired}</code>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </ScrollTable>
       {shown.length < lines.length ? (
         <Button variant="subtle" size="compact-sm" onClick={() => setAll(true)}>
           {t("fields-more", { n: lines.length - shown.length })}

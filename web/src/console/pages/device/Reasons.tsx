@@ -1,60 +1,31 @@
-import { Table, Text } from "@mantine/core";
+import { Stack, Text, Title } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { QueryView } from "../../../ui/states";
 import { useInForce } from "../../parts/inForce";
-import { TenantName } from "../../parts/links";
+import { ReasonTable } from "../../parts/ReasonTable";
 import type { Device } from "../devices/model";
 import { useExplanations } from "../plan/queries";
 
-/** Why the plan sets each field of the device: value, range, formula. */
+/** Why the plan in force sets each field of the device, or of each of its ports and queues. */
 export function Reasons({ fabric, device: d }: { fabric: string; device: Device }) {
-  const plan = useInForce(fabric).plan?.name;
-  return plan ? <OfPlan fabric={fabric} plan={plan} device={d} /> : null;
-}
-
-function OfPlan({ fabric, plan, device: d }: { fabric: string; plan: string; device: Device }) {
   const { t } = useTranslation("devices");
-  const query = useExplanations(fabric, plan, d.kind === "ca" ? d.id : "", "");
+  const plan = useInForce(fabric).plan?.name ?? "";
+  // The name of a switch also covers its ports; a port of a host has its own GUID, while names may be ambiguous.
+  const query = useExplanations(fabric, plan, { port: d.kind === "ca" ? d.id : d.name });
+  if (!plan) return null;
   return (
     <QueryView query={query}>
       {(list) => {
-        const mine = list.filter((e) => e.name === d.name || e.name.startsWith(`${d.name}/`));
-        const rows = mine.flatMap((e) => e.reasons.map((r) => ({ ...r, where: e.name })));
-        if (rows.length === 0) return <Text c="dimmed">{t("reasons-none")}</Text>;
+        if (list.length === 0) return <Text c="dimmed">{t("reasons-none")}</Text>;
         return (
-          <Table.ScrollContainer
-            minWidth={560}
-            scrollAreaProps={{ viewportProps: { tabIndex: 0, role: "region", "aria-label": t("reasons") } }}
-          >
-            <Table verticalSpacing={4} fz="sm" data-reasons={rows.length}>
-              <Table.Thead>
-                <Table.Tr>
-                  {["where", "field", "value", "range", "tenant-col", "formula"].map((c) => (
-                    <Table.Th key={c} scope="col">
-                      {t(c)}
-                    </Table.Th>
-                  ))}
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {rows.map((r) => (
-                  <Table.Tr key={`${r.where} ${r.field} ${r.tenant ?? ""} ${r.rule}`}>
-                    <Table.Td style={{ whiteSpace: "nowrap" }}>{r.where}</Table.Td>
-                    <Table.Th scope="row" fw={400}>
-                      <code className="fl-name">{r.field}</code>
-                    </Table.Th>
-                    <Table.Td>{r.unit ? `${r.value} (${r.unit})` : r.value}</Table.Td>
-                    <Table.Td>{r.range}</Table.Td>
-                    <Table.Td>{r.tenant ? <TenantName name={r.tenant} /> : null}</Table.Td>
-                    <Table.Td className="fl-name">
-                      {r.formula}
-                      {r.clamped ? ` · ${r.clamped}` : ""}
-                    </Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
+          <Stack gap="md">
+            {list.map((e) => (
+              <section key={`${e.kind} ${e.name}`}>
+                {list.length > 1 ? <Title order={3}>{e.name}</Title> : null}
+                <ReasonTable reasons={e.reasons} />
+              </section>
+            ))}
+          </Stack>
         );
       }}
     </QueryView>

@@ -1,6 +1,5 @@
 import { List, Stack, Text } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
@@ -10,6 +9,7 @@ import { When } from "../../../ui/When";
 import { useOperationKey } from "../../parts/useOperationKey";
 import { type Device, repairable } from "../devices/model";
 import { useDevicesChanged, useReadNow } from "../devices/queries";
+import { useOpenRollout } from "../rollout/queries";
 import { Fields } from "./Fields";
 
 type Props = { fabric: string; device: Device; onClose: () => void };
@@ -17,7 +17,7 @@ type Props = { fabric: string; device: Device; onClose: () => void };
 /** Repairs a device: reads it, shows what would be written, and starts a rollout to this device alone. */
 export function Repair({ fabric, device: d, onClose }: Props) {
   const { t } = useTranslation("devices");
-  const navigate = useNavigate();
+  const open = useOpenRollout(fabric);
   const changed = useDevicesChanged(fabric);
   const reading = useReadNow(fabric, d.id, true);
   const path = { fabric, device: d.id };
@@ -31,10 +31,7 @@ export function Repair({ fabric, device: d, onClose }: Props) {
       ) as Promise<Schemas["Rollout"]>,
     onSuccess: (ro) => {
       changed();
-      void navigate({
-        to: "/console/f/$fabric/rollouts/$rollout",
-        params: { fabric, rollout: String(ro.id) } as never,
-      });
+      open(ro);
     },
   });
   const refusal = useQuery({

@@ -2,6 +2,7 @@ import { Stack, Table, Text, Title } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
 import { Icon } from "../../../ui/icons";
+import { ScrollTable } from "../../parts/ScrollTable";
 import { ControlTable } from "./ControlTable";
 import { type Compared, compared } from "./matrices";
 
@@ -34,41 +35,31 @@ function SettingsTable({ matrix: m }: { matrix: Compared }) {
       <Title order={3} mb={4}>
         {t(`settings.${m.id}`)}
       </Title>
-      <Table.ScrollContainer
+      <ScrollTable
+        label={t(`settings.${m.id}`)}
         minWidth={300}
-        scrollAreaProps={{ viewportProps: { tabIndex: 0, role: "region", "aria-label": t(`settings.${m.id}`) } }}
+        head={[...(named ? [t(`row.${m.id}`)] : []), ...m.columns.map((c) => ({ end: t(`setting.${c}`, c) }))]}
+        fz="sm"
+        w="auto"
+        data-settings={m.id}
       >
-        <Table verticalSpacing={3} fz="sm" w="auto" data-settings={m.id}>
-          <Table.Thead>
-            <Table.Tr>
-              {named ? <Table.Th scope="col">{t(`row.${m.id}`)}</Table.Th> : null}
-              {m.columns.map((c) => (
-                <Table.Th key={c} scope="col" ta="end">
-                  {t(`setting.${c}`, c)}
+        {m.rows
+          .filter((r) => !r.quiet)
+          .map((r) => (
+            <Table.Tr key={r.name}>
+              {named ? (
+                <Table.Th scope="row" fw={500} className="fl-name">
+                  {r.name}
                 </Table.Th>
+              ) : null}
+              {r.cells.map((c) => (
+                <Table.Td key={c.column} ta="end" className="fl-numeric">
+                  <Cell {...c} />
+                </Table.Td>
               ))}
             </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {m.rows
-              .filter((r) => !r.quiet)
-              .map((r) => (
-                <Table.Tr key={r.name}>
-                  {named ? (
-                    <Table.Th scope="row" fw={500} className="fl-name">
-                      {r.name}
-                    </Table.Th>
-                  ) : null}
-                  {r.cells.map((c) => (
-                    <Table.Td key={c.column} ta="end" className="fl-numeric">
-                      <Cell {...c} />
-                    </Table.Td>
-                  ))}
-                </Table.Tr>
-              ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+          ))}
+      </ScrollTable>
       {quiet > 0 ? (
         <Text size="sm" c="dimmed">
           {t("settings-quiet", { n: quiet })}

@@ -5,7 +5,7 @@ import { useSay } from "../../../i18n/say";
 import { Icon } from "../../../ui/icons";
 import { type Column, DataTable, type Sort } from "../../../ui/table/DataTable";
 import { When } from "../../../ui/When";
-import { DeviceStateBadge } from "./DeviceStateBadge";
+import { DeviceStateBadge } from "../../parts/DeviceStateBadge";
 import type { Device } from "./model";
 
 type Props = {

@@ -2,13 +2,14 @@ import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { Icon } from "../../../ui/icons";
 import { DeviceName, Names } from "../../parts/links";
-import { byNeed, type Device } from "./model";
+import { type Device, driftedOf } from "./model";
 
-/** Names the devices that drifted, and what is done about them. */
-export function DriftBanner({ devices, onShow }: { devices: Device[]; onShow: () => void }) {
+/** Names the devices that have drifted, and says which are repaired automatically. */
+export function DriftBanner({ devices, onShow }: { devices: Device[]; onShow: (state: string) => void }) {
   const { t } = useTranslation("devices");
-  const drifted = devices.filter((d) => d.state === "drifted" || d.state === "quarantined").sort(byNeed);
-  if (drifted.length === 0) return null;
+  const drifted = driftedOf(devices);
+  const [first] = drifted;
+  if (!first) return null;
   const repaired = drifted.filter((d) => d.policy === "repair" && d.state === "drifted").length;
   return (
     <Alert
@@ -24,7 +25,7 @@ export function DriftBanner({ devices, onShow }: { devices: Device[]; onShow: ()
         </Text>
         <Text size="sm">{t("banner-why", { repaired, rest: drifted.length - repaired })}</Text>
         <Group>
-          <Button size="compact-md" variant="default" onClick={onShow}>
+          <Button size="compact-md" variant="default" onClick={() => onShow(first.state)}>
             {t("banner-show")}
           </Button>
         </Group>

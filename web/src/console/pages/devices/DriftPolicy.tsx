@@ -5,12 +5,11 @@ import { useTranslation } from "react-i18next";
 import { answer, client, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { useFormat } from "../../../format/useFormat";
-import { useSay } from "../../../i18n/say";
-import { asProblem, fieldErrors } from "../../../ui/ProblemNote";
 import { QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { ActionButton } from "../../parts/ActionButton";
 import { Part } from "../../parts/Part";
+import { useFieldTexts } from "../../parts/useWrite";
 import type { Device } from "./model";
 
 type Policy = Schemas["DriftPolicy"];
@@ -73,7 +72,7 @@ function PolicyForm({ fabric, policy, etag, devices, onClose }: FormProps) {
   const cache = useQueryClient();
   const { version: _v, updated_at: _u, ...current } = policy;
   const [form, setForm] = useState<Update>(current);
-  // The version that the form began with: a change by somebody else in between is refused, not lost.
+  // Of the version that the form began with: the service refuses the save when another change came first.
   const [tag] = useState(etag);
   const save = useMutation({
     mutationFn: () =>
@@ -123,11 +122,10 @@ function PolicyForm({ fabric, policy, etag, devices, onClose }: FormProps) {
   );
 }
 
-/** Times in minutes, where the service keeps seconds; the interval may be shorter. */
+/** The numbers of the policy; times are in seconds. */
 function Numbers({ form, onChange, problem }: { form: Update; onChange: (form: Update) => void; problem: unknown }) {
   const { t } = useTranslation("devices");
-  const say = useSay();
-  const errors = new Map(problem ? fieldErrors(asProblem(problem)).map((e) => [e.pointer, say(e.said, e.detail)]) : []);
+  const errors = useFieldTexts(problem);
   const number = (field: "interval_s" | "quarantine_after" | "window_s" | "release_s", min: number, max: number) => (
     <NumberInput
       label={t(`field-${field}`)}

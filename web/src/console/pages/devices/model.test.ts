@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { byNeed, byState, type Device, later, latest, oldest, repairable } from "./model";
+import { byNeed, byState, type Device, driftedOf, later, latest, oldest, repairable } from "./model";
 
 const device = (name: string, state: Device["state"], more: Partial<Device> = {}): Device => ({
   id: `0x1:${name}`,
@@ -18,6 +18,12 @@ test("lists what needs a person first", () => {
     ["in-sync", 1],
   ]);
   expect([...list].sort(byNeed).map((d) => d.name)).toEqual(["h2", "h10", "c", "b"]);
+});
+
+test("a quarantined device has drifted only while its reading differs", () => {
+  const differences = [{ field: "sl[1].timer", desired: "1", observed: "0" }];
+  const list = [device("a", "quarantined"), device("b", "quarantined", { differences }), device("c", "drifted")];
+  expect(driftedOf([...list, device("d", "in-sync")]).map((d) => d.name)).toEqual(["c", "b"]);
 });
 
 test("shows the later reading, and keeps policy and quarantine", () => {

@@ -1,38 +1,22 @@
 import type { Schemas } from "../../../api/client";
+import { byNeedOfState } from "../../parts/deviceStates";
 
 export type Device = Schemas["Device"];
-
-/** The states of devices, those that need a person first. */
-export const stateOrder = [
-  "drifted",
-  "quarantined",
-  "failed",
-  "unreachable",
-  "unsupported",
-  "unknown",
-  "clean-up-pending",
-  "applying",
-  "verifying",
-  "pending",
-  "rolled-back",
-  "in-sync",
-] as const;
-
-const rank = (state: string) => {
-  const i = (stateOrder as readonly string[]).indexOf(state);
-  return i < 0 ? 5.5 : i;
-};
 
 /** Devices by state, those that need a person first. */
 export function byState(devices: Device[]): [state: string, n: number][] {
   const counts = new Map<string, number>();
   for (const d of devices) counts.set(d.state, (counts.get(d.state) ?? 0) + 1);
-  return [...counts].sort((a, b) => rank(a[0]) - rank(b[0]));
+  return [...counts].sort((a, b) => byNeedOfState(a[0], b[0]));
 }
 
 /** In the order of their need for a person, then by name. */
 export const byNeed = (a: Device, b: Device) =>
-  rank(a.state) - rank(b.state) || a.name.localeCompare(b.name, "en", { numeric: true });
+  byNeedOfState(a.state, b.state) || a.name.localeCompare(b.name, "en", { numeric: true });
+
+/** Devices whose latest reading differs from the plan, in the order of their need for a person. A quarantined one may be in sync again. */
+export const driftedOf = (devices: Device[]): Device[] =>
+  devices.filter((d) => d.state === "drifted" || (d.state === "quarantined" && d.differences.length > 0)).sort(byNeed);
 
 /** The later of two readings of each device: what the service stored, and what this page read. */
 export function latest(stored: Device[], read: Device[] | undefined): Device[] {

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { all, answer, client, data } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import type { Device } from "./model";
@@ -23,21 +23,16 @@ export function useDevices(fabric: string) {
   });
 }
 
-/** Reads every device now. The service does not store the result: the page keeps it until it is left. */
+/** Reads every device, when `refetch` is called. Events do not repeat it: each reading has its own time. */
 export function useReadAll(fabric: string) {
-  const cache = useQueryClient();
-  const key = keys.series("read-devices", fabric);
-  const kept = useQuery<Device[]>({
-    queryKey: key,
-    queryFn: () => cache.getQueryData<Device[]>(key) ?? [],
-    enabled: false,
-  });
-  const read = useMutation({
-    mutationFn: () =>
+  return useQuery({
+    queryKey: keys.series("read-devices", fabric),
+    queryFn: () =>
       data(client.GET("/api/v1/fabrics/{fabric}/devices", { params: { path: { fabric }, query: { read: true } } })),
-    onSuccess: (list) => cache.setQueryData(key, list.items),
+    select: (l) => l.items,
+    enabled: false,
+    retry: false,
   });
-  return { read, kept: kept.data };
 }
 
 /** A device with its stored reading, and the version of its policy as ETag. */

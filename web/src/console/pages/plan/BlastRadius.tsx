@@ -5,8 +5,9 @@ import { totals } from "../../parts/difference";
 import { useOverview } from "../../parts/inForce";
 import { Names, TenantName } from "../../parts/links";
 import { Part } from "../../parts/Part";
+import type { Plan } from "../../parts/plans";
 import type { Context } from "./context";
-import { type Plan, usePreview } from "./queries";
+import { usePreview } from "./queries";
 import { Waves } from "./Waves";
 
 /** Devices, ports, switches and tenants that the plan reaches, and the waves in which a rollout would reach them. */

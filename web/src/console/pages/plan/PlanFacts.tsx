@@ -4,8 +4,8 @@ import { useFormat } from "../../../format/useFormat";
 import { When } from "../../../ui/When";
 import { RevisionName } from "../../parts/links";
 import { Part } from "../../parts/Part";
+import type { Plan } from "../../parts/plans";
 import { OptionsText } from "./OptionsText";
-import type { Plan } from "./queries";
 
 /** What the plan was made from: revision, snapshot, options, time. */
 export function PlanFacts({ plan }: { plan: Plan }) {

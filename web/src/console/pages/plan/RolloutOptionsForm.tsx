@@ -1,7 +1,6 @@
 import { Fieldset, NumberInput, Select, SimpleGrid, Switch } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import { useSay } from "../../../i18n/say";
-import { asProblem, fieldErrors } from "../../../ui/ProblemNote";
+import { useFieldTexts } from "../../parts/useWrite";
 import type { RolloutForm } from "./rolloutOptions";
 
 type Props = { form: RolloutForm; onChange: (form: RolloutForm) => void; problem?: unknown };
@@ -9,8 +8,7 @@ type Props = { form: RolloutForm; onChange: (form: RolloutForm) => void; problem
 /** Bounds of a rollout. Fields that the service refuses are marked with what is allowed. */
 export function RolloutOptionsForm({ form, onChange, problem }: Props) {
   const { t } = useTranslation("plans");
-  const say = useSay();
-  const errors = new Map(problem ? fieldErrors(asProblem(problem)).map((e) => [e.pointer, say(e.said, e.detail)]) : []);
+  const errors = useFieldTexts(problem);
   const set = (patch: Partial<RolloutForm>) => onChange({ ...form, ...patch });
   const number = (name: "canary" | "wave" | "failureBudget", field: string, max: number) => (
     <NumberInput

@@ -1,4 +1,4 @@
-import { Group, Select, Stack, Table, Text } from "@mantine/core";
+import { Select, Stack, Text } from "@mantine/core";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
@@ -7,31 +7,32 @@ import { Partial, QueryView } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { useUrlState } from "../../../ui/useUrlState";
 import { DeviceName, Names, TenantName } from "../../parts/links";
+import type { Plan } from "../../parts/plans";
+import { ReasonTable } from "../../parts/ReasonTable";
 import { kindKey } from "../../parts/SettingTable";
 import { useFigures } from "../../parts/useFigures";
-import { explained, type Plan, useExplanations } from "./queries";
+import { explained, useExplanations } from "./queries";
 import { groupSettings, type SettingGroup } from "./settings";
 
 /** Settings of every device with their reasons; devices that are set alike stand in one row. */
 export function SettingsByDevice({ fabric, plan }: { fabric: string; plan: Plan }) {
   const { t } = useTranslation("plans");
   const [url, setUrl] = useUrlState({ tenant: "", device: "" });
-  const query = useExplanations(fabric, plan.name, "", url.tenant);
+  const query = useExplanations(fabric, plan.name, { tenant: url.tenant });
   return (
     <Stack gap="sm">
-      <Group align="flex-end">
-        <Select
-          label={t("settings-tenant")}
-          data={[
-            { value: "", label: t("settings-all") },
-            ...plan.tenants.map((s) => ({ value: s.tenant, label: s.tenant })),
-          ]}
-          value={url.tenant}
-          onChange={(tenant) => setUrl({ tenant: tenant ?? "" })}
-          allowDeselect={false}
-          searchable
-        />
-      </Group>
+      <Select
+        label={t("settings-tenant")}
+        data={[
+          { value: "", label: t("settings-all") },
+          ...plan.tenants.map((s) => ({ value: s.tenant, label: s.tenant })),
+        ]}
+        value={url.tenant}
+        onChange={(tenant) => setUrl({ tenant: tenant ?? "" })}
+        allowDeselect={false}
+        searchable
+        maw={280}
+      />
       <QueryView query={query}>
         {(items) => <Groups items={items} filter={url.device} onFilter={(device) => setUrl({ device })} />}
       </QueryView>
@@ -104,9 +105,8 @@ function Groups({ items, filter, onFilter }: GroupsProps) {
   );
 }
 
-/** Each setting of a group: value, rule, formula, legal range, and what limited it. */
+/** The devices of a group where its row names only the first ones, and each setting with its reasons. */
 function Reasons({ group: g }: { group: SettingGroup }) {
-  const { t } = useTranslation("plans");
   return (
     <Stack gap="xs" style={{ contain: "inline-size" }}>
       {g.names.length > 3 ? (
@@ -114,46 +114,7 @@ function Reasons({ group: g }: { group: SettingGroup }) {
           <Names names={g.names} of={DeviceName} most={64} />
         </Text>
       ) : null}
-      <Table.ScrollContainer
-        minWidth={640}
-        scrollAreaProps={{ viewportProps: { tabIndex: 0, role: "region", "aria-label": t("reasons") } }}
-      >
-        <Table verticalSpacing={4}>
-          <Table.Thead>
-            <Table.Tr>
-              {(["setting", "value", "tenant", "rule", "formula", "range", "limit"] as const).map((h) => (
-                <Table.Th scope="col" key={h}>
-                  {t(`reason-${h}`)}
-                </Table.Th>
-              ))}
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {g.reasons.map((r) => (
-              <Table.Tr key={`${r.field} ${r.tenant ?? ""}`}>
-                <Table.Th scope="row" fw={500} miw={132} className="fl-name">
-                  <code>{r.field}</code>
-                </Table.Th>
-                <Table.Td className="fl-numeric" lang="en">
-                  {r.value}
-                  {r.unit ? ` (${r.unit})` : null}
-                </Table.Td>
-                <Table.Td>{r.tenant ? <TenantName name={r.tenant} /> : t("all-traffic")}</Table.Td>
-                <Table.Td>
-                  <code>{r.rule}</code>
-                </Table.Td>
-                <Table.Td lang="en" style={{ minWidth: "18rem" }}>
-                  {r.formula}
-                </Table.Td>
-                <Table.Td lang="en">{r.range ?? t("any-value")}</Table.Td>
-                <Table.Td lang="en">
-                  {r.clamped ? <StateBadge tone="warn">{r.clamped}</StateBadge> : t("no-limit")}
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <ReasonTable reasons={g.reasons} />
     </Stack>
   );
 }

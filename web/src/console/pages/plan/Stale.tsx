@@ -3,8 +3,8 @@ import { useTranslation } from "react-i18next";
 import { useCan } from "../../../shell/me";
 import { Icon } from "../../../ui/icons";
 import { ActionButton } from "../../parts/ActionButton";
+import type { Plan } from "../../parts/plans";
 import type { Context } from "./context";
-import type { Plan } from "./queries";
 
 /** Says that the policy or the topology moved on since the plan was compiled, and offers a new one. */
 export function Stale({ context: x, plan, onCompile }: { context: Context; plan: Plan; onCompile: () => void }) {

@@ -1,19 +1,19 @@
 import { List, Stack, Text, Title } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { useMutation } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, data, type Schemas } from "../../../api/client";
-import { keys } from "../../../api/keys";
 import { QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { useDifferenceSentence } from "../../parts/DifferenceView";
 import { totals } from "../../parts/difference";
 import { PlanName, shortPlan } from "../../parts/links";
+import type { Plan } from "../../parts/plans";
 import { useOperationKey } from "../../parts/useOperationKey";
+import { useOpenRollout } from "../rollout/queries";
 import type { Context } from "./context";
-import { type Plan, usePreview } from "./queries";
+import { usePreview } from "./queries";
 import { RolloutOptionsForm } from "./RolloutOptionsForm";
 import { defaults, optionsOf, type RolloutForm } from "./rolloutOptions";
 import { Waves } from "./Waves";
@@ -38,7 +38,7 @@ export function StartRollout({ context: x, plan, onClose }: { context: Context; 
       danger={effect.whole}
       busy={start.isPending}
       problem={start.error ?? undefined}
-      disabled={!preview.data || preview.isError || settled !== options}
+      disabled={!preview.data || preview.isPlaceholderData || preview.isError || settled !== options}
       onConfirm={() => start.mutate()}
     >
       <Stack gap="md" data-start={plan.name}>
@@ -64,7 +64,7 @@ export function StartRollout({ context: x, plan, onClose }: { context: Context; 
   );
 }
 
-/** What the rollout changes, and the way back. */
+/** What the rollout changes, and how to undo it. */
 function Effect({ context: x, plan }: { context: Context; plan: Plan }) {
   const { t } = useTranslation("plans");
   const sentence = useDifferenceSentence();
@@ -94,18 +94,16 @@ function useEffectOf(x: Context, preview: Schemas["RolloutPreview"] | undefined)
     if (!preview) return { button: t("start"), whole: false };
     const all = preview.devices;
     if (x.isInForce) return { button: t("send-check", { devices: all }), whole: false };
-    const devices = x.devices ?? all;
-    const settings = x.difference.data ? totals(x.difference.data).settings : 0;
-    const whole = devices >= all && all > 0;
     if (x.inForce.name === "") return { button: t("send-first", { devices: all }), whole: true };
+    const devices = x.devices ?? all;
     if (devices === 0) return { button: t("send-check", { devices: all }), whole: false };
-    return { button: t("send", { settings, devices }), whole };
+    const whole = devices >= all && all > 0;
+    if (!x.difference.data) return { button: t("send-first", { devices }), whole };
+    return { button: t("send", { settings: totals(x.difference.data).settings, devices }), whole };
   }, [x, preview, t]);
 }
 
 function useStart(fabric: string, plan: string, options: Schemas["RolloutOptions"]) {
-  const navigate = useNavigate();
-  const cache = useQueryClient();
   const key = useOperationKey([fabric, plan, options]);
   return useMutation({
     mutationFn: () =>
@@ -115,13 +113,6 @@ function useStart(fabric: string, plan: string, options: Schemas["RolloutOptions
           body: { plan, options },
         }),
       ) as Promise<Schemas["Rollout"]>,
-    onSuccess: (rollout) => {
-      void cache.invalidateQueries({ queryKey: keys.rollouts(fabric) });
-      void cache.invalidateQueries({ queryKey: keys.overview(fabric) });
-      void navigate({
-        to: "/console/f/$fabric/rollouts/$rollout",
-        params: { fabric, rollout: String(rollout.id) } as never,
-      });
-    },
+    onSuccess: useOpenRollout(fabric),
   });
 }

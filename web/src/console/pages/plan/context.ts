@@ -1,8 +1,7 @@
 import { useMemo } from "react";
 import { useFabrics } from "../../../shell/fabrics";
-import { usePlanInForce } from "../../parts/CompiledPreview";
-import { usePlan } from "../../parts/plans";
-import { useDifference, usePolicies } from "./queries";
+import { usePlan, usePlanInForce } from "../../parts/plans";
+import { useDifference, useLatestRevision } from "./queries";
 import { changedDevices } from "./settings";
 
 /** What the parts of a plan's page share. */
@@ -11,7 +10,7 @@ export function usePlanContext(fabric: string, name: string) {
   const full = plan.data?.name ?? "";
   const inForce = usePlanInForce(fabric);
   const difference = useDifference(fabric, full, inForce.name || undefined);
-  const latest = usePolicies(fabric).data?.[0]?.revision;
+  const latest = useLatestRevision(fabric);
   const found = useFabrics().data?.find((f) => f.name === fabric);
   const snapshot = found?.snapshot?.sha256;
   const isInForce = full !== "" && inForce.name === full;

@@ -1,10 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { all, client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
-import { storePlan } from "../../parts/plans";
+import { type Plan, storePlan } from "../../parts/plans";
 import { useOperationKey } from "../../parts/useOperationKey";
-
-export type Plan = Schemas["Plan"];
 
 /** What changes from the plan in force to a plan. */
 export function useDifference(fabric: string, plan: string, against: string | undefined) {
@@ -24,8 +22,8 @@ export function useDifference(fabric: string, plan: string, against: string | un
 /** The largest number of explanations that the page reads; a filter by port or tenant reads others. */
 export const explained = 2000;
 
-/** Settings with their reasons, of one port or tenant or of all. */
-export function useExplanations(fabric: string, plan: string, port: string, tenant: string) {
+/** Settings with their reasons, of one port or node, of one tenant, or of all. */
+export function useExplanations(fabric: string, plan: string, { port = "", tenant = "" }) {
   return useQuery({
     queryKey: keys.plan(fabric, plan, "explain", port, tenant),
     queryFn: () =>
@@ -41,6 +39,7 @@ export function useExplanations(fabric: string, plan: string, port: string, tena
           ),
         explained,
       ),
+    enabled: plan !== "",
     staleTime: 300_000,
   });
 }
@@ -63,7 +62,7 @@ export function usePreview(fabric: string, plan: string, options: Schemas["Rollo
 }
 
 /** What the compiler makes of the declarations or of a revision; nothing is stored. */
-export function useDryCompile(fabric: string, body: Schemas["PlanCreate"], enabled: boolean) {
+export function useDryCompile(fabric: string, body: Schemas["PlanCreate"]) {
   return useQuery({
     queryKey: keys.plan(fabric, "dry-run", body),
     queryFn: () =>
@@ -73,9 +72,9 @@ export function useDryCompile(fabric: string, body: Schemas["PlanCreate"], enabl
           body,
         }),
       ) as Promise<Plan>,
-    enabled: enabled && fabric !== "",
     staleTime: 0,
     gcTime: 0,
+    refetchOnWindowFocus: false, // compiles anew
     retry: false,
   });
 }
@@ -93,18 +92,12 @@ export function useStorePlan(fabric: string, body: Schemas["PlanCreate"]) {
   });
 }
 
-/** The revisions of the fabric's policy, the newest first. */
-export function usePolicies(fabric: string) {
+/** The number of the latest revision of the fabric's policy; undefined while it is read, and without one. */
+export function useLatestRevision(fabric: string) {
   return useQuery({
-    queryKey: keys.policies(fabric),
+    queryKey: keys.policies(fabric, "latest"),
     queryFn: () =>
-      all<Schemas["Policy"]>((cursor) =>
-        data(
-          client.GET("/api/v1/fabrics/{fabric}/policies", {
-            params: { path: { fabric }, query: { limit: 1000, cursor } },
-          }),
-        ),
-      ),
-    enabled: fabric !== "",
-  });
+      data(client.GET("/api/v1/fabrics/{fabric}/policies", { params: { path: { fabric }, query: { limit: 1 } } })),
+    select: (l) => l.items[0]?.revision,
+  }).data;
 }

@@ -13,7 +13,7 @@ export type RolloutForm = {
   maxShareError: number | string;
 };
 
-/** The contract's defaults; only the window differs: an operator is at hand, and what nobody confirms is rolled back. */
+/** The contract's defaults, but for the window: a rollout from this form is rolled back unless an operator confirms it. */
 export const defaults: RolloutForm = {
   canary: 1,
   wave: 1024,

@@ -1,7 +1,7 @@
 import type { Schemas } from "../../../api/client";
+import type { Plan } from "../../parts/plans";
 
 type Explanation = Schemas["Explanation"];
-type Plan = Schemas["Plan"];
 
 /** Devices that a plan sets alike. */
 export type SettingGroup = {
@@ -9,9 +9,7 @@ export type SettingGroup = {
   kind: string;
   /** Names of the devices, in the order of the service. */
   names: string[];
-  devices: string[];
   tenants: string[];
-  note?: string;
   reasons: Schemas["Reason"][];
   /** Number of settings that a limit of the device or of the range cut. */
   clamped: number;
@@ -25,16 +23,13 @@ export function groupSettings(items: Explanation[]): SettingGroup[] {
     const old = groups.get(key);
     if (old) {
       old.names.push(e.name);
-      old.devices.push(...e.devices);
       continue;
     }
     groups.set(key, {
       key: `${e.kind} ${e.name}`,
       kind: e.kind,
       names: [e.name],
-      devices: [...e.devices],
       tenants: [...new Set(e.reasons.flatMap((r) => r.tenant ?? []))].sort(),
-      ...(e.note ? { note: e.note } : {}),
       reasons: e.reasons,
       clamped: e.reasons.filter((r) => r.clamped).length,
     });

@@ -1,8 +1,8 @@
 import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useSay } from "../../../i18n/say";
-import { asProblem, fieldErrors, ProblemNote } from "../../../ui/ProblemNote";
+import { ProblemNote } from "../../../ui/ProblemNote";
+import { useFieldTexts } from "../../parts/useWrite";
 import { useLabel } from "./queries";
 
 type Props = { fabric: string; revision: number; label: string; onClose: () => void };
@@ -10,10 +10,9 @@ type Props = { fabric: string; revision: number; label: string; onClose: () => v
 /** Edits the label of a revision: the only property of it that can change. */
 export function LabelDialog({ fabric, revision, label, onClose }: Props) {
   const { t } = useTranslation(["policies", "shell"]);
-  const say = useSay();
   const [text, setText] = useState(label);
   const save = useLabel(fabric, revision);
-  const error = save.error ? fieldErrors(asProblem(save.error)).find((e) => e.pointer === "/label") : undefined;
+  const error = useFieldTexts(save.error).get("/label");
   return (
     <Modal
       opened
@@ -34,7 +33,7 @@ export function LabelDialog({ fabric, revision, label, onClose }: Props) {
             description={t("label-why")}
             value={text}
             onChange={(e) => setText(e.currentTarget.value)}
-            error={error ? say(error.said, error.detail) : undefined}
+            error={error}
           />
           {save.error && !error ? <ProblemNote problem={save.error} /> : null}
           <Group justify="flex-end">

@@ -1,8 +1,6 @@
 import {
-  Alert,
   Button,
   Group,
-  Modal,
   MultiSelect,
   NumberInput,
   Select,
@@ -15,10 +13,10 @@ import {
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
-import { useSay } from "../../../i18n/say";
 import { useCan } from "../../../shell/me";
-import { asProblem, fieldErrors, ProblemNote } from "../../../ui/ProblemNote";
+import { asProblem } from "../../../ui/ProblemNote";
 import { QueryView } from "../../../ui/states";
+import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { ActionButton } from "../../parts/ActionButton";
 import { CompiledPreview } from "../../parts/CompiledPreview";
 import { Part } from "../../parts/Part";
@@ -44,7 +42,7 @@ export function OptionsPart({ fabric, plane }: { fabric: string; plane: string |
 }
 
 /** Options without those that are left to the compiler. */
-export function cleaned(options: Options): Options {
+function cleaned(options: Options): Options {
   return Object.fromEntries(Object.entries(options).filter(([, v]) => v !== undefined && v !== "")) as Options;
 }
 
@@ -173,43 +171,24 @@ type PreviewProps = { fabric: string; options: Options; etag: string; onClose: (
 
 /** What plans give with the changed options, before these are saved. */
 function OptionsPreview({ fabric, options, etag, onClose }: PreviewProps) {
-  const { t } = useTranslation(["policies", "shell"]);
-  const say = useSay();
-  const compiled = useDryCompile(fabric, { options }, true);
+  const { t } = useTranslation("policies");
+  const compiled = useDryCompile(fabric, { options });
   const save = useSaveOptions(fabric, etag);
-  const problem = save.error ? asProblem(save.error) : undefined;
-  const refused = compiled.error ? fieldErrors(asProblem(compiled.error)) : [];
   return (
-    <Modal
+    <TypedConfirm
       opened
       onClose={onClose}
       size="70rem"
       title={t("options-title")}
-      closeButtonProps={{ "aria-label": t("shell:close") }}
+      effect={t("options-save")}
+      busy={save.isPending}
+      problem={save.error ?? undefined}
+      disabled={!compiled.data}
+      onConfirm={() => save.mutate(options, { onSuccess: onClose })}
     >
-      <Stack gap="md">
-        <Text size="sm">{t("options-effect")}</Text>
-        {refused.map((e) => (
-          <Alert key={e.pointer} color="red" variant="light" title={e.pointer.replace("/options/", "")}>
-            {say(e.said, e.detail)}
-          </Alert>
-        ))}
-        <QueryView query={compiled}>{(plan) => <CompiledPreview fabric={fabric} plan={plan} />}</QueryView>
-        {problem ? <ProblemNote problem={problem} /> : null}
-        {problem?.status === 412 ? <Text size="sm">{t("options-moved")}</Text> : null}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t("shell:cancel")}
-          </Button>
-          <Button
-            disabled={!compiled.data}
-            loading={save.isPending}
-            onClick={() => save.mutate(options, { onSuccess: onClose })}
-          >
-            {t("options-save")}
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
+      <Text size="sm">{t("options-effect")}</Text>
+      <QueryView query={compiled}>{(plan) => <CompiledPreview fabric={fabric} plan={plan} />}</QueryView>
+      {save.error && asProblem(save.error).status === 412 ? <Text size="sm">{t("options-moved")}</Text> : null}
+    </TypedConfirm>
   );
 }

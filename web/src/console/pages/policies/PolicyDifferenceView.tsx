@@ -2,6 +2,7 @@ import { List, Stack, Table, Text, Title } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
 import { Names, TenantName } from "../../parts/links";
+import { ScrollTable } from "../../parts/ScrollTable";
 import { useFigures } from "../../parts/useFigures";
 import { fieldText } from "./values";
 
@@ -59,33 +60,18 @@ function Fields({ difference: d }: { difference: Difference }) {
     ...d.options.map((f) => ({ ...f, tenant: "" })),
   ];
   return (
-    <Table.ScrollContainer
-      minWidth={420}
-      scrollAreaProps={{ viewportProps: { tabIndex: 0, role: "region", "aria-label": t("fields") } }}
-    >
-      <Table verticalSpacing={4}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th scope="col">{t("of")}</Table.Th>
-            <Table.Th scope="col">{t("field")}</Table.Th>
-            <Table.Th scope="col">{t("before")}</Table.Th>
-            <Table.Th scope="col">{t("after")}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.map((r) => (
-            <Table.Tr key={`${r.tenant} ${r.field}`}>
-              <Table.Td miw={88}>{r.tenant ? <TenantName name={r.tenant} /> : t("options")}</Table.Td>
-              <Table.Th scope="row" fw={500}>
-                <code>{r.field}</code>
-              </Table.Th>
-              <Table.Td className="fl-name fl-numeric">{fieldText(r.field, r.before, rate) ?? t("not-set")}</Table.Td>
-              <Table.Td className="fl-name fl-numeric">{fieldText(r.field, r.after, rate) ?? t("not-set")}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <ScrollTable label={t("fields")} minWidth={420} head={[t("of"), t("field"), t("before"), t("after")]}>
+      {rows.map((r) => (
+        <Table.Tr key={`${r.tenant} ${r.field}`}>
+          <Table.Td miw={88}>{r.tenant ? <TenantName name={r.tenant} /> : t("options")}</Table.Td>
+          <Table.Th scope="row" fw={500}>
+            <code>{r.field}</code>
+          </Table.Th>
+          <Table.Td className="fl-name fl-numeric">{fieldText(r.field, r.before, rate) ?? t("not-set")}</Table.Td>
+          <Table.Td className="fl-name fl-numeric">{fieldText(r.field, r.after, rate) ?? t("not-set")}</Table.Td>
+        </Table.Tr>
+      ))}
+    </ScrollTable>
   );
 }
 

@@ -19,7 +19,7 @@ type Props = {
   onCompile: () => void;
 };
 
-/** One revision: what it changes against another one, its label, and the way back to it. */
+/** One revision: what it changes against another one, its label, and the buttons that compile and restore it. */
 export function RevisionPart(p: Props) {
   const { t } = useTranslation("policies");
   const can = useCan();

@@ -1,7 +1,22 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { answer, client, data, type Schemas } from "../../../api/client";
+import { all, answer, client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { useOperationKey } from "../../parts/useOperationKey";
+
+/** The revisions of the fabric's policy, the newest first. */
+export function usePolicies(fabric: string) {
+  return useQuery({
+    queryKey: keys.policies(fabric),
+    queryFn: () =>
+      all<Schemas["Policy"]>((cursor) =>
+        data(
+          client.GET("/api/v1/fabrics/{fabric}/policies", {
+            params: { path: { fabric }, query: { limit: 1000, cursor } },
+          }),
+        ),
+      ),
+  });
+}
 
 /** What changes from revision `against` to a revision. */
 export function usePolicyDifference(fabric: string, revision: number, against: number) {

@@ -72,7 +72,7 @@ function WhileRunning({ fabric, rollout: ro, allowed, onDialog }: Props) {
   );
 }
 
-/** An ended rollout can be undone by a new one; a repair and a refused rollout changed nothing that this would restore. */
+/** An ended rollout is undone by a new one. A repair applied the plan in force, so there is nothing to return to. */
 function Ended({ rollout: ro, allowed, onDialog }: Props) {
   const { t } = useTranslation("rollouts");
   const reason = ro.repair ? t("no-back-repair") : undefined;

@@ -20,7 +20,7 @@ export function useAnswer(): (ro: Rollout) => string {
   };
 }
 
-/** Counts for sentences. Written: a write may have reached the device, and it was not read back equal. */
+/** Counts for sentences. Written: a write may have reached the device, and its settings are not verified. */
 const figures = (c: Counts) => ({
   devices: c.all,
   verified: c.verified,

@@ -11,7 +11,7 @@ import { useRequest } from "./queries";
 
 type Props = { fabric: string; rollout: Rollout; allowed: boolean; onRollBack: () => void };
 
-/** The countdown of a rollout that waits for its confirmation, with both ways out. */
+/** The countdown of a rollout that awaits confirmation, with the buttons that confirm it and roll it back. */
 export function ConfirmBanner({ fabric, rollout: ro, allowed, onRollBack }: Props) {
   const { t } = useTranslation("rollouts");
   const { duration } = useFormat();

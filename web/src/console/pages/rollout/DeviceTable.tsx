@@ -1,13 +1,13 @@
-import { Button, Group, Stack, Table, Text } from "@mantine/core";
+import { Button, Stack, Table, Text } from "@mantine/core";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useSay } from "../../../i18n/say";
 import { Icon } from "../../../ui/icons";
 import { type Column, DataTable, type Sort } from "../../../ui/table/DataTable";
 import { When } from "../../../ui/When";
+import { DeviceStateBadge } from "../../parts/DeviceStateBadge";
 import { DeviceName } from "../../parts/links";
-import { outcomesOf, type Rollout, type RolloutDevice, writtenOf } from "./model";
-import { DeviceBadge } from "./RolloutBadge";
+import { outcomesOf, type Rollout, type RolloutDevice } from "./model";
 
 type Props = {
   rollout: Rollout;
@@ -51,9 +51,32 @@ export function DeviceTable({ rollout: ro, wave, onWave, ...state }: Props) {
   );
 }
 
+/**
+ * Words for a device of a rollout: its state, with "verified" in place of "in sync" since it is about the read-back, and the answers to the
+ * writes, of which none says that the device is verified.
+ */
+function useWords(ended: boolean) {
+  const { t } = useTranslation(["rollouts", "common"]);
+  return useMemo(
+    () => ({
+      state: (d: RolloutDevice) => {
+        if (d.state === "in-sync") return t("verified");
+        if (d.state === "pending" && ended) return t("not-written");
+        return t(`common:device.${d.state}`, d.state);
+      },
+      written: (d: RolloutDevice) =>
+        outcomesOf(d)
+          .map(([outcome, n]) => t(`outcome-n.${outcome}`, { n }))
+          .join(t("separator")) || t(d.touched ? "written.unknown" : "written.none"),
+    }),
+    [t, ended],
+  );
+}
+
 function useColumns(ended: boolean): Column<RolloutDevice>[] {
   const { t } = useTranslation(["rollouts", "common"]);
   const say = useSay();
+  const words = useWords(ended);
   return useMemo(
     () => [
       {
@@ -67,15 +90,10 @@ function useColumns(ended: boolean): Column<RolloutDevice>[] {
       {
         id: "state",
         header: t("common:state"),
-        value: (d) => d.state,
-        cell: (d) => <DeviceBadge device={d} ended={ended} />,
+        value: words.state,
+        cell: (d) => <DeviceStateBadge state={d.state}>{words.state(d)}</DeviceStateBadge>,
       },
-      {
-        id: "written",
-        header: t("written"),
-        value: (d) => writtenOf(d),
-        cell: (d) => <Written device={d} />,
-      },
+      { id: "written", header: t("written"), value: words.written },
       {
         id: "step",
         header: t("step"),
@@ -96,20 +114,7 @@ function useColumns(ended: boolean): Column<RolloutDevice>[] {
       },
       { id: "updated", header: t("updated"), value: (d) => d.updated_at, cell: (d) => <When at={d.updated_at} /> },
     ],
-    [t, say, ended],
-  );
-}
-
-/** What the device answered to the writes. Only the state says whether a read verified them. */
-function Written({ device: d }: { device: RolloutDevice }) {
-  const { t } = useTranslation("rollouts");
-  const outcomes = outcomesOf(d);
-  if (outcomes.length === 0)
-    return <span data-written="none">{t(d.touched ? "written.unknown" : "written.none")}</span>;
-  return (
-    <span data-written={writtenOf(d)}>
-      {outcomes.map(([outcome, n]) => t(`outcome-n.${outcome}`, { n })).join(t("separator"))}
-    </span>
+    [t, say, words],
   );
 }
 
@@ -145,9 +150,7 @@ function Receipts({ device: d }: { device: RolloutDevice }) {
           </Table.Tbody>
         </Table>
       )}
-      <Group gap="md">
-        <Text size="sm">{t(d.touched ? "touched" : "untouched")}</Text>
-      </Group>
+      <Text size="sm">{t(d.touched ? "touched" : "untouched")}</Text>
     </Stack>
   );
 }

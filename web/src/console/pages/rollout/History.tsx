@@ -4,15 +4,16 @@ import { useTranslation } from "react-i18next";
 import { EventLine } from "../../parts/EventLine";
 import type { Event } from "./model";
 
-/** Events shown before the reader asks for more. */
+/** Events shown before the reader asks for more, and then at most. */
 const first = 15;
+const most = 500;
 
 /** The events of a rollout, newest first. Steps of single devices are in the table of devices. */
 export function History({ events }: { events: Event[] }) {
   const { t } = useTranslation("rollouts");
   const [all, setAll] = useState(false);
   const list = events.filter((e) => all || e.kind !== "device.state").reverse();
-  const shown = all ? list.slice(0, 500) : list.slice(0, first);
+  const shown = list.slice(0, all ? most : first);
   const more = events.length - shown.length;
   return (
     <Stack gap={4}>
@@ -25,6 +26,7 @@ export function History({ events }: { events: Event[] }) {
           {t("events-more", { n: more })}
         </Button>
       ) : null}
+      {all && more > 0 ? <Text c="dimmed">{t("events-cut", { shown: shown.length, all: events.length })}</Text> : null}
     </Stack>
   );
 }

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { keys } from "../../../api/keys";
-import { instant, quoted, range, type Series, stepOf } from "../../../api/prom";
+import { instant, quoted, range, type Sample, type Series, stepOf } from "../../../api/prom";
 import { useFormat } from "../../../format/useFormat";
 import { isSimulated, useFabrics } from "../../../shell/fabrics";
 import { LazyTimeChart } from "../../../ui/chart/LazyTimeChart";
@@ -13,7 +13,7 @@ import { QueryView } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { Why } from "../../../ui/Why";
 import { PlanName, TenantName } from "../../parts/links";
-import { usePlan } from "../../parts/plans";
+import { type Plan, usePlan } from "../../parts/plans";
 import type { Rollout } from "./model";
 
 /** Seconds of the chart before the rollout, and after its end at most. */
@@ -41,8 +41,7 @@ export function Measured({ rollout: ro }: { rollout: Rollout }) {
     placeholderData: (old) => old,
     staleTime: 15_000,
   });
-  const largest = (chart.data ?? []).flatMap((s) => s.values);
-  const scale = rateScale(largest);
+  const scale = rateScale((chart.data ?? []).flatMap((s) => s.values));
   return (
     <Stack gap="md">
       <QueryView query={chart}>
@@ -97,67 +96,79 @@ type Row = { tenant: string } & Partial<Rates>;
 /** Seconds over which the rates before and now are averaged, at most; and at least, since rates are stored every few seconds. */
 const mean = { most: 60, least: 15 };
 
-/** Rates just before the rollout and now, and what its plan entitles each tenant to. */
-function useMeasured(ro: Rollout, start: number) {
-  const now = useNow(15) / 1000;
-  const plan = usePlan(ro.fabric, ro.to ? undefined : ro.plan);
-  const changed = (ro.devices ?? []).reduce((last, d) => Math.max(last, Date.parse(d.updated_at) / 1000), start);
-  // Of the time since the last write only: a mean over both plans is that of neither.
-  const seconds = Math.round(Math.min(mean.most, Math.max(mean.least, now - changed)));
-  const query = useQuery({
-    queryKey: keys.series("rollout-table", ro.fabric, start, now, seconds),
+/** Rates just before the rollout, which no longer change, and now. */
+function useRates(ro: Rollout, start: number) {
+  const before = useQuery({
+    queryKey: keys.series("rollout-before", ro.fabric, start),
     queryFn: async ({ signal }) => {
-      const [eb, b, n] = await Promise.all([
+      const [entitledBefore, before] = await Promise.all([
         instant(`last_over_time(${entitled(ro.fabric)}[${mean.most}s])`, start, signal),
         instant(`avg_over_time(${delivered(ro.fabric)}[${mean.most}s])`, start, signal),
-        instant(`avg_over_time(${delivered(ro.fabric)}[${seconds}s])`, undefined, signal),
       ]);
-      return { entitledBefore: eb, before: b, now: n };
+      return { entitledBefore, before };
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const changed = (ro.devices ?? []).reduce((last, d) => Math.max(last, Date.parse(d.updated_at) / 1000), start);
+  const now = useQuery({
+    queryKey: keys.series("rollout-now", ro.fabric, changed),
+    queryFn: async ({ signal }) => {
+      // Of the time since the last write only: a mean over both plans is that of neither.
+      const seconds = Math.round(Math.min(mean.most, Math.max(mean.least, Date.now() / 1000 - changed)));
+      const query = `avg_over_time(${delivered(ro.fabric)}[${seconds}s])`;
+      return { seconds, now: await instant(query, undefined, signal) };
     },
     placeholderData: (old) => old,
-    staleTime: 15_000,
+    refetchInterval: 15_000,
   });
-  const rows = useMemo(() => {
-    const out = new Map<string, Row>();
-    const put = (tenant: string, field: keyof Rates, value: number) => {
-      if (Number.isFinite(value)) out.set(tenant, { ...(out.get(tenant) ?? { tenant }), [field]: value });
-    };
-    for (const [field, samples] of Object.entries(query.data ?? {}))
-      for (const s of samples) put(s.labels.tenant ?? "", field as keyof Rates, s.value);
-    for (const s of plan.data?.tenants ?? []) {
-      put(s.tenant, "entitled", s.entitled_bps);
-      put(s.tenant, "predicted", s.predicted_bps);
-    }
-    return [...out.values()].sort((x, y) => x.tenant.localeCompare(y.tenant));
-  }, [query.data, plan.data]);
-  return { query, rows, seconds };
+  return { before, now };
 }
 
-function MeasuredTable({ rollout: ro, start, simulated }: { rollout: Rollout; start: number; simulated: boolean }) {
+/** The rates by tenant, beside what the plan of the rollout entitles each to. */
+function rowsOf(rates: Partial<Record<keyof Rates, Sample[]>>, plan: Plan | undefined): Row[] {
+  const out = new Map<string, Row>();
+  const put = (tenant: string, field: keyof Rates, value: number) => {
+    if (Number.isFinite(value)) out.set(tenant, { ...(out.get(tenant) ?? { tenant }), [field]: value });
+  };
+  for (const [field, samples] of Object.entries(rates))
+    for (const s of samples) put(s.labels.tenant ?? "", field as keyof Rates, s.value);
+  for (const s of plan?.tenants ?? []) {
+    put(s.tenant, "entitled", s.entitled_bps);
+    put(s.tenant, "predicted", s.predicted_bps);
+  }
+  return [...out.values()].sort((x, y) => x.tenant.localeCompare(y.tenant));
+}
+
+type TableProps = { rollout: Rollout; start: number; simulated: boolean };
+
+function MeasuredTable({ rollout: ro, start, simulated }: TableProps) {
   const { t } = useTranslation(["rollouts", "common"]);
-  const { query, rows, seconds } = useMeasured(ro, start);
-  const columns = useColumns(ro, rows, seconds);
-  return (
-    <QueryView query={query}>
-      {() => (
-        <Stack gap="xs">
-          <Group gap="sm">
-            <Text size="sm">{t("measured-table-why", { most: mean.most, seconds })}</Text>
-            {simulated ? <StateBadge tone="simulated">{t("common:simulated")}</StateBadge> : null}
-          </Group>
-          <DataTable
-            caption={t("measured-table")}
-            rows={rows}
-            columns={columns}
-            rowId={(r) => r.tenant}
-            filterLabel={rows.length > 10 ? t("measured-filter") : ""}
-            csvName={`${ro.fabric}-rollout-${ro.id}-shares`}
-            empty={<Text c="dimmed">{t("measured-none")}</Text>}
-          />
-        </Stack>
-      )}
-    </QueryView>
+  const { before, now } = useRates(ro, start);
+  const plan = usePlan(ro.fabric, ro.to ? undefined : ro.plan).data;
+  const rows = useMemo(
+    () => rowsOf({ ...before.data, ...(now.data && { now: now.data.now }) }, plan),
+    [before.data, now.data, plan],
   );
+  const seconds = now.data?.seconds ?? mean.most;
+  const columns = useColumns(ro, rows, seconds);
+  const table = () => (
+    <Stack gap="xs">
+      <Group gap="sm">
+        <Text size="sm">{t("measured-table-why", { most: mean.most, seconds })}</Text>
+        {simulated ? <StateBadge tone="simulated">{t("common:simulated")}</StateBadge> : null}
+      </Group>
+      <DataTable
+        caption={t("measured-table")}
+        rows={rows}
+        columns={columns}
+        rowId={(r) => r.tenant}
+        filterLabel={rows.length > 10 ? t("measured-filter") : ""}
+        csvName={`${ro.fabric}-rollout-${ro.id}-shares`}
+        empty={<Text c="dimmed">{t("measured-none")}</Text>}
+      />
+    </Stack>
+  );
+  return <QueryView query={before}>{() => <QueryView query={now}>{table}</QueryView>}</QueryView>;
 }
 
 function useColumns(ro: Rollout, rows: Row[], seconds: number): Column<Row>[] {

@@ -1,27 +1,25 @@
 import { Radio, Select, Stack, Text, Title } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { all, client, data, type Schemas } from "../../../api/client";
-import { keys } from "../../../api/keys";
+import type { Schemas } from "../../../api/client";
 import { useFormat } from "../../../format/useFormat";
 import { QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { DifferenceView } from "../../parts/DifferenceView";
 import { useInForce } from "../../parts/inForce";
 import { shortPlan } from "../../parts/links";
+import { usePlans } from "../../parts/plans";
 import { useDifference } from "../plan/queries";
 import { Waves } from "../plan/Waves";
 import { beforeOf, type Rollout } from "./model";
-import { useBack, useBackPreview, useRollouts } from "./queries";
+import { useBack, useBackPreview, useOpenRollout, useRollouts } from "./queries";
 
 type To = "before" | "plan" | "baseline";
 
 /** Rolls back: shows what would be written, in which waves, and what each tenant would get. */
 export function RollBack({ fabric, rollout: ro, onClose }: { fabric: string; rollout: Rollout; onClose: () => void }) {
   const { t } = useTranslation("rollouts");
-  const navigate = useNavigate();
+  const open = useOpenRollout(fabric);
   const running = ro.state === "running";
   const [to, setTo] = useState<To>("before");
   const [plan, setPlan] = useState<string | null>(null);
@@ -36,11 +34,7 @@ export function RollBack({ fabric, rollout: ro, onClose }: { fabric: string; rol
     back.mutate(undefined, {
       onSuccess: (made) => {
         onClose();
-        if (made.id !== ro.id)
-          void navigate({
-            to: "/console/f/$fabric/rollouts/$rollout",
-            params: { fabric, rollout: String(made.id) } as never,
-          });
+        if (made.id !== ro.id) open(made);
       },
     });
   return (
@@ -121,18 +115,7 @@ type ChoiceProps = {
 function Choice({ fabric, rollout: ro, to, onTo, plan, onPlan, before }: ChoiceProps) {
   const { t } = useTranslation("rollouts");
   const { absolute } = useFormat();
-  const plans = useQuery({
-    queryKey: keys.plans(fabric),
-    queryFn: () =>
-      all<Schemas["PlanSummary"]>((cursor) =>
-        data(
-          client.GET("/api/v1/fabrics/{fabric}/plans", {
-            params: { path: { fabric }, query: { limit: 1000, cursor } },
-          }),
-        ),
-      ),
-    enabled: to === "plan",
-  });
+  const plans = usePlans(fabric, to === "plan");
   return (
     <Stack gap="xs">
       <Radio.Group label={t("back-to")} value={to} onChange={(v) => onTo(v as To)}>

@@ -1,7 +1,7 @@
 import { useTranslation } from "react-i18next";
 import type { IconName } from "../../../ui/icons";
-import { deviceLook, rolloutLook, StateBadge, type Tone } from "../../../ui/StateBadge";
-import { type Rollout, type RolloutDevice, situationOf, type WaveState } from "./model";
+import { rolloutLook, StateBadge, type Tone } from "../../../ui/StateBadge";
+import { type Rollout, situationOf, type WaveState } from "./model";
 
 /** The state of a rollout; of a running one, its phase. */
 export function RolloutBadge({ rollout: ro }: { rollout: Rollout }) {
@@ -18,27 +18,9 @@ export function RolloutBadge({ rollout: ro }: { rollout: Rollout }) {
   );
 }
 
-/** The state of a device in a rollout. "verified" in place of "in sync": it is a statement about the read-back. */
-export function DeviceBadge({ device: d, ended }: { device: RolloutDevice; ended: boolean }) {
-  const { t } = useTranslation(["rollouts", "common"]);
-  const look = deviceLook(d.state);
-  const word =
-    d.state === "in-sync"
-      ? t("verified")
-      : d.state === "pending" && ended
-        ? t("not-written")
-        : t(`common:device.${d.state}`, d.state);
-  return (
-    <span data-device-state={d.state}>
-      <StateBadge tone={look.tone} icon={look.icon}>
-        {word}
-      </StateBadge>
-    </span>
-  );
-}
-
 const waveLooks: Record<WaveState, { tone: Tone; icon: IconName }> = {
   waiting: { tone: "neutral", icon: "clock" },
+  "not-reached": { tone: "neutral", icon: "dash" },
   running: { tone: "info", icon: "flow" },
   verified: { tone: "good", icon: "check" },
   failed: { tone: "bad", icon: "cross" },
@@ -47,12 +29,7 @@ const waveLooks: Record<WaveState, { tone: Tone; icon: IconName }> = {
 };
 
 /** The state of a wave. */
-export function WaveBadge({ state, ended }: { state: WaveState; ended: boolean }) {
+export function WaveBadge({ state }: { state: WaveState }) {
   const { t } = useTranslation("rollouts");
-  const look = waveLooks[state];
-  return (
-    <StateBadge tone={look.tone} icon={look.icon}>
-      {t(`wave-state.${state === "waiting" && ended ? "not-reached" : state}`)}
-    </StateBadge>
-  );
+  return <StateBadge {...waveLooks[state]}>{t(`wave-state.${state}`)}</StateBadge>;
 }

@@ -6,22 +6,21 @@ import { WaveBadge } from "./RolloutBadge";
 
 type Props = {
   waves: Wave[];
-  /** Number of the wave at work, from 0. */
+  /** Number of the wave that is being written, from 0; -1 for none. */
   current: number;
-  ended: boolean;
   /** The wave that the table of devices shows, and its setter; "" shows all. */
   shown: string;
   onShow: (wave: string) => void;
 };
 
 /** The waves as a row of steps. A press shows the devices of a wave. */
-export function WaveSteps({ waves, current, ended, shown, onShow }: Props) {
+export function WaveSteps({ waves, current, shown, onShow }: Props) {
   const { t } = useTranslation("rollouts");
   if (waves.length === 0) return <Text c="dimmed">{t("no-waves")}</Text>;
   return (
     <ol className="fl-waves" aria-label={t("waves")}>
       {waves.map((w) => (
-        <li key={w.number} aria-current={!ended && w.number === current ? "step" : undefined}>
+        <li key={w.number} aria-current={w.number === current ? "step" : undefined}>
           <UnstyledButton
             className="fl-wave"
             data-wave={w.number + 1}
@@ -33,7 +32,7 @@ export function WaveSteps({ waves, current, ended, shown, onShow }: Props) {
               {t("wave-n", { n: w.number + 1 })}
               {w.canary ? <span className="fl-wave-canary">{t("canary")}</span> : null}
             </span>
-            <WaveBadge state={w.state} ended={ended} />
+            <WaveBadge state={w.state} />
             <span className="fl-numeric">{t("wave-verified", { verified: w.counts.verified, all: w.counts.all })}</span>
             {w.counts.failed > 0 ? <span>{t("wave-failed", { n: w.counts.failed })}</span> : null}
             {w.counts.back > 0 ? <span>{t("wave-back", { n: w.counts.back })}</span> : null}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Schemas } from "../../../api/client";
-import { beforeOf, canariesOf, counted, gatesOf, outcomesOf, situationOf, wavesOf, writtenOf } from "./model";
+import { beforeOf, canariesOf, counted, gatesOf, outcomesOf, situationOf, wavesOf } from "./model";
 
 type Device = Schemas["RolloutDevice"];
 const device = (name: string, state: Device["state"], wave = 0, kind: Device["kind"] = "ca"): Device => ({
@@ -23,19 +23,16 @@ test("counts only devices that were read back as verified", () => {
   expect(counted([device("a", "a-later-state")])).toMatchObject({ verified: 0, unknown: 1 });
 });
 
-test("tells sent, acknowledged and refused writes apart by the weakest receipt", () => {
-  const receipt = (...outcomes: Schemas["FieldReceipt"]["outcome"][]) => ({
-    receipt: outcomes.map((outcome, i) => ({ field: `f${i}`, outcome })),
-  });
-  expect(writtenOf({})).toBe("none");
-  expect(writtenOf(receipt("unchanged", "skipped"))).toBe("unchanged");
-  expect(writtenOf(receipt("unchanged", "acknowledged"))).toBe("acknowledged");
-  expect(writtenOf(receipt("acknowledged", "sent"))).toBe("sent");
-  expect(writtenOf(receipt("acknowledged", "refused", "sent"))).toBe("refused");
-  expect(outcomesOf(receipt("unchanged", "acknowledged", "acknowledged"))).toEqual([
+test("counts receipts by outcome", () => {
+  const receipt = (["unchanged", "acknowledged", "acknowledged"] as const).map((outcome, i) => ({
+    field: `f${i}`,
+    outcome,
+  }));
+  expect(outcomesOf({ receipt })).toEqual([
     ["acknowledged", 2],
     ["unchanged", 1],
   ]);
+  expect(outcomesOf({})).toEqual([]);
 });
 
 test("a wave is verified when all of its devices are", () => {
@@ -48,10 +45,12 @@ test("a wave is verified when all of its devices are", () => {
     device("s", "pending", 3, "switch"),
     device("t", "rolled-back", 4),
   ];
-  const waves = wavesOf({ waves: 6, devices }, [0, 3]);
+  const waves = wavesOf({ state: "running", waves: 6, devices }, [0, 3]);
   expect(waves.map((w) => w.state)).toEqual(["verified", "running", "failed", "waiting", "back", "waiting"]);
   expect(waves.map((w) => w.canary)).toEqual([true, false, false, true, false, false]);
-  expect(waves[3]?.kinds).toEqual(["switch"]);
+  expect(wavesOf({ state: "canceled", waves: 6, devices }, []).map((w) => w.state)).toEqual([
+    ...["verified", "mixed", "failed", "not-reached", "back", "not-reached"],
+  ]);
 });
 
 test("a pause is in effect when no device is being written", () => {

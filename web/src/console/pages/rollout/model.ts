@@ -4,7 +4,7 @@ export type Rollout = Schemas["Rollout"];
 export type RolloutDevice = Schemas["RolloutDevice"];
 export type Event = Schemas["Event"];
 
-/** How far a rollout is on a device. Only a device that was read back equal is verified. */
+/** How far a rollout is on a device. Only a device whose settings were read back and are equal is verified. */
 export type Progress = "verified" | "failed" | "back" | "writing" | "reading" | "waiting" | "unknown";
 
 const progress: Record<string, Progress> = {
@@ -17,8 +17,6 @@ const progress: Record<string, Progress> = {
   pending: "waiting",
 };
 
-export const progressOf = (d: Pick<RolloutDevice, "state">): Progress => progress[d.state] ?? "unknown";
-
 export type Counts = Record<Progress, number> & { all: number };
 
 /** Devices by progress. */
@@ -26,20 +24,9 @@ export function counted(devices: Pick<RolloutDevice, "state">[]): Counts {
   const out: Counts = { all: 0, verified: 0, failed: 0, back: 0, writing: 0, reading: 0, waiting: 0, unknown: 0 };
   for (const d of devices) {
     out.all++;
-    out[progressOf(d)]++;
+    out[progress[d.state] ?? "unknown"]++;
   }
   return out;
-}
-
-/** What is known of the writes to a device: the weakest of its receipts. `none`: nothing was sent yet. */
-export type Written = "none" | "unchanged" | "sent" | "acknowledged" | "refused";
-
-export function writtenOf(d: Pick<RolloutDevice, "receipt">): Written {
-  const outcomes = new Set((d.receipt ?? []).map((r) => r.outcome));
-  if (outcomes.has("refused")) return "refused";
-  if (outcomes.has("sent")) return "sent";
-  if (outcomes.has("acknowledged")) return "acknowledged";
-  return outcomes.size > 0 ? "unchanged" : "none";
 }
 
 /** Receipts of a device by outcome, in the order of the contract. */
@@ -53,13 +40,14 @@ export function outcomesOf(
   });
 }
 
-export type WaveState = "waiting" | "running" | "verified" | "failed" | "back" | "mixed";
+/** `mixed`: devices of the wave are in different states, and it is not being written. */
+export type WaveState = "waiting" | "not-reached" | "running" | "verified" | "failed" | "back" | "mixed";
 
 /** A wave with its devices by progress. */
-export type Wave = { number: number; canary: boolean; kinds: string[]; counts: Counts; state: WaveState };
+export type Wave = { number: number; canary: boolean; counts: Counts; state: WaveState };
 
 /** The waves of a rollout, the first one first. `canaries` are the numbers of the canary waves, from 0. */
-export function wavesOf(ro: Pick<Rollout, "waves" | "devices">, canaries: number[]): Wave[] {
+export function wavesOf(ro: Pick<Rollout, "state" | "waves" | "devices">, canaries: number[]): Wave[] {
   const byWave = new Map<number, RolloutDevice[]>();
   for (const d of ro.devices ?? []) {
     const n = d.wave ?? 0;
@@ -67,20 +55,18 @@ export function wavesOf(ro: Pick<Rollout, "waves" | "devices">, canaries: number
   }
   const last = Math.max(ro.waves - 1, ...byWave.keys());
   return Array.from({ length: last + 1 }, (_, number) => {
-    const devices = byWave.get(number) ?? [];
-    const counts = counted(devices);
-    const kinds = [...new Set(devices.map((d) => d.kind))].sort();
-    return { number, canary: canaries.includes(number), kinds, counts, state: waveState(counts) };
+    const counts = counted(byWave.get(number) ?? []);
+    return { number, canary: canaries.includes(number), counts, state: waveState(counts, ro.state !== "running") };
   });
 }
 
-function waveState(c: Counts): WaveState {
+function waveState(c: Counts, ended: boolean): WaveState {
   if (c.failed > 0) return "failed";
-  if (c.writing + c.reading > 0) return "running";
   if (c.all > 0 && c.verified === c.all) return "verified";
   if (c.all > 0 && c.back === c.all) return "back";
-  if (c.waiting === c.all) return "waiting";
-  return c.waiting > 0 && c.verified > 0 ? "running" : "mixed";
+  if (c.waiting === c.all) return ended ? "not-reached" : "waiting";
+  if (ended) return "mixed";
+  return c.writing + c.reading > 0 || (c.waiting > 0 && c.verified > 0) ? "running" : "mixed";
 }
 
 /** Numbers of the canary waves, from the event that started the rollout. */
@@ -130,6 +116,10 @@ export function purposeOf(ro: Pick<Rollout, "release" | "to" | "repair" | "stage
   if (ro.repair) return "repair";
   return ro.stages.includes("settings") ? "plan" : "placement";
 }
+
+/** Seconds from the start of a rollout to its end; undefined while it runs. */
+export const secondsOf = (ro: Pick<Rollout, "created_at" | "finished_at">): number | undefined =>
+  ro.finished_at ? (Date.parse(ro.finished_at) - Date.parse(ro.created_at)) / 1000 : undefined;
 
 /** What a health gate found. `unmeasured` is neither passed nor failed. */
 export type GateResult = { event: Event; result: "passed" | "failed" | "unmeasured" };

@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { all, client, data, type Schemas } from "../../../api/client";
+import { useNavigate } from "@tanstack/react-router";
+import { client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { useOperationKey } from "../../parts/useOperationKey";
 import type { Event, Rollout } from "./model";
@@ -15,40 +16,43 @@ export function useRollout(fabric: string, id: number) {
   });
 }
 
-/** The events of a rollout, oldest first. */
+type ReadEvents = { events: Event[]; cursor?: string };
+
+/** The events of a rollout, oldest first. Events never change, so each read continues after the newest event of the one before. */
 export function useRolloutEvents(fabric: string, id: number) {
+  const cache = useQueryClient();
+  const queryKey = keys.rollout(fabric, id, "events");
   return useQuery({
-    queryKey: keys.rollout(fabric, id, "events"),
-    queryFn: () =>
-      all<Event>((cursor) =>
-        data(
+    queryKey,
+    queryFn: async (): Promise<ReadEvents> => {
+      let { events, cursor } = cache.getQueryData<ReadEvents>(queryKey) ?? { events: [] };
+      for (;;) {
+        const page = await data(
           client.GET("/api/v1/fabrics/{fabric}/rollouts/{rollout}/events", {
             params: { path: { fabric, rollout: id }, query: { limit: 1000, cursor } },
           }),
-        ),
-      ),
+        );
+        if (page.items.length > 0) events = [...events, ...page.items];
+        cursor = page.last_cursor || undefined;
+        if (!page.next_cursor) return { events, cursor };
+      }
+    },
+    select: (read) => read.events,
   });
 }
 
-/** Rollouts, newest first, without their devices. */
+/** The last 1000 rollouts, newest first, without their devices. */
 export function useRollouts(fabric: string) {
   return useQuery({
     queryKey: keys.rollouts(fabric),
     queryFn: () =>
-      all<Rollout>(
-        (cursor) =>
-          data(
-            client.GET("/api/v1/fabrics/{fabric}/rollouts", {
-              params: { path: { fabric }, query: { limit: 200, cursor } },
-            }),
-          ),
-        1000,
-      ),
+      data(client.GET("/api/v1/fabrics/{fabric}/rollouts", { params: { path: { fabric }, query: { limit: 1000 } } })),
+    select: (l) => l.items,
   });
 }
 
 /** Marks what a request to a rollout changes. */
-export function useRolloutChanged(fabric: string) {
+function useRolloutChanged(fabric: string) {
   const cache = useQueryClient();
   return (id: number) => {
     for (const queryKey of [keys.rollouts(fabric), keys.rollout(fabric, id), keys.overview(fabric)])
@@ -56,7 +60,20 @@ export function useRolloutChanged(fabric: string) {
   };
 }
 
-export type Request = "pause" | "resume" | "cancel" | "confirm";
+/** After a rollout was started: marks what it changes, and opens its page. */
+export function useOpenRollout(fabric: string) {
+  const navigate = useNavigate();
+  const changed = useRolloutChanged(fabric);
+  return ({ id }: Pick<Rollout, "id">) => {
+    changed(id);
+    void navigate({
+      to: "/console/f/$fabric/rollouts/$rollout",
+      params: { fabric, rollout: String(id) } as never,
+    });
+  };
+}
+
+type Request = "pause" | "resume" | "cancel" | "confirm";
 
 /** Sends a request without a body to a rollout. */
 export function useRequest(fabric: string, ro: Pick<Rollout, "id" | "revision">, request: Request) {

@@ -1,6 +1,5 @@
 import { Radio, Stack, Text, Title } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, data, type Schemas } from "../../../api/client";
@@ -11,6 +10,7 @@ import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { Names } from "../../parts/links";
 import { useOperationKey } from "../../parts/useOperationKey";
 import { Fields } from "../device/Fields";
+import { useOpenRollout } from "../rollout/queries";
 
 type To = "baseline" | "factory";
 type Preview = Schemas["ReleasePreview"];
@@ -19,7 +19,7 @@ type Returning = Schemas["ReturningDevice"];
 /** Releases the fabric: what each device would return to, which placements go, then the fabric's name. */
 export function ReleaseFabric({ fabric, onClose }: { fabric: string; onClose: () => void }) {
   const { t } = useTranslation("rollouts");
-  const navigate = useNavigate();
+  const open = useOpenRollout(fabric);
   const cache = useQueryClient();
   const [to, setTo] = useState<To>("baseline");
   const key = useOperationKey([fabric, "release", to]);
@@ -32,12 +32,8 @@ export function ReleaseFabric({ fabric, onClose }: { fabric: string; onClose: ()
         }),
       ) as Promise<Schemas["Rollout"]>,
     onSuccess: (ro) => {
-      for (const queryKey of [keys.fabrics(), keys.rollouts(fabric), keys.overview(fabric)])
-        void cache.invalidateQueries({ queryKey });
-      void navigate({
-        to: "/console/f/$fabric/rollouts/$rollout",
-        params: { fabric, rollout: String(ro.id) } as never,
-      });
+      void cache.invalidateQueries({ queryKey: keys.fabrics() });
+      open(ro);
     },
   });
   const preview = useQuery({

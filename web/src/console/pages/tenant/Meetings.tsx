@@ -7,9 +7,9 @@ import { LazyTimeChart } from "../../../ui/chart/LazyTimeChart";
 import { ShareBar } from "../../../ui/ShareBar";
 import { Empty, QueryView } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
-import { usePlanInForce } from "../../parts/CompiledPreview";
 import { percentColumn, rateColumn } from "../../parts/columns";
 import { LinkName, Names, TenantName } from "../../parts/links";
+import { usePlanInForce } from "../../parts/plans";
 import { type Meeting, useLinkHistory, useMeetings } from "./queries";
 
 type Range = { from: number; to: number; step: number };

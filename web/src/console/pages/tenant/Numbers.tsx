@@ -3,9 +3,9 @@ import { useTranslation } from "react-i18next";
 import { useFormat } from "../../../format/useFormat";
 import { NotMeasured } from "../../../ui/values";
 import { type Reasoning, Why } from "../../../ui/Why";
-import { usePlanInForce } from "../../parts/CompiledPreview";
 import { useInForce } from "../../parts/inForce";
 import { PlanName, RevisionName } from "../../parts/links";
+import { usePlanInForce } from "../../parts/plans";
 import type { Measured, Tenant } from "../tenants/queries";
 import { type Now, useMeetings } from "./queries";
 

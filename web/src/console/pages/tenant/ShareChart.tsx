@@ -6,7 +6,7 @@ import { useFormat } from "../../../format/useFormat";
 import { useSay } from "../../../i18n/say";
 import { LazyTimeChart } from "../../../ui/chart/LazyTimeChart";
 import type { ChartMark, TimeRange } from "../../../ui/chart/types";
-import { usePlanInForce } from "../../parts/CompiledPreview";
+import { usePlanInForce } from "../../parts/plans";
 import { bandOf, entitledNow, type History, hatchedOf } from "./history";
 
 type Props = {

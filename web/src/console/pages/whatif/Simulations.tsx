@@ -15,7 +15,7 @@ import { useInForce } from "../../parts/inForce";
 import { PlanName, shortPlan, To } from "../../parts/links";
 import { Part } from "../../parts/Part";
 import { useOperationKey } from "../../parts/useOperationKey";
-import { goesOn } from "../plan/simulation";
+import { isActive } from "../plan/simulation";
 
 type Simulation = Schemas["Simulation"];
 
@@ -25,7 +25,7 @@ export function Simulations({ fabric, onOpen }: { fabric: string; onOpen: (id: s
   const list = useQuery({
     queryKey: keys.simulations("list"),
     queryFn: () => data(client.GET("/api/v1/simulations", { params: { query: { limit: 1000 } } })),
-    refetchInterval: (q) => (q.state.data?.items.some(goesOn) ? 2000 : false),
+    refetchInterval: (q) => (q.state.data?.items.some(isActive) ? 2000 : false),
   });
   return (
     <Part title={t("simulations")}>
