@@ -4,19 +4,18 @@ import { stepOf } from "../api/prom";
 import { useFormat } from "../format/useFormat";
 import { LazyTimeChart } from "../ui/chart/LazyTimeChart";
 import { notContended, type OwnSeries } from "./series";
+import { useSimulated } from "./tenant";
 
 type Props = {
   title: string;
   series: OwnSeries;
   onRange?: (from: number, to: number) => void;
-  onReset?: () => void;
   height?: number;
   csvName: string;
-  simulated: boolean;
 };
 
 /** A tenant's entitled and delivered rates over time; hatched where it did not contend. */
-export function OwnChart({ title, series, onRange, onReset, height, csvName, simulated }: Props) {
+export function OwnChart({ title, series, onRange, height, csvName }: Props) {
   const { t } = useTranslation("share");
   const format = useFormat();
   const scale = format.rateScale([...series.entitled, ...series.delivered]);
@@ -52,10 +51,9 @@ export function OwnChart({ title, series, onRange, onReset, height, csvName, sim
       hatched={hatched}
       range={series.range}
       onRange={onRange}
-      onReset={onReset}
       height={height}
       csvName={csvName}
-      simulated={simulated}
+      simulated={useSimulated()}
       now={Math.floor(Date.now() / 1000)}
     />
   );

@@ -1,9 +1,6 @@
 import { Button, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { client, data, type Schemas } from "../../api/client";
-import { keys } from "../../api/keys";
 import { useFormat } from "../../format/useFormat";
 import { useCan } from "../../shell/me";
 import { Icon } from "../../ui/icons";
@@ -12,21 +9,15 @@ import { Empty, QueryView } from "../../ui/states";
 import { type Column, DataTable } from "../../ui/table/DataTable";
 import { Rate } from "../../ui/values";
 import { Why } from "../../ui/Why";
-import { apiOf, titleOf, useTenant, useTenantName } from "../tenant";
+import { apiOf, titleOf, useNowFigures, useTenant, useTenantName } from "../tenant";
 import { type Change, ClassDialog } from "./classes/ClassDialog";
 import { type ClassShare, sharesOf } from "./classes/shares";
-
-type Now = Schemas["TenantNow"];
 
 export default function Classes() {
   const { t } = useTranslation(["classes", "shell"]);
   const m = useTenantName();
   const tenant = useTenant();
-  const now = useQuery({
-    queryKey: keys.now(m.fabric, m.tenant),
-    queryFn: () =>
-      data<Now>(client.GET("/api/v1/fabrics/{fabric}/tenants/{tenant}/now", { params: { path: { ...m } } })),
-  });
+  const now = useNowFigures();
   const writes = useCan()("class", "write", m.fabric, m.tenant);
   const [change, setChange] = useState<Change>();
   const classes = tenant.data?.body.classes;

@@ -4,7 +4,6 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { keys } from "../../api/keys";
 import { stepOf } from "../../api/prom";
-import { isSimulated, useFabrics } from "../../shell/fabrics";
 import { parseRange, RangePicker, type RangeValue, rangeSearch, resolveRange } from "../../ui/chart/rangePicker";
 import { Page } from "../../ui/Page";
 import { QueryView } from "../../ui/states";
@@ -92,7 +91,6 @@ type ViewProps = { value: RangeValue; setRange: (next: RangeValue) => void } & R
 function HistoryView({ value, setRange, chart, summary }: ViewProps) {
   const { t } = useTranslation("history");
   const m = useTenantName();
-  const simulated = isSimulated(useFabrics().data?.find((f) => f.name === m.fabric));
   return (
     <>
       <RangePicker value={value} onChange={setRange} />
@@ -104,7 +102,6 @@ function HistoryView({ value, setRange, chart, summary }: ViewProps) {
             series={series}
             onRange={(from, to) => setRange({ from: Math.round(from), to: Math.round(to) })}
             csvName={`fairlane-${m.tenant}-history`}
-            simulated={simulated}
           />
         )}
       </QueryView>

@@ -1,33 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import { client, data, type Schemas } from "../../api/client";
 import { keys } from "../../api/keys";
 import { useFormat } from "../../format/useFormat";
-import { isSimulated, useFabrics } from "../../shell/fabrics";
 import { Page } from "../../ui/Page";
 import { measuredLook, StateBadge } from "../../ui/StateBadge";
 import { Partial, QueryView } from "../../ui/states";
 import { When } from "../../ui/When";
 import { OwnChart } from "../OwnChart";
 import { ownSeries } from "../series";
-import { apiOf, titleOf, useTenant, useTenantName } from "../tenant";
+import { apiOf, every, type Now, titleOf, useNowFigures, useTenant, useTenantName } from "../tenant";
 import { causeOf, receivedOf, rose } from "./share/cause";
 import { Figures } from "./share/Figures";
-
-type Now = Schemas["TenantNow"];
-
-/** Milliseconds between two readings: the period of measurements. */
-const every = 15_000;
-
-function useNowFigures() {
-  const m = useTenantName();
-  return useQuery({
-    queryKey: keys.now(m.fabric, m.tenant),
-    queryFn: () =>
-      data<Now>(client.GET("/api/v1/fabrics/{fabric}/tenants/{tenant}/now", { params: { path: { ...m } } })),
-    refetchInterval: every,
-  });
-}
 
 function useLastHour() {
   const m = useTenantName();
@@ -46,7 +29,6 @@ export default function MyShare() {
   const m = useTenantName();
   const now = useNowFigures();
   const hour = useLastHour();
-  const simulated = isSimulated(useFabrics().data?.find((f) => f.name === m.fabric));
   const figures = now.data;
   return (
     <Page
@@ -79,13 +61,7 @@ export default function MyShare() {
       </QueryView>
       <QueryView query={hour}>
         {(series) => (
-          <OwnChart
-            title={t("last-hour")}
-            series={series}
-            height={200}
-            csvName={`fairlane-${m.tenant}-hour`}
-            simulated={simulated}
-          />
+          <OwnChart title={t("last-hour")} series={series} height={200} csvName={`fairlane-${m.tenant}-hour`} />
         )}
       </QueryView>
     </Page>
