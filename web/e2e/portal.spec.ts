@@ -153,6 +153,13 @@ test("the range of the history is in the address", async ({ page, demo, signIn }
   await ready(page);
   await expect(page.getByRole("button", { name: "Last 7 d" })).toHaveAttribute("aria-pressed", "true");
   await expect(page.getByRole("img", { name: /Entitled and delivered/ })).toBeVisible();
+  await page.getByRole("button", { name: "Zoom in" }).click();
+  await expect(page).toHaveURL(/from=\d+&to=\d+/);
+  await ready(page);
+  const zoomed = page.url();
+  await page.getByRole("button", { name: "Reset range" }).click();
+  await expect(page).not.toHaveURL(zoomed);
+  await expect(page.getByRole("button", { name: "Reset range" })).toHaveCount(0);
 });
 
 test("a form keeps what was entered when the session ends, and a secret is shown once", async ({

@@ -3,19 +3,22 @@ import { useTranslation } from "react-i18next";
 import { stepOf } from "../api/prom";
 import { useFormat } from "../format/useFormat";
 import { LazyTimeChart } from "../ui/chart/LazyTimeChart";
+import type { TimeRange } from "../ui/chart/types";
 import { notContended, type OwnSeries } from "./series";
 import { useSimulated } from "./tenant";
 
 type Props = {
   title: string;
   series: OwnSeries;
+  /** The range that the page asked for, while its series are on their way; without it, that of the series. */
+  range?: TimeRange;
   onRange?: (from: number, to: number) => void;
   height?: number;
   csvName: string;
 };
 
 /** A tenant's entitled and delivered rates over time; hatched where it did not contend. */
-export function OwnChart({ title, series, onRange, height, csvName }: Props) {
+export function OwnChart({ title, series, range = series.range, onRange, height, csvName }: Props) {
   const { t } = useTranslation("share");
   const format = useFormat();
   const scale = format.rateScale([...series.entitled, ...series.delivered]);
@@ -49,7 +52,7 @@ export function OwnChart({ title, series, onRange, height, csvName }: Props) {
       times={series.times}
       series={lines}
       hatched={hatched}
-      range={series.range}
+      range={range}
       onRange={onRange}
       height={height}
       csvName={csvName}

@@ -100,7 +100,8 @@ function HistoryView({ value, setRange, chart, summary }: ViewProps) {
           <OwnChart
             title={t("rates")}
             series={series}
-            onRange={(from, to) => setRange({ from: Math.round(from), to: Math.round(to) })}
+            range={"last" in value ? undefined : value}
+            onRange={(from, to) => setRange({ from, to })}
             csvName={`fairlane-${m.tenant}-history`}
           />
         )}
