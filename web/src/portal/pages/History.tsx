@@ -4,13 +4,23 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { keys } from "../../api/keys";
 import { stepOf } from "../../api/prom";
-import { parseRange, RangePicker, type RangeValue, rangeSearch, resolveRange } from "../../ui/chart/rangePicker";
+import type { CopyAsProps } from "../../ui/CopyAs";
+import {
+  lengths,
+  parseRange,
+  RangePicker,
+  type RangeValue,
+  rangeSearch,
+  resolveRange,
+} from "../../ui/chart/rangePicker";
 import { Page } from "../../ui/Page";
 import { QueryView } from "../../ui/states";
 import { useUrlState } from "../../ui/useUrlState";
 import { OwnChart } from "../OwnChart";
-import { ownSeries } from "../series";
+import { isoSecond, monthOf } from "../report";
+import { ownSeries, selector } from "../series";
 import { titleOf, useTenantName } from "../tenant";
+import type { MyTenant } from "../tenants";
 import { MonthReport, thisMonth } from "./history/MonthReport";
 import { HistoryAnswer, Summary, summaryOf } from "./history/Summary";
 
@@ -50,10 +60,7 @@ export default function History() {
           </Button>
         </Group>
       }
-      copy={{
-        command: `fairlane share report --month ${month} --tenant ${m.tenant} --fabric ${m.fabric}`,
-        api: `GET /api/v1/prometheus/api/v1/query?query=${encodeURIComponent(`fairlane_tenant_delivered_bits_per_second{fabric="${m.fabric}",tenant="${m.tenant}"}`)}`,
-      }}
+      copy={report ? reportCopy(m, month) : rangeCopy(m, value)}
       ready={report || (!chart.isPending && !summary.isPending)}
     >
       {report ? (
@@ -64,6 +71,28 @@ export default function History() {
     </Page>
   );
 }
+
+/** The command and the request of a view. A view sends several requests: this is the main one. */
+function reportCopy(m: MyTenant, month: string): CopyAsProps {
+  const { from, end } = monthOf(month) ?? { from: 0, end: 0 };
+  return {
+    command: `fairlane share report --month ${month} --tenant ${m.tenant} --fabric ${m.fabric}`,
+    api: rangeRequest(`count_over_time(${selector("fairlane_tenant_state", m)}[1d])`, from + 86_400, end, 86_400),
+  };
+}
+
+function rangeCopy(m: MyTenant, value: RangeValue): CopyAsProps {
+  const { from, to } = resolveRange(value, Date.now() / 1000);
+  const span =
+    "last" in value ? `--since ${lengths[value.last] / 3600}h` : `--since ${isoSecond(from)} --until ${isoSecond(to)}`;
+  return {
+    command: `fairlane share history --step auto ${span} --tenant ${m.tenant} --fabric ${m.fabric}`,
+    api: rangeRequest(selector("fairlane_tenant_delivered_bits_per_second", m), from, to, stepOf(from, to)),
+  };
+}
+
+const rangeRequest = (query: string, start: number, end: number, step: number) =>
+  `GET /api/v1/prometheus/api/v1/query_range?${new URLSearchParams({ query, start: `${start}`, end: `${end}`, step: `${step}` })}`;
 
 function useHistory(value: RangeValue, enabled: boolean) {
   const m = useTenantName();
