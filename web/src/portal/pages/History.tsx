@@ -21,7 +21,7 @@ import { isoSecond, monthOf } from "../report";
 import { ownSeries, selector } from "../series";
 import { titleOf, useTenantName } from "../tenant";
 import type { MyTenant } from "../tenants";
-import { MonthReport, thisMonth } from "./history/MonthReport";
+import { MonthReport, thisMonth, useReport } from "./history/MonthReport";
 import { HistoryAnswer, Summary, summaryOf } from "./history/Summary";
 
 const defaults = { last: "24h", from: "", to: "", view: "chart", month: "" };
@@ -38,6 +38,7 @@ export default function History() {
     setState({ last: last || defaults.last, from: from ? String(from) : "", to: to ? String(to) : "" });
   };
   const month = state.month || thisMonth();
+  const monthReport = useReport(month, report);
   return (
     <Page
       title={titleOf(m, t("shell:nav.history"))}
@@ -61,10 +62,14 @@ export default function History() {
         </Group>
       }
       copy={report ? reportCopy(m, month) : rangeCopy(m, value)}
-      ready={report || (!chart.isPending && !summary.isPending)}
+      ready={report ? !monthReport.isPending : !chart.isPending && !summary.isPending}
     >
       {report ? (
-        <MonthReport month={month} onMonth={(next) => setState({ month: next === thisMonth() ? "" : next })} />
+        <MonthReport
+          month={month}
+          onMonth={(next) => setState({ month: next === thisMonth() ? "" : next })}
+          report={monthReport}
+        />
       ) : (
         <HistoryView value={value} setRange={setRange} chart={chart} summary={summary} />
       )}

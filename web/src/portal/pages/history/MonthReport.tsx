@@ -51,14 +51,22 @@ async function readReport(m: MyTenant, month: string, signal?: AbortSignal): Pro
   return sumUp(month, days, period, Date.now() / 1000);
 }
 
-/** The report of a month for charge-back: the figures of `fairlane share report`, as a table, as CSV, and for print. */
-export function MonthReport({ month, onMonth }: { month: string; onMonth: (month: string) => void }) {
-  const { t } = useTranslation("history");
+/** The report of the page's tenant for a month. */
+export function useReport(month: string, enabled: boolean) {
   const m = useTenantName();
-  const report = useQuery({
+  return useQuery({
     queryKey: keys.series("report", m.fabric, m.tenant, month),
     queryFn: ({ signal }) => readReport(m, month, signal),
+    enabled,
   });
+}
+
+type Props = { month: string; onMonth: (month: string) => void; report: ReturnType<typeof useReport> };
+
+/** The report of a month for charge-back: the figures of `fairlane share report`, as a table, as CSV, and for print. */
+export function MonthReport({ month, onMonth, report }: Props) {
+  const { t } = useTranslation("history");
+  const m = useTenantName();
   return (
     <Stack gap="md">
       <Group align="end" className="fl-no-print">
