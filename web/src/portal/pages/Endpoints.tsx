@@ -29,18 +29,30 @@ export default function Endpoints() {
       }}
       ready={n !== undefined && !now.isPending}
     >
-      <QueryView query={tenant}>{({ body }) => <Endpoint tenant={body} now={now.data} />}</QueryView>
+      <QueryView query={tenant}>{({ body }) => <EndpointList tenant={body} now={now.data} />}</QueryView>
     </Page>
   );
 }
 
-/** What the latest scan says of the tenant's links: the service reports it for all ports together. */
+/**
+ * What the tenant's state says about the links of its ports: the service reports one state for all of them. A tenant that contends on one
+ * link may have another that is down.
+ */
 function answerOf(now: Now | undefined): string {
-  if (now?.state === "path-down") return "answer-down";
-  return now?.state === undefined || now.state === "not-measured" ? "answer-unknown" : "answer-up";
+  switch (now?.state) {
+    case "path-down":
+      return "answer-down";
+    case "contending":
+      return "answer-contending";
+    case undefined:
+    case "not-measured":
+      return "answer-unknown";
+    default:
+      return "answer-up";
+  }
 }
 
-function Endpoint({ tenant, now }: { tenant: Tenant; now: Now | undefined }) {
+function EndpointList({ tenant, now }: { tenant: Tenant; now: Now | undefined }) {
   const { t } = useTranslation(["endpoints", "common"]);
   const [url, setUrl] = useUrlState(defaults);
   const columns = useColumns();
