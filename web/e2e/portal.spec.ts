@@ -275,7 +275,8 @@ test("an administrator adds, changes and removes a member; a viewer has no such 
   }
 });
 
-test("the weight of a class is previewed within the tenant, then changed", async ({ page, demo, signIn }) => {
+test("the weight of a class is previewed within the tenant, then changed", async ({ page, demo, signIn, guards }) => {
+  guards.allow(/status of 412/);
   const before = await demo.declared(demo.fabric);
   const withClasses = {
     tenants: before.tenants.map((x) =>
@@ -309,9 +310,21 @@ test("the weight of a class is previewed within the tenant, then changed", async
     await dialog.getByRole("button", { name: "Set urgent to weight 1" }).click();
     await expect(dialog).toBeHidden();
     await expect(page.getByRole("row", { name: /urgent/ })).toContainText("50.0 %");
+
+    await page.getByRole("button", { name: "Change weight: urgent" }).click();
+    await dialog.getByLabel("Weight").fill("2");
+    await expect(dialog.getByRole("button", { name: "Set urgent to weight 2" })).toBeEnabled();
+    const urgent = `/fabrics/${demo.fabric}/tenants/gold/classes/urgent`;
+    await demo.api("PUT", urgent, { weight: 4 }, { "If-Match": "*" }); // by another administrator
+    await dialog.getByRole("button", { name: "Set urgent to weight 2" }).click();
+    await expect(dialog.getByRole("alert")).toBeVisible();
+    await expect(dialog.getByRole("row", { name: /urgent/ })).toContainText("80.0 %"); // what it is now, before the change
+    await dialog.getByRole("button", { name: "Set urgent to weight 2" }).click();
+    await expect(dialog).toBeHidden();
+    await expect(page.getByRole("row", { name: /urgent/ })).toContainText("66.7 %");
     await page.getByRole("link", { name: "Changes and notices" }).click();
     const changed = page.getByRole("row", { name: /tenant gold was changed/ });
-    await expect(changed.filter({ hasText: demo.tenant.user })).toBeVisible();
+    await expect(changed.filter({ hasText: demo.tenant.user })).toHaveCount(2);
   } finally {
     await demo.declare(demo.fabric, before);
   }
