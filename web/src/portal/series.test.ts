@@ -16,7 +16,6 @@ test("times without contention are joined; times without a state are none of the
     entitled: [],
     delivered: [],
     contended: [0.5, 0, 0, null, 0, 1],
-    bad: [],
   };
   expect(notContended(series, 15, "idle")).toEqual([
     { from: 0, to: 30, label: "idle" },

@@ -1,13 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { keys } from "../../api/keys";
+import { range } from "../../api/prom";
 import { useFormat } from "../../format/useFormat";
 import { Page } from "../../ui/Page";
 import { measuredLook, StateBadge } from "../../ui/StateBadge";
 import { Partial, QueryView } from "../../ui/states";
 import { When } from "../../ui/When";
 import { OwnChart } from "../OwnChart";
-import { ownSeries } from "../series";
+import { ownSeries, selector } from "../series";
 import { apiOf, every, type Now, titleOf, useNowFigures, useTenant, useTenantName } from "../tenant";
 import { causeOf, receivedOf, rose } from "./share/cause";
 import { Figures } from "./share/Figures";
@@ -16,9 +17,14 @@ function useLastHour() {
   const m = useTenantName();
   return useQuery({
     queryKey: keys.series("hour", m.fabric, m.tenant),
-    queryFn: ({ signal }) => {
+    queryFn: async ({ signal }) => {
       const to = Math.floor(Date.now() / 1000);
-      return ownSeries(m, { from: to - 3600, to }, 15, signal);
+      const from = to - 3600;
+      const [series, bad] = await Promise.all([
+        ownSeries(m, { from, to }, 15, signal),
+        range(selector("fairlane_tenant_share_bad_seconds_total", m), from, to, 15, signal),
+      ]);
+      return { series, badRose: rose(bad[0]?.values ?? []) };
     },
     refetchInterval: every,
   });
@@ -34,7 +40,7 @@ export default function MyShare() {
     <Page
       title={titleOf(m, t("shell:nav.share"))}
       badges={figures ? <MeasuredBadge now={figures} /> : null}
-      answer={figures ? <Cause now={figures} badRose={hour.data ? rose(hour.data.bad) : false} /> : null}
+      answer={figures ? <Cause now={figures} badRose={hour.data?.badRose} /> : null}
       copy={{
         command: `fairlane series query 'fairlane_tenant_delivered_bits_per_second{tenant="${m.tenant}"}' --since 1h --fabric ${m.fabric}`,
         api: `GET ${apiOf(m)}/now`,
@@ -60,7 +66,7 @@ export default function MyShare() {
         )}
       </QueryView>
       <QueryView query={hour}>
-        {(series) => (
+        {({ series }) => (
           <OwnChart title={t("last-hour")} series={series} height={200} csvName={`fairlane-${m.tenant}-hour`} />
         )}
       </QueryView>
@@ -80,7 +86,7 @@ function MeasuredBadge({ now }: { now: Now }) {
 }
 
 /** One sentence: why the tenant receives what it receives. */
-function Cause({ now, badRose }: { now: Now; badRose: boolean }) {
+function Cause({ now, badRose }: { now: Now; badRose?: boolean }) {
   const { t } = useTranslation(["share", "common"]);
   const format = useFormat();
   const tenant = useTenant().data?.body;
