@@ -11,7 +11,7 @@ import { Rate } from "../../ui/values";
 import { Why } from "../../ui/Why";
 import { apiOf, titleOf, useNowFigures, useTenant, useTenantName } from "../tenant";
 import { type Change, ClassDialog } from "./classes/ClassDialog";
-import { type ClassShare, sharesOf } from "./classes/shares";
+import { type Class, type ClassShare, sharesOf } from "./classes/shares";
 
 export default function Classes() {
   const { t } = useTranslation(["classes", "shell"]);
@@ -43,8 +43,7 @@ export default function Classes() {
           <>
             <Text>{t("effect-when")}</Text>
             <ClassTable
-              shares={sharesOf(body.classes, now.data?.entitled_bps)}
-              sum={body.classes.reduce((a, c) => a + c.weight, 0)}
+              classes={body.classes}
               entitled={now.data?.entitled_bps}
               onChange={writes ? setChange : undefined}
             />
@@ -63,11 +62,13 @@ export default function Classes() {
   );
 }
 
-type TableProps = { shares: ClassShare[]; sum: number; entitled?: number; onChange?: (change: Change) => void };
+type TableProps = { classes: Class[]; entitled?: number; onChange?: (change: Change) => void };
 
-function ClassTable({ shares, sum, entitled, onChange }: TableProps) {
+function ClassTable({ classes, entitled, onChange }: TableProps) {
   const { t } = useTranslation("classes");
   const m = useTenantName();
+  const shares = useMemo(() => sharesOf(classes, entitled), [classes, entitled]);
+  const sum = classes.reduce((a, c) => a + c.weight, 0);
   const columns = useColumns(sum, entitled, onChange);
   return (
     <DataTable
