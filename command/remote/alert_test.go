@@ -28,7 +28,7 @@ ticket firing FairlaneDrift 2026-11-27T08:00:00Z 2 Drifted devices: 2`,
 		"alert list --lang zh": `级别 状态 告警 网络 租户 起始 值 摘要
 紧急 触发中 FairlaneShareBudgetBurn lab red 2026-11-27T09:00:00Z 0.15 网络 lab 的租户 red 未得到应得份额
 紧急 待定 New 2026-11-27T08:00:00Z 1 something new
-工单 触发中 FairlaneDrift 2026-11-27T08:00:00Z 2 已漂移的设备：2`,
+工单 触发中 FairlaneDrift 2026-11-27T08:00:00Z 2 已偏离的设备：2`,
 	} {
 		lang := "en"
 		if strings.Contains(line, "zh") {

@@ -3,6 +3,8 @@ package i18n
 import (
 	"os"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -27,6 +29,27 @@ var coined = map[string]string{
 	`beside that|none of its business`:           "also; ignored",
 	`as (they|it) (were|was)|as before`:          "unchanged, at the baseline",
 	`what (of it )?is chance|what it may be off`: "error contribution, uncertainty",
+}
+
+// chineseSynonyms maps Chinese words to the term that commands, messages and pages use instead.
+var chineseSynonyms = map[string]string{
+	"漂移":  "偏离 (drift)",
+	"回滚":  "回退 (roll back)",
+	"已确认": "已核验 (verified)",
+}
+
+// confirmed are the keys of texts about a rollout that a person confirmed: that is not a verification.
+var confirmed = []string{"event.confirmed", "msg.rollout-confirmed"}
+
+func TestChineseTextsUseOneTermForEachThing(t *testing.T) {
+	t.Parallel()
+	for key, text := range load(t, "zh").texts {
+		for word, use := range chineseSynonyms {
+			if strings.Contains(text, word) && !(word == "已确认" && slices.Contains(confirmed, key)) {
+				t.Errorf("%s says %s, want %s: %s", key, word, use, text)
+			}
+		}
+	}
 }
 
 func TestTextsUseTheWordsOfTheField(t *testing.T) {

@@ -1,10 +1,10 @@
 // Simfabric serves a simulated InfiniBand fabric whose devices a test can restart, silence and overwrite. Browser tests use it.
 //
-//	simfabric serve NAME        serve a leaf-spine fabric at unix:NAME, and carry out commands from standard input
+//	simfabric serve NAME              serve a leaf-spine fabric at unix:NAME, and execute commands from standard input until it ends
 //	simfabric write ADDR HOST TIMER   as a second manager, set CCTI_Timer of SL 3 on a host's first port
 //
-// Commands are "off NODE" (the node does not answer) and "on NODE" (it answers again, with the settings of a restart). Each is
-// answered with "ok" or the error.
+// Commands are "off NODE" (the node does not answer) and "on NODE" (it answers again, with the settings of a restart). The answer to
+// each is "ok" or the error.
 package main
 
 import (
@@ -13,12 +13,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibmad"
@@ -31,8 +29,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx := context.Background()
 	var err error
 	switch args := os.Args[1:]; {
 	case len(args) == 2 && args[0] == "serve":
@@ -48,7 +45,7 @@ func main() {
 	}
 }
 
-// serve runs the fabric until standard input or the context ends.
+// serve runs the fabric until standard input ends.
 func serve(ctx context.Context, name string) error {
 	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 4, Spines: 1})
 	if err != nil {
@@ -68,11 +65,13 @@ func serve(ctx context.Context, name string) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { _ = sim.Run(ctx) })
-	wg.Go(func() { _ = server.Serve(ctx) })
+	var runErr, serveErr error
+	wg.Go(func() { runErr = sim.Run(ctx) })
+	wg.Go(func() { serveErr = server.Serve(ctx) })
 	fmt.Println("ready", server.Addr())
 	f := &lab{sim: sim, topo: topo}
-	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
 		if err := f.do(strings.Fields(in.Text())); err != nil {
 			fmt.Println(err)
 			continue
@@ -81,7 +80,7 @@ func serve(ctx context.Context, name string) error {
 	}
 	cancel()
 	wg.Wait()
-	return nil
+	return errors.Join(in.Err(), runErr, serveErr)
 }
 
 // lab is the fabric with the nodes that commands turned off.
@@ -91,7 +90,7 @@ type lab struct {
 	off  []int32 // nodes that do not answer
 }
 
-// do carries out a command.
+// do executes a command.
 func (l *lab) do(words []string) error {
 	if len(words) != 2 {
 		return fmt.Errorf("%q: want a command and its argument", words)
@@ -119,7 +118,7 @@ func (l *lab) do(words []string) error {
 	return nil
 }
 
-// write sets a timer by management datagrams of its own.
+// write sets a timer on a host's port by management datagrams.
 func write(ctx context.Context, addr, host, timer string) (err error) {
 	value, err := strconv.ParseUint(timer, 10, 16)
 	if err != nil {

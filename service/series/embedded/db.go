@@ -48,8 +48,8 @@ const metricName = "__name__"
 // outOfOrder is how late a sample may arrive: agents may report late.
 const outOfOrder = 10 * time.Minute
 
-// block is the time that a new block covers. A process that was killed replays up to one and a half of it when it starts again: half of
-// Prometheus' 2 h, for half the wait.
+// block is the time that a new block covers. A start after a kill replays up to one and a half blocks, so 1 h takes half as long as
+// Prometheus' default of 2 h.
 const block = time.Hour
 
 // DB keeps series in a folder and answers queries about them. It is safe for concurrent use.

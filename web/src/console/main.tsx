@@ -2,7 +2,8 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { newQueryClient } from "../api/queries";
-import { startI18n } from "../i18n";
+import { preferred, startI18n } from "../i18n";
+import { loadTemplates } from "../i18n/say";
 import { Providers } from "../shell/Providers";
 import { SignedInOnce, SignInOverlay } from "../shell/SignIn";
 import { router } from "./routes";
@@ -22,4 +23,5 @@ void startI18n().then(() => {
       </Providers>
     </StrictMode>,
   );
+  void loadTemplates(preferred()); // before a dialog needs them: the page would be hidden while they load
 });

@@ -16,6 +16,7 @@ export function loadTemplates(language: Language): Promise<Templates> {
   if (!load) {
     load = (language === "zh" ? import("messages:zh") : import("messages:en")).then((m) => m.default);
     loads.set(language, load);
+    load.catch(() => loads.delete(language)); // the next page that needs them tries again
   }
   return load;
 }

@@ -3,20 +3,22 @@ import { useTranslation } from "react-i18next";
 import { stepOf } from "../api/prom";
 import { useFormat } from "../format/useFormat";
 import { LazyTimeChart } from "../ui/chart/LazyTimeChart";
+import type { TimeRange } from "../ui/chart/types";
 import { notContended, type OwnSeries } from "./series";
+import { useSimulated } from "./tenant";
 
 type Props = {
   title: string;
   series: OwnSeries;
+  /** The range that the page asked for, while its series are on their way; without it, that of the series. */
+  range?: TimeRange;
   onRange?: (from: number, to: number) => void;
-  onReset?: () => void;
   height?: number;
   csvName: string;
-  simulated: boolean;
 };
 
 /** A tenant's entitled and delivered rates over time; hatched where it did not contend. */
-export function OwnChart({ title, series, onRange, onReset, height, csvName, simulated }: Props) {
+export function OwnChart({ title, series, range = series.range, onRange, height, csvName }: Props) {
   const { t } = useTranslation("share");
   const format = useFormat();
   const scale = format.rateScale([...series.entitled, ...series.delivered]);
@@ -50,12 +52,11 @@ export function OwnChart({ title, series, onRange, onReset, height, csvName, sim
       times={series.times}
       series={lines}
       hatched={hatched}
-      range={series.range}
+      range={range}
       onRange={onRange}
-      onReset={onReset}
       height={height}
       csvName={csvName}
-      simulated={simulated}
+      simulated={useSimulated()}
       now={Math.floor(Date.now() / 1000)}
     />
   );

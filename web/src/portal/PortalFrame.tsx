@@ -1,15 +1,16 @@
 import { Button, Menu } from "@mantine/core";
-import { Outlet, useParams, useRouter, useRouterState } from "@tanstack/react-router";
+import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { Frame, type NavItem } from "../shell/Frame";
 import { isSimulated, useFabrics } from "../shell/fabrics";
 import { LiveBanner } from "../shell/LiveBanner";
-import { allows, isOperator, useMe } from "../shell/me";
+import { allows, useMe } from "../shell/me";
 import { goWith } from "../shell/route";
 import { Icon } from "../ui/icons";
 import { StateBadge } from "../ui/StateBadge";
-import { type MyTenant, placeOfTenant, tenantsOf } from "./tenants";
+import { useTenantName } from "./tenant";
+import { type MyTenant, placeOfTenant, sameTenant, sees, tenantsOf } from "./tenants";
 
 /** Pages of a tenant in the order of the navigation, with the second key of their shortcut. */
 const pages: [id: string, key: string][] = [
@@ -21,20 +22,20 @@ const pages: [id: string, key: string][] = [
   ["members", "m"],
 ];
 
-/** The frame of the portal: one tenant at a time, and nothing of any other. */
+/** The frame of the portal: one tenant at a time, with no data of any other. */
 export function PortalFrame() {
   const { t } = useTranslation("shell");
   const router = useRouter();
   const { data: me } = useMe();
-  const { fabric = "", tenant = "" } = useParams({ strict: false }) as { fabric?: string; tenant?: string };
+  const { fabric, tenant } = useTenantName();
   const { data: fabrics } = useFabrics();
   const shown = fabrics?.find((f) => f.name === fabric);
   const mine = useMemo(() => (me ? tenantsOf(me) : []), [me]);
-  const own = mine.some((m) => m.fabric === fabric && m.tenant === tenant) || (me !== undefined && isOperator(me));
-  const readOnly = own && tenant !== "" && me !== undefined && !allows(me, "class", "write", fabric, tenant);
+  const shows = tenant !== "" && me !== undefined && sees(me, { fabric, tenant });
+  const readOnly = shows && !allows(me, "class", "write", fabric, tenant);
   const items = useMemo<NavItem[]>(
     () =>
-      tenant && own
+      shows
         ? pages.map(([id, key]) => ({
             id,
             label: t(`nav.${id}`),
@@ -43,7 +44,7 @@ export function PortalFrame() {
             section: tenant,
           }))
         : [],
-    [fabric, tenant, own, t],
+    [fabric, tenant, shows, t],
   );
   const go = useMemo(() => goWith(router, "/portal"), [router]);
   return (
@@ -65,7 +66,7 @@ export function PortalFrame() {
           ) : null}
         </>
       }
-      banners={fabric && own ? <LiveBanner fabric={fabric} /> : null}
+      banners={shows ? <LiveBanner fabric={fabric} /> : null}
     >
       <Outlet />
     </Frame>
@@ -86,9 +87,7 @@ function TenantSwitcher({ mine, current, go }: { mine: MyTenant[]; current: MyTe
           aria-label={t("tenant-choose")}
         >
           <span className="fl-name">
-            {mine.some((m) => m.fabric === current.fabric && m.tenant === current.tenant)
-              ? `${current.fabric} / ${current.tenant}`
-              : t("tenant-choose")}
+            {mine.some((m) => sameTenant(m, current)) ? `${current.fabric} / ${current.tenant}` : t("tenant-choose")}
           </span>
         </Button>
       </Menu.Target>
@@ -98,7 +97,7 @@ function TenantSwitcher({ mine, current, go }: { mine: MyTenant[]; current: MyTe
             key={`${m.fabric}/${m.tenant}`}
             className="fl-name"
             onClick={() => go(placeOfTenant(m, page))}
-            aria-current={m.fabric === current.fabric && m.tenant === current.tenant}
+            aria-current={sameTenant(m, current)}
           >
             {m.fabric} / {m.tenant}
           </Menu.Item>

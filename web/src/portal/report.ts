@@ -1,4 +1,5 @@
 import { csv } from "../format/csv";
+import { iso } from "../format/time";
 import { selector } from "./series";
 import type { MyTenant } from "./tenants";
 
@@ -147,22 +148,19 @@ export function reportCsv(m: MyTenant, r: Report): string {
     ..."delivered_bits_extrapolated measured_ratio coverage_ratio days_missing".split(" "),
     ...states.map((s) => `state_${s.replaceAll("-", "_")}_seconds`),
   ];
-  const time = (s: number) => new Date(s * 1000).toISOString().replace(".000Z", "Z");
   const n = (v: number | undefined) => (v === undefined ? undefined : Math.round(v * 1e6) / 1e6);
   return csv(head, [
     [
-      ...[r.month, m.fabric, m.tenant, time(r.from), time(r.to)],
+      ...[r.month, m.fabric, m.tenant, isoSecond(r.from), isoSecond(r.to)],
       ...[r.contended_s, r.bad_s, r.good, r.objective].map(n),
-      ...[decimal(r.bits), n(r.measured), undefined, r.missing.length],
+      ...[r.bits === undefined ? undefined : BigInt(r.bits).toString(), n(r.measured), undefined, r.missing.length],
       ...states.map((s) => (r.state_s ? n(r.state_s[s] ?? 0) : undefined)),
     ],
   ]);
 }
 
-/** A large whole number without an exponent. */
-function decimal(v: number | undefined): string | undefined {
-  return v === undefined ? undefined : BigInt(Math.round(v)).toString();
-}
+/** A time in whole seconds since 1970, as RFC 3339. */
+export const isoSecond = (s: number) => iso(s * 1000).replace(".000Z", "Z");
 
 /** A number of bits in the largest unit that gives at least one, with at most three decimals, as the CLI writes it. */
 export function bitsText(bits: number, language: string): string {

@@ -11,8 +11,6 @@ export type OwnSeries = {
   delivered: (number | null)[];
   /** Part of the measurements before each time in which the tenant contended, 0 to 1; null without a state. */
   contended: (number | null)[];
-  /** Bad seconds since the start of the counter. */
-  bad: (number | null)[];
 };
 
 /** The selector of a tenant's series. */
@@ -31,11 +29,10 @@ export async function ownSeries(m: MyTenant, r: TimeRange, step: number, signal?
     step <= single ? selector(family, m) : `avg_over_time(${selector(family, m)}[${step}s])`;
   const states = selector("fairlane_tenant_state", m);
   const get = (query: string) => range(query, from, to, step, signal);
-  const [entitled, delivered, state, bad] = await Promise.all([
+  const [entitled, delivered, state] = await Promise.all([
     get(mean("fairlane_tenant_entitled_bits_per_second")),
     get(mean("fairlane_tenant_delivered_bits_per_second")),
     get(step <= single ? states : `count_over_time(${states}[${step}s])`),
-    get(selector("fairlane_tenant_share_bad_seconds_total", m)),
   ]);
   const times: number[] = [];
   for (let t = from; t <= to; t += step) times.push(t);
@@ -46,7 +43,6 @@ export async function ownSeries(m: MyTenant, r: TimeRange, step: number, signal?
     entitled: of(entitled),
     delivered: of(delivered),
     contended: contendedPart(state, times.length),
-    bad: of(bad),
   };
 }
 

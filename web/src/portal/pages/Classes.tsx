@@ -1,9 +1,6 @@
 import { Button, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { client, data, type Schemas } from "../../api/client";
-import { keys } from "../../api/keys";
 import { useFormat } from "../../format/useFormat";
 import { useCan } from "../../shell/me";
 import { Icon } from "../../ui/icons";
@@ -12,21 +9,15 @@ import { Empty, QueryView } from "../../ui/states";
 import { type Column, DataTable } from "../../ui/table/DataTable";
 import { Rate } from "../../ui/values";
 import { Why } from "../../ui/Why";
-import { apiOf, titleOf, useTenant, useTenantName } from "../tenant";
+import { apiOf, titleOf, useNowFigures, useTenant, useTenantName } from "../tenant";
 import { type Change, ClassDialog } from "./classes/ClassDialog";
-import { type ClassShare, sharesOf } from "./classes/shares";
-
-type Now = Schemas["TenantNow"];
+import { type Class, type ClassShare, sharesOf } from "./classes/shares";
 
 export default function Classes() {
   const { t } = useTranslation(["classes", "shell"]);
   const m = useTenantName();
   const tenant = useTenant();
-  const now = useQuery({
-    queryKey: keys.now(m.fabric, m.tenant),
-    queryFn: () =>
-      data<Now>(client.GET("/api/v1/fabrics/{fabric}/tenants/{tenant}/now", { params: { path: { ...m } } })),
-  });
+  const now = useNowFigures();
   const writes = useCan()("class", "write", m.fabric, m.tenant);
   const [change, setChange] = useState<Change>();
   const classes = tenant.data?.body.classes;
@@ -52,8 +43,7 @@ export default function Classes() {
           <>
             <Text>{t("effect-when")}</Text>
             <ClassTable
-              shares={sharesOf(body.classes, now.data?.entitled_bps)}
-              sum={body.classes.reduce((a, c) => a + c.weight, 0)}
+              classes={body.classes}
               entitled={now.data?.entitled_bps}
               onChange={writes ? setChange : undefined}
             />
@@ -72,11 +62,13 @@ export default function Classes() {
   );
 }
 
-type TableProps = { shares: ClassShare[]; sum: number; entitled?: number; onChange?: (change: Change) => void };
+type TableProps = { classes: Class[]; entitled?: number; onChange?: (change: Change) => void };
 
-function ClassTable({ shares, sum, entitled, onChange }: TableProps) {
+function ClassTable({ classes, entitled, onChange }: TableProps) {
   const { t } = useTranslation("classes");
   const m = useTenantName();
+  const shares = useMemo(() => sharesOf(classes, entitled), [classes, entitled]);
+  const sum = classes.reduce((a, c) => a + c.weight, 0);
   const columns = useColumns(sum, entitled, onChange);
   return (
     <DataTable

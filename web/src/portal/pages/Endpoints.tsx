@@ -1,18 +1,15 @@
-import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { client, data, type Schemas } from "../../api/client";
-import { keys } from "../../api/keys";
+import type { Schemas } from "../../api/client";
 import { Page } from "../../ui/Page";
 import { measuredLook, StateBadge } from "../../ui/StateBadge";
 import { Empty, QueryView } from "../../ui/states";
 import { type Column, DataTable } from "../../ui/table/DataTable";
 import { useUrlState } from "../../ui/useUrlState";
 import { When } from "../../ui/When";
-import { apiOf, type Tenant, titleOf, useTenant, useTenantName } from "../tenant";
+import { apiOf, type Now, type Tenant, titleOf, useNowFigures, useTenant, useTenantName } from "../tenant";
 
 type Attachment = Schemas["Attachment"];
-type Now = Schemas["TenantNow"];
 
 const defaults = { q: "", sort: "", desc: "" };
 
@@ -20,11 +17,7 @@ export default function Endpoints() {
   const { t } = useTranslation(["endpoints", "shell", "common"]);
   const m = useTenantName();
   const tenant = useTenant();
-  const now = useQuery({
-    queryKey: keys.now(m.fabric, m.tenant),
-    queryFn: () =>
-      data<Now>(client.GET("/api/v1/fabrics/{fabric}/tenants/{tenant}/now", { params: { path: { ...m } } })),
-  });
+  const now = useNowFigures();
   const n = tenant.data?.body.attachments.length;
   return (
     <Page
@@ -36,18 +29,30 @@ export default function Endpoints() {
       }}
       ready={n !== undefined && !now.isPending}
     >
-      <QueryView query={tenant}>{({ body }) => <Endpoint tenant={body} now={now.data} />}</QueryView>
+      <QueryView query={tenant}>{({ body }) => <EndpointList tenant={body} now={now.data} />}</QueryView>
     </Page>
   );
 }
 
-/** What the latest scan says of the tenant's links: the service reports it for all ports together. */
+/**
+ * What the tenant's state says about the links of its ports: the service reports one state for all of them. A tenant that contends on one
+ * link may have another that is down.
+ */
 function answerOf(now: Now | undefined): string {
-  if (now?.state === "path-down") return "answer-down";
-  return now?.state === undefined || now.state === "not-measured" ? "answer-unknown" : "answer-up";
+  switch (now?.state) {
+    case "path-down":
+      return "answer-down";
+    case "contending":
+      return "answer-contending";
+    case undefined:
+    case "not-measured":
+      return "answer-unknown";
+    default:
+      return "answer-up";
+  }
 }
 
-function Endpoint({ tenant, now }: { tenant: Tenant; now: Now | undefined }) {
+function EndpointList({ tenant, now }: { tenant: Tenant; now: Now | undefined }) {
   const { t } = useTranslation(["endpoints", "common"]);
   const [url, setUrl] = useUrlState(defaults);
   const columns = useColumns();

@@ -4,15 +4,24 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { keys } from "../../api/keys";
 import { stepOf } from "../../api/prom";
-import { isSimulated, useFabrics } from "../../shell/fabrics";
-import { parseRange, RangePicker, type RangeValue, rangeSearch, resolveRange } from "../../ui/chart/rangePicker";
+import type { CopyAsProps } from "../../ui/CopyAs";
+import {
+  lengths,
+  parseRange,
+  RangePicker,
+  type RangeValue,
+  rangeSearch,
+  resolveRange,
+} from "../../ui/chart/rangePicker";
 import { Page } from "../../ui/Page";
 import { QueryView } from "../../ui/states";
 import { useUrlState } from "../../ui/useUrlState";
 import { OwnChart } from "../OwnChart";
-import { ownSeries } from "../series";
+import { isoSecond, monthOf } from "../report";
+import { ownSeries, selector } from "../series";
 import { titleOf, useTenantName } from "../tenant";
-import { MonthReport, thisMonth } from "./history/MonthReport";
+import type { MyTenant } from "../tenants";
+import { MonthReport, thisMonth, useReport } from "./history/MonthReport";
 import { HistoryAnswer, Summary, summaryOf } from "./history/Summary";
 
 const defaults = { last: "24h", from: "", to: "", view: "chart", month: "" };
@@ -29,6 +38,7 @@ export default function History() {
     setState({ last: last || defaults.last, from: from ? String(from) : "", to: to ? String(to) : "" });
   };
   const month = state.month || thisMonth();
+  const monthReport = useReport(month, report);
   return (
     <Page
       title={titleOf(m, t("shell:nav.history"))}
@@ -51,20 +61,43 @@ export default function History() {
           </Button>
         </Group>
       }
-      copy={{
-        command: `fairlane share report --month ${month} --tenant ${m.tenant} --fabric ${m.fabric}`,
-        api: `GET /api/v1/prometheus/api/v1/query?query=${encodeURIComponent(`fairlane_tenant_delivered_bits_per_second{fabric="${m.fabric}",tenant="${m.tenant}"}`)}`,
-      }}
-      ready={report || (!chart.isPending && !summary.isPending)}
+      copy={report ? reportCopy(m, month) : rangeCopy(m, value)}
+      ready={report ? !monthReport.isPending : !chart.isPending && !summary.isPending}
     >
       {report ? (
-        <MonthReport month={month} onMonth={(next) => setState({ month: next === thisMonth() ? "" : next })} />
+        <MonthReport
+          month={month}
+          onMonth={(next) => setState({ month: next === thisMonth() ? "" : next })}
+          report={monthReport}
+        />
       ) : (
         <HistoryView value={value} setRange={setRange} chart={chart} summary={summary} />
       )}
     </Page>
   );
 }
+
+/** The command and the request of a view. A view sends several requests: this is the main one. */
+function reportCopy(m: MyTenant, month: string): CopyAsProps {
+  const { from, end } = monthOf(month) ?? { from: 0, end: 0 };
+  return {
+    command: `fairlane share report --month ${month} --tenant ${m.tenant} --fabric ${m.fabric}`,
+    api: rangeRequest(`count_over_time(${selector("fairlane_tenant_state", m)}[1d])`, from + 86_400, end, 86_400),
+  };
+}
+
+function rangeCopy(m: MyTenant, value: RangeValue): CopyAsProps {
+  const { from, to } = resolveRange(value, Date.now() / 1000);
+  const span =
+    "last" in value ? `--since ${lengths[value.last] / 3600}h` : `--since ${isoSecond(from)} --until ${isoSecond(to)}`;
+  return {
+    command: `fairlane share history --step auto ${span} --tenant ${m.tenant} --fabric ${m.fabric}`,
+    api: rangeRequest(selector("fairlane_tenant_delivered_bits_per_second", m), from, to, stepOf(from, to)),
+  };
+}
+
+const rangeRequest = (query: string, start: number, end: number, step: number) =>
+  `GET /api/v1/prometheus/api/v1/query_range?${new URLSearchParams({ query, start: `${start}`, end: `${end}`, step: `${step}` })}`;
 
 function useHistory(value: RangeValue, enabled: boolean) {
   const m = useTenantName();
@@ -92,7 +125,6 @@ type ViewProps = { value: RangeValue; setRange: (next: RangeValue) => void } & R
 function HistoryView({ value, setRange, chart, summary }: ViewProps) {
   const { t } = useTranslation("history");
   const m = useTenantName();
-  const simulated = isSimulated(useFabrics().data?.find((f) => f.name === m.fabric));
   return (
     <>
       <RangePicker value={value} onChange={setRange} />
@@ -102,9 +134,9 @@ function HistoryView({ value, setRange, chart, summary }: ViewProps) {
           <OwnChart
             title={t("rates")}
             series={series}
-            onRange={(from, to) => setRange({ from: Math.round(from), to: Math.round(to) })}
+            range={"last" in value ? undefined : value}
+            onRange={(from, to) => setRange({ from, to })}
             csvName={`fairlane-${m.tenant}-history`}
-            simulated={simulated}
           />
         )}
       </QueryView>

@@ -1,41 +1,30 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import { client, data, type Schemas } from "../../api/client";
 import { keys } from "../../api/keys";
+import { range } from "../../api/prom";
 import { useFormat } from "../../format/useFormat";
-import { isSimulated, useFabrics } from "../../shell/fabrics";
 import { Page } from "../../ui/Page";
 import { measuredLook, StateBadge } from "../../ui/StateBadge";
 import { Partial, QueryView } from "../../ui/states";
 import { When } from "../../ui/When";
 import { OwnChart } from "../OwnChart";
-import { ownSeries } from "../series";
-import { apiOf, titleOf, useTenant, useTenantName } from "../tenant";
+import { ownSeries, selector } from "../series";
+import { apiOf, every, type Now, titleOf, useNowFigures, useTenant, useTenantName } from "../tenant";
 import { causeOf, receivedOf, rose } from "./share/cause";
 import { Figures } from "./share/Figures";
-
-type Now = Schemas["TenantNow"];
-
-/** Milliseconds between two readings: the period of measurements. */
-const every = 15_000;
-
-function useNowFigures() {
-  const m = useTenantName();
-  return useQuery({
-    queryKey: keys.now(m.fabric, m.tenant),
-    queryFn: () =>
-      data<Now>(client.GET("/api/v1/fabrics/{fabric}/tenants/{tenant}/now", { params: { path: { ...m } } })),
-    refetchInterval: every,
-  });
-}
 
 function useLastHour() {
   const m = useTenantName();
   return useQuery({
     queryKey: keys.series("hour", m.fabric, m.tenant),
-    queryFn: ({ signal }) => {
+    queryFn: async ({ signal }) => {
       const to = Math.floor(Date.now() / 1000);
-      return ownSeries(m, { from: to - 3600, to }, 15, signal);
+      const from = to - 3600;
+      const [series, bad] = await Promise.all([
+        ownSeries(m, { from, to }, 15, signal),
+        range(selector("fairlane_tenant_share_bad_seconds_total", m), from, to, 15, signal),
+      ]);
+      return { series, badRose: rose(bad[0]?.values ?? []) };
     },
     refetchInterval: every,
   });
@@ -46,13 +35,12 @@ export default function MyShare() {
   const m = useTenantName();
   const now = useNowFigures();
   const hour = useLastHour();
-  const simulated = isSimulated(useFabrics().data?.find((f) => f.name === m.fabric));
   const figures = now.data;
   return (
     <Page
       title={titleOf(m, t("shell:nav.share"))}
       badges={figures ? <MeasuredBadge now={figures} /> : null}
-      answer={figures ? <Cause now={figures} badRose={hour.data ? rose(hour.data.bad) : false} /> : null}
+      answer={figures ? <Cause now={figures} badRose={hour.data?.badRose} /> : null}
       copy={{
         command: `fairlane series query 'fairlane_tenant_delivered_bits_per_second{tenant="${m.tenant}"}' --since 1h --fabric ${m.fabric}`,
         api: `GET ${apiOf(m)}/now`,
@@ -78,14 +66,8 @@ export default function MyShare() {
         )}
       </QueryView>
       <QueryView query={hour}>
-        {(series) => (
-          <OwnChart
-            title={t("last-hour")}
-            series={series}
-            height={200}
-            csvName={`fairlane-${m.tenant}-hour`}
-            simulated={simulated}
-          />
+        {({ series }) => (
+          <OwnChart title={t("last-hour")} series={series} height={200} csvName={`fairlane-${m.tenant}-hour`} />
         )}
       </QueryView>
     </Page>
@@ -104,7 +86,7 @@ function MeasuredBadge({ now }: { now: Now }) {
 }
 
 /** One sentence: why the tenant receives what it receives. */
-function Cause({ now, badRose }: { now: Now; badRose: boolean }) {
+function Cause({ now, badRose }: { now: Now; badRose?: boolean }) {
   const { t } = useTranslation(["share", "common"]);
   const format = useFormat();
   const tenant = useTenant().data?.body;

@@ -17,7 +17,15 @@ type Event = Schemas["Event"];
 const defaults = { q: "", kind: "" };
 
 /** Kinds of events about a tenant; others are shown with their code. */
-const worded = ["tenant.created", "tenant.updated", "tenant.deleted", "tenant.member", "tenant.objective"];
+const worded = [
+  "tenant.created",
+  "tenant.updated",
+  "tenant.deleted",
+  "tenant.member",
+  "tenant.objective",
+  "tenant.service-account.created",
+  "tenant.service-account.deleted",
+];
 
 export default function Notices() {
   const { t } = useTranslation(["notices", "shell"]);
@@ -30,7 +38,10 @@ export default function Notices() {
     <Page
       title={titleOf(m, t("shell:nav.notices"))}
       answer={events.data ? <Answer events={events.data} /> : null}
-      copy={{ api: `GET /api/v1/fabrics/${encodeURIComponent(m.fabric)}/events` }}
+      copy={{
+        command: `fairlane fabric events --kind tenant. --fabric ${m.fabric}`,
+        api: `GET /api/v1/fabrics/${encodeURIComponent(m.fabric)}/events`,
+      }}
       ready={events.data !== undefined}
     >
       <Text>{t("rounded")}</Text>
@@ -39,7 +50,7 @@ export default function Notices() {
   );
 }
 
-/** Events about the tenant, newest first. For members the service lists no others, with times rounded down to the minute. */
+/** Events about the tenant, newest first. Members get no others from the service, and times rounded down to the minute. */
 async function eventsOf(fabric: string, tenant: string): Promise<Event[]> {
   const list = await all<Event>((cursor) =>
     data(

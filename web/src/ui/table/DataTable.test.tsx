@@ -67,6 +67,16 @@ test("names the scroll box and the table, counts rows, and words what was not me
   expect(screen.queryByRole("columnheader", { name: /Port/ })).toBeNull();
 });
 
+test("renders once for a change of the rows", async () => {
+  const count = vi.fn(() => "");
+  const { rerender } = await renderUi(table({ count }));
+  for (let n = 0; n < 3; n++) {
+    count.mockClear();
+    await act(async () => rerender(table({ count, rows: [...rows] })));
+    expect(count).toHaveBeenCalledTimes(1);
+  }
+});
+
 test("filters, says how many rows are left, and offers to clear a filter without a match", async () => {
   const onFilter = vi.fn();
   await renderUi(table({ onFilter, filter: "" }));

@@ -34,6 +34,7 @@ export function useSorted<T>(
     state: { sorting },
     getCoreRowModel: getCoreRowModel(),
     getSortedRowModel: getSortedRowModel(),
+    autoResetAll: false, // pages and groups are not used: to reset them would render the table twice for each change of the rows
   });
   return table.getRowModel().rows;
 }

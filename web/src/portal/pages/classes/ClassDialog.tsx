@@ -2,11 +2,13 @@ import { Stack, Table, Text, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { answer, client, data, idempotencyKey } from "../../../api/client";
+import { answer, client, data } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { useFormat } from "../../../format/useFormat";
 import { asProblem } from "../../../ui/ProblemNote";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
+import { useOperationKey } from "../../../ui/useOperationKey";
+import { useFieldTexts, useWrite } from "../../../ui/useWrite";
 import { NotMeasured } from "../../../ui/values";
 import { useTenantName } from "../../tenant";
 import type { MyTenant } from "../../tenants";
@@ -26,32 +28,29 @@ export function ClassDialog({ change, classes, entitled, onClose }: Props) {
   const [name, setName] = useState("");
   const [text, setText] = useState(String(start ?? 1));
   const [version, setVersion] = useVersion(m, change.kind === "add" ? undefined : change.name);
-  const [key] = useState(idempotencyKey);
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<unknown>();
+  const { busy, problem, run } = useWrite();
+  const errors = useFieldTexts(problem);
   const weight = weightOf(text);
+  const key = useOperationKey({ name, weight });
   const subject = change.kind === "add" ? name : change.name;
   const after = changed(classes, change, name, weight);
   const effect = t(`effect.${change.kind}`, { name: subject || t("class"), weight: text });
 
-  async function send() {
-    setBusy(true);
-    setProblem(undefined);
-    try {
-      await write(m, change, { name, weight: weight ?? 0 }, { version: version ?? "", key });
-      await queries.invalidateQueries({ queryKey: keys.tenant(m.fabric, m.tenant) });
-      onClose();
-    } catch (cause) {
-      setProblem(cause);
-      if (asProblem(cause).status === 412) {
-        await queries.invalidateQueries({ queryKey: keys.tenant(m.fabric, m.tenant) });
-        setVersion(undefined); // the next press is based on what the page shows now
+  const refresh = () => queries.invalidateQueries({ queryKey: keys.tenant(m.fabric, m.tenant) });
+  const send = () =>
+    run(async () => {
+      try {
+        await write(m, change, { name, weight: weight ?? 0 }, { version: version ?? "", key });
+      } catch (cause) {
+        if (asProblem(cause).status === 412) {
+          await refresh();
+          setVersion(undefined); // the next press is based on what the page shows now
+        }
+        throw cause;
       }
-    } finally {
-      setBusy(false);
-    }
-  }
-  const invalid = asProblem(problem).document?.errors?.map((e) => e.pointer) ?? [];
+      await refresh();
+      onClose();
+    });
   return (
     <TypedConfirm
       opened
@@ -75,7 +74,7 @@ export function ClassDialog({ change, classes, entitled, onClose }: Props) {
             value={name}
             maxLength={63}
             data-autofocus
-            error={invalid.includes("/name")}
+            error={errors.get("/name")}
             onChange={(e) => setName(e.currentTarget.value)}
           />
         ) : null}
@@ -86,7 +85,7 @@ export function ClassDialog({ change, classes, entitled, onClose }: Props) {
             inputMode="decimal"
             value={text}
             data-autofocus={change.kind === "weight" ? true : undefined}
-            error={weight === undefined ? t("weight-wrong") : invalid.includes("/weight")}
+            error={weight === undefined ? t("weight-wrong") : errors.get("/weight")}
             onChange={(e) => setText(e.currentTarget.value)}
           />
         )}

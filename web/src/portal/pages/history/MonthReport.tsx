@@ -2,6 +2,7 @@ import { Button, Group, Stack, Table, Text, TextInput, Title } from "@mantine/co
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { keys } from "../../../api/keys";
+import { Problem } from "../../../api/problem";
 import { instant, range } from "../../../api/prom";
 import { download } from "../../../format/csv";
 import { useFormat } from "../../../format/useFormat";
@@ -11,6 +12,7 @@ import {
   bitsText,
   type Day,
   dayRanges,
+  isoSecond,
   monthAt,
   monthOf,
   periodQuery,
@@ -26,12 +28,12 @@ import type { MyTenant } from "../../tenants";
 /** The present month in UTC. */
 export const thisMonth = () => monthAt(Date.now());
 
-/** Reads the report of a month: undefined for what is no month. */
+/** Reads the report of a month; null for a text that is no month. */
 async function readReport(m: MyTenant, month: string, signal?: AbortSignal): Promise<Report | null> {
   const span = monthOf(month);
   if (!span) return null;
-  const measured = (await instant(periodQuery, undefined, signal))[0]?.value;
-  const period = measured && measured > 0 ? Math.round(measured * 1000) / 1000 : 15;
+  const period = Math.round(((await instant(periodQuery, undefined, signal))[0]?.value ?? 0) * 1000) / 1000;
+  if (!(period > 0)) throw new Problem("garbled", 200); // each measurement stands for a period: without it there is no figure
   const days: Day[] = Array.from({ length: span.days }, () => ({ measured: 0, states: {} }));
   const queries = reportQueries(m, period);
   const answers = await Promise.all(
@@ -49,14 +51,22 @@ async function readReport(m: MyTenant, month: string, signal?: AbortSignal): Pro
   return sumUp(month, days, period, Date.now() / 1000);
 }
 
-/** The report of a month for charge-back: the figures of `fairlane share report`, as a table, as CSV, and for print. */
-export function MonthReport({ month, onMonth }: { month: string; onMonth: (month: string) => void }) {
-  const { t } = useTranslation("history");
+/** The report of the page's tenant for a month. */
+export function useReport(month: string, enabled: boolean) {
   const m = useTenantName();
-  const report = useQuery({
+  return useQuery({
     queryKey: keys.series("report", m.fabric, m.tenant, month),
     queryFn: ({ signal }) => readReport(m, month, signal),
+    enabled,
   });
+}
+
+type Props = { month: string; onMonth: (month: string) => void; report: ReturnType<typeof useReport> };
+
+/** The report of a month for charge-back: the figures of `fairlane share report`, as a table, as CSV, and for print. */
+export function MonthReport({ month, onMonth, report }: Props) {
+  const { t } = useTranslation("history");
+  const m = useTenantName();
   return (
     <Stack gap="md">
       <Group align="end" className="fl-no-print">
@@ -89,8 +99,6 @@ export function MonthReport({ month, onMonth }: { month: string; onMonth: (month
   );
 }
 
-const isoOf = (s: number) => new Date(s * 1000).toISOString().replace(".000Z", "Z");
-
 function NoReport({ month }: { month: string }) {
   const { t } = useTranslation("history");
   return <Empty title={t("no-report", { month })} why={t("no-report-why")} />;
@@ -119,7 +127,7 @@ function ReportTable({ m, report: r }: { m: MyTenant; report: Report }) {
       <Title order={2} className="fl-name">
         {t("report-of", { tenant: m.tenant, fabric: m.fabric, month: r.month })}
       </Title>
-      <Text size="sm">{t("report-span", { from: isoOf(r.from), to: isoOf(r.to) })}</Text>
+      <Text size="sm">{t("report-span", { from: isoSecond(r.from), to: isoSecond(r.to) })}</Text>
       {r.missing.length ? (
         <Partial>{t("missing-days", { n: r.missing.length, days: dayRanges(r.missing).join(t("separator")) })}</Partial>
       ) : null}

@@ -37,18 +37,17 @@ export async function summaryOf(m: MyTenant, range: TimeRange, signal?: AbortSig
 export function HistoryAnswer({ summary: s }: { summary: RangeSummary }) {
   const { t } = useTranslation("history");
   const format = useFormat();
-  const contended = format.duration(s.contended_s);
-  if (contended === undefined) return t("answer-none");
+  const [contended, bad] = [format.duration(s.contended_s), format.duration(s.bad_s)];
   if (s.contended_s === 0) return t("answer-idle");
-  const bad = s.bad_s ?? 0;
-  return t(bad > 0 ? "answer-below" : "answer-kept", { contended, bad: format.duration(bad) ?? "" });
+  if (contended === undefined || bad === undefined) return t("answer-none");
+  return t(s.bad_s === 0 ? "answer-kept" : "answer-below", { contended, bad });
 }
 
 /** Percentiles, contended time and time below the share. */
 export function Summary({ summary: s }: { summary: RangeSummary }) {
-  const { t } = useTranslation("history");
+  const { t } = useTranslation(["history", "common"]);
   const format = useFormat();
-  const missing = t("not-known");
+  const missing = t("common:not-measured");
   const time = (v: number | undefined) => format.duration(v) ?? missing;
   const good = s.contended_s && s.bad_s !== undefined ? 1 - Math.min(s.bad_s / s.contended_s, 1) : undefined;
   const figures = [

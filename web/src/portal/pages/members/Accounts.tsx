@@ -2,18 +2,20 @@ import { Button, Group, NativeSelect, Stack, Text, TextInput } from "@mantine/co
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { client, data, idempotencyKey, type Schemas } from "../../../api/client";
+import { all, client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { useCan } from "../../../shell/me";
 import { Icon } from "../../../ui/icons";
 import { Empty, QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
+import { useOperationKey } from "../../../ui/useOperationKey";
+import { useFieldTexts } from "../../../ui/useWrite";
 import { When } from "../../../ui/When";
 import { useTenantName } from "../../tenant";
 import { TokenForm } from "./TokenForm";
 import { type Token, TokenTable } from "./TokenTable";
-import { useWrite } from "./useWrite";
+import { useSend } from "./useSend";
 
 type Account = Schemas["ServiceAccount"];
 type Role = Schemas["TenantRole"];
@@ -29,7 +31,8 @@ export function Accounts() {
   const [removing, setRemoving] = useState<string>();
   const accounts = useQuery({
     queryKey: keys.serviceAccounts(m.fabric, m.tenant),
-    queryFn: () => data<{ items: Account[] }>(client.GET(base, { params: { path: { ...m } } })),
+    queryFn: () =>
+      all((cursor) => data(client.GET(base, { params: { path: { ...m }, query: { limit: 1000, cursor } } }))),
   });
   const columns = useColumns(writes ? setRemoving : undefined);
   const add = writes ? (
@@ -39,7 +42,7 @@ export function Accounts() {
   ) : null;
   return (
     <QueryView query={accounts}>
-      {({ items }) => (
+      {(items) => (
         <>
           <DataTable
             caption={t("part.accounts")}
@@ -129,17 +132,14 @@ function AccountTokens({ account, writes }: { account: string; writes: boolean }
 function AddAccount({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation(["members", "common"]);
   const m = useTenantName();
-  const { busy, problem, send } = useWrite();
+  const { busy, problem, send } = useSend();
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("tenant-viewer");
-  const [key] = useState(idempotencyKey);
+  const errors = useFieldTexts(problem);
+  const body = { name, role };
+  const key = useOperationKey(body);
   const create = () =>
-    data(
-      client.POST(base, {
-        params: { path: { ...m }, header: { "Idempotency-Key": key } },
-        body: { name, role },
-      }),
-    );
+    data(client.POST(base, { params: { path: { ...m }, header: { "Idempotency-Key": key } }, body }));
   return (
     <TypedConfirm
       opened
@@ -156,6 +156,7 @@ function AddAccount({ onClose }: { onClose: () => void }) {
           label={t("account")}
           description={t("token-name-how")}
           value={name}
+          error={errors.get("/name")}
           maxLength={63}
           data-autofocus
           onChange={(e) => setName(e.currentTarget.value)}
@@ -175,7 +176,7 @@ function AddAccount({ onClose }: { onClose: () => void }) {
 function RemoveAccount({ account, onClose }: { account: string; onClose: () => void }) {
   const { t } = useTranslation("members");
   const m = useTenantName();
-  const { busy, problem, send } = useWrite();
+  const { busy, problem, send } = useSend();
   const remove = () => data(client.DELETE(`${base}/{account}`, { params: { path: { ...m, account } } }));
   return (
     <TypedConfirm

@@ -2,7 +2,7 @@ import { Button, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { client, data, type Schemas } from "../../../api/client";
+import { all, client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { useCan, useMe } from "../../../shell/me";
 import { Icon } from "../../../ui/icons";
@@ -10,7 +10,7 @@ import { Empty, QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { useTenantName } from "../../tenant";
-import { useWrite } from "./useWrite";
+import { useSend } from "./useSend";
 
 type Member = Schemas["Member"];
 type Role = Schemas["TenantRole"];
@@ -27,8 +27,12 @@ export function MemberList() {
   const members = useQuery({
     queryKey: keys.members(m.fabric, m.tenant),
     queryFn: () =>
-      data<{ items: Member[] }>(
-        client.GET("/api/v1/fabrics/{fabric}/tenants/{tenant}/members", { params: { path: { ...m } } }),
+      all((cursor) =>
+        data(
+          client.GET("/api/v1/fabrics/{fabric}/tenants/{tenant}/members", {
+            params: { path: { ...m }, query: { limit: 1000, cursor } },
+          }),
+        ),
       ),
   });
   const columns = useColumns(writes ? setChange : undefined);
@@ -39,7 +43,7 @@ export function MemberList() {
   ) : null;
   return (
     <QueryView query={members}>
-      {({ items }) => (
+      {(items) => (
         <>
           <DataTable
             caption={t("part.members")}
@@ -104,7 +108,7 @@ function MemberDialog({ change, onClose }: { change: Change; onClose: () => void
   const { t } = useTranslation(["members", "common"]);
   const m = useTenantName();
   const { data: me } = useMe();
-  const { busy, problem, send } = useWrite();
+  const { busy, problem, send } = useSend();
   const [user, setUser] = useState(change.kind === "add" ? "" : change.member.user);
   const [role, setRole] = useState<Role>(
     change.kind === "role" && change.member.role === "tenant-viewer" ? "tenant-admin" : "tenant-viewer",
@@ -122,7 +126,7 @@ function MemberDialog({ change, onClose }: { change: Change; onClose: () => void
                 body: { role },
               }),
             ),
-      [keys.members(m.fabric, m.tenant)],
+      [keys.members(m.fabric, m.tenant), ...(user === me?.name ? [keys.me()] : [])],
       onClose,
     );
   return (

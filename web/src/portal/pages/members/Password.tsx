@@ -2,26 +2,21 @@ import { Alert, Button, Group, Paper, PasswordInput, Stack, Text } from "@mantin
 import { type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, data } from "../../../api/client";
-import { useSay } from "../../../i18n/say";
 import { useMe } from "../../../shell/me";
 import { Icon } from "../../../ui/icons";
-import { asProblem, ProblemNote } from "../../../ui/ProblemNote";
-import { useWrite } from "./useWrite";
+import { ProblemNote } from "../../../ui/ProblemNote";
+import { useFieldTexts } from "../../../ui/useWrite";
+import { useSend } from "./useSend";
 
 /** Changes the reader's password. All other sessions of the account end. */
 export function Password() {
   const { t } = useTranslation(["members", "shell"]);
-  const say = useSay();
   const { data: me } = useMe();
-  const { busy, problem, send } = useWrite();
+  const { busy, problem, send } = useSend();
   const [password, setPassword] = useState("");
   const [next, setNext] = useState("");
   const [done, setDone] = useState(false);
-  const errors = problem ? (asProblem(problem).document?.errors ?? []) : [];
-  const errorOf = (pointer: string) => {
-    const e = errors.find((x) => x.pointer === pointer);
-    return e ? say(e.said, e.detail) : undefined;
-  };
+  const errors = useFieldTexts(problem);
   const submit = (e: FormEvent) => {
     e.preventDefault();
     setDone(false);
@@ -44,7 +39,7 @@ export function Password() {
           label={t("password-now")}
           autoComplete="current-password"
           value={password}
-          error={errorOf("/password")}
+          error={errors.get("/password")}
           visibilityToggleButtonProps={toggle}
           onChange={(e) => setPassword(e.currentTarget.value)}
         />
@@ -53,12 +48,12 @@ export function Password() {
           description={t("password-how")}
           autoComplete="new-password"
           value={next}
-          error={errorOf("/new_password")}
+          error={errors.get("/new_password")}
           visibilityToggleButtonProps={toggle}
           onChange={(e) => setNext(e.currentTarget.value)}
         />
         <Text size="sm">{t("password-effect")}</Text>
-        {problem && errors.length === 0 ? <ProblemNote problem={problem} /> : null}
+        {problem && errors.size === 0 ? <ProblemNote problem={problem} /> : null}
         {done ? (
           <Alert color="green" variant="light" role="status" icon={<Icon name="check" />} title={t("password-done")} />
         ) : null}

@@ -6,7 +6,8 @@ import type { Schemas } from "../../../api/client";
 import { Copyable } from "../../../ui/CopyAs";
 import { Icon } from "../../../ui/icons";
 import { ProblemNote } from "../../../ui/ProblemNote";
-import { useWrite } from "./useWrite";
+import { useFieldTexts } from "../../../ui/useWrite";
+import { useSend } from "./useSend";
 
 type Body = Schemas["TokenCreate"];
 type Made = Schemas["NewToken"];
@@ -22,7 +23,8 @@ type Props = { label: string; create: (body: Body) => Promise<Made>; stale: Quer
 /** Makes a token. Its secret is in this component's state alone: it is shown once, and is gone with the page. */
 export function TokenForm({ label, create, stale }: Props) {
   const { t } = useTranslation("members");
-  const { busy, problem, send } = useWrite();
+  const { busy, problem, send } = useSend();
+  const errors = useFieldTexts(problem);
   const [name, setName] = useState("");
   const [days, setDays] = useState("90");
   const [scopes, setScopes] = useState<string[]>([]);
@@ -49,6 +51,7 @@ export function TokenForm({ label, create, stale }: Props) {
             label={t("token-name")}
             description={t("token-name-how")}
             value={name}
+            error={errors.get("/name")}
             maxLength={63}
             autoComplete="off"
             required

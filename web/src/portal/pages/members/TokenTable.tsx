@@ -7,7 +7,7 @@ import { Empty } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { When } from "../../../ui/When";
-import { useWrite } from "./useWrite";
+import { useSend } from "./useSend";
 
 export type Token = Schemas["Token"];
 
@@ -23,7 +23,7 @@ type Props = {
 export function TokenTable({ caption, tokens, revoke, stale }: Props) {
   const { t } = useTranslation("members");
   const [asked, setAsked] = useState<string>();
-  const { busy, problem, send } = useWrite();
+  const { busy, problem, send } = useSend();
   const columns = useColumns(revoke ? setAsked : undefined);
   return (
     <>

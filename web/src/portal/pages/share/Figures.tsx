@@ -2,7 +2,6 @@ import { SimpleGrid, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { instant } from "../../../api/prom";
 import { useFormat } from "../../../format/useFormat";
@@ -10,9 +9,8 @@ import { ShareBar } from "../../../ui/ShareBar";
 import { Rate } from "../../../ui/values";
 import { type Reasoning, Why } from "../../../ui/Why";
 import { selector } from "../../series";
+import type { Now } from "../../tenant";
 import { partOf, receivedOf } from "./cause";
-
-type Now = Schemas["TenantNow"];
 
 /** What a tenant is entitled to and receives: now, in the last hour and in the last 28 days; its objective and budget. */
 export function Figures({ now }: { now: Now }) {
@@ -123,7 +121,6 @@ function Contended({ now, of }: { now: Now; of: "hour" | "period" }) {
   const received = format.share(partOf(x.delivered_contended_bps, now.entitled_bps));
   const contended = format.duration(x.contended_s) ?? t("common:not-measured");
   const bad = format.duration(x.bad_s) ?? t("common:not-measured");
-  const idle = x.contended_s !== undefined && x.delivered_contended_bps === undefined;
   return (
     <Figure
       id={of}
@@ -137,7 +134,7 @@ function Contended({ now, of }: { now: Now; of: "hour" | "period" }) {
       }
       reasoning={{
         of: t(`delivered-${of}`),
-        value: idle ? t("not-contended") : <Rate bps={x.delivered_contended_bps} />,
+        value: x.contended_s === 0 ? t("not-contended") : <Rate bps={x.delivered_contended_bps} />,
         sentence: t(`delivered-${of}-why`),
         inputs: [
           { name: t("contended-time"), value: contended },
