@@ -93,7 +93,7 @@ export function duration(seconds: number | null | undefined, language: Language)
     const n = Math.floor(left / span.seconds);
     left -= n * span.seconds;
     if (n > 0) parts.push(`${n} ${span[language]}`);
-    else if (parts.length) break; // "1 d 5 s" claims a precision that nobody reads
+    else if (parts.length) break; // "1 d 5 s" would suggest more precision than a duration of days needs
     if (parts.length === 2) break;
   }
   return parts.join(" ") || `0 ${spans[3][language]}`;

@@ -35,7 +35,7 @@ export function placeOf(r: Schemas["SearchResult"]): string | undefined {
   }
 }
 
-/** What tells objects of one name apart: the GUID of a device, and another fabric than that of the page. */
+/** What distinguishes objects of one name: the GUID of a device, and the fabric when it is not that of the page. */
 function detailOf(r: Schemas["SearchResult"], fabric: string | undefined): { detail?: string } {
   const guid = r.kind === "switch" || r.kind === "host" || r.kind === "port" ? r.detail : undefined;
   const detail = [guid, r.fabric !== fabric ? r.fabric : undefined].filter(Boolean).join(" · ");

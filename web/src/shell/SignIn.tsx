@@ -35,7 +35,7 @@ export function SignInOverlay() {
   );
 }
 
-/** Shows the application once somebody has signed in: before, it would only collect refusals. */
+/** Shows the application after the first sign-in: the service refuses every request before it. */
 export function SignedInOnce({ children }: { children: React.ReactNode }) {
   const needed = useSignInNeeded();
   const [begun, setBegun] = useState(!needed);

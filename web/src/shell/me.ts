@@ -5,7 +5,7 @@ import { keys } from "../api/keys";
 export type Me = Schemas["Me"];
 export type Action = "read" | "write" | "run";
 
-/** The reader's account and rights. The cache keeps them: a change of rights takes effect at the next sign-in or reload. */
+/** The reader's account and rights. An event about members or users makes them stale. */
 export function useMe() {
   return useQuery({ queryKey: keys.me(), queryFn: () => data<Me>(client.GET("/api/v1/me")), staleTime: 60_000 });
 }

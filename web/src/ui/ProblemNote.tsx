@@ -18,7 +18,7 @@ const ownTitles: Record<string, string> = {
   "page-fault": "problem-unexpected",
 };
 
-/** Says what failed, in the reader's language: title, cause, fields, the request's id, and a way on. */
+/** Says what failed, in the reader's language: title, cause, fields, the request's id, and a button to retry. */
 export function ProblemNote({
   problem,
   onRetry,

@@ -8,7 +8,7 @@ export type ShareBarProps = {
   entitled?: number;
   predicted?: number;
   delivered?: number;
-  /** How far the prediction may be off, to each side. */
+  /** Error bound of the prediction, to each side. */
   bound?: number;
   /** End of the scale; the largest value when left out. Give the same end to all bars of a list. */
   max?: number;

@@ -52,7 +52,7 @@ export class Connection {
     this.wake?.();
   };
 
-  /** Ends what runs now, so that the loop looks at the present situation. */
+  /** Ends the present attempt or wait, so that the loop decides again what to do. */
   private readonly turn = () => {
     this.failures = 0;
     this.request?.abort();

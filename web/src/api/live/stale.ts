@@ -163,7 +163,7 @@ export class Staleness {
     this.flush();
   }
 
-  /** Marks what still waits, and forgets the times. */
+  /** Marks the keys that still wait at once, whenever they were last marked. */
   close() {
     this.last.clear();
     this.flush();

@@ -1,6 +1,6 @@
 import type { ChartBand, ChartSeries, Marker, TimeRange } from "./types";
 
-/** More lines than this cannot be told apart. */
+/** The most lines that colour, dash and marker distinguish. */
 export const mostSeries = 8;
 
 /** Null for what was not measured: null, undefined, or not a finite number. Never zero. */
