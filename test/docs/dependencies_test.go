@@ -144,7 +144,7 @@ func rows(t *testing.T, table string) map[string]string {
 		if !slices.Contains(licences, cells[2]) {
 			t.Errorf("%s: licence %q: want one of %v", name, cells[2], licences)
 		}
-		if len(strings.TrimSpace(cells[3])) < 5 {
+		if len(strings.TrimSpace(cells[3])) < 10 {
 			t.Errorf("%s: no reason is given", name)
 		}
 		if strings.HasPrefix(cells[2], "GPL") && !strings.Contains(cells[3], "never linked") {
