@@ -27,10 +27,15 @@ export class Problem extends Error {
   }
 }
 
+/** The seconds of Retry-After; undefined when the answer names none. */
+export function retryAfterOf(response: Response): number | undefined {
+  const after = Number(response.headers.get("Retry-After") ?? Number.NaN);
+  return Number.isFinite(after) && after >= 0 ? after : undefined;
+}
+
 /** Reads the failure of an answer that is not 2xx. */
 export function problemOf(response: Response, body: unknown): Problem {
-  const after = Number(response.headers.get("Retry-After") ?? Number.NaN);
-  const retryAfter = Number.isFinite(after) && after >= 0 ? after : undefined;
+  const retryAfter = retryAfterOf(response);
   if (isDocument(body)) return new Problem(body.code, response.status, body, retryAfter);
   return new Problem("garbled", response.status, undefined, retryAfter);
 }

@@ -1,4 +1,5 @@
 import { client, data } from "../client";
+import { retryAfterOf } from "../problem";
 import { onSignedIn, signedOut } from "../session";
 import { Batch } from "./batch";
 import { Broken, broken, brokenBy } from "./broken";
@@ -177,8 +178,7 @@ export class Connection {
     const response = await fetch(url, { headers, signal, cache: "no-store", credentials: "same-origin" });
     if (response.ok && response.headers.get("Content-Type")?.startsWith("text/event-stream")) return response;
     void response.body?.cancel().catch(() => undefined);
-    const after = Number(response.headers.get("Retry-After") ?? Number.NaN);
-    throw brokenBy(response.status, Number.isFinite(after) && after >= 0 ? after : undefined);
+    throw brokenBy(response.status, retryAfterOf(response));
   }
 
   /** Called when the stream follows new events. Without a last event the stream could not resume: a list fills the gap. */
