@@ -10,6 +10,15 @@ export function useMe() {
   return useQuery({ queryKey: keys.me(), queryFn: () => data<Me>(client.GET("/api/v1/me")), staleTime: 60_000 });
 }
 
+/** How the service lets people sign in: by password, by OpenID Connect, or both. */
+export function useSignInMethods() {
+  return useQuery({
+    queryKey: keys.signIn(),
+    queryFn: () => data(client.GET("/api/v1/sign-in")),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
 /** Whether permissions allow an action on an object, on a fabric or in a tenant of it. The service decides; this only shapes the page. */
 export function allows(me: Me | undefined, object: string, action: Action, fabric?: string, tenant?: string): boolean {
   const domains = ["*", fabric, fabric && tenant ? `${fabric}/${tenant}` : undefined];
