@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 import { client, data, type Schemas } from "../api/client";
 import { keys } from "../api/keys";
 import { Icon } from "../ui/icons";
+import { ProblemNote } from "../ui/ProblemNote";
 import type { NavItem } from "./Frame";
 
 type Entry = { key: string; kind: string; name: string; detail?: string; to: string };
@@ -59,7 +60,7 @@ export default function Palette({
   const { t } = useTranslation("shell");
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState(0);
-  const { entries, more, busy } = useEntries(text, items, fabric, searches);
+  const { entries, more, busy, problem } = useEntries(text, items, fabric, searches);
   const list = useRef<HTMLDivElement>(null);
   const at = Math.min(chosen, Math.max(0, entries.length - 1));
   // biome-ignore lint/correctness/useExhaustiveDependencies: the chosen entry scrolls into view when it changes
@@ -139,13 +140,17 @@ export default function Palette({
           </UnstyledButton>
         ))}
       </div>
-      <Text size="sm" c="dimmed" role="status" mt="xs">
-        {entries.length === 0 && !busy
-          ? t("palette-none")
-          : more
-            ? t("palette-more")
-            : t("palette-count", { n: entries.length })}
-      </Text>
+      {problem ? (
+        <ProblemNote problem={problem} />
+      ) : (
+        <Text size="sm" c="dimmed" role="status" mt="xs">
+          {entries.length === 0 && !busy
+            ? t("palette-none")
+            : more
+              ? t("palette-more")
+              : t("palette-count", { n: entries.length })}
+        </Text>
+      )}
     </Modal>
   );
 }
@@ -192,5 +197,6 @@ function useEntries(text: string, items: NavItem[], fabric: string | undefined, 
     });
     return [...objects, ...pages].slice(0, 40);
   }, [text, items, found.data, fabric, t]);
-  return { entries, more: found.data?.more === true, busy: found.isFetching || (searches && wanted !== text.trim()) };
+  const busy = found.isFetching || (searches && wanted !== text.trim());
+  return { entries, more: found.data?.more === true, busy, problem: found.error };
 }
