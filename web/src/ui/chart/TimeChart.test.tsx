@@ -128,8 +128,8 @@ test("more than eight series: the table has all of them", async () => {
 test("small line and share bar say their values", async () => {
   await renderUi(
     <>
-      <Sparkline label="Delivered" values={[1, null, 3]} />
-      <Sparkline label="Nothing" values={[null]} />
+      <Sparkline label="Delivered" values={[1, null, 3]} max={3} format={String} />
+      <Sparkline label="Nothing" values={[null]} max={3} format={String} />
       <ShareBar label="gold" entitled={50} predicted={48} bound={3} format={(v) => `${v} Gbit/s`} />
       <ShareBar compact label="silver" entitled={50} format={(v) => `${v} Gbit/s`} />
     </>,

@@ -136,7 +136,7 @@ function axesOf({ colours, language, timeZone }: PlotShape, live: () => Live): u
 }
 
 function lineOf(series: ChartSeries, look: Look, colours: Colours, show: boolean): uPlot.Series {
-  const stepped = series.kind === "step" || series.kind === "predicted" || series.kind === "band-edge";
+  const stepped = series.kind !== "line";
   return {
     label: series.label,
     show,

@@ -58,8 +58,8 @@ test("each of eight lines differs in colour, dash and marker", () => {
   const looks = Array.from({ length: 8 }, (_, i) => lookOf(series("", []), i));
   for (const key of ["colour", "dash", "marker"] as const)
     expect(new Set(looks.map((l) => String(l[key]))).size).toBe(8);
-  expect(lookOf({ ...series("", []), kind: "predicted", colour: 1 }, 5)).toMatchObject({
-    colour: 1,
+  expect(lookOf({ ...series("", []), kind: "predicted" }, 5)).toMatchObject({
+    colour: 6,
     dash: [5, 5],
     marker: "none",
   });

@@ -73,12 +73,8 @@ export type Look = { colour: number; dash: number[]; marker: Marker; width: numb
 
 export function lookOf(series: ChartSeries, place: number): Look {
   const at = place % mostSeries;
-  const colour = series.colour ?? at + 1;
-  if (series.kind === "predicted")
-    return { colour, dash: series.dash ?? [5, 5], marker: series.marker ?? "none", width: 1.5 };
-  if (series.kind === "band-edge")
-    return { colour, dash: series.dash ?? [2, 3], marker: series.marker ?? "none", width: 1 };
-  return { colour, dash: series.dash ?? dashes[at] ?? [], marker: series.marker ?? markers[at] ?? "none", width: 2 };
+  if (series.kind === "predicted") return { colour: at + 1, dash: [5, 5], marker: "none", width: 1.5 };
+  return { colour: at + 1, dash: dashes[at] ?? [], marker: markers[at] ?? "none", width: 2 };
 }
 
 /** The shortest range that a chart shows, in seconds. */
