@@ -75,7 +75,6 @@ export default function TimeChart(p: TimeChartProps) {
             label={t("chart.name", { title: p.title, summary: p.summary })}
             {...{ times, bands, hidden, height, live }}
             series={drawn.series}
-            timeZone={p.timeZone}
             sync={p.sync}
           />
           <Legend
@@ -85,7 +84,6 @@ export default function TimeChart(p: TimeChartProps) {
             series={drawn.series}
             range={zoom.range}
             onToggle={toggle}
-            timeZone={p.timeZone}
           />
         </>
       )}
@@ -97,7 +95,6 @@ export default function TimeChart(p: TimeChartProps) {
         gaps={gaps}
         table={table}
         left={drawn.left}
-        timeZone={p.timeZone}
       />
     </figure>
   );

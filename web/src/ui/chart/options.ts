@@ -25,7 +25,6 @@ export type PlotShape = {
   hidden: ReadonlySet<number>;
   colours: Colours;
   language: string;
-  timeZone?: string;
   sync?: string;
 };
 
@@ -39,7 +38,6 @@ export function optionsOf(shape: PlotShape, live: () => Live): uPlot.Options {
     height: shape.height,
     padding: [10, 22, 0, 4],
     legend: { show: false },
-    ...(shape.timeZone ? { tzDate: (s: number) => uPlot.tzDate(new Date(s * 1000), shape.timeZone as string) } : {}),
     scales: {
       x: { time: true, range: () => [live().range.from, live().range.to] },
       y: { range: (_u, low, high) => valueRange(low, high) },
@@ -111,7 +109,7 @@ export function valueRange(low: number | null, high: number | null): [number, nu
   return [low < 0 ? low - span * 0.05 : 0, high > 0 ? high + span * 0.08 : 0];
 }
 
-function axesOf({ colours, language, timeZone }: PlotShape, live: () => Live): uPlot.Axis[] {
+function axesOf({ colours, language }: PlotShape, live: () => Live): uPlot.Axis[] {
   const look = {
     stroke: colours.soft,
     font: `12px ${colours.font}`,
@@ -123,7 +121,7 @@ function axesOf({ colours, language, timeZone }: PlotShape, live: () => Live): u
       ...look,
       size: 44,
       space: 72,
-      values: (_u, splits, _axis, _space, step) => axisDates(splits, step, language, timeZone),
+      values: (_u, splits, _axis, _space, step) => axisDates(splits, step, language),
     },
     {
       ...look,

@@ -47,8 +47,6 @@ export type TimeChartProps = {
   simulated?: boolean;
   /** The present, in seconds since 1970: a line in the chart, and the end of "Later". */
   now?: number;
-  /** IANA time zone of axis and table; the browser's when left out. */
-  timeZone?: string;
   /** What happens to series beyond the eighth: their sum as one line (rates), or only the table has them (errors). */
   beyond?: "sum" | "leave-out";
 };
