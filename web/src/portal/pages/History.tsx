@@ -24,10 +24,7 @@ export default function History() {
   const report = state.view === "report";
   const value = useMemo(() => parseRange(state, { last: "24h" }), [state]);
   const { chart, summary } = useHistory(value, !report);
-  const setRange = (next: RangeValue) => {
-    const { last = "", from, to } = rangeSearch(next);
-    setState({ last: last || defaults.last, from: from ? String(from) : "", to: to ? String(to) : "" });
-  };
+  const setRange = (next: RangeValue) => setState(rangeSearch(next));
   const month = state.month || thisMonth();
   return (
     <Page
@@ -102,7 +99,7 @@ function HistoryView({ value, setRange, chart, summary }: ViewProps) {
           <OwnChart
             title={t("rates")}
             series={series}
-            onRange={(from, to) => setRange({ from: Math.round(from), to: Math.round(to) })}
+            onRange={(from, to) => setRange({ from, to })}
             csvName={`fairlane-${m.tenant}-history`}
             simulated={simulated}
           />

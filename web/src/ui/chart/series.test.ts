@@ -105,7 +105,7 @@ test("a range comes from the URL, and what is invalid gives the usual one", () =
   }
   expect(parseRange({}, { last: "7d" })).toEqual({ last: "7d" });
   expect(parseRange(rangeSearch({ from: 1, to: 2 }))).toEqual({ from: 1, to: 2 });
-  expect(rangeSearch({ last: "1h" })).toEqual({ last: "1h", from: undefined, to: undefined });
+  expect(rangeSearch({ last: "1h" })).toEqual({ last: "1h", from: "", to: "" });
   expect(resolveRange({ last: "1h" }, 10_000.7)).toEqual({ from: 6400, to: 10_000 });
   expect(resolveRange({ from: 1, to: 2 }, 10_000)).toEqual({ from: 1, to: 2 });
 });

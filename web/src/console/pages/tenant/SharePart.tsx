@@ -32,10 +32,7 @@ export function SharePart({ fabric, tenant }: { fabric: string; tenant: string }
   const history = useHistory(fabric, tenant, from, to, step, "last" in value);
   const marks = useMarks(fabric, tenant, from, to);
   const simulated = isSimulated(useFabrics().data?.find((x) => x.name === fabric));
-  const change = (next: RangeValue) => {
-    const s = rangeSearch(next);
-    setUrl({ last: s.last ?? "", from: s.from?.toString() ?? "", to: s.to?.toString() ?? "" });
-  };
+  const change = (next: RangeValue) => setUrl(rangeSearch(next));
   return (
     <Stack gap="md">
       <Group justify="space-between" align="flex-end">
