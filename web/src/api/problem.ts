@@ -2,13 +2,13 @@ import type { components } from "./schema.gen";
 
 export type ProblemDocument = components["schemas"]["Problem"];
 
-/** A request that failed: a problem document of the service, or an answer that is none. */
+/** Why something failed: a problem document of the service, or a code of the page. */
 export class Problem extends Error {
-  /** Stable code of the service (docs/problems.md), or `unreachable` (no answer) or `garbled` (an answer without a problem document). */
+  /** Stable code of the service (docs/problems.md), or `unreachable` (no answer), `garbled` (an answer without a problem document), `page-fault` (a fault of the page). */
   readonly code: string;
   /** HTTP status; 0 without an answer. */
   readonly status: number;
-  /** The document; undefined for `unreachable` and `garbled`. */
+  /** The document; undefined without one. */
   readonly document: ProblemDocument | undefined;
   /** Seconds after which to try again, by Retry-After; undefined when the service named none. */
   readonly retryAfter: number | undefined;
