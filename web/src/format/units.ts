@@ -10,7 +10,7 @@ const steps = [
 ] as const;
 
 /** A unit for all rates of a column or chart: `divisor` bit/s are one `unit`. */
-export type RateScale = { unit: string; divisor: number; format: (bps: number | undefined) => string | undefined };
+type RateScale = { unit: string; divisor: number; format: (bps: number | undefined) => string | undefined };
 
 const measured = (n: number | null | undefined): n is number => typeof n === "number" && Number.isFinite(n);
 const number = (n: number, language: Language, options: Intl.NumberFormatOptions) =>

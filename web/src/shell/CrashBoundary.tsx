@@ -16,7 +16,7 @@ export class CrashBoundary extends Component<{ children: React.ReactNode }, { ca
 }
 
 /** Whether a failure is that of loading a part of the page. */
-export function isMissingChunk(cause: unknown): boolean {
+function isMissingChunk(cause: unknown): boolean {
   return (
     cause instanceof Error &&
     /dynamically imported module|Importing a module script|module script failed|preload/i.test(cause.message)

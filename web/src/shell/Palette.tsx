@@ -12,7 +12,7 @@ import type { NavItem } from "./Frame";
 type Entry = { key: string; kind: string; name: string; detail?: string; to: string };
 
 /** Where an object that the search found is shown; undefined where no page shows it. */
-export function placeOf(r: Schemas["SearchResult"]): string | undefined {
+function placeOf(r: Schemas["SearchResult"]): string | undefined {
   const fabric = r.fabric ? `/console/f/${encodeURIComponent(r.fabric)}` : "";
   const id = encodeURIComponent(r.id);
   switch (r.kind) {

@@ -3,7 +3,7 @@ import { Loading } from "../ui/states";
 import { Crashed } from "./CrashBoundary";
 
 /** The search parameters of every page: texts by name (ui/useUrlState). */
-export type Search = Record<string, string>;
+type Search = Record<string, string>;
 
 /** Accepts the parameters as they are: each page reads the ones that it knows. */
 export const validateSearch = (search: Record<string, unknown>): Search =>

@@ -1,7 +1,7 @@
 import "./shareBar.css";
 import { useTranslation } from "react-i18next";
 
-export type ShareBarProps = {
+type ShareBarProps = {
   /** Whose share it is: the tenant, and the link where there are several. */
   label: string;
   /** Desired, predicted with the applied settings, and measured: in the same unit. Undefined is "not measured". */

@@ -148,7 +148,7 @@ export function staleKeys(event: Event): QueryKey[] {
 }
 
 /** Milliseconds between two invalidations of the same key: a burst of events must not abort and repeat a request each frame. */
-export const invalidationGap = 1000;
+const invalidationGap = 1000;
 
 /** Marks keys as stale: all of a frame together, and a key again at the earliest after `invalidationGap`. */
 export class Staleness {

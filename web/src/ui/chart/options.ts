@@ -17,7 +17,7 @@ export type Live = {
   onCursor: (index: number | undefined) => void;
 };
 
-export type PlotShape = {
+type PlotShape = {
   width: number;
   height: number;
   series: ChartSeries[];
@@ -102,7 +102,7 @@ function selected(u: uPlot, onRange: (range: TimeRange) => void) {
 }
 
 /** From zero (or the lowest negative value) to a little above the highest: a scale that does not start at zero would show a small change as a large one. */
-export function valueRange(low: number | null, high: number | null): [number, number] {
+function valueRange(low: number | null, high: number | null): [number, number] {
   if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
   const span = Math.max(high, 0) - Math.min(low, 0);
   if (span === 0) return [0, 1];

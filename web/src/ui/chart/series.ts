@@ -1,7 +1,7 @@
 import type { ChartBand, ChartSeries, Marker, TimeRange } from "./types";
 
 /** The most lines that colour, dash and marker distinguish. */
-export const mostSeries = 8;
+const mostSeries = 8;
 
 /** Null for what was not measured: null, undefined, or not a finite number. Never zero. */
 export function gap(value: number | null | undefined): number | null {
@@ -9,7 +9,7 @@ export function gap(value: number | null | undefined): number | null {
 }
 
 /** Values as long as the times, with gaps as null. */
-export function withGaps(values: (number | null | undefined)[], length: number): (number | null)[] {
+function withGaps(values: (number | null | undefined)[], length: number): (number | null)[] {
   return Array.from({ length }, (_, i) => gap(values[i]));
 }
 
@@ -78,7 +78,7 @@ export function lookOf(series: ChartSeries, place: number): Look {
 }
 
 /** The shortest range that a chart shows, in seconds. */
-export const shortest = 60;
+const shortest = 60;
 
 /** The range made shorter (factor below 1) or longer about its middle, not past `now`. */
 export function zoomed({ from, to }: TimeRange, factor: number, now?: number): TimeRange {
