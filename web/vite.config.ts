@@ -60,7 +60,7 @@ export default defineConfig({
   test: {
     environment: "happy-dom",
     env: { TZ: "Asia/Shanghai" }, // local times differ from UTC
-    include: ["src/**/*.test.ts", "src/**/*.test.tsx", "test/**/*.test.ts"],
+    include: ["src/**/*.test.{ts,tsx}"],
     restoreMocks: true,
   },
 });
