@@ -4,28 +4,24 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/google/go-cmp/cmp"
 
 	"fairlane/api/gen"
+	"fairlane/internal/testkit/goldentest"
 	"fairlane/service/control"
 	"fairlane/service/control/identity"
 	"fairlane/service/control/tenancy"
 	"fairlane/tenants"
 )
-
-var updateRights = flag.Bool("update-rights", false, "rewrite testdata/rights.golden")
 
 // people are the columns of the matrix: who has which role. The fabric is lab with tenants red
 // and blue; the other fabric, prod, has the tenant green.
@@ -238,18 +234,7 @@ func TestRoleRouteMatrix(t *testing.T) {
 			return verdict(a)
 		})
 	}
-	if *updateRights {
-		if err := os.WriteFile("testdata/rights.golden", []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile("testdata/rights.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), b.String()); d != "" {
-		t.Errorf("rights changed; when that is meant, rerun with -update-rights and review (-before +now):\n%s", d)
-	}
+	goldentest.Compare(t, "testdata/rights.golden", []byte(b.String()))
 }
 
 // anonymized returns an answer without the parts that differ in every answer.

@@ -1,11 +1,8 @@
 package policy_test
 
 import (
-	"bytes"
 	"errors"
-	"flag"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -14,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/goldentest"
 	"fairlane/internal/testkit/zhtest"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
@@ -22,8 +20,6 @@ import (
 	"fairlane/subnet/topogen"
 	"fairlane/tenants"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 func compile(t interface{ Fatalf(string, ...any) }, in policy.Input) *policy.Plan {
 	p, err := policy.Compile(in)
@@ -64,19 +60,7 @@ func TestGoldenPlanOfTheIncast(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			file := filepath.Join("testdata", name+".golden.json")
-			if *update {
-				if err := os.WriteFile(file, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("the plan differs from %s (run with -update after checking):\n%s", file, cmp.Diff(string(want), string(got)))
-			}
+			goldentest.Compare(t, filepath.Join("testdata", name+".golden.json"), got)
 		})
 	}
 }

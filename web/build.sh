@@ -67,7 +67,7 @@ install_node() {
 # give_up ends the script with the reason: as a failure, or in one line with success.
 give_up() {
   if [ -n "$optional" ]; then
-    echo "portal: not built, going on without it: $1"
+    echo "portal: not built, the program will have no portal and console: $1"
     exit 0
   fi
   echo "portal: $1" >&2

@@ -59,7 +59,8 @@ export default defineConfig({
   },
   test: {
     environment: "happy-dom",
-    include: ["src/**/*.test.ts", "src/**/*.test.tsx", "test/**/*.test.ts"],
+    env: { TZ: "Asia/Shanghai" }, // local times differ from UTC
+    include: ["src/**/*.test.{ts,tsx}"],
     restoreMocks: true,
   },
 });

@@ -174,6 +174,7 @@ var rules = []rule{
 	{"internal/testkit/peertest", nil, "skips or fails tests whose peer program is missing"},
 	{"internal/testkit/filetest", nil, "files for tests"},
 	{"internal/testkit/fusetest", nil, "a check for tests of pure packages"},
+	{"internal/testkit/goldentest", nil, "golden files of tests"},
 	{"internal/testkit/grpctest", nil, "gRPC servers and clients for tests"},
 	{"internal/testkit/otlptest", nil, "a collector of metrics for tests"},
 	{"internal/testkit/tlstest", nil, "certificates for tests, for any client or server"},

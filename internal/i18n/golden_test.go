@@ -1,22 +1,17 @@
 package i18n
 
 import (
-	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"testing"
 
 	"fairlane/internal/i18n/catalogue"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/goldentest"
 )
 
-var update = flag.Bool("update", false, "write the golden file")
-
-// TestTheBrowserWordsSentencesAlike writes sentences that web/src/i18n words too. A test there reads the file.
+// TestTheBrowserWordsSentencesAlike compares sentences with a file that tests of web/src/i18n read: both must word them alike.
 func TestTheBrowserWordsSentencesAlike(t *testing.T) {
-	const path = "../../web/test/sentences.golden.json"
 	rate, spent := 12_500*quantity.Mbps, 1500*quantity.Microsecond
 	said := []phrase.Text{
 		phrase.Of("result.verified", "n", 1),
@@ -57,17 +52,5 @@ func TestTheBrowserWordsSentencesAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got = append(got, '\n')
-	if *update {
-		if err := os.WriteFile(path, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs: run this test with -update and read the difference", path)
-	}
+	goldentest.Compare(t, "../../web/test/sentences.golden.json", append(got, '\n'))
 }

@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	stdflag "flag"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,10 +11,9 @@ import (
 
 	"gorm.io/gorm/schema"
 
+	"fairlane/internal/testkit/goldentest"
 	"fairlane/migrations"
 )
-
-var update = stdflag.Bool("update", false, "rewrite golden files")
 
 // queryer is a database or one connection to it.
 type queryer interface {
@@ -91,20 +88,8 @@ func dump(t *testing.T, s *Store) string {
 
 func TestMigrationsGiveTheGoldenSchema(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
-		golden := "../../migrations/schema." + string(d) + ".golden.sql"
 		got := dump(t, openAt(t, fresh(t, d), Options{}))
-		if *update {
-			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != string(want) {
-			t.Errorf("migrations give another schema than %s; run with -update and review the difference:\n%s", golden, got)
-		}
+		goldentest.Compare(t, "../../migrations/schema."+string(d)+".golden.sql", []byte(got))
 	})
 }
 

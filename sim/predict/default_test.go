@@ -1,13 +1,10 @@
 package predict
 
 import (
-	"bytes"
-	"flag"
-	"os"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite model.json from TrainDefault")
+	"fairlane/internal/testkit/goldentest"
+)
 
 // Training by the documented procedure reproduces the built-in model byte by byte, and reaches the results that S3 reports.
 // In S3, the test error falls to a third or less, and to a few percent in the end (table 1: 0.081 to 0.036).
@@ -21,13 +18,7 @@ func TestBuiltInModelIsReproducible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile("model.json", got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if !bytes.Equal(got, defaultModel) {
-		t.Error("model.json differs from TrainDefault: run the test with -update, and give the reason in the commit")
-	}
+	goldentest.Compare(t, "model.json", got)
 	for i, r := range rounds {
 		t.Logf("round %2d: loss %.4f train, %.4f test; MAPE %.4f train, %.4f test", i+1, r.TrainLoss, r.TestLoss, r.TrainMAPE, r.TestMAPE)
 	}

@@ -1,4 +1,4 @@
-import { expect, ready, test } from "./harness/test";
+import { expect, expectAccessible, ready, test } from "./harness/test";
 
 test("a stream that a proxy holds back is replaced by asking, and the page says so (F13)", async ({
   page,
@@ -45,4 +45,32 @@ test("while the service is away the page says how old it is, and recovers by its
   await expect(banner).toBeHidden({ timeout: 60_000 });
   await expect(page.locator('[data-live="live"]')).toBeAttached({ timeout: 60_000 });
   expect(writes()).toBe(before);
+});
+
+test("a search and a sign-out that fail say so", async ({ page, demo, signIn, startProxy, guards }) => {
+  guards.allow(/status of (400|500)/);
+  const proxy = await startProxy();
+  await signIn(page, "operator", proxy.url);
+  await page.goto(`${proxy.url}/console/f/${demo.fabric}/overview`);
+  await ready(page);
+
+  proxy.on(/\/api\/v1\/search/, { status: 400 });
+  await page.keyboard.press("Control+k");
+  const palette = page.getByRole("dialog", { name: "Find pages and objects" });
+  await palette.getByRole("combobox").fill("gold");
+  await expect(palette.getByRole("alert")).toBeVisible();
+  await expect(palette.getByText("No match")).toBeHidden();
+  await expectAccessible(page);
+  await page.keyboard.press("Escape");
+
+  proxy.on(/\/api\/v1\/sign-out/, { status: 500 });
+  await page.getByRole("button", { name: `Account ${demo.operator.user}` }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  const failed = page.getByRole("dialog", { name: "Sign out" });
+  await expect(failed.getByRole("alert")).toBeVisible();
+  await expectAccessible(page);
+  proxy.heal();
+  await failed.getByRole("button", { name: "Try again" }).click();
+  await expect(page).toHaveURL(/\/portal\//);
+  await expect(page.getByLabel("User name")).toBeVisible();
 });

@@ -26,6 +26,7 @@ const catalogues = new Map();
 for (const path of filesIn("src/i18n/locales/en"))
   catalogues.set(basename(path, ".json"), JSON.parse(readFileSync(path, "utf8")));
 const everyKey = new Set([...catalogues.values()].flatMap((texts) => Object.keys(texts)));
+const has = (namespace, key) => Object.hasOwn(catalogues.get(namespace) ?? {}, key);
 
 /** Words: two letters or more beside each other, outside of units such as "Gbit/s" that are the same in every language. */
 const isText = (text) =>
@@ -33,8 +34,8 @@ const isText = (text) =>
   !/^\s*(Fairlane|[kMGT]?bit\/s|API|CLI|DCQCN|InfiniBand|RoCE|WRCC|CSV|JSON|SL|GUID|LID|P_Key|Ctrl)\s*$/.test(text);
 
 const faults = [];
-const literals = new Set();
-const starts = new Set();
+/** Of each file: the namespaces of its translations, its texts, and the begins of those with values: "state." of `state.${s}`. */
+const files = [];
 
 for (const path of filesIn("src").filter(
   (p) => /\.tsx?$/.test(p) && !/\.(test\.tsx?|gen\.ts|d\.ts)$|\/testing\//.test(p),
@@ -48,7 +49,8 @@ for (const path of filesIn("src").filter(
   );
   const fault = (node, text) =>
     faults.push(`${path}:${file.getLineAndCharacterOfPosition(node.getStart()).line + 1}: ${text}`);
-  const namespaces = new Set();
+  const [namespaces, literals, starts] = [new Set(), new Set(), new Set()];
+  files.push({ namespaces, literals, starts });
   const calls = [];
   const visit = (node) => {
     if (ts.isJsxText(node) && isText(node.text)) fault(node, `text in code: ${JSON.stringify(node.text.trim())}`);
@@ -61,13 +63,13 @@ for (const path of filesIn("src").filter(
     )
       fault(node, `text in code: ${node.getText()}`);
     if (ts.isStringLiteralLike(node)) literals.add(node.text);
-    if (ts.isTemplateExpression(node)) starts.add(node.head.text);
+    if (ts.isTemplateExpression(node) && /[.-]$/.test(node.head.text)) starts.add(node.head.text);
     if (ts.isCallExpression(node) && node.arguments.length) {
       const [first] = node.arguments;
       const name = node.expression.getText();
-      if (name === "useTranslation")
-        for (const n of ts.isArrayLiteralExpression(first) ? first.elements : [first])
-          if (ts.isStringLiteral(n)) namespaces.add(n.text);
+      // Of several namespaces, `t` reads the first one; keys of the others name theirs.
+      const own = ts.isArrayLiteralExpression(first) ? first.elements[0] : first;
+      if (name === "useTranslation" && ts.isStringLiteral(own)) namespaces.add(own.text);
       if (name === "t" && ts.isStringLiteral(first)) calls.push(first);
     }
     ts.forEachChild(node, visit);
@@ -77,20 +79,26 @@ for (const path of filesIn("src").filter(
     const [, own, rest] = /^([a-z-]+):(.+)$/.exec(key.text) ?? [];
     const known =
       own && catalogues.has(own)
-        ? rest in catalogues.get(own)
+        ? has(own, rest)
         : namespaces.size
-          ? [...namespaces].some((n) => key.text in (catalogues.get(n) ?? {}))
+          ? [...namespaces].some((n) => has(n, key.text))
           : everyKey.has(key.text);
     if (!known) fault(key, `no catalogue has the key ${key.text}`);
   }
 }
 
-const prefixes = [...starts].map((s) => s.replace(/^[a-z-]+:/, "")).filter((s) => s !== "");
-const used = (namespace, key) =>
-  literals.has(key) || literals.has(`${namespace}:${key}`) || prefixes.some((p) => key.startsWith(p));
+/** Whether a file uses a key: by its whole name, or in a translation of its namespace. A file without translations makes keys for others. */
+const uses = (file, namespace, key) => {
+  const names =
+    file.namespaces.size === 0 || file.namespaces.has(namespace)
+      ? [key, `${namespace}:${key}`]
+      : [`${namespace}:${key}`];
+  return names.some((name) => file.literals.has(name) || [...file.starts].some((start) => name.startsWith(start)));
+};
 for (const [namespace, texts] of catalogues)
   for (const key of Object.keys(texts))
-    if (!used(namespace, key)) faults.push(`src/i18n/locales/en/${namespace}.json: no code uses ${key}`);
+    if (!files.some((file) => uses(file, namespace, key)))
+      faults.push(`src/i18n/locales/en/${namespace}.json: no code uses ${key}`);
 
 if (faults.length) {
   process.stderr.write(`${faults.join("\n")}\n`);

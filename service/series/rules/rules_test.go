@@ -1,35 +1,20 @@
 package rules
 
 import (
-	"flag"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"fairlane/internal/i18n/catalogue"
+	"fairlane/internal/testkit/goldentest"
 	"fairlane/service/series"
 )
-
-var update = flag.Bool("update", false, "rewrite deploy/prometheus/fairlane.rules.yaml")
 
 const rulesFile = "../../../deploy/prometheus/fairlane.rules.yaml"
 
 func TestTheRuleFileIsGenerated(t *testing.T) {
 	t.Parallel()
-	want := File(Groups())
-	if *update {
-		if err := os.WriteFile(rulesFile, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(rulesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Error("deploy/prometheus/fairlane.rules.yaml differs from the rules: run go test ./service/series/rules -update")
-	}
+	goldentest.Compare(t, rulesFile, []byte(File(Groups())))
 }
 
 // TestAlertsAreComplete checks that a person who receives an alert finds in it what happened, how urgent it is and where to read on.

@@ -9,14 +9,14 @@ const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"]
 type Axe = { run(context: object, options: object): Promise<AxeResults> };
 
 /** A violation as text: the rule, the elements, and what to change. */
-function told(v: Result): string {
+function violationText(v: Result): string {
   const nodes = v.nodes.map(
     (n) => `    ${n.target.join(" ")}\n      ${(n.failureSummary ?? "").replace(/\n\s*/g, "\n      ")}`,
   );
   return `  ${v.id} (${v.impact}): ${v.help}\n${nodes.join("\n")}`;
 }
 
-/** Waits until nothing fades or slides any more: colours of what does have no contrast yet. */
+/** Waits for the end of all transitions: the colours of an element that fades in have no contrast yet. */
 async function settled(page: Page) {
   await page.evaluate(async () => {
     for (let i = 0; i < 3; i++) await new Promise((next) => requestAnimationFrame(next)); // transitions begin after a frame
@@ -38,7 +38,7 @@ export async function expectAccessible(page: Page, { exclude = [] as string[] } 
       ),
     [exclude, tags] as const,
   );
-  expect(found.violations.map(told).join("\n"), `accessibility of ${page.url()}`).toBe("");
+  expect(found.violations.map(violationText).join("\n"), `accessibility of ${page.url()}`).toBe("");
 }
 
 /** Waits until the page shows its data: it sets data-ready="true" on its main element. */
@@ -46,7 +46,7 @@ export async function ready(page: Page) {
   await page.locator('[data-ready="true"]').first().waitFor();
 }
 
-/** Keeps a screenshot for a person to look at: results/screens/NAME-THEME-LANGUAGE-WIDTH.png. Theme and language are those that the page shows. */
+/** Keeps a screenshot for review: results/screens/NAME-THEME-LANGUAGE-WIDTH.png. Theme and language are those that the page shows. */
 export async function keep(page: Page, name: string, { fullPage = false } = {}): Promise<string> {
   const [theme, language] = await page.evaluate(async () => {
     await document.fonts.ready;

@@ -13,7 +13,7 @@ export type SignIn = { user: string; password: string; tenant?: string };
 export const ownOrigins = new Set<string>();
 
 /** A free TCP port of this machine. */
-export function freePort(): Promise<number> {
+function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.on("error", reject);
@@ -82,7 +82,7 @@ class Process {
 }
 
 /** The fields of a tenant that a change replaces. */
-export type TenantFields = {
+type TenantFields = {
   name: string;
   weight: number;
   guarantee_bps: number;

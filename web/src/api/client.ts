@@ -1,18 +1,13 @@
 import createClient from "openapi-fetch";
 import { Problem, problemOf } from "./problem";
 import type { components, paths } from "./schema.gen";
-import { signedOut } from "./session";
+import { csrfToken, signedOut } from "./session";
 
 export type Schemas = components["schemas"];
 
-/** The value of the readable cookie that the service compares with the header of every write. */
-function csrfToken(): string {
-  return /(?:^|;\s*)fairlane_csrf=([^;]*)/.exec(document.cookie)?.[1] ?? "";
-}
-
 /** Sends a request of the page's session. A refused session opens the sign-in over the page, so that no form is lost. */
 async function send(request: Request): Promise<Response> {
-  if (request.method !== "GET" && request.method !== "HEAD") request.headers.set("X-CSRF-Token", csrfToken());
+  if (request.method !== "GET" && request.method !== "HEAD") request.headers.set("X-CSRF-Token", csrfToken() ?? "");
   let response: Response;
   try {
     response = await fetch(request);

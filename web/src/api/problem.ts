@@ -2,13 +2,13 @@ import type { components } from "./schema.gen";
 
 export type ProblemDocument = components["schemas"]["Problem"];
 
-/** A request that failed: a problem document of the service, or an answer that is none. */
+/** Why something failed: a problem document of the service, or a code of the page. */
 export class Problem extends Error {
-  /** Stable code of the service (docs/problems.md), or `unreachable` (no answer) or `garbled` (an answer without a problem document). */
+  /** Stable code of the service (docs/problems.md), or `unreachable` (no answer), `garbled` (an answer without a problem document), `page-fault` (a fault of the page). */
   readonly code: string;
   /** HTTP status; 0 without an answer. */
   readonly status: number;
-  /** The document; undefined for `unreachable` and `garbled`. */
+  /** The document; undefined without one. */
   readonly document: ProblemDocument | undefined;
   /** Seconds after which to try again, by Retry-After; undefined when the service named none. */
   readonly retryAfter: number | undefined;
@@ -27,10 +27,15 @@ export class Problem extends Error {
   }
 }
 
+/** The seconds of Retry-After; undefined when the answer names none. */
+export function retryAfterOf(response: Response): number | undefined {
+  const after = Number(response.headers.get("Retry-After") ?? Number.NaN);
+  return Number.isFinite(after) && after >= 0 ? after : undefined;
+}
+
 /** Reads the failure of an answer that is not 2xx. */
 export function problemOf(response: Response, body: unknown): Problem {
-  const after = Number(response.headers.get("Retry-After") ?? Number.NaN);
-  const retryAfter = Number.isFinite(after) && after >= 0 ? after : undefined;
+  const retryAfter = retryAfterOf(response);
   if (isDocument(body)) return new Problem(body.code, response.status, body, retryAfter);
   return new Problem("garbled", response.status, undefined, retryAfter);
 }

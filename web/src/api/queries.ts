@@ -5,12 +5,12 @@ import { Problem } from "./problem";
 const retries = 3;
 
 /** Milliseconds before attempt n+1 (n from 0): what the service asked for, else 0.5, 1, 2 … s with up to 50 % jitter. */
-export function retryDelay(n: number, error: unknown, random = Math.random): number {
+function retryDelay(n: number, error: unknown): number {
   if (error instanceof Problem && error.retryAfter !== undefined) return error.retryAfter * 1000;
-  return Math.min(500 * 2 ** n, 15_000) * (1 + random() / 2);
+  return 500 * 2 ** n * (1 + Math.random() / 2);
 }
 
-export function mayRetry(n: number, error: unknown): boolean {
+function mayRetry(n: number, error: unknown): boolean {
   return n < retries && error instanceof Problem && error.passing;
 }
 

@@ -1,17 +1,25 @@
 import { useSyncExternalStore } from "react";
 
-type State = { needed: boolean };
+/**
+ * The value of the readable cookie of a session, which the service compares with a header of every write; undefined without a
+ * session. A session whose cookie is there may have ended.
+ */
+export function csrfToken(): string | undefined {
+  return /(?:^|;\s*)fairlane_csrf=([^;]*)/.exec(globalThis.document?.cookie ?? "")?.[1];
+}
 
-/** Whether the browser holds the readable cookie of a session; the session itself may have ended. */
-const held = () => /(?:^|;\s*)fairlane_csrf=/.test(globalThis.document?.cookie ?? "");
-
-let state: State = { needed: !held() };
+let needed = csrfToken() === undefined;
 const listeners = new Set<() => void>();
 
-function set(needed: boolean) {
-  if (state.needed === needed) return;
-  state = { needed };
+function set(next: boolean) {
+  if (needed === next) return;
+  needed = next;
   for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
 /** Called when the service refused the session: the sign-in opens over the page. */
@@ -22,20 +30,12 @@ export const signedIn = () => set(false);
 
 /** Calls a function after each sign-in, until the function that is returned is called. */
 export function onSignedIn(listener: () => void): () => void {
-  const changed = () => {
-    if (!state.needed) listener();
-  };
-  listeners.add(changed);
-  return () => listeners.delete(changed);
+  return subscribe(() => {
+    if (!needed) listener();
+  });
 }
 
 /** Whether the reader must sign in, first or again. */
 export function useSignInNeeded(): boolean {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => state.needed,
-  );
+  return useSyncExternalStore(subscribe, () => needed);
 }

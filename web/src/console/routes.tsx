@@ -1,7 +1,6 @@
 import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
 import { page, routeDefaults, validateSearch } from "../shell/route";
 import { Missing } from "../ui/states";
-import { parseSearch, stringifySearch } from "../ui/useUrlState";
 import { ConsoleFrame } from "./ConsoleFrame";
 
 const root = createRootRoute({ component: ConsoleFrame, notFoundComponent: Missing, validateSearch });
@@ -40,10 +39,4 @@ const routes = [
   ),
 ];
 
-export const router = createRouter({
-  routeTree: root.addChildren(routes),
-  parseSearch,
-  stringifySearch,
-  defaultNotFoundComponent: Missing,
-  ...routeDefaults,
-});
+export const router = createRouter({ routeTree: root.addChildren(routes), ...routeDefaults });

@@ -1,14 +1,14 @@
-import type { Language } from "../i18n";
-
-const locale = (language: Language) => (language === "zh" ? "zh-CN" : "en-GB");
+/** The locale of numbers and dates in a language of the pages. */
+export const locale = (language: string) => (language === "zh" ? "zh-CN" : "en-GB");
 
 /** A date as text, number of milliseconds, or Date. */
 export type Moment = string | number | Date;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function dates(language: Language, name: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
-  const key = `${language} ${name}`;
+/** A format of dates in the browser's zone. It is kept, since making one takes longer than using it. */
+export function dateFormat(language: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = JSON.stringify([language, options]);
   let f = formats.get(key);
   if (!f) {
     f = new Intl.DateTimeFormat(locale(language), { hourCycle: "h23", ...options });
@@ -18,8 +18,8 @@ function dates(language: Language, name: string, options: Intl.DateTimeFormatOpt
 }
 
 /** Date and time in the browser's zone, with the zone. */
-export function absolute(at: Moment, language: Language): string {
-  return dates(language, "absolute", {
+export function absolute(at: Moment, language: string): string {
+  return dateFormat(language, {
     year: "numeric",
     month: "short",
     day: "numeric",
@@ -30,21 +30,6 @@ export function absolute(at: Moment, language: Language): string {
   }).format(new Date(at));
 }
 
-/** Hours, minutes and seconds in the browser's zone. */
-export function clock(at: Moment, language: Language): string {
-  return dates(language, "clock", { hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(new Date(at));
-}
-
-/** The date alone, in the browser's zone. */
-export function day(at: Moment, language: Language): string {
-  return dates(language, "day", { year: "numeric", month: "short", day: "numeric" }).format(new Date(at));
-}
-
-/** RFC 3339 in UTC, for exports. */
-export function iso(at: Moment): string {
-  return new Date(at).toISOString();
-}
-
 const units: [Intl.RelativeTimeFormatUnit, number][] = [
   ["day", 86_400],
   ["hour", 3_600],
@@ -53,7 +38,7 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
 ];
 
 /** How long ago a moment was, or how soon it comes, in its largest unit: "3 min ago". */
-export function ago(at: Moment, now: number, language: Language): string {
+export function ago(at: Moment, now: number, language: string): string {
   const seconds = Math.round((new Date(at).getTime() - now) / 1000);
   const [unit, size] = units.find(([, s]) => Math.abs(seconds) >= s) ?? ["second", 1];
   return new Intl.RelativeTimeFormat(locale(language), { numeric: "always", style: "short" }).format(

@@ -1,4 +1,5 @@
 import type { Language } from "../i18n";
+import { locale } from "./time";
 
 const steps = [
   { unit: "Tbit/s", divisor: 1e12 },
@@ -11,7 +12,6 @@ const steps = [
 /** A unit for all rates of a column or chart: `divisor` bit/s are one `unit`. */
 export type RateScale = { unit: string; divisor: number; format: (bps: number | undefined) => string | undefined };
 
-const locale = (language: Language) => (language === "zh" ? "zh-CN" : "en-GB");
 const measured = (n: number | null | undefined): n is number => typeof n === "number" && Number.isFinite(n);
 const number = (n: number, language: Language, options: Intl.NumberFormatOptions) =>
   new Intl.NumberFormat(locale(language), options).format(n);
@@ -68,18 +68,6 @@ export function weight(n: number | null | undefined, language: Language): string
   return measured(n) ? number(n, language, { maximumFractionDigits: 3 }) : undefined;
 }
 
-/** Bytes with a decimal unit, "1.5 MB". */
-export function bytes(n: number | null | undefined, language: Language): string | undefined {
-  if (!measured(n)) return undefined;
-  const { unit, divisor } = [
-    { unit: "TB", divisor: 1e12 },
-    { unit: "GB", divisor: 1e9 },
-    { unit: "MB", divisor: 1e6 },
-    { unit: "kB", divisor: 1e3 },
-  ].find((s) => Math.abs(n) >= s.divisor) ?? { unit: "B", divisor: 1 };
-  return `${number(n / divisor, language, { maximumSignificantDigits: 3 })} ${unit}`;
-}
-
 const spans = [
   { seconds: 86_400, en: "d", zh: "天" },
   { seconds: 3_600, en: "h", zh: "小时" },
@@ -99,7 +87,7 @@ export function duration(seconds: number | null | undefined, language: Language)
     const n = Math.floor(left / span.seconds);
     left -= n * span.seconds;
     if (n > 0) parts.push(`${n} ${span[language]}`);
-    else if (parts.length) break; // "1 d 5 s" claims a precision that nobody reads
+    else if (parts.length) break; // "1 d 5 s" would suggest more precision than a duration of days needs
     if (parts.length === 2) break;
   }
   return parts.join(" ") || `0 ${spans[3][language]}`;

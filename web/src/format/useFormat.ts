@@ -17,13 +17,9 @@ export function useFormat() {
       signedShare: (fraction: N) => units.signedShare(fraction, l),
       count: (n: N) => units.count(n, l),
       weight: (n: N) => units.weight(n, l),
-      bytes: (n: N) => units.bytes(n, l),
       duration: (seconds: N) => units.duration(seconds, l),
       absolute: (at: time.Moment) => time.absolute(at, l),
-      clock: (at: time.Moment) => time.clock(at, l),
-      day: (at: time.Moment) => time.day(at, l),
       ago: (at: time.Moment, now: number) => time.ago(at, now, l),
-      iso: time.iso,
     };
   }, [language]);
 }

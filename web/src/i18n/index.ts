@@ -27,7 +27,8 @@ const backend = {
 let instance: I18n | undefined;
 
 /** Starts the catalogues with the reader's language: the stored choice, else the browser's. */
-export async function startI18n(language: Language = preferred()): Promise<I18n> {
+export async function startI18n(): Promise<void> {
+  const language = preferred();
   const made = createInstance();
   instance = made;
   await made
@@ -53,7 +54,6 @@ export async function startI18n(language: Language = preferred()): Promise<I18n>
       react: { useSuspense: true },
     });
   mark(language);
-  return made;
 }
 
 /** Changes the language at once and remembers it. The page keeps its state. */

@@ -1,5 +1,4 @@
 import { csv } from "../format/csv";
-import { iso } from "../format/time";
 import { selector } from "./series";
 import type { MyTenant } from "./tenants";
 
@@ -160,7 +159,7 @@ export function reportCsv(m: MyTenant, r: Report): string {
 }
 
 /** A time in whole seconds since 1970, as RFC 3339. */
-export const isoSecond = (s: number) => iso(s * 1000).replace(".000Z", "Z");
+export const isoSecond = (s: number) => new Date(s * 1000).toISOString().replace(".000Z", "Z");
 
 /** A number of bits in the largest unit that gives at least one, with at most three decimals, as the CLI writes it. */
 export function bitsText(bits: number, language: string): string {

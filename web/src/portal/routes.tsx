@@ -1,7 +1,6 @@
 import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
 import { page, routeDefaults, validateSearch } from "../shell/route";
 import { Missing } from "../ui/states";
-import { parseSearch, stringifySearch } from "../ui/useUrlState";
 import { OfTenant, ToShare } from "./OfTenant";
 import { PortalFrame } from "./PortalFrame";
 
@@ -31,10 +30,4 @@ const routes = [
   tenant.addChildren(tenantRoutes),
 ];
 
-export const router = createRouter({
-  routeTree: root.addChildren(routes),
-  parseSearch,
-  stringifySearch,
-  defaultNotFoundComponent: Missing,
-  ...routeDefaults,
-});
+export const router = createRouter({ routeTree: root.addChildren(routes), ...routeDefaults });

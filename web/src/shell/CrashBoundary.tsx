@@ -2,7 +2,7 @@ import { Button, Container, Stack, Text, Title } from "@mantine/core";
 import { Component } from "react";
 import { useTranslation } from "react-i18next";
 
-/** Shows a way on where a part of the page failed: after an upgrade the chunk of an old page is missing. */
+/** Offers a reload where a part of the page failed: after an upgrade, the chunks of an older page are missing. */
 export class CrashBoundary extends Component<{ children: React.ReactNode }, { cause?: unknown }> {
   override state: { cause?: unknown } = {};
 
@@ -16,7 +16,7 @@ export class CrashBoundary extends Component<{ children: React.ReactNode }, { ca
 }
 
 /** Whether a failure is that of loading a part of the page. */
-export function isMissingChunk(cause: unknown): boolean {
+function isMissingChunk(cause: unknown): boolean {
   return (
     cause instanceof Error &&
     /dynamically imported module|Importing a module script|module script failed|preload/i.test(cause.message)

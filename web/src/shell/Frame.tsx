@@ -1,14 +1,14 @@
 import { AppShell, Burger, Button, Group, NavLink, ScrollArea, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { Link, useRouterState } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Icon } from "../ui/icons";
 import { Loading } from "../ui/states";
 import { Help } from "./Help";
 import { Preferences } from "./Preferences";
 import { SessionWarning } from "./SessionWarning";
-import { type Shortcut, useShortcuts, useShortcutsOn } from "./shortcuts";
+import { type Shortcut, usePaletteKey, useShortcuts, useShortcutsOn } from "./shortcuts";
 
 const Palette = lazy(() => import("./Palette"));
 
@@ -39,22 +39,14 @@ export function Frame(p: FrameProps) {
   const [nav, { toggle, close }] = useDisclosure(false);
   const [help, helpActions] = useDisclosure(false);
   const [palette, setPalette] = useState(false);
+  const openPalette = useCallback(() => setPalette(true), []);
   const [on, setOn] = useShortcutsOn();
   const path = useRouterState({ select: (s) => s.location.pathname });
-  const shortcuts = useFrameShortcuts(p, () => setPalette(true), helpActions.open);
+  const shortcuts = useFrameShortcuts(p, openPalette, helpActions.open);
   useShortcuts(shortcuts, on);
+  usePaletteKey(openPalette);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when the path changes
   useEffect(close, [path]);
-  useEffect(() => {
-    const press = (e: KeyboardEvent) => {
-      if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") {
-        e.preventDefault();
-        setPalette(true);
-      }
-    };
-    window.addEventListener("keydown", press);
-    return () => window.removeEventListener("keydown", press);
-  }, []);
   return (
     <AppShell
       header={{ height: 56 }}
@@ -65,44 +57,14 @@ export function Frame(p: FrameProps) {
         {t("skip")}
       </a>
       <AppShell.Header className="fl-header" data-simulated={p.simulated} data-readonly={p.readOnly}>
-        <Group h="100%" px="md" justify="space-between" wrap="nowrap" gap="xs">
-          <Group gap="sm" wrap="nowrap" style={{ minWidth: 0 }}>
-            <Burger
-              opened={nav}
-              onClick={toggle}
-              hiddenFrom="sm"
-              size="sm"
-              aria-label={t("navigation")}
-              aria-expanded={nav}
-            />
-            <Text component={Link} to={p.home} fw={700} c="inherit" td="none" visibleFrom="xs">
-              Fairlane
-            </Text>
-            {p.switcher}
-          </Group>
-          <Group gap="xs" wrap="nowrap">
-            <Group gap="xs" wrap="nowrap" visibleFrom="sm">
-              {p.badges}
-            </Group>
-            <Button
-              variant="default"
-              leftSection={<Icon name="search" />}
-              onClick={() => setPalette(true)}
-              aria-keyshortcuts="Control+K Meta+K"
-              visibleFrom="sm"
-            >
-              {t("search")}
-            </Button>
-            <Preferences onHelp={helpActions.open} />
-          </Group>
-        </Group>
+        <HeaderLine frame={p} nav={nav} toggleNav={toggle} onSearch={openPalette} onHelp={helpActions.open} />
       </AppShell.Header>
       <AppShell.Navbar p="xs" aria-label={t("navigation")}>
         <ScrollArea>
           <Navigation items={p.items} path={path} />
           <Group gap="xs" hiddenFrom="sm" p="sm">
             {p.badges}
-            <Button variant="default" leftSection={<Icon name="search" />} onClick={() => setPalette(true)}>
+            <Button variant="default" leftSection={<Icon name="search" />} onClick={openPalette}>
               {t("search")}
             </Button>
           </Group>
@@ -120,6 +82,51 @@ export function Frame(p: FrameProps) {
         </Suspense>
       ) : null}
     </AppShell>
+  );
+}
+
+type HeaderProps = {
+  frame: FrameProps;
+  nav: boolean;
+  toggleNav: () => void;
+  onSearch: () => void;
+  onHelp: () => void;
+};
+
+function HeaderLine({ frame, nav, toggleNav, onSearch, onHelp }: HeaderProps) {
+  const { t } = useTranslation("shell");
+  return (
+    <Group h="100%" px="md" justify="space-between" wrap="nowrap" gap="xs">
+      <Group gap="sm" wrap="nowrap" style={{ minWidth: 0 }}>
+        <Burger
+          opened={nav}
+          onClick={toggleNav}
+          hiddenFrom="sm"
+          size="sm"
+          aria-label={t("navigation")}
+          aria-expanded={nav}
+        />
+        <Text component={Link} to={frame.home} fw={700} c="inherit" td="none" visibleFrom="xs">
+          Fairlane
+        </Text>
+        {frame.switcher}
+      </Group>
+      <Group gap="xs" wrap="nowrap">
+        <Group gap="xs" wrap="nowrap" visibleFrom="sm">
+          {frame.badges}
+        </Group>
+        <Button
+          variant="default"
+          leftSection={<Icon name="search" />}
+          onClick={onSearch}
+          aria-keyshortcuts="Control+K Meta+K"
+          visibleFrom="sm"
+        >
+          {t("search")}
+        </Button>
+        <Preferences onHelp={onHelp} />
+      </Group>
+    </Group>
   );
 }
 
@@ -145,7 +152,6 @@ function Navigation({ items, path }: { items: NavItem[]; path: string }) {
 function useFrameShortcuts(p: FrameProps, palette: () => void, help: () => void): Shortcut[] {
   const { t } = useTranslation("shell");
   const { items, go } = p;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the two openers never change what they do
   return useMemo(
     () => [
       ...items.flatMap((i) => (i.shortcut ? [{ keys: `g ${i.shortcut}`, label: i.label, run: () => go(i.to) }] : [])),
@@ -157,6 +163,6 @@ function useFrameShortcuts(p: FrameProps, palette: () => void, help: () => void)
       { keys: "?", label: t("help"), run: help },
       { keys: "s", label: t("palette"), run: palette },
     ],
-    [items, go, t],
+    [items, go, t, palette, help],
   );
 }

@@ -11,7 +11,8 @@ export function LiveBanner({ fabric }: { fabric: string }) {
   const queryClient = useQueryClient();
   useLiveConnection(fabric, queryClient);
   const state = useLive();
-  if (state.mode === "reconnecting")
+  // No banner for the first attempt of a page: it would push the page down for a moment.
+  if (state.mode === "reconnecting" && state.reason !== "starting")
     return (
       <Alert
         color="yellow"

@@ -6,12 +6,13 @@ import { useTranslation } from "react-i18next";
 import { client, data, type Schemas } from "../api/client";
 import { keys } from "../api/keys";
 import { Icon } from "../ui/icons";
+import { ProblemNote } from "../ui/ProblemNote";
 import type { NavItem } from "./Frame";
 
 type Entry = { key: string; kind: string; name: string; detail?: string; to: string };
 
 /** Where an object that the search found is shown; undefined where no page shows it. */
-export function placeOf(r: Schemas["SearchResult"]): string | undefined {
+function placeOf(r: Schemas["SearchResult"]): string | undefined {
   const fabric = r.fabric ? `/console/f/${encodeURIComponent(r.fabric)}` : "";
   const id = encodeURIComponent(r.id);
   switch (r.kind) {
@@ -35,7 +36,7 @@ export function placeOf(r: Schemas["SearchResult"]): string | undefined {
   }
 }
 
-/** What tells objects of one name apart: the GUID of a device, and another fabric than that of the page. */
+/** What distinguishes objects of one name: the GUID of a device, and the fabric when it is not that of the page. */
 function detailOf(r: Schemas["SearchResult"], fabric: string | undefined): { detail?: string } {
   const guid = r.kind === "switch" || r.kind === "host" || r.kind === "port" ? r.detail : undefined;
   const detail = [guid, r.fabric !== fabric ? r.fabric : undefined].filter(Boolean).join(" · ");
@@ -59,7 +60,7 @@ export default function Palette({
   const { t } = useTranslation("shell");
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState(0);
-  const { entries, more, busy } = useEntries(text, items, fabric, searches);
+  const { entries, more, busy, problem } = useEntries(text, items, fabric, searches);
   const list = useRef<HTMLDivElement>(null);
   const at = Math.min(chosen, Math.max(0, entries.length - 1));
   // biome-ignore lint/correctness/useExhaustiveDependencies: the chosen entry scrolls into view when it changes
@@ -139,13 +140,17 @@ export default function Palette({
           </UnstyledButton>
         ))}
       </div>
-      <Text size="sm" c="dimmed" role="status" mt="xs">
-        {entries.length === 0 && !busy
-          ? t("palette-none")
-          : more
-            ? t("palette-more")
-            : t("palette-count", { n: entries.length })}
-      </Text>
+      {problem ? (
+        <ProblemNote problem={problem} />
+      ) : (
+        <Text size="sm" c="dimmed" role="status" mt="xs">
+          {entries.length === 0 && !busy
+            ? t("palette-none")
+            : more
+              ? t("palette-more")
+              : t("palette-count", { n: entries.length })}
+        </Text>
+      )}
     </Modal>
   );
 }
@@ -192,5 +197,6 @@ function useEntries(text: string, items: NavItem[], fabric: string | undefined, 
     });
     return [...objects, ...pages].slice(0, 40);
   }, [text, items, found.data, fabric, t]);
-  return { entries, more: found.data?.more === true, busy: found.isFetching || (searches && wanted !== text.trim()) };
+  const busy = found.isFetching || (searches && wanted !== text.trim());
+  return { entries, more: found.data?.more === true, busy, problem: found.error };
 }

@@ -1,10 +1,11 @@
-import { ActionIcon, Menu, useMantineColorScheme } from "@mantine/core";
+import { ActionIcon, Menu, Modal, useMantineColorScheme } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { client, data } from "../api/client";
 import { signedOut } from "../api/session";
 import { languages, setLanguage, useLanguage } from "../i18n";
 import { Icon } from "../ui/icons";
+import { asProblem, ProblemNote } from "../ui/ProblemNote";
 import { useMe } from "./me";
 
 const names = { en: "English", zh: "中文" } as const;
@@ -16,12 +17,16 @@ export function Preferences({ onHelp }: { onHelp: () => void }) {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { data: me } = useMe();
   const queries = useQueryClient();
+  const leave = () => {
+    queries.clear();
+    signedOut();
+    window.location.assign("/portal/");
+  };
   const out = useMutation({
     mutationFn: () => data(client.POST("/api/v1/sign-out")),
-    onSettled: () => {
-      queries.clear();
-      signedOut();
-      window.location.assign("/portal/");
+    onSuccess: leave,
+    onError: (cause) => {
+      if (asProblem(cause).status === 401) leave(); // the session had ended before
     },
   });
   return (
@@ -69,6 +74,14 @@ export function Preferences({ onHelp }: { onHelp: () => void }) {
           <Menu.Item onClick={() => out.mutate()}>{t("sign-out")}</Menu.Item>
         </Menu.Dropdown>
       </Menu>
+      <Modal
+        opened={out.isError}
+        onClose={out.reset}
+        title={t("sign-out")}
+        closeButtonProps={{ "aria-label": t("close") }}
+      >
+        <ProblemNote problem={out.error} onRetry={() => out.mutate()} />
+      </Modal>
     </>
   );
 }

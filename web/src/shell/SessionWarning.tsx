@@ -1,4 +1,4 @@
-import { Alert, Button, Group } from "@mantine/core";
+import { Alert, Button, Stack } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { client, data } from "../api/client";
@@ -6,6 +6,7 @@ import { keys } from "../api/keys";
 import { useFormat } from "../format/useFormat";
 import { Icon } from "../ui/icons";
 import { useNow } from "../ui/now";
+import { ProblemNote } from "../ui/ProblemNote";
 import { type Me, useMe } from "./me";
 
 /** Seconds before the end of a session at which the reader is warned (WCAG 2.2.1 asks for 20 s; the console gives 5 min). */
@@ -36,7 +37,7 @@ export function SessionWarning() {
       m="md"
       title={t("session-ends", { left: format.duration(Math.max(10, Math.round(left / 10) * 10)) ?? "" })}
     >
-      <Group>
+      <Stack align="flex-start">
         {idle < whole ? (
           <Button size="compact-md" loading={extend.isPending} onClick={() => extend.mutate()}>
             {t("session-extend")}
@@ -44,7 +45,8 @@ export function SessionWarning() {
         ) : (
           t("session-sign-in-again")
         )}
-      </Group>
+        {extend.error ? <ProblemNote problem={extend.error} /> : null}
+      </Stack>
     </Alert>
   );
 }

@@ -5,9 +5,18 @@ import { keys } from "../api/keys";
 export type Me = Schemas["Me"];
 export type Action = "read" | "write" | "run";
 
-/** The reader's account and rights. The cache keeps them: a change of rights takes effect at the next sign-in or reload. */
+/** The reader's account and rights. An event about members or users makes them stale. */
 export function useMe() {
   return useQuery({ queryKey: keys.me(), queryFn: () => data<Me>(client.GET("/api/v1/me")), staleTime: 60_000 });
+}
+
+/** How the service lets people sign in: by password, by OpenID Connect, or both. */
+export function useSignInMethods() {
+  return useQuery({
+    queryKey: keys.signIn(),
+    queryFn: () => data(client.GET("/api/v1/sign-in")),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
 }
 
 /** Whether permissions allow an action on an object, on a fabric or in a tenant of it. The service decides; this only shapes the page. */

@@ -1,9 +1,10 @@
-import { lazyRouteComponent, type Router } from "@tanstack/react-router";
-import { Loading } from "../ui/states";
+import { type AnyRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { Loading, Missing } from "../ui/states";
+import { parseSearch, stringifySearch } from "../ui/useUrlState";
 import { Crashed } from "./CrashBoundary";
 
 /** The search parameters of every page: texts by name (ui/useUrlState). */
-export type Search = Record<string, string>;
+type Search = Record<string, string>;
 
 /** Accepts the parameters as they are: each page reads the ones that it knows. */
 export const validateSearch = (search: Record<string, unknown>): Search =>
@@ -15,8 +16,11 @@ export const validateSearch = (search: Record<string, unknown>): Search =>
 export const page = (load: () => Promise<{ default: React.ComponentType }>) =>
   lazyRouteComponent(load as () => Promise<{ default: React.ComponentType<Record<string, unknown>> }>);
 
-/** What the router shows while a page loads, and where one fails. */
+/** How both applications write search parameters, and what they show for a page that loads, fails or does not exist. */
 export const routeDefaults = {
+  parseSearch,
+  stringifySearch,
+  defaultNotFoundComponent: Missing,
   defaultPendingComponent: () => <Loading />,
   defaultPendingMs: 200,
   defaultErrorComponent: ({ error }: { error: unknown }) => <Crashed cause={error} />,
@@ -25,8 +29,7 @@ export const routeDefaults = {
 };
 
 /** Goes to an address of this application, or loads one of the other. */
-// biome-ignore lint/suspicious/noExplicitAny: both applications' routers
-export function goWith(router: Router<any, any>, basepath: string) {
+export function goWith(router: AnyRouter, basepath: string) {
   return (to: string) => {
     if (to.startsWith(basepath)) void router.navigate({ href: to } as never);
     else window.location.assign(to);

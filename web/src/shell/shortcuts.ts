@@ -44,6 +44,20 @@ export function useShortcuts(shortcuts: Shortcut[], on: boolean) {
   }, [shortcuts, on]);
 }
 
+/** Runs a function on Ctrl K and ⌘ K, also while the focus is in a field. */
+export function usePaletteKey(open: () => void) {
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") {
+        e.preventDefault();
+        open();
+      }
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, [open]);
+}
+
 function typing(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))

@@ -12,7 +12,7 @@ export type CopyAsProps = {
 };
 
 /** The request as a command of curl: the token comes from the environment. */
-export function curlOf(api: string, origin: string, body?: unknown): string {
+function curlOf(api: string, origin: string, body?: unknown): string {
   const [method = "GET", path = api] = api.includes(" ") ? api.split(" ", 2) : ["GET", api];
   const verb = method === "GET" ? "" : `-X ${method} `;
   const sent = body === undefined ? "" : ` --json ${shellWord(JSON.stringify(body))}`;

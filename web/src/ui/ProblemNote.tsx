@@ -1,14 +1,12 @@
 import { Alert, Button, Group, List, Stack, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { Problem } from "../api/problem";
+import { Problem, type ProblemDocument } from "../api/problem";
 import { useSay } from "../i18n/say";
 import { Icon } from "./icons";
 
-/** The fields of a problem that no input of the form shows: JSON pointer or name, and what is allowed. */
-export function fieldErrors(
-  problem: Problem | undefined,
-): { pointer: string; said: NonNullable<Problem["document"]>["said"]; detail: string }[] {
-  return (problem?.document?.errors ?? []).map((e) => ({ pointer: e.pointer, said: e.said, detail: e.detail }));
+/** The fields that the service found wrong: JSON pointer, and what is allowed. */
+export function fieldErrors(problem: Problem): NonNullable<ProblemDocument["errors"]> {
+  return problem.document?.errors ?? [];
 }
 
 /** Titles of failures that the service did not word. */
@@ -18,7 +16,7 @@ const ownTitles: Record<string, string> = {
   "page-fault": "problem-unexpected",
 };
 
-/** Says what failed, in the reader's language: title, cause, fields, the request's id, and a way on. */
+/** Says what failed, in the reader's language: title, cause, fields, the request's id, and a button to retry. */
 export function ProblemNote({
   problem,
   onRetry,
@@ -66,12 +64,5 @@ export function ProblemNote({
 
 /** Whatever was thrown, as a problem: an unexpected fault of the page has the code `page-fault`. */
 export function asProblem(cause: unknown): Problem {
-  if (cause && typeof cause === "object" && "code" in cause && "status" in cause) return cause as Problem;
-  return Object.assign(new Error(String(cause)), {
-    code: "page-fault",
-    status: 0,
-    document: undefined,
-    retryAfter: undefined,
-    passing: false,
-  }) as Problem;
+  return cause instanceof Problem ? cause : new Problem("page-fault", 0);
 }

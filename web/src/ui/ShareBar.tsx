@@ -1,14 +1,14 @@
 import "./shareBar.css";
 import { useTranslation } from "react-i18next";
 
-export type ShareBarProps = {
+type ShareBarProps = {
   /** Whose share it is: the tenant, and the link where there are several. */
   label: string;
   /** Desired, predicted with the applied settings, and measured: in the same unit. Undefined is "not measured". */
   entitled?: number;
   predicted?: number;
   delivered?: number;
-  /** How far the prediction may be off, to each side. */
+  /** Error bound of the prediction, to each side. */
   bound?: number;
   /** End of the scale; the largest value when left out. Give the same end to all bars of a list. */
   max?: number;

@@ -8,7 +8,7 @@ type Props = {
   onClose: () => void;
   /** What will happen, as the dialog's title. */
   title: string;
-  /** What it changes, and the way back. */
+  /** What it changes, and how to undo it. */
   children: React.ReactNode;
   /** The text to type; none where the effect is small and can be undone. */
   type?: string;

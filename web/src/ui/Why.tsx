@@ -44,7 +44,7 @@ export function Why({ reasoning, children }: { reasoning: Reasoning; children: R
         opened={opened}
         onClose={close}
         position="right"
-        title={t("why-title", { of: reasoning.of })}
+        title={t("why-open", { of: reasoning.of })}
         closeButtonProps={{ "aria-label": t("close") }}
         size="md"
       >

@@ -5,7 +5,7 @@ let now = Date.now();
 let timer: ReturnType<typeof setInterval> | undefined;
 
 function tick() {
-  if (document.hidden) return; // nobody reads
+  if (document.hidden) return; // a hidden page needs no updates
   now = Date.now();
   for (const listener of listeners) listener();
 }

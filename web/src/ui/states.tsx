@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 import { Icon } from "./icons";
 import { asProblem, ProblemNote } from "./ProblemNote";
 
-/** Grey lines in place of data that is on its way, after 200 ms: a fast answer does not flash. */
+/** Grey lines in place of data that is still loading, after 200 ms: a fast answer does not flash. */
 export function Loading({ lines = 4 }: { lines?: number }) {
   const { t } = useTranslation("shell");
   const [late, setLate] = useState(false);

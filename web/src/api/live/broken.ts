@@ -4,7 +4,7 @@ import type { LiveReason } from "./store";
 /** Longest wait that Retry-After may ask for, in milliseconds. */
 const longestWait = 300_000;
 
-/** Ends an attempt with a reason. `final` reasons end all attempts until `retryLive`. */
+/** Ends an attempt with a reason. `final` reasons end all attempts until `Connection.retry`. */
 export class Broken extends Error {
   constructor(
     readonly reason: LiveReason,

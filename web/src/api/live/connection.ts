@@ -1,9 +1,11 @@
 import { client, data } from "../client";
+import { keys } from "../keys";
+import { retryAfterOf } from "../problem";
 import { onSignedIn, signedOut } from "../session";
-import { Batch } from "./batch";
 import { Broken, broken, brokenBy } from "./broken";
 import { Position } from "./position";
 import { ServerSentParser } from "./sse";
+import { Staleness, staleKeys } from "./stale";
 import { type LiveEvent, type LiveMode, type LiveOptions, type LiveReason, store } from "./store";
 import { attempts, backOff, liveTimes } from "./times";
 
@@ -13,7 +15,7 @@ import { attempts, backOff, liveTimes } from "./times";
  */
 export class Connection {
   private readonly position = new Position();
-  private readonly batch: Batch;
+  private readonly stale: Staleness;
   private readonly random: () => number;
   private over = false;
   private failures = 0;
@@ -25,7 +27,7 @@ export class Connection {
   private readonly forgetSignIn: () => void;
 
   constructor(private readonly options: LiveOptions) {
-    this.batch = new Batch(options);
+    this.stale = new Staleness(options.queryClient);
     this.random = options.random ?? Math.random;
     document.addEventListener("visibilitychange", this.turn);
     addEventListener("online", this.retry);
@@ -42,7 +44,7 @@ export class Connection {
     removeEventListener("online", this.retry);
     this.forgetSignIn();
     this.turn();
-    this.batch.close();
+    this.stale.close();
   }
 
   /** Tries the stream at once, unless it is open. */
@@ -52,7 +54,7 @@ export class Connection {
     this.wake?.();
   };
 
-  /** Ends what runs now, so that the loop looks at the present situation. */
+  /** Ends the present attempt or wait, so that the loop decides again what to do. */
   private readonly turn = () => {
     this.failures = 0;
     this.request?.abort();
@@ -63,8 +65,7 @@ export class Connection {
     const last = store.state();
     if (this.over || (last.mode === mode && last.reason === reason)) return;
     const first = reason === "starting"; // what an earlier connection left says nothing about this one
-    const since = last.mode === mode && !first ? last.since : new Date();
-    store.setState({ mode, since, lastAnswerAt: first ? undefined : last.lastAnswerAt, ...(reason ? { reason } : {}) });
+    store.setState({ mode, reason, lastAnswerAt: first ? undefined : last.lastAnswerAt });
   }
 
   private answered() {
@@ -87,7 +88,7 @@ export class Connection {
   private async run() {
     while (!this.over) {
       if (document.visibilityState === "hidden") {
-        this.batch.deliver();
+        this.stale.flush();
         this.set("paused");
         await new Promise<void>((resolve) => {
           this.wake = resolve;
@@ -177,8 +178,7 @@ export class Connection {
     const response = await fetch(url, { headers, signal, cache: "no-store", credentials: "same-origin" });
     if (response.ok && response.headers.get("Content-Type")?.startsWith("text/event-stream")) return response;
     void response.body?.cancel().catch(() => undefined);
-    const after = Number(response.headers.get("Retry-After") ?? Number.NaN);
-    throw brokenBy(response.status, Number.isFinite(after) && after >= 0 ? after : undefined);
+    throw brokenBy(response.status, retryAfterOf(response));
   }
 
   /** Called when the stream follows new events. Without a last event the stream could not resume: a list fills the gap. */
@@ -186,7 +186,7 @@ export class Connection {
     const { position } = this;
     if (position.at === undefined) {
       position.begin(response);
-      if (this.missed) this.batch.addEverything();
+      if (this.missed) this.addEverything();
     } else if (position.id === undefined) await this.list(signal);
     this.set("live");
   }
@@ -227,10 +227,15 @@ export class Connection {
       more = page.next_cursor !== undefined;
       if (first && !more && this.position.at === undefined) this.position.begin((await got).response);
     }
-    if (first) this.batch.addEverything();
+    if (first) this.addEverything();
   }
 
   private take(event: LiveEvent, quietly = false) {
-    if (this.position.advance(event) && !quietly) this.batch.add(event);
+    if (this.position.advance(event) && !quietly) this.stale.add(staleKeys(event));
+  }
+
+  /** Marks the whole fabric as stale: events may have been missed before the position was known. */
+  private addEverything() {
+    this.stale.add([keys.everything(this.options.fabric)]);
   }
 }

@@ -1,5 +1,5 @@
 /** One server-sent event. */
-export type ServerSent = { id: string; event: string; data: string };
+type ServerSent = { id: string; event: string; data: string };
 
 /** Largest line of a stream, in characters: a stream without line breaks is none of the service. */
 export const longestLine = 1 << 20;

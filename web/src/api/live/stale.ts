@@ -148,29 +148,33 @@ export function staleKeys(event: Event): QueryKey[] {
 }
 
 /** Milliseconds between two invalidations of the same key: a burst of events must not abort and repeat a request each frame. */
-export const invalidationGap = 1000;
+const invalidationGap = 1000;
 
-/** Marks keys as stale: a key at once, and again at the earliest after `invalidationGap`. */
+/** Marks keys as stale: all of a frame together, and a key again at the earliest after `invalidationGap`. */
 export class Staleness {
   private readonly last = new Map<string, number>();
   private readonly due = new Map<string, QueryKey>();
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private frame: number | undefined;
 
   constructor(private readonly cache: Pick<QueryClient, "invalidateQueries">) {}
 
   add(list: Iterable<QueryKey>) {
     for (const key of list) this.due.set(JSON.stringify(key), key);
-    this.flush();
+    this.frame ??= requestAnimationFrame(() => this.flush());
   }
 
-  /** Marks what still waits, and forgets the times. */
+  /** Marks the keys that still wait at once, whenever they were last marked. */
   close() {
     this.last.clear();
     this.flush();
   }
 
-  private flush() {
+  /** Does what the next frame would do: a hidden tab has no frames. */
+  flush() {
     clearTimeout(this.timer);
+    if (this.frame !== undefined) cancelAnimationFrame(this.frame);
+    this.frame = undefined;
     const now = Date.now();
     for (const [text, at] of this.last) if (now - at >= invalidationGap) this.last.delete(text);
     let wait = Number.POSITIVE_INFINITY;

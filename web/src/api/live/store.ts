@@ -1,6 +1,5 @@
 import type { QueryClient } from "@tanstack/react-query";
 import type { Schemas } from "../client";
-import { keptEvents } from "./times";
 
 export type LiveEvent = Schemas["Event"];
 
@@ -29,8 +28,6 @@ export type LiveReason =
 
 export type LiveState = {
   mode: LiveMode;
-  /** Begin of the mode. */
-  since: Date;
   /** Last byte or answer from the service, to a second; undefined before the first. */
   lastAnswerAt: Date | undefined;
   reason?: LiveReason;
@@ -39,21 +36,16 @@ export type LiveState = {
 export type LiveOptions = {
   fabric: string;
   queryClient: Pick<QueryClient, "invalidateQueries">;
-  /** Receives new events in order, at most once a frame. `skipped` counts older ones that a burst pushed out; their keys are stale all the same. */
-  onEvents?: (events: LiveEvent[], skipped: number) => void;
   /** Random number from 0 to 1, for tests. */
   random?: () => number;
 };
 
-const none: readonly LiveEvent[] = [];
-let state: LiveState = { mode: "stopped", since: new Date(), lastAnswerAt: undefined };
-let recent = none;
+let state: LiveState = { mode: "stopped", lastAnswerAt: undefined };
 const listeners = new Set<() => void>();
 
 /** What the connection publishes to components. */
 export const store = {
   state: () => state,
-  recent: () => recent,
   subscribe(listener: () => void) {
     listeners.add(listener);
     return () => {
@@ -63,12 +55,5 @@ export const store = {
   setState(next: LiveState) {
     state = next;
     for (const listener of listeners) listener();
-  },
-  add(events: LiveEvent[]) {
-    recent = [...recent, ...events].slice(-keptEvents);
-    for (const listener of listeners) listener();
-  },
-  clear() {
-    recent = none;
   },
 };

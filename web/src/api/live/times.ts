@@ -14,9 +14,6 @@ export const liveTimes = {
 /** Failed attempts in a row after which polling begins. */
 export const attempts = 2;
 
-/** Events that are kept. */
-export const keptEvents = 200;
-
 /** Milliseconds before the next attempt after n failures (n from 1): 1, 2, 4 … 30 s, of which a random half is left out. */
 export function backOff(n: number, random = Math.random): number {
   return Math.min(liveTimes.firstRetry * 2 ** (n - 1), liveTimes.lastRetry) * (1 - random() / 2);

@@ -33,10 +33,7 @@ export default function History() {
   const report = state.view === "report";
   const value = useMemo(() => parseRange(state, { last: "24h" }), [state]);
   const { chart, summary } = useHistory(value, !report);
-  const setRange = (next: RangeValue) => {
-    const { last = "", from, to } = rangeSearch(next);
-    setState({ last: last || defaults.last, from: from ? String(from) : "", to: to ? String(to) : "" });
-  };
+  const setRange = (next: RangeValue) => setState(rangeSearch(next));
   const month = state.month || thisMonth();
   const monthReport = useReport(month, report);
   return (

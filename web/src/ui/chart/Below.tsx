@@ -1,4 +1,5 @@
 import { useTranslation } from "react-i18next";
+import { locale } from "../../format/time";
 import { RowLink } from "../table/RowLink";
 import { moment, zoneOf } from "./dates";
 import type { ChartMark, Hatched, TimeRange } from "./types";
@@ -12,27 +13,26 @@ type BelowProps = {
   /** Whether the table stands in place of the picture. */
   table: boolean;
   left: number;
-  timeZone?: string;
 };
 
 /** What a reader needs beside the picture: what hatching and gaps mean, the time zone, and the events as links. */
-export function Below({ title, range, hatched, marks, gaps, table, left, timeZone }: BelowProps) {
+export function Below({ title, range, hatched, marks, gaps, table, left }: BelowProps) {
   const { t, i18n } = useTranslation("ui");
   const seen = marks.map((m, i) => ({ ...m, n: i + 1 })).filter((m) => m.at >= range.from && m.at <= range.to);
   const labels = [...new Set(hatched.filter((h) => h.to >= range.from && h.from <= range.to).map((h) => h.label))];
   return (
     <div className="fl-chart-below">
       {labels.length > 0 ? (
-        <span>{t("chart.hatched", { labels: new Intl.ListFormat(i18n.language).format(labels) })}</span>
+        <span>{t("chart.hatched", { labels: new Intl.ListFormat(locale(i18n.language)).format(labels) })}</span>
       ) : null}
       {gaps && !table ? <span>{t("chart.gap")}</span> : null}
       {left > 0 ? <span>{t("chart.left-out", { count: left })}</span> : null}
-      <span>{t("chart.zone", { zone: zoneOf(i18n.language, timeZone), mode: table ? "none" : "drag" })}</span>
+      <span>{t("chart.zone", { zone: zoneOf(i18n.language), mode: table ? "none" : "drag" })}</span>
       {seen.length > 0 ? (
         <ol className="fl-chart-marks" aria-label={t("chart.marks", { title })}>
           {seen.map((m) => (
             <li key={m.n} value={m.n} data-kind={m.kind}>
-              <time dateTime={new Date(m.at * 1000).toISOString()}>{moment(m.at, i18n.language, timeZone)}</time>{" "}
+              <time dateTime={new Date(m.at * 1000).toISOString()}>{moment(m.at, i18n.language)}</time>{" "}
               {m.href ? <RowLink href={m.href}>{m.label}</RowLink> : m.label}
             </li>
           ))}

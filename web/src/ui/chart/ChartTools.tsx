@@ -1,5 +1,6 @@
 import { Button } from "@mantine/core";
 import { useTranslation } from "react-i18next";
+import { Icon, type IconName } from "../icons";
 import { moved, zoomed } from "./series";
 import type { TimeRange } from "./types";
 
@@ -25,15 +26,15 @@ export function ChartTools({ title, range, now, onRange, reset, table, onTable, 
             {t("chart.reset")}
           </Button>
         ) : null}
-        <Tool label={t("chart.earlier")} path="M9 3L4 8l5 5M4 8h9" onClick={() => onRange(moved(range, -0.5))} />
+        <Tool label={t("chart.earlier")} icon="earlier" onClick={() => onRange(moved(range, -0.5))} />
         <Tool
           label={t("chart.later")}
-          path="M7 3l5 5-5 5M3 8h9"
+          icon="later"
           disabled={now !== undefined && range.to >= now}
           onClick={() => onRange(moved(range, 0.5, now))}
         />
-        <Tool label={t("chart.zoom-in")} path="M8 3v10M3 8h10" onClick={() => onRange(zoomed(range, 0.5))} />
-        <Tool label={t("chart.zoom-out")} path="M3 8h10" onClick={() => onRange(zoomed(range, 2, now))} />
+        <Tool label={t("chart.zoom-in")} icon="plus" onClick={() => onRange(zoomed(range, 0.5))} />
+        <Tool label={t("chart.zoom-out")} icon="dash" onClick={() => onRange(zoomed(range, 2, now))} />
       </fieldset>
       <Button size="xs" variant={table ? "filled" : "default"} aria-pressed={table} onClick={onTable}>
         {t("chart.table")}
@@ -49,20 +50,18 @@ export function ChartTools({ title, range, now, onRange, reset, table, onTable, 
 
 function Tool({
   label,
-  path,
+  icon,
   disabled,
   onClick,
 }: {
   label: string;
-  path: string;
+  icon: IconName;
   disabled?: boolean;
   onClick: () => void;
 }) {
   return (
     <button type="button" className="fl-tool" aria-label={label} title={label} disabled={disabled} onClick={onClick}>
-      <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
-        <path d={path} fill="none" stroke="currentColor" strokeWidth="1.6" />
-      </svg>
+      <Icon name={icon} />
     </button>
   );
 }

@@ -16,7 +16,6 @@ type LegendProps = {
   /** The index under the crosshair; the latest value stands when there is none. */
   at?: number;
   format: (value: number) => string;
-  timeZone?: string;
 };
 
 /** The lines by sample, name and value; a button turns its line off and on. */
@@ -31,7 +30,7 @@ export function Legend(p: LegendProps) {
   const when =
     time === undefined
       ? t("chart.no-values")
-      : t(p.at === undefined ? "chart.latest" : "chart.at", { time: moment(time, i18n.language, p.timeZone) });
+      : t(p.at === undefined ? "chart.latest" : "chart.at", { time: moment(time, i18n.language) });
   const band = (b: ChartBand) => t("share.bounds", { low: value(b.lower), high: value(b.upper) });
   return (
     <fieldset className="fl-legend" aria-label={t("chart.legend", { title: p.title })}>

@@ -15,13 +15,12 @@ type PlotProps = {
   bands: ChartBand[];
   hidden: ReadonlySet<number>;
   height: number;
-  timeZone?: string;
   sync?: string;
   live: Live;
 };
 
 /** The canvas. A new shape (lines, theme, language) makes a new plot; new values, range and marks only draw again. */
-export function Plot({ label, times, series, bands, hidden, height, timeZone, sync, live }: PlotProps) {
+export function Plot({ label, times, series, bands, hidden, height, sync, live }: PlotProps) {
   const { i18n } = useTranslation("ui");
   const language = i18n.language;
   const theme = useThemeCount();
@@ -38,10 +37,7 @@ export function Plot({ label, times, series, bands, hidden, height, timeZone, sy
     const { data, ...shape } = latest.current;
     const width = Math.max(element.clientWidth, 200);
     const made = new uPlot(
-      optionsOf(
-        { ...shape, width, height, colours: coloursOf(element), language, timeZone, sync },
-        () => latest.current.live,
-      ),
+      optionsOf({ ...shape, width, height, colours: coloursOf(element), language, sync }, () => latest.current.live),
       data,
       element,
     );
@@ -56,7 +52,7 @@ export function Plot({ label, times, series, bands, hidden, height, timeZone, sy
       made.destroy();
       plot.current = undefined;
     };
-  }, [lines, theme, language, height, timeZone, sync]);
+  }, [lines, theme, language, height, sync]);
   useEffect(() => plot.current?.setData(data), [data]);
   const { from, to } = live.range;
   const drawn = JSON.stringify([live.hatched, live.marks, live.now]);

@@ -1,26 +1,25 @@
 import { useTranslation } from "react-i18next";
 import { gap } from "./series";
 
-export type SparklineProps = {
+type SparklineProps = {
   /** What the values are: "Delivered in the last hour". */
   label: string;
   /** Values at equal distances; null is a gap. */
   values: (number | null)[];
-  /** CSS pixels. */
-  width?: number;
-  height?: number;
-  /** Ends of the scale; from zero to the highest value when left out. Give the same ends to all lines of a column. */
-  min?: number;
-  max?: number;
-  format?: (value: number) => string;
-  colour?: number;
+  /** End of the scale, which starts at zero or at a lower value. Give the same end to all lines of a column. */
+  max: number;
+  /** A value in words with its unit. */
+  format: (value: number) => string;
 };
 
+/** CSS pixels. */
+const width = 96;
+const height = 24;
+
 /** A small line without axes. It names its last, lowest and highest value. */
-export function Sparkline({ label, values, width = 96, height = 24, min, max, format, colour = 1 }: SparklineProps) {
-  const { t, i18n } = useTranslation("ui");
+export function Sparkline({ label, values, max, format }: SparklineProps) {
+  const { t } = useTranslation("ui");
   const measured = values.flatMap((v) => gap(v) ?? []);
-  const words = format ?? new Intl.NumberFormat(i18n.language, { maximumSignificantDigits: 3 }).format;
   const low = Math.min(...measured);
   const high = Math.max(...measured);
   const last = gap(values.at(-1));
@@ -29,11 +28,11 @@ export function Sparkline({ label, values, width = 96, height = 24, min, max, fo
       ? t("spark.none", { label })
       : t("spark.values", {
           label,
-          last: last === null ? t("not-measured") : words(last),
-          low: words(low),
-          high: words(high),
+          last: last === null ? t("not-measured") : format(last),
+          low: format(low),
+          high: format(high),
         });
-  const { line, points } = sparkPath(values, width, height, min ?? Math.min(0, low), max ?? high);
+  const { line, points } = sparkPath(values, width, height, Math.min(0, low), max);
   return (
     <svg
       width={width}
@@ -41,7 +40,7 @@ export function Sparkline({ label, values, width = 96, height = 24, min, max, fo
       viewBox={`0 0 ${width} ${height}`}
       role="img"
       aria-label={name}
-      style={{ color: `var(--fl-series-${colour})` }}
+      style={{ color: "var(--fl-series-1)" }}
     >
       <title>{name}</title>
       <path d={line} fill="none" stroke="currentColor" strokeWidth="1.5" strokeLinejoin="round" />

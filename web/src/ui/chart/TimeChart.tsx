@@ -4,6 +4,7 @@ import { useTranslation } from "react-i18next";
 import { DataTable } from "../table/DataTable";
 import { exported } from "../table/rows";
 import { saveCsv } from "../table/save";
+import { toggled } from "../table/Toolbar";
 import { Below } from "./Below";
 import { ChartTools } from "./ChartTools";
 import { Legend } from "./Legend";
@@ -43,7 +44,7 @@ export default function TimeChart(p: TimeChartProps) {
     onCursor: setAt,
   };
   const gaps = useMemo(() => drawn.series.some((s) => times.some((_, i) => gap(s.values[i]) === null)), [drawn, times]);
-  const toggle = (place: number) => setOff(toggledKey(off, keys[place] ?? ""));
+  const toggle = (place: number) => setOff(toggled(off, keys[place] ?? ""));
   const rows = () => twinRows(times, zoom.range);
   return (
     <figure className="fl-chart" aria-label={p.title}>
@@ -74,7 +75,6 @@ export default function TimeChart(p: TimeChartProps) {
             label={t("chart.name", { title: p.title, summary: p.summary })}
             {...{ times, bands, hidden, height, live }}
             series={drawn.series}
-            timeZone={p.timeZone}
             sync={p.sync}
           />
           <Legend
@@ -84,7 +84,6 @@ export default function TimeChart(p: TimeChartProps) {
             series={drawn.series}
             range={zoom.range}
             onToggle={toggle}
-            timeZone={p.timeZone}
           />
         </>
       )}
@@ -96,7 +95,6 @@ export default function TimeChart(p: TimeChartProps) {
         gaps={gaps}
         table={table}
         left={drawn.left}
-        timeZone={p.timeZone}
       />
     </figure>
   );
@@ -139,10 +137,4 @@ function Twin({ title, rows, columns }: { title: string; rows: TwinRow[]; column
       maxHeight="24rem"
     />
   );
-}
-
-function toggledKey(set: ReadonlySet<string>, key: string): ReadonlySet<string> {
-  const next = new Set(set);
-  if (!next.delete(key)) next.add(key);
-  return next;
 }

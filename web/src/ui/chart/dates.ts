@@ -1,26 +1,13 @@
-const formats = new Map<string, Intl.DateTimeFormat>();
+import { dateFormat } from "../../format/time";
 
-function format(
-  language: string,
-  timeZone: string | undefined,
-  options: Intl.DateTimeFormatOptions,
-): Intl.DateTimeFormat {
-  const key = JSON.stringify([language, timeZone, options]);
-  const known = formats.get(key);
-  if (known) return known;
-  const made = new Intl.DateTimeFormat(language, { ...options, timeZone });
-  formats.set(key, made);
-  return made;
-}
-
-const clock = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
+const clock = { hour: "2-digit", minute: "2-digit" } as const;
 const day = { month: "short", day: "numeric" } as const;
 
 /** The labels of the time axis: the time of day, and the date below it at the first label and where the day changes. */
-export function axisDates(splits: number[], step: number, language: string, timeZone?: string): string[] {
-  const dayOf = format(language, timeZone, day);
+export function axisDates(splits: number[], step: number, language: string): string[] {
+  const dayOf = dateFormat(language, day);
   if (step >= 86_400) return splits.map((s) => dayOf.format(s * 1000));
-  const timeOf = format(language, timeZone, step < 60 ? { ...clock, second: "2-digit" } : clock);
+  const timeOf = dateFormat(language, step < 60 ? { ...clock, second: "2-digit" } : clock);
   let last = "";
   return splits.map((s) => {
     const date = dayOf.format(s * 1000);
@@ -32,8 +19,8 @@ export function axisDates(splits: number[], step: number, language: string, time
 }
 
 /** A moment for the legend and the list of events: date and time of day with seconds. */
-export function moment(at: number, language: string, timeZone?: string): string {
-  return format(language, timeZone, { ...day, ...clock, second: "2-digit" }).format(at * 1000);
+export function moment(at: number, language: string): string {
+  return dateFormat(language, { ...day, ...clock, second: "2-digit" }).format(at * 1000);
 }
 
 /** A moment for tables and files: ISO 8601 in UTC, whole seconds. */
@@ -41,9 +28,9 @@ export function iso(at: number): string {
   return new Date(at * 1000).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** The time zone in words and its name: "GMT+8, Asia/Shanghai". */
-export function zoneOf(language: string, timeZone?: string, at = Date.now()): string {
-  const made = format(language, timeZone, { timeZoneName: "short" });
+/** The browser's time zone in words and its name: "GMT+8, Asia/Shanghai". */
+export function zoneOf(language: string, at = Date.now()): string {
+  const made = dateFormat(language, { timeZoneName: "short" });
   const short = made.formatToParts(at).find((p) => p.type === "timeZoneName")?.value ?? "";
   const { timeZone: name } = made.resolvedOptions();
   return short === name ? name : `${short}, ${name}`;

@@ -17,7 +17,7 @@ export type Live = {
   onCursor: (index: number | undefined) => void;
 };
 
-export type PlotShape = {
+type PlotShape = {
   width: number;
   height: number;
   series: ChartSeries[];
@@ -25,7 +25,6 @@ export type PlotShape = {
   hidden: ReadonlySet<number>;
   colours: Colours;
   language: string;
-  timeZone?: string;
   sync?: string;
 };
 
@@ -39,7 +38,6 @@ export function optionsOf(shape: PlotShape, live: () => Live): uPlot.Options {
     height: shape.height,
     padding: [10, 22, 0, 4],
     legend: { show: false },
-    ...(shape.timeZone ? { tzDate: (s: number) => uPlot.tzDate(new Date(s * 1000), shape.timeZone as string) } : {}),
     scales: {
       x: { time: true, range: () => [live().range.from, live().range.to] },
       y: { range: (_u, low, high) => valueRange(low, high) },
@@ -104,14 +102,14 @@ function selected(u: uPlot, onRange: (range: TimeRange) => void) {
 }
 
 /** From zero (or the lowest negative value) to a little above the highest: a scale that does not start at zero would show a small change as a large one. */
-export function valueRange(low: number | null, high: number | null): [number, number] {
+function valueRange(low: number | null, high: number | null): [number, number] {
   if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
   const span = Math.max(high, 0) - Math.min(low, 0);
   if (span === 0) return [0, 1];
   return [low < 0 ? low - span * 0.05 : 0, high > 0 ? high + span * 0.08 : 0];
 }
 
-function axesOf({ colours, language, timeZone }: PlotShape, live: () => Live): uPlot.Axis[] {
+function axesOf({ colours, language }: PlotShape, live: () => Live): uPlot.Axis[] {
   const look = {
     stroke: colours.soft,
     font: `12px ${colours.font}`,
@@ -123,7 +121,7 @@ function axesOf({ colours, language, timeZone }: PlotShape, live: () => Live): u
       ...look,
       size: 44,
       space: 72,
-      values: (_u, splits, _axis, _space, step) => axisDates(splits, step, language, timeZone),
+      values: (_u, splits, _axis, _space, step) => axisDates(splits, step, language),
     },
     {
       ...look,
@@ -136,7 +134,7 @@ function axesOf({ colours, language, timeZone }: PlotShape, live: () => Live): u
 }
 
 function lineOf(series: ChartSeries, look: Look, colours: Colours, show: boolean): uPlot.Series {
-  const stepped = series.kind === "step" || series.kind === "predicted" || series.kind === "band-edge";
+  const stepped = series.kind !== "line";
   return {
     label: series.label,
     show,

@@ -19,11 +19,11 @@ export function parseRange(search: Record<string, unknown>, otherwise: RangeValu
   return last ? { last } : otherwise;
 }
 
-/** The search parameters of a range: what parseRange reads, and undefined for those to remove. */
-export function rangeSearch(value: RangeValue): { last?: Last; from?: number; to?: number } {
+/** The search parameters of a range: what parseRange reads, and "" for those to remove. */
+export function rangeSearch(value: RangeValue): { last: string; from: string; to: string } {
   return "last" in value
-    ? { last: value.last, from: undefined, to: undefined }
-    : { last: undefined, from: value.from, to: value.to };
+    ? { last: value.last, from: "", to: "" }
+    : { last: "", from: String(value.from), to: String(value.to) };
 }
 
 /** The range in seconds since 1970, at `now`. */

@@ -7,7 +7,7 @@ import { fromField, lasts, type RangeValue, resolveRange, toField } from "./rang
 
 export { lengths, parseRange, type RangeValue, rangeSearch, resolveRange } from "./range";
 
-export type RangePickerProps = {
+type RangePickerProps = {
   value: RangeValue;
   onChange: (value: RangeValue) => void;
   /** The present in seconds since 1970; the clock's when left out. */

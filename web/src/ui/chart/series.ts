@@ -1,7 +1,7 @@
 import type { ChartBand, ChartSeries, Marker, TimeRange } from "./types";
 
-/** More lines than this cannot be told apart. */
-export const mostSeries = 8;
+/** The most lines that colour, dash and marker distinguish. */
+const mostSeries = 8;
 
 /** Null for what was not measured: null, undefined, or not a finite number. Never zero. */
 export function gap(value: number | null | undefined): number | null {
@@ -9,7 +9,7 @@ export function gap(value: number | null | undefined): number | null {
 }
 
 /** Values as long as the times, with gaps as null. */
-export function withGaps(values: (number | null | undefined)[], length: number): (number | null)[] {
+function withGaps(values: (number | null | undefined)[], length: number): (number | null)[] {
   return Array.from({ length }, (_, i) => gap(values[i]));
 }
 
@@ -73,16 +73,12 @@ export type Look = { colour: number; dash: number[]; marker: Marker; width: numb
 
 export function lookOf(series: ChartSeries, place: number): Look {
   const at = place % mostSeries;
-  const colour = series.colour ?? at + 1;
-  if (series.kind === "predicted")
-    return { colour, dash: series.dash ?? [5, 5], marker: series.marker ?? "none", width: 1.5 };
-  if (series.kind === "band-edge")
-    return { colour, dash: series.dash ?? [2, 3], marker: series.marker ?? "none", width: 1 };
-  return { colour, dash: series.dash ?? dashes[at] ?? [], marker: series.marker ?? markers[at] ?? "none", width: 2 };
+  if (series.kind === "predicted") return { colour: at + 1, dash: [5, 5], marker: "none", width: 1.5 };
+  return { colour: at + 1, dash: dashes[at] ?? [], marker: markers[at] ?? "none", width: 2 };
 }
 
 /** The shortest range that a chart shows, in seconds. */
-export const shortest = 60;
+const shortest = 60;
 
 /** The range made shorter (factor below 1) or longer about its middle, not past `now`. */
 export function zoomed({ from, to }: TimeRange, factor: number, now?: number): TimeRange {

@@ -1,17 +1,9 @@
-/** How a line is drawn: straight between values, held until the next one, a prediction, or the edge of a band. */
-export type SeriesKind = "line" | "step" | "predicted" | "band-edge";
-
 /** One line of a chart. A value that was not measured is null, and a gap. */
 export type ChartSeries = {
   label: string;
   values: (number | null)[];
-  kind: SeriesKind;
-  /** Lengths of dash and space in CSS pixels; by the line's place when left out. */
-  dash?: number[];
-  /** The shape on the line; by the line's place when left out. */
-  marker?: Marker;
-  /** Colour 1 to 8, to draw a prediction in the colour of its measurement; by the line's place when left out. */
-  colour?: number;
+  /** Straight between values, held until the next one, or a prediction, which is held and dashed. */
+  kind: "line" | "step" | "predicted";
 };
 
 export type Marker = "circle" | "square" | "triangle" | "diamond" | "cross" | "plus" | "bar" | "ring" | "none";
@@ -55,8 +47,6 @@ export type TimeChartProps = {
   simulated?: boolean;
   /** The present, in seconds since 1970: a line in the chart, and the end of "Later". */
   now?: number;
-  /** IANA time zone of axis and table; the browser's when left out. */
-  timeZone?: string;
   /** What happens to series beyond the eighth: their sum as one line (rates), or only the table has them (errors). */
   beyond?: "sum" | "leave-out";
 };

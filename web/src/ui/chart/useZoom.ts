@@ -3,7 +3,7 @@ import type { TimeRange } from "./types";
 
 const same = (a: TimeRange, b: TimeRange) => a.from === b.from && a.to === b.to;
 
-/** The range of a chart, and the way back from a zoom: the range that the page last chose by itself. */
+/** The range of a chart. `reset` ends a zoom: it restores the range that the page last chose by itself. */
 export function useZoom(
   given: TimeRange,
   onRange: ((from: number, to: number) => void) | undefined,

@@ -1,4 +1,5 @@
 import { useTranslation } from "react-i18next";
+import { Icon } from "../icons";
 import { Tick } from "./HeadRow";
 import { RowLink } from "./RowLink";
 import { defined } from "./rows";
@@ -37,14 +38,7 @@ export function BodyRow<T>({ row, name, columns, place, index, measure, href, se
             aria-label={t("table.details-of", { row: name })}
             onClick={detail.toggle}
           >
-            <svg width="10" height="10" viewBox="0 0 10 10" aria-hidden="true">
-              <path
-                d={detail.open ? "M1 3l4 4 4-4" : "M3 1l4 4-4 4"}
-                fill="none"
-                stroke="currentColor"
-                strokeWidth="1.8"
-              />
-            </svg>
+            <Icon name={detail.open ? "down" : "right"} size={14} />
           </button>
         </td>
       ) : null}

@@ -1,6 +1,7 @@
 import { Button, Menu, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
+import { Icon } from "../icons";
 import type { Column } from "./types";
 
 type ToolbarProps<T> = {
@@ -74,11 +75,7 @@ function ColumnMenu<T>({ columns, hidden, onHidden }: ColumnMenuProps<T>) {
             role="menuitemcheckbox"
             aria-checked={!hidden.has(c.id)}
             leftSection={
-              <svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true">
-                {hidden.has(c.id) ? null : (
-                  <path d="M2 7l3.5 4L12 3" fill="none" stroke="currentColor" strokeWidth="2" />
-                )}
-              </svg>
+              <Icon name="check" size={14} style={{ visibility: hidden.has(c.id) ? "hidden" : undefined }} />
             }
             onClick={() => onHidden(toggled(hidden, c.id))}
           >

@@ -5,7 +5,7 @@ import { keys } from "../../../api/keys";
 import { quoted, range, stepOf } from "../../../api/prom";
 import { useFormat } from "../../../format/useFormat";
 import { LazyTimeChart } from "../../../ui/chart/LazyTimeChart";
-import { parseRange, RangePicker, rangeSearch, resolveRange } from "../../../ui/chart/rangePicker";
+import { parseRange, RangePicker, type RangeValue, rangeSearch, resolveRange } from "../../../ui/chart/rangePicker";
 import { useNow } from "../../../ui/now";
 import { QueryView } from "../../../ui/states";
 import { Part } from "../../parts/Part";
@@ -48,14 +48,7 @@ export function BurnChart({ fabric, tenant, url, onUrl }: Props) {
     },
     placeholderData: (old) => old,
   });
-  const set = (next: Parameters<typeof rangeSearch>[0]) => {
-    const s = rangeSearch(next);
-    onUrl({
-      last: s.last ?? "",
-      from: s.from === undefined ? "" : String(s.from),
-      to: s.to === undefined ? "" : String(s.to),
-    });
-  };
+  const set = (next: RangeValue) => onUrl(rangeSearch(next));
   return (
     <Part title={t("chart-of", { tenant })}>
       <Stack gap="sm">
@@ -74,7 +67,7 @@ export function BurnChart({ fabric, tenant, url, onUrl }: Props) {
               }))}
               range={span}
               now={now}
-              onRange={(from, to) => set({ from: Math.round(from), to: Math.round(to) })}
+              onRange={(from, to) => set({ from, to })}
               format={(v) => format.weight(Math.round(v * 100) / 100) ?? ""}
               csvName={`${fabric}-${tenant}-burn`}
               beyond="leave-out"

@@ -76,14 +76,6 @@ export function useRoles() {
   });
 }
 
-export function useSignInMethods() {
-  return useQuery({
-    queryKey: ["sign-in"],
-    queryFn: () => data(client.GET("/api/v1/sign-in")),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-}
-
 /** Members of a fabric, or of a tenant of it when one is named. */
 export function useMembers(fabric: string, tenant: string) {
   return useQuery({

@@ -34,10 +34,7 @@ export function SharePart({ fabric, tenant }: { fabric: string; tenant: string }
   // The marks of a moving range begin at a full hour: they are read again for a new event, not for each step of the range.
   const marks = useMarks(fabric, tenant, moving ? Math.floor(from / 3600) * 3600 : from, moving ? undefined : to);
   const simulated = isSimulated(useFabrics().data?.find((x) => x.name === fabric));
-  const change = (next: RangeValue) => {
-    const s = rangeSearch(next);
-    setUrl({ last: s.last ?? "", from: s.from?.toString() ?? "", to: s.to?.toString() ?? "" });
-  };
+  const change = (next: RangeValue) => setUrl(rangeSearch(next));
   return (
     <Stack gap="md">
       <Group justify="space-between" align="flex-end">
