@@ -1,21 +1,17 @@
 import { Alert, Radio, Stack, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { Icon } from "../../ui/icons";
+import type { Meeting } from "./useMergedForm";
 
-export type MergeField = { id: string; label: string; theirs: string; mine: string };
-
-type Props = {
-  /** Fields that both sides changed. */
-  conflicts: MergeField[];
-  /** Labels of the fields that only the other side changed. */
-  taken: string[];
-  /** Chosen side by field. */
-  chosen: Record<string, "theirs" | "mine">;
-  onChoose: (field: string, side: "theirs" | "mine") => void;
+type Props<T> = {
+  met: Meeting<T>;
+  label: (field: keyof T & string) => string;
+  /** A field of a version in words. */
+  text: (version: T, field: keyof T & string) => string;
 };
 
 /** Says that the object has changed since the form was opened, and lets the reader choose where both changed a field. */
-export function MergeNote({ conflicts, taken, chosen, onChoose }: Props) {
+export function MergeNote<T>({ met, label, text }: Props<T>) {
   const { t } = useTranslation("parts");
   return (
     <Alert
@@ -24,23 +20,23 @@ export function MergeNote({ conflicts, taken, chosen, onChoose }: Props) {
       icon={<Icon name="warning" />}
       title={t("merge-title")}
       role="alert"
-      data-merge={conflicts.length}
+      data-merge={met.conflicts.length}
     >
       <Stack gap="sm">
-        <Text size="sm">{t("merge-why", { n: conflicts.length })}</Text>
-        {taken.length > 0 ? (
-          <Text size="sm">{t("merge-taken", { fields: taken.join(t("list-separator")) })}</Text>
+        <Text size="sm">{t("merge-why", { n: met.conflicts.length })}</Text>
+        {met.taken.length > 0 ? (
+          <Text size="sm">{t("merge-taken", { fields: met.taken.map(label).join(t("list-separator")) })}</Text>
         ) : null}
-        {conflicts.map((f) => (
+        {met.conflicts.map((field) => (
           <Radio.Group
-            key={f.id}
-            label={f.label}
-            value={chosen[f.id] ?? "mine"}
-            onChange={(side) => onChoose(f.id, side as "theirs" | "mine")}
+            key={field}
+            label={label(field)}
+            value={met.chosen[field] ?? "mine"}
+            onChange={(side) => met.choose(field, side as "theirs" | "mine")}
           >
             <Stack gap={4} mt={4}>
-              <Radio value="mine" label={t("merge-mine", { value: f.mine })} />
-              <Radio value="theirs" label={t("merge-theirs", { value: f.theirs })} />
+              <Radio value="mine" label={t("merge-mine", { value: text(met.mine, field) })} />
+              <Radio value="theirs" label={t("merge-theirs", { value: text(met.theirs, field) })} />
             </Stack>
           </Radio.Group>
         ))}

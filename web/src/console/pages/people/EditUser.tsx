@@ -1,10 +1,10 @@
 import { Checkbox, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { answer, client } from "../../../api/client";
+import { client, data } from "../../../api/client";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { MergeNote } from "../../parts/MergeNote";
-import { isConflict, useMergedForm } from "../../parts/useMergedForm";
+import { useMergedForm } from "../../parts/useMergedForm";
 import { useFieldTexts, useWrite } from "../../parts/useWrite";
 import { GrantRows } from "./GrantRows";
 import { leastPassword, NewPassword } from "./NewPassword";
@@ -13,41 +13,38 @@ import { useGrantWord } from "./words";
 
 type Form = { display_name: string; disabled: boolean; roles: Grant[] };
 
-/** The part of a user that a form changes: its local roles, without those of the OpenID provider. */
-export function formOf(user: User): Form {
+/** The part of a user that the form changes: its local roles, without those of the OpenID provider. */
+function formOf(user: User): Form {
   const roles = user.memberships
     .filter((m) => m.source === "local")
     .map(({ role, fabric, tenant }) => ({ role, ...(fabric ? { fabric } : {}), ...(tenant ? { tenant } : {}) }));
   return { display_name: user.display_name, disabled: user.disabled, roles };
 }
 
-/** Changes a user. Where somebody else changed it meanwhile, both versions are merged by field. */
+/** Changes a user. If another session changes the user meanwhile, both versions are merged by field. */
 export function EditUser({ user, etag, onClose }: { user: User; etag: string; onClose: () => void }) {
   const { t } = useTranslation("people");
-  const { form, setForm, base, met, meet, chosen, choose } = useMergedForm({ value: formOf(user), etag });
+  const { form, setForm, changed, met, save } = useMergedForm({ value: formOf(user), etag }, async () => {
+    const newer = await readUser(user.name);
+    return { value: formOf(newer.body), etag: newer.etag };
+  });
   const [password, setPassword] = useState("");
   const write = useWrite();
   const errors = useFieldTexts(write.problem);
-  const changed = usePeopleChanged();
-  const save = async () => {
-    const done = await write.run(async () => {
-      try {
-        return await answer<User>(
-          client.PUT("/api/v1/users/{user}", {
-            params: { path: { user: user.name }, header: { "If-Match": base.etag } },
-            body: { ...form, ...(password ? { password } : {}) },
-          }),
-        );
-      } catch (problem) {
-        if (!isConflict(problem)) throw problem;
-        const newer = await readUser(user.name);
-        meet({ value: formOf(newer.body), etag: newer.etag });
-        return undefined;
-      }
-    });
+  const peopleChanged = usePeopleChanged();
+  const confirm = async () => {
+    const body = { ...form, ...(password ? { password } : {}) };
+    const put = (etag: string) =>
+      data(
+        client.PUT("/api/v1/users/{user}", {
+          params: { path: { user: user.name }, header: { "If-Match": etag } },
+          body,
+        }),
+      );
+    const done = await write.run(() => save(put));
     if (!done?.done) return;
     setPassword("");
-    await changed();
+    await peopleChanged();
     onClose();
   };
   const short = password !== "" && password.length < leastPassword;
@@ -60,18 +57,11 @@ export function EditUser({ user, etag, onClose }: { user: User; etag: string; on
       effect={t("user-save", { user: user.name })}
       busy={write.busy}
       problem={write.problem}
-      disabled={short || (password === "" && JSON.stringify(form) === JSON.stringify(base.value))}
-      onConfirm={() => void save()}
+      disabled={short || (password === "" && !changed)}
+      onConfirm={() => void confirm()}
     >
       <Stack gap="sm">
-        {met ? (
-          <MergeNote
-            conflicts={met.conflicts.map((f) => ({ id: f, ...text(f, met.theirs, met.mine) }))}
-            taken={met.taken.map((f) => t(`field.${f}`))}
-            chosen={chosen}
-            onChoose={choose}
-          />
-        ) : null}
+        {met ? <MergeNote met={met} label={(f) => t(`field.${f}`)} text={text} /> : null}
         <TextInput
           label={t("display-name")}
           value={form.display_name}
@@ -100,17 +90,13 @@ export function EditUser({ user, etag, onClose }: { user: User; etag: string; on
   );
 }
 
-/** The two sides of a field that both changed, in words. */
-function useFormText() {
+/** A field of the form in words. */
+function useFormText(): (form: Form, field: keyof Form) => string {
   const { t } = useTranslation(["people", "common"]);
   const word = useGrantWord();
-  return (field: keyof Form, theirs: Form, mine: Form) => {
-    const side = (f: Form) =>
-      field === "roles"
-        ? f.roles.map(word).join(t("list-separator")) || t("common:none")
-        : field === "disabled"
-          ? t(f.disabled ? "common:yes" : "common:no")
-          : f.display_name || t("common:none");
-    return { label: t(`field.${field}`), theirs: side(theirs), mine: side(mine) };
+  return (form, field) => {
+    if (field === "roles") return form.roles.map(word).join(t("list-separator")) || t("common:none");
+    if (field === "disabled") return t(form.disabled ? "common:yes" : "common:no");
+    return form.display_name || t("common:none");
   };
 }

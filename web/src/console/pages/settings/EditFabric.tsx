@@ -1,15 +1,19 @@
 import { Modal, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { keys } from "../../../api/keys";
 import { QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { MergeNote } from "../../parts/MergeNote";
-import { isConflict, useMergedForm } from "../../parts/useMergedForm";
+import { useMergedForm } from "../../parts/useMergedForm";
 import { useFieldTexts, useWrite } from "../../parts/useWrite";
-import { type Fabric, readFabric, timeScaleOf, updateFabric } from "./fabricForm";
+import { type Fabric, readFabric, timeScaleOf, updateFabric, useFabricVersion } from "./fabricForm";
 
+type Read = Awaited<ReturnType<typeof readFabric>>;
 type Form = { source: string; time_scale: string; counters: string; prerequisites: string };
+
+/** The values that the form changes, with the ETag of their version. */
+const versionOf = ({ body, etag }: Read) => ({ value: formOf(body), etag });
 
 const formOf = (f: Fabric): Form => ({
   source: f.source,
@@ -18,11 +22,11 @@ const formOf = (f: Fabric): Form => ({
   prerequisites: f.prerequisites ?? "report",
 });
 
-/** Changes where a fabric is found and how it is measured. */
+/** Changes the source of a fabric and how it is measured. */
 export function EditFabric({ fabric, onClose }: { fabric: string; onClose: () => void }) {
   const { t } = useTranslation(["settings", "shell"]);
-  const version = useQuery({ queryKey: keys.fabric(fabric, "version"), queryFn: () => readFabric(fabric), gcTime: 0 });
-  if (version.data) return <EditForm fabric={version.data.body} etag={version.data.etag} onClose={onClose} />;
+  const version = useFabricVersion(fabric);
+  if (version.data) return <EditForm version={version.data} onClose={onClose} />;
   return (
     <Modal
       opened
@@ -35,24 +39,18 @@ export function EditFabric({ fabric, onClose }: { fabric: string; onClose: () =>
   );
 }
 
-function EditForm({ fabric, etag, onClose }: { fabric: Fabric; etag: string; onClose: () => void }) {
+function EditForm({ version, onClose }: { version: Read; onClose: () => void }) {
   const { t } = useTranslation("settings");
   const cache = useQueryClient();
-  const { form, setForm, base, met, meet, chosen, choose } = useMergedForm({ value: formOf(fabric), etag });
+  const fabric = version.body;
+  const { form, setForm, changed, met, save } = useMergedForm(versionOf(version), () =>
+    readFabric(fabric.name).then(versionOf),
+  );
   const write = useWrite();
   const scale = timeScaleOf(form.time_scale);
-  const save = async () => {
-    const done = await write.run(async () => {
-      try {
-        const body = { ...form, time_scale: scale } as Parameters<typeof updateFabric>[2];
-        return await updateFabric(fabric.name, base.etag, body);
-      } catch (problem) {
-        if (!isConflict(problem)) throw problem;
-        const newer = await readFabric(fabric.name);
-        meet({ value: formOf(newer.body), etag: newer.etag });
-        return undefined;
-      }
-    });
+  const confirm = async () => {
+    const body = { ...form, time_scale: scale } as Parameters<typeof updateFabric>[2];
+    const done = await write.run(() => save((etag) => updateFabric(fabric.name, etag, body)));
     if (!done?.done) return;
     for (const queryKey of [keys.fabrics(), keys.everything(fabric.name)]) void cache.invalidateQueries({ queryKey });
     onClose();
@@ -65,23 +63,11 @@ function EditForm({ fabric, etag, onClose }: { fabric: Fabric; etag: string; onC
       effect={t("edit-do", { fabric: fabric.name })}
       busy={write.busy}
       problem={write.problem}
-      disabled={scale === undefined || JSON.stringify(form) === JSON.stringify(base.value)}
-      onConfirm={() => void save()}
+      disabled={scale === undefined || !changed}
+      onConfirm={() => void confirm()}
     >
       <Stack gap="sm">
-        {met ? (
-          <MergeNote
-            conflicts={met.conflicts.map((f) => ({
-              id: f,
-              label: t(`field.${f}`),
-              theirs: met.theirs[f],
-              mine: met.mine[f],
-            }))}
-            taken={met.taken.map((f) => t(`field.${f}`))}
-            chosen={chosen}
-            onChoose={choose}
-          />
-        ) : null}
+        {met ? <MergeNote met={met} label={(f) => t(`field.${f}`)} text={(version, f) => version[f]} /> : null}
         <EditFields form={form} setForm={setForm} problem={write.problem} />
         <Text size="sm">{t("edit-effect", { source: fabric.source })}</Text>
       </Stack>

@@ -1,4 +1,4 @@
-import { Button, Group, List, NumberInput, SimpleGrid, Stack, Text } from "@mantine/core";
+import { Group, List, NumberInput, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -10,7 +10,7 @@ import { QueryView } from "../../../ui/states";
 import { When } from "../../../ui/When";
 import { ActionButton } from "../../parts/ActionButton";
 import { MergeNote } from "../../parts/MergeNote";
-import { isConflict, useMergedForm } from "../../parts/useMergedForm";
+import { useMergedForm } from "../../parts/useMergedForm";
 import { useFieldTexts, useWrite } from "../../parts/useWrite";
 
 type Settings = Schemas["Settings"];
@@ -35,60 +35,56 @@ const formOf = (s: Settings): Form => ({
   tasks_limit: s.tasks.limit ?? 100,
 });
 
-const read = () => answer<Settings>(client.GET("/api/v1/settings"));
+type Read = { body: Settings; etag: string };
 
-export const useSettings = () => useQuery({ queryKey: keys.settings(), queryFn: read });
+const read = (): Promise<Read> => answer(client.GET("/api/v1/settings"));
+
+/** The values that the form changes, with the ETag of their version. */
+const versionOf = ({ body, etag }: Read) => ({ value: formOf(body), etag });
 
 /** The settings that can change while the service runs. */
 export function Runtime() {
   const { t } = useTranslation("settings");
-  const query = useSettings();
+  const query = useQuery({ queryKey: keys.settings(), queryFn: read });
   return (
     <QueryView query={query}>
-      {({ body, etag }) => (
+      {(settings) => (
         <Stack gap="sm">
           <Text size="sm">{t("runtime-why")}</Text>
           <Text size="sm" c="dimmed">
-            {body.updated_at ? (
+            {settings.body.updated_at ? (
               <>
-                {t("changed")} <When at={body.updated_at} />
+                {t("changed")} <When at={settings.body.updated_at} />
               </>
             ) : (
               t("runtime-defaults")
             )}
           </Text>
-          <RuntimeForm key={etag} settings={body} etag={etag} />
+          <RuntimeForm settings={settings} />
         </Stack>
       )}
     </QueryView>
   );
 }
 
-function RuntimeForm({ settings, etag }: { settings: Settings; etag: string }) {
+function RuntimeForm({ settings }: { settings: Read }) {
   const { t } = useTranslation(["settings", "common"]);
   const can = useCan();
   const cache = useQueryClient();
   const allowed = can("settings", "write");
-  const { form, setForm, base, met, meet, chosen, choose } = useMergedForm({ value: formOf(settings), etag });
+  const { form, setForm, base, met, save, restart } = useMergedForm(versionOf(settings), () => read().then(versionOf));
   const [saved, setSaved] = useState(false);
   const write = useWrite();
   const errors = useFieldTexts(write.problem);
-  const changes = names.filter((f) => form[f] !== base.value[f]);
-  const save = async () => {
-    const done = await write.run(async () => {
-      const { interval_s, window_ms, keep, tasks_keep, tasks_limit } = form;
-      const body = { shares: { interval_s, window_ms, keep }, tasks: { keep: tasks_keep, limit: tasks_limit } };
-      try {
-        const params = { header: { "If-Match": base.etag } };
-        return await answer<Settings>(client.PUT("/api/v1/settings", { params, body }));
-      } catch (problem) {
-        if (!isConflict(problem)) throw problem;
-        const newer = await read();
-        meet({ value: formOf(newer.body), etag: newer.etag });
-        return undefined;
-      }
-    });
+  const changes = names.filter((f) => form[f] !== base[f]);
+  const submit = async () => {
+    const { interval_s, window_ms, keep, tasks_keep, tasks_limit } = form;
+    const body = { shares: { interval_s, window_ms, keep }, tasks: { keep: tasks_keep, limit: tasks_limit } };
+    const put = (etag: string) =>
+      answer<Settings>(client.PUT("/api/v1/settings", { params: { header: { "If-Match": etag } }, body }));
+    const done = await write.run(() => save(put));
     if (!done?.done) return;
+    restart(versionOf(done.done));
     setSaved(true);
     await cache.invalidateQueries({ queryKey: keys.settings() });
   };
@@ -97,23 +93,11 @@ function RuntimeForm({ settings, etag }: { settings: Settings; etag: string }) {
       aria-label={t("runtime")}
       onSubmit={(e) => {
         e.preventDefault();
-        if (allowed && changes.length > 0) void save();
+        if (allowed && changes.length > 0) void submit();
       }}
     >
       <Stack gap="sm">
-        {met ? (
-          <MergeNote
-            conflicts={met.conflicts.map((f) => ({
-              id: f,
-              label: t(`field.${f}`),
-              theirs: String(met.theirs[f]),
-              mine: String(met.mine[f]),
-            }))}
-            taken={met.taken.map((f) => t(`field.${f}`))}
-            chosen={chosen}
-            onChoose={choose}
-          />
-        ) : null}
+        {met ? <MergeNote met={met} label={(f) => t(`field.${f}`)} text={(version, f) => String(version[f])} /> : null}
         <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
           {names.map((f) => (
             <NumberInput
@@ -134,22 +118,16 @@ function RuntimeForm({ settings, etag }: { settings: Settings; etag: string }) {
           <List size="sm" role="status">
             {changes.map((f) => (
               <List.Item key={f}>
-                {t("change-line", { field: t(`field.${f}`), before: base.value[f], after: form[f] })}
+                {t("change-line", { field: t(`field.${f}`), before: base[f], after: form[f] })}
               </List.Item>
             ))}
           </List>
         ) : null}
         {write.problem ? <ProblemNote problem={write.problem} /> : null}
         <Group>
-          {allowed ? (
-            <Button type="submit" loading={write.busy} disabled={changes.length === 0}>
-              {t("runtime-save", { n: changes.length })}
-            </Button>
-          ) : (
-            <ActionButton allowed={false} onClick={() => undefined}>
-              {t("runtime-save", { n: changes.length })}
-            </ActionButton>
-          )}
+          <ActionButton type="submit" allowed={allowed} loading={write.busy} disabled={allowed && changes.length === 0}>
+            {t("runtime-save", { n: changes.length })}
+          </ActionButton>
           <Text size="sm" role="status">
             {saved && changes.length === 0 ? t("runtime-saved") : ""}
           </Text>
