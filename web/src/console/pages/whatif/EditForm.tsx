@@ -1,10 +1,9 @@
 import { Autocomplete, Button, Group, NativeSelect, Stack, Textarea, TextInput } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { all, client, data } from "../../../api/client";
-import { keys } from "../../../api/keys";
 import { Icon } from "../../../ui/icons";
+import { useDraft } from "../../../ui/useDraft";
+import { useTenants } from "../tenants/queries";
 import { asks, type EditKind, editText, kinds, parseEdits } from "./edits";
 
 type Props = { fabric: string; text: string; onCompare: (edits: string) => void };
@@ -12,8 +11,8 @@ type Props = { fabric: string; text: string; onCompare: (edits: string) => void 
 /** Collects edits: by a form that writes them, or as text. Nothing is stored. */
 export function EditForm({ fabric, text, onCompare }: Props) {
   const { t } = useTranslation("whatif");
-  const [draft, setDraft] = useState(text);
-  const add = (edit: string) => setDraft((old) => [...parseEdits(old), edit].join("\n"));
+  const [draft, setDraft] = useDraft(text);
+  const add = (edit: string) => setDraft([...parseEdits(draft), edit].join("\n"));
   return (
     <form
       onSubmit={(e) => {
@@ -57,17 +56,7 @@ function EditBuilder({ fabric, onAdd }: { fabric: string; onAdd: (edit: string) 
   const [kind, setKind] = useState<EditKind>("weight");
   const [subject, setSubject] = useState("");
   const [value, setValue] = useState("");
-  const tenants = useQuery({
-    queryKey: keys.tenants(fabric),
-    queryFn: () =>
-      all((cursor) =>
-        data(
-          client.GET("/api/v1/fabrics/{fabric}/tenants", {
-            params: { path: { fabric }, query: { limit: 1000, cursor } },
-          }),
-        ),
-      ),
-  });
+  const tenants = useTenants(fabric);
   const ask = asks[kind];
   const names = ask.subject === "tenant" ? (tenants.data?.map((x) => x.name) ?? []) : [];
   const ready = subject.trim() !== "" && (ask.value === undefined || value.trim() !== "");
