@@ -60,6 +60,7 @@ export const keys = {
   serviceAccounts: global("service-accounts"),
   tokens: global("tokens"),
   me: global("me"),
+  signIn: global("sign-in"),
   users: global("users"),
   roles: global("roles"),
   audit: global("audit"),

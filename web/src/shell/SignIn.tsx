@@ -1,12 +1,12 @@
 import { Button, Divider, Modal, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, data } from "../api/client";
 import { keys } from "../api/keys";
 import { signedIn, useSignInNeeded } from "../api/session";
 import { ProblemNote } from "../ui/ProblemNote";
-import type { Me } from "./me";
+import { type Me, useSignInMethods } from "./me";
 
 /**
  * Sign-in over the page, when the service refuses the session. The page below stays as it is, so that a form keeps its
@@ -46,11 +46,7 @@ export function SignedInOnce({ children }: { children: React.ReactNode }) {
 function SignInForm({ again }: { again: string | undefined }) {
   const { t } = useTranslation("shell");
   const queries = useQueryClient();
-  const methods = useQuery({
-    queryKey: ["sign-in"],
-    queryFn: () => data(client.GET("/api/v1/sign-in")),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const methods = useSignInMethods();
   const [name, setName] = useState(again ?? "");
   const [password, setPassword] = useState("");
   const [busy, setBusy] = useState(false);

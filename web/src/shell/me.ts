@@ -10,6 +10,15 @@ export function useMe() {
   return useQuery({ queryKey: keys.me(), queryFn: () => data<Me>(client.GET("/api/v1/me")), staleTime: 60_000 });
 }
 
+/** How users can sign in. The answer needs no session, and changes with a restart of the service alone. */
+export function useSignInMethods() {
+  return useQuery({
+    queryKey: keys.signIn(),
+    queryFn: () => data(client.GET("/api/v1/sign-in")),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
 /** Whether permissions allow an action on an object, on a fabric or in a tenant of it. The service decides; this only shapes the page. */
 export function allows(me: Me | undefined, object: string, action: Action, fabric?: string, tenant?: string): boolean {
   const domains = ["*", fabric, fabric && tenant ? `${fabric}/${tenant}` : undefined];

@@ -1,9 +1,10 @@
 import { List, Stack, Table, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
+import { useSignInMethods } from "../../../shell/me";
 import { QueryView } from "../../../ui/states";
 import { Part } from "../../parts/Part";
-import { useRoles, useSignInMethods } from "./queries";
+import { useRoles } from "./queries";
 
 /** What each role may do, and how people sign in. */
 export function Access() {

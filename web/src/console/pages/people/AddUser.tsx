@@ -2,11 +2,12 @@ import { Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, data } from "../../../api/client";
+import { useSignInMethods } from "../../../shell/me";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { useFieldTexts, useWrite } from "../../parts/useWrite";
 import { GrantRows } from "./GrantRows";
 import { leastPassword, NewPassword } from "./NewPassword";
-import { type Grant, usePeopleChanged, useSignInMethods } from "./queries";
+import { type Grant, usePeopleChanged } from "./queries";
 import { useGrantWord } from "./words";
 
 /** Adds a user with a password, or one that signs in through the OpenID provider. */

@@ -26,7 +26,7 @@ export const readUser = (user: string) =>
   answer<User>(client.GET("/api/v1/users/{user}", { params: { path: { user } } }));
 
 export function useUser(user: string) {
-  return useQuery({ queryKey: keys.users("one", user), queryFn: () => readUser(user), enabled: user !== "" });
+  return useQuery({ queryKey: keys.users("one", user), queryFn: () => readUser(user) });
 }
 
 export function useAccounts(enabled: boolean) {
@@ -76,14 +76,6 @@ export function useRoles() {
   });
 }
 
-export function useSignInMethods() {
-  return useQuery({
-    queryKey: ["sign-in"],
-    queryFn: () => data(client.GET("/api/v1/sign-in")),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-}
-
 /** Members of a fabric, or of a tenant of it when one is named. */
 export function useMembers(fabric: string, tenant: string) {
   return useQuery({
@@ -99,7 +91,6 @@ export function useMembers(fabric: string, tenant: string) {
             : client.GET("/api/v1/fabrics/{fabric}/members", { params: { path: { fabric }, query } }),
         );
       }),
-    enabled: fabric !== "",
   });
 }
 
