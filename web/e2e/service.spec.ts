@@ -171,7 +171,7 @@ test("C12: a user, a service account and a token whose secret is shown once", as
   await expectAccessible(page);
   await keep(page, "people-user");
 
-  // Somebody else changes the user while the form is open: both changes survive.
+  // Another request changes the user while the form is open: both changes survive.
   await page.getByRole("button", { name: "Edit, disable or set a password" }).click();
   dialog = page.getByRole("dialog", { name: "Edit user bob" });
   await dialog.getByLabel("Display name").fill("Bob by hand");
