@@ -1,4 +1,4 @@
-import { use, useCallback } from "react";
+import { use, useCallback, useEffect } from "react";
 import { type Language, useLanguage } from ".";
 import { fill, names } from "./fill";
 
@@ -9,21 +9,34 @@ export type Phrase = { id: string; params?: Record<string, unknown> };
 export type Templates = Record<string, string>;
 
 const loads = new Map<Language, Promise<Templates>>();
+const loaded = new Map<Language, Templates>();
 
 /** Loads the templates of a language once. */
 export function loadTemplates(language: Language): Promise<Templates> {
   let load = loads.get(language);
   if (!load) {
-    load = (language === "zh" ? import("messages:zh") : import("messages:en")).then((m) => m.default);
+    load = (language === "zh" ? import("messages:zh") : import("messages:en")).then((m) => {
+      loaded.set(language, m.default);
+      return m.default;
+    });
     loads.set(language, load);
   }
   return load;
 }
 
+/**
+ * Loads the templates of the reader's language beforehand: without them, the first problem or finding would hide the whole
+ * page for a moment, and take the focus from the form that caused it.
+ */
+export function usePreloadedTemplates() {
+  const language = useLanguage();
+  useEffect(() => void loadTemplates(language).catch(() => loads.delete(language)), [language]); // tried again when needed
+}
+
 /** `say(phrase, english)`: the sentence in the reader's language; the English text where its template is unknown. */
 export function useSay(): (phrase: unknown, english: string) => string {
   const language = useLanguage();
-  const templates = use(loadTemplates(language));
+  const templates = loaded.get(language) ?? use(loadTemplates(language));
   return useCallback((phrase, english) => say(templates, language, phrase, english), [templates, language]);
 }
 

@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { Link, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { usePreloadedTemplates } from "../i18n/say";
 import { Icon } from "../ui/icons";
 import { Loading } from "../ui/states";
 import { Help } from "./Help";
@@ -43,6 +44,7 @@ export function Frame(p: FrameProps) {
   const path = useRouterState({ select: (s) => s.location.pathname });
   const shortcuts = useFrameShortcuts(p, () => setPalette(true), helpActions.open);
   useShortcuts(shortcuts, on);
+  usePreloadedTemplates();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when the path changes
   useEffect(close, [path]);
   useEffect(() => {
