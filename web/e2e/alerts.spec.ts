@@ -26,6 +26,9 @@ test("budgets and alerts are those of the service", async ({ page, demo, signIn 
   for (const o of items) {
     const row = table.getByRole("row").filter({ has: page.getByRole("link", { name: o.tenant, exact: true }) });
     await expect(row).toContainText(`${percent(o.target)} of contended seconds at ${percent(o.bound)} or more`);
+    const cells = await row.locator("td").allTextContents();
+    expect(cells.length).toBeGreaterThan(6);
+    expect(cells).not.toContain(""); // what was not measured is said
   }
   await expect(page.getByText(/By default, .* of the contended seconds/)).toContainText(percent(standard.target));
 
@@ -163,7 +166,7 @@ test("a silence is refused for a wrong matcher, added, and ended after a questio
   await row.getByRole("button", { name: "End now" }).click();
   await question.getByRole("button", { name: "End the silence now" }).click();
   await expect(row).toContainText("expired");
-  await expect(row.getByRole("button", { name: "End now" })).toHaveCount(0);
+  await expect(row.locator("td").last()).toBeEmpty();
   expect((await silences(demo)).find((s) => s.id === made?.id)?.state).toBe("expired");
 });
 

@@ -12,7 +12,7 @@ import { AlertTable } from "./alerts/AlertTable";
 import { BudgetTable } from "./alerts/BudgetTable";
 import { BurnChart } from "./alerts/BurnChart";
 import { Objectives } from "./alerts/Objectives";
-import { budgetsOf, useAlerts, useBurn, useObjectives, worst } from "./alerts/queries";
+import { budgetsOf, measured, useAlerts, useBurn, useObjectives, worst } from "./alerts/queries";
 import { Silences } from "./alerts/Silences";
 import { sortOf, sortText } from "./rollouts/sort";
 
@@ -31,7 +31,7 @@ export default function Alerts() {
   const sentence = () =>
     fastest && worst(fastest) > 0
       ? t("answer-burns", { firing, tenant: fastest.tenant, over: worst(fastest) >= 1 ? "yes" : "no" })
-      : t("answer-calm", { firing });
+      : t(budgets.some(measured) ? "answer-calm" : "answer-unmeasured", { firing });
   return (
     <Page
       title={t("shell:nav.alerts")}

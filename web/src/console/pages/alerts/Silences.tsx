@@ -87,6 +87,7 @@ function SilenceTable({ items, may, onEnd }: { items: Silence[]; may: boolean; o
       {
         id: "end",
         header: t("end-now"),
+        missing: "",
         cell: (s) =>
           s.state === "expired" ? undefined : (
             <ActionButton size="compact-sm" variant="default" allowed={may} onClick={() => onEnd(s)}>
