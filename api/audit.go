@@ -13,7 +13,7 @@ import (
 func (s *Server) ListAudit(ctx context.Context, r server.ListAuditRequestObject) (server.ListAuditResponseObject, error) {
 	q := r.Params
 	items, next, err := listed(ctx, control.AuditFilter{
-		Actor: deref(q.Actor), Action: deref(q.Action), Object: deref(q.Object), Fabric: deref(q.Fabric), Outcome: string(deref(q.Outcome)),
+		Seq: deref(q.Seq), Actor: deref(q.Actor), Action: deref(q.Action), Object: deref(q.Object), Fabric: deref(q.Fabric), Outcome: string(deref(q.Outcome)),
 		Since: deref(q.Since), Until: deref(q.Until), Oldest: deref(q.Order) == gen.ListAuditParamsOrderOldest,
 	}, q.Limit, q.Cursor, s.control.ListAudit, auditOut)
 	return server.ListAudit200JSONResponse{Items: items, NextCursor: next}, err

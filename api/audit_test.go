@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -33,6 +34,25 @@ func TestAuditLogListsActorAndOrigin(t *testing.T) {
 	none := decode[gen.AuditList](r.call(http.MethodGet, "/audit?actor=nobody&since=2026-11-21T00:00:00Z&outcome=refused&object=x", "").want(200))
 	if len(none.Items) != 0 {
 		t.Errorf("unexpected entries %+v", none)
+	}
+}
+
+func TestAuditEntryIsReadByItsNumber(t *testing.T) {
+	t.Parallel()
+	r := managed(t)
+	all := decode[gen.AuditList](r.call(http.MethodGet, "/audit?order=oldest", "").want(200)).Items
+	if len(all) < 3 {
+		t.Fatalf("the log has %d entries", len(all))
+	}
+	for _, want := range all {
+		got := decode[gen.AuditList](r.call(http.MethodGet, fmt.Sprintf("/audit?seq=%d", want.Seq), "").want(200))
+		if len(got.Items) != 1 || got.Items[0].Seq != want.Seq || got.Items[0].Hash != want.Hash || got.NextCursor != nil {
+			t.Errorf("entry %d is %+v", want.Seq, got)
+		}
+	}
+	last := all[len(all)-1].Seq
+	if got := decode[gen.AuditList](r.call(http.MethodGet, fmt.Sprintf("/audit?seq=%d", last+1), "").want(200)); len(got.Items) != 0 {
+		t.Errorf("an entry that does not exist is %+v", got.Items)
 	}
 }
 
@@ -72,7 +92,7 @@ func TestBadAuditQueriesAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, query := range []string{
-		"?since=yesterday", "?order=random", "?outcome=maybe", "?limit=0", "?cursor=x", "?actor=", "?since=2026-11-21T10:00:00Z&until=2026-11-21T10:00:00Z",
+		"?seq=0", "?seq=-1", "?seq=last", "?seq=9223372036854775808", "?since=yesterday", "?order=random", "?outcome=maybe", "?limit=0", "?cursor=x", "?actor=", "?since=2026-11-21T10:00:00Z&until=2026-11-21T10:00:00Z",
 		"/verify?expect=1", "/verify?expect=0:" + strings.Repeat("0", 64), "/verify?expect=1:" + strings.Repeat("g", 64),
 	} {
 		r.call(http.MethodGet, "/audit"+query, "").want(422, "invalid")

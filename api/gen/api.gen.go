@@ -4582,6 +4582,9 @@ type PrometheusErrorApplicationProblemPlusJSON = Problem
 
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
+	// Seq Only the entry with this number.
+	Seq *int64 `form:"seq,omitempty" json:"seq,omitempty"`
+
 	// Actor Only entries of this actor.
 	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
 

@@ -473,6 +473,14 @@ func (siw *ServerInterfaceWrapper) ListAudit(c *gin.Context) {
 	// Parameter object where we will unmarshal all parameters from the context
 	var params ListAuditParams
 
+	// ------------- Optional query parameter "seq" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "seq", c.Request.URL.Query(), &params.Seq, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter seq: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "actor" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "actor", c.Request.URL.Query(), &params.Actor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})

@@ -34,6 +34,7 @@ func OriginFrom(ctx context.Context) Origin {
 
 // AuditFilter selects audit entries; zero fields select all.
 type AuditFilter struct {
+	Seq     int64
 	Actor   string
 	Action  string // a whole code, or a prefix that ends with ".": "tenant."
 	Object  string

@@ -96,6 +96,9 @@ func (r *repos) auditTail(ctx context.Context, hold bool) (audit.Tail, error) {
 
 func (r *repos) ListAudit(ctx context.Context, f control.AuditFilter, p control.Page) ([]audit.Entry, string, error) {
 	q := r.in(ctx)
+	if f.Seq != 0 {
+		q = q.Where("seq = ?", f.Seq)
+	}
 	for column, value := range map[string]string{"actor": f.Actor, "object": f.Object, "fabric": f.Fabric, "outcome": f.Outcome} {
 		if value != "" {
 			q = q.Where(column+" = ?", text(value))

@@ -81,6 +81,9 @@ func checkAudit(t *testing.T, f *fixture) {
 	}{
 		"all, newest first":   {control.AuditFilter{}, []int64{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}},
 		"oldest first":        {control.AuditFilter{Oldest: true}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
+		"by number":           {control.AuditFilter{Seq: 5}, []int64{5}},
+		"by another's number": {control.AuditFilter{Seq: 5, Actor: "grace"}, nil},
+		"by a number to come": {control.AuditFilter{Seq: 13, Oldest: true}, nil},
 		"by actor":            {control.AuditFilter{Actor: "grace"}, []int64{12, 10, 8, 6, 4, 2}},
 		"by fabric":           {control.AuditFilter{Fabric: "hall", Oldest: true}, []int64{3, 4, 7, 8, 11, 12}},
 		"by action":           {control.AuditFilter{Action: "tenant.created"}, []int64{11, 8, 5, 2}},

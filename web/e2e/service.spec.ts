@@ -197,6 +197,10 @@ test("C12: a user, a service account and a token whose secret is shown once", as
   await dialog.getByRole("textbox").fill("bob");
   await remove.click();
   await expect(page.getByRole("link", { name: "bob" })).toBeHidden();
+  await page.getByLabel("Filter users").fill("first-o");
+  await page.getByRole("link", { name: "first-operator" }).click();
+  await expect(page).toHaveURL(/people\?filter=first-o&user=first-operator$/);
+  await expect(page.locator("[data-user=first-operator]")).toBeVisible();
 
   await page.goto(`${api.url}/console/people?tab=accounts`);
   await page.getByRole("button", { name: "Add a service account" }).first().click();
@@ -245,6 +249,8 @@ test("C13: settings and fabrics keep what others changed", async ({ page, guards
   await form.getByRole("radio", { name: "Yours: 50" }).check();
   await form.getByRole("button", { name: "Save 1 setting" }).click();
   await expect.poll(() => api.api("GET", "/settings")).toMatchObject({ tasks: { keep: 7, limit: 50 } });
+  await expect(form.getByText("Settings saved.")).toBeVisible();
+  await expect(form.locator("[data-merge]")).toHaveCount(0);
 
   await page.getByRole("button", { name: "Edit fabric lab" }).click();
   let dialog = page.getByRole("dialog", { name: "Edit fabric lab" });

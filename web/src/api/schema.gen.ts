@@ -10663,6 +10663,8 @@ export interface operations {
     listAudit: {
         parameters: {
             query?: {
+                /** @description Only the entry with this number. */
+                seq?: number;
                 /** @description Only entries of this actor. */
                 actor?: string;
                 /** @description Only this action, such as `tenant.updated`; with a dot at the end, all actions that begin with it, such as `tenant.`. */

@@ -70,7 +70,7 @@ export function useLanguage(): Language {
 }
 
 /** The language of the stored choice, else the first of the browser's that has a catalogue. */
-export function preferred(): Language {
+function preferred(): Language {
   const choice = localStorage.getItem(stored);
   if (choice === "en" || choice === "zh") return choice;
   for (const tag of navigator.languages) {

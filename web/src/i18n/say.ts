@@ -1,4 +1,4 @@
-import { use, useCallback } from "react";
+import { use, useCallback, useEffect } from "react";
 import { type Language, useLanguage } from ".";
 import { fill, names } from "./fill";
 
@@ -9,22 +9,35 @@ export type Phrase = { id: string; params?: Record<string, unknown> };
 export type Templates = Record<string, string>;
 
 const loads = new Map<Language, Promise<Templates>>();
+const loaded = new Map<Language, Templates>();
 
 /** Loads the templates of a language once. */
 export function loadTemplates(language: Language): Promise<Templates> {
   let load = loads.get(language);
   if (!load) {
-    load = (language === "zh" ? import("messages:zh") : import("messages:en")).then((m) => m.default);
+    load = (language === "zh" ? import("messages:zh") : import("messages:en")).then((m) => {
+      loaded.set(language, m.default);
+      return m.default;
+    });
     loads.set(language, load);
     load.catch(() => loads.delete(language)); // the next page that needs them tries again
   }
   return load;
 }
 
+/**
+ * Loads the templates of the reader's language beforehand: without them, the first problem or finding would hide the whole
+ * page for a moment, and take the focus from the form that caused it.
+ */
+export function usePreloadedTemplates() {
+  const language = useLanguage();
+  useEffect(() => void loadTemplates(language).catch(() => undefined), [language]);
+}
+
 /** `say(phrase, english)`: the sentence in the reader's language; the English text where its template is unknown. */
 export function useSay(): (phrase: unknown, english: string) => string {
   const language = useLanguage();
-  const templates = use(loadTemplates(language));
+  const templates = loaded.get(language) ?? use(loadTemplates(language));
   return useCallback((phrase, english) => say(templates, language, phrase, english), [templates, language]);
 }
 

@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { Link, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { usePreloadedTemplates } from "../i18n/say";
 import { Icon } from "../ui/icons";
 import { Loading } from "../ui/states";
 import { Help } from "./Help";
@@ -45,6 +46,7 @@ export function Frame(p: FrameProps) {
   const shortcuts = useFrameShortcuts(p, openPalette, helpActions.open);
   useShortcuts(shortcuts, on);
   usePaletteKey(openPalette);
+  usePreloadedTemplates();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when the path changes
   useEffect(close, [path]);
   return (

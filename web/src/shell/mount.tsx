@@ -2,8 +2,7 @@ import { type AnyRouter, RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { newQueryClient } from "../api/queries";
-import { preferred, startI18n } from "../i18n";
-import { loadTemplates } from "../i18n/say";
+import { startI18n } from "../i18n";
 import { Providers } from "./Providers";
 import { SignedInOnce, SignInOverlay } from "./SignIn";
 
@@ -22,5 +21,4 @@ export async function mount(router: AnyRouter) {
       </Providers>
     </StrictMode>,
   );
-  void loadTemplates(preferred()); // before a dialog needs them: the page would be hidden while they load
 }

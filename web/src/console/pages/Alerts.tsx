@@ -1,5 +1,5 @@
 import { Stack } from "@mantine/core";
-import { useMemo } from "react";
+import { useCallback, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useFabricName } from "../../shell/fabrics";
 import { shellWord } from "../../ui/CopyAs";
@@ -8,14 +8,15 @@ import { ProblemNote } from "../../ui/ProblemNote";
 import { Partial, QueryView } from "../../ui/states";
 import { useUrlState } from "../../ui/useUrlState";
 import { Part } from "../parts/Part";
+import { sortOf, sortText } from "../parts/sort";
 import { AlertTable } from "./alerts/AlertTable";
 import { BudgetTable } from "./alerts/BudgetTable";
 import { BurnChart } from "./alerts/BurnChart";
 import { Objectives } from "./alerts/Objectives";
-import { budgetsOf, useAlerts, useBurn, useObjectives, worst } from "./alerts/queries";
+import { budgetsOf, measured, useAlerts, useBurn, useObjectives, worst } from "./alerts/queries";
 import { Silences } from "./alerts/Silences";
 
-/** Whose budget burns, and how fast: alerts, budgets, objectives and silences. */
+/** Alerts, error budgets with their burn rates, objectives and silences. */
 export default function Alerts() {
   const { t } = useTranslation(["alerts", "shell"]);
   const fabric = useFabricName();
@@ -25,20 +26,16 @@ export default function Alerts() {
   const burn = useBurn(fabric);
   const budgets = useMemo(() => budgetsOf(objectives.data?.items ?? [], burn.data), [objectives.data, burn.data]);
   const fastest = budgets[0];
-  const answer =
-    alerts.data && burn.data && objectives.data
-      ? fastest && worst(fastest) > 0
-        ? t("answer-burns", {
-            firing: alerts.data.filter((a) => a.state === "firing").length,
-            tenant: fastest.tenant,
-            over: worst(fastest) >= 1 ? "yes" : "no",
-          })
-        : t("answer-calm", { firing: alerts.data.filter((a) => a.state === "firing").length })
-      : undefined;
+  const firing = alerts.data?.filter((a) => a.state === "firing").length;
+  const choose = useCallback((tenant: string) => setUrl({ tenant }), [setUrl]);
+  const sentence = () =>
+    fastest && worst(fastest) > 0
+      ? t("answer-burns", { firing, tenant: fastest.tenant, over: worst(fastest) >= 1 ? "yes" : "no" })
+      : t(budgets.some(measured) ? "answer-calm" : "answer-unmeasured", { firing });
   return (
     <Page
       title={t("shell:nav.alerts")}
-      answer={answer}
+      answer={firing !== undefined && burn.data && objectives.data ? sentence() : undefined}
       copy={{
         command: `fairlane alert list --fabric ${shellWord(fabric)}`,
         api: "GET /api/v1/prometheus/api/v1/alerts",
@@ -65,11 +62,11 @@ export default function Alerts() {
                   fabric={fabric}
                   budgets={budgets}
                   chosen={url.tenant}
-                  onChoose={(tenant) => setUrl({ tenant })}
+                  onChoose={choose}
                   filter={url.filter}
                   onFilter={(filter) => setUrl({ filter })}
-                  sort={url.sort ? { id: url.sort.replace(/^-/, ""), desc: url.sort.startsWith("-") } : undefined}
-                  onSort={(s) => setUrl({ sort: s ? `${s.desc ? "-" : ""}${s.id}` : "" })}
+                  sort={sortOf(url.sort)}
+                  onSort={(sort) => setUrl({ sort: sortText(sort) })}
                 />
               </>
             )}

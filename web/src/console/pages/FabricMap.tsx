@@ -25,14 +25,14 @@ import {
 } from "./map/model";
 import { useGroupName } from "./map/names";
 import { PathFinder } from "./map/PathFinder";
-import { useMap, useMatrix, usePath } from "./map/queries";
+import { useMap, useMapOnce, useMatrix, usePath } from "./map/queries";
 
-/** Where it is contended, and who meets there. */
+/** The map of a fabric: contended links and the tenants on them, the state of devices, and paths. */
 export default function FabricMap() {
   const { t } = useTranslation(["map", "shell"]);
   const fabric = useFabricName();
   const [given, set] = useUrlState(urlDefaults);
-  const whole = useMap(fabric, given.expand, "", given.link !== "");
+  const whole = useMapOnce(fabric, given.expand, given.link !== "");
   const url = useMemo(() => selected(given, whole.data), [given, whole.data]);
   const map = useMap(fabric, url.expand, url.find);
   const matrix = useMatrix(fabric, url.tier, url.rows, url.view === "matrix");
@@ -85,7 +85,7 @@ export default function FabricMap() {
   );
 }
 
-/** The state of the page, where a link to the name of a link direction selects its edge or looks for its sender. */
+/** The state of the page; with the name of a link direction, its edge is selected, or the sending device is searched for. */
 function selected(given: UrlState, map: FabricMapData | undefined): UrlState {
   if (!given.link || !map || given.group || given.edge || given.find) return given;
   return { ...given, ...ofLink(map, given.link) };
@@ -179,11 +179,11 @@ function Views(p: ShownProps & { path: ReturnType<typeof usePath>["data"] }) {
   );
 }
 
-/** Which part of the fabric is drawn, and the way back to the whole. */
+/** The part of the fabric that is drawn, with a button that returns to the whole. */
 function Crumbs({ fabric, map, url, set }: { fabric: string; map: FabricMapData; url: UrlState; set: SetUrl }) {
   const { t } = useTranslation("map");
   const name = useGroupName();
-  const whole = useMap(fabric, "", "", url.expand !== "");
+  const whole = useMapOnce(fabric, "", url.expand !== "");
   if (!map.expanded) return <Text size="sm">{t(`by.${map.by}`, { n: map.groups.length })}</Text>;
   const guid = map.expanded.split(":").at(-1) ?? "";
   const known = [...(whole.data?.groups ?? []), ...map.groups];

@@ -15,15 +15,15 @@ import { emptyFabric } from "./settings/fabricForm";
 import { useAddFabric } from "./settings/useAddFabric";
 
 /**
- * A service without a fabric: what will be here, and three ways to begin. The list of fabrics is read again only when the
- * reader goes on, since this page ends as soon as there is one.
+ * The page of a service without a fabric: what will be here, and three first steps. The list of fabrics is read again only
+ * when the reader leaves, since the start page shows this one only while the list is empty.
  */
 export default function FirstVisit() {
   const { t } = useTranslation(["first", "shell"]);
   const can = useCan();
   const allowed = can("fabric", "write");
   const [form, setForm] = useState(emptyFabric);
-  const adding = useAddFabric(() => undefined);
+  const adding = useAddFabric(form, () => undefined);
   const place = useRef<HTMLDivElement>(null);
   return (
     <Page
@@ -59,7 +59,7 @@ export default function FirstVisit() {
   );
 }
 
-/** What follows the discovery: tenants, or a look at the fabric. */
+/** What follows the discovery: the first tenant, or the fabric's overview. */
 function Next({ fabric }: { fabric: string }) {
   const { t } = useTranslation("first");
   const cache = useQueryClient();

@@ -1,7 +1,9 @@
 import { Tabs } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import { useFabrics } from "../../shell/fabrics";
 import { useCan, useMe } from "../../shell/me";
+import { shellWord } from "../../ui/CopyAs";
 import { Page } from "../../ui/Page";
 import { NoRight, QueryView } from "../../ui/states";
 import { useUrlState } from "../../ui/useUrlState";
@@ -10,50 +12,35 @@ import { Accounts } from "./people/Accounts";
 import { AddUser } from "./people/AddUser";
 import { Members } from "./people/Members";
 import { Mine } from "./people/Mine";
-import { useAccounts, useUsers } from "./people/queries";
+import { type User, useAccounts, useUsers } from "./people/queries";
 import { UserDrawer } from "./people/UserDrawer";
 import { Users } from "./people/Users";
 
 const tabs = ["users", "members", "accounts", "mine", "access"] as const;
+type Tab = (typeof tabs)[number];
 
-const commands: Record<string, { command: string; api: string }> = {
-  users: { command: "fairlane user list", api: "GET /api/v1/users" },
-  members: { command: "fairlane member list", api: "GET /api/v1/fabrics" },
-  accounts: { command: "fairlane service-account list", api: "GET /api/v1/service-accounts" },
-  mine: { command: "fairlane token list", api: "GET /api/v1/me/tokens" },
-  access: { command: "fairlane role list", api: "GET /api/v1/roles" },
-};
+const defaults = { tab: "users", user: "", filter: "", fabric: "", tenant: "" };
 
-/** Who may do what: people, programs, their roles and their tokens. */
+/** Users, members and service accounts, their roles and their tokens. */
 export default function People() {
   const { t } = useTranslation(["people", "shell"]);
   const can = useCan();
   const { data: me } = useMe();
-  const [url, setUrl] = useUrlState({ tab: "users", user: "", filter: "", fabric: "", tenant: "" });
+  const [url, setUrl] = useUrlState(defaults);
   const tab = tabs.find((x) => x === url.tab) ?? "users";
-  const reads = { users: can("user", "read"), accounts: can("service-account", "read") };
-  const users = useUsers(reads.users);
-  const accounts = useAccounts(reads.accounts);
-  const [adding, setAdding] = useState(false);
+  const reads = can("user", "read");
   const writes = can("user", "write");
+  const users = useUsers(reads);
+  const fabrics = useFabrics();
+  const place = { fabric: url.fabric || (fabrics.data?.[0]?.name ?? ""), tenant: url.tenant };
+  const [adding, setAdding] = useState(false);
+  const known = users.data ? t("answer", counts(users.data)) : undefined;
   return (
     <Page
       title={t("shell:nav.people")}
-      answer={
-        users.data
-          ? t("answer", {
-              users: users.data.length,
-              disabled: users.data.filter((u) => u.disabled).length,
-              admins: users.data.filter(
-                (u) => !u.disabled && u.memberships.some((m) => m.role === "fabric-admin" && !m.fabric),
-              ).length,
-            })
-          : me && !reads.users
-            ? t("answer-own")
-            : undefined
-      }
-      copy={copyOf(tab, url)}
-      ready={me !== undefined && (!reads.users || users.data !== undefined)}
+      answer={me && !reads ? t("answer-own") : known}
+      copy={copyOf(tab, place)}
+      ready={me !== undefined && (!reads || users.data !== undefined)}
     >
       <Tabs value={tab} keepMounted={false} onChange={(next) => setUrl({ tab: next ?? "users", filter: "" }, true)}>
         <Tabs.List mb="md" aria-label={t("parts")}>
@@ -64,7 +51,7 @@ export default function People() {
           ))}
         </Tabs.List>
         <Tabs.Panel value="users">
-          {me && !reads.users ? (
+          {me && !reads ? (
             <NoRight />
           ) : (
             <QueryView query={users}>
@@ -81,16 +68,14 @@ export default function People() {
           )}
         </Tabs.Panel>
         <Tabs.Panel value="members">
-          <Members place={{ fabric: url.fabric, tenant: url.tenant }} onPlace={setUrl} />
+          <QueryView query={fabrics}>
+            {(list) => (
+              <Members fabrics={list.map((f) => f.name)} place={place} onPlace={(next) => setUrl(next, true)} />
+            )}
+          </QueryView>
         </Tabs.Panel>
         <Tabs.Panel value="accounts">
-          {me && !reads.accounts ? (
-            <NoRight />
-          ) : (
-            <QueryView query={accounts}>
-              {(list) => <Accounts accounts={list} allowed={can("service-account", "write")} />}
-            </QueryView>
-          )}
+          <AccountsPart />
         </Tabs.Panel>
         <Tabs.Panel value="mine">
           <Mine />
@@ -113,13 +98,39 @@ export default function People() {
   );
 }
 
+function AccountsPart() {
+  const can = useCan();
+  const { data: me } = useMe();
+  const reads = can("service-account", "read");
+  const accounts = useAccounts(reads);
+  if (me && !reads) return <NoRight />;
+  return (
+    <QueryView query={accounts}>
+      {(list) => <Accounts accounts={list} allowed={can("service-account", "write")} />}
+    </QueryView>
+  );
+}
+
+/** Users, those that are disabled, and those that can administer all fabrics. */
+function counts(users: User[]) {
+  const disabled = users.filter((u) => u.disabled);
+  const admins = users.filter((u) => !u.disabled && u.memberships.some((m) => m.role === "fabric-admin" && !m.fabric));
+  return { users: users.length, disabled: disabled.length, admins: admins.length };
+}
+
 /** What reproduces the part of the page in sight. */
-function copyOf(tab: string, url: { fabric: string; tenant: string }) {
-  const copy = commands[tab] ?? { api: "GET /api/v1/users" };
-  if (tab !== "members" || !url.fabric) return copy;
-  const of = url.tenant ? `/tenants/${encodeURIComponent(url.tenant)}` : "";
-  return {
-    command: `fairlane member list --fabric ${url.fabric}${url.tenant ? ` --tenant ${url.tenant}` : ""}`,
-    api: `GET /api/v1/fabrics/${encodeURIComponent(url.fabric)}${of}/members`,
+function copyOf(tab: Tab, { fabric, tenant }: { fabric: string; tenant: string }) {
+  const of = tenant ? `/tenants/${encodeURIComponent(tenant)}` : "";
+  const flag = tenant ? ` --tenant ${shellWord(tenant)}` : "";
+  const copies: Record<Tab, { command: string; api: string }> = {
+    users: { command: "fairlane user list", api: "GET /api/v1/users" },
+    members: {
+      command: `fairlane member list --fabric ${shellWord(fabric)}${flag}`,
+      api: `GET /api/v1/fabrics/${encodeURIComponent(fabric)}${of}/members`,
+    },
+    accounts: { command: "fairlane service-account list", api: "GET /api/v1/service-accounts" },
+    mine: { command: "fairlane token list", api: "GET /api/v1/me/tokens" },
+    access: { command: "fairlane role list", api: "GET /api/v1/roles" },
   };
+  return copies[tab];
 }

@@ -17,12 +17,12 @@ export default function Settings() {
   const fabrics = useFabrics();
   const version = useVersion();
   const ready = useReady();
-  const known = version.data && fabrics.data && (ready.data !== undefined || ready.error !== null);
+  const asked = ready.data !== undefined || ready.error !== null;
   return (
     <Page
       title={t("shell:nav.settings")}
       answer={
-        known
+        version.data && fabrics.data && asked
           ? t("answer", {
               version: version.data.version,
               ready: ready.data ? "yes" : "no",
@@ -31,7 +31,7 @@ export default function Settings() {
           : undefined
       }
       copy={{ command: "fairlane settings show", api: "GET /api/v1/settings" }}
-      ready={known !== undefined && known !== false && me.data !== undefined}
+      ready={version.data !== undefined && fabrics.data !== undefined && asked && me.data !== undefined}
     >
       <Stack gap="lg">
         <Part title={t("fabrics")}>

@@ -13,7 +13,7 @@ import { Outcome } from "./whatif/Outcome";
 import { SimulationResult } from "./whatif/SimulationResult";
 import { Simulations } from "./whatif/Simulations";
 
-/** What if a weight changes, a tenant comes, a link fails; and the same plan packet by packet. */
+/** What tenants would get after edits, such as another weight, a new tenant or a failed link; and simulations of stored plans. */
 export default function WhatIf() {
   const { t } = useTranslation(["whatif", "shell"]);
   const fabric = useFabricName();
@@ -34,17 +34,12 @@ export default function WhatIf() {
       ready={edits.length === 0 || query.data !== undefined || query.error !== null}
     >
       <Stack gap="lg">
-        <EditForm
-          key={url.edits}
-          fabric={fabric}
-          text={url.edits}
-          onCompare={(text) => setUrl({ edits: text }, true)}
-        />
+        <EditForm fabric={fabric} text={url.edits} onCompare={(text) => setUrl({ edits: text }, true)} />
         {edits.length > 0 ? (
           <QueryView query={query}>{(whatIf) => <Outcome fabric={fabric} whatIf={whatIf} />}</QueryView>
         ) : null}
         {/^\d+$/.test(url.simulation) ? <SimulationResult id={Number(url.simulation)} /> : null}
-        <Simulations fabric={fabric} onOpen={(id) => setUrl({ simulation: id }, true)} />
+        <Simulations fabric={fabric} edits={url.edits} onOpen={(id) => setUrl({ simulation: id }, true)} />
       </Stack>
     </Page>
   );

@@ -3,7 +3,9 @@ import { useId } from "react";
 import { useTranslation } from "react-i18next";
 
 type Props = ButtonProps & {
-  onClick: () => void;
+  onClick?: () => void;
+  /** A button of a form; without the right it does not submit. */
+  type?: "submit";
   /** Whether the reader's roles include the action. */
   allowed?: boolean;
   /** Why the action is not possible, although the reader may do it. */

@@ -10,7 +10,7 @@ export type Merged<T> = {
 
 /** A value as text. Lists are sets: the order of ports, classes and roles has no meaning. */
 const text = (v: unknown) => JSON.stringify(Array.isArray(v) ? v.map((x) => JSON.stringify(x)).sort() : v);
-const same = (a: unknown, b: unknown) => text(a) === text(b);
+export const same = (a: unknown, b: unknown) => text(a) === text(b);
 
 /** Merges two changes of one object: `base` is what both began with. */
 export function merge<T extends object>(base: T, theirs: T, mine: T): Merged<T> {

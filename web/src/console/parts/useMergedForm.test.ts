@@ -47,3 +47,15 @@ test("any other refusal is an error of the caller, and leaves the form", async (
   await expect(result.current.send(other, async () => latest)).rejects.toMatchObject({ status: 422 });
   expect(result.current.newer).toBeUndefined();
 });
+
+test("a newer version that is read replaces a form without changes, and one with changes keeps them", () => {
+  const { result, rerender } = renderHook(({ read }) => useMergedForm(read, formOf), { initialProps: { read: first } });
+  rerender({ read: latest });
+  expect(result.current).toMatchObject({ form: formOf(latest.body), base: latest, changed: false });
+  const mine = { ...formOf(latest.body), pkey: "0x8007" };
+  act(() => result.current.setForm(mine));
+  rerender({ read: { ...first, etag: '"3"' } });
+  expect(result.current).toMatchObject({ form: mine, base: latest, changed: true });
+  act(() => result.current.restart({ ...latest, etag: '"4"' }));
+  expect(result.current).toMatchObject({ form: formOf(latest.body), base: { etag: '"4"' }, changed: false });
+});

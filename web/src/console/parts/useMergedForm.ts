@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { asProblem } from "../../ui/ProblemNote";
-import { merge } from "./merge";
+import { merge, same } from "./merge";
 
 type Version<B> = { body: B; etag: string };
 type Field<T> = keyof T & string;
@@ -19,30 +19,44 @@ export type Newer<T> = {
   taken: Field<T>[];
 };
 
+/** `seen` is the entity tag of the latest version that was read. */
+type State<B, T> = { seen: string; base: Version<B>; form: T; newer?: Newer<T> };
+
 /**
  * A form over one version of an object. A write that is refused for a newer version merges that version into the form by field: no change of
- * either side is lost, and the next write is for the newer version. While `open` is not 0, conflicts have no choice: save nothing.
+ * either side is lost, and the next write is for the newer version. While `open` is not 0, conflicts have no choice: save nothing. When `read`
+ * has a newer version, a form without changes shows it; one with changes keeps them until its write.
  */
-export function useMergedForm<B, T extends object>(first: Version<B>, formOf: (body: B) => T) {
-  const [{ base, form, newer }, setState] = useState<{ base: Version<B>; form: T; newer?: Newer<T> }>(() => ({
-    base: first,
-    form: formOf(first.body),
+export function useMergedForm<B, T extends object>(read: Version<B>, formOf: (body: B) => T) {
+  const [{ seen, base, form, newer }, setState] = useState<State<B, T>>(() => ({
+    seen: read.etag,
+    base: read,
+    form: formOf(read.body),
   }));
+  const original = formOf(base.body);
+  const changed = !same(form, original);
+  /** Begins again with a version, such as the one that a write returned. */
+  const restart = (version: Version<B>) => setState({ seen: read.etag, base: version, form: formOf(version.body) });
+  if (read.etag !== seen) {
+    if (changed) setState((s) => ({ ...s, seen: read.etag }));
+    else restart(read);
+  }
   const setForm = (next: T) => setState((s) => ({ ...s, form: next }));
   /** Writes with the entity tag of the form's version. After a refusal for a newer version it reads and merges that, and returns undefined. */
   const send = async <R>(
     write: (etag: string) => Promise<R>,
-    read: () => Promise<Version<B>>,
+    readAgain: () => Promise<Version<B>>,
   ): Promise<R | undefined> => {
     try {
       return await write(base.etag);
     } catch (problem) {
       if (asProblem(problem).status !== 412) throw problem;
-      const latest = await read();
+      const latest = await readAgain();
       setState((s) => {
         const [before, theirs] = [formOf(s.base.body), formOf(latest.body)];
         const { merged, conflicts, taken } = merge(before, theirs, s.form);
         return {
+          ...s,
           base: latest,
           form: merged,
           newer: { base: before, theirs, mine: s.form, conflicts, chosen: {}, taken },
@@ -62,7 +76,7 @@ export function useMergedForm<B, T extends object>(first: Version<B>, formOf: (b
         : s,
     );
   const open = newer ? newer.conflicts.filter((f) => !newer.chosen[f]).length : 0;
-  return { form, setForm, base, original: formOf(base.body), send, newer, choose, open };
+  return { form, setForm, changed, base, original, send, restart, newer, choose, open };
 }
 
 export type MergedForm<B, T extends object> = ReturnType<typeof useMergedForm<B, T>>;

@@ -9,7 +9,7 @@ import { When } from "../../../ui/When";
 import { LinkName, To } from "../../parts/links";
 import type { Alert } from "./queries";
 
-/** Active alerts, each with the way to the moment at which it began. */
+/** Active alerts, each with a link to its tenant at the time when it began. */
 export function AlertTable({ fabric, alerts }: { fabric: string; alerts: Alert[] }) {
   const { t } = useTranslation(["alerts", "common"]);
   const say = useSay();

@@ -52,9 +52,9 @@ export function BudgetTable({ fabric, budgets, chosen, onChoose, ...state }: Pro
           id: `burn-${w.name}`,
           header: t("burn-in", { window: w.name }),
           align: "end",
-          missing: t("not-contended"),
+          missing: t("burn-none"),
           value: (b) => b.burn[w.name],
-          cell: (b) => <Burn rate={b.burn[w.name]} limit={w.limit} />,
+          cell: (b) => <Burn budget={b} rate={b.burn[w.name]} limit={w.limit} />,
         }),
       ),
       {
@@ -102,11 +102,11 @@ function Left({ left, text }: { left: number; text: string }) {
   );
 }
 
-/** A burn rate beside the rate at which an alert fires. */
-function Burn({ rate, limit }: { rate: number | undefined; limit: number }) {
+/** A burn rate beside the rate at which an alert fires. Without a rate, a tenant whose budget is known did not contend. */
+function Burn({ budget, rate, limit }: { budget: Budget; rate: number | undefined; limit: number }) {
   const { t } = useTranslation("alerts");
   const format = useFormat();
-  if (rate === undefined) return undefined;
+  if (rate === undefined) return budget.left === undefined ? <NotMeasured /> : t("not-contended");
   const text = format.weight(Math.round(rate * 100) / 100) ?? "";
   if (rate >= limit) return <StateBadge tone="bad">{t("burn-over", { rate: text, limit })}</StateBadge>;
   return <span className="fl-numeric">{text}</span>;

@@ -9,9 +9,10 @@ import { useCan } from "../../../shell/me";
 import { ProblemNote } from "../../../ui/ProblemNote";
 import { ActionButton } from "../../parts/ActionButton";
 import { Part } from "../../parts/Part";
+import { useFieldTexts } from "../../parts/useWrite";
 import type { Objective } from "./queries";
 
-/** The default objective, and the way to change it or that of a tenant. */
+/** The default objective, and the form that changes it or the objective of a tenant. */
 export function Objectives({
   fabric,
   standard,
@@ -65,6 +66,7 @@ function ObjectiveForm({ fabric, standard, items, onClose }: FormProps) {
     setTarget(o.target * 100);
   };
   const { save, remove } = useWrites(fabric, tenant, onClose);
+  const errors = useFieldTexts(save.error ?? undefined);
   const body = { bound: Number(bound) / 100, target: Number(target) / 100 };
   const changed = Math.abs(body.bound - old.bound) > 1e-9 || Math.abs(body.target - old.target) > 1e-9;
   const removable = tenant ? old.source === "tenant" : standard.source === "fabric";
@@ -89,6 +91,7 @@ function ObjectiveForm({ fabric, standard, items, onClose }: FormProps) {
         <NumberInput
           label={t("bound")}
           description={t("bound-help")}
+          error={errors.get("/bound")}
           suffix=" %"
           value={bound}
           onChange={setBound}
@@ -99,6 +102,7 @@ function ObjectiveForm({ fabric, standard, items, onClose }: FormProps) {
         <NumberInput
           label={t("target")}
           description={t("target-help")}
+          error={errors.get("/target")}
           suffix=" %"
           value={target}
           onChange={setTarget}
@@ -126,7 +130,10 @@ function ObjectiveForm({ fabric, standard, items, onClose }: FormProps) {
           </Button>
           {removable ? (
             <Button variant="default" loading={remove.isPending} onClick={() => remove.mutate()}>
-              {t(tenant ? "objective-remove" : "objective-remove-default")}
+              {t(tenant ? "objective-remove" : "objective-remove-default", {
+                target: format.share(standard.target) ?? "",
+                bound: format.share(standard.bound) ?? "",
+              })}
             </Button>
           ) : null}
           <Button disabled={!changed} loading={save.isPending} onClick={() => save.mutate(body)}>

@@ -1,6 +1,6 @@
 import { Button, Group, Modal, NativeSelect, Stack, Textarea, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { all, client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
@@ -87,6 +87,7 @@ function SilenceTable({ items, may, onEnd }: { items: Silence[]; may: boolean; o
       {
         id: "end",
         header: t("end-now"),
+        missing: "",
         cell: (s) =>
           s.state === "expired" ? undefined : (
             <ActionButton size="compact-sm" variant="default" allowed={may} onClick={() => onEnd(s)}>
@@ -125,14 +126,19 @@ function AddSilence({ fabric, onClose }: { fabric: string; onClose: () => void }
     .map((m) => m.trim())
     .filter(Boolean);
   const key = useOperationKey([list, length, comment]);
+  const sent = useRef({ key: "", ends_at: "" });
   const add = useMutation({
-    mutationFn: () =>
-      data(
+    mutationFn: () => {
+      // A second press repeats the first request: under one key, the service accepts no other.
+      if (sent.current.key !== key)
+        sent.current = { key, ends_at: new Date(Date.now() + Number(length) * 3_600_000).toISOString() };
+      return data(
         client.POST("/api/v1/silences", {
           params: { header: { "Idempotency-Key": key } },
-          body: { matchers: list, ends_at: new Date(Date.now() + Number(length) * 3_600_000).toISOString(), comment },
+          body: { matchers: list, ends_at: sent.current.ends_at, comment },
         }),
-      ),
+      );
+    },
     onSuccess: () => {
       void cache.invalidateQueries({ queryKey: keys.silences() });
       onClose();

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { budgetsOf, windows, worst } from "./queries";
+import { budgetsOf, measured, windows, worst } from "./queries";
 
 const objective = (tenant: string) => ({ tenant, bound: 0.95, target: 0.99, source: "built-in" as const });
 const rates = (of: Record<string, number>) => windows.map((w) => new Map(w.name === "1h" ? Object.entries(of) : []));
@@ -18,6 +18,8 @@ it("orders budgets by the burn that is nearest to an alert, then by what is left
 });
 
 it("leaves out what was not measured", () => {
+  expect(budgetsOf([objective("gold")], undefined).some(measured)).toBe(false);
+  expect(budgetsOf([objective("gold")], { left: new Map([["gold", 0]]), rates: [] }).some(measured)).toBe(true);
   expect(budgetsOf([objective("gold")], undefined)).toEqual([
     { tenant: "gold", objective: objective("gold"), left: undefined, burn: {} },
   ]);

@@ -103,6 +103,9 @@ export function budgetsOf(
   return list.sort((a, b) => worst(b) - worst(a) || (a.left ?? 1) - (b.left ?? 1) || a.tenant.localeCompare(b.tenant));
 }
 
+/** Whether anything of a budget was measured. */
+export const measured = (b: Budget): boolean => b.left !== undefined || Object.keys(b.burn).length > 0;
+
 /** The fastest burn of a tenant over the rate at which an alert fires: from 1 on an alert is near. */
 export function worst(b: Budget): number {
   return Math.max(0, ...windows.map((w) => (b.burn[w.name] ?? 0) / w.limit));

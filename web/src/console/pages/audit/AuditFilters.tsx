@@ -1,20 +1,16 @@
 import { Autocomplete, Button, Group, NativeSelect, TextInput } from "@mantine/core";
-import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useFabrics } from "../../../shell/fabrics";
+import { useDraft } from "../../../ui/useDraft";
 import { type AuditFilter, noFilter, parametersOf } from "./queries";
 import { actionGroups } from "./words";
 
 type Props = { filter: AuditFilter; onFilter: (filter: AuditFilter) => void };
 
-/** The filters of the log. A press shows the entries; the form starts afresh when the address changes. */
+/** The filters of the log, which apply when the form is submitted. */
 export function AuditFilters({ filter, onFilter }: Props) {
-  return <Form key={JSON.stringify(filter)} filter={filter} onFilter={onFilter} />;
-}
-
-function Form({ filter, onFilter }: Props) {
   const { t } = useTranslation(["audit", "common"]);
-  const [form, setForm] = useState(filter);
+  const [form, setForm] = useDraft(filter);
   const fabrics = useFabrics();
   const set = (patch: Partial<AuditFilter>) => setForm({ ...form, ...patch });
   const text = (name: "actor" | "object", label: string) => (

@@ -1,9 +1,10 @@
 import { useRouterState } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { StateBadge } from "../../../ui/StateBadge";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { When } from "../../../ui/When";
+import { shortPlan } from "../../parts/links";
+import { OutcomeBadge } from "./OutcomeBadge";
 import type { Entry } from "./queries";
 import { useActionWord } from "./words";
 
@@ -15,7 +16,6 @@ export function AuditTable({ entries, onEnd }: { entries: Entry[]; onEnd?: () =>
   const { t } = useTranslation(["audit", "common"]);
   const word = useActionWord();
   const search = useRouterState({ select: (s) => s.location.searchStr });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `word` changes with the language, as `t` does
   const columns = useMemo<Column<Entry>[]>(
     () => [
       { id: "seq", header: t("number"), cell: (e) => e.seq, align: "end", width: 5 },
@@ -41,15 +41,11 @@ export function AuditTable({ entries, onEnd }: { entries: Entry[]; onEnd?: () =>
       {
         id: "outcome",
         header: t("outcome"),
-        cell: (e) => (
-          <StateBadge tone={e.outcome === "done" ? "good" : "warn"} icon={e.outcome === "done" ? "check" : "lock"}>
-            {t(`outcome.${e.outcome}`)}
-          </StateBadge>
-        ),
+        cell: (e) => <OutcomeBadge outcome={e.outcome} />,
         width: 7,
       },
     ],
-    [t],
+    [t, word],
   );
   return (
     <DataTable
@@ -65,10 +61,10 @@ export function AuditTable({ entries, onEnd }: { entries: Entry[]; onEnd?: () =>
   );
 }
 
-/** Plans and snapshots have hashes as names: their first digits are enough to tell them apart. */
-export const shortObject = (name: string) => name.replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1…");
+/** The name of an object; plans and snapshots, whose names are hashes, by the first digits. */
+export const shortObject = (name: string) => (/^[0-9a-f]{64}$/.test(name) ? `${shortPlan(name)}…` : name);
 
-/** The page with the entry open, and the filters as they are. */
+/** The address of the page with the entry open and the same filters. */
 function hrefOf(search: string, seq: number): string {
   const parameters = new URLSearchParams(search);
   parameters.set("seq", String(seq));

@@ -3,11 +3,11 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useFormat } from "../../../format/useFormat";
 import { Copyable } from "../../../ui/CopyAs";
-import { StateBadge } from "../../../ui/StateBadge";
 import { QueryView } from "../../../ui/states";
 import { When } from "../../../ui/When";
 import { To } from "../../parts/links";
 import { fieldChanges } from "./difference";
+import { OutcomeBadge } from "./OutcomeBadge";
 import { type Entry, useEntry } from "./queries";
 import { useActionWord } from "./words";
 
@@ -38,9 +38,7 @@ function Detail({ entry: e }: { entry: Entry }) {
     <Stack gap="md" data-entry={e.seq}>
       <Group gap="sm">
         <Text fw={600}>{word(e.action)}</Text>
-        <StateBadge tone={e.outcome === "done" ? "good" : "warn"} icon={e.outcome === "done" ? "check" : "lock"}>
-          {t(`outcome.${e.outcome}`)}
-        </StateBadge>
+        <OutcomeBadge outcome={e.outcome} />
       </Group>
       {e.detail ? (
         <Text lang="en" className="fl-name">

@@ -1,5 +1,5 @@
 import { Button, Group, Text } from "@mantine/core";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { download } from "../../../format/csv";
 import { Icon } from "../../../ui/icons";
@@ -9,11 +9,12 @@ import type { AuditFilter } from "./queries";
 
 type State = { read: number; done?: number; more?: boolean; problem?: unknown };
 
-/** Saves what the filter lets through: every entry, not only the loaded ones. */
+/** Saves the entries that match the filter, also those that are not loaded yet. */
 export function ExportButtons({ filter }: { filter: AuditFilter }) {
   const { t } = useTranslation("audit");
   const [state, setState] = useState<State>();
   const stop = useRef<AbortController>(undefined);
+  useEffect(() => () => stop.current?.abort(), []); // another filter or page: its reader expects no file
   const busy = state !== undefined && state.done === undefined && state.problem === undefined;
   const save = async (kind: "csv" | "jsonl") => {
     const control = new AbortController();

@@ -3,8 +3,8 @@ export type FieldChange = { path: string; before: string | undefined; after: str
 
 const isObject = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null && !Array.isArray(v);
 
-/** A value as text: texts as they are, everything else as JSON. */
-export const valueText = (v: unknown): string => (typeof v === "string" ? v : JSON.stringify(v));
+/** A value as text: strings as they are, everything else as JSON. */
+const valueText = (v: unknown): string => (typeof v === "string" ? v : JSON.stringify(v));
 
 function flatten(value: unknown, path: string, out: Map<string, string>) {
   if (isObject(value) && Object.keys(value).length > 0)

@@ -1,7 +1,8 @@
+import { all } from "../../../api/client";
 import { csv } from "../../../format/csv";
 import { type AuditFilter, type Entry, readEntries } from "./queries";
 
-/** Entries of an export at most: more are the task of `fairlane audit export`. */
+/** Entries of an export at most; `fairlane audit export` has no such limit. */
 export const mostExported = 100_000;
 
 /** Columns of the file: the names of the contract, so that programs read the file. */
@@ -37,18 +38,20 @@ export function csvOf(entries: Entry[]): string {
 /** The entries as JSON, one a line. */
 export const linesOf = (entries: Entry[]): string => entries.map((e) => `${JSON.stringify(e)}\n`).join("");
 
-/** Reads everything that the filter lets through, at most `mostExported` entries. `more` says that entries are left out. */
+/** Reads the entries that match the filter, at most `mostExported` of them. `more` says that entries are left out. */
 export async function readAll(
   filter: AuditFilter,
   onProgress: (read: number) => void,
   signal: AbortSignal,
 ): Promise<{ entries: Entry[]; more: boolean }> {
-  const entries: Entry[] = [];
-  for (let cursor: string | undefined; ; ) {
+  let read = 0;
+  let more = false;
+  const entries = await all<Entry>(async (cursor) => {
     const page = await readEntries(filter, 1000, cursor, signal);
-    entries.push(...page.items);
-    onProgress(entries.length);
-    cursor = page.next_cursor;
-    if (!cursor || entries.length >= mostExported) return { entries, more: cursor !== undefined };
-  }
+    read += page.items.length;
+    more = page.next_cursor !== undefined;
+    onProgress(read);
+    return page;
+  }, mostExported);
+  return { entries, more };
 }

@@ -1,3 +1,4 @@
+import { useCallback } from "react";
 import { useTranslation } from "react-i18next";
 
 /** Actions that the filter offers, by what they are about; with a dot at the end it takes all that begin with it. */
@@ -26,5 +27,5 @@ export const actionGroups = [
 /** `action(code)`: an action in words, its code where it has none. */
 export function useActionWord(): (code: string) => string {
   const { t } = useTranslation("audit");
-  return (code) => t(`action.${code}`, { defaultValue: code });
+  return useCallback((code) => t(`action.${code}`, { defaultValue: code }), [t]);
 }

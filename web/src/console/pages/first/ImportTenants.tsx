@@ -12,7 +12,7 @@ import { mostBytes, readTenantSet, type TenantSet } from "./tenantSet";
 
 type Result = Schemas["TenantSetResult"];
 
-/** Sends the declaration: as a dry run, or for the tenants that the dry run saw. */
+/** Sends the declaration: as a dry run, or with the ETag that the dry run returned. */
 const put = (fabric: string, body: TenantSet, etag?: string) =>
   answer<Result>(
     client.PUT("/api/v1/fabrics/{fabric}/tenants", {
@@ -21,7 +21,7 @@ const put = (fabric: string, body: TenantSet, etag?: string) =>
     }),
   );
 
-/** Declares tenants from a file: preview first, then exactly what the preview showed. Without a fabric it says what to do first. */
+/** Declares tenants from JSON: a preview first, then the same declaration. Without a fabric, the button says what to do first. */
 export function ImportTenants({ fabric }: { fabric: string | undefined }) {
   const { t } = useTranslation("first");
   const can = useCan();
@@ -52,7 +52,6 @@ export function ImportTenants({ fabric }: { fabric: string | undefined }) {
       <Textarea
         label={t("import-text")}
         description={t("import-is")}
-        placeholder={'{"tenants": [{"name": "gold", "weight": 4, "attachments": [{"port": "host-001"}]}]}'}
         value={text}
         onChange={(e) => setText(e.currentTarget.value)}
         error={wrong ? t(`import-wrong.${wrong}`) : undefined}

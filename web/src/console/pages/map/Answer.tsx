@@ -3,7 +3,7 @@ import { useLanguage } from "../../../i18n";
 import { When } from "../../../ui/When";
 import type { FabricMap } from "./model";
 
-/** Where it is contended and who meets there, in one sentence. */
+/** The contended links, and the tenants on the fullest of them, in one sentence. */
 export function useAnswer(map: FabricMap | undefined): string {
   const { t } = useTranslation("map");
   const language = useLanguage();

@@ -1,8 +1,9 @@
 import { Autocomplete, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { useEffect, useMemo, useState } from "react";
+import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
+import { useDraft } from "../../../ui/useDraft";
 import { useDevices } from "./queries";
 
 type Kind = Schemas["SearchResult"]["kind"];
@@ -21,8 +22,7 @@ export function DeviceField(p: {
   width?: string;
 }) {
   const { t } = useTranslation("shell");
-  const [text, setText] = useState(p.value);
-  useEffect(() => setText(p.value), [p.value]);
+  const [text, setText] = useDraft(p.value);
   const [wanted] = useDebouncedValue(text.trim(), 150);
   const found = useDevices(p.fabric, wanted, p.kinds);
   const { options, details } = useMemo(() => {

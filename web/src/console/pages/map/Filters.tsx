@@ -1,22 +1,16 @@
 import { Button, Checkbox, Group as Row, Text, TextInput } from "@mantine/core";
-import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Icon } from "../../../ui/icons";
+import { useFilter } from "../../../ui/table/useFilter";
 import { DeviceField } from "./DeviceField";
 import type { FabricMap, Group, SetUrl, UrlState } from "./model";
 import { useGroupName } from "./names";
 import { drawnIn } from "./useDrawing";
 
-/** Finds a device, and hides what the reader does not want to see. */
+/** Fields that search for a device and filter the groups and edges. */
 export function Filters({ fabric, url, set }: { fabric: string; url: UrlState; set: SetUrl }) {
   const { t } = useTranslation("map");
-  const [text, setText] = useState(url.filter);
-  useEffect(() => setText(url.filter), [url.filter]);
-  useEffect(() => {
-    if (text === url.filter) return;
-    const timer = setTimeout(() => set({ filter: text }), 200);
-    return () => clearTimeout(timer);
-  }, [text, url.filter, set]);
+  const filter = useFilter(url.filter, (text) => set({ filter: text }));
   return (
     <Row gap="sm" align="flex-end">
       <DeviceField
@@ -36,10 +30,10 @@ export function Filters({ fabric, url, set }: { fabric: string; url: UrlState; s
       <TextInput
         label={t("filter")}
         placeholder={t("filter-placeholder")}
-        value={text}
+        value={filter.text}
         maxLength={100}
         data-filter=""
-        onChange={(e) => setText(e.currentTarget.value)}
+        onChange={(e) => filter.change(e.currentTarget.value)}
         w="14rem"
       />
       <Checkbox
@@ -58,7 +52,7 @@ export function Filters({ fabric, url, set }: { fabric: string; url: UrlState; s
   );
 }
 
-/** Says where the device is that the reader looks for, with the ways to it. */
+/** Says which group holds the device that the reader searches for, with buttons that show it. */
 export function Found({ map, groups, url, set }: { map: FabricMap; groups: Group[]; url: UrlState; set: SetUrl }) {
   const { t } = useTranslation("map");
   const name = useGroupName();

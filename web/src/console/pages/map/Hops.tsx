@@ -8,6 +8,7 @@ import { Partial } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { NotMeasured } from "../../../ui/values";
 import { TenantName } from "../../parts/links";
+import { percentColumn, rateColumn } from "./columns";
 import type { RoutedPath } from "./model";
 
 type Hop = RoutedPath["hops"][number];
@@ -45,32 +46,16 @@ export function Hops({ fabric, path }: { fabric: string; path: RoutedPath }) {
 function useHopColumns(path: RoutedPath): Column<Hop>[] {
   const { t } = useTranslation(["map", "common"]);
   const format = useFormat();
-  return useMemo(() => {
+  return useMemo<Column<Hop>[]>(() => {
     const scale = format.rateScale(path.hops.flatMap((h) => [h.capacity_bps, h.delivered_bps]));
     return [
       { id: "link", header: t("common:link"), value: (h) => h.name },
       { id: "distance", header: t("hop"), align: "end", value: (h) => h.distance + 1 },
+      rateColumn(scale, "capacity", t("capacity"), (h) => h.capacity_bps),
+      rateColumn(scale, "delivered", t("common:delivered"), (h) => h.delivered_bps),
       {
-        id: "capacity",
-        header: t("capacity"),
-        unit: scale.unit,
-        align: "end",
-        value: (h) => h.capacity_bps / scale.divisor,
-        cell: (h) => scale.format(h.capacity_bps),
-      },
-      {
-        id: "delivered",
-        header: t("common:delivered"),
-        unit: scale.unit,
-        align: "end",
-        value: (h) => (h.delivered_bps === undefined ? undefined : h.delivered_bps / scale.divisor),
-        cell: (h) => scale.format(h.delivered_bps) ?? <NotMeasured />,
-      },
-      {
-        id: "use",
-        header: t("use"),
-        unit: "%",
-        value: (h) => (h.use === undefined ? undefined : Math.round(h.use * 1000) / 10),
+        ...percentColumn<Hop>(format, "use", t("use"), (h) => h.use),
+        align: "start",
         cell: (h) => <UseBar use={h.use} />,
       },
       {
@@ -95,7 +80,7 @@ function useHopColumns(path: RoutedPath): Column<Hop>[] {
                 </span>
               )),
       },
-    ] satisfies Column<Hop>[];
+    ];
   }, [t, format, path]);
 }
 

@@ -14,10 +14,5 @@ const looks: Record<State, { tone: Tone; icon: IconName }> = {
 /** The state of a group of the map. */
 export function MapBadge({ state }: { state: State }) {
   const { t } = useTranslation("common");
-  const look = looks[state] ?? looks.ok;
-  return (
-    <StateBadge tone={look.tone} icon={look.icon}>
-      {t(`map.${state}`, { defaultValue: state })}
-    </StateBadge>
-  );
+  return <StateBadge {...(looks[state] ?? looks.ok)}>{t(`map.${state}`, { defaultValue: state })}</StateBadge>;
 }

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useFormat } from "../../../format/useFormat";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
-import { NotMeasured } from "../../../ui/values";
+import { percentColumn, rateColumn } from "./columns";
 import { MapBadge } from "./MapBadge";
 import { type Edge, edgeId, type FabricMap, type Group, type UrlState } from "./model";
 import { useGroupName } from "./names";
@@ -16,9 +16,6 @@ type TablesProps = {
   /** The address of the page with changes of its state. */
   hrefOf: (patch: Partial<UrlState>) => string;
 };
-
-const percent = (fraction: number | undefined) =>
-  fraction === undefined ? undefined : Math.round(fraction * 1000) / 10;
 
 /** What the picture shows, as two tables: groups, and the links between them. */
 export function MapTables({ fabric, map, groups, edges, hrefOf }: TablesProps) {
@@ -39,14 +36,7 @@ export function MapTables({ fabric, map, groups, edges, hrefOf }: TablesProps) {
         value: (g) => t(`common:map.${g.state}`),
         cell: (g) => <MapBadge state={g.state} />,
       },
-      {
-        id: "use",
-        header: t("worst-use"),
-        unit: "%",
-        align: "end",
-        value: (g) => percent(g.worst_use),
-        cell: (g) => format.share(g.worst_use) ?? <NotMeasured />,
-      },
+      percentColumn(format, "use", t("worst-use"), (g) => g.worst_use),
       { id: "domain", header: t("domain"), value: (g) => g.domain, missing: t("unknown"), hidden: true },
     ],
     [t, name, format],
@@ -60,22 +50,8 @@ export function MapTables({ fabric, map, groups, edges, hrefOf }: TablesProps) {
         value: (e) => t("between", { a: names.get(e.a) ?? e.a, b: names.get(e.b) ?? e.b }),
       },
       { id: "links", header: t("links"), align: "end", value: (e) => e.links },
-      {
-        id: "capacity",
-        header: t("capacity"),
-        unit: scale.unit,
-        align: "end",
-        value: (e) => e.capacity_bps / scale.divisor,
-        cell: (e) => scale.format(e.capacity_bps),
-      },
-      {
-        id: "use",
-        header: t("worst-use"),
-        unit: "%",
-        align: "end",
-        value: (e) => percent(e.worst_use),
-        cell: (e) => format.share(e.worst_use) ?? <NotMeasured />,
-      },
+      rateColumn(scale, "capacity", t("capacity"), (e) => e.capacity_bps),
+      percentColumn(format, "use", t("worst-use"), (e) => e.worst_use),
       { id: "contended", header: t("contended"), align: "end", value: (e) => e.contended },
       { id: "down", header: t("down"), align: "end", value: (e) => e.down },
     ],

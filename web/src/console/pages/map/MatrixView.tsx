@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { useFormat } from "../../../format/useFormat";
 import { Empty, Partial, QueryView } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
-import { NotMeasured } from "../../../ui/values";
+import { percentColumn } from "./columns";
 import { HeatGrid } from "./HeatGrid";
 import { type Cell, type Matrix, steps } from "./heat";
 import { edgeId, type FabricMap, type SetUrl, type UrlState } from "./model";
@@ -121,14 +121,7 @@ function CellTable({ fabric, matrix, href }: { fabric: string; matrix: Matrix; h
       { id: "row", header: t("lower"), value: (c) => matrix.rows[c.row]?.name },
       { id: "column", header: t("upper"), value: (c) => matrix.columns[c.column]?.name },
       { id: "links", header: t("links"), align: "end", value: (c) => c.links },
-      {
-        id: "use",
-        header: t("worst-use"),
-        unit: "%",
-        align: "end",
-        value: (c) => (c.worst_use === undefined ? undefined : Math.round(c.worst_use * 1000) / 10),
-        cell: (c) => format.share(c.worst_use) ?? <NotMeasured />,
-      },
+      percentColumn(format, "use", t("worst-use"), (c) => c.worst_use),
       { id: "contended", header: t("contended"), align: "end", value: (c) => c.contended },
       { id: "down", header: t("down"), align: "end", value: (c) => c.down },
     ],

@@ -8,20 +8,16 @@ import { Empty } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { NotMeasured } from "../../../ui/values";
 import { TenantName } from "../../parts/links";
+import { percentColumn, rateColumn } from "./columns";
 import { byWorst, edgeId, type FabricMap, type Meeting, type SetUrl } from "./model";
 
 type Tenant = Schemas["MeetingTenant"];
 
 /** The measured state of a tenant. */
-export function MeasuredBadge({ state }: { state: string | undefined }) {
+function MeasuredBadge({ state }: { state: string | undefined }) {
   const { t } = useTranslation("common");
   if (!state) return <NotMeasured />;
-  const look = measuredLook(state);
-  return (
-    <StateBadge tone={look.tone} icon={look.icon}>
-      {t(`measured.${state}`, { defaultValue: state })}
-    </StateBadge>
-  );
+  return <StateBadge {...measuredLook(state)}>{t(`measured.${state}`, { defaultValue: state })}</StateBadge>;
 }
 
 const received = (t: Tenant) =>
@@ -101,38 +97,16 @@ export function Meetings({
             l.meeting.link
           ),
       },
-      {
-        id: "use",
-        header: t("use"),
-        unit: "%",
-        align: "end",
-        value: (l) => percent(l.meeting.use),
-        cell: (l) => format.share(l.meeting.use) ?? <NotMeasured />,
-      },
+      percentColumn(format, "use", t("use"), (l) => l.meeting.use),
       {
         id: "tenant",
         header: t("common:tenant"),
         value: (l) => l.tenant.tenant,
         cell: (l) => <TenantName name={l.tenant.tenant} />,
       },
-      ...(["entitled", "delivered"] as const).map(
-        (name): Column<Line> => ({
-          id: name,
-          header: t(`common:${name}`),
-          unit: scale.unit,
-          align: "end",
-          value: (l) => scaled(l.tenant[`${name}_bps`], scale.divisor),
-          cell: (l) => scale.format(l.tenant[`${name}_bps`]) ?? <NotMeasured />,
-        }),
-      ),
-      {
-        id: "received",
-        header: t("received"),
-        unit: "%",
-        align: "end",
-        value: (l) => percent(received(l.tenant)),
-        cell: (l) => format.share(received(l.tenant)) ?? <NotMeasured />,
-      },
+      rateColumn(scale, "entitled", t("common:entitled"), (l) => l.tenant.entitled_bps),
+      rateColumn(scale, "delivered", t("common:delivered"), (l) => l.tenant.delivered_bps),
+      percentColumn(format, "received", t("received"), (l) => received(l.tenant)),
       {
         id: "state",
         header: t("common:state"),
@@ -165,7 +139,3 @@ export function Meetings({
     </>
   );
 }
-
-const percent = (fraction: number | undefined) =>
-  fraction === undefined ? undefined : Math.round(fraction * 1000) / 10;
-const scaled = (bps: number | undefined, divisor: number) => (bps === undefined ? undefined : bps / divisor);

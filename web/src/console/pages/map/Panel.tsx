@@ -14,7 +14,7 @@ import { useGroupName } from "./names";
 
 type PanelProps = { fabric: string; map: FabricMap; set: SetUrl; onClose: () => void };
 
-/** The frame of a panel: a heading that takes the focus when the keyboard opened it, and a way to close it. */
+/** The frame of a panel: a heading that takes the focus when the keyboard opened it, and a button that closes it. */
 function Frame({ title, onClose, children }: { title: string; onClose: () => void; children: React.ReactNode }) {
   const { t } = useTranslation("common");
   const heading = useRef<HTMLHeadingElement>(null);
@@ -83,7 +83,7 @@ function Facts({ rows }: { rows: [string, React.ReactNode][] }) {
   );
 }
 
-/** A group: its members, state and links, with the ways into it. */
+/** A group: its members, state and links, with buttons that expand it or open its devices. */
 export function GroupPanel({ fabric, map, set, onClose, group }: PanelProps & { group: Group }) {
   const { t } = useTranslation(["map", "common"]);
   const name = useGroupName();
@@ -188,7 +188,7 @@ export function EdgeState({ edge }: { edge: Pick<Edge, "contended" | "down"> }) 
   );
 }
 
-/** The links between two groups, and who meets there. */
+/** The links between two groups, and the tenants that meet on them. */
 export function EdgePanel(p: PanelProps & { edge: Edge; names: [string, string]; meetings: Meeting[] }) {
   const { t } = useTranslation("map");
   const { edge } = p;

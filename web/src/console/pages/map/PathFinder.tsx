@@ -1,15 +1,15 @@
 import { Button, Group as Row, Stack, Text, TextInput } from "@mantine/core";
-import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useSay } from "../../../i18n/say";
 import { asProblem } from "../../../ui/ProblemNote";
 import { QueryView } from "../../../ui/states";
+import { useDraft } from "../../../ui/useDraft";
 import { DeviceField } from "./DeviceField";
 import { Hops } from "./Hops";
 import type { SetUrl, UrlState } from "./model";
 import type { usePath } from "./queries";
 
-/** Asks for two ports and shows the route between them. */
+/** The form of a path, and the route that the service traces for it. */
 export function PathFinder({
   fabric,
   url,
@@ -23,14 +23,9 @@ export function PathFinder({
 }) {
   const { t } = useTranslation("map");
   const say = useSay();
-  const [src, setSrc] = useState(url.src);
-  const [dst, setDst] = useState(url.dst);
-  const [tenant, setTenant] = useState(url.tenant);
-  useEffect(() => {
-    setSrc(url.src);
-    setDst(url.dst);
-    setTenant(url.tenant);
-  }, [url.src, url.dst, url.tenant]);
+  const [src, setSrc] = useDraft(url.src);
+  const [dst, setDst] = useDraft(url.dst);
+  const [tenant, setTenant] = useDraft(url.tenant);
   const errors = query.error ? (asProblem(query.error).document?.errors ?? []) : [];
   const errorOf = (field: string) => {
     const e = errors.find((x) => x.pointer === field);

@@ -17,7 +17,7 @@ export const urlDefaults = {
   /** Selected group, or selected edge as `edgeId` writes it. */
   group: "",
   edge: "",
-  /** Text that names of groups must hold. */
+  /** Words that the names of groups must contain. */
   filter: "",
   only: "",
   hosts: "",
@@ -52,10 +52,10 @@ export function joins(e: { a?: string; b?: string }, a: string, b: string): bool
   return (e.a === a && e.b === b) || (e.a === b && e.b === a);
 }
 
-/** What the reader asks to see of a map. */
+/** The filters of the map. */
 export type Filter = { text: string; contended: boolean; hideHosts: boolean };
 
-/** The groups and edges that pass the filter. With `contended`, groups stay when they are not in order or have an edge that is not. */
+/** The groups and edges that pass the filter. With `contended`, groups stay that are in another state than ok or have an edge that is contended or down. */
 export function filtered(map: FabricMap, filter: Filter): { groups: Group[]; edges: Edge[] } {
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   const hot = new Set(map.edges.flatMap((e) => (e.contended > 0 || e.down > 0 ? [e.a, e.b] : [])));
@@ -87,7 +87,7 @@ export function leastReceived(m: Meeting): number | undefined {
   return parts.length ? Math.min(...parts) : undefined;
 }
 
-/** Meetings by their worst: a path that is down, then who receives the least of its share, then the highest use. */
+/** Meetings, the worst first: a path that is down, then the least part of a share received, then the highest use. */
 export function byWorst(list: readonly Meeting[]): Meeting[] {
   const rank = (m: Meeting) => (m.tenants.some((t) => t.state === "path-down") ? -1 : (leastReceived(m) ?? 2));
   return [...list].sort((a, b) => rank(a) - rank(b) || (b.use ?? -1) - (a.use ?? -1) || a.link.localeCompare(b.link));
@@ -98,7 +98,7 @@ export function nodeOf(port: string): string {
   return port.split(":")[0] ?? port;
 }
 
-/** What a link to the map by the name of a link direction selects: the edge on which it is, else the sending device to look for. */
+/** What the name of a link direction selects: the edge that contains it, else a search for the sending device. */
 export function ofLink(map: FabricMap | undefined, link: string): { edge: string; find: string } {
   const meeting = map?.tenants_meeting.find((m) => m.link === link);
   if (meeting?.a && meeting.b) return { edge: edgeId(meeting.a, meeting.b), find: "" };

@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { nodeOf } from "./model";
@@ -6,9 +6,18 @@ import { nodeOf } from "./model";
 /** Milliseconds between two readings of what is measured while the page is in view. */
 const refetchInterval = 15_000;
 
-/** The map, or the members of a group; `find` locates a device. The picture before stays while the next one is read. */
-export function useMap(fabric: string, expand: string, find: string, enabled = true) {
-  return useQuery({
+/** The map, or the members of a group; `find` locates a device. The previous picture stays while the next one is read. */
+export function useMap(fabric: string, expand: string, find: string) {
+  return useQuery({ ...mapQuery(fabric, expand, find), refetchInterval });
+}
+
+/** The map as it was read last, for names and places, which measurements do not change. */
+export function useMapOnce(fabric: string, expand: string, enabled: boolean) {
+  return useQuery({ ...mapQuery(fabric, expand, ""), enabled });
+}
+
+const mapQuery = (fabric: string, expand: string, find: string) =>
+  queryOptions({
     queryKey: keys.map(fabric, expand, find),
     queryFn: ({ signal }) =>
       data(
@@ -21,10 +30,7 @@ export function useMap(fabric: string, expand: string, find: string, enabled = t
         }),
       ),
     placeholderData: keepPreviousData,
-    refetchInterval,
-    enabled,
   });
-}
 
 /** Links between a tier of switches and those above. */
 export function useMatrix(fabric: string, tier: string, group: string, enabled: boolean) {
@@ -62,7 +68,7 @@ export function usePath(fabric: string, src: string, dst: string, tenant: string
   });
 }
 
-/** Devices whose name or GUID holds a text. */
+/** Devices whose name or GUID contains a text. */
 export function useDevices(fabric: string, text: string, kinds: Schemas["SearchResult"]["kind"][]) {
   const found = useQuery({
     queryKey: keys.search(fabric, text, "devices"),

@@ -48,7 +48,6 @@ export function Accounts({ accounts, allowed }: { accounts: Account[]; allowed: 
 function useAccountColumns(allowed: boolean, onDelete: (account: string) => void): Column<Account>[] {
   const { t } = useTranslation(["people", "common"]);
   const word = useGrantWord();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `word` changes with the language, as `t` does
   return useMemo<Column<Account>[]>(
     () => [
       { id: "name", header: t("common:name"), value: (a) => a.name },
@@ -77,7 +76,7 @@ function useAccountColumns(allowed: boolean, onDelete: (account: string) => void
         ),
       },
     ],
-    [t, allowed, onDelete],
+    [t, word, allowed, onDelete],
   );
 }
 

@@ -13,8 +13,8 @@ import { useGrantWord } from "./words";
 
 type Form = { display_name: string; disabled: boolean; roles: Grant[] };
 
-/** The part of a user that a form changes: its local roles, without those of the OpenID provider. */
-export function formOf(user: User): Form {
+/** The part of a user that the form changes: its local roles, without those of the OpenID provider. */
+function formOf(user: User): Form {
   const roles = user.memberships
     .filter((m) => m.source === "local")
     .map(({ role, fabric, tenant }) => ({ role, ...(fabric ? { fabric } : {}), ...(tenant ? { tenant } : {}) }));
@@ -25,11 +25,11 @@ export function formOf(user: User): Form {
 export function EditUser({ user, etag, onClose }: { user: User; etag: string; onClose: () => void }) {
   const { t } = useTranslation("people");
   const merged = useMergedForm({ body: user, etag }, formOf);
-  const { form, setForm, original } = merged;
+  const { form, setForm, changed } = merged;
   const [password, setPassword] = useState("");
   const write = useWrite();
   const errors = useFieldTexts(write.problem);
-  const changed = usePeopleChanged();
+  const peopleChanged = usePeopleChanged();
   const save = async () => {
     const done = await write.run(() =>
       merged.send(
@@ -45,7 +45,7 @@ export function EditUser({ user, etag, onClose }: { user: User; etag: string; on
     );
     if (!done?.done) return;
     setPassword("");
-    await changed();
+    await peopleChanged();
     onClose();
   };
   const short = password !== "" && password.length < leastPassword;
@@ -58,7 +58,7 @@ export function EditUser({ user, etag, onClose }: { user: User; etag: string; on
       effect={t("user-save", { user: user.name })}
       busy={write.busy}
       problem={write.problem}
-      disabled={short || merged.open > 0 || (password === "" && JSON.stringify(form) === JSON.stringify(original))}
+      disabled={short || merged.open > 0 || (password === "" && !changed)}
       onConfirm={() => void save()}
     >
       <Stack gap="sm">

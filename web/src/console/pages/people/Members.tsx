@@ -2,40 +2,43 @@ import { Button, Group, NativeSelect, Stack, Text, TextInput } from "@mantine/co
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, data, type Schemas } from "../../../api/client";
-import { useFabrics } from "../../../shell/fabrics";
 import { useCan } from "../../../shell/me";
 import { Empty, QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
+import { useDraft } from "../../../ui/useDraft";
+import { stringifySearch } from "../../../ui/useUrlState";
 import { ActionButton } from "../../parts/ActionButton";
 import { useWrite } from "../../parts/useWrite";
 import { tenantRoles, useMembers, usePeopleChanged, wideRoles } from "./queries";
 
 type Member = Schemas["Member"];
 type Place = { fabric: string; tenant: string };
-type Props = { place: Place; onPlace: (place: Partial<Place>) => void };
+type Props = {
+  fabrics: string[];
+  place: Place;
+  onPlace: (place: Place) => void;
+};
 
-/** Who has a role on one fabric, or in one of its tenants. */
-export function Members({ place, onPlace }: Props) {
+/** The members of one fabric, or of one of its tenants. */
+export function Members({ fabrics, place, onPlace }: Props) {
   const { t } = useTranslation(["people", "common"]);
-  const names = useFabrics().data?.map((f) => f.name) ?? [];
-  const [tenant, setTenant] = useState(place.tenant);
-  if (names.length === 0) return <Empty title={t("members-none")} why={t("members-no-fabric")} />;
-  const at = { fabric: place.fabric || (names[0] ?? ""), tenant: place.tenant };
+  const [tenant, setTenant] = useDraft(place.tenant);
+  if (fabrics.length === 0) return <Empty title={t("members-none")} why={t("members-no-fabric")} />;
   return (
     <Stack gap="sm">
       <form
         onSubmit={(e) => {
           e.preventDefault();
-          onPlace({ fabric: at.fabric, tenant: tenant.trim() });
+          onPlace({ fabric: place.fabric, tenant: tenant.trim() });
         }}
       >
         <Group gap="sm" align="flex-end">
           <NativeSelect
             label={t("common:fabric")}
-            value={at.fabric}
-            data={names}
-            onChange={(e) => onPlace({ fabric: e.currentTarget.value })}
+            value={place.fabric}
+            data={fabrics}
+            onChange={(e) => onPlace({ fabric: e.currentTarget.value, tenant: "" })}
           />
           <TextInput
             label={t("members-tenant")}
@@ -49,21 +52,24 @@ export function Members({ place, onPlace }: Props) {
           </Button>
         </Group>
       </form>
-      <MemberTable key={`${at.fabric}/${at.tenant}`} place={at} />
+      <MemberTable key={nameOf(place)} place={place} />
     </Stack>
   );
 }
+
+const nameOf = ({ fabric, tenant }: Place) => (tenant ? `${fabric}/${tenant}` : fabric);
 
 function MemberTable({ place }: { place: Place }) {
   const { t } = useTranslation("people");
   const can = useCan();
   const allowed = can("member", "write", place.fabric, place.tenant || undefined);
   const query = useMembers(place.fabric, place.tenant);
-  const [changing, setChanging] = useState<{ member?: Member; remove?: boolean }>();
-  const columns = useMemberColumns(allowed, (member) => setChanging({ member, remove: true }));
-  const name = place.tenant ? `${place.fabric}/${place.tenant}` : place.fabric;
+  const [adding, setAdding] = useState(false);
+  const [removing, setRemoving] = useState<string>();
+  const columns = useMemberColumns(allowed, setRemoving);
+  const name = nameOf(place);
   const add = (
-    <ActionButton allowed={allowed} size="xs" onClick={() => setChanging({})}>
+    <ActionButton allowed={allowed} size="xs" onClick={() => setAdding(true)}>
       {t("member-add")}
     </ActionButton>
   );
@@ -76,7 +82,7 @@ function MemberTable({ place }: { place: Place }) {
             rows={members}
             columns={columns}
             rowId={(m) => `${m.user} ${m.source}`}
-            href={(m) => `/console/people?user=${encodeURIComponent(m.user)}`}
+            href={(m) => `/console/people${stringifySearch({ tab: "members", ...place, user: m.user })}`}
             csvName={`members-${name.replace("/", "-")}`}
             filterLabel=""
             count={(_, total) => t("members-count", { n: total })}
@@ -85,17 +91,14 @@ function MemberTable({ place }: { place: Place }) {
           />
         )}
       </QueryView>
-      {changing?.remove && changing.member ? (
-        <RemoveMember place={place} user={changing.member.user} onClose={() => setChanging(undefined)} />
-      ) : null}
-      {changing && !changing.remove ? <PutMember place={place} onClose={() => setChanging(undefined)} /> : null}
+      {removing ? <RemoveMember place={place} user={removing} onClose={() => setRemoving(undefined)} /> : null}
+      {adding ? <PutMember place={place} onClose={() => setAdding(false)} /> : null}
     </>
   );
 }
 
-function useMemberColumns(allowed: boolean, onRemove: (member: Member) => void): Column<Member>[] {
+function useMemberColumns(allowed: boolean, onRemove: (user: string) => void): Column<Member>[] {
   const { t } = useTranslation(["people", "common"]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a press works the same with an older function
   return useMemo<Column<Member>[]>(
     () => [
       { id: "user", header: t("user"), value: (m) => m.user },
@@ -118,19 +121,20 @@ function useMemberColumns(allowed: boolean, onRemove: (member: Member) => void):
             size="compact-sm"
             variant="default"
             aria-label={t("member-remove", { user: m.user })}
-            onClick={() => onRemove(m)}
+            onClick={() => onRemove(m.user)}
           >
             {t("role-remove")}
           </ActionButton>
         ),
       },
     ],
-    [t, allowed],
+    [t, allowed, onRemove],
   );
 }
 
-function PutMember({ place: { fabric, tenant }, onClose }: { place: Place; onClose: () => void }) {
+function PutMember({ place, onClose }: { place: Place; onClose: () => void }) {
   const { t } = useTranslation(["people", "common"]);
+  const { fabric, tenant } = place;
   const roles: readonly string[] = tenant ? tenantRoles : wideRoles;
   const [user, setUser] = useState("");
   const [role, setRole] = useState(roles.at(-1) ?? "");
@@ -157,7 +161,7 @@ function PutMember({ place: { fabric, tenant }, onClose }: { place: Place; onClo
     <TypedConfirm
       opened
       onClose={onClose}
-      title={t("member-add-to", { place: tenant ? `${fabric}/${tenant}` : fabric })}
+      title={t("member-add-to", { place: nameOf(place) })}
       effect={t("member-add-do", { user: user.trim(), role: t(`common:role.${role}`) })}
       busy={write.busy}
       problem={write.problem}

@@ -7,7 +7,7 @@ type Props = {
   value: string;
   onChange: (value: string) => void;
   error?: string;
-  /** Which entry of a password manager: the account's current password, or one that it makes. */
+  /** The entry of a password manager: the account's current password, or a generated one. */
   autoComplete?: "new-password" | "current-password";
   required?: boolean;
 };
@@ -26,5 +26,5 @@ export function NewPassword({ onChange, autoComplete = "new-password", ...rest }
   );
 }
 
-/** Least characters of a password, as the service asks. */
+/** Least characters of a password: the minimum of the contract. */
 export const leastPassword = 12;

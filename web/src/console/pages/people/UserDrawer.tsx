@@ -13,7 +13,7 @@ import { EditUser } from "./EditUser";
 import { type User, usePeopleChanged, useUser } from "./queries";
 import { useGrantWord } from "./words";
 
-/** One user: its sign-in, its roles and where each comes from, and what one may change. */
+/** One user: its sign-in, its roles with their sources, and buttons that change or delete it. */
 export function UserDrawer({ user, allowed, onClose }: { user: string; allowed: boolean; onClose: () => void }) {
   const { t } = useTranslation("shell");
   const query = useUser(user);

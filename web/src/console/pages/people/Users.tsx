@@ -2,6 +2,7 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { Empty } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
+import { stringifySearch } from "../../../ui/useUrlState";
 import { When } from "../../../ui/When";
 import { ActionButton } from "../../parts/ActionButton";
 import type { User } from "./queries";
@@ -26,7 +27,7 @@ export function Users({ users, allowed, filter, onFilter, onAdd }: Props) {
       rows={users}
       columns={columns}
       rowId={(u) => u.name}
-      href={(u) => `/console/people?user=${encodeURIComponent(u.name)}`}
+      href={(u) => `/console/people${stringifySearch({ filter, user: u.name })}`}
       filter={filter}
       onFilter={onFilter}
       filterLabel={t("users-filter")}
@@ -45,7 +46,6 @@ export function Users({ users, allowed, filter, onFilter, onAdd }: Props) {
 function useUserColumns(): Column<User>[] {
   const { t } = useTranslation(["people", "common"]);
   const word = useGrantWord();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `word` changes with the language, as `t` does
   return useMemo<Column<User>[]>(
     () => [
       { id: "name", header: t("common:name"), value: (u) => u.name, width: 9 },
@@ -86,6 +86,6 @@ function useUserColumns(): Column<User>[] {
         missing: t("common:never"),
       },
     ],
-    [t],
+    [t, word],
   );
 }

@@ -26,7 +26,7 @@ export const readUser = (user: string) =>
   answer<User>(client.GET("/api/v1/users/{user}", { params: { path: { user } } }));
 
 export function useUser(user: string) {
-  return useQuery({ queryKey: keys.users("one", user), queryFn: () => readUser(user), enabled: user !== "" });
+  return useQuery({ queryKey: keys.users("one", user), queryFn: () => readUser(user) });
 }
 
 export function useAccounts(enabled: boolean) {
@@ -91,7 +91,6 @@ export function useMembers(fabric: string, tenant: string) {
             : client.GET("/api/v1/fabrics/{fabric}/members", { params: { path: { fabric }, query } }),
         );
       }),
-    enabled: fabric !== "",
   });
 }
 

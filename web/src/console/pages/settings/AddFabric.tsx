@@ -1,4 +1,4 @@
-import { Alert, Button, Group, List, Stack, Text } from "@mantine/core";
+import { Alert, Group, List, Stack, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { useCan } from "../../../shell/me";
 import { Icon } from "../../../ui/icons";
@@ -8,6 +8,7 @@ import { ActionButton } from "../../parts/ActionButton";
 import { useFieldTexts } from "../../parts/useWrite";
 import { FabricFields } from "./FabricFields";
 import { type FabricForm, timeScaleOf } from "./fabricForm";
+import { SnapshotFacts } from "./SnapshotFacts";
 import type { useAddFabric } from "./useAddFabric";
 
 type Props = {
@@ -27,16 +28,13 @@ export function AddFabric({ form, onForm, adding, next }: Props) {
   const busy = adding.step !== undefined;
   const wrong = form.name.trim() === "" || form.source.trim() === "" || timeScaleOf(form.time_scale) === undefined;
   if (adding.snapshot) return <Discovered adding={adding} next={next} />;
-  const start = () => {
-    if (allowed && !wrong && !busy) void adding.run(form);
-  };
   return (
     <form
       aria-label={t("fabric-add")}
       noValidate
       onSubmit={(e) => {
         e.preventDefault();
-        start();
+        if (allowed && !wrong && !busy) void adding.run();
       }}
     >
       <Stack gap="sm">
@@ -51,17 +49,11 @@ export function AddFabric({ form, onForm, adding, next }: Props) {
         <Steps adding={adding} />
         {adding.failed ? <ProblemNote problem={adding.failed.problem} /> : null}
         <Group>
-          {allowed ? (
-            <Button type="submit" loading={busy} disabled={wrong}>
-              {adding.added
-                ? t("discover-again", { fabric: adding.added })
-                : t("fabric-add-do", { fabric: form.name.trim() })}
-            </Button>
-          ) : (
-            <ActionButton allowed={false} onClick={start}>
-              {t("fabric-add-do", { fabric: form.name.trim() })}
-            </ActionButton>
-          )}
+          <ActionButton type="submit" allowed={allowed} loading={busy} disabled={allowed && wrong}>
+            {adding.added
+              ? t("discover-again", { fabric: adding.added })
+              : t("fabric-add-do", { fabric: form.name.trim() })}
+          </ActionButton>
         </Group>
       </Stack>
     </form>
@@ -107,16 +99,7 @@ function Discovered({ adding: { snapshot: s, added }, next }: { adding: Props["a
       data-discovered={added}
     >
       <Stack gap="sm">
-        <Text size="sm">{t("snapshot", { switches: s.switches, hosts: s.hosts, links: s.links })}</Text>
-        {s.warnings?.length ? (
-          <List size="sm">
-            {s.warnings.map((w) => (
-              <List.Item key={w} className="fl-name">
-                {w}
-              </List.Item>
-            ))}
-          </List>
-        ) : null}
+        <SnapshotFacts snapshot={s} />
         {next}
       </Stack>
     </Alert>

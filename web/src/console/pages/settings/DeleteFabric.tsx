@@ -1,18 +1,18 @@
 import { Checkbox, Stack, Text } from "@mantine/core";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, data } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
-import { readFabric } from "./fabricForm";
+import { useFabricVersion } from "./fabricForm";
 
 /** Deletes a fabric from the service. Nothing is sent to devices: settings in force there are a reason to release it first. */
 export function DeleteFabric({ fabric, onClose }: { fabric: string; onClose: () => void }) {
   const { t } = useTranslation("settings");
   const cache = useQueryClient();
   const [keep, setKeep] = useState(false);
-  const version = useQuery({ queryKey: keys.fabric(fabric, "version"), queryFn: () => readFabric(fabric), gcTime: 0 });
+  const version = useFabricVersion(fabric);
   const remove = useMutation({
     mutationFn: (etag: string) =>
       data(

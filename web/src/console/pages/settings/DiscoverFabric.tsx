@@ -1,18 +1,23 @@
-import { List, Stack, Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { idempotencyKey } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
+import { useOperationKey } from "../../parts/useOperationKey";
 import { discover } from "./fabricForm";
+import { SnapshotFacts } from "./SnapshotFacts";
 
 /** Reads the fabric again. It changes no device. */
 export function DiscoverFabric({ fabric, onClose }: { fabric: string; onClose: () => void }) {
   const { t } = useTranslation("settings");
   const cache = useQueryClient();
+  const [done, setDone] = useState(0);
+  const key = useOperationKey([fabric, done]);
   const run = useMutation({
-    mutationFn: () => discover(fabric, idempotencyKey()),
+    mutationFn: () => discover(fabric, key),
     onSuccess: () => {
+      setDone(done + 1);
       for (const queryKey of [keys.fabrics(), keys.everything(fabric)]) void cache.invalidateQueries({ queryKey });
     },
   });
@@ -30,18 +35,10 @@ export function DiscoverFabric({ fabric, onClose }: { fabric: string; onClose: (
       <Stack gap="sm">
         <Text>{t("discover-why")}</Text>
         {s ? (
-          <Text role="status">
-            {t("discovered", { fabric })} {t("snapshot", { switches: s.switches, hosts: s.hosts, links: s.links })}
-          </Text>
-        ) : null}
-        {s?.warnings?.length ? (
-          <List size="sm">
-            {s.warnings.map((w) => (
-              <List.Item key={w} className="fl-name">
-                {w}
-              </List.Item>
-            ))}
-          </List>
+          <div role="status">
+            <Text>{t("discovered", { fabric })}</Text>
+            <SnapshotFacts snapshot={s} />
+          </div>
         ) : null}
       </Stack>
     </TypedConfirm>

@@ -1,5 +1,5 @@
 import { Modal, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { keys } from "../../../api/keys";
 import { QueryView } from "../../../ui/states";
@@ -7,8 +7,9 @@ import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { MergeNote } from "../../parts/MergeNote";
 import { useMergedForm } from "../../parts/useMergedForm";
 import { useFieldTexts, useWrite } from "../../parts/useWrite";
-import { type Fabric, readFabric, timeScaleOf, updateFabric } from "./fabricForm";
+import { type Fabric, readFabric, timeScaleOf, updateFabric, useFabricVersion } from "./fabricForm";
 
+type Read = Awaited<ReturnType<typeof readFabric>>;
 type Form = { source: string; time_scale: string; counters: string; prerequisites: string };
 
 const formOf = (f: Fabric): Form => ({
@@ -18,11 +19,11 @@ const formOf = (f: Fabric): Form => ({
   prerequisites: f.prerequisites ?? "report",
 });
 
-/** Changes where a fabric is found and how it is measured. */
+/** Changes the source of a fabric and how it is measured. */
 export function EditFabric({ fabric, onClose }: { fabric: string; onClose: () => void }) {
   const { t } = useTranslation(["settings", "shell"]);
-  const version = useQuery({ queryKey: keys.fabric(fabric, "version"), queryFn: () => readFabric(fabric), gcTime: 0 });
-  if (version.data) return <EditForm fabric={version.data.body} etag={version.data.etag} onClose={onClose} />;
+  const version = useFabricVersion(fabric);
+  if (version.data) return <EditForm version={version.data} onClose={onClose} />;
   return (
     <Modal
       opened
@@ -35,11 +36,12 @@ export function EditFabric({ fabric, onClose }: { fabric: string; onClose: () =>
   );
 }
 
-function EditForm({ fabric, etag, onClose }: { fabric: Fabric; etag: string; onClose: () => void }) {
+function EditForm({ version, onClose }: { version: Read; onClose: () => void }) {
   const { t } = useTranslation("settings");
   const cache = useQueryClient();
-  const merged = useMergedForm({ body: fabric, etag }, formOf);
-  const { form, setForm, original } = merged;
+  const fabric = version.body;
+  const merged = useMergedForm(version, formOf);
+  const { form, setForm, changed } = merged;
   const write = useWrite();
   const scale = timeScaleOf(form.time_scale);
   const save = async () => {
@@ -62,7 +64,7 @@ function EditForm({ fabric, etag, onClose }: { fabric: Fabric; etag: string; onC
       effect={t("edit-do", { fabric: fabric.name })}
       busy={write.busy}
       problem={write.problem}
-      disabled={scale === undefined || merged.open > 0 || JSON.stringify(form) === JSON.stringify(original)}
+      disabled={scale === undefined || merged.open > 0 || !changed}
       onConfirm={() => void save()}
     >
       <Stack gap="sm">

@@ -20,7 +20,7 @@ import { useAddFabric } from "./useAddFabric";
 
 type Asked = { what: "edit" | "delete" | "discover"; fabric: string };
 
-/** The fabrics under management, with what one may do to each. */
+/** The fabrics of the service, with the actions on each. */
 export function Fabrics({ fabrics }: { fabrics: Fabric[] }) {
   const { t } = useTranslation("settings");
   const can = useCan();
@@ -95,18 +95,20 @@ function useFabricColumns(onAsk: (asked: Asked) => void): Column<Fabric>[] {
         id: "management",
         header: t("management"),
         value: (f) => t(`management.${f.management ?? "managed"}`),
-        cell: (f) => (
-          <StateBadge
-            tone={(f.management ?? "managed") === "managed" ? "good" : "neutral"}
-            icon={(f.management ?? "managed") === "managed" ? "check" : "lock"}
-          >
-            {t(`management.${f.management ?? "managed"}`)}
-          </StateBadge>
-        ),
+        cell: (f) => <ManagementBadge state={f.management ?? "managed"} />,
       },
       { id: "actions", header: t("actions"), cell: (f) => <RowActions fabric={f.name} onAsk={onAsk} /> },
     ],
     [t, onAsk],
+  );
+}
+
+function ManagementBadge({ state }: { state: NonNullable<Fabric["management"]> }) {
+  const { t } = useTranslation("settings");
+  return (
+    <StateBadge tone={state === "managed" ? "good" : "neutral"} icon={state === "managed" ? "check" : "lock"}>
+      {t(`management.${state}`)}
+    </StateBadge>
   );
 }
 
@@ -141,7 +143,7 @@ function AddDialog({ onClose }: { onClose: () => void }) {
   const cache = useQueryClient();
   const [form, setForm] = useState(emptyFabric);
   const changed = () => void cache.invalidateQueries({ queryKey: keys.fabrics() });
-  const adding = useAddFabric(changed);
+  const adding = useAddFabric(form, changed);
   const close = () => {
     if (adding.added) changed();
     onClose();

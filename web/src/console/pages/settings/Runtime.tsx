@@ -1,4 +1,4 @@
-import { Button, Group, List, NumberInput, SimpleGrid, Stack, Text } from "@mantine/core";
+import { Group, List, NumberInput, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -35,41 +35,41 @@ const formOf = (s: Settings): Form => ({
   tasks_limit: s.tasks.limit ?? 100,
 });
 
-const read = () => answer<Settings>(client.GET("/api/v1/settings"));
+type Read = { body: Settings; etag: string };
 
-export const useSettings = () => useQuery({ queryKey: keys.settings(), queryFn: read });
+const read = (): Promise<Read> => answer(client.GET("/api/v1/settings"));
 
 /** The settings that can change while the service runs. */
 export function Runtime() {
   const { t } = useTranslation("settings");
-  const query = useSettings();
+  const query = useQuery({ queryKey: keys.settings(), queryFn: read });
   return (
     <QueryView query={query}>
-      {({ body, etag }) => (
+      {(settings) => (
         <Stack gap="sm">
           <Text size="sm">{t("runtime-why")}</Text>
           <Text size="sm" c="dimmed">
-            {body.updated_at ? (
+            {settings.body.updated_at ? (
               <>
-                {t("changed")} <When at={body.updated_at} />
+                {t("changed")} <When at={settings.body.updated_at} />
               </>
             ) : (
               t("runtime-defaults")
             )}
           </Text>
-          <RuntimeForm key={etag} settings={body} etag={etag} />
+          <RuntimeForm settings={settings} />
         </Stack>
       )}
     </QueryView>
   );
 }
 
-function RuntimeForm({ settings, etag }: { settings: Settings; etag: string }) {
+function RuntimeForm({ settings }: { settings: Read }) {
   const { t } = useTranslation(["settings", "common"]);
   const can = useCan();
   const cache = useQueryClient();
   const allowed = can("settings", "write");
-  const merged = useMergedForm({ body: settings, etag }, formOf);
+  const merged = useMergedForm(settings, formOf);
   const { form, setForm, original, open } = merged;
   const [saved, setSaved] = useState(false);
   const write = useWrite();
@@ -85,6 +85,7 @@ function RuntimeForm({ settings, etag }: { settings: Settings; etag: string }) {
       ),
     );
     if (!done?.done) return;
+    merged.restart(done.done);
     setSaved(true);
     await cache.invalidateQueries({ queryKey: keys.settings() });
   };
@@ -125,15 +126,14 @@ function RuntimeForm({ settings, etag }: { settings: Settings; etag: string }) {
         ) : null}
         {write.problem ? <ProblemNote problem={write.problem} /> : null}
         <Group>
-          {allowed ? (
-            <Button type="submit" loading={write.busy} disabled={changes.length === 0 || open > 0}>
-              {t("runtime-save", { n: changes.length })}
-            </Button>
-          ) : (
-            <ActionButton allowed={false} onClick={() => undefined}>
-              {t("runtime-save", { n: changes.length })}
-            </ActionButton>
-          )}
+          <ActionButton
+            type="submit"
+            allowed={allowed}
+            loading={write.busy}
+            disabled={allowed && (changes.length === 0 || open > 0)}
+          >
+            {t("runtime-save", { n: changes.length })}
+          </ActionButton>
           <Text size="sm" role="status">
             {saved && changes.length === 0 ? t("runtime-saved") : ""}
           </Text>

@@ -1,4 +1,6 @@
+import { useQuery } from "@tanstack/react-query";
 import { answer, client, data, type Schemas } from "../../../api/client";
+import { keys } from "../../../api/keys";
 
 export type Fabric = Schemas["Fabric"];
 
@@ -8,7 +10,7 @@ export type FabricForm = { name: string; plane: string; source: string; time_sca
 export const emptyFabric: FabricForm = { name: "", plane: "", source: "", time_scale: "1" };
 
 /** Sources by plane, with an example of each. */
-export const sources: { scheme: string; plane: "ib" | "ethernet" | "any"; example: string }[] = [
+const sources: { scheme: string; plane: "ib" | "ethernet" | "any"; example: string }[] = [
   { scheme: "umad", plane: "ib", example: "umad:mlx5_0:1" },
   { scheme: "ibsim", plane: "ib", example: "ibsim:unix:lab" },
   { scheme: "ibsim-udp", plane: "ib", example: "ibsim:udp:127.0.0.1:7070" },
@@ -51,6 +53,10 @@ export const updateFabric = (name: string, etag: string, body: Schemas["FabricUp
 
 export const readFabric = (fabric: string) =>
   answer<Fabric>(client.GET("/api/v1/fabrics/{fabric}", { params: { path: { fabric } } }));
+
+/** A fabric as it is stored now, with the ETag for a change. */
+export const useFabricVersion = (fabric: string) =>
+  useQuery({ queryKey: keys.fabric(fabric, "version"), queryFn: () => readFabric(fabric), gcTime: 0 });
 
 /** Reads the fabric's nodes, ports and links from the fabric itself. */
 export const discover = (fabric: string, key: string) =>

@@ -1,20 +1,23 @@
 import { useRef, useState } from "react";
-import { idempotencyKey, type Schemas } from "../../../api/client";
+import type { Schemas } from "../../../api/client";
+import { useOperationKey } from "../../parts/useOperationKey";
 import { createFabric, discover, type FabricForm, timeScaleOf, updateFabric } from "./fabricForm";
 
 export type Step = "adding" | "discovering";
 
 /**
- * Adds a fabric, then discovers it. After a failed discovery the fabric stays: the next press changes its source where
- * the form has another one, and discovers again.
+ * Adds the fabric of a form, then discovers it. After a failed discovery the fabric stays: the next press changes its source
+ * if the form has another one, and discovers again.
  */
-export function useAddFabric(onChanged: () => void) {
+export function useAddFabric(form: FabricForm, onChanged: () => void) {
   const made = useRef<{ etag: string; sent: string }>(undefined);
   const [step, setStep] = useState<Step>();
   const [added, setAdded] = useState<string>();
   const [failed, setFailed] = useState<{ step: Step; problem: unknown }>();
   const [snapshot, setSnapshot] = useState<Schemas["Snapshot"]>();
-  const run = async (form: FabricForm) => {
+  const createKey = useOperationKey(["create", form]);
+  const discoverKey = useOperationKey(["discover", form]);
+  const run = async () => {
     const name = form.name.trim();
     const source = { source: form.source.trim(), time_scale: timeScaleOf(form.time_scale) };
     const sent = JSON.stringify(source);
@@ -23,7 +26,7 @@ export function useAddFabric(onChanged: () => void) {
     try {
       setStep(at);
       if (!made.current) {
-        const { etag } = await createFabric(form, idempotencyKey());
+        const { etag } = await createFabric(form, createKey);
         made.current = { etag, sent };
         setAdded(name);
       } else if (made.current.sent !== sent) {
@@ -32,7 +35,7 @@ export function useAddFabric(onChanged: () => void) {
       }
       at = "discovering";
       setStep(at);
-      setSnapshot(await discover(name, idempotencyKey()));
+      setSnapshot(await discover(name, discoverKey));
       onChanged();
     } catch (problem) {
       setFailed({ step: at, problem });

@@ -2,6 +2,7 @@ import { Autocomplete, Button, Group, NativeSelect, Stack, Textarea, TextInput }
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Icon } from "../../../ui/icons";
+import { useDraft } from "../../../ui/useDraft";
 import { useTenants } from "../tenants/queries";
 import { asks, type EditKind, editText, kinds, parseEdits } from "./edits";
 
@@ -10,8 +11,8 @@ type Props = { fabric: string; text: string; onCompare: (edits: string) => void 
 /** Collects edits: by a form that writes them, or as text. Nothing is stored. */
 export function EditForm({ fabric, text, onCompare }: Props) {
   const { t } = useTranslation("whatif");
-  const [draft, setDraft] = useState(text);
-  const add = (edit: string) => setDraft((old) => [...parseEdits(old), edit].join("\n"));
+  const [draft, setDraft] = useDraft(text);
+  const add = (edit: string) => setDraft([...parseEdits(draft), edit].join("\n"));
   return (
     <form
       onSubmit={(e) => {

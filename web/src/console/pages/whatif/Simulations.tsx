@@ -19,8 +19,15 @@ import { isActive } from "../plan/simulation";
 
 type Simulation = Schemas["Simulation"];
 
+type Props = {
+  fabric: string;
+  /** The edits in the page's address, which stay when the reader opens a simulation. */
+  edits: string;
+  onOpen: (id: string) => void;
+};
+
 /** Past simulations of the fabric, and the form that starts one. */
-export function Simulations({ fabric, onOpen }: { fabric: string; onOpen: (id: string) => void }) {
+export function Simulations({ fabric, edits, onOpen }: Props) {
   const { t } = useTranslation("whatif");
   const list = useQuery({
     queryKey: keys.simulations("list"),
@@ -32,14 +39,14 @@ export function Simulations({ fabric, onOpen }: { fabric: string; onOpen: (id: s
       <Stack gap="sm">
         <StartSimulation fabric={fabric} onStarted={onOpen} />
         <QueryView query={list}>
-          {(l) => <SimulationTable items={l.items.filter((s) => !s.fabric || s.fabric === fabric)} />}
+          {(l) => <SimulationTable items={l.items.filter((s) => !s.fabric || s.fabric === fabric)} edits={edits} />}
         </QueryView>
       </Stack>
     </Part>
   );
 }
 
-function SimulationTable({ items }: { items: Simulation[] }) {
+function SimulationTable({ items, edits }: { items: Simulation[]; edits: string }) {
   const { t } = useTranslation(["whatif", "common"]);
   const columns = useMemo<Column<Simulation>[]>(
     () => [
@@ -48,7 +55,7 @@ function SimulationTable({ items }: { items: Simulation[] }) {
         header: t("simulation"),
         value: (s) => s.id,
         cell: (s) => (
-          <To to="." search={{ simulation: String(s.id) }}>
+          <To to="." search={{ edits, simulation: String(s.id) }}>
             {t("simulation-id", { id: s.id })}
           </To>
         ),
@@ -69,7 +76,7 @@ function SimulationTable({ items }: { items: Simulation[] }) {
       { id: "actor", header: t("common:actor"), value: (s) => s.actor },
       { id: "at", header: t("common:time"), value: (s) => s.created_at, cell: (s) => <When at={s.created_at} /> },
     ],
-    [t],
+    [t, edits],
   );
   return (
     <DataTable
@@ -137,7 +144,7 @@ function StartSimulation({ fabric, onStarted }: { fabric: string; onStarted: (id
   );
 }
 
-/** Stops a simulation that goes on. */
+/** Stops a queued or running simulation. */
 export function CancelSimulation({ simulation }: { simulation: Simulation }) {
   const { t } = useTranslation("whatif");
   const cache = useQueryClient();

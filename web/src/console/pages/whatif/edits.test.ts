@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { editText, mostEdits, parseEdits } from "./edits";
+import { editText, parseEdits } from "./edits";
 
 describe("edits", () => {
   it.each([
@@ -12,8 +12,8 @@ describe("edits", () => {
     expect(editText(kind, subject, value)).toBe(text);
   });
 
-  it("are read one a line, at most as many as a request takes", () => {
+  it("are read one a line, none left out: the service refuses too many", () => {
     expect(parseEdits(" weight:gold=8 \n\nfail:leaf1/P5\n")).toEqual(["weight:gold=8", "fail:leaf1/P5"]);
-    expect(parseEdits("x\n".repeat(mostEdits + 5))).toHaveLength(mostEdits);
+    expect(parseEdits("x\n".repeat(105))).toHaveLength(105);
   });
 });

@@ -1,8 +1,8 @@
-/** The kinds of edits, as `fairlane plan what-if --edit` takes them, with what stands behind the colon. */
+/** The kinds of edits, as `fairlane plan what-if --edit` takes them. */
 export const kinds = ["weight", "guarantee", "cap", "flows", "flow", "add", "remove", "fail"] as const;
 export type EditKind = (typeof kinds)[number];
 
-/** What the form of a kind asks for: a tenant or a port, and a value. */
+/** The fields of each kind: a tenant or a port, the sign before the value, and an example of the value. */
 export const asks: Record<
   EditKind,
   { subject: "tenant" | "new-tenant" | "port"; between: string; value: string | undefined }
@@ -23,14 +23,10 @@ export function editText(kind: EditKind, subject: string, value: string): string
   return `${kind}:${subject.trim()}${ask.value === undefined ? "" : `${ask.between}${value.trim()}`}`;
 }
 
-/** The most edits of one request. */
-export const mostEdits = 100;
-
 /** Edits of a text, one a line; empty lines do not count. */
 export function parseEdits(text: string): string[] {
   return text
     .split("\n")
     .map((line) => line.trim())
-    .filter((line) => line !== "")
-    .slice(0, mostEdits);
+    .filter((line) => line !== "");
 }

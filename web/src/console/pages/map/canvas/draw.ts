@@ -1,6 +1,6 @@
 import type { Colours } from "./colours";
 
-/** A ring around a group: the selected one, the one that holds the device looked for, or a stop of the path. */
+/** A ring around a group: the selected one, the one that contains the device searched for, or a stop of the path. */
 export type Ring = "selected" | "found" | "path";
 
 type Point = { x: number; y: number; size: number };
