@@ -210,6 +210,7 @@ var rules = []rule{
 	{"test/attack", []string{"*"}, "an attack on real managers"},
 	{"test/docs", []string{"*"}, "tests that check docs against the code"},
 	{"test/simfabric", []string{"*"}, "a simulated fabric for browser tests"},
+	{"test/fillaudit", []string{"*"}, "long audit logs for browser tests"},
 }
 
 // pure lists the packages with no clock, no I/O and no unseeded randomness.

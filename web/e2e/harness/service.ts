@@ -225,7 +225,7 @@ export class FreshService extends Service {
     writeFileSync(join(this.dir, "admin.token"), `${this.token}\n`, { mode: 0o600 });
     const config = [
       `listen: 127.0.0.1:${port}`,
-      `database: ${join(this.dir, "fairlane.db")}`,
+      `database: ${this.store}`,
       `admin_token_file: ${join(this.dir, "admin.token")}`,
       ...settings,
     ];
@@ -250,6 +250,11 @@ export class FreshService extends Service {
       roles: [{ role: "operator" }],
     });
     return service;
+  }
+
+  /** The file of the store. */
+  get store() {
+    return join(this.dir, "fairlane.db");
   }
 
   /** Starts the process, again on the same port and store. */
