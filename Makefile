@@ -71,7 +71,7 @@ check: ## what to run before a commit, in two minutes: build, and lint and tests
 	./test/check.sh
 
 .PHONY: soak
-soak: peers ## long runs, for SOAK in all (default 2h): race detector, properties, schedules, kills, an attack, every fuzz target
+soak: peers web build ## long runs, for SOAK in all (default 2h): race detector, properties, schedules, kills, an attack, pages, every fuzz target
 	./test/soak.sh $(SOAK) $(SOAKSEED)
 
 .PHONY: grpcurl

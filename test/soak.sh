@@ -60,16 +60,20 @@ fuzz() {
   ./test/fuzz.sh "$((($2 * $(nproc) / targets > 35 ? $2 * $(nproc) / targets - 30 : 5)))s"
 }
 
+# pages measures the pages of large fabrics and long lists, and keeps a tab open for 28,800 updates.
+pages() { FAIRLANE_BIN=$PWD/bin/fairlane npm --prefix web run soak; }
+
 clients() { make --no-print-directory grpcurl gnmic; }
 
-part "race detector" 25 race
+part "race detector" 15 race
 part "properties of the simulator" 10 properties
 part "generated requests" 5 contract
 part "isolation of series" 5 isolation
 part "judgement of contention" 5 contention
 part "schedules of rollouts" 5 schedules
-part "kills" 15 kills
+part "kills" 10 kills
 part "attack" 15 attack
+part "pages" 15 pages
 part "fuzzing" 15 fuzz
 part "grpcurl and gnmic" 0 clients
 

@@ -175,7 +175,11 @@ async function scroll(page: Page): Promise<{ frames: number; blank: number }> {
   await box.hover();
   const seen = box.evaluate(async (element, depth) => {
     const seen = { frames: 0, blank: 0 };
-    for (let row = 0; row < depth; row = Number(element.querySelector("tbody tr:nth-last-of-type(2)")?.ariaRowIndex)) {
+    for (
+      let row = 0;
+      row < depth;
+      row = Number([...element.querySelectorAll("tr[aria-rowindex]")].at(-1)?.ariaRowIndex)
+    ) {
       await new Promise((next) => requestAnimationFrame(next));
       const { left, top, width, bottom } = element.getBoundingClientRect();
       const low = Math.min(bottom, innerHeight) - 8;

@@ -25,7 +25,7 @@ type Rule = { path: RegExp; fault: Fault; left: number };
 const codes: Record<number, string> = {
   401: "unauthorized",
   403: "forbidden",
-  429: "too-many-requests",
+  429: "locked",
   503: "not-ready",
 };
 
