@@ -45,7 +45,7 @@ export async function startI18n(): Promise<void> {
       lng: language,
       fallbackLng: false,
       supportedLngs: languages,
-      ns: ["shell", "common"],
+      ns: ["shell", "common", "ui"],
       defaultNS: "common",
       keySeparator: false,
       nsSeparator: ":",

@@ -8,7 +8,9 @@ import type { Edge, FabricMap, Group, RoutedPath, SetUrl, UrlState } from "./mod
 import { useDescribe } from "./names";
 import { useDrawing } from "./useDrawing";
 
-const MapCanvas = lazy(() => import("./canvas/MapCanvas"));
+const canvas = () => import("./canvas/MapCanvas");
+const MapCanvas = lazy(canvas);
+void canvas().catch(() => undefined); // loads beside the map's data; drawing reports a failure
 
 type MapViewProps = {
   map: FabricMap;

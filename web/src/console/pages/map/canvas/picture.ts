@@ -1,5 +1,6 @@
 import Graph from "graphology";
 import Sigma from "sigma";
+import { createEdgeCompoundProgram } from "sigma/rendering";
 import type { Layout } from "../layout";
 import type { State } from "../model";
 import { type Colours, readColours, stateSign } from "./colours";
@@ -67,6 +68,8 @@ export class Picture {
       maxCameraRatio: 2,
       zoomDuration: reducedMotion() ? 0 : 150,
       nodeProgramClasses: { square: SquareProgram },
+      // Sigma would compile four shaders for arrows, which the map has none of.
+      edgeProgramClasses: { arrow: createEdgeCompoundProgram([]) },
       defaultDrawNodeLabel: (c, d) => drawNode(c, d as NodeData, this.pen),
       defaultDrawNodeHover: (c, d) => drawNode(c, d as NodeData, { ...this.pen, gap: 400 }),
       defaultDrawEdgeLabel: (c, e, a, b) => drawEdge(c, e.label ?? "", a, b, this.pen),
