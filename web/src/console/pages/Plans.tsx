@@ -8,13 +8,13 @@ import { Page } from "../../ui/Page";
 import { StateBadge, type Tone } from "../../ui/StateBadge";
 import { Empty, QueryView } from "../../ui/states";
 import { type Column, DataTable, type Sort } from "../../ui/table/DataTable";
+import { sortOf, sortText } from "../../ui/table/sort";
 import { useUrlState } from "../../ui/useUrlState";
 import { When } from "../../ui/When";
 import { ActionButton } from "../parts/ActionButton";
 import { useInForce } from "../parts/inForce";
 import { PlanName, shortPlan } from "../parts/links";
 import { usePlans } from "../parts/plans";
-import { sortOf, sortText } from "../parts/sort";
 import { useFigures } from "../parts/useFigures";
 import { CompileDialog } from "./plan/CompileDialog";
 

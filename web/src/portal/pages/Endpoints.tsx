@@ -5,13 +5,14 @@ import { Page } from "../../ui/Page";
 import { measuredLook, StateBadge } from "../../ui/StateBadge";
 import { Empty, QueryView } from "../../ui/states";
 import { type Column, DataTable } from "../../ui/table/DataTable";
+import { sortOf, sortText } from "../../ui/table/sort";
 import { useUrlState } from "../../ui/useUrlState";
 import { When } from "../../ui/When";
 import { apiOf, type Now, type Tenant, titleOf, useNowFigures, useTenant, useTenantName } from "../tenant";
 
 type Attachment = Schemas["Attachment"];
 
-const defaults = { q: "", sort: "", desc: "" };
+const defaults = { q: "", sort: "" };
 
 export default function Endpoints() {
   const { t } = useTranslation(["endpoints", "shell", "common"]);
@@ -83,8 +84,8 @@ function EndpointList({ tenant, now }: { tenant: Tenant; now: Now | undefined })
         rowId={(a) => a.port}
         filter={url.q}
         onFilter={(q) => setUrl({ q })}
-        sort={url.sort ? { id: url.sort, desc: url.desc === "1" } : undefined}
-        onSort={(s) => setUrl({ sort: s?.id ?? "", desc: s?.desc ? "1" : "" })}
+        sort={sortOf(url.sort)}
+        onSort={(s) => setUrl({ sort: sortText(s) })}
         csvName={`fairlane-${tenant.name}-endpoints`}
         count={(shown, total) => t("count", { shown, total })}
         empty={<Empty title={t("empty")} why={t("empty-why")} />}

@@ -23,7 +23,7 @@ export default function TimeChart(p: TimeChartProps) {
   const { t } = useTranslation("ui");
   const { times, bands = noBands, hatched = noHatched, marks = noMarks, height = 260 } = p;
   const { drawn, format, twin, csv } = useChart(p, bands);
-  const zoom = useZoom(p.range, p.onRange, p.onReset);
+  const zoom = useZoom(p.range, p.onRange);
   const [table, setTable] = useState(false);
   const [off, setOff] = useState<ReadonlySet<string>>(new Set());
   const [at, setAt] = useState<number>();

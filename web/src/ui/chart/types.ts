@@ -33,10 +33,8 @@ export type TimeChartProps = {
   hatched?: Hatched[];
   marks?: ChartMark[];
   range: TimeRange;
-  /** Called after a drag and by the buttons. Without it the chart keeps its own range. */
+  /** Called after a drag and by the buttons; "Reset range" gives the range from before the first zoom. Without it the chart keeps its own range. */
   onRange?: (from: number, to: number) => void;
-  /** Called by "Reset range" and a double click; without it the range from before the first zoom returns by `onRange`. */
-  onReset?: () => void;
   /** Charts with the same key share the crosshair. */
   sync?: string;
   /** CSS pixels. */

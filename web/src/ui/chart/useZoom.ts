@@ -4,11 +4,7 @@ import type { TimeRange } from "./types";
 const same = (a: TimeRange, b: TimeRange) => a.from === b.from && a.to === b.to;
 
 /** The range of a chart. `reset` ends a zoom: it restores the range that the page last chose by itself. */
-export function useZoom(
-  given: TimeRange,
-  onRange: ((from: number, to: number) => void) | undefined,
-  onReset: (() => void) | undefined,
-) {
+export function useZoom(given: TimeRange, onRange: ((from: number, to: number) => void) | undefined) {
   const [own, setOwn] = useState<TimeRange>();
   const home = useRef(given);
   const asked = useRef<TimeRange>(undefined);
@@ -23,14 +19,8 @@ export function useZoom(
     else setOwn(next);
   };
   const reset = () => {
-    if (onReset) onReset();
-    else if (onRange) onRange(home.current.from, home.current.to);
+    if (onRange) onRange(home.current.from, home.current.to);
     setOwn(undefined);
   };
-  return {
-    range,
-    change,
-    reset,
-    changed: !same(range, home.current) || (onReset !== undefined && asked.current !== undefined),
-  };
+  return { range, change, reset, changed: !same(range, home.current) };
 }

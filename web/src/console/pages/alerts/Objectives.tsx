@@ -7,9 +7,9 @@ import { keys } from "../../../api/keys";
 import { useFormat } from "../../../format/useFormat";
 import { useCan } from "../../../shell/me";
 import { ProblemNote } from "../../../ui/ProblemNote";
+import { useFieldTexts } from "../../../ui/useWrite";
 import { ActionButton } from "../../parts/ActionButton";
 import { Part } from "../../parts/Part";
-import { useFieldTexts } from "../../parts/useWrite";
 import type { Objective } from "./queries";
 
 /** The default objective, and the form that changes it or the objective of a tenant. */

@@ -10,10 +10,10 @@ import { StateBadge } from "../../../ui/StateBadge";
 import { Empty, QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
+import { useOperationKey } from "../../../ui/useOperationKey";
 import { When } from "../../../ui/When";
 import { ActionButton } from "../../parts/ActionButton";
 import { Part } from "../../parts/Part";
-import { useOperationKey } from "../../parts/useOperationKey";
 
 type Silence = Schemas["Silence"];
 

@@ -3,7 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { client, data } from "../../../api/client";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
-import { useOperationKey } from "../../parts/useOperationKey";
+import { useOperationKey } from "../../../ui/useOperationKey";
 import type { Device } from "../devices/model";
 import { useDevicesChanged } from "../devices/queries";
 

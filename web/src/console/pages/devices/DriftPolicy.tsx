@@ -7,9 +7,9 @@ import { keys } from "../../../api/keys";
 import { useFormat } from "../../../format/useFormat";
 import { QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
+import { useFieldTexts } from "../../../ui/useWrite";
 import { ActionButton } from "../../parts/ActionButton";
 import { Part } from "../../parts/Part";
-import { useFieldTexts } from "../../parts/useWrite";
 import type { Device } from "./model";
 
 type Policy = Schemas["DriftPolicy"];

@@ -5,9 +5,9 @@ import { answer, client, type Schemas } from "../../../api/client";
 import { useCan } from "../../../shell/me";
 import { Copyable, shellWord } from "../../../ui/CopyAs";
 import { ProblemNote } from "../../../ui/ProblemNote";
+import { useWrite } from "../../../ui/useWrite";
 import { ActionButton } from "../../parts/ActionButton";
 import { To } from "../../parts/links";
-import { useWrite } from "../../parts/useWrite";
 import { mostBytes, readTenantSet, type TenantSet } from "./tenantSet";
 
 type Result = Schemas["TenantSetResult"];

@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { client, data } from "../../../api/client";
 import { useSignInMethods } from "../../../shell/me";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
-import { useFieldTexts, useWrite } from "../../parts/useWrite";
+import { useFieldTexts, useWrite } from "../../../ui/useWrite";
 import { GrantRows } from "./GrantRows";
 import { leastPassword, NewPassword } from "./NewPassword";
 import { type Grant, usePeopleChanged } from "./queries";

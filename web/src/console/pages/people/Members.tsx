@@ -8,8 +8,8 @@ import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { useDraft } from "../../../ui/useDraft";
 import { stringifySearch } from "../../../ui/useUrlState";
+import { useWrite } from "../../../ui/useWrite";
 import { ActionButton } from "../../parts/ActionButton";
-import { useWrite } from "../../parts/useWrite";
 import { tenantRoles, useMembers, usePeopleChanged, wideRoles } from "./queries";
 
 type Member = Schemas["Member"];

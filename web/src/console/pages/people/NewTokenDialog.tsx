@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { Copyable } from "../../../ui/CopyAs";
 import { Icon } from "../../../ui/icons";
 import { ProblemNote } from "../../../ui/ProblemNote";
-import { useFieldTexts, useWrite } from "../../parts/useWrite";
+import { useFieldTexts, useWrite } from "../../../ui/useWrite";
 import { createToken, type Owner, usePeopleChanged } from "./queries";
 
 /** Lifetimes that the form offers, in days. */

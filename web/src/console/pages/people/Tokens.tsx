@@ -5,9 +5,9 @@ import { StateBadge } from "../../../ui/StateBadge";
 import { Empty, QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
+import { useWrite } from "../../../ui/useWrite";
 import { When } from "../../../ui/When";
 import { ActionButton } from "../../parts/ActionButton";
-import { useWrite } from "../../parts/useWrite";
 import { NewTokenDialog } from "./NewTokenDialog";
 import { type Owner, revokeToken, type Token, usePeopleChanged, useTokens } from "./queries";
 

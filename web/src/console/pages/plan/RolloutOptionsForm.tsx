@@ -1,6 +1,6 @@
 import { Fieldset, NumberInput, Select, SimpleGrid, Switch } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import { useFieldTexts } from "../../parts/useWrite";
+import { useFieldTexts } from "../../../ui/useWrite";
 import type { RolloutForm } from "./rolloutOptions";
 
 type Props = { form: RolloutForm; onChange: (form: RolloutForm) => void; problem?: unknown };

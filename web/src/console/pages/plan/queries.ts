@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { all, client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
+import { useOperationKey } from "../../../ui/useOperationKey";
 import { type Plan, storePlan } from "../../parts/plans";
-import { useOperationKey } from "../../parts/useOperationKey";
 
 /** What changes from the plan in force to a plan. */
 export function useDifference(fabric: string, plan: string, against: string | undefined) {

@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
+import { useOperationKey } from "../../../ui/useOperationKey";
 import type { Simulated } from "../../parts/shares";
-import { useOperationKey } from "../../parts/useOperationKey";
 
 export type Simulation = Schemas["Simulation"];
 

@@ -2,7 +2,7 @@ import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { ProblemNote } from "../../../ui/ProblemNote";
-import { useFieldTexts } from "../../parts/useWrite";
+import { useFieldTexts } from "../../../ui/useWrite";
 import { useLabel } from "./queries";
 
 type Props = { fabric: string; revision: number; label: string; onClose: () => void };

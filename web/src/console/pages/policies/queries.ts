@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { all, answer, client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
-import { useOperationKey } from "../../parts/useOperationKey";
+import { useOperationKey } from "../../../ui/useOperationKey";
 
 /** The revisions of the fabric's policy, the newest first. */
 export function usePolicies(fabric: string) {

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
-import { useOperationKey } from "../../parts/useOperationKey";
+import { useOperationKey } from "../../../ui/useOperationKey";
 import type { Event, Rollout } from "./model";
 
 /** A rollout with its devices. The stream's events make it stale. */

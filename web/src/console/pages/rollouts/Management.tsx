@@ -8,9 +8,9 @@ import { useFabrics } from "../../../shell/fabrics";
 import { useCan } from "../../../shell/me";
 import { Icon } from "../../../ui/icons";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
+import { useOperationKey } from "../../../ui/useOperationKey";
 import { When } from "../../../ui/When";
 import { ActionButton } from "../../parts/ActionButton";
-import { useOperationKey } from "../../parts/useOperationKey";
 
 /** Says that the fabric is released, or that its release is incomplete, and offers to manage it again. */
 export function Management({ fabric }: { fabric: string }) {

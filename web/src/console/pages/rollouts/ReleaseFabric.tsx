@@ -7,8 +7,8 @@ import { keys } from "../../../api/keys";
 import { Partial, QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
+import { useOperationKey } from "../../../ui/useOperationKey";
 import { Names } from "../../parts/links";
-import { useOperationKey } from "../../parts/useOperationKey";
 import { Fields } from "../device/Fields";
 import { useOpenRollout } from "../rollout/queries";
 

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { keys } from "../../../api/keys";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
-import { useOperationKey } from "../../parts/useOperationKey";
+import { useOperationKey } from "../../../ui/useOperationKey";
 import { discover } from "./fabricForm";
 import { SnapshotFacts } from "./SnapshotFacts";
 

@@ -4,9 +4,9 @@ import { useTranslation } from "react-i18next";
 import { keys } from "../../../api/keys";
 import { QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
+import { useFieldTexts, useWrite } from "../../../ui/useWrite";
 import { MergeNote } from "../../parts/MergeNote";
 import { useMergedForm } from "../../parts/useMergedForm";
-import { useFieldTexts, useWrite } from "../../parts/useWrite";
 import { type Fabric, readFabric, timeScaleOf, updateFabric, useFabricVersion } from "./fabricForm";
 
 type Read = Awaited<ReturnType<typeof readFabric>>;

@@ -7,11 +7,11 @@ import { keys } from "../../../api/keys";
 import { useCan } from "../../../shell/me";
 import { ProblemNote } from "../../../ui/ProblemNote";
 import { QueryView } from "../../../ui/states";
+import { useFieldTexts, useWrite } from "../../../ui/useWrite";
 import { When } from "../../../ui/When";
 import { ActionButton } from "../../parts/ActionButton";
 import { MergeNote } from "../../parts/MergeNote";
 import { useMergedForm } from "../../parts/useMergedForm";
-import { useFieldTexts, useWrite } from "../../parts/useWrite";
 
 type Settings = Schemas["Settings"];
 

@@ -1,6 +1,6 @@
 import { useRef, useState } from "react";
 import type { Schemas } from "../../../api/client";
-import { useOperationKey } from "../../parts/useOperationKey";
+import { useOperationKey } from "../../../ui/useOperationKey";
 import { createFabric, discover, type FabricForm, timeScaleOf, updateFabric } from "./fabricForm";
 
 export type Step = "adding" | "discovering";

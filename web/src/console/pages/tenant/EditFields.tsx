@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Fieldset, Group, SimpleGrid, Stack, Text, TextInput } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { Icon } from "../../../ui/icons";
-import { useFieldTexts } from "../../parts/useWrite";
+import { useFieldTexts } from "../../../ui/useWrite";
 import { PortsField } from "../tenants/PortsField";
 import { type FieldName, fieldNames } from "./declared";
 import { type Draft, labels, type Wrong } from "./draft";

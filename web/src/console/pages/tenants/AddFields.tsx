@@ -1,6 +1,6 @@
 import { Checkbox, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import { useFieldTexts } from "../../parts/useWrite";
+import { useFieldTexts } from "../../../ui/useWrite";
 import { flowCount, mostNewFlows } from "./changes";
 import { PortsField } from "./PortsField";
 import { expandPorts } from "./ports";

@@ -4,9 +4,9 @@ import { useNavigate } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { useSay } from "../../../i18n/say";
 import { asProblem, ProblemNote } from "../../../ui/ProblemNote";
+import { useOperationKey } from "../../../ui/useOperationKey";
 import { TenantName } from "../../parts/links";
 import { storePlan } from "../../parts/plans";
-import { useOperationKey } from "../../parts/useOperationKey";
 import type { BulkSave, Refused } from "./useBulkSave";
 
 /** How many changes are saved, which were refused and why; then a plan can be compiled. */

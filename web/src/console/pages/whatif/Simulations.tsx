@@ -9,12 +9,12 @@ import { ProblemNote } from "../../../ui/ProblemNote";
 import { StateBadge, taskLook } from "../../../ui/StateBadge";
 import { Empty, QueryView } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
+import { useOperationKey } from "../../../ui/useOperationKey";
 import { When } from "../../../ui/When";
 import { ActionButton } from "../../parts/ActionButton";
 import { useInForce } from "../../parts/inForce";
 import { PlanName, shortPlan, To } from "../../parts/links";
 import { Part } from "../../parts/Part";
-import { useOperationKey } from "../../parts/useOperationKey";
 import { isActive } from "../plan/simulation";
 
 type Simulation = Schemas["Simulation"];

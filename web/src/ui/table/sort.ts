@@ -1,4 +1,4 @@
-import type { Sort } from "../../ui/table/DataTable";
+import type { Sort } from "./types";
 
 /** The order of a table in the address: the column's id, after a minus for a descending order. */
 export const sortText = (sort: Sort | undefined): string => (sort ? `${sort.desc ? "-" : ""}${sort.id}` : "");

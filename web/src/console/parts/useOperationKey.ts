@@ -1,1 +1,0 @@
-export { useOperationKey } from "../../ui/useOperationKey";

@@ -1,1 +1,0 @@
-export { useFieldTexts, useWrite } from "../../ui/useWrite";
