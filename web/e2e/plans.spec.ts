@@ -167,6 +167,39 @@ test("two revisions are compared, and one is labelled", async ({ page, demo, sig
   }
 });
 
+test("two operators change compiler options: the second merges by field, nothing is lost", async ({
+  page,
+  demo,
+  signIn,
+  guards,
+}) => {
+  guards.allow(/status of 412/);
+  const path = `${fabric(demo)}/options`;
+  const put = (options: object) => demo.api("PUT", path, options, { "If-Match": "*" });
+  const before = await demo.api<object>("GET", path);
+  await signIn(page, "operator");
+  try {
+    await page.goto(`${console_(demo)}/policies`);
+    await ready(page);
+    const preview = page.getByRole("button", { name: "Preview and save options" });
+    const save = page.getByRole("dialog").getByRole("button", { name: "Save options as a new revision" });
+    await page.getByLabel("Entries of the control table").fill("256");
+    await put({ ...before, vl_arbitration: true });
+    await preview.click();
+    await save.click();
+    await expect(page.locator("[data-merge]")).toContainText("Allow virtual-lane arbitration");
+    await expect(page.getByLabel("Entries of the control table")).toHaveValue("256");
+    await expect(page.getByLabel("Allow virtual-lane arbitration")).toBeChecked();
+    await preview.click();
+    await save.click();
+    await expect(page.getByRole("dialog")).toBeHidden();
+    await expect(page.locator("[data-merge]")).toHaveCount(0);
+    expect(await demo.api("GET", path)).toEqual({ ...before, vl_arbitration: true, table_entries: 256 });
+  } finally {
+    await put(before);
+  }
+});
+
 test("a plan of an older revision says so, and a refused rollout says why", async ({ page, demo, signIn, guards }) => {
   const before = await inForce(demo);
   await signIn(page, "operator");

@@ -14,14 +14,16 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
 import { useCan } from "../../../shell/me";
-import { asProblem } from "../../../ui/ProblemNote";
 import { QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
+import { useWrite } from "../../../ui/useWrite";
 import { ActionButton } from "../../parts/ActionButton";
 import { CompiledPreview } from "../../parts/CompiledPreview";
+import { MergeNote } from "../../parts/MergeNote";
 import { Part } from "../../parts/Part";
+import { useMergedForm } from "../../parts/useMergedForm";
 import { useDryCompile } from "../plan/queries";
-import { useOptions, useSaveOptions } from "./queries";
+import { readOptions, saveOptions, useOptions, useStale } from "./queries";
 
 type Options = Schemas["CompileOptions"];
 
@@ -35,49 +37,85 @@ export function OptionsPart({ fabric, plane }: { fabric: string; plane: string |
         {t("options-why")}
       </Text>
       <QueryView query={query}>
-        {({ body, etag }) => <Form key={etag} fabric={fabric} plane={plane ?? "ib"} saved={body} etag={etag} />}
+        {(version) => <Form fabric={fabric} plane={plane ?? "ib"} version={version} />}
       </QueryView>
     </Part>
   );
 }
 
+/** The fields of the form; an option that is undefined is left to the compiler. */
+type Fields = { [name in keyof Required<Options>]: Options[name] };
+
+const noOptions: Fields = {
+  ...{ plane: undefined, mode: undefined, cct_law: undefined, per_qp: undefined, reserved_sls: undefined },
+  ...{ table_entries: undefined, vl_arbitration: undefined, timer_restart: undefined, profile: undefined },
+};
+
+const fieldsOf = (options: Options): Fields => ({ ...noOptions, ...options });
+
 /** Options without those that are left to the compiler. */
-function cleaned(options: Options): Options {
+function cleaned(options: Fields): Options {
   return Object.fromEntries(Object.entries(options).filter(([, v]) => v !== undefined && v !== "")) as Options;
 }
 
-type FormProps = { fabric: string; plane: string; saved: Options; etag: string };
+type FormProps = { fabric: string; plane: string; version: { body: Options; etag: string } };
 
-function Form({ fabric, plane, saved, etag }: FormProps) {
-  const { t } = useTranslation("policies");
+function Form({ fabric, plane, version }: FormProps) {
+  const { t } = useTranslation(["policies", "common"]);
   const can = useCan();
-  const [options, setOptions] = useState<Options>(saved);
+  const merged = useMergedForm(version, fieldsOf);
+  const { form, setForm, original, changed, open } = merged;
   const [preview, setPreview] = useState(false);
-  const changed = JSON.stringify(cleaned(options)) !== JSON.stringify(cleaned(saved));
-  const set = (patch: Partial<Options>) => setOptions({ ...options, ...patch });
+  const set = (patch: Partial<Options>) => setForm({ ...form, ...patch });
+  const stale = useStale(fabric);
+  const write = useWrite();
+  const save = async () => {
+    const done = await write.run(() =>
+      merged.send(
+        (etag) => saveOptions(fabric, etag, cleaned(form)),
+        () => readOptions(fabric),
+      ),
+    );
+    if (!done) return; // the dialog says why
+    setPreview(false);
+    if (!done.done) return; // the form asks for choices
+    merged.restart(done.done);
+    stale();
+  };
+  const word = (name: keyof Fields, x: Fields) => {
+    const value = x[name];
+    if (value === undefined) return t("option-default");
+    if (typeof value === "boolean") return t(value ? "common:yes" : "common:no");
+    return Array.isArray(value) ? value.join(", ") || t("option-reserved_sls-none") : String(value);
+  };
   return (
     <Stack gap="md">
-      {plane === "ib" ? (
-        <InfiniBand options={options} set={set} />
-      ) : (
-        <Ethernet options={options} set={set} plane={plane} />
-      )}
+      <MergeNote merged={merged} label={(name) => t(`option-${name}`)} word={word} />
+      {plane === "ib" ? <InfiniBand options={form} set={set} /> : <Ethernet options={form} set={set} plane={plane} />}
       <Group>
         <ActionButton
           allowed={can("policy", "write", fabric)}
           reason={changed ? undefined : t("options-same")}
+          disabled={open > 0}
           onClick={() => setPreview(true)}
         >
           {t("options-preview")}
         </ActionButton>
         {changed ? (
-          <Button variant="default" onClick={() => setOptions(saved)}>
+          <Button variant="default" onClick={() => setForm(original)}>
             {t("options-reset")}
           </Button>
         ) : null}
       </Group>
       {preview ? (
-        <OptionsPreview fabric={fabric} options={cleaned(options)} etag={etag} onClose={() => setPreview(false)} />
+        <OptionsPreview
+          fabric={fabric}
+          options={cleaned(form)}
+          busy={write.busy}
+          problem={write.problem}
+          onConfirm={() => void save()}
+          onClose={() => setPreview(false)}
+        />
       ) : null}
     </Stack>
   );
@@ -121,7 +159,8 @@ function InfiniBand({ options, set }: FieldsProps) {
         placeholder={options.reserved_sls ? t("option-reserved_sls-none") : t("option-default")}
         data={Array.from({ length: 16 }, (_, i) => ({ value: String(i), label: `SL ${i}` }))}
         value={(options.reserved_sls ?? []).map(String)}
-        onChange={(list) => set({ reserved_sls: list.length > 0 ? list.map(Number).sort((a, b) => a - b) : undefined })}
+        onChange={(list) => set({ reserved_sls: list.map(Number).sort((a, b) => a - b) })}
+        onClear={() => set({ reserved_sls: undefined })}
         clearable
         clearButtonProps={{ "aria-label": t("option-clear") }}
       />
@@ -167,13 +206,19 @@ function Ethernet({ options, set, plane }: FieldsProps & { plane: string }) {
   );
 }
 
-type PreviewProps = { fabric: string; options: Options; etag: string; onClose: () => void };
+type PreviewProps = {
+  fabric: string;
+  options: Options;
+  busy: boolean;
+  problem: unknown;
+  onConfirm: () => void;
+  onClose: () => void;
+};
 
 /** What plans give with the changed options, before these are saved. */
-function OptionsPreview({ fabric, options, etag, onClose }: PreviewProps) {
+function OptionsPreview({ fabric, options, busy, problem, onConfirm, onClose }: PreviewProps) {
   const { t } = useTranslation("policies");
   const compiled = useDryCompile(fabric, { options });
-  const save = useSaveOptions(fabric, etag);
   return (
     <TypedConfirm
       opened
@@ -181,14 +226,13 @@ function OptionsPreview({ fabric, options, etag, onClose }: PreviewProps) {
       size="70rem"
       title={t("options-title")}
       effect={t("options-save")}
-      busy={save.isPending}
-      problem={save.error ?? undefined}
+      busy={busy}
+      problem={problem}
       disabled={!compiled.data}
-      onConfirm={() => save.mutate(options, { onSuccess: onClose })}
+      onConfirm={onConfirm}
     >
       <Text size="sm">{t("options-effect")}</Text>
       <QueryView query={compiled}>{(plan) => <CompiledPreview fabric={fabric} plan={plan} />}</QueryView>
-      {save.error && asProblem(save.error).status === 412 ? <Text size="sm">{t("options-moved")}</Text> : null}
     </TypedConfirm>
   );
 }

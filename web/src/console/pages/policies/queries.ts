@@ -33,16 +33,27 @@ export function usePolicyDifference(fabric: string, revision: number, against: n
   });
 }
 
+type Options = Schemas["CompileOptions"];
+
 /** The compiler's options with the ETag that a change sends. */
+export const readOptions = (fabric: string) =>
+  answer<Options>(client.GET("/api/v1/fabrics/{fabric}/options", { params: { path: { fabric } } }));
+
 export function useOptions(fabric: string) {
-  return useQuery({
-    queryKey: keys.options(fabric),
-    queryFn: () => answer(client.GET("/api/v1/fabrics/{fabric}/options", { params: { path: { fabric } } })),
-  });
+  return useQuery({ queryKey: keys.options(fabric), queryFn: () => readOptions(fabric) });
 }
 
+/** Replaces the compiler's options, unless they changed since the version of the ETag. */
+export const saveOptions = (fabric: string, etag: string, body: Options) =>
+  answer<Options>(
+    client.PUT("/api/v1/fabrics/{fabric}/options", {
+      params: { path: { fabric }, header: { "If-Match": etag } },
+      body,
+    }),
+  );
+
 /** Makes everything stale that a change of the policy concerns; the stream does the same for other tabs. */
-function useStale(fabric: string) {
+export function useStale(fabric: string) {
   const cache = useQueryClient();
   return () => {
     for (const key of [
@@ -82,21 +93,6 @@ export function useLabel(fabric: string, revision: number) {
         client.PUT("/api/v1/fabrics/{fabric}/policies/{revision}/label", {
           params: { path: { fabric, revision } },
           body: { label },
-        }),
-      ),
-    onSuccess: stale,
-  });
-}
-
-/** Replaces the compiler's options, unless they changed since they were read. */
-export function useSaveOptions(fabric: string, etag: string) {
-  const stale = useStale(fabric);
-  return useMutation({
-    mutationFn: (options: Schemas["CompileOptions"]) =>
-      data(
-        client.PUT("/api/v1/fabrics/{fabric}/options", {
-          params: { path: { fabric }, header: { "If-Match": etag } },
-          body: options,
         }),
       ),
     onSuccess: stale,
