@@ -228,6 +228,43 @@ test("drift by a second writer is shown and repaired with a preview (F7)", async
 });
 
 // The flows above check dialogs in light and English; e2e/routes.spec.ts visits the pages themselves.
+test("two operators change the drift policy: the second merges by field, nothing is lost", async ({
+  page,
+  demo,
+  signIn,
+  guards,
+}) => {
+  guards.allow(/status of 412/);
+  type Policy = { policy: string; interval_s: number; quarantine_after: number; window_s: number; release_s: number };
+  const path = `/fabrics/${demo.fabric}/drift-policy`;
+  const read = async () => {
+    const { policy, interval_s, quarantine_after, window_s, release_s } = await demo.api<Policy>("GET", path);
+    return { policy, interval_s, quarantine_after, window_s, release_s };
+  };
+  const put = (policy: Policy) => demo.api("PUT", path, policy, { "If-Match": "*" });
+  const before = await read();
+  await signIn(page, "operator");
+  try {
+    await page.goto(`/console/f/${demo.fabric}/devices`);
+    await ready(page);
+    await page.getByRole("button", { name: "Change the drift policy" }).click();
+    const dialog = page.getByRole("dialog");
+    const save = dialog.getByRole("button", { name: /(drift of|Freeze) \d+ devices/ });
+    await dialog.getByLabel("Incidents before quarantine").fill("7");
+    await put({ ...before, window_s: 7200, quarantine_after: 9 });
+    await save.click();
+    const note = dialog.locator("[data-merge]");
+    await expect(note).toHaveAttribute("data-merge", "1");
+    await expect(save).toBeDisabled();
+    await note.getByRole("radio", { name: "Yours: 7" }).check();
+    await save.click();
+    await expect(dialog).toBeHidden();
+    expect(await read()).toEqual({ ...before, window_s: 7200, quarantine_after: 7 });
+  } finally {
+    await put(before);
+  }
+});
+
 for (const { theme, language } of detailLooks.filter((look) => look.width > 1000)) {
   test(`dialogs and tabs of rollouts and devices are accessible, ${theme}, ${language}`, async ({
     newPage,

@@ -1,19 +1,25 @@
 import { NumberInput, Radio, SimpleGrid, Stack, Text } from "@mantine/core";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { answer, client, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { useFormat } from "../../../format/useFormat";
 import { QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
-import { useFieldTexts } from "../../../ui/useWrite";
+import { useFieldTexts, useWrite } from "../../../ui/useWrite";
 import { ActionButton } from "../../parts/ActionButton";
+import { MergeNote } from "../../parts/MergeNote";
 import { Part } from "../../parts/Part";
+import { useMergedForm } from "../../parts/useMergedForm";
 import type { Device } from "./model";
 
 type Policy = Schemas["DriftPolicy"];
 type Update = Required<Schemas["DriftPolicyUpdate"]>;
+
+const read = (fabric: string) =>
+  answer<Policy>(client.GET("/api/v1/fabrics/{fabric}/drift-policy", { params: { path: { fabric } } }));
+
+const formOf = ({ version: _v, updated_at: _u, ...fields }: Policy): Update => fields;
 
 type Props = {
   fabric: string;
@@ -27,11 +33,7 @@ type Props = {
 export function DriftPolicy({ fabric, devices, allowed, editing, onEdit }: Props) {
   const { t } = useTranslation("devices");
   const { duration } = useFormat();
-  const query = useQuery({
-    queryKey: keys.driftPolicy(fabric),
-    queryFn: () =>
-      answer<Policy>(client.GET("/api/v1/fabrics/{fabric}/drift-policy", { params: { path: { fabric } } })),
-  });
+  const query = useQuery({ queryKey: keys.driftPolicy(fabric), queryFn: () => read(fabric) });
   return (
     <Part
       title={t("drift-policy")}
@@ -56,7 +58,7 @@ export function DriftPolicy({ fabric, devices, allowed, editing, onEdit }: Props
               })}
             </Text>
             {editing ? (
-              <PolicyForm fabric={fabric} policy={p} etag={etag} devices={devices} onClose={() => onEdit(false)} />
+              <PolicyForm fabric={fabric} version={{ body: p, etag }} devices={devices} onClose={() => onEdit(false)} />
             ) : null}
           </>
         )}
@@ -65,29 +67,34 @@ export function DriftPolicy({ fabric, devices, allowed, editing, onEdit }: Props
   );
 }
 
-type FormProps = { fabric: string; policy: Policy; etag: string; devices: Device[]; onClose: () => void };
+type FormProps = {
+  fabric: string;
+  version: { body: Policy; etag: string };
+  devices: Device[];
+  onClose: () => void;
+};
 
-function PolicyForm({ fabric, policy, etag, devices, onClose }: FormProps) {
+function PolicyForm({ fabric, version, devices, onClose }: FormProps) {
   const { t } = useTranslation("devices");
   const cache = useQueryClient();
-  const { version: _v, updated_at: _u, ...current } = policy;
-  const [form, setForm] = useState<Update>(current);
-  // Of the version that the form began with: the service refuses the save when another change came first.
-  const [tag] = useState(etag);
-  const save = useMutation({
-    mutationFn: () =>
+  const merged = useMergedForm(version, formOf);
+  const { form, setForm, original } = merged;
+  const write = useWrite();
+  const save = async () => {
+    const put = (etag: string) =>
       answer<Policy>(
         client.PUT("/api/v1/fabrics/{fabric}/drift-policy", {
-          params: { path: { fabric }, header: { "If-Match": tag } },
+          params: { path: { fabric }, header: { "If-Match": etag } },
           body: form,
         }),
-      ),
-    onSuccess: () => {
-      for (const queryKey of [keys.driftPolicy(fabric), keys.devices(fabric), keys.device(fabric)])
-        void cache.invalidateQueries({ queryKey });
-      onClose();
-    },
-  });
+      );
+    const done = await write.run(() => merged.send(put, () => read(fabric)));
+    if (!done?.done) return;
+    for (const queryKey of [keys.driftPolicy(fabric), keys.devices(fabric), keys.device(fabric)])
+      void cache.invalidateQueries({ queryKey });
+    onClose();
+  };
+  const word = (field: keyof Update, x: Update) => (field === "policy" ? t(`policy.${x.policy}`) : String(x[field]));
   const inheriting = devices.filter((d) => d.policy_inherited);
   const touched = form.policy === "repair" ? inheriting.filter((d) => d.state === "drifted").length : 0;
   return (
@@ -96,11 +103,13 @@ function PolicyForm({ fabric, policy, etag, devices, onClose }: FormProps) {
       onClose={onClose}
       title={t("policy-title", { fabric })}
       effect={t(`policy-do.${form.policy}`, { n: inheriting.length })}
-      busy={save.isPending}
-      problem={save.error ?? undefined}
-      onConfirm={() => save.mutate()}
+      busy={write.busy}
+      problem={write.problem}
+      disabled={merged.open > 0}
+      onConfirm={() => void save()}
     >
       <Stack gap="md">
+        <MergeNote merged={merged} label={(f) => t(f === "policy" ? "drift-policy" : `field-${f}`)} word={word} />
         <Radio.Group
           label={t("policy-choose")}
           value={form.policy}
@@ -112,11 +121,11 @@ function PolicyForm({ fabric, policy, etag, devices, onClose }: FormProps) {
             ))}
           </Stack>
         </Radio.Group>
-        <Numbers form={form} onChange={setForm} problem={save.error} />
+        <Numbers form={form} onChange={setForm} problem={write.problem} />
         <Text size="sm" role="status">
           {t("policy-effect", { n: inheriting.length, all: devices.length, drifted: touched })}
         </Text>
-        <Text size="sm">{t("policy-back", { policy: t(`policy.${policy.policy}`) })}</Text>
+        <Text size="sm">{t("policy-back", { policy: t(`policy.${original.policy}`) })}</Text>
       </Stack>
     </TypedConfirm>
   );
