@@ -422,7 +422,7 @@ func TestWRCCAcknowledgementsTakeNoTurn(t *testing.T) {
 		"some queue pairs": {wrccAmong(t, []int{0, 1, 2, 3, 4}, nil, 2, [2]int{5, 0}, [2]int{5, 1}, [2]int{5, 2}, [2]int{0, 6}, [2]int{1, 6}, [2]int{2, 6}), 12.0 / 1060, []string{}, ""},
 		"many slow ones": {wrccAmong(t, []int{0, 1, 2}, []int{3, 4}, 300), 72.0 / 1060, []string{policy.CodeWeightUnreachable},
 			"open fewer queue pairs where links are full in both directions: from 848 Mbit/s each, one acknowledgement covers 6 packets, and acknowledgements take 1.1 % of the links instead of 6.8 %"},
-		// All ports are full, in cycles: the shares of the weights could be at rest as well.
+		// All ports are full, in cycles: the shares by weight could be stable as well.
 		"turns": {wrccAmong(t, []int{0, 1, 2}, []int{0, 1, 2}, 2), -1, []string{policy.CodeShareUncertain, policy.CodeSourcePort, policy.CodeWeightUnreachable}, ""},
 	} {
 		p := compile(t, c.in)

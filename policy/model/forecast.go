@@ -12,7 +12,7 @@ import (
 // Forecast is the predicted effect of settings.
 type Forecast struct {
 	*Allocation
-	// Cycles and Spare are relative uncertainties of each tenant's rate. Cycles: several allocations are at rest, or acknowledgements make links
+	// Cycles and Spare are relative uncertainties of each tenant's rate. Cycles: several allocations are stable, or acknowledgements make links
 	// mark. Spare: full links that limit no flow mark. nil: zero everywhere.
 	Cycles, Spare []float64
 }
@@ -35,7 +35,7 @@ func (m *Model) capsOf(w *ShareWeights) []float64 {
 	return w.Caps
 }
 
-// forecastPrecision is the relative movement at which predicted rates are at rest. Errors are reported to six decimals, and bounds are
+// forecastPrecision is the relative movement at which predicted rates count as stable. Errors are reported to six decimals, and bounds are
 // percents.
 const forecastPrecision = 1e-6
 

@@ -21,7 +21,7 @@ const (
 )
 
 // A sending port divides by queue pairs, and other links divide by weight. Where full links of both kinds form a cycle, rates can move along
-// it while every link stays full: a whole range of allocations is at rest. The slack of the sending ports selects one end of the range. If
+// it while every link stays full: a whole range of allocations is stable. The slack of the sending ports selects one end of the range. If
 // they count as slightly faster than they are, the other links decide, and queue pairs get the shares of their weights; if slightly slower,
 // the turns of the sending ports decide.
 
@@ -43,7 +43,7 @@ func (m *Model) CycleSlack(caps []float64) []float64 {
 	return out
 }
 
-// CycleRange returns the relative distance of each tenant's rate from the prediction that other allocations at rest allow: the larger of its
+// CycleRange returns the relative distance of each tenant's rate from the prediction that other stable allocations allow: the larger of its
 // distances from the ends of the range. How acknowledgements take turns with data is unknown, so at the end of the weights they take nothing
 // of sending ports. nil means no range, or unknown because there are more than MaxCycleFlows flows.
 // Without a cycle only the slack moves rates: by many times the slack where a flow gets what another leaves of a port.
@@ -115,7 +115,7 @@ func (m *Model) byTenant(a *Allocation) []float64 {
 }
 
 // onCycle reports whether full links and the flows over them form a cycle that includes a full sending port. Without one no rate can move
-// while every link stays full, so only one allocation is at rest. Links that never fill and flows at their demand do not count.
+// while every link stays full, so only one allocation is stable. Links that never fill and flows at their demand do not count.
 func (m *Model) onCycle(a *Allocation, caps []float64) bool {
 	l, full := m.Layout(), m.Filled(a, caps)
 	sets, cycle := disjoint.New(len(m.Caps)), make([]bool, len(m.Caps))
