@@ -39,7 +39,7 @@ export function SessionWarning() {
     >
       <Stack align="flex-start">
         {idle < whole ? (
-          <Button size="compact-md" loading={extend.isPending} onClick={() => extend.mutate()}>
+          <Button size="compact-sm" loading={extend.isPending} onClick={() => extend.mutate()}>
             {t("session-extend")}
           </Button>
         ) : (

@@ -31,7 +31,7 @@ export function CopyAs({ command, api, body }: CopyAsProps) {
   return (
     <Popover width={420} position="bottom-end" trapFocus returnFocus shadow="md">
       <Popover.Target>
-        <Button variant="default" size="compact-md" leftSection={<Icon name="copy" />}>
+        <Button variant="default" leftSection={<Icon name="copy" />}>
           {t("copy-as")}
         </Button>
       </Popover.Target>

@@ -43,13 +43,12 @@ export default function Tenant() {
             <ActionButton
               allowed={may}
               variant="default"
-              size="compact-md"
               leftSection={<Icon name="edit" />}
               onClick={() => setUrl({ edit: "yes" }, true)}
             >
               {t("edit")}
             </ActionButton>
-            <ActionButton allowed={may} variant="default" size="compact-md" onClick={() => setUrl({ delete: "yes" })}>
+            <ActionButton allowed={may} variant="default" onClick={() => setUrl({ delete: "yes" })}>
               {t("delete")}
             </ActionButton>
           </Group>

@@ -47,7 +47,30 @@ export function drawHatched(u: uPlot, hatched: Hatched[], colours: Colours) {
   });
 }
 
-/** Vertical lines with the number under which the event is listed, and its label where it fits. */
+/** Least distance between two marks that are drawn apart, in CSS pixels: the width of a number. */
+const markSpace = 22;
+
+type Placed = { x: number; n: number; label: string };
+
+/** Marks from left to right, in groups that begin at least `space` apart: more lines would hide what they mark. */
+export function grouped(marks: Placed[], space: number): Placed[][] {
+  const groups: Placed[][] = [];
+  for (const m of marks.toSorted((a, b) => a.x - b.x)) {
+    const last = groups.at(-1);
+    if (last?.[0] && m.x - last[0].x < space) last.push(m);
+    else groups.push([m]);
+  }
+  return groups;
+}
+
+/** The numbers of a group: "3", or "3 to 9" as a range. */
+function numbers(group: Placed[]): string {
+  const all = group.map((m) => m.n);
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  return low === high ? String(low) : `${low}–${high}`;
+}
+
+/** Vertical lines with the numbers under which the events are listed, and the label of a single one where it fits. */
 export function drawMarks(
   u: uPlot,
   marks: ChartMark[],
@@ -57,15 +80,17 @@ export function drawMarks(
   inside(u, (ctx, ratio) => {
     const { top, height, left, width } = u.bbox;
     const placed = marks
-      .map((m, i) => ({ x: Math.round(u.valToPos(m.at, "x", true)), n: String(i + 1), label: m.label }))
+      .map((m, i) => ({ x: Math.round(u.valToPos(m.at, "x", true)), n: i + 1, label: m.label }))
       .filter((m) => m.x >= left && m.x <= left + width);
-    placed.sort((a, b) => a.x - b.x);
-    placed.forEach((m, i) => {
-      line(ctx, m.x, top, height, [], colours.ink, ratio);
-      const room = (placed[i + 1]?.x ?? left + width) - m.x - 4 * ratio;
-      if (plate(ctx, `${m.n} ${m.label}`, m.x, top + 10 * ratio, room, colours, ratio, "start")) return;
+    const groups = grouped(placed, markSpace * ratio);
+    groups.forEach((group, i) => {
+      const x = group[0]?.x ?? left;
+      line(ctx, x, top, height, [], colours.ink, ratio);
+      const room = (groups[i + 1]?.[0]?.x ?? left + width) - x - 4 * ratio;
+      const label = group.length === 1 ? group[0]?.label : undefined;
+      if (label && plate(ctx, `${numbers(group)} ${label}`, x, top + 10 * ratio, room, colours, ratio, "start")) return;
       const align = room < 20 * ratio ? "end" : "start";
-      plate(ctx, m.n, m.x, top + 10 * ratio, Number.POSITIVE_INFINITY, colours, ratio, align);
+      plate(ctx, numbers(group), x, top + 10 * ratio, Number.POSITIVE_INFINITY, colours, ratio, align);
     });
     if (!now) return;
     const x = Math.round(u.valToPos(now.at, "x", true));

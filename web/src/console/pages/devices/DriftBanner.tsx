@@ -25,7 +25,7 @@ export function DriftBanner({ devices, onShow }: { devices: Device[]; onShow: (s
         </Text>
         <Text size="sm">{t("banner-why", { repaired, rest: drifted.length - repaired })}</Text>
         <Group>
-          <Button size="compact-md" variant="default" onClick={() => onShow(first.state)}>
+          <Button size="compact-sm" variant="default" onClick={() => onShow(first.state)}>
             {t("banner-show")}
           </Button>
         </Group>

@@ -38,7 +38,7 @@ export function DriftPolicy({ fabric, devices, allowed, editing, onEdit }: Props
     <Part
       title={t("drift-policy")}
       aside={
-        <ActionButton allowed={allowed} variant="default" size="compact-md" onClick={() => onEdit(true)}>
+        <ActionButton allowed={allowed} variant="default" size="compact-sm" onClick={() => onEdit(true)}>
           {t("policy-edit")}
         </ActionButton>
       }

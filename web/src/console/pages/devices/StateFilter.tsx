@@ -18,7 +18,7 @@ export function StateFilter({ devices, state, onState }: Props) {
       {states.map(([s, n]) => (
         <Button
           key={s}
-          size="compact-md"
+          size="compact-sm"
           variant={state === s ? "filled" : "default"}
           aria-pressed={state === s}
           data-count-state={s}

@@ -36,7 +36,7 @@ export function GrantRows({ grants, onChange, errors }: Props) {
           </Group>
         ))}
         <Group>
-          <Button variant="default" size="compact-md" onClick={() => onChange([...grants, { role: "operator" }])}>
+          <Button variant="default" size="compact-sm" onClick={() => onChange([...grants, { role: "operator" }])}>
             {t("role-add")}
           </Button>
         </Group>

@@ -18,7 +18,7 @@ export function Stale({ context: x, plan, onCompile }: { context: Context; plan:
           <Text size="sm">{t("stale-policy", { of: plan.policy ?? 0, latest: x.latest ?? 0 })}</Text>
         ) : null}
         {x.topologyMoved ? <Text size="sm">{t("stale-topology")}</Text> : null}
-        <ActionButton size="compact-md" variant="default" allowed={can("plan", "write", x.fabric)} onClick={onCompile}>
+        <ActionButton size="compact-sm" variant="default" allowed={can("plan", "write", x.fabric)} onClick={onCompile}>
           {t("compile-again")}
         </ActionButton>
       </Stack>

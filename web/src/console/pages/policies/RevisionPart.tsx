@@ -32,19 +32,19 @@ export function RevisionPart(p: Props) {
       title={t("revision-n", { revision: p.revision })}
       aside={
         <Group gap="xs">
-          <ActionButton variant="default" size="compact-md" allowed={writes} onClick={p.onLabel}>
+          <ActionButton variant="default" size="compact-sm" allowed={writes} onClick={p.onLabel}>
             {t("label-edit")}
           </ActionButton>
           <ActionButton
             variant="default"
-            size="compact-md"
+            size="compact-sm"
             allowed={can("plan", "write", p.fabric)}
             onClick={p.onCompile}
           >
             {t("compile-revision", { revision: p.revision })}
           </ActionButton>
           <ActionButton
-            size="compact-md"
+            size="compact-sm"
             allowed={writes}
             reason={p.revision === latest ? t("restore-latest") : undefined}
             onClick={p.onRestore}

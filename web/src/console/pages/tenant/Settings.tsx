@@ -49,7 +49,7 @@ export function Settings({ fabric, tenant }: { fabric: string; tenant: string })
           {reasons.hasNextPage ? (
             <Button
               variant="default"
-              size="compact-md"
+              size="compact-sm"
               loading={reasons.isFetchingNextPage}
               onClick={() => void reasons.fetchNextPage()}
             >
