@@ -160,7 +160,7 @@ test("a simulation of the plan in force is started beside the edits, and listed"
     plan: plan.name,
     seed: 7,
   });
-  await expect(page.getByText(/tenants? (is|are|of).*seed 7\./)).toBeVisible();
+  await expect(page.getByText(/^The packet simulation gives .* with seed 7\.$/)).toBeVisible();
 
   const row = page
     .getByRole("table", { name: "Simulations" })
