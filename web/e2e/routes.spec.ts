@@ -38,6 +38,11 @@ async function visit(page: Page, { name, path }: Place) {
   await ready(page);
   await expectAccessible(page);
   await keep(page, name);
+  await expectWithin(page, name);
+}
+
+/** Nothing of the page lies beyond its right edge. */
+async function expectWithin(page: Page, name: string) {
   const sideways = await page.evaluate(
     () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
   );
@@ -64,6 +69,20 @@ for (const look of looks) {
     });
   });
 }
+
+test("pages of the console hold at 200 % zoom with forced colours", async ({ newPage, demo }) => {
+  test.setTimeout(120_000);
+  const page = await newPage({ viewport: { width: 640, height: 450 }, forcedColors: "active" });
+  await demo.signIn(page, demo.operator);
+  for (const place of await consolePlaces(demo)) {
+    await test.step(place.name, async () => {
+      await page.goto(place.path);
+      await ready(page);
+      await keep(page, `${place.name}-forced`);
+      await expectWithin(page, place.name);
+    });
+  }
+});
 
 test("unknown addresses, fabrics and tenants answer Not found and offer the search", async ({
   page,
