@@ -107,6 +107,9 @@ test("the link of an alert opens the tenant at its time, with the link selected 
 test("a number says why", async ({ page, signIn, demo }) => {
   await signIn(page, "operator");
   await open(page, at(demo, `tenants/${demo.tenant.tenant}`));
+  const contended = page.locator(".fl-question");
+  await expect(contended.getByRole("link", { name: "leaf4/P4 -> host-016/P1" })).toBeVisible();
+  for (const other of ["silver", "bronze"]) await expect(contended.getByRole("link", { name: other })).toBeVisible();
   await page.locator("[data-fact=entitled-now] button").click();
   const why = page.getByRole("dialog");
   await expect(why).toContainText("· e / Σ e");

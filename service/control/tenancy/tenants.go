@@ -124,12 +124,20 @@ func (s *Tenancy) updateTenant(ctx context.Context, r control.Repos, before cont
 	case before.Weight != t.Weight:
 		said = phrase.Of("event.weight", "tenant", t.Name, "before", before.Weight, "after", t.Weight)
 	case before.Guarantee != t.Guarantee:
-		said = phrase.Of("event.guarantee", "tenant", t.Name, "before", before.Guarantee, "after", t.Guarantee)
+		said = phrase.Of("event.guarantee", "tenant", t.Name, "before", limit(before.Guarantee), "after", limit(t.Guarantee))
 	case before.Cap != t.Cap:
-		said = phrase.Of("event.cap", "tenant", t.Name, "before", before.Cap, "after", t.Cap)
+		said = phrase.Of("event.cap", "tenant", t.Name, "before", limit(before.Cap), "after", limit(t.Cap))
 	}
 	return out, s.AddEvent(ctx, r, control.Event{Fabric: before.Fabric, Kind: "tenant.updated", Subject: t.Name, Said: said},
 		control.Change{Before: before.Tenant, After: t})
+}
+
+// limit is a guarantee or a cap as a parameter of a sentence: 0 is none.
+func limit(rate quantity.BitRate) any {
+	if rate == 0 {
+		return phrase.Of("none")
+	}
+	return rate
 }
 
 // DeleteTenant removes a tenant that has no declared flows; version 0 means any version.

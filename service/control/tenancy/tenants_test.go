@@ -157,8 +157,8 @@ func TestAuditLogSaysWhatOfATenantChanged(t *testing.T) {
 		want   string
 	}{
 		{func() { in.Weight = 9000 }, "tenant red: weight 3 -> 9"},
-		{func() { in.Guarantee = 2 * quantity.Gbps }, "tenant red: guarantee 0 bit/s -> 2 Gbit/s"},
-		{func() { in.Cap = 5 * quantity.Gbps }, "tenant red: cap 0 bit/s -> 5 Gbit/s"},
+		{func() { in.Guarantee = 2 * quantity.Gbps }, "tenant red: guarantee none -> 2 Gbit/s"},
+		{func() { in.Cap = 5 * quantity.Gbps }, "tenant red: cap none -> 5 Gbit/s"},
 		{func() { in.Classes = []tenants.Class{{Name: "default", Weight: 1000}} }, "tenant red was changed"},
 	} {
 		c.change()

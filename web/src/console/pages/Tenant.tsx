@@ -1,5 +1,5 @@
-import { Group, Stack, Tabs } from "@mantine/core";
-import { useParams } from "@tanstack/react-router";
+import { Button, Group, Stack, Tabs } from "@mantine/core";
+import { Link, useParams } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { useFabricName } from "../../shell/fabrics";
 import { useCan } from "../../shell/me";
@@ -36,7 +36,11 @@ export default function Tenant() {
     <Page
       title={name}
       page={t("shell:nav.tenants")}
-      answer={now.data && !series.isPending ? <ReasonSentence now={now.data} measured={measured} /> : undefined}
+      answer={
+        now.data && !series.isPending ? (
+          <ReasonSentence tenant={tenant.data?.body} now={now.data} measured={measured} />
+        ) : undefined
+      }
       actions={
         tenant.data ? (
           <Group gap="xs">
@@ -48,6 +52,19 @@ export default function Tenant() {
             >
               {t("edit")}
             </ActionButton>
+            <Button
+              variant="default"
+              renderRoot={(props) => (
+                <Link
+                  to="/console/f/$fabric/what-if"
+                  params={{ fabric }}
+                  search={{ edits: `weight:${name}=${tenant.data.body.weight}` } as never}
+                  {...props}
+                />
+              )}
+            >
+              {t("what-if")}
+            </Button>
             <ActionButton allowed={may} variant="default" onClick={() => setUrl({ delete: "yes" })}>
               {t("delete")}
             </ActionButton>

@@ -8,7 +8,7 @@ import { shellWord } from "../../ui/CopyAs";
 import { Icon } from "../../ui/icons";
 import { Page } from "../../ui/Page";
 import { ProblemNote } from "../../ui/ProblemNote";
-import { Empty, Partial, QueryView } from "../../ui/states";
+import { Empty, Loading, Partial, QueryView } from "../../ui/states";
 import { DataTable } from "../../ui/table/DataTable";
 import { sortOf, sortText } from "../../ui/table/sort";
 import { useUrlState } from "../../ui/useUrlState";
@@ -28,6 +28,7 @@ export default function Tenants() {
   const { t } = useTranslation(["tenants", "shell"]);
   const fabric = useFabricName();
   const tenants = useTenants(fabric);
+  const measured = useMeasured(fabric);
   const can = useCan();
   const may = can("tenant", "write", fabric);
   const [url, setUrl] = useUrlState({ add: "" });
@@ -52,12 +53,12 @@ export default function Tenants() {
         command: `fairlane tenant list --fabric ${shellWord(fabric)}`,
         api: `GET /api/v1/fabrics/${fabric}/tenants`,
       }}
-      ready={tenants.data !== undefined}
+      ready={tenants.data !== undefined && !measured.isPending}
     >
       <QueryView query={tenants} lines={8}>
         {(list) =>
           list.length > 0 ? (
-            <TenantTable fabric={fabric} tenants={list} />
+            <TenantTable fabric={fabric} tenants={list} measured={measured} />
           ) : (
             <Empty title={t("empty")} why={t("empty-why")} action={button} />
           )
@@ -71,6 +72,7 @@ export default function Tenants() {
 function Answer({ fabric, tenants }: { fabric: string; tenants: Tenant[] }) {
   const { t } = useTranslation("tenants");
   const overview = useOverview(fabric, 15_000);
+  if (overview.isPending) return null;
   const contending = overview.data?.tenant_states.find((s) => s.state === "contending")?.tenants ?? 0;
   const weight = Math.round(tenants.reduce((n, x) => n + x.weight, 0) * 1000) / 1000;
   return t("answer", {
@@ -82,12 +84,13 @@ function Answer({ fabric, tenants }: { fabric: string; tenants: Tenant[] }) {
   });
 }
 
-function TenantTable({ fabric, tenants }: { fabric: string; tenants: Tenant[] }) {
+type TableProps = { fabric: string; tenants: Tenant[]; measured: ReturnType<typeof useMeasured> };
+
+function TenantTable({ fabric, tenants, measured }: TableProps) {
   const { t } = useTranslation("tenants");
   const [url, setUrl] = useUrlState({ filter: "", sort: "name" });
   const [asked, setAsked] = useState(false);
   const withSparks = asked || tenants.length <= sparksUpTo;
-  const measured = useMeasured(fabric);
   const sparks = useSparks(fabric, withSparks);
   const flows = useFlowCounts(fabric);
   const rows = useMemo<Row[]>(
@@ -102,6 +105,7 @@ function TenantTable({ fabric, tenants }: { fabric: string; tenants: Tenant[] })
   );
   const columns = useTenantColumns(rows, withSparks);
   const selection = useSelection(tenants);
+  if (measured.isPending) return <Loading lines={8} />;
   return (
     <>
       {measured.error ? (

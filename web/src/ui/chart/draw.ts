@@ -47,8 +47,9 @@ export function drawHatched(u: uPlot, hatched: Hatched[], colours: Colours) {
   });
 }
 
-/** Least distance between two marks that are drawn apart, in CSS pixels: the width of a number. */
-const markSpace = 22;
+/** Least distance between two numbers, and between two lines of marks, in CSS pixels. */
+const numberSpace = 22;
+const lineSpace = 4;
 
 type Placed = { x: number; n: number; label: string };
 
@@ -82,10 +83,12 @@ export function drawMarks(
     const placed = marks
       .map((m, i) => ({ x: Math.round(u.valToPos(m.at, "x", true)), n: i + 1, label: m.label }))
       .filter((m) => m.x >= left && m.x <= left + width);
-    const groups = grouped(placed, markSpace * ratio);
+    for (const [first] of grouped(placed, lineSpace * ratio)) {
+      if (first) line(ctx, first.x, top, height, [], colours.ink, ratio);
+    }
+    const groups = grouped(placed, numberSpace * ratio);
     groups.forEach((group, i) => {
       const x = group[0]?.x ?? left;
-      line(ctx, x, top, height, [], colours.ink, ratio);
       const room = (groups[i + 1]?.[0]?.x ?? left + width) - x - 4 * ratio;
       const label = group.length === 1 ? group[0]?.label : undefined;
       if (label && plate(ctx, `${numbers(group)} ${label}`, x, top + 10 * ratio, room, colours, ratio, "start")) return;

@@ -1,12 +1,16 @@
-import { Group } from "@mantine/core";
+import { Group, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
+import { byCap } from "../../../format/byCap";
 import { useFormat } from "../../../format/useFormat";
 import { measuredLook, StateBadge } from "../../../ui/StateBadge";
-import type { Measured } from "../tenants/queries";
-import type { Now } from "./queries";
+import { LinkName, Names, TenantName } from "../../parts/links";
+import type { Measured, Tenant } from "../tenants/queries";
+import { type Now, useMeetings } from "./queries";
 
-/** One sentence: what the tenant gets, and what limits it. */
-export function ReasonSentence({ now, measured }: { now: Now; measured: Measured | undefined }) {
+type Props = { tenant?: Tenant; now: Now; measured: Measured | undefined };
+
+/** What the tenant gets, and what limits it: a link with the tenants that it shares the link with, and its cap. */
+export function ReasonSentence({ tenant, now, measured }: Props) {
   const { t } = useTranslation(["tenant", "common"]);
   const f = useFormat();
   const state = now.state ?? "not-measured";
@@ -23,11 +27,35 @@ export function ReasonSentence({ now, measured }: { now: Now; measured: Measured
     planned: now.entitled_bps === undefined ? "no" : "yes",
   };
   return (
-    <Group gap="sm" data-state={state}>
-      <StateBadge {...look}>
-        {low ? t("below-share") : t(`common:measured.${state}`, { defaultValue: state })}
-      </StateBadge>
-      <span className="fl-name">{t(`reason.${state}`, { ...values, defaultValue: "" })}</span>
-    </Group>
+    <>
+      <Group gap="sm" data-state={state}>
+        <StateBadge {...look}>
+          {low ? t("below-share") : t(`common:measured.${state}`, { defaultValue: state })}
+        </StateBadge>
+        <span className="fl-name">{t(`reason.${state}`, { ...values, defaultValue: "" })}</span>
+      </Group>
+      {byCap(tenant?.cap_bps, now.entitled_bps) ? (
+        <Text size="sm">{t("reason-by-cap", { cap: f.rate(tenant?.cap_bps) ?? "" })}</Text>
+      ) : null}
+      {state === "contending" && measured?.link ? <Rivals now={now} link={measured.link} /> : null}
+    </>
+  );
+}
+
+/** The link for which the tenant contends, and the other tenants there. */
+function Rivals({ now, link }: { now: Now; link: string }) {
+  const { t } = useTranslation("tenant");
+  const meeting = useMeetings(now.fabric, now.tenant, undefined).data?.find((m) => m.link === link);
+  const others = (meeting?.tenants ?? []).map((x) => x.tenant).filter((name) => name !== now.tenant);
+  return (
+    <Text size="sm">
+      {t("reason-link")} <LinkName name={link} fabric={now.fabric} />
+      {others.length > 0 ? (
+        <>
+          {" · "}
+          {t("reason-rivals")} <Names names={others} of={TenantName} most={5} />
+        </>
+      ) : null}
+    </Text>
   );
 }

@@ -18,6 +18,7 @@ export function useTenantColumns(rows: Row[], sparks: boolean): Column<Row>[] {
   return useMemo(
     () => [
       { id: "name", header: t("common:tenant"), value: (r) => r.name },
+      stateColumn(t, (r) => r.now?.state ?? "not-measured"),
       {
         id: "weight",
         header: t("common:weight"),
@@ -54,7 +55,6 @@ function useMeasuredColumns(rows: Row[]): Column<Row>[] {
       rateColumn(scale, "delivered", t("common:delivered"), (r) => r.now?.delivered),
       percentColumn(f, "received", t("received"), (r) => r.now?.received, t("not-contending")),
       percentColumn(f, "error", t("error"), (r) => r.now?.error),
-      stateColumn(t, (r) => r.now?.state ?? "not-measured"),
       percentColumn(f, "budget", t("budget"), (r) => r.now?.budget, t("budget-unknown")),
     ];
   }, [rows, f, t]);

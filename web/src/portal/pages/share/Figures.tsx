@@ -4,12 +4,13 @@ import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { keys } from "../../../api/keys";
 import { instant } from "../../../api/prom";
+import { byCap } from "../../../format/byCap";
 import { useFormat } from "../../../format/useFormat";
 import { ShareBar } from "../../../ui/ShareBar";
 import { Rate } from "../../../ui/values";
 import { type Reasoning, Why } from "../../../ui/Why";
 import { selector } from "../../series";
-import type { Now } from "../../tenant";
+import { type Now, useTenant } from "../../tenant";
 import { partOf, receivedOf } from "./cause";
 
 /** What a tenant is entitled to and receives: now, in the last hour and in the last 28 days; its objective and budget. */
@@ -75,10 +76,15 @@ function Entitled({ now }: { now: Now }) {
   const { t } = useTranslation("share");
   const format = useFormat();
   const weight = format.weight(now.weight) ?? t("common:not-measured");
+  const cap = useTenant().data?.body.cap_bps;
   return (
     <Figure
       id="entitled"
-      under={t("entitled-weight", { weight })}
+      under={
+        byCap(cap, now.entitled_bps)
+          ? t("entitled-cap", { cap: format.rate(cap) ?? "" })
+          : t("entitled-weight", { weight })
+      }
       reasoning={{
         of: t("entitled"),
         value: <Rate bps={now.entitled_bps} />,
