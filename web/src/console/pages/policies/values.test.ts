@@ -5,6 +5,7 @@ const rate = (bps: number) => `${bps / 1e9} Gbit/s`;
 
 test("words values of fields", () => {
   expect(fieldText("guarantee_bps", 2e9, rate)).toBe("2 Gbit/s");
+  expect(fieldText("cap_bps", 0, rate)).toBeUndefined();
   expect(fieldText("weight", 2.5, rate)).toBe("2.5");
   expect(fieldText("reserved_sls", [14, 15], rate)).toBe("14, 15");
   expect(fieldText("classes", [{ name: "bulk", weight: 1 }], rate)).toBe("bulk = 1");

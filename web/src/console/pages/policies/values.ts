@@ -1,6 +1,9 @@
+/** Rates of which 0 means none. */
+const limits = ["guarantee_bps", "cap_bps"];
+
 /** A value of a field as text: rates in bit/s by `rate`, everything else as in requests; undefined where there is none. */
 export function fieldText(field: string, value: unknown, rate: (bps: number) => string): string | undefined {
-  if (value === undefined || value === null) return undefined;
+  if (value === undefined || value === null || (value === 0 && limits.includes(field))) return undefined;
   if (typeof value === "number") return field.endsWith("_bps") ? rate(value) : String(value);
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return value.map(itemText).join(", ");
