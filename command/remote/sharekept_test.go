@@ -190,6 +190,9 @@ func TestHistoryExplainsShares(t *testing.T) {
 	l.says("share history --why 2026-11-21T10:45:00Z --tenant blue --step 10m", "requested no more", "Its rate was measured in only 20 of 40 measurements.")
 	l.says("share history --why 2026-11-21T10:45:00Z --tenant blue --step 10m --lang zh", "blue：得到 5 Gbit/s，应得 25 Gbit/s（20.0 %）。在 50 % 的测量中发送量低于", "其余测量中：未测量 50 %。")
 	l.says("share history --why 2026-11-21T10:58:00Z --tenant red", "Its entitlement was 75 Gbit/s 30 minutes earlier.", "Its weight changed from 3 to 2.", "No events")
+	l.says("share history --why 2026-11-21T10:45:00Z --tenant red", "In this time its entitlement changed from 75 Gbit/s to 50 Gbit/s; the entitled rate above is the average.")
+	l.says("tenant set blue --cap 25Gbit/s", "blue")
+	l.says("share history --why 2026-11-21T10:05:00Z --tenant blue", "Received 20 Gbit/s of 25 Gbit/s entitled (80.0 %). Its cap of 25 Gbit/s determines its entitlement.")
 	l.says("share history --why 2026-11-21T10:58:00Z --tenant blue", "blue: Received - of 25 Gbit/s", "was not measured.")
 	l.says("share history --why 2026-11-21T10:25:00Z --json", `"tenants": []`)
 	l.says("share history --why 2026-11-21T10:05:00Z --tenant blue --json", `"state": "contending"`, `"explanation": [`, `"link": "sw/P4 -\u003e h4/P1"`, `"kind": "fabric.created"`)
@@ -202,7 +205,7 @@ func TestHistoryExplainsShares(t *testing.T) {
 func TestTimesOfDayArePast(t *testing.T) {
 	t.Parallel()
 	c := &cli{}
-	for text, want := range map[string]string{"14:05": "2026-11-21T14:05:00Z", "14:06": "2026-11-20T14:06:00Z", "00:00:01": "2026-11-21T00:00:01Z"} {
+	for text, want := range map[string]string{"14:05": "2026-11-21T14:05:30Z", "14:06": "2026-11-20T14:06:30Z", "00:00:01": "2026-11-21T00:00:01Z"} {
 		got, err := c.moment(text, at("14:05:30"))
 		if err != nil || got.Format(time.RFC3339) != want {
 			t.Errorf("%s is %v, %v; want %s", text, got, err, want)

@@ -33,6 +33,7 @@ type shareWhy struct {
 	Links    []whyLink          `json:"links"` // that limited a tenant; none for callers who may not see links
 	Events   []gen.Event        `json:"events"`
 	before   map[string]was     // by tenant
+	caps     map[string]int64   // by tenant, bit/s; as declared now
 	bounds   map[string]float64 // by tenant; of "" for the others
 }
 
@@ -41,7 +42,7 @@ type whyTenant struct {
 	keptStep
 
 	Weight       *float64 `json:"weight,omitempty"`
-	WeightBefore *float64 `json:"weight_before,omitempty"` // whyEvents earlier
+	WeightBefore *float64 `json:"weight_before,omitempty"` // whyEvents earlier; if not known, at the beginning
 	Explanation  []string `json:"explanation"`             // sentences, in the language of the command
 
 	made float64 // number of measurements with a rate
@@ -62,12 +63,12 @@ type whyLinkTenant struct {
 	State        string `json:"state,omitempty"`
 }
 
-// was holds a tenant's earlier values.
-type was struct{ weight, entitled *float64 }
+// was holds a tenant's entitlement whyEvents earlier, and at the beginning and the end of the time.
+type was struct{ entitled, begin, end *float64 }
 
-// moment parses what instant parses, and times of day: the latest one in the past, in UTC.
+// moment parses what instant parses, and times of day: the latest one in the past, in UTC. A minute stands for its middle.
 func (c *cli) moment(text string, now time.Time) (time.Time, error) {
-	for _, layout := range []string{"15:04", "15:04:05"} {
+	for layout, middle := range map[string]time.Duration{"15:04": 30 * time.Second, "15:04:05": 0} {
 		at, err := time.Parse(layout, text)
 		if err != nil {
 			continue
@@ -76,7 +77,7 @@ func (c *cli) moment(text string, now time.Time) (time.Time, error) {
 		if t.After(now) {
 			t = t.Add(-day)
 		}
-		return t, nil
+		return t.Add(middle), nil
 	}
 	at, err := c.instant("why", text)
 	if err != nil || at == nil {
@@ -119,6 +120,9 @@ func (c *cli) explainShares(cmd *cobra.Command, f *historyFlags) error {
 	if err := k.bounds(w); err != nil {
 		return err
 	}
+	if err := k.caps(w); err != nil {
+		return err
+	}
 	for i := range w.Tenants {
 		w.Tenants[i].Explanation = c.sentences(w, &w.Tenants[i], k.period)
 	}
@@ -147,25 +151,31 @@ func (k *keptSeries) why(from time.Time, long time.Duration, tenant string) (*sh
 	return w, k.links(w, s)
 }
 
-// weights reads the tenants' weights, and the earlier weights and entitlements.
+// weights reads the tenants' weights and entitlements, and earlier ones.
 func (k *keptSeries) weights(w *shareWhy, tenant string) error {
 	tenants := map[string]*whyTenant{}
 	for i := range w.Tenants {
 		tenants[w.Tenants[i].Tenant] = &w.Tenants[i]
 	}
-	last := func(family string) string {
-		return "last_over_time(" + k.selector(family, tenant) + "[" + duration(w.Until.Sub(w.Since)) + "])"
+	last := func(family string, long time.Duration) string {
+		return "last_over_time(" + k.selector(family, tenant) + "[" + duration(long) + "])"
 	}
+	const weight, entitled = "fairlane_tenant_weight", "fairlane_tenant_entitled_bits_per_second"
+	whole, first := w.Until.Sub(w.Since), 2*k.period
 	for _, q := range []struct {
 		family string
 		at     time.Time
+		long   time.Duration
 		put    func(x *whyTenant, before *was, v float64)
 	}{
-		{"fairlane_tenant_weight", w.Until, func(x *whyTenant, _ *was, v float64) { x.Weight = &v }},
-		{"fairlane_tenant_weight", w.Until.Add(-whyEvents), func(x *whyTenant, before *was, v float64) { x.WeightBefore, before.weight = &v, &v }},
-		{"fairlane_tenant_entitled_bits_per_second", w.Until.Add(-whyEvents), func(_ *whyTenant, before *was, v float64) { before.entitled = &v }},
+		{weight, w.Until, whole, func(x *whyTenant, _ *was, v float64) { x.Weight = &v }},
+		{weight, w.Since.Add(first), first, func(x *whyTenant, _ *was, v float64) { x.WeightBefore = &v }},
+		{weight, w.Until.Add(-whyEvents), whole, func(x *whyTenant, _ *was, v float64) { x.WeightBefore = &v }},
+		{entitled, w.Until.Add(-whyEvents), whole, func(_ *whyTenant, before *was, v float64) { before.entitled = &v }},
+		{entitled, w.Since.Add(first), first, func(_ *whyTenant, before *was, v float64) { before.begin = &v }},
+		{entitled, w.Until, whole, func(_ *whyTenant, before *was, v float64) { before.end = &v }},
 	} {
-		list, err := k.at(last(q.family), q.at)
+		list, err := k.at(last(q.family, q.long), q.at)
 		if err != nil {
 			return err
 		}
@@ -194,6 +204,29 @@ func (k *keptSeries) bounds(w *shareWhy) error {
 	}, func(items []gen.Objective) error {
 		for _, o := range items {
 			w.bounds[cmdline.OrZero(o.Tenant)] = o.Bound
+		}
+		return nil
+	})
+}
+
+// caps reads the tenants' caps. Callers who may not see links are tenants, and read each tenant of theirs.
+func (k *keptSeries) caps(w *shareWhy) error {
+	w.caps = map[string]int64{}
+	if len(w.Links) == 0 {
+		for i := range w.Tenants {
+			t, err := k.c.getTenant(k.cmd, k.client, k.fabric, w.Tenants[i].Tenant)
+			if err != nil {
+				return err
+			}
+			w.caps[t.Name] = t.CapBps
+		}
+		return nil
+	}
+	return eachPage(func(cursor *string) (*page[gen.Tenant], error) {
+		return k.c.tenantPage(k.cmd, k.client, k.fabric, cursor)
+	}, func(items []gen.Tenant) error {
+		for _, t := range items {
+			w.caps[t.Name] = t.CapBps
 		}
 		return nil
 	})
@@ -259,7 +292,7 @@ func (l *whyLink) tenant(name string) *whyLinkTenant {
 	return &l.Tenants[len(l.Tenants)-1]
 }
 
-// events lists the events of the fabric in a time range, without measurements and the steps of devices in rollouts.
+// events lists the events of the fabric in a time range, without measurements and the steps of rollouts: they would hide causes.
 func (k *keptSeries) events(from, to time.Time) ([]gen.Event, error) {
 	out := []gen.Event{}
 	err := eachPage(func(cursor *string) (*page[gen.Event], error) {
@@ -273,9 +306,15 @@ func (k *keptSeries) events(from, to time.Time) ([]gen.Event, error) {
 			if e.At.After(to) {
 				return errEnough
 			}
-			if e.Kind != "shares.measured" && (e.Kind != "device.state" || troubled(&e)) {
-				out = append(out, e)
+			switch e.Kind {
+			case "shares.measured", "rollout.progress":
+				continue
+			case "device.state":
+				if !troubled(&e) {
+					continue
+				}
 			}
+			out = append(out, e)
 		}
 		return nil
 	})
@@ -288,11 +327,18 @@ func (c *cli) sentences(w *shareWhy, x *whyTenant, period time.Duration) []strin
 		return []string{c.t("why.unmeasured", "entitled", measuredRate(x.EntitledBps))}
 	}
 	out := []string{c.t("why.received", "delivered", measuredRate(x.DeliveredBps), "entitled", measuredRate(x.EntitledBps), "part", partOf(x.DeliveredBps, x.EntitledBps))}
+	before := w.before[x.Tenant]
+	if before.begin != nil && before.end != nil && differ(*before.begin, *before.end) {
+		out = append(out, c.t("why.entitled-changed", "before", rateOr(before.begin), "after", rateOr(before.end)))
+	}
+	if limit := float64(w.caps[x.Tenant]); limit > 0 && before.end != nil && !differ(limit, *before.end) {
+		out = append(out, c.t("why.by-cap", "cap", rateOr(&limit)))
+	}
 	out = append(out, c.whyState(w, x)...)
 	if rest := c.otherStates(x); rest != "" {
 		out = append(out, c.t("why.rest", "states", rest))
 	}
-	if before := w.before[x.Tenant]; x.EntitledBps != nil && before.entitled != nil && math.Abs(*before.entitled-float64(*x.EntitledBps)) > 0.01*float64(*x.EntitledBps) {
+	if x.EntitledBps != nil && before.entitled != nil && differ(*before.entitled, float64(*x.EntitledBps)) {
 		out = append(out, c.t("why.entitled-before", "before", rateOr(before.entitled), "minutes", int(whyEvents.Minutes())))
 	}
 	if x.Weight != nil && x.WeightBefore != nil && *x.Weight != *x.WeightBefore {
@@ -303,6 +349,9 @@ func (c *cli) sentences(w *shareWhy, x *whyTenant, period time.Duration) []strin
 	}
 	return out
 }
+
+// differ reports whether two rates differ by more than 1 % of the second.
+func differ(a, b float64) bool { return math.Abs(a-b) > 0.01*b }
 
 // whyState explains the state that held longest.
 func (c *cli) whyState(w *shareWhy, x *whyTenant) []string {
