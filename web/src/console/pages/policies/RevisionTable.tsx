@@ -1,3 +1,4 @@
+import { Group } from "@mantine/core";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
@@ -41,10 +42,10 @@ export function RevisionTable({ fabric, list, inForce, ...rest }: Props) {
         header: t("state"),
         value: (p) => [p.revision === latest ? t("latest") : "", p.revision === inForce ? t("in-force") : ""].join(" "),
         cell: (p) => (
-          <>
+          <Group gap={4} wrap="nowrap">
             {p.revision === latest ? <StateBadge tone="info">{t("latest")}</StateBadge> : null}
             {p.revision === inForce ? <StateBadge tone="good">{t("in-force")}</StateBadge> : null}
-          </>
+          </Group>
         ),
       },
       { id: "label", header: t("label"), value: (p) => p.label, missing: t("no-label") },
