@@ -25,17 +25,10 @@ const places = [
 ];
 
 for (const { name, fault, title } of faults) {
-  test(`pages name the failure, offer to try again, and recover: ${name}`, async ({
-    page,
-    demo,
-    signIn,
-    startProxy,
-    guards,
-  }) => {
+  test(`pages name the failure, offer to try again, and recover: ${name}`, async ({ page, demo, proxied, guards }) => {
     test.setTimeout(120_000);
     guards.allow(/status of (429|502|503)/, /ERR_/);
-    const proxy = await startProxy();
-    await signIn(page, "operator", proxy.url);
+    const proxy = await proxied();
     for (const { path, reads } of places.slice(0, 2)) {
       await test.step(path, async () => {
         proxy.on(reads, fault);
@@ -53,16 +46,9 @@ for (const { name, fault, title } of faults) {
   });
 }
 
-test("an answer of the wrong shape leaves the frame and a way to go on", async ({
-  page,
-  demo,
-  signIn,
-  startProxy,
-  guards,
-}) => {
+test("an answer of the wrong shape is reported inside the frame", async ({ page, demo, proxied, guards }) => {
   guards.allow(/./); // React reports the error that the page catches
-  const proxy = await startProxy();
-  await signIn(page, "operator", proxy.url);
+  const proxy = await proxied();
   for (const { path, reads } of places) {
     await test.step(path, async () => {
       proxy.on(reads, { status: 200, body: "{}", type: "application/json" });
@@ -74,21 +60,14 @@ test("an answer of the wrong shape leaves the frame and a way to go on", async (
   }
 });
 
-test("a refused write keeps the form, and is made once when repeated", async ({
-  page,
-  demo,
-  signIn,
-  startProxy,
-  guards,
-}) => {
+test("a refused write keeps the form, and is made once when repeated", async ({ page, demo, proxied, guards }) => {
   guards.allow(/status of (429|502|503)/, /ERR_/);
   const before = await demo.declared(demo.fabric);
-  const proxy = await startProxy();
+  const proxy = await proxied();
   const puts = () =>
     proxy.recorded.filter(
       (r) => r.method === "PUT" && /\/tenants\/bronze/.test(r.path) && !r.path.includes("dry_run=true"),
     );
-  await signIn(page, "operator", proxy.url);
   try {
     await page.goto(`${proxy.url}/console/f/${demo.fabric}/tenants/bronze?edit=yes`);
     await ready(page);
@@ -113,11 +92,10 @@ test("a refused write keeps the form, and is made once when repeated", async ({
   }
 });
 
-test("a name of 10,000 characters is text, and widens nothing", async ({ page, demo, signIn, startProxy }) => {
-  const proxy = await startProxy();
+test("a name of 10,000 characters is text, and widens nothing", async ({ page, demo, proxied }) => {
+  const proxy = await proxied();
   const { items } = await demo.api<{ items: Record<string, unknown>[] }>("GET", `/fabrics/${demo.fabric}/tenants`);
   const json = (body: unknown) => ({ status: 200, type: "application/json", body: JSON.stringify(body) });
-  await signIn(page, "operator", proxy.url);
   proxy.on(/^\/api\/.*\/tenants(\?|$)/, json({ items: [{ ...items[0], name: hostile }, ...items.slice(1)] }));
   for (const path of ["tenants", "what-if"]) {
     await page.goto(`${proxy.url}/console/f/${demo.fabric}/${path}`);

@@ -23,7 +23,7 @@ for (const path of pages) {
       expect(policy).not.toMatch(/unsafe|https?:|\*/);
       const nonce = /'nonce-([A-Za-z0-9_-]{24})'/.exec(policy)?.[1];
       if (process.env.E2E_REQUIRE_PAGES) expect(policy, "the build has no pages").toContain(header);
-      if (!nonce) continue; // dist/placeholder.html, which a program without the portal and the console serves, is unstyled
+      if (!nonce) continue; // the page of a program without the portal and the console is unstyled
       expect(await answer.text()).toContain(`content="${nonce}"`);
       nonces.add(nonce);
     }
@@ -66,7 +66,7 @@ for (const theme of ["light", "dark"] as const) {
           await page.goto(path);
           await expect(page.locator("h1").first()).toBeVisible();
           const built = (await page.locator('meta[name="csp-nonce"]').count()) > 0;
-          // The links of dist/placeholder.html have the size of unstyled text.
+          // A program without the portal and the console serves a page whose links have the size of unstyled text.
           await expectAccessible(page, { exclude: built ? [] : ["a"] });
           await keep(page, `first-${path.split("/")[1]}`);
         }

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, test as base, expect, type Page } from "@playwright/test";
-import { Guards } from "./harness/guards";
+import { type Guards, guarded } from "./harness/guards";
 import { ready } from "./harness/page";
 import { results } from "./harness/places";
 import { FreshService } from "./harness/service";
@@ -40,56 +40,54 @@ type Services = {
   audited: FreshService;
 };
 
+async function withService(
+  name: string,
+  prepare: (service: FreshService) => Promise<void>,
+  use: (service: FreshService) => Promise<void>,
+) {
+  const service = await FreshService.create(name);
+  try {
+    await prepare(service);
+    await use(service);
+  } finally {
+    await service.remove();
+  }
+}
+
+async function declareLarge(service: FreshService) {
+  const fabrics = { hosts: leafSpine("hosts", 250, 40, 32), links: leafSpine("links", 250, 80, 80) };
+  for (const [name, text] of Object.entries(fabrics)) {
+    writeFileSync(join(dirname(service.store), `${name}.yaml`), text);
+    await service.api("POST", "/fabrics", { name, source: `file:./${name}.yaml` });
+    await service.api("POST", `/fabrics/${name}/discover`);
+  }
+  const names = Array.from({ length: tenants }, (_, i) => `tenant-${String(i + 1).padStart(4, "0")}`);
+  const declared = names.map((name, i) => ({ name, weight: (i % 8) + 1 }));
+  await service.api("PUT", "/fabrics/hosts/tenants", { tenants: declared }, { "If-Match": "*" });
+}
+
+async function fillAudit(service: FreshService) {
+  await service.stop();
+  const fill = ["run", "-trimpath", "./test/fillaudit", service.store, String(audits)];
+  execFileSync("go", fill, { cwd: repository });
+  await service.start();
+}
+
 /** No demo runs beside these services: it would take time of the processor. */
 const test = base.extend<{ guards: Guards; open: (at: FreshService, cpu?: number) => Promise<Page> }, Services>({
   service: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from the pattern
-    async ({}, use) => {
-      const service = await FreshService.create("large");
-      try {
-        const fabrics = { hosts: leafSpine("hosts", 250, 40, 32), links: leafSpine("links", 250, 80, 80) };
-        for (const [name, text] of Object.entries(fabrics)) {
-          writeFileSync(join(dirname(service.store), `${name}.yaml`), text);
-          await service.api("POST", "/fabrics", { name, source: `file:./${name}.yaml` });
-          await service.api("POST", `/fabrics/${name}/discover`);
-        }
-        const names = Array.from({ length: tenants }, (_, i) => `tenant-${String(i + 1).padStart(4, "0")}`);
-        const declared = names.map((name, i) => ({ name, weight: (i % 8) + 1 }));
-        await service.api("PUT", "/fabrics/hosts/tenants", { tenants: declared }, { "If-Match": "*" });
-        await use(service);
-      } finally {
-        await service.remove();
-      }
-    },
+    ({}, use) => withService("large", declareLarge, use),
     { scope: "worker", timeout: 300_000 },
   ],
 
   audited: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from the pattern
-    async ({}, use) => {
-      const service = await FreshService.create("large-audit");
-      try {
-        await service.stop();
-        const fill = ["run", "-trimpath", "./test/fillaudit", service.store, String(audits)];
-        execFileSync("go", fill, { cwd: repository });
-        await service.start();
-        await use(service);
-      } finally {
-        await service.remove();
-      }
-    },
+    ({}, use) => withService("large-audit", fillAudit, use),
     { scope: "worker", timeout: 1_800_000 },
   ],
 
-  guards: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from the pattern
-    async ({}, use) => {
-      const guards = new Guards();
-      await use(guards);
-      expect(guards.violations().join("\n"), "errors in pages").toBe("");
-    },
-    { auto: true },
-  ],
+  guards: [guarded, { auto: true }],
 
   /** A signed-in page of a browser context of its own, with nothing cached, on a processor that is `cpu` times slower. */
   open: async ({ browser, guards }, use) => {

@@ -1,19 +1,23 @@
-import { expect, expectAccessible, ready, test } from "./harness/test";
+import type { Page } from "@playwright/test";
+import { expect, expectAccessible, type FaultProxy, ready, test } from "./harness/test";
+
+/** Opens the overview behind a proxy, and waits until its stream of events is open. */
+async function openLive(page: Page, proxy: FaultProxy, fabric: string) {
+  await page.goto(`${proxy.url}/console/f/${fabric}/overview`);
+  await ready(page);
+  await expect(page.locator('[data-live="live"]')).toBeAttached();
+}
 
 test("a stream that a proxy holds back is replaced by asking, and the page says so (F13)", async ({
   page,
   demo,
-  signIn,
-  startProxy,
+  proxied,
   guards,
 }) => {
   test.setTimeout(120_000);
   guards.allow(/ERR_/);
-  const proxy = await startProxy();
-  await signIn(page, "operator", proxy.url);
-  await page.goto(`${proxy.url}/console/f/${demo.fabric}/overview`);
-  await ready(page);
-  await expect(page.locator('[data-live="live"]')).toBeAttached();
+  const proxy = await proxied();
+  await openLive(page, proxy, demo.fabric);
   proxy.on(/\/events\/stream/, { stall: true });
   proxy.cutStreams();
   await expect(page.locator('[data-live="polling"]')).toBeVisible({ timeout: 60_000 });
@@ -23,17 +27,13 @@ test("a stream that a proxy holds back is replaced by asking, and the page says 
 test("while the service is away the page says how old it is, and recovers by itself (F12)", async ({
   page,
   demo,
-  signIn,
-  startProxy,
+  proxied,
   guards,
 }) => {
   test.setTimeout(120_000);
   guards.allow(/ERR_/);
-  const proxy = await startProxy();
-  await signIn(page, "operator", proxy.url);
-  await page.goto(`${proxy.url}/console/f/${demo.fabric}/overview`);
-  await ready(page);
-  await expect(page.locator('[data-live="live"]')).toBeAttached();
+  const proxy = await proxied();
+  await openLive(page, proxy, demo.fabric);
   const writes = () => proxy.recorded.filter((r) => r.method !== "GET" && !/prometheus|sign-in/.test(r.path)).length;
   const before = writes();
   await proxy.down();
@@ -47,10 +47,9 @@ test("while the service is away the page says how old it is, and recovers by its
   expect(writes()).toBe(before);
 });
 
-test("a search and a sign-out that fail say so", async ({ page, demo, signIn, startProxy, guards }) => {
+test("a search and a sign-out that fail say so", async ({ page, demo, proxied, guards }) => {
   guards.allow(/status of (400|500)/);
-  const proxy = await startProxy();
-  await signIn(page, "operator", proxy.url);
+  const proxy = await proxied();
   await page.goto(`${proxy.url}/console/f/${demo.fabric}/overview`);
   await ready(page);
 

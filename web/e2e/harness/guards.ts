@@ -1,4 +1,4 @@
-import type { BrowserContext, Request } from "@playwright/test";
+import { type BrowserContext, expect, type Request } from "@playwright/test";
 import { ownOrigins } from "./service";
 
 /** Watches contexts for what no page may do: errors in the console, uncaught exceptions, violations of the policy, requests to other origins. */
@@ -52,4 +52,12 @@ export class Guards {
     if (protocol === "data:" || protocol === "blob:" || ownOrigins.has(origin)) return;
     this.note(`request to another origin: ${request.url()}`);
   }
+}
+
+/** The fixture of guards: fails the test on errors in any page that they watch. */
+// biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from the pattern
+export async function guarded({}: object, use: (guards: Guards) => Promise<void>) {
+  const guards = new Guards();
+  await use(guards);
+  expect(guards.violations().join("\n"), "errors in pages").toBe("");
 }

@@ -1,5 +1,5 @@
 import { type BrowserContext, type BrowserContextOptions, test as base, expect, type Page } from "@playwright/test";
-import { Guards } from "./guards";
+import { type Guards, guarded } from "./guards";
 import { FaultProxy } from "./proxy";
 import { Demo, FreshService, type Service } from "./service";
 
@@ -33,6 +33,8 @@ type Fixtures = {
   freshService: FreshService;
   /** Starts a reverse proxy before a service, by default the demo, that causes faults and records answers. */
   startProxy: (target?: Service) => Promise<FaultProxy>;
+  /** Starts a proxy before the demo, at which the page is signed in as the operator. */
+  proxied: () => Promise<FaultProxy>;
 };
 
 const locale = (language: Language | undefined) => (language === "zh" ? "zh-CN" : "en-GB");
@@ -77,15 +79,7 @@ export const test = base.extend<Fixtures & Options, { demo: Demo }>({
 
   baseURL: ({ demo }, use) => use(demo.url),
 
-  guards: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from the pattern
-    async ({}, use) => {
-      const guards = new Guards();
-      await use(guards);
-      expect(guards.violations().join("\n"), "errors in pages").toBe("");
-    },
-    { auto: true },
-  ],
+  guards: [guarded, { auto: true }],
 
   /** Fails a test that leaves other tenants or flows at the demo than it found: the tests after it would see them. */
   leftAsFound: [
@@ -144,4 +138,11 @@ export const test = base.extend<Fixtures & Options, { demo: Demo }>({
     guards.end();
     for (const proxy of proxies) await proxy.down();
   },
+
+  proxied: ({ page, signIn, startProxy }, use) =>
+    use(async () => {
+      const proxy = await startProxy();
+      await signIn(page, "operator", proxy.url);
+      return proxy;
+    }),
 });
