@@ -400,29 +400,8 @@ func (g *getter) measured(s *seen, p *Port, port gnmitree.Path) error {
 			e.counter("value", all[name])
 		}
 	}
-	if e, ok := g.below(port, gnmitree.ClassOperational, "functions"); ok && p.Meter != nil && p.Functions > 0 {
-		m := a.meter(c, p.Number)
-		all, at, err := m.functions.read(g.ctx, a, m, p.Meter.Functions)
-		if cancelled := g.ctx.Err(); cancelled != nil {
-			return cancelled
-		}
-		e.sampled, e.time = true, at
-		if err != nil {
-			e.at = e.at.Child("state")
-			e.put("problem", gnmitree.String(err.Error()))
-		}
-		for i := range all {
-			f := &all[i]
-			e.at = nicyang.Function(s.nic.Name, p.Number, f.Index).Child("state")
-			e.text("name", f.Name)
-			if f.RxOctets.Err == nil {
-				e.put("rx-octets", gnmitree.Uint(f.RxOctets.Value))
-			}
-			e.counter("tx-octets", f.TxOctets)
-			if f.TxOctets.Err == nil && f.RxOctets.Err != nil {
-				e.put("problem", gnmitree.String(f.RxOctets.Err.Error()))
-			}
-		}
+	if err := g.functions(s, p, port); err != nil {
+		return err
 	}
 	if err := g.counterSets(s, p, port); err != nil {
 		return err

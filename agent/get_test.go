@@ -161,6 +161,13 @@ func TestAManagerReadsAPortByOneGet(t *testing.T) {
 	if len(all.Functions) != 2 || all.Functions[1].State.TxOctets != nil || all.Functions[1].State.Problem == "" {
 		t.Errorf("%+v", all.Functions)
 	}
+	if c := all.Functions[0].Counters; all.Functions[0].State.RDMADevice != "mlx5_2" || len(c.Counter) != 2 || *c.Counter[0].State.Value != 3 || c.Counter[1].State.Value != nil ||
+		c.Counter[1].State.Problem != "input/output error" {
+		t.Errorf("%+v", all.Functions[0])
+	}
+	if c := all.Functions[1].Counters; len(c.Counter) != 0 || c.State.Problem != agent.ErrFunctionElsewhere.Error() {
+		t.Errorf("a function of a container: %+v", c)
+	}
 }
 
 func TestOnlyRequestedValuesAreRead(t *testing.T) {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 
 	"fairlane/ccconfig/nic/adopt"
 	"fairlane/ccconfig/nic/niccount"
@@ -91,7 +92,15 @@ type Function struct {
 	Name     string // its representor or network device
 	TxOctets niccount.Counter
 	RxOctets niccount.Counter
+	// RDMA is its RDMA device, such as "mlx5_2"; empty while that is in another network namespace.
+	RDMA string
+	// Counters are those of the RDMA device, as in Meter.Counters; Problem is the reason if it has none.
+	Counters niccount.Counters
+	Problem  error
 }
+
+// ErrFunctionElsewhere means that the RDMA device of a function can be read only where it was moved to.
+var ErrFunctionElsewhere = errors.New("the function has no RDMA device in the network namespace of the agent: a container or a guest has it, or no driver is bound")
 
 // WRCC are the weighted senders of a port. One goroutine at a time writes a device.
 type WRCC interface {

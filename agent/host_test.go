@@ -308,8 +308,9 @@ func (m meter) Functions(context.Context) ([]agent.Function, error) {
 		return nil, m.r.broken
 	}
 	return []agent.Function{
-		{Index: 0, Name: "pf0vf0", TxOctets: niccount.Counter{Value: 100}, RxOctets: niccount.Counter{Value: 50}},
-		{Index: 1, Name: "pf0vf1", TxOctets: niccount.Counter{Err: errors.New("no such device")}, RxOctets: niccount.Counter{Value: 5}},
+		{Index: 0, Name: "pf0vf0", TxOctets: niccount.Counter{Value: 100}, RxOctets: niccount.Counter{Value: 50}, RDMA: "mlx5_2",
+			Counters: niccount.Counters{"np_cnp_sent": {Name: "np_cnp_sent", Value: 3}, "rp_cnp_handled": {Name: "rp_cnp_handled", Err: errors.New("input/output error")}}},
+		{Index: 1, Name: "pf0vf1", TxOctets: niccount.Counter{Err: errors.New("no such device")}, RxOctets: niccount.Counter{Value: 5}, Problem: agent.ErrFunctionElsewhere},
 	}, nil
 }
 

@@ -109,6 +109,11 @@ func (m *machine) functions(n, count int, switchdev bool) {
 		m.file(vf+"/uevent", "DRIVER=mlx5_core\nPCI_ID=15B3:101E\nPCI_SLOT_NAME="+pci)
 		m.link(fmt.Sprintf("%s/virtfn%d", dev, i), vf)
 		m.link(vf+"/physfn", dev)
+		m.link("sys/bus/pci/devices/"+pci, vf)
+		rdma := fmt.Sprintf("mlx5_%d", 2+i)
+		m.file(vf+"/infiniband/"+rdma+"/ports/1/hw_counters/rp_cnp_handled", strconv.Itoa(100+i))
+		m.file(vf+"/infiniband/"+rdma+"/ports/1/hw_counters/out_of_sequence", "N/A")
+		m.link("sys/class/infiniband/"+rdma, vf+"/infiniband/"+rdma)
 		if !switchdev {
 			name := fmt.Sprintf("ens1f%dv%d", n, i)
 			m.file(vf+"/net/"+name+"/ifindex", strconv.Itoa(20+i))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -503,6 +504,56 @@ func TestFunctionsAreCountedByTheDeviceThatTheHostHas(t *testing.T) {
 				t.Errorf("%+v", got[1])
 			}
 		})
+	}
+}
+
+// While a container has the RDMA device of a function, its directory is missing in the network namespace of the agent.
+func TestCongestionCountersOfAFunctionAreThoseOfItsRDMADevice(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, t.TempDir())
+	m.nic(0)
+	m.functions(0, 2, false)
+	of := nics(t, m.open(nil))[0].Ports[0].Meter
+	read := func() []agent.Function {
+		t.Helper()
+		got, err := of.Functions(t.Context())
+		if err != nil || len(got) != 2 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		return got
+	}
+	handled := func(f agent.Function) uint64 {
+		t.Helper()
+		v, err := f.Counters.Read("rp_cnp_handled")
+		if err != nil || f.Problem != nil {
+			t.Errorf("function %d: %v, %v", f.Index, err, f.Problem)
+		}
+		return v
+	}
+	got := read()
+	if got[0].RDMA != "mlx5_2" || got[1].RDMA != "mlx5_3" || handled(got[0]) != 100 || handled(got[1]) != 101 {
+		t.Errorf("%+v", got)
+	}
+	if c := got[0].Counters["out_of_sequence"]; c.Err == nil || c.Value != 0 {
+		t.Errorf("an unreadable counter is %+v", c)
+	}
+	const moved = "sys/devices/pci0000:3a/0000:3b:01.0/infiniband"
+	if err := os.Rename(m.path(moved), m.path(moved+"-elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	if got = read(); got[0].RDMA != "" || len(got[0].Counters) != 0 || !errors.Is(got[0].Problem, agent.ErrFunctionElsewhere) || handled(got[1]) != 101 {
+		t.Errorf("of a container: %+v", got[0])
+	}
+	if err := os.Rename(m.path(moved+"-elsewhere"), m.path(moved)); err != nil {
+		t.Fatal(err)
+	}
+	m.file(moved+"/mlx5_2/ports/1/hw_counters/rp_cnp_handled", "120")
+	if got = read(); handled(got[0]) != 120 {
+		t.Errorf("back on the host: %+v", got[0])
+	}
+	m.remove(moved + "/mlx5_2/ports/1/hw_counters") // firmware that does not count for functions
+	if got = read(); got[0].RDMA != "mlx5_2" || !errors.Is(got[0].Problem, nicfiles.ErrAbsent) || len(got[0].Counters) != 0 {
+		t.Errorf("without counters: %+v", got[0])
 	}
 }
 

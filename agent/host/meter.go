@@ -122,7 +122,8 @@ func (m *meter) ethtool(ctx context.Context, netdev string) (niccount.Counters, 
 
 // Functions implements agent.Meter. If a function's network device is on the host, that device counts the function's
 // RDMA traffic. For a function of a guest, its representor or else route netlink counts all of the function's
-// traffic, at the switch or the card.
+// traffic, at the switch or the card. Its congestion control is counted by its RDMA device alone, which is found anew at
+// each reading, since a container may take it and give it back at any time.
 func (m *meter) Functions(ctx context.Context) ([]agent.Function, error) {
 	if len(m.port.Functions) == 0 {
 		return nil, nil
@@ -157,9 +158,17 @@ func (m *meter) Functions(ctx context.Context) ([]agent.Function, error) {
 			out[i].TxOctets = niccount.Counter{Name: "tx_octets", Value: o.sent, Err: o.err}
 			out[i].RxOctets = niccount.Counter{Name: "rx_octets", Value: o.received, Err: o.err}
 		}
+		out[i].Problem = agent.ErrFunctionElsewhere
+		if devices := m.host.mapper.devices(f.PCI); len(devices) == 1 && f.PCI != "" {
+			out[i].RDMA = devices[0]
+			out[i].Counters, out[i].Problem = nicfiles.HWCounters(m.host.files, devices[0], functionPort)
+		}
 	}
 	return out, ctx.Err()
 }
+
+// functionPort is the only port of a function's RDMA device.
+const functionPort = 1
 
 // pair reads two statistics of a network device.
 func (m *meter) pair(ctx context.Context, netdev, tx, rx string) (sent, received niccount.Counter) {

@@ -22,10 +22,12 @@ type FunctionShare struct {
 	Max    quantity.BitRate // wire bytes; 0 means no limit
 }
 
-// FunctionStats count the octets that a virtual function sent and received on the wire, with headers.
+// FunctionStats are the counters of a virtual function: the octets that it sent and received on the wire, with headers, and those
+// events of its host that concern its flows.
 type FunctionStats struct {
 	TxOctets, RxOctets   uint64
 	TxPackets, RxPackets uint64
+	HostStats
 }
 
 // shapeCredit is the waiting time for which a function, or a port, with a maximum rate may compensate; minCredit is the same
@@ -322,6 +324,22 @@ func (n *Network) countIn(k *packet) {
 	s := &n.functions[at].stats
 	s.RxOctets += uint64(k.wire)
 	s.RxPackets++
+}
+
+// sending returns the counters of the function that sends a flow; a sink for a flow without one.
+func (n *Network) sending(slot int32) *HostStats {
+	if len(n.functions) == 0 {
+		return &n.sink
+	}
+	return &n.functions[n.ends[slot].function].stats.HostStats
+}
+
+// receiving is sending for the function that receives the flow.
+func (n *Network) receiving(slot int32) *HostStats {
+	if len(n.functions) == 0 {
+		return &n.sink
+	}
+	return &n.functions[n.ends[slot].peer].stats.HostStats
 }
 
 // countReply counts an acknowledgement or notification that a host is about to send.

@@ -128,3 +128,36 @@ func TestFunctionsAreChecked(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Events of flows are counted for the functions at their ends: those of a sender and a receiver that all flows of a host use add up to the
+// host's, and a function whose flow crosses no congested link counts none.
+func TestEventsAreCountedByFunction(t *testing.T) {
+	t.Parallel()
+	n, _ := ports(t, 4, 100*quantity.Gbps, Config{Seed: 5})
+	number := func(host int32) int32 {
+		f, err := n.AddFunction(host, FunctionShare{})
+		must(t, err)
+		return f
+	}
+	a, b, quiet, x, y := number(0), number(0), number(0), number(2), number(2)
+	must(t, n.SetFunction(quiet, FunctionShare{Max: 5 * quantity.Gbps}))
+	add(t, n, FlowSpec{ID: 0, Src: 0, Dst: 2, Function: a, PeerFunction: x}, FlowSpec{ID: 1, Src: 0, Dst: 2, Function: b, PeerFunction: y},
+		FlowSpec{ID: 2, Src: 1, Dst: 2, PeerFunction: y}, FlowSpec{ID: 3, Src: 0, Dst: 3, Function: quiet})
+	n.RunUntil(10 * ms)
+	sum := func(numbers ...int32) (s HostStats) {
+		for _, i := range numbers {
+			f := n.Function(i)
+			s.Marked, s.CNPsSent, s.CNPsHandled = s.Marked+f.Marked, s.CNPsSent+f.CNPsSent, s.CNPsHandled+f.CNPsHandled
+		}
+		return s
+	}
+	if got, want := sum(a, b), n.Host(0); got != want || n.Function(a).CNPsHandled == 0 || n.Function(b).CNPsHandled == 0 {
+		t.Errorf("functions of the sender %+v, the host %+v", got, want)
+	}
+	if got, want := sum(x, y), n.Host(2); got != want || got.CNPsSent == 0 || n.Function(x).Marked == 0 {
+		t.Errorf("functions of the receiver %+v, the host %+v", got, want)
+	}
+	if got := n.Function(quiet); got.HostStats != (HostStats{}) || got.TxPackets == 0 {
+		t.Errorf("a flow without congestion: %+v", got)
+	}
+}

@@ -89,6 +89,7 @@ type Network struct {
 
 	functions []function // functions of hosts; index 0 means no function and is not used
 	ends      []ends     // functions of flows; nil in a fabric without functions
+	sink      HostStats  // of flows without functions; not read
 
 	upcoming, active, peakActive int
 	periodic                     int // periodic events

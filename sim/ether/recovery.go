@@ -27,6 +27,7 @@ func (n *Network) gapped(hi int32, f *flow, pk int32) {
 	k := n.pool.at(pk)
 	now := n.eng.Now()
 	n.hosts[hi].stats.OutOfOrder++
+	n.receiving(k.flow).OutOfOrder++
 	if n.cfg.Recovery.Mode == SelectiveRepeat {
 		n.keep(hi, f, pk)
 		return
@@ -39,6 +40,7 @@ func (n *Network) gapped(hi int32, f *flow, pk int32) {
 	n.nacks[k.flow] = nack{f.expected, now}
 	n.totals.Nacks++
 	n.hosts[hi].stats.Nacks++
+	n.receiving(k.flow).Nacks++
 	n.acknowledge(hi, f, pk, kindNack)
 }
 
@@ -65,6 +67,7 @@ func (n *Network) keep(hi int32, f *flow, pk int32) {
 	k.rtt = uint16(above)
 	n.totals.Nacks++
 	n.hosts[hi].stats.Nacks++
+	n.receiving(k.flow).Nacks++
 	n.acknowledge(hi, f, pk, kindNack)
 }
 

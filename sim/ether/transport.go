@@ -130,6 +130,8 @@ func (n *Network) congestion(hi int32, f *flow, k *packet) {
 	now := n.eng.Now()
 	h := &n.hosts[hi]
 	h.stats.Marked++
+	fn := n.receiving(k.flow)
+	fn.Marked++
 	last := &f.cnpAt
 	if h.cnpPort {
 		last = &h.cnpAt
@@ -139,6 +141,7 @@ func (n *Network) congestion(hi int32, f *flow, k *packet) {
 	}
 	*last = now
 	h.stats.CNPsSent++
+	fn.CNPsSent++
 	flow, gen, cls := k.flow, k.gen, n.classOf(hi, h.cnpCode, n.cfg.CNPClass)
 	pk := n.pool.get()
 	*n.pool.at(pk) = packet{
@@ -211,9 +214,11 @@ func (n *Network) notified(f *flow, pk int32) {
 	if h := &n.hosts[f.src]; note.Kind == cc.NotifyCNP {
 		if h.deaf {
 			h.stats.CNPsIgnored++
+			n.sending(slot).CNPsIgnored++
 			return
 		}
 		h.stats.CNPsHandled++
+		n.sending(slot).CNPsHandled++
 		if h.inert {
 			return
 		}
@@ -251,6 +256,7 @@ func (n *Network) timeout(slot int32, gen uint16) {
 	if f.next > f.una && now-f.moved >= limit {
 		n.totals.Timeouts++
 		n.hosts[f.src].stats.Timeouts++
+		n.sending(slot).Timeouts++
 		f.moved = now
 		n.restart(slot, f)
 		n.consider(slot, f)

@@ -226,8 +226,7 @@ func (n *NIC) Measure() plane.PortCounters {
 	c := plane.PortCounters{
 		At: n.f.net.Now(), Up: l.Up,
 		TxOctets: l.TxOctets, RxOctets: l.RxOctets, TxPackets: l.TxPackets, RxPackets: l.RxPackets,
-		CNPsSent: h.CNPsSent, CNPsHandled: h.CNPsHandled, CNPsIgnored: h.CNPsIgnored, ECNMarked: h.Marked,
-		Sequence: h.OutOfOrder, Nacks: h.Nacks, Timeouts: h.Timeouts, PausedTime: l.PausedTime,
+		TransportCounters: transport(&h), PausedTime: l.PausedTime,
 	}
 	n.f.byClass(n.at, func(prio int, q *ether.QueueStats, at int) {
 		c.PausesSent[prio], c.PausesReceived[prio], c.PausedTimes[prio] = l.PausesSent[at], l.PausesReceived[at], l.PausedTimes[at]
@@ -237,12 +236,20 @@ func (n *NIC) Measure() plane.PortCounters {
 		s := n.f.net.Function(number)
 		c.Functions = append(c.Functions, plane.FunctionCounters{
 			Index: i, Tenant: n.tenants[i], TxOctets: s.TxOctets, RxOctets: s.RxOctets, TxPackets: s.TxPackets, RxPackets: s.RxPackets,
+			TransportCounters: transport(&s.HostStats),
 		})
 	}
 	if n.f.wrcc != nil {
 		c.Senders = n.senders()
 	}
 	return c
+}
+
+func transport(h *ether.HostStats) plane.TransportCounters {
+	return plane.TransportCounters{
+		CNPsSent: h.CNPsSent, CNPsHandled: h.CNPsHandled, CNPsIgnored: h.CNPsIgnored, ECNMarked: h.Marked,
+		Sequence: h.OutOfOrder, Nacks: h.Nacks, Timeouts: h.Timeouts,
+	}
 }
 
 // senders returns the totals of the port's queue pairs by sender.

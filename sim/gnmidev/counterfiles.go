@@ -18,18 +18,18 @@ const (
 	lifespan     = "lifespan" // lifetime of cached values, in ms
 )
 
-// hwCounters returns the counters of an RDMA port. Counters of events that never occur in the simulation are zero. Counters
+// hwCounters returns the counters of the port of an RDMA device, a card's or a function's. Counters of events that never occur in the simulation are zero. Counters
 // that the data plane does not model are missing.
-func hwCounters() map[string]func(*plane.PortCounters) uint64 {
-	never := func(*plane.PortCounters) uint64 { return 0 }
-	return map[string]func(*plane.PortCounters) uint64{
-		"np_ecn_marked_roce_packets": func(c *plane.PortCounters) uint64 { return c.ECNMarked },
-		"np_cnp_sent":                func(c *plane.PortCounters) uint64 { return c.CNPsSent },
-		"rp_cnp_handled":             func(c *plane.PortCounters) uint64 { return c.CNPsHandled },
-		"rp_cnp_ignored":             func(c *plane.PortCounters) uint64 { return c.CNPsIgnored },
-		"out_of_sequence":            func(c *plane.PortCounters) uint64 { return c.Sequence },
-		"packet_seq_err":             func(c *plane.PortCounters) uint64 { return c.Nacks },
-		"local_ack_timeout_err":      func(c *plane.PortCounters) uint64 { return c.Timeouts },
+func hwCounters() map[string]func(*plane.TransportCounters) uint64 {
+	never := func(*plane.TransportCounters) uint64 { return 0 }
+	return map[string]func(*plane.TransportCounters) uint64{
+		"np_ecn_marked_roce_packets": func(c *plane.TransportCounters) uint64 { return c.ECNMarked },
+		"np_cnp_sent":                func(c *plane.TransportCounters) uint64 { return c.CNPsSent },
+		"rp_cnp_handled":             func(c *plane.TransportCounters) uint64 { return c.CNPsHandled },
+		"rp_cnp_ignored":             func(c *plane.TransportCounters) uint64 { return c.CNPsIgnored },
+		"out_of_sequence":            func(c *plane.TransportCounters) uint64 { return c.Sequence },
+		"packet_seq_err":             func(c *plane.TransportCounters) uint64 { return c.Nacks },
+		"local_ack_timeout_err":      func(c *plane.TransportCounters) uint64 { return c.Timeouts },
 		"rnr_nak_retry_err":          never,
 		"out_of_buffer":              never,
 		"rx_icrc_encapsulated":       never,
@@ -37,7 +37,7 @@ func hwCounters() map[string]func(*plane.PortCounters) uint64 {
 }
 
 // hwCounter returns the value of a file in hw_counters, with its width and the port's faults. The caller holds the card's lock.
-func (p *port) hwCounter(name string, now *plane.PortCounters) (uint64, error) {
+func (p *port) hwCounter(name string, now *plane.TransportCounters) (uint64, error) {
 	of, ok := p.card.layout.hw[name]
 	if !ok {
 		return 0, fs.ErrNotExist
@@ -61,7 +61,7 @@ func (p *port) counterFile(name string) (file, bool) {
 		}
 		return file{port: p, read: func() (string, error) {
 			now := p.plane.Measure()
-			v, err := p.hwCounter(name, &now)
+			v, err := p.hwCounter(name, &now.TransportCounters)
 			return strconv.FormatUint(v, 10), err
 		}}, true
 	case counterDir:

@@ -19,7 +19,7 @@ type layout struct {
 	sysfs    map[string]int // index in rows, by file below ecn, such as "roce_rp/rpg_gd"
 	debugfs  map[string]int // index in rows, by file below cc_params
 	dcb      *dcbnl.IEEE    // DCB state of an unchanged port
-	hw       map[string]func(*plane.PortCounters) uint64
+	hw       map[string]func(*plane.TransportCounters) uint64
 	hwNames  []string
 	counters []portCounter
 }

@@ -57,7 +57,7 @@ func (m meter) Counters(ctx context.Context) (niccount.Counters, error) {
 		return nil, fmt.Errorf("counters of %s port %d: %w", p.card.name, p.number, nicfiles.ErrUnreadable)
 	}
 	now := p.plane.Measure()
-	out, err := nicfiles.HWCounters(frozen{p, &now}, p.card.name, p.number)
+	out, err := nicfiles.HWCounters(frozen{p, &now.TransportCounters}, p.card.name, p.number)
 	if err != nil {
 		return nil, err
 	}
@@ -79,10 +79,10 @@ func (m meter) CounterSets(ctx context.Context) ([]agent.CounterSet, error) {
 	return nil, errNoSets
 }
 
-// frozen reads all counter files of a port from one measurement. The caller holds the card's lock.
+// frozen reads all counter files of a port, or of one of its functions, from one measurement. The caller holds the card's lock.
 type frozen struct {
 	port *port
-	now  *plane.PortCounters
+	now  *plane.TransportCounters
 }
 
 var _ nicfiles.Files = (*frozen)(nil)
@@ -117,11 +117,16 @@ func (m meter) Functions(ctx context.Context) ([]agent.Function, error) {
 		if at := slices.IndexFunc(counted, func(c plane.FunctionCounters) bool { return c.Index == i }); at >= 0 {
 			c = counted[at]
 		}
-		out = append(out, agent.Function{
+		f := agent.Function{
 			Index: i, Name: fmt.Sprintf("pf%dvf%d", p.number-1, i),
 			TxOctets: p.counter("tx_vport_rdma_unicast_bytes", "tx_vport_rdma_unicast_bytes", c.TxOctets),
 			RxOctets: p.counter("rx_vport_rdma_unicast_bytes", "rx_vport_rdma_unicast_bytes", c.RxOctets),
-		})
+		}
+		if f.Problem = agent.ErrFunctionElsewhere; !slices.Contains(p.faults.Elsewhere, i) {
+			f.RDMA = fmt.Sprintf("%s_vf%d", p.card.name, i)
+			f.Counters, f.Problem = nicfiles.HWCounters(frozen{p, &c.TransportCounters}, f.RDMA, 1)
+		}
+		out = append(out, f)
 	}
 	return out, nil
 }

@@ -311,8 +311,8 @@ func TestCountersComeFromTheDataPlane(t *testing.T) {
 	p := &Still{}
 	h := r.host(t, func(o *CardOptions) { o.Ports[0].Plane = p })
 	p.Count(plane.PortCounters{
-		TxOctets: 1 << 33, RxOctets: 400, CNPsSent: 1<<32 + 5, Nacks: 1<<32 + 7, PausesReceived: [plane.Priorities]uint64{3: 9},
-		Functions: []plane.FunctionCounters{{Index: 1, TxOctets: 11, RxOctets: 12}}, Senders: []plane.SenderCounters{{Name: "a/b", TxOctets: 13}},
+		TxOctets: 1 << 33, RxOctets: 400, TransportCounters: plane.TransportCounters{CNPsSent: 1<<32 + 5, Nacks: 1<<32 + 7}, PausesReceived: [plane.Priorities]uint64{3: 9},
+		Functions: []plane.FunctionCounters{{Index: 1, TxOctets: 11, RxOctets: 12, TransportCounters: plane.TransportCounters{CNPsHandled: 6}}}, Senders: []plane.SenderCounters{{Name: "a/b", TxOctets: 13}},
 	})
 	counter := func(name string) string { return r.must(t, "host-1", port1+"/counters/counter[name="+name+"]/state") }
 	for name, want := range map[string]string{
@@ -324,6 +324,16 @@ func TestCountersComeFromTheDataPlane(t *testing.T) {
 	}
 	if got := r.must(t, "host-1", port1+"/functions/function[index=1]/state"); !strings.Contains(got, `"tx-octets":"11"`) && !strings.Contains(got, `tx-octets":"11"`) {
 		t.Errorf("function %s", got)
+	}
+	handled := func() string { return r.must(t, "host-1", port1+"/functions/function[index=1]/counters") }
+	if got := handled(); !strings.Contains(got, `{"name":"rp_cnp_handled","state":{"value":"6"}}`) {
+		t.Errorf("counters of a function: %s", got)
+	}
+	if err := h.InjectPort(portID(1), func(f *PortFaults) { f.Elsewhere = []int{1} }); err != nil {
+		t.Fatal(err)
+	}
+	if got := handled(); strings.Contains(got, "value") || !strings.Contains(got, "network namespace") {
+		t.Errorf("counters of a container's function: %s", got)
 	}
 	if err := r.set(t, "host-1", `update `+port1+`/wrcc/senders/sender[name=a/b]/config {"multiplier":3,"shift":1}`); err != nil {
 		t.Fatal(err)

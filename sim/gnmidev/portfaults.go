@@ -29,6 +29,8 @@ type PortFaults struct {
 	MostAIRate uint64
 	// MaxWeight silently limits the multipliers of WRCC senders' weights; 0 means no limit.
 	MaxWeight uint16
+	// Elsewhere lists virtual functions, by index, whose RDMA devices are in the network namespaces of containers.
+	Elsewhere []int
 	// Wrap32 reduces all counters to 32 bits.
 	Wrap32 bool
 	// CNPsPerPort applies the minimum gap between CNPs to the port instead of each flow, regardless of the configuration.

@@ -110,10 +110,7 @@ type PortCounters struct {
 
 	TxOctets, RxOctets   uint64
 	TxPackets, RxPackets uint64
-	// CNPs and marks, with the meaning of rp_cnp_handled, np_cnp_sent and np_ecn_marked_roce_packets.
-	CNPsSent, CNPsHandled, CNPsIgnored, ECNMarked uint64
-
-	Sequence, Nacks, Timeouts uint64 // out-of-sequence packets received, NAKs sent, and timeouts of senders
+	TransportCounters
 
 	PausesSent, PausesReceived [Priorities]uint64
 	PausedTime                 quantity.Picoseconds             // total time during which a priority was paused
@@ -124,15 +121,24 @@ type PortCounters struct {
 	Senders   []SenderCounters   // by name; WRCC only
 }
 
+// TransportCounters are the events that the transport of a port, or of one of its functions, counts.
+type TransportCounters struct {
+	// CNPs and marks, with the meaning of rp_cnp_handled, np_cnp_sent and np_ecn_marked_roce_packets.
+	CNPsSent, CNPsHandled, CNPsIgnored, ECNMarked uint64
+
+	Sequence, Nacks, Timeouts uint64 // out-of-sequence packets received, NAKs sent, and timeouts of senders
+}
+
 // ClassCounters are the counters of one priority.
 type ClassCounters struct{ Octets, Packets uint64 }
 
-// FunctionCounters count the traffic that a virtual function sent and received.
+// FunctionCounters count the traffic that a virtual function sent and received, and the events of its queue pairs.
 type FunctionCounters struct {
 	Index                int
 	Tenant               string // owner of the function
 	TxOctets, RxOctets   uint64
 	TxPackets, RxPackets uint64
+	TransportCounters
 }
 
 // SenderCounters count the traffic that the queue pairs of a WRCC sender sent.

@@ -132,6 +132,11 @@ func Function(nic string, port, index int) gnmitree.Path {
 	return Functions(nic, port).Child("function", gnmitree.Key{Name: "index", Value: strconv.Itoa(index)})
 }
 
+// FunctionCounters returns the path of the counters of a virtual function's RDMA device.
+func FunctionCounters(nic string, port, index int) gnmitree.Path {
+	return Function(nic, port, index).Child("counters")
+}
+
 // WRCC returns the path of a port's senders with weights.
 func WRCC(nic string, port int) gnmitree.Path { return Port(nic, port).Child("wrcc") }
 

@@ -116,11 +116,18 @@ type CounterSetView struct {
 type FunctionView struct {
 	Index Number `json:"index"`
 	State struct {
-		Name     string  `json:"name"`
-		TxOctets *Number `json:"tx-octets"` // nil if unreadable
-		RxOctets *Number `json:"rx-octets"`
-		Problem  string  `json:"problem"`
+		Name       string  `json:"name"`
+		RDMADevice string  `json:"rdma-device"` // empty while it is in another network namespace
+		TxOctets   *Number `json:"tx-octets"`   // nil if unreadable
+		RxOctets   *Number `json:"rx-octets"`
+		Problem    string  `json:"problem"`
 	} `json:"state"`
+	Counters struct {
+		Counter []CounterView `json:"counter"`
+		State   struct {
+			Problem string `json:"problem"` // why there are none
+		} `json:"state"`
+	} `json:"counters"`
 }
 
 // WRCCView is the wrcc container.
