@@ -402,6 +402,10 @@ func TestCountersOfANICPort(t *testing.T) {
 	a.count(nicyang.Counter(a.nic, 1, "port_xmit_data"), "value", "25", "")
 	a.count(nicyang.Function(a.nic, 1, 1), "tx-octets", "7", "rx-octets: no such file")
 	a.count(nicyang.Function(a.nic, 1, 0), "name", "eth0", "")
+	a.count(nicyang.FunctionCounters(a.nic, 1, 0).Child("counter", gnmitree.Key{Name: "name", Value: "rp_cnp_handled"}), "value", "9", "")
+	a.count(nicyang.FunctionCounters(a.nic, 1, 0).Child("counter", gnmitree.Key{Name: "name", Value: "np_cnp_sent"}), "value", "", "np_cnp_sent: N/A")
+	a.count(nicyang.FunctionCounters(a.nic, 1, 0).Child("counter", gnmitree.Key{Name: "name", Value: "out_of_sequence"}), "value", "1", "") // not asked for
+	a.count(nicyang.FunctionCounters(a.nic, 1, 1), "", "", "a container has it")
 	a.count(nicyang.Sender(a.nic, 1, "astro/bulk"), "tx-octets", "5", "")
 	a.count(nicyang.Counter(a.nic, 2, "np_cnp_sent"), "value", "1000", "")
 	got, err := d.ReadCounters(t.Context(), devs[0])
@@ -417,6 +421,12 @@ func TestCountersOfANICPort(t *testing.T) {
 	if len(got.Functions) != 2 || got.Functions[0].Name != "eth0" || got.Functions[0].TxOctets.Err == nil || got.Functions[1].TxOctets.Value != 7 ||
 		got.Functions[1].TxOctets.Err != nil || got.Functions[1].RxOctets.Err == nil {
 		t.Errorf("functions %+v", got.Functions)
+	}
+	if f := got.Functions[0]; len(f.Counters) != 2 || f.Problem != nil || f.Counters["rp_cnp_handled"].Value != 9 || f.Counters["np_cnp_sent"].Err == nil {
+		t.Errorf("counters of a function %+v", f)
+	}
+	if f := got.Functions[1]; len(f.Counters) != 0 || f.Problem == nil || f.Problem.Error() != "a container has it" {
+		t.Errorf("counters of a container's function %+v", f)
 	}
 	if len(got.Senders) != 1 || got.Senders[0].Name != "astro/bulk" || got.Senders[0].TxOctets.Value != 5 {
 		t.Errorf("senders %+v", got.Senders)

@@ -36,7 +36,13 @@ type FunctionReading struct {
 	Index              int
 	Name               string // of its representor or network device
 	TxOctets, RxOctets niccount.Counter
+	// Counters are those of functionCounters that its RDMA device has; Problem is the reason if it has none.
+	Counters niccount.Counters
+	Problem  error
 }
+
+// functionCounters are the counters that are read of functions on RoCE. An agent also has the others of the RDMA device.
+var functionCounters = []string{"np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled"}
 
 // SenderReading holds the counters of a WRCC sender's queue pairs.
 type SenderReading struct {
@@ -68,12 +74,19 @@ func (d *Driver) ReadCounters(ctx context.Context, dev driver.Device) (NICReadin
 // count reads the counters at a place, and the identity there, in one request.
 func (a *agent) count(ctx context.Context, dev driver.Device, at place) (NICReading, error) {
 	port := nicyang.Port(at.nic, at.port)
-	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_PROTO, []gnmitree.Path{
+	function := nicyang.Functions(at.nic, at.port).Child("function", gnmitree.Key{Name: "index", Value: gnmitree.Any})
+	paths := []gnmitree.Path{
 		nicyang.AgentState().Child("boot-id"), port.Child("state").Child("id"), nicyang.AgentState().Child("clock"),
-		nicyang.Counter(at.nic, at.port, gnmitree.Any),
-		nicyang.Functions(at.nic, at.port).Child("function", gnmitree.Key{Name: "index", Value: gnmitree.Any}),
-		nicyang.Sender(at.nic, at.port, gnmitree.Any).Child("state"),
-	}})
+		nicyang.Counter(at.nic, at.port, gnmitree.Any), function.Child("state"), nicyang.Sender(at.nic, at.port, gnmitree.Any).Child("state"),
+	}
+	if dev.Plane == driver.PlaneRoCE {
+		counters := function.Child("counters")
+		paths = append(paths, counters.Child("state"))
+		for _, name := range functionCounters {
+			paths = append(paths, counters.Child("counter", gnmitree.Key{Name: "name", Value: name}).Child("state"))
+		}
+	}
+	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_PROTO, paths})
 	if status.Code(err) == codes.NotFound {
 		return NICReading{}, errMoved
 	}
@@ -179,19 +192,12 @@ func fail(c *niccount.Counter, v gnmitree.Value) error {
 
 // leaf decodes one leaf. Its list entry is element 5 of counters and functions, and 6 of senders.
 func (r *NICReading) leaf(at gnmitree.Path, v gnmitree.Value, functions map[int]*FunctionReading, senders map[string]*SenderReading) error {
-	if len(at.Elems) < 7 {
+	if len(at.Elems) < 8 {
 		return nil
 	}
 	switch at.Elems[5].Name {
 	case "counter":
-		name := at.Key(5, "name")
-		c, seen := r.Counters[name]
-		if !seen {
-			c = unread(name)
-		}
-		err := leafOf(at.Last(), v, map[string]*niccount.Counter{"value": &c}, &c)
-		r.Counters[name] = c
-		return err
+		return counterLeaf(r.Counters, at.Key(5, "name"), at.Last(), v)
 	case "function":
 		index, err := strconv.Atoi(at.Key(5, "index"))
 		if err != nil || index < 0 {
@@ -199,14 +205,10 @@ func (r *NICReading) leaf(at gnmitree.Path, v gnmitree.Value, functions map[int]
 		}
 		f := functions[index]
 		if f == nil {
-			f = &FunctionReading{Index: index, TxOctets: unread("tx-octets"), RxOctets: unread("rx-octets")}
+			f = &FunctionReading{Index: index, TxOctets: unread("tx-octets"), RxOctets: unread("rx-octets"), Counters: niccount.Counters{}}
 			functions[index] = f
 		}
-		if at.Last() == "name" {
-			f.Name, err = v.AsString()
-			return err
-		}
-		return leafOf(at.Last(), v, map[string]*niccount.Counter{"tx-octets": &f.TxOctets, "rx-octets": &f.RxOctets}, &f.TxOctets, &f.RxOctets)
+		return f.leaf(at, v)
 	case "senders":
 		name := at.Key(6, "name")
 		s := senders[name]
@@ -217,6 +219,34 @@ func (r *NICReading) leaf(at gnmitree.Path, v gnmitree.Value, functions map[int]
 		return leafOf(at.Last(), v, map[string]*niccount.Counter{"tx-octets": &s.TxOctets}, &s.TxOctets)
 	}
 	return nil
+}
+
+// leaf decodes one leaf of a function.
+func (f *FunctionReading) leaf(at gnmitree.Path, v gnmitree.Value) (err error) {
+	const below, entry = 6, 7 // of the list entry, and of a counter
+	switch {
+	case at.Elems[below].Name == "counters" && at.Elems[entry].Name == "counter":
+		return counterLeaf(f.Counters, at.Key(entry, "name"), at.Last(), v)
+	case at.Elems[below].Name == "counters":
+		text, err := v.AsString()
+		f.Problem = errors.New(text)
+		return err
+	case at.Last() == "name":
+		f.Name, err = v.AsString()
+		return err
+	}
+	return leafOf(at.Last(), v, map[string]*niccount.Counter{"tx-octets": &f.TxOctets, "rx-octets": &f.RxOctets}, &f.TxOctets, &f.RxOctets)
+}
+
+// counterLeaf applies a leaf to a counter of a list.
+func counterLeaf(all niccount.Counters, name, leaf string, v gnmitree.Value) error {
+	c, seen := all[name]
+	if !seen {
+		c = unread(name)
+	}
+	err := leafOf(leaf, v, map[string]*niccount.Counter{"value": &c}, &c)
+	all[name] = c
+	return err
 }
 
 // leafOf applies a leaf to the counter with its name; the leaf problem applies to all counters without a value.
