@@ -230,6 +230,36 @@ func TestCountsOfPortsAreKeptAtContendedLinksOrEverywhere(t *testing.T) {
 	}
 }
 
+// Virtual functions have series by port and tenant where several tenants of the plan share the port. What was not counted has none.
+func TestFunctionsOfSharedPortsHaveSeriesByTenant(t *testing.T) {
+	t.Parallel()
+	id := func(n uint64) ident.PortID { return ident.PortID{Node: ident.GUID(n), Port: 1} }
+	s := lab()
+	s.plan["lab"].RoCE = &policy.RoCEPlan{Traffic: []policy.RoCEPlacement{
+		{Port: id(1), Tenant: "red"}, {Port: id(1), Tenant: "blue", Function: 3}, {Port: id(2), Tenant: "red"},
+	}}
+	counts := []control.PortCount{{Kind: "marks", PerSecond: 1}, {Kind: "cnps-sent", PerSecond: 2}, {Kind: "cnps-handled", PerSecond: 3}}
+	functions := []control.FunctionActivity{{Index: 0, Sent: s.shares.Links[0].Delivered}, {Index: 1, Counts: counts}, {Index: 3, Counts: counts}}
+	s.shares.Ports = []control.PortActivity{{Port: id(1), Name: "h1/P1", Functions: functions}, {Port: id(2), Name: "h2/P1", Functions: functions}}
+	k := &kept{}
+	c, err := collect.New(s, s, k, collect.Options{Period: time.Second, AllPorts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	round(t, c)
+	var got strings.Builder
+	for line := range strings.Lines(k.last(t)) {
+		if strings.HasPrefix(line, "function_") {
+			got.WriteString(line)
+		}
+	}
+	const want = "function_sent_bits_per_second lab h1/P1 0 red 9.8e+10\n" +
+		"function_ecn_marks_per_second lab h1/P1 3 blue 1\nfunction_cnps_sent_per_second lab h1/P1 3 blue 2\nfunction_cnps_handled_per_second lab h1/P1 3 blue 3\n"
+	if got.String() != want {
+		t.Errorf("got\n%swant\n%s", &got, want)
+	}
+}
+
 // Every kind that telemetry counts has a family.
 func TestEveryCountOfPortsHasAFamily(t *testing.T) {
 	t.Parallel()

@@ -97,7 +97,7 @@ func samples(fabric string, p *policy.Plan, sh *control.Shares, sums map[string]
 	if sh.Loop != nil && sh.Loop.State != control.LoopNotTested {
 		b.add(series.FabricLoop, truth(sh.Loop.State == control.LoopActing))
 	}
-	b.ports(sh.Ports)
+	b.ports(sh.Ports, p)
 	if sh.Cost != nil {
 		b.cost("shares", *sh.Cost, period)
 	}
@@ -132,9 +132,49 @@ func (b *batch) cost(kind string, c control.Cost, period time.Duration) {
 	b.add(series.CostBytes, float64(c.Bytes)/period.Seconds(), of)
 }
 
-// ports adds the samples of ports.
-func (b *batch) ports(list []control.PortActivity) {
+// functionFamilies are the families of the counts of virtual functions, by control.PortCount.Kind.
+var functionFamilies = map[string]string{"marks": series.FunctionMarks, "cnps-sent": series.FunctionCNPsOut, "cnps-handled": series.FunctionCNPs}
+
+// functionTenants returns the tenants of virtual functions on the ports that several tenants of a plan share, by port and index.
+func functionTenants(p *policy.Plan) map[ident.PortID]map[int]string {
+	if p.RoCE == nil {
+		return nil
+	}
+	out := map[ident.PortID]map[int]string{}
+	for i := range p.RoCE.Traffic {
+		t := &p.RoCE.Traffic[i]
+		if out[t.Port] == nil {
+			out[t.Port] = map[int]string{}
+		}
+		out[t.Port][t.Function] = t.Tenant
+	}
+	maps.DeleteFunc(out, func(_ ident.PortID, of map[int]string) bool { return len(of) < 2 })
+	return out
+}
+
+// functions adds the samples of a port's virtual functions that have tenants.
+func (b *batch) functions(p *control.PortActivity, of map[int]string) {
+	for i := range p.Functions {
+		f := &p.Functions[i]
+		tenant, ok := of[f.Index]
+		if !ok {
+			continue
+		}
+		labels := []series.Label{{Name: series.LabelPort, Value: p.Name}, {Name: series.LabelVF, Value: strconv.Itoa(f.Index)}, tenantLabel(tenant)}
+		if f.Sent != nil {
+			b.measured(series.FunctionSent, float64(*f.Sent), labels...)
+		}
+		for _, n := range f.Counts {
+			b.measured(functionFamilies[n.Kind], n.PerSecond, labels...)
+		}
+	}
+}
+
+// ports adds the samples of ports. The plan has the tenants of their virtual functions.
+func (b *batch) ports(list []control.PortActivity, plan *policy.Plan) {
+	tenants := functionTenants(plan)
 	for i := range list {
+		b.functions(&list[i], tenants[list[i].Port])
 		p := &list[i]
 		port := series.Label{Name: series.LabelPort, Value: p.Name}
 		if p.Sent != nil {

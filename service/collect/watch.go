@@ -318,7 +318,7 @@ func (w *watchLoop) read(ctx context.Context, fabric string, f *watchedFabric, o
 		w.retryLater(f)
 	}
 	b := batch{fabric: fabric}
-	b.ports(r.Ports)
+	b.ports(r.Ports, o.target.Plan)
 	if r.Cost != (control.Cost{}) {
 		b.cost("ports", r.Cost, w.o.Period)
 	}

@@ -280,7 +280,16 @@ type PortActivity struct {
 	Counts []PortCount       // those that were measured
 	// Senders has the rates of a NIC port's WRCC senders, "TENANT/CLASS", that were measured.
 	Senders map[string]quantity.BitRate
-	Err     error // why some of it was not measured; nil when all was
+	// Functions has what a NIC port's virtual functions did, by index.
+	Functions []FunctionActivity
+	Err       error // why some of it was not measured; nil when all was. Functions have no part in it.
+}
+
+// FunctionActivity is the traffic and the events of a virtual function in a window.
+type FunctionActivity struct {
+	Index  int
+	Sent   *quantity.BitRate // nil when not measured
+	Counts []PortCount       // those that were measured
 }
 
 // PortReading is what watched ports did since the previous reading, by port.

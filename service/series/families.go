@@ -36,6 +36,7 @@ const (
 	LabelLane   = "lane"   // an SL or a VL
 	LabelKind   = "kind"   // of measurements: "shares" or "ports"
 	LabelSender = "sender" // of a WRCC NIC port: "tenant/class"
+	LabelVF     = "vf"     // index of a virtual function of a NIC port
 	LabelLink   = "link"   // a link direction: "sw1/P4 -> h4/P1", the transmitting port first
 )
 
@@ -69,6 +70,10 @@ const (
 	PortFCNPs       = "fairlane_port_fcnps_sent_per_second"
 	PortRewrites    = "fairlane_port_fair_rate_rewrites_per_second"
 	PortPausesSent  = "fairlane_port_pauses_sent_per_second"
+	FunctionSent    = "fairlane_function_sent_bits_per_second"
+	FunctionMarks   = "fairlane_function_ecn_marks_per_second"
+	FunctionCNPsOut = "fairlane_function_cnps_sent_per_second"
+	FunctionCNPs    = "fairlane_function_cnps_handled_per_second"
 	PortSender      = "fairlane_port_sender_sent_bits_per_second"
 	CostRequests    = "fairlane_measurement_requests_per_second"
 	CostBytes       = "fairlane_measurement_bytes_per_second"
@@ -85,6 +90,10 @@ func Families() []Family {
 		{FabricLoop, Gauge, []string{LabelFabric}, "1 if congestion control acted during a measurement, 0 if it did not act although links were full; absent without load", false},
 		{FabricJain, Gauge, []string{LabelFabric}, "Jain's index of delivered over entitled, over the measured tenants: 1 when all received the same fraction", false},
 		{FabricError, Gauge, []string{LabelFabric}, "largest share error of the measured tenants", false},
+		{FunctionCNPs, Gauge, []string{LabelFabric, LabelPort, LabelVF, LabelTenant}, "congestion notifications that slowed senders of a tenant's virtual function down", false},
+		{FunctionCNPsOut, Gauge, []string{LabelFabric, LabelPort, LabelVF, LabelTenant}, "congestion notifications that a tenant's virtual function sent", false},
+		{FunctionMarks, Gauge, []string{LabelFabric, LabelPort, LabelVF, LabelTenant}, "packets with an ECN mark that a tenant's virtual function received", false},
+		{FunctionSent, Gauge, []string{LabelFabric, LabelPort, LabelVF, LabelTenant}, "octets that a tenant's virtual function sent, as a rate on the device's clock", false},
 		{LinkCapacity, Gauge, []string{LabelFabric, LabelLink}, "data rate of a contended link direction", false},
 		{LinkDelivered, Gauge, []string{LabelFabric, LabelLink}, "octets sent on a contended link direction, as a rate on the device's clock", false},
 		{LinkFairRate, Gauge, []string{LabelFabric, LabelLink}, "fair rate that a WRCC switch gives a queue pair of weight 1 on a contended link direction", false},

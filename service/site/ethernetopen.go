@@ -95,7 +95,11 @@ func (s *etherSource) ReadNIC(ctx context.Context, port ident.PortID) (telemetry
 		Functions: make(map[int]telemetry.FunctionRead, len(c.Functions)), Senders: make(map[string]telemetry.Octets, len(c.Senders)),
 	}
 	for _, f := range c.Functions {
-		r.Functions[f.Index] = telemetry.FunctionRead{Tx: read(f.TxOctets, c.FunctionsAt), Rx: read(f.RxOctets, c.FunctionsAt)}
+		one := telemetry.FunctionRead{Tx: read(f.TxOctets, c.FunctionsAt), Rx: read(f.RxOctets, c.FunctionsAt)}
+		if s.plane == driver.PlaneRoCE {
+			one.Notices = noticesOf(f.Counters, f.Problem, since(c.FunctionsAt))
+		}
+		r.Functions[f.Index] = one
 	}
 	if s.plane == driver.PlaneRoCE {
 		r.Loop = loopOf(c.Counters, at)
@@ -114,9 +118,20 @@ func loopOf(c niccount.Counters, at quantity.Picoseconds) *telemetry.LoopReading
 	}
 	pause := fmt.Sprintf("rx_prio%d_pause", policy.RoCEPriority)
 	return &telemetry.LoopReading{
-		Marks: read("np_ecn_marked_roce_packets"), Sent: read("np_cnp_sent"), Handled: read("rp_cnp_handled"), Ignored: read("rp_cnp_ignored"),
-		Pauses: read(pause), Paused: read(pause + "_duration"),
+		Notices: *noticesOf(c, nil, at), Ignored: read("rp_cnp_ignored"), Pauses: read(pause), Paused: read(pause + "_duration"),
 	}
+}
+
+// noticesOf returns the marks and notifications of a port or a function. A problem is the reason of all that are missing.
+func noticesOf(c niccount.Counters, problem error, at quantity.Picoseconds) *telemetry.Notices {
+	read := func(name string) telemetry.Octets {
+		n, err := c.Read(name)
+		if _, listed := c[name]; !listed && problem != nil {
+			err = problem
+		}
+		return telemetry.Octets{N: n, At: at, Err: err}
+	}
+	return &telemetry.Notices{Marks: read("np_ecn_marked_roce_packets"), Sent: read("np_cnp_sent"), Handled: read("rp_cnp_handled")}
 }
 
 // whole returns a port's total: octets from ethtool's counter, or words of four octets from the RDMA port's counter.

@@ -178,7 +178,11 @@ func sharesOf(t control.Target, r *telemetry.Report) control.Shares {
 func portsOf(list []telemetry.PortActivity) []control.PortActivity {
 	var out []control.PortActivity
 	for _, x := range list {
-		out = append(out, control.PortActivity{Port: x.Port, Name: x.Name, Sent: x.Sent, Counts: countsOf(x.Counts), Senders: x.Senders, Err: x.Err})
+		p := control.PortActivity{Port: x.Port, Name: x.Name, Sent: x.Sent, Counts: countsOf(x.Counts), Senders: x.Senders, Err: x.Err}
+		for _, f := range x.Functions {
+			p.Functions = append(p.Functions, control.FunctionActivity{Index: f.Index, Sent: f.Sent, Counts: countsOf(f.Counts)})
+		}
+		out = append(out, p)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"maps"
 	"slices"
 
 	"fairlane/internal/quantity"
@@ -15,7 +16,16 @@ type PortActivity struct {
 	Counts []PortCount       // those that were measured
 	// Senders has the rates of a NIC port's WRCC senders by name, those that were measured.
 	Senders map[string]quantity.BitRate
-	Err     error // why some of it was not measured; nil when all was
+	// Functions has what a NIC port's virtual functions did, by index.
+	Functions []FunctionActivity
+	Err       error // why some of it was not measured; nil when all was. Functions have no part in it.
+}
+
+// FunctionActivity is what a virtual function sent and counted in a window.
+type FunctionActivity struct {
+	Index  int
+	Sent   *quantity.BitRate // nil when not measured
+	Counts []PortCount       // those that were measured
 }
 
 // CountKind names what a port counts.
@@ -101,7 +111,7 @@ func (w *etherWindow) activity() (out []PortActivity) {
 		a, b, err := w.nic(id)
 		if err == nil {
 			p.sent(w.rate(a.Tx, b.Tx, w.linkRate(id)))
-			p.Counts, p.Senders = loopRates(a.Loop, b.Loop), w.senderRates(id, a, b)
+			p.Counts, p.Senders, p.Functions = loopRates(a.Loop, b.Loop), w.senderRates(id, a, b), w.functions(id, a, b)
 		} else {
 			p.Err = err
 		}
@@ -136,19 +146,74 @@ func (p *PortActivity) sent(rate quantity.BitRate, err error) {
 	p.Sent = &rate
 }
 
+// functions lists what the virtual functions of a NIC port did.
+func (w *etherWindow) functions(id ident.PortID, a, b *NICReading) []FunctionActivity {
+	var out []FunctionActivity
+	for _, i := range slices.Sorted(maps.Keys(b.Functions)) {
+		first, ok := a.Functions[i]
+		if !ok {
+			continue
+		}
+		last := b.Functions[i]
+		f := FunctionActivity{Index: i}
+		if sent, err := w.rate(first.Tx, last.Tx, w.linkRate(id)); err == nil {
+			f.Sent = &sent
+		}
+		if x, y := first.Notices, last.Notices; x != nil && y != nil && !sharedNotices(b.Functions, i) {
+			f.Counts = x.rates(y)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// sharedNotices reports whether another function of a port has the same counters as a function, and any of them is not 0: the device
+// then counts the port for every function.
+func sharedNotices(all map[int]FunctionRead, i int) bool {
+	of := all[i].Notices
+	for k, f := range all {
+		if k != i && f.Notices != nil && f.Notices.total() == of.total() && of.total() != [3]uint64{} {
+			return true
+		}
+	}
+	return false
+}
+
+// total returns the values of readable counters.
+func (n *Notices) total() (out [3]uint64) {
+	for i, c := range []Octets{n.Marks, n.Sent, n.Handled} {
+		if c.Err == nil {
+			out[i] = c.N
+		}
+	}
+	return out
+}
+
+// rates returns the counts until a later reading, per second.
+func (n *Notices) rates(last *Notices) (list []PortCount) {
+	add := countsInto(&list)
+	add(CountMarks, n.Marks, last.Marks, 1)
+	add(CountCNPsSent, n.Sent, last.Sent, 1)
+	add(CountCNPs, n.Handled, last.Handled, 1)
+	return list
+}
+
+// countsInto returns a function that adds the increase of a counter to a list, in a unit and per second, if it was measured.
+func countsInto(list *[]PortCount) func(kind CountKind, a, b Octets, unit float64) {
+	return func(kind CountKind, a, b Octets, unit float64) {
+		if n, span := went(a, b), b.At-a.At; n.Err == nil && span > 0 {
+			*list = append(*list, PortCount{Kind: kind, PerSecond: float64(n.N) * unit / span.Seconds()})
+		}
+	}
+}
+
 // loopRates returns the counts of a NIC port, per second.
-func loopRates(a, b *LoopReading) (list []PortCount) {
+func loopRates(a, b *LoopReading) []PortCount {
 	if a == nil || b == nil {
 		return nil
 	}
-	add := func(kind CountKind, a, b Octets, unit float64) {
-		if n, span := went(a, b), b.At-a.At; n.Err == nil && span > 0 {
-			list = append(list, PortCount{Kind: kind, PerSecond: float64(n.N) * unit / span.Seconds()})
-		}
-	}
-	add(CountMarks, a.Marks, b.Marks, 1)
-	add(CountCNPsSent, a.Sent, b.Sent, 1)
-	add(CountCNPs, a.Handled, b.Handled, 1)
+	list := a.rates(&b.Notices)
+	add := countsInto(&list)
 	add(CountPauses, a.Pauses, b.Pauses, 1)
 	add(CountPaused, a.Paused, b.Paused, 1e-6) // counted in microseconds
 	return list

@@ -30,8 +30,8 @@ func TestPortsHaveTheRatesThatWereCounted(t *testing.T) {
 		"unread":                {lost.rates(), "[]"},
 		"switch port":           {port.rates(), "[{xmit-wait 0 0} {congested 1 7}]"},
 		"NIC": {loopRates(
-			&LoopReading{Marks: at(10, 1), Sent: at(20, 1), Handled: at(30, 1), Pauses: unread, Paused: at(0, 1)},
-			&LoopReading{Marks: at(30, 3), Sent: at(10, 3), Handled: at(30, 3), Pauses: unread, Paused: at(500_000, 3)},
+			&LoopReading{Notices: Notices{Marks: at(10, 1), Sent: at(20, 1), Handled: at(30, 1)}, Pauses: unread, Paused: at(0, 1)},
+			&LoopReading{Notices: Notices{Marks: at(30, 3), Sent: at(10, 3), Handled: at(30, 3)}, Pauses: unread, Paused: at(500_000, 3)},
 		), "[{marks 0 10} {cnps-handled 0 0} {paused 0 0.25}]"},
 		"NIC without counters": {loopRates(nil, &LoopReading{}), "[]"},
 	} {

@@ -12,6 +12,7 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/telemetry"
+	"fairlane/sim/ether"
 	"fairlane/sim/lab/evaluate"
 	"fairlane/sim/simdev"
 	"fairlane/sim/tenantnet"
@@ -230,16 +231,19 @@ func (s *etherCounters) ReadNIC(_ context.Context, id ident.PortID) (telemetry.N
 	}
 	at := s.n.Now()
 	read := func(n uint64) telemetry.Octets { return telemetry.Octets{N: n, At: at} }
+	notices := func(h *ether.HostStats) *telemetry.Notices {
+		return &telemetry.Notices{Marks: read(h.Marked), Sent: read(h.CNPsSent), Handled: read(h.CNPsHandled)}
+	}
 	l, host := s.n.Link(s.n.HostPort(h)), s.n.Host(h)
 	r := telemetry.NICReading{Tx: read(l.TxOctets), Rx: read(l.RxOctets), Functions: map[int]telemetry.FunctionRead{}, Senders: map[string]telemetry.Octets{}}
 	if p := s.c.plan.RoCE; p != nil {
-		r.Loop = &telemetry.LoopReading{Marks: read(host.Marked), Sent: read(host.CNPsSent), Handled: read(host.CNPsHandled), Ignored: read(host.CNPsIgnored),
+		r.Loop = &telemetry.LoopReading{Notices: *notices(&host), Ignored: read(host.CNPsIgnored),
 			Pauses: read(0), Paused: read(0)}
 		for i := range p.Traffic {
 			if x := &p.Traffic[i]; x.Port == id {
 				if number, ok := s.function(x.Tenant, id); ok {
 					f := s.n.Function(number)
-					r.Functions[x.Function] = telemetry.FunctionRead{Tx: read(f.TxOctets), Rx: read(f.RxOctets)}
+					r.Functions[x.Function] = telemetry.FunctionRead{Tx: read(f.TxOctets), Rx: read(f.RxOctets), Notices: notices(&f.HostStats)}
 				}
 			}
 		}

@@ -41,12 +41,21 @@ type NICReading struct {
 
 // LoopReading holds a NIC port's counters of congestion control: packets, frames and, in Paused, microseconds.
 type LoopReading struct {
-	Marks, Sent, Handled, Ignored Octets
-	Pauses, Paused                Octets
+	Notices
+
+	Ignored        Octets
+	Pauses, Paused Octets
 }
 
+// Notices are the counters of packets with which congestion is reported: marks received, notifications sent because of them, and
+// notifications that slowed senders down.
+type Notices struct{ Marks, Sent, Handled Octets }
+
 // FunctionRead holds the counters of a virtual function.
-type FunctionRead struct{ Tx, Rx Octets }
+type FunctionRead struct {
+	Tx, Rx  Octets
+	Notices *Notices // of its queue pairs; nil without these counters
+}
 
 // EtherSource reads counters of devices on Ethernet. A method fails when the device cannot be read at all. Methods are
 // called concurrently for different ports.
@@ -65,8 +74,8 @@ type EtherOptions struct {
 	Fair FairSource // of the WRCC plane; nil: fair rates are not read
 }
 
-// EtherCollector measures tenants' shares on an Ethernet fabric: by the port's counter for a tenant with its own port, by
-// that of the virtual function for a tenant that shares a port, and on the WRCC plane by those of its senders.
+// EtherCollector measures tenants' shares on an Ethernet fabric: by the port's counters for a tenant with its own port, by
+// those of the virtual function for a tenant that shares a port, and on the WRCC plane by those of its senders.
 type EtherCollector struct {
 	source    EtherSource
 	o         Options

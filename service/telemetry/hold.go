@@ -210,7 +210,7 @@ func (w *etherWindow) contend(r *Report) {
 	judgeContention(w.c.plan, r, &e)
 }
 
-// sending sums up the ports of a tenant. The hold is known where notifications are counted and none of the ports has another sender.
+// sending sums up the ports of a tenant. The hold is known where notifications are counted, on ports with several senders by virtual function.
 func (w *etherWindow) sending(tenant string) sending {
 	out := sending{known: w.c.plan.RoCE != nil}
 	for _, at := range w.c.sends {
@@ -235,15 +235,18 @@ func (w *etherWindow) sending(tenant string) sending {
 	return out
 }
 
-// cnps returns the notifications that a port handled between two readings; those that would hold its queue pairs at their rate are by
-// profile.HoldingRate.
+// cnps returns the notifications that a tenant's queue pairs on a port handled between two readings. Those that would hold its queue pairs at their rate are by profile.HoldingRate.
 func (w *etherWindow) cnps(a, b *NICReading, at senders, sent quantity.BitRate) (n notified) {
-	if w.c.plan.RoCE == nil || a.Loop == nil || b.Loop == nil || len(w.c.senders[at.port]) != 1 || at.qps == 0 {
+	if w.c.plan.RoCE == nil || at.qps == 0 {
 		return n
 	}
-	handled, span := went(a.Loop.Handled, b.Loop.Handled), b.Loop.Handled.At-a.Loop.Handled.At
+	first, last := w.notices(a, b, at.tenantAt)
 	nic := w.c.plan.RoCE.NIC(at.port)
-	if handled.Err != nil || span <= 0 || nic == nil {
+	if first == nil || last == nil || nic == nil {
+		return n
+	}
+	handled, span := went(first.Handled, last.Handled), last.Handled.At-first.Handled.At
+	if handled.Err != nil || span <= 0 {
 		return n
 	}
 	perQP := max(float64(sent)/float64(at.qps), 1)
@@ -251,4 +254,20 @@ func (w *etherWindow) cnps(a, b *NICReading, at senders, sent quantity.BitRate) 
 	n.received, n.holding = float64(handled.N), profile.HoldingRate(&nic.Settings, perQP)*float64(at.qps)*n.seconds
 	n.certain = n.received // one reading has both counters
 	return n
+}
+
+// notices returns the counters of a tenant's notifications on a port at both readings: those of its virtual function where several
+// tenants are on the port, and otherwise those of the port if no other tenant sends there; nil without such counters.
+func (w *etherWindow) notices(a, b *NICReading, at tenantAt) (first, last *Notices) {
+	if len(w.c.at[at.port]) > 1 {
+		i := w.function(at.tenant, at.port)
+		first, last = a.Functions[i].Notices, b.Functions[i].Notices
+		if first != nil && last != nil && last.Handled.Err == nil && !sharedNotices(b.Functions, i) {
+			return first, last
+		}
+	}
+	if len(w.c.senders[at.port]) != 1 || a.Loop == nil || b.Loop == nil {
+		return nil, nil
+	}
+	return &a.Loop.Notices, &b.Loop.Notices
 }
