@@ -142,7 +142,9 @@ func TestNotificationsOfVirtualFunctionsMatchTheSimulator(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"bronze", "silver"} {
-		if !slices.ContainsFunc(list.Result, func(r struct{ Metric map[string]string }) bool { return r.Metric["tenant"] == want && r.Metric["vf"] != "" }) {
+		if !slices.ContainsFunc(list.Result, func(r struct{ Metric map[string]string }) bool {
+			return r.Metric["tenant"] == want && r.Metric["vf"] != ""
+		}) {
 			t.Errorf("no series of %s: %s", want, answer.Data)
 		}
 	}

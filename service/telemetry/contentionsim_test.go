@@ -41,6 +41,7 @@ type contentionCase struct {
 	plan    *policy.Plan
 	traffic policy.Input
 	acts    map[string]behaviour
+	notices string // of virtual functions, on RoCE: "none", those of the whole "port", or their own
 }
 
 func newContentionCase(t *testing.T, seed uint64, index int, plane policy.Plane) *contentionCase {
@@ -243,7 +244,14 @@ func (s *etherCounters) ReadNIC(_ context.Context, id ident.PortID) (telemetry.N
 			if x := &p.Traffic[i]; x.Port == id {
 				if number, ok := s.function(x.Tenant, id); ok {
 					f := s.n.Function(number)
-					r.Functions[x.Function] = telemetry.FunctionRead{Tx: read(f.TxOctets), Rx: read(f.RxOctets), Notices: notices(&f.HostStats)}
+					one := telemetry.FunctionRead{Tx: read(f.TxOctets), Rx: read(f.RxOctets), Notices: notices(&f.HostStats)}
+					switch s.c.notices {
+					case "none":
+						one.Notices = nil
+					case "port":
+						one.Notices = notices(&host)
+					}
+					r.Functions[x.Function] = one
 				}
 			}
 		}
