@@ -40,3 +40,34 @@ func TestPortsHaveTheRatesThatWereCounted(t *testing.T) {
 		}
 	}
 }
+
+// A card may count its port without the virtual functions, or have the port's counters for each of them.
+func TestLoopCountsOfAPortIncludeItsFunctions(t *testing.T) {
+	t.Parallel()
+	read := func(port uint64, functions ...uint64) *NICReading {
+		of := func(n uint64) Notices {
+			return Notices{Marks: Octets{N: n}, Sent: Octets{N: n}, Handled: Octets{N: n}}
+		}
+		r := &NICReading{Loop: &LoopReading{Notices: of(port)}, Functions: map[int]FunctionRead{}}
+		for i, n := range functions {
+			r.Functions[i] = FunctionRead{Notices: new(of(n))}
+		}
+		return r
+	}
+	for name, c := range map[string]struct {
+		a, b *NICReading
+		want uint64
+	}{
+		"whole port":        {read(100, 40, 60), read(130, 50, 80), 30},
+		"without functions": {read(1, 40, 60), read(1, 50, 80), 30},
+		"no functions":      {read(1), read(8), 7},
+		"port for each":     {read(100, 100, 100), read(130, 130, 130), 30},
+		"a new function":    {read(100, 40), read(130, 50, 80), 30},
+	} {
+		var p LoopPort
+		(&etherWindow{}).count(&p, c.a, c.b, 0)
+		if p.Marks.N != c.want || p.Sent.N != c.want || p.Handled.N != c.want {
+			t.Errorf("%s: %+v, want %d", name, p, c.want)
+		}
+	}
+}

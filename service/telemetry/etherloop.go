@@ -37,9 +37,13 @@ func (w *etherWindow) loop() *Loop {
 
 // count sets what a port counted.
 func (w *etherWindow) count(p *LoopPort, a, b *NICReading, line quantity.BitRate) {
-	p.Marks, p.Sent = went(a.Loop.Marks, b.Loop.Marks), went(a.Loop.Sent, b.Loop.Sent)
-	p.Handled, p.Ignored = went(a.Loop.Handled, b.Loop.Handled), went(a.Loop.Ignored, b.Loop.Ignored)
-	p.Pauses = went(a.Loop.Pauses, b.Loop.Pauses)
+	of := func(pick func(*Notices) Octets) Count {
+		return atLeast(went(pick(&a.Loop.Notices), pick(&b.Loop.Notices)), a.Functions, b.Functions, pick)
+	}
+	p.Marks = of(func(n *Notices) Octets { return n.Marks })
+	p.Sent = of(func(n *Notices) Octets { return n.Sent })
+	p.Handled = of(func(n *Notices) Octets { return n.Handled })
+	p.Ignored, p.Pauses = went(a.Loop.Ignored, b.Loop.Ignored), went(a.Loop.Pauses, b.Loop.Pauses)
 	held, span := went(a.Loop.Paused, b.Loop.Paused), b.Loop.Paused.At-a.Loop.Paused.At
 	if held.Err == nil && span > 0 {
 		p.Paused = float64(held.N) / (float64(span) / float64(quantity.Microsecond))
@@ -47,6 +51,25 @@ func (w *etherWindow) count(p *LoopPort, a, b *NICReading, line quantity.BitRate
 	if r, err := w.rate(a.Rx, b.Rx, line); err == nil && line > 0 {
 		p.Full = float64(r) >= fullLink*float64(line)
 	}
+}
+
+// atLeast returns the count of a port, or the sum of the counts of its virtual functions if that is larger: a card may count the port without
+// the functions that have counters of their own.
+func atLeast(n Count, a, b map[int]FunctionRead, pick func(*Notices) Octets) Count {
+	var sum uint64
+	for i, last := range b {
+		first := a[i].Notices
+		if first == nil || last.Notices == nil || sharedNotices(b, i) {
+			continue
+		}
+		if f := went(pick(first), pick(last.Notices)); f.Err == nil {
+			sum += f.N
+		}
+	}
+	if n.Err == nil {
+		n.N = max(n.N, sum)
+	}
+	return n
 }
 
 // went returns the increase of a counter.
