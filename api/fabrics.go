@@ -98,7 +98,11 @@ func (s *Server) GetTopologyFile(ctx context.Context, r server.GetTopologyFileRe
 }
 
 func (s *Server) ListEvents(ctx context.Context, r server.ListEventsRequestObject) (server.ListEventsResponseObject, error) {
-	list, err := s.events(ctx, r.Fabric, 0, deref(r.Params.Since), r.Params.Limit, r.Params.Cursor)
+	q := r.Params
+	list, err := s.events(ctx, control.EventFilter{
+		Fabric: r.Fabric, Kind: deref(q.Kind), Subject: deref(q.Subject), Since: deref(q.Since), Until: deref(q.Until),
+		NoSteps: !valueOr(q.Progress, true), Newest: deref(q.Order) == gen.ListEventsParamsOrderNewest,
+	}, q.Limit, q.Cursor)
 	return server.ListEvents200JSONResponse(list), err
 }
 

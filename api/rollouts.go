@@ -123,17 +123,17 @@ func (s *Server) RollBackRollout(ctx context.Context, r server.RollBackRolloutRe
 }
 
 func (s *Server) ListRolloutEvents(ctx context.Context, r server.ListRolloutEventsRequestObject) (server.ListRolloutEventsResponseObject, error) {
-	list, err := s.events(ctx, r.Fabric, r.Rollout, time.Time{}, r.Params.Limit, r.Params.Cursor)
+	list, err := s.events(ctx, control.EventFilter{Fabric: r.Fabric, Rollout: r.Rollout}, r.Params.Limit, r.Params.Cursor)
 	return server.ListRolloutEvents200JSONResponse(list), err
 }
 
 // events lists events; last_cursor continues from the newest one shown, or from the caller's position.
-func (s *Server) events(ctx context.Context, fabric string, rollout int64, since time.Time, limit *gen.Limit, from *gen.Cursor) (gen.EventList, error) {
+func (s *Server) events(ctx context.Context, f control.EventFilter, limit *gen.Limit, from *gen.Cursor) (gen.EventList, error) {
 	p, err := page(limit, from)
 	if err != nil {
 		return gen.EventList{}, err
 	}
-	list, next, err := s.control.EventsSince(ctx, fabric, rollout, since, p)
+	list, next, err := s.control.ListEvents(ctx, f, p)
 	if err != nil {
 		return gen.EventList{}, err
 	}

@@ -18,7 +18,19 @@ func (s *Server) ListTenants(ctx context.Context, r server.ListTenantsRequestObj
 	if err == nil {
 		err = s.nameAttachments(ctx, r.Fabric, attachmentsOf(items)...)
 	}
+	if err == nil && deref(r.Params.FlowCounts) {
+		err = s.countFlows(ctx, r.Fabric, items)
+	}
 	return server.ListTenants200JSONResponse{Items: items, NextCursor: next}, err
+}
+
+// countFlows sets the number of declared flows of each tenant of a list.
+func (s *Server) countFlows(ctx context.Context, fabric string, list []gen.Tenant) error {
+	counts, err := s.control.CountFlows(ctx, fabric, mapped(list, func(t gen.Tenant) string { return t.Name }))
+	for i := range list {
+		list[i].Flows = new(counts[list[i].Name])
+	}
+	return err
 }
 
 func (s *Server) CreateTenant(ctx context.Context, r server.CreateTenantRequestObject) (server.CreateTenantResponseObject, error) {

@@ -102,6 +102,7 @@ type Tenancy interface {
 	ApplyTenants(ctx context.Context, fabric string, set tenancy.TenantSet, dryRun bool) (tenancy.TenantSetResult, error)
 	Attachment(ctx context.Context, fabric, tenant, port string) (a tenants.Attachment, err error)
 	Class(ctx context.Context, fabric, tenant, class string) (c tenants.Class, err error)
+	CountFlows(ctx context.Context, fabric string, names []string) (counts map[string]int, err error)
 	CreateTenant(ctx context.Context, fabric string, in tenancy.TenantInput) (control.Tenant, error)
 	DeleteAttachment(ctx context.Context, fabric, tenant, port, tag string) error
 	DeleteClass(ctx context.Context, fabric, tenant, class, tag string) error
@@ -139,7 +140,7 @@ type Plans interface {
 type Rollouts interface {
 	CancelRollout(ctx context.Context, fabric string, id int64) (control.Rollout, error)
 	ConfirmRollout(ctx context.Context, fabric string, id int64) (control.Rollout, error)
-	EventsSince(ctx context.Context, fabric string, rollout int64, since time.Time, p control.Page) (list []control.Event, next string, err error)
+	ListEvents(ctx context.Context, f control.EventFilter, p control.Page) (list []control.Event, next string, err error)
 	ListRollouts(ctx context.Context, fabric string, p control.Page) (list []control.Rollout, next string, err error)
 	ManageFabric(ctx context.Context, name string) (f control.Fabric, err error)
 	PauseRollout(ctx context.Context, fabric string, id int64) (control.Rollout, error)

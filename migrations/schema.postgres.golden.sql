@@ -158,6 +158,7 @@ TABLE events
     PRIMARY KEY (id)
     CREATE INDEX events_by_fabric ON public.events USING btree (fabric, id)
     CREATE INDEX events_by_rollout ON public.events USING btree (rollout_id, id)
+    CREATE INDEX events_by_subject ON public.events USING btree (fabric, subject, id)
     CREATE UNIQUE INDEX events_pkey ON public.events USING btree (id)
 
 TABLE fabrics

@@ -132,6 +132,8 @@ CREATE INDEX events_by_fabric ON events (fabric, id);
 
 CREATE INDEX events_by_rollout ON events (rollout_id, id);
 
+CREATE INDEX events_by_subject ON events (fabric, subject, id);
+
 CREATE TABLE fabrics (
     id            INTEGER PRIMARY KEY,
     name          TEXT    NOT NULL UNIQUE CHECK (length(name) BETWEEN 1 AND 63),

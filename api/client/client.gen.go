@@ -289,7 +289,7 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/drift-policy (the `PutDriftPolicy` operationId).
 	PutDriftPolicy(ctx context.Context, fabric FabricPath, params *PutDriftPolicyParams, body PutDriftPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListEvents List the events of a fabric, oldest first
+	// ListEvents List the events of a fabric
 	//
 	// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only, with times rounded down to the minute.
 	//
@@ -2005,7 +2005,7 @@ func (c *Client) PutDriftPolicy(ctx context.Context, fabric FabricPath, params *
 	return c.Client.Do(req)
 }
 
-// ListEvents List the events of a fabric, oldest first
+// ListEvents List the events of a fabric
 //
 // Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only, with times rounded down to the minute.
 //
@@ -6514,6 +6514,66 @@ func NewListEventsRequest(server string, fabric FabricPath, params *ListEventsPa
 
 		}
 
+		if params.Until != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "until", *params.Until, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Kind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "kind", *params.Kind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Subject != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "subject", *params.Subject, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Progress != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "progress", *params.Progress, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Order != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "order", *params.Order, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Limit != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
@@ -9853,6 +9913,18 @@ func NewListTenantsRequest(server string, fabric FabricPath, params *ListTenants
 		// styled parameters, preserving literal commas as delimiters
 		// per the OpenAPI spec (e.g. "color=blue,black,brown").
 		var rawQueryFragments []string
+
+		if params.FlowCounts != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "flow_counts", *params.FlowCounts, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
 
 		if params.Limit != nil {
 
@@ -14948,7 +15020,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/drift-policy (the `PutDriftPolicy` operationId).
 	PutDriftPolicyWithResponse(ctx context.Context, fabric FabricPath, params *PutDriftPolicyParams, body PutDriftPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*PutDriftPolicyResponse, error)
 
-	// ListEventsWithResponse List the events of a fabric, oldest first
+	// ListEventsWithResponse List the events of a fabric
 	//
 	// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only, with times rounded down to the minute.
 	//
@@ -23894,7 +23966,7 @@ func (c *ClientWithResponses) PutDriftPolicyWithResponse(ctx context.Context, fa
 	return ParsePutDriftPolicyResponse(rsp)
 }
 
-// ListEventsWithResponse List the events of a fabric, oldest first
+// ListEventsWithResponse List the events of a fabric
 //
 // Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only, with times rounded down to the minute.
 //

@@ -1330,6 +1330,24 @@ func (e ListAuditParamsOrder) Valid() bool {
 	}
 }
 
+// Defines values for ListEventsParamsOrder.
+const (
+	ListEventsParamsOrderNewest ListEventsParamsOrder = "newest"
+	ListEventsParamsOrderOldest ListEventsParamsOrder = "oldest"
+)
+
+// Valid indicates whether the value is a known member of the ListEventsParamsOrder enum.
+func (e ListEventsParamsOrder) Valid() bool {
+	switch e {
+	case ListEventsParamsOrderNewest:
+		return true
+	case ListEventsParamsOrderOldest:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListRulesParamsType.
 const (
 	ListRulesParamsTypeAlert  ListRulesParamsType = "alert"
@@ -4073,6 +4091,9 @@ type Tenant struct {
 	Classes   []Class   `json:"classes"`
 	CreatedAt time.Time `json:"created_at"`
 
+	// Flows Number of declared flows of the tenant; only in lists that were requested with `flow_counts`.
+	Flows *int `json:"flows,omitempty"`
+
 	// GuaranteeBps Guaranteed rate in bit/s on every link that the tenant's flows cross; weights divide the rest. 0 means none, otherwise at least 1000000.
 	GuaranteeBps Guarantee `json:"guarantee_bps"`
 
@@ -4789,12 +4810,30 @@ type ListEventsParams struct {
 	// Since Only events at or after this time.
 	Since *time.Time `form:"since,omitempty" json:"since,omitempty"`
 
+	// Until Only events before this time.
+	Until *time.Time `form:"until,omitempty" json:"until,omitempty"`
+
+	// Kind Only events whose kind begins with this text, such as `device.` or `tenant.updated`.
+	Kind *string `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// Subject Only events about the object of this name, such as a tenant or a device.
+	Subject *string `form:"subject,omitempty" json:"subject,omitempty"`
+
+	// Progress Whether the steps of rollouts are listed too, of which there are several for each device. These are the kinds `rollout.progress` and `device.state`.
+	Progress *bool `form:"progress,omitempty" json:"progress,omitempty"`
+
+	// Order Whether the oldest or the newest event comes first.
+	Order *ListEventsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
 	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` or `last_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
+
+// ListEventsParamsOrder defines parameters for ListEvents.
+type ListEventsParamsOrder string
 
 // StreamEventsParams defines parameters for StreamEvents.
 type StreamEventsParams struct {
@@ -5151,6 +5190,9 @@ type ListSnapshotsParams struct {
 
 // ListTenantsParams defines parameters for ListTenants.
 type ListTenantsParams struct {
+	// FlowCounts Whether to count the declared flows of each tenant, as `flows`.
+	FlowCounts *bool `form:"flow_counts,omitempty" json:"flow_counts,omitempty"`
+
 	// Limit Largest number of rows to return.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 

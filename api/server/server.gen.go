@@ -81,7 +81,7 @@ type ServerInterface interface {
 	// PutDriftPolicy Replace a fabric's drift policy; omitted fields take their defaults
 	// (PUT /api/v1/fabrics/{fabric}/drift-policy)
 	PutDriftPolicy(c *gin.Context, fabric FabricPath, params PutDriftPolicyParams)
-	// ListEvents List the events of a fabric, oldest first
+	// ListEvents List the events of a fabric
 	// (GET /api/v1/fabrics/{fabric}/events)
 	ListEvents(c *gin.Context, fabric FabricPath, params ListEventsParams)
 	// StreamEvents Stream the events of a fabric as server-sent events
@@ -1534,6 +1534,46 @@ func (siw *ServerInterfaceWrapper) ListEvents(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "since", c.Request.URL.Query(), &params.Since, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter since: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "until" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "until", c.Request.URL.Query(), &params.Until, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter until: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "kind" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter kind: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "subject" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "subject", c.Request.URL.Query(), &params.Subject, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter subject: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "progress" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "progress", c.Request.URL.Query(), &params.Progress, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter progress: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -3782,6 +3822,14 @@ func (siw *ServerInterfaceWrapper) ListTenants(c *gin.Context) {
 
 	// Parameter object where we will unmarshal all parameters from the context
 	var params ListTenantsParams
+
+	// ------------- Optional query parameter "flow_counts" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "flow_counts", c.Request.URL.Query(), &params.FlowCounts, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter flow_counts: %w", err), http.StatusBadRequest)
+		return
+	}
 
 	// ------------- Optional query parameter "limit" -------------
 
@@ -13291,7 +13339,7 @@ type StrictServerInterface interface {
 	// PutDriftPolicy Replace a fabric's drift policy; omitted fields take their defaults
 	// (PUT /api/v1/fabrics/{fabric}/drift-policy)
 	PutDriftPolicy(ctx context.Context, request PutDriftPolicyRequestObject) (PutDriftPolicyResponseObject, error)
-	// ListEvents List the events of a fabric, oldest first
+	// ListEvents List the events of a fabric
 	// (GET /api/v1/fabrics/{fabric}/events)
 	ListEvents(ctx context.Context, request ListEventsRequestObject) (ListEventsResponseObject, error)
 	// StreamEvents Stream the events of a fabric as server-sent events

@@ -182,7 +182,7 @@ func TestEventsAreListedFromATimeOn(t *testing.T) {
 			from = map[time.Time]int{want.At: len(all), want.At.Add(59 * time.Second): len(all), want.At.Add(time.Minute): 0, {}: len(all)}
 		}
 		for since, most := range from {
-			list, _, err := r.Service.EventsSince(ctx, "lab", 0, since, control.Page{})
+			list, _, err := r.Service.ListEvents(ctx, control.EventFilter{Fabric: "lab", Since: since}, control.Page{})
 			if err != nil || len(list) != most || most > 0 && list[most-1].ID != want.ID {
 				t.Errorf("%s: events since %v: %+v, %v; want %d", name, since, list, err, most)
 			}

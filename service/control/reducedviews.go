@@ -83,16 +83,12 @@ func HeardSince(ctx context.Context, f Fabric) time.Time {
 	return time.Time{}
 }
 
-// TenantEvents lists events about the named tenants, from the minute of a time on; the zero time is no limit. rollout must be 0: tenants do not see
-// rollouts.
-func TenantEvents(ctx context.Context, r Repos, fabric string, names []string, rollout int64, since time.Time, p Page) ([]Event, string, error) {
-	if rollout != 0 {
-		return nil, "", &NotFoundError{Kind: "rollout", Name: strconv.FormatInt(rollout, 10)}
+// TenantEvents lists the selected events that are about the named tenants. The filter must name no rollout: tenants do not see rollouts.
+func TenantEvents(ctx context.Context, r Repos, f EventFilter, names []string, p Page) ([]Event, string, error) {
+	if f.Rollout != 0 {
+		return nil, "", &NotFoundError{Kind: "rollout", Name: strconv.FormatInt(f.Rollout, 10)}
 	}
-	if p.After == "" && !since.IsZero() { // a minute is the number before its first event
-		p.After = strconv.FormatInt(max(since.Truncate(time.Minute).UnixMicro(), 0), 10)
-	}
-	list, next, err := r.TenantEvents(ctx, fabric, names, p)
+	list, next, err := r.TenantEvents(ctx, f, names, p)
 	if err != nil {
 		return nil, "", err
 	}
@@ -108,7 +104,7 @@ func lastHeard(ctx context.Context, r Repos, fabric string, names []string, now 
 	for next := strconv.FormatInt(last, 10); next != ""; {
 		var list []Event
 		var err error
-		if list, next, err = r.TenantEvents(ctx, fabric, names, Page{After: next, Limit: MaxPageLimit}); err != nil {
+		if list, next, err = r.TenantEvents(ctx, EventFilter{Fabric: fabric}, names, Page{After: next, Limit: MaxPageLimit}); err != nil {
 			return 0, err
 		}
 		if len(list) > 0 {

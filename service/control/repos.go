@@ -89,6 +89,8 @@ type TenantRepo interface {
 	// ReplaceFlows replaces the declared flows when the fabric's FlowsVersion is version (negative: any version) and
 	// returns the new version.
 	ReplaceFlows(ctx context.Context, fabric string, version int64, flows []tenants.Flow) (int64, error)
+	// CountFlows returns the number of declared flows of each of the named tenants that has any.
+	CountFlows(ctx context.Context, fabric string, names []string) (map[string]int, error)
 	// Flows returns the declared flows in the order in which they were declared, and the fabric's FlowsVersion.
 	Flows(ctx context.Context, fabric string) ([]tenants.Flow, int64, error)
 }
@@ -126,13 +128,17 @@ type EventFilter struct {
 	Fabric  string
 	Rollout int64
 	Kind    string // a prefix of the kind, such as "device."
-	Since   time.Time
+	Subject string // the name of the object
+	// Since and Until limit the time: from Since on, and before Until.
+	Since, Until time.Time
+	NoSteps      bool // without the steps of rollouts, which are many for each device
+	Newest       bool // the newest first
 }
 
 // EventRepo stores events.
 type EventRepo interface {
 	AddEvent(ctx context.Context, e Event) error
-	// ListEvents returns events in the order they happened.
+	// ListEvents returns events in the order they happened, or in the reverse order.
 	ListEvents(ctx context.Context, f EventFilter, p Page) (list []Event, next string, err error)
 	// LastEvent returns the number of the newest event; 0 when there is none.
 	LastEvent(ctx context.Context) (int64, error)

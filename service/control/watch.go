@@ -79,7 +79,7 @@ func (w *Watch) read(ctx context.Context) (list []Event, err error) {
 			return err
 		}
 		if names := VisibleTenants(ctx, w.filter.Fabric); names != nil {
-			list, _, err = TenantEvents(ctx, r, w.filter.Fabric, names, w.filter.Rollout, time.Time{}, p)
+			list, _, err = TenantEvents(ctx, r, w.filter, names, p)
 			return err
 		}
 		filter := w.filter

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -350,6 +351,49 @@ func checkScopedLists(t *testing.T, f *fixture) {
 	checkTenantEvents(t, f, mine)
 }
 
+// checkSelectedTenantEvents checks that filters and the order leave each event its number, and that limits of time are whole minutes.
+func checkSelectedTenantEvents(t *testing.T, f *fixture, mine, all []string, size int) {
+	ctx, minute := t.Context(), at().Truncate(time.Minute)
+	even := make([]string, 0, len(all))
+	for i, said := range all {
+		if i%2 == 0 { // the events are of two tenants in turn
+			even = append(even, said)
+		}
+	}
+	for name, tc := range map[string]struct {
+		filter control.EventFilter
+		want   []string
+	}{
+		"newest":                {control.EventFilter{Newest: true}, all},
+		"newest of one":         {control.EventFilter{Newest: true, Subject: mine[0]}, even},
+		"of one":                {control.EventFilter{Subject: mine[0]}, even},
+		"of another":            {control.EventFilter{Subject: "t2"}, nil},
+		"kind":                  {control.EventFilter{Kind: "tenant.u"}, all},
+		"another kind":          {control.EventFilter{Kind: "tenant.c"}, nil},
+		"since the last second": {control.EventFilter{Since: minute.Add(59 * time.Second), Newest: true}, all},
+		"since the next minute": {control.EventFilter{Since: minute.Add(time.Minute)}, nil},
+		"until the minute":      {control.EventFilter{Until: minute}, nil},
+		"until a moment in it":  {control.EventFilter{Until: minute.Add(time.Microsecond), Newest: true}, all},
+	} {
+		tc.filter.Fabric = "lab"
+		var got []string
+		f.view(func(r control.Repos) error {
+			list, err := paged(size, func(p control.Page) ([]control.Event, string, error) { return r.TenantEvents(ctx, tc.filter, mine, p) })
+			for _, e := range list {
+				got = append(got, e.Said.String())
+				if n := e.ID - minute.UnixMicro(); n != int64(slices.Index(all, e.Said.String())+1) {
+					t.Errorf("%s: event %s has the number %d", name, e.Said, n)
+				}
+			}
+			return err
+		})
+		if tc.filter.Newest {
+			slices.Reverse(got)
+		}
+		f.equal(fmt.Sprintf("events %s in pages of %d", name, size), tc.want, got)
+	}
+}
+
 // checkTenantEvents pages through events in threes, with a clock that stands still.
 func checkTenantEvents(t *testing.T, f *fixture, mine []string) {
 	ctx := t.Context()
@@ -375,7 +419,9 @@ func checkTenantEvents(t *testing.T, f *fixture, mine []string) {
 	for _, size := range []int{1, 2, 3, 100} {
 		var got []string
 		f.view(func(r control.Repos) error {
-			list, err := paged(size, func(p control.Page) ([]control.Event, string, error) { return r.TenantEvents(ctx, "lab", mine, p) })
+			list, err := paged(size, func(p control.Page) ([]control.Event, string, error) {
+				return r.TenantEvents(ctx, control.EventFilter{Fabric: "lab"}, mine, p)
+			})
 			for _, e := range list {
 				got = append(got, e.Said.String())
 				if !e.At.Equal(e.At.Truncate(time.Minute)) || e.ID-e.At.UnixMicro() != int64(len(got)) { // all are of one minute
@@ -385,18 +431,19 @@ func checkTenantEvents(t *testing.T, f *fixture, mine []string) {
 			return err
 		})
 		f.equal(fmt.Sprintf("events in pages of %d", size), want, got)
+		checkSelectedTenantEvents(t, f, mine, want, size)
 	}
 	f.view(func(r control.Repos) error {
 		minute := at().Truncate(time.Minute).UnixMicro()
-		last, _, err := r.TenantEvents(ctx, "lab", mine, control.Page{After: fmt.Sprint(minute + int64(len(want)) - 1)})
+		last, _, err := r.TenantEvents(ctx, control.EventFilter{Fabric: "lab"}, mine, control.Page{After: fmt.Sprint(minute + int64(len(want)) - 1)})
 		if len(last) != 1 {
 			t.Errorf("%d events after the last but one", len(last))
 		}
-		if list, _, err := r.TenantEvents(ctx, "lab", mine, control.Page{After: fmt.Sprintf("%d.3", at().UnixMicro())}); err != nil || len(list) != len(want) {
+		if list, _, err := r.TenantEvents(ctx, control.EventFilter{Fabric: "lab"}, mine, control.Page{After: fmt.Sprintf("%d.3", at().UnixMicro())}); err != nil || len(list) != len(want) {
 			t.Errorf("with a cursor of an earlier release: %d events, %v", len(list), err)
 		}
 		for _, bad := range []string{"x", "1.x", "-1", "1.-1", "1.", "99999999999999999999"} {
-			if _, _, err := r.TenantEvents(ctx, "lab", mine, control.Page{After: bad}); err == nil {
+			if _, _, err := r.TenantEvents(ctx, control.EventFilter{Fabric: "lab"}, mine, control.Page{After: bad}); err == nil {
 				t.Errorf("cursor %q is taken", bad)
 			}
 		}

@@ -308,6 +308,18 @@ func checkFlows(t *testing.T, f *fixture) {
 		f.equal("version", int64(1), v)
 		return err
 	})
+	f.plainTenant("lab", "blue")
+	f.fabric("other")
+	f.plainTenant("other", "red")
+	f.view(func(r control.Repos) error {
+		counts, err := r.CountFlows(ctx, "lab", []string{"blue", "red", "nobody"})
+		f.equal("numbers of flows", map[string]int{"red": 2}, counts)
+		if err == nil {
+			counts, err = r.CountFlows(ctx, "other", []string{"red"})
+			f.equal("numbers of flows of another fabric", map[string]int{}, counts)
+		}
+		return err
+	})
 	f.want(f.s.Tx(ctx, func(r control.Repos) error { return r.DeleteTenant(ctx, "lab", "red", 0) }), control.ErrConflict)
 	if v, err := replace(-1, nil); v != 2 || err != nil {
 		t.Fatalf("replacement at any version gives %d, %v", v, err)
@@ -380,7 +392,10 @@ func checkEvents(t *testing.T, f *fixture) {
 	f.tx(func(r control.Repos) error {
 		for i := range 5 {
 			e := control.Event{At: at().Add(time.Duration(i/2) * time.Second), Fabric: "lab", Rollout: int64(i % 2), Actor: "ada", Kind: "k", Subject: fmt.Sprint(i), Said: phrase.Verbatim("m"), Data: []byte(`{"a":1}`)}
-			if i == 4 {
+			switch i {
+			case 3:
+				e.Kind = "device.state"
+			case 4:
 				e.Fabric, e.Data = "other", nil
 			}
 			if err := r.AddEvent(ctx, e); err != nil {
@@ -393,7 +408,10 @@ func checkEvents(t *testing.T, f *fixture) {
 		for _, tc := range []struct {
 			filter control.EventFilter
 			want   string
-		}{{control.EventFilter{}, "01234"}, {control.EventFilter{Fabric: "lab"}, "0123"}, {control.EventFilter{Fabric: "lab", Rollout: 1}, "13"}, {control.EventFilter{Fabric: "none"}, ""}, {control.EventFilter{Fabric: "lab", Since: at().Add(time.Second)}, "23"}} {
+		}{{control.EventFilter{}, "01234"}, {control.EventFilter{Fabric: "lab"}, "0123"}, {control.EventFilter{Fabric: "lab", Rollout: 1}, "13"}, {control.EventFilter{Fabric: "none"}, ""}, {control.EventFilter{Fabric: "lab", Since: at().Add(time.Second)}, "23"},
+			{control.EventFilter{Fabric: "lab", Until: at().Add(time.Second)}, "01"}, {control.EventFilter{Fabric: "lab", Newest: true}, "3210"},
+			{control.EventFilter{Newest: true, Since: at().Add(time.Second), Until: at().Add(2 * time.Second)}, "32"},
+			{control.EventFilter{Fabric: "lab", Subject: "2"}, "2"}, {control.EventFilter{Kind: "device.s"}, "3"}, {control.EventFilter{NoSteps: true, Newest: true}, "4210"}} {
 			list, err := paged(2, func(p control.Page) ([]control.Event, string, error) { return r.ListEvents(ctx, tc.filter, p) })
 			if err != nil {
 				return err
@@ -535,6 +553,7 @@ func checkMissing(t *testing.T, f *fixture) {
 			"update tenant":             func() error { _, err := r.UpdateTenant(ctx, red()); return err },
 			"delete tenant":             func() error { return r.DeleteTenant(ctx, "lab", "red", 0) },
 			"flows":                     func() error { _, _, err := r.Flows(ctx, "x"); return err },
+			"numbers of flows":          func() error { _, err := r.CountFlows(ctx, "x", nil); return err },
 			"replace flows":             func() error { _, err := r.ReplaceFlows(ctx, "x", 0, nil); return err },
 			"plan":                      func() error { _, err := r.Plan(ctx, "lab", planName("a")); return err },
 			"plan of an unknown fabric": func() error { _, err := r.Plan(ctx, "x", planName("a")); return err },

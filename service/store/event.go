@@ -40,10 +40,23 @@ func (r *repos) ListEvents(ctx context.Context, f control.EventFilter, p control
 	if f.Kind != "" { // kinds consist of lower-case letters, hyphens and dots, none of which is special in LIKE
 		q = q.Where("kind LIKE ?", f.Kind+"%")
 	}
+	if f.Subject != "" {
+		q = q.Where("subject = ?", text(f.Subject))
+	}
+	if f.NoSteps {
+		q = q.Where("kind NOT IN ('device.state', 'rollout.progress')")
+	}
 	if !f.Since.IsZero() {
 		q = q.Where("at_us >= ?", micros(f.Since))
 	}
-	rows, next, err := oldestFirst(q, "id", "events", p, func(e eventRow) int64 { return e.ID })
+	if !f.Until.IsZero() {
+		q = q.Where("at_us < ?", micros(f.Until))
+	}
+	list := oldestFirst[eventRow]
+	if f.Newest {
+		list = newestFirst
+	}
+	rows, next, err := list(q, "id", "events", p, func(e eventRow) int64 { return e.ID })
 	return each(rows, eventRow.domain), next, err
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -60,6 +61,29 @@ func (r *repos) Flows(ctx context.Context, fabric string) ([]tenants.Flow, int64
 	}
 	flows, err := readFlows(r.in(ctx).Where("flows.fabric_id = ?", f.ID), fabric)
 	return flows, f.FlowsVersion, err
+}
+
+func (r *repos) CountFlows(ctx context.Context, fabric string, names []string) (map[string]int, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[string]int, len(names))
+	for part := range slices.Chunk(names, batchNames) {
+		var rows []struct {
+			Name  string
+			Flows int
+		}
+		err := r.in(ctx).Table("tenants").Select("tenants.name AS name, COUNT(*) AS flows").Joins("JOIN flows ON flows.tenant_id = tenants.id").
+			Where("tenants.fabric_id = ? AND tenants.name IN ?", f.ID, part).Group("tenants.name").Scan(&rows).Error
+		if err != nil {
+			return nil, fmt.Errorf("count flows of %s: %w", fabric, err)
+		}
+		for _, row := range rows {
+			counts[row.Name] = row.Flows
+		}
+	}
+	return counts, nil
 }
 
 // namedFlow is a flow with its tenant's name.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -37,44 +36,63 @@ func (r *repos) FlowsOf(ctx context.Context, fabric string, names []string) ([]t
 	return readFlows(r.in(ctx).Where("flows.fabric_id = ? AND tenants.name IN ?", f.ID, names), fabric)
 }
 
-// TenantEvents implements control.ScopedListRepo. An event's number is its minute in microseconds plus its position among the listed
-// events of that minute: a row number would reveal how many events of others lie between, and an exact time when they were made.
-func (r *repos) TenantEvents(ctx context.Context, fabric string, names []string, p control.Page) ([]control.Event, string, error) {
-	minute, shown, err := afterNumber(p)
+// numberedEvent is an event with the number that its tenant sees.
+type numberedEvent struct {
+	Row    eventRow `gorm:"embedded"`
+	Number int64    `gorm:"column:number"`
+}
+
+// TenantEvents implements control.ScopedListRepo. An event's number is its minute in microseconds plus its position among the events
+// about the tenants in that minute: a row number would reveal how many events of others lie between, and an exact time when they were made.
+func (r *repos) TenantEvents(ctx context.Context, f control.EventFilter, names []string, p control.Page) ([]control.Event, string, error) {
+	after, err := afterNumber(p)
 	if err != nil {
 		return nil, "", err
 	}
-	var rows []eventRow
-	err = r.in(ctx).Where("fabric = ? AND kind LIKE 'tenant.%' AND subject IN ? AND at_us >= ?", fabric, names, minute).
-		Order("at_us, id").Offset(shown).Limit(p.Size() + 1).Find(&rows).Error
-	if err != nil {
-		return nil, "", fmt.Errorf("list events: %w", err)
+	own := r.in(ctx).Model(&eventRow{}).Where("fabric = ? AND kind LIKE 'tenant.%' AND subject IN ?", f.Fabric, names).
+		Select("events.*, at_us - at_us % 60000000 + ROW_NUMBER() OVER (PARTITION BY at_us / 60000000 ORDER BY at_us, id) AS number")
+	// Limits at whole minutes leave the positions in a minute as they are.
+	if !f.Since.IsZero() {
+		own = own.Where("at_us >= ?", minuteOf(micros(f.Since)))
 	}
-	more := len(rows) > p.Size()
-	rows = rows[:min(len(rows), p.Size())]
-	list := make([]control.Event, len(rows))
-	at := int64(shown) // position in the minute
-	for i, row := range rows {
-		if m := row.AtUS - row.AtUS%microsPerMinute; m != minute {
-			minute, at = m, 0
-		}
-		at++
-		list[i] = row.domain()
-		list[i].ID, list[i].At = minute+at, fromMicros(minute)
+	if !f.Until.IsZero() {
+		own = own.Where("at_us < ?", minuteOf(micros(f.Until)-1)+microsPerMinute)
 	}
-	if !more {
-		return list, "", nil
+	q, order := r.in(ctx), "number"
+	switch {
+	case f.Newest && after > 0:
+		own, q, order = own.Where("at_us < ?", minuteOf(after)+microsPerMinute), q.Where("number < ?", after), "number DESC"
+	case f.Newest:
+		order = "number DESC"
+	default:
+		own, q = own.Where("at_us >= ?", minuteOf(after)), q.Where("number > ?", after)
 	}
-	return list, strconv.FormatInt(minute+at, 10), nil
+	if f.Kind != "" {
+		q = q.Where("kind LIKE ?", f.Kind+"%")
+	}
+	if f.Subject != "" {
+		q = q.Where("subject = ?", text(f.Subject))
+	}
+	rows, next, err := page(q.Table("(?) AS own", own).Order(order), "events", p, numbered(func(e numberedEvent) int64 { return e.Number }))
+	return each(rows, numberedEvent.domain), next, err
 }
+
+func (e numberedEvent) domain() control.Event {
+	out := e.Row.domain()
+	out.ID, out.At = e.Number, fromMicros(minuteOf(e.Number))
+	return out
+}
+
+// minuteOf returns the start of the minute of a time in microseconds.
+func minuteOf(us int64) int64 { return us - us%microsPerMinute }
 
 const microsPerMinute = int64(time.Minute / time.Microsecond)
 
-// afterNumber parses the number of an event that TenantEvents listed: its minute and its position in it. Earlier releases added a count to
-// a time in their cursors, which is ignored: events of that minute are listed again.
-func afterNumber(p control.Page) (minute int64, shown int, err error) {
+// afterNumber parses the number of an event that TenantEvents listed; 0 for the first page. Earlier releases added a count to a time in
+// their cursors, which is ignored: events of that minute are listed again.
+func afterNumber(p control.Page) (int64, error) {
 	if p.After == "" {
-		return 0, 0, nil
+		return 0, nil
 	}
 	text, rest, earlier := strings.Cut(p.After, ".")
 	n, err := strconv.ParseUint(text, 10, 63)
@@ -82,11 +100,10 @@ func afterNumber(p control.Page) (minute int64, shown int, err error) {
 		_, err = strconv.ParseUint(rest, 10, 31)
 	}
 	if err != nil {
-		return 0, 0, control.Invalid("cursor", phrase.Of("problem.cursor"))
+		return 0, control.Invalid("cursor", phrase.Of("problem.cursor"))
 	}
-	at := int64(n) % microsPerMinute
 	if earlier {
-		return int64(n) - at, 0, nil
+		return minuteOf(int64(n)), nil
 	}
-	return int64(n) - at, int(at), nil
+	return int64(n), nil
 }

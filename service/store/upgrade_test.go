@@ -262,7 +262,7 @@ func TestEarlierEventsNameOnlyActorsWhoWereMembers(t *testing.T) {
 		}
 		f := &fixture{t: t, s: openAt(t, database, Options{})}
 		f.view(func(r control.Repos) error {
-			list, _, err := r.TenantEvents(t.Context(), "lab", []string{"red"}, control.Page{})
+			list, _, err := r.TenantEvents(t.Context(), control.EventFilter{Fabric: "lab"}, []string{"red"}, control.Page{})
 			if len(list) != 4 {
 				t.Errorf("events are %+v", list)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"time"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/policy"
@@ -122,29 +121,30 @@ func (s *Rollouts) ListRollouts(ctx context.Context, fabric string, p control.Pa
 
 // Events returns events of a fabric; a rollout other than 0 selects those of that rollout.
 func (s *Rollouts) Events(ctx context.Context, fabric string, rollout int64, p control.Page) (list []control.Event, next string, err error) {
-	return s.EventsSince(ctx, fabric, rollout, time.Time{}, p)
+	return s.ListEvents(ctx, control.EventFilter{Fabric: fabric, Rollout: rollout}, p)
 }
 
-// EventsSince is Events without those before a time; the zero time is no limit.
-func (s *Rollouts) EventsSince(ctx context.Context, fabric string, rollout int64, since time.Time, p control.Page) (list []control.Event, next string, err error) {
+// ListEvents returns the selected events of the filter's fabric that the caller may see.
+func (s *Rollouts) ListEvents(ctx context.Context, filter control.EventFilter, p control.Page) (list []control.Event, next string, err error) {
+	fabric := filter.Fabric
 	err = s.Store.View(ctx, func(r control.Repos) (err error) {
 		f, err := r.Fabric(ctx, fabric)
 		if err != nil {
 			return err
 		}
 		if names := control.VisibleTenants(ctx, fabric); names != nil {
-			list, next, err = control.TenantEvents(ctx, r, fabric, names, rollout, since, p)
+			list, next, err = control.TenantEvents(ctx, r, filter, names, p)
 			return err
 		}
-		if rollout != 0 {
-			if _, err = RolloutRow(ctx, r, fabric, rollout); err != nil {
+		if filter.Rollout != 0 {
+			if _, err = RolloutRow(ctx, r, fabric, filter.Rollout); err != nil {
 				return err
 			}
 		}
-		if heard := control.HeardSince(ctx, f); heard.After(since) {
-			since = heard
+		if heard := control.HeardSince(ctx, f); heard.After(filter.Since) {
+			filter.Since = heard
 		}
-		list, next, err = r.ListEvents(ctx, control.EventFilter{Fabric: fabric, Rollout: rollout, Since: since}, p)
+		list, next, err = r.ListEvents(ctx, filter, p)
 		return err
 	})
 	return list, next, err

@@ -86,6 +86,15 @@ func (s *Tenancy) ListTenants(ctx context.Context, fabric string, p control.Page
 	return list, next, err
 }
 
+// CountFlows returns the number of declared flows of each of the named tenants that has any and that the caller may see.
+func (s *Tenancy) CountFlows(ctx context.Context, fabric string, names []string) (counts map[string]int, err error) {
+	if visible := control.VisibleTenants(ctx, fabric); visible != nil {
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(visible, name) })
+	}
+	err = s.Store.View(ctx, func(r control.Repos) (err error) { counts, err = r.CountFlows(ctx, fabric, names); return err })
+	return counts, err
+}
+
 // UpdateTenant replaces everything of a tenant except its name; version 0 means any version. When nothing differs, the
 // tenant keeps its version.
 func (s *Tenancy) UpdateTenant(ctx context.Context, fabric string, version int64, in TenantInput) (control.Tenant, error) {

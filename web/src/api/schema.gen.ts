@@ -240,7 +240,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the events of a fabric, oldest first
+         * List the events of a fabric
          * @description Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only, with times rounded down to the minute.
          */
         get: operations["listEvents"];
@@ -3070,6 +3070,8 @@ export interface components {
             pkey: components["schemas"]["PKey"];
             classes: components["schemas"]["Class"][];
             attachments: components["schemas"]["Attachment"][];
+            /** @description Number of declared flows of the tenant; only in lists that were requested with `flow_counts`. */
+            flows?: number;
             /** Format: int64 */
             version: number;
             /** Format: date-time */
@@ -5997,6 +5999,16 @@ export interface operations {
             query?: {
                 /** @description Only events at or after this time. */
                 since?: string;
+                /** @description Only events before this time. */
+                until?: string;
+                /** @description Only events whose kind begins with this text, such as `device.` or `tenant.updated`. */
+                kind?: string;
+                /** @description Only events about the object of this name, such as a tenant or a device. */
+                subject?: string;
+                /** @description Whether the steps of rollouts are listed too, of which there are several for each device. These are the kinds `rollout.progress` and `device.state`. */
+                progress?: boolean;
+                /** @description Whether the oldest or the newest event comes first. */
+                order?: "oldest" | "newest";
                 /** @description Largest number of rows to return. */
                 limit?: components["parameters"]["Limit"];
                 /** @description The `next_cursor` or `last_cursor` of the previous page. */
@@ -6014,7 +6026,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of events; `last_cursor` continues after the newest one shown. */
+            /** @description A page of events; `last_cursor` continues after the last one shown. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6075,6 +6087,8 @@ export interface operations {
     listTenants: {
         parameters: {
             query?: {
+                /** @description Whether to count the declared flows of each tenant, as `flows`. */
+                flow_counts?: boolean;
                 /** @description Largest number of rows to return. */
                 limit?: components["parameters"]["Limit"];
                 /** @description The `next_cursor` or `last_cursor` of the previous page. */
