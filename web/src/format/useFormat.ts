@@ -18,6 +18,7 @@ export function useFormat() {
       count: (n: N) => units.count(n, l),
       weight: (n: N) => units.weight(n, l),
       duration: (seconds: N) => units.duration(seconds, l),
+      list: (items: string[]) => new Intl.ListFormat(time.locale(l)).format(items),
       absolute: (at: time.Moment) => time.absolute(at, l),
       ago: (at: time.Moment, now: number) => time.ago(at, now, l),
     };

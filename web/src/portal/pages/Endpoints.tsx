@@ -1,6 +1,8 @@
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../api/client";
+import { useFormat } from "../../format/useFormat";
+import { Fact, Facts } from "../../ui/Facts";
 import { Page } from "../../ui/Page";
 import { measuredLook, StateBadge } from "../../ui/StateBadge";
 import { Empty, QueryView } from "../../ui/states";
@@ -55,28 +57,25 @@ function answerOf(now: Now | undefined): string {
 
 function EndpointList({ tenant, now }: { tenant: Tenant; now: Now | undefined }) {
   const { t } = useTranslation(["endpoints", "common"]);
+  const { list } = useFormat();
   const [url, setUrl] = useUrlState(defaults);
   const columns = useColumns();
   const state = now?.state ?? "not-measured";
   const look = measuredLook(state);
   return (
     <>
-      <dl className="fl-facts">
-        <dt>{t("pkey")}</dt>
-        <dd>
+      <Facts>
+        <Fact name={t("pkey")}>
           <code>{tenant.pkey || t("common:none")}</code>
-        </dd>
-        <dt>{t("classes")}</dt>
-        <dd>{tenant.classes.length ? tenant.classes.map((c) => c.name).join(", ") : t("common:none")}</dd>
-        <dt>{t("state")}</dt>
-        <dd>
+        </Fact>
+        <Fact name={t("classes")}>{list(tenant.classes.map((c) => c.name)) || t("common:none")}</Fact>
+        <Fact name={t("state")}>
           <StateBadge tone={look.tone} icon={look.icon}>
             {t(`common:measured.${state}`, { defaultValue: state })}
           </StateBadge>
-        </dd>
-        <dt>{t("seen")}</dt>
-        <dd>{now?.measured_at ? <When at={now.measured_at} /> : t("common:not-measured")}</dd>
-      </dl>
+        </Fact>
+        <Fact name={t("seen")}>{now?.measured_at ? <When at={now.measured_at} /> : t("common:not-measured")}</Fact>
+      </Facts>
       <DataTable
         caption={t("table")}
         rows={tenant.attachments}

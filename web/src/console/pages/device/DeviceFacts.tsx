@@ -1,6 +1,6 @@
 import { useTranslation } from "react-i18next";
+import { Fact, Facts } from "../../../ui/Facts";
 import { When } from "../../../ui/When";
-import { Fact, Facts } from "../../parts/Facts";
 import { RolloutName } from "../../parts/links";
 import type { Device } from "../devices/model";
 

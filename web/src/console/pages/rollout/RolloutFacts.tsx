@@ -1,7 +1,7 @@
 import { useTranslation } from "react-i18next";
 import { useFormat } from "../../../format/useFormat";
+import { Fact, Facts } from "../../../ui/Facts";
 import { When } from "../../../ui/When";
-import { Fact, Facts } from "../../parts/Facts";
 import { PlanName } from "../../parts/links";
 import { purposeOf, type Rollout, secondsOf } from "./model";
 
