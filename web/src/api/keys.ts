@@ -35,7 +35,6 @@ export const keys = {
   tenant: of("tenant"),
   /** (fabric, tenant, …): what a tenant receives now. */
   now: of("now"),
-  flows: of("flows"),
   objectives: of("objectives"),
   options: of("options"),
   policies: of("policies"),

@@ -91,7 +91,6 @@ const rules: Record<string, Rule> = {
   "tenant.": tenant,
   "tenant.deleted": (f, name, id) => [
     ...tenant(f, name, id),
-    keys.flows(f),
     keys.objectives(f),
     keys.members(f, name),
     keys.serviceAccounts(),
@@ -108,11 +107,11 @@ const rules: Record<string, Rule> = {
   "tenant.token.": accounts,
   "service-account.": accounts,
   "token.": accounts,
-  "flows.": (f) => [keys.flows(f), keys.policies(f), keys.tenant(f), keys.overview(f)],
+  "flows.": (f) => [keys.tenants(f), keys.policies(f), keys.tenant(f), keys.overview(f)],
   "options.": (f) => [keys.options(f), keys.policies(f), keys.overview(f)],
   "policy.labelled": (f, revision) => [keys.policies(f), keys.policy(f, Number(revision))],
   "policy.restored": (f) => [
-    ...[keys.policies(f), keys.policy(f), keys.tenants(f), keys.tenant(f), keys.now(f), keys.flows(f), keys.options(f)],
+    ...[keys.policies(f), keys.policy(f), keys.tenants(f), keys.tenant(f), keys.now(f), keys.options(f)],
     ...[keys.objectives(f), keys.overview(f), keys.search()],
   ],
   "plan.": (f, name) => [keys.plans(f), keys.plan(f, name), keys.overview(f)],

@@ -17,7 +17,7 @@ import { useOverview } from "../parts/inForce";
 import { AddTenant } from "./tenants/AddTenant";
 import { BulkEdit } from "./tenants/BulkEdit";
 import { type Row, useTenantColumns } from "./tenants/columns";
-import { type Tenant, useFlowCounts, useMeasured, useSparks, useTenants } from "./tenants/queries";
+import { type Tenant, useMeasured, useSparks, useTenants } from "./tenants/queries";
 import { useSelection } from "./tenants/useSelection";
 
 /** Tenants up to which the small lines are loaded without being asked for. */
@@ -92,16 +92,14 @@ function TenantTable({ fabric, tenants, measured }: TableProps) {
   const [asked, setAsked] = useState(false);
   const withSparks = asked || tenants.length <= sparksUpTo;
   const sparks = useSparks(fabric, withSparks);
-  const flows = useFlowCounts(fabric);
   const rows = useMemo<Row[]>(
     () =>
       tenants.map((x) => ({
         ...x,
         now: measured.data?.get(x.name),
         spark: sparks.data?.get(x.name),
-        flows: flows ? (flows.get(x.name) ?? 0) : undefined,
       })),
-    [tenants, measured.data, sparks.data, flows],
+    [tenants, measured.data, sparks.data],
   );
   const columns = useTenantColumns(rows, withSparks);
   const selection = useSelection(tenants);

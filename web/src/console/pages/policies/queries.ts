@@ -62,7 +62,6 @@ export function useStale(fabric: string) {
       keys.options(fabric),
       keys.tenants(fabric),
       keys.tenant(fabric),
-      keys.flows(fabric),
       keys.overview(fabric),
     ])
       void cache.invalidateQueries({ queryKey: key });

@@ -121,8 +121,7 @@ function useCreate(fabric: string, form: TenantForm) {
     onSuccess: (plan) =>
       void navigate({ to: "/console/f/$fabric/plans/$plan", params: { fabric, plan: plan.name } as never }),
     onSettled: () => {
-      for (const key of [keys.tenants(fabric), keys.flows(fabric), keys.plans(fabric)])
-        void cache.invalidateQueries({ queryKey: key });
+      for (const key of [keys.tenants(fabric), keys.plans(fabric)]) void cache.invalidateQueries({ queryKey: key });
     },
   });
   return { ...mutation, made };

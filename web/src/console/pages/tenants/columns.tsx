@@ -7,7 +7,7 @@ import { percentColumn, rateColumn, stateColumn } from "../../parts/columns";
 import type { Measured, Tenant } from "./queries";
 
 /** A tenant with what was measured of it. */
-export type Row = Tenant & { now?: Measured; spark?: (number | null)[]; flows?: number };
+export type Row = Tenant & { now?: Measured; spark?: (number | null)[] };
 
 /** The columns of the list of tenants. Rates of a column have one unit. */
 export function useTenantColumns(rows: Row[], sparks: boolean): Column<Row>[] {

@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
 import { all, answer, client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { instant, quoted, range, type Sample } from "../../../api/prom";
@@ -7,7 +6,7 @@ import { instant, quoted, range, type Sample } from "../../../api/prom";
 export type Tenant = Schemas["Tenant"];
 export type Flow = Schemas["Flow"];
 
-/** The declared tenants of a fabric, by name. */
+/** The declared tenants of a fabric by name, each with its number of declared flows. */
 export function useTenants(fabric: string) {
   return useQuery({
     queryKey: keys.tenants(fabric),
@@ -15,7 +14,7 @@ export function useTenants(fabric: string) {
       all<Tenant>((cursor) =>
         data(
           client.GET("/api/v1/fabrics/{fabric}/tenants", {
-            params: { path: { fabric }, query: { limit: 1000, cursor } },
+            params: { path: { fabric }, query: { limit: 1000, flow_counts: true, cursor } },
           }),
         ),
       ),
@@ -25,21 +24,6 @@ export function useTenants(fabric: string) {
 /** The declared flows of a fabric with their version, for a change with If-Match. */
 export function readFlows(fabric: string) {
   return answer<Schemas["FlowSet"]>(client.GET("/api/v1/fabrics/{fabric}/flows", { params: { path: { fabric } } }));
-}
-
-/** Flows of each tenant. */
-export function useFlowCounts(fabric: string) {
-  const flows = useQuery({
-    queryKey: keys.flows(fabric),
-    queryFn: () => readFlows(fabric).then((a) => a.body),
-    staleTime: 60_000,
-  });
-  return useMemo(() => {
-    if (!flows.data) return undefined;
-    const counts = new Map<string, number>();
-    for (const f of flows.data.flows) counts.set(f.tenant, (counts.get(f.tenant) ?? 0) + 1);
-    return counts;
-  }, [flows.data]);
 }
 
 /** What was measured of a tenant: rates in bit/s, ratios as fractions. A figure that was not measured is undefined. */
