@@ -2,7 +2,7 @@ import { Chip, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { all, client, data, type Schemas } from "../../api/client";
+import { client, data, type Schemas } from "../../api/client";
 import { keys } from "../../api/keys";
 import { useSay } from "../../i18n/say";
 import { Page } from "../../ui/Page";
@@ -50,14 +50,16 @@ export default function Notices() {
   );
 }
 
-/** Events about the tenant, newest first. Members get no others from the service, and times rounded down to the minute. */
+/** Events that the page shows, at most. */
+const most = 1000;
+
+/** The latest events about the tenant, newest first. Members get no others from the service, and times rounded down to the minute. */
 async function eventsOf(fabric: string, tenant: string): Promise<Event[]> {
-  const list = await all<Event>((cursor) =>
-    data(
-      client.GET("/api/v1/fabrics/{fabric}/events", { params: { path: { fabric }, query: { limit: 1000, cursor } } }),
-    ),
+  const query = { kind: "tenant.", subject: tenant, order: "newest", limit: most } as const;
+  const { items } = await data<Schemas["EventList"]>(
+    client.GET("/api/v1/fabrics/{fabric}/events", { params: { path: { fabric }, query } }),
   );
-  return list.filter((e) => e.kind.startsWith("tenant.") && e.subject === tenant).reverse();
+  return items;
 }
 
 function Answer({ events }: { events: Event[] }) {
@@ -82,6 +84,7 @@ function Changes({ events, tenant }: { events: Event[]; tenant: string }) {
   if (events.length === 0) return <Empty title={t("empty")} why={t("empty-why")} />;
   return (
     <>
+      {events.length === most ? <Text size="sm">{t("latest-only", { n: most })}</Text> : null}
       <Group gap="xs" role="group" aria-label={t("kinds")}>
         <Chip.Group value={url.kind} onChange={(kind) => setUrl({ kind: String(kind) })}>
           {["", ...kinds].map((kind) => (

@@ -10,16 +10,12 @@ import { Part } from "../../parts/Part";
 /** Events in the list. */
 const shown = 10;
 
-/** Kinds of which a rollout has thousands; the rollout's own page lists them. */
-const noise = /^(device\.state|rollout\.progress)$/;
-const wanted = (e: Event) => !noise.test(e.kind);
-
 /** The latest changes, and what the control loop did. */
 export function EventsPart({ fabric, latest }: { fabric: string; latest: Event | undefined }) {
   const { t } = useTranslation("overview");
   const events = useQuery({
     queryKey: keys.overview(fabric, "events", latest?.id ?? 0),
-    queryFn: () => (latest ? latestEvents(fabric, { to: Date.parse(latest.at), most: shown, wanted }) : []),
+    queryFn: () => (latest ? latestEvents(fabric, { most: shown }) : []),
     placeholderData: (before) => before,
     staleTime: Number.POSITIVE_INFINITY, // a newer event has another key
   });

@@ -8,9 +8,8 @@ import { useCan } from "../../../shell/me";
 import { QueryView } from "../../../ui/states";
 import { When } from "../../../ui/When";
 import { EventLine } from "../../parts/EventLine";
-import { type Event, latestEvents } from "../../parts/events";
+import { latestEvents } from "../../parts/events";
 import { type LogField, logChanges } from "./log";
-import { touches } from "./queries";
 
 type Entry = Schemas["AuditEntry"];
 
@@ -93,10 +92,9 @@ function Line({ entry: e }: { entry: Entry }) {
 
 function FromEvents({ fabric, tenant }: { fabric: string; tenant: string }) {
   const { t } = useTranslation("tenant");
-  const wanted = (e: Event) => e.kind.startsWith("tenant.") && touches(e, tenant);
   const events = useQuery({
     queryKey: keys.tenant(fabric, tenant, "log"),
-    queryFn: () => latestEvents(fabric, { to: Date.now(), most: pageSize, wanted }),
+    queryFn: () => latestEvents(fabric, { kind: "tenant.", subject: tenant, most: pageSize }),
   });
   return (
     <QueryView query={events}>

@@ -129,7 +129,7 @@ export function useMarks(fabric: string, tenant: string, from: number, to: numbe
     queryFn: () =>
       latestEvents(fabric, {
         from: from * 1000,
-        to: to === undefined ? Date.now() : to * 1000,
+        to: to === undefined ? undefined : to * 1000,
         most: mostMarks,
         wanted: (e) => touches(e, tenant),
       }),
