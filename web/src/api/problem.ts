@@ -12,6 +12,8 @@ export class Problem extends Error {
   readonly document: ProblemDocument | undefined;
   /** Seconds after which to try again, by Retry-After; undefined when the service named none. */
   readonly retryAfter: number | undefined;
+  /** Milliseconds since 1970 at which the page sends the request again by itself; undefined when it does not. */
+  nextAttempt: number | undefined;
 
   constructor(code: string, status: number, document?: ProblemDocument, retryAfter?: number) {
     super(document?.detail ?? document?.title ?? code);

@@ -3,6 +3,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Icon } from "./icons";
+import { useNow } from "./now";
 import { asProblem, ProblemNote } from "./ProblemNote";
 
 /** Grey lines in place of data that is still loading, after 200 ms: a fast answer does not flash. */
@@ -60,7 +61,28 @@ export function NoRight() {
   );
 }
 
-type Queried<T> = Pick<UseQueryResult<T>, "data" | "error" | "isPending" | "refetch">;
+type Queried<T> = Pick<UseQueryResult<T>, "data" | "error" | "isPending" | "refetch"> &
+  Partial<Pick<UseQueryResult<T>, "failureReason" | "isFetching">>;
+
+/** Shortest wait of which the page speaks, in milliseconds: a shorter one would flash. */
+const worthSaying = 2000;
+
+/** Says when a read that failed is tried again by itself. */
+function NextAttempt({ query }: { query: Queried<unknown> }) {
+  const { t } = useTranslation("shell");
+  const now = useNow(1);
+  const problem = query.isFetching && query.failureReason ? asProblem(query.failureReason) : undefined;
+  const [said, setSaid] = useState<number>();
+  const at = problem?.nextAttempt;
+  useEffect(() => setSaid(at !== undefined && at - Date.now() >= worthSaying ? at : undefined), [at]);
+  if (!problem || said === undefined || said !== at) return null;
+  const seconds = Math.max(0, Math.ceil((at - now) / 1000));
+  return (
+    <Text size="sm" role="status" mb="sm" data-next-attempt={problem.code}>
+      {t("next-attempt", { code: problem.code, seconds })}
+    </Text>
+  );
+}
 
 /**
  * The states of a query: loading, failed, no right, and its data. Data that was read before stays in view when a later read
@@ -79,6 +101,7 @@ export function QueryView<T>({
   if (query.data !== undefined) {
     return (
       <>
+        <NextAttempt query={query} />
         {query.error ? (
           <Stack gap="xs" mb="sm">
             <ProblemNote problem={query.error} onRetry={() => void query.refetch()} />
@@ -89,7 +112,13 @@ export function QueryView<T>({
       </>
     );
   }
-  if (!query.error) return <Loading lines={lines} />;
+  if (!query.error)
+    return (
+      <>
+        <NextAttempt query={query} />
+        <Loading lines={lines} />
+      </>
+    );
   if (asProblem(query.error).status === 403) return <NoRight />;
   if (asProblem(query.error).status === 404) return <Missing />;
   return <ProblemNote problem={query.error} onRetry={() => void query.refetch()} />;
