@@ -12,13 +12,15 @@ type Props = {
   series: OwnSeries;
   /** The range that the page asked for, while its series are on their way; without it, that of the series. */
   range?: TimeRange;
+  /** Whether the range moves with the clock. */
+  moving: boolean;
   onRange?: (from: number, to: number) => void;
   height?: number;
   csvName: string;
 };
 
 /** A tenant's entitled and delivered rates over time; hatched where it did not contend. */
-export function OwnChart({ title, series, range = series.range, onRange, height, csvName }: Props) {
+export function OwnChart({ title, series, range = series.range, moving, onRange, height, csvName }: Props) {
   const { t } = useTranslation("share");
   const format = useFormat();
   const scale = format.rateScale([...series.entitled, ...series.delivered]);
@@ -53,6 +55,7 @@ export function OwnChart({ title, series, range = series.range, onRange, height,
       series={lines}
       hatched={hatched}
       range={range}
+      fromFirst={moving}
       onRange={onRange}
       height={height}
       csvName={csvName}

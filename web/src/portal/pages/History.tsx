@@ -132,6 +132,7 @@ function HistoryView({ value, setRange, chart, summary }: ViewProps) {
             title={t("rates")}
             series={series}
             range={"last" in value ? undefined : value}
+            moving={"last" in value}
             onRange={(from, to) => setRange({ from, to })}
             csvName={`fairlane-${m.tenant}-history`}
           />

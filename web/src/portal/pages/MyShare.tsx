@@ -67,7 +67,7 @@ export default function MyShare() {
       </QueryView>
       <QueryView query={hour}>
         {({ series }) => (
-          <OwnChart title={t("last-hour")} series={series} height={200} csvName={`fairlane-${m.tenant}-hour`} />
+          <OwnChart title={t("last-hour")} series={series} moving height={200} csvName={`fairlane-${m.tenant}-hour`} />
         )}
       </QueryView>
     </Page>

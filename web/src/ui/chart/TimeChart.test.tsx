@@ -52,6 +52,32 @@ test("the picture has a name and a summary, and what it shows stands beside it i
   expect(within(events).getByRole("link", { name: "Rollout 7 started" }).getAttribute("href")).toBe("/rollouts/7");
 });
 
+test("of many events the latest five are listed, and all on request", async () => {
+  const marks = Array.from({ length: 12 }, (_, i) => ({ at: start + i, label: `Event ${i + 1}`, kind: "rollout" }));
+  await renderUi(<TimeChart {...props} marks={marks} />);
+  const listed = () => within(screen.getByRole("list")).getAllByRole("listitem");
+  expect(listed().map((li) => (li as HTMLLIElement).value)).toEqual([8, 9, 10, 11, 12]);
+  fireEvent.click(screen.getByRole("button", { name: "Show 7 earlier events" }));
+  expect(listed()).toHaveLength(12);
+  const fewer = screen.getByRole("button", { name: "Show the latest events only" });
+  expect(fewer.getAttribute("aria-expanded")).toBe("true");
+  fireEvent.click(fewer);
+  expect(listed()).toHaveLength(5);
+});
+
+test("a range that moves with the clock begins with the first value, and says so", async () => {
+  const young = { ...props, hatched: [], bands: [], range: { from: start - 3600, to: start + 600 } };
+  const { rerender } = await renderUi(<TimeChart {...young} fromFirst />);
+  expect(live.range).toMatchObject({ from: start - 12, to: start + 600 });
+  expect(screen.getByText("Not measured before 27 Nov, 20:00:00; the empty time is left out.")).toBeTruthy();
+  act(() => live.onRange({ from: start + 10, to: start + 80 }));
+  expect(screen.queryByText(/left out/)).toBeNull();
+  act(() => live.onReset());
+  expect(live.range.from).toBe(start - 12);
+  rerender(<TimeChart {...young} />);
+  expect(live.range).toEqual(young.range);
+});
+
 test("the legend shows the latest values, those at the crosshair, and turns lines off", async () => {
   await renderUi(<TimeChart {...props} />);
   const gold = screen.getByRole("button", { name: "gold 52" });

@@ -9,7 +9,7 @@ import { Below } from "./Below";
 import { ChartTools } from "./ChartTools";
 import { Legend } from "./Legend";
 import { Plot } from "./Plot";
-import { gap, limitSeries } from "./series";
+import { fromFirst, gap, limitSeries } from "./series";
 import { type TwinRow, twinColumns, twinRows } from "./twin";
 import type { ChartBand, ChartMark, Hatched, TimeChartProps } from "./types";
 import { useZoom } from "./useZoom";
@@ -23,7 +23,8 @@ export default function TimeChart(p: TimeChartProps) {
   const { t } = useTranslation("ui");
   const { times, bands = noBands, hatched = noHatched, marks = noMarks, height = 260 } = p;
   const { drawn, format, twin, csv } = useChart(p, bands);
-  const zoom = useZoom(p.range, p.onRange);
+  const given: ReturnType<typeof fromFirst> = p.fromFirst ? fromFirst(p.range, times, p.series, marks) : p.range;
+  const zoom = useZoom(given, p.onRange);
   const [table, setTable] = useState(false);
   const [off, setOff] = useState<ReadonlySet<string>>(new Set());
   const [at, setAt] = useState<number>();
@@ -95,6 +96,7 @@ export default function TimeChart(p: TimeChartProps) {
         gaps={gaps}
         table={table}
         left={drawn.left}
+        first={zoom.range.from === given.from ? given.first : undefined}
       />
     </figure>
   );

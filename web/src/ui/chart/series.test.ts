@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { axisDates, iso, moment, zoneOf } from "./dates";
 import { parseRange, rangeSearch, resolveRange } from "./range";
 import { sparkPath } from "./Sparkline";
-import { aligned, gap, latest, limitSeries, lookOf, moved, zoomed } from "./series";
+import { aligned, fromFirst, gap, latest, limitSeries, lookOf, moved, zoomed } from "./series";
 import type { ChartSeries } from "./types";
 
 const series = (label: string, values: (number | null)[]): ChartSeries => ({ label, values, kind: "line" });
@@ -71,6 +71,20 @@ test("zooming and moving keep the range within the present", () => {
   expect(zoomed({ from: 0, to: 60 }, 0.5)).toEqual({ from: 0, to: 60 });
   expect(moved({ from: 0, to: 1000 }, -0.5)).toEqual({ from: -500, to: 500 });
   expect(moved({ from: 0, to: 1000 }, 0.5, 1200)).toEqual({ from: 200, to: 1200 });
+});
+
+test("an empty beginning is left out up to the first value or event, and keeps five minutes", () => {
+  const line = (values: (number | null)[]) => [{ label: "x", values, kind: "line" as const }];
+  const times = [0, 900, 1800, 2700, 3600];
+  const range = { from: 0, to: 3600 };
+  const begin = (values: (number | null)[], events: { at: number }[] = []) =>
+    fromFirst(range, times, line(values), events);
+  expect(begin([null, null, 1, null, 1])).toEqual({ from: 1764, to: 3600, first: 1800 });
+  expect(begin([null, null, 1, null, 1], [{ at: 1000 }, { at: 5000 }])).toEqual({ from: 948, to: 3600, first: 1800 });
+  expect(begin([null, null, null, null, 1])).toEqual({ from: 3294, to: 3600, first: 3600 });
+  expect(begin([1, null, null, null, 1])).toBe(range);
+  expect(begin([null, 1, 1, 1, 1], [{ at: 600 }])).toBe(range); // a sixth of the range is no waste
+  expect(begin([null, null, null, null, null])).toBe(range);
 });
 
 test("the latest value is the last measured one in the range", () => {

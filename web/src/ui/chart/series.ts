@@ -99,6 +99,27 @@ function until({ from, to }: TimeRange, now: number | undefined): TimeRange {
   return { from: from - over, to: to - over };
 }
 
+/** The empty part of a range that a picture may have, before it is left out. */
+const emptyPart = 0.2;
+
+/**
+ * The range without an empty beginning: from shortly before the first value or event in it. `first` is the time of the first value; undefined
+ * where nothing is left out.
+ */
+export function fromFirst(
+  range: TimeRange,
+  times: number[],
+  series: ChartSeries[],
+  events: { at: number }[],
+): TimeRange & { first?: number } {
+  const inside = (at: number) => at >= range.from && at <= range.to;
+  const first = times.find((at, i) => inside(at) && series.some((s) => gap(s.values[i]) !== null));
+  if (first === undefined) return range;
+  const begin = Math.min(first, ...events.map((e) => e.at).filter(inside), range.to - 5 * shortest);
+  const from = Math.floor(begin - (range.to - begin) * 0.02);
+  return from - range.from <= (range.to - range.from) * emptyPart ? range : { from, to: range.to, first };
+}
+
 /** The index of the last time in the range at which any line has a value; -1 when none has. */
 export function latest(times: number[], series: ChartSeries[], range: TimeRange): number {
   for (let i = times.length - 1; i >= 0; i--) {

@@ -33,6 +33,8 @@ export type TimeChartProps = {
   hatched?: Hatched[];
   marks?: ChartMark[];
   range: TimeRange;
+  /** Whether the picture leaves out an empty beginning of the range, before the first value and event: for ranges that move with the clock. */
+  fromFirst?: boolean;
   /** Called after a drag and by the buttons; "Reset range" gives the range from before the first zoom. Without it the chart keeps its own range. */
   onRange?: (from: number, to: number) => void;
   /** Charts with the same key share the crosshair. */

@@ -66,6 +66,7 @@ export function BurnChart({ fabric, tenant, url, onUrl }: Props) {
                 kind: "line",
               }))}
               range={span}
+              fromFirst={"last" in value}
               now={now}
               onRange={(from, to) => set({ from, to })}
               format={(v) => format.weight(Math.round(v * 100) / 100) ?? ""}

@@ -68,6 +68,7 @@ export function Measured({ rollout: ro }: { rollout: Rollout }) {
                   : []),
               ]}
               range={{ from, to: Math.floor(to) }}
+              fromFirst
               csvName={`${ro.fabric}-rollout-${ro.id}-delivered`}
               simulated={simulated}
               beyond="leave-out"

@@ -12,7 +12,8 @@ import { LinkName, Names, TenantName } from "../../parts/links";
 import { usePlanInForce } from "../../parts/plans";
 import { type Meeting, useLinkHistory, useMeetings } from "./queries";
 
-type Range = { from: number; to: number; step: number };
+/** `moving`: whether the range moves with the clock. */
+type Range = { from: number; to: number; step: number; moving: boolean };
 type Props = {
   fabric: string;
   tenant: string;
@@ -122,6 +123,7 @@ function OneLink({ fabric, meeting: m, range }: { fabric: string; meeting: Meeti
             values: s.values.map((v) => (v === null ? null : v / scale.divisor)),
           }))}
           range={{ from: range.from, to: range.to }}
+          fromFirst={range.moving}
           format={(v) => scale.format(v * scale.divisor) ?? ""}
           csvName={`${fabric}-link`}
           sync="tenant"

@@ -15,6 +15,8 @@ type Props = {
   history: History;
   step: number;
   range: TimeRange;
+  /** Whether the range moves with the clock. */
+  moving: boolean;
   events: Schemas["Event"][];
   at: number | undefined;
   now: number;
@@ -23,7 +25,19 @@ type Props = {
 };
 
 /** The band of what the tenant may have, and the line of what it received, over contended time. */
-export function ShareChart({ fabric, tenant, history: h, step, range, events, at, now, simulated, onRange }: Props) {
+export function ShareChart({
+  fabric,
+  tenant,
+  history: h,
+  step,
+  range,
+  moving,
+  events,
+  at,
+  now,
+  simulated,
+  onRange,
+}: Props) {
   const { t } = useTranslation(["tenant", "common", "parts"]);
   const f = useFormat();
   const plan = usePlanInForce(fabric).plan?.tenants.find((x) => x.tenant === tenant);
@@ -68,6 +82,7 @@ export function ShareChart({ fabric, tenant, history: h, step, range, events, at
         hatched={hatched}
         marks={marks}
         range={range}
+        fromFirst={moving}
         onRange={onRange}
         format={(v) => scale.format(v * scale.divisor) ?? ""}
         csvName={`${fabric}-${tenant}-share`}

@@ -60,6 +60,7 @@ export function SharePart({ fabric, tenant }: { fabric: string; tenant: string }
             history={h}
             step={step}
             range={{ from: range.from, to: range.to }}
+            moving={moving}
             events={marks.data ?? []}
             at={at}
             now={clock}
@@ -73,7 +74,7 @@ export function SharePart({ fabric, tenant }: { fabric: string; tenant: string }
           fabric={fabric}
           tenant={tenant}
           at={at}
-          range={{ from, to, step }}
+          range={{ from, to, step, moving }}
           link={url.link}
           onLink={(link) => setUrl({ link })}
         />
