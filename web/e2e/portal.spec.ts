@@ -231,9 +231,9 @@ test("a form keeps what was entered when the session ends, and a secret is shown
   await page.getByRole("tab", { name: "My tokens" }).click();
   await expect(page.locator("body")).not.toContainText(secret);
 
-  await page.getByRole("button", { name: "Revoke browser-test" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Revoke browser-test" }).click();
-  await expect(page.getByText("No tokens")).toBeVisible();
+  await page.getByRole("button", { name: "Revoke token browser-test" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke token browser-test" }).click();
+  await expect(page.getByText("No token", { exact: true })).toBeVisible();
 });
 
 test("an administrator adds, changes and removes a member; a viewer has no such buttons", async ({

@@ -14,7 +14,7 @@ import { useFieldTexts } from "../../../ui/useWrite";
 import { When } from "../../../ui/When";
 import { useTenantName } from "../../tenant";
 import { TokenForm } from "./TokenForm";
-import { type Token, TokenTable } from "./TokenTable";
+import { type Token, TokenList } from "./TokenList";
 import { useSend } from "./useSend";
 
 type Account = Schemas["ServiceAccount"];
@@ -105,7 +105,7 @@ function AccountTokens({ account, writes }: { account: string; writes: boolean }
     <Stack gap="md" py="sm">
       <QueryView query={tokens}>
         {({ items }) => (
-          <TokenTable
+          <TokenList
             caption={t("tokens-of", { name: account })}
             tokens={items}
             stale={stale}

@@ -5,7 +5,7 @@ import { client, data } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { QueryView } from "../../../ui/states";
 import { TokenForm } from "./TokenForm";
-import { type Token, TokenTable } from "./TokenTable";
+import { type Token, TokenList } from "./TokenList";
 
 /** The reader's own tokens. */
 export function MyTokens() {
@@ -19,7 +19,7 @@ export function MyTokens() {
     <Stack gap="md">
       <QueryView query={tokens}>
         {({ items }) => (
-          <TokenTable
+          <TokenList
             caption={t("part.tokens")}
             tokens={items}
             stale={stale}
