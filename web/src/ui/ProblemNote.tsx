@@ -1,6 +1,7 @@
-import { Alert, Button, Group, List, Stack, Text } from "@mantine/core";
+import { Alert, Anchor, Button, Group, List, Stack, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { Problem, type ProblemDocument } from "../api/problem";
+import { useLanguage } from "../i18n";
 import { useSay } from "../i18n/say";
 import { Icon } from "./icons";
 
@@ -56,9 +57,23 @@ export function ProblemNote({
               ? t("problem-request", { code: p.code, id: p.document.request_id })
               : t("problem-code", { code: p.code })}
           </Text>
+          <DocsLink type={p.document?.type} />
         </Group>
       </Stack>
     </Alert>
+  );
+}
+
+/** A link to the page that explains a problem's code: in a new tab, so that a form is not lost. Only pages of the service itself. */
+function DocsLink({ type }: { type: string | undefined }) {
+  const { t } = useTranslation("shell");
+  const language = useLanguage();
+  const [page = "", code = ""] = type?.split("#") ?? [];
+  if (!/^\/docs\/[a-z-]+$/.test(page)) return null;
+  return (
+    <Anchor href={`${page}?lang=${language}#${encodeURIComponent(code)}`} target="_blank" size="xs" underline="always">
+      {t("problem-page")}
+    </Anchor>
   );
 }
 

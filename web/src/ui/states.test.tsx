@@ -5,6 +5,9 @@ import { retryDelay } from "../api/queries";
 import { QueryView } from "./states";
 import { renderUi } from "./testing/harness";
 
+/** Sentences of the service in English: their templates are a part of the page that loads later. */
+vi.mock("../i18n/say", () => ({ useSay: () => (_: unknown, text: string) => text }));
+
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
 afterEach(() => {
   cleanup();
@@ -47,4 +50,18 @@ test("a wait of a second is not worth a line", async () => {
   cleanup();
   await show({ data: "rows", error: null, isPending: false, isFetching: false, failureReason: null } as never);
   expect(said()).toBeUndefined();
+});
+
+test("a problem of the service links to the page that explains its code, and to no other place", async () => {
+  const failed = (type: string) => {
+    const document = { type, title: "Invalid request", status: 422, code: "invalid", request_id: "7f" };
+    return { error: new Problem("invalid", 422, document as never), isPending: false, refetch: vi.fn() } as never;
+  };
+  await show(failed("/docs/problems#invalid"));
+  const link = screen.getByRole("link", { name: /What this code means/ });
+  expect(link.getAttribute("href")).toBe("/docs/problems?lang=en#invalid");
+  cleanup();
+  await show(failed("https://example.net/docs/problems#invalid"));
+  expect(screen.getByText("Code invalid, request 7f")).toBeTruthy();
+  expect(screen.queryByRole("link")).toBeNull();
 });
