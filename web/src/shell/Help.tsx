@@ -27,7 +27,10 @@ export function Help({
     >
       <Stack>
         <Text size="sm">
-          {t("help-docs")} <Anchor href="/docs">{t("help-api")}</Anchor>
+          {t("help-docs")}{" "}
+          <Anchor href="/docs" underline="always">
+            {t("help-api")}
+          </Anchor>
         </Text>
         <Switch label={t("shortcuts-on")} checked={on} onChange={(e) => setOn(e.currentTarget.checked)} />
         <Table>
