@@ -7,6 +7,7 @@ import { LiveBanner } from "../shell/LiveBanner";
 import { isOperator, useCan, useMe } from "../shell/me";
 import { goWith } from "../shell/route";
 import { StateBadge } from "../ui/StateBadge";
+import { SimulatedContext } from "../ui/simulated";
 import { Missing } from "../ui/states";
 import { FabricSwitcher } from "./FabricSwitcher";
 
@@ -88,7 +89,9 @@ export function ConsoleFrame() {
       }
       banners={inAddress && !foreign ? <LiveBanner fabric={inAddress} /> : null}
     >
-      {foreign ? <Missing /> : <Outlet />}
+      <SimulatedContext value={inAddress !== "" && isSimulated(shown)}>
+        {foreign ? <Missing /> : <Outlet />}
+      </SimulatedContext>
     </Frame>
   );
 }

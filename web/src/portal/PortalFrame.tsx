@@ -9,6 +9,7 @@ import { allows, useMe } from "../shell/me";
 import { goWith } from "../shell/route";
 import { Icon } from "../ui/icons";
 import { StateBadge } from "../ui/StateBadge";
+import { SimulatedContext } from "../ui/simulated";
 import { useTenantName } from "./tenant";
 import { type MyTenant, placeOfTenant, sameTenant, sees, tenantsOf } from "./tenants";
 
@@ -68,7 +69,9 @@ export function PortalFrame() {
       }
       banners={shows ? <LiveBanner fabric={fabric} /> : null}
     >
-      <Outlet />
+      <SimulatedContext value={isSimulated(shown)}>
+        <Outlet />
+      </SimulatedContext>
     </Frame>
   );
 }

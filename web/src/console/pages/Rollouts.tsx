@@ -117,6 +117,7 @@ function RolloutTable({ fabric, list, ...state }: TableProps) {
       { id: "plan", header: t("common:plan"), value: (r) => r.plan, cell: (r) => <PlanName name={r.plan} /> },
       {
         id: "actor",
+        minor: true,
         header: t("actor"),
         value: (r) => r.actor,
         cell: (r) => <span className="fl-name">{r.actor}</span>,
@@ -124,6 +125,7 @@ function RolloutTable({ fabric, list, ...state }: TableProps) {
       { id: "created", header: t("started"), value: (r) => r.created_at, cell: (r) => <When at={r.created_at} /> },
       {
         id: "took",
+        minor: true,
         header: t("took"),
         align: "end",
         value: secondsOf,

@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useId, useMemo } from "react";
 import { BodyRow } from "./BodyRow";
 import { toggled } from "./Toolbar";
 import type { Column } from "./types";
+import { useKeptPlace, useKeptScroll } from "./useKeptScroll";
 
 /** Above this number of rows only the visible ones are in the document. */
 export const virtualFrom = 100;
@@ -12,6 +13,8 @@ const rowHeight = 33;
 const nearEnd = 30;
 
 export type BodyProps<T> = {
+  /** The name of the table. */
+  name: string;
   rows: Row<T>[];
   columns: Column<T>[];
   box: HTMLElement | null;
@@ -44,6 +47,7 @@ export function Body<T>(p: BodyProps<T>) {
     [rows, open, expanded],
   );
   const virtual = items.length > virtualFrom;
+  const place = useKeptPlace(p.name);
   const virtualizer = useVirtualizer({
     count: items.length,
     enabled: virtual,
@@ -52,7 +56,10 @@ export function Body<T>(p: BodyProps<T>) {
     getItemKey: (i) => `${items[i]?.row.id ?? i}${items[i]?.detail ? " +" : ""}`,
     overscan: 12,
     scrollPaddingStart: rowHeight,
+    initialOffset: place?.offset,
+    initialMeasurementsCache: place?.rows,
   });
+  useKeptScroll(p.box, p.name, place, () => (virtual ? virtualizer.measurementsCache : []));
   const seen = virtual ? virtualizer.getVirtualItems() : [];
   const before = seen[0]?.start ?? 0;
   const near = virtual && (seen.at(-1)?.index ?? 0) >= items.length - nearEnd;

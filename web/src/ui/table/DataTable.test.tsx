@@ -1,6 +1,7 @@
 import { act, cleanup, fireEvent, screen, within } from "@testing-library/react";
 import { useState } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { SimulatedContext } from "../simulated";
 import { renderUi } from "../testing/harness";
 import { type Column, DataTable, type DataTableProps } from "./DataTable";
 import { saveCsv } from "./save";
@@ -107,6 +108,41 @@ test("exports what is shown, in its order", async () => {
         ["leaf-2", "not measured"],
       ],
     ],
+  ]);
+});
+
+test("minor columns are left out where the table is too narrow, the last first, and all are shown on request", async () => {
+  const heads = (e: Element) => e.querySelectorAll("thead th").length;
+  vi.spyOn(HTMLElement.prototype, "scrollWidth", "get").mockImplementation(function (this: HTMLElement) {
+    return heads(this) * 100;
+  });
+  vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(250);
+  const wide: Column<Row>[] = [
+    { id: "name", header: "Device", value: (r) => r.id },
+    ...["Cap", "Limit", "Zone"].map((header) => ({ id: header, header, value: () => 1, minor: header !== "Zone" })),
+    { id: "state", header: "State", value: () => "in sync" },
+  ];
+  await renderUi(table({ columns: wide, csvName: "devices" }));
+  const shown = () => screen.getAllByRole("columnheader").map((h) => h.textContent);
+  expect(shown()).toEqual(["Device", "Zone", "State"]); // still too wide, but neither is minor
+  expect(screen.getByText("Left out for lack of room: Cap and Limit")).toBeTruthy();
+  vi.mocked(saveCsv).mockClear();
+  fireEvent.click(screen.getByRole("button", { name: "Download CSV" }));
+  expect(vi.mocked(saveCsv).mock.calls[0]?.[1]).toEqual(["Device", "Cap", "Limit", "Zone", "State"]);
+  fireEvent.click(screen.getByRole("button", { name: "Show all columns" }));
+  expect(shown()).toEqual(["Device", "Cap", "Limit", "Zone", "State"]);
+  fireEvent.click(screen.getByRole("button", { name: "Fit the width" }));
+  expect(shown()).toEqual(["Device", "Zone", "State"]);
+  vi.restoreAllMocks();
+});
+
+test("the file of a simulated fabric says so in each row", async () => {
+  vi.mocked(saveCsv).mockClear();
+  await renderUi(<SimulatedContext value>{table({ csvName: "devices", filter: "leaf-10" })}</SimulatedContext>);
+  fireEvent.click(screen.getByRole("button", { name: "Download CSV" }));
+  expect(vi.mocked(saveCsv).mock.calls[0]?.slice(1)).toEqual([
+    ["Device", "Delivered (Gbit/s)", "Source"],
+    [["leaf-10", 3, "Simulated"]],
   ]);
 });
 

@@ -1,7 +1,9 @@
 import "./table.css";
 import { Button } from "@mantine/core";
-import { type ReactNode, useId, useMemo, useRef, useState } from "react";
+import { type ReactNode, useContext, useId, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { useFormat } from "../../format/useFormat";
+import { SimulatedContext } from "../simulated";
 import { Body, virtualFrom } from "./Body";
 import { HeadRow } from "./HeadRow";
 import { exported, textWidth } from "./rows";
@@ -9,6 +11,7 @@ import { saveCsv } from "./save";
 import { Toolbar } from "./Toolbar";
 import type { Column, Sort } from "./types";
 import { useFilter } from "./useFilter";
+import { useFolded } from "./useFolded";
 import { useOwn } from "./useOwn";
 import { useFiltered, useSorted } from "./useRows";
 
@@ -68,6 +71,7 @@ export function DataTable<T>(p: DataTableProps<T>) {
   );
   const filter = useFilter(p.filter, p.onFilter);
   const part = useRef<HTMLDivElement>(null);
+  const simulated = useContext(SimulatedContext);
   const { filtered, shown } = useShown(p, sort, filter, hidden);
   if (rows.length === 0 && p.empty !== undefined) return p.empty;
   const clear = () => {
@@ -75,9 +79,10 @@ export function DataTable<T>(p: DataTableProps<T>) {
     part.current?.querySelector<HTMLElement>("[data-filter]")?.focus(); // the button goes away with the state it ends
   };
   const csv = () => {
+    const source: Column<T> = { id: "source", header: t("chart.source"), value: () => t("chart.simulated") };
     const out = exported(
       filtered.map((r) => r.original),
-      shown,
+      simulated ? [...shown, source] : shown,
       t("not-measured"),
     );
     saveCsv(p.csvName ?? "", out.head, out.rows);
@@ -135,8 +140,12 @@ type BoxProps<T> = {
 };
 
 /** The scroll box and the table in it. */
-function Box<T>({ table: p, filtered, shown, sort, setSort, open, setOpen }: BoxProps<T>) {
+function Box<T>({ table: p, filtered, shown: wanted, sort, setSort, open, setOpen }: BoxProps<T>) {
+  const { t } = useTranslation("ui");
+  const { list } = useFormat();
   const [box, setBox] = useState<HTMLElement | null>(null);
+  const [all, setAll] = useState(false);
+  const { folded, kept: shown } = useFolded(box, wanted, all);
   const id = useId();
   const many = p.rows.length > virtualFrom;
   const widths = useMemo(
@@ -147,48 +156,59 @@ function Box<T>({ table: p, filtered, shown, sort, setSort, open, setOpen }: Box
   const { selected, onSelect } = p;
   const nameOf = (row: T) => String(p.columns[0]?.value?.(row) ?? p.rowId(row));
   return (
-    <section
-      id={id}
-      ref={setBox}
-      className="fl-table-box"
-      aria-label={p.caption}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: keys scroll only a box that has the focus
-      tabIndex={0}
-      style={{ maxHeight: p.maxHeight ?? (many ? "70vh" : undefined) }}
-    >
-      <table aria-label={p.caption} aria-rowcount={filtered.length + opened + 1}>
-        <HeadRow
-          columns={shown}
-          widths={widths}
-          sort={sort}
-          onSort={setSort}
-          detail={Boolean(p.expanded)}
-          select={
-            selected && onSelect
-              ? selectAll(
-                  filtered.map((r) => r.id),
-                  selected,
-                  onSelect,
-                )
-              : undefined
-          }
-        />
-        <Body
-          rows={filtered}
-          columns={shown}
-          box={box}
-          width={shown.length + (onSelect ? 1 : 0) + (p.expanded ? 1 : 0)}
-          nameOf={nameOf}
-          href={p.href}
-          selected={selected}
-          onSelect={onSelect}
-          expanded={p.expanded}
-          open={open}
-          onOpen={setOpen}
-          onEnd={p.onEnd}
-        />
-      </table>
-    </section>
+    <>
+      {folded.length > 0 || all ? (
+        <div className="fl-table-folded fl-no-print">
+          {all ? null : <span>{t("table.folded", { names: list(folded.map((c) => c.header)) })}</span>}
+          <Button size="compact-sm" variant="subtle" onClick={() => setAll(!all)}>
+            {all ? t("table.fold") : t("table.unfold")}
+          </Button>
+        </div>
+      ) : null}
+      <section
+        id={id}
+        ref={setBox}
+        className="fl-table-box"
+        aria-label={p.caption}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: keys scroll only a box that has the focus
+        tabIndex={0}
+        style={{ maxHeight: p.maxHeight ?? (many ? "70vh" : undefined) }}
+      >
+        <table aria-label={p.caption} aria-rowcount={filtered.length + opened + 1}>
+          <HeadRow
+            columns={shown}
+            widths={widths}
+            sort={sort}
+            onSort={setSort}
+            detail={Boolean(p.expanded)}
+            select={
+              selected && onSelect
+                ? selectAll(
+                    filtered.map((r) => r.id),
+                    selected,
+                    onSelect,
+                  )
+                : undefined
+            }
+          />
+          <Body
+            name={p.caption}
+            rows={filtered}
+            columns={shown}
+            box={box}
+            width={shown.length + (onSelect ? 1 : 0) + (p.expanded ? 1 : 0)}
+            nameOf={nameOf}
+            href={p.href}
+            selected={selected}
+            onSelect={onSelect}
+            expanded={p.expanded}
+            open={open}
+            onOpen={setOpen}
+            onEnd={p.onEnd}
+          />
+        </table>
+      </section>
+    </>
   );
 }
 

@@ -18,6 +18,8 @@ export type Column<T> = {
   align?: "start" | "end";
   /** Least width in rem. */
   width?: number;
+  /** Left out where the table is too narrow for all columns; the last of these goes first. */
+  minor?: boolean;
   /** Hidden until the reader turns it on in the column menu. */
   hidden?: boolean;
   /** What stands for an undefined value, in the cell and in the exported file: "not measured" when left out. */

@@ -37,7 +37,7 @@ export function AuditTable({ entries, onEnd }: { entries: Entry[]; onEnd?: () =>
         cell: (e) => <bdi title={e.object}>{shortObject(e.object)}</bdi>,
         width: 12,
       },
-      { id: "fabric", header: t("common:fabric"), cell: (e) => e.fabric ?? "", width: 8 },
+      { id: "fabric", minor: true, header: t("common:fabric"), cell: (e) => e.fabric ?? "", width: 8 },
       {
         id: "outcome",
         header: t("outcome"),

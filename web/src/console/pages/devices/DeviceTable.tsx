@@ -67,6 +67,7 @@ function useColumns(): Column<Device>[] {
       },
       {
         id: "policy",
+        minor: true,
         header: t("policy"),
         value: (d) => (d.policy ? t(`policy.${d.policy}`) : undefined),
         missing: "",
@@ -83,7 +84,7 @@ function useColumns(): Column<Device>[] {
             </span>
           ) : undefined,
       },
-      { id: "incidents", header: t("incidents"), align: "end", value: (d) => d.incidents ?? 0 },
+      { id: "incidents", minor: true, header: t("incidents"), align: "end", value: (d) => d.incidents ?? 0 },
       {
         id: "note",
         header: t("note"),

@@ -66,6 +66,7 @@ function useUserColumns(): Column<User>[] {
       },
       {
         id: "way",
+        minor: true,
         header: t("sign-in"),
         value: (u) =>
           [u.has_password ? t("way.password") : "", u.external ? t("way.oidc") : ""]

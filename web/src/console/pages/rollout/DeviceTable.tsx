@@ -86,7 +86,7 @@ function useColumns(ended: boolean): Column<RolloutDevice>[] {
         cell: (d) => <DeviceName name={d.name} id={d.id} />,
       },
       { id: "kind", header: t("common:kind"), value: (d) => t(`common:kind.${d.kind}`) },
-      { id: "wave", header: t("wave"), align: "end", value: (d) => (d.wave ?? 0) + 1 },
+      { id: "wave", minor: true, header: t("wave"), align: "end", value: (d) => (d.wave ?? 0) + 1 },
       {
         id: "state",
         header: t("common:state"),
@@ -112,7 +112,13 @@ function useColumns(ended: boolean): Column<RolloutDevice>[] {
           </span>
         ),
       },
-      { id: "updated", header: t("updated"), value: (d) => d.updated_at, cell: (d) => <When at={d.updated_at} /> },
+      {
+        id: "updated",
+        minor: true,
+        header: t("updated"),
+        value: (d) => d.updated_at,
+        cell: (d) => <When at={d.updated_at} />,
+      },
     ],
     [t, say, words],
   );

@@ -85,7 +85,7 @@ function useReasonColumns(): Column<Row>[] {
       { id: "device", header: t("common:device"), value: (r) => r.device },
       { id: "field", header: t("setting"), value: (r) => r.field },
       { id: "value", header: t("value"), value: (r) => (r.unit ? `${r.value} × ${r.unit}` : r.value), missing: "" },
-      { id: "range", header: t("allowed"), value: (r) => r.range, missing: "" },
+      { id: "range", minor: true, header: t("allowed"), value: (r) => r.range, missing: "" },
       { id: "formula", header: t("formula"), value: (r) => r.formula, width: 24 },
       { id: "clamped", header: t("clamped"), value: (r) => r.clamped, missing: t("common:no") },
       { id: "rule", header: t("rule"), value: (r) => r.rule, hidden: true },

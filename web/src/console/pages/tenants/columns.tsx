@@ -49,8 +49,20 @@ function useMeasuredColumns(rows: Row[]): Column<Row>[] {
   return useMemo(() => {
     const scale = f.rateScale(rows.flatMap((r) => [r.now?.entitled, r.now?.delivered, r.guarantee_bps, r.cap_bps]));
     return [
-      rateColumn(scale, "guarantee", t("common:guarantee"), (r) => r.guarantee_bps || undefined, t("common:none")),
-      rateColumn(scale, "cap", t("common:cap"), (r) => r.cap_bps || undefined, t("common:none")),
+      {
+        ...rateColumn<Row>(
+          scale,
+          "guarantee",
+          t("common:guarantee"),
+          (r) => r.guarantee_bps || undefined,
+          t("common:none"),
+        ),
+        minor: true,
+      },
+      {
+        ...rateColumn<Row>(scale, "cap", t("common:cap"), (r) => r.cap_bps || undefined, t("common:none")),
+        minor: true,
+      },
       rateColumn(scale, "entitled", t("common:entitled"), (r) => r.now?.entitled, t("not-in-force")),
       rateColumn(scale, "delivered", t("common:delivered"), (r) => r.now?.delivered),
       percentColumn(f, "received", t("received"), (r) => r.now?.received, t("not-contending")),
