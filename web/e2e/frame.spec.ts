@@ -1,0 +1,194 @@
+import type { Page } from "@playwright/test";
+import { type Demo, expect, expectAccessible, keep, ready, test } from "./harness/test";
+
+const at = (demo: Demo, path: string) => `/console/f/${demo.fabric}/${path}`;
+
+async function open(page: Page, path: string) {
+  await page.goto(path);
+  await ready(page);
+}
+
+/** Presses the keys of a shortcut, one after the other. */
+async function press(page: Page, ...keys: string[]) {
+  for (const key of keys) await page.keyboard.press(key);
+}
+
+test("keys open pages, the filter and their list, and can be turned off", async ({ page, demo, signIn }) => {
+  await signIn(page, "operator");
+  await open(page, at(demo, "overview"));
+  await press(page, "g", "t");
+  await expect(page).toHaveURL(/\/tenants$/);
+  await ready(page);
+  await expect(page.getByRole("heading", { level: 1 })).toBeFocused();
+  await press(page, "/");
+  await expect(page.locator("[data-filter]").first()).toBeFocused();
+  await page.keyboard.type("g t"); // in a field, keys are text
+  await expect(page).toHaveURL(/tenants\?filter=g/);
+
+  await page.getByRole("heading", { level: 1 }).focus();
+  await press(page, "?");
+  const help = page.getByRole("dialog", { name: "Help and shortcuts" });
+  await expect(help.getByRole("row", { name: /Devices/ })).toContainText("gd");
+  await expectAccessible(page);
+  await help.getByLabel("Use shortcuts of one key").uncheck();
+  await press(page, "Escape");
+  await expect(help).toBeHidden();
+  await press(page, "g", "d", "?");
+  await page.reload();
+  await ready(page);
+  await press(page, "g", "d");
+  await page.keyboard.press("Control+k"); // needs no single key
+  await expect(page.getByRole("combobox")).toBeFocused();
+  expect(page.url()).toContain("/tenants");
+  await expect(help).toHaveCount(0);
+});
+
+test("each page is offered as a request that the service answers", async ({ page, demo, signIn }) => {
+  test.setTimeout(120_000);
+  const places = async (who: "operator" | "tenant", paths: string[]) => {
+    await signIn(page, who);
+    for (const path of paths) {
+      await open(page, path);
+      await page.getByRole("button", { name: "Copy as" }).click();
+      await page.locator("[role=dialog] pre").last().waitFor();
+      const texts = await page.locator("[role=dialog] pre").allTextContents();
+      const [, method = "GET", request = ""] =
+        /(?:-X (\w+) )?-H .*'http[^/]*\/\/[^/]+(\/api\/.*)'$/s.exec(texts.at(-1) ?? "") ?? [];
+      expect(request, `${path}: ${texts.at(-1)}`).not.toBe("");
+      if (method === "GET" && !(texts.at(-1) ?? "").includes("--json"))
+        expect((await page.request.get(request)).status(), `${path}: ${request}`).toBe(200);
+    }
+  };
+  const pages = [
+    "overview",
+    "map",
+    "tenants",
+    "tenants/gold",
+    "policies",
+    "plans",
+    "rollouts",
+    "rollouts/2",
+    "devices",
+  ];
+  await places("operator", [
+    ...[...pages, "what-if", "alerts"].map((path) => at(demo, path)),
+    ...["audit", "people?tab=mine", "settings"].map((path) => `/console/${path}`),
+  ]);
+  const own = `/portal/f/${demo.fabric}/t/${demo.tenant.tenant}`;
+  await places(
+    "tenant",
+    ["share", "history", "endpoints", "classes", "notices", "members"].map((path) => `${own}/${path}`),
+  );
+});
+
+test("a session that ends soon says so and is extended", async ({ page, demo, proxied }) => {
+  const proxy = await proxied();
+  const me = await (await page.request.get(`${proxy.url}/api/v1/me`)).json();
+  const session = { ...me.session, idle_expires_at: new Date(Date.now() + 200_000).toISOString() };
+  proxy.on(/\/api\/v1\/me$/, { status: 200, type: "application/json", body: JSON.stringify({ ...me, session }) });
+  await open(page, `${proxy.url}${at(demo, "overview")}`);
+  const warning = page.getByRole("status").filter({ hasText: "Your session ends in 3 min" });
+  await expect(warning).toBeVisible();
+  await expectAccessible(page);
+  proxy.heal();
+  await warning.getByRole("button", { name: "Stay signed in" }).click();
+  await expect(page.getByText("Your session ends in")).toHaveCount(0);
+  expect(proxy.recorded.filter((r) => r.path.endsWith("/me/session/extend")).map((r) => r.status)).toEqual([200]);
+});
+
+test("a drag across a chart zooms, a double click resets, and the range is in the address", async ({
+  page,
+  demo,
+  signIn,
+}) => {
+  await signIn(page, "operator");
+  await open(page, at(demo, "tenants/gold"));
+  const plot = page.locator(".fl-plot .u-over").first();
+  await plot.scrollIntoViewIfNeeded();
+  const drag = async () => {
+    const box = await plot.boundingBox();
+    if (!box) throw new Error("the plot has no place");
+    await page.mouse.move(box.x + box.width * 0.3, box.y + 50);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.7, box.y + 60, { steps: 5 });
+    await page.mouse.up();
+  };
+  await drag();
+  await expect(page).toHaveURL(/from=\d+&to=\d+/);
+  const length = () => {
+    const { searchParams: s } = new URL(page.url());
+    return Number(s.get("to")) - Number(s.get("from"));
+  };
+  const zoomed = length();
+  expect(zoomed).toBeGreaterThan(30);
+  await page.reload();
+  await ready(page);
+  expect(length()).toBe(zoomed);
+  await page.getByRole("button", { name: "Zoom out" }).first().click();
+  await expect.poll(length).toBeGreaterThan(zoomed * 1.5);
+  await plot.dblclick();
+  await expect.poll(length).toBe(zoomed); // the range from before the first zoom of this visit
+  await expect(page.getByText(/^Times in UTC/).first()).toBeVisible();
+});
+
+/** Sets the spacing that WCAG 2.2, 1.4.12 names, by the object model: the policy of the page allows no style element. */
+const spaceText = (page: Page) =>
+  page.evaluate(() => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(
+      "* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important } p { margin-bottom: 2em !important }",
+    );
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  });
+
+test("text with more spacing is not cut off", async ({ page, demo, signIn }) => {
+  await signIn(page, "operator");
+  for (const path of ["overview", "tenants", "tenants/gold", "plans", "rollouts/2", "devices", "alerts"]) {
+    await open(page, at(demo, path));
+    await spaceText(page);
+    const cut = await page.evaluate(() =>
+      [...document.querySelectorAll<HTMLElement>("main :is(button, a, h1, h2, .fl-state, th, td, label, p)")]
+        .filter((e) => getComputedStyle(e).overflowX !== "visible" && e.scrollWidth > e.clientWidth + 1)
+        .map((e) => `${e.tagName}.${e.className}: ${e.textContent?.slice(0, 40)}`),
+    );
+    expect(cut, path).toEqual([]);
+    const sideways = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(sideways, `${path} scrolls sideways`).toBeLessThanOrEqual(0);
+    await keep(page, `spaced-${path.replace("/", "-")}`);
+  }
+});
+
+test.describe("dark", () => {
+  test.use({ theme: "dark" });
+
+  test("a page is printed in light colours, and is dark again afterwards", async ({ page, demo, signIn }) => {
+    await signIn(page, "tenant");
+    await open(page, `/portal/f/${demo.fabric}/t/${demo.tenant.tenant}/history?view=report`);
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await ground();
+    expect(dark).not.toBe("rgb(255, 255, 255)");
+    await page.emulateMedia({ media: "print" });
+    await expect.poll(ground).toBe("rgb(255, 255, 255)");
+    await page.emulateMedia({ media: "screen" });
+    await expect.poll(ground).toBe(dark);
+  });
+});
+
+test("a long list is where it was after a look at another page", async ({ page, demo, proxied }) => {
+  const proxy = await proxied();
+  const { items } = await demo.api<{ items: Record<string, unknown>[] }>("GET", `/fabrics/${demo.fabric}/tenants`);
+  const many = Array.from({ length: 400 }, (_, i) => ({ ...items[0], name: `tenant-${i}` }));
+  const body = JSON.stringify({ items: many });
+  proxy.on(/^\/api\/.*\/tenants(\?|$)/, { status: 200, type: "application/json", body });
+  await open(page, `${proxy.url}${at(demo, "tenants")}`);
+  const box = page.locator(".fl-table-box");
+  await box.evaluate((b) => b.scrollTo(0, 6000));
+  await expect(page.getByRole("row", { name: /tenant-2\d\d/ }).first()).toBeVisible();
+  const place = await box.evaluate((b) => b.scrollTop);
+  await page.getByRole("link", { name: "Devices" }).first().click();
+  await expect(page).toHaveURL(/\/devices$/);
+  await ready(page);
+  await page.goBack();
+  await ready(page);
+  await expect.poll(() => box.evaluate((b) => b.scrollTop)).toBeCloseTo(place, -2);
+});
