@@ -107,6 +107,13 @@ func (r *rig) tenants() {
 	}
 	r.call("GET", "/fabrics/lab/tenants/blue", "").want(404, "not-found")
 	r.call("PUT", "/fabrics/lab/tenants", set).want(200)
+	counted := decode[gen.TenantList](r.call("GET", "/fabrics/lab/tenants?flow_counts=true", "").want(200)).Items
+	if len(counted) != 2 || counted[0].Flows == nil || *counted[0].Flows != 0 || counted[1].Flows == nil || *counted[1].Flows != 1 {
+		t.Errorf("tenants with numbers of flows are %+v", counted)
+	}
+	if plain := decode[gen.TenantList](r.call("GET", "/fabrics/lab/tenants", "").want(200)).Items; plain[1].Flows != nil {
+		t.Errorf("number of flows that was not requested: %+v", plain[1])
+	}
 	flows := r.call("GET", "/fabrics/lab/flows", "").want(200)
 	if fs := decode[gen.FlowSet](flows); len(fs.Flows) != 1 || fs.Version != 1 || *fs.Flows[0].QPS != 1 {
 		t.Errorf("flows are %+v", fs)
@@ -210,6 +217,7 @@ func (r *rig) rollout(plan string) {
 	if all := decode[gen.EventList](r.call("GET", "/fabrics/lab/events", "").want(200)); all.Items[0].Kind != "fabric.created" || all.Items[0].Actor != "admin" {
 		t.Errorf("first event is %+v", all.Items[0])
 	}
+	checkNewestEvents(r)
 	if dev := decode[gen.DeviceList](r.call("GET", "/fabrics/lab/devices?settings=true", "").want(200)); dev.Plan != plan || dev.InSync != len(dev.Items) || dev.Items[0].Kind != gen.DeviceKindSubnetManager || dev.Items[0].Desired != nil || dev.Items[1].Desired == nil {
 		t.Errorf("devices are %+v", dev)
 	}
