@@ -23,8 +23,7 @@ export default function TimeChart(p: TimeChartProps) {
   const { t } = useTranslation("ui");
   const { times, bands = noBands, hatched = noHatched, marks = noMarks, height = 260 } = p;
   const { drawn, format, twin, csv } = useChart(p, bands);
-  const given: ReturnType<typeof fromFirst> = p.fromFirst ? fromFirst(p.range, times, p.series, marks) : p.range;
-  const zoom = useZoom(given, p.onRange);
+  const { zoom, first } = useRange(p, marks);
   const [table, setTable] = useState(false);
   const [off, setOff] = useState<ReadonlySet<string>>(new Set());
   const [at, setAt] = useState<number>();
@@ -33,12 +32,11 @@ export default function TimeChart(p: TimeChartProps) {
     [drawn, bands],
   );
   const hidden = useMemo(() => new Set(keys.flatMap((k, i) => (off.has(k) ? [i] : []))), [keys, off]);
-  const now = p.now === undefined ? undefined : { at: p.now, label: t("chart.now") };
   const live = {
     range: zoom.range,
     hatched,
     marks,
-    now,
+    now: p.now === undefined ? undefined : { at: p.now, label: t("chart.now") },
     format,
     onRange: zoom.change,
     onReset: zoom.reset,
@@ -96,10 +94,17 @@ export default function TimeChart(p: TimeChartProps) {
         gaps={gaps}
         table={table}
         left={drawn.left}
-        first={zoom.range.from === given.from ? given.first : undefined}
+        first={first}
       />
     </figure>
   );
+}
+
+/** The range with its changes by the reader, and the time of the first value where an empty beginning is left out. */
+function useRange({ range, times, series, onRange, ...p }: TimeChartProps, marks: ChartMark[]) {
+  const given: ReturnType<typeof fromFirst> = p.fromFirst ? fromFirst(range, times, series, marks) : range;
+  const zoom = useZoom(given, onRange);
+  return { zoom, first: zoom.range.from === given.from ? given.first : undefined };
 }
 
 /** The lines within the limit, the words of a value, and the table twin of all series. */
