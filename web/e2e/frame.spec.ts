@@ -45,19 +45,20 @@ test("keys open pages, the filter and their list, and can be turned off", async 
 
 test("each page is offered as a request that the service answers", async ({ page, demo, signIn }) => {
   test.setTimeout(120_000);
+  const check = async (path: string) => {
+    await open(page, path);
+    await page.getByRole("button", { name: "Copy as" }).click();
+    const text = page.locator("[role=dialog] pre").last();
+    await text.waitFor();
+    const curl = (await text.textContent()) ?? "";
+    const [, method = "GET", request = ""] = /(?:-X (\w+) )?-H .*'http[^/]*\/\/[^/]+(\/api\/.*)'$/s.exec(curl) ?? [];
+    expect(request, curl).not.toBe("");
+    if (method === "GET" && !curl.includes("--json"))
+      expect((await page.request.get(request)).status(), curl).toBe(200);
+  };
   const places = async (who: "operator" | "tenant", paths: string[]) => {
     await signIn(page, who);
-    for (const path of paths) {
-      await open(page, path);
-      await page.getByRole("button", { name: "Copy as" }).click();
-      await page.locator("[role=dialog] pre").last().waitFor();
-      const texts = await page.locator("[role=dialog] pre").allTextContents();
-      const [, method = "GET", request = ""] =
-        /(?:-X (\w+) )?-H .*'http[^/]*\/\/[^/]+(\/api\/.*)'$/s.exec(texts.at(-1) ?? "") ?? [];
-      expect(request, `${path}: ${texts.at(-1)}`).not.toBe("");
-      if (method === "GET" && !(texts.at(-1) ?? "").includes("--json"))
-        expect((await page.request.get(request)).status(), `${path}: ${request}`).toBe(200);
-    }
+    for (const path of paths) await test.step(path, () => check(path));
   };
   const pages = [
     "overview",
