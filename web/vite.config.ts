@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,6 +27,27 @@ function messages(): Plugin {
   };
 }
 
+/**
+ * A script that the browser runs before it paints, since modules run after it: without it, a saved theme that differs from the system's
+ * shows the other ground for a moment.
+ */
+function savedTheme(): Plugin {
+  const source = `try {
+  const theme = localStorage.getItem("fairlane.theme");
+  if (theme === "light" || theme === "dark") document.querySelector("meta[name=color-scheme]").content = theme;
+} catch {}
+`;
+  const fileName = `assets/theme-${createHash("sha256").update(source).digest("hex").slice(0, 8)}.js`;
+  return {
+    name: "fairlane-saved-theme",
+    apply: "build",
+    generateBundle() {
+      this.emitFile({ type: "asset", fileName, source });
+    },
+    transformIndexHtml: () => [{ tag: "script", attrs: { src: `/${fileName}` }, injectTo: "head" }],
+  };
+}
+
 /** Writes NAME.gz and NAME.br beside every text file, for the server to send as they are: after Vite's last change to them. */
 function precompressed(): Plugin {
   return {
@@ -45,7 +67,7 @@ function precompressed(): Plugin {
 }
 
 export default defineConfig({
-  plugins: [react(), messages(), precompressed()],
+  plugins: [react(), messages(), savedTheme(), precompressed()],
   base: "/",
   publicDir: false,
   build: {

@@ -44,7 +44,7 @@ test("keys open pages, the filter and their list, and can be turned off", async 
 });
 
 test("each page is offered as a request that the service answers", async ({ page, demo, signIn }) => {
-  test.setTimeout(120_000);
+  test.setTimeout(240_000);
   const check = async (path: string) => {
     await open(page, path);
     await page.getByRole("button", { name: "Copy as" }).click();
@@ -161,6 +161,15 @@ test("text with more spacing is not cut off", async ({ page, demo, signIn }) => 
 
 test.describe("dark", () => {
   test.use({ theme: "dark" });
+
+  test("the saved theme holds before the page's modules run", async ({ newPage }) => {
+    const page = await newPage({ theme: "dark" });
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.route("**/assets/console-*.js", () => undefined); // never answered
+    await page.goto("/console/", { waitUntil: "commit" });
+    await expect(page.locator("meta[name=color-scheme]")).toHaveAttribute("content", "dark");
+    await expect(page.locator("#root")).toBeEmpty();
+  });
 
   test("a page is printed in light colours, and is dark again afterwards", async ({ page, demo, signIn }) => {
     await signIn(page, "tenant");
