@@ -233,7 +233,7 @@ TABLE memberships
     source text NOT NULL
     created_at_us bigint NOT NULL
     fabric_id bigint
-    CHECK ((((tenant_id IS NULL) AND (fabric_id IS NULL) AND (role = ANY (ARRAY['fabric-admin'::text, 'operator'::text, 'auditor'::text]))) OR ((tenant_id IS NULL) AND (fabric_id IS NOT NULL) AND (role = ANY (ARRAY['fabric-admin@fabric'::text, 'operator@fabric'::text, 'auditor@fabric'::text]))) OR ((tenant_id IS NOT NULL) AND (fabric_id IS NULL) AND (role = ANY (ARRAY['tenant-admin'::text, 'tenant-viewer'::text])))))
+    CHECK ((((tenant_id IS NULL) AND (fabric_id IS NULL) AND (role = ANY (ARRAY['fabric-admin'::text, 'operator'::text, 'auditor'::text, 'feeder'::text]))) OR ((tenant_id IS NULL) AND (fabric_id IS NOT NULL) AND (role = ANY (ARRAY['fabric-admin@fabric'::text, 'operator@fabric'::text, 'auditor@fabric'::text, 'feeder@fabric'::text]))) OR ((tenant_id IS NOT NULL) AND (fabric_id IS NULL) AND (role = ANY (ARRAY['tenant-admin'::text, 'tenant-viewer'::text])))))
     CHECK ((source = ANY (ARRAY['local'::text, 'oidc'::text])))
     FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
     FOREIGN KEY (fabric_id) REFERENCES fabrics(id) ON DELETE CASCADE
@@ -518,6 +518,8 @@ TABLE tenant_attachments
     node_guid text COLLATE C NOT NULL
     port_num integer NOT NULL
     sl integer
+    feed_only integer NOT NULL DEFAULT 0
+    CHECK ((feed_only = ANY (ARRAY[0, 1])))
     CHECK ((length(node_guid) = 18))
     CHECK (((port_num >= 0) AND (port_num <= 254)))
     CHECK (((sl >= 0) AND (sl <= 15)))
@@ -540,6 +542,24 @@ TABLE tenant_classes
     UNIQUE (tenant_id, name)
     CREATE UNIQUE INDEX tenant_classes_pkey ON public.tenant_classes USING btree (tenant_id, "position")
     CREATE UNIQUE INDEX tenant_classes_tenant_id_name_key ON public.tenant_classes USING btree (tenant_id, name)
+
+TABLE tenant_feeds
+    id bigint NOT NULL IDENTITY
+    tenant_id bigint NOT NULL
+    name text COLLATE C NOT NULL
+    ports bytea NOT NULL
+    count integer NOT NULL
+    actor text NOT NULL
+    version bigint NOT NULL
+    created_at_us bigint NOT NULL
+    updated_at_us bigint NOT NULL
+    CHECK (((count >= 0) AND (count <= 65536)))
+    CHECK (((length(name) >= 1) AND (length(name) <= 63)))
+    FOREIGN KEY (tenant_id) REFERENCES tenants(id) ON DELETE CASCADE
+    PRIMARY KEY (id)
+    UNIQUE (tenant_id, name)
+    CREATE UNIQUE INDEX tenant_feeds_pkey ON public.tenant_feeds USING btree (id)
+    CREATE UNIQUE INDEX tenant_feeds_tenant_id_name_key ON public.tenant_feeds USING btree (tenant_id, name)
 
 TABLE tenants
     id bigint NOT NULL IDENTITY

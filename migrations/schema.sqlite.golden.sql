@@ -180,8 +180,8 @@ CREATE TABLE "memberships" (
     account_id    INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
     tenant_id     INTEGER REFERENCES tenants (id) ON DELETE CASCADE,
     fabric_id     INTEGER REFERENCES fabrics (id) ON DELETE CASCADE,
-    role          TEXT    NOT NULL CHECK (tenant_id IS NULL AND fabric_id IS NULL AND role IN ('fabric-admin', 'operator', 'auditor')
-                                       OR tenant_id IS NULL AND fabric_id IS NOT NULL AND role IN ('fabric-admin@fabric', 'operator@fabric', 'auditor@fabric')
+    role          TEXT    NOT NULL CHECK (tenant_id IS NULL AND fabric_id IS NULL AND role IN ('fabric-admin', 'operator', 'auditor', 'feeder')
+                                       OR tenant_id IS NULL AND fabric_id IS NOT NULL AND role IN ('fabric-admin@fabric', 'operator@fabric', 'auditor@fabric', 'feeder@fabric')
                                        OR tenant_id IS NOT NULL AND fabric_id IS NULL AND role IN ('tenant-admin', 'tenant-viewer')),
     source        TEXT    NOT NULL CHECK (source IN ('local', 'oidc')),
     created_at_us INTEGER NOT NULL
@@ -415,7 +415,7 @@ CREATE TABLE tenant_attachments (
     position  INTEGER NOT NULL,
     node_guid TEXT    NOT NULL CHECK (length(node_guid) = 18),
     port_num  INTEGER NOT NULL CHECK (port_num BETWEEN 0 AND 254),
-    sl        INTEGER CHECK (sl BETWEEN 0 AND 15),
+    sl        INTEGER CHECK (sl BETWEEN 0 AND 15), feed_only INTEGER NOT NULL DEFAULT 0 CHECK (feed_only IN (0, 1)),
     PRIMARY KEY (tenant_id, position),
     UNIQUE (tenant_id, node_guid, port_num)
 );
@@ -428,6 +428,19 @@ CREATE TABLE tenant_classes (
     name         TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 63),
     weight_milli INTEGER NOT NULL CHECK (weight_milli BETWEEN 1 AND 1000000000),
     PRIMARY KEY (tenant_id, position),
+    UNIQUE (tenant_id, name)
+);
+
+CREATE TABLE tenant_feeds (
+    id            INTEGER PRIMARY KEY,
+    tenant_id     INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    name          TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 63),
+    ports         BLOB    NOT NULL,
+    count         INTEGER NOT NULL CHECK (count BETWEEN 0 AND 65536),
+    actor         TEXT    NOT NULL,
+    version       INTEGER NOT NULL,
+    created_at_us INTEGER NOT NULL,
+    updated_at_us INTEGER NOT NULL,
     UNIQUE (tenant_id, name)
 );
 

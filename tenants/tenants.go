@@ -3,6 +3,8 @@
 package tenants
 
 import (
+	"slices"
+
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 )
@@ -33,6 +35,29 @@ type Attachment struct {
 	Port ident.PortID `json:"port"`
 	// SL pins the service level of the tenant's traffic on this port; nil lets the compiler choose.
 	SL *ident.SL `json:"sl,omitempty"`
+	// FeedOnly says that only feeds claim the attachment, not the operator. It has no pinned service level, and declared
+	// flows cannot rely on it. Plans do not depend on FeedOnly.
+	FeedOnly bool `json:"feed_only,omitempty"`
+}
+
+// Own returns the attachments that the operator claims.
+func (t *Tenant) Own() []Attachment {
+	var own []Attachment
+	for _, a := range t.Attachments {
+		if !a.FeedOnly {
+			own = append(own, a)
+		}
+	}
+	return own
+}
+
+// OwnOnly returns the tenants with the attachments that the operator claims. It does not change the input.
+func OwnOnly(ts []Tenant) []Tenant {
+	out := slices.Clone(ts)
+	for i := range out {
+		out[i].Attachments = out[i].Own()
+	}
+	return out
 }
 
 // Flow is n equal queue pairs from one port to another, of one class of one tenant.

@@ -64,9 +64,10 @@ func (f *faults) add(tenant string, flow int, field, found string, allowed phras
 
 // Validate checks tenants and flows together and joins all faults, each a *FieldError, up to a hundred. It checks
 // names, weights, guarantees and caps, classes and attachments, that partitions are not shared, and that the tenant and
-// class of each flow exist. A tenant that lists attachments must be attached to both ends of each of its flows, because
-// the source port holds its settings and the destination port counts its traffic. A tenant that lists none is attached
-// wherever its flows end (see Attach).
+// class of each flow exist. A tenant with attachments of the operator must have one at both ends of each of its flows,
+// because the source port holds its settings and the destination port counts its traffic. Attachments of feeds do not
+// count, because a feed may release them at any time. A tenant without attachments of the operator is attached wherever
+// its flows end (see Attach).
 func Validate(ts []Tenant, flows []Flow) error {
 	var f faults
 	if len(ts) > MaxTenants {
@@ -179,10 +180,10 @@ type portSet map[ident.PortID]bool
 
 func attachmentSets(ts []Tenant) []portSet {
 	sets := make([]portSet, len(ts))
-	for i, t := range ts {
-		if len(t.Attachments) > 0 {
-			sets[i] = make(portSet, len(t.Attachments))
-			for _, a := range t.Attachments {
+	for i := range ts {
+		if own := ts[i].Own(); len(own) > 0 {
+			sets[i] = make(portSet, len(own))
+			for _, a := range own {
 				sets[i][a.Port] = true
 			}
 		}
@@ -220,16 +221,17 @@ func (f *faults) flow(ts []Tenant, byName map[string]int, sets []portSet, fl *Fl
 	}
 }
 
-// Attach returns the tenants with complete attachments, sorted by port: a tenant that lists none is attached to every
-// port at which one of its flows begins or ends. It does not change the input.
+// Attach returns the tenants with complete attachments, sorted by port: a tenant without attachments of the operator is
+// attached to every port at which one of its flows begins or ends, in addition to those of feeds. It does not change the
+// input.
 func Attach(ts []Tenant, flows []Flow) []Tenant {
 	out := slices.Clone(ts)
 	derived := make(map[string][]Attachment)
 	for i := range out {
-		if len(out[i].Attachments) == 0 {
-			derived[out[i].Name] = nil
+		out[i].Attachments = slices.Clone(out[i].Attachments)
+		if !slices.ContainsFunc(out[i].Attachments, func(a Attachment) bool { return !a.FeedOnly }) {
+			derived[out[i].Name] = out[i].Attachments
 		} else {
-			out[i].Attachments = slices.Clone(out[i].Attachments)
 			slices.SortStableFunc(out[i].Attachments, byPort)
 		}
 	}

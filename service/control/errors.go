@@ -200,6 +200,7 @@ var kinds = map[string]phrase.Text{
 	"drift policy of":                 phrase.Of("kind.drift-policy"),
 	"fabric":                          phrase.Of("kind.fabric"),
 	"group":                           phrase.Of("kind.group"),
+	"feed":                            phrase.Of("kind.feed"),
 	"flows of":                        phrase.Of("kind.flows"),
 	"measurement of":                  phrase.Of("kind.measurement"),
 	"member":                          phrase.Of("kind.member"),

@@ -27,6 +27,7 @@ type Store interface {
 type Repos interface {
 	FabricRepo
 	TenantRepo
+	FeedRepo
 	PlanRepo
 	PolicyRepo
 	IdempotencyRepo

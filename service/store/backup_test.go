@@ -20,6 +20,7 @@ func fill(t *testing.T, s *Store, audits int) {
 	f := &fixture{t: t, s: s}
 	f.fabric("lab")
 	f.tenant(red())
+	f.feed("red", "cluster", red().Attachments[0].Port)
 	f.plan(planName("a"))
 	f.rollout()
 	for i := range audits {
@@ -131,6 +132,9 @@ func TestABackupOfARunningStoreIsRestoredWhole(t *testing.T) {
 			got, err := r.Tenant(t.Context(), "lab", "red")
 			if got.Weight != red().Weight || len(got.Attachments) != 2 {
 				t.Errorf("the restored tenant is %+v", got)
+			}
+			if feeds, err := r.Feeds(t.Context(), "lab", "red"); err != nil || len(feeds) != 1 || feeds[0].Name != "cluster" || len(feeds[0].Ports) != 1 {
+				t.Errorf("the restored feeds are %+v, %v", feeds, err)
 			}
 			running, rerr := r.RunningRollouts(t.Context())
 			if len(running) != 1 || running[0].Request != control.RequestPause {

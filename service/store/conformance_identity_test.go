@@ -179,7 +179,7 @@ func checkAccountsOfFabric(t *testing.T, f *fixture) {
 	lab := tenants.Domain{Fabric: "lab"}
 	ada := f.account(control.Account{Kind: control.PrincipalUser, Name: "ada", Password: "$x", Memberships: []control.Membership{
 		membership("auditor@*", control.SourceLocal), membership("fabric-admin@lab", control.SourceLocal), membership("tenant-admin@lab/red", control.SourceLocal),
-		membership("operator@prod", control.SourceLocal), membership("auditor@lab", control.SourceOIDC), membership("tenant-viewer@prod/red", control.SourceLocal),
+		membership("feeder@prod", control.SourceLocal), membership("auditor@lab", control.SourceOIDC), membership("tenant-viewer@prod/red", control.SourceLocal),
 	}})
 	roles := func() (out []string) {
 		f.view(func(r control.Repos) error {
@@ -191,7 +191,7 @@ func checkAccountsOfFabric(t *testing.T, f *fixture) {
 		})
 		return out
 	}
-	f.equal("roles", []string{"auditor@* local", "fabric-admin@lab local", "tenant-admin@lab/red local", "operator@prod local", "auditor@lab oidc", "tenant-viewer@prod/red local"}, roles())
+	f.equal("roles", []string{"auditor@* local", "fabric-admin@lab local", "tenant-admin@lab/red local", "feeder@prod local", "auditor@lab oidc", "tenant-viewer@prod/red local"}, roles())
 	f.view(func(r control.Repos) error {
 		n, err := r.CountHolders(ctx, tenants.RoleFabricAdmin)
 		if n != 0 {

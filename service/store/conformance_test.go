@@ -30,6 +30,7 @@ func conform(t *testing.T, open func(t *testing.T) control.Store) {
 		"a snapshot found again is the same snapshot":         checkSnapshots,
 		"tenants keep classes and attachments":                checkTenantRoundTrip,
 		"a stale version is refused and changes nothing":      checkStaleVersion,
+		"feeds keep the ports that they claim":                checkFeeds,
 		"flows are replaced as a whole":                       checkFlows,
 		"plans are stored once and found by their beginning":  checkPlans,
 		"one rollout runs on a fabric":                        checkOneRollout,

@@ -71,6 +71,7 @@ type attachmentRow struct {
 	NodeGUID string `gorm:"column:node_guid"`
 	PortNum  int    `gorm:"column:port_num"`
 	SL       *int   `gorm:"column:sl"`
+	FeedOnly int    `gorm:"column:feed_only"` // 0 or 1
 }
 
 func (attachmentRow) TableName() string { return "tenant_attachments" }

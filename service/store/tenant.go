@@ -48,6 +48,9 @@ func (r *repos) insertParts(ctx context.Context, id int64, t tenants.Tenant) err
 		if a.SL != nil {
 			attachments[i].SL = new(int(*a.SL))
 		}
+		if a.FeedOnly {
+			attachments[i].FeedOnly = 1
+		}
 	}
 	if err := insertAll(r.in(ctx), classes); err != nil {
 		return fmt.Errorf("insert classes of %s: %w", t.Name, err)
@@ -172,7 +175,7 @@ func (r *repos) attachParts(ctx context.Context, ids []int64, list []control.Ten
 		if err != nil {
 			return err
 		}
-		att := tenants.Attachment{Port: port}
+		att := tenants.Attachment{Port: port, FeedOnly: a.FeedOnly != 0}
 		if a.SL != nil {
 			att.SL = new(ident.SL(*a.SL))
 		}
