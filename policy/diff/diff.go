@@ -104,6 +104,28 @@ func (d *Difference) Empty() bool {
 		len(d.Appeared) == 0 && len(d.Vanished) == 0 && len(d.Reworded) == 0 && d.Minor == 0
 }
 
+// Changes counts the settings that change: each setting at each place, and each device that only one of the plans sets.
+func (d *Difference) Changes() int {
+	n := 0
+	add := func(list []SettingChange) {
+		for _, c := range list {
+			n += c.Count
+		}
+	}
+	add(d.Settings)
+	for _, t := range d.Tenants {
+		add(t.Settings)
+	}
+	for _, x := range d.Devices {
+		for _, names := range []*plan.NameList{x.Added, x.Removed} {
+			if names != nil {
+				n += names.Count
+			}
+		}
+	}
+	return n
+}
+
 // Between returns the changes from one plan to another, on any plane. Plans of different planes differ in everything.
 func Between(before, after *plan.Plan) Difference {
 	x := &differ{out: Difference{From: before.Name, To: after.Name}, tenants: map[string]*TenantChange{}, groups: map[settingKey]*settingGroup{},

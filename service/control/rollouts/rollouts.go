@@ -21,6 +21,8 @@ type RolloutInput struct {
 	Plan    string          // name of a stored plan, or an unambiguous prefix of it
 	Stages  []control.Stage // empty means all; they run in their fixed order
 	Options control.RolloutOptions
+	// LimitSettings is the largest number of settings that the plan may change from the plan in force; nil sets no limit.
+	LimitSettings *int
 }
 
 // WavePreview is one wave that a rollout would have.
@@ -36,6 +38,7 @@ type prepared struct {
 	target  control.Target
 	devices []control.RolloutDevice // in waves and shards
 	waves   []WavePreview
+	base    *string // name of the plan in force that the bounds of the caller were checked against, "" for none; nil: no bounds
 }
 
 // prepare validates a rollout and divides it into waves. It changes nothing.
@@ -59,12 +62,15 @@ func (s *Rollouts) prepare(ctx context.Context, fabric string, in RolloutInput) 
 		return p, &control.ConflictError{Code: "not-discovered", Said: phrase.Of("problem.undiscovered", "fabric", fabric)}
 	}
 	p.in = in
+	if p.base, err = s.bounded(ctx, fabric, in, p.target.Plan); err != nil {
+		return p, err
+	}
 	if !slices.Contains(in.Stages, control.StageSettings) {
 		return p, nil
 	}
 	if control.DevicesOf(p.target.Plan) == 0 { // it removes everything
 		x, err := s.prepareReturn(ctx, fabric, control.ToFactory, true, in.Options)
-		x.target, x.in.Plan, x.in.Stages = p.target, in.Plan, in.Stages
+		x.target, x.in.Plan, x.in.Stages, x.base = p.target, in.Plan, in.Stages, p.base
 		return x.prepared, err
 	}
 	before, err := s.planBefore(ctx, &p.target, in.Stages)
@@ -198,6 +204,9 @@ func (s *Rollouts) StartRollout(ctx context.Context, fabric string, in RolloutIn
 	}
 	name := p.target.Plan.Name
 	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) (err error) {
+		if err := unmoved(ctx, r, fabric, p.base); err != nil {
+			return err
+		}
 		p.in.Options.CheckLoop = p.target.Plan.WRCC == nil && len(p.waves) > 0
 		ro := control.Rollout{Fabric: fabric, Plan: name, Stages: p.in.Stages, Options: p.in.Options, Waves: len(p.waves), Gated: control.GatedUnexamined}
 		out, err = s.AddRollout(ctx, r, ro, p.devices,
@@ -261,9 +270,14 @@ func (s *Rollouts) inherit(ctx context.Context, r control.Repos, fabric string, 
 	return nil
 }
 
+// allStages lists the stages in the order in which they run.
+func allStages() []control.Stage {
+	return []control.Stage{control.StagePlacement, control.StageSettings}
+}
+
 // orderStages sorts stages into the order in which they run, and rejects unknown and repeated ones.
 func orderStages(in []control.Stage) ([]control.Stage, error) {
-	all := []control.Stage{control.StagePlacement, control.StageSettings}
+	all := allStages()
 	if len(in) == 0 {
 		return all, nil
 	}

@@ -34,7 +34,7 @@ type TenantSetResult struct {
 	Version int64
 }
 
-// ApplyTenants applies a declared state of tenants and flows in one transaction. A dry run does the same and rolls back,
+// ApplyTenants applies a declared state of tenants and flows in one transaction. The claims of feeds stay. A dry run does the same and rolls back,
 // so that it finds the same errors.
 func (s *Tenancy) ApplyTenants(ctx context.Context, fabric string, set TenantSet, dryRun bool) (TenantSetResult, error) {
 	var res TenantSetResult
@@ -58,7 +58,7 @@ func (s *Tenancy) ApplyTenants(ctx context.Context, fabric string, set TenantSet
 }
 
 func (s *Tenancy) applyTenants(ctx context.Context, r control.Repos, fabric string, set TenantSet) (*applier, error) {
-	a := &applier{s: s, r: r, fabric: fabric, old: map[string]control.Tenant{}, wanted: map[string]int{}}
+	a := &applier{s: s, r: r, fabric: fabric, old: map[string]control.Tenant{}, feeds: map[string][]control.Feed{}, wanted: map[string]int{}}
 	version, stored, err := versionOfTenants(ctx, r, fabric)
 	switch {
 	case err != nil:
@@ -67,6 +67,13 @@ func (s *Tenancy) applyTenants(ctx context.Context, r control.Repos, fabric stri
 		return a, &control.PreconditionError{Kind: "the set of tenants and flows of", Name: fabric, Want: set.Version, Have: version}
 	}
 	a.res.Version = version
+	feeds, err := r.Feeds(ctx, fabric)
+	if err != nil {
+		return a, err
+	}
+	for _, f := range feeds {
+		a.feeds[f.Tenant] = append(a.feeds[f.Tenant], f)
+	}
 	for _, t := range stored {
 		a.old[t.Name] = t
 	}
@@ -85,8 +92,8 @@ func (s *Tenancy) applyTenants(ctx context.Context, r control.Repos, fabric stri
 	return a, nil
 }
 
-// versionOfTenants returns a number above 0 that identifies the changeable contents of a fabric's tenants and flows, and
-// the tenants. Equal contents have equal numbers.
+// versionOfTenants returns a number above 0 that identifies what operators can change of a fabric's tenants and flows, and
+// the tenants. Equal contents have equal numbers: a change of a feed leaves the number.
 func versionOfTenants(ctx context.Context, r control.Repos, fabric string) (int64, []control.Tenant, error) {
 	list, err := r.AllTenants(ctx, fabric)
 	if err != nil {
@@ -96,7 +103,7 @@ func versionOfTenants(ctx context.Context, r control.Repos, fabric string) (int6
 	if err != nil {
 		return 0, nil, err
 	}
-	all := control.Plain(list)
+	all := tenants.OwnOnly(control.Plain(list))
 	slices.SortFunc(all, func(a, b tenants.Tenant) int { return strings.Compare(a.Name, b.Name) })
 	for i := range all {
 		all[i] = normal(all[i])
@@ -132,9 +139,10 @@ type applier struct {
 	r      control.Repos
 	fabric string
 	old    map[string]control.Tenant
-	next   []tenants.Tenant // desired tenants, in the order of the request
-	wanted map[string]int   // name to index in next
-	flows  []tenants.Flow   // desired flows
+	feeds  map[string][]control.Feed // by tenant
+	next   []tenants.Tenant          // desired tenants, in the order of the request
+	wanted map[string]int            // name to index in next
+	flows  []tenants.Flow            // desired flows
 	res    TenantSetResult
 }
 
@@ -146,7 +154,7 @@ func (a *applier) resolve(ctx context.Context, set TenantSet) error {
 			bad.Add(base+"/name", phrase.Of("problem.tenant-twice", "tenant", in.Name))
 			continue
 		}
-		t, err := a.s.resolveTenant(ctx, a.r, a.fabric, in, base)
+		t, err := a.s.resolveTenant(ctx, a.r, a.fabric, in, claimed(a.feeds[in.Name]), base)
 		var inv *control.InvalidError
 		switch {
 		case errors.As(err, &inv):

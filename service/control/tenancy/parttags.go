@@ -138,8 +138,11 @@ func (s *Tenancy) Attachment(ctx context.Context, fabric, tenant, port string) (
 	return a, err
 }
 
-// AddAttachment attaches a tenant to one more port.
+// AddAttachment attaches a tenant to one more port, or adds the operator's claim to an attachment of feeds.
 func (s *Tenancy) AddAttachment(ctx context.Context, fabric, tenant string, in AttachmentInput) (a tenants.Attachment, err error) {
+	if in.FeedOnly {
+		return a, control.Invalid("/feed_only", phrase.Of("problem.feed-only-add"))
+	}
 	err = s.editTenant(ctx, fabric, tenant, phrase.Of("event.attached", "tenant", tenant, "port", control.Clipped(in.Port)), func(r control.Repos, t *tenants.Tenant) error {
 		_, topo, err := s.Latest(ctx, r, fabric)
 		if err != nil {
@@ -151,7 +154,11 @@ func (s *Tenancy) AddAttachment(ctx context.Context, fabric, tenant string, in A
 		}
 		a = tenants.Attachment{Port: topo.PortID(ref), SL: in.SL}
 		at, had := slices.BinarySearchFunc(t.Attachments, a, func(x, y tenants.Attachment) int { return x.Port.Compare(y.Port) })
-		if had {
+		switch {
+		case had && t.Attachments[at].FeedOnly:
+			t.Attachments[at] = a
+			return nil
+		case had:
 			return &control.ConflictError{Code: "already-exists", Said: phrase.Of("problem.attached", "tenant", tenant, "port", a.Port)}
 		}
 		t.Attachments = slices.Insert(t.Attachments, at, a)
@@ -160,7 +167,8 @@ func (s *Tenancy) AddAttachment(ctx context.Context, fabric, tenant string, in A
 	return a, err
 }
 
-// PutAttachment changes the service level of an attachment with that tag, or AnyTag; nil lets the compiler choose.
+// PutAttachment changes the service level of an attachment with that tag, or AnyTag; nil lets the compiler choose. A
+// service level on an attachment of feeds adds the operator's claim.
 func (s *Tenancy) PutAttachment(ctx context.Context, fabric, tenant, port, tag string, sl *ident.SL) (a tenants.Attachment, err error) {
 	err = s.editTenant(ctx, fabric, tenant, phrase.Of("event.service-level", "tenant", tenant, "port", control.Clipped(port)), func(r control.Repos, t *tenants.Tenant) error {
 		i, err := s.attachment(ctx, r, fabric, t, port)
@@ -171,13 +179,16 @@ func (s *Tenancy) PutAttachment(ctx context.Context, fabric, tenant, port, tag s
 			return err
 		}
 		t.Attachments[i].SL = sl
+		t.Attachments[i].FeedOnly = t.Attachments[i].FeedOnly && sl == nil
 		a = t.Attachments[i]
 		return nil
 	})
 	return a, err
 }
 
-// DeleteAttachment detaches a tenant from a port that none of its declared flows uses.
+// DeleteAttachment removes the operator's claim of a port that none of the tenant's declared flows uses. While a feed
+// claims the port, the tenant stays attached without a pinned service level; an attachment that only feeds claim is a
+// *ConflictError.
 func (s *Tenancy) DeleteAttachment(ctx context.Context, fabric, tenant, port, tag string) error {
 	return s.editTenant(ctx, fabric, tenant, phrase.Of("event.detached", "tenant", tenant, "port", control.Clipped(port)), func(r control.Repos, t *tenants.Tenant) error {
 		i, err := s.attachment(ctx, r, fabric, t, port)
@@ -190,6 +201,16 @@ func (s *Tenancy) DeleteAttachment(ctx context.Context, fabric, tenant, port, ta
 		id := t.Attachments[i].Port
 		if err := unused(ctx, r, fabric, tenant, phrase.Of("problem.use-port", "port", id), func(f tenants.Flow) bool { return f.Src == id || f.Dst == id }); err != nil {
 			return err
+		}
+		feeds, err := r.Feeds(ctx, fabric, tenant)
+		if err != nil {
+			return err
+		}
+		if names := claimants(feeds)(id); t.Attachments[i].FeedOnly {
+			return &control.ConflictError{Code: "in-use", Said: phrase.Of("problem.feeds-claim", "tenant", tenant, "port", id, "feeds", names)}
+		} else if len(names) > 0 {
+			t.Attachments[i] = tenants.Attachment{Port: id, FeedOnly: true}
+			return nil
 		}
 		t.Attachments = slices.Delete(t.Attachments, i, i+1)
 		return nil

@@ -22,6 +22,12 @@ type PolicyContent struct {
 	Options policy.Options
 }
 
+// ownOnly returns the contents without attachments that only feeds claim.
+func (c PolicyContent) ownOnly() PolicyContent {
+	c.List = tenants.OwnOnly(c.List)
+	return c
+}
+
 // policyChange is the change of a fabric's policy in one transaction.
 type policyChange struct {
 	said     phrase.Text
@@ -158,8 +164,8 @@ func (s *Tenancy) LabelPolicy(ctx context.Context, fabric string, number int64, 
 	return p, err
 }
 
-// RestorePolicy restores the tenants, flows and options of a revision, as the next revision. It rejects ports that the
-// fabric no longer has. version is the number of the latest revision that the caller has seen, or AnyVersion. changed is
+// RestorePolicy restores the tenants, flows and options of a revision, as the next revision. It leaves the claims of feeds
+// as they are now, and rejects ports that the fabric no longer has. version is the number of the latest revision that the caller has seen, or AnyVersion. changed is
 // false when nothing differs; then there is no new revision.
 func (s *Tenancy) RestorePolicy(ctx context.Context, fabric string, number, version int64) (p control.Policy, changed bool, err error) {
 	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
@@ -174,7 +180,7 @@ func (s *Tenancy) RestorePolicy(ctx context.Context, fabric string, number, vers
 		if err != nil {
 			return err
 		}
-		if diff := diffPolicies(now, then); diff.Empty() {
+		if diff := diffPolicies(now.ownOnly(), then.ownOnly()); diff.Empty() {
 			p = now.Policy
 			return nil
 		}
@@ -196,7 +202,7 @@ func (s *Tenancy) restore(ctx context.Context, r control.Repos, now, then Policy
 	for i, t := range then.List {
 		in := TenantInput{Name: t.Name, Weight: t.Weight, PKey: t.PKey, Guarantee: t.Guarantee, Cap: t.Cap, Classes: t.Classes}
 		for _, a := range t.Attachments {
-			in.Attachments = append(in.Attachments, AttachmentInput{Port: a.Port.String(), SL: a.SL})
+			in.Attachments = append(in.Attachments, AttachmentInput{Port: a.Port.String(), SL: a.SL, FeedOnly: a.FeedOnly})
 		}
 		set.Tenants[i] = in
 	}

@@ -25,10 +25,12 @@ type TenantInput struct {
 	Attachments []AttachmentInput
 }
 
-// AttachmentInput names a port and, when pinned, the service level.
+// AttachmentInput names a port and, when pinned, the service level. An input with FeedOnly repeats what an answer says
+// about an attachment of feeds: it is ignored, so that a tenant that was read can be written back.
 type AttachmentInput struct {
-	Port string
-	SL   *ident.SL
+	Port     string
+	SL       *ident.SL
+	FeedOnly bool
 }
 
 // FlowInput is the input for a flow. QPs 0 means 1.
@@ -43,7 +45,7 @@ type FlowInput struct {
 func (s *Tenancy) CreateTenant(ctx context.Context, fabric string, in TenantInput) (control.Tenant, error) {
 	var out control.Tenant
 	err := s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
-		t, err := s.resolveTenant(ctx, r, fabric, in, "")
+		t, err := s.resolveTenant(ctx, r, fabric, in, nil, "")
 		if err != nil {
 			return err
 		}
@@ -95,8 +97,8 @@ func (s *Tenancy) CountFlows(ctx context.Context, fabric string, names []string)
 	return counts, err
 }
 
-// UpdateTenant replaces everything of a tenant except its name; version 0 means any version. When nothing differs, the
-// tenant keeps its version.
+// UpdateTenant replaces everything of a tenant except its name and the claims of feeds; version 0 means any version. When
+// nothing differs, the tenant keeps its version.
 func (s *Tenancy) UpdateTenant(ctx context.Context, fabric string, version int64, in TenantInput) (control.Tenant, error) {
 	var out control.Tenant
 	err := s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
@@ -104,7 +106,11 @@ func (s *Tenancy) UpdateTenant(ctx context.Context, fabric string, version int64
 		if err != nil {
 			return err
 		}
-		t, err := s.resolveTenant(ctx, r, fabric, in, "")
+		feeds, err := r.Feeds(ctx, fabric, in.Name)
+		if err != nil {
+			return err
+		}
+		t, err := s.resolveTenant(ctx, r, fabric, in, claimed(feeds), "")
 		if err != nil {
 			return err
 		}
@@ -149,7 +155,7 @@ func limit(rate quantity.BitRate) any {
 	return rate
 }
 
-// DeleteTenant removes a tenant that has no declared flows; version 0 means any version.
+// DeleteTenant removes a tenant that has no declared flows, with its feeds; version 0 means any version.
 func (s *Tenancy) DeleteTenant(ctx context.Context, fabric, name string, version int64) error {
 	return s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
 		if err := s.deleteTenant(ctx, r, fabric, name, version); err != nil {
@@ -171,9 +177,9 @@ func (s *Tenancy) deleteTenant(ctx context.Context, r control.Repos, fabric, nam
 		control.Change{Before: before.Tenant})
 }
 
-// resolveTenant converts port names into identifiers and validates the tenant by itself. base is the JSON pointer of the
-// tenant in its request.
-func (s *Tenancy) resolveTenant(ctx context.Context, r control.Repos, fabric string, in TenantInput, base string) (tenants.Tenant, error) {
+// resolveTenant converts port names into identifiers, adds the ports that feeds claim, and validates the tenant by itself.
+// base is the JSON pointer of the tenant in its request.
+func (s *Tenancy) resolveTenant(ctx context.Context, r control.Repos, fabric string, in TenantInput, feeds []ident.PortID, base string) (tenants.Tenant, error) {
 	if _, err := r.Fabric(ctx, fabric); err != nil {
 		return tenants.Tenant{}, err
 	}
@@ -187,6 +193,7 @@ func (s *Tenancy) resolveTenant(ctx context.Context, r control.Repos, fabric str
 			return tenants.Tenant{}, err
 		}
 	}
+	t.Attachments = withClaims(t.Attachments, feeds)
 	if err := tenants.Validate([]tenants.Tenant{t}, nil); err != nil {
 		return tenants.Tenant{}, control.InvalidModel(err, control.InTenant(base))
 	}
@@ -195,23 +202,40 @@ func (s *Tenancy) resolveTenant(ctx context.Context, r control.Repos, fabric str
 
 // resolveAttachments resolves ports by name, reports faults by their place in the request, and sorts the result by port.
 func resolveAttachments(topo *subnet.Fabric, in []AttachmentInput, base string) ([]tenants.Attachment, error) {
-	out := make([]tenants.Attachment, len(in))
+	var out []tenants.Attachment
 	seen := make(map[ident.PortID]bool, len(in))
 	var bad control.InvalidError
 	for i, a := range in {
-		ref, err := resolveEndpoint(topo, a.Port)
-		if err == nil && seen[topo.PortID(ref)] {
-			err = &phrase.Error{Text: phrase.Of("problem.port-twice", "port", a.Port)}
+		if a.FeedOnly {
+			if a.SL != nil {
+				bad.Add(fmt.Sprintf("%s/attachments/%d/sl", base, i), phrase.Of("problem.feed-only-sl", "port", control.Clipped(a.Port)))
+			}
+			continue
 		}
+		id, err := resolveOnce(topo, a.Port, seen)
 		if err != nil {
 			bad.AddFrom(fmt.Sprintf("%s/attachments/%d/port", base, i), err)
 			continue
 		}
-		out[i] = tenants.Attachment{Port: topo.PortID(ref), SL: a.SL}
-		seen[out[i].Port] = true
+		out = append(out, tenants.Attachment{Port: id, SL: a.SL})
 	}
 	slices.SortFunc(out, func(a, b tenants.Attachment) int { return a.Port.Compare(b.Port) })
 	return out, bad.OrNil()
+}
+
+// resolveOnce finds a port where a tenant's traffic can start or end, and adds it to those seen. A port seen before is an
+// error.
+func resolveOnce(topo *subnet.Fabric, text string, seen map[ident.PortID]bool) (ident.PortID, error) {
+	ref, err := resolveEndpoint(topo, text)
+	if err != nil {
+		return ident.PortID{}, err
+	}
+	id := topo.PortID(ref)
+	if seen[id] {
+		return id, &phrase.Error{Text: phrase.Of("problem.port-twice", "port", control.Clipped(text))}
+	}
+	seen[id] = true
+	return id, nil
 }
 
 // resolveEndpoint finds a port where a tenant's traffic can start or end.
