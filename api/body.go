@@ -34,7 +34,7 @@ const smallBody = 256 << 10
 func bodyLimit(method, route string) int64 {
 	switch {
 	case strings.HasSuffix(route, "/tenants"), strings.HasSuffix(route, "/tenants/:tenant"), strings.HasSuffix(route, "/simulations"),
-		method == http.MethodPut && strings.HasSuffix(route, "/flows"):
+		method == http.MethodPut && (strings.HasSuffix(route, "/flows") || strings.HasSuffix(route, "/feeds/:feed")):
 		return MaxBody
 	}
 	return smallBody

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"fairlane/api/gen"
@@ -56,17 +55,17 @@ func (s *Server) ListAttachments(ctx context.Context, r server.ListAttachmentsRe
 	items, next, err := listed(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Params.Limit, r.Params.Cursor,
 		parts(s, func(t control.Tenant) []tenants.Attachment { return t.Attachments }), attachmentOut)
 	if err == nil {
-		err = s.nameAttachments(ctx, r.Fabric, items)
+		err = s.nameAttachments(ctx, r.Fabric, attachmentsOfTenant{r.Tenant, items})
 	}
 	return server.ListAttachments200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 func (s *Server) AddAttachment(ctx context.Context, r server.AddAttachmentRequestObject) (server.AddAttachmentResponseObject, error) {
-	a, err := s.control.AddAttachment(ctx, r.Fabric, r.Tenant, tenancy.AttachmentInput{Port: r.Body.Port, SL: slIn(r.Body.SL)})
+	a, err := s.control.AddAttachment(ctx, r.Fabric, r.Tenant, tenancy.AttachmentInput{Port: r.Body.Port, SL: slIn(r.Body.SL), FeedOnly: deref(r.Body.FeedOnly)})
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.namedAttachment(ctx, r.Fabric, a)
+	out, err := s.namedAttachment(ctx, r.Fabric, r.Tenant, a)
 	return server.AddAttachment201JSONResponse{Body: out, Headers: server.AddAttachment201ResponseHeaders{
 		ETag: partTag(a), Location: location("fabrics", r.Fabric, "tenants", r.Tenant, "attachments", a.Port)}}, err
 }
@@ -76,7 +75,7 @@ func (s *Server) GetAttachment(ctx context.Context, r server.GetAttachmentReques
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.namedAttachment(ctx, r.Fabric, a)
+	out, err := s.namedAttachment(ctx, r.Fabric, r.Tenant, a)
 	return server.GetAttachment200JSONResponse{Body: out, Headers: server.GetAttachment200ResponseHeaders{ETag: partTag(a)}}, err
 }
 
@@ -89,7 +88,7 @@ func (s *Server) PutAttachment(ctx context.Context, r server.PutAttachmentReques
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.namedAttachment(ctx, r.Fabric, a)
+	out, err := s.namedAttachment(ctx, r.Fabric, r.Tenant, a)
 	return server.PutAttachment200JSONResponse{Body: out, Headers: server.PutAttachment200ResponseHeaders{ETag: partTag(a)}}, err
 }
 
@@ -153,36 +152,53 @@ func classIn(base, name string, weight float64) (tenants.Class, error) {
 func classOut(c tenants.Class) gen.Class { return gen.Class{Name: c.Name, Weight: c.Weight.Float()} }
 
 func attachmentOut(a tenants.Attachment) gen.Attachment {
-	out := gen.Attachment{Port: a.Port.String()}
+	out := gen.Attachment{Port: a.Port.String(), FeedOnly: optional(a.FeedOnly)}
 	if a.SL != nil {
 		out.SL = new(gen.SL(*a.SL))
 	}
 	return out
 }
 
-// nameAttachments sets the names of the attachments' ports.
-func (s *Server) nameAttachments(ctx context.Context, fabric string, lists ...[]gen.Attachment) error {
-	if !slices.ContainsFunc(lists, func(list []gen.Attachment) bool { return len(list) > 0 }) {
+// attachmentsOfTenant are attachments of one tenant, to be completed.
+type attachmentsOfTenant struct {
+	tenant string
+	list   []gen.Attachment
+}
+
+// nameAttachments sets the names of the attachments' ports and, for callers who may know them, of the feeds that claim
+// them.
+func (s *Server) nameAttachments(ctx context.Context, fabric string, of ...attachmentsOfTenant) error {
+	var tenants []string
+	for _, x := range of {
+		if len(x.list) > 0 {
+			tenants = append(tenants, x.tenant)
+		}
+	}
+	if len(tenants) == 0 {
 		return nil
 	}
 	name, err := s.control.PortNames(ctx, fabric)
 	if err != nil {
 		return err
 	}
-	for _, list := range lists {
-		for i := range list {
-			if id, err := ident.ParsePortID(list[i].Port); err == nil {
-				list[i].Name = optional(name(id))
+	feeds, err := s.control.Claimants(ctx, fabric, tenants...)
+	if err != nil {
+		return err
+	}
+	for _, x := range of {
+		for i := range x.list {
+			if id, err := ident.ParsePortID(x.list[i].Port); err == nil {
+				x.list[i].Name, x.list[i].Feeds = optional(name(id)), feeds(x.tenant, id)
 			}
 		}
 	}
 	return nil
 }
 
-// namedAttachment returns an attachment with the name of its port.
-func (s *Server) namedAttachment(ctx context.Context, fabric string, a tenants.Attachment) (gen.Attachment, error) {
+// namedAttachment returns an attachment of a tenant with the names of its port and its feeds.
+func (s *Server) namedAttachment(ctx context.Context, fabric, tenant string, a tenants.Attachment) (gen.Attachment, error) {
 	list := []gen.Attachment{attachmentOut(a)}
-	err := s.nameAttachments(ctx, fabric, list)
+	err := s.nameAttachments(ctx, fabric, attachmentsOfTenant{tenant, list})
 	return list[0], err
 }
 

@@ -59,6 +59,8 @@ func kinds() map[string]kind {
 		"fabric-released":         {http.StatusConflict, phrase.Of("title.fabric-released")},
 		"plan-in-force":           {http.StatusConflict, phrase.Of("title.plan-in-force")},
 		"device-frozen":           {http.StatusConflict, phrase.Of("title.device-frozen")},
+		"needs-operator":          {http.StatusConflict, phrase.Of("title.needs-operator")},
+		"too-many-settings":       {http.StatusConflict, phrase.Of("title.too-many-settings")},
 		"not-quarantined":         {http.StatusConflict, phrase.Of("title.not-quarantined")},
 		"not-repairable":          {http.StatusConflict, phrase.Of("title.not-repairable")},
 		"plan-changed":            {http.StatusConflict, phrase.Of("title.plan-changed")},

@@ -35,11 +35,19 @@ type rule struct {
 	Object authz.Object `json:"object"`
 	Action authz.Action `json:"action"`
 	Domain reach        `json:"domain"`
+	// Or is a right in the same domain that also passes; then the handler limits what the caller may do. Nil: none.
+	Or *alternative `json:"or,omitempty"`
+}
+
+// alternative is a right that passes in place of a rule's.
+type alternative struct {
+	Object authz.Object `json:"object"`
+	Action authz.Action `json:"action"`
 }
 
 // sealed returns the rule of an operation without one: only a role with all rights passes. A test fails for every such
 // operation.
-func sealed() rule { return rule{authz.Settings, authz.Run, reachAll} }
+func sealed() rule { return rule{Object: authz.Settings, Action: authz.Run, Domain: reachAll} }
 
 // ruleOf reads an operation's rule. ok is false when there is none.
 func ruleOf(op *openapi3.Operation) (r rule, ok bool, err error) {
@@ -55,7 +63,8 @@ func ruleOf(op *openapi3.Operation) (r rule, ok bool, err error) {
 	case err != nil:
 		return sealed(), true, fmt.Errorf("operation %s: %s: %w", op.OperationID, rightsExtension, err)
 	case r.Domain == reachSelf && r.Object == "" && r.Action == "":
-	case slices.Contains([]reach{reachAll, reachFabric, reachTenant, reachOwn}, r.Domain) && authz.Known(r.Object, r.Action):
+	case slices.Contains([]reach{reachAll, reachFabric, reachTenant, reachOwn}, r.Domain) && authz.Known(r.Object, r.Action) &&
+		(r.Or == nil || authz.Known(r.Or.Object, r.Or.Action)):
 	default:
 		return sealed(), true, fmt.Errorf("operation %s: %s %v: want an object, an action and a domain that exist, or {domain: self}", op.OperationID, rightsExtension, value)
 	}
@@ -83,7 +92,12 @@ func (s *Server) authorize(c *gin.Context) {
 		s.writeProblem(c, control.ErrUnauthorized)
 		return
 	}
-	if err := s.decide(p, r, c.Param("fabric"), c.Param("tenant")); err != nil {
+	err := s.decide(p, r, c.Param("fabric"), c.Param("tenant"))
+	if err != nil && r.Or != nil && s.decide(p, rule{Object: r.Or.Object, Action: r.Or.Action, Domain: r.Domain}, c.Param("fabric"), c.Param("tenant")) == nil {
+		c.Request = c.Request.WithContext(control.WithLimitedRight(c.Request.Context()))
+		return
+	}
+	if err != nil {
 		s.writeProblem(c, err)
 	}
 }
@@ -99,7 +113,7 @@ func (s *Server) GuardProfiles(h http.Handler) http.Handler {
 			s.writeProblem(c, s.throttled(c.Request, err))
 			return
 		}
-		if err := s.decide(p, rule{authz.Diagnostics, authz.Run, reachAll}, "", ""); err != nil {
+		if err := s.decide(p, rule{Object: authz.Diagnostics, Action: authz.Run, Domain: reachAll}, "", ""); err != nil {
 			s.writeProblem(c, err)
 			return
 		}

@@ -21,7 +21,7 @@ func (s *Server) ListRollouts(ctx context.Context, r server.ListRolloutsRequestO
 func (s *Server) StartRollout(ctx context.Context, r server.StartRolloutRequestObject) (server.StartRolloutResponseObject, error) {
 	in := rollouts.RolloutInput{
 		Plan: r.Body.Plan, Stages: mapped(r.Body.Stages, func(st gen.Stage) control.Stage { return control.Stage(st) }),
-		Options: rolloutOptionsIn(deref(r.Body.Options)),
+		Options: rolloutOptionsIn(deref(r.Body.Options)), LimitSettings: r.Body.LimitSettings,
 	}
 	if deref(r.Params.DryRun) {
 		waves, err := s.control.PreviewRollout(ctx, r.Fabric, in)

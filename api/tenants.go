@@ -175,7 +175,7 @@ func tenantIn(t gen.TenantCreate, base string) (tenancy.TenantInput, error) {
 		in.Classes = append(in.Classes, class)
 	}
 	for _, a := range t.Attachments {
-		in.Attachments = append(in.Attachments, tenancy.AttachmentInput{Port: a.Port, SL: slIn(a.SL)})
+		in.Attachments = append(in.Attachments, tenancy.AttachmentInput{Port: a.Port, SL: slIn(a.SL), FeedOnly: deref(a.FeedOnly)})
 	}
 	return in, nil
 }
@@ -197,11 +197,11 @@ func flowIn(f gen.Flow) tenancy.FlowInput {
 // namedTenant returns a tenant with the names of its ports.
 func (s *Server) namedTenant(ctx context.Context, t control.Tenant) (gen.Tenant, error) {
 	out := tenantOut(t)
-	return out, s.nameAttachments(ctx, t.Fabric, out.Attachments)
+	return out, s.nameAttachments(ctx, t.Fabric, attachmentsOfTenant{t.Name, out.Attachments})
 }
 
-func attachmentsOf(list []gen.Tenant) [][]gen.Attachment {
-	return mapped(list, func(t gen.Tenant) []gen.Attachment { return t.Attachments })
+func attachmentsOf(list []gen.Tenant) []attachmentsOfTenant {
+	return mapped(list, func(t gen.Tenant) attachmentsOfTenant { return attachmentsOfTenant{t.Name, t.Attachments} })
 }
 
 // flowsOut returns flows with the names of their ports.

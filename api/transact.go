@@ -35,6 +35,7 @@ func inStore(operation string) bool {
 	case "CreateFabric", "UpdateFabric", "DeleteFabric", "ManageFabric",
 		"CreateTenant", "UpdateTenant", "DeleteTenant", "PutFlows",
 		"AddAttachment", "PutAttachment", "DeleteAttachment",
+		"PutFeed", "DeleteFeed",
 		"AddClass", "PutClass", "DeleteClass",
 		"CreateUser", "UpdateUser", "DeleteUser", "PutMember", "DeleteMember",
 		"CreateServiceAccount", "DeleteServiceAccount", "CreateTenantServiceAccount", "DeleteTenantServiceAccount",
@@ -90,6 +91,9 @@ func (s *Server) prepare(ctx context.Context, request any) (context.Context, err
 		return s.control.PreparePassword(ctx, r.Body.Name, deref(r.Body.Password))
 	case server.UpdateUserRequestObject:
 		return s.control.PreparePassword(ctx, r.User, deref(r.Body.Password))
+	case server.PutFeedRequestObject:
+		_, _ = s.control.PortNames(ctx, r.Fabric) // caches the topology; the operation reports errors
+		return ctx, nil
 	case server.UpdateDeviceRequestObject:
 		return s.control.PrepareDevices(ctx, r.Fabric), nil
 	case server.ReleaseDeviceRequestObject:

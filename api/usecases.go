@@ -122,6 +122,11 @@ type Tenancy interface {
 	RestorePolicy(ctx context.Context, fabric string, number, version int64) (p control.Policy, changed bool, err error)
 	Tenant(ctx context.Context, fabric, name string) (t control.Tenant, err error)
 	UpdateTenant(ctx context.Context, fabric string, version int64, in tenancy.TenantInput) (control.Tenant, error)
+	Claimants(ctx context.Context, fabric string, names ...string) (of func(tenant string, port ident.PortID) []string, err error)
+	DeleteFeed(ctx context.Context, fabric, tenant, feed string, version int64) error
+	Feed(ctx context.Context, fabric, tenant, feed string) (f control.Feed, err error)
+	ListFeeds(ctx context.Context, f control.FeedFilter, p control.Page) (list []control.Feed, next string, err error)
+	PutFeed(ctx context.Context, fabric, tenant, feed string, version int64, ports []string) (out tenancy.FeedChange, err error)
 }
 
 // Plans are the use cases about plans.

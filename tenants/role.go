@@ -10,23 +10,26 @@ import (
 // Role is a named set of rights; package tenants/authz defines these.
 type Role string
 
-// Roles. The first three manage fabrics and are held in the domain * or on one fabric; the other two are held on one
-// tenant.
+// Roles. The first four act on fabrics and are held in the domain * or on one fabric; the other two are held on one
+// tenant. A feeder is a program that reports which ports tenants use.
 const (
 	RoleFabricAdmin  Role = "fabric-admin"
 	RoleOperator     Role = "operator"
 	RoleAuditor      Role = "auditor"
+	RoleFeeder       Role = "feeder"
 	RoleTenantAdmin  Role = "tenant-admin"
 	RoleTenantViewer Role = "tenant-viewer"
 )
 
 // Roles lists all roles, the widest first.
 func Roles() []Role {
-	return []Role{RoleFabricAdmin, RoleOperator, RoleAuditor, RoleTenantAdmin, RoleTenantViewer}
+	return []Role{RoleFabricAdmin, RoleOperator, RoleAuditor, RoleFeeder, RoleTenantAdmin, RoleTenantViewer}
 }
 
 // Wide reports whether the role acts on whole fabrics; other roles act on one tenant.
-func (r Role) Wide() bool { return r == RoleFabricAdmin || r == RoleOperator || r == RoleAuditor }
+func (r Role) Wide() bool {
+	return r == RoleFabricAdmin || r == RoleOperator || r == RoleAuditor || r == RoleFeeder
+}
 
 // Valid reports whether the role is one of Roles.
 func (r Role) Valid() bool { return slices.Contains(Roles(), r) }

@@ -33,7 +33,7 @@ func TestGrantsRoundTrip(t *testing.T) {
 			t.Errorf("%.40q: error is %v, want one with %q", text, err, want)
 		}
 		_, err := ParseGrant(text)
-		zhtest.Error(t, text, err, "lab", "operator", "auditor")
+		zhtest.Error(t, text, err, "lab", "operator", "auditor", "feeder")
 	}
 }
 

@@ -303,6 +303,13 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/events/stream (the `StreamEvents` operationId).
 	StreamEvents(ctx context.Context, fabric FabricPath, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListFeeds List the feeds of a fabric's tenants, by tenant and name
+	//
+	// A feed is the set of ports that an outside system, such as a Kubernetes cluster, claims for a tenant. Each entry is the feed of one tenant; a system that serves several tenants has a feed of the same name in each.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/feeds (the `ListFeeds` operationId).
+	ListFeeds(ctx context.Context, fabric FabricPath, params *ListFeedsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetFlows List the declared flows
 	//
 	// Members of a tenant see the flows of their tenant only, with version 0.
@@ -645,7 +652,7 @@ type ClientInterface interface {
 
 	// StartRolloutWithBody Start a rollout of a stored plan
 	//
-	// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+	// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time. A caller with the role `feeder` may start a rollout only of a plan that differs from the plan in force by attachments of feeds alone; any other is refused with `needs-operator`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -654,7 +661,7 @@ type ClientInterface interface {
 
 	// StartRollout Start a rollout of a stored plan
 	//
-	// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+	// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time. A caller with the role `feeder` may start a rollout only of a plan that differs from the plan in force by attachments of feeds alone; any other is refused with `needs-operator`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -776,7 +783,7 @@ type ClientInterface interface {
 
 	// ApplyTenantsWithBody Make tenants, and flows when given, match a declaration in one transaction
 	//
-	// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+	// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Attachments that feeds claim stay. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -785,7 +792,7 @@ type ClientInterface interface {
 
 	// ApplyTenants Make tenants, and flows when given, match a declaration in one transaction
 	//
-	// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+	// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Attachments that feeds claim stay. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -794,7 +801,7 @@ type ClientInterface interface {
 
 	// DeleteTenant Remove a tenant that has no declared flows
 	//
-	// The request is refused while the tenant has declared flows; replace the flows first.
+	// Its feeds are removed with it. The request is refused while the tenant has declared flows; replace the flows first.
 	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant} (the `DeleteTenant` operationId).
 	DeleteTenant(ctx context.Context, fabric FabricPath, tenant TenantPath, params *DeleteTenantParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -808,7 +815,7 @@ type ClientInterface interface {
 
 	// UpdateTenantWithBody Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
-	// Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
+	// Properties omitted from the body are removed. Attachments that feeds claim stay. A change is refused if it would remove a port or class that declared flows use.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -817,7 +824,7 @@ type ClientInterface interface {
 
 	// UpdateTenant Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
-	// Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
+	// Properties omitted from the body are removed. Attachments that feeds claim stay. A change is refused if it would remove a port or class that declared flows use.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -851,7 +858,7 @@ type ClientInterface interface {
 
 	// DeleteAttachment Detach a tenant from a port that none of its declared flows use
 	//
-	// Devices change with the next rollout only.
+	// While a feed claims the port, the tenant stays attached, without a pinned service level. An attachment that only feeds claim is refused with `in-use`. Devices change with the next rollout only.
 	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `DeleteAttachment` operationId).
 	DeleteAttachment(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, params *DeleteAttachmentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -865,7 +872,7 @@ type ClientInterface interface {
 
 	// PutAttachmentWithBody Set the service level of an attachment, or let the compiler choose it
 	//
-	// Without `sl`, the compiler chooses the service level in the next plan.
+	// Without `sl`, the compiler chooses the service level in the next plan. A service level on an attachment that only feeds claim adds the operator's claim.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -874,7 +881,7 @@ type ClientInterface interface {
 
 	// PutAttachment Set the service level of an attachment, or let the compiler choose it
 	//
-	// Without `sl`, the compiler chooses the service level in the next plan.
+	// Without `sl`, the compiler chooses the service level in the next plan. A service level on an attachment that only feeds claim adds the operator's claim.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -937,6 +944,38 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `PutClass` operationId).
 	PutClass(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params *PutClassParams, body PutClassJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteFeed Delete a feed of a tenant with all its claims
+	//
+	// Attachments that the operator or another feed claims stay. Devices change with the next rollout only.
+	//
+	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `DeleteFeed` operationId).
+	DeleteFeed(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *DeleteFeedParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetFeed Show a feed of a tenant with its ports
+	//
+	// The ports are those that this feed claims. The tenant's attachments also have those of the operator and of other feeds.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `GetFeed` operationId).
+	GetFeed(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutFeedWithBody Replace the set of ports that a feed claims for a tenant
+	//
+	// The body is the whole set. The tenant is attached to a port while the operator or any feed claims it: the request removes only claims of this feed, and never a service level that the operator pinned. The feed is created when the tenant has none of this name. Repeating the same body changes nothing and keeps the ETag. A port that the latest snapshot lacks is refused by name, and then nothing changes. Devices change with the next rollout only.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `PutFeed` operationId).
+	PutFeedWithBody(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *PutFeedParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutFeed Replace the set of ports that a feed claims for a tenant
+	//
+	// The body is the whole set. The tenant is attached to a port while the operator or any feed claims it: the request removes only claims of this feed, and never a service level that the operator pinned. The feed is created when the tenant has none of this name. Repeating the same body changes nothing and keeps the ETag. A port that the latest snapshot lacks is refused by name, and then nothing changes. Devices change with the next rollout only.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `PutFeed` operationId).
+	PutFeed(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *PutFeedParams, body PutFeedJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListMembers List the users that have a role in a tenant
 	//
@@ -2039,6 +2078,23 @@ func (c *Client) StreamEvents(ctx context.Context, fabric FabricPath, params *St
 	return c.Client.Do(req)
 }
 
+// ListFeeds List the feeds of a fabric's tenants, by tenant and name
+//
+// A feed is the set of ports that an outside system, such as a Kubernetes cluster, claims for a tenant. Each entry is the feed of one tenant; a system that serves several tenants has a feed of the same name in each.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/feeds (the `ListFeeds` operationId).
+func (c *Client) ListFeeds(ctx context.Context, fabric FabricPath, params *ListFeedsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListFeedsRequest(c.Server, fabric, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetFlows List the declared flows
 //
 // Members of a tenant see the flows of their tenant only, with version 0.
@@ -2801,7 +2857,7 @@ func (c *Client) ListRollouts(ctx context.Context, fabric FabricPath, params *Li
 
 // StartRolloutWithBody Start a rollout of a stored plan
 //
-// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time. A caller with the role `feeder` may start a rollout only of a plan that differs from the plan in force by attachments of feeds alone; any other is refused with `needs-operator`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2820,7 +2876,7 @@ func (c *Client) StartRolloutWithBody(ctx context.Context, fabric FabricPath, pa
 
 // StartRollout Start a rollout of a stored plan
 //
-// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time. A caller with the role `feeder` may start a rollout only of a plan that differs from the plan in force by attachments of feeds alone; any other is refused with `needs-operator`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3102,7 +3158,7 @@ func (c *Client) CreateTenant(ctx context.Context, fabric FabricPath, params *Cr
 
 // ApplyTenantsWithBody Make tenants, and flows when given, match a declaration in one transaction
 //
-// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Attachments that feeds claim stay. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3121,7 +3177,7 @@ func (c *Client) ApplyTenantsWithBody(ctx context.Context, fabric FabricPath, pa
 
 // ApplyTenants Make tenants, and flows when given, match a declaration in one transaction
 //
-// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Attachments that feeds claim stay. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3140,7 +3196,7 @@ func (c *Client) ApplyTenants(ctx context.Context, fabric FabricPath, params *Ap
 
 // DeleteTenant Remove a tenant that has no declared flows
 //
-// The request is refused while the tenant has declared flows; replace the flows first.
+// Its feeds are removed with it. The request is refused while the tenant has declared flows; replace the flows first.
 //
 // Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant} (the `DeleteTenant` operationId).
 func (c *Client) DeleteTenant(ctx context.Context, fabric FabricPath, tenant TenantPath, params *DeleteTenantParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3174,7 +3230,7 @@ func (c *Client) GetTenant(ctx context.Context, fabric FabricPath, tenant Tenant
 
 // UpdateTenantWithBody Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
-// Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
+// Properties omitted from the body are removed. Attachments that feeds claim stay. A change is refused if it would remove a port or class that declared flows use.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3193,7 +3249,7 @@ func (c *Client) UpdateTenantWithBody(ctx context.Context, fabric FabricPath, te
 
 // UpdateTenant Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
-// Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
+// Properties omitted from the body are removed. Attachments that feeds claim stay. A change is refused if it would remove a port or class that declared flows use.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3267,7 +3323,7 @@ func (c *Client) AddAttachment(ctx context.Context, fabric FabricPath, tenant Te
 
 // DeleteAttachment Detach a tenant from a port that none of its declared flows use
 //
-// Devices change with the next rollout only.
+// While a feed claims the port, the tenant stays attached, without a pinned service level. An attachment that only feeds claim is refused with `in-use`. Devices change with the next rollout only.
 //
 // Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `DeleteAttachment` operationId).
 func (c *Client) DeleteAttachment(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, params *DeleteAttachmentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3301,7 +3357,7 @@ func (c *Client) GetAttachment(ctx context.Context, fabric FabricPath, tenant Te
 
 // PutAttachmentWithBody Set the service level of an attachment, or let the compiler choose it
 //
-// Without `sl`, the compiler chooses the service level in the next plan.
+// Without `sl`, the compiler chooses the service level in the next plan. A service level on an attachment that only feeds claim adds the operator's claim.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3320,7 +3376,7 @@ func (c *Client) PutAttachmentWithBody(ctx context.Context, fabric FabricPath, t
 
 // PutAttachment Set the service level of an attachment, or let the compiler choose it
 //
-// Without `sl`, the compiler chooses the service level in the next plan.
+// Without `sl`, the compiler chooses the service level in the next plan. A service level on an attachment that only feeds claim adds the operator's claim.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3454,6 +3510,78 @@ func (c *Client) PutClassWithBody(ctx context.Context, fabric FabricPath, tenant
 // Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `PutClass` operationId).
 func (c *Client) PutClass(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params *PutClassParams, body PutClassJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutClassRequest(c.Server, fabric, tenant, class, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteFeed Delete a feed of a tenant with all its claims
+//
+// Attachments that the operator or another feed claims stay. Devices change with the next rollout only.
+//
+// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `DeleteFeed` operationId).
+func (c *Client) DeleteFeed(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *DeleteFeedParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteFeedRequest(c.Server, fabric, tenant, feed, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetFeed Show a feed of a tenant with its ports
+//
+// The ports are those that this feed claims. The tenant's attachments also have those of the operator and of other feeds.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `GetFeed` operationId).
+func (c *Client) GetFeed(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetFeedRequest(c.Server, fabric, tenant, feed)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutFeedWithBody Replace the set of ports that a feed claims for a tenant
+//
+// The body is the whole set. The tenant is attached to a port while the operator or any feed claims it: the request removes only claims of this feed, and never a service level that the operator pinned. The feed is created when the tenant has none of this name. Repeating the same body changes nothing and keeps the ETag. A port that the latest snapshot lacks is refused by name, and then nothing changes. Devices change with the next rollout only.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `PutFeed` operationId).
+func (c *Client) PutFeedWithBody(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *PutFeedParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutFeedRequestWithBody(c.Server, fabric, tenant, feed, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutFeed Replace the set of ports that a feed claims for a tenant
+//
+// The body is the whole set. The tenant is attached to a port while the operator or any feed claims it: the request removes only claims of this feed, and never a service level that the operator pinned. The feed is created when the tenant has none of this name. Repeating the same body changes nothing and keeps the ETag. A port that the latest snapshot lacks is refused by name, and then nothing changes. Devices change with the next rollout only.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `PutFeed` operationId).
+func (c *Client) PutFeed(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *PutFeedParams, body PutFeedJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutFeedRequest(c.Server, fabric, tenant, feed, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6707,6 +6835,103 @@ func NewStreamEventsRequest(server string, fabric FabricPath, params *StreamEven
 			req.Header.Set("Last-Event-ID", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewListFeedsRequest constructs an http.Request for the ListFeeds method
+func NewListFeedsRequest(server string, fabric FabricPath, params *ListFeedsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/feeds", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Tenant != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tenant", *params.Tenant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Feed != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "feed", *params.Feed, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -11208,6 +11433,247 @@ func NewPutClassRequestWithBody(server string, fabric FabricPath, tenant TenantP
 	return req, nil
 }
 
+// NewDeleteFeedRequest constructs an http.Request for the DeleteFeed method
+func NewDeleteFeedRequest(server string, fabric FabricPath, tenant TenantPath, feed FeedPath, params *DeleteFeedParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "tenant", tenant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "feed", feed, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/tenants/%s/feeds/%s", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetFeedRequest constructs an http.Request for the GetFeed method
+func NewGetFeedRequest(server string, fabric FabricPath, tenant TenantPath, feed FeedPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "tenant", tenant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "feed", feed, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/tenants/%s/feeds/%s", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutFeedRequest calls the generic PutFeed builder with application/json body
+func NewPutFeedRequest(server string, fabric FabricPath, tenant TenantPath, feed FeedPath, params *PutFeedParams, body PutFeedJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutFeedRequestWithBody(server, fabric, tenant, feed, params, "application/json", bodyReader)
+}
+
+// NewPutFeedRequestWithBody constructs an http.Request for the PutFeed method, with any body, and a specified content type
+func NewPutFeedRequestWithBody(server string, fabric FabricPath, tenant TenantPath, feed FeedPath, params *PutFeedParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "tenant", tenant, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "feed", feed, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/tenants/%s/feeds/%s", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListMembersRequest constructs an http.Request for the ListMembers method
 func NewListMembersRequest(server string, fabric FabricPath, tenant TenantPath, params *ListMembersParams) (*http.Request, error) {
 	var err error
@@ -15038,6 +15504,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/events/stream (the `StreamEvents` operationId).
 	StreamEventsWithResponse(ctx context.Context, fabric FabricPath, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*StreamEventsResponse, error)
 
+	// ListFeedsWithResponse List the feeds of a fabric's tenants, by tenant and name
+	//
+	// A feed is the set of ports that an outside system, such as a Kubernetes cluster, claims for a tenant. Each entry is the feed of one tenant; a system that serves several tenants has a feed of the same name in each.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/feeds (the `ListFeeds` operationId).
+	ListFeedsWithResponse(ctx context.Context, fabric FabricPath, params *ListFeedsParams, reqEditors ...RequestEditorFn) (*ListFeedsResponse, error)
+
 	// GetFlowsWithResponse List the declared flows
 	//
 	// Members of a tenant see the flows of their tenant only, with version 0.
@@ -15424,7 +15899,7 @@ type ClientWithResponsesInterface interface {
 
 	// StartRolloutWithBodyWithResponse Start a rollout of a stored plan
 	//
-	// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+	// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time. A caller with the role `feeder` may start a rollout only of a plan that differs from the plan in force by attachments of feeds alone; any other is refused with `needs-operator`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15433,7 +15908,7 @@ type ClientWithResponsesInterface interface {
 
 	// StartRolloutWithResponse Start a rollout of a stored plan
 	//
-	// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+	// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time. A caller with the role `feeder` may start a rollout only of a plan that differs from the plan in force by attachments of feeds alone; any other is refused with `needs-operator`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15577,7 +16052,7 @@ type ClientWithResponsesInterface interface {
 
 	// ApplyTenantsWithBodyWithResponse Make tenants, and flows when given, match a declaration in one transaction
 	//
-	// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+	// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Attachments that feeds claim stay. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15586,7 +16061,7 @@ type ClientWithResponsesInterface interface {
 
 	// ApplyTenantsWithResponse Make tenants, and flows when given, match a declaration in one transaction
 	//
-	// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+	// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Attachments that feeds claim stay. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15595,7 +16070,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteTenantWithResponse Remove a tenant that has no declared flows
 	//
-	// The request is refused while the tenant has declared flows; replace the flows first.
+	// Its feeds are removed with it. The request is refused while the tenant has declared flows; replace the flows first.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -15613,7 +16088,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateTenantWithBodyWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
-	// Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
+	// Properties omitted from the body are removed. Attachments that feeds claim stay. A change is refused if it would remove a port or class that declared flows use.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15622,7 +16097,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateTenantWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
-	// Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
+	// Properties omitted from the body are removed. Attachments that feeds claim stay. A change is refused if it would remove a port or class that declared flows use.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15658,7 +16133,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteAttachmentWithResponse Detach a tenant from a port that none of its declared flows use
 	//
-	// Devices change with the next rollout only.
+	// While a feed claims the port, the tenant stays attached, without a pinned service level. An attachment that only feeds claim is refused with `in-use`. Devices change with the next rollout only.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -15676,7 +16151,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutAttachmentWithBodyWithResponse Set the service level of an attachment, or let the compiler choose it
 	//
-	// Without `sl`, the compiler chooses the service level in the next plan.
+	// Without `sl`, the compiler chooses the service level in the next plan. A service level on an attachment that only feeds claim adds the operator's claim.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15685,7 +16160,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutAttachmentWithResponse Set the service level of an attachment, or let the compiler choose it
 	//
-	// Without `sl`, the compiler chooses the service level in the next plan.
+	// Without `sl`, the compiler chooses the service level in the next plan. A service level on an attachment that only feeds claim adds the operator's claim.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15754,6 +16229,42 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `PutClass` operationId).
 	PutClassWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params *PutClassParams, body PutClassJSONRequestBody, reqEditors ...RequestEditorFn) (*PutClassResponse, error)
+
+	// DeleteFeedWithResponse Delete a feed of a tenant with all its claims
+	//
+	// Attachments that the operator or another feed claims stay. Devices change with the next rollout only.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `DeleteFeed` operationId).
+	DeleteFeedWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *DeleteFeedParams, reqEditors ...RequestEditorFn) (*DeleteFeedResponse, error)
+
+	// GetFeedWithResponse Show a feed of a tenant with its ports
+	//
+	// The ports are those that this feed claims. The tenant's attachments also have those of the operator and of other feeds.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `GetFeed` operationId).
+	GetFeedWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, reqEditors ...RequestEditorFn) (*GetFeedResponse, error)
+
+	// PutFeedWithBodyWithResponse Replace the set of ports that a feed claims for a tenant
+	//
+	// The body is the whole set. The tenant is attached to a port while the operator or any feed claims it: the request removes only claims of this feed, and never a service level that the operator pinned. The feed is created when the tenant has none of this name. Repeating the same body changes nothing and keeps the ETag. A port that the latest snapshot lacks is refused by name, and then nothing changes. Devices change with the next rollout only.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `PutFeed` operationId).
+	PutFeedWithBodyWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *PutFeedParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutFeedResponse, error)
+
+	// PutFeedWithResponse Replace the set of ports that a feed claims for a tenant
+	//
+	// The body is the whole set. The tenant is attached to a port while the operator or any feed claims it: the request removes only claims of this feed, and never a service level that the operator pinned. The feed is created when the tenant has none of this name. Repeating the same body changes nothing and keeps the ETag. A port that the latest snapshot lacks is refused by name, and then nothing changes. Devices change with the next rollout only.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `PutFeed` operationId).
+	PutFeedWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *PutFeedParams, body PutFeedJSONRequestBody, reqEditors ...RequestEditorFn) (*PutFeedResponse, error)
 
 	// ListMembersWithResponse List the users that have a role in a tenant
 	//
@@ -17566,6 +18077,54 @@ func (r StreamEventsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r StreamEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListFeedsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FeedList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListFeedsResponse) GetJSON200() *FeedList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListFeedsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListFeedsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListFeedsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListFeedsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListFeedsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -20539,6 +21098,157 @@ func (r PutClassResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PutClassResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteFeedResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteFeedResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteFeedResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteFeedResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteFeedResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteFeedResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetFeedResponse200Headers the declared response headers of an HTTP 200 response for GetFeed
+type GetFeedResponse200Headers struct {
+	ETag string
+}
+
+type GetFeedResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Feed
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetFeedResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetFeedResponse) GetJSON200() *Feed {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetFeedResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetFeedResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetFeedResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetFeedResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetFeedResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutFeedResponse200Headers the declared response headers of an HTTP 200 response for PutFeed
+type PutFeedResponse200Headers struct {
+	ETag string
+}
+
+type PutFeedResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FeedResult
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PutFeedResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutFeedResponse) GetJSON200() *FeedResult {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutFeedResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutFeedResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutFeedResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutFeedResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutFeedResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -23996,6 +24706,21 @@ func (c *ClientWithResponses) StreamEventsWithResponse(ctx context.Context, fabr
 	return ParseStreamEventsResponse(rsp)
 }
 
+// ListFeedsWithResponse List the feeds of a fabric's tenants, by tenant and name
+//
+// A feed is the set of ports that an outside system, such as a Kubernetes cluster, claims for a tenant. Each entry is the feed of one tenant; a system that serves several tenants has a feed of the same name in each.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/feeds (the `ListFeeds` operationId).
+func (c *ClientWithResponses) ListFeedsWithResponse(ctx context.Context, fabric FabricPath, params *ListFeedsParams, reqEditors ...RequestEditorFn) (*ListFeedsResponse, error) {
+	rsp, err := c.ListFeeds(ctx, fabric, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListFeedsResponse(rsp)
+}
+
 // GetFlowsWithResponse List the declared flows
 //
 // Members of a tenant see the flows of their tenant only, with version 0.
@@ -24634,7 +25359,7 @@ func (c *ClientWithResponses) ListRolloutsWithResponse(ctx context.Context, fabr
 
 // StartRolloutWithBodyWithResponse Start a rollout of a stored plan
 //
-// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time. A caller with the role `feeder` may start a rollout only of a plan that differs from the plan in force by attachments of feeds alone; any other is refused with `needs-operator`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24649,7 +25374,7 @@ func (c *ClientWithResponses) StartRolloutWithBodyWithResponse(ctx context.Conte
 
 // StartRolloutWithResponse Start a rollout of a stored plan
 //
-// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+// The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time. A caller with the role `feeder` may start a rollout only of a plan that differs from the plan in force by attachments of feeds alone; any other is refused with `needs-operator`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24889,7 +25614,7 @@ func (c *ClientWithResponses) CreateTenantWithResponse(ctx context.Context, fabr
 
 // ApplyTenantsWithBodyWithResponse Make tenants, and flows when given, match a declaration in one transaction
 //
-// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Attachments that feeds claim stay. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24904,7 +25629,7 @@ func (c *ClientWithResponses) ApplyTenantsWithBodyWithResponse(ctx context.Conte
 
 // ApplyTenantsWithResponse Make tenants, and flows when given, match a declaration in one transaction
 //
-// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+// Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Attachments that feeds claim stay. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24919,7 +25644,7 @@ func (c *ClientWithResponses) ApplyTenantsWithResponse(ctx context.Context, fabr
 
 // DeleteTenantWithResponse Remove a tenant that has no declared flows
 //
-// The request is refused while the tenant has declared flows; replace the flows first.
+// Its feeds are removed with it. The request is refused while the tenant has declared flows; replace the flows first.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24949,7 +25674,7 @@ func (c *ClientWithResponses) GetTenantWithResponse(ctx context.Context, fabric 
 
 // UpdateTenantWithBodyWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
-// Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
+// Properties omitted from the body are removed. Attachments that feeds claim stay. A change is refused if it would remove a port or class that declared flows use.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24964,7 +25689,7 @@ func (c *ClientWithResponses) UpdateTenantWithBodyWithResponse(ctx context.Conte
 
 // UpdateTenantWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
-// Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
+// Properties omitted from the body are removed. Attachments that feeds claim stay. A change is refused if it would remove a port or class that declared flows use.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25024,7 +25749,7 @@ func (c *ClientWithResponses) AddAttachmentWithResponse(ctx context.Context, fab
 
 // DeleteAttachmentWithResponse Detach a tenant from a port that none of its declared flows use
 //
-// Devices change with the next rollout only.
+// While a feed claims the port, the tenant stays attached, without a pinned service level. An attachment that only feeds claim is refused with `in-use`. Devices change with the next rollout only.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -25054,7 +25779,7 @@ func (c *ClientWithResponses) GetAttachmentWithResponse(ctx context.Context, fab
 
 // PutAttachmentWithBodyWithResponse Set the service level of an attachment, or let the compiler choose it
 //
-// Without `sl`, the compiler chooses the service level in the next plan.
+// Without `sl`, the compiler chooses the service level in the next plan. A service level on an attachment that only feeds claim adds the operator's claim.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25069,7 +25794,7 @@ func (c *ClientWithResponses) PutAttachmentWithBodyWithResponse(ctx context.Cont
 
 // PutAttachmentWithResponse Set the service level of an attachment, or let the compiler choose it
 //
-// Without `sl`, the compiler chooses the service level in the next plan.
+// Without `sl`, the compiler chooses the service level in the next plan. A service level on an attachment that only feeds claim adds the operator's claim.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25185,6 +25910,66 @@ func (c *ClientWithResponses) PutClassWithResponse(ctx context.Context, fabric F
 		return nil, err
 	}
 	return ParsePutClassResponse(rsp)
+}
+
+// DeleteFeedWithResponse Delete a feed of a tenant with all its claims
+//
+// Attachments that the operator or another feed claims stay. Devices change with the next rollout only.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `DeleteFeed` operationId).
+func (c *ClientWithResponses) DeleteFeedWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *DeleteFeedParams, reqEditors ...RequestEditorFn) (*DeleteFeedResponse, error) {
+	rsp, err := c.DeleteFeed(ctx, fabric, tenant, feed, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteFeedResponse(rsp)
+}
+
+// GetFeedWithResponse Show a feed of a tenant with its ports
+//
+// The ports are those that this feed claims. The tenant's attachments also have those of the operator and of other feeds.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `GetFeed` operationId).
+func (c *ClientWithResponses) GetFeedWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, reqEditors ...RequestEditorFn) (*GetFeedResponse, error) {
+	rsp, err := c.GetFeed(ctx, fabric, tenant, feed, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetFeedResponse(rsp)
+}
+
+// PutFeedWithBodyWithResponse Replace the set of ports that a feed claims for a tenant
+//
+// The body is the whole set. The tenant is attached to a port while the operator or any feed claims it: the request removes only claims of this feed, and never a service level that the operator pinned. The feed is created when the tenant has none of this name. Repeating the same body changes nothing and keeps the ETag. A port that the latest snapshot lacks is refused by name, and then nothing changes. Devices change with the next rollout only.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `PutFeed` operationId).
+func (c *ClientWithResponses) PutFeedWithBodyWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *PutFeedParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutFeedResponse, error) {
+	rsp, err := c.PutFeedWithBody(ctx, fabric, tenant, feed, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutFeedResponse(rsp)
+}
+
+// PutFeedWithResponse Replace the set of ports that a feed claims for a tenant
+//
+// The body is the whole set. The tenant is attached to a port while the operator or any feed claims it: the request removes only claims of this feed, and never a service level that the operator pinned. The feed is created when the tenant has none of this name. Repeating the same body changes nothing and keeps the ETag. A port that the latest snapshot lacks is refused by name, and then nothing changes. Devices change with the next rollout only.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed} (the `PutFeed` operationId).
+func (c *ClientWithResponses) PutFeedWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params *PutFeedParams, body PutFeedJSONRequestBody, reqEditors ...RequestEditorFn) (*PutFeedResponse, error) {
+	rsp, err := c.PutFeed(ctx, fabric, tenant, feed, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutFeedResponse(rsp)
 }
 
 // ListMembersWithResponse List the users that have a role in a tenant
@@ -27192,6 +27977,39 @@ func ParseStreamEventsResponse(rsp *http.Response) (*StreamEventsResponse, error
 	}
 
 	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListFeedsResponse parses an HTTP response from a ListFeedsWithResponse call
+func ParseListFeedsResponse(rsp *http.Response) (*ListFeedsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListFeedsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FeedList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -29384,6 +30202,127 @@ func ParsePutClassResponse(rsp *http.Response) (*PutClassResponse, error) {
 	switch {
 	case rsp.StatusCode == 200:
 		var headers PutClassResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteFeedResponse parses an HTTP response from a DeleteFeedWithResponse call
+func ParseDeleteFeedResponse(rsp *http.Response) (*DeleteFeedResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteFeedResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetFeedResponse parses an HTTP response from a GetFeedWithResponse call
+func ParseGetFeedResponse(rsp *http.Response) (*GetFeedResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetFeedResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Feed
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetFeedResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutFeedResponse parses an HTTP response from a PutFeedWithResponse call
+func ParsePutFeedResponse(rsp *http.Response) (*PutFeedResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutFeedResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FeedResult
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PutFeedResponse200Headers
 		if values := rsp.Header.Values("ETag"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {

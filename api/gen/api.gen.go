@@ -452,6 +452,7 @@ func (e FabricReleaseTo) Valid() bool {
 const (
 	FabricRoleAuditor     FabricRole = "auditor"
 	FabricRoleFabricAdmin FabricRole = "fabric-admin"
+	FabricRoleFeeder      FabricRole = "feeder"
 	FabricRoleOperator    FabricRole = "operator"
 )
 
@@ -461,6 +462,8 @@ func (e FabricRole) Valid() bool {
 	case FabricRoleAuditor:
 		return true
 	case FabricRoleFabricAdmin:
+		return true
+	case FabricRoleFeeder:
 		return true
 	case FabricRoleOperator:
 		return true
@@ -905,6 +908,7 @@ func (e ReturningDeviceOrigin) Valid() bool {
 const (
 	RoleAuditor      Role = "auditor"
 	RoleFabricAdmin  Role = "fabric-admin"
+	RoleFeeder       Role = "feeder"
 	RoleOperator     Role = "operator"
 	RoleTenantAdmin  Role = "tenant-admin"
 	RoleTenantViewer Role = "tenant-viewer"
@@ -916,6 +920,8 @@ func (e Role) Valid() bool {
 	case RoleAuditor:
 		return true
 	case RoleFabricAdmin:
+		return true
+	case RoleFeeder:
 		return true
 	case RoleOperator:
 		return true
@@ -1512,6 +1518,12 @@ type AdmissionTrafficKind string
 
 // Attachment defines model for Attachment.
 type Attachment struct {
+	// FeedOnly Only feeds claim the attachment, not the operator. Present when true. An entry of a request with `true` is ignored, so that a tenant that was read can be written back.
+	FeedOnly *bool `json:"feed_only,omitempty"`
+
+	// Feeds The feeds that claim the attachment. Absent without one, and for callers whose roles are all on single tenants. Ignored in requests.
+	Feeds []Name `json:"feeds,omitempty"`
+
 	// Name Name of the port in the latest topology, such as `host-001/P1`; absent for a port that is not in it. Ignored in requests.
 	Name *PortName `json:"name,omitempty"`
 
@@ -2324,6 +2336,84 @@ type FairRateSettings struct {
 	Ports   []FairRatePort `json:"ports"`
 }
 
+// Feed defines model for Feed.
+type Feed struct {
+	// Actor Who changed the feed last.
+	Actor       string           `json:"actor"`
+	Attachments []FeedAttachment `json:"attachments"`
+	CreatedAt   time.Time        `json:"created_at"`
+
+	// Name 1 to 63 lower-case letters, digits and inner hyphens.
+	Name Name `json:"name"`
+
+	// Ports Number of ports that the feed claims.
+	Ports int `json:"ports"`
+
+	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
+	Tenant    Name      `json:"tenant"`
+	UpdatedAt time.Time `json:"updated_at"`
+	Version   int64     `json:"version"`
+}
+
+// FeedAttachment defines model for FeedAttachment.
+type FeedAttachment struct {
+	// Name Name of the port in the latest topology, such as `host-001/P1`; absent for a port that is not in it. Ignored in requests.
+	Name *PortName `json:"name,omitempty"`
+
+	// Port A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
+	Port Port `json:"port"`
+}
+
+// FeedList defines model for FeedList.
+type FeedList struct {
+	Items      []FeedSummary `json:"items"`
+	NextCursor *string       `json:"next_cursor,omitempty"`
+}
+
+// FeedPut defines model for FeedPut.
+type FeedPut struct {
+	Attachments []FeedAttachment `json:"attachments"`
+}
+
+// FeedResult defines model for FeedResult.
+type FeedResult struct {
+	// Attached Ports that the tenant is now attached to and was not before.
+	Attached []Port `json:"attached"`
+
+	// Detached Ports that the tenant is no longer attached to.
+	Detached []Port `json:"detached"`
+
+	// Name 1 to 63 lower-case letters, digits and inner hyphens.
+	Name Name `json:"name"`
+
+	// Ports Number of ports that the feed claims.
+	Ports int `json:"ports"`
+
+	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
+	Tenant  Name  `json:"tenant"`
+	Version int64 `json:"version"`
+}
+
+// FeedSummary defines model for FeedSummary.
+type FeedSummary struct {
+	// Actor Who changed the feed last.
+	Actor     string    `json:"actor"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// Name 1 to 63 lower-case letters, digits and inner hyphens.
+	Name Name `json:"name"`
+
+	// Ports Number of ports that the feed claims.
+	Ports int `json:"ports"`
+
+	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
+	Tenant Name `json:"tenant"`
+
+	// UpdatedAt Time of the latest change of the claims. A repeated request with the same ports is no change.
+	UpdatedAt time.Time `json:"updated_at"`
+	Version   int64     `json:"version"`
+}
+
 // FieldDifference defines model for FieldDifference.
 type FieldDifference struct {
 	// After Value after the change; absent when there is none.
@@ -2432,7 +2522,7 @@ type FlowSetUpdate struct {
 	Flows []Flow `json:"flows"`
 }
 
-// Grant A role and where it holds. The first three roles act on the named fabric, or on all fabrics when none is named; the others on the one named tenant.
+// Grant A role and where it holds. The first four roles act on the named fabric, or on all fabrics when none is named; the others on the one named tenant.
 type Grant struct {
 	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
 	Fabric *Name `json:"fabric,omitempty"`
@@ -3524,6 +3614,9 @@ type RolloutBackTo string
 
 // RolloutCreate defines model for RolloutCreate.
 type RolloutCreate struct {
+	// LimitSettings Refuse the rollout with `too-many-settings` if the plan changes more settings than this from the plan in force; without a plan in force, every setting counts. Without this field there is no limit.
+	LimitSettings *int `json:"limit_settings,omitempty"`
+
 	// Options Bounds of a rollout. Omitted values and 0 take their defaults.
 	Options *RolloutOptions `json:"options,omitempty"`
 	Plan    PlanRef         `json:"plan"`
@@ -4526,6 +4619,9 @@ type DryRun = bool
 // FabricPath 1 to 63 lower-case letters, digits and inner hyphens.
 type FabricPath = Name
 
+// FeedPath 1 to 63 lower-case letters, digits and inner hyphens.
+type FeedPath = Name
+
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = string
 
@@ -4848,6 +4944,21 @@ type StreamEventsParams struct {
 
 	// LastEventID The number of the event after which to start. By default only new events are sent.
 	LastEventID *int64 `json:"Last-Event-ID,omitempty"`
+}
+
+// ListFeedsParams defines parameters for ListFeeds.
+type ListFeedsParams struct {
+	// Limit Largest number of rows to return.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` or `last_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Tenant Only the feeds of this tenant.
+	Tenant *Name `form:"tenant,omitempty" json:"tenant,omitempty"`
+
+	// Feed Only the feeds of this name.
+	Feed *Name `form:"feed,omitempty" json:"feed,omitempty"`
 }
 
 // PutFlowsParams defines parameters for PutFlows.
@@ -5314,6 +5425,24 @@ type PutClassParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// DeleteFeedParams defines parameters for DeleteFeed.
+type DeleteFeedParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// IfMatch The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// PutFeedParams defines parameters for PutFeed.
+type PutFeedParams struct {
+	// DryRun Return what would change, and store nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// IfMatch The ETag of the version to change, `"0"` for a feed that does not exist yet, or `*` for either. The header is required; without it the request fails with 428.
+	IfMatch *string `json:"If-Match,omitempty"`
+}
+
 // ListMembersParams defines parameters for ListMembers.
 type ListMembersParams struct {
 	// Limit Largest number of rows to return.
@@ -5759,6 +5888,9 @@ type AddClassJSONRequestBody = Class
 
 // PutClassJSONRequestBody defines body for PutClass for application/json ContentType.
 type PutClassJSONRequestBody = ClassUpdate
+
+// PutFeedJSONRequestBody defines body for PutFeed for application/json ContentType.
+type PutFeedJSONRequestBody = FeedPut
 
 // PutMemberJSONRequestBody defines body for PutMember for application/json ContentType.
 type PutMemberJSONRequestBody = MemberPut

@@ -87,6 +87,9 @@ type ServerInterface interface {
 	// StreamEvents Stream the events of a fabric as server-sent events
 	// (GET /api/v1/fabrics/{fabric}/events/stream)
 	StreamEvents(c *gin.Context, fabric FabricPath, params StreamEventsParams)
+	// ListFeeds List the feeds of a fabric's tenants, by tenant and name
+	// (GET /api/v1/fabrics/{fabric}/feeds)
+	ListFeeds(c *gin.Context, fabric FabricPath, params ListFeedsParams)
 	// GetFlows List the declared flows
 	// (GET /api/v1/fabrics/{fabric}/flows)
 	GetFlows(c *gin.Context, fabric FabricPath)
@@ -267,6 +270,15 @@ type ServerInterface interface {
 	// PutClass Change the weight of a class
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class})
 	PutClass(c *gin.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params PutClassParams)
+	// DeleteFeed Delete a feed of a tenant with all its claims
+	// (DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed})
+	DeleteFeed(c *gin.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params DeleteFeedParams)
+	// GetFeed Show a feed of a tenant with its ports
+	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed})
+	GetFeed(c *gin.Context, fabric FabricPath, tenant TenantPath, feed FeedPath)
+	// PutFeed Replace the set of ports that a feed claims for a tenant
+	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed})
+	PutFeed(c *gin.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params PutFeedParams)
 	// ListMembers List the users that have a role in a tenant
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/members)
 	ListMembers(c *gin.Context, fabric FabricPath, tenant TenantPath, params ListMembersParams)
@@ -1674,6 +1686,66 @@ func (siw *ServerInterfaceWrapper) StreamEvents(c *gin.Context) {
 	}
 
 	siw.Handler.StreamEvents(c, fabric, params)
+}
+
+// ListFeeds operation middleware
+func (siw *ServerInterfaceWrapper) ListFeeds(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListFeedsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "tenant" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tenant", c.Request.URL.Query(), &params.Tenant, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tenant: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "feed" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "feed", c.Request.URL.Query(), &params.Feed, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter feed: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListFeeds(c, fabric, params)
 }
 
 // GetFlows operation middleware
@@ -4769,6 +4841,199 @@ func (siw *ServerInterfaceWrapper) PutClass(c *gin.Context) {
 	siw.Handler.PutClass(c, fabric, tenant, class, params)
 }
 
+// DeleteFeed operation middleware
+func (siw *ServerInterfaceWrapper) DeleteFeed(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "tenant" -------------
+	var tenant TenantPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "tenant", c.Param("tenant"), &tenant, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tenant: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "feed" -------------
+	var feed FeedPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "feed", c.Param("feed"), &feed, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter feed: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteFeedParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for If-Match, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter If-Match: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteFeed(c, fabric, tenant, feed, params)
+}
+
+// GetFeed operation middleware
+func (siw *ServerInterfaceWrapper) GetFeed(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "tenant" -------------
+	var tenant TenantPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "tenant", c.Param("tenant"), &tenant, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tenant: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "feed" -------------
+	var feed FeedPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "feed", c.Param("feed"), &feed, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter feed: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetFeed(c, fabric, tenant, feed)
+}
+
+// PutFeed operation middleware
+func (siw *ServerInterfaceWrapper) PutFeed(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "tenant" -------------
+	var tenant TenantPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "tenant", c.Param("tenant"), &tenant, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tenant: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "feed" -------------
+	var feed FeedPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "feed", c.Param("feed"), &feed, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter feed: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PutFeedParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch string
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for If-Match, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter If-Match: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PutFeed(c, fabric, tenant, feed, params)
+}
+
 // ListMembers operation middleware
 func (siw *ServerInterfaceWrapper) ListMembers(c *gin.Context) {
 
@@ -6955,6 +7220,10 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.DELETE(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/attachments/:port", wrapper.DeleteAttachment)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/attachments/:port", wrapper.GetAttachment)
 	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/attachments/:port", wrapper.PutAttachment)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/feeds", wrapper.ListFeeds)
+	router.DELETE(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/feeds/:feed", wrapper.DeleteFeed)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/feeds/:feed", wrapper.GetFeed)
+	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/feeds/:feed", wrapper.PutFeed)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/classes", wrapper.ListClasses)
 	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/classes", wrapper.AddClass)
 	router.DELETE(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/classes/:class", wrapper.DeleteClass)
@@ -8004,6 +8273,46 @@ type StreamEventsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response StreamEventsdefaultApplicationProblemPlusJSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListFeedsRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Params ListFeedsParams
+}
+
+type ListFeedsResponseObject interface {
+	VisitListFeedsResponse(w http.ResponseWriter) error
+}
+
+type ListFeeds200JSONResponse FeedList
+
+func (response ListFeeds200JSONResponse) VisitListFeedsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListFeedsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListFeedsdefaultApplicationProblemPlusJSONResponse) VisitListFeedsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -10594,6 +10903,142 @@ type PutClassdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PutClassdefaultApplicationProblemPlusJSONResponse) VisitPutClassResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteFeedRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Tenant TenantPath `json:"tenant"`
+	Feed   FeedPath   `json:"feed"`
+	Params DeleteFeedParams
+}
+
+type DeleteFeedResponseObject interface {
+	VisitDeleteFeedResponse(w http.ResponseWriter) error
+}
+
+type DeleteFeed204Response struct {
+}
+
+func (response DeleteFeed204Response) VisitDeleteFeedResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteFeeddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteFeeddefaultApplicationProblemPlusJSONResponse) VisitDeleteFeedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetFeedRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Tenant TenantPath `json:"tenant"`
+	Feed   FeedPath   `json:"feed"`
+}
+
+type GetFeedResponseObject interface {
+	VisitGetFeedResponse(w http.ResponseWriter) error
+}
+
+type GetFeed200ResponseHeaders struct {
+	ETag string
+}
+
+type GetFeed200JSONResponse struct {
+	Body    Feed
+	Headers GetFeed200ResponseHeaders
+}
+
+func (response GetFeed200JSONResponse) VisitGetFeedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetFeeddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetFeeddefaultApplicationProblemPlusJSONResponse) VisitGetFeedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutFeedRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Tenant TenantPath `json:"tenant"`
+	Feed   FeedPath   `json:"feed"`
+	Params PutFeedParams
+	Body   *PutFeedJSONRequestBody
+}
+
+type PutFeedResponseObject interface {
+	VisitPutFeedResponse(w http.ResponseWriter) error
+}
+
+type PutFeed200ResponseHeaders struct {
+	ETag string
+}
+
+type PutFeed200JSONResponse struct {
+	Body    FeedResult
+	Headers PutFeed200ResponseHeaders
+}
+
+func (response PutFeed200JSONResponse) VisitPutFeedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutFeeddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PutFeeddefaultApplicationProblemPlusJSONResponse) VisitPutFeedResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -13345,6 +13790,9 @@ type StrictServerInterface interface {
 	// StreamEvents Stream the events of a fabric as server-sent events
 	// (GET /api/v1/fabrics/{fabric}/events/stream)
 	StreamEvents(ctx context.Context, request StreamEventsRequestObject) (StreamEventsResponseObject, error)
+	// ListFeeds List the feeds of a fabric's tenants, by tenant and name
+	// (GET /api/v1/fabrics/{fabric}/feeds)
+	ListFeeds(ctx context.Context, request ListFeedsRequestObject) (ListFeedsResponseObject, error)
 	// GetFlows List the declared flows
 	// (GET /api/v1/fabrics/{fabric}/flows)
 	GetFlows(ctx context.Context, request GetFlowsRequestObject) (GetFlowsResponseObject, error)
@@ -13525,6 +13973,15 @@ type StrictServerInterface interface {
 	// PutClass Change the weight of a class
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class})
 	PutClass(ctx context.Context, request PutClassRequestObject) (PutClassResponseObject, error)
+	// DeleteFeed Delete a feed of a tenant with all its claims
+	// (DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed})
+	DeleteFeed(ctx context.Context, request DeleteFeedRequestObject) (DeleteFeedResponseObject, error)
+	// GetFeed Show a feed of a tenant with its ports
+	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed})
+	GetFeed(ctx context.Context, request GetFeedRequestObject) (GetFeedResponseObject, error)
+	// PutFeed Replace the set of ports that a feed claims for a tenant
+	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed})
+	PutFeed(ctx context.Context, request PutFeedRequestObject) (PutFeedResponseObject, error)
 	// ListMembers List the users that have a role in a tenant
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/members)
 	ListMembers(ctx context.Context, request ListMembersRequestObject) (ListMembersResponseObject, error)
@@ -14442,6 +14899,33 @@ func (sh *strictHandler) StreamEvents(ctx *gin.Context, fabric FabricPath, param
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(StreamEventsResponseObject); ok {
 		if err := validResponse.VisitStreamEventsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListFeeds operation middleware
+func (sh *strictHandler) ListFeeds(ctx *gin.Context, fabric FabricPath, params ListFeedsParams) {
+	var request ListFeedsRequestObject
+
+	request.Fabric = fabric
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListFeeds(ctx, request.(ListFeedsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListFeeds")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListFeedsResponseObject); ok {
+		if err := validResponse.VisitListFeedsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
@@ -16434,6 +16918,110 @@ func (sh *strictHandler) PutClass(ctx *gin.Context, fabric FabricPath, tenant Te
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(PutClassResponseObject); ok {
 		if err := validResponse.VisitPutClassResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteFeed operation middleware
+func (sh *strictHandler) DeleteFeed(ctx *gin.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params DeleteFeedParams) {
+	var request DeleteFeedRequestObject
+
+	request.Fabric = fabric
+	request.Tenant = tenant
+	request.Feed = feed
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteFeed(ctx, request.(DeleteFeedRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteFeed")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteFeedResponseObject); ok {
+		if err := validResponse.VisitDeleteFeedResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetFeed operation middleware
+func (sh *strictHandler) GetFeed(ctx *gin.Context, fabric FabricPath, tenant TenantPath, feed FeedPath) {
+	var request GetFeedRequestObject
+
+	request.Fabric = fabric
+	request.Tenant = tenant
+	request.Feed = feed
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetFeed(ctx, request.(GetFeedRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetFeed")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetFeedResponseObject); ok {
+		if err := validResponse.VisitGetFeedResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutFeed operation middleware
+func (sh *strictHandler) PutFeed(ctx *gin.Context, fabric FabricPath, tenant TenantPath, feed FeedPath, params PutFeedParams) {
+	var request PutFeedRequestObject
+
+	request.Fabric = fabric
+	request.Tenant = tenant
+	request.Feed = feed
+	request.Params = params
+
+	var body PutFeedJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutFeed(ctx, request.(PutFeedRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutFeed")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PutFeedResponseObject); ok {
+		if err := validResponse.VisitPutFeedResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

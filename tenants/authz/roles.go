@@ -15,6 +15,7 @@ const (
 	Tenant         Object = "tenant"
 	Class          Object = "class"
 	Attachment     Object = "attachment"
+	Feed           Object = "feed"
 	Flow           Object = "flow"
 	Policy         Object = "policy"
 	Plan           Object = "plan"
@@ -40,6 +41,7 @@ func Objects() []ObjectInfo {
 		{Tenant, "tenants with weight, guarantee, cap and partition"},
 		{Class, "classes inside a tenant"},
 		{Attachment, "ports that a tenant sits on"},
+		{Feed, "ports that outside systems claim for tenants; run: rollouts that only feeds caused"},
 		{Flow, "declared traffic"},
 		{Policy, "revisions of what all tenants are entitled to"},
 		{Plan, "compiled settings of all devices"},
@@ -103,7 +105,7 @@ func Table(r tenants.Role) []Right {
 		return all
 	case tenants.RoleOperator: // runs the fabrics; does not manage access
 		return []Right{
-			{Fabric, rwr}, {Tenant, rw}, {Class, rw}, {Attachment, rw}, {Flow, rw}, {Policy, rw}, {Plan, rwr}, {Rollout, rwr},
+			{Fabric, rwr}, {Tenant, rw}, {Class, rw}, {Attachment, rw}, {Feed, rwr}, {Flow, rw}, {Policy, rw}, {Plan, rwr}, {Rollout, rwr},
 			{Device, rwr}, {Share, rwr}, {Simulation, rwr}, {Calibration, rwr}, {Event, r1}, {Audit, r1}, {Member, r1},
 			{Silence, rw}, {Settings, r1}, {Diagnostics, r1},
 		}
@@ -115,6 +117,11 @@ func Table(r tenants.Role) []Right {
 			}
 		}
 		return all
+	case tenants.RoleFeeder: // claims ports for tenants, plans, and rolls out what only feeds changed
+		return []Right{
+			{Fabric, r1}, {Tenant, r1}, {Class, r1}, {Attachment, r1}, {Feed, rwr}, {Flow, r1}, {Policy, r1}, {Plan, rw}, {Rollout, r1},
+			{Share, r1}, {Event, r1},
+		}
 	case tenants.RoleTenantAdmin: // its own tenant: the division of its share, and its members
 		return []Right{
 			{Tenant, r1}, {Class, rw}, {Attachment, r1}, {Flow, r1}, {Share, r1}, {Event, r1}, {Member, rw}, {ServiceAccount, rw},
