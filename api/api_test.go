@@ -50,6 +50,7 @@ func TestEveryOperationAnswersByTheContract(t *testing.T) {
 	}
 	r.tenants()
 	r.objectives()
+	r.feeds()
 	plan := r.plans()
 	r.rollout(plan)
 	r.devices()
