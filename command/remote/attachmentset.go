@@ -9,6 +9,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/hostset"
 	"fairlane/internal/usage"
 	"fairlane/subnet"
@@ -95,7 +96,9 @@ func (c *cli) editAttachments(cmd *cobra.Command, names []string, key string, ed
 		return nil, err
 	}
 	next := gen.TenantCreate{Weight: old.Weight, GuaranteeBps: &old.GuaranteeBps, CapBps: &old.CapBps, Pkey: &old.Pkey, Classes: old.Classes}
-	if next.Attachments, err = edit(old.Attachments, ids); err != nil {
+	// A feed's ports are neither added nor removed here: the operator may claim one as well, and cannot detach it.
+	own := slices.DeleteFunc(old.Attachments, func(a gen.Attachment) bool { return cmdline.OrZero(a.FeedOnly) })
+	if next.Attachments, err = edit(own, ids); err != nil {
 		return nil, err
 	}
 	params := &gen.UpdateTenantParams{DryRun: given(c.dry), IfMatch: c.ifMatch(versionTag(old.Version))}

@@ -55,6 +55,7 @@ func (c *cli) completions() map[string]cobra.CompletionFunc {
 		"calibration": completed(c.anywhere, c.calibrationPage, func(x *gen.Calibration) string { return number(x.ID) }),
 		"class":       completed(c.inTenant, c.classPage, func(x *gen.Class) string { return x.Name }),
 		"attachment":  completed(c.inTenant, c.attachmentPage, func(x *gen.Attachment) string { return x.Port }),
+		"feed":        completed(c.inTenant, c.feedPage, func(x *gen.FeedSummary) string { return x.Name }),
 		"device":      completed(c.pick, c.devicePage, func(x *gen.Device) string { return x.Name }),
 	}
 }

@@ -63,6 +63,8 @@ func reach() map[string]string {
 		"updateTenant": "tenant set red --weight 2", "deleteTenant": "tenant delete red",
 		"listAttachments": "attachment list --tenant red", "addAttachment": "attachment add h1 --tenant red", "getAttachment": "attachment show h1 --tenant red",
 		"putAttachment": "attachment set h1 --tenant red --sl 2", "deleteAttachment": "attachment delete h1 --tenant red",
+		"listFeeds": "feed list", "getFeed": "feed show x --tenant red", "deleteFeed": "feed delete x --tenant red",
+		"putFeed":     "!the set of ports comes from the system that claims them, not from a person",
 		"listClasses": "class list --tenant red", "addClass": "class add bulk --tenant red --weight 1", "getClass": "class show bulk --tenant red",
 		"putClass": "class set bulk --tenant red --weight 2", "deleteClass": "class delete bulk --tenant red",
 		"getFlows": "flow list", "putFlows": "flow set -f FLOWS",

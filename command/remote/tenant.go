@@ -352,6 +352,9 @@ func tenantsIn(list []gen.Tenant) ([]tenants.Tenant, error) {
 			out[i].Classes = append(out[i].Classes, tenants.Class{Name: k.Name, Weight: w})
 		}
 		for _, a := range t.Attachments {
+			if cmdline.OrZero(a.FeedOnly) { // a file has what the operator declares
+				continue
+			}
 			port, err := ident.ParsePortID(a.Port)
 			if err != nil {
 				return nil, err

@@ -1,6 +1,8 @@
 package remote
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	apiclient "fairlane/api/client"
@@ -61,9 +63,9 @@ func (c *cli) attachment() *cobra.Command {
 }
 
 func (c *cli) attachmentTable(list []gen.Attachment) *table {
-	t := c.newTable("port", "sl>")
+	t := c.newTable("port", "sl>", "feeds")
 	for _, a := range list {
-		t.add(portName(a.Name, a.Port), slOrDash(a.SL))
+		t.add(portName(a.Name, a.Port), slOrDash(a.SL), strings.Join(a.Feeds, ","))
 	}
 	return t
 }
