@@ -272,7 +272,7 @@ export interface paths {
         get: operations["listTenants"];
         /**
          * Make tenants, and flows when given, match a declaration in one transaction
-         * @description Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
+         * @description Applies declarations kept in files, all or nothing. Missing tenants are created, differing ones changed, and all others left unchanged. With `prune`, tenants that are not listed are deleted. Attachments that feeds claim stay. Repeating the same body changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
          */
         put: operations["applyTenants"];
         /**
@@ -311,13 +311,13 @@ export interface paths {
         get: operations["getTenant"];
         /**
          * Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
-         * @description Properties omitted from the body are removed. A change is refused if it would remove a port or class that declared flows use.
+         * @description Properties omitted from the body are removed. Attachments that feeds claim stay. A change is refused if it would remove a port or class that declared flows use.
          */
         put: operations["updateTenant"];
         post?: never;
         /**
          * Remove a tenant that has no declared flows
-         * @description The request is refused while the tenant has declared flows; replace the flows first.
+         * @description Its feeds are removed with it. The request is refused while the tenant has declared flows; replace the flows first.
          */
         delete: operations["deleteTenant"];
         options?: never;
@@ -437,7 +437,7 @@ export interface paths {
         put?: never;
         /**
          * Start a rollout of a stored plan
-         * @description The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
+         * @description The rollout writes placements first, then devices in waves: a canary of each kind, then one failure domain after another. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time. A caller with the role `feeder` may start a rollout only of a plan that differs from the plan in force by attachments of feeds alone; any other is refused with `needs-operator`.
          */
         post: operations["startRollout"];
         delete?: never;
@@ -1376,15 +1376,85 @@ export interface paths {
         get: operations["getAttachment"];
         /**
          * Set the service level of an attachment, or let the compiler choose it
-         * @description Without `sl`, the compiler chooses the service level in the next plan.
+         * @description Without `sl`, the compiler chooses the service level in the next plan. A service level on an attachment that only feeds claim adds the operator's claim.
          */
         put: operations["putAttachment"];
         post?: never;
         /**
          * Detach a tenant from a port that none of its declared flows use
-         * @description Devices change with the next rollout only.
+         * @description While a feed claims the port, the tenant stays attached, without a pinned service level. An attachment that only feeds claim is refused with `in-use`. Devices change with the next rollout only.
          */
         delete: operations["deleteAttachment"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/feeds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the feeds of a fabric's tenants, by tenant and name
+         * @description A feed is the set of ports that an outside system, such as a Kubernetes cluster, claims for a tenant. Each entry is the feed of one tenant; a system that serves several tenants has a feed of the same name in each.
+         */
+        get: operations["listFeeds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/tenants/{tenant}/feeds/{feed}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The tenant's name.
+                 * @example gold
+                 */
+                tenant: components["parameters"]["TenantPath"];
+                /**
+                 * @description The feed's name.
+                 * @example kubernetes-lab1
+                 */
+                feed: components["parameters"]["FeedPath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Show a feed of a tenant with its ports
+         * @description The ports are those that this feed claims. The tenant's attachments also have those of the operator and of other feeds.
+         */
+        get: operations["getFeed"];
+        /**
+         * Replace the set of ports that a feed claims for a tenant
+         * @description The body is the whole set. The tenant is attached to a port while the operator or any feed claims it: the request removes only claims of this feed, and never a service level that the operator pinned. The feed is created when the tenant has none of this name. Repeating the same body changes nothing and keeps the ETag. A port that the latest snapshot lacks is refused by name, and then nothing changes. Devices change with the next rollout only.
+         */
+        put: operations["putFeed"];
+        post?: never;
+        /**
+         * Delete a feed of a tenant with all its claims
+         * @description Attachments that the operator or another feed claims stay. Devices change with the next rollout only.
+         */
+        delete: operations["deleteFeed"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3044,6 +3114,65 @@ export interface components {
             port: components["schemas"]["Port"];
             name?: components["schemas"]["PortName"];
             sl?: components["schemas"]["SL"];
+            /** @description Only feeds claim the attachment, not the operator. Present when true. An entry of a request with `true` is ignored, so that a tenant that was read can be written back. */
+            feed_only?: boolean;
+            /** @description The feeds that claim the attachment. Absent without one, and for callers whose roles are all on single tenants. Ignored in requests. */
+            feeds?: components["schemas"]["Name"][];
+        };
+        FeedAttachment: {
+            port: components["schemas"]["Port"];
+            name?: components["schemas"]["PortName"];
+        };
+        FeedPut: {
+            attachments: components["schemas"]["FeedAttachment"][];
+        };
+        FeedSummary: {
+            name: components["schemas"]["Name"];
+            tenant: components["schemas"]["Name"];
+            /** @description Number of ports that the feed claims. */
+            ports: number;
+            /** Format: int64 */
+            version: number;
+            /** @description Who changed the feed last. */
+            actor: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Time of the latest change of the claims. A repeated request with the same ports is no change.
+             */
+            updated_at: string;
+        };
+        Feed: {
+            name: components["schemas"]["Name"];
+            tenant: components["schemas"]["Name"];
+            /** @description Number of ports that the feed claims. */
+            ports: number;
+            /** Format: int64 */
+            version: number;
+            /** @description Who changed the feed last. */
+            actor: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            attachments: components["schemas"]["FeedAttachment"][];
+        };
+        FeedList: {
+            items: components["schemas"]["FeedSummary"][];
+            next_cursor?: string;
+        };
+        FeedResult: {
+            name: components["schemas"]["Name"];
+            tenant: components["schemas"]["Name"];
+            /** @description Number of ports that the feed claims. */
+            ports: number;
+            /** Format: int64 */
+            version: number;
+            /** @description Ports that the tenant is now attached to and was not before. */
+            attached: components["schemas"]["Port"][];
+            /** @description Ports that the tenant is no longer attached to. */
+            detached: components["schemas"]["Port"][];
         };
         TenantCreate: {
             name: components["schemas"]["Name"];
@@ -3969,6 +4098,8 @@ export interface components {
             /** @description Stages to run; default: both. Placement always runs before settings. */
             stages?: components["schemas"]["Stage"][];
             options?: components["schemas"]["RolloutOptions"];
+            /** @description Refuse the rollout with `too-many-settings` if the plan changes more settings than this from the plan in force; without a plan in force, every setting counts. Without this field there is no limit. */
+            limit_settings?: number;
         };
         /** @description Bounds of a rollout. Omitted values and 0 take their defaults. */
         RolloutOptions: {
@@ -5087,8 +5218,8 @@ export interface components {
         /** @description 1 to 63 lower-case letters, digits and inner dots, underscores and hyphens. */
         UserName: string;
         /** @enum {string} */
-        Role: "fabric-admin" | "operator" | "auditor" | "tenant-admin" | "tenant-viewer";
-        /** @description A role and where it holds. The first three roles act on the named fabric, or on all fabrics when none is named; the others on the one named tenant. */
+        Role: "fabric-admin" | "operator" | "auditor" | "feeder" | "tenant-admin" | "tenant-viewer";
+        /** @description A role and where it holds. The first four roles act on the named fabric, or on all fabrics when none is named; the others on the one named tenant. */
         Grant: {
             role: components["schemas"]["Role"];
             fabric?: components["schemas"]["Name"];
@@ -5252,7 +5383,7 @@ export interface components {
             role: components["schemas"]["TenantRole"];
         };
         /** @enum {string} */
-        FabricRole: "fabric-admin" | "operator" | "auditor";
+        FabricRole: "fabric-admin" | "operator" | "auditor" | "feeder";
         FabricMemberPut: {
             role: components["schemas"]["FabricRole"];
         };
@@ -5362,6 +5493,11 @@ export interface components {
          * @example gold
          */
         TenantPath: components["schemas"]["Name"];
+        /**
+         * @description The feed's name.
+         * @example kubernetes-lab1
+         */
+        FeedPath: components["schemas"]["Name"];
         /**
          * @description The plan's name, or a prefix of it that no other plan shares.
          * @example 64b14af734de
@@ -10415,6 +10551,225 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description Detached. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listFeeds: {
+        parameters: {
+            query?: {
+                /** @description Largest number of rows to return. */
+                limit?: components["parameters"]["Limit"];
+                /** @description The `next_cursor` or `last_cursor` of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only the feeds of this tenant. */
+                tenant?: components["schemas"]["Name"];
+                /** @description Only the feeds of this name. */
+                feed?: components["schemas"]["Name"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of feeds, without their ports. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "actor": "kubernetes",
+                     *           "created_at": "2026-11-21T10:00:00.017Z",
+                     *           "name": "kubernetes-lab1",
+                     *           "ports": 2,
+                     *           "tenant": "red",
+                     *           "updated_at": "2026-11-21T10:00:00.023Z",
+                     *           "version": 2
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FeedList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getFeed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The tenant's name.
+                 * @example gold
+                 */
+                tenant: components["parameters"]["TenantPath"];
+                /**
+                 * @description The feed's name.
+                 * @example kubernetes-lab1
+                 */
+                feed: components["parameters"]["FeedPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The feed. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "actor": "kubernetes",
+                     *       "attachments": [
+                     *         {
+                     *           "name": "h1/P1",
+                     *           "port": "0x0200000000010000:1"
+                     *         }
+                     *       ],
+                     *       "created_at": "2026-11-21T10:00:00.017Z",
+                     *       "name": "kubernetes-lab1",
+                     *       "ports": 1,
+                     *       "tenant": "red",
+                     *       "updated_at": "2026-11-21T10:00:00.023Z",
+                     *       "version": 2
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Feed"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putFeed: {
+        parameters: {
+            query?: {
+                /** @description Return what would change, and store nothing. */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /** @description The ETag of the version to change, `"0"` for a feed that does not exist yet, or `*` for either. The header is required; without it the request fails with 428. */
+                "If-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The tenant's name.
+                 * @example gold
+                 */
+                tenant: components["parameters"]["TenantPath"];
+                /**
+                 * @description The feed's name.
+                 * @example kubernetes-lab1
+                 */
+                feed: components["parameters"]["FeedPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "attachments": [
+                 *         {
+                 *           "port": "h1"
+                 *         },
+                 *         {
+                 *           "port": "0x0200000000010300:1"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["FeedPut"];
+            };
+        };
+        responses: {
+            /** @description The changes made or, in a dry run, the changes that would be made. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "attached": [
+                     *         "0x0200000000010300:1"
+                     *       ],
+                     *       "detached": [],
+                     *       "name": "kubernetes-lab1",
+                     *       "ports": 2,
+                     *       "tenant": "red",
+                     *       "version": 3
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FeedResult"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteFeed: {
+        parameters: {
+            query?: {
+                /** @description Return what would change, and store nothing. */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /** @description The ETag of the version to change, or `*` for any version. The header is required; without it the request fails with 428. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The fabric's name.
+                 * @example lab
+                 */
+                fabric: components["parameters"]["FabricPath"];
+                /**
+                 * @description The tenant's name.
+                 * @example gold
+                 */
+                tenant: components["parameters"]["TenantPath"];
+                /**
+                 * @description The feed's name.
+                 * @example kubernetes-lab1
+                 */
+                feed: components["parameters"]["FeedPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
             204: {
                 headers: {
                     [name: string]: unknown;

@@ -8,7 +8,7 @@ export type Account = Schemas["ServiceAccount"];
 export type Token = Schemas["Token"];
 
 /** Roles on one fabric or on all. */
-export const wideRoles = ["fabric-admin", "operator", "auditor"] as const;
+export const wideRoles = ["fabric-admin", "operator", "auditor", "feeder"] as const;
 /** Roles in one tenant. */
 export const tenantRoles = ["tenant-admin", "tenant-viewer"] as const;
 export const isWide = (role: string) => (wideRoles as readonly string[]).includes(role);

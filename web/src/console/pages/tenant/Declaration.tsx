@@ -83,8 +83,18 @@ function Attachments({ fabric, tenant }: { fabric: string; tenant: Tenant }) {
       },
       { id: "guid", header: t("guid"), value: (a) => a.port, hidden: true },
       { id: "sl", header: t("sl"), align: "end", value: (a) => a.sl, missing: t("sl-chosen") },
+      ...(tenant.attachments.some((a) => a.feeds)
+        ? [
+            {
+              id: "feeds",
+              header: t("feeds"),
+              value: (a: Schemas["Attachment"]) => a.feeds?.join(", "),
+              missing: t("feeds-none"),
+            },
+          ]
+        : []),
     ],
-    [t],
+    [t, tenant.attachments],
   );
   return (
     <DataTable

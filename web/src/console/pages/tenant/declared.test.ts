@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { bodyOf, type Declared } from "../tenants/changes";
 import { changedFields, editsOf } from "./declared";
+import { draftOf, parsed } from "./draft";
 
 const original: Declared = {
   weight: 4,
@@ -18,6 +19,19 @@ test("ignores the order of items and the names of ports", () => {
   const same = { ...original, classes: [...original.classes].reverse(), attachments: [{ port: "1:1" }] };
   expect(changedFields(original, same)).toEqual([]);
   expect(changedFields(original, { ...original, attachments: [{ port: "1:1", sl: 3 }] })).toEqual(["attachments"]);
+});
+
+test("leaves attachments of feeds to the feeds", () => {
+  const fed: Declared = {
+    ...original,
+    attachments: [...original.attachments, { port: "2:1", name: "h2/P1", feed_only: true, feeds: ["kubernetes-lab1"] }],
+  };
+  expect(changedFields(original, fed)).toEqual([]);
+  expect(bodyOf(fed).attachments).toEqual([{ port: "1:1" }]);
+  const draft = draftOf(fed);
+  expect(draft.ports).toEqual(["h1/P1"]);
+  const claimed = parsed({ ...draft, ports: ["h1/P1", "h2/P1"] }, fed).declared;
+  expect(claimed && bodyOf(claimed).attachments).toEqual([{ port: "1:1" }, { port: "2:1" }]);
 });
 
 test("words changes as edits of a what-if, and as the body of the change", () => {

@@ -1,4 +1,4 @@
-import type { Declared } from "../tenants/changes";
+import { type Declared, ownOf } from "../tenants/changes";
 
 export type FieldName = keyof Declared;
 
@@ -7,7 +7,12 @@ export const fieldNames: FieldName[] = ["weight", "guarantee_bps", "cap_bps", "p
 /** A value as text that does not depend on the order of its items. Names of ports are no part of it. */
 function canonical(field: FieldName, d: Declared): string {
   if (field === "classes") return JSON.stringify(d.classes.map((c) => [c.name, c.weight]).sort());
-  if (field === "attachments") return JSON.stringify(d.attachments.map((a) => [a.port, a.sl ?? null]).sort());
+  if (field === "attachments")
+    return JSON.stringify(
+      ownOf(d.attachments)
+        .map((a) => [a.port, a.sl ?? null])
+        .sort(),
+    );
   return JSON.stringify(d[field]);
 }
 

@@ -1,5 +1,5 @@
 import { bpsOf, namePattern, rateText, weightOf } from "../tenants/amounts";
-import type { Declared } from "../tenants/changes";
+import { type Declared, ownOf } from "../tenants/changes";
 import { expandPorts } from "../tenants/ports";
 import type { FieldName } from "./declared";
 
@@ -21,7 +21,7 @@ export function draftOf(d: Declared): Draft {
     cap: rateText(d.cap_bps),
     pkey: d.pkey,
     classes: d.classes.map((c) => ({ name: c.name, weight: String(c.weight) })),
-    ports: d.attachments.map((a) => a.name ?? a.port),
+    ports: ownOf(d.attachments).map((a) => a.name ?? a.port),
   };
 }
 
@@ -53,7 +53,11 @@ export function parsed(f: Draft, original: Declared): { declared: Declared | und
   if (new Set(classes.map((c) => c.name)).size < classes.length) wrong.classes = "wrong-class-twice";
   if (ports === undefined) wrong.attachments = "ports-set-wrong";
   if (Object.keys(wrong).length > 0) return { declared: undefined, wrong };
-  const known = new Map(original.attachments.flatMap((a) => [[a.port, a] as const, [a.name ?? a.port, a] as const]));
+  const known = new Map(
+    original.attachments
+      .map(({ port, name, sl }) => ({ port, name, sl }))
+      .flatMap((a) => [[a.port, a] as const, [a.name ?? a.port, a] as const]),
+  );
   return {
     wrong,
     declared: {

@@ -4,6 +4,9 @@ import { type Flow, readFlows, type Tenant } from "./queries";
 /** What is declared of a tenant. Rates are in bit/s. */
 export type Declared = Pick<Tenant, "weight" | "guarantee_bps" | "cap_bps" | "pkey" | "classes" | "attachments">;
 
+/** The attachments that the operator declares: without those that only feeds claim, which a declaration leaves alone. */
+export const ownOf = (attachments: Schemas["Attachment"][]) => attachments.filter((a) => !a.feed_only);
+
 /** A declaration as the body of a replacing change: the service knows ports by their GUID and number alone. */
 export function bodyOf(d: Declared): Schemas["TenantUpdate"] {
   return {
@@ -12,7 +15,7 @@ export function bodyOf(d: Declared): Schemas["TenantUpdate"] {
     cap_bps: d.cap_bps,
     pkey: d.pkey,
     classes: d.classes,
-    attachments: d.attachments.map(({ port, sl }) => (sl === undefined ? { port } : { port, sl })),
+    attachments: ownOf(d.attachments).map(({ port, sl }) => (sl === undefined ? { port } : { port, sl })),
   };
 }
 
