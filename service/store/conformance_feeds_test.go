@@ -44,7 +44,7 @@ func checkFeeds(t *testing.T, f *fixture) {
 	if large.Version != 1 || large.Count != len(many) || empty.Count != 0 {
 		t.Errorf("new feeds are %+v, %+v", large.Version, empty)
 	}
-		f.want(f.s.Tx(ctx, func(r control.Repos) error {
+	f.want(f.s.Tx(ctx, func(r control.Repos) error {
 		_, err := r.PutFeed(ctx, control.Feed{Fabric: "lab", Tenant: "nobody", Name: "x"})
 		return err
 	}), control.ErrNotFound)

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/service/control"
-	"fairlane/tenants"
+	"fairlane/service/control/plans"
 )
 
 // bounded checks the bounds of a rollout: LimitSettings, and those of a caller with a limited right. It returns the name
@@ -72,53 +70,17 @@ func unmoved(ctx context.Context, r control.Repos, fabric string, base *string) 
 }
 
 // causesBeyondFeeds lists what else than attachments of feeds distinguishes a plan from the plan in force, and what else a
-// rollout would do than bring that difference to devices. It compares what the plans were compiled from: tenants with the
-// attachments that the operator claims, flows, options and topology.
+// rollout would do than bring that difference to devices.
 func causesBeyondFeeds(in RolloutInput, before, after control.Plan) []phrase.Text {
 	if before.Plan.Name == "" {
 		return []phrase.Text{phrase.Of("cause.none-in-force")}
 	}
-	a, b := before.Input, after.Input
-	changed := changedTenants(a.Tenants, b.Tenants)
-	var causes []phrase.Text
-	for _, c := range []struct {
-		differs bool
-		said    phrase.Text
-	}{
-		{before.Plan.Name == after.Plan.Name, phrase.Of("cause.same-plan")},
-		{len(in.Stages) < len(allStages()), phrase.Of("cause.stages")},
-		{len(changed) > 0, phrase.Of("cause.tenants", "names", phrase.Names(changed, len(changed), maxNamed))},
-		{!slices.Equal(a.Flows, b.Flows), phrase.Of("cause.flows")},
-		{!control.SameJSON(a.Options, b.Options), phrase.Of("cause.options")},
-		{a.Snapshot != b.Snapshot, phrase.Of("cause.topology")},
-		{b.InForce != "" && b.InForce != before.Plan.Name, phrase.Of("cause.placements")},
-	} {
-		if c.differs {
-			causes = append(causes, c.said)
-		}
+	causes := plans.CausesBeyondFeeds(before, after)
+	if before.Plan.Name == after.Plan.Name {
+		causes = append(causes, phrase.Of("cause.same-plan"))
+	}
+	if len(in.Stages) < len(allStages()) {
+		causes = append(causes, phrase.Of("cause.stages"))
 	}
 	return causes
-}
-
-// maxNamed bounds the tenants that a refusal names.
-const maxNamed = 8
-
-// changedTenants names the tenants that differ in more than attachments of feeds, sorted.
-func changedTenants(before, after []tenants.Tenant) []string {
-	was := map[string]tenants.Tenant{}
-	for _, t := range tenants.OwnOnly(before) {
-		was[t.Name] = t
-	}
-	var names []string
-	for _, t := range tenants.OwnOnly(after) {
-		if old, had := was[t.Name]; !had || !control.SameJSON(old, t) {
-			names = append(names, t.Name)
-		}
-		delete(was, t.Name)
-	}
-	for name := range was {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, strings.Compare)
-	return names
 }
