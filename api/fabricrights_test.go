@@ -259,7 +259,7 @@ func TestFabricAdministratorGrantsRolesInItsFabricOnly(t *testing.T) {
 	for _, m := range decode[gen.MemberList](admin("GET", "/fabrics/lab/members", "").want(http.StatusOK)).Items {
 		members = append(members, m.User+" "+string(m.Role))
 	}
-	if got := strings.Join(members, ", "); got != "eve operator, lab-admin fabric-admin, lab-an-operator operator, lab-auditor auditor" {
+	if got := strings.Join(members, ", "); got != "eve operator, lab-admin fabric-admin, lab-an-operator operator, lab-auditor auditor, lab-feeder feeder" {
 		t.Errorf("members of lab are %s", got)
 	}
 	admin("DELETE", "/fabrics/lab/members/eve", "").want(http.StatusNoContent)

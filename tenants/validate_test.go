@@ -102,3 +102,27 @@ func TestAttachDerivesPortsFromFlowsAndSortsThem(t *testing.T) {
 		t.Error("the input was changed")
 	}
 }
+
+// An attachment that only feeds claim carries no declared flow, and does not end the implied attachments of a tenant
+// without any of the operator's.
+func TestAttachmentsOfFeedsAreNotTheOperators(t *testing.T) {
+	t.Parallel()
+	fed := func(n int) Attachment { return Attachment{Port: p(n), FeedOnly: true} }
+	flows := []Flow{{Tenant: "a", Src: p(5), Dst: p(1), QPs: 1}}
+	only := []Tenant{{Name: "a", Weight: quantity.WeightOne, Attachments: []Attachment{fed(1), fed(3)}}}
+	if err := Validate(only, flows); err != nil {
+		t.Errorf("a tenant with attachments of feeds alone: %v", err)
+	}
+	want := []Attachment{{Port: p(1), FeedOnly: true}, {Port: p(3), FeedOnly: true}, {Port: p(5)}}
+	got := Attach(only, flows)[0].Attachments
+	if len(got) != 3 || got[1] != want[1] || got[2] != want[2] || got[0].Port != p(1) {
+		t.Errorf("it is attached to %+v", got)
+	}
+	both := []Tenant{{Name: "a", Weight: quantity.WeightOne, Attachments: []Attachment{{Port: p(1)}, fed(5)}}}
+	if err := Validate(both, flows); err == nil || !strings.Contains(err.Error(), "src") {
+		t.Errorf("a flow from a port of a feed: %v", err)
+	}
+	if own := OwnOnly(both); len(own[0].Attachments) != 1 || len(both[0].Attachments) != 2 {
+		t.Errorf("the operator's are %+v of %+v", own[0].Attachments, both[0].Attachments)
+	}
+}
