@@ -1,0 +1,89 @@
+package controller
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	ctrl "sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"fairlane/kube/v1alpha1"
+)
+
+// Start has the process's manager run the reconciler. Changes are collected for the time debounce, so that the pods of a job
+// become one plan. The library refuses two controllers of one name in a process, unless sameProcess permits it.
+func (r *Reconciler) Start(mgr ctrl.Manager, debounce time.Duration, sameProcess bool) error {
+	return builder.TypedControllerManagedBy[Fabric](mgr).Named("fabric").
+		WithOptions(controller.TypedOptions[Fabric]{SkipNameValidation: &sameProcess}).
+		Watches(&v1alpha1.TenantBinding{}, r.enqueue(debounce)).
+		Watches(&v1alpha1.FabricAttachment{}, r.enqueue(debounce)).
+		Watches(&corev1.Namespace{}, r.enqueue(debounce)).
+		Complete(r)
+}
+
+// queue is the work queue of the passes.
+type queue = workqueue.TypedRateLimitingInterface[Fabric]
+
+// enqueue returns a handler that schedules passes for the fabrics that a change may concern.
+func (r *Reconciler) enqueue(debounce time.Duration) handler.TypedEventHandler[client.Object, Fabric] {
+	add := func(ctx context.Context, o client.Object, q queue) {
+		for f := range r.concerned(ctx, o) {
+			q.AddAfter(f, debounce)
+		}
+	}
+	return handler.TypedFuncs[client.Object, Fabric]{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, e.Object, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			if changed(e.ObjectOld, e.ObjectNew) {
+				add(ctx, e.ObjectNew, q)
+			}
+		},
+	}
+}
+
+// changed reports whether an update matters to claims: writes of status do not.
+func changed(before, after client.Object) bool {
+	if _, ok := after.(*corev1.Namespace); ok {
+		return !reflect.DeepEqual(before.GetLabels(), after.GetLabels())
+	}
+	return before.GetGeneration() != after.GetGeneration() || (before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil)
+}
+
+// concerned returns the fabrics that a change of the object may concern. A change of a binding or a namespace may end or start
+// an ambiguity on any fabric, and an attachment does not say its fabric, so that is all of them: a cluster has few.
+func (r *Reconciler) concerned(ctx context.Context, o client.Object) map[Fabric]bool {
+	fabrics := map[Fabric]bool{}
+	if b, ok := o.(*v1alpha1.TenantBinding); ok {
+		fabrics[Fabric(b.Spec.Fabric)] = true
+	}
+	var all v1alpha1.TenantBindingList
+	if err := r.Client.List(ctx, &all); err != nil {
+		return fabrics // of a cache, which answers once it is filled
+	}
+	for _, b := range all.Items {
+		fabrics[Fabric(b.Spec.Fabric)] = true
+	}
+	return fabrics
+}
+
+// EventsOf returns a Recorder that writes to the events API.
+func EventsOf(mgr ctrl.Manager) Recorder { return recorder{mgr.GetEventRecorder("fairlane")} }
+
+type recorder struct{ to events.EventRecorder }
+
+func (r recorder) Event(o client.Object, warning bool, reason, text string) {
+	kind := corev1.EventTypeNormal
+	if warning {
+		kind = corev1.EventTypeWarning
+	}
+	r.to.Eventf(o, nil, kind, reason, "MeasureShares", "%s", text)
+}
