@@ -15,7 +15,7 @@ help: ## show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 12
 
 .PHONY: build
-build: bin/fairlane bin/fairlane-agent ## build the binaries into bin/
+build: bin/fairlane bin/fairlane-agent bin/fairlane-kube ## build the binaries into bin/
 
 .PHONY: bin/fairlane
 bin/fairlane:
@@ -24,6 +24,10 @@ bin/fairlane:
 .PHONY: bin/fairlane-agent
 bin/fairlane-agent:
 	$(GO) build -trimpath -o bin/fairlane-agent ./cmd/fairlane-agent
+
+.PHONY: bin/fairlane-kube
+bin/fairlane-kube:
+	$(GO) build -trimpath -o bin/fairlane-kube ./cmd/fairlane-kube
 
 .PHONY: web
 web: ## build the portal and the console, which the next build embeds; needs Node.js 20.19 or later
@@ -78,6 +82,10 @@ soak: peers web build ## long runs, for SOAK in all (default 2h): race detector,
 grpcurl: ## build grpcurl and drive the simulated WRCC switches with it
 	cd tools/grpcurl && $(GO) build -o ../../bin/grpcurl github.com/fullstorydev/grpcurl/cmd/grpcurl
 	FAIRLANE_GRPCURL='$(CURDIR)/bin/grpcurl' $(GOTEST) -count=1 -timeout 5m -run TestReflectionOnlyClients/grpcurl -v ./sim/p4dev
+
+.PHONY: kube
+kube: ## test the Kubernetes parts on a real API server, which the first run builds from source
+	./test/kube.sh
 
 .PHONY: gnmic
 gnmic: build ## build gnmic and drive simulated SONiC switches and NIC hosts with it
