@@ -111,7 +111,7 @@ func Open(o Options) (*Host, error) {
 	h := &Host{options: o, files: root, inodes: inodes, cards: map[string]*known{}, last: map[string]map[string]string{}, mapper: fileMap{root}}
 	h.close = func() error { return errors.Join(root.Close(), inodes.Close()) }
 	if o.Root == "/" {
-		h.mapper = rdmaMap{}
+		h.mapper = newRDMAMap()
 	}
 	h.fill()
 	if o.DMS == nil && o.DMSAddress.Target != "" {

@@ -64,6 +64,8 @@ type inventory struct {
 type mapper interface {
 	// devices lists the RDMA devices of a PCI function.
 	devices(pci string) []string
+	// auxiliary lists the RDMA devices of an auxiliary device, such as a sub-function.
+	auxiliary(name string) []string
 	// ports lists the ports of an RDMA device.
 	ports(device string) []string
 }
@@ -185,7 +187,7 @@ func (v *inventory) port(netdev string) (p PortFound, dev map[string]string, ok 
 	p.Index, _ = strconv.Atoi(v.text(dir + "/ifindex"))
 	p.Switch = v.text(dir + "/phys_switch_id")
 	p.Number = v.number(p.PCI, dir, physical)
-	p.Functions = v.functions(dir)
+	p.Functions = v.functions(dir + "/device")
 	return p, dev, true
 }
 
@@ -257,15 +259,15 @@ func (v *inventory) names(device string, port int, netdev string) bool {
 	return slices.ContainsFunc(entries, func(e string) bool { return v.text(dir+"/"+e) == netdev }) // an empty entry cannot be read
 }
 
-// functions lists the virtual functions of a port.
+// functions lists the virtual functions of a PCI function, by its directory.
 func (v *inventory) functions(dir string) []Function {
-	n, err := strconv.Atoi(v.text(dir + "/device/sriov_numvfs"))
+	n, err := strconv.Atoi(v.text(dir + "/sriov_numvfs"))
 	if err != nil || n < 1 {
 		return nil
 	}
 	out := make([]Function, min(n, nicparam.MaxFunctions))
 	for i := range out {
-		at := dir + "/device/virtfn" + strconv.Itoa(i)
+		at := dir + "/virtfn" + strconv.Itoa(i)
 		out[i] = Function{Index: i, PCI: v.uevent(at)["PCI_SLOT_NAME"]}
 		if names, err := v.files.List(at + "/net"); err == nil && len(names) > 0 {
 			out[i].NetDev = names[0]

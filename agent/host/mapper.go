@@ -4,15 +4,23 @@ import (
 	"slices"
 
 	"github.com/Mellanox/rdmamap"
+	"github.com/k8snetworkplumbingwg/rdma-cni/pkg/rdma"
 
 	"fairlane/ccconfig/nic/nicfiles"
 )
 
-// rdmaMap uses package rdmamap, which reads the host's own /sys alone. Its counters are not used: it reports unreadable ones as 0.
-type rdmaMap struct{}
+// rdmaMap uses packages rdma and rdmamap, which read the host's own /sys. Counters of rdmamap are not used: it reports
+// unreadable ones as 0. Names must be checked first: the packages put them into paths.
+type rdmaMap struct{ manager rdma.Manager }
 
-func (rdmaMap) devices(pci string) []string {
-	return slices.Sorted(slices.Values(rdmamap.GetRdmaDevicesForPcidev(pci)))
+func newRDMAMap() rdmaMap { return rdmaMap{rdma.NewRdmaManager()} }
+
+func (m rdmaMap) devices(pci string) []string {
+	return slices.Sorted(slices.Values(m.manager.GetRdmaDevsForPciDev(pci)))
+}
+
+func (m rdmaMap) auxiliary(name string) []string {
+	return slices.Sorted(slices.Values(m.manager.GetRdmaDevsForAuxDev(name)))
 }
 
 func (rdmaMap) ports(device string) []string {
@@ -31,7 +39,11 @@ func (m fileMap) list(dir string) []string {
 }
 
 func (m fileMap) devices(pci string) []string {
-	return m.list("sys/bus/pci/devices/" + pci + "/infiniband")
+	return m.list(pciDevices + pci + "/infiniband")
+}
+
+func (m fileMap) auxiliary(name string) []string {
+	return m.list(auxDevices + name + "/infiniband")
 }
 
 func (m fileMap) ports(device string) []string { return m.list(rdmaClass + device + "/ports") }

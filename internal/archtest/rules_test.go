@@ -55,7 +55,7 @@ var rules = []rule{
 	{"agent", []string{"ccconfig/nic/nicparam", "ccconfig/nic/nicfiles", "ccconfig/nic/niccount", "ccconfig/nic/adopt", "ccconfig/nic/nicyang", "ccconfig/gnmi/gnmitree", "wrcc"}, "the agent accesses the host only through interfaces that it declares"},
 	{"ccconfig/nic/vfshare", []string{"ccconfig/nic/nicparam", "ccconfig/nic/nicfiles"}, "reads and writes the rates of virtual functions; agent/host runs programs and opens sockets"},
 	{"ccconfig/nic/dms", []string{"internal/loopback", "internal/certpool", "ccconfig/nic/nicparam", "ccconfig/nic/nicfiles"}, "a client of one protocol, used as a back end for host parameters"},
-	{"agent/host", []string{"agent", "ccconfig/nic/nicparam", "ccconfig/nic/nicfiles", "ccconfig/nic/niccount", "ccconfig/nic/adopt", "ccconfig/nic/dcbnl", "ccconfig/dcqcn", "ccconfig/nic/vfshare", "ccconfig/nic/dms", "ccconfig/nic/rdmanl"}, "the one package that touches a real host, behind the agent's interface"},
+	{"agent/host", []string{"agent", "agent/pods", "agent/pods/podsock", "ccconfig/nic/nicparam", "ccconfig/nic/nicfiles", "ccconfig/nic/niccount", "ccconfig/nic/adopt", "ccconfig/nic/dcbnl", "ccconfig/dcqcn", "ccconfig/nic/vfshare", "ccconfig/nic/dms", "ccconfig/nic/rdmanl"}, "the one package that touches a real host, behind the agent's interface"},
 	{"agent/pods/podsock", nil, "the wire protocol of the agent's pod socket: its clients start with every pod, and must stay small"},
 	{"agent/pods", []string{"agent/pods/podsock"}, "the table of pod attachments knows neither Kubernetes nor devices: both are behind interfaces that it declares"},
 	{"agent/pods/bindfile", []string{"agent/pods", "agent/pods/podsock", "internal/phrase", "internal/yamltree"}, "bindings of a file, for hosts without a cluster"},
