@@ -104,10 +104,14 @@ func (a *app) root(args []string) *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&a.path, "config", "", a.t("agent.flag.config"))
 	root.PersistentFlags().String("lang", "", a.t("flag.lang"))
-	root.AddCommand(a.checkCommand(), a.getCommand(), a.restoreCommand(), a.versionCommand())
+	root.AddCommand(a.checkCommand(), a.getCommand(), a.restoreCommand(), a.podsCommand(), a.versionCommand())
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &UsageError{cobraerror.Flag(cmd, err)} })
-	for _, c := range append(root.Commands(), root) {
+	all := append(root.Commands(), root)
+	for _, c := range root.Commands() {
+		all = append(all, c.Commands()...)
+	}
+	for _, c := range all {
 		check, run := c.Args, c.RunE
 		c.Args = func(cmd *cobra.Command, args []string) error { return wrongArguments(cmd, args, check(cmd, args)) }
 		c.RunE = func(cmd *cobra.Command, args []string) error {

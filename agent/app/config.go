@@ -37,6 +37,7 @@ type Config struct {
 	Rate32, UndocumentedGD     bool
 	DMS                        host.DMSAddress
 	Journal                    string
+	Pods                       Pods
 	Sweep, Fresh, FreshNV      time.Duration
 	Counters, Sample           time.Duration
 	SetsPerSecond              float64
@@ -48,6 +49,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Listen: []string{"[::]:9339"}, Root: "/", Backends: host.Backends(), Journal: "/var/lib/fairlane-agent/journal",
+		Pods:  Pods{State: "/var/lib/fairlane-agent/pods", AllowedUID: []uint32{0}},
 		Sweep: 10 * time.Second, Fresh: time.Second, FreshNV: 5 * time.Minute, Counters: 500 * time.Millisecond, Sample: time.Second,
 		SetsPerSecond: 10, Subscriptions: 64, LogLevel: "info", LogFormat: "json",
 	}
@@ -64,7 +66,7 @@ type Key struct {
 }
 
 // Keys returns the table of all keys, in the order in which they are listed.
-func Keys() []Key { return slices.Concat(connectionKeys(), hostKeys(), paceKeys()) }
+func Keys() []Key { return slices.Concat(connectionKeys(), hostKeys(), podKeys(), paceKeys()) }
 
 // connectionKeys configure who may connect, and how.
 func connectionKeys() []Key {
@@ -362,7 +364,7 @@ func (c *Config) CheckServing() error {
 	if !filepath.IsAbs(c.Journal) {
 		errs = append(errs, fault(phrase.Of("agentconfig.journal", "found", strconv.Quote(c.Journal))))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.Pods.check()...)...)
 }
 
 // Reference returns the table of all keys in Markdown, as in docs/agent.md.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -84,7 +85,7 @@ func (a *app) check(ctx context.Context, asJSON bool) (err error) {
 	}
 	out := checked{Config: a.path, Problems: []string{}, NICs: []checkedNIC{}, Ways: []host.Finding{}, Notes: []host.Note{}}
 	if a.path != "" {
-		for _, e := range append(parts(c.CheckServing()), files(&c)...) {
+		for _, e := range slices.Concat(parts(c.CheckServing()), files(&c), checkPods(&c)) {
 			said := a.text.Error(e)
 			if asJSON {
 				said = e.Error() // in English, for programs

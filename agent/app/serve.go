@@ -63,7 +63,11 @@ func (a *app) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, closeAll(listeners))
 	}
-	return a.answer(ctx, &c, on, h, listeners, log, again)
+	p, err := openPods(ctx, &c, h, log)
+	if err != nil {
+		return errors.Join(err, closeAll(listeners))
+	}
+	return a.answer(ctx, &c, on, h, p, listeners, log, again)
 }
 
 // limits are lower than those of a server of thousands of targets: a host's memory is for its workload, and each path
@@ -77,7 +81,7 @@ func (c *Config) tlsFiles() servertls.Files {
 }
 
 // answer serves until the context ends.
-func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Host, listeners []net.Listener, log *slog.Logger, again *reloader) error {
+func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Host, p *podService, listeners []net.Listener, log *slog.Logger, again *reloader) error {
 	o := gnmitree.Options{
 		Targets: gnmitree.Single(on, c.target()), Limits: c.limits(), Reflection: c.Reflection, Log: log,
 		Observe: func(call gnmitree.Call, took time.Duration, err error) {
@@ -95,13 +99,13 @@ func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Ho
 		o.Authorize = again.authorize
 		source, err := servertls.Open(c.tlsFiles(), log)
 		if err != nil {
-			return &UsageError{errors.Join(err, closeAll(listeners))}
+			return &UsageError{errors.Join(err, closeAll(listeners), p.close())}
 		}
 		secure = append(secure, grpc.Creds(gnmitree.Credentials(source.Config(), log)))
 	}
 	server, err := gnmitree.NewServer(o)
 	if err != nil {
-		return errors.Join(err, closeAll(listeners))
+		return errors.Join(err, closeAll(listeners), p.close())
 	}
 	for _, f := range h.Report().Findings {
 		log.Info("back end of parameters", "nic", f.NIC, "port", f.Port, "back_end", string(f.Backend), "found", f.Found, "parameters", f.Params, "why", f.Why)
@@ -110,18 +114,24 @@ func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Ho
 	defer stop()
 	notify := sdnotify.New(a.getenv)
 	var group sync.WaitGroup
-	ended := make([]error, len(listeners)+1)
+	ended := make([]error, len(listeners)+2)
 	group.Go(func() { notify.Beat(ctx) })
 	group.Go(func() { again.run(ctx) })
 	group.Go(func() {
 		defer stop()
 		ended[0] = on.Run(ctx)
 	})
+	if p != nil {
+		group.Go(func() {
+			defer stop()
+			ended[1] = p.run(ctx, c.Sweep)
+		})
+	}
 	for i, l := range listeners {
 		log.Info("listening", "addr", l.Addr().String(), "tls", !c.Insecure, "target", c.target(), "version", buildinfo.Version())
 		group.Go(func() {
 			defer stop()
-			ended[i+1] = server.Serve(ctx, l, secure...)
+			ended[i+2] = server.Serve(ctx, l, secure...)
 		})
 	}
 	notifySystemd(ctx, notify, "READY=1", log)

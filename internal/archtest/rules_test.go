@@ -202,7 +202,7 @@ var rules = []rule{
 	{"command/remote", []string{"internal/cobraerror", "internal/certpool", "command/manifest", "command/cmdline", "internal/usage", "internal/hostset", "internal/suggest", "api/client", "service/audit", "api/gen", "internal/i18n", "internal/phrase", "internal/progress", "internal/texttable", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands use the API client only"},
 
 	{"internal/sdnotify", nil, "reports states to systemd, for any program"},
-	{"agent/app", []string{"internal/cobraerror", "internal/buildinfo", "internal/loopback", "internal/phrase", "agent", "agent/host", "ccconfig/nic/nicparam", "ccconfig/nic/nicyang", "ccconfig/gnmi/gnmitree", "internal/servertls", "internal/sdnotify", "internal/i18n", "internal/yamltree"}, "wiring of the host agent, which runs on every host and imports no manager"},
+	{"agent/app", []string{"internal/cobraerror", "internal/buildinfo", "internal/loopback", "internal/phrase", "agent", "agent/host", "agent/pods", "agent/pods/bindfile", "agent/pods/podserve", "agent/pods/podsock", "ccconfig/nic/nicparam", "ccconfig/nic/nicyang", "ccconfig/gnmi/gnmitree", "internal/servertls", "internal/sdnotify", "internal/i18n", "internal/yamltree"}, "wiring of the host agent, which runs on every host and imports no manager"},
 	{"cmd/fairlane-agent", []string{"agent/app"}, "main is a shell"},
 	{"kube/v1alpha1", nil, "types of the cluster's objects, shared by the controller, the webhook and the node agent; they need no client"},
 	{"kube/controller", []string{"kube/v1alpha1"}, "the controller declares what it needs of a manager; the API stays behind that interface"},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 )
 
 // ErrUnreachable means that no agent answered at the socket: a call may not have been received.
@@ -94,7 +95,9 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any, mos
 		return err
 	}
 	response, err := c.http.Do(request)
-	if err != nil {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return fmt.Errorf("%w at %s: %w", ErrUnreachable, c.socket, failed.Err) // its URL says nothing
+	} else if err != nil {
 		return fmt.Errorf("%w at %s: %w", ErrUnreachable, c.socket, err)
 	}
 	defer func() { _ = response.Body.Close() }() // it was read
