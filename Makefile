@@ -15,7 +15,7 @@ help: ## show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 12
 
 .PHONY: build
-build: bin/fairlane bin/fairlane-agent bin/fairlane-kube ## build the binaries into bin/
+build: bin/fairlane bin/fairlane-agent bin/fairlane-cni bin/fairlane-kube ## build the binaries into bin/
 
 .PHONY: bin/fairlane
 bin/fairlane:
@@ -29,6 +29,10 @@ bin/fairlane-agent:
 bin/fairlane-kube:
 	$(GO) build -trimpath -o bin/fairlane-kube ./cmd/fairlane-kube
 
+.PHONY: bin/fairlane-cni
+bin/fairlane-cni:
+	$(GO) build -trimpath -o bin/fairlane-cni ./cmd/fairlane-cni
+
 .PHONY: web
 web: ## build the portal and the console, which the next build embeds; needs Node.js 20.19 or later
 	./web/build.sh
@@ -40,11 +44,15 @@ run: ## build everything and run the demo: weights in, measured shares out; LIST
 	./bin/fairlane demo --plane ib $(if $(LISTEN),--listen $(LISTEN),--once)
 
 .PHONY: peers
-peers: bin/gnmi_cli ## install the field's own tools that the tests run (Debian packages, OpenConfig's client)
+peers: bin/gnmi_cli bin/cni/cnitool ## install the field's own tools that the tests run (Debian packages, OpenConfig's client, CNI's reference plugins)
 	./test/install-peers.sh
 
 bin/gnmi_cli: tools/gnmicli/go.mod tools/gnmicli/go.sum
 	cd tools/gnmicli && $(GO) build -o ../../bin/gnmi_cli github.com/openconfig/gnmi/cmd/gnmi_cli
+
+bin/cni/cnitool: tools/cni/go.mod tools/cni/go.sum
+	mkdir -p bin/cni
+	cd tools/cni && $(GO) build -trimpath -o ../../bin/cni/ tool
 
 .PHONY: test
 test: peers ## everything CI runs

@@ -7,6 +7,7 @@ ignore ./web/node_modules
 require (
 	github.com/Mellanox/rdmamap v1.2.0
 	github.com/casbin/casbin/v2 v2.135.0
+	github.com/containernetworking/cni v1.3.1
 	github.com/coreos/go-oidc/v3 v3.21.0
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/gin-gonic/gin v1.12.0
