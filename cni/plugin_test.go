@@ -14,16 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/containernetworking/cni/pkg/skel"
-	"github.com/containernetworking/cni/pkg/types"
-	"go.uber.org/goleak"
-
 	"fairlane/agent/pods/podserve"
 	"fairlane/agent/pods/podsock"
 	"fairlane/cni"
+	"github.com/containernetworking/cni/pkg/skel"
+	"github.com/containernetworking/cni/pkg/types"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // agent is a fake host agent.
 type agent struct {

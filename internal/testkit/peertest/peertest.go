@@ -49,3 +49,16 @@ func Program(t testing.TB, name string) string {
 	Missing(t, "program "+name+" is not installed: test/install-peers.sh does that on Debian")
 	return ""
 }
+
+// Superuser ends a test that needs root: as a failure where the environment variable CI is true, otherwise it skips the test,
+// since a developer's `make test` need not run as root.
+func Superuser(t testing.TB) {
+	t.Helper()
+	switch {
+	case os.Geteuid() == 0:
+	case os.Getenv("CI") == "true":
+		t.Fatal("user is not root, and CI runs every test")
+	default:
+		t.Skip("user is not root")
+	}
+}
