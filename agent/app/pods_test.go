@@ -110,7 +110,20 @@ func TestTheAgentServesPodsAndListsThem(t *testing.T) {
 	if err := errors.Join(c.Release(t.Context(), a.Key), c.Release(t.Context(), a.Key)); err != nil || m.tos() != "0" {
 		t.Error(err, m.tos())
 	}
+	// Removing the agent restores the devices of running pods.
+	if _, err := c.Attach(t.Context(), &a); err != nil || m.tos() != "104" {
+		t.Error(err, m.tos())
+	}
 	stop()
+	if code, stdout, stderr := run(t, "restore", "--dry-run", "--config", config); code != 0 || !strings.Contains(stdout, podVF) || !strings.Contains(stderr, "1 parameter would get its earlier value") || m.tos() != "104" {
+		t.Error(code, stdout, stderr)
+	}
+	if code, stdout, stderr := run(t, "restore", "--json", "--config", config); code != 0 || !strings.Contains(stdout, `"original": 0`) || m.tos() != "0" {
+		t.Error(code, stdout, stderr)
+	}
+	if code, stdout, _ := run(t, "restore", "--config", config); code != 0 || !strings.Contains(stdout, "nothing was ever set") {
+		t.Error(code, stdout)
+	}
 	if _, err := os.Stat(socket); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the socket is left behind: %v", err)
 	}

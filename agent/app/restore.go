@@ -4,17 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"log/slog"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"fairlane/agent"
+	"fairlane/agent/host"
+	"fairlane/agent/pods"
 )
 
 // restored is one row of restore's output.
 type restored struct {
-	NIC      string  `json:"nic"`
+	NIC      string  `json:"nic"` // or the device of a pod
 	Port     int     `json:"port"`
 	Name     string  `json:"name"`
 	Index    int     `json:"index"`
@@ -51,15 +54,64 @@ func (a *app) restore(ctx context.Context, dry, asJSON bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
+	// Pods first: what they had before their class may be a manager's value.
+	rows, podsFailed := restorePods(ctx, &c, h, dry)
 	all, failed := on.Restore(ctx, dry)
-	if err := a.printRestored(all, dry, asJSON); err != nil {
+	failed = errors.Join(podsFailed, failed)
+	if err := a.printRestored(rows, all, dry, asJSON, failed != nil); err != nil {
 		return err
 	}
 	return failed
 }
 
-func (a *app) printRestored(all []agent.Restoration, dry, asJSON bool) error {
-	rows := []restored{}
+// restorePods restores the devices of pods, and returns the values that they have again; with dry it changes nothing.
+func restorePods(ctx context.Context, c *Config, h *host.Host, dry bool) ([]restored, error) {
+	boot, err := h.BootID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	records, err := pods.Read(c.Pods.State, boot)
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	var rows []restored
+	for _, r := range records {
+		rows = append(rows, restoredSetting(r.Device, "max_mbps", r.Applied.MaxMbps, r.ReadBack.MaxMbps, r.Before.MaxMbps)...)
+		rows = append(rows, restoredSetting(r.Device, "share_mbps", r.Applied.ShareMbps, r.ReadBack.ShareMbps, r.Before.ShareMbps)...)
+		rows = append(rows, restoredSetting(r.Device, "tos", r.Applied.TOS, r.ReadBack.TOS, r.Before.TOS)...)
+	}
+	if dry {
+		return rows, nil
+	}
+	table, err := openTable(ctx, c, h, noBindings{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	return rows, table.RestoreAll(ctx)
+}
+
+// noBindings knows no binding: nothing is attached while devices are restored.
+type noBindings struct{}
+
+func (noBindings) Binding(string) (pods.Binding, time.Duration, pods.State) {
+	return pods.Binding{}, 0, pods.Unknown
+}
+
+// restoredSetting returns the row of an applied setting.
+func restoredSetting[T uint8 | uint32](device, name string, applied, now, before *T) []restored {
+	if applied == nil {
+		return nil
+	}
+	wide := func(v *T) *uint64 {
+		if v == nil {
+			return nil
+		}
+		return new(uint64(*v))
+	}
+	return []restored{{NIC: device, Name: name, Now: wide(now), Original: wide(before)}}
+}
+
+func (a *app) printRestored(rows []restored, all []agent.Restoration, dry, asJSON, failed bool) error {
 	for _, r := range all {
 		for _, p := range r.Params {
 			row := restored{NIC: r.Name, Port: p.Port, Name: p.Name, Index: p.Index, Original: &p.Original}
@@ -73,7 +125,7 @@ func (a *app) printRestored(all []agent.Restoration, dry, asJSON bool) error {
 		}
 	}
 	if asJSON {
-		return a.printJSON(rows)
+		return a.printJSON(append([]restored{}, rows...)) // never null
 	}
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(a.stdout, a.t("agent.restore.nothing"))
@@ -96,7 +148,7 @@ func (a *app) printRestored(all []agent.Restoration, dry, asJSON bool) error {
 	if dry {
 		key = "agent.restore.dry"
 	}
-	if slices.ContainsFunc(all, func(r agent.Restoration) bool { return r.Err != nil }) {
+	if failed {
 		return nil // the command's error reports it
 	}
 	_, err := fmt.Fprintln(a.stderr, a.t(key, "count", len(rows)))

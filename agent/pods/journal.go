@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,10 +51,23 @@ func openJournal(dir string) (j *journal, entries []*entry, damaged []error, err
 	if err := podsock.RemoveTemporary(dir, 0, time.Now()); err != nil {
 		return nil, nil, nil, fmt.Errorf("pods: %w", err)
 	}
+	entries, broken, err := readEntries(dir)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for path, err := range broken {
+		damaged = append(damaged, errors.Join(fmt.Errorf("%s: %w", path, err), os.Rename(path, path+damagedSuffix)))
+	}
+	return &journal{dir}, entries, damaged, nil
+}
+
+// readEntries reads the entries of a directory and changes nothing. broken holds the errors of files that are no entries.
+func readEntries(dir string) (entries []*entry, broken map[string]error, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("pods: %w", err)
+		return nil, nil, fmt.Errorf("pods: %w", err)
 	}
+	broken = map[string]error{}
 	for _, f := range files {
 		if filepath.Ext(f.Name()) != recordSuffix || strings.HasPrefix(f.Name(), ".") {
 			continue
@@ -61,12 +75,32 @@ func openJournal(dir string) (j *journal, entries []*entry, damaged []error, err
 		path := filepath.Join(dir, f.Name())
 		e, err := readEntry(path, strings.TrimSuffix(f.Name(), recordSuffix))
 		if err != nil {
-			damaged = append(damaged, errors.Join(fmt.Errorf("%s: %w", path, err), os.Rename(path, path+damagedSuffix)))
+			broken[path] = err
 			continue
 		}
 		entries = append(entries, e)
 	}
-	return &journal{dir}, entries, damaged, nil
+	return entries, broken, nil
+}
+
+// recordsDir is the folder of the records in a state directory.
+const recordsDir = "records"
+
+// Read returns the records in a state directory of this boot of the host, by key, and changes nothing. A missing directory
+// has none.
+func Read(dir, bootID string) ([]podsock.Record, error) {
+	entries, _, err := readEntries(filepath.Join(dir, recordsDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var out []podsock.Record
+	for _, e := range entries {
+		if e.BootID == bootID {
+			out = append(out, e.Record)
+		}
+	}
+	slices.SortFunc(out, func(a, b podsock.Record) int { return strings.Compare(a.Key.String(), b.Key.String()) })
+	return out, nil
 }
 
 func readEntry(path, name string) (*entry, error) {

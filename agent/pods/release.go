@@ -130,6 +130,16 @@ func (t *Table) Reconcile(ctx context.Context, source podsock.Source, keep func(
 	return t.releaseAll(ctx, func(r *podsock.Record) bool { return r.Source == source && !keep(r) })
 }
 
+// RestoreAll restores every device, as before the agent is removed. The error names the devices that were not restored.
+func (t *Table) RestoreAll(ctx context.Context) error {
+	_, err := t.releaseAll(ctx, func(*podsock.Record) bool { return true })
+	errs := []error{err}
+	for _, e := range t.all() {
+		errs = append(errs, podsock.Problemf(podsock.CodeDevice, "device %s of pod %s/%s: %s", e.Device, e.Pod.Namespace, e.Pod.Name, e.Reason))
+	}
+	return errors.Join(errs...)
+}
+
 // releaseAll releases the records that a condition holds for.
 func (t *Table) releaseAll(ctx context.Context, ends func(*podsock.Record) bool) (int, error) {
 	n := 0

@@ -55,7 +55,7 @@ func Open(o Options) (*Table, error) {
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace
 	}
-	j, found, damaged, err := openJournal(filepath.Join(o.Dir, "records"))
+	j, found, damaged, err := openJournal(filepath.Join(o.Dir, recordsDir))
 	if err != nil {
 		return nil, err
 	}

@@ -187,6 +187,18 @@ func (a *app) read(name string) (doctor.File, error) {
 	return doctor.File{Name: name, Text: b}, err
 }
 
+// state returns the word for a state.
+func (a *app) state(s doctor.State) string {
+	switch s {
+	case doctor.OK:
+		return a.text.T("cni.doctor.state.ok")
+	case doctor.Warning:
+		return a.text.T("cni.doctor.state.warning")
+	default:
+		return a.text.T("cni.doctor.state.problem")
+	}
+}
+
 // finding is a finding in JSON, in English.
 type finding struct {
 	Check string       `json:"check"`
@@ -211,7 +223,7 @@ func (a *app) print(found []doctor.Finding, asJSON bool) error {
 	} else {
 		w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 		for _, f := range found {
-			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", a.text.T("cni.doctor.state."+string(f.State)), f.Where, a.text.Say(f.Text)) // Flush reports a failure
+			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", a.state(f.State), f.Where, a.text.Say(f.Text)) // Flush reports a failure
 		}
 		err = w.Flush()
 	}
