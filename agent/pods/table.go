@@ -348,11 +348,16 @@ func (t *Table) apply(ctx context.Context, of *entry, d decision, known podsock.
 		return &e, nil
 	}
 	found, err := t.o.Devices.Find(ctx, Query{e.Key, e.Device, known})
-	if err != nil {
+	nothing := noLevers(e.Levers) && (e.Applied == podsock.Settings{}) // to write
+	switch {
+	case err != nil && nothing:
+		e.Missing = err.Error()
+		return &e, nil
+	case err != nil:
 		return &e, podsock.Problemf(podsock.CodeDevice, "device %s: %w", e.Device, err)
 	}
 	e.Found = found
-	if d.unsettled != "" || noLevers(e.Levers) && (e.Applied == podsock.Settings{}) {
+	if d.unsettled != "" || nothing {
 		return &e, nil
 	}
 	return t.write(ctx, &e)

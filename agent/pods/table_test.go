@@ -70,6 +70,11 @@ func TestUnboundNamespacesAndNetworksWithoutDevices(t *testing.T) {
 	if record := r.add(a); record.Tenant != "" || record.Pending || r.cards.applies != 0 || record.Found.RDMA == "" {
 		t.Errorf("unbound: %+v", record)
 	}
+	lost := attachment("c", "0000:99:00.1")
+	lost.Pod.Namespace = "team-b"
+	if record := r.add(lost); record.Pending || !strings.Contains(record.Missing, "no such device") {
+		t.Errorf("unbound, unknown device: %+v", record)
+	}
 	b := attachment("b", "")
 	if record := r.add(b); record.Class != "bulk" || record.Pending || !strings.Contains(record.Missing, "no device") {
 		t.Errorf("no device: %+v", record)
