@@ -27,8 +27,11 @@ type cards struct {
 	noRate   map[string]bool  // devices without rates
 	applies  int
 	restores int
-	hold     chan struct{} // Apply waits for it, if set
-	entered  chan string
+	// killAt is the operation, counted from 1, at which the agent is killed: before or after it took effect; 0: none.
+	killAt, operations int
+	killAfter          bool
+	hold               chan struct{} // Apply waits for it, if set
+	entered            chan string
 }
 
 func newCards(ids ...string) *cards {
@@ -37,6 +40,20 @@ func newCards(ids ...string) *cards {
 		c.values[id] = podsock.Settings{MaxMbps: new(uint32(0)), ShareMbps: new(uint32(0)), TOS: new(uint8(0))}
 	}
 	return c
+}
+
+// kill counts an operation, and ends the process before it or, deferred, after it.
+func (c *cards) kill() (after func()) {
+	c.operations++
+	now := c.operations == c.killAt
+	if now && !c.killAfter {
+		panic(killed{})
+	}
+	return func() {
+		if now {
+			panic(killed{})
+		}
+	}
 }
 
 func (c *cards) Refresh(context.Context) (int, error) {
@@ -57,6 +74,7 @@ func (c *cards) Find(_ context.Context, q pods.Query) (podsock.Device, error) {
 func (c *cards) Read(_ context.Context, d podsock.Device) (podsock.Settings, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.kill()()
 	return c.values[d.ID], c.unread[d.ID]
 }
 
@@ -70,6 +88,7 @@ func (c *cards) Apply(_ context.Context, d podsock.Device, l podsock.Levers) (po
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.kill()()
 	c.applies++
 	if err := c.refuse[d.ID]; err != nil {
 		return pods.Applied{}, err
@@ -100,6 +119,7 @@ func (c *cards) Apply(_ context.Context, d podsock.Device, l podsock.Levers) (po
 func (c *cards) Restore(_ context.Context, d podsock.Device, s podsock.Settings) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.kill()()
 	c.restores++
 	now, ok := c.values[d.ID]
 	if !ok {

@@ -314,6 +314,59 @@ func TestAKillBetweenApplyAndRecordLeavesTheDeviceAsBefore(t *testing.T) {
 	}
 }
 
+// The agent is killed before or after each operation on a device in the life of a pod: its start, another class, a repeated
+// start, its end. After a restart and a sweep, the device has the class of its record or, without a record, its own values.
+func TestAKillAtAnyOperationLeavesTheDeviceAndItsRecordInAgreement(t *testing.T) {
+	t.Parallel()
+	slow := pods.Binding{Name: "slow", Tenant: "silver", Class: "slow", Levers: podsock.Levers{MaxMbps: new(uint32(100))}}
+	kills := 0
+	for _, after := range []bool{false, true} {
+		for at := 1; ; at++ {
+			r := newRig(t)
+			r.cards.set(vf0, 5, 6, 7)
+			r.cards.killAt, r.cards.killAfter = at, after
+			ended := func() (done bool) {
+				defer func() {
+					if _, ok := recover().(killed); ok {
+						done = false
+					}
+				}()
+				_, _ = r.table.Add(t.Context(), attachment("a", vf0), podsock.SourceCNI)
+				r.bindings.change(func(s *source) { s.bound["team-a"] = slow })
+				r.table.Sweep(t.Context())
+				_, _ = r.table.Add(t.Context(), attachment("a", vf0), podsock.SourceCNI)
+				_ = r.table.Delete(t.Context(), attachment("a", vf0).Key)
+				return true
+			}()
+			if ended {
+				break
+			}
+			kills++
+			r.cards.killAt = 0
+			r.open()
+			r.table.Sweep(t.Context())
+			class, _, _ := r.bindings.Binding("team-a")
+			if all := r.table.List(t.Context(), false); len(all) == 0 {
+				r.cards.is(t, vf0, 5, 6, 7)
+			} else if all[0].Pending || all[0].Class != class.Class {
+				t.Errorf("killed at %d, after %v: %+v", at, after, all[0])
+			} else if class.Class == "slow" {
+				r.cards.is(t, vf0, 100, 6, 7)
+			} else {
+				r.cards.is(t, vf0, 40000, 50000, 104)
+			}
+			if err := r.table.Delete(t.Context(), attachment("a", vf0).Key); err != nil {
+				t.Error(err)
+			}
+			r.none()
+			r.cards.is(t, vf0, 5, 6, 7)
+		}
+	}
+	if kills < 16 {
+		t.Errorf("%d kills: the test is no test", kills)
+	}
+}
+
 func TestRecordsSurviveARestartAndNotAReboot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
