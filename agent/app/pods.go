@@ -93,6 +93,11 @@ func openTable(ctx context.Context, c *Config, h *host.Host, b pods.Bindings, lo
 	})
 }
 
+// openBindings opens the configured source of bindings.
+func openBindings(c *Config, log *slog.Logger) (pods.Bindings, error) {
+	return bindfile.Open(c.Pods.Bindings, time.Now, log)
+}
+
 // openPods opens the table of pods and its socket; nil when none is configured.
 func openPods(ctx context.Context, c *Config, h *host.Host, log *slog.Logger) (*podService, error) {
 	if c.Pods.Socket == "" {
@@ -101,7 +106,7 @@ func openPods(ctx context.Context, c *Config, h *host.Host, log *slog.Logger) (*
 	if err := alone(filepath.Dir(c.Pods.State)); err != nil {
 		return nil, phrase.Because(err, phrase.Of("agentconfig.pods-state", "reason", err))
 	}
-	b, err := bindfile.Open(c.Pods.Bindings, time.Now, log)
+	b, err := openBindings(c, log)
 	if err != nil {
 		return nil, &UsageError{err}
 	}
@@ -265,7 +270,7 @@ func checkPods(c *Config) []error {
 	if err := alone(filepath.Dir(c.Pods.State)); err != nil {
 		out = append(out, phrase.Because(err, phrase.Of("agentconfig.pods-state", "reason", err)))
 	}
-	if _, err := bindfile.Open(c.Pods.Bindings, time.Now, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := openBindings(c, slog.New(slog.DiscardHandler)); err != nil {
 		out = append(out, err)
 	}
 	return out

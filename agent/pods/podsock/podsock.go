@@ -239,23 +239,31 @@ func (c Code) HTTPStatus() int {
 	}
 }
 
+// form is the form of a name. Lengths are apart from the pattern: compiling counted repetitions would take a plugin longer
+// than its call.
+type form struct {
+	pattern *regexp.Regexp
+	most    int // bytes
+}
+
+func (f form) fits(name string) bool { return len(name) <= f.most && f.pattern.MatchString(name) }
+
 // The forms of names. A name must not be able to change the meaning of a path or of a line of a log.
 var (
-	networkName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,252}$`)
-	containerID = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,252}$`)
-	namespace   = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	podName     = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
-	podUID      = regexp.MustCompile(`^[a-zA-Z0-9-]{1,128}$`)
-	pciAddress  = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-1][0-9a-f]\.[0-7]$`)
-	auxDevice   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}\.[a-z][a-z0-9_-]{0,31}\.[0-9]{1,10}$`)
-	guid        = regexp.MustCompile(`^(0x)?[0-9a-fA-F]{2}(:?[0-9a-fA-F]{2}){7}$`)
+	identifier = form{regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`), 253} // of networks and containers
+	namespace  = form{regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`), 63}
+	podName    = form{regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`), 253}
+	podUID     = form{regexp.MustCompile(`^[a-zA-Z0-9-]+$`), 128}
+	pciAddress = form{regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f][0-9a-f]:[01][0-9a-f]\.[0-7]$`), 16}
+	auxDevice  = form{regexp.MustCompile(`^[a-z][a-z0-9_]*\.[a-z][a-z0-9_-]*\.[0-9]+$`), 64}
+	guid       = form{regexp.MustCompile(`^(0x)?[0-9a-fA-F][0-9a-fA-F](:?[0-9a-fA-F][0-9a-fA-F]){7}$`), 25}
 )
 
 // IsPCI reports whether a device is a PCI address, such as "0000:3b:00.2".
-func IsPCI(device string) bool { return pciAddress.MatchString(device) }
+func IsPCI(device string) bool { return pciAddress.fits(device) }
 
 // IsAuxiliary reports whether a device is an auxiliary device, such as "mlx5_core.sf.4".
-func IsAuxiliary(device string) bool { return auxDevice.MatchString(device) }
+func IsAuxiliary(device string) bool { return auxDevice.fits(device) }
 
 // Clip shortens text of a caller for a message, quoted.
 func Clip(text string) string {
@@ -273,9 +281,9 @@ func invalid(field, found, want string) error {
 // Check checks a key.
 func (k Key) Check() error {
 	switch {
-	case !networkName.MatchString(k.Network):
+	case !identifier.fits(k.Network):
 		return invalid("network", k.Network, "1 to 253 characters of a-z A-Z 0-9 _ . -, the first a letter or digit")
-	case !containerID.MatchString(k.ContainerID):
+	case !identifier.fits(k.ContainerID):
 		return invalid("container_id", k.ContainerID, "1 to 253 characters of a-z A-Z 0-9 _ . -, the first a letter or digit")
 	case k.Interface == "" || len(k.Interface) > 15 || k.Interface == "." || k.Interface == ".." || strings.ContainsFunc(k.Interface, func(r rune) bool { return r <= ' ' || r == '/' || r == ':' || r >= 0x7f }):
 		return invalid("interface", k.Interface, "1 to 15 printable ASCII characters without space, slash and colon")
@@ -286,11 +294,11 @@ func (k Key) Check() error {
 // CheckIdentity checks a pod's identity: a namespace, and the name and UID if they are present.
 func (p Pod) CheckIdentity() error {
 	switch {
-	case !namespace.MatchString(p.Namespace):
+	case !namespace.fits(p.Namespace):
 		return invalid("pod namespace", p.Namespace, "a DNS label of at most 63 characters")
-	case p.Name != "" && !podName.MatchString(p.Name):
+	case p.Name != "" && !podName.fits(p.Name):
 		return invalid("pod name", p.Name, "a DNS name of at most 253 characters")
-	case p.UID != "" && !podUID.MatchString(p.UID):
+	case p.UID != "" && !podUID.fits(p.UID):
 		return invalid("pod UID", p.UID, "1 to 128 letters, digits and hyphens")
 	}
 	return nil
@@ -314,7 +322,7 @@ func CheckDevice(device string) error {
 
 // CheckGUID checks a GUID; the empty one is valid.
 func CheckGUID(text string) error {
-	if text != "" && !guid.MatchString(text) {
+	if text != "" && !guid.fits(text) {
 		return invalid("GUID", text, "8 bytes in hexadecimal, such as 02:00:00:00:00:00:00:01")
 	}
 	return nil
@@ -343,7 +351,7 @@ const maxValid = 4096
 
 // Check checks the request of a collection. A missing list is an error: it would release everything.
 func (g *GC) Check() error {
-	if !networkName.MatchString(g.Network) {
+	if !identifier.fits(g.Network) {
 		return invalid("network", g.Network, "the name of a network")
 	}
 	if g.Valid == nil {
