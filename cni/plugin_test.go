@@ -69,7 +69,7 @@ func dir(t testing.TB) string {
 func newAgent(t testing.TB) *agent {
 	t.Helper()
 	a := &agent{socket: filepath.Join(dir(t), "pods.sock"), status: podsock.Status{Loaded: true}}
-	l, err := podserve.Listen(a.socket)
+	l, err := podserve.Listen(t.Context(), a.socket)
 	if err != nil {
 		t.Fatal(err)
 	}

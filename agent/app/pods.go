@@ -114,7 +114,7 @@ func openPods(ctx context.Context, c *Config, h *host.Host, log *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	l, err := podserve.Listen(c.Pods.Socket)
+	l, err := podserve.Listen(ctx, c.Pods.Socket)
 	if err != nil {
 		return nil, err
 	}

@@ -213,7 +213,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, body 
 }
 
 // Listen opens the socket, for its owner alone. It replaces a socket that a dead agent left, and fails if one answers.
-func Listen(path string) (net.Listener, error) {
+func Listen(ctx context.Context, path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("pod socket: %w", err)
 	}
@@ -221,7 +221,7 @@ func Listen(path string) (net.Listener, error) {
 		if st.Mode().Type() != os.ModeSocket {
 			return nil, fmt.Errorf("pod socket %s: found another kind of file, want a socket or nothing", path)
 		}
-		c, err := net.DialTimeout("unix", path, time.Second)
+		c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path)
 		if err == nil {
 			return nil, errors.Join(fmt.Errorf("pod socket %s: another agent answers at it, want none", path), c.Close())
 		}

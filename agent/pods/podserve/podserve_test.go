@@ -68,7 +68,7 @@ func serve(t *testing.T, f *table, allowed ...uint32) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	socket := filepath.Join(dir, "run", "pods.sock")
-	l, err := podserve.Listen(socket)
+	l, err := podserve.Listen(t.Context(), socket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestUnknownPathsAndLargeBodies(t *testing.T) {
 func TestTheSocketIsReplacedOnlyWhenNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	socket := serve(t, &table{}, own())
-	if _, err := podserve.Listen(socket); err == nil || !strings.Contains(err.Error(), "another agent") {
+	if _, err := podserve.Listen(t.Context(), socket); err == nil || !strings.Contains(err.Error(), "another agent") {
 		t.Error(err)
 	}
 	if st, err := os.Stat(socket); err != nil || st.Mode().Perm() != 0o600 {
@@ -215,7 +215,7 @@ func TestTheSocketIsReplacedOnlyWhenNobodyAnswers(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := podserve.Listen(dead)
+	again, err := podserve.Listen(t.Context(), dead)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestTheSocketIsReplacedOnlyWhenNobodyAnswers(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := podserve.Listen(file); err == nil {
+	if _, err := podserve.Listen(t.Context(), file); err == nil {
 		t.Error("a file was replaced")
 	}
 	if _, err := podsock.NewClient(filepath.Join(filepath.Dir(socket), "none.sock")).Status(t.Context()); !errors.Is(err, podsock.ErrUnreachable) {
