@@ -22,7 +22,15 @@ export function History({ events }: { events: Event[] }) {
         <EventLine key={e.id} event={e} />
       ))}
       {!all && more > 0 ? (
-        <Button variant="subtle" size="compact-sm" onClick={() => setAll(true)} style={{ alignSelf: "flex-start" }}>
+        <Button
+          variant="subtle"
+          size="compact-sm"
+          onClick={() => setAll(true)}
+          styles={{
+            root: { alignSelf: "flex-start", height: "auto" },
+            label: { whiteSpace: "normal", textAlign: "start" },
+          }}
+        >
           {t("events-more", { n: more })}
         </Button>
       ) : null}
