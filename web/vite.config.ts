@@ -9,20 +9,27 @@ import react from "@vitejs/plugin-react";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 import { parse } from "yaml";
+import { wordsOf } from "./tools/words.mjs";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** Modules `messages:LANG`: the templates of the service's own sentences (internal/i18n/catalogue), by id. */
+/**
+ * Modules `messages:LANG`: the templates of the service's own sentences (internal/i18n/catalogue), by id. Modules `words:LANG`: the words
+ * among them for states and the like, by SET.VALUE.
+ */
 function messages(): Plugin {
-  const prefix = "messages:";
+  const form = /^\0?(messages|words):([a-z]+)$/;
   return {
     name: "fairlane-messages",
-    resolveId: (id) => (id.startsWith(prefix) ? `\0${id}` : undefined),
+    resolveId: (id) => (form.test(id) ? `\0${id}` : undefined),
     load(id) {
-      if (!id.startsWith(`\0${prefix}`)) return undefined;
-      const path = here(`../internal/i18n/catalogue/messages.${id.slice(prefix.length + 1)}.yaml`);
+      const [, what, language] = form.exec(id) ?? [];
+      if (!what || !language) return undefined;
+      const path = here(`../internal/i18n/catalogue/messages.${language}.yaml`);
       this.addWatchFile(path);
-      return `export default JSON.parse(${JSON.stringify(JSON.stringify(parse(readFileSync(path, "utf8"))))});`;
+      const texts: Record<string, string> = parse(readFileSync(path, "utf8"));
+      const exported = what === "words" ? wordsOf(texts) : texts;
+      return `export default JSON.parse(${JSON.stringify(JSON.stringify(exported))});`;
     },
   };
 }

@@ -26,6 +26,8 @@ func TestTheBrowserWordsSentencesAlike(t *testing.T) {
 		phrase.Of("plan.dcqcn-slow", "port", "host-1/P1", "others", phrase.Text{}, "step", 5, "period", 300, "settle", spent, "held", rate),
 		phrase.Of("plan.each-queue-pair"),
 		phrase.Of("problem.changed", "kind", "租户", "name", "gold", "have", 4, "want", 3),
+		phrase.Of("event.rollout-ended", "rollout", 7, "state", "rolled-back", "result", phrase.Of("result.verified", "n", 3)),
+		phrase.Of("event.rollout-ended", "rollout", 7, "state", "of-a-later-release", "result", phrase.Of("result.placement", "state", "verified")),
 		phrase.Of("problem.between", "found", "x", "min", 0, "max", 63),
 		phrase.Of("problem.busy", "operation", phrase.Verbatim("GET"), "max", phrase.PercentOf(0.12345, 1)),
 	}

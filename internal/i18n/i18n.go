@@ -104,7 +104,7 @@ func (c *Catalogue) T(key string, values ...any) string {
 	if !ok {
 		return key
 	}
-	return catalogue.Fill(text, func(name string) (string, bool) {
+	return catalogue.Fill(text, c.template, func(name string) (string, bool) {
 		for i := 0; i+1 < len(values); i += 2 {
 			if values[i] == name {
 				return fmt.Sprint(values[i+1]), true

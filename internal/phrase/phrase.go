@@ -116,20 +116,25 @@ func (w *writer) text(t Text) string {
 		return ""
 	}
 	w.left--
-	template, ok := w.templates(t.ID)
-	if !ok {
-		template, ok = catalogue.English(t.ID)
-	}
+	template, ok := w.template(t.ID)
 	if !ok {
 		return w.unknown(t)
 	}
-	return catalogue.Fill(template, func(name string) (string, bool) {
+	return catalogue.Fill(template, w.template, func(name string) (string, bool) {
 		v, ok := t.Param(name)
 		if !ok {
 			return "", false
 		}
 		return w.value(v), true
 	})
+}
+
+// template returns the template of an id, in English if the language lacks it.
+func (w *writer) template(id string) (string, bool) {
+	if template, ok := w.templates(id); ok {
+		return template, true
+	}
+	return catalogue.English(id)
 }
 
 // unknown writes a sentence that has no template.
@@ -163,10 +168,7 @@ func (w *writer) value(v Value) string {
 }
 
 func (w *writer) separator(id string) string {
-	if s, ok := w.templates(id); ok {
-		return s
-	}
-	s, _ := catalogue.English(id)
+	s, _ := w.template(id)
 	return s
 }
 

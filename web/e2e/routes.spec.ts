@@ -1,36 +1,7 @@
 import type { Page } from "@playwright/test";
 import { looks, nameOf } from "./harness/looks";
-import { type Demo, expect, expectAccessible, keep, ready, test } from "./harness/test";
-
-type Place = { name: string; path: string };
-
-/** Every route of the console, with objects of the demo. */
-async function consolePlaces(demo: Demo): Promise<Place[]> {
-  const base = `/console/f/${demo.fabric}`;
-  const { items: devices } = await demo.api<{ items: { id: string }[] }>("GET", `/fabrics/${demo.fabric}/devices`);
-  const { plan } = await demo.api<{ plan?: { name: string } }>("GET", `/fabrics/${demo.fabric}/overview`);
-  const ofFabric = {
-    overview: "overview",
-    map: "map",
-    tenants: "tenants",
-    tenant: "tenants/gold",
-    policy: "policies",
-    plans: "plans",
-    plan: `plans/${plan?.name}`,
-    rollouts: "rollouts",
-    rollout: "rollouts/2",
-    devices: "devices",
-    device: `devices/${encodeURIComponent(devices[0]?.id ?? "")}`,
-    "what-if": `what-if?edits=${encodeURIComponent("weight:gold=8")}`,
-    alerts: "alerts?tenant=gold",
-  };
-  return [
-    ...Object.entries(ofFabric).map(([name, path]) => ({ name, path: `${base}/${path}` })),
-    ...["audit", "people", "settings"].map((name) => ({ name, path: `/console/${name}` })),
-  ];
-}
-
-const portalPages = ["share", "history", "endpoints", "classes", "notices", "members"];
+import { consolePlaces, type Place, portalPlaces } from "./harness/routes";
+import { expect, expectAccessible, keep, ready, test } from "./harness/test";
 
 /** Opens a place: it is accessible and does not scroll sideways. */
 async function visit(page: Page, { name, path }: Place) {
@@ -70,9 +41,7 @@ for (const look of looks) {
     test("every page of the portal is whole and accessible", async ({ page, demo, signIn }) => {
       test.setTimeout(120_000);
       await signIn(page, "tenant");
-      const base = `/portal/f/${demo.fabric}/t/${demo.tenant.tenant}`;
-      for (const name of portalPages)
-        await test.step(name, () => visit(page, { name: `portal-${name}`, path: `${base}/${name}` }));
+      for (const place of portalPlaces(demo)) await test.step(place.name, () => visit(page, place));
     });
   });
 }

@@ -1,7 +1,9 @@
 // Package catalogue holds the templates of all user-visible texts in English and in Chinese. Each language has two
 // files, flat YAML maps from id to template: the texts of the command line (en.yaml), and the messages from other
-// packages (messages.en.yaml, see internal/phrase). A template names its values in braces, "rollout {id}: {state}";
-// {n:port|ports} stands for its first part if the value n prints as 1, else for the second.
+// packages (messages.en.yaml, see internal/phrase). A template names its values in braces, "rollout {id} of {fabric}";
+// {n:port|ports} stands for its first part if the value n prints as 1, else for the second. {state@rollout} stands for
+// the word of a value that is one of a fixed set: the text with the id word.rollout.VALUE, which badges on pages show
+// too. A value without a word, as of a later release, stands for itself.
 package catalogue
 
 import (
@@ -75,9 +77,12 @@ func read(lang string) (Texts, error) {
 	return out, nil
 }
 
-// Fill returns the template with its values inserted; value returns them by name. It keeps braces that contain no name
-// of a value. It does not search values for names.
-func Fill(template string, value func(name string) (string, bool)) string {
+// Word returns the id of the word for one value of a set, such as "rolled-back" of "rollout".
+func Word(set, value string) string { return "word." + set + "." + value }
+
+// Fill returns the template with its values inserted; value returns them by name, and text the texts of the template's
+// language by id, for words. It keeps braces that contain no name of a value. It does not search values for names.
+func Fill(template string, text func(id string) (string, bool), value func(name string) (string, bool)) string {
 	var out []byte
 	for {
 		before, s, after, ok := next(template)
@@ -88,6 +93,9 @@ func Fill(template string, value func(name string) (string, bool)) string {
 		if v, known := value(s.name); !known {
 			out = append(out, s.text...)
 		} else if !s.counts {
+			if word, ok := text(Word(s.set, v)); ok && s.set != "" {
+				v = word
+			}
 			out = meet(out, v, true)
 		} else if v == "1" {
 			out = append(out, s.one...)
@@ -111,10 +119,26 @@ func Names(template string) []string {
 	}
 }
 
+// Sets returns the set of each value of a template that stands for a word, by the value's name.
+func Sets(template string) map[string]string {
+	out := map[string]string{}
+	for {
+		_, s, after, ok := next(template)
+		if !ok {
+			return out
+		}
+		if s.set != "" {
+			out[s.name] = s.set
+		}
+		template = after
+	}
+}
+
 // slot is the place of a value in a template.
 type slot struct {
 	text       string // its text in the template
 	name       string
+	set        string // the set of words for its value; "" for a value that stands for itself
 	counts     bool   // it selects one or other
 	one, other string // depending on the value
 }
@@ -139,13 +163,14 @@ func next(template string) (before string, s slot, after string, ok bool) {
 	}
 }
 
-// parse parses {name} or {name:one|other}.
+// parse parses {name}, {name@set} or {name:one|other}.
 func parse(text string) (slot, bool) {
-	name, forms, counts := strings.Cut(text[1:len(text)-1], ":")
-	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
+	whole, forms, counts := strings.Cut(text[1:len(text)-1], ":")
+	name, set, words := strings.Cut(whole, "@")
+	if !isName(name) || words && (counts || !isName(set)) {
 		return slot{}, false
 	}
-	s := slot{text: text, name: name, counts: counts}
+	s := slot{text: text, name: name, set: set, counts: counts}
 	if counts {
 		var two bool
 		if s.one, s.other, two = strings.Cut(forms, "|"); !two || strings.Contains(s.other, "|") {
@@ -153,4 +178,9 @@ func parse(text string) (slot, bool) {
 		}
 	}
 	return s, true
+}
+
+// isName reports whether a text can name a value or a set of words.
+func isName(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }

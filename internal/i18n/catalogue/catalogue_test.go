@@ -21,7 +21,11 @@ func TestEveryLanguageCanBeLoaded(t *testing.T) {
 
 func TestTemplatesAreFilledIn(t *testing.T) {
 	t.Parallel()
-	values := map[string]string{"n": "2", "one": "1", "name": "{n}", "a_b2": "x"}
+	values := map[string]string{"n": "2", "one": "1", "name": "{n}", "a_b2": "x", "state": "done"}
+	words := func(id string) (string, bool) {
+		w, ok := map[string]string{"word.end.done": "finished", "word..done": "no set"}[id]
+		return w, ok
+	}
 	for _, c := range []struct {
 		template, want string
 		names          []string
@@ -33,9 +37,11 @@ func TestTemplatesAreFilledIn(t *testing.T) {
 		{"{unknown} {unknown:a|b}", "{unknown} {unknown:a|b}", []string{"unknown"}},
 		{"{", "{", nil},
 		{"{n", "{n", nil},
+		{"{state} {state@end} {state@other} {n@end}", "done finished done 2", []string{"n", "state"}},
+		{"{@end} {n@} {n@A} {n@end:a|b}", "{@end} {n@} {n@A} {n@end:a|b}", nil},
 		{"{} {N} {n:} {n:a} {n:a|b|c} {{n}}", "{} {N} {n:} {n:a} {n:a|b|c} {2}", []string{"n"}},
 	} {
-		got := Fill(c.template, func(name string) (string, bool) { v, ok := values[name]; return v, ok })
+		got := Fill(c.template, words, func(name string) (string, bool) { v, ok := values[name]; return v, ok })
 		if got != c.want {
 			t.Errorf("%q: got %q, want %q", c.template, got, c.want)
 		}
@@ -64,7 +70,7 @@ func TestChineseHasSpacesBesideLatinValuesOnly(t *testing.T) {
 		{"{v}：{v}", "a", "a：a"},
 		{"{v}s", "链路", "链路s"},
 	} {
-		if got := Fill(c.template, func(string) (string, bool) { return c.value, true }); got != c.want {
+		if got := Fill(c.template, English, func(string) (string, bool) { return c.value, true }); got != c.want {
 			t.Errorf("%q with %q: got %q, want %q", c.template, c.value, got, c.want)
 		}
 	}
@@ -75,7 +81,7 @@ func FuzzFill(f *testing.F) {
 	f.Add("a {b} {c:one|other} {", "{b}")
 	f.Fuzz(func(t *testing.T, template, value string) {
 		names := Names(template)
-		got := Fill(template, func(name string) (string, bool) {
+		got := Fill(template, English, func(name string) (string, bool) {
 			if !slices.Contains(names, name) {
 				t.Errorf("%q asks for %q, which Names lacks", template, name)
 			}
@@ -84,7 +90,7 @@ func FuzzFill(f *testing.F) {
 		if len(names) == 0 && got != template {
 			t.Errorf("%q became %q", template, got)
 		}
-		if kept := Fill(template, func(string) (string, bool) { return "", false }); kept != template {
+		if kept := Fill(template, English, func(string) (string, bool) { return "", false }); kept != template {
 			t.Errorf("%q without values became %q", template, kept)
 		}
 	})

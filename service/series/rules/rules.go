@@ -87,7 +87,7 @@ func TextID(alert, annotation string) string { return "alert." + alert + "." + a
 // template returns a text of the catalogue as a template of Prometheus.
 func template(alert, annotation string, fixed []Pair) string {
 	text, _ := catalogue.English(TextID(alert, annotation)) // a test fails when it is missing
-	return catalogue.Fill(text, func(name string) (string, bool) {
+	return catalogue.Fill(text, catalogue.English, func(name string) (string, bool) {
 		switch name {
 		case "value":
 			return "{{ $value }}", true

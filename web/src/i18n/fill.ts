@@ -1,9 +1,16 @@
-// Templates of the service's catalogue (internal/i18n/catalogue): {name} and {name:one|other}.
+// Templates of the service's catalogue (internal/i18n/catalogue): {name}, {name@set} and {name:one|other}.
 
-const slot = /\{([a-z0-9_-]+)(?::([^|}]*)\|([^|}]*))?\}/g;
+const slot = /\{([a-z0-9_-]+)(?:@([a-z0-9_-]+)|:([^|}]*)\|([^|}]*))?\}/g;
 
-/** The template with its values. Braces that name no value stay. Chinese gets a space beside Latin words and none beside Chinese. */
-export function fill(template: string, valueFor: (name: string) => string | undefined): string {
+/**
+ * The template with its values; {name@set} stands for the word of a value, the text `word.SET.VALUE`. Braces that name no value stay.
+ * Chinese gets a space beside Latin words and none beside Chinese.
+ */
+export function fill(
+  template: string,
+  textOf: (id: string) => string | undefined,
+  valueFor: (name: string) => string | undefined,
+): string {
   let out = "";
   let from = 0;
   for (const m of template.matchAll(slot)) {
@@ -11,8 +18,8 @@ export function fill(template: string, valueFor: (name: string) => string | unde
     from = m.index + m[0].length;
     const value = valueFor(m[1] ?? "");
     if (value === undefined) out += m[0];
-    else if (m[2] === undefined) out = meet(out, value, true);
-    else out += value === "1" ? m[2] : m[3];
+    else if (m[3] !== undefined) out += value === "1" ? m[3] : m[4];
+    else out = meet(out, (m[2] && textOf(`word.${m[2]}.${value}`)) ?? value, true);
   }
   return meet(out, template.slice(from), false);
 }

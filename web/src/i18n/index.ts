@@ -10,12 +10,18 @@ const stored = "fairlane.language";
 
 const catalogues = import.meta.glob<{ default: Record<string, string> }>("./locales/*/*.json");
 
+/** The words for states and the like: the same that sentences of the service use. */
+const words: Record<string, () => Promise<{ default: Record<string, string> }>> = {
+  en: () => import("words:en"),
+  zh: () => import("words:zh"),
+};
+
 /** Reads a namespace of a language: each is a file of its own, loaded when a page first needs it. */
 const backend = {
   type: "backend" as const,
   init: () => undefined,
   read(language: string, namespace: string, done: (error: unknown, texts: Record<string, string> | null) => void) {
-    const load = catalogues[`./locales/${language}/${namespace}.json`];
+    const load = namespace === "words" ? words[language] : catalogues[`./locales/${language}/${namespace}.json`];
     if (!load) return done(new Error(`no catalogue ${language}/${namespace}`), null);
     load().then(
       (m) => done(null, m.default),
@@ -45,7 +51,7 @@ export async function startI18n(): Promise<void> {
       lng: language,
       fallbackLng: false,
       supportedLngs: languages,
-      ns: ["shell", "common", "ui"],
+      ns: ["shell", "common", "ui", "words"],
       defaultNS: "common",
       keySeparator: false,
       nsSeparator: ":",

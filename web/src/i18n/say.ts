@@ -51,8 +51,12 @@ function isPhrase(value: unknown): value is Phrase {
 }
 
 function known(templates: Templates, phrase: Phrase): boolean {
-  const template = Object.hasOwn(templates, phrase.id) ? templates[phrase.id] : undefined;
+  const template = textOf(templates, phrase.id);
   return template !== undefined && names(template).every((name) => phrase.params && name in phrase.params);
+}
+
+function textOf(templates: Templates, id: string): string | undefined {
+  return Object.hasOwn(templates, id) ? templates[id] : undefined;
 }
 
 /** Fairlane's sentences need less than a hundredth of these parts; one from elsewhere may be built to double. */
@@ -88,7 +92,11 @@ class Writer {
         .map((name) => `${name}: ${this.value(params[name])}`);
       return values.length ? `${phrase.id} (${values.join(", ")})` : phrase.id;
     }
-    return fill(template, (name) => (name in params ? this.value(params[name]) : undefined));
+    return fill(
+      template,
+      (id) => textOf(this.templates, id),
+      (name) => (name in params ? this.value(params[name]) : undefined),
+    );
   }
 
   private value(value: unknown): string {

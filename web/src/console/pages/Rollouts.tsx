@@ -39,7 +39,7 @@ export default function Rollouts() {
       <RolloutName id={running.id} />
     </>
   ) : last ? (
-    t("list-last", { id: last.id, state: t(`common:rollout.${last.state}`), n: rollouts.data.length })
+    t("list-last", { id: last.id, state: t(`words:rollout.${last.state}`), n: rollouts.data.length })
   ) : (
     t("list-none")
   );
@@ -102,7 +102,7 @@ function RolloutTable({ fabric, list, ...state }: TableProps) {
       {
         id: "state",
         header: t("common:state"),
-        value: (r) => t(`common:rollout.${r.state}`),
+        value: (r) => t(`words:rollout.${r.state}`),
         cell: (r) => <RolloutBadge rollout={r} />,
       },
       { id: "purpose", header: t("purpose"), value: (r) => t(`purpose.${purposeOf(r)}`, { to: r.to ?? "" }) },

@@ -6,7 +6,7 @@ export function DeviceStateBadge({ state, children }: { state: string; children?
   const { t } = useTranslation("common");
   return (
     <span data-device-state={state}>
-      <StateBadge {...deviceLook(state)}>{children ?? t(`device.${state}`, state)}</StateBadge>
+      <StateBadge {...deviceLook(state)}>{children ?? t(`words:device.${state}`, state)}</StateBadge>
     </span>
   );
 }

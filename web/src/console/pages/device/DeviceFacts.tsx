@@ -19,7 +19,7 @@ export function DeviceFacts({ device: d }: { device: Device }) {
       <Fact name={t("seen")}>{when(d.seen_at)}</Fact>
       <Fact name={t("next-read")}>{d.next_read_at ? <When at={d.next_read_at} /> : t("common:none")}</Fact>
       <Fact name={t("policy")}>
-        {d.policy ? t(`policy.${d.policy}`) : t("common:none")}
+        {d.policy ? t(`words:policy.${d.policy}`) : t("common:none")}
         {d.policy_inherited ? (
           <>
             {t("gap")}

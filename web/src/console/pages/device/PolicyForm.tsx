@@ -54,14 +54,14 @@ export function PolicyForm({
         <Radio.Group label={t("policy-choose")} value={policy} onChange={(v) => setPolicy(v as Policy)}>
           <Stack gap="xs" mt="xs">
             {policies.map((p) => (
-              <Radio key={p} value={p} label={t(`policy.${p}`)} description={t(`policy-sentence.${p}`)} />
+              <Radio key={p} value={p} label={t(`words:policy.${p}`)} description={t(`policy-sentence.${p}`)} />
             ))}
           </Stack>
         </Radio.Group>
         {policy === "repair" && d.differences.length > 0 ? (
           <Text size="sm">{t("device-policy-repairs", { n: d.differences.length })}</Text>
         ) : null}
-        <Text size="sm">{t("policy-back", { policy: t(`policy.${before}`) })}</Text>
+        <Text size="sm">{t("policy-back", { policy: t(`words:policy.${before}`) })}</Text>
       </Stack>
     </TypedConfirm>
   );

@@ -47,7 +47,7 @@ function useColumns(): Column<Device>[] {
       {
         id: "state",
         header: t("common:state"),
-        value: (d) => t(`common:device.${d.state}`, d.state),
+        value: (d) => t(`words:device.${d.state}`, d.state),
         cell: (d) => <DeviceStateBadge state={d.state} />,
       },
       { id: "kind", header: t("common:kind"), value: (d) => t(`common:kind.${d.kind}`) },
@@ -69,12 +69,12 @@ function useColumns(): Column<Device>[] {
         id: "policy",
         minor: true,
         header: t("policy"),
-        value: (d) => (d.policy ? t(`policy.${d.policy}`) : undefined),
+        value: (d) => (d.policy ? t(`words:policy.${d.policy}`) : undefined),
         missing: "",
         cell: (d) =>
           d.policy ? (
             <span>
-              {d.policy === "freeze" ? <Icon name="lock" size={13} /> : null} {t(`policy.${d.policy}`)}
+              {d.policy === "freeze" ? <Icon name="lock" size={13} /> : null} {t(`words:policy.${d.policy}`)}
               {d.policy_inherited ? (
                 <Text span c="dimmed" inherit>
                   {t("gap")}

@@ -94,7 +94,8 @@ function PolicyForm({ fabric, version, devices, onClose }: FormProps) {
       void cache.invalidateQueries({ queryKey });
     onClose();
   };
-  const word = (field: keyof Update, x: Update) => (field === "policy" ? t(`policy.${x.policy}`) : String(x[field]));
+  const word = (field: keyof Update, x: Update) =>
+    field === "policy" ? t(`words:policy.${x.policy}`) : String(x[field]);
   const inheriting = devices.filter((d) => d.policy_inherited);
   const touched = form.policy === "repair" ? inheriting.filter((d) => d.state === "drifted").length : 0;
   return (
@@ -117,7 +118,7 @@ function PolicyForm({ fabric, version, devices, onClose }: FormProps) {
         >
           <Stack gap="xs" mt="xs">
             {(["report", "repair", "freeze"] as const).map((p) => (
-              <Radio key={p} value={p} label={t(`policy.${p}`)} description={t(`policy-sentence.${p}`)} />
+              <Radio key={p} value={p} label={t(`words:policy.${p}`)} description={t(`policy-sentence.${p}`)} />
             ))}
           </Stack>
         </Radio.Group>
@@ -125,7 +126,7 @@ function PolicyForm({ fabric, version, devices, onClose }: FormProps) {
         <Text size="sm" role="status">
           {t("policy-effect", { n: inheriting.length, all: devices.length, drifted: touched })}
         </Text>
-        <Text size="sm">{t("policy-back", { policy: t(`policy.${original.policy}`) })}</Text>
+        <Text size="sm">{t("policy-back", { policy: t(`words:policy.${original.policy}`) })}</Text>
       </Stack>
     </TypedConfirm>
   );

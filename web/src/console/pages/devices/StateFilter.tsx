@@ -25,7 +25,7 @@ export function StateFilter({ devices, state, onState }: Props) {
           leftSection={<Icon name={deviceLook(s).icon} size={14} />}
           onClick={() => onState(state === s ? "" : s)}
         >
-          {t("state-count", { state: t(`common:device.${s}`, s), n: count(n) })}
+          {t("state-count", { state: t(`words:device.${s}`, s), n: count(n) })}
         </Button>
       ))}
     </Group>

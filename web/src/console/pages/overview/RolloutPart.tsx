@@ -18,7 +18,7 @@ export function RolloutPart({ rollout: r }: { rollout: Rollout }) {
     <Panel title={t("rollout")} name="rollout">
       <Group gap="sm">
         <RolloutName id={r.id} />
-        <StateBadge {...rolloutLook(r.state)}>{t(`common:phase.${r.phase}`, { defaultValue: r.phase })}</StateBadge>
+        <StateBadge {...rolloutLook(r.state)}>{t(`words:phase.${r.phase}`, { defaultValue: r.phase })}</StateBadge>
         <Text span className="fl-name">
           {t("rollout-by", { actor: r.actor, repair: r.repair ? "yes" : "no" })} <When at={r.created_at} />
         </Text>

@@ -32,7 +32,7 @@ function Rights({ roles }: { roles: Schemas["RoleInfo"][] }) {
         {roles.map((r) => (
           <List.Item key={r.role}>
             {t("role-line", {
-              role: t(`common:role.${r.role}`, { defaultValue: r.role }),
+              role: t(`words:role.${r.role}`, { defaultValue: r.role }),
               about: t(`role-about.${r.role}`, { defaultValue: "" }),
             })}
           </List.Item>
@@ -50,7 +50,7 @@ function Rights({ roles }: { roles: Schemas["RoleInfo"][] }) {
               <th scope="col">{t("object")}</th>
               {roles.map((r) => (
                 <th scope="col" key={r.role}>
-                  {t(`common:role.${r.role}`, { defaultValue: r.role })}
+                  {t(`words:role.${r.role}`, { defaultValue: r.role })}
                 </th>
               ))}
             </tr>
@@ -58,12 +58,12 @@ function Rights({ roles }: { roles: Schemas["RoleInfo"][] }) {
           <tbody>
             {[...about].map(([object, english]) => (
               <tr key={object}>
-                <th scope="row">{t(`object.${object}`, { defaultValue: english })}</th>
+                <th scope="row">{t(`words:object.${object}`, { defaultValue: english })}</th>
                 {roles.map((r) => (
                   <td key={r.role}>
                     {actions(r, object)
-                      .map((a) => t(`right.${a}`))
-                      .join(t("list-separator")) || <span className="fl-missing">{t("right.none")}</span>}
+                      .map((a) => t(`words:action.${a}`))
+                      .join(t("list-separator")) || <span className="fl-missing">{t("right-none")}</span>}
                   </td>
                 ))}
               </tr>

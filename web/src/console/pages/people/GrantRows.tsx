@@ -79,7 +79,7 @@ export function GrantFields({
         onChange={(e) => role(e.currentTarget.value)}
         data={[...wideRoles, ...(wideOnly ? [] : tenantRoles)].map((value) => ({
           value,
-          label: t(`common:role.${value}`),
+          label: t(`words:role.${value}`),
         }))}
       />
       <NativeSelect

@@ -109,7 +109,7 @@ function useMemberColumns(allowed: boolean, onRemove: (user: string) => void): C
         cell: (m) => <bdi>{m.display_name}</bdi>,
         missing: "",
       },
-      { id: "role", header: t("role"), value: (m) => t(`common:role.${m.role}`) },
+      { id: "role", header: t("role"), value: (m) => t(`words:role.${m.role}`) },
       { id: "source", header: t("source"), value: (m) => t(`source.${m.source}`) },
       {
         id: "remove",
@@ -162,7 +162,7 @@ function PutMember({ place, onClose }: { place: Place; onClose: () => void }) {
       opened
       onClose={onClose}
       title={t("member-add-to", { place: nameOf(place) })}
-      effect={t("member-add-do", { user: user.trim(), role: t(`common:role.${role}`) })}
+      effect={t("member-add-do", { user: user.trim(), role: t(`words:role.${role}`) })}
       busy={write.busy}
       problem={write.problem}
       disabled={user.trim() === ""}
@@ -181,7 +181,7 @@ function PutMember({ place, onClose }: { place: Place; onClose: () => void }) {
           label={t("role")}
           value={role}
           onChange={(e) => setRole(e.currentTarget.value)}
-          data={roles.map((value) => ({ value, label: t(`common:role.${value}`) }))}
+          data={roles.map((value) => ({ value, label: t(`words:role.${value}`) }))}
         />
         <Text size="sm">{t("member-add-why")}</Text>
       </Stack>

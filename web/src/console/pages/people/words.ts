@@ -7,7 +7,7 @@ export function useGrantWord(): (grant: Grant) => string {
   const { t } = useTranslation(["people", "common"]);
   return useCallback(
     ({ role, fabric, tenant }) => {
-      const name = t(`common:role.${role}`, { defaultValue: role });
+      const name = t(`words:role.${role}`, { defaultValue: role });
       if (tenant) return t("grant-tenant", { role: name, tenant, fabric: fabric ?? "" });
       return fabric ? t("grant-fabric", { role: name, fabric }) : t("grant-all", { role: name });
     },

@@ -62,7 +62,7 @@ function useWords(ended: boolean) {
       state: (d: RolloutDevice) => {
         if (d.state === "in-sync") return t("verified");
         if (d.state === "pending" && ended) return t("not-written");
-        return t(`common:device.${d.state}`, d.state);
+        return t(`words:device.${d.state}`, d.state);
       },
       written: (d: RolloutDevice) =>
         outcomesOf(d)

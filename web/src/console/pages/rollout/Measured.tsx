@@ -61,7 +61,7 @@ export function Measured({ rollout: ro }: { rollout: Rollout }) {
                   ? [
                       {
                         at: end,
-                        label: t("mark-end", { id: ro.id, state: t(`common:rollout.${ro.state}`) }),
+                        label: t("mark-end", { id: ro.id, state: t(`words:rollout.${ro.state}`) }),
                         kind: "rollout",
                       },
                     ]

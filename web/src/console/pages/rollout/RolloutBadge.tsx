@@ -12,7 +12,7 @@ export function RolloutBadge({ rollout: ro }: { rollout: Rollout }) {
   return (
     <span data-rollout-state={ro.state} data-situation={situation}>
       <StateBadge tone={look.tone} icon={icon}>
-        {ro.state === "running" ? t(`situation.${situation}`) : t(`common:rollout.${ro.state}`, ro.state)}
+        {ro.state === "running" ? t(`situation.${situation}`) : t(`words:rollout.${ro.state}`, ro.state)}
       </StateBadge>
     </span>
   );

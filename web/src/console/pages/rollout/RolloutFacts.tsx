@@ -21,7 +21,7 @@ export function RolloutFacts({ rollout: ro }: { rollout: Rollout }) {
         <When at={ro.created_at} />
       </Fact>
       <Fact name={t("took")}>{duration(secondsOf(ro)) ?? t("not-ended")}</Fact>
-      <Fact name={t("stages")}>{ro.stages.map((s) => t(`stage.${s}`)).join(t("separator"))}</Fact>
+      <Fact name={t("stages")}>{ro.stages.map((s) => t(`words:stage.${s}`)).join(t("separator"))}</Fact>
       <Fact name={t("canary-size")}>{count(o.canary || 1)}</Fact>
       <Fact name={t("domain")}>{t(`domain.${o.domain ?? "leaf"}`)}</Fact>
       <Fact name={t("attempts")}>{count(o.attempts || 4)}</Fact>

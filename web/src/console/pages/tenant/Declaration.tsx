@@ -134,7 +134,7 @@ function Members({ fabric, tenant }: { fabric: string; tenant: string }) {
                 <Group gap="xs">
                   <span className="fl-name">{m.display_name || m.user}</span>
                   <Text span size="sm" c="dimmed">
-                    {t(`common:role.${m.role}`, { defaultValue: m.role })}
+                    {t(`words:role.${m.role}`, { defaultValue: m.role })}
                   </Text>
                 </Group>
               </List.Item>

@@ -15,7 +15,7 @@ export function SimulationState({ simulation: s }: { simulation: Simulation }) {
     <Stack gap="xs" className="fl-panel" data-simulation={s.state}>
       <Group gap="sm">
         <StateBadge tone="simulated">{t("common:simulated")}</StateBadge>
-        <StateBadge {...taskLook(s.state)}>{t(`common:task.${s.state}`)}</StateBadge>
+        <StateBadge {...taskLook(s.state)}>{t(`words:task.${s.state}`)}</StateBadge>
         <Text size="sm">{t("simulation-id", { id: s.id })}</Text>
         <Text size="sm" c="dimmed">
           <When at={s.finished_at ?? s.created_at} />

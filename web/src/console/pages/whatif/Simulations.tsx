@@ -63,8 +63,8 @@ function SimulationTable({ items, edits }: { items: Simulation[]; edits: string 
       {
         id: "state",
         header: t("common:state"),
-        value: (s) => t(`common:task.${s.state}`),
-        cell: (s) => <StateBadge {...taskLook(s.state)}>{t(`common:task.${s.state}`)}</StateBadge>,
+        value: (s) => t(`words:task.${s.state}`),
+        cell: (s) => <StateBadge {...taskLook(s.state)}>{t(`words:task.${s.state}`)}</StateBadge>,
       },
       {
         id: "of",

@@ -67,7 +67,7 @@ function useColumns(onRemove: ((name: string) => void) | undefined): Column<Acco
   return useMemo(
     () => [
       { id: "name", header: t("account"), value: (x) => x.name, width: 10 },
-      { id: "role", header: t("role"), value: (x) => t(`common:role.${x.role}`, { defaultValue: x.role }) },
+      { id: "role", header: t("role"), value: (x) => t(`words:role.${x.role}`, { defaultValue: x.role }) },
       { id: "made", header: t("made"), value: (x) => x.created_at, cell: (x) => <When at={x.created_at} /> },
       ...(onRemove
         ? [
@@ -145,7 +145,7 @@ function AddAccount({ onClose }: { onClose: () => void }) {
       opened
       onClose={onClose}
       title={t("add-account")}
-      effect={t("account-effect", { name: name || t("account"), role: t(`common:role.${role}`) })}
+      effect={t("account-effect", { name: name || t("account"), role: t(`words:role.${role}`) })}
       disabled={name === ""}
       busy={busy}
       problem={problem}
@@ -164,7 +164,7 @@ function AddAccount({ onClose }: { onClose: () => void }) {
         <NativeSelect
           label={t("role")}
           value={role}
-          data={["tenant-viewer", "tenant-admin"].map((r) => ({ value: r, label: t(`common:role.${r}`) }))}
+          data={["tenant-viewer", "tenant-admin"].map((r) => ({ value: r, label: t(`words:role.${r}`) }))}
           onChange={(e) => setRole(e.currentTarget.value as Role)}
         />
       </Group>

@@ -73,7 +73,7 @@ function useColumns(onChange: ((change: Change) => void) | undefined): Column<Me
         value: (x) => x.display_name || undefined,
         missing: t("common:none"),
       },
-      { id: "role", header: t("role"), value: (x) => t(`common:role.${x.role}`, { defaultValue: x.role }) },
+      { id: "role", header: t("role"), value: (x) => t(`words:role.${x.role}`, { defaultValue: x.role }) },
       { id: "source", header: t("source"), value: (x) => t(`source.${x.source}`, { defaultValue: x.source }) },
       ...(onChange
         ? [{ id: "do", header: t("do"), cell: (x: Member) => <Actions member={x} onChange={onChange} /> }]
@@ -113,7 +113,7 @@ function MemberDialog({ change, onClose }: { change: Change; onClose: () => void
   const [role, setRole] = useState<Role>(
     change.kind === "role" && change.member.role === "tenant-viewer" ? "tenant-admin" : "tenant-viewer",
   );
-  const values = { user: user || t("user"), role: t(`common:role.${role}`) };
+  const values = { user: user || t("user"), role: t(`words:role.${role}`) };
   const path = { ...m, user };
   const confirm = () =>
     void send(
@@ -157,7 +157,7 @@ function MemberDialog({ change, onClose }: { change: Change; onClose: () => void
           <NativeSelect
             label={t("role")}
             value={role}
-            data={roles.map((r) => ({ value: r, label: t(`common:role.${r}`) }))}
+            data={roles.map((r) => ({ value: r, label: t(`words:role.${r}`) }))}
             onChange={(e) => setRole(e.currentTarget.value as Role)}
           />
         )}

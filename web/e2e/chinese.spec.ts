@@ -1,0 +1,163 @@
+import type { Page } from "@playwright/test";
+import { SimFabric, secondWriter } from "./harness/fabric";
+import { consolePlaces, type Place, portalPlaces } from "./harness/routes";
+import { type Demo, expect, ready, test } from "./harness/test";
+import { untranslated } from "./harness/untranslated";
+
+test.use({ language: "zh" });
+
+type Rollout = { id: number; state: string; phase: string };
+type Device = { id: string; name: string; state: string };
+
+/** A fabric for what the demo's own must not keep: devices that fail, drift and are quarantined. */
+const lab = "lab";
+
+/** Waits until a rollout of the lab has ended, or `until` holds. */
+async function follow(demo: Demo, id: number, until = (r: Rollout) => r.state !== "running") {
+  await expect
+    .poll(async () => until(await demo.api<Rollout>("GET", `/fabrics/${lab}/rollouts/${id}`)), { timeout: 30_000 })
+    .toBe(true);
+}
+
+const devices = async (demo: Demo, fabric: string) =>
+  (await demo.api<{ items: Device[] }>("GET", `/fabrics/${fabric}/devices?read=true`)).items;
+
+/** Fills the lab: a rollout that succeeds, one that fails, a roll-back, drift, a quarantine, and a device that is off. */
+async function fillLab(demo: Demo, sim: SimFabric) {
+  const at = `/fabrics/${lab}`;
+  await demo.api("POST", "/fabrics", { name: lab, source: `ibsim:${sim.address}`, time_scale: 0.001 });
+  await demo.api("POST", `${at}/discover`);
+  const hosts = Array.from({ length: 8 }, (_, i) => `host-00${i + 1}`);
+  const tenants = ["red", "blue"].map((name, k) => ({
+    name,
+    weight: 3 - 2 * k,
+    pkey: `0x800${k + 1}`,
+    attachments: hosts.filter((_, i) => i % 2 === k).map((port) => ({ port })),
+  }));
+  const flows = hosts.slice(0, 6).map((src, i) => ({ tenant: i % 2 ? "blue" : "red", src, dst: hosts[6 + (i % 2)] }));
+  await demo.api("PUT", `${at}/tenants`, { tenants, flows });
+  const plan = async () => (await demo.api<{ name: string }>("POST", `${at}/plans`, {})).name;
+  const start = async (options: object, stages?: string[]) =>
+    (await demo.api<Rollout>("POST", `${at}/rollouts`, { plan: await plan(), options, ...(stages ? { stages } : {}) }))
+      .id;
+
+  await follow(demo, await start({}, ["settings"]));
+  await demo.changeTenant(lab, "blue", { weight: 2 });
+  const unconfirmed = await start({ confirm_window_s: 600 }, ["settings"]);
+  await follow(demo, unconfirmed, (r) => r.phase === "confirming");
+  await demo.api("POST", `${at}/rollouts/${unconfirmed}/roll-back`, {});
+  await follow(demo, unconfirmed);
+
+  await demo.api(
+    "PUT",
+    `${at}/drift-policy`,
+    { policy: "report", interval_s: 0, quarantine_after: 1 },
+    { "If-Match": "*" },
+  );
+  await secondWriter(sim.address, "host-003", 4242);
+  await devices(demo, lab);
+  await sim.off("host-002");
+  await follow(demo, await start({ attempts: 1 }, ["settings"]));
+  const all = await devices(demo, lab);
+  await demo.api(
+    "PUT",
+    `${at}/devices/${encodeURIComponent(all[0]?.id ?? "")}`,
+    { policy: "repair" },
+    { "If-Match": "*" },
+  );
+  return all;
+}
+
+/** Leaves an entry of most kinds at the demo's own fabric and at the service. */
+async function fillDemo(demo: Demo) {
+  const at = `/fabrics/${demo.fabric}`;
+  await demo.api("PUT", `${at}/objectives/gold`, { bound: 0.9, target: 0.98 });
+  await demo.api("DELETE", `${at}/objectives/gold`);
+  await demo.api("PUT", `${at}/policies/1/label`, { label: "first" });
+  const ends = new Date(Date.now() + 600_000).toISOString();
+  await demo.api("POST", "/silences", { matchers: ["fabric=none"], ends_at: ends, comment: "a planned repair" });
+  const { plan } = await demo.api<{ plan: { name: string } }>("GET", `${at}/overview`);
+  const { id } = await demo.api<{ id: number }>("POST", "/simulations", { fabric: demo.fabric, plan: plan.name });
+  await demo.api("POST", `/simulations/${id}/cancel`);
+  await demo.api("POST", "/simulations", { scenario: "nothing: valid" }).catch(console.log);
+  await fetch(`${demo.url}/api/v1/sign-in`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ name: "nobody", password: "wrong" }),
+  });
+}
+
+/** Opens the details of the first rows of each table. */
+async function openDetails(page: Page) {
+  for (const table of await page.getByRole("main").getByRole("table").all()) {
+    const closed = table.locator('tbody button[aria-expanded="false"]');
+    if (await closed.count()) await closed.first().click();
+  }
+}
+
+test("no text on any route is in English", async ({ page, demo, signIn, newPage, guards }) => {
+  test.setTimeout(180_000);
+  guards.allow(/status of 4\d\d/);
+  const sim = await SimFabric.start(`fairlane-e2e-zh-${process.pid}`);
+  try {
+    let began = Date.now();
+    const all = await fillLab(demo, sim);
+    console.log("lab", Date.now() - began);
+    await fillDemo(demo);
+    console.log("seeded", Date.now() - began);
+    began = Date.now();
+    const { items: users } = await demo.api<{ items: { name: string }[] }>("GET", "/users");
+    const names = [demo.fabric, lab, "gold", "silver", "bronze", "red", "blue", ...users.map((u) => u.name)];
+    await signIn(page, "operator");
+    const found = new Set<string>();
+    const look = async (on: Page, { name, path }: Place) => {
+      await on.goto(path);
+      await ready(on);
+      await openDetails(on);
+      for (const text of await untranslated(on, names)) found.add(`${name}: ${text}`);
+    };
+    const inLab = `/console/f/${lab}`;
+    const { items: rollouts } = await demo.api<{ items: Rollout[] }>("GET", `/fabrics/${lab}/rollouts`);
+    const places: Place[] = [
+      ...(await consolePlaces(demo)),
+      ...["overview", "map", "rollouts", "devices", "policies", "alerts"].map((path) => ({
+        name: `lab ${path}`,
+        path: `${inLab}/${path}`,
+      })),
+      ...rollouts.map(({ id }) => ({ name: `lab rollout ${id}`, path: `${inLab}/rollouts/${id}` })),
+      ...all
+        .filter((d) => /host-00[23]|leaf1/.test(d.name))
+        .flatMap((d) =>
+          ["settings", "reasons", "baseline", "log"].map((tab) => ({
+            name: `device ${d.name} ${tab}`,
+            path: `${inLab}/devices/${encodeURIComponent(d.id)}?tab=${tab}`,
+          })),
+        ),
+      ...["declaration", "settings", "log"].map((tab) => ({
+        name: `tenant ${tab}`,
+        path: `${inLab}/tenants/red?tab=${tab}`,
+      })),
+      ...["members", "accounts", "mine", "access"].map((tab) => ({
+        name: `people ${tab}`,
+        path: `/console/people?tab=${tab}`,
+      })),
+      ...["1", "5", "20"].map((seq) => ({ name: `audit ${seq}`, path: `/console/audit?seq=${seq}` })),
+      { name: "not found", path: "/console/f/no-such-fabric/overview" },
+      { name: "refused", path: `/console/f/${lab}/what-if?edits=${encodeURIComponent("weight:nosuch=8")}` },
+    ];
+    for (const place of places)
+      await test
+        .step(place.name, () => look(page, place))
+        .catch((e) => found.add(`${place.name}: ${String(e).slice(0, 200)}`));
+    const tenant = await newPage();
+    await signIn(tenant, "tenant");
+    for (const place of portalPlaces(demo)) await test.step(place.name, () => look(tenant, place));
+    console.log("walked", Date.now() - began, places.length);
+    console.log([...found].join("\n"));
+    expect([...found].join("\n"), "English on pages").toBe("");
+  } finally {
+    await page.goto("about:blank");
+    await demo.api("DELETE", `/fabrics/${lab}?keep_settings=true`, undefined, { "If-Match": "*" });
+    await sim.stop();
+  }
+});

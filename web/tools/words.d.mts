@@ -1,0 +1,1 @@
+export function wordsOf(texts: Record<string, string>): Record<string, string>;
