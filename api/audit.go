@@ -22,7 +22,7 @@ func (s *Server) ListAudit(ctx context.Context, r server.ListAuditRequestObject)
 func auditOut(e audit.Entry) gen.AuditEntry {
 	return gen.AuditEntry{
 		Seq: e.Seq, At: e.At, Actor: e.Actor, ActorKind: e.ActorKind, Token: optional(e.Token), Addr: optional(e.Addr), RequestID: optional(e.RequestID),
-		Fabric: optional(e.Fabric), Action: e.Action, Object: e.Object, Outcome: gen.AuditOutcome(e.Outcome), Detail: optional(e.Detail),
+		Fabric: optional(e.Fabric), Action: e.Action, Object: e.Object, Outcome: gen.AuditOutcome(e.Outcome), Detail: optional(e.Detail), Said: optionalText(e.Sentence()),
 		Before: rawOut(e.Before), After: rawOut(e.After), Prev: e.Prev.String(), Hash: e.Hash.String(),
 	}
 }

@@ -28,7 +28,7 @@ func (s *Server) ListBaseline(ctx context.Context, r server.ListBaselineRequestO
 func baselineOut(b *drift.BaselineView, settings bool) gen.BaselineDevice {
 	out := gen.BaselineDevice{
 		ID: b.Device.ID.String(), Name: b.Device.Name, Kind: gen.BaselineDeviceKind(kindOut(b.Device.Kind)), Origin: gen.BaselineDeviceOrigin(b.Origin),
-		Note: optional(b.Note), Held: b.Held, RecordedAt: b.RecordedAt, Rollout: b.Rollout, Error: optional(b.Error),
+		Note: optional(b.Note.String()), NoteSaid: optionalText(b.Note), Held: b.Held, RecordedAt: b.RecordedAt, Rollout: b.Rollout, Error: optional(b.Error.String()), ErrorSaid: optionalText(b.Error),
 	}
 	if b.Compared {
 		out.Differences = mapped(b.Differences, settingDifferenceOut)

@@ -147,7 +147,7 @@ func deviceKind(d driver.Device) gen.DeviceKind {
 
 func deviceOut(v *drift.DeviceView, settings bool) gen.Device {
 	out := gen.Device{
-		ID: v.Device.ID.String(), Name: v.Device.Name, Kind: deviceKind(v.Device), State: v.State, Error: optional(v.Error),
+		ID: v.Device.ID.String(), Name: v.Device.Name, Kind: deviceKind(v.Device), State: v.State, Error: optional(v.Error.String()), ErrorSaid: optionalText(v.Error),
 		Differences: mapped(v.Differences, settingDifferenceOut),
 		Reading:     new(gen.DeviceReading(v.Watch.Reading)), ReadAt: instant(v.ReadAt), ReadBy: optional(v.ReadBy), SeenAt: instant(v.SeenAt), NextReadAt: instant(v.Due),
 		Leaving: optional(v.Left), Rollout: optional(v.Rollout), Repair: optional(v.Repair), Note: optional(v.Note), Said: v.Said, Incidents: optional(len(v.Watch.Incidents)),
@@ -158,7 +158,8 @@ func deviceOut(v *drift.DeviceView, settings bool) gen.Device {
 		out.Version = &v.Version
 	}
 	if !v.Watch.Quarantined.IsZero() {
-		out.QuarantinedAt, out.QuarantineReason = instant(v.Watch.Quarantined), optional(v.Watch.Reason)
+		out.QuarantinedAt, out.QuarantineReason = instant(v.Watch.Quarantined), optional(v.Watch.Reason.String())
+		out.QuarantineSaid = optionalText(v.Watch.Reason)
 	}
 	if settings {
 		out.Desired, out.Observed = settingsOut(v.Desired), settingsOut(v.Observed)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fairlane/internal/phrase"
 	"strconv"
 	"strings"
 	"time"
@@ -118,7 +119,7 @@ func (r *rig) quarantine(id string) {
 		if err != nil || len(list) != 1 {
 			r.t.Fatalf("records of %s: %v, %v", id, list, err)
 		}
-		list[0].Watch.Quarantined, list[0].Watch.Reason = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), "it flaps"
+		list[0].Watch.Quarantined, list[0].Watch.Reason = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), phrase.Verbatim("it flaps")
 		return repos.PutDeviceRecords(r.t.Context(), "lab", list)
 	})
 	if err != nil {

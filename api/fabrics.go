@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fairlane/internal/phrase"
 	"context"
 	"strings"
 
@@ -127,7 +128,7 @@ func snapshotOut(s control.Snapshot) gen.Snapshot {
 	return gen.Snapshot{
 		Sha256: s.SHA256, Nodes: s.Nodes, Switches: s.Switches, Hosts: s.Hosts, Links: s.Links,
 		TakenAt: s.TakenAt, SeenAt: s.SeenAt, WallMs: float64(s.Stats.Wall.Microseconds()) / 1000, MadsSent: s.Stats.MADsSent,
-		Warnings: s.Stats.Warnings,
+		Warnings: phrase.English(s.Stats.Warnings), WarningsSaid: s.Stats.Warnings,
 	}
 }
 

@@ -45,7 +45,7 @@ func releaseOut(p rollouts.ReleasePreview) gen.ReleasePreview {
 		Devices: mapped(p.Devices, func(d rollouts.ReturningDevice) gen.ReturningDevice {
 			return gen.ReturningDevice{
 				ID: d.Device.ID.String(), Name: d.Device.Name, Kind: gen.ReturningDeviceKind(kindOut(d.Device.Kind)), Origin: gen.ReturningDeviceOrigin(d.Origin),
-				Note: optional(d.Note), Missing: d.Missing, Error: optional(d.Error),
+				Note: optional(d.Note.String()), NoteSaid: optionalText(d.Note), Missing: d.Missing, Error: optional(d.Error.String()), ErrorSaid: optionalText(d.Error),
 				Changes: mapped(d.Changes, settingDifferenceOut),
 			}
 		}),

@@ -179,7 +179,7 @@ func rolloutWith(ro control.Rollout, settings bool) gen.Rollout {
 func rolloutDeviceOut(d control.RolloutDevice, settings bool) gen.RolloutDevice {
 	out := gen.RolloutDevice{
 		ID: d.Device.ID.String(), Name: d.Device.Name, Kind: gen.RolloutDeviceKind(kindOut(d.Device.Kind)),
-		State: gen.DeviceState(d.State), Error: optional(d.Error), UpdatedAt: d.UpdatedAt,
+		State: gen.DeviceState(d.State), Error: optional(d.Error.String()), ErrorSaid: optionalText(d.Error), UpdatedAt: d.UpdatedAt,
 		Wave: &d.Wave, Touched: &d.Touched, Note: optional(d.Note.String()), NoteSaid: optionalText(d.Note),
 	}
 	if d.Receipt != nil {

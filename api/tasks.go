@@ -78,7 +78,7 @@ func simulationOut(t control.Task, err error) (gen.Simulation, error) {
 	}
 	out := gen.Simulation{
 		ID: t.ID, State: gen.TaskState(t.State), Progress: t.Progress, Fabric: optional(t.Request.Fabric), Plan: optional(t.Request.Plan),
-		Seed: optional(int64(t.Request.Seed)), Scenario: optional(t.Request.Scenario), Error: optional(t.Error), Actor: t.Actor, // the contract bounds it to 52 bits
+		Seed: optional(int64(t.Request.Seed)), Scenario: optional(t.Request.Scenario), Error: optional(t.Error.String()), ErrorSaid: optionalText(t.Error), Actor: t.Actor, // the contract bounds it to 52 bits
 		CreatedAt: t.CreatedAt, StartedAt: instant(t.StartedAt), FinishedAt: instant(t.FinishedAt),
 	}
 	out.Result, err = resultOut(t)
@@ -92,7 +92,7 @@ func calibrationOut(t control.Task, err error) (gen.Calibration, error) {
 	}
 	out := gen.Calibration{
 		ID: t.ID, State: gen.TaskState(t.State), Progress: t.Progress, Profile: t.Request.Profile, Seed: int64(t.Request.Seed), Quick: t.Request.Quick,
-		Error: optional(t.Error), Actor: t.Actor, CreatedAt: t.CreatedAt, StartedAt: instant(t.StartedAt), FinishedAt: instant(t.FinishedAt),
+		Error: optional(t.Error.String()), ErrorSaid: optionalText(t.Error), Actor: t.Actor, CreatedAt: t.CreatedAt, StartedAt: instant(t.StartedAt), FinishedAt: instant(t.FinishedAt),
 	}
 	out.Result, err = resultOut(t)
 	return out, err

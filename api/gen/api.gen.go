@@ -1577,6 +1577,9 @@ type AuditEntry struct {
 	Prev      SHA256  `json:"prev"`
 	RequestID *string `json:"request_id,omitempty"`
 
+	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	Said *Phrase `json:"said,omitempty"`
+
 	// Seq Number of the entry, from 1 without gaps.
 	Seq int64 `json:"seq"`
 
@@ -1629,6 +1632,9 @@ type BaselineDevice struct {
 	// Error Reason why the device could not be compared.
 	Error *string `json:"error,omitempty"`
 
+	// ErrorSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	ErrorSaid *Phrase `json:"error_said,omitempty"`
+
 	// Held Whether settings of Fairlane may be on the device.
 	Held bool `json:"held"`
 
@@ -1639,6 +1645,9 @@ type BaselineDevice struct {
 
 	// Note Reason why the origin is unknown.
 	Note *string `json:"note,omitempty"`
+
+	// NoteSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	NoteSaid *Phrase `json:"note_said,omitempty"`
 
 	// Origin `before`: the settings are from before Fairlane's first write. `unknown`: they may be Fairlane's own; `note` gives the reason.
 	Origin     BaselineDeviceOrigin `json:"origin"`
@@ -1722,7 +1731,10 @@ type Calibration struct {
 	CreatedAt time.Time `json:"created_at"`
 
 	// Error Reason for the failure.
-	Error      *string    `json:"error,omitempty"`
+	Error *string `json:"error,omitempty"`
+
+	// ErrorSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	ErrorSaid  *Phrase    `json:"error_said,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         int64      `json:"id"`
 	Profile    string     `json:"profile"`
@@ -1894,6 +1906,9 @@ type Device struct {
 	Differences []Difference    `json:"differences"`
 	Error       *string         `json:"error,omitempty"`
 
+	// ErrorSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	ErrorSaid *Phrase `json:"error_said,omitempty"`
+
 	// ID A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	ID Port `json:"id"`
 
@@ -1922,6 +1937,9 @@ type Device struct {
 	// PolicyInherited Whether the policy is inherited from the fabric.
 	PolicyInherited  *bool   `json:"policy_inherited,omitempty"`
 	QuarantineReason *string `json:"quarantine_reason,omitempty"`
+
+	// QuarantineSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	QuarantineSaid *Phrase `json:"quarantine_said,omitempty"`
 
 	// QuarantinedAt Start of the quarantine; absent when the device is not quarantined.
 	QuarantinedAt *time.Time `json:"quarantined_at,omitempty"`
@@ -2428,6 +2446,7 @@ type FieldDifference struct {
 
 // FieldReceipt defines model for FieldReceipt.
 type FieldReceipt struct {
+	// Detail Text of the driver or the device, in English.
 	Detail  *string             `json:"detail,omitempty"`
 	Field   string              `json:"field"`
 	Outcome FieldReceiptOutcome `json:"outcome"`
@@ -3495,6 +3514,9 @@ type ReturningDevice struct {
 	// Error Reason why the device could not be read.
 	Error *string `json:"error,omitempty"`
 
+	// ErrorSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	ErrorSaid *Phrase `json:"error_said,omitempty"`
+
 	// ID A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	ID   Port                `json:"id"`
 	Kind ReturningDeviceKind `json:"kind"`
@@ -3504,8 +3526,11 @@ type ReturningDevice struct {
 	Name    string `json:"name"`
 
 	// Note Reason why the origin of the device's baseline is unknown.
-	Note   *string               `json:"note,omitempty"`
-	Origin ReturningDeviceOrigin `json:"origin"`
+	Note *string `json:"note,omitempty"`
+
+	// NoteSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	NoteSaid *Phrase               `json:"note_said,omitempty"`
+	Origin   ReturningDeviceOrigin `json:"origin"`
 }
 
 // ReturningDeviceKind defines model for ReturningDevice.Kind.
@@ -3630,6 +3655,9 @@ type RolloutDevice struct {
 	// Before Settings of a device. Fields that do not apply to its kind are absent.
 	Before *DeviceSettings `json:"before,omitempty"`
 	Error  *string         `json:"error,omitempty"`
+
+	// ErrorSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	ErrorSaid *Phrase `json:"error_said,omitempty"`
 
 	// ID A port as `GUID:PORT`. Requests may also give a port GUID, or a host's name with an optional `:PORT`.
 	ID   Port              `json:"id"`
@@ -4052,7 +4080,10 @@ type Simulation struct {
 	CreatedAt time.Time `json:"created_at"`
 
 	// Error Reason for the failure.
-	Error      *string    `json:"error,omitempty"`
+	Error *string `json:"error,omitempty"`
+
+	// ErrorSaid A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
+	ErrorSaid  *Phrase    `json:"error_said,omitempty"`
 	Fabric     *string    `json:"fabric,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         int64      `json:"id"`
@@ -4113,6 +4144,9 @@ type Snapshot struct {
 
 	// Warnings Problems found by a discovery, such as devices that do not answer or are not the expected ones. At most 100, followed by the number of others. Only in the answer to a discovery.
 	Warnings []string `json:"warnings,omitempty"`
+
+	// WarningsSaid `warnings` as sentences, in the same order.
+	WarningsSaid []Phrase `json:"warnings_said,omitempty"`
 }
 
 // SnapshotList defines model for SnapshotList.

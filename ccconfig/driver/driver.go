@@ -131,7 +131,7 @@ func Examine(ctx context.Context, to Driver, d Device, got Settings, n *prereq.N
 	}
 	items, err := x.Examine(ctx, d, got, *n)
 	if err != nil {
-		return []prereq.Item{{ID: prereq.Readable, Scope: prereq.ScopeDevice, Field: d.Name, State: prereq.Unknown, Why: phrase.Of("device.unreadable", "reason", err.Error())}}
+		return []prereq.Item{{ID: prereq.Readable, Scope: prereq.ScopeDevice, Field: d.Name, State: prereq.Unknown, Why: phrase.Of("device.unreadable", "reason", Said(err))}}
 	}
 	return items
 }
@@ -155,6 +155,28 @@ func Unsent(err error) error { return fmt.Errorf("%w: %w", ErrUnsent, err) }
 // as in fmt.Errorf.
 func Refusef(kind error, format string, args ...any) error {
 	return fmt.Errorf("%w: %w: %w", kind, ErrUnsent, fmt.Errorf(format, args...))
+}
+
+// Said returns an error of a driver as a sentence: its own one, or its kind with the text, which protocols and devices
+// word in English, as a quotation. It is the text of the error in English.
+func Said(err error) phrase.Text {
+	if said := phrase.OfError(err); !said.IsVerbatim() {
+		return said
+	}
+	text := phrase.Quoted(err.Error())
+	switch {
+	case errors.Is(err, ErrBusy):
+		return phrase.Of("device.busy", "text", text)
+	case errors.Is(err, ErrInvalid):
+		return phrase.Of("device.refused", "text", text)
+	case errors.Is(err, ErrUnsupported):
+		return phrase.Of("device.unsupported", "text", text)
+	case errors.Is(err, ErrConflict):
+		return phrase.Of("device.changed", "text", text)
+	case errors.Is(err, ErrUnreachable):
+		return phrase.Of("device.unreachable", "text", text)
+	}
+	return text
 }
 
 // KindOf returns the error kind of err, or ErrUnreachable if it has none.

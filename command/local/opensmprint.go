@@ -122,7 +122,7 @@ func (a *app) printApplied(r *opensmApplied, asJSON bool) error {
 		}
 	}
 	if r.Cause.Text != "" {
-		if _, err := fmt.Fprintln(a.Stdout, a.T("opensm.apply.cause", "cause", r.Cause.Text)); err != nil {
+		if _, err := fmt.Fprintln(a.Stdout, a.T("opensm.apply.cause", "cause", a.Texts.Say(r.Cause.Said))); err != nil {
 			return err
 		}
 	}

@@ -36,6 +36,8 @@ var chineseSynonyms = map[string]string{
 	"漂移":  "偏离 (drift)",
 	"回滚":  "回退 (roll back)",
 	"已确认": "已核验 (verified)",
+	"金丝雀": "先行 (canary)",
+	"批次":  "波次 (wave)",
 }
 
 // confirmed are the keys of texts about a rollout that a person confirmed: that is not a verification.

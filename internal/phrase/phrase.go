@@ -59,6 +59,10 @@ func Of(id string, pairs ...any) Text {
 // Verbatim is text that is the same in every language, such as an error of the operating system.
 func Verbatim(text string) Text { return Of(verbatim, "text", text) }
 
+// Quoted is text in English that Fairlane does not word itself, such as an answer of a device. Other languages show it in
+// quotation marks.
+func Quoted(text string) Text { return Of("quoted", "text", text) }
+
 // IsVerbatim reports whether the sentence was made by Verbatim.
 func (t Text) IsVerbatim() bool { return t.ID == verbatim }
 

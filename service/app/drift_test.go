@@ -188,7 +188,7 @@ func TestAnotherWritersSettingsAreRepairedUntilItIsTooMuch(t *testing.T) {
 	}
 	l.meddle()
 	v := l.sweepDrift()
-	if v.State != control.StateQuarantined || l.holds() || !strings.Contains(v.Watch.Reason, "3 times") {
+	if v.State != control.StateQuarantined || l.holds() || !strings.Contains(v.Watch.Reason.String(), "3 times") {
 		t.Fatalf("after the third time h2 is %+v", v)
 	}
 	l.wantDriftEvents("drifted in-sync drifted in-sync drifted quarantined")
@@ -240,7 +240,7 @@ func TestADeviceThatReturnsWithDefaultsIsRepaired(t *testing.T) {
 	l := newDriftLab(t, device.PolicyRepair)
 	l.faults(simdev.Faults{DropRequest: 1})
 	v := l.sweepDrift()
-	if v.State != "unreachable" || v.Error == "" || v.SeenAt.IsZero() || !v.SeenAt.Before(v.ReadAt) {
+	if v.State != "unreachable" || v.Error.ID == "" || v.SeenAt.IsZero() || !v.SeenAt.Before(v.ReadAt) {
 		t.Fatalf("h2 is %+v", v)
 	}
 	if v = l.sweepDrift(); v.State != "unreachable" || v.Repair != 0 {
@@ -260,7 +260,7 @@ func TestADeviceThatClampsIsNotRepairedRepeatedly(t *testing.T) {
 	l.faults(simdev.Faults{ClampTimer: 3})
 	l.reboot()
 	v := l.sweepDrift() // drifted, and its repair fails
-	if v.State != "drifted" || len(v.Watch.Incidents) != 2 || !strings.Contains(v.Error, "timer") {
+	if v.State != "drifted" || len(v.Watch.Incidents) != 2 || !strings.Contains(v.Error.String(), "timer") {
 		t.Fatalf("after a repair that was clamped h2 is %+v", v)
 	}
 	if v = l.sweepDrift(); v.State != control.StateQuarantined { // the second repair failed

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fairlane/internal/phrase"
 	"slices"
 	"strings"
 	"testing"
@@ -114,7 +115,9 @@ func TestWrongPrerequisitesOfInfiniBandAreReportedAndRefuseRollouts(t *testing.T
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := slices.ContainsFunc(snap.Stats.Warnings, func(w string) bool { return strings.Contains(w, f.device) && strings.Contains(w, f.said) }); got != f.atDiscovery {
+		if got := slices.ContainsFunc(snap.Stats.Warnings, func(w phrase.Text) bool {
+			return strings.Contains(w.String(), f.device) && strings.Contains(w.String(), f.said)
+		}); got != f.atDiscovery {
 			t.Errorf("%s: discovery warns of %q", f.name, snap.Stats.Warnings)
 		}
 		f.unset()

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fairlane/internal/phrase"
 	"slices"
 	"strings"
 	"testing"
@@ -74,8 +75,8 @@ func eachDifference(t *testing.T, d *rig, f func(device, state string, x *contro
 		for k := range list[i].Differences {
 			f(list[i].Device.Name, list[i].State, &list[i].Differences[k])
 		}
-		if list[i].Error != "" {
-			errs = append(errs, list[i].Error)
+		if list[i].Error.ID != "" {
+			errs = append(errs, list[i].Error.String())
 		}
 	}
 	return errs
@@ -135,7 +136,7 @@ func TestDiscoveryAndDriftReportWrongPrerequisites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.ContainsFunc(snap.Stats.Warnings, func(w string) bool {
+		if !slices.ContainsFunc(phrase.English(snap.Stats.Warnings), func(w string) bool {
 			return strings.Contains(w, "host-001") && strings.Contains(w, c.why) && strings.Contains(w, "Fairlane may set it")
 		}) {
 			t.Errorf("%s is %d: discovery warns of %q", c.name, c.bad, snap.Stats.Warnings)

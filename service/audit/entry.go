@@ -70,10 +70,20 @@ type Entry struct {
 	Object    string          `json:"object"` // name of the changed object
 	Outcome   string          `json:"outcome"`
 	Detail    string          `json:"detail,omitempty"` // one English sentence
+	Said      phrase.Text     `json:"-"`                // Detail as a sentence; not hashed: see Sentence
 	Before    json.RawMessage `json:"before,omitempty"`
 	After     json.RawMessage `json:"after,omitempty"`
 	Prev      Hash            `json:"prev"`
 	Hash      Hash            `json:"hash"`
+}
+
+// Sentence returns the detail as a sentence. The hash covers its English only, so a sentence with another English is
+// ignored.
+func (e *Entry) Sentence() phrase.Text {
+	if e.Said.String() == e.Detail {
+		return e.Said
+	}
+	return phrase.Or(e.Detail, nil)
 }
 
 // Each canonical encoding begins with one of these domains, so that no other use of SHA-256 hashes the same bytes.

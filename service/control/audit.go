@@ -66,7 +66,7 @@ type AuditRecord struct {
 	Action  string      // stable code such as "session.refused"
 	Object  string      // name of the object
 	Outcome string      // audit.Done or audit.Refused
-	Said    phrase.Text // kept in English: the chain of hashes is over the text
+	Said    phrase.Text // the chain of hashes is over its English
 	Before  any         // nil, or a value that encodes as JSON; never with a secret in it
 	After   any
 }
@@ -91,7 +91,7 @@ func AuditAt(ctx context.Context, r Repos, now time.Time, rec AuditRecord) error
 	}
 	e := audit.Entry{
 		At: now, Actor: Actor(ctx), ActorKind: string(kind), Token: token, Addr: origin.Addr, RequestID: origin.RequestID,
-		Fabric: rec.Fabric, Action: rec.Action, Object: rec.Object, Outcome: rec.Outcome, Detail: rec.Said.String(),
+		Fabric: rec.Fabric, Action: rec.Action, Object: rec.Object, Outcome: rec.Outcome, Detail: rec.Said.String(), Said: rec.Said,
 	}
 	var err error
 	if e.Before, err = auditJSON(rec.Before); err == nil {

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"fairlane/internal/phrase"
 	"time"
 
 	"fairlane/ccconfig/driver"
@@ -23,9 +24,9 @@ type Baseline struct {
 	Device     driver.Device // as of the recording
 	Settings   driver.Settings
 	Origin     BaselineOrigin
-	Note       string // why the origin is unknown, as an English sentence; else empty
-	Held       bool   // Fairlane's settings may be on the device
-	Rollout    int64  // the rollout that wrote the device first
+	Note       phrase.Text // why the origin is unknown; else nothing
+	Held       bool        // Fairlane's settings may be on the device
+	Rollout    int64       // the rollout that wrote the device first
 	RecordedAt time.Time
 }
 

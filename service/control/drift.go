@@ -80,7 +80,7 @@ type DeviceRecord struct {
 	Watch       device.Watch
 	Observed    *driver.Settings // its latest answer; nil when that was in sync, or without an answer so far
 	Differences []Difference     // of the latest answer
-	Error       string           // of the latest reading
+	Error       phrase.Text      // of the latest reading
 	ReadBy      string           // the manager that read it last
 	ReadAt      time.Time        // of the latest reading; zero is never
 	SeenAt      time.Time        // of the latest answer; zero is never
@@ -171,7 +171,7 @@ const maxNamed = 8
 
 // InSync records that a device was read in sync with a plan.
 func (d *DeviceRecord) InSync(plan string, seen time.Time, p DriftPolicy, now time.Time) (turns []device.Turn) {
-	d.Plan, d.Observed, d.Differences, d.Error = plan, nil, nil, ""
+	d.Plan, d.Observed, d.Differences, d.Error = plan, nil, nil, phrase.Text{}
 	d.ReadAt, d.SeenAt = seen, seen
 	d.Watch, turns = d.Watch.Read(device.ReadingInSync, now, p.Rules())
 	d.Due = device.NextRead(d.Device.ID, now, p.Every())
@@ -179,7 +179,7 @@ func (d *DeviceRecord) InSync(plan string, seen time.Time, p DriftPolicy, now ti
 }
 
 // NotRepaired records why a device was not repaired.
-func (d *DeviceRecord) NotRepaired(why string, p DriftPolicy, now time.Time) (turns []device.Turn) {
+func (d *DeviceRecord) NotRepaired(why phrase.Text, p DriftPolicy, now time.Time) (turns []device.Turn) {
 	d.Error = why
 	d.Watch, turns = d.Watch.RepairFailed(now, p.Rules())
 	d.Due = device.NextRead(d.Device.ID, now, p.Every())

@@ -20,14 +20,6 @@ func (f *Fabric) Waiting() *phrase.Text {
 		"at", f.RestoredAt.UTC().Format(time.DateTime), "fabric", f.Name))
 }
 
-// WaitingText returns Waiting in English, "" when repairs are not on hold.
-func (f *Fabric) WaitingText() string {
-	if t := f.Waiting(); t != nil {
-		return t.String()
-	}
-	return ""
-}
-
 // RestoredEvent returns the event that a restore of the database, by the actor by, put automatic repairs on a fabric on hold.
 func (f *Fabric) RestoredEvent(by string) Event {
 	return Event{At: f.RestoredAt, Fabric: f.Name, Actor: by, Kind: "fabric.repairs-wait", Subject: f.Name, Said: *f.Waiting()}

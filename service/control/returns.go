@@ -7,7 +7,7 @@ import (
 )
 
 // NotThere is the reason why a device cannot be returned or compared.
-const NotThere = "the device is not on the fabric any more, as it was discovered last"
+func NotThere() phrase.Text { return phrase.Of("device.gone") }
 
 // Words returns the name of the settings that devices return to.
 func (to ReturnTo) Words() phrase.Text {

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"fairlane/internal/phrase"
 	"time"
 
 	"fairlane/policy"
@@ -40,7 +41,7 @@ type Task struct {
 	State      TaskState
 	Progress   float64         // completed fraction
 	Result     json.RawMessage // nil in lists and until the task succeeded
-	Error      string          // why it failed
+	Error      phrase.Text     // why it failed
 	Actor      string
 	Attempt    int64 // increases when a manager takes the task over from a failed one
 	Cancel     bool  // cancellation was requested

@@ -79,7 +79,7 @@ type DiscoverStats struct {
 	Plane subnet.Plane
 	// Warnings describe faults that the discovery found, one for each device or link. The caller receives them; they are
 	// not stored.
-	Warnings []string
+	Warnings []phrase.Text
 }
 
 // Snapshot is one discovered topology. Finding the same topology again updates SeenAt of the same snapshot.
@@ -198,7 +198,7 @@ type RolloutDevice struct {
 	Wanted    *driver.Settings
 	Observed  *driver.Settings
 	Receipt   *driver.Receipt
-	Error     string
+	Error     phrase.Text
 	UpdatedAt time.Time
 	// Wave and Shard say with which other devices it is written. Touched says that a write may have reached it and that
 	// no later read found its previous settings. Note says what is happening to it now.
@@ -214,10 +214,10 @@ type DeviceReport struct {
 	Desired     *driver.Settings
 	Observed    *driver.Settings
 	Differences []Difference
-	Error       string
-	Cause       string // the cause of the difference, where known: a clause
-	Refused     bool   // a repair would be refused for the reason in Error: drift is reported, and no repair is attempted
-	Leftover    bool   // for the subnet manager: all differences are stale placements of an earlier plan
+	Error       phrase.Text
+	Cause       phrase.Text // the cause of the difference, where known
+	Refused     bool        // a repair would be refused for the reason in Error: drift is reported, and no repair is attempted
+	Leftover    bool        // for the subnet manager: all differences are stale placements of an earlier plan
 	// Pending says when a clean-up removes what a device in sync still holds; set by the Service.
 	Pending *phrase.Text
 }

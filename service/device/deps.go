@@ -68,7 +68,7 @@ type Event struct {
 	Observed *driver.Settings // what was read, on a move based on a read
 	Want     *driver.Settings // its target, where it contains more than the plan; else nil
 	Receipt  *driver.Receipt
-	Error    string
+	Error    phrase.Text // why it failed, or nothing
 	// Touched says that a write may have reached the device, or may in the operation that the move announces.
 	Touched bool
 }

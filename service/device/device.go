@@ -16,14 +16,28 @@ import (
 // another program writes to it. There is at least one difference.
 type differenceError []fieldwise.Difference
 
-// Error names the first difference and the number of others.
-func (e differenceError) Error() string {
-	s := "read back " + e[0].String()
+// Error returns the sentence in English.
+func (e differenceError) Error() string { return e.Sentence().String() }
+
+// Sentence names the first difference and the number of others.
+func (e differenceError) Sentence() phrase.Text {
+	first := phrase.Of("device.read-back", "field", e[0].Field, "want", e[0].Want, "got", e[0].Got)
 	if n := len(e) - 1; n > 0 {
-		s += fmt.Sprintf(" and %d more differences", n)
+		return phrase.Of("device.read-back-more", "first", first, "n", n)
 	}
-	return s
+	return first
 }
+
+// while returns an error of a driver with the step that it ended, whose sentence has the value "reason".
+func while(err error, step func(reason phrase.Text) phrase.Text) error {
+	return phrase.Because(err, step(driver.Said(err)))
+}
+
+func reading(reason phrase.Text) phrase.Text { return phrase.Of("device.reading", "reason", reason) }
+func readingBack(reason phrase.Text) phrase.Text {
+	return phrase.Of("device.reading-back", "reason", reason)
+}
+func applying(reason phrase.Text) phrase.Text { return phrase.Of("device.applying", "reason", reason) }
 
 // move records a device's move to a state and then makes it. When the recorder fails, the run halts and the error is
 // returned: the announced operation must not happen.
@@ -104,7 +118,7 @@ func (r *runner) unread(ctx context.Context, dev *device, err error) {
 	if errors.Is(err, driver.ErrUnsupported) && !dev.Touched { // otherwise an earlier worker wrote it
 		to = Unsupported
 	}
-	_ = r.move(dev, to, Event{Said: phrase.Of("note.unread", "device", dev.Device), Error: err.Error()})
+	_ = r.move(dev, to, Event{Said: phrase.Of("note.unread", "device", dev.Device), Error: driver.Said(err)})
 }
 
 // readPatiently reads the device, with retries while it is unreachable, busy or changing.
@@ -122,7 +136,7 @@ func (r *runner) readPatiently(ctx context.Context, dev *device) (driver.Setting
 			break
 		}
 	}
-	return driver.Settings{}, fmt.Errorf("read: %w", err)
+	return driver.Settings{}, while(err, reading)
 }
 
 // retryable reports whether a retry may succeed.
@@ -161,7 +175,7 @@ func (r *runner) drive(ctx context.Context, dev *device, goal driver.Settings, d
 	if dev.State == Unsupported {
 		return why
 	}
-	if err := r.move(dev, Failed, Event{Said: phrase.Of("note.failed", "device", dev.Device), Error: why.Error()}); err != nil {
+	if err := r.move(dev, Failed, Event{Said: phrase.Of("note.failed", "device", dev.Device), Error: driver.Said(why)}); err != nil {
 		return err
 	}
 	return why
@@ -179,18 +193,19 @@ func (r *runner) applyOnce(dev *device, goal driver.Settings, done State) (again
 	receipt, applyErr := r.d.Driver.Apply(r.work, dev.Device, goal)
 	dev.Touched = dev.Touched || mayHaveWritten(receipt, applyErr)
 	if applyErr != nil && !retryable(applyErr) {
-		return false, r.refused(dev, receipt, fmt.Errorf("apply: %w", applyErr))
+		return false, r.refused(dev, receipt, while(applyErr, applying))
 	}
 	e := Event{Said: phrase.Of("note.reading-back", "device", dev.Device), Receipt: &receipt}
 	if applyErr != nil {
-		e.Error = applyErr.Error()
+		applyErr = while(applyErr, applying)
+		e.Error = driver.Said(applyErr)
 	}
 	if err := r.move(dev, Verifying, e); err != nil {
 		return false, err
 	}
 	got, readErr := r.d.Driver.Read(r.work, dev.Device)
 	if readErr != nil {
-		err := errors.Join(applyErr, fmt.Errorf("read back: %w", readErr))
+		err := errors.Join(applyErr, while(readErr, readingBack))
 		if r.work.Err() != nil {
 			return false, r.lose(dev, err)
 		}
@@ -208,7 +223,7 @@ func (r *runner) refused(dev *device, receipt driver.Receipt, why error) error {
 	case r.work.Err() != nil:
 		return r.lose(dev, why)
 	case errors.Is(why, driver.ErrUnsupported) && !dev.Touched:
-		if err := r.move(dev, Unsupported, Event{Said: phrase.Of("note.unsupported", "device", dev.Device), Receipt: &receipt, Error: why.Error()}); err != nil {
+		if err := r.move(dev, Unsupported, Event{Said: phrase.Of("note.unsupported", "device", dev.Device), Receipt: &receipt, Error: driver.Said(why)}); err != nil {
 			return err
 		}
 	}
@@ -219,7 +234,7 @@ func (r *runner) refused(dev *device, receipt driver.Receipt, why error) error {
 func (r *runner) lose(dev *device, why error) error {
 	if dev.State != Unknown {
 		dev.Touched = true // a write may have been sent: any later worker has to read the device, also in an undo
-		_ = r.move(dev, Unknown, Event{Said: phrase.Of("note.paused", "device", dev.Device), Error: why.Error()})
+		_ = r.move(dev, Unknown, Event{Said: phrase.Of("note.paused", "device", dev.Device), Error: driver.Said(why)})
 		dev.State = Unknown
 	}
 	return errors.Join(why, context.Canceled)

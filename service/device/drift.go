@@ -1,6 +1,7 @@
 package device
 
 import (
+	"fairlane/internal/phrase"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -80,7 +81,7 @@ type Watch struct {
 	Incidents   []time.Time // that still count, oldest first
 	Steady      time.Time   // since when every answer was in sync; zero when the last was not
 	Quarantined time.Time   // since when; zero when it is not quarantined
-	Reason      string      // reason of the quarantine, for display
+	Reason      phrase.Text // reason of the quarantine
 }
 
 // Turn is a change of a device's watch that is reported.
@@ -144,7 +145,7 @@ func (w Watch) RepairFailed(now time.Time, rules Rules) (Watch, []Turn) {
 
 // Release ends a quarantine and clears the incidents that led to it.
 func (w Watch) Release() Watch {
-	w.Quarantined, w.Reason, w.Incidents = time.Time{}, "", nil
+	w.Quarantined, w.Reason, w.Incidents = time.Time{}, phrase.Text{}, nil
 	return w
 }
 
@@ -171,7 +172,7 @@ func (w Watch) incident(now time.Time, rules Rules, turns []Turn) (Watch, []Turn
 	}
 	if len(w.Incidents) >= limit && w.Quarantined.IsZero() {
 		w.Quarantined = now
-		w.Reason = fmt.Sprintf("changed or could not be repaired %d times within %s", len(w.Incidents), rules.Window)
+		w.Reason = phrase.Of("device.incidents", "n", len(w.Incidents), "window", rules.Window)
 		turns = append(turns, TurnQuarantined)
 	}
 	return w, turns

@@ -83,8 +83,8 @@ func (j *journal) Record(_ context.Context, e device.Event) error {
 			j.fault("%s is about to be written, but the state before is not recorded", e.Device)
 		}
 	}
-	if e.Error != "" {
-		r.err = e.Error
+	if e.Error.ID != "" {
+		r.err = e.Error.String()
 	}
 	r.State, r.Touched = e.To, e.Touched && e.To != device.RolledBack
 	return nil

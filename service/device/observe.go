@@ -21,7 +21,6 @@ type Observation struct {
 	// when one is wrong, else Unknown. When the settings of an InfiniBand device could not be read, Unmet holds the wrong
 	// ones, which may be the cause.
 	Unmet []prereq.Item `json:"-"`
-	Error string        `json:"error,omitempty"`
 	Err   error         `json:"-"`
 }
 
@@ -49,7 +48,7 @@ func observeOne(ctx context.Context, t *Target, d driver.Driver) Observation {
 		got, err = d.Read(ctx, t.Device)
 	}
 	if err != nil {
-		o.Err, o.Error = err, err.Error()
+		o.Err = err
 		switch {
 		case ctx.Err() != nil:
 		case errors.Is(err, driver.ErrUnsupported):

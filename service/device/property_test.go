@@ -172,7 +172,7 @@ func TestRunsAreRepeatable(t *testing.T) {
 			t.Fatalf("%d events, then %d", len(a), len(b))
 		}
 		for i := range a {
-			if a[i].Said.String() != b[i].Said.String() || a[i].To != b[i].To || a[i].Error != b[i].Error {
+			if a[i].Said.String() != b[i].Said.String() || a[i].To != b[i].To || a[i].Error.String() != b[i].Error.String() {
 				t.Errorf("event %d: %+v, then %+v", i, a[i], b[i])
 			}
 		}

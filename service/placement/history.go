@@ -1,8 +1,8 @@
 package placement
 
 import (
+	"fairlane/internal/phrase"
 	"slices"
-	"strings"
 	"sync"
 
 	"fairlane/service/control"
@@ -23,10 +23,10 @@ type history struct {
 type managerHistory struct {
 	last    osmfile.Observation // the latest observation
 	changes int                 // number of changes so far that can affect settings
-	text    string              // the latest such change; empty if it explains no change of settings
+	text    phrase.Text         // the latest such change; nothing if it explains no change of settings
 	// news and placed correspond to changes and text, but for placements: any change affects these, also of files
 	news   int
-	placed string
+	placed phrase.Text
 	// clean maps each device to the value of changes when it was last in sync; for the subnet manager itself, of news.
 	clean map[ident.PortID]int
 }
@@ -46,19 +46,19 @@ func (w *history) observe(fabric string, now osmfile.Observation) {
 	}
 	cause := osmfile.CauseOf(s.last, now)
 	s.last = now
-	if what := slices.Clone(cause.Also); len(what) > 0 || cause.Code != osmfile.CauseNone && cause.Code != osmfile.CauseOther {
-		if cause.Code != osmfile.CauseOther && cause.Text != "" {
-			what = append([]string{cause.Text}, what...)
+	if what := slices.Clone(cause.AlsoSaid); len(what) > 0 || cause.Code != osmfile.CauseNone && cause.Code != osmfile.CauseOther {
+		if cause.Code != osmfile.CauseOther && cause.Said.ID != "" {
+			what = slices.Insert(what, 0, cause.Said)
 		}
 		s.news++
-		s.placed = strings.Join(what, ", ")
+		s.placed = phrase.Commas(what).Text()
 	}
 	if cause.Code == osmfile.CauseNone || cause.Code == osmfile.CauseOther {
 		return
 	}
 	s.changes++
-	if s.text = ""; now.WritesCC || now.Foreign {
-		s.text = cause.Text
+	if s.text = (phrase.Text{}); now.WritesCC || now.Foreign {
+		s.text = cause.Said
 	}
 }
 
@@ -105,8 +105,8 @@ func (w *history) explain(fabric string, reports []control.DeviceReport) {
 			if s.clean[r.Device.ID] < changes {
 				r.Cause = text
 			}
-			if r.Cause == "" && s.last.WritesCC && !manager {
-				r.Cause = osmfile.CauseOf(s.last, s.last).Text
+			if r.Cause.ID == "" && s.last.WritesCC && !manager {
+				r.Cause = osmfile.CauseOf(s.last, s.last).Said
 			}
 		}
 	}

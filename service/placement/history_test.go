@@ -37,7 +37,7 @@ func TestDriftOfDevicesIsReportedWithItsCause(t *testing.T) {
 		report := func(state device.State) string {
 			list := []control.DeviceReport{{Device: driver.Device{ID: ident.PortID{Node: 1, Port: 1}}, State: state}}
 			w.explain("lab", list)
-			return list[0].Cause
+			return list[0].Cause.String()
 		}
 		for i, o := range c.looks {
 			if c.wrote && i == len(c.looks)-1 {

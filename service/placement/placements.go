@@ -5,6 +5,7 @@ package placement
 
 import (
 	"context"
+	"fairlane/ccconfig/driver"
 	"slices"
 
 	"fairlane/policy"
@@ -77,12 +78,12 @@ func (p *Placements) Observe(ctx context.Context, t control.Target, port Port, a
 	found, leftover, err := port.Drift(ctx, t.Plan, ask)
 	switch {
 	case err != nil:
-		r.State, r.Error = device.Failed, err.Error()
+		r.State, r.Error = device.Failed, driver.Said(err)
 	case len(found) > 0:
 		r.State, r.Differences = device.Drifted, found[:min(len(found), maxDeviations)]
 		r.Leftover = leftover
 		if err := port.Refusal(ctx, t.Plan); err != nil {
-			r.Refused, r.Error = true, err.Error()
+			r.Refused, r.Error = true, driver.Said(err)
 		}
 	}
 	return r

@@ -33,7 +33,7 @@ func TestPlacementsInUFMAreObserved(t *testing.T) {
 	observe := func() control.DeviceReport {
 		return s.placements.Observe(t.Context(), target, place, true)
 	}
-	if r := observe(); r.State != device.Failed || r.Error == "" { // subnet administration does not answer
+	if r := observe(); r.State != device.Failed || r.Error.String() == "" { // subnet administration does not answer
 		t.Errorf("no answer: %+v", r)
 	}
 	s.sa.sl[0x8010] = 3
@@ -43,7 +43,7 @@ func TestPlacementsInUFMAreObserved(t *testing.T) {
 	if err := place.Place(t.Context(), target.Plan, nil, false); err != nil {
 		t.Fatal(err)
 	}
-	if r := observe(); r.State != device.InSync || r.Error != "" {
+	if r := observe(); r.State != device.InSync || r.Error.String() != "" {
 		t.Errorf("in force: %+v", r)
 	}
 	s.sa.sl[0x8010] = 0
@@ -53,7 +53,7 @@ func TestPlacementsInUFMAreObserved(t *testing.T) {
 	s.sa.sl[0x8010] = 3
 	requests := len(s.Log)
 	s.With(func() { s.Partitions["0x10"].SL = 9 })
-	if r := observe(); r.State != device.Drifted || !r.Refused || !strings.Contains(r.Error, "has service level 9, we set 3") || r.Differences[0].Observed != "SL 9" {
+	if r := observe(); r.State != device.Drifted || !r.Refused || !strings.Contains(r.Error.String(), "has service level 9, we set 3") || r.Differences[0].Observed != "SL 9" {
 		t.Errorf("a second writer: %+v", r)
 	}
 	repair := target
@@ -62,7 +62,7 @@ func TestPlacementsInUFMAreObserved(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := observe()
-	if r.State != device.Drifted || r.Refused || r.Error != "" {
+	if r.State != device.Drifted || r.Refused || r.Error.String() != "" {
 		t.Errorf("a second writer, whom a repair is to write over: %+v", r)
 	}
 	for _, line := range s.Log[requests:] {
@@ -125,7 +125,7 @@ func TestDriftOfPlacementsIsReportedWithItsCause(t *testing.T) {
 		report := func(state device.State) string {
 			list := []control.DeviceReport{{Device: device.Manager(), State: state}}
 			w.explain("lab", list)
-			return list[0].Cause
+			return list[0].Cause.String()
 		}
 		w.observe("lab", base)
 		report(device.InSync)
@@ -202,7 +202,7 @@ func TestObservationsOfPlacementsAreBounded(t *testing.T) {
 			t.Errorf("one look took %d requests: %+v", sent, r)
 		}
 		if r.State == device.Drifted {
-			if found++; r.Differences[0].Field != "path of t150 in partition 0x8097" || !r.Refused || !strings.Contains(r.Error, "set sl= for the partition") {
+			if found++; r.Differences[0].Field != "path of t150 in partition 0x8097" || !r.Refused || !strings.Contains(r.Error.String(), "set sl= for the partition") {
 				t.Errorf("found %+v", r)
 			}
 		}

@@ -2,8 +2,10 @@ package rollout
 
 import (
 	"context"
+	"fairlane/internal/phrase"
 	"fmt"
 	"slices"
+	"time"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/service/control"
@@ -31,25 +33,24 @@ const (
 // baseline returns the baseline of a device that is about to be written for the first time.
 func (c *claim) baseline(d driver.Device, before driver.Settings) *control.Baseline {
 	b := &control.Baseline{Device: d, Settings: before, Origin: control.OriginBefore, Rollout: c.ro.ID, RecordedAt: c.e.d.Clock.Now().UTC()}
-	if note := c.ours.suspect(d.ID, before); note != "" {
+	if note := c.ours.suspect(d.ID, before); note.ID != "" {
 		b.Origin, b.Note = control.OriginUnknown, note
 	}
 	return b
 }
 
-// suspect returns why the settings of a device may be Fairlane's own, "" when they are not. Inert settings are never
+// suspect returns why the settings of a device may be Fairlane's own, nothing when they are not. Inert settings are never
 // suspect: unmanaged devices hold them, too.
-func (o *ours) suspect(id ident.PortID, got driver.Settings) string {
+func (o *ours) suspect(id ident.PortID, got driver.Settings) phrase.Text {
 	for i := range o.plans {
 		if want, ok := o.plans[i].want[id]; ok && !inert(got) && want.Equal(got) {
-			return fmt.Sprintf("equal to the settings of plan %.12s", o.plans[i].plan)
+			return phrase.Of("baseline.as-plan", "plan", fmt.Sprintf("%.12s", o.plans[i].plan))
 		}
 	}
 	if at := o.fabric.RestoredAt; !at.IsZero() {
-		return fmt.Sprintf("the database was restored from a backup on %s: the device may hold settings of a plan that is not in it",
-			at.UTC().Format("2006-01-02"))
+		return phrase.Of("baseline.restored", "date", at.UTC().Format(time.DateOnly))
 	}
-	return ""
+	return phrase.Text{}
 }
 
 // inert reports whether settings belong to an InfiniBand device on which congestion control is inactive.

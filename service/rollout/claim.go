@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fairlane/internal/phrase"
 	"fmt"
 	"sync"
 	"time"
@@ -156,10 +157,10 @@ func (c *claim) note(ev device.Event) *record {
 	row.State, row.Note, row.UpdatedAt = ev.To, ev.Said, c.e.d.Clock.Now().UTC()
 	row.Touched = ev.Touched && ev.To != device.RolledBack
 	switch {
-	case ev.Error != "":
-		row.Error = oneLine(ev.Error)
+	case ev.Error.ID != "":
+		row.Error = ev.Error
 	case ev.To == device.InSync:
-		row.Error = ""
+		row.Error = phrase.Text{}
 	}
 	if ev.Before != nil {
 		row.Before = ev.Before
@@ -193,7 +194,7 @@ func (c *claim) stateEvent(ev device.Event) *control.Event {
 	if ev.To == device.Pending {
 		return nil
 	}
-	data, err := json.Marshal(map[string]string{"device": ev.Device.ID.String(), "from": string(ev.From), "to": string(ev.To), "error": ev.Error, "manager": c.e.d.Name})
+	data, err := json.Marshal(map[string]string{"device": ev.Device.ID.String(), "from": string(ev.From), "to": string(ev.To), "error": ev.Error.String(), "manager": c.e.d.Name})
 	if err != nil {
 		data = nil // four strings always encode
 	}

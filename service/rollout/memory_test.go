@@ -252,7 +252,7 @@ func (r *repos) TouchedWaves(_ context.Context, rollout int64) (out []control.Wa
 }
 
 func (r *repos) FaultyDevices(_ context.Context, rollout int64, limit int) ([]control.RolloutDevice, error) {
-	list := r.pick(rollout, func(d control.RolloutDevice) bool { return d.Error != "" })
+	list := r.pick(rollout, func(d control.RolloutDevice) bool { return d.Error.ID != "" })
 	return list[:min(limit, len(list))], nil
 }
 

@@ -69,7 +69,7 @@ func (p *Access) Discover(ctx context.Context, src string) (_ *subnet.Fabric, st
 	if err != nil {
 		return nil, stats, err
 	}
-	o.Stats.Warnings = phrase.English(o.Warnings)
+	o.Stats.Warnings = o.Warnings
 	return o.Fabric, o.Stats, nil
 }
 
@@ -195,11 +195,14 @@ func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.Port
 	for i, o := range observed {
 		reports[i] = control.DeviceReport{
 			Device: o.Device, State: o.State, Desired: &targets[i].Want, Observed: o.Observed,
-			Differences: append(differences(o.Differences), prerequisites(o.Unmet)...), Error: o.Error,
+			Differences: append(differences(o.Differences), prerequisites(o.Unmet)...),
+		}
+		if o.Err != nil {
+			reports[i].Error = driver.Said(o.Err)
 		}
 		for k := range o.Unmet {
 			if o.Observed == nil { // an unreadable device has the differences of its last reading
-				reports[i].Error += "; " + o.Unmet[k].Sentence().String()
+				reports[i].Error = phrase.Of("joined", "first", reports[i].Error, "second", o.Unmet[k].Sentence())
 			}
 		}
 		markRefused(&reports[i], t.Fabric.Prerequisites)
@@ -210,7 +213,7 @@ func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.Port
 	port, unopened := s.placer()
 	if t.Placed && device.Manages(t.Plan) && (ids == nil || slices.ContainsFunc(ids, device.IsManager)) {
 		if unopened != nil {
-			return append(reports, control.DeviceReport{Device: device.Manager(), State: device.Failed, Error: unopened.Error()}), nil
+			return append(reports, control.DeviceReport{Device: device.Manager(), State: device.Failed, Error: driver.Said(unopened)}), nil
 		}
 		reports = append(reports, p.Placements.Observe(ctx, t, port, ids == nil))
 		if err := ctx.Err(); err != nil {

@@ -41,7 +41,7 @@ func TestASessionNeedsItsSubnetManagerOnlyForPlacements(t *testing.T) {
 		t.Errorf("devices alone: %+v, %v", reports, err)
 	}
 	reports, err = p.Observe(t.Context(), target, nil)
-	if err != nil || len(reports) != 1 || reports[0].Device != device.Manager() || reports[0].State != device.Failed || !strings.Contains(reports[0].Error, "first") {
+	if err != nil || len(reports) != 1 || reports[0].Device != device.Manager() || reports[0].State != device.Failed || !strings.Contains(reports[0].Error.String(), "first") {
 		t.Errorf("with the subnet manager: %+v, %v", reports, err)
 	}
 	s, err := p.Open(t.Context(), target, nil)

@@ -72,7 +72,7 @@ func (p *Access) Rescan(ctx context.Context, f control.Fabric, known *subnet.Fab
 	out.Topology = now.Fabric
 	out.Stats = control.DiscoverStats{Wall: time.Since(begun), MADsSent: int64(now.MADs)}
 	for _, w := range now.Warnings {
-		out.Stats.Warnings = append(out.Stats.Warnings, w.String())
+		out.Stats.Warnings = append(out.Stats.Warnings, w.Sentence())
 	}
 	for _, e := range discover.Changes(before, now) {
 		out.Changes = append(out.Changes, control.FabricChange{

@@ -12,22 +12,23 @@ import (
 )
 
 type auditRow struct {
-	Seq       int64  `gorm:"column:seq;primaryKey;autoIncrement:false"`
-	AtUS      int64  `gorm:"column:at_us"`
-	Actor     string `gorm:"column:actor"`
-	ActorKind string `gorm:"column:actor_kind"`
-	Token     string `gorm:"column:token"`
-	Addr      string `gorm:"column:addr"`
-	RequestID string `gorm:"column:request_id"`
-	Fabric    string `gorm:"column:fabric"`
-	Action    string `gorm:"column:action"`
-	Object    string `gorm:"column:object"`
-	Outcome   string `gorm:"column:outcome"`
-	Detail    string `gorm:"column:detail"`
-	Before    []byte `gorm:"column:before"`
-	After     []byte `gorm:"column:after"`
-	Prev      string `gorm:"column:prev"`
-	Hash      string `gorm:"column:hash"`
+	Seq       int64   `gorm:"column:seq;primaryKey;autoIncrement:false"`
+	AtUS      int64   `gorm:"column:at_us"`
+	Actor     string  `gorm:"column:actor"`
+	ActorKind string  `gorm:"column:actor_kind"`
+	Token     string  `gorm:"column:token"`
+	Addr      string  `gorm:"column:addr"`
+	RequestID string  `gorm:"column:request_id"`
+	Fabric    string  `gorm:"column:fabric"`
+	Action    string  `gorm:"column:action"`
+	Object    string  `gorm:"column:object"`
+	Outcome   string  `gorm:"column:outcome"`
+	Detail    string  `gorm:"column:detail"`
+	Said      *string `gorm:"column:said"`
+	Before    []byte  `gorm:"column:before"`
+	After     []byte  `gorm:"column:after"`
+	Prev      string  `gorm:"column:prev"`
+	Hash      string  `gorm:"column:hash"`
 }
 
 func (auditRow) TableName() string { return "audit" }
@@ -59,7 +60,7 @@ func (r *repos) AppendAudit(ctx context.Context, e audit.Entry) (audit.Entry, er
 	}
 	row := auditRow{
 		Seq: e.Seq, AtUS: micros(e.At), Actor: e.Actor, ActorKind: e.ActorKind, Token: e.Token, Addr: e.Addr, RequestID: e.RequestID,
-		Fabric: e.Fabric, Action: e.Action, Object: e.Object, Outcome: e.Outcome, Detail: e.Detail,
+		Fabric: e.Fabric, Action: e.Action, Object: e.Object, Outcome: e.Outcome, Detail: e.Detail, Said: putSaid(e.Said),
 		Before: e.Before, After: e.After, Prev: e.Prev.String(), Hash: e.Hash.String(),
 	}
 	if err := r.in(ctx).Create(&row).Error; err != nil {
@@ -145,7 +146,7 @@ func (r *repos) PruneAudit(ctx context.Context, through int64, limit int) (int64
 func (row auditRow) domain() audit.Entry {
 	e := audit.Entry{
 		Seq: row.Seq, At: fromMicros(row.AtUS), Actor: row.Actor, ActorKind: row.ActorKind, Token: row.Token, Addr: row.Addr, RequestID: row.RequestID,
-		Fabric: row.Fabric, Action: row.Action, Object: row.Object, Outcome: row.Outcome, Detail: row.Detail,
+		Fabric: row.Fabric, Action: row.Action, Object: row.Object, Outcome: row.Outcome, Detail: row.Detail, Said: said(row.Detail, row.Said),
 		Before: row.Before, After: row.After,
 	}
 	e.Prev, _ = audit.ParseHash(row.Prev)

@@ -18,16 +18,17 @@ import (
 )
 
 type baselineRow struct {
-	FabricID     int64  `gorm:"column:fabric_id;primaryKey;autoIncrement:false"`
-	NodeGUID     string `gorm:"column:node_guid;primaryKey"`
-	PortNum      int    `gorm:"column:port_num;primaryKey;autoIncrement:false"`
-	Device       []byte `gorm:"column:device"`
-	Settings     []byte `gorm:"column:settings"`
-	Origin       string `gorm:"column:origin"`
-	Note         string `gorm:"column:note"`
-	Held         int    `gorm:"column:held"`
-	RolloutID    int64  `gorm:"column:rollout_id"`
-	RecordedAtUS int64  `gorm:"column:recorded_at_us"`
+	FabricID     int64   `gorm:"column:fabric_id;primaryKey;autoIncrement:false"`
+	NodeGUID     string  `gorm:"column:node_guid;primaryKey"`
+	PortNum      int     `gorm:"column:port_num;primaryKey;autoIncrement:false"`
+	Device       []byte  `gorm:"column:device"`
+	Settings     []byte  `gorm:"column:settings"`
+	Origin       string  `gorm:"column:origin"`
+	Note         string  `gorm:"column:note"`
+	NoteSaid     *string `gorm:"column:note_said"`
+	Held         int     `gorm:"column:held"`
+	RolloutID    int64   `gorm:"column:rollout_id"`
+	RecordedAtUS int64   `gorm:"column:recorded_at_us"`
 }
 
 func (baselineRow) TableName() string { return "baselines" }
@@ -176,7 +177,7 @@ func (r *repos) NoteRestored(ctx context.Context, at time.Time) error {
 func newBaselineRow(fabric int64, b *control.Baseline) (baselineRow, error) {
 	row := baselineRow{
 		FabricID: fabric, NodeGUID: b.Device.ID.Node.String(), PortNum: int(b.Device.ID.Port),
-		Origin: string(b.Origin), Note: text(b.Note), Held: 1, RolloutID: b.Rollout, RecordedAtUS: micros(b.RecordedAt),
+		Origin: string(b.Origin), Note: text(b.Note.String()), NoteSaid: putSaid(b.Note), Held: 1, RolloutID: b.Rollout, RecordedAtUS: micros(b.RecordedAt),
 	}
 	var errs [2]error
 	row.Device, errs[0] = json.Marshal(b.Device)
@@ -189,7 +190,7 @@ func newBaselineRow(fabric int64, b *control.Baseline) (baselineRow, error) {
 
 func (row baselineRow) domain() (control.Baseline, error) {
 	b := control.Baseline{
-		Origin: control.BaselineOrigin(row.Origin), Note: row.Note, Held: row.Held != 0, Rollout: row.RolloutID, RecordedAt: fromMicros(row.RecordedAtUS),
+		Origin: control.BaselineOrigin(row.Origin), Note: said(row.Note, row.NoteSaid), Held: row.Held != 0, Rollout: row.RolloutID, RecordedAt: fromMicros(row.RecordedAtUS),
 	}
 	if err := errors.Join(json.Unmarshal(row.Device, &b.Device), json.Unmarshal(row.Settings, &b.Settings)); err != nil {
 		return b, fmt.Errorf("decode the baseline of %s:%d: %w", row.NodeGUID, row.PortNum, err)

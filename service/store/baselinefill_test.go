@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fairlane/internal/phrase"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -68,7 +69,7 @@ func TestBaselinesAreFilledInFromEarlierRollouts(t *testing.T) {
 		const note = "recorded by a release that kept no baseline: an earlier rollout may have written the device"
 		want := func(rollout, node, port int, origin control.BaselineOrigin, note string) control.Baseline {
 			b := baseline(node, port, uint16(rollout))
-			b.Origin, b.Note, b.Rollout, b.RecordedAt = origin, note, int64(rollout), baselineTime.Add(time.Duration(rollout)*time.Microsecond)
+			b.Origin, b.Note, b.Rollout, b.RecordedAt = origin, phrase.Verbatim(note), int64(rollout), baselineTime.Add(time.Duration(rollout)*time.Microsecond)
 			return b
 		}
 		f := &fixture{t: t, s: openAt(t, database, Options{})}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fairlane/internal/phrase"
 	"errors"
 	"fmt"
 	"testing"
@@ -71,12 +72,12 @@ func checkDeviceRecords(t *testing.T, f *fixture) {
 	f.fabric("lab")
 	f.fabric("prod")
 	full := record(1<<63+7, at().Add(time.Hour))
-	full.Plan, full.Policy, full.Error, full.ReadBy, full.Repair, full.Version = planName("a"), "repair", "no \x00 answer", "m1", 9, 3
+	full.Plan, full.Policy, full.Error, full.ReadBy, full.Repair, full.Version = planName("a"), "repair", phrase.Quoted("no \x00 answer"), "m1", 9, 3
 	full.ReadAt, full.SeenAt = at().Add(2*time.Second), at().Add(time.Second)
 	full.Observed = &driver.Settings{CA: &ibcc.CASettings{Limit: 1, Table: []ibcc.Entry{{}, {Shift: 1, Multiplier: 3}}}}
 	full.Differences = []control.Difference{{Field: "sl[1].timer", Desired: "1", Observed: "2"}}
 	full.Watch = control.DeviceWatch{Reading: "unreachable", Seen: control.ReadingDrifted, Incidents: []time.Time{at(), at().Add(time.Minute)},
-		Steady: at().Add(3 * time.Second), Quarantined: at().Add(4 * time.Second), Reason: "changed 3 times"}
+		Steady: at().Add(3 * time.Second), Quarantined: at().Add(4 * time.Second), Reason: phrase.Verbatim("changed 3 times")}
 	late, soon := record(2, at().Add(time.Minute)), record(3, at().Add(time.Second))
 	f.tx(func(r control.Repos) error {
 		return errors.Join(r.SeedDevices(ctx, "lab", "p1", []control.DeviceRecord{late, soon}), r.PutDeviceRecords(ctx, "lab", []control.DeviceRecord{full}),
@@ -85,7 +86,7 @@ func checkDeviceRecords(t *testing.T, f *fixture) {
 	f.view(func(r control.Repos) error {
 		got, err := r.DeviceRecords(ctx, "lab", []ident.PortID{full.Device.ID, port(99, 1)})
 		want := full
-		want.Error = "no \uFFFD answer"
+		want.Error = phrase.Quoted("no \x00 answer") // as JSON: the English text has U+FFFD
 		f.equal("record", []control.DeviceRecord{want}, got)
 		due, err2 := r.DevicesDue(ctx, "lab", at().Add(time.Minute), at().Add(2*time.Hour), 10)
 		f.equal("due", []ident.PortID{soon.Device.ID, late.Device.ID}, ids(due))
@@ -139,7 +140,7 @@ func checkSettledDevices(t *testing.T, f *fixture) {
 	var list []control.DeviceRecord
 	for n := uint64(0x100); n <= 0x104; n++ { // the last one is not in the rollout
 		d := record(n, at().Add(time.Hour))
-		d.Watch.Reading, d.Watch.Seen, d.Error = control.ReadingDrifted, control.ReadingDrifted, "x"
+		d.Watch.Reading, d.Watch.Seen, d.Error = control.ReadingDrifted, control.ReadingDrifted, phrase.Verbatim("x")
 		d.Differences = []control.Difference{{Field: "f", Desired: "1", Observed: "2"}}
 		d.Plan = planName("b")
 		list = append(list, d)
@@ -170,11 +171,11 @@ func checkSettledDevices(t *testing.T, f *fixture) {
 	want := append([]control.DeviceRecord(nil), list...)
 	for i := range 2 {
 		d := &want[i]
-		d.Watch.Reading, d.Watch.Seen, d.Error, d.Differences = control.ReadingInSync, control.ReadingInSync, "", nil
+		d.Watch.Reading, d.Watch.Seen, d.Error, d.Differences = control.ReadingInSync, control.ReadingInSync, phrase.Text{}, nil
 		d.Plan, d.ReadAt, d.SeenAt = planName("a"), back[i], back[i]
 	}
 	want[0].Watch.Steady = now
-	want[2].Watch.Reading, want[2].Watch.Seen, want[2].Error, want[2].Differences, want[2].Due = control.ReadingUnknown, control.ReadingUnknown, "", nil, now
+	want[2].Watch.Reading, want[2].Watch.Seen, want[2].Error, want[2].Differences, want[2].Due = control.ReadingUnknown, control.ReadingUnknown, phrase.Text{}, nil, now
 	f.equal("after a rollout that was kept", want, read())
 	f.tx(func(r control.Repos) error { return r.SettleDevices(ctx, ro.ID, false, now) })
 	for i := range 2 { // the state after a rollout that was undone is unknown

@@ -108,11 +108,11 @@ func checkManyDevices(t *testing.T, f *fixture) {
 			case 0:
 				ds[i].State, ds[i].Before, ds[i].Touched = "in-sync", before, true
 			case 1:
-				ds[i].State, ds[i].Before, ds[i].Error, ds[i].Touched = "failed", before, "silent", true
+				ds[i].State, ds[i].Before, ds[i].Error, ds[i].Touched = "failed", before, phrase.Verbatim("silent"), true
 			case 2:
-				ds[i].State, ds[i].Error = "rolled-back", "clamped"
+				ds[i].State, ds[i].Error = "rolled-back", phrase.Verbatim("clamped")
 			case 3:
-				ds[i].State, ds[i].Error = "unsupported", "old firmware"
+				ds[i].State, ds[i].Error = "unsupported", phrase.Verbatim("old firmware")
 			}
 		}
 		err := r.PutRolloutDevices(ctx, ro.ID, ds)
@@ -139,7 +139,7 @@ func checkManyDevices(t *testing.T, f *fixture) {
 			t.Errorf("touched waves are %v", waves[:2])
 		}
 		faulty, err4 := r.FaultyDevices(ctx, ro.ID, 2)
-		if len(faulty) != 2 || faulty[0].Error != "silent" || faulty[1].Error != "clamped" {
+		if len(faulty) != 2 || faulty[0].Error.String() != "silent" || faulty[1].Error.String() != "clamped" {
 			t.Errorf("faulty devices are %+v", faulty)
 		}
 		return errors.Join(err, err2, err3, err4)

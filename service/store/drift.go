@@ -17,27 +17,29 @@ import (
 )
 
 type deviceRecordRow struct {
-	FabricID         int64  `gorm:"column:fabric_id;primaryKey;autoIncrement:false"`
-	NodeGUID         string `gorm:"column:node_guid;primaryKey"`
-	PortNum          int    `gorm:"column:port_num;primaryKey;autoIncrement:false"`
-	Device           []byte `gorm:"column:device"`
-	Plan             string `gorm:"column:plan"`
-	Policy           string `gorm:"column:policy"`
-	Reading          string `gorm:"column:reading"`
-	Seen             string `gorm:"column:seen"`
-	Observed         []byte `gorm:"column:observed"`
-	Differences      []byte `gorm:"column:differences"`
-	Error            string `gorm:"column:error"`
-	ReadBy           string `gorm:"column:read_by"`
-	ReadAtUS         *int64 `gorm:"column:read_at_us"`
-	SeenAtUS         *int64 `gorm:"column:seen_at_us"`
-	SteadyAtUS       *int64 `gorm:"column:steady_at_us"`
-	QuarantinedAtUS  *int64 `gorm:"column:quarantined_at_us"`
-	QuarantineReason string `gorm:"column:quarantine_reason"`
-	Incidents        []byte `gorm:"column:incidents"`
-	Repair           int64  `gorm:"column:repair"`
-	DueAtUS          int64  `gorm:"column:due_at_us"`
-	Version          int64  `gorm:"column:version"`
+	FabricID         int64   `gorm:"column:fabric_id;primaryKey;autoIncrement:false"`
+	NodeGUID         string  `gorm:"column:node_guid;primaryKey"`
+	PortNum          int     `gorm:"column:port_num;primaryKey;autoIncrement:false"`
+	Device           []byte  `gorm:"column:device"`
+	Plan             string  `gorm:"column:plan"`
+	Policy           string  `gorm:"column:policy"`
+	Reading          string  `gorm:"column:reading"`
+	Seen             string  `gorm:"column:seen"`
+	Observed         []byte  `gorm:"column:observed"`
+	Differences      []byte  `gorm:"column:differences"`
+	Error            string  `gorm:"column:error"`
+	ErrorSaid        *string `gorm:"column:error_said"`
+	ReadBy           string  `gorm:"column:read_by"`
+	ReadAtUS         *int64  `gorm:"column:read_at_us"`
+	SeenAtUS         *int64  `gorm:"column:seen_at_us"`
+	SteadyAtUS       *int64  `gorm:"column:steady_at_us"`
+	QuarantinedAtUS  *int64  `gorm:"column:quarantined_at_us"`
+	QuarantineReason string  `gorm:"column:quarantine_reason"`
+	QuarantineSaid   *string `gorm:"column:quarantine_said"`
+	Incidents        []byte  `gorm:"column:incidents"`
+	Repair           int64   `gorm:"column:repair"`
+	DueAtUS          int64   `gorm:"column:due_at_us"`
+	Version          int64   `gorm:"column:version"`
 }
 
 func (deviceRecordRow) TableName() string { return "devices" }
@@ -204,7 +206,7 @@ func (r *repos) SettleDevices(ctx context.Context, rollout int64, kept bool, now
 		WHERE d.rollout_id = ? AND d.node_guid = devices.node_guid AND d.port_num = devices.port_num)`
 	if kept {
 		err := r.in(ctx).Exec(`UPDATE devices SET plan = (SELECT p.name FROM rollouts o JOIN plans p ON p.id = o.plan_id WHERE o.id = ?),
-			reading = 'in-sync', seen = 'in-sync', observed = NULL, differences = NULL, error = '', read_by = '', read_at_us = `+read+`, seen_at_us = `+read+`,
+			reading = 'in-sync', seen = 'in-sync', observed = NULL, differences = NULL, error = '', error_said = NULL, read_by = '', read_at_us = `+read+`, seen_at_us = `+read+`,
 			steady_at_us = COALESCE(steady_at_us, ?) WHERE due_at_us < ? AND `+own+`d.state = 'in-sync')`,
 			rollout, rollout, rollout, micros(now), noTurn, rollout).Error
 		if err != nil {
@@ -215,7 +217,7 @@ func (r *repos) SettleDevices(ctx context.Context, rollout int64, kept bool, now
 	if !kept {
 		state = "d.state <> 'pending')"
 	}
-	err := r.in(ctx).Exec(`UPDATE devices SET reading = 'unknown', seen = 'unknown', observed = NULL, differences = NULL, error = '', steady_at_us = NULL, due_at_us = ?
+	err := r.in(ctx).Exec(`UPDATE devices SET reading = 'unknown', seen = 'unknown', observed = NULL, differences = NULL, error = '', error_said = NULL, steady_at_us = NULL, due_at_us = ?
 		WHERE due_at_us < ? AND `+own+state, micros(now), noTurn, rollout).Error
 	if err != nil {
 		return fmt.Errorf("settle devices of rollout %d: %w", rollout, err)
@@ -226,9 +228,9 @@ func (r *repos) SettleDevices(ctx context.Context, rollout int64, kept bool, now
 func newDeviceRecordRow(fabric int64, d *control.DeviceRecord) (deviceRecordRow, error) {
 	row := deviceRecordRow{
 		FabricID: fabric, NodeGUID: d.Device.ID.Node.String(), PortNum: int(d.Device.ID.Port), Plan: d.Plan, Policy: string(d.Policy),
-		Reading: string(d.Watch.Reading), Seen: string(d.Watch.Seen), Error: text(d.Error), ReadBy: text(d.ReadBy),
+		Reading: string(d.Watch.Reading), Seen: string(d.Watch.Seen), Error: text(d.Error.String()), ErrorSaid: putSaid(d.Error), ReadBy: text(d.ReadBy),
 		ReadAtUS: optionalMicros(d.ReadAt), SeenAtUS: optionalMicros(d.SeenAt), SteadyAtUS: optionalMicros(d.Watch.Steady),
-		QuarantinedAtUS: optionalMicros(d.Watch.Quarantined), QuarantineReason: d.Watch.Reason, Repair: d.Repair, DueAtUS: micros(d.Due), Version: d.Version,
+		QuarantinedAtUS: optionalMicros(d.Watch.Quarantined), QuarantineReason: text(d.Watch.Reason.String()), QuarantineSaid: putSaid(d.Watch.Reason), Repair: d.Repair, DueAtUS: micros(d.Due), Version: d.Version,
 	}
 	var errs [4]error
 	row.Device, errs[0] = json.Marshal(d.Device)
@@ -247,10 +249,10 @@ func newDeviceRecordRow(fabric int64, d *control.DeviceRecord) (deviceRecordRow,
 
 func (row deviceRecordRow) domain() (control.DeviceRecord, error) {
 	d := control.DeviceRecord{
-		Plan: row.Plan, Policy: control.DevicePolicy(row.Policy), Error: row.Error, ReadBy: row.ReadBy,
+		Plan: row.Plan, Policy: control.DevicePolicy(row.Policy), Error: said(row.Error, row.ErrorSaid), ReadBy: row.ReadBy,
 		ReadAt: optionalTime(row.ReadAtUS), SeenAt: optionalTime(row.SeenAtUS), Repair: row.Repair, Due: fromMicros(row.DueAtUS), Version: row.Version,
 		Watch: control.DeviceWatch{Reading: control.DeviceReading(row.Reading), Seen: control.DeviceReading(row.Seen),
-			Steady: optionalTime(row.SteadyAtUS), Quarantined: optionalTime(row.QuarantinedAtUS), Reason: row.QuarantineReason},
+			Steady: optionalTime(row.SteadyAtUS), Quarantined: optionalTime(row.QuarantinedAtUS), Reason: said(row.QuarantineReason, row.QuarantineSaid)},
 	}
 	errs := [4]error{json.Unmarshal(row.Device, &d.Device)}
 	d.Observed, errs[1] = decode[driver.Settings](row.Observed)

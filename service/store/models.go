@@ -151,6 +151,7 @@ type rolloutDeviceRow struct {
 	Observed    []byte  `gorm:"column:observed"`
 	Receipt     []byte  `gorm:"column:receipt"`
 	Error       string  `gorm:"column:error"`
+	ErrorSaid   *string `gorm:"column:error_said"`
 	UpdatedAtUS int64   `gorm:"column:updated_at_us"`
 	Wave        int     `gorm:"column:wave"`
 	Shard       int     `gorm:"column:shard"`

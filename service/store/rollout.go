@@ -206,7 +206,7 @@ func (row rolloutRow) domain(fabric, plan string) (control.Rollout, error) {
 
 func (row rolloutDeviceRow) domain() (control.RolloutDevice, error) {
 	d := control.RolloutDevice{
-		State: control.DeviceState(row.State), Error: row.Error, UpdatedAt: fromMicros(row.UpdatedAtUS),
+		State: control.DeviceState(row.State), Error: said(row.Error, row.ErrorSaid), UpdatedAt: fromMicros(row.UpdatedAtUS),
 		Wave: row.Wave, Shard: row.Shard, Touched: row.Touched != 0, Note: said(row.Note, row.NoteSaid),
 	}
 	errs := [5]error{json.Unmarshal(row.Device, &d.Device)}

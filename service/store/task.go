@@ -18,6 +18,7 @@ type taskRow struct {
 	Progress     float64 `gorm:"column:progress"`
 	Result       []byte  `gorm:"column:result"`
 	Error        string  `gorm:"column:error"`
+	ErrorSaid    *string `gorm:"column:error_said"`
 	Actor        string  `gorm:"column:actor"`
 	Attempt      int64   `gorm:"column:attempt"`
 	Cancel       int     `gorm:"column:cancel"`
@@ -81,7 +82,7 @@ func (r *repos) CountOpenTasks(ctx context.Context) (n int64, err error) {
 
 func (r *repos) PutTask(ctx context.Context, t control.Task, beat time.Time) error {
 	values := map[string]any{
-		"state": string(t.State), "progress": t.Progress, "error": text(t.Error), "attempt": t.Attempt, "cancel": flag(t.Cancel),
+		"state": string(t.State), "progress": t.Progress, "error": text(t.Error.String()), "error_said": putSaid(t.Error), "attempt": t.Attempt, "cancel": flag(t.Cancel),
 		"beat_at_us": micros(beat), "started_at_us": optionalMicros(t.StartedAt), "finished_at_us": optionalMicros(t.FinishedAt),
 	}
 	if t.Result != nil {
@@ -112,7 +113,7 @@ func (r *repos) PruneTasks(ctx context.Context, kind control.TaskKind, keep int)
 
 func (row taskRow) domain() (control.Task, error) {
 	t := control.Task{
-		ID: row.ID, Kind: control.TaskKind(row.Kind), State: control.TaskState(row.State), Progress: row.Progress, Result: row.Result, Error: row.Error,
+		ID: row.ID, Kind: control.TaskKind(row.Kind), State: control.TaskState(row.State), Progress: row.Progress, Result: row.Result, Error: said(row.Error, row.ErrorSaid),
 		Actor: row.Actor, Attempt: row.Attempt, Cancel: row.Cancel != 0, CreatedAt: fromMicros(row.CreatedAtUS),
 		StartedAt: optionalTime(row.StartedAtUS), FinishedAt: optionalTime(row.FinishedAtUS),
 	}

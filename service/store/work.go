@@ -198,7 +198,7 @@ func (r *repos) PutRolloutDevices(ctx context.Context, rollout int64, ds []contr
 		groups[kind] = append(groups[kind], row)
 	}
 	for kind, rows := range groups {
-		renew := []string{"device", "state", "error", "updated_at_us", "wave", "shard", "touched", "note", "note_said"}
+		renew := []string{"device", "state", "error", "error_said", "updated_at_us", "wave", "shard", "touched", "note", "note_said"}
 		for i, column := range [4]string{"before", "wanted", "observed", "receipt"} {
 			if kind[i] {
 				renew = append(renew, column)
@@ -218,7 +218,7 @@ func (r *repos) PutRolloutDevices(ctx context.Context, rollout int64, ds []contr
 func deviceRow(rollout int64, d *control.RolloutDevice) (rolloutDeviceRow, error) {
 	row := rolloutDeviceRow{
 		RolloutID: rollout, NodeGUID: d.Device.ID.Node.String(), PortNum: int(d.Device.ID.Port),
-		State: string(d.State), Error: d.Error, UpdatedAtUS: micros(d.UpdatedAt),
+		State: string(d.State), Error: text(d.Error.String()), ErrorSaid: putSaid(d.Error), UpdatedAtUS: micros(d.UpdatedAt),
 		Wave: d.Wave, Shard: d.Shard, Touched: flag(d.Touched), Note: text(d.Note.String()), NoteSaid: putSaid(d.Note),
 	}
 	var errs [5]error

@@ -161,7 +161,7 @@ type Devices struct {
 	refusal  error // why placing is refused
 
 	plane    subnet.Plane // plane of the devices, as discovery reports it
-	warnings []string
+	warnings []phrase.Text
 	problems map[string]phrase.Text // why tenants are not measured
 }
 
@@ -214,7 +214,10 @@ func (d *Devices) Break(err error) {
 func (d *Devices) Warn(plane subnet.Plane, warnings ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.plane, d.warnings = plane, warnings
+	d.plane, d.warnings = plane, nil
+	for _, w := range warnings {
+		d.warnings = append(d.warnings, phrase.Verbatim(w))
+	}
 }
 
 // Stray makes the subnet manager return other service levels than were placed, until they are placed again or, when
@@ -334,9 +337,9 @@ func (p placer) report() control.DeviceReport {
 	defer p.d.mu.Unlock()
 	if p.d.strayed {
 		r.State, r.Differences = "drifted", []control.Difference{{Field: "path of bronze in partition 0x8001", Desired: "SL 1", Observed: "SL 0"}}
-		r.Cause = "the partitions file changed"
+		r.Cause = phrase.Of("cause.partitions")
 		if p.d.refusal != nil {
-			r.Refused, r.Error = true, p.d.refusal.Error()
+			r.Refused, r.Error = true, driver.Said(p.d.refusal)
 		}
 	}
 	return r
@@ -393,7 +396,10 @@ func (m memory) Apply(ctx context.Context, d driver.Device, want driver.Settings
 // read compares the desired settings of devices with their current ones.
 func (d *Devices) read(targets []device.Target) (list []control.DeviceReport) {
 	for _, o := range device.Observe(context.Background(), targets, memory{d}, 1) {
-		x := control.DeviceReport{Device: o.Device, State: o.State, Observed: o.Observed, Error: o.Error}
+		x := control.DeviceReport{Device: o.Device, State: o.State, Observed: o.Observed}
+		if o.Err != nil {
+			x.Error = driver.Said(o.Err)
+		}
 		for _, f := range o.Differences {
 			x.Differences = append(x.Differences, control.Difference{Field: f.Field, Desired: f.Want, Observed: f.Got})
 		}

@@ -39,7 +39,7 @@ func TestTheFirstWriteToADeviceRecordsItsBaseline(t *testing.T) {
 		t.Fatal("no baseline was recorded")
 	}
 	for _, b := range first {
-		if b.Origin != control.OriginBefore || b.Note != "" || !b.Held || b.Rollout == 0 || b.Settings.CA != nil && b.Settings.CA.Reacts() || b.Settings.Marks() {
+		if b.Origin != control.OriginBefore || b.Note.String() != "" || !b.Held || b.Rollout == 0 || b.Settings.CA != nil && b.Settings.CA.Reacts() || b.Settings.Marks() {
 			t.Errorf("baseline of %s: %+v", b.Device, b.Baseline)
 		}
 		if !b.Compared || len(b.Differences) == 0 {
@@ -82,7 +82,7 @@ func TestBaselineAfterRestoreHasUnknownOrigin(t *testing.T) {
 		t.Fatal("no baseline was recorded")
 	}
 	for _, b := range got {
-		if b.Origin != control.OriginUnknown || b.Note == "" {
+		if b.Origin != control.OriginUnknown || b.Note.String() == "" {
 			t.Errorf("the baseline of %s claims to be of before Fairlane: %+v", b.Device, b.Baseline)
 		}
 	}
@@ -102,7 +102,7 @@ func TestSettingsOfKnownPlanAreNotRecordedAsOriginal(t *testing.T) {
 	n := 0
 	for _, b := range controltest.Baselines(t, r.Service, "") {
 		if reacts := b.Settings.CA != nil && b.Settings.CA.Reacts() || b.Settings.Marks(); reacts {
-			if n++; b.Origin != control.OriginUnknown || b.Note != "equal to the settings of plan "+plan[:12] {
+			if n++; b.Origin != control.OriginUnknown || b.Note.String() != "equal to the settings of plan "+plan[:12] {
 				t.Errorf("the baseline of %s is said to be %s: %q", b.Device, b.Origin, b.Note)
 			}
 		}

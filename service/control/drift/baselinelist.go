@@ -30,7 +30,7 @@ type BaselineView struct {
 	control.Baseline
 	Compared    bool                 // Differences were computed
 	Differences []control.Difference // Desired is the baseline
-	Error       string               // why it could not be compared
+	Error       phrase.Text          // why it could not be compared
 }
 
 // ListBaseline returns a page of a fabric's baselines, by device, and what they were compared with: the full name of a
@@ -117,7 +117,7 @@ func (s *Drift) againstPlan(ctx context.Context, fabric, plan string, out []Base
 		if w := want[out[i].Device.ID]; w != nil {
 			out[i].Compared, out[i].Differences = true, baselineDifferences(*w, out[i].Settings)
 		} else {
-			out[i].Error = fmt.Sprintf("plan %.12s does not have the device", t.Plan.Name)
+			out[i].Error = phrase.Of("device.not-planned", "plan", fmt.Sprintf("%.12s", t.Plan.Name))
 		}
 	}
 	return t.Plan.Name, nil
@@ -147,7 +147,7 @@ func (s *Drift) againstObserved(ctx context.Context, fabric string, out []Baseli
 		b := &out[i]
 		d, ok := control.Present(b.Device, t.Topology)
 		if !ok {
-			b.Error = control.NotThere
+			b.Error = control.NotThere()
 			continue
 		}
 		at[d.ID] = b
@@ -162,7 +162,7 @@ func (s *Drift) againstObserved(ctx context.Context, fabric string, out []Baseli
 	}
 	for i := range reports {
 		if b := at[reports[i].Device.ID]; b != nil {
-			b.Compared, b.Differences, b.Error = reports[i].Error == "", reports[i].Differences, reports[i].Error
+			b.Compared, b.Differences, b.Error = reports[i].Error.ID == "", reports[i].Differences, reports[i].Error
 		}
 	}
 	return nil

@@ -94,7 +94,7 @@ func (c *cleanup) mark(reports []control.DeviceReport) {
 		case x.State != device.Drifted:
 		case IsManager(x.Device) && c.left && x.Leftover, c.leaves[x.Device.ID],
 			ok && x.Observed != nil && len(held.Diff(*x.Observed)) == 0:
-			x.State, x.Pending, x.Error = device.InSync, new(c.note()), ""
+			x.State, x.Pending, x.Error = device.InSync, new(c.note()), phrase.Text{}
 		}
 	}
 }

@@ -170,8 +170,8 @@ func (v *DeviceView) judge() {
 		v.State = string(v.Watch.Reading)
 	}
 	if v.State == string(device.ReadingDrifted) && v.InForce == device.PolicyRepair {
-		if v.Error == "" && v.waits != nil {
-			v.Error, v.Said = v.waits.String(), v.waits
+		if v.Error.ID == "" && v.waits != nil {
+			v.Error, v.Said = *v.waits, v.waits
 		}
 	}
 }

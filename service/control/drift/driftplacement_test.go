@@ -147,7 +147,7 @@ func TestSubnetManagerThatLosesPlacementsIsQuarantined(t *testing.T) {
 	t.Parallel()
 	l := newPlacedLab(t, device.PolicyRepair)
 	l.Devices.Stray(true, nil)
-	if v := l.sweep(); v.State != "drifted" || len(v.Watch.Incidents) != 2 || !strings.Contains(v.Error, "returns SL 0") {
+	if v := l.sweep(); v.State != "drifted" || len(v.Watch.Incidents) != 2 || !strings.Contains(v.Error.String(), "returns SL 0") {
 		t.Fatalf("after a repair that did not help it is %+v", v)
 	}
 	if v := l.sweep(); v.State != control.StateQuarantined {
@@ -169,7 +169,7 @@ func TestUnrepairablePlacementsAreOnlyReported(t *testing.T) {
 	l := newPlacedLab(t, device.PolicyRepair)
 	l.Devices.Stray(false, errors.New("set sl=1 for the partition"))
 	for range 4 {
-		if v := l.sweep(); v.State != "drifted" || v.Error != "set sl=1 for the partition" || len(v.Watch.Incidents) != 1 || len(l.rollouts()) > 0 {
+		if v := l.sweep(); v.State != "drifted" || v.Error.String() != "set sl=1 for the partition" || len(v.Watch.Incidents) != 1 || len(l.rollouts()) > 0 {
 			t.Fatalf("the subnet manager is %+v, with %d repairs", v, len(l.rollouts()))
 		}
 	}

@@ -167,15 +167,15 @@ func (s *Drift) settleManager(ctx context.Context, r control.Repos, ro control.R
 	case ro.Placed == control.PlacedVerified && (ro.State == control.RolloutSucceeded || ro.State == control.RolloutPartial):
 		d.ReadBy, turns = "", d.InSync(ro.Plan, now, p, now)
 	case ro.Options.Manager:
-		turns = d.NotRepaired(ro.Result.String(), p, now)
+		turns = d.NotRepaired(ro.Result, p, now)
 	default:
 		d.Watch.Reading, d.Watch.Seen, d.Watch.Steady = device.ReadingUnknown, device.ReadingUnknown, time.Time{}
-		d.Differences, d.Error, d.Due = nil, "", now
+		d.Differences, d.Error, d.Due = nil, phrase.Text{}, now
 	}
 	if ro.Options.Manager {
 		d.Repair = ro.ID
 	}
-	return s.turnEvents(ro.Fabric, d, turns, "", now), r.PutDeviceRecords(ctx, ro.Fabric, list)
+	return s.turnEvents(ro.Fabric, d, turns, phrase.Text{}, now), r.PutDeviceRecords(ctx, ro.Fabric, list)
 }
 
 // settleRepair records the result of a repair in a device's record.
@@ -194,5 +194,5 @@ func (s *Drift) settleRepair(d *control.DeviceRecord, x *control.RolloutDevice, 
 	default:
 		turns = d.NotRepaired(x.Error, p, now)
 	}
-	return s.turnEvents(ro.Fabric, d, turns, "", now)
+	return s.turnEvents(ro.Fabric, d, turns, phrase.Text{}, now)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"fairlane/ccconfig/driver"
@@ -46,11 +45,11 @@ type sweep struct {
 // ground is the state of a fabric that a sweep is based on.
 type ground struct {
 	policy control.DriftPolicy
-	seeded string // value of seed() when the device records were created
-	plan   string // the plan in force; empty while a rollout runs
-	placed bool   // its placements are in force, too
-	latest int64  // the fabric's newest rollout
-	waits  string // why automatic repairs are on hold; empty when they are not
+	seeded string       // value of seed() when the device records were created
+	plan   string       // the plan in force; empty while a rollout runs
+	placed bool         // its placements are in force, too
+	latest int64        // the fabric's newest rollout
+	waits  *phrase.Text // why automatic repairs are on hold; nil when they are not
 }
 
 // seed identifies the recorded devices: the plan in force, with the subnet manager or without.
@@ -73,7 +72,7 @@ func groundOf(ctx context.Context, r control.Repos, fabric string) (g ground, er
 	if err != nil || f.Management != control.Managed {
 		return g, err // no drift is reported where no repair is possible
 	}
-	g.waits = f.WaitingText()
+	g.waits = f.Waiting()
 	g.plan, g.placed, err = planInForce(ctx, r, fabric)
 	return g, err
 }
@@ -296,7 +295,7 @@ func (s *Drift) noteSweep(ctx context.Context, w sweep, reports []control.Device
 			es := s.noteReport(d, x, w, now)
 			events = append(events, es...)
 			switch {
-			case x.Refused || w.waits != "" || !d.Watch.NeedsRepair(d.PolicyInForce(w.policy)):
+			case x.Refused || w.waits != nil || !d.Watch.NeedsRepair(d.PolicyInForce(w.policy)):
 			case device.IsManager(d.Device.ID):
 				manager = d
 			case len(broken) < maxRepair:
@@ -347,10 +346,18 @@ func (s *Drift) noteReport(d *control.DeviceRecord, x *control.DeviceReport, w s
 	var turns []device.Turn
 	d.Watch, turns = d.Watch.Read(reading, now, w.policy.Rules())
 	cause := x.Cause
-	if w.waits != "" && d.Error == "" && d.Watch.NeedsRepair(d.PolicyInForce(w.policy)) {
-		cause = strings.TrimPrefix(cause+"; "+w.waits, "; ")
+	if w.waits != nil && d.Error.ID == "" && d.Watch.NeedsRepair(d.PolicyInForce(w.policy)) {
+		cause = joined(cause, *w.waits)
 	}
 	return s.turnEvents(w.fabric, d, turns, cause, now)
+}
+
+// joined returns the second of two sentences after the first, if there is one.
+func joined(first, second phrase.Text) phrase.Text {
+	if first.ID == "" {
+		return second
+	}
+	return phrase.Of("joined", "first", first, "second", second)
 }
 
 // recordTurns adds events of devices. Starting or ending a quarantine is a decision and is audited.
@@ -370,18 +377,18 @@ func (s *Drift) recordTurns(ctx context.Context, r control.Repos, events []contr
 
 // turnEvents returns the events of a device's changes of state. cause is why it drifted and is not repaired, "" when
 // unknown.
-func (s *Drift) turnEvents(fabric string, d *control.DeviceRecord, turns []device.Turn, cause string, now time.Time) []control.Event {
+func (s *Drift) turnEvents(fabric string, d *control.DeviceRecord, turns []device.Turn, cause phrase.Text, now time.Time) []control.Event {
 	var out []control.Event
 	for _, t := range turns {
-		said, about := phrase.Text{}, map[string]any{"device": d.Device.ID.String(), "reading": d.Watch.Reading, "differences": len(d.Differences), "error": d.Error}
+		said, about := phrase.Text{}, map[string]any{"device": d.Device.ID.String(), "reading": d.Watch.Reading, "differences": len(d.Differences), "error": d.Error.String()}
 		switch t {
 		case device.TurnDrifted:
 			why := []phrase.Text{firstDifference(d.Differences)}
-			if cause != "" {
-				why, about["cause"] = append(why, phrase.Verbatim(cause)), cause
+			if cause.ID != "" {
+				why, about["cause"] = append(why, cause), cause.String()
 			}
-			if d.Error != "" { // why it cannot be repaired
-				why = append(why, phrase.Verbatim(d.Error))
+			if d.Error.ID != "" { // why it cannot be repaired
+				why = append(why, d.Error)
 			}
 			said = phrase.Of("event.device-drifted", "device", d.Device.Name, "why", why)
 		case device.TurnInSync:

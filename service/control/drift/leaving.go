@@ -134,7 +134,7 @@ func (s *Drift) observeLeft(ctx context.Context, k *known, ids []ident.PortID) (
 		target := k.list[k.index[id]]
 		var there bool
 		if target.Device, there = control.Present(target.Device, t.Topology); !there {
-			out = append(out, control.DeviceReport{Device: target.Device, State: device.Failed, Desired: &k.list[k.index[id]].Want, Error: control.NotThere})
+			out = append(out, control.DeviceReport{Device: target.Device, State: device.Failed, Desired: &k.list[k.index[id]].Want, Error: control.NotThere()})
 			continue
 		}
 		t.Devices = append(t.Devices, target)
@@ -153,9 +153,9 @@ func (s *Drift) observeLeft(ctx context.Context, k *known, ids []ident.PortID) (
 			x.State, x.Differences, x.Desired = device.InSync, nil, &before
 			continue
 		}
-		x.Cause = "it has left the plan in force and holds settings of an earlier one"
+		x.Cause = phrase.Of("device.left")
 		if _, ok := device.Gone(x.Device); !ok {
-			x.Refused, x.Error = true, k.keptText().String()
+			x.Refused, x.Error = true, k.keptText()
 		}
 	}
 	return append(out, reports...), err

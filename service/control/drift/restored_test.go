@@ -112,7 +112,7 @@ func (l *restoredLab) waits() {
 		if d.State != "drifted" {
 			continue
 		}
-		if drifted++; !strings.Contains(d.Error, why) {
+		if drifted++; !strings.Contains(d.Error.String(), why) {
 			l.t.Errorf("%s is drifted: %q", d.Device.Name, d.Error)
 		}
 	}
@@ -121,10 +121,10 @@ func (l *restoredLab) waits() {
 		l.t.Fatalf("in force is %.12s, want %.12s: %v", plan, l.first, err)
 	}
 	at := slices.IndexFunc(live, func(d drift.DeviceView) bool { return d.State == "drifted" })
-	if at < 0 || !strings.Contains(live[at].Error, why) || live[at].Said == nil || live[at].Said.String() != live[at].Error || drifted < 2 {
+	if at < 0 || !strings.Contains(live[at].Error.String(), why) || live[at].Said == nil || live[at].Said.String() != live[at].Error.String() || drifted < 2 {
 		l.t.Errorf("%d devices are reported as drifted, those just read are %+v", drifted, live)
 	}
-	if m, err := l.s.Device(l.t.Context(), "lab", device.ManagerName, false); err != nil || m.State != "drifted" || !strings.Contains(m.Error, why) {
+	if m, err := l.s.Device(l.t.Context(), "lab", device.ManagerName, false); err != nil || m.State != "drifted" || !strings.Contains(m.Error.String(), why) {
 		l.t.Errorf("the subnet manager is %s, %q: %v", m.State, m.Error, err)
 	}
 	reported := 0

@@ -1,6 +1,7 @@
 package fabrics_test
 
 import (
+	"fairlane/internal/phrase"
 	"errors"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func TestDiscoveryReturnsWarnings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return snap.Stats.Warnings
+		return phrase.English(snap.Stats.Warnings)
 	}
 	if got := warnings(); len(got) > 0 {
 		t.Errorf("a fabric in order has %q", got)

@@ -252,14 +252,13 @@ func (s *Fabrics) snapshotOf(fabric string, topo *subnet.Fabric, stats control.D
 const maxDiscoverWarnings = 100
 
 // warningsOf returns the warnings of a discovery, plus those that follow from the fabric's plane.
-func warningsOf(f control.Fabric, stats control.DiscoverStats) []string {
+func warningsOf(f control.Fabric, stats control.DiscoverStats) []phrase.Text {
 	list := stats.Warnings
 	if stats.Plane != "" && stats.Plane != f.Plane {
-		list = append([]string{fmt.Sprintf("fabric %q is of plane %s, its switches are for plane %s and will refuse its plans: correct their protocols in the inventory, or create a fabric of plane %[3]s",
-			f.Name, f.Plane, stats.Plane)}, list...)
+		list = slices.Insert(slices.Clone(list), 0, phrase.Of("discovery.other-plane", "fabric", f.Name, "plane", f.Plane, "found", stats.Plane))
 	}
 	if more := len(list) - maxDiscoverWarnings; more > 0 {
-		list = append(slices.Clone(list[:maxDiscoverWarnings]), fmt.Sprintf("and %d more", more))
+		list = append(slices.Clone(list[:maxDiscoverWarnings]), phrase.Of("list.and-more", "n", more))
 	}
 	return list
 }

@@ -26,7 +26,7 @@ type watched struct {
 
 	// The result of the next scan.
 	without  []string // missing nodes, by name
-	warnings []string
+	warnings []phrase.Text
 	fault    error
 	during   func() // runs during the scan
 	manager  ident.PortID
@@ -238,7 +238,7 @@ func TestIncompleteRescanIsAcceptedWhenTheNextAgrees(t *testing.T) {
 		{nil, 2 * rescanInterval, "", 4},
 		{nil, 10 * time.Second, "node-new(h3)", 5},
 	} {
-		w.without, w.warnings = c.without, []string{"sw1: it does not answer"}
+		w.without, w.warnings = c.without, []phrase.Text{phrase.Verbatim("sw1: it does not answer")}
 		seen := w.rescan(c.passed)
 		if n, _ := w.nodes(); n != c.nodes || !strings.HasPrefix(seen, c.seen) || c.seen == "" && seen != "" {
 			t.Errorf("round %d: %d nodes, events %q, want %d and %q", round, n, seen, c.nodes, c.seen)
@@ -312,7 +312,7 @@ func TestNewSourceResetsRescanState(t *testing.T) {
 func TestRescanStateSurvivesFailureToListFabrics(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
-	w.without, w.warnings = []string{"h3"}, []string{"sw1: it does not answer"}
+	w.without, w.warnings = []string{"h3"}, []phrase.Text{phrase.Verbatim("sw1: it does not answer")}
 	w.wantEvents("")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -364,7 +364,7 @@ func TestShutdownEndsRescanWithoutEvent(t *testing.T) {
 func TestFailedRescanResetsDoubt(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
-	w.without, w.warnings = []string{"h3"}, []string{"sw1: it does not answer"}
+	w.without, w.warnings = []string{"h3"}, []phrase.Text{phrase.Verbatim("sw1: it does not answer")}
 	w.wantEvents("")
 	w.fault = errors.New("no light on the cable")
 	if seen := w.rescan(10 * time.Second); seen != "silent(lab)" {

@@ -32,7 +32,7 @@ type ReturningDevice struct {
 	Missing bool // it is no longer on the fabric, so it cannot be returned
 	// Changes are the writes of the return: Desired is the new value. They are valid when Error is empty.
 	Changes []control.Difference
-	Error   string // why the device could not be compared
+	Error   phrase.Text // why the device could not be compared
 }
 
 // returning is a validated return, divided into waves.
@@ -105,7 +105,7 @@ func (x *returning) waving() error {
 	last := WavePreview{Shards: 1} // a wave of its own: another node may have the address of one of them by now
 	for _, b := range x.missing {
 		x.devices = append(x.devices, control.RolloutDevice{
-			Device: b.Device, State: device.Failed, Error: control.NotThere, Note: phrase.Of("note.cannot-return", "settings", x.to.Words()), Wave: len(x.waves),
+			Device: b.Device, State: device.Failed, Error: control.NotThere(), Note: phrase.Of("note.cannot-return", "settings", x.to.Words()), Wave: len(x.waves),
 		})
 		last.Devices = append(last.Devices, b.Device)
 	}

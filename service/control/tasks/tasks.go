@@ -256,14 +256,14 @@ func (s *Tasks) beat(ctx context.Context, t control.Task, progress float64) erro
 // endTask stores the result of a task.
 func (s *Tasks) endTask(ctx context.Context, t control.Task, result json.RawMessage, failed error) error {
 	if failed == nil && len(result) > MaxTaskResult {
-		failed = fmt.Errorf("its result has %d bytes: at most %d are kept", len(result), MaxTaskResult)
+		failed = &phrase.Error{Text: phrase.Of("task.result-size", "n", len(result), "max", MaxTaskResult)}
 	}
 	return s.settle(ctx, t, func(ctx context.Context, r control.Repos, now control.Task) error {
 		switch {
 		case errors.Is(failed, errTaskCanceled):
 			return s.close(ctx, r, now, control.TaskCanceled)
 		case failed != nil:
-			now.Error = failed.Error()
+			now.Error = phrase.OfError(failed)
 			return s.close(ctx, r, now, control.TaskFailed)
 		}
 		now.Progress, now.Result = 1, result
@@ -304,7 +304,7 @@ func (s *Tasks) KeepTasks(ctx context.Context) error {
 			if t.Attempt < maxTaskAttempt {
 				err = s.requeue(ctx, r, t)
 			} else {
-				t.Error = fmt.Sprintf("%d managers ended while they worked on it", t.Attempt)
+				t.Error = phrase.Of("task.managers-ended", "n", t.Attempt)
 				err = s.close(ctx, r, t, control.TaskFailed)
 			}
 			if err != nil {

@@ -53,7 +53,7 @@ func TestTasksOfDeadManagersAreTakenOver(t *testing.T) {
 			if err != nil || got.State != c.want || got.State.Ended() == got.FinishedAt.IsZero() {
 				t.Errorf("the task is %+v, %v; want it %s", got, err, c.want)
 			}
-			if failed := got.State == control.TaskFailed; failed != strings.Contains(got.Error, "3 managers ended") {
+			if failed := got.State == control.TaskFailed; failed != strings.Contains(got.Error.String(), "3 managers ended") {
 				t.Errorf("its error is %q", got.Error)
 			}
 			var log []string

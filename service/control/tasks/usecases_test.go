@@ -91,7 +91,7 @@ func TestTaskRunsToItsEnd(t *testing.T) {
 		}
 		r.Wait()
 		got := stored(t, s, task)
-		if got.State != c.state || string(got.Result) != c.result || got.Error != c.err || got.StartedAt.IsZero() || got.FinishedAt.Before(got.StartedAt) {
+		if got.State != c.state || string(got.Result) != c.result || got.Error.String() != c.err || got.StartedAt.IsZero() || got.FinishedAt.Before(got.StartedAt) {
 			t.Errorf("%s ends as %s with %.80s, %q", name, got.State, got.Result, got.Error)
 		}
 		if (got.Progress == 1) != (c.state == control.TaskSucceeded) {
@@ -320,7 +320,7 @@ func TestRunningTaskEndsWhenItIsCanceled(t *testing.T) {
 		if log := actions(t, s, n); log != "simulation.canceled by system, simulation.canceled by system" { // the request, and the end
 			t.Errorf("the log has %s", log)
 		}
-		if got := stored(t, s, task); got.State != control.TaskCanceled || got.Error != "" || got.Result != nil || got.FinishedAt.IsZero() {
+		if got := stored(t, s, task); got.State != control.TaskCanceled || got.Error.String() != "" || got.Result != nil || got.FinishedAt.IsZero() {
 			t.Errorf("it ended as %+v", got)
 		}
 	})
@@ -406,7 +406,7 @@ func TestTaskThatAnotherManagerTookOverIsLeftToIt(t *testing.T) {
 				if err := done(); err != nil {
 					t.Fatal(err)
 				}
-				if got := stored(t, s, task); got.State != control.TaskRunning || got.Attempt != 2 || got.Result != nil || got.Error != "" {
+				if got := stored(t, s, task); got.State != control.TaskRunning || got.Attempt != 2 || got.Result != nil || got.Error.String() != "" {
 					t.Errorf("it is %+v", got)
 				}
 			})
@@ -434,7 +434,7 @@ func TestTaskFailsWhenItsPlanIsDeleted(t *testing.T) {
 	if err := s.WorkTask(t.Context(), task.Job()); err != nil {
 		t.Fatal(err)
 	}
-	if got := stored(t, s, task); got.State != control.TaskFailed || !strings.Contains(got.Error, `"lab" not found`) {
+	if got := stored(t, s, task); got.State != control.TaskFailed || !strings.Contains(got.Error.String(), `"lab" not found`) {
 		t.Errorf("it is %s: %s", got.State, got.Error)
 	}
 }

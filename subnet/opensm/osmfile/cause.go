@@ -1,8 +1,7 @@
 package osmfile
 
 import (
-	"fmt"
-
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
 
@@ -47,47 +46,55 @@ const (
 // Cause describes what happened to the subnet manager between two observations.
 type Cause struct {
 	Code CauseCode `json:"code,omitempty"`
-	Text string    `json:"text,omitempty"` // a sentence
-	// Also lists further changes, each a clause, such as a changed file in addition to a restart.
+	Text string    `json:"text,omitempty"` // Said in English
+	// Also lists further changes in English, such as a changed file in addition to a restart.
 	Also []string `json:"also,omitempty"`
+
+	Said     phrase.Text   `json:"-"`
+	AlsoSaid []phrase.Text `json:"-"` // as Also
 }
 
 // CauseOf compares two observations of one fabric, the earlier first. A lower activity count means a restart, unless it
 // was about to overflow.
 func CauseOf(before, after Observation) Cause {
-	var c Cause
-	writes := ""
-	if after.WritesCC {
-		writes = "; its options say congestion_control TRUE, so it wrote its own settings to every port"
+	c := causeOf(before, after)
+	c.Text, c.Also = c.Said.String(), phrase.English(c.AlsoSaid)
+	return c
+}
+
+func causeOf(before, after Observation) (c Cause) {
+	writes := func(said phrase.Text) phrase.Text {
+		if after.WritesCC {
+			return phrase.Of("joined", "first", said, "second", phrase.Of("cause.wrote"))
+		}
+		return said
 	}
 	changed := func(a, b string) bool { return a != "" && b != "" && a != b }
 	if changed(before.Partitions, after.Partitions) {
-		c.Also = append(c.Also, "the partitions file changed")
+		c.AlsoSaid = append(c.AlsoSaid, phrase.Of("cause.partitions"))
 	}
 	if changed(before.Policy, after.Policy) {
-		c.Also = append(c.Also, "the QoS policy changed")
+		c.AlsoSaid = append(c.AlsoSaid, phrase.Of("cause.policy"))
 	}
 	options := changed(before.Options, after.Options)
 	switch {
 	case before.GUID != 0 && after.GUID != 0 && before.GUID != after.GUID:
-		c.Code = CauseHandover
+		c.Code, c.Said = CauseHandover, phrase.Of("cause.handover", "from", before.GUID, "to", after.GUID)
 		if after.Foreign {
-			writes = "; its options are unknown"
+			c.Said = phrase.Of("joined", "first", c.Said, "second", phrase.Of("cause.options-unknown"))
+		} else {
+			c.Said = writes(c.Said)
 		}
-		c.Text = fmt.Sprintf("the subnet manager on %s handed over to the one on %s%s", before.GUID, after.GUID, writes)
 	case restarted(before, after):
-		c.Code = CauseRestarted
-		c.Text = fmt.Sprintf("the subnet manager on %s started again%s", after.GUID, writes)
+		c.Code, c.Said = CauseRestarted, writes(phrase.Of("cause.restarted", "guid", after.GUID))
 	case options:
-		c.Code = CauseOptionsChanged
-		c.Text = "the options of the subnet manager changed" + writes
+		c.Code, c.Said = CauseOptionsChanged, writes(phrase.Of("cause.options"))
 		return c
 	case after.WritesCC:
-		c.Code = CauseOther
-		c.Text = "the subnet manager's options say congestion_control TRUE, with which it writes its own settings when ports come back"
+		c.Code, c.Said = CauseOther, phrase.Of("cause.writes")
 	}
 	if options {
-		c.Also = append(c.Also, "its options changed")
+		c.AlsoSaid = append(c.AlsoSaid, phrase.Of("cause.options-too"))
 	}
 	return c
 }

@@ -4,7 +4,7 @@ import type { Page } from "@playwright/test";
 const terms = [
   "Fairlane InfiniBand RoCE DCQCN WRCC Ethernet SONiC OpenSM OpenID Prometheus Kubernetes Slurm DOCA", // products, standards
   "GUID LID SL VL QP MTU CCT CCTI ECN FECN BECN CNP PFC DSCP HCA NIC VF ToS Key GID", // the field's acronyms
-  "API CLI CSV JSON YAML SHA URL UTC IP TLS KB MB MiB Ctrl", // formats and units of data
+  "API CLI CSV JSON YAML SHA URL UTC IP ID TLS KB MB MiB Ctrl Go dev", // formats and units of data
   "bit kbit Mbit Gbit Tbit ms us ns ps min max", // units, with /s
 ].flatMap((line) => line.split(" "));
 
@@ -44,6 +44,7 @@ export async function untranslated(page: Page, names: Iterable<string>): Promise
 /** The words of a text that stand alone, between spaces, Chinese and punctuation. */
 function english(text: string): string[] {
   return text
+    .replace(/[\u2068][^\u2069]*[\u2069]|"[^"]*"/g, " ") // quotations
     .split(/[\s\p{Script=Han}\u3000-\u303f\uff00-\uffef"'“”‘’()[\],;!?·→±]+/u)
     .map((part) => part.replace(/[.:…]+$/, ""))
     .filter((part) => /^[A-Za-z]{2,}(-[A-Za-z]+)*$/.test(part));

@@ -3075,6 +3075,8 @@ export interface components {
             mads_sent: number;
             /** @description Problems found by a discovery, such as devices that do not answer or are not the expected ones. At most 100, followed by the number of others. Only in the answer to a discovery. */
             warnings?: string[];
+            /** @description `warnings` as sentences, in the same order. */
+            warnings_said?: components["schemas"]["Phrase"][];
         };
         SnapshotList: {
             items: components["schemas"]["Snapshot"][];
@@ -3991,6 +3993,7 @@ export interface components {
             };
             /** @description Reason for the failure. */
             error?: string;
+            error_said?: components["schemas"]["Phrase"];
             actor: string;
             /** Format: date-time */
             created_at: string;
@@ -4033,6 +4036,7 @@ export interface components {
             };
             /** @description Reason for the failure. */
             error?: string;
+            error_said?: components["schemas"]["Phrase"];
             actor: string;
             /** Format: date-time */
             created_at: string;
@@ -4177,12 +4181,14 @@ export interface components {
             origin: "before" | "unknown";
             /** @description Reason why the origin of the device's baseline is unknown. */
             note?: string;
+            note_said?: components["schemas"]["Phrase"];
             /** @description Whether the device is no longer on the fabric, so that it cannot be returned. */
             missing: boolean;
             /** @description `desired` is the setting after the release, `observed` the current one. */
             changes: components["schemas"]["Difference"][];
             /** @description Reason why the device could not be read. */
             error?: string;
+            error_said?: components["schemas"]["Phrase"];
         };
         /**
          * @description The current phase of a running rollout.
@@ -4274,6 +4280,7 @@ export interface components {
             observed?: components["schemas"]["DeviceSettings"];
             receipt?: components["schemas"]["FieldReceipt"][];
             error?: string;
+            error_said?: components["schemas"]["Phrase"];
             /** @description Number of the wave in which the device is written, from 0. */
             wave?: number;
             /** @description Whether a write may have reached the device and its previous settings have not been verified since. */
@@ -4376,6 +4383,7 @@ export interface components {
             field: string;
             /** @enum {string} */
             outcome: "unchanged" | "acknowledged" | "sent" | "refused" | "skipped";
+            /** @description Text of the driver or the device, in English. */
             detail?: string;
         };
         DeviceList: {
@@ -4483,6 +4491,7 @@ export interface components {
             observed?: components["schemas"]["DeviceSettings"];
             differences: components["schemas"]["Difference"][];
             error?: string;
+            error_said?: components["schemas"]["Phrase"];
             /**
              * @description Result of the latest reading; `state` has more detail while a rollout works on the device or the device is quarantined.
              * @enum {string}
@@ -4516,6 +4525,7 @@ export interface components {
              */
             quarantined_at?: string;
             quarantine_reason?: string;
+            quarantine_said?: components["schemas"]["Phrase"];
             /**
              * Format: int64
              * @description The rollout that last repaired the device.
@@ -4555,6 +4565,7 @@ export interface components {
             origin: "before" | "unknown";
             /** @description Reason why the origin is unknown. */
             note?: string;
+            note_said?: components["schemas"]["Phrase"];
             /** @description Whether settings of Fairlane may be on the device. */
             held: boolean;
             /** Format: date-time */
@@ -4569,6 +4580,7 @@ export interface components {
             differences?: components["schemas"]["Difference"][];
             /** @description Reason why the device could not be compared. */
             error?: string;
+            error_said?: components["schemas"]["Phrase"];
         };
         Difference: {
             field: string;
@@ -4628,6 +4640,7 @@ export interface components {
             object: string;
             outcome: components["schemas"]["AuditOutcome"];
             detail?: string;
+            said?: components["schemas"]["Phrase"];
             /** @description The object before the change. Secrets are left out. */
             before?: unknown;
             /** @description The object after the change. Secrets are left out. */

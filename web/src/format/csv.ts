@@ -1,3 +1,5 @@
+import { plain } from "../i18n/say";
+
 /** A cell of an export. A text that a spreadsheet would read as a formula gets an apostrophe before it. */
 type Cell = string | number | null | undefined;
 
@@ -12,6 +14,7 @@ export function csv(head: string[], rows: Cell[][]): string {
 function cell(value: Cell): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";
+  value = plain(value);
   const safe = /^[\s]*[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -1,15 +1,26 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Language } from ".";
-import { loadTemplates, type Phrase, say } from "./say";
+import { loadTemplates, marked, type Phrase, plain, say } from "./say";
 
 type Golden = { said: Phrase; texts: Record<Language, string> };
 const golden: Golden[] = JSON.parse(readFileSync("test/sentences.golden.json", "utf8"));
 
 describe.each<Language>(["en", "zh"])("sentences of the service in %s", (language) => {
   it.each(golden.map((g) => [g.said.id, g] as const))("%s reads as the service writes it", async (_, g) => {
-    expect(say(await loadTemplates(language), language, g.said, "unknown")).toBe(g.texts[language]);
+    expect(plain(say(await loadTemplates(language), language, g.said, "unknown"))).toBe(g.texts[language]);
   });
+});
+
+it("marks what a sentence quotes in English", async () => {
+  const said = { id: "device.reading", params: { reason: { id: "quoted", params: { text: "no response" } } } };
+  expect(marked(say(await loadTemplates("zh"), "zh", said, ""))).toEqual([
+    { text: "读取：", quoted: false },
+    { text: "no response", quoted: true },
+  ]);
+  expect(marked(say(await loadTemplates("en"), "en", said, ""))).toEqual([
+    { text: "read: no response", quoted: false },
+  ]);
 });
 
 describe("a sentence that cannot be worded", () => {

@@ -34,6 +34,28 @@ export function usePreloadedTemplates() {
   useEffect(() => void loadTemplates(language).catch(() => undefined), [language]);
 }
 
+/**
+ * Characters around what a sentence quotes in English (the sentence `quoted`, which is no quotation in English): the isolates of
+ * Unicode, which no page shows. `ui/Said` makes quotations of them.
+ */
+const [quoteStart, quoteEnd] = ["\u2068", "\u2069"];
+const quotations = new RegExp(`(${quoteStart}[^${quoteEnd}]*${quoteEnd})`);
+
+/** The parts of a text of `say` in their order: what it quotes in English, without its quotation marks, and the rest. */
+export function marked(text: string): { text: string; quoted: boolean }[] {
+  return text
+    .split(quotations)
+    .filter((part) => part !== "")
+    .map((part) =>
+      part.startsWith(quoteStart)
+        ? { text: plain(part).replace(/^“|”$/g, ""), quoted: true }
+        : { text: plain(part), quoted: false },
+    );
+}
+
+/** A text of `say` without the marks of quotations, for files. */
+export const plain = (text: string) => text.replaceAll(quoteStart, "").replaceAll(quoteEnd, "");
+
 /** `say(phrase, english)`: the sentence in the reader's language; the English text where its template is unknown. */
 export function useSay(): (phrase: unknown, english: string) => string {
   const language = useLanguage();
@@ -78,9 +100,13 @@ class Writer {
     if (this.left === 0 || this.depth === maxDepth || phrase.id === "") return "";
     this.left--;
     this.depth++;
-    const text = this.filled(phrase);
+    const text = this.quoted(phrase.id, this.filled(phrase));
     this.depth--;
     return text;
+  }
+
+  private quoted(id: string, text: string): string {
+    return id === "quoted" && this.language !== "en" ? quoteStart + plain(text) + quoteEnd : text;
   }
 
   private filled(phrase: Phrase): string {

@@ -2,6 +2,7 @@ import { Group, Stack, Title } from "@mantine/core";
 import { useRouterState } from "@tanstack/react-router";
 import { useEffect, useLayoutEffect, useRef } from "react";
 import { CopyAs, type CopyAsProps } from "./CopyAs";
+import { Quoted } from "./Said";
 
 type PageProps = {
   /** What the page is about, for its heading: the object's name, or the page's. */
@@ -48,7 +49,9 @@ export function Page({ title, page, answer, badges, actions, copy, ready = true,
             </Title>
             {badges}
           </Group>
-          {answer ? <div className="fl-question">{answer}</div> : null}
+          {answer ? (
+            <div className="fl-question">{typeof answer === "string" ? <Quoted text={answer} /> : answer}</div>
+          ) : null}
         </div>
         <Group gap="xs" className="fl-no-print">
           {actions}

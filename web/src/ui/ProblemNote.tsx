@@ -4,6 +4,7 @@ import { Problem, type ProblemDocument } from "../api/problem";
 import { useLanguage } from "../i18n";
 import { useSay } from "../i18n/say";
 import { Icon } from "./icons";
+import { Said } from "./Said";
 
 /** The fields that the service found wrong: JSON pointer, and what is allowed. */
 export function fieldErrors(problem: Problem): NonNullable<ProblemDocument["errors"]> {
@@ -36,12 +37,16 @@ export function ProblemNote({
   return (
     <Alert color="red" variant="light" title={title} icon={<Icon name="warning" />} role="alert" data-problem={p.code}>
       <Stack gap="xs">
-        {detail || p.document?.said ? <Text size="sm">{say(p.document?.said, detail ?? "")}</Text> : null}
+        {detail || p.document?.said ? (
+          <Text size="sm">
+            <Said said={p.document?.said} english={detail} />
+          </Text>
+        ) : null}
         {hideFields ? null : (
           <List size="sm">
             {fieldErrors(p).map((e) => (
               <List.Item key={`${e.pointer} ${e.detail}`}>
-                <code>{e.pointer}</code> {say(e.said, e.detail)}
+                <code>{e.pointer}</code> <Said said={e.said} english={e.detail} />
               </List.Item>
             ))}
           </List>

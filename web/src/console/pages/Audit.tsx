@@ -4,6 +4,7 @@ import { useTranslation } from "react-i18next";
 import { shellWord } from "../../ui/CopyAs";
 import { Page } from "../../ui/Page";
 import { Empty, QueryView } from "../../ui/states";
+import { useActor } from "../../ui/useActor";
 import { useUrlState } from "../../ui/useUrlState";
 import { Part } from "../parts/Part";
 import { AuditFilters } from "./audit/AuditFilters";
@@ -17,6 +18,7 @@ import { useActionWord } from "./audit/words";
 /** Who did what, and whether the chain of entries is whole. */
 export default function Audit() {
   const { t } = useTranslation(["audit", "shell", "common"]);
+  const actor = useActor();
   const word = useActionWord();
   const [{ seq, ...filter }, setUrl] = useUrlState({ ...noFilter, seq: "" });
   const list = useEntries(filter);
@@ -35,7 +37,7 @@ export default function Audit() {
       answer={
         newest
           ? t("answer", {
-              actor: newest.actor,
+              actor: actor(newest.actor),
               action: word(newest.action),
               object: shortObject(newest.object),
               filtered: filtered || filter.order === "oldest" ? "yes" : "no",

@@ -1,6 +1,7 @@
 import { Group, Stack, Tabs, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
+import { useSay } from "../../i18n/say";
 import { useFabricName } from "../../shell/fabrics";
 import { useCan } from "../../shell/me";
 import { shellWord } from "../../ui/CopyAs";
@@ -11,6 +12,7 @@ import { QueryView } from "../../ui/states";
 import { useUrlState } from "../../ui/useUrlState";
 import { ActionButton } from "../parts/ActionButton";
 import { DeviceStateBadge } from "../parts/DeviceStateBadge";
+import { useDeviceWord } from "../parts/links";
 import { Part } from "../parts/Part";
 import { Baseline } from "./device/Baseline";
 import { ChangeLog } from "./device/ChangeLog";
@@ -33,6 +35,7 @@ export default function Device() {
   const reading = useReadNow(fabric, query.data?.body.id ?? name);
   const [url, setUrl] = useUrlState({ dialog: "" });
   const answer = useAnswer();
+  const word = useDeviceWord();
   if (!query.data) return <QueryView query={query}>{() => null}</QueryView>;
   const { body: stored, etag } = query.data;
   const d = later(stored, reading.data);
@@ -40,7 +43,7 @@ export default function Device() {
   const close = () => dialog("");
   return (
     <Page
-      title={d.name}
+      title={word(d.name)}
       page={t("shell:nav.devices")}
       answer={answer(d)}
       badges={<DeviceStateBadge state={d.state} />}
@@ -66,6 +69,7 @@ export default function Device() {
 /** The state and what it means, in one sentence. */
 function useAnswer(): (d: D) => string {
   const { t } = useTranslation("devices");
+  const say = useSay();
   const known = [
     "in-sync",
     "drifted",
@@ -80,8 +84,8 @@ function useAnswer(): (d: D) => string {
     t(known.includes(d.state) ? `device-answer.${d.state}` : "device-answer.working", {
       n: d.differences.length,
       incidents: d.incidents ?? 0,
-      error: d.error ?? "",
-      reason: d.quarantine_reason ?? "",
+      error: say(d.error_said, d.error ?? ""),
+      reason: say(d.quarantine_said, d.quarantine_reason ?? ""),
       leaving: d.leaving ? "yes" : "no",
     });
 }

@@ -9,9 +9,11 @@ import { useCan } from "../../shell/me";
 import { shellWord } from "../../ui/CopyAs";
 import { Icon } from "../../ui/icons";
 import { Page } from "../../ui/Page";
+import { Said } from "../../ui/Said";
 import { Empty, QueryView } from "../../ui/states";
 import { type Column, DataTable } from "../../ui/table/DataTable";
 import { sortOf, sortText } from "../../ui/table/sort";
+import { useActor } from "../../ui/useActor";
 import { useUrlState } from "../../ui/useUrlState";
 import { When } from "../../ui/When";
 import { ActionButton } from "../parts/ActionButton";
@@ -94,6 +96,7 @@ type TableProps = { fabric: string; list: Rollout[] } & Pick<
 
 function RolloutTable({ fabric, list, ...state }: TableProps) {
   const { t } = useTranslation(["rollouts", "common"]);
+  const actor = useActor();
   const say = useSay();
   const { duration } = useFormat();
   const columns = useMemo<Column<Rollout>[]>(
@@ -112,15 +115,19 @@ function RolloutTable({ fabric, list, ...state }: TableProps) {
         width: 18,
         value: (r) => say(r.result_said, r.result),
         missing: "",
-        cell: (r) => <span className="fl-name">{say(r.result_said, r.result)}</span>,
+        cell: (r) => (
+          <span className="fl-name">
+            <Said said={r.result_said} english={r.result} />
+          </span>
+        ),
       },
       { id: "plan", header: t("common:plan"), value: (r) => r.plan, cell: (r) => <PlanName name={r.plan} /> },
       {
         id: "actor",
         minor: true,
         header: t("actor"),
-        value: (r) => r.actor,
-        cell: (r) => <span className="fl-name">{r.actor}</span>,
+        value: (r) => actor(r.actor),
+        cell: (r) => <span className="fl-name">{actor(r.actor)}</span>,
       },
       { id: "created", header: t("started"), value: (r) => r.created_at, cell: (r) => <When at={r.created_at} /> },
       {
@@ -133,7 +140,7 @@ function RolloutTable({ fabric, list, ...state }: TableProps) {
         cell: (r) => duration(secondsOf(r)),
       },
     ],
-    [t, say, duration],
+    [t, say, duration, actor],
   );
   return (
     <DataTable

@@ -1,7 +1,8 @@
 import { Group, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../api/client";
-import { useSay } from "../../i18n/say";
+import { Said } from "../../ui/Said";
+import { useActor } from "../../ui/useActor";
 import { When } from "../../ui/When";
 import { DeviceName, PlanName, RevisionName, RolloutName, TenantName } from "./links";
 
@@ -24,7 +25,7 @@ function subjectOf(e: Pick<Event, "kind" | "subject" | "rollout">) {
 /** An event in one line: what happened, when and by whom, with links to what it is about. */
 export function EventLine({ event: e }: { event: Event }) {
   const { t } = useTranslation("parts");
-  const say = useSay();
+  const actor = useActor();
   const subject = subjectOf(e);
   return (
     <Group gap="sm" wrap="wrap" align="baseline" data-event={e.kind}>
@@ -32,7 +33,7 @@ export function EventLine({ event: e }: { event: Event }) {
         <When at={e.at} />
       </Text>
       <Text size="sm" component="span" style={{ flex: "1 1 18rem" }} className="fl-name">
-        {say(e.said, e.message)}
+        <Said said={e.said} english={e.message} />
       </Text>
       <Text size="sm" component="span">
         {subject?.kind === "tenant" ? <TenantName name={subject.name} fabric={e.fabric} /> : null}
@@ -43,7 +44,7 @@ export function EventLine({ event: e }: { event: Event }) {
         {e.rollout !== undefined ? <RolloutName id={e.rollout} fabric={e.fabric} /> : null}
       </Text>
       <Text size="sm" c="dimmed" component="span" className="fl-name">
-        {t("by", { actor: e.actor })}
+        {t("by", { actor: actor(e.actor) })}
       </Text>
     </Group>
   );

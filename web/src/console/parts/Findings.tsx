@@ -2,7 +2,7 @@ import { Button, Group, List, Stack, Text, Title } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../api/client";
-import { useSay } from "../../i18n/say";
+import { Said } from "../../ui/Said";
 import { StateBadge, type Tone } from "../../ui/StateBadge";
 import { LinkName, Names, TenantName } from "./links";
 import { grouped, knownCode, type Severity } from "./severity";
@@ -71,13 +71,14 @@ function FindingGroup({ code, severity, items }: { code: string; severity: Sever
 
 function OneFinding({ finding: f }: { finding: Finding }) {
   const { t } = useTranslation("parts");
-  const say = useSay();
   return (
     <Stack gap={2}>
-      <Text className="fl-name">{say(f.said, f.message)}</Text>
+      <Text className="fl-name">
+        <Said said={f.said} english={f.message} />
+      </Text>
       {f.fix || f.advice ? (
         <Text size="sm" className="fl-name">
-          <strong>{t("fix")}</strong> {say(f.advice, f.fix ?? "")}
+          <strong>{t("fix")}</strong> <Said said={f.advice} english={f.fix} />
         </Text>
       ) : null}
       <Group gap="md">

@@ -3,11 +3,13 @@ import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../api/client";
 import { StateBadge } from "../../ui/StateBadge";
 import { TenantName } from "./links";
+import { Notation, Rule, useUnitWord } from "./Notation";
 import { ScrollTable } from "./ScrollTable";
 
-/** Settings of a plan with their reasons: value, rule, formula, legal range, and what limited the value. Their texts exist in English only. */
+/** Settings of a plan with their reasons: value, rule, formula, legal range, and what limited the value. */
 export function ReasonTable({ reasons }: { reasons: Schemas["Reason"][] }) {
   const { t } = useTranslation("parts");
+  const unit = useUnitWord();
   const head = ["setting", "value", "tenant", "rule", "formula", "range", "limit"] as const;
   return (
     <ScrollTable
@@ -21,19 +23,27 @@ export function ReasonTable({ reasons }: { reasons: Schemas["Reason"][] }) {
           <Table.Th scope="row" fw={500} miw={132} className="fl-name">
             <code>{r.field}</code>
           </Table.Th>
-          <Table.Td className="fl-numeric" lang="en">
-            {r.value}
-            {r.unit ? ` (${r.unit})` : null}
+          <Table.Td className="fl-numeric">
+            <Notation text={r.value} />
+            {r.unit ? ` (${unit(r.unit)})` : null}
           </Table.Td>
           <Table.Td>{r.tenant ? <TenantName name={r.tenant} /> : t("whole-device")}</Table.Td>
           <Table.Td>
-            <code>{r.rule}</code>
+            <Rule rule={r.rule} />
           </Table.Td>
-          <Table.Td lang="en" style={{ minWidth: "18rem" }}>
-            {r.formula}
+          <Table.Td style={{ minWidth: "18rem" }}>
+            <Notation text={r.formula} />
           </Table.Td>
-          <Table.Td lang="en">{r.range ?? t("any-value")}</Table.Td>
-          <Table.Td lang="en">{r.clamped ? <StateBadge tone="warn">{r.clamped}</StateBadge> : t("no-limit")}</Table.Td>
+          <Table.Td>{r.range ? <Notation text={r.range} /> : t("any-value")}</Table.Td>
+          <Table.Td>
+            {r.clamped ? (
+              <StateBadge tone="warn">
+                <Notation text={r.clamped} />
+              </StateBadge>
+            ) : (
+              t("no-limit")
+            )}
+          </Table.Td>
         </Table.Tr>
       ))}
     </ScrollTable>

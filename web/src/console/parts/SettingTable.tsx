@@ -3,6 +3,7 @@ import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../api/client";
 import { rangeOf } from "./difference";
 import { DeviceName, LinkName, Names, TenantName } from "./links";
+import { Notation, useUnitWord } from "./Notation";
 import { ScrollTable } from "./ScrollTable";
 
 type Change = Schemas["SettingChange"];
@@ -16,6 +17,7 @@ export const kindKey = (kind: string): string => (kinds.has(kind) ? kind.replace
 /** Settings of one kind of places that change: which, from what to what, and where. */
 export function SettingTable({ kind, changes }: { kind: string; changes: Change[] }) {
   const { t } = useTranslation("parts");
+  const unit = useUnitWord();
   const places = changes.reduce((n, c) => n + c.count, 0);
   const title = t("settings-of", { n: places, kind: kindKey(kind) });
   return (
@@ -29,7 +31,7 @@ export function SettingTable({ kind, changes }: { kind: string; changes: Change[
         {changes.map((c) => (
           <Table.Tr key={`${c.tenant} ${c.field} ${c.unit} ${c.before} ${c.after}`}>
             <Table.Th scope="row" fw={500}>
-              {c.field}
+              <code>{c.field}</code>
             </Table.Th>
             <Table.Td miw={88}>{c.tenant ? <TenantName name={c.tenant} /> : t("whole-device")}</Table.Td>
             <Table.Td className="fl-numeric">
@@ -38,7 +40,7 @@ export function SettingTable({ kind, changes }: { kind: string; changes: Change[
             <Table.Td className="fl-numeric">
               <SettingValue value={c.after} />
             </Table.Td>
-            <Table.Td>{c.unit ?? ""}</Table.Td>
+            <Table.Td>{c.unit ? unit(c.unit) : ""}</Table.Td>
             <Table.Td>
               {t("places-n", { n: c.count })} <Names names={c.names} count={c.count} of={nameOf(kind)} most={4} />
             </Table.Td>
@@ -58,5 +60,11 @@ function SettingValue({ value }: { value: string }) {
   const range = rangeOf(value);
   if (range) return t("range", range);
   if (value === "none" || value === "") return t("value-none");
-  return <span className="fl-name">{value}</span>;
+  const table = /^(\d+) entries down to 1\/(\S+) of line rate$/.exec(value); // policy/diff
+  if (table) return t("table-value", { n: Number(table[1]), part: table[2] });
+  return (
+    <span className="fl-name">
+      <Notation text={value} />
+    </span>
+  );
 }

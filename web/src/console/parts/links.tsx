@@ -43,12 +43,19 @@ export function TenantName({ name, fabric }: Named) {
   );
 }
 
+/** `word(name)`: the name of a device as pages show it. What stands for the placements has words instead of a name. */
+export function useDeviceWord(): (name: string) => string {
+  const { t } = useTranslation("common");
+  return (name) => (name === "subnet-manager" ? t("kind.subnet-manager") : name);
+}
+
 /** A device by its name or id, as a link to its page. */
 export function DeviceName({ name, fabric, id }: Named & { id?: string }) {
   const here = useFabricName();
+  const word = useDeviceWord();
   return (
     <To to="/console/f/$fabric/devices/$device" params={{ fabric: fabric ?? here, device: id ?? name }}>
-      {name}
+      {word(name)}
     </To>
   );
 }

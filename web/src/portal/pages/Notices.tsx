@@ -8,6 +8,7 @@ import { useSay } from "../../i18n/say";
 import { Page } from "../../ui/Page";
 import { Empty, QueryView } from "../../ui/states";
 import { type Column, DataTable } from "../../ui/table/DataTable";
+import { useActor } from "../../ui/useActor";
 import { useUrlState } from "../../ui/useUrlState";
 import { When } from "../../ui/When";
 import { titleOf, useTenantName } from "../tenant";
@@ -114,14 +115,15 @@ const kindText = (t: T, kind: string) => (worded.includes(kind) ? t(`kind.${kind
 
 function useColumns(): Column<Event>[] {
   const { t } = useTranslation("notices");
+  const actor = useActor();
   const say = useSay();
   return useMemo(
     () => [
       { id: "what", header: t("what"), value: (e) => say(e.said, e.message), width: 20 },
       { id: "at", header: t("when"), value: (e) => e.at, cell: (e) => <When at={e.at} />, width: 8 },
       { id: "kind", header: t("kind"), value: (e) => kindText(t, e.kind), width: 8 },
-      { id: "actor", header: t("actor"), value: (e) => e.actor, width: 8 },
+      { id: "actor", header: t("actor"), value: (e) => actor(e.actor), width: 8 },
     ],
-    [t, say],
+    [t, say, actor],
   );
 }

@@ -1,5 +1,6 @@
 import { useTranslation } from "react-i18next";
 import { Icon } from "../icons";
+import { Quoted } from "../Said";
 import { Tick } from "./HeadRow";
 import { RowLink } from "./RowLink";
 import { defined } from "./rows";
@@ -63,9 +64,11 @@ export function BodyRow<T>({ row, name, columns, place, index, measure, href, se
   );
 }
 
+const worded = (value: ReturnType<typeof defined>) => (typeof value === "string" ? <Quoted text={value} /> : value);
+
 function Cell<T>({ column, row }: { column: Column<T>; row: T }) {
   const { t } = useTranslation("ui");
-  const value = column.cell ? column.cell(row) : defined(column.value?.(row));
+  const value = column.cell ? column.cell(row) : worded(defined(column.value?.(row)));
   return (
     <div className="fl-cell">{value ?? <span className="fl-missing">{column.missing ?? t("not-measured")}</span>}</div>
   );

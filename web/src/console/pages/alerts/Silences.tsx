@@ -6,6 +6,7 @@ import { all, client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { useCan } from "../../../shell/me";
 import { ProblemNote } from "../../../ui/ProblemNote";
+import { Quote } from "../../../ui/Said";
 import { StateBadge } from "../../../ui/StateBadge";
 import { Empty, QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
@@ -65,7 +66,7 @@ function SilenceTable({ items, may, onEnd }: { items: Silence[]; may: boolean; o
         id: "comment",
         header: t("comment"),
         value: (s) => s.comment,
-        cell: (s) => <span className="fl-name">{s.comment}</span>,
+        cell: (s) => <Quote>{s.comment}</Quote>,
       },
       {
         id: "state",

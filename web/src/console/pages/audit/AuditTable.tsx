@@ -2,6 +2,7 @@ import { useRouterState } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
+import { useActor } from "../../../ui/useActor";
 import { When } from "../../../ui/When";
 import { shortPlan } from "../../parts/links";
 import { OutcomeBadge } from "./OutcomeBadge";
@@ -14,6 +15,7 @@ import { useActionWord } from "./words";
  */
 export function AuditTable({ entries, onEnd }: { entries: Entry[]; onEnd?: () => void }) {
   const { t } = useTranslation(["audit", "common"]);
+  const actor = useActor();
   const word = useActionWord();
   const search = useRouterState({ select: (s) => s.location.searchStr });
   const columns = useMemo<Column<Entry>[]>(
@@ -25,7 +27,8 @@ export function AuditTable({ entries, onEnd }: { entries: Entry[]; onEnd?: () =>
         header: t("common:actor"),
         cell: (e) => (
           <>
-            <bdi>{e.actor}</bdi> <span className="fl-missing">{t(`kind.${e.actor_kind}`)}</span>
+            <bdi>{actor(e.actor)}</bdi>{" "}
+            {e.actor_kind === "system" ? null : <span className="fl-missing">{t(`kind.${e.actor_kind}`)}</span>}
           </>
         ),
         width: 13,
@@ -45,7 +48,7 @@ export function AuditTable({ entries, onEnd }: { entries: Entry[]; onEnd?: () =>
         width: 7,
       },
     ],
-    [t, word],
+    [t, word, actor],
   );
   return (
     <DataTable

@@ -3,10 +3,10 @@ import { type UseMutationResult, useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, data, type Schemas } from "../../../api/client";
-import { useSay } from "../../../i18n/say";
 import { Copyable } from "../../../ui/CopyAs";
 import { Icon } from "../../../ui/icons";
 import { ProblemNote } from "../../../ui/ProblemNote";
+import { Said } from "../../../ui/Said";
 import { To } from "../../parts/links";
 import { Part } from "../../parts/Part";
 
@@ -60,7 +60,6 @@ export function ChainCheck({ check }: Props) {
 
 function Outcome({ report: r }: { report: Report }) {
   const { t } = useTranslation("audit");
-  const say = useSay();
   return (
     <Alert
       color={r.ok ? "green" : "red"}
@@ -74,7 +73,7 @@ function Outcome({ report: r }: { report: Report }) {
       <Stack gap="sm">
         {r.bad ? (
           <Text size="sm">
-            {say(r.bad.said, r.bad.reason)}{" "}
+            <Said said={r.bad.said} english={r.bad.reason} />{" "}
             <To to="/console/audit" search={{ seq: String(r.bad.seq) }}>
               {t("entry", { seq: r.bad.seq })}
             </To>

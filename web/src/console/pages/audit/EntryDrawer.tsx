@@ -3,7 +3,9 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useFormat } from "../../../format/useFormat";
 import { Copyable } from "../../../ui/CopyAs";
+import { Said } from "../../../ui/Said";
 import { QueryView } from "../../../ui/states";
+import { useActor } from "../../../ui/useActor";
 import { When } from "../../../ui/When";
 import { To } from "../../parts/links";
 import { fieldChanges } from "./difference";
@@ -41,8 +43,8 @@ function Detail({ entry: e }: { entry: Entry }) {
         <OutcomeBadge outcome={e.outcome} />
       </Group>
       {e.detail ? (
-        <Text lang="en" className="fl-name">
-          {e.detail}
+        <Text className="fl-name">
+          <Said said={e.said} english={e.detail} />
         </Text>
       ) : null}
       <Facts entry={e} />
@@ -64,9 +66,17 @@ function Detail({ entry: e }: { entry: Entry }) {
 
 function Facts({ entry: e }: { entry: Entry }) {
   const { t } = useTranslation(["audit", "common"]);
+  const actor = useActor();
   const format = useFormat();
   const rows: [string, React.ReactNode][] = [
-    [t("common:actor"), <bdi key="actor">{`${e.actor} (${t(`kind.${e.actor_kind}`)})`}</bdi>],
+    [
+      t("common:actor"),
+      <bdi key="actor">
+        {e.actor_kind === "system"
+          ? actor(e.actor)
+          : t("actor-and-kind", { actor: e.actor, kind: t(`kind.${e.actor_kind}`) })}
+      </bdi>,
+    ],
     [
       t("common:time"),
       <span key="at">
@@ -108,7 +118,7 @@ function Changes({ before, after }: { before: unknown; after: unknown }) {
   const same = fields.filter((f) => !f.changed).length;
   if (fields.length === 0) return <Text c="dimmed">{t("no-values")}</Text>;
   const side = (value: string | undefined) =>
-    value === undefined ? <span className="fl-missing">{t("absent")}</span> : <bdi>{value}</bdi>;
+    value === undefined ? <span className="fl-missing">{t("absent")}</span> : <code>{value}</code>;
   return (
     <div>
       <Title order={2} mb="xs">
@@ -128,7 +138,7 @@ function Changes({ before, after }: { before: unknown; after: unknown }) {
             .map((f) => (
               <Table.Tr key={f.path} data-field={f.path}>
                 <Table.Th scope="row" style={{ overflowWrap: "anywhere", fontWeight: f.changed ? 600 : 400 }}>
-                  {f.path || t("value")}
+                  {f.path ? <code>{f.path}</code> : t("value")}
                 </Table.Th>
                 <Table.Td style={{ overflowWrap: "anywhere" }}>{side(f.before)}</Table.Td>
                 <Table.Td style={{ overflowWrap: "anywhere" }}>{side(f.after)}</Table.Td>

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { client, data } from "../../../api/client";
 import { keys } from "../../../api/keys";
+import { Said } from "../../../ui/Said";
 import { Partial, QueryView } from "../../../ui/states";
 import { When } from "../../../ui/When";
 import { RolloutName } from "../../parts/links";
@@ -30,9 +31,15 @@ export function Baseline({ fabric, device }: { fabric: string; device: string })
               {t("separator")}
               <RolloutName id={b.rollout} />
             </Text>
-            {b.origin === "unknown" ? <Partial>{b.note ?? t("baseline-unknown")}</Partial> : null}
+            {b.origin === "unknown" ? (
+              <Partial>{b.note ? <Said said={b.note_said} english={b.note} /> : t("baseline-unknown")}</Partial>
+            ) : null}
             <Text size="sm">{b.held ? t("baseline-held") : t("baseline-not-held")}</Text>
-            {b.error ? <Text size="sm">{b.error}</Text> : null}
+            {b.error ? (
+              <Text size="sm">
+                <Said said={b.error_said} english={b.error} />
+              </Text>
+            ) : null}
             {b.differences ? (
               <Fields differences={b.differences} before={t("plan-in-force")} after={t("baseline")} />
             ) : null}

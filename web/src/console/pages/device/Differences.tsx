@@ -1,6 +1,6 @@
 import { Group, Stack, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import { useSay } from "../../../i18n/say";
+import { Said } from "../../../ui/Said";
 import { StateBadge } from "../../../ui/StateBadge";
 import type { Device } from "../devices/model";
 import { Fields } from "./Fields";
@@ -8,7 +8,6 @@ import { Fields } from "./Fields";
 /** What differs between desired and observed, and prerequisites that are not met with their reasons. */
 export function Differences({ device: d }: { device: Device }) {
   const { t } = useTranslation("devices");
-  const say = useSay();
   const settings = d.differences.filter((x) => !x.prerequisite);
   const prerequisites = d.differences.filter((x) => x.prerequisite);
   if (d.differences.length === 0) {
@@ -31,7 +30,11 @@ export function Differences({ device: d }: { device: Device }) {
             <code className="fl-name">{x.field}</code>
             <Text size="sm">{t("prerequisite-values", { desired: x.desired, observed: x.observed })}</Text>
           </Group>
-          {x.reason ? <Text size="sm">{say(x.said, x.reason)}</Text> : null}
+          {x.reason ? (
+            <Text size="sm">
+              <Said said={x.said} english={x.reason} />
+            </Text>
+          ) : null}
           <Text size="sm" c="dimmed">
             {x.repairable ? t("prerequisite-repairable") : t("prerequisite-manual")}
           </Text>

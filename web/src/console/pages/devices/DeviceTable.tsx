@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useSay } from "../../../i18n/say";
 import { Icon } from "../../../ui/icons";
+import { Said } from "../../../ui/Said";
 import { type Column, DataTable, type Sort } from "../../../ui/table/DataTable";
 import { When } from "../../../ui/When";
 import { DeviceStateBadge } from "../../parts/DeviceStateBadge";
@@ -89,9 +90,16 @@ function useColumns(): Column<Device>[] {
         id: "note",
         header: t("note"),
         width: 16,
-        value: (d) => d.error ?? d.quarantine_reason ?? say(d.said, d.note ?? ""),
+        value: (d) => say(...noteOf(d)),
         missing: "",
-        cell: (d) => <span className="fl-name">{d.error ?? d.quarantine_reason ?? say(d.said, d.note ?? "")}</span>,
+        cell: (d) => {
+          const [said, english] = noteOf(d);
+          return (
+            <span className="fl-name">
+              <Said said={said} english={english} />
+            </span>
+          );
+        },
       },
       {
         id: "next",
@@ -105,4 +113,11 @@ function useColumns(): Column<Device>[] {
     ],
     [t, say],
   );
+}
+
+/** What is to be said about a device: why it could not be read, or is quarantined, or what a rollout does with it. */
+function noteOf(d: Device): [said: unknown, english: string] {
+  if (d.error) return [d.error_said, d.error];
+  if (d.quarantine_reason) return [d.quarantine_said, d.quarantine_reason];
+  return [d.said, d.note ?? ""];
 }

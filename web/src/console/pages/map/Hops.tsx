@@ -2,7 +2,7 @@ import { Stack, Text } from "@mantine/core";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useFormat } from "../../../format/useFormat";
-import { useSay } from "../../../i18n/say";
+import { Said } from "../../../ui/Said";
 import { StateBadge } from "../../../ui/StateBadge";
 import { Partial } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
@@ -16,13 +16,14 @@ type Hop = RoutedPath["hops"][number];
 /** The links of a route in their order, with use and tenants. */
 export function Hops({ fabric, path }: { fabric: string; path: RoutedPath }) {
   const { t } = useTranslation(["map", "common"]);
-  const say = useSay();
   const columns = useHopColumns(path);
   const contended = path.hops.filter((h) => h.contended).length;
   return (
     <Stack gap="sm" data-path={`${path.src} ${path.dst}`}>
       {path.fault ? (
-        <Partial>{say(path.said, path.fault)}</Partial>
+        <Partial>
+          <Said said={path.said} english={path.fault} />
+        </Partial>
       ) : (
         <Text>{t(path.hops.length === 0 ? "path-itself" : "path-is", { n: path.hops.length, contended })}</Text>
       )}

@@ -4,6 +4,7 @@ import type { Schemas } from "../../../api/client";
 import { useFormat } from "../../../format/useFormat";
 import { useNow } from "../../../ui/now";
 import { rolloutLook, StateBadge } from "../../../ui/StateBadge";
+import { useActor } from "../../../ui/useActor";
 import { When } from "../../../ui/When";
 import { PlanName, RolloutName } from "../../parts/links";
 import { Panel } from "./Panel";
@@ -13,6 +14,7 @@ type Rollout = Schemas["OverviewRollout"];
 /** The running rollout: how far it is, and until when it must be confirmed. */
 export function RolloutPart({ rollout: r }: { rollout: Rollout }) {
   const { t } = useTranslation(["overview", "common"]);
+  const actor = useActor();
   const wave = Math.max(0, Math.min(r.wave + 1, r.waves));
   return (
     <Panel title={t("rollout")} name="rollout">
@@ -20,7 +22,7 @@ export function RolloutPart({ rollout: r }: { rollout: Rollout }) {
         <RolloutName id={r.id} />
         <StateBadge {...rolloutLook(r.state)}>{t(`words:phase.${r.phase}`, { defaultValue: r.phase })}</StateBadge>
         <Text span className="fl-name">
-          {t("rollout-by", { actor: r.actor, repair: r.repair ? "yes" : "no" })} <When at={r.created_at} />
+          {t("rollout-by", { actor: actor(r.actor), repair: r.repair ? "yes" : "no" })} <When at={r.created_at} />
         </Text>
         <PlanName name={r.plan} />
       </Group>

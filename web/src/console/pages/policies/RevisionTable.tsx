@@ -3,8 +3,10 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { Schemas } from "../../../api/client";
 import { useSay } from "../../../i18n/say";
+import { Quote } from "../../../ui/Said";
 import { StateBadge } from "../../../ui/StateBadge";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
+import { useActor } from "../../../ui/useActor";
 import { When } from "../../../ui/When";
 import { RevisionName } from "../../parts/links";
 import { useFigures } from "../../parts/useFigures";
@@ -26,6 +28,7 @@ type Props = {
 /** Revisions of the policy, the newest first. */
 export function RevisionTable({ fabric, list, inForce, ...rest }: Props) {
   const { t } = useTranslation("policies");
+  const actor = useActor();
   const say = useSay();
   const { number } = useFigures();
   const latest = list[0]?.revision;
@@ -48,9 +51,15 @@ export function RevisionTable({ fabric, list, inForce, ...rest }: Props) {
           </Group>
         ),
       },
-      { id: "label", header: t("label"), value: (p) => p.label, missing: t("no-label") },
+      {
+        id: "label",
+        header: t("label"),
+        value: (p) => p.label,
+        missing: t("no-label"),
+        cell: (p) => (p.label ? <Quote>{p.label}</Quote> : undefined),
+      },
       { id: "message", header: t("message"), value: (p) => say(p.said, p.message), width: 12 },
-      { id: "actor", header: t("actor"), value: (p) => p.actor },
+      { id: "actor", header: t("actor"), value: (p) => actor(p.actor) },
       { id: "at", header: t("at"), value: (p) => p.created_at, cell: (p) => <When at={p.created_at} /> },
       {
         id: "restores",
@@ -77,7 +86,7 @@ export function RevisionTable({ fabric, list, inForce, ...rest }: Props) {
         cell: (p) => number(p.flows),
       },
     ],
-    [t, say, number, latest, inForce],
+    [t, say, number, latest, inForce, actor],
   );
   return (
     <DataTable

@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useSay } from "../../../i18n/say";
 import { Icon } from "../../../ui/icons";
+import { Said } from "../../../ui/Said";
 import { type Column, DataTable, type Sort } from "../../../ui/table/DataTable";
 import { When } from "../../../ui/When";
 import { DeviceStateBadge } from "../../parts/DeviceStateBadge";
@@ -98,16 +99,16 @@ function useColumns(ended: boolean): Column<RolloutDevice>[] {
         id: "step",
         header: t("step"),
         width: 16,
-        value: (d) => d.error || say(d.note_said, d.note ?? ""),
+        value: (d) => (d.error ? say(d.error_said, d.error) : say(d.note_said, d.note ?? "")),
         missing: "",
         cell: (d) => (
           <span className="fl-name">
             {d.error ? (
               <Text span inherit c="var(--fl-bad)">
-                {d.error}
+                <Said said={d.error_said} english={d.error} />
               </Text>
             ) : (
-              say(d.note_said, d.note ?? "")
+              <Said said={d.note_said} english={d.note} />
             )}
           </span>
         ),
@@ -150,7 +151,9 @@ function Receipts({ device: d }: { device: RolloutDevice }) {
                   <code>{r.field}</code>
                 </Table.Th>
                 <Table.Td>{t(`outcome.${r.outcome}`, r.outcome)}</Table.Td>
-                <Table.Td className="fl-name">{r.detail}</Table.Td>
+                <Table.Td className="fl-name">
+                  <Said said={undefined} english={r.detail} />
+                </Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>

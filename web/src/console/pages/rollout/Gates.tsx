@@ -1,7 +1,7 @@
 import { Group, List, Stack, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { useFormat } from "../../../format/useFormat";
-import { useSay } from "../../../i18n/say";
+import { Said } from "../../../ui/Said";
 import { StateBadge, type Tone } from "../../../ui/StateBadge";
 import { When } from "../../../ui/When";
 import { counted, type GateResult, type Rollout } from "./model";
@@ -57,7 +57,6 @@ const tones: Record<GateResult["result"], Tone> = { passed: "good", failed: "bad
 
 function Results({ rollout: ro, results }: { rollout: Rollout; results: GateResult[] }) {
   const { t } = useTranslation("rollouts");
-  const say = useSay();
   if (results.length === 0 && !ro.reason) return <Text size="sm">{t("gate-no-result")}</Text>;
   return (
     <Stack gap={6}>
@@ -65,14 +64,18 @@ function Results({ rollout: ro, results }: { rollout: Rollout; results: GateResu
         <Group key={event.id} gap="sm" wrap="nowrap" align="flex-start" data-gate={result}>
           <StateBadge tone={tones[result]}>{t(`gate-result.${result}`)}</StateBadge>
           <Text size="sm" style={{ flex: 1 }}>
-            {say(event.said, event.message)}{" "}
+            <Said said={event.said} english={event.message} />{" "}
             <Text span c="dimmed" inherit>
               <When at={event.at} />
             </Text>
           </Text>
         </Group>
       ))}
-      {ro.reason && results.length === 0 ? <Text size="sm">{say(ro.reason_said, ro.reason)}</Text> : null}
+      {ro.reason && results.length === 0 ? (
+        <Text size="sm">
+          <Said said={ro.reason_said} english={ro.reason} />
+        </Text>
+      ) : null}
     </Stack>
   );
 }

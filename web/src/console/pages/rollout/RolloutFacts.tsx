@@ -1,6 +1,7 @@
 import { useTranslation } from "react-i18next";
 import { useFormat } from "../../../format/useFormat";
 import { Fact, Facts } from "../../../ui/Facts";
+import { useActor } from "../../../ui/useActor";
 import { When } from "../../../ui/When";
 import { PlanName } from "../../parts/links";
 import { purposeOf, type Rollout, secondsOf } from "./model";
@@ -8,6 +9,7 @@ import { purposeOf, type Rollout, secondsOf } from "./model";
 /** What is rolled out, by which account, since when, with which bounds. */
 export function RolloutFacts({ rollout: ro }: { rollout: Rollout }) {
   const { t } = useTranslation("rollouts");
+  const actor = useActor();
   const { duration, count } = useFormat();
   const o = ro.options ?? {};
   return (
@@ -16,7 +18,7 @@ export function RolloutFacts({ rollout: ro }: { rollout: Rollout }) {
         <PlanName name={ro.plan} />
       </Fact>
       <Fact name={t("purpose")}>{t(`purpose.${purposeOf(ro)}`, { to: ro.to ?? "" })}</Fact>
-      <Fact name={t("actor")}>{ro.actor}</Fact>
+      <Fact name={t("actor")}>{actor(ro.actor)}</Fact>
       <Fact name={t("started")}>
         <When at={ro.created_at} />
       </Fact>

@@ -4,6 +4,7 @@ import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, data, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
+import { useSay } from "../../../i18n/say";
 import { Partial, QueryView } from "../../../ui/states";
 import { TypedConfirm } from "../../../ui/TypedConfirm";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
@@ -81,6 +82,7 @@ export function ReleaseFabric({ fabric, onClose }: { fabric: string; onClose: ()
 /** What the release changes. */
 function What({ preview: p }: { preview: Preview }) {
   const { t } = useTranslation(["rollouts", "common"]);
+  const say = useSay();
   const missing = p.devices.filter((d) => d.missing || d.error);
   const unknown = p.devices.filter((d) => d.origin === "unknown");
   const tenants = [...new Set(p.placements.map((x) => x.tenant))].sort();
@@ -92,11 +94,12 @@ function What({ preview: p }: { preview: Preview }) {
       {
         id: "note",
         header: t("release-note"),
-        value: (d) => d.error ?? (d.missing ? t("release-missing") : d.note),
+        value: (d) =>
+          d.error ? say(d.error_said, d.error) : d.missing ? t("release-missing") : d.note && say(d.note_said, d.note),
         missing: "",
       },
     ],
-    [t],
+    [t, say],
   );
   return (
     <Stack gap="sm">

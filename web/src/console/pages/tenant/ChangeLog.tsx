@@ -6,6 +6,7 @@ import { keys } from "../../../api/keys";
 import { useFormat } from "../../../format/useFormat";
 import { useCan } from "../../../shell/me";
 import { QueryView } from "../../../ui/states";
+import { useActor } from "../../../ui/useActor";
 import { When } from "../../../ui/When";
 import { EventLine } from "../../parts/EventLine";
 import { latestEvents } from "../../parts/events";
@@ -58,6 +59,7 @@ function FromAudit({ fabric, tenant }: { fabric: string; tenant: string }) {
 
 function Line({ entry: e }: { entry: Entry }) {
   const { t } = useTranslation("tenant");
+  const actor = useActor();
   const f = useFormat();
   const word = (field: LogField, value: unknown) => {
     if (value === undefined || value === null || value === 0 || value === "") return t("log-nothing");
@@ -71,7 +73,7 @@ function Line({ entry: e }: { entry: Entry }) {
       <Text size="sm">
         <When at={e.at} />{" "}
         {t("log-line", {
-          actor: e.actor,
+          actor: actor(e.actor),
           action: e.action,
           what: e.action.replace(/^tenant\./, ""),
           refused: e.outcome === "refused" ? "yes" : "no",

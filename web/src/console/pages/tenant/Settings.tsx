@@ -8,6 +8,7 @@ import { Empty, QueryView } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
 import { useInForce } from "../../parts/inForce";
 import { PlanName, RevisionName } from "../../parts/links";
+import { Notation, Rule, useUnitWord } from "../../parts/Notation";
 
 type Row = Schemas["Reason"] & { key: string; device: string };
 
@@ -78,18 +79,45 @@ function useReasons(fabric: string, tenant: string, plan: string) {
   });
 }
 
+const noted = (text: string | undefined) => (text ? <Notation text={text} /> : undefined);
+
 function useReasonColumns(): Column<Row>[] {
   const { t } = useTranslation(["tenant", "common"]);
+  const unit = useUnitWord();
   return useMemo<Column<Row>[]>(
     () => [
       { id: "device", header: t("common:device"), value: (r) => r.device },
-      { id: "field", header: t("setting"), value: (r) => r.field },
-      { id: "value", header: t("value"), value: (r) => (r.unit ? `${r.value} × ${r.unit}` : r.value), missing: "" },
-      { id: "range", minor: true, header: t("allowed"), value: (r) => r.range, missing: "" },
-      { id: "formula", header: t("formula"), value: (r) => r.formula, width: 24 },
-      { id: "clamped", header: t("clamped"), value: (r) => r.clamped, missing: t("common:no") },
-      { id: "rule", header: t("rule"), value: (r) => r.rule, hidden: true },
+      { id: "field", header: t("setting"), value: (r) => r.field, cell: (r) => <code>{r.field}</code> },
+      {
+        id: "value",
+        header: t("value"),
+        value: (r) => (r.unit ? `${r.value} × ${unit(r.unit)}` : r.value),
+        missing: "",
+        cell: (r) => (
+          <>
+            <Notation text={r.value} />
+            {r.unit ? ` × ${unit(r.unit)}` : null}
+          </>
+        ),
+      },
+      {
+        id: "range",
+        minor: true,
+        header: t("allowed"),
+        value: (r) => r.range,
+        missing: "",
+        cell: (r) => noted(r.range),
+      },
+      { id: "formula", header: t("formula"), value: (r) => r.formula, width: 24, cell: (r) => noted(r.formula) },
+      {
+        id: "clamped",
+        header: t("clamped"),
+        value: (r) => r.clamped,
+        missing: t("common:no"),
+        cell: (r) => noted(r.clamped),
+      },
+      { id: "rule", header: t("rule"), value: (r) => r.rule, hidden: true, cell: (r) => <Rule rule={r.rule} /> },
     ],
-    [t],
+    [t, unit],
   );
 }

@@ -1,6 +1,7 @@
 import { Group, Progress, Stack, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { useFormat } from "../../../format/useFormat";
+import { Said } from "../../../ui/Said";
 import { StateBadge, taskLook } from "../../../ui/StateBadge";
 import { When } from "../../../ui/When";
 import { isActive, resultOf, type Simulation } from "../plan/simulation";
@@ -36,7 +37,7 @@ export function SimulationState({ simulation: s }: { simulation: Simulation }) {
       ) : null}
       {s.error ? (
         <Text size="sm" className="fl-name">
-          {s.error}
+          <Said said={s.error_said} english={s.error} />
         </Text>
       ) : null}
     </Stack>

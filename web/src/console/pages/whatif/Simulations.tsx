@@ -9,6 +9,7 @@ import { ProblemNote } from "../../../ui/ProblemNote";
 import { StateBadge, taskLook } from "../../../ui/StateBadge";
 import { Empty, QueryView } from "../../../ui/states";
 import { type Column, DataTable } from "../../../ui/table/DataTable";
+import { useActor } from "../../../ui/useActor";
 import { useOperationKey } from "../../../ui/useOperationKey";
 import { When } from "../../../ui/When";
 import { ActionButton } from "../../parts/ActionButton";
@@ -48,6 +49,7 @@ export function Simulations({ fabric, edits, onOpen }: Props) {
 
 function SimulationTable({ items, edits }: { items: Simulation[]; edits: string }) {
   const { t } = useTranslation(["whatif", "common"]);
+  const actor = useActor();
   const columns = useMemo<Column<Simulation>[]>(
     () => [
       {
@@ -73,10 +75,10 @@ function SimulationTable({ items, edits }: { items: Simulation[]; edits: string 
         cell: (s) => (s.plan ? <PlanName name={s.plan} /> : t("scenario")),
       },
       { id: "seed", header: t("seed"), align: "end", value: (s) => s.seed, missing: t("seed-default") },
-      { id: "actor", header: t("common:actor"), value: (s) => s.actor },
+      { id: "actor", header: t("common:actor"), value: (s) => actor(s.actor) },
       { id: "at", header: t("common:time"), value: (s) => s.created_at, cell: (s) => <When at={s.created_at} /> },
     ],
-    [t, edits],
+    [t, edits, actor],
   );
   return (
     <DataTable
