@@ -57,7 +57,7 @@ func (c *cli) baselineDiffTable(list []gen.BaselineDevice) *table {
 	for i := range list {
 		b := &list[i]
 		if b.Error != nil {
-			t.addRanked(1, b.Name, "", "", "", *b.Error)
+			t.addRanked(1, b.Name, "", "", "", c.texts.Either(*b.Error, b.ErrorSaid))
 		}
 		for _, d := range groupFields(b.Differences) {
 			t.add(b.Name, d.field, d.desired, d.observed, "")

@@ -61,7 +61,7 @@ func (c *cli) deviceList(cmd *cobra.Command, plan string) error {
 
 // deviceFault returns the fault of a device; for one that has left the plan in force, the reason why it is listed.
 func (c *cli) deviceFault(d *gen.Device) string {
-	fault := c.texts.Either(cmdline.OrZero(d.Error), d.Said)
+	fault := c.texts.Either(cmdline.OrZero(d.Error), cmp.Or(d.ErrorSaid, d.Said))
 	if cmdline.OrZero(d.Leaving) {
 		return cmp.Or(fault, c.texts.Either(cmdline.OrZero(d.Note), d.Said))
 	}
@@ -106,7 +106,7 @@ func (c *cli) driftTable(list []gen.Device, most int) *table {
 			if more := len(d.Differences) - len(shown); more > 0 {
 				field += " +" + strconv.Itoa(more)
 			}
-			fault := cmp.Or(c.texts.Either(cmdline.OrZero(x.Reason), x.Said), c.texts.Either(cmdline.OrZero(d.Error), d.Said), c.texts.Either(cmdline.OrZero(d.Note), d.Said))
+			fault := cmp.Or(c.texts.Either(cmdline.OrZero(x.Reason), x.Said), c.texts.Either(cmdline.OrZero(d.Error), cmp.Or(d.ErrorSaid, d.Said)), c.texts.Either(cmdline.OrZero(d.Note), d.Said))
 			t.addRanked(stateRank(d.State), d.Name, state, field, x.Desired, x.Observed, fault)
 		}
 	}

@@ -53,7 +53,7 @@ func (c *cli) printRelease(cmd *cobra.Command, p *gen.ReleasePreview) error {
 			case d.Missing:
 				t.addRanked(1, d.Name, "", "", "", c.t("msg.release-missing"))
 			case d.Error != nil:
-				t.addRanked(1, d.Name, "", "", "", *d.Error)
+				t.addRanked(1, d.Name, "", "", "", c.texts.Either(*d.Error, d.ErrorSaid))
 			}
 			for _, x := range groupFields(d.Changes) {
 				t.add(d.Name, x.field, x.observed, x.desired, cmdline.OrZero(d.Note))

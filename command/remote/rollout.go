@@ -116,7 +116,7 @@ func (c *cli) rolloutDevices(ro *gen.Rollout) *table {
 	}
 	t := c.newTable("device", "kind", "state", "fault")
 	for _, d := range ro.Devices {
-		t.addRanked(stateRank(d.State), d.Name, c.t("kind."+string(d.Kind)), c.t(deviceStateKey(ro.State, d.State)), cmdline.OrZero(d.Error))
+		t.addRanked(stateRank(d.State), d.Name, c.t("kind."+string(d.Kind)), c.t(deviceStateKey(ro.State, d.State)), c.texts.Either(cmdline.OrZero(d.Error), d.ErrorSaid))
 	}
 	return t
 }
