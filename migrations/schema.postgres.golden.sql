@@ -44,6 +44,7 @@ TABLE audit
     prev text NOT NULL
     hash text NOT NULL
     token text NOT NULL DEFAULT ''::text
+    said text
     CHECK ((length(hash) = 64))
     CHECK ((length(prev) = 64))
     CHECK ((seq > 0))
@@ -85,6 +86,7 @@ TABLE baselines
     held bigint NOT NULL
     rollout_id bigint NOT NULL
     recorded_at_us bigint NOT NULL
+    note_said text
     CHECK ((held = ANY (ARRAY[(0)::bigint, (1)::bigint])))
     CHECK ((length(node_guid) = 18))
     CHECK ((origin = ANY (ARRAY['before'::text, 'unknown'::text])))
@@ -123,6 +125,8 @@ TABLE devices
     repair bigint NOT NULL
     due_at_us bigint NOT NULL
     version bigint NOT NULL
+    error_said text
+    quarantine_said text
     CHECK ((policy = ANY (ARRAY[''::text, 'report'::text, 'repair'::text, 'freeze'::text])))
     CHECK (((port_num >= 0) AND (port_num <= 254)))
     CHECK ((reading = ANY (ARRAY['unknown'::text, 'in-sync'::text, 'drifted'::text, 'unreachable'::text, 'unsupported'::text])))
@@ -326,6 +330,7 @@ TABLE rollout_devices
     touched bigint NOT NULL DEFAULT 0
     note text NOT NULL DEFAULT ''::text
     note_said text
+    error_said text
     CHECK ((length(node_guid) = 18))
     CHECK (((port_num >= 0) AND (port_num <= 254)))
     CHECK ((touched = ANY (ARRAY[(0)::bigint, (1)::bigint])))
@@ -505,6 +510,7 @@ TABLE tasks
     created_at_us bigint NOT NULL
     started_at_us bigint
     finished_at_us bigint
+    error_said text
     CHECK ((kind = ANY (ARRAY['simulation'::text, 'calibration'::text])))
     CHECK ((state = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'canceled'::text])))
     PRIMARY KEY (id)

@@ -41,7 +41,7 @@ CREATE TABLE audit (
     after      BLOB,
     prev       TEXT    NOT NULL CHECK (length(prev) = 64),
     hash       TEXT    NOT NULL UNIQUE CHECK (length(hash) = 64)
-, token TEXT NOT NULL DEFAULT '');
+, token TEXT NOT NULL DEFAULT '', said TEXT);
 
 CREATE INDEX audit_by_actor ON audit (actor, seq);
 
@@ -71,7 +71,7 @@ CREATE TABLE baselines (
     note           TEXT    NOT NULL,
     held           INTEGER NOT NULL CHECK (held IN (0, 1)),
     rollout_id     INTEGER NOT NULL, -- which wrote it first
-    recorded_at_us INTEGER NOT NULL,
+    recorded_at_us INTEGER NOT NULL, note_said TEXT,
     PRIMARY KEY (fabric_id, node_guid, port_num)
 );
 
@@ -102,7 +102,7 @@ CREATE TABLE devices (
     incidents         BLOB, -- JSON: times in microseconds
     repair            INTEGER NOT NULL, -- the rollout that last repaired it; 0 is none
     due_at_us         INTEGER NOT NULL, -- when it is read next
-    version           INTEGER NOT NULL, -- of what people decide about it
+    version           INTEGER NOT NULL, error_said TEXT, quarantine_said TEXT, -- of what people decide about it
     PRIMARY KEY (fabric_id, node_guid, port_num)
 );
 
@@ -264,7 +264,7 @@ CREATE TABLE rollout_devices (
     observed      BLOB,
     receipt       BLOB,
     error         TEXT    NOT NULL,
-    updated_at_us INTEGER NOT NULL, wave INTEGER NOT NULL DEFAULT 0, shard INTEGER NOT NULL DEFAULT 0, touched INTEGER NOT NULL DEFAULT 0 CHECK (touched IN (0, 1)), note TEXT NOT NULL DEFAULT '', note_said TEXT,
+    updated_at_us INTEGER NOT NULL, wave INTEGER NOT NULL DEFAULT 0, shard INTEGER NOT NULL DEFAULT 0, touched INTEGER NOT NULL DEFAULT 0 CHECK (touched IN (0, 1)), note TEXT NOT NULL DEFAULT '', note_said TEXT, error_said TEXT,
     PRIMARY KEY (rollout_id, node_guid, port_num)
 );
 
@@ -404,7 +404,7 @@ CREATE TABLE tasks (
     created_at_us  INTEGER NOT NULL,
     started_at_us  INTEGER,
     finished_at_us INTEGER
-);
+, error_said TEXT);
 
 CREATE INDEX tasks_by_kind ON tasks (kind, id);
 

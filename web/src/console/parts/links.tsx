@@ -1,5 +1,6 @@
 import { Anchor } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
+import { useCallback } from "react";
 import { useTranslation } from "react-i18next";
 import { useFabricName } from "../../shell/fabrics";
 
@@ -46,7 +47,7 @@ export function TenantName({ name, fabric }: Named) {
 /** `word(name)`: the name of a device as pages show it. What stands for the placements has words instead of a name. */
 export function useDeviceWord(): (name: string) => string {
   const { t } = useTranslation("common");
-  return (name) => (name === "subnet-manager" ? t("kind.subnet-manager") : name);
+  return useCallback((name) => (name === "subnet-manager" ? t("kind.subnet-manager") : name), [t]);
 }
 
 /** A device by its name or id, as a link to its page. */

@@ -7,6 +7,7 @@ import { Said } from "../../../ui/Said";
 import { type Column, DataTable, type Sort } from "../../../ui/table/DataTable";
 import { When } from "../../../ui/When";
 import { DeviceStateBadge } from "../../parts/DeviceStateBadge";
+import { useDeviceWord } from "../../parts/links";
 import type { Device } from "./model";
 
 type Props = {
@@ -41,10 +42,11 @@ export function DeviceTable({ fabric, rows, ...state }: Props) {
 
 function useColumns(): Column<Device>[] {
   const { t } = useTranslation(["devices", "common"]);
+  const word = useDeviceWord();
   const say = useSay();
   return useMemo(
     () => [
-      { id: "device", header: t("common:device"), value: (d) => d.name },
+      { id: "device", header: t("common:device"), value: (d) => word(d.name) },
       {
         id: "state",
         header: t("common:state"),
@@ -111,7 +113,7 @@ function useColumns(): Column<Device>[] {
       },
       { id: "id", header: t("id"), value: (d) => d.id, hidden: true, cell: (d) => <code>{d.id}</code> },
     ],
-    [t, say],
+    [t, say, word],
   );
 }
 
