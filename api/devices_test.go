@@ -1,12 +1,12 @@
 package api
 
 import (
-	"fairlane/internal/phrase"
 	"strconv"
 	"strings"
 	"time"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/subnet/ident"
 )

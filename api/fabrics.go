@@ -1,12 +1,12 @@
 package api
 
 import (
-	"fairlane/internal/phrase"
 	"context"
 	"strings"
 
 	"fairlane/api/gen"
 	"fairlane/api/server"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/subnet"
 )

@@ -126,7 +126,7 @@ var rules = []rule{
 	{"subnet/subnettest", []string{"subnet", "subnet/topogen", "subnet/topofile"}, "fabrics for tests"},
 	{"subnet/discover", []string{"internal/phrase", "subnet", "subnet/mad"}, "discovery builds the model from responses"},
 
-	{"subnet/opensm/osmfile", nil, pureReason},
+	{"subnet/opensm/osmfile", []string{"internal/phrase"}, pureReason},
 	{"subnet/opensm", []string{"subnet/opensm/osmfile", "subnet", "subnet/mad", "subnet/saquery"}, "an adapter imports the pure model and one protocol; its caller decides the settings"},
 
 	{"service/telemetry", []string{"internal/phrase", "subnet", "subnet/mad", "ccconfig/dcqcn", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/profile", "tenants", "policy", "wrcc"}, "telemetry turns counters into shares; the settings say which notifications hold a sender"},

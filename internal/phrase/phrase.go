@@ -63,6 +63,14 @@ func Verbatim(text string) Text { return Of(verbatim, "text", text) }
 // quotation marks.
 func Quoted(text string) Text { return Of("quoted", "text", text) }
 
+// QuotedError is OfError for errors that may have no sentence: their text is quoted.
+func QuotedError(err error) Text {
+	if said := OfError(err); !said.IsVerbatim() {
+		return said
+	}
+	return Quoted(err.Error())
+}
+
 // IsVerbatim reports whether the sentence was made by Verbatim.
 func (t Text) IsVerbatim() bool { return t.ID == verbatim }
 

@@ -1,12 +1,12 @@
 package app
 
 import (
-	"fairlane/internal/phrase"
 	"slices"
 	"strings"
 	"testing"
 
 	"fairlane/command/demo"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/service/control/rollouts"
 	"fairlane/sim/fabric"

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"fairlane/internal/phrase"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/command/demo"
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/rollouts"

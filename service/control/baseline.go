@@ -2,10 +2,10 @@ package control
 
 import (
 	"context"
-	"fairlane/internal/phrase"
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
 

@@ -3,9 +3,9 @@ package control
 import (
 	"context"
 	"encoding/json"
-	"fairlane/internal/phrase"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 )
 

@@ -1,12 +1,12 @@
 package device
 
 import (
-	"fairlane/internal/phrase"
 	"fmt"
 	"hash/fnv"
 	"slices"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
 

@@ -1,10 +1,10 @@
 package placement
 
 import (
-	"fairlane/internal/phrase"
 	"slices"
 	"sync"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/service/device"
 	"fairlane/subnet/ident"

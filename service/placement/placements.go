@@ -5,9 +5,9 @@ package placement
 
 import (
 	"context"
-	"fairlane/ccconfig/driver"
 	"slices"
 
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/device"
@@ -78,12 +78,12 @@ func (p *Placements) Observe(ctx context.Context, t control.Target, port Port, a
 	found, leftover, err := port.Drift(ctx, t.Plan, ask)
 	switch {
 	case err != nil:
-		r.State, r.Error = device.Failed, driver.Said(err)
+		r.State, r.Error = device.Failed, phrase.QuotedError(err)
 	case len(found) > 0:
 		r.State, r.Differences = device.Drifted, found[:min(len(found), maxDeviations)]
 		r.Leftover = leftover
 		if err := port.Refusal(ctx, t.Plan); err != nil {
-			r.Refused, r.Error = true, driver.Said(err)
+			r.Refused, r.Error = true, phrase.QuotedError(err)
 		}
 	}
 	return r

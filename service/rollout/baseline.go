@@ -2,12 +2,12 @@ package rollout
 
 import (
 	"context"
-	"fairlane/internal/phrase"
 	"fmt"
 	"slices"
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/subnet/ident"
 )

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fairlane/internal/phrase"
 	"fmt"
 	"sync"
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/service/device"
 	"fairlane/subnet/ident"

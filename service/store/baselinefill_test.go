@@ -1,17 +1,17 @@
 package store
 
 import (
-	"fairlane/internal/phrase"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"fairlane/internal/phrase"
 	"fairlane/migrations"
 	"fairlane/service/control"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // beforeBaselines is the last schema without baselines.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fairlane/internal/phrase"
 	"errors"
 	"fmt"
 	"testing"
@@ -9,6 +8,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"

@@ -1,12 +1,12 @@
 package fabrics_test
 
 import (
-	"fairlane/internal/phrase"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control/controltest"
 )
 
