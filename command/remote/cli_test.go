@@ -256,6 +256,9 @@ func TestTheCatalogueHasExactlyTheUsedTexts(t *testing.T) {
 	for _, k := range c.Keys() {
 		switch kind, _, _ := strings.Cut(k, "."); kind {
 		case "cmd", "msg", "err", "flag", "word", "col": // the families of keys that the command line owns
+			if kind == "word" && strings.Count(k, ".") > 1 { // word.SET.VALUE, which internal/i18n tests
+				continue
+			}
 			if !used[k] && !strings.Contains(elsewhere.String(), `"`+k+`"`) {
 				t.Errorf("text %s is in the catalogue and not used", k)
 			}

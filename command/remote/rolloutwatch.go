@@ -115,7 +115,7 @@ func (w *watching) show(ro *gen.Rollout) error {
 		kept.Devices = nil
 		for _, d := range ro.Devices {
 			if strings.Contains(ro.Result, d.Name+": "+cmdline.OrZero(d.Error)) {
-				d.Error = nil // the result, just printed, contains it
+				d.Error, d.ErrorSaid = nil, nil // the result, just printed, contains it
 			}
 			if c.rows.all || few || d.State != "pending" && stateRank(d.State) > 0 {
 				kept.Devices = append(kept.Devices, d)
