@@ -88,7 +88,7 @@ func causeOf(before, after Observation) (c Cause) {
 	case restarted(before, after):
 		c.Code, c.Said = CauseRestarted, writes(phrase.Of("cause.restarted", "guid", after.GUID))
 	case options:
-		c.Code, c.Said = CauseOptionsChanged, writes(phrase.Of("cause.options"))
+		c.Code, c.Said = CauseOptionsChanged, writes(phrase.Of("cause.opensm-options"))
 		return c
 	case after.WritesCC:
 		c.Code, c.Said = CauseOther, phrase.Of("cause.writes")
