@@ -18,6 +18,10 @@ package pods
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"fairlane/agent/pods/podsock"
@@ -34,6 +38,23 @@ type Binding struct {
 	Levers     podsock.Levers
 	FailPolicy podsock.FailPolicy // empty: closed
 	CachedFor  time.Duration      // 0: DefaultCachedFor
+	// Classes holds the levers of all classes of the tenant, for attachments with an assigned class; nil: it has only Class.
+	Classes map[string]podsock.Levers
+	// Problem says why new pods can have no class, such as a namespace with two bindings; empty: they can.
+	Problem string
+}
+
+// of returns the binding for an attachment: with the class that it was assigned, if any.
+func (b Binding) of(assigned string) Binding {
+	if assigned == "" || assigned == b.Class {
+		return b
+	}
+	levers, ok := b.Classes[assigned]
+	if !ok && b.Problem == "" {
+		b.Problem = fmt.Sprintf("binding %s: found no class %q, want %s", b.Name, assigned, strings.Join(slices.Sorted(maps.Keys(b.Classes)), ", "))
+	}
+	b.Class, b.Levers = assigned, levers
+	return b
 }
 
 // State says what is known of the binding of a namespace.
@@ -113,6 +134,7 @@ type decision struct {
 
 // decide returns the class of a pod's device by the fail policy. network is the policy of the network.
 //
+//	bound,   with a problem                 try again if closed, which is the default; otherwise pending
 //	bound,   not older than its age limit   its class
 //	unbound, not older than the limit       no class
 //	bound,   older                          try again if closed, which is the default; otherwise pending
@@ -124,6 +146,12 @@ func decide(b Binding, age time.Duration, s State, namespace string, network pod
 		limit = DefaultCachedFor
 	}
 	switch {
+	case s == Bound && b.Problem != "":
+		problem := podsock.Problemf(podsock.CodeTryAgain, "%s", b.Problem)
+		if effective(network, effective(b.FailPolicy, podsock.Closed)) == podsock.Open {
+			return decision{unsettled: problem.Error()}, nil
+		}
+		return decision{}, problem
 	case s == Bound && age <= limit:
 		return decision{binding: b, bound: true}, nil
 	case s == Unbound && (age <= limit || effective(network, podsock.Open) == podsock.Open):

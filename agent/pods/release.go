@@ -51,7 +51,8 @@ func or(name string) string {
 // agrees reports whether a record has the class of a decision.
 func (t *Table) agrees(e *entry, d decision) bool {
 	b := d.binding
-	return e.Binding == b.Name && e.Tenant == b.Tenant && e.Class == b.Class && sameLevers(e.Levers, b.Levers)
+	return e.Binding == b.Name && e.Tenant == b.Tenant && e.Class == b.Class && sameLevers(e.Levers, b.Levers) &&
+		(e.Levers.ShareOf1000 == nil || e.Device == "" || e.DividedBy == t.sharers(e))
 }
 
 // Delete releases an attachment and restores its device. An unknown attachment is no error. When the device cannot be
@@ -81,6 +82,7 @@ func (t *Table) release(ctx context.Context, e *entry) error {
 	err := t.restore(ctx, e)
 	if err == nil {
 		t.o.Log.Info("pod released", attributes(e)...)
+		defer t.redivide(e)
 		return t.drop(e.Key)
 	}
 	next := *e

@@ -14,7 +14,7 @@ import (
 // sweepTimeout bounds the work on one record in a sweep: a device that hangs must not hide the others.
 const sweepTimeout = 10 * time.Second
 
-// Run sweeps at once, at intervals, and when bindings change, until the context ends.
+// Run sweeps at once, at intervals, and when bindings or the devices on a port change, until the context ends.
 func (t *Table) Run(ctx context.Context, every time.Duration) {
 	var changed <-chan struct{}
 	if n, ok := t.o.Bindings.(Notifier); ok {
@@ -29,6 +29,7 @@ func (t *Table) Run(ctx context.Context, every time.Duration) {
 			return
 		case <-ticker.C:
 		case <-changed:
+		case <-t.kick:
 		}
 	}
 }

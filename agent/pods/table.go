@@ -38,6 +38,7 @@ type Table struct {
 	journal *journal
 	locks   locks
 	changed chan struct{}
+	kick    chan struct{} // requests a sweep from Run
 
 	mu      sync.Mutex
 	entries map[podsock.Key]*entry
@@ -59,7 +60,7 @@ func Open(o Options) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{o: o, journal: j, entries: map[podsock.Key]*entry{}, changed: make(chan struct{}, 1)}
+	t := &Table{o: o, journal: j, entries: map[podsock.Key]*entry{}, changed: make(chan struct{}, 1), kick: make(chan struct{}, 1)}
 	for _, err := range damaged {
 		o.Log.Error("damaged record of a pod set aside", "error", err.Error())
 	}
@@ -266,7 +267,7 @@ func (t *Table) Add(ctx context.Context, a podsock.Attachment, source podsock.So
 
 func (t *Table) decide(a *podsock.Attachment) (decision, error) {
 	b, age, s := t.o.Bindings.Binding(a.Pod.Namespace)
-	return decide(b, age, s, a.Pod.Namespace, a.FailPolicy)
+	return decide(b.of(a.Assigned), age, s, a.Pod.Namespace, a.FailPolicy)
 }
 
 // takeOver decides whether an attachment gets a device that another one has: only if that one is known to have ended, or is
@@ -301,6 +302,7 @@ func (t *Table) establish(ctx context.Context, e *entry, d decision, known podso
 			return podsock.Record{}, err
 		}
 		t.o.Log.Info("pod attached", attributes(applied)...)
+		t.redivide(applied)
 		return applied.Record, nil
 	}
 	if policy == podsock.Closed {
@@ -357,6 +359,9 @@ func (t *Table) apply(ctx context.Context, of *entry, d decision, known podsock.
 		return &e, podsock.Problemf(podsock.CodeDevice, "device %s: %w", e.Device, err)
 	}
 	e.Found = found
+	if e.Levers.ShareOf1000 != nil {
+		e.DividedBy = t.sharers(&e)
+	}
 	if d.unsettled != "" || nothing {
 		return &e, nil
 	}
@@ -386,7 +391,7 @@ func (t *Table) write(ctx context.Context, e *entry) (*entry, error) {
 			return fail(err)
 		}
 	}
-	applied, err := t.o.Devices.Apply(ctx, e.Found, e.Levers)
+	applied, err := t.o.Devices.Apply(ctx, e.Found, e.part())
 	if err != nil {
 		return fail(err)
 	}

@@ -457,3 +457,24 @@ func TestConcurrentCallsAgreeWithTheDevices(t *testing.T) {
 }
 
 var _ pods.Devices = (*cards)(nil)
+
+func TestDevicesOfAClassDivideItsShareOfThePort(t *testing.T) {
+	r := newRig(t)
+	r.add(attachment("c1", vf0))
+	r.add(attachment("c2", vf1))
+	ctx := t.Context()
+	r.table.Sweep(ctx) // the first device gives up its part
+	r.cards.is(t, vf0, 40000, 25000, 104)
+	r.cards.is(t, vf1, 40000, 25000, 104)
+	applies := r.cards.applies
+	r.table.Sweep(ctx)
+	if r.cards.applies != applies {
+		t.Errorf("a sweep of a divided share wrote %d times, want none", r.cards.applies-applies)
+	}
+	if err := r.table.Delete(ctx, attachment("c2", vf1).Key); err != nil {
+		t.Fatal(err)
+	}
+	r.table.Sweep(ctx)
+	r.cards.is(t, vf0, 40000, 50000, 104)
+	r.cards.is(t, vf1, 0, 0, 0)
+}

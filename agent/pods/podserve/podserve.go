@@ -148,6 +148,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	a.Assigned = ""
 	record, err := s.o.Table.Add(r.Context(), a, podsock.SourceCNI)
 	s.answer(w, r, record, err)
 }
@@ -158,6 +159,7 @@ func (s *Server) check(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	a.Assigned = ""
 	s.answer(w, r, struct{}{}, s.o.Table.Check(r.Context(), a))
 }
 

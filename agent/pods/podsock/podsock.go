@@ -78,6 +78,9 @@ type Attachment struct {
 	GUID string `json:"guid,omitempty"`
 	// FailPolicy is that of the network; empty: that of the binding.
 	FailPolicy FailPolicy `json:"fail_policy,omitempty"`
+	// Assigned is the class that an administrator gave to the device, by a DeviceClass; empty: that of the binding. The agent
+	// ignores it in requests.
+	Assigned string `json:"assigned_class,omitempty"`
 }
 
 // Levers are what a class sets on each device of its pods. A nil lever is not set.
@@ -121,15 +124,17 @@ const (
 // Record is an attachment as the agent holds it.
 type Record struct {
 	Attachment
-	Source   Source   `json:"source"`
-	Binding  string   `json:"binding,omitempty"` // name; empty: the namespace is not bound
-	Tenant   string   `json:"tenant,omitempty"`
-	Class    string   `json:"class,omitempty"`
-	Levers   Levers   `json:"levers"` // of the class
-	Found    Device   `json:"found"`
-	Before   Settings `json:"before"`    // values before the class was applied, which a release restores
-	Applied  Settings `json:"applied"`   // values that were written and verified
-	ReadBack Settings `json:"read_back"` // last values read from the device
+	Source  Source `json:"source"`
+	Binding string `json:"binding,omitempty"` // name; empty: the namespace is not bound
+	Tenant  string `json:"tenant,omitempty"`
+	Class   string `json:"class,omitempty"`
+	Levers  Levers `json:"levers"` // of the class
+	// DividedBy is the number of devices on the port that divide the share of the class; 0 before any was set.
+	DividedBy int      `json:"divided_by,omitempty"`
+	Found     Device   `json:"found"`
+	Before    Settings `json:"before"`    // values before the class was applied, which a release restores
+	Applied   Settings `json:"applied"`   // values that were written and verified
+	ReadBack  Settings `json:"read_back"` // last values read from the device
 	// Pending means that the class is not in force: it could not be applied, and the agent retries.
 	Pending bool `json:"pending,omitempty"`
 	// Releasing means that the pod is gone, and the device could not be restored yet.
