@@ -66,7 +66,9 @@ type Key struct {
 }
 
 // Keys returns the table of all keys, in the order in which they are listed.
-func Keys() []Key { return slices.Concat(connectionKeys(), hostKeys(), podKeys(), paceKeys()) }
+func Keys() []Key {
+	return slices.Concat(connectionKeys(), hostKeys(), podKeys(), clusterKeys(), paceKeys())
+}
 
 // connectionKeys configure who may connect, and how.
 func connectionKeys() []Key {

@@ -12,11 +12,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/agent/cluster"
 	"fairlane/agent/host"
 	"fairlane/agent/pods"
 	"fairlane/agent/pods/bindfile"
@@ -32,6 +34,8 @@ type Pods struct {
 	State      string
 	AllowedUID []uint32
 	Bindings   string
+	// Of a Kubernetes cluster, in place of Bindings.
+	Kubeconfig, Node, PodResources string
 }
 
 // podKeys configure the devices of pods.
@@ -64,7 +68,19 @@ func (p *Pods) check() []error {
 		return nil
 	}
 	var errs []error
-	for _, key := range []struct{ name, value string }{{"pods.socket", p.Socket}, {"pods.state", p.State}, {"pods.bindings", p.Bindings}} {
+	paths := []struct{ name, value string }{{"pods.socket", p.Socket}, {"pods.state", p.State}}
+	switch {
+	case p.Bindings != "" && p.Kubeconfig != "":
+		errs = append(errs, fault(phrase.Of("agentconfig.two-bindings")))
+	case p.Kubeconfig == "":
+		paths = append(paths, struct{ name, value string }{"pods.bindings", p.Bindings})
+	case p.Kubeconfig != inCluster:
+		paths = append(paths, struct{ name, value string }{"pods.kubeconfig", p.Kubeconfig})
+	}
+	if p.PodResources != "" {
+		paths = append(paths, struct{ name, value string }{"pods.pod_resources", p.PodResources})
+	}
+	for _, key := range paths {
 		if !filepath.IsAbs(key.value) {
 			errs = append(errs, fault(phrase.Of("agentconfig.pods-path", "key", key.name, "found", strconv.Quote(key.value))))
 		}
@@ -80,6 +96,7 @@ type podService struct {
 	table    *pods.Table
 	server   *podserve.Server
 	listener net.Listener
+	cluster  *cluster.Cluster // nil without one
 }
 
 // openTable opens the table of pods.
@@ -93,11 +110,6 @@ func openTable(ctx context.Context, c *Config, h *host.Host, b pods.Bindings, lo
 	})
 }
 
-// openBindings opens the configured source of bindings.
-func openBindings(c *Config, log *slog.Logger) (pods.Bindings, error) {
-	return bindfile.Open(c.Pods.Bindings, time.Now, log)
-}
-
 // openPods opens the table of pods and its socket; nil when none is configured.
 func openPods(ctx context.Context, c *Config, h *host.Host, log *slog.Logger) (*podService, error) {
 	if c.Pods.Socket == "" {
@@ -106,7 +118,7 @@ func openPods(ctx context.Context, c *Config, h *host.Host, log *slog.Logger) (*
 	if err := alone(filepath.Dir(c.Pods.State)); err != nil {
 		return nil, phrase.Because(err, phrase.Of("agentconfig.pods-state", "reason", err))
 	}
-	b, err := openBindings(c, log)
+	b, on, err := openBindings(c, log)
 	if err != nil {
 		return nil, &UsageError{err}
 	}
@@ -118,7 +130,17 @@ func openPods(ctx context.Context, c *Config, h *host.Host, log *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	return &podService{table, podserve.New(podserve.Options{Table: table, Allowed: c.Pods.AllowedUID, Log: log}), l}, nil
+	return &podService{table, podserve.New(podserve.Options{Table: table, Allowed: c.Pods.AllowedUID, Log: log}), l, on}, nil
+}
+
+// openBindings opens the source of bindings; the cluster is nil if that is a file.
+func openBindings(c *Config, log *slog.Logger) (pods.Bindings, *cluster.Cluster, error) {
+	if c.Pods.Kubeconfig == "" {
+		b, err := bindfile.Open(c.Pods.Bindings, time.Now, log)
+		return b, nil, err
+	}
+	on, err := openCluster(c, log)
+	return on, on, err
 }
 
 // close closes a service that does not run.
@@ -132,14 +154,14 @@ func (p *podService) close() error {
 // run serves until the context ends.
 func (p *podService) run(ctx context.Context, every time.Duration) error {
 	ctx, stop := context.WithCancel(ctx)
-	swept := make(chan struct{})
-	go func() {
-		defer close(swept)
-		p.table.Run(ctx, every)
-	}()
+	var group sync.WaitGroup
+	group.Go(func() { p.table.Run(ctx, every) })
+	if p.cluster != nil {
+		group.Go(func() { p.cluster.Run(ctx, p.table) })
+	}
 	err := p.server.Serve(ctx, p.listener)
 	stop()
-	<-swept
+	group.Wait()
 	return err
 }
 
@@ -270,7 +292,7 @@ func checkPods(c *Config) []error {
 	if err := alone(filepath.Dir(c.Pods.State)); err != nil {
 		out = append(out, phrase.Because(err, phrase.Of("agentconfig.pods-state", "reason", err)))
 	}
-	if _, err := openBindings(c, slog.New(slog.DiscardHandler)); err != nil {
+	if _, _, err := openBindings(c, slog.New(slog.DiscardHandler)); err != nil {
 		out = append(out, err)
 	}
 	return out
