@@ -92,7 +92,7 @@ grpcurl: ## build grpcurl and drive the simulated WRCC switches with it
 	FAIRLANE_GRPCURL='$(CURDIR)/bin/grpcurl' $(GOTEST) -count=1 -timeout 5m -run TestReflectionOnlyClients/grpcurl -v ./sim/p4dev
 
 .PHONY: kube
-kube: ## test the Kubernetes parts on a real API server, which the first run builds from source
+kube: ## test the Kubernetes parts on a real API server and a real node, which the first run builds from source
 	./test/kube.sh
 
 .PHONY: gnmic

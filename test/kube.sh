@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# kube.sh [--build PROGRAM…]: runs the tests of the Kubernetes parts against a real API server. It builds the API server from
-# source once, into the user's cache folder, and installs Debian's etcd. With --build it only builds the programs, of
-# kube-apiserver and kubelet, and prints their folder as the last line.
+# kube.sh [--build PROGRAM…]: runs the tests of the Kubernetes parts against a real API server and, as root, on a real node. It
+# builds the API server, the kubelet and Multus from source once, into the user's cache folder, and takes etcd, containerd and runc
+# from Debian. With --build it only builds the programs, of kube-apiserver and kubelet, and prints their folder as the last line.
+# KILLS (default 3) is the number of kills of the agent and of the kubelet.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -53,3 +54,47 @@ echo "tests"
 began=$SECONDS
 FAIRLANE_KUBE_BINARIES=$folder go test -count=1 -timeout 10m ./kube/...
 echo "tests took $((SECONDS - began)) s"
+
+if [ "$(id -u)" -ne 0 ]; then
+  echo "tests on a node: skipped, they need root for network namespaces and containers"
+  exit 0
+fi
+
+# programs NODE: what runs on a node, in one folder. containerd and runc are unpacked and not installed: a machine that runs its own
+# must not change.
+programs() {
+  local to=$1 debs
+  mkdir -p "$to"
+  if [ ! -x "$to/containerd" ]; then
+    echo "unpacking containerd and runc of Debian"
+    debs=$(mktemp -d)
+    chmod 755 "$debs"
+    (cd "$debs" && apt-get update -qq && apt-get download -qq containerd runc && for deb in *.deb; do dpkg -x "$deb" .; done)
+    cp "$debs"/usr/bin/{ctr,containerd-shim-runc-v2} "$debs"/usr/sbin/runc "$to/"
+    cp "$debs"/usr/bin/containerd "$to/"
+    rm -rf "$debs"
+  fi
+  if [ ! -x "$to/multus" ]; then
+    echo "building Multus (about 90 seconds of processor time)"
+    (cd tools/multus && nice go build -trimpath -ldflags "-s -w" -o "$to/multus.part" gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus)
+    mv "$to/multus.part" "$to/multus"
+  fi
+  make --no-print-directory bin/cni/cnitool bin/fairlane-cni
+  cp bin/cni/{bridge,host-local,loopback} bin/fairlane-cni "$to/"
+  ln -sf "$folder/kubelet" "$to/kubelet"
+}
+
+build kubelet
+programs "$folder/node"
+echo "tests on a node"
+began=$SECONDS
+# The folders of a kubelet and of containerd are empty in a mount namespace of the tests' own.
+FAIRLANE_KUBE_BINARIES=$folder FAIRLANE_NODE_PROGRAMS=$folder/node FAIRLANE_NODE_PRIVATE=1 FAIRLANE_KILLS=${KILLS:-3} \
+  unshare --mount --propagation private bash -euc '
+    for folder in /var/lib/kubelet /var/lib/cni /run/netns /run/containerd; do
+      mkdir -p "$folder"
+      mount -t tmpfs none "$folder"
+    done
+    mount --make-rshared /
+    go test -count=1 -timeout 15m -v ./test/kubenode'
+echo "tests on a node took $((SECONDS - began)) s"

@@ -150,7 +150,7 @@ func (c *Cluster) Apply(ctx context.Context, names ...string) error {
 func (c *Cluster) As(t testing.TB, account, node string) *rest.Config {
 	t.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: System, Name: account + "-" + node}, Spec: corev1.PodSpec{
-		NodeName: node, ServiceAccountName: account, Containers: []corev1.Container{{Name: "c", Image: "none"}},
+		NodeName: node, ServiceAccountName: account, Containers: []corev1.Container{{Name: "c", Image: "none", ImagePullPolicy: corev1.PullNever}},
 	}}
 	if err := client.IgnoreAlreadyExists(c.Admin.Create(t.Context(), pod)); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,338 @@
+package kubenode_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlane/agent/pods/podsock"
+	"fairlane/kube/kubetest"
+	"fairlane/test/kubenode"
+	"fairlane/kube/v1alpha1"
+)
+
+var cluster *kubetest.Cluster
+
+func TestMain(m *testing.M) {
+	if !kubetest.Enabled() || !kubenode.Enabled() {
+		fmt.Println("skipped: no programs of a node; run make kube")
+		os.Exit(0)
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	c, err := kubetest.Start()
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	cluster = c
+	defer func() {
+		if err := c.Stop(); err != nil {
+			fmt.Println(err)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := c.Apply(ctx, "namespace.yaml", "roles.yaml", "agent-access.yaml", "controller-access.yaml", "policies.yaml"); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return m.Run()
+}
+
+const vfResource = "fairlane.test/vf"
+
+// bind creates a namespace that is bound to a tenant, whose class has the share.
+func bind(t *testing.T, tenant string, share int32) string {
+	t.Helper()
+	name := cluster.Namespace(t, tenant, map[string]string{v1alpha1.LabelPrefix + "tenant": tenant})
+	b := &v1alpha1.TenantBinding{ObjectMeta: metav1.ObjectMeta{Name: tenant}, Spec: v1alpha1.TenantBindingSpec{
+		Fabric: "lab", Tenant: tenant, CachedFor: metav1.Duration{Duration: time.Hour}, NamespaceSelector: v1alpha1.NamespaceSelector{MatchLabels: map[string]string{v1alpha1.LabelPrefix + "tenant": tenant}},
+	}}
+	if err := cluster.Admin.Create(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cluster.Admin.Delete(context.Background(), b) })
+	// The controller does this with what the manager says.
+	b.Status = v1alpha1.TenantBindingStatus{Weight: "1", Classes: []v1alpha1.BindingClass{{Name: "default", Weight: "1", ShareOf1000: &share, DSCP: new(int32(26))}}}
+	if err := cluster.Admin.Status().Update(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// onNetwork gives a pod a device of a network.
+func onNetwork(network string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Annotations = map[string]string{"k8s.v1.cni.cncf.io/networks": network}
+		one := corev1.ResourceList{vfResource: resource.MustParse("1")}
+		p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
+	}
+}
+
+func plugin(n *kubenode.Node) map[string]any {
+	return map[string]any{"type": "fairlane-cni", "socket": n.Socket(), "spool": n.Spool()}
+}
+
+func capacity(t *testing.T, n *kubenode.Node, want int64) {
+	t.Helper()
+	kubetest.Eventually(t, time.Minute, func() string {
+		var node corev1.Node
+		if err := cluster.Admin.Get(t.Context(), client.ObjectKey{Name: n.Name}, &node); err != nil {
+			return err.Error()
+		}
+		got := node.Status.Allocatable[vfResource]
+		if got.Value() == want {
+			return ""
+		}
+		return fmt.Sprintf("node offers %d of %s, want %d", got.Value(), vfResource, want)
+	})
+}
+
+func TestPodsGetTheClassOfTheirNamespace(t *testing.T) {
+	vfs := []string{"0000:3b:01.0", "0000:3b:01.1", "0000:3b:01.2", "0000:3b:01.3"}
+	card := kubenode.NewCard("0xb8599f0300000001:1", 100_000, vfs...)
+	kubenode.Networks(t, cluster)
+	n := kubenode.Start(t, cluster, "node-1")
+	agent := n.Agent(t, card)
+	n.Devices(t, vfResource, vfs...)
+	capacity(t, n, int64(len(vfs)))
+	bound, free := bind(t, "gold", 571), cluster.Namespace(t, "free", nil)
+	for i, ns := range []string{bound, free} {
+		n.Network(t, ns, "rdma", vfResource, fmt.Sprintf("10.231.%d.0/24", i+1), plugin(n))
+	}
+
+	start := time.Now()
+	p, err := n.Pod(t.Context(), bound, "trainer-0", onNetwork("rdma"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Running(t, p, 2*time.Minute)
+	t.Logf("pod running in %.1fs", time.Since(start).Seconds())
+	r := agent.Record(t, bound, "trainer-0")
+	if r.Tenant != "gold" || r.Source != podsock.SourceCNI || r.Pending || *card.Settings(r.Device).ShareMbps != 57_100 || *card.Settings(r.Device).TOS != 106 {
+		t.Errorf("record %+v, device %+v", r, card.Settings(r.Device))
+	}
+	kubetest.Eventually(t, time.Minute, func() string {
+		var all v1alpha1.FabricAttachmentList
+		if err := cluster.Admin.List(t.Context(), &all, client.InNamespace(bound)); err != nil {
+			return err.Error()
+		}
+		if len(all.Items) != 1 || all.Items[0].Spec.Device.ID != r.Device || all.Items[0].Spec.Device.Port != card.Port || all.Items[0].Status.ReadBack == nil || *all.Items[0].Status.ReadBack.TOS != 106 {
+			return fmt.Sprintf("attachments %+v", all.Items)
+		}
+		return ""
+	})
+
+	t.Run("a namespace without a tenant", func(t *testing.T) {
+		p, err := n.Pod(t.Context(), free, "other-0", onNetwork("rdma"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Running(t, p, 2*time.Minute)
+		if r := agent.Record(t, free, "other-0"); r.Tenant != "" || *card.Settings(r.Device).ShareMbps != 0 {
+			t.Errorf("record %+v, device %+v", r, card.Settings(r.Device))
+		}
+		n.Delete(t, p, time.Minute)
+	})
+	t.Run("a device that refuses", func(t *testing.T) {
+		card.Fail(errors.New("firmware error 0x42"))
+		p, err := n.Pod(t.Context(), bound, "trainer-1", onNetwork("rdma"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		event(t, p, "firmware error 0x42")
+		card.Fail(nil)
+		n.Running(t, p, 2*time.Minute)
+		n.Delete(t, p, time.Minute)
+	})
+	t.Run("without the agent", func(t *testing.T) {
+		agent.Stop()
+		p, err := n.Pod(t.Context(), bound, "trainer-2", onNetwork("rdma"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		event(t, p, "agent")
+		n.Delete(t, first(t, n, bound), time.Minute) // a pod can end while no agent runs
+		again := n.Agent(t, card)
+		n.Running(t, p, 2*time.Minute)
+		kubetest.Eventually(t, time.Minute, func() string {
+			for _, r := range again.Table.List(t.Context(), false) {
+				if r.Pod.Name == "trainer-0" {
+					return "the record of a deleted pod is still there"
+				}
+			}
+			return ""
+		})
+		n.Delete(t, p, time.Minute)
+		kubetest.Eventually(t, time.Minute, func() string {
+			if left := again.Table.List(t.Context(), false); len(left) > 0 {
+				return fmt.Sprintf("%d records are left", len(left))
+			}
+			for _, vf := range vfs {
+				if s := card.Settings(vf); *s.ShareMbps != 0 || *s.TOS != 0 {
+					return fmt.Sprintf("device %s has %+v", vf, s)
+				}
+			}
+			return ""
+		})
+	})
+}
+
+func first(t *testing.T, _ *kubenode.Node, namespace string) *corev1.Pod {
+	t.Helper()
+	p := &corev1.Pod{}
+	if err := cluster.Admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "trainer-0"}, p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// event waits for an event of a pod with a text.
+func event(t *testing.T, p *corev1.Pod, want string) {
+	t.Helper()
+	kubetest.Eventually(t, 2*time.Minute, func() string {
+		var all corev1.EventList
+		if err := cluster.Admin.List(t.Context(), &all, client.InNamespace(p.Namespace)); err != nil {
+			return err.Error()
+		}
+		var seen []string
+		for i := range all.Items {
+			if e := &all.Items[i]; e.InvolvedObject.UID == p.UID {
+				if seen = append(seen, e.Message); strings.Contains(e.Message, want) {
+					return ""
+				}
+			}
+		}
+		return fmt.Sprintf("events %q, want one with %q", seen, want)
+	})
+}
+
+// TestKillsLeaveNoPodWithAWrongClass kills the kubelet and the agent at random instants while pods come and go. Afterwards
+// every pod has its class, and every other device has none. FAIRLANE_KILLS is the number of kills of each.
+func TestKillsLeaveNoPodWithAWrongClass(t *testing.T) {
+	kills := 3
+	if text := os.Getenv("FAIRLANE_KILLS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kills = n
+	}
+	vfs := make([]string, 8)
+	for i := range vfs {
+		vfs[i] = fmt.Sprintf("0000:af:01.%d", i)
+	}
+	card := kubenode.NewCard("0xb8599f0300000003:1", 100_000, vfs...)
+	kubenode.Networks(t, cluster)
+	n := kubenode.Start(t, cluster, "node-3")
+	agent := n.Agent(t, card)
+	n.Devices(t, vfResource, vfs...)
+	capacity(t, n, int64(len(vfs)))
+	var namespaces []string
+	for i, tenant := range []string{"onyx", "pearl"} {
+		ns := bind(t, tenant, int32(200+400*i))
+		n.Network(t, ns, "rdma", vfResource, fmt.Sprintf("10.231.%d.0/24", 20+i), plugin(n))
+		namespaces = append(namespaces, ns)
+	}
+	random := rand.New(rand.NewPCG(20261128, 7))
+	live := map[string]*corev1.Pod{}
+	for i := range 2 * kills {
+		ns := namespaces[random.IntN(len(namespaces))]
+		name := fmt.Sprintf("p%d", i)
+		p, err := n.Pod(t.Context(), ns, name, onNetwork("rdma"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		live[name] = p
+		if len(live) > 4 {
+			for old, p := range live { // any
+				if old != name {
+					if err := cluster.Admin.Delete(t.Context(), p); err != nil {
+						t.Fatal(err)
+					}
+					delete(live, old)
+					break
+				}
+			}
+		}
+		time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond)
+		if i%2 == 0 {
+			agent.Stop()
+			time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
+			agent = n.Agent(t, card)
+		} else {
+			n.RestartKubelet(t)
+			n.Devices(t, vfResource, vfs...) // plugins register again with a new kubelet
+		}
+	}
+	for name, p := range live {
+		live[name] = revive(t, n, p)
+	}
+	kubetest.Eventually(t, 2*time.Minute, func() string {
+		want := map[string]bool{} // devices in use
+		for _, r := range agent.Table.List(t.Context(), false) {
+			if live[r.Pod.Name] == nil {
+				return "a record of the deleted pod " + r.Pod.Name
+			}
+			if r.Pending || r.Drift || r.Releasing || !strings.HasPrefix(r.Pod.Namespace, r.Tenant) {
+				return fmt.Sprintf("record %+v", r)
+			}
+			part := uint32(int(*r.Levers.ShareOf1000)/r.DividedBy) * card.Mbps / 1000
+			if s := card.Settings(r.Device); *s.ShareMbps != part || *s.TOS != 106 {
+				return fmt.Sprintf("device %s has %d Mbit/s, want %d", r.Device, *s.ShareMbps, part)
+			}
+			want[r.Device] = true
+		}
+		if len(want) != len(live) {
+			return fmt.Sprintf("%d devices have a class, want %d", len(want), len(live))
+		}
+		for _, vf := range vfs {
+			if s := card.Settings(vf); !want[vf] && (*s.ShareMbps != 0 || *s.TOS != 0) {
+				return fmt.Sprintf("device %s, which no pod has, has %d Mbit/s", vf, *s.ShareMbps)
+			}
+		}
+		return ""
+	})
+	t.Logf("%d kills of the agent and %d of the kubelet: %d pods have their class, no other device has one", kills, kills, len(live))
+}
+
+// revive waits until a pod runs, and returns it. A kubelet that has just started refuses pods for good while no plugin offers
+// their devices; such a pod is replaced, as a workload's controller would.
+func revive(t *testing.T, n *kubenode.Node, p *corev1.Pod) *corev1.Pod {
+	t.Helper()
+	kubetest.Eventually(t, 3*time.Minute, func() string {
+		if err := cluster.Admin.Get(t.Context(), client.ObjectKeyFromObject(p), p); err != nil {
+			return err.Error()
+		}
+		switch {
+		case p.Status.Phase == corev1.PodRunning:
+			return ""
+		case p.Status.Phase != corev1.PodFailed:
+			return fmt.Sprintf("pod %s/%s is %s", p.Namespace, p.Name, p.Status.Phase)
+		case p.Status.Reason != "UnexpectedAdmissionError":
+			t.Fatalf("pod %s/%s failed: %s: %s", p.Namespace, p.Name, p.Status.Reason, p.Status.Message)
+		}
+		n.Delete(t, p, time.Minute)
+		next, err := n.Pod(t.Context(), p.Namespace, p.Name, onNetwork("rdma"))
+		if err != nil {
+			return err.Error()
+		}
+		p = next
+		return "replaced a refused pod"
+	})
+	return p
+}

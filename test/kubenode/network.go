@@ -1,0 +1,88 @@
+package kubenode
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlane/kube/kubetest"
+)
+
+// bridgeName is the bridge of the default network and of the networks with devices.
+const bridgeName = "fltest0"
+
+// network writes Multus as the node's CNI configuration; its default network is a bridge.
+func (n *Node) network(testing.TB) error {
+	if err := os.MkdirAll(n.path("net.d"), 0o700); err != nil {
+		return err
+	}
+	config := map[string]any{
+		"cniVersion": "1.0.0", "name": "multus", "type": "multus", "kubeconfig": n.path("kubeconfig"), "cniDir": n.path("multus"), "binDir": n.programs,
+		"delegates": []any{map[string]any{"cniVersion": "1.0.0", "name": "default", "plugins": []any{n.bridge("10.231.0.0/24")}}},
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(n.path("net.d", "00-multus.conf"), text, 0o600)
+}
+
+// bridge is the first plugin of a chain; it stands for the plugin that would move a virtual function.
+func (n *Node) bridge(subnet string) map[string]any {
+	return map[string]any{"type": "bridge", "bridge": bridgeName, "ipam": map[string]any{"type": "host-local", "subnet": subnet, "dataDir": n.path("ipam")}}
+}
+
+// Networks creates the definition of NetworkAttachmentDefinition.
+func Networks(t testing.TB, c *kubetest.Cluster) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	cl, err := client.New(c.Config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = cl.Create(t.Context(), &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "network-attachment-definitions.k8s.cni.cncf.io"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "k8s.cni.cncf.io", Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "network-attachment-definitions", Singular: "network-attachment-definition", Kind: "NetworkAttachmentDefinition"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{
+				OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
+					"spec": {Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"config": {Type: "string"}}},
+				}},
+			}}},
+		},
+	})
+	if client.IgnoreAlreadyExists(err) != nil {
+		t.Fatal(err)
+	}
+}
+
+// Network creates a network in a namespace: a bridge, and Fairlane's plugin with the agent's socket. Its pods get a device of
+// the resource.
+func (n *Node) Network(t testing.TB, namespace, name, resource, subnet string, plugin map[string]any) {
+	t.Helper()
+	config, err := json.Marshal(map[string]any{"cniVersion": "1.0.0", "name": name, "plugins": []any{n.bridge(subnet), plugin}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
+		"metadata": map[string]any{"namespace": namespace, "name": name, "annotations": map[string]any{"k8s.v1.cni.cncf.io/resourceName": resource}},
+		"spec":     map[string]any{"config": string(config)},
+	}}
+	kubetest.Eventually(t, eventually, func() string {
+		if err := client.IgnoreAlreadyExists(n.cluster.Admin.Create(t.Context(), u.DeepCopy())); err != nil {
+			return err.Error() // the definition is served some time after it was created
+		}
+		return ""
+	})
+}
