@@ -11,15 +11,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime/pkg/log"
+
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlane/agent/pods/podsock"
 	"fairlane/kube/kubetest"
-	"fairlane/test/kubenode"
 	"fairlane/kube/v1alpha1"
+	"fairlane/test/kubenode"
 )
 
 var cluster *kubetest.Cluster
@@ -33,6 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
+	ctrl.SetLogger(logr.Discard())
 	c, err := kubetest.Start()
 	if err != nil {
 		fmt.Println(err)
