@@ -45,7 +45,7 @@ func TestObjectivesOfTenantsAndOfAFabric(t *testing.T) {
 	r.call("DELETE", root, "").want(204)
 	list(`{"default":` + builtIn + `},"items":[` + builtIn + `,"tenant":"blue"},` + builtIn + `,"tenant":"red"}]}`)
 	log := string(r.call("GET", "/audit?action=tenant.objective", "").want(200).body)
-	for _, want := range []string{`"after":{"bound":0.8,"target":0.9}`, "objective of red: 90 % of the contended seconds with at least 80 % of what it may have", "objective of red removed: the default applies"} {
+	for _, want := range []string{`"after":{"bound":0.8,"target":0.9}`, "objective of red: in 90 % of the contended seconds at least 80 % of what it may have", "objective of red removed: the default applies"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the audit log lacks %s: %s", want, log)
 		}

@@ -394,7 +394,7 @@ func TestAdmitNamesTheInvalidField(t *testing.T) {
 		want string
 	}{
 		{policy.AdmitRequest{Tenant: "New", Weight: 1000, Ports: two}, `tenant: "New": want a name of a-z`},
-		{policy.AdmitRequest{Tenant: "gold", Weight: 1000, Ports: two}, `tenant: "gold" exists: want another name, or use change to request more for it`},
+		{policy.AdmitRequest{Tenant: "gold", Weight: 1000, Ports: two}, `tenant: "gold" exists: want another name, or set change to request more for it`},
 		{policy.AdmitRequest{Tenant: "glod", Change: true, Ports: two}, `tenant: no tenant "glod"; did you mean gold?`},
 		{policy.AdmitRequest{Tenant: "new", Ports: two}, "weight: missing: want 0.001 to 1000000"},
 		{policy.AdmitRequest{Tenant: "new", Weight: quantity.MaxWeight + 1, Ports: two}, "weight: "},
@@ -405,7 +405,7 @@ func TestAdmitNamesTheInvalidField(t *testing.T) {
 		{policy.AdmitRequest{Tenant: "new", Weight: 1000, Ports: []string{two[0], two[0]}}, "want each port once"},
 		{policy.AdmitRequest{Tenant: "new", Weight: 1000, Ports: []string{two[0], "nowhere"}}, "ports: "},
 		{policy.AdmitRequest{Tenant: "new", Weight: 1000, Ports: two, To: []string{"nowhere"}}, "to: "},
-		{policy.AdmitRequest{Tenant: "new", Weight: 1000, To: two}, "ports: found only ports to send to"},
+		{policy.AdmitRequest{Tenant: "new", Weight: 1000, To: two}, "ports: found destination ports only"},
 		{policy.AdmitRequest{Tenant: "new", Weight: 1000, Ports: two[:1], To: two[:1]}, "to: the same port"},
 		{policy.AdmitRequest{Tenant: "new", Weight: 1000, Ports: two, QPs: tenants.MaxQPs + 1}, "qps: 65537: want 1 to 65536"},
 		{policy.AdmitRequest{Tenant: "new", Weight: 1000, QPs: 4, Flows: []tenants.Flow{{Tenant: "new", Src: hosts[0], Dst: hosts[1], QPs: 1}}}, "qps: the flows of new are declared"},

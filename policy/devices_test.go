@@ -101,10 +101,10 @@ func TestSettingsStayWithinTheModelAndFindingsNameIt(t *testing.T) {
 		options func(o *policy.Options)
 		want    string // in the finding
 	}{
-		"timer": {func(a *ibprofile.AdapterModel, _ *ibprofile.SwitchModel) { a.MaxTimer, a.MaxIncrease = 20, 1 }, nil, "model my-adapter: CCTI_Timer ends at 20 and CCTI_Increase at 1"},
+		"timer": {func(a *ibprofile.AdapterModel, _ *ibprofile.SwitchModel) { a.MaxTimer, a.MaxIncrease = 20, 1 }, nil, "model my-adapter: CCTI_Timer is at most 20 and CCTI_Increase at most 1"},
 		"table": {func(a *ibprofile.AdapterModel, _ *ibprofile.SwitchModel) { a.TableEntries = 64 }, func(o *policy.Options) { o.TableEntries = 128 },
 			"the table holds 64 entries, fewer than the 128 requested"},
-		"mode":    {func(a *ibprofile.AdapterModel, _ *ibprofile.SwitchModel) { a.PerSL = false }, func(o *policy.Options) { o.PerQP = policy.PerQPOff }, "one mode only"},
+		"mode":    {func(a *ibprofile.AdapterModel, _ *ibprofile.SwitchModel) { a.PerSL = false }, func(o *policy.Options) { o.PerQP = policy.PerQPOff }, "supports only one mode"},
 		"ports":   {func(_ *ibprofile.AdapterModel, s *ibprofile.SwitchModel) { s.PortMarking = false }, nil, "model my-switch: all ports of the switch share one marking"},
 		"marking": {func(_ *ibprofile.AdapterModel, s *ibprofile.SwitchModel) { s.MinMarkingRate, s.MaxMarkingRate = 4, 6 }, nil, ""},
 		"form":    {func(a *ibprofile.AdapterModel, _ *ibprofile.SwitchModel) { a.MaxShift, a.MaxMultiplier = 1, 4000 }, nil, ""},

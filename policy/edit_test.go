@@ -180,7 +180,7 @@ func TestFlowsCutOffByAFailedLinkAreOmittedAndReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(out.Flows) != 2 || len(out.Tenants) != 3 || len(findings) != 1 || findings[0].Code != policy.CodeFlowUnreachable ||
-		findings[0].Message != "no path is left for 1 flow of tenant red with 1 queue pair, such as host-005/P1 to host-001/P1: left out" {
+		findings[0].Message != "no path is left for 1 flow of tenant red with 1 queue pair, such as host-005/P1 to host-001/P1: the plan omits these flows" {
 		t.Errorf("flows %v, findings %+v", out.Flows, findings)
 	}
 	if p := compile(t, out); p.Tenants[2].Tenant != "red" || p.Tenants[2].QPs != 0 {

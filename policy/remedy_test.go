@@ -122,7 +122,7 @@ func TestFollowingTheAdviceRemovesTheFinding(t *testing.T) {
 		"a guarantee": {policy.CodeCCTLimit, "more weight or a guarantee", light, func(in *policy.Input) { in.Tenants[1].Guarantee = 20 * quantity.Mbps }},
 		"a higher cap": {policy.CodeCapCoarse, "a cap at least 3.1 times as high", low,
 			func(in *policy.Input) { in.Tenants[1].Cap = 31 * in.Tenants[1].Cap / 10 }},
-		"what another tenant misses": {policy.CodeWeightUnreachable, "follow the advice of weight-unreachable for t01, on links shared with it", unlike,
+		"what another tenant misses": {policy.CodeWeightUnreachable, "follow the advice of weight-unreachable for t01, with which this tenant shares links", unlike,
 			func(in *policy.Input) { in.Flows[1].QPs = 1 }},
 		"more queue pairs": {policy.CodeMarkingSparse, "QP mode), and open more queue pairs", fast,
 			func(in *policy.Input) {
@@ -152,7 +152,7 @@ func TestFollowingTheAdviceRemovesTheFinding(t *testing.T) {
 			func(in *policy.Input) { in.Flows[0].QPs = 3 }},
 		"classes by queue pairs on InfiniBand": {policy.CodeWeightUnreachable, "queue pairs in proportion to the weights", classes(policy.PlaneIB),
 			func(in *policy.Input) { in.Flows[0].QPs = 3 }},
-		"tenants in place of classes": {policy.CodeWeightUnreachable, "make each class a tenant of its own and weigh their lanes (--vl-arbitration", classes(policy.PlaneIB),
+		"tenants in place of classes": {policy.CodeWeightUnreachable, "make each class a tenant of its own and set weights for their lanes (--vl-arbitration", classes(policy.PlaneIB),
 			func(in *policy.Input) {
 				in.Options.VLArbitration = true
 				in.Tenants = []tenants.Tenant{{Name: "big", Weight: 3000}, {Name: "small", Weight: 1000}}
@@ -197,7 +197,7 @@ func TestAdviceIsOfThePlane(t *testing.T) {
 		return in
 	}
 	for plane, want := range map[policy.Plane]struct{ source, unreachable string }{
-		policy.PlaneIB:   {"or weigh their lanes by VL arbitration on this port (--vl-arbitration, option vl_arbitration)", "follow the advice of source-port-contended for tenant "},
+		policy.PlaneIB:   {"or set weights for their lanes by VL arbitration on this port (--vl-arbitration, option vl_arbitration)", "follow the advice of source-port-contended for tenant "},
 		policy.PlaneWRCC: {"place the tenants' senders on different ports", "follow the advice of source-port-contended for tenant "},
 	} {
 		p := compile(t, shared(plane))

@@ -308,7 +308,7 @@ func TestRoCEAdviceForUnequalQueuePairsOfAPortHelps(t *testing.T) {
 		"classes at one link": {[]rocePair{{"a", "x", 0, 4}, {"a", "y", 0, 4}, b}, []rocePair{{"a", "x", 0, 4}, {"a", "y", 3, 4}, b},
 			"send the traffic of each class from a port of its own"},
 		"links": {[]rocePair{{"a", "x", 0, 4}, {"a", "x", 0, 5}, b, c, {"c", "", 3, 5}, {"b", "", 6, 5}}, []rocePair{{"a", "x", 0, 4}, {"a", "x", 7, 5}, b, c, {"c", "", 3, 5}, {"b", "", 6, 5}},
-			"send the traffic to each of the contended links from a port of its own"},
+			"send the traffic to each contended link from a port of its own"},
 		"both": {[]rocePair{{"a", "x", 0, 4}, {"a", "y", 0, 4}, {"a", "x", 0, 5}, b, c, {"b", "", 6, 5}}, []rocePair{{"a", "x", 0, 4}, {"a", "y", 3, 4}, {"a", "x", 7, 5}, b, c, {"b", "", 6, 5}},
 			"send queue pairs that are entitled to different rates from different ports"},
 	} {

@@ -140,7 +140,7 @@ func TestExhaustionNamesTheLowerBoundAndThePredictedShares(t *testing.T) {
 		t.Fatalf("findings %+v", p.Findings)
 	}
 	f := p.Findings[i]
-	for _, want := range []string{"4 tenants send or may send from port", "at least 4 SLs are needed, 3 are usable", "predicted in all: " + f.Tenants[0] + ": ", "instead of"} {
+	for _, want := range []string{"4 tenants send or may send from port", "at least 4 SLs are needed, 3 are usable", "predicted in total: " + f.Tenants[0] + ": ", "instead of"} {
 		if !strings.Contains(f.Message, want) {
 			t.Errorf("the message lacks %q:\n%s", want, f.Message)
 		}

@@ -375,7 +375,7 @@ func TestWRCCWeightsFitSenders(t *testing.T) {
 		t.Errorf("weight %v (%v), range %s, clamped %q", s.Weight, err, s.Reasons[0].Range, s.Reasons[0].Clamped)
 	}
 	i := slices.IndexFunc(p.Findings, func(f policy.Finding) bool { return f.Code == policy.CodeWeightRange })
-	const want = "1 weight would be outside 0.001 to 65535 units of 5 Mbit/s, the range of senders: the furthest is for 400 Gbit/s"
+	const want = "1 weight would be outside 0.001 to 65535 units of 5 Mbit/s, the range that senders accept: the furthest outside is for 400 Gbit/s"
 	if i < 0 || p.Findings[i].Message != want || p.Findings[i].Fix[:14] != "open more queu" {
 		t.Fatalf("findings %+v", p.Findings)
 	}
@@ -421,7 +421,7 @@ func TestWRCCAcknowledgementsTakeNoTurn(t *testing.T) {
 	}{
 		"some queue pairs": {wrccAmong(t, []int{0, 1, 2, 3, 4}, nil, 2, [2]int{5, 0}, [2]int{5, 1}, [2]int{5, 2}, [2]int{0, 6}, [2]int{1, 6}, [2]int{2, 6}), 12.0 / 1060, []string{}, ""},
 		"many slow ones": {wrccAmong(t, []int{0, 1, 2}, []int{3, 4}, 300), 72.0 / 1060, []string{policy.CodeWeightUnreachable},
-			"open fewer queue pairs where links are full in both directions: from 848 Mbit/s each, one acknowledgement covers 6 packets, and acknowledgements take 1.1 % of the links instead of 6.8 %"},
+			"open fewer queue pairs where links are full in both directions: from 848 Mbit/s per queue pair, one acknowledgement covers 6 packets, and acknowledgements take 1.1 % of the links instead of 6.8 %"},
 		// All ports are full, in cycles: the shares by weight could be stable as well.
 		"turns": {wrccAmong(t, []int{0, 1, 2}, []int{0, 1, 2}, 2), -1, []string{policy.CodeShareUncertain, policy.CodeSourcePort, policy.CodeWeightUnreachable}, ""},
 	} {

@@ -21,7 +21,7 @@ func TestTenantsSimulatedOutsideTheirBoundAreNamed(t *testing.T) {
 		{Tenant: "red", PredictionError: 0.064}, {Tenant: "blue", PredictionError: 0.064, Within: true},
 	}}
 	a.printOutside(&out, c)
-	if want := "simulated outside the bound: red is 6.4 % off its prediction, which allows for 2 %\n"; out.String() != want {
+	if want := "simulated outside the bound: red is 6.4 % off its prediction, whose bound is 2 %\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
 }

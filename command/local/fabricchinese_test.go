@@ -23,7 +23,7 @@ func TestFabricFindingsAreInChinese(t *testing.T) {
 		args []string
 		want string
 	}{
-		"check":    {[]string{"fabric", "check"}, "  spine1/P2：没有 NodeInfo：该处所接的设备不在模型中；受 M_Key 保护的设备同样不回答\n"},
+		"check":    {[]string{"fabric", "check"}, "  spine1/P2：没有 NodeInfo：该处所接的设备不在模型中；受 M_Key 保护的设备同样不响应\n"},
 		"discover": {[]string{"discover"}, "）：没有 NodeInfo：该处所接的设备不在模型中"},
 	} {
 		var out, words bytes.Buffer

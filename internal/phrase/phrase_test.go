@@ -45,7 +45,7 @@ func TestSentencesAreWrittenInTheUsersLanguage(t *testing.T) {
 		"a value is missing":   {Of("count.port"), "{n} {n:port|ports}", "{n} {n:poort|poorten}"},
 		"one of them":          {Ports.Of(1), "1 port", "1 poort"},
 		"no sentence":          {Text{}, "", ""},
-		"not in that language": {Of("plan.turns"), "its queue pairs take turns", "its queue pairs take turns"},
+		"not in that language": {Of("plan.turns"), "it serves its queue pairs round-robin", "it serves its queue pairs round-robin"},
 		"of a later version":   {Of("plan.of-tomorrow", "a", 1, "b", "x"), "plan.of-tomorrow (a: 1, b: x)", "plan.of-tomorrow (a: 1, b: x)"},
 	} {
 		if got := c.text.String(); got != c.want {

@@ -17,7 +17,7 @@ type Prediction struct {
 // Predict computes the effect of a plan's settings and placements on the input: the flat weighted max-min allocation in which a queue pair
 // counts by its setting's aggressiveness, 1/(Increase·Timer) with free-running timers or ln(1+1/Increase)/Timer with restarted ones, divided
 // by the number of limiting links that mark it, since it gets the marks of each. Where these are several, rates are those at which the marks
-// of all links agree, up to 20,000 flows. A sending port does not mark; its queue pairs take turns, so they count equally there. In SL mode
+// of all links agree, up to 20,000 flows. A sending port does not mark; it serves its queue pairs round-robin, so they count equally there. In SL mode
 // the queue pairs of an SL split its aggressiveness. No queue pair goes below the rate of its port's last table entry.
 //
 // Predict is for plans of the InfiniBand plane. It fails like Compile, and when the plan is of another plane or lacks a port or tenant of the

@@ -231,7 +231,7 @@ func TestFaultyFabrics(t *testing.T) {
 			b.tenants()
 			q := b.at("host-005", 1)
 			q.ArbHigh, q.HighLimit = []subnet.VLShare{{VL: 0, Weight: 1}, {VL: 1, Weight: 1}}, 255
-		}, check.CodeVLStarved, check.Warning, "lane 2 waits, without a limit, while high-priority lanes have packets to send", nil},
+		}, check.CodeVLStarved, check.Warning, "lane 2 may wait indefinitely while high-priority lanes have packets to send", nil},
 		{"a switch without congestion control", func(b *bed) { b.tenants(); b.x.Details.Nodes[b.node("spine2")].CC = subnet.Refused },
 			check.CodeNoCC, check.Error, "1 switch without congestion-control support, so no packets are marked there: spine2", nil},
 		{"an adapter without a table", func(b *bed) { b.x.Details.Nodes[b.node("host-003")].CCTables = 0 },
@@ -295,7 +295,7 @@ func TestFaultyFabrics(t *testing.T) {
 			}
 		}, check.CodeNoSM, check.Error, "no port has a LID", nil},
 		{"a switch whose own LID is not routed", func(b *bed) { b.lfts[b.node("leaf1")][b.lid("spine1")] = ident.DropPort },
-			check.CodeSwitchUnreachable, check.Warning, "hosts do not reach the LID of 1 switch: spine1", nil},
+			check.CodeSwitchUnreachable, check.Warning, "hosts cannot reach the LID of 1 switch: spine1", nil},
 		{"a duplicate GUID that the sweep met", func(b *bed) {
 			b.x.Notes = []check.Note{{Code: check.CodeDuplicateGUID, Node: b.nodes[0].GUID, Port: 3, Said: phrase.Verbatim("another node with that GUID")}}
 		}, check.CodeDuplicateGUID, check.Error, "another node with that GUID", nil},
@@ -409,7 +409,7 @@ func TestSplitFabricIsReportedOnce(t *testing.T) {
 	})
 	r := b.report(t)
 	if len(r.Findings) != 1 || r.Findings[0].Code != check.CodeFabricSplit || r.Findings[0].Count != 2 ||
-		!strings.Contains(r.Findings[0].Text, "leaf1 with 9 hosts, leaf4 with 3 hosts") {
+		!strings.Contains(r.Findings[0].Text, "the part of leaf1 (9 hosts), the part of leaf4 (3 hosts)") {
 		t.Errorf("findings %+v: want the split", r.Findings)
 	}
 }

@@ -221,7 +221,7 @@ func TestFaultsBecomeWarnings(t *testing.T) {
 		{"a node with 255 ports", attrIs(host3, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.NumPorts = 255 })),
 			discover.WarnInvalid, 0x200, 1, "type 1 and 255 ports", 4, nil},
 		{"a node entered by a port that it lacks", attrIs(host3, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.LocalPort = 2 })),
-			discover.WarnInvalid, 0x200, 1, "reports that it was entered by port 2: want 1 to 1", 4, nil},
+			discover.WarnInvalid, 0x200, 1, "reports that the packet entered by port 2: want 1 to 1", 4, nil},
 		{"two ports with one GUID", attrIs(host3, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.PortGUID = 0x11 })),
 			discover.WarnDuplicateGUID, 0x30, 1, "port GUID 0x0000000000000011 is also the GUID of a port of 0x0000000000000010", 5, nil},
 		{"two ports with one LID", attrIs(host3, mad.AttrPortInfo, rewrite(t, func(v *mad.PortInfo) { v.LID = 2 })),

@@ -18,7 +18,7 @@ import { Part } from "../../parts/Part";
 
 type Silence = Schemas["Silence"];
 
-/** Silences: alerts that are not sent to receivers for a time. */
+/** Manages silences, which stop the notifications of alerts for a time. */
 export function Silences({ fabric }: { fabric: string }) {
   const { t } = useTranslation("alerts");
   const can = useCan();
