@@ -351,7 +351,7 @@ type ClientInterface interface {
 
 	// GetMap Draw the fabric as at most 300 groups and the links between them
 	//
-	// Switches stand alone and the hosts of a leaf are one group while they fit. In a larger fabric, the switches below the top tier that are connected without it are a pod, and the hosts of a pod are one group. `expand` draws the members of one group instead.
+	// As long as they fit, each switch is drawn alone and the hosts of each leaf as one group. In a larger fabric, a pod is a set of switches below the top tier that are connected without it, and the hosts of a pod are one group. `expand` draws the members of one group instead.
 	// Measured figures are those of the stored series.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/map (the `GetMap` operationId).
@@ -405,7 +405,7 @@ type ClientInterface interface {
 
 	// ListObjectives List the objectives of a fabric's tenants
 	//
-	// What each tenant is to receive while it contends, and how often: the objective in force of every tenant, and the default of the fabric. A token of a tenant sees its own.
+	// What each tenant should receive while it contends, and how often: the objective in force of every tenant, and the default of the fabric. A token of a tenant sees its own.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/objectives (the `ListObjectives` operationId).
 	ListObjectives(ctx context.Context, fabric FabricPath, params *ListObjectivesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1174,7 +1174,7 @@ type ClientInterface interface {
 
 	// ListAlerts List the active alerts
 	//
-	// Pending and firing alerts. A token of a tenant sees the alerts whose labels `fabric` and `tenant` name it; alerts about managers are for tokens without a limit.
+	// Pending and firing alerts. A token of a tenant sees the alerts whose labels `fabric` and `tenant` name it; only tokens without such a limit see alerts about managers.
 	//
 	// Corresponds with GET /api/v1/prometheus/api/v1/alerts (the `ListAlerts` operationId).
 	ListAlerts(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1270,7 +1270,7 @@ type ClientInterface interface {
 
 	// ListRules List the rules of alerts with their state
 	//
-	// The recording and alerting rules that the service evaluates. A token of a tenant sees the rules about tenants and, of their alerts, its own; a token of a fabric those of the fabric, too.
+	// The recording and alerting rules that the service evaluates. A token of a tenant sees the rules about tenants, and of their alerts only its own. A token of a fabric also sees the rules and alerts about the fabric.
 	//
 	// Corresponds with GET /api/v1/prometheus/api/v1/rules (the `ListRules` operationId).
 	ListRules(ctx context.Context, params *ListRulesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2186,7 +2186,7 @@ func (c *Client) ManageFabric(ctx context.Context, fabric FabricPath, params *Ma
 
 // GetMap Draw the fabric as at most 300 groups and the links between them
 //
-// Switches stand alone and the hosts of a leaf are one group while they fit. In a larger fabric, the switches below the top tier that are connected without it are a pod, and the hosts of a pod are one group. `expand` draws the members of one group instead.
+// As long as they fit, each switch is drawn alone and the hosts of each leaf as one group. In a larger fabric, a pod is a set of switches below the top tier that are connected without it, and the hosts of a pod are one group. `expand` draws the members of one group instead.
 // Measured figures are those of the stored series.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/map (the `GetMap` operationId).
@@ -2310,7 +2310,7 @@ func (c *Client) DeleteDefaultObjective(ctx context.Context, fabric FabricPath, 
 
 // ListObjectives List the objectives of a fabric's tenants
 //
-// What each tenant is to receive while it contends, and how often: the objective in force of every tenant, and the default of the fabric. A token of a tenant sees its own.
+// What each tenant should receive while it contends, and how often: the objective in force of every tenant, and the default of the fabric. A token of a tenant sees its own.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/objectives (the `ListObjectives` operationId).
 func (c *Client) ListObjectives(ctx context.Context, fabric FabricPath, params *ListObjectivesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4039,7 +4039,7 @@ func (c *Client) DeleteMyToken(ctx context.Context, token TokenPath, reqEditors 
 
 // ListAlerts List the active alerts
 //
-// Pending and firing alerts. A token of a tenant sees the alerts whose labels `fabric` and `tenant` name it; alerts about managers are for tokens without a limit.
+// Pending and firing alerts. A token of a tenant sees the alerts whose labels `fabric` and `tenant` name it; only tokens without such a limit see alerts about managers.
 //
 // Corresponds with GET /api/v1/prometheus/api/v1/alerts (the `ListAlerts` operationId).
 func (c *Client) ListAlerts(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4255,7 +4255,7 @@ func (c *Client) QueryRangeByFormWithFormdataBody(ctx context.Context, body Quer
 
 // ListRules List the rules of alerts with their state
 //
-// The recording and alerting rules that the service evaluates. A token of a tenant sees the rules about tenants and, of their alerts, its own; a token of a fabric those of the fabric, too.
+// The recording and alerting rules that the service evaluates. A token of a tenant sees the rules about tenants, and of their alerts only its own. A token of a fabric also sees the rules and alerts about the fabric.
 //
 // Corresponds with GET /api/v1/prometheus/api/v1/rules (the `ListRules` operationId).
 func (c *Client) ListRules(ctx context.Context, params *ListRulesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -15560,7 +15560,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetMapWithResponse Draw the fabric as at most 300 groups and the links between them
 	//
-	// Switches stand alone and the hosts of a leaf are one group while they fit. In a larger fabric, the switches below the top tier that are connected without it are a pod, and the hosts of a pod are one group. `expand` draws the members of one group instead.
+	// As long as they fit, each switch is drawn alone and the hosts of each leaf as one group. In a larger fabric, a pod is a set of switches below the top tier that are connected without it, and the hosts of a pod are one group. `expand` draws the members of one group instead.
 	// Measured figures are those of the stored series.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -15624,7 +15624,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListObjectivesWithResponse List the objectives of a fabric's tenants
 	//
-	// What each tenant is to receive while it contends, and how often: the objective in force of every tenant, and the default of the fabric. A token of a tenant sees its own.
+	// What each tenant should receive while it contends, and how often: the objective in force of every tenant, and the default of the fabric. A token of a tenant sees its own.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -16493,7 +16493,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListAlertsWithResponse List the active alerts
 	//
-	// Pending and firing alerts. A token of a tenant sees the alerts whose labels `fabric` and `tenant` name it; alerts about managers are for tokens without a limit.
+	// Pending and firing alerts. A token of a tenant sees the alerts whose labels `fabric` and `tenant` name it; only tokens without such a limit see alerts about managers.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -16601,7 +16601,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListRulesWithResponse List the rules of alerts with their state
 	//
-	// The recording and alerting rules that the service evaluates. A token of a tenant sees the rules about tenants and, of their alerts, its own; a token of a fabric those of the fabric, too.
+	// The recording and alerting rules that the service evaluates. A token of a tenant sees the rules about tenants, and of their alerts only its own. A token of a fabric also sees the rules and alerts about the fabric.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -24798,7 +24798,7 @@ func (c *ClientWithResponses) ManageFabricWithResponse(ctx context.Context, fabr
 
 // GetMapWithResponse Draw the fabric as at most 300 groups and the links between them
 //
-// Switches stand alone and the hosts of a leaf are one group while they fit. In a larger fabric, the switches below the top tier that are connected without it are a pod, and the hosts of a pod are one group. `expand` draws the members of one group instead.
+// As long as they fit, each switch is drawn alone and the hosts of each leaf as one group. In a larger fabric, a pod is a set of switches below the top tier that are connected without it, and the hosts of a pod are one group. `expand` draws the members of one group instead.
 // Measured figures are those of the stored series.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -24904,7 +24904,7 @@ func (c *ClientWithResponses) DeleteDefaultObjectiveWithResponse(ctx context.Con
 
 // ListObjectivesWithResponse List the objectives of a fabric's tenants
 //
-// What each tenant is to receive while it contends, and how often: the objective in force of every tenant, and the default of the fabric. A token of a tenant sees its own.
+// What each tenant should receive while it contends, and how often: the objective in force of every tenant, and the default of the fabric. A token of a tenant sees its own.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -26349,7 +26349,7 @@ func (c *ClientWithResponses) DeleteMyTokenWithResponse(ctx context.Context, tok
 
 // ListAlertsWithResponse List the active alerts
 //
-// Pending and firing alerts. A token of a tenant sees the alerts whose labels `fabric` and `tenant` name it; alerts about managers are for tokens without a limit.
+// Pending and firing alerts. A token of a tenant sees the alerts whose labels `fabric` and `tenant` name it; only tokens without such a limit see alerts about managers.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -26529,7 +26529,7 @@ func (c *ClientWithResponses) QueryRangeByFormWithFormdataBodyWithResponse(ctx c
 
 // ListRulesWithResponse List the rules of alerts with their state
 //
-// The recording and alerting rules that the service evaluates. A token of a tenant sees the rules about tenants and, of their alerts, its own; a token of a fabric those of the fabric, too.
+// The recording and alerting rules that the service evaluates. A token of a tenant sees the rules about tenants, and of their alerts only its own. A token of a fabric also sees the rules and alerts about the fabric.
 //
 // Returns a wrapper object for the known response body format(s).
 //

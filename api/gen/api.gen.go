@@ -1500,7 +1500,7 @@ type AdmissionTraffic struct {
 	Flows int       `json:"flows"`
 	Idle  *NameList `json:"idle,omitempty"`
 
-	// Kind `mesh`: each port sends to each other one. `to`: each of `ports` sends to each of `to`. `declared`: the declared flows, nothing assumed.
+	// Kind `mesh`: each port sends to every other port. `to`: each of `ports` sends to each of `to`. `declared`: the declared flows, nothing assumed.
 	Kind AdmissionTrafficKind `json:"kind"`
 
 	// Ports Number of ports of the tenant.
@@ -1513,7 +1513,7 @@ type AdmissionTraffic struct {
 	To *int `json:"to,omitempty"`
 }
 
-// AdmissionTrafficKind `mesh`: each port sends to each other one. `to`: each of `ports` sends to each of `to`. `declared`: the declared flows, nothing assumed.
+// AdmissionTrafficKind `mesh`: each port sends to every other port. `to`: each of `ports` sends to each of `to`. `declared`: the declared flows, nothing assumed.
 type AdmissionTrafficKind string
 
 // Attachment defines model for Attachment.
@@ -1849,7 +1849,7 @@ type CongestionLoop struct {
 	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said *Phrase `json:"said,omitempty"`
 
-	// Stage For `not-acting`, the first stage without an effect: full queues mark no packets, marks cause no notifications, notifications are not handled, or handled notifications change no rate.
+	// Stage For `not-acting`, the first stage without an effect. `marks`: full queues mark no packets. `notifications`: marks cause no notifications. `reaction`: notifications are not handled. `rates`: handled notifications change no rate.
 	Stage *CongestionLoopStage `json:"stage,omitempty"`
 
 	// State State of the loop: `not-tested` without load, or when counters could not be read. `not-tested` is never counted as acting.
@@ -1859,7 +1859,7 @@ type CongestionLoop struct {
 	Text string `json:"text"`
 }
 
-// CongestionLoopStage For `not-acting`, the first stage without an effect: full queues mark no packets, marks cause no notifications, notifications are not handled, or handled notifications change no rate.
+// CongestionLoopStage For `not-acting`, the first stage without an effect. `marks`: full queues mark no packets. `notifications`: marks cause no notifications. `reaction`: notifications are not handled. `rates`: handled notifications change no rate.
 type CongestionLoopStage string
 
 // CongestionLoopState State of the loop: `not-tested` without load, or when counters could not be read. `not-tested` is never counted as acting.
@@ -1893,7 +1893,7 @@ type ContendedTime struct {
 	DeliveredContendedBps *float64 `json:"delivered_contended_bps,omitempty"`
 }
 
-// Contention Whether a contended link limits the tenant, or else what does: nothing could be measured, one of its ports has no link, it sends almost nothing, its cap, the ports it sends from, a link elsewhere, or its own demand. Absent in measurements of earlier releases.
+// Contention What limits the tenant. `contending`: a contended link. `not-measured`: nothing could be measured. `path-down`: one of its ports has no link. `idle`: it sends almost nothing. `cap`: its cap. `own-port`: the ports it sends from. `other-link`: a link elsewhere. `demand`: its own demand. Absent in measurements of earlier releases.
 type Contention string
 
 // Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a saturated counter does not prevent a measurement; `keep` never does, for fabrics where another tool uses them. The default of a new fabric is `clear`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
@@ -2213,7 +2213,7 @@ type FabricList struct {
 type FabricMap struct {
 	At time.Time `json:"at"`
 
-	// By What a group is: a switch or the hosts of one, a pod, a block of pods in the order of their names because they are too many, or a member of `expanded`.
+	// By What a group is. `switch`: a switch, or the hosts of one. `pod`: a pod. `block`: several pods, adjacent by name, where there are too many pods. `member`: a member of `expanded`.
 	By FabricMapBy `json:"by"`
 
 	// Edges At most 10,000. Those that are down or contended come first.
@@ -2239,7 +2239,7 @@ type FabricMap struct {
 	MoreEdges    int `json:"more_edges"`
 	MoreMeetings int `json:"more_meetings"`
 
-	// Series Whether the stored series could be read: all, all but those of a manager that does not answer, none because they do not answer, or none because the service keeps no series. Unless it is `read`, measured figures may be absent.
+	// Series Whether the stored series could be read. `read`: all of them. `partial`: all but those of a manager that does not answer. `away`: none, because the time series server does not answer. `off`: none, because the service stores no series. Unless it is `read`, measured figures may be absent.
 	Series   SeriesState `json:"series"`
 	Snapshot SHA256      `json:"snapshot"`
 
@@ -2247,7 +2247,7 @@ type FabricMap struct {
 	TenantsMeeting []LinkMeeting `json:"tenants_meeting"`
 }
 
-// FabricMapBy What a group is: a switch or the hosts of one, a pod, a block of pods in the order of their names because they are too many, or a member of `expanded`.
+// FabricMapBy What a group is. `switch`: a switch, or the hosts of one. `pod`: a pod. `block`: several pods, adjacent by name, where there are too many pods. `member`: a member of `expanded`.
 type FabricMapBy string
 
 // FabricMemberPut defines model for FabricMemberPut.
@@ -2294,7 +2294,7 @@ type FabricOverview struct {
 	// Rollout The running rollout; absent without one.
 	Rollout *OverviewRollout `json:"rollout,omitempty"`
 
-	// Series Whether the stored series could be read: all, all but those of a manager that does not answer, none because they do not answer, or none because the service keeps no series. Unless it is `read`, measured figures may be absent.
+	// Series Whether the stored series could be read. `read`: all of them. `partial`: all but those of a manager that does not answer. `away`: none, because the time series server does not answer. `off`: none, because the service stores no series. Unless it is `read`, measured figures may be absent.
 	Series SeriesState `json:"series"`
 
 	// TenantStates Tenants of the plan in force by measured state. Empty without a current measurement.
@@ -2303,7 +2303,7 @@ type FabricOverview struct {
 	// Tenants Declared tenants.
 	Tenants int `json:"tenants"`
 
-	// Verdict Whether every tenant receives its share: every contending tenant does; at least one does not; no tenant contends; there is no current measurement, or a tenant is not measured while none is below its share; no plan is in force; no tenant is declared; the fabric was never discovered.
+	// Verdict Whether every tenant receives its share. `served`: every contending tenant does. `below-share`: at least one does not. `quiet`: no tenant contends. `not-measured`: there is no current measurement, or a tenant is not measured while none is below its share. `no-plan`: no plan is in force. `no-tenants`: no tenant is declared. `not-discovered`: the fabric has never been discovered.
 	Verdict Verdict `json:"verdict"`
 }
 
@@ -2722,7 +2722,7 @@ type LinkTenant struct {
 
 // LinkTenantUse defines model for LinkTenantUse.
 type LinkTenantUse struct {
-	// Contention Whether a contended link limits the tenant, or else what does: nothing could be measured, one of its ports has no link, it sends almost nothing, its cap, the ports it sends from, a link elsewhere, or its own demand. Absent in measurements of earlier releases.
+	// Contention What limits the tenant. `contending`: a contended link. `not-measured`: nothing could be measured. `path-down`: one of its ports has no link. `idle`: it sends almost nothing. `cap`: its cap. `own-port`: the ports it sends from. `other-link`: a link elsewhere. `demand`: its own demand. Absent in measurements of earlier releases.
 	Contention *Contention `json:"contention,omitempty"`
 
 	// DeliveredBps Rate in bits per second; absent when it was not measured.
@@ -2779,10 +2779,10 @@ type MapEdge struct {
 	// CapacityBps Sum of the links, in one direction.
 	CapacityBps int64 `json:"capacity_bps"`
 
-	// Contended Links of which a direction is contended.
+	// Contended Number of links with a contended direction.
 	Contended int `json:"contended"`
 
-	// Down Links that are contended in the plan and were not up at the latest scan.
+	// Down Number of links that are contended in the plan and were not up at the latest scan.
 	Down  int `json:"down"`
 	Links int `json:"links"`
 
@@ -2806,7 +2806,7 @@ type MapGroup struct {
 	// Name Name of a single member; for the hosts of a leaf, the leaf's; for a pod, its first switch's.
 	Name string `json:"name"`
 
-	// State The worst that holds, from the least to the worst: nothing; a link of the members is contended; a device has drifted; a tenant is below its share on a link of the members; a link of the members is down.
+	// State The worst state that applies, here from best to worst. `ok`: none of the others. `contended`: a link of the members is contended. `drifted`: a device has drifted. `below-share`: a tenant is below its share on a link of the members. `down`: a link of the members is down.
 	State    MapState `json:"state"`
 	Switches int      `json:"switches"`
 
@@ -2824,7 +2824,7 @@ type MapGroupKind string
 type MapMatrix struct {
 	At time.Time `json:"at"`
 
-	// By What rows and columns are.
+	// By Whether rows and columns are switches or groups.
 	By    MapMatrixBy  `json:"by"`
 	Cells []MatrixCell `json:"cells"`
 
@@ -2842,7 +2842,7 @@ type MapMatrix struct {
 	// Rows At most 128, by name.
 	Rows []MatrixSide `json:"rows"`
 
-	// Series Whether the stored series could be read: all, all but those of a manager that does not answer, none because they do not answer, or none because the service keeps no series. Unless it is `read`, measured figures may be absent.
+	// Series Whether the stored series could be read. `read`: all of them. `partial`: all but those of a manager that does not answer. `away`: none, because the time series server does not answer. `off`: none, because the service stores no series. Unless it is `read`, measured figures may be absent.
 	Series   SeriesState `json:"series"`
 	Snapshot SHA256      `json:"snapshot"`
 
@@ -2850,7 +2850,7 @@ type MapMatrix struct {
 	Tier int `json:"tier"`
 }
 
-// MapMatrixBy What rows and columns are.
+// MapMatrixBy Whether rows and columns are switches or groups.
 type MapMatrixBy string
 
 // MapPlace A node and where the map shows it.
@@ -2861,7 +2861,7 @@ type MapPlace struct {
 	Name   string   `json:"name"`
 }
 
-// MapState The worst that holds, from the least to the worst: nothing; a link of the members is contended; a device has drifted; a tenant is below its share on a link of the members; a link of the members is down.
+// MapState The worst state that applies, here from best to worst. `ok`: none of the others. `contended`: a link of the members is contended. `drifted`: a device has drifted. `below-share`: a tenant is below its share on a link of the members. `down`: a link of the members is down.
 type MapState string
 
 // MatrixCell defines model for MatrixCell.
@@ -3004,7 +3004,7 @@ type NewToken struct {
 	Token  Token  `json:"token"`
 }
 
-// Objective A contended second is bad when the tenant receives less than `bound` of what it may have. At least `target` of its contended seconds are not to be bad, over 28 days.
+// Objective A contended second is bad when the tenant receives less than `bound` of what it may have. Over 28 days, at least the fraction `target` of its contended seconds must not be bad.
 type Objective struct {
 	// Bound Fraction of what the tenant may have.
 	Bound float64 `json:"bound"`
@@ -3027,7 +3027,7 @@ type ObjectiveSource string
 
 // ObjectiveList defines model for ObjectiveList.
 type ObjectiveList struct {
-	// Default A contended second is bad when the tenant receives less than `bound` of what it may have. At least `target` of its contended seconds are not to be bad, over 28 days.
+	// Default A contended second is bad when the tenant receives less than `bound` of what it may have. Over 28 days, at least the fraction `target` of its contended seconds must not be bad.
 	Default Objective `json:"default"`
 
 	// Items By tenant.
@@ -3610,7 +3610,7 @@ type Rollout struct {
 	// State Only `succeeded` means that every device was verified. A rollout is `refused` before anything is written to a device or to the subnet manager; `result` names the cause and the remedy.
 	State RolloutState `json:"state"`
 
-	// To The settings that a rollout which removes everything returns devices to; absent in other rollouts.
+	// To The settings to which a rollout returns devices when it removes all settings of Fairlane; absent in other rollouts.
 	To        *RolloutTo `json:"to,omitempty"`
 	UpdatedAt time.Time  `json:"updated_at"`
 
@@ -3622,7 +3622,7 @@ type Rollout struct {
 	Wish RolloutWish `json:"wish"`
 }
 
-// RolloutTo The settings that a rollout which removes everything returns devices to; absent in other rollouts.
+// RolloutTo The settings to which a rollout returns devices when it removes all settings of Fairlane; absent in other rollouts.
 type RolloutTo string
 
 // RolloutBack defines model for RolloutBack.
@@ -3794,7 +3794,7 @@ type RoutedPath struct {
 	// Said A sentence as a stable message id and named, typed parameters, so that a client can render it in the reader's language; the English sentence is in the adjacent field.
 	Said *Phrase `json:"said,omitempty"`
 
-	// Series Whether the stored series could be read: all, all but those of a manager that does not answer, none because they do not answer, or none because the service keeps no series. Unless it is `read`, measured figures may be absent.
+	// Series Whether the stored series could be read. `read`: all of them. `partial`: all but those of a manager that does not answer. `away`: none, because the time series server does not answer. `off`: none, because the service stores no series. Unless it is `read`, measured figures may be absent.
 	Series   SeriesState `json:"series"`
 	Snapshot SHA256      `json:"snapshot"`
 
@@ -3870,7 +3870,7 @@ type SenderWeight struct {
 	Weight float64 `json:"weight"`
 }
 
-// SeriesState Whether the stored series could be read: all, all but those of a manager that does not answer, none because they do not answer, or none because the service keeps no series. Unless it is `read`, measured figures may be absent.
+// SeriesState Whether the stored series could be read. `read`: all of them. `partial`: all but those of a manager that does not answer. `away`: none, because the time series server does not answer. `off`: none, because the service stores no series. Unless it is `read`, measured figures may be absent.
 type SeriesState string
 
 // ServiceAccount An account of a program. With `fabric` its role holds on that fabric only.
@@ -4046,7 +4046,7 @@ type Silence struct {
 	Matchers []string  `json:"matchers"`
 	StartsAt time.Time `json:"starts_at"`
 
-	// State `pending`: not begun.
+	// State `pending`: the silence has not begun.
 	State SilenceState `json:"state"`
 }
 
@@ -4058,7 +4058,7 @@ type SilenceCreate struct {
 	// EndsAt At most 366 days after the start.
 	EndsAt time.Time `json:"ends_at"`
 
-	// Matchers `LABEL=VALUE`, `LABEL!=VALUE`, `LABEL=~REGEXP` or `LABEL!~REGEXP`. `alertname` is the name of the rule; a missing label has an empty value. Regular expressions (RE2) match the whole value. A value in quotation marks is read as a string of Go.
+	// Matchers `LABEL=VALUE`, `LABEL!=VALUE`, `LABEL=~REGEXP` or `LABEL!~REGEXP`. `alertname` is the name of the rule; a missing label has an empty value. Regular expressions (RE2) match the whole value. A value in quotation marks follows the syntax of Go's string literals.
 	Matchers []string `json:"matchers"`
 
 	// StartsAt Default and earliest: now.
@@ -4071,7 +4071,7 @@ type SilenceList struct {
 	NextCursor *string   `json:"next_cursor,omitempty"`
 }
 
-// SilenceState `pending`: not begun.
+// SilenceState `pending`: the silence has not begun.
 type SilenceState string
 
 // Simulation defines model for Simulation.
@@ -4348,7 +4348,7 @@ type TenantNow struct {
 	// Period Contended time in the last hour (`hour`) or the last 28 days (`period`). Time without a measurement does not count.
 	Period ContendedTime `json:"period"`
 
-	// Series Whether the stored series could be read: all, all but those of a manager that does not answer, none because they do not answer, or none because the service keeps no series. Unless it is `read`, measured figures may be absent.
+	// Series Whether the stored series could be read. `read`: all of them. `partial`: all but those of a manager that does not answer. `away`: none, because the time series server does not answer. `off`: none, because the service stores no series. Unless it is `read`, measured figures may be absent.
 	Series SeriesState `json:"series"`
 
 	// State State of the tenant in the latest measurement: it contends, or what limits it instead. Absent without a current measurement.
@@ -4389,7 +4389,7 @@ type TenantShare struct {
 	// AtSenders Whether `delivered_bps` leaves out some receiving ports (InfiniBand). These are ports on which the tenant only receives, on a service level shared with other tenants: their counters cannot be divided between tenants.
 	AtSenders *bool `json:"at_senders,omitempty"`
 
-	// Contention Whether a contended link limits the tenant, or else what does: nothing could be measured, one of its ports has no link, it sends almost nothing, its cap, the ports it sends from, a link elsewhere, or its own demand. Absent in measurements of earlier releases.
+	// Contention What limits the tenant. `contending`: a contended link. `not-measured`: nothing could be measured. `path-down`: one of its ports has no link. `idle`: it sends almost nothing. `cap`: its cap. `own-port`: the ports it sends from. `other-link`: a link elsewhere. `demand`: its own demand. Absent in measurements of earlier releases.
 	Contention *Contention `json:"contention,omitempty"`
 
 	// DeliveredBps Rate in bits per second; absent when it was not measured.
@@ -4593,7 +4593,7 @@ type UserUpdate struct {
 	Roles []Grant `json:"roles"`
 }
 
-// Verdict Whether every tenant receives its share: every contending tenant does; at least one does not; no tenant contends; there is no current measurement, or a tenant is not measured while none is below its share; no plan is in force; no tenant is declared; the fabric was never discovered.
+// Verdict Whether every tenant receives its share. `served`: every contending tenant does. `below-share`: at least one does not. `quiet`: no tenant contends. `not-measured`: there is no current measurement, or a tenant is not measured while none is below its share. `no-plan`: no plan is in force. `no-tenants`: no tenant is declared. `not-discovered`: the fabric has never been discovered.
 type Verdict string
 
 // Version defines model for Version.
@@ -4624,7 +4624,7 @@ type WhatIf struct {
 // WhatIfRequest defines model for WhatIfRequest.
 type WhatIfRequest struct {
 	// Edits Edits, applied in the order given: `weight:TENANT=W`, `guarantee:TENANT=RATE`, `cap:TENANT=RATE`, `flows:TENANT=FACTOR`, `flow:…`, `add:…`, `remove:TENANT`,
-	// `fail:PORT`, as `fairlane compile --what-if` takes them.
+	// `fail:PORT`, as `fairlane compile --edit` takes them.
 	Edits   []string        `json:"edits"`
 	Options *CompileOptions `json:"options,omitempty"`
 
@@ -5687,13 +5687,13 @@ type FindSeriesByFormFormdataBody struct {
 
 // SearchParams defines parameters for Search.
 type SearchParams struct {
-	// Q The text, of which case does not matter.
+	// Q The text to find; case does not matter.
 	Q string `form:"q" json:"q"`
 
 	// Fabric Only results on this fabric.
 	Fabric *Name `form:"fabric,omitempty" json:"fabric,omitempty"`
 
-	// Limit Most results; 20 by default.
+	// Limit Largest number of results; default 20.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 }
 

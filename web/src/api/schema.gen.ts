@@ -881,7 +881,7 @@ export interface paths {
         };
         /**
          * List the objectives of a fabric's tenants
-         * @description What each tenant is to receive while it contends, and how often: the objective in force of every tenant, and the default of the fabric. A token of a tenant sees its own.
+         * @description What each tenant should receive while it contends, and how often: the objective in force of every tenant, and the default of the fabric. A token of a tenant sees its own.
          */
         get: operations["listObjectives"];
         /**
@@ -2350,7 +2350,7 @@ export interface paths {
         };
         /**
          * Draw the fabric as at most 300 groups and the links between them
-         * @description Switches stand alone and the hosts of a leaf are one group while they fit. In a larger fabric, the switches below the top tier that are connected without it are a pod, and the hosts of a pod are one group. `expand` draws the members of one group instead.
+         * @description As long as they fit, each switch is drawn alone and the hosts of each leaf as one group. In a larger fabric, a pod is a set of switches below the top tier that are connected without it, and the hosts of a pod are one group. `expand` draws the members of one group instead.
          *     Measured figures are those of the stored series.
          */
         get: operations["getMap"];
@@ -2838,7 +2838,7 @@ export interface paths {
         };
         /**
          * List the rules of alerts with their state
-         * @description The recording and alerting rules that the service evaluates. A token of a tenant sees the rules about tenants and, of their alerts, its own; a token of a fabric those of the fabric, too.
+         * @description The recording and alerting rules that the service evaluates. A token of a tenant sees the rules about tenants, and of their alerts only its own. A token of a fabric also sees the rules and alerts about the fabric.
          */
         get: operations["listRules"];
         put?: never;
@@ -2858,7 +2858,7 @@ export interface paths {
         };
         /**
          * List the active alerts
-         * @description Pending and firing alerts. A token of a tenant sees the alerts whose labels `fabric` and `tenant` name it; alerts about managers are for tokens without a limit.
+         * @description Pending and firing alerts. A token of a tenant sees the alerts whose labels `fabric` and `tenant` name it; only tokens without such a limit see alerts about managers.
          */
         get: operations["listAlerts"];
         put?: never;
@@ -3581,7 +3581,7 @@ export interface components {
         WhatIfRequest: {
             /**
              * @description Edits, applied in the order given: `weight:TENANT=W`, `guarantee:TENANT=RATE`, `cap:TENANT=RATE`, `flows:TENANT=FACTOR`, `flow:…`, `add:…`, `remove:TENANT`,
-             *     `fail:PORT`, as `fairlane compile --what-if` takes them.
+             *     `fail:PORT`, as `fairlane compile --edit` takes them.
              */
             edits: string[];
             options?: components["schemas"]["CompileOptions"];
@@ -3644,7 +3644,7 @@ export interface components {
         /** @description The traffic of the tenant that the answer assumes. */
         AdmissionTraffic: {
             /**
-             * @description `mesh`: each port sends to each other one. `to`: each of `ports` sends to each of `to`. `declared`: the declared flows, nothing assumed.
+             * @description `mesh`: each port sends to every other port. `to`: each of `ports` sends to each of `to`. `declared`: the declared flows, nothing assumed.
              * @enum {string}
              */
             kind: "mesh" | "to" | "declared";
@@ -3920,7 +3920,7 @@ export interface components {
         /** @enum {string} */
         TaskState: "queued" | "running" | "succeeded" | "failed" | "canceled";
         SilenceCreate: {
-            /** @description `LABEL=VALUE`, `LABEL!=VALUE`, `LABEL=~REGEXP` or `LABEL!~REGEXP`. `alertname` is the name of the rule; a missing label has an empty value. Regular expressions (RE2) match the whole value. A value in quotation marks is read as a string of Go. */
+            /** @description `LABEL=VALUE`, `LABEL!=VALUE`, `LABEL=~REGEXP` or `LABEL!~REGEXP`. `alertname` is the name of the rule; a missing label has an empty value. Regular expressions (RE2) match the whole value. A value in quotation marks follows the syntax of Go's string literals. */
             matchers: string[];
             /**
              * Format: date-time
@@ -3936,7 +3936,7 @@ export interface components {
             comment: string;
         };
         /**
-         * @description `pending`: not begun.
+         * @description `pending`: the silence has not begun.
          * @enum {string}
          */
         SilenceState: "pending" | "active" | "expired";
@@ -4246,7 +4246,7 @@ export interface components {
             /** @description Whether the rollout repairs devices of the plan in force. In a repair each device succeeds or fails independently. */
             repair?: boolean;
             /**
-             * @description The settings that a rollout which removes everything returns devices to; absent in other rollouts.
+             * @description The settings to which a rollout returns devices when it removes all settings of Fairlane; absent in other rollouts.
              * @enum {string}
              */
             to?: "baseline" | "factory";
@@ -4421,7 +4421,7 @@ export interface components {
             /** Format: date-time */
             updated_at?: string;
         };
-        /** @description A contended second is bad when the tenant receives less than `bound` of what it may have. At least `target` of its contended seconds are not to be bad, over 28 days. */
+        /** @description A contended second is bad when the tenant receives less than `bound` of what it may have. Over 28 days, at least the fraction `target` of its contended seconds must not be bad. */
         Objective: {
             /** @description Absent for the default of a fabric. */
             tenant?: components["schemas"]["Name"];
@@ -4734,7 +4734,7 @@ export interface components {
              */
             state: "acting" | "not-acting" | "not-tested";
             /**
-             * @description For `not-acting`, the first stage without an effect: full queues mark no packets, marks cause no notifications, notifications are not handled, or handled notifications change no rate.
+             * @description For `not-acting`, the first stage without an effect. `marks`: full queues mark no packets. `notifications`: marks cause no notifications. `reaction`: notifications are not handled. `rates`: handled notifications change no rate.
              * @enum {string}
              */
             stage?: "marks" | "notifications" | "reaction" | "rates";
@@ -4777,7 +4777,7 @@ export interface components {
             limiting_link?: string;
         };
         /**
-         * @description Whether a contended link limits the tenant, or else what does: nothing could be measured, one of its ports has no link, it sends almost nothing, its cap, the ports it sends from, a link elsewhere, or its own demand. Absent in measurements of earlier releases.
+         * @description What limits the tenant. `contending`: a contended link. `not-measured`: nothing could be measured. `path-down`: one of its ports has no link. `idle`: it sends almost nothing. `cap`: its cap. `own-port`: the ports it sends from. `other-link`: a link elsewhere. `demand`: its own demand. Absent in measurements of earlier releases.
          * @enum {string}
          */
         Contention: "contending" | "not-measured" | "path-down" | "idle" | "cap" | "own-port" | "other-link" | "demand";
@@ -4830,7 +4830,7 @@ export interface components {
             idle_expires_at: string;
         };
         /**
-         * @description Whether the stored series could be read: all, all but those of a manager that does not answer, none because they do not answer, or none because the service keeps no series. Unless it is `read`, measured figures may be absent.
+         * @description Whether the stored series could be read. `read`: all of them. `partial`: all but those of a manager that does not answer. `away`: none, because the time series server does not answer. `off`: none, because the service stores no series. Unless it is `read`, measured figures may be absent.
          * @enum {string}
          */
         SeriesState: "read" | "partial" | "away" | "off";
@@ -4876,7 +4876,7 @@ export interface components {
             alerts: components["schemas"]["FiringAlert"][];
         };
         /**
-         * @description Whether every tenant receives its share: every contending tenant does; at least one does not; no tenant contends; there is no current measurement, or a tenant is not measured while none is below its share; no plan is in force; no tenant is declared; the fabric was never discovered.
+         * @description Whether every tenant receives its share. `served`: every contending tenant does. `below-share`: at least one does not. `quiet`: no tenant contends. `not-measured`: there is no current measurement, or a tenant is not measured while none is below its share. `no-plan`: no plan is in force. `no-tenants`: no tenant is declared. `not-discovered`: the fabric has never been discovered.
          * @enum {string}
          */
         Verdict: "served" | "below-share" | "quiet" | "not-measured" | "no-plan" | "no-tenants" | "not-discovered";
@@ -4969,7 +4969,7 @@ export interface components {
             snapshot: components["schemas"]["SHA256"];
             series: components["schemas"]["SeriesState"];
             /**
-             * @description What a group is: a switch or the hosts of one, a pod, a block of pods in the order of their names because they are too many, or a member of `expanded`.
+             * @description What a group is. `switch`: a switch, or the hosts of one. `pod`: a pod. `block`: several pods, adjacent by name, where there are too many pods. `member`: a member of `expanded`.
              * @enum {string}
              */
             by: "switch" | "pod" | "block" | "member";
@@ -5017,7 +5017,7 @@ export interface components {
             more: boolean;
         };
         /**
-         * @description The worst that holds, from the least to the worst: nothing; a link of the members is contended; a device has drifted; a tenant is below its share on a link of the members; a link of the members is down.
+         * @description The worst state that applies, here from best to worst. `ok`: none of the others. `contended`: a link of the members is contended. `drifted`: a device has drifted. `below-share`: a tenant is below its share on a link of the members. `down`: a link of the members is down.
          * @enum {string}
          */
         MapState: "ok" | "contended" | "drifted" | "below-share" | "down";
@@ -5031,14 +5031,14 @@ export interface components {
              * @description Sum of the links, in one direction.
              */
             capacity_bps: number;
-            /** @description Links of which a direction is contended. */
+            /** @description Number of links with a contended direction. */
             contended: number;
             /**
              * Format: double
              * @description Highest measured use of a direction; absent if none was measured.
              */
             worst_use?: number;
-            /** @description Links that are contended in the plan and were not up at the latest scan. */
+            /** @description Number of links that are contended in the plan and were not up at the latest scan. */
             down: number;
         };
         LinkMeeting: {
@@ -5078,7 +5078,7 @@ export interface components {
             /** @description Tier of the rows. */
             tier: number;
             /**
-             * @description What rows and columns are.
+             * @description Whether rows and columns are switches or groups.
              * @enum {string}
              */
             by: "switch" | "group";
@@ -9756,7 +9756,7 @@ export interface operations {
                      *           "code": "share-uncertain",
                      *           "fix": "give tenants that contend for a sending port ports of their own, let flows cross at most one full link, judge slow queue pairs by means over more than 4 s, or measure the shares before relying on them",
                      *           "links": [],
-                     *           "message": "the prediction's error bound, which at least 95 of 100 tenants keep, is above 5 % for 3 tenants: blue: 38.992 Gbit/s to 60.988 Gbit/s, entitled to 33.333 Gbit/s; green: 78.008 Gbit/s to 122.012 Gbit/s, entitled to 116.667 Gbit/s; red: 38.75 Gbit/s to 61.25 Gbit/s, entitled to 50 Gbit/s",
+                     *           "message": "the prediction's error bound, within which at least 95 of 100 tenants stay, is above 5 % for 3 tenants: blue: 38.992 Gbit/s to 60.988 Gbit/s, entitled to 33.333 Gbit/s; green: 78.008 Gbit/s to 122.012 Gbit/s, entitled to 116.667 Gbit/s; red: 38.75 Gbit/s to 61.25 Gbit/s, entitled to 50 Gbit/s",
                      *           "said": {
                      *             "id": "plan.share-uncertain",
                      *             "params": {
@@ -9831,11 +9831,11 @@ export interface operations {
                      *             "id": "plan.source-port.lanes.fix"
                      *           },
                      *           "code": "source-port-contended",
-                     *           "fix": "place the tenants' senders on different ports, or weigh their lanes by VL arbitration on this port (--vl-arbitration, option vl_arbitration)",
+                     *           "fix": "place the tenants' senders on different ports, or set weights for their lanes by VL arbitration on this port (--vl-arbitration, option vl_arbitration)",
                      *           "links": [
                      *             "h2/P1 -> sw1/P2"
                      *           ],
-                     *           "message": "the tenants contend for the sending port h2/P1, which marks nothing: its queue pairs take turns, so each tenant gets blue: 49.99 Gbit/s instead of 33.333 Gbit/s; green: 50.01 Gbit/s instead of 66.667 Gbit/s",
+                     *           "message": "the tenants contend for the sending port h2/P1, which does not mark: it serves its queue pairs round-robin; predicted: blue: 49.99 Gbit/s instead of 33.333 Gbit/s; green: 50.01 Gbit/s instead of 66.667 Gbit/s",
                      *           "said": {
                      *             "id": "plan.source-port-contended",
                      *             "params": {
@@ -13398,11 +13398,11 @@ export interface operations {
     search: {
         parameters: {
             query: {
-                /** @description The text, of which case does not matter. */
+                /** @description The text to find; case does not matter. */
                 q: string;
                 /** @description Only results on this fabric. */
                 fabric?: components["schemas"]["Name"];
-                /** @description Most results; 20 by default. */
+                /** @description Largest number of results; default 20. */
                 limit?: number;
             };
             header?: never;
