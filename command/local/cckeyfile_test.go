@@ -35,7 +35,7 @@ func TestAKeyIsStoredCompletelyOrNotAtAll(t *testing.T) {
 	if err := k.create(); err == nil {
 		t.Error("create overwrote an existing file")
 	}
-	if _, err := newKey(path); err == nil || !strings.Contains(err.Error(), "free") {
+	if _, err := newKey(path); err == nil || !strings.Contains(err.Error(), "want a file that does not exist yet") {
 		t.Errorf("newKey with an existing file: %v", err)
 	}
 	if other, err := newKey(filepath.Join(dir, "other")); err != nil || other.key == k.key {

@@ -20,11 +20,11 @@ func TestThePageOfFabricsHasEveryFinding(t *testing.T) {
 	if len(want) != 3 {
 		t.Fatalf("%d severities found", len(want))
 	}
-	text := section(page(t, "docs/infiniband.md"), "Looking at the fabric")
+	text := section(page(t, "docs/infiniband.md"), "Discovering and checking a fabric")
 	for severity, codes := range want {
 		slices.Sort(codes)
 		if row := "\n| " + severity + " | " + strings.Join(codes, ", ") + " |\n"; !strings.Contains(text, row) {
-			t.Errorf("docs/infiniband.md, section Looking at the fabric, lacks this row:%s", row)
+			t.Errorf("docs/infiniband.md, section Discovering and checking a fabric, lacks this row:%s", row)
 		}
 	}
 }
