@@ -14,7 +14,7 @@ import (
 func TestRulesAndAlertsHaveTheFormOfPrometheus(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
-	red := (&town{rig: r}).person("viewer", "tenant-viewer@lab/red")
+	red := (&rightsRig{rig: r}).person("viewer", "tenant-viewer@lab/red")
 	var at time.Time
 	for m := range 40 {
 		at = time.Unix(1_700_000_000+int64(m)*15, 0)

@@ -193,7 +193,7 @@ func half(t *testing.T, srv *httptest.Server, token, path, body string, sent int
 func TestSlowClientDelaysNoOthersAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
-	other := (&town{rig: r}).person("other", "fabric-admin@*")
+	other := (&rightsRig{rig: r}).person("other", "fabric-admin@*")
 	srv := started(t, r)
 	const body = `{"name":"green","weight":2,"pkey":"0x8003"}`
 	var slow []net.Conn
@@ -288,18 +288,18 @@ func TestInterruptedChangeIsStoredWholeOrNotAtAll(t *testing.T) {
 	for _, x := range decode[gen.TenantList](r.call("GET", "/fabrics/lab/tenants?limit=1000", "").want(200)).Items {
 		made[x.Name] = true
 	}
-	told := map[string]bool{"red": true, "blue": true}
+	seen := map[string]bool{"red": true, "blue": true}
 	for _, e := range decode[gen.EventList](r.call("GET", "/fabrics/lab/events?limit=1000", "").want(200)).Items {
 		if e.Kind == "tenant.created" {
-			told[e.Subject] = true
+			seen[e.Subject] = true
 		}
 	}
 	for name := range made {
-		if !told[name] {
+		if !seen[name] {
 			t.Errorf("tenant %s was made without its event", name)
 		}
 	}
-	for name := range told {
+	for name := range seen {
 		if !made[name] {
 			t.Errorf("tenant %s was reported created and does not exist", name)
 		}
@@ -323,7 +323,7 @@ func encoded(t *testing.T, v any) string {
 func TestBodyIsNotReadBeforeAuthorisation(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
-	viewer := (&town{rig: r}).person("viewer", "tenant-viewer@lab/red")
+	viewer := (&rightsRig{rig: r}).person("viewer", "tenant-viewer@lab/red")
 	srv := started(t, r)
 	for token, want := range map[string]string{"flt_guess": " 401 ", viewer: " 403 "} {
 		_, in := announce(t, srv, token, "/users", 8000000)

@@ -97,7 +97,7 @@ const (
 
 // receiving is a body in transfer. It counts against the limits of its sender.
 type receiving struct {
-	who   asker
+	who   callerKey
 	load  *tally
 	bytes int    // counted so far
 	leave func() // releases the place among the bodies in transfer; nil when there is none

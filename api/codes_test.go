@@ -89,9 +89,9 @@ func typeName(e ast.Expr) string {
 func TestEveryProblemIsOneOfAnOperation(t *testing.T) {
 	t.Parallel()
 	sp := parsed(t)
-	told := append(ambient(), routing()...)
+	documented := append(ambient(), routing()...)
 	for _, o := range operationsOf(sp.doc) {
-		told = append(told, sp.at(o.method, o.path).problems...)
+		documented = append(documented, sp.at(o.method, o.path).problems...)
 		own, err := ownProblems(o.Operation)
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestEveryProblemIsOneOfAnOperation(t *testing.T) {
 	}
 	unspoken := []string{"fenced"} // used between managers; an operation that encounters it still returns it
 	for code := range kinds() {
-		if !slices.Contains(told, code) && !slices.Contains(unspoken, code) {
+		if !slices.Contains(documented, code) && !slices.Contains(unspoken, code) {
 			t.Errorf("no operation says that it may answer %s", code)
 		}
 	}

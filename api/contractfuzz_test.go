@@ -34,14 +34,14 @@ var (
 	contractSeed     = flag.Uint64("contract.seed", 1, "seed of the contract fuzz")
 )
 
-// mood is the intent of a generated request.
-type mood int
+// intent is what a generated request is meant to be.
+type intent int
 
 const (
-	valid    mood = iota // satisfies the contract
-	boundary             // at the limits of the contract
-	invalid              // breaks one of its rules
-	hostile              // tries to do harm
+	valid    intent = iota // satisfies the contract
+	boundary               // at the limits of the contract
+	invalid                // breaks one of its rules
+	hostile                // tries to do harm
 )
 
 // fuzzer generates requests from the contract and sends them to a real server over a real store.
@@ -121,7 +121,7 @@ func newFuzzer(t *testing.T, seed uint64) *fuzzer {
 	f.db.SetMaxOpenConns(1) // data_version is per connection
 	t.Cleanup(func() { _ = f.db.Close() })
 	f.furnish()
-	people := &town{rig: f.rig}
+	people := &rightsRig{rig: f.rig}
 	f.tenants = []string{people.person("admin-of-red", "tenant-admin@lab/red"), people.person("viewer-of-blue", "tenant-viewer@lab/blue")}
 	return f
 }
@@ -319,7 +319,7 @@ func (f *fuzzer) request() *request {
 	if op.OperationID == "deleteFabric" && f.rand.IntN(10) > 0 { // rarely: it deletes everything on the fabric
 		op = f.ops[0]
 	}
-	m := mood(f.rand.IntN(4))
+	m := intent(f.rand.IntN(4))
 	r := &request{op: op, path: op.path, header: http.Header{"Authorization": {"Bearer " + f.token()}}}
 	query := url.Values{}
 	for _, list := range []openapi3.Parameters{op.item.Parameters, op.Parameters} {
@@ -349,7 +349,7 @@ func (f *fuzzer) token() string {
 
 func pick[T any](f *fuzzer, list ...T) T { return list[f.rand.IntN(len(list))] }
 
-func (f *fuzzer) parameter(r *request, query url.Values, p *openapi3.Parameter, m mood) {
+func (f *fuzzer) parameter(r *request, query url.Values, p *openapi3.Parameter, m intent) {
 	switch p.In {
 	case "path":
 		v := f.known(p.Name)
@@ -420,7 +420,7 @@ func (f *fuzzer) known(name string) string {
 }
 
 // fill gives the request a body when its operation has one, and sometimes when it does not.
-func (f *fuzzer) fill(r *request, m mood) {
+func (f *fuzzer) fill(r *request, m intent) {
 	schema := body(r.op)
 	if schema == nil {
 		if m == hostile && f.rand.IntN(5) == 0 {
@@ -459,7 +459,7 @@ func (f *fuzzer) fill(r *request, m mood) {
 	}
 }
 
-func (f *fuzzer) headers(r *request, m mood) {
+func (f *fuzzer) headers(r *request, m intent) {
 	if r.kind != "" {
 		r.header.Set("Content-Type", r.kind)
 	}
@@ -490,7 +490,7 @@ func (f *fuzzer) text() string {
 }
 
 // value generates a value of a schema. name is the field's; depth bounds recursive schemas.
-func (f *fuzzer) value(s *openapi3.Schema, m mood, name string, depth int) any {
+func (f *fuzzer) value(s *openapi3.Schema, m intent, name string, depth int) any {
 	if m >= invalid && f.rand.IntN(6) == 0 || depth > 8 {
 		return f.odd(m)
 	}
@@ -520,7 +520,7 @@ func (f *fuzzer) value(s *openapi3.Schema, m mood, name string, depth int) any {
 	return f.word(s, name)
 }
 
-func (f *fuzzer) object(s *openapi3.Schema, m mood, depth int) map[string]any {
+func (f *fuzzer) object(s *openapi3.Schema, m intent, depth int) map[string]any {
 	out := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) { // the seed decides, not the map
 		need := slices.Contains(s.Required, name)
@@ -535,7 +535,7 @@ func (f *fuzzer) object(s *openapi3.Schema, m mood, depth int) map[string]any {
 	return out
 }
 
-func (f *fuzzer) number(s *openapi3.Schema, m mood) float64 {
+func (f *fuzzer) number(s *openapi3.Schema, m intent) float64 {
 	least, most := 0.0, 1e6
 	if s.Min != nil {
 		least = *s.Min
@@ -578,7 +578,7 @@ func (f *fuzzer) word(s *openapi3.Schema, name string) string {
 }
 
 // odd returns a value of another type than requested.
-func (f *fuzzer) odd(m mood) any {
+func (f *fuzzer) odd(m intent) any {
 	if m == hostile && f.rand.IntN(2) == 0 {
 		return f.text()
 	}

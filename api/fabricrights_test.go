@@ -58,17 +58,17 @@ func TestFabricRoleAppliesToItsFabricOnly(t *testing.T) {
 	}
 }
 
-// busyTown is a town in which a plan of lab is in force, and prod is a similar fabric.
-type busyTown struct {
-	*town
+// busyRightsRig is a rightsRig in which a plan of lab is in force, and prod is a similar fabric.
+type busyRightsRig struct {
+	*rightsRig
 	plan    string // of lab, in force
 	rollout int64  // of lab
 	running int64  // another one of lab, which waits
 }
 
-func newBusyTown(t *testing.T) *busyTown {
+func newBusyRightsRig(t *testing.T) *busyRightsRig {
 	t.Helper()
-	w := &busyTown{town: newTown(t)}
+	w := &busyRightsRig{rightsRig: newRightsRig(t)}
 	ctx := t.Context()
 	p, _, err := w.Service.CreatePlan(ctx, "lab", policy.Options{}, false)
 	if err != nil {
@@ -101,7 +101,7 @@ func heard(a answer, name string) string {
 // as missing, and do not change.
 func TestObjectsOfAnotherFabricAreNotFound(t *testing.T) {
 	t.Parallel()
-	w := newBusyTown(t)
+	w := newBusyRightsRig(t)
 	ctx := t.Context()
 	before, err := w.Service.Rollout(ctx, "lab", w.running)
 	if err != nil {
@@ -166,7 +166,7 @@ func TestObjectsOfAnotherFabricAreNotFound(t *testing.T) {
 // TestListsAreLimitedToTheCallersFabrics checks the lists without a fabric in their path.
 func TestListsAreLimitedToTheCallersFabrics(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newRightsRig(t)
 	mixed := w.person("mixed", "operator@prod")
 	viewer := tenants.Grant{Role: tenants.RoleTenantViewer, Domain: tenants.Domain{Fabric: "lab", Tenant: "red"}}
 	if _, err := w.Service.PutMember(t.Context(), "mixed", viewer); err != nil {
@@ -205,7 +205,7 @@ func TestListsAreLimitedToTheCallersFabrics(t *testing.T) {
 // checks that a fabric administrator cannot grant, to others or to itself, a role beyond its own.
 func TestFabricAdministratorGrantsRolesInItsFabricOnly(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newRightsRig(t)
 	admin := func(method, path, body string, header ...string) answer {
 		return w.ask(w.tokens["lab-admin"], method, "/api/v1"+path, body, header...)
 	}
@@ -280,7 +280,7 @@ func TestFabricAdministratorGrantsRolesInItsFabricOnly(t *testing.T) {
 // checks that the administrator of one fabric cannot point it at the devices of another.
 func TestFabricSourceNeedsAServiceWideRole(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newRightsRig(t)
 	put := func(who, body string) answer {
 		return w.ask(w.tokens[who], "PUT", "/api/v1/fabrics/lab", body, "If-Match", "*")
 	}
@@ -299,7 +299,7 @@ func TestFabricSourceNeedsAServiceWideRole(t *testing.T) {
 // TestAServiceAccountHasItsRoleOnOneFabric covers a service account from its first token to the deletion of its fabric.
 func TestAServiceAccountHasItsRoleOnOneFabric(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newRightsRig(t)
 	admin := func(method, path, body string) answer {
 		return w.ask(w.tokens["fabric-admin"], method, "/api/v1"+path, body, "If-Match", "*")
 	}
@@ -336,7 +336,7 @@ func TestAServiceAccountHasItsRoleOnOneFabric(t *testing.T) {
 // TestFabricAdministratorDoesNotCountAsLastAdministrator extends TestTheLastAdministratorStays.
 func TestFabricAdministratorDoesNotCountAsLastAdministrator(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newSignInRig(t)
 	b := h.browser()
 	b.signIn("ada", adaPassword).want(http.StatusOK)
 	b.do("POST", "/fabrics", `{"name":"lab","source":"`+controltest.Source+`"}`).want(http.StatusCreated)

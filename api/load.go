@@ -56,8 +56,8 @@ const patience = 2 * time.Second
 // load counts concurrent work: places of requests, and bodies.
 type load struct{ places, bodies tally }
 
-// asker identifies the caller of a request, on whom the limits depend.
-type asker struct {
+// callerKey identifies the caller of a request, on whom the limits depend.
+type callerKey struct {
 	known  bool
 	wide   bool   // has a role on a whole fabric or on everything
 	name   string // name of the caller or, when unknown, its address
@@ -65,7 +65,7 @@ type asker struct {
 }
 
 // bounds returns the bounds that apply to a caller, the narrowest first.
-func (s shares) bounds(a asker) []bound {
+func (s shares) bounds(a callerKey) []bound {
 	list := make([]bound, 0, 5)
 	add := func(most int, format string, args ...any) {
 		if most > 0 {

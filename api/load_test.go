@@ -11,7 +11,7 @@ import (
 func TestExcessConcurrentRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	var s Server
-	reads, writes := shares{what: "r", all: 1}.bounds(asker{}), shares{what: "w", all: 1}.bounds(asker{})
+	reads, writes := shares{what: "r", all: 1}.bounds(callerKey{}), shares{what: "w", all: 1}.bounds(callerKey{})
 	leave, err := s.place(t.Context(), reads)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestExcessConcurrentRequestsAreRefused(t *testing.T) {
 func TestConcurrencyBoundsHoldForEveryGroup(t *testing.T) {
 	t.Parallel()
 	kind := shares{what: "x", all: 8, callers: 7, tenants: 4, tenant: 2, own: 2, strangers: 2, source: 1}
-	askers := []asker{
+	askers := []callerKey{
 		{known: true, wide: true, name: "o1"}, {known: true, wide: true, name: "o2"}, {known: true, name: "a", tenant: "t1"},
 		{known: true, name: "b", tenant: "t1"}, {known: true, name: "c", tenant: "t2"}, {known: true, name: "d", tenant: "t3"}, {name: "1"}, {name: "2"}, {name: "3"},
 	}
@@ -102,4 +102,4 @@ func TestConcurrencyBoundsHoldForEveryGroup(t *testing.T) {
 	})
 }
 
-func (a asker) shares(s shares) []bound { return s.bounds(a) }
+func (a callerKey) shares(s shares) []bound { return s.bounds(a) }

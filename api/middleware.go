@@ -77,7 +77,7 @@ func (s *Server) text(c *gin.Context) {
 
 // admit authenticates and authorises the caller, before the body is read.
 func (s *Server) admit(c *gin.Context) {
-	leave, err := s.place(c.Request.Context(), admitting.bounds(asker{}))
+	leave, err := s.place(c.Request.Context(), admitting.bounds(callerKey{}))
 	if err != nil {
 		s.writeProblem(c, err)
 		return
@@ -91,7 +91,7 @@ func (s *Server) admit(c *gin.Context) {
 // work reads the body, then takes a place, and bounds the time of the handlers that follow. A body in transfer takes no
 // place.
 func (s *Server) work(c *gin.Context) {
-	who := askerOf(c)
+	who := callerKeyOf(c)
 	kind, timeout := reading, requestTimeout
 	switch {
 	case !strings.HasPrefix(c.FullPath(), apiRoot):
@@ -145,15 +145,15 @@ func (s *Server) place(ctx context.Context, bounds []bound) (leave func(), err e
 	return leave, nil
 }
 
-// askerOf returns the caller of a request. A caller with rights on several tenants counts for the tenant in the path or,
+// callerKeyOf returns the caller of a request. A caller with rights on several tenants counts for the tenant in the path or,
 // without one, for the first.
-func askerOf(c *gin.Context) asker {
+func callerKeyOf(c *gin.Context) callerKey {
 	p, ok := control.PrincipalFrom(c.Request.Context())
 	if !ok {
-		return asker{name: identity.SourceKey(c.Request.RemoteAddr)}
+		return callerKey{name: identity.SourceKey(c.Request.RemoteAddr)}
 	}
 	wide := slices.ContainsFunc(p.Grants, func(g tenants.Grant) bool { return g.Role.Wide() })
-	a := asker{known: true, wide: wide, name: holder(p)}
+	a := callerKey{known: true, wide: wide, name: holder(p)}
 	if a.wide {
 		return a
 	}

@@ -16,7 +16,7 @@ var stamped = regexp.MustCompile(`2\d\d\d-\d\d-\d\dT[0-9:.]+Z`)
 func TestObjectivesOfTenantsAndOfAFabric(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
-	red := (&town{rig: r}).person("viewer", "tenant-viewer@lab/red")
+	red := (&rightsRig{rig: r}).person("viewer", "tenant-viewer@lab/red")
 	const root = "/fabrics/lab/objectives"
 	list := func(want string) {
 		t.Helper()

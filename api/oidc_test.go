@@ -14,8 +14,8 @@ import (
 	"fairlane/tenants"
 )
 
-// newOIDCHouse returns a house whose users sign in at a real provider.
-func newOIDCHouse(t testing.TB) (*house, *openidtest.Server) {
+// newOIDCRig returns a signInRig whose users sign in at a real provider.
+func newOIDCRig(t testing.TB) (*signInRig, *openidtest.Server) {
 	t.Helper()
 	s := openidtest.Start(t, "http://fairlane.example"+OIDCCallback)
 	roles, err := openid.ParseMapping([]string{"fabric-admins=fabric-admin@*", "red-team=tenant-admin@lab/red"})
@@ -28,7 +28,7 @@ func newOIDCHouse(t testing.TB) (*house, *openidtest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newHouse(t, func(o *Options) { o.OIDC = p }), s
+	return newSignInRig(t, func(o *Options) { o.OIDC = p }), s
 }
 
 // atProvider signs in at the provider and returns the path of our callback that it redirected to.
@@ -45,7 +45,7 @@ func (b *browser) atProvider(s *openidtest.Server, user, returnTo string) string
 
 func TestSignInThroughAProvider(t *testing.T) {
 	t.Parallel()
-	h, s := newOIDCHouse(t)
+	h, s := newOIDCRig(t)
 	ctx := t.Context()
 	_, err := h.service.CreateFabric(ctx, control.Fabric{Name: "lab", Source: "ibsim:unix:star"})
 	if err == nil {
@@ -88,7 +88,7 @@ func TestSignInThroughAProvider(t *testing.T) {
 
 func TestProviderSignInTakesOverNoLocalAccount(t *testing.T) {
 	t.Parallel()
-	h, s := newOIDCHouse(t)
+	h, s := newOIDCRig(t)
 	if _, err := h.service.CreateUser(t.Context(), identity.UserInput{Name: "alice", Password: "alice is local here", Grants: []tenants.Grant{{Role: tenants.RoleFabricAdmin}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestProviderSignInTakesOverNoLocalAccount(t *testing.T) {
 
 func TestProviderSignInWithoutAProviderIsNotFound(t *testing.T) {
 	t.Parallel()
-	b := newHouse(t).browser()
+	b := newSignInRig(t).browser()
 	b.do("GET", "/sign-in/oidc", "").want(404, "oidc-off")
 	b.do("GET", "/sign-in/oidc/callback?state=x&code=y", "").want(404, "oidc-off")
 }
@@ -134,7 +134,7 @@ func TestSignInRedirectsToOwnPathsOnly(t *testing.T) {
 
 func TestDisabledUserCannotSignInThroughAProvider(t *testing.T) {
 	t.Parallel()
-	h, s := newOIDCHouse(t)
+	h, s := newOIDCRig(t)
 	ada, rob := h.browser(), h.browser()
 	ada.signIn("ada", adaPassword).want(200)
 	rob.do("GET", rob.atProvider(s, "rob", "/"), "").want(302)
@@ -156,7 +156,7 @@ func TestDisabledUserCannotSignInThroughAProvider(t *testing.T) {
 // provider.
 func TestSignInSecretsStayOutOfTheLog(t *testing.T) {
 	t.Parallel()
-	h, s := newOIDCHouse(t)
+	h, s := newOIDCRig(t)
 	b := h.browser()
 	callback := b.atProvider(s, "alice", "/")
 	_, query, _ := strings.Cut(callback, "?")

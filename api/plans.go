@@ -125,7 +125,7 @@ func linkOut(l policy.LinkShare) gen.LinkPrediction {
 func findingOut(f policy.Finding) gen.Finding {
 	return gen.Finding{
 		Code: f.Code, Tenants: append([]string{}, f.Tenants...), Links: append([]string{}, f.Links...),
-		Message: f.Message, Fix: optional(f.Fix), Said: f.Said, Advice: f.Advice,
+		Message: f.Message, Fix: optional(f.Fix), Said: f.Statement, Advice: f.Advice,
 	}
 }
 

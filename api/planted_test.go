@@ -9,18 +9,18 @@ import (
 	"fairlane/service/control/usecases"
 )
 
-// stubborn is a store that ends no session, and records each attempt to create one.
-type stubborn struct {
+// sessionKeepingStore is a store that ends no session, and records each attempt to create one.
+type sessionKeepingStore struct {
 	control.Store
 
 	kept [][32]byte
 }
 
-func (s *stubborn) Tx(ctx context.Context, f func(control.Repos) error) error {
+func (s *sessionKeepingStore) Tx(ctx context.Context, f func(control.Repos) error) error {
 	var made [][32]byte
 	err := s.Store.Tx(ctx, func(r control.Repos) error {
 		made = nil
-		return f(&stubbornRepos{r, &made})
+		return f(&sessionKeepingRepos{r, &made})
 	})
 	if err == nil {
 		s.kept = append(s.kept, made...)
@@ -28,25 +28,25 @@ func (s *stubborn) Tx(ctx context.Context, f func(control.Repos) error) error {
 	return err
 }
 
-type stubbornRepos struct {
+type sessionKeepingRepos struct {
 	control.Repos
 
 	made *[][32]byte
 }
 
-func (r *stubbornRepos) CreateSession(ctx context.Context, s control.Session) (control.Session, error) {
+func (r *sessionKeepingRepos) CreateSession(ctx context.Context, s control.Session) (control.Session, error) {
 	*r.made = append(*r.made, s.Hash)
 	return r.Repos.CreateSession(ctx, s)
 }
 
-func (*stubbornRepos) DeleteSession(context.Context, int64) error {
+func (*sessionKeepingRepos) DeleteSession(context.Context, int64) error {
 	return errors.New("this store ends no session")
 }
 
 func TestSignInFailsWhenThePlantedSessionCannotBeEnded(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	st := &stubborn{Store: h.rig.Store}
+	h := newSignInRig(t)
+	st := &sessionKeepingStore{Store: h.rig.Store}
 	d := h.rig.deps()
 	d.Store, d.Clock = st, h.clock.read
 	var err error

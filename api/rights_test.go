@@ -44,14 +44,14 @@ func people() []struct{ name, grant string } {
 	}
 }
 
-// town is a server with two fabrics and, for each kind of user, one user with a token.
-type town struct {
+// rightsRig is a server with two fabrics and, for each kind of user, one user with a token.
+type rightsRig struct {
 	*rig
 	server *httptest.Server
 	tokens map[string]string
 }
 
-func newTown(t testing.TB) *town {
+func newRightsRig(t testing.TB) *rightsRig {
 	t.Helper()
 	r := managed(t)
 	ctx := t.Context()
@@ -62,7 +62,7 @@ func newTown(t testing.TB) *town {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &town{rig: r, server: httptest.NewServer(r.server), tokens: map[string]string{"anonymous": ""}}
+	w := &rightsRig{rig: r, server: httptest.NewServer(r.server), tokens: map[string]string{"anonymous": ""}}
 	t.Cleanup(w.server.Close)
 	for _, p := range people() {
 		if p.grant != "-" {
@@ -73,7 +73,7 @@ func newTown(t testing.TB) *town {
 }
 
 // person creates a user with a role and returns a token of that user.
-func (w *town) person(name, grant string, scopes ...control.Scope) string {
+func (w *rightsRig) person(name, grant string, scopes ...control.Scope) string {
 	w.t.Helper()
 	in := identity.UserInput{Name: name}
 	if grant != "" {
@@ -95,7 +95,7 @@ func (w *town) person(name, grant string, scopes ...control.Scope) string {
 }
 
 // ask sends a request over the network and returns the answer; for a stream, only its start.
-func (w *town) ask(token, method, path, body string, header ...string) answer {
+func (w *rightsRig) ask(token, method, path, body string, header ...string) answer {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	defer cancel()
@@ -217,7 +217,7 @@ func verdict(a answer) string {
 
 func TestRoleRouteMatrix(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newRightsRig(t)
 	var b strings.Builder
 	line := func(first string, column func(name string) string) {
 		row := fmt.Sprintf("%-95s", first)
@@ -269,7 +269,7 @@ func anonymized(a answer, names ...string) string {
 // red's objects and missing ones are answered identically to the byte, and no answer contains a word of red's.
 func TestTheWrongTenantSeesNothing(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newRightsRig(t)
 	secrets := []string{`"red"`, "0x8001", "red-admin", "red-viewer"}
 	for _, o := range operationsOf(w.rig.server.spec.doc) {
 		if o.method != http.MethodGet || o.rule.Domain == reachPublic || o.rule.Domain == reachSelf {

@@ -38,8 +38,8 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// house is a server with the administrator ada; the test controls its clock.
-type house struct {
+// signInRig is a server with the administrator ada; the test controls its clock.
+type signInRig struct {
 	t       testing.TB
 	path    string
 	clock   *clock
@@ -51,10 +51,10 @@ type house struct {
 
 const adaPassword = "correct horse battery"
 
-func newHouse(t testing.TB, change ...func(*Options)) *house {
+func newSignInRig(t testing.TB, change ...func(*Options)) *signInRig {
 	t.Helper()
 	r := newRig(t)
-	h := &house{t: t, path: r.Path, clock: &clock{now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}, log: &bytes.Buffer{}, rig: r}
+	h := &signInRig{t: t, path: r.Path, clock: &clock{now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}, log: &bytes.Buffer{}, rig: r}
 	d := r.deps()
 	d.Clock = h.clock.read
 	var err error
@@ -77,13 +77,13 @@ func newHouse(t testing.TB, change ...func(*Options)) *house {
 
 // browser stores cookies as a browser does, and sends the CSRF token on request.
 type browser struct {
-	h       *house
+	h       *signInRig
 	addr    string
 	cookies map[string]*http.Cookie
 	csrf    string
 }
 
-func (h *house) browser() *browser {
+func (h *signInRig) browser() *browser {
 	return &browser{h: h, addr: "192.0.2.7:4000", cookies: map[string]*http.Cookie{}}
 }
 
@@ -126,7 +126,7 @@ const newUser = `{"name":"bob","password":"a long enough word"}`
 
 func TestASessionFromSignInToSignOut(t *testing.T) {
 	t.Parallel()
-	b := newHouse(t).browser()
+	b := newSignInRig(t).browser()
 	b.do("GET", "/me", "").want(401, "unauthorized")
 	in := decode[gen.SignedIn](b.signIn("ada", adaPassword).want(200))
 	if in.Name != "ada" || !in.ExpiresAt.Equal(time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)) {
@@ -155,7 +155,7 @@ func TestASessionFromSignInToSignOut(t *testing.T) {
 
 func TestCookiesAreForTLSOnlyWhenBrowsersUseIt(t *testing.T) {
 	t.Parallel()
-	b := newHouse(t, func(o *Options) { o.PublicURL = "https://fairlane.example" }).browser()
+	b := newSignInRig(t, func(o *Options) { o.PublicURL = "https://fairlane.example" }).browser()
 	b.signIn("ada", adaPassword).want(200)
 	c := b.cookies[secureSessionCookie]
 	if c == nil || !c.Secure || !c.HttpOnly || c.Path != "/" || c.Domain != "" {
@@ -171,7 +171,7 @@ func TestCookiesAreForTLSOnlyWhenBrowsersUseIt(t *testing.T) {
 
 func TestASessionsUnsafeRequestsNeedItsCSRFToken(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newSignInRig(t)
 	b, other := h.browser(), h.browser()
 	b.signIn("ada", adaPassword).want(200)
 	other.signIn("ada", adaPassword).want(200)
@@ -204,7 +204,7 @@ func TestASessionsUnsafeRequestsNeedItsCSRFToken(t *testing.T) {
 
 func TestPlantedSessionHasNoEffect(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newSignInRig(t)
 	attacker, victim := h.browser(), h.browser()
 	attacker.signIn("ada", adaPassword).want(200)
 	planted := attacker.cookies[sessionCookie].Value
@@ -221,7 +221,7 @@ func TestPlantedSessionHasNoEffect(t *testing.T) {
 
 func TestSessionsEndByIdlenessAndByAge(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newSignInRig(t)
 	b := h.browser()
 	b.signIn("ada", adaPassword).want(200)
 	h.clock.pass(control.SessionIdle - time.Second)
@@ -239,7 +239,7 @@ func TestSessionsEndByIdlenessAndByAge(t *testing.T) {
 
 func TestASessionKnowsItsEndAndIsExtended(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newSignInRig(t)
 	b := h.browser()
 	in := decode[gen.SignedIn](b.signIn("ada", adaPassword).want(200))
 	began := h.clock.read()
@@ -269,7 +269,7 @@ func TestASessionKnowsItsEndAndIsExtended(t *testing.T) {
 
 func TestDisabledUserLosesAccessAtOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newSignInRig(t)
 	ada, bob := h.browser(), h.browser()
 	ada.signIn("ada", adaPassword).want(200)
 	made := ada.do("POST", "/users", `{"name":"bob","password":"a long enough word","roles":[{"role":"auditor"}]}`).want(201)
@@ -292,7 +292,7 @@ func TestDisabledUserLosesAccessAtOnce(t *testing.T) {
 
 func TestFailedSignInsLockTheNameWhetherItExistsOrNot(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newSignInRig(t)
 	for i, name := range []string{"ada", "nobody"} {
 		b := h.browser()
 		b.addr = []string{"192.0.2.1:1", "192.0.2.2:1"}[i]
@@ -323,7 +323,7 @@ func TestFailedSignInsLockTheNameWhetherItExistsOrNot(t *testing.T) {
 
 func TestASourceWithManyRefusalsWaitsAndOthersDoNot(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newSignInRig(t)
 	b, other := h.browser(), h.browser()
 	other.addr = "198.51.100.9:1"
 	ada := h.browser()
@@ -344,7 +344,7 @@ func TestASourceWithManyRefusalsWaitsAndOthersDoNot(t *testing.T) {
 
 func TestPasswordsAreChangedInASessionOnly(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newSignInRig(t)
 	b, elsewhere := h.browser(), h.browser()
 	b.signIn("ada", adaPassword).want(200)
 	elsewhere.signIn("ada", adaPassword).want(200)
@@ -361,7 +361,7 @@ func TestPasswordsAreChangedInASessionOnly(t *testing.T) {
 
 func TestTokensAreNarrowedExpireAndEnd(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newSignInRig(t)
 	b := h.browser()
 	b.signIn("ada", adaPassword).want(200)
 	ask := func(token, method, path, body string) answer {
@@ -401,7 +401,7 @@ func TestTokensAreNarrowedExpireAndEnd(t *testing.T) {
 
 func TestTheLastAdministratorStays(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newSignInRig(t)
 	b := h.browser()
 	b.signIn("ada", adaPassword).want(200)
 	b.do("DELETE", "/users/ada", "", "If-Match", "*").want(409, "last-admin")
@@ -417,7 +417,7 @@ func TestTheLastAdministratorStays(t *testing.T) {
 // TestSecretsAreNeverDisclosed searches the log, the database and later answers for every secret.
 func TestSecretsAreNeverDisclosed(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newSignInRig(t)
 	b := h.browser()
 	b.signIn("ada", adaPassword).want(200)
 	secrets := []string{adaPassword, b.cookies[sessionCookie].Value, b.csrf, "a long enough word", "a wrong password!", "flt_not-one-of-ours-but-a-secret"}
@@ -457,7 +457,7 @@ func TestSecretsAreNeverDisclosed(t *testing.T) {
 
 func TestUnauthenticatedCallersLearnNothing(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newSignInRig(t)
 	read := false
 	body := readerFunc(func([]byte) (int, error) { read = true; return 0, io.ErrUnexpectedEOF })
 	for _, token := range []string{"", "flt_guess"} {
@@ -480,7 +480,7 @@ func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 // provider, which TestSignInThroughAProvider calls.
 func TestEveryOperationOfIdentityAnswersByTheContract(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newSignInRig(t)
 	h.rig.Lab(t)
 	b := h.browser()
 	b.do("GET", "/sign-in", "").want(200)

@@ -18,12 +18,12 @@ import (
 	"fairlane/tenants"
 )
 
-const strangersWord = `{"name":"nobody","password":"a long enough word"}`
+const unknownCredentials = `{"name":"nobody","password":"a long enough word"}`
 
-// strangers returns an unauthenticated sign-in request from an address.
-func strangers(t *testing.T, addr string) *http.Request {
+// anonymousSignIn returns an unauthenticated sign-in request from an address.
+func anonymousSignIn(t *testing.T, addr string) *http.Request {
 	t.Helper()
-	req := newRequest(t, "POST", "/api/v1/sign-in", strangersWord)
+	req := newRequest(t, "POST", "/api/v1/sign-in", unknownCredentials)
 	req.RemoteAddr = addr
 	return req
 }
@@ -32,9 +32,9 @@ func TestSlowUnauthenticatedSendersHoldFewPlaces(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	srv := started(t, r)
-	from := func(addr string) answer { return serve(t, r.server, strangers(t, addr)) }
+	from := func(addr string) answer { return serve(t, r.server, anonymousSignIn(t, addr)) }
 	for range sending.source {
-		half(t, srv, "", "/sign-in", strangersWord, len(strangersWord)-1)
+		half(t, srv, "", "/sign-in", unknownCredentials, len(unknownCredentials)-1)
 	}
 	if a := from("127.0.0.1:9").want(503, "busy"); a.header.Get("Retry-After") == "" {
 		t.Error("busy without Retry-After")
@@ -56,8 +56,8 @@ func TestUnauthenticatedClientsOfOnePrefixCountAsOne(t *testing.T) {
 	t.Parallel()
 	name := func(addr string) string {
 		c, _ := gin.CreateTestContext(httptest.NewRecorder())
-		c.Request = strangers(t, addr)
-		return sending.bounds(askerOf(c))[0].name
+		c.Request = anonymousSignIn(t, addr)
+		return sending.bounds(callerKeyOf(c))[0].name
 	}
 	if a, b := name("[2001:db8:1:2::1]:5"), name("[2001:db8:1:2:ffff::7]:6"); a != b {
 		t.Errorf("two addresses of one /64 are %q and %q", a, b)
@@ -84,7 +84,7 @@ func TestUnauthenticatedBodyHasAShortDeadline(t *testing.T) {
 	r := managed(t)
 	d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 	begun := time.Now()
-	r.server.ServeHTTP(d, strangers(t, "192.0.2.9:9"))
+	r.server.ServeHTTP(d, anonymousSignIn(t, "192.0.2.9:9"))
 	last := len(d.set) - 1
 	if last < 1 || !d.set[last].IsZero() || d.set[0].Before(begun.Add(bodyGrace)) || d.set[last-1].After(time.Now().Add(unknownBodyTime)) {
 		t.Errorf("the body may be read until %v: want %s from %v and more when it comes, and no limit once it is there", d.set, bodyGrace, begun)
@@ -94,15 +94,15 @@ func TestUnauthenticatedBodyHasAShortDeadline(t *testing.T) {
 func TestOneCallerLeavesSlowPlacesToOthers(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
-	other := (&town{rig: r}).person("other", "operator@*")
-	viewer := (&town{rig: r}).person("viewer", "tenant-viewer@lab/red")
-	runner := (&town{rig: r}).person("runner", "operator@lab")
+	other := (&rightsRig{rig: r}).person("other", "operator@*")
+	viewer := (&rightsRig{rig: r}).person("viewer", "tenant-viewer@lab/red")
+	runner := (&rightsRig{rig: r}).person("runner", "operator@lab")
 	caller, err := r.Service.Authenticate(t.Context(), r.token)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range lengthy.own {
-		if _, full := r.server.load.places.enterAll(1, lengthy.bounds(asker{known: true, wide: true, name: holder(caller)})...); full != nil {
+		if _, full := r.server.load.places.enterAll(1, lengthy.bounds(callerKey{known: true, wide: true, name: holder(caller)})...); full != nil {
 			t.Fatalf("there is no room: %v", full)
 		}
 	}
@@ -145,7 +145,7 @@ func TestDeviceOperationsHaveALongTimeout(t *testing.T) {
 func TestOneTenantLeavesStreamsToOthers(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
-	viewer := (&town{rig: r}).person("viewer", "tenant-viewer@lab/blue")
+	viewer := (&rightsRig{rig: r}).person("viewer", "tenant-viewer@lab/blue")
 	srv := started(t, r)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -77,7 +77,7 @@ func (l *latencies) p99() time.Duration {
 func TestSlowClientsDelayNoOthers(t *testing.T) {
 	const connections, before, lasting = 500, 3 * time.Second, 8 * time.Second
 	r := managed(t)
-	crowd := &town{rig: r}
+	crowd := &rightsRig{rig: r}
 	var tokens []string
 	for i := range 4 {
 		tokens = append(tokens, crowd.person(fmt.Sprintf("slow-operator-%d", i), "operator@*"))
@@ -201,7 +201,7 @@ func TestRejectedBodyIsNotAwaited(t *testing.T) {
 	srv := started(t, r)
 	for name, c := range map[string]struct{ token, path string }{
 		"unknown token": {"nonsense", "/fabrics/lab/tenants"},
-		"no rights":     {(&town{rig: r}).person("viewer", "auditor@*"), "/fabrics/lab/tenants"},
+		"no rights":     {(&rightsRig{rig: r}).person("viewer", "auditor@*"), "/fabrics/lab/tenants"},
 		"no such path":  {r.token, "/nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -289,12 +289,12 @@ func TestSlowOperationOutlivesTheReadDeadline(t *testing.T) {
 	}
 }
 
-// deaf is a client that receives nothing.
-type deaf struct{ *httptest.ResponseRecorder }
+// brokenWriter is a client that receives nothing.
+type brokenWriter struct{ *httptest.ResponseRecorder }
 
-func (deaf) Write([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
+func (brokenWriter) Write([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
 
-func (deaf) WriteString(string) (int, error) { return 0, os.ErrDeadlineExceeded }
+func (brokenWriter) WriteString(string) (int, error) { return 0, os.ErrDeadlineExceeded }
 
 // TestUndeliveredAnswerIsNoFault sends answers and events to clients that do not receive them. The log and the
 // metrics show no fault, and the caller is not locked out for causing faults.
@@ -313,7 +313,7 @@ func TestUndeliveredAnswerIsNoFault(t *testing.T) {
 	}
 	for _, path := range []string{"/fabrics", "/fabrics/lab/topology", "/fabrics/lab/topology/file", "/fabrics/lab/events/stream?after=0"} {
 		for range 12 {
-			server.ServeHTTP(deaf{httptest.NewRecorder()}, newRequest(t, "GET", "/api/v1"+path, "", bearer(controltest.Token)...))
+			server.ServeHTTP(brokenWriter{httptest.NewRecorder()}, newRequest(t, "GET", "/api/v1"+path, "", bearer(controltest.Token)...))
 		}
 	}
 	if strings.Contains(log.String(), "request failed") {

@@ -12,7 +12,7 @@ import (
 // TestAnswersForPagesKeepToTheScopesOfAToken checks the parts whose object the rule of an operation does not name.
 func TestAnswersForPagesKeepToTheScopesOfAToken(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newRightsRig(t)
 	overview := func(token string) gen.FabricOverview {
 		t.Helper()
 		return decode[gen.FabricOverview](w.ask(token, "GET", "/api/v1/fabrics/lab/overview", "").want(200))

@@ -24,9 +24,9 @@ import (
 	"fairlane/tenants"
 )
 
-// world is a house in which bob administers tenant blue. A crowded one also has other, busy users.
+// world is a signInRig in which bob administers tenant blue. A crowded one also has other, busy users.
 type world struct {
-	*house
+	*signInRig
 	crowded bool
 	token   string // bob's
 	seen    []string
@@ -45,7 +45,7 @@ func (w *world) others(what string, do func() error) {
 
 func newWorld(t *testing.T, crowded bool) *world {
 	t.Helper()
-	w := &world{house: newHouse(t), crowded: crowded}
+	w := &world{signInRig: newSignInRig(t), crowded: crowded}
 	ctx, s := t.Context(), w.service
 	blue := tenancy.TenantInput{Name: "blue", Weight: 1000, PKey: 0x8002, Attachments: []tenancy.AttachmentInput{{Port: "h2"}, {Port: "h4"}}}
 	red := tenancy.TenantInput{Name: "red", Weight: 3000, PKey: 0x8001, Attachments: []tenancy.AttachmentInput{{Port: "h1"}, {Port: "h3"}}}
@@ -258,7 +258,7 @@ func TestOtherTenantsAreInvisibleToATenant(t *testing.T) {
 
 func TestProfilesRequireTheDiagnosticsRight(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newRightsRig(t)
 	asked := 0
 	guard := w.rig.server.GuardProfiles(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { asked++; rw.WriteHeader(http.StatusNoContent) }))
 	w.server.Config.Handler = guard
@@ -286,7 +286,7 @@ func TestProfilesRequireTheDiagnosticsRight(t *testing.T) {
 func TestDisconnectedClientIsNoFault(t *testing.T) {
 	t.Parallel()
 	var seen []Answered
-	h := newHouse(t, func(o *Options) {
+	h := newSignInRig(t, func(o *Options) {
 		o.Watch = func() func(Answered) { return func(a Answered) { seen = append(seen, a) } }
 	})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -28,7 +28,7 @@ func TestFindingsAreEqualInBothForms(t *testing.T) {
 				}
 				findings += len(p.Findings)
 				for _, f := range p.Findings {
-					if f.Said == nil || f.Advice == nil || f.Said.String() != f.Message || f.Advice.String() != f.Fix {
+					if f.Statement == nil || f.Advice == nil || f.Statement.String() != f.Message || f.Advice.String() != f.Fix {
 						t.Fatalf("%+v differs in other languages", f)
 					}
 					if strings.Contains(f.Message+f.Fix, "{}") || strings.Contains(f.Message, "%!") {
@@ -145,12 +145,12 @@ func TestPlanNameExcludesTheWordingOfFindings(t *testing.T) {
 	}
 	other := *p
 	other.Findings = slices.Clone(p.Findings)
-	other.Findings[0].Advice = p.Findings[1].Said
+	other.Findings[0].Advice = p.Findings[1].Statement
 	if other.Hash() == p.Name {
 		t.Error("the name does not depend on the advice")
 	}
 	d := policy.Diff(p, &other)
-	if got, want := d.String(), fmt.Sprintf("finding changed: %s: now advises: %s", p.Findings[0].Code, p.Findings[1].Said); got != want {
+	if got, want := d.String(), fmt.Sprintf("finding changed: %s: now advises: %s", p.Findings[0].Code, p.Findings[1].Statement); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	later := *p

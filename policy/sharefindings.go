@@ -21,12 +21,12 @@ func shareFindings(m *model.Model, p *plan.Plan) []plan.Finding {
 	missed := missedBy(p)
 	for _, t := range p.Tenants {
 		x := missed[t.Tenant]
-		var said phrase.Text
+		var statement phrase.Text
 		switch {
 		case t.PredictedError > unreachedFrom:
-			said = phrase.Of("plan.weight-unreachable", "tenant", t.Tenant, "entitled", t.Entitled, "predicted", t.Predicted)
+			statement = phrase.Of("plan.weight-unreachable", "tenant", t.Tenant, "entitled", t.Entitled, "predicted", t.Predicted)
 		case x != nil && len(x.parts) > 0:
-			said = phrase.Of("plan.parts-unreachable", "tenant", t.Tenant, "parts", x.texts())
+			statement = phrase.Of("plan.parts-unreachable", "tenant", t.Tenant, "parts", x.texts())
 		default:
 			continue
 		}
@@ -34,7 +34,7 @@ func shareFindings(m *model.Model, p *plan.Plan) []plan.Finding {
 		if x != nil {
 			links = x.links
 		}
-		out = append(out, plan.NewFinding(plan.CodeWeightUnreachable, []string{t.Tenant}, links, said, missAdvice(m, &t)))
+		out = append(out, plan.NewFinding(plan.CodeWeightUnreachable, []string{t.Tenant}, links, statement, missAdvice(m, &t)))
 	}
 	for _, l := range p.Links {
 		if !slices.ContainsFunc(l.Tenants, misses) || inProportion(l.Tenants) {

@@ -151,7 +151,7 @@ func TestPortsWithoutALinkNeedNoMaps(t *testing.T) {
 	for name, c := range map[string]struct {
 		state, admin, codes string
 	}{
-		"up": {"up", "up", "port-map-missing Ethernet4"}, "down": {"down", "up", ""}, "turned off": {"", "down", ""}, "not told": {"", "", "port-map-missing Ethernet4"},
+		"up": {"up", "up", "port-map-missing Ethernet4"}, "down": {"down", "up", ""}, "turned off": {"", "down", ""}, "not reported": {"", "", "port-map-missing Ethernet4"},
 	} {
 		_, _, d, dev := oneSwitch(t, func(s *fakeSwitch, db tables) {
 			delete(db["PORT_QOS_MAP"], "Ethernet4")

@@ -63,7 +63,7 @@ func Size(n int64) string {
 
 // Finding returns a finding without its advice.
 func (a *App) Finding(f *policy.Finding) string {
-	return a.T("finding", "code", f.Code, "message", a.Texts.Either(f.Message, f.Said))
+	return a.T("finding", "code", f.Code, "message", a.Texts.Either(f.Message, f.Statement))
 }
 
 // IsYAML reports whether a file name has a suffix of YAML files.

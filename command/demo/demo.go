@@ -135,17 +135,17 @@ const (
 func (d *Demo) wait(ctx context.Context, span quantity.Picoseconds) error {
 	limit := fabricPatience + 100*time.Duration(float64(span.Duration())/d.timeScale)
 	begun, from := time.Now(), d.fabric.Now()
-	within, cancel := context.WithTimeoutCause(ctx, limit, errStandsStill)
+	within, cancel := context.WithTimeoutCause(ctx, limit, errNoProgress)
 	defer cancel()
 	err := d.fabric.Wait(within, span)
-	if err != nil && errors.Is(context.Cause(within), errStandsStill) {
-		return fmt.Errorf("%w: %s in %s, want %s: this machine is too busy, or the fabric has stopped", errStandsStill, d.fabric.Now()-from, time.Since(begun).Round(time.Second), span)
+	if err != nil && errors.Is(context.Cause(within), errNoProgress) {
+		return fmt.Errorf("%w: %s in %s, want %s: this machine is too busy, or the fabric has stopped", errNoProgress, d.fabric.Now()-from, time.Since(begun).Round(time.Second), span)
 	}
 	return err
 }
 
-// errStandsStill reports a simulated fabric whose clock does not advance.
-var errStandsStill = errors.New("the simulated fabric does not advance")
+// errNoProgress reports a simulated fabric whose clock does not advance.
+var errNoProgress = errors.New("the simulated fabric does not advance")
 
 // Run performs the complete sequence: discover, compile, measure, roll out, verify, measure.
 func (d *Demo) Run(ctx context.Context) (*Result, error) {

@@ -87,7 +87,7 @@ func (a *app) printFindings(w io.Writer, c *Compiled, all bool) {
 	list := slices.Concat(c.Notices, c.Findings)
 	texts := make([]remote.FindingText, len(list))
 	for i, f := range list {
-		texts[i] = remote.FindingText{Code: f.Code, Tenants: f.Tenants, Said: phrase.Or(f.Message, f.Said), Advice: phrase.Or(f.Fix, f.Advice)}
+		texts[i] = remote.FindingText{Code: f.Code, Tenants: f.Tenants, Said: phrase.Or(f.Message, f.Statement), Advice: phrase.Or(f.Fix, f.Advice)}
 	}
 	off := map[string]float64{}
 	for _, t := range c.Tenants {

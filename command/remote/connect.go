@@ -47,8 +47,8 @@ func (c *cli) connect(h *http.Client) (*apiclient.ClientWithResponses, error) {
 	return c.dial(token, h)
 }
 
-// stranger connects without a token, for requests that need none.
-func (c *cli) stranger() (*apiclient.ClientWithResponses, error) {
+// dialAnonymously connects without a token, for requests that need none.
+func (c *cli) dialAnonymously() (*apiclient.ClientWithResponses, error) {
 	return c.dial("", &http.Client{Timeout: patience})
 }
 

@@ -241,9 +241,9 @@ func (s *shareSteps) passed(i int) time.Duration {
 // due returns the number of measurements that the past part of a step should have.
 func (s *shareSteps) due(i int) float64 { return max(float64(s.passed(i))/float64(s.period), 1) }
 
-// stands returns the seconds for which each measurement of a tenant in a step stands: the period, or less where more were made than are due,
+// secondsEach returns the seconds that each measurement of a tenant in a step represents: the period, or less where more were made than are due,
 // such as before the period became longer.
-func (s *shareSteps) stands(i int, x *shareCell) float64 {
+func (s *shareSteps) secondsEach(i int, x *shareCell) float64 {
 	made, due := 0.0, s.due(i)
 	for _, n := range x.states {
 		made += n

@@ -51,7 +51,7 @@ func (c *cli) login() *cobra.Command {
 
 // signInMethods lists the methods of sign-in. An OpenID provider needs a browser, so its address is printed.
 func (c *cli) signInMethods(cmd *cobra.Command) error {
-	client, err := c.stranger()
+	client, err := c.dialAnonymously()
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (w *watching) ended(ro *gen.Rollout) error {
 	}
 	bad := ro.State != gen.RolloutStateSucceeded
 	if bad || !c.rows.quiet {
-		c.sayWrapped(w.cmd, c.t("msg.rollout-ended", "id", w.id, "state", c.t("state."+string(ro.State)), "result", clean(c.texts.Either(ro.Result, ro.ResultSaid))))
+		c.printWrapped(w.cmd, c.t("msg.rollout-ended", "id", w.id, "state", c.t("state."+string(ro.State)), "result", clean(c.texts.Either(ro.Result, ro.ResultSaid))))
 	}
 	if ro.State == gen.RolloutStateRefused {
 		c.say(w.cmd, "msg.rollout-refused-hint", "fabric", w.fabric, "plan", short(ro.Plan))
@@ -149,7 +149,7 @@ func (w *watching) event(e *gen.Event) {
 	case isEnd(e.Kind):
 		return
 	case e.Kind == "device.state" && !c.rows.all:
-		if !troubled(e) {
+		if !reportsFault(e) {
 			return
 		}
 		if w.failed++; w.failed > mostNamed {
@@ -159,7 +159,7 @@ func (w *watching) event(e *gen.Event) {
 		return
 	}
 	w.silent = 0
-	c.sayWrapped(w.cmd, fmt.Sprintf("%s  %s", e.At.Format("15:04:05.000"), clean(c.texts.Either(e.Message, e.Said))))
+	c.printWrapped(w.cmd, fmt.Sprintf("%s  %s", e.At.Format("15:04:05.000"), clean(c.texts.Either(e.Message, e.Said))))
 	if e.Kind == "rollout.confirming" {
 		c.say(w.cmd, "msg.rollout-confirm-hint", "id", w.id)
 	}
@@ -171,8 +171,8 @@ func isEnd(kind string) bool {
 	return of && state != string(gen.RolloutStateRunning) && gen.RolloutState(state).Valid()
 }
 
-// troubled reports whether a device's event reports a fault.
-func troubled(e *gen.Event) bool {
+// reportsFault reports whether a device's event reports a fault.
+func reportsFault(e *gen.Event) bool {
 	b, err := json.Marshal(e.Data)
 	if err != nil {
 		return true
@@ -215,8 +215,8 @@ func (c *cli) rolloutProgress(ro *gen.Rollout) string {
 	return c.t("msg.rollout-progress", "id", ro.ID, "phase", c.t("phase."+string(ro.Phase)), "done", len(ro.Devices)-left, "total", len(ro.Devices))
 }
 
-// sayWrapped prints a text that may be long on standard error: at a terminal at most three lines, unless all is requested.
-func (c *cli) sayWrapped(cmd *cobra.Command, text string) {
+// printWrapped prints a text that may be long on standard error: at a terminal at most three lines, unless all is requested.
+func (c *cli) printWrapped(cmd *cobra.Command, text string) {
 	w := cmd.ErrOrStderr()
 	if !c.rows.all {
 		text = texttable.Wrap(text, "  ", texttable.Columns(w, c.getenv), mostLines)

@@ -167,9 +167,9 @@ func (c *cli) sayAtSenders(cmd *cobra.Command, s *gen.Shares) {
 	}
 	switch names := strings.Join(at, ", "); {
 	case len(at) > 0 && most != nil:
-		c.sayWrapped(cmd, c.t("msg.shares-at-senders", "tenants", names, "rate", measuredRate(most)))
+		c.printWrapped(cmd, c.t("msg.shares-at-senders", "tenants", names, "rate", measuredRate(most)))
 	case len(at) > 0:
-		c.sayWrapped(cmd, c.t("msg.shares-at-senders-unread", "tenants", names))
+		c.printWrapped(cmd, c.t("msg.shares-at-senders-unread", "tenants", names))
 	}
 }
 

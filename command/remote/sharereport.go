@@ -137,7 +137,7 @@ func reportOf(s *shareSteps, name string) reportTenant {
 			continue
 		}
 		x := &s.tenants[name][i]
-		each := s.stands(i, x)
+		each := s.secondsEach(i, x)
 		made, due = made+min(x.measured, s.due(i)), due+s.due(i)
 		if s.coverage[i] != nil {
 			addTo(&covered, *s.coverage[i]*s.due(i))

@@ -310,7 +310,7 @@ func (k *keptSeries) events(from, to time.Time) ([]gen.Event, error) {
 			case "shares.measured", "rollout.progress":
 				continue
 			case "device.state":
-				if !troubled(&e) {
+				if !reportsFault(&e) {
 					continue
 				}
 			}

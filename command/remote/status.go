@@ -22,7 +22,7 @@ type status struct {
 func (c *cli) status() *cobra.Command {
 	var wait time.Duration
 	cmd := c.alone("status", "  fairlane status && echo ready\n  fairlane status --wait 30s", func(cmd *cobra.Command, _ []string) error {
-		client, err := c.stranger()
+		client, err := c.dialAnonymously()
 		if err != nil {
 			return err
 		}

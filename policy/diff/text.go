@@ -77,7 +77,7 @@ func (d *Difference) reworded() []Line {
 	fs := make([]plan.Finding, len(d.Reworded))
 	for i, c := range d.Reworded {
 		if fs[i] = c.After; c.After.Message == c.Before.Message {
-			fs[i] = fs[i].Saying(phrase.Of("diff.finding-fix", "advice", phrase.Or(c.After.Fix, c.After.Advice)))
+			fs[i] = fs[i].WithStatement(phrase.Of("diff.finding-fix", "advice", phrase.Or(c.After.Fix, c.After.Advice)))
 		}
 	}
 	return findingLines(phrase.Of("diff.finding-changed"), fs)
@@ -89,7 +89,7 @@ func findingLines(what phrase.Text, fs []plan.Finding) []Line {
 		if i == maxDiffFindings {
 			return append(out, Line{Text: phrase.Of("diff.and-more", "what", what, "n", len(fs)-i)})
 		}
-		out = append(out, Line{Text: phrase.Of("diff.finding", "what", what, "code", f.Code, "text", phrase.Or(f.Message, f.Said))})
+		out = append(out, Line{Text: phrase.Of("diff.finding", "what", what, "code", f.Code, "text", phrase.Or(f.Message, f.Statement))})
 	}
 	return out
 }

@@ -125,7 +125,7 @@ func (s *Settings) steered() []float64 {
 // full link. Only links that queue and mark count.
 func mostFullLinks(m *model.Model, full []bool) []int {
 	l := m.Layout()
-	most, out, caps := make([]int, len(m.Caps)), make([]int, len(m.Tenants)), m.Feedable(nil)
+	most, out, caps := make([]int, len(m.Caps)), make([]int, len(m.Tenants)), m.QueueingCaps(nil)
 	marks := func(d int32) bool { return full[d] && !l.Sends[d] && caps[d] < fill.Boundless }
 	for i := range l.Tenant {
 		hops, n := l.Hops[l.First[i]:l.First[i+1]], 0
@@ -218,7 +218,7 @@ func (s *Settings) ackRange(a *model.Allocation, w model.ShareWeights) []float64
 		return nil
 	}
 	w.Caps = s.m.DataCaps(s.target, ibcc.AckShare)
-	data, both, full := s.m.Feedable(nil), s.m.Feedable(w.Caps), s.m.Filled(a, w.Caps)
+	data, both, full := s.m.QueueingCaps(nil), s.m.QueueingCaps(w.Caps), s.m.Filled(a, w.Caps)
 	if !slices.ContainsFunc(model.Indices(len(full)), func(d int32) bool { return full[d] && data[d] >= fill.Boundless && both[d] < fill.Boundless }) {
 		return nil
 	}

@@ -215,13 +215,13 @@ func (s *Settings) capCoarse(p *port, st *setting, want float64) plan.Finding {
 			phrase.Of("plan.cap-too-low.fix", "floor", model.Rate(p.floor()), "times", math.Ceil(float64(st.held/want*10))/10))
 	}
 	port := s.m.Fabric.PortName(p.ref)
-	said := phrase.Of("plan.cap-coarse",
+	statement := phrase.Of("plan.cap-coarse",
 		"port", port, "who", of, "allowed", model.Rate(want), "min", st.min, "held", model.Rate(st.held), "line", model.Rate(p.line))
 	if steps != 8 {
-		said = phrase.Of("plan.cap-coarse-model",
+		statement = phrase.Of("plan.cap-coarse-model",
 			"port", port, "who", of, "allowed", model.Rate(want), "min", st.min, "held", model.Rate(st.held), "model", p.profile.Name, "line", model.Rate(p.line), "steps", int(steps))
 	}
-	return plan.NewFinding(plan.CodeCapCoarse, s.names(st.tenants), []string{port}, said, fix)
+	return plan.NewFinding(plan.CodeCapCoarse, s.names(st.tenants), []string{port}, statement, fix)
 }
 
 // capReason explains CCTI_Min of one setting.

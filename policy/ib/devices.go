@@ -190,27 +190,27 @@ func (s *Settings) limitFinding(k limitKey, l *deviceLimit) plan.Finding {
 	slices.Sort(l.names)
 	a, sw, need := &k.profile.Adapter, &k.profile.Switch, strconv.Itoa(int(l.worst+0.5))
 	where, model := phrase.Names(l.names, len(l.names), plan.MaxNames), k.profile.Name
-	var said, fix phrase.Text
+	var statement, fix phrase.Text
 	switch k.of {
 	case limitTimer:
-		said = phrase.Of("plan.device-pacing",
+		statement = phrase.Of("plan.device-pacing",
 			"where", where, "model", model, "timer", int(a.MaxTimer), "increase", int(a.MaxIncrease), "need", need)
 		fix = phrase.Of("plan.device-pacing.fix")
 	case limitTable:
-		said = phrase.Of("plan.device-table", "where", where, "model", model, "entries", a.TableEntries, "need", need)
+		statement = phrase.Of("plan.device-table", "where", where, "model", model, "entries", a.TableEntries, "need", need)
 		fix = phrase.Of("plan.device-table.fix")
 	case limitMode:
-		said = phrase.Of("plan.device-mode", "where", where, "model", model)
+		statement = phrase.Of("plan.device-mode", "where", where, "model", model)
 		fix = phrase.Of("plan.device-mode.fix")
 	case limitMarking:
-		said = phrase.Of("plan.device-marking",
+		statement = phrase.Of("plan.device-marking",
 			"where", where, "model", model, "min", int(sw.MinMarkingRate), "max", int(sw.MaxMarkingRate), "need", need)
 		fix = phrase.Of("plan.device-marking.fix")
 	default:
-		said = phrase.Of("plan.device-one-marking", "where", where, "model", model)
+		statement = phrase.Of("plan.device-one-marking", "where", where, "model", model)
 		fix = phrase.Of("plan.device-one-marking.fix")
 	}
-	return plan.NewFinding(plan.CodeDeviceLimit, slices.Sorted(maps.Keys(l.tenants)), plan.Bounded(l.names), said, fix)
+	return plan.NewFinding(plan.CodeDeviceLimit, slices.Sorted(maps.Keys(l.tenants)), plan.Bounded(l.names), statement, fix)
 }
 
 // from1 prints the legal values of a register from 1 to most.

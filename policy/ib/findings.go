@@ -90,8 +90,8 @@ func (s *Settings) groupFindings(g *group) []plan.Finding {
 		links = append(links, s.m.LinkName(d))
 	}
 	var out []plan.Finding
-	add := func(code string, said, fix phrase.Text) {
-		out = append(out, plan.NewFinding(code, names, plan.Bounded(links), said, fix))
+	add := func(code string, statement, fix phrase.Text) {
+		out = append(out, plan.NewFinding(code, names, plan.Bounded(links), statement, fix))
 	}
 	if g.miss > model.MaxQuantisation {
 		add(plan.CodeTimerQuantised, phrase.Of("plan.timer-quantised", "off", phrase.PercentOf(g.miss, 1), "packets", g.marking),

@@ -106,18 +106,18 @@ func (s *Settings) laneCoarse(l *lanes, name string) []plan.Finding {
 		}
 	}
 	slices.Sort(names)
-	var said, fix phrase.Text
+	var statement, fix phrase.Text
 	switch {
 	case len(shared) > 0:
-		said = phrase.Of("plan.lanes-few", "port", name, "lanes", l.vls, "shared", shared)
+		statement = phrase.Of("plan.lanes-few", "port", name, "lanes", l.vls, "shared", shared)
 		fix = phrase.Of("plan.lanes-few.fix")
 	case l.miss > maxLaneMiss:
-		said = phrase.Of("plan.vl-arbitration-coarse", "port", name, "entries", l.vls, "units", l.blocks, "off", phrase.PercentOf(l.miss, 1))
+		statement = phrase.Of("plan.vl-arbitration-coarse", "port", name, "entries", l.vls, "units", l.blocks, "off", phrase.PercentOf(l.miss, 1))
 		fix = phrase.Of("plan.vl-arbitration-coarse.fix")
 	default:
 		return nil
 	}
-	return []plan.Finding{plan.NewFinding(plan.CodeLanesCoarse, slices.Compact(names), []string{name}, said, fix)}
+	return []plan.Finding{plan.NewFinding(plan.CodeLanesCoarse, slices.Compact(names), []string{name}, statement, fix)}
 }
 
 // lanesOfPlan takes over the lanes of a plan, to predict their effect.

@@ -59,7 +59,7 @@ func (s *Settings) predict() (f model.Forecast) {
 	}
 	f.Cycles = model.Maxima(s.m.CycleRange(f.Allocation, w), s.ackRange(f.Allocation, w))
 	if len(s.m.Flows) <= model.PricedFlows {
-		if flows := s.m.ConnectedFlows(s.m.Feedable(nil), func(i int) bool { return s.marks[i] > 1 }); flows != nil {
+		if flows := s.m.ConnectedFlows(s.m.QueueingCaps(nil), func(i int) bool { return s.marks[i] > 1 }); flows != nil {
 			s.prices(w, flows).Run(f.Rates)
 		}
 		f.Spare = s.m.SpareRange(f.Allocation, s.target, w, s.marks, s.prices)

@@ -108,7 +108,7 @@ func (m *Model) markTied(a *Allocation) {
 			held[d] = held[d] || a.Bottleneck[i] >= 0
 		}
 	}
-	for d, c := range m.Feedable(nil) {
+	for d, c := range m.QueueingCaps(nil) {
 		if held[d] && !l.Sends[d] && load[d] >= float64(c*(1-tied)) {
 			a.Limiting[d] = true
 		}

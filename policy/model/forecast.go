@@ -46,7 +46,7 @@ func (m *Model) ShareByWeight(w ShareWeights) *Allocation { return m.ShareByWeig
 // ShareByWeightOn is ShareByWeight on the given solver; nil selects one without memory.
 func (m *Model) ShareByWeightOn(solver *fill.Solver, w ShareWeights) *Allocation {
 	p := m.problem()
-	if p.Capacity = m.Feedable(w.Caps); w.Caps != nil {
+	if p.Capacity = m.QueueingCaps(w.Caps); w.Caps != nil {
 		p.Nominal = m.Caps
 	}
 	p.Precision = forecastPrecision

@@ -24,7 +24,7 @@ type Layout struct {
 	firstSender  []int32
 	ofSender     []int32   // see BySender
 	longest      []float64 // see LongestRoundTrips
-	allFeedable  []float64 // Feedable(nil)
+	allQueueing  []float64 // QueueingCaps(nil)
 	classOfFlow  []int32   // see classLayout
 	firstClasses []int32
 	roles        [][]Role // see Model.Roles
@@ -170,21 +170,21 @@ func (m *Model) ConnectedFlows(caps []float64, kind func(i int) bool) []int32 {
 	return out
 }
 
-// Feedable returns caps by link direction, with Boundless for links that never carry more than they can: all their flows come from one link
+// QueueingCaps returns caps by link direction, with Boundless for links that never carry more than they can: all their flows come from one link
 // that is no faster, or from sending ports that are together no faster. Such a link neither queues nor marks; only the links before it divide.
 // caps nil means the full capacities, whose result is cached. Callers must not change the result.
-func (m *Model) Feedable(caps []float64) []float64 {
+func (m *Model) QueueingCaps(caps []float64) []float64 {
 	if caps != nil {
-		return m.findFeedable(caps)
+		return m.findQueueingCaps(caps)
 	}
 	l := m.Layout()
-	if l.allFeedable == nil {
-		l.allFeedable = m.findFeedable(m.Caps)
+	if l.allQueueing == nil {
+		l.allQueueing = m.findQueueingCaps(m.Caps)
 	}
-	return l.allFeedable
+	return l.allQueueing
 }
 
-func (m *Model) findFeedable(caps []float64) []float64 {
+func (m *Model) findQueueingCaps(caps []float64) []float64 {
 	out, senders := slices.Clone(caps), m.senderRates(caps)
 	for d, b := range m.linksBefore() {
 		if b >= 0 && caps[b] <= caps[d] || senders[d] > 0 && senders[d] <= caps[d] {

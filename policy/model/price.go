@@ -31,7 +31,7 @@ type Prices struct {
 	w       ShareWeights
 	Flows   []int32   // whose rates are searched
 	data    []float64 // bit/s of each link without acknowledgements
-	caps    []float64 // of the links that can fill, see Feedable
+	caps    []float64 // of the links that can fill, see QueueingCaps
 	price   []float64 // by link direction, for links that mark and can queue
 	priced  []bool
 	links   []int32   // links with a price
@@ -63,7 +63,7 @@ func (m *Model) NewPrices(w ShareWeights, decline float64, limiting []bool, flow
 	if x.turns == nil {
 		x.turns = l.QPs
 	}
-	x.caps = m.Feedable(w.Caps)
+	x.caps = m.QueueingCaps(w.Caps)
 	at := make([]int32, links) // sender, from 1
 	for _, i := range flows {
 		hops := l.Hops[l.First[i]:l.First[i+1]]

@@ -148,7 +148,7 @@ func (m *Model) onCycle(a *Allocation, caps []float64) bool {
 // Filled flags the link directions that an allocation fills, among those that can fill.
 func (m *Model) Filled(a *Allocation, caps []float64) []bool {
 	full, load := make([]bool, len(m.Caps)), m.Loads(a.Rates)
-	for d, c := range m.Feedable(caps) {
+	for d, c := range m.QueueingCaps(caps) {
 		full[d] = load[d] > 0 && load[d] >= float64(minCycleLoad*c)
 	}
 	return full

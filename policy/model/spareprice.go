@@ -35,7 +35,7 @@ func (m *Model) SpareRange(a, target *Allocation, w ShareWeights, marks []int32,
 	if !slices.Contains(spare, true) || !slices.ContainsFunc(marks, func(k int32) bool { return k > 0 }) {
 		return nil
 	}
-	x := prices(w, m.ConnectedFlows(m.Feedable(w.Caps), m.Crosses(spare)))
+	x := prices(w, m.ConnectedFlows(m.QueueingCaps(w.Caps), m.Crosses(spare)))
 	for d, on := range spare {
 		if on && x.priced[d] {
 			x.price[d] = minPrice
@@ -55,7 +55,7 @@ func (m *Model) SpareRange(a, target *Allocation, w ShareWeights, marks []int32,
 // SpareLinks flags, of full link directions, those that queue and mark by caps (nil: full capacities) and limit no flow of an allocation. No
 // setting determines their marks, and the number of marks is unknown.
 func (m *Model) SpareLinks(a *Allocation, full []bool, caps []float64) []bool {
-	l, feedable, out := m.Layout(), m.Feedable(caps), make([]bool, len(full))
+	l, feedable, out := m.Layout(), m.QueueingCaps(caps), make([]bool, len(full))
 	for d := range out {
 		out[d] = full[d] && !a.Limiting[d] && !l.Sends[d] && feedable[d] < fill.Boundless
 	}

@@ -33,7 +33,7 @@ func Decode(b []byte) (*Plan, error) {
 	}
 	if p.Format < PlanFormat { // format 1 has no sentence ids
 		for i := range p.Findings {
-			p.Findings[i].Said, p.Findings[i].Advice = nil, nil
+			p.Findings[i].Statement, p.Findings[i].Advice = nil, nil
 		}
 	}
 	return &p, nil

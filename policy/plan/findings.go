@@ -89,15 +89,15 @@ func SortFindings(fs []Finding) []Finding {
 
 // Content identifies what the finding says, apart from its wording; in plans of format 1 it is the English text.
 func (f *Finding) Content() string {
-	if f.Said == nil {
+	if f.Statement == nil {
 		return f.Message
 	}
-	return f.Said.Canonical()
+	return f.Statement.Canonical()
 }
 
 // NewFinding returns a finding with a statement and an advice.
-func NewFinding(code string, tenants, links []string, said, advice phrase.Text) Finding {
-	return Finding{Code: code, Tenants: tenants, Links: links, Message: said.String(), Said: &said}.Advised(advice)
+func NewFinding(code string, tenants, links []string, statement, advice phrase.Text) Finding {
+	return Finding{Code: code, Tenants: tenants, Links: links, Message: statement.String(), Statement: &statement}.Advised(advice)
 }
 
 // Advised returns the finding with another advice.
@@ -106,9 +106,9 @@ func (f Finding) Advised(advice phrase.Text) Finding {
 	return f
 }
 
-// Saying returns the finding with another statement.
-func (f Finding) Saying(said phrase.Text) Finding {
-	f.Message, f.Said = said.String(), &said
+// WithStatement returns the finding with another statement.
+func (f Finding) WithStatement(statement phrase.Text) Finding {
+	f.Message, f.Statement = statement.String(), &statement
 	return f
 }
 

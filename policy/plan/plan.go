@@ -139,9 +139,9 @@ type Finding struct {
 	// Message and Fix are Said and Advice in English, as of the version that compiled the plan.
 	Message string `json:"message" canonical:"1"`
 	Fix     string `json:"fix,omitempty" canonical:"1"`
-	// Said is the statement and Advice the remedy. Plans of format 1 do not have them.
-	Said   *phrase.Text `json:"said,omitempty" canonical:"2"`
-	Advice *phrase.Text `json:"advice,omitempty" canonical:"2"`
+	// Statement is what the plan states and Advice the remedy. Plans of format 1 do not have them.
+	Statement *phrase.Text `json:"said,omitempty" canonical:"2"`
+	Advice    *phrase.Text `json:"advice,omitempty" canonical:"2"`
 }
 
 // UnknownBound is the relative bound of a prediction whose error is unknown.

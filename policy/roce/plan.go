@@ -145,7 +145,7 @@ func (s *Settings) switchPlan(n int32) plan.ECNPlan {
 	f := s.m.Fabric
 	node := &f.Nodes[n]
 	out := plan.ECNPlan{Node: node.GUID, Name: node.Name, Queues: []ecn.QueueMarking{}}
-	said := make(map[ecn.Marking]bool)
+	statement := make(map[ecn.Marking]bool)
 	for i := range node.Ports {
 		ref := subnet.PortRef{Node: n, Port: ident.PortNum(i)}
 		if _, ok := f.Peer(ref); !ok {
@@ -154,8 +154,8 @@ func (s *Settings) switchPlan(n int32) plan.ECNPlan {
 		l, _ := f.Link(ref)
 		mark := s.profile.Marking.At(l.Rate, s.rtt)
 		out.Queues = append(out.Queues, ecn.QueueMarking{Port: ref.Port, Queue: Queue, Marking: mark})
-		if !said[mark] {
-			said[mark] = true
+		if !statement[mark] {
+			statement[mark] = true
 			out.Reasons = append(out.Reasons, s.markingReasons(l, mark)...)
 		}
 	}

@@ -163,7 +163,7 @@ func WithShares(fs []plan.Finding, shares []plan.TenantShare) []plan.Finding {
 			}
 		}
 		if len(parts) > 0 {
-			out[i] = out[i].Saying(phrase.Of("plan.sl-predicted", "text", *out[i].Said, "parts", parts))
+			out[i] = out[i].WithStatement(phrase.Of("plan.sl-predicted", "text", *out[i].Statement, "parts", parts))
 		}
 	}
 	return out

@@ -50,7 +50,7 @@ func (x *turnSearch) run(a *model.Allocation, ports []int32) bool {
 	for _, d := range ports {
 		at[d] = true
 	}
-	x.caps = x.m.Feedable(x.w.Caps)
+	x.caps = x.m.QueueingCaps(x.w.Caps)
 	x.flows = x.m.ConnectedFlows(x.caps, func(i int) bool { return at[l.Hops[l.First[i]]] })
 	if len(x.flows) > turnFlows {
 		return false

@@ -97,8 +97,8 @@ func (l *driftLab) node() int32 { return l.d.live.Scenario.Fabric.NodesByName("h
 // ref is h2's port.
 func (l *driftLab) ref() subnet.PortRef { return subnet.PortRef{Node: l.node(), Port: 1} }
 
-// meddle writes h2 as another program would.
-func (l *driftLab) meddle() {
+// overwriteDevice writes h2 as another program would.
+func (l *driftLab) overwriteDevice() {
 	l.t.Helper()
 	s := *l.device().Desired.CA
 	s.Table = append([]ibcc.Entry(nil), s.Table...)
@@ -163,7 +163,7 @@ func (l *driftLab) wantDriftEvents(want string) {
 func TestPolicyReportReportsDriftWithoutRepair(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyReport)
-	l.meddle()
+	l.overwriteDevice()
 	v := l.sweepDrift()
 	if v.State != "drifted" || len(v.Differences) == 0 || v.Observed == nil || v.Observed.CA.SLs == v.Desired.CA.SLs || v.SeenAt.IsZero() {
 		t.Errorf("h2 is %+v", v)
@@ -181,12 +181,12 @@ func TestAnotherWritersSettingsAreRepairedUntilItIsTooMuch(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
 	for range 2 {
-		l.meddle()
+		l.overwriteDevice()
 		if v := l.sweepDrift(); v.State != "in-sync" || v.Repair == 0 || !l.holds() {
 			t.Fatalf("after a repair h2 is %+v", v)
 		}
 	}
-	l.meddle()
+	l.overwriteDevice()
 	v := l.sweepDrift()
 	if v.State != control.StateQuarantined || l.holds() || !strings.Contains(v.Watch.Reason.String(), "3 times") {
 		t.Fatalf("after the third time h2 is %+v", v)
@@ -221,7 +221,7 @@ func TestAQuarantineIsEndedManually(t *testing.T) {
 		t.Errorf("release of a device that is not quarantined: %v", err)
 	}
 	for range 3 {
-		l.meddle()
+		l.overwriteDevice()
 		l.sweepDrift()
 	}
 	if v := l.device(); v.State != control.StateQuarantined {
@@ -293,7 +293,7 @@ func TestAFrozenDeviceIsNotWritten(t *testing.T) {
 	if err := svc.SetDevicePolicy(t.Context(), demo.FabricName, "h2", version, device.PolicyFreeze); err != nil {
 		t.Fatal(err)
 	}
-	l.meddle()
+	l.overwriteDevice()
 	if v := l.sweepDrift(); v.State != "drifted" || v.InForce != device.PolicyFreeze || v.Repair != 0 {
 		t.Fatalf("h2 is %+v", v)
 	}
@@ -325,7 +325,7 @@ func TestASweepLeavesAFabricWithARolloutAlone(t *testing.T) {
 	}
 	l.until(ro.ID, control.PhaseConfirming)
 	before := l.device().ReadAt
-	l.meddle()
+	l.overwriteDevice()
 	l.skew.Add(int64(2 * driftInterval))
 	if err := svc.SweepDrift(t.Context(), "m"); err != nil {
 		t.Fatal(err)
@@ -349,7 +349,7 @@ func TestASweepLeavesAFabricWithARolloutAlone(t *testing.T) {
 func TestARepairCannotBeRolledBack(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
-	l.meddle()
+	l.overwriteDevice()
 	v := l.sweepDrift()
 	if _, err := l.d.manager.service.RollBack(t.Context(), demo.FabricName, v.Repair, ""); err == nil || !strings.Contains(err.Error(), "repair") {
 		t.Errorf("roll-back of a repair: %v", err)

@@ -116,7 +116,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 					t.Errorf("tenant %+v", s)
 				}
 			}
-			victim := meddleEther(t, d, p)
+			victim := overwriteEther(t, d, p)
 			if _, drifted := states(); !slices.Equal(drifted, []string{victim}) {
 				t.Errorf("%q drifted, want %s", drifted, victim)
 			}
@@ -199,9 +199,9 @@ func deviceID(t *testing.T, d *rig, p *policy.Plan, name string) string {
 	return ""
 }
 
-// meddleEther changes a device as a second manager would and returns its name: a register of a NIC, or a table of a WRCC
+// overwriteEther changes a device as a second manager would and returns its name: a register of a NIC, or a table of a WRCC
 // switch.
-func meddleEther(t *testing.T, d *rig, p policy.Plane) string {
+func overwriteEther(t *testing.T, d *rig, p policy.Plane) string {
 	t.Helper()
 	k, other := connectTo(t, d.source())
 	f := k.Fabric

@@ -127,7 +127,7 @@ func TestAnotherWriterBeforeTheConfirmationIsUndoneToo(t *testing.T) {
 	l := newDriftLab(t, device.PolicyReport)
 	ro := l.begin(control.RolloutOptions{ConfirmWindow: 3 * time.Second}) // never confirmed
 	l.until(ro.ID, control.PhaseConfirming)
-	l.meddle()
+	l.overwriteDevice()
 	l.quiet()
 	if ro = l.rollout(ro.ID); ro.State != control.RolloutRolledBack || !strings.Contains(ro.Result.String(), "was not confirmed") {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
@@ -176,7 +176,7 @@ func TestADeviceThatClampsRollsTheRolloutBack(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyReport)
 	l.faults(simdev.Faults{ClampIncrease: 1, ClampTimer: 3})
-	l.meddle() // what it has is not touched by the clamp; what is written is
+	l.overwriteDevice() // what it has is not touched by the clamp; what is written is
 	ro := l.begin(control.RolloutOptions{Attempts: 2})
 	l.quiet()
 	ro = l.rollout(ro.ID)

@@ -142,7 +142,7 @@ func TestTheShareOfATenantThatLeftIsRemoved(t *testing.T) {
 		t.Errorf("after the roll-back shares %s, want %s", got, all)
 	}
 	// A function that no tenant has is given a share by another program: drift, whose repair takes it.
-	meddle(t, d, driver.PortDevice(d.ether.Case.Fabric, subnet.PortRef{Node: d.ether.Case.Fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE), 7)
+	overwriteShare(t, d, driver.PortDevice(d.ether.Case.Fabric, subnet.PortRef{Node: d.ether.Case.Fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE), 7)
 	if bad := notInSync(t, d); len(bad) != 1 || !strings.Contains(bad[0], "drifted") || !strings.Contains(bad[0], "vf_tx_share 0 7") {
 		t.Errorf("a share without a tenant: %q", bad)
 	}
@@ -208,8 +208,8 @@ func TestRollbackRestoresTheShareOfATenantThatLeft(t *testing.T) {
 	}
 }
 
-// meddle gives the first function of a port a share, as a second manager would.
-func meddle(t *testing.T, d *rig, dev driver.Device, share uint64) {
+// overwriteShare gives the first function of a port a share, as a second manager would.
+func overwriteShare(t *testing.T, d *rig, dev driver.Device, share uint64) {
 	t.Helper()
 	_, c := connectTo(t, d.source())
 	want := driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{{Name: driver.ShareParam, Value: share}}}}

@@ -74,9 +74,9 @@ func (e Event) reduced() Event {
 	return e
 }
 
-// HeardSince returns the time from which a caller may see events of a fabric. Only roles on everything see events of an
+// VisibleSince returns the time from which a caller may see events of a fabric. Only roles on everything see events of an
 // earlier fabric of the same name. The zero time is no limit.
-func HeardSince(ctx context.Context, f Fabric) time.Time {
+func VisibleSince(ctx context.Context, f Fabric) time.Time {
 	if who, ok := PrincipalFrom(ctx); ok && !who.Wide() {
 		return f.CreatedAt
 	}

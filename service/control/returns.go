@@ -6,8 +6,8 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// NotThere is the reason why a device cannot be returned or compared.
-func NotThere() phrase.Text { return phrase.Of("device.gone") }
+// ReasonNotOnFabric is the reason why a device cannot be returned or compared.
+func ReasonNotOnFabric() phrase.Text { return phrase.Of("device.gone") }
 
 // Words returns the name of the settings that devices return to.
 func (to ReturnTo) Words() phrase.Text {

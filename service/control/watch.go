@@ -88,7 +88,7 @@ func (w *Watch) read(ctx context.Context) (list []Event, err error) {
 			if err != nil {
 				return err
 			}
-			filter.Since = HeardSince(ctx, f)
+			filter.Since = VisibleSince(ctx, f)
 		}
 		list, _, err = r.ListEvents(ctx, filter, p)
 		return err

@@ -57,9 +57,9 @@ func (r *runner) move(dev *device, to State, e Event) error {
 	return nil
 }
 
-// bring writes the desired settings to one pending device, or records a failure. A touched device that fails is
+// writeDevice writes the desired settings to one pending device, or records a failure. A touched device that fails is
 // returned to its previous settings at once.
-func (r *runner) bring(ctx context.Context, dev *device) {
+func (r *runner) writeDevice(ctx context.Context, dev *device) {
 	got, err := r.readPatiently(ctx, dev)
 	if err != nil {
 		r.unread(ctx, dev, err)

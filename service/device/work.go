@@ -237,7 +237,7 @@ func (r *runner) push(ctx context.Context, dev *device, budget int) {
 	case dev.State.Settled():
 	case int(r.failures.Load()) > budget && !dev.Touched: // a device in progress is finished
 	case r.takeUp(dev) == nil:
-		r.bring(ctx, dev)
+		r.writeDevice(ctx, dev)
 	}
 }
 

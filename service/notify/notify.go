@@ -96,8 +96,8 @@ const tick = time.Second
 // Notifier delivers alerts. It is safe for concurrent use. A nil notifier drops all alerts.
 type Notifier struct {
 	o       Options
-	feeds   []*feed   // to Alertmanagers
-	outlets []*outlet // of webhooks and mail
+	feeds   []*feed          // to Alertmanagers
+	outlets []*receiverQueue // of webhooks and mail
 
 	mu     sync.Mutex
 	alerts map[string]*known // for the feeds, by series.Alert's identity
@@ -126,7 +126,7 @@ func New(o Options) (*Notifier, error) {
 		n.feeds = append(n.feeds, f)
 	}
 	for _, r := range receivers(&n.o) {
-		n.outlets = append(n.outlets, newOutlet(r, &n.o))
+		n.outlets = append(n.outlets, newReceiverQueue(r, &n.o))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err

@@ -131,7 +131,7 @@ func TestAFullQueueDropsTheOldestAndCounts(t *testing.T) {
 	t.Parallel()
 	var c counts
 	o := Options{Count: c.add}.withDefaults()
-	out := newOutlet(&fake{}, &o)
+	out := newReceiverQueue(&fake{}, &o)
 	for i := range maxQueue + 10 {
 		out.put(&Notification{Key: fmt.Sprint(i)})
 	}

@@ -242,14 +242,15 @@ func undoing(v view) decision {
 
 // pushedEnd ends a rollout whose waves are all complete. It claims no more than the rows show.
 func pushedEnd(v view) decision {
-	d := goneThrough(v)
+	d := endAfterWaves(v)
 	if v.ro.Reason.ID != "" { // findings that a health gate could not judge
 		d.reason = phrase.Of("joined", "first", d.reason, "second", v.ro.Reason)
 	}
 	return d
 }
 
-func goneThrough(v view) decision {
+// endAfterWaves decides how a rollout ends whose waves are complete.
+func endAfterWaves(v view) decision {
 	t := v.tally
 	switch {
 	case t.InSync == t.All && v.ro.Placed != control.PlacedUnverified && t.All > 0:

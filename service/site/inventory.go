@@ -72,7 +72,7 @@ func (v *inventories) open(path string) (*Inventory, error) {
 
 // unchanged reports whether the files of an inventory are those that were read.
 func (k *Inventory) unchanged() bool {
-	return k.stamps == [2]stamp{stampOf(k.path), stampOf(k.beside(k.file.Fabric))}
+	return k.stamps == [2]stamp{stampOf(k.path), stampOf(k.resolve(k.file.Fabric))}
 }
 
 // ReadInventory reads an inventory and the fabric file that it names.
@@ -90,7 +90,7 @@ func ReadInventory(path string) (*Inventory, error) {
 	if k.file, err = inventory.Read(path, r); err != nil {
 		return nil, usage.Wrap(err)
 	}
-	topo := k.beside(k.file.Fabric)
+	topo := k.resolve(k.file.Fabric)
 	k.stamps[1] = stampOf(topo)
 	if k.Fabric, err = ReadFabric(topo); err != nil {
 		return nil, err
@@ -101,8 +101,8 @@ func ReadInventory(path string) (*Inventory, error) {
 	return k, nil
 }
 
-// beside returns a path in the inventory, relative to the inventory's directory.
-func (k *Inventory) beside(path string) string {
+// resolve returns a path in the inventory, relative to the inventory's directory.
+func (k *Inventory) resolve(path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
@@ -138,15 +138,15 @@ func (k *Inventory) tls() (*tls.Config, error) {
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	var err error
-	if c.RootCAs, err = certpool.Read(k.beside(t.CA)); err != nil {
+	if c.RootCAs, err = certpool.Read(k.resolve(t.CA)); err != nil {
 		return nil, fmt.Errorf("certificates of the fabric's devices: %w", err)
 	}
 	if t.Certificate == "" {
 		return c, nil
 	}
-	own, err := tls.LoadX509KeyPair(k.beside(t.Certificate), k.beside(t.Key))
+	own, err := tls.LoadX509KeyPair(k.resolve(t.Certificate), k.resolve(t.Key))
 	if err != nil {
-		return nil, fmt.Errorf("the manager's certificate %s and its key: %w", k.beside(t.Certificate), err)
+		return nil, fmt.Errorf("the manager's certificate %s and its key: %w", k.resolve(t.Certificate), err)
 	}
 	c.Certificates = []tls.Certificate{own}
 	return c, nil

@@ -32,12 +32,12 @@ func TestMain(m *testing.M) {
 func work(ctx context.Context, part []string) error {
 	switch what := part[0]; {
 	case what == "write for ever" && len(part) == 3: // database, a word for the names
-		return writeForEver(ctx, part[1], part[2])
+		return writeForever(ctx, part[1], part[2])
 	case what == "restore" && len(part) == 3: // backup, database
 		_, err := Restore(ctx, part[1], part[2], true, at())
 		return err
 	case what == "restore for ever" && len(part) == 3:
-		return restoreForEver(ctx, part[1], part[2])
+		return restoreForever(ctx, part[1], part[2])
 	case what == "stop in" && len(part) == 3: // database, a stage
 		return stopIn(ctx, part[1], part[2])
 	case what == "open" && len(part) == 2:
@@ -50,8 +50,8 @@ func work(ctx context.Context, part []string) error {
 	return fmt.Errorf("no part of a test is %q", part)
 }
 
-// writeForEver prints the name of each acknowledged change.
-func writeForEver(ctx context.Context, database, word string) error {
+// writeForever prints the name of each acknowledged change.
+func writeForever(ctx context.Context, database, word string) error {
 	s, err := Open(ctx, database, Options{})
 	for i := 0; err == nil; i++ {
 		name := fmt.Sprintf("f-%s-%d", word, i)
@@ -62,8 +62,8 @@ func writeForEver(ctx context.Context, database, word string) error {
 	return err
 }
 
-// restoreForEver prints a line at the start of each restore.
-func restoreForEver(ctx context.Context, file, database string) error {
+// restoreForever prints a line at the start of each restore.
+func restoreForever(ctx context.Context, file, database string) error {
 	for i := 0; ; i++ {
 		if _, err := fmt.Println("restoring"); err != nil {
 			return err

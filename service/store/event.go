@@ -24,7 +24,7 @@ func (r *repos) AddEvent(ctx context.Context, e control.Event) error {
 func newEventRow(e control.Event) eventRow {
 	return eventRow{
 		AtUS: micros(e.At), Fabric: e.Fabric, RolloutID: e.Rollout, Actor: e.Actor,
-		Kind: e.Kind, Subject: text(e.Subject), Message: text(e.Said.String()), Said: putSaid(e.Said), Data: e.Data,
+		Kind: e.Kind, Subject: text(e.Subject), Message: text(e.Said.String()), Said: phraseColumn(e.Said), Data: e.Data,
 		ByTenant: flag(e.ByTenant),
 	}
 }

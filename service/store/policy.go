@@ -50,7 +50,7 @@ func (r *repos) AddPolicy(ctx context.Context, p control.Policy, parts []control
 		return control.Policy{}, fmt.Errorf("number the policy of %s: %w", p.Fabric, err)
 	}
 	row := policyRow{
-		FabricID: f.ID, Number: last.Number + 1, Label: p.Label, Message: text(p.Said.String()), Said: putSaid(p.Said), Actor: p.Actor, Restores: p.Restores,
+		FabricID: f.ID, Number: last.Number + 1, Label: p.Label, Message: text(p.Said.String()), Said: phraseColumn(p.Said), Actor: p.Actor, Restores: p.Restores,
 		Flows: p.Flows, CreatedAtUS: micros(p.CreatedAt),
 	}
 	if p.Flows < 0 {

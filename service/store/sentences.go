@@ -9,8 +9,8 @@ import (
 // A text has two columns: its English, for people who read the database and for rows older than message ids, and the
 // localisable text.
 
-// putSaid returns the column of a text; nil for an empty one.
-func putSaid(t phrase.Text) *string {
+// phraseColumn returns the column of a text; nil for an empty one.
+func phraseColumn(t phrase.Text) *string {
 	if t.ID == "" {
 		return nil
 	}

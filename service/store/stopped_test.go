@@ -203,7 +203,7 @@ func stopIn(ctx context.Context, database, stage string) error {
 			mine.events, mine.audits = nil, nil
 			here()
 		case inAnswer:
-			return readForEver(mine, here)
+			return readForever(mine, here)
 		}
 		return nil
 	})
@@ -212,8 +212,8 @@ func stopIn(ctx context.Context, database, stage string) error {
 	return s.Close()
 }
 
-// readForEver requests an answer that fits into no buffer, and reads only its start.
-func readForEver(r *repos, here func()) error {
+// readForever requests an answer that fits into no buffer, and reads only its start.
+func readForever(r *repos, here func()) error {
 	rows, err := r.db.Raw("SELECT repeat('x', 100000) FROM generate_series(1, 1000)").Rows()
 	if err != nil {
 		return err

@@ -67,8 +67,8 @@ func (r *repos) SaveRollout(ctx context.Context, ro control.Rollout) (control.Ro
 	set := map[string]any{
 		"revision": ro.Revision + 1, "version": gorm.Expr("version + 1"), "updated_at_us": micros(ro.UpdatedAt),
 		"phase": string(ro.Phase), "owner": ro.Owner, "wave": ro.Wave, "waves": ro.Waves,
-		"placed": string(ro.Placed), "gated": ro.Gated, "confirm_by_us": optionalMicros(ro.ConfirmBy), "reason": text(ro.Reason.String()), "reason_said": putSaid(ro.Reason),
-		"state": stored(ro.State), "refused": flag(ro.State == control.RolloutRefused), "result": text(ro.Result.String()), "result_said": putSaid(ro.Result), "finished_at_us": optionalMicros(ro.FinishedAt),
+		"placed": string(ro.Placed), "gated": ro.Gated, "confirm_by_us": optionalMicros(ro.ConfirmBy), "reason": text(ro.Reason.String()), "reason_said": phraseColumn(ro.Reason),
+		"state": stored(ro.State), "refused": flag(ro.State == control.RolloutRefused), "result": text(ro.Result.String()), "result_said": phraseColumn(ro.Result), "finished_at_us": optionalMicros(ro.FinishedAt),
 	}
 	res := r.in(ctx).Model(&rolloutRow{}).Where("id = ? AND revision = ? AND state = ?", ro.ID, ro.Revision, string(control.RolloutRunning)).Updates(set)
 	fenced := &control.ConflictError{Code: "fenced", Said: phrase.Of("problem.fenced", "rollout", ro.ID, "revision", ro.Revision)}
@@ -218,8 +218,8 @@ func (r *repos) PutRolloutDevices(ctx context.Context, rollout int64, ds []contr
 func deviceRow(rollout int64, d *control.RolloutDevice) (rolloutDeviceRow, error) {
 	row := rolloutDeviceRow{
 		RolloutID: rollout, NodeGUID: d.Device.ID.Node.String(), PortNum: int(d.Device.ID.Port),
-		State: string(d.State), Error: text(d.Error.String()), ErrorSaid: putSaid(d.Error), UpdatedAtUS: micros(d.UpdatedAt),
-		Wave: d.Wave, Shard: d.Shard, Touched: flag(d.Touched), Note: text(d.Note.String()), NoteSaid: putSaid(d.Note),
+		State: string(d.State), Error: text(d.Error.String()), ErrorSaid: phraseColumn(d.Error), UpdatedAtUS: micros(d.UpdatedAt),
+		Wave: d.Wave, Shard: d.Shard, Touched: flag(d.Touched), Note: text(d.Note.String()), NoteSaid: phraseColumn(d.Note),
 	}
 	var errs [5]error
 	row.Device, errs[0] = json.Marshal(d.Device)

@@ -151,9 +151,9 @@ func jumped(ticks uint32, passed quantity.Picoseconds) bool {
 	return ticksOf(ticks) > 16*min(max(passed, 0), 1000*quantity.Second)+margin
 }
 
-// widthParts bounds the duration of a reading before it is repeated, as one part in this number of parts of the window: together the
+// readingFraction bounds the duration of a reading before it is repeated, as one part in this number of parts of the window: together the
 // two readings of a rate then leave it uncertain by half a percent.
-const widthParts = 200
+const readingFraction = 200
 
 // maxSpans bounds how long Measure continues for interrupted counters, in windows.
 const maxSpans = 2
@@ -183,7 +183,7 @@ func (c *Collector) Measure(ctx context.Context, window quantity.Picoseconds) (W
 	if window < quantity.Microsecond || window > 3600*quantity.Second {
 		return Window{}, fmt.Errorf("window of %s: want 1 us to 1 h", window)
 	}
-	width := window / widthParts
+	width := window / readingFraction
 	first, err := c.sample(ctx, width)
 	if err != nil {
 		return Window{}, err

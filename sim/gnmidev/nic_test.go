@@ -52,11 +52,11 @@ func lastPortState(t testing.TB, h *Host, port ident.PortNum) plane.PortState {
 	if !ok {
 		t.Fatal("the data plane of the port is not a Still")
 	}
-	told, _ := still.State()
-	if told.Registers != s.Registers || told.Priority() != s.Priority() || told.Reaction != s.Reaction || told.MaxRate != s.MaxRate {
-		t.Fatalf("the data plane has state %+v, the port %+v", told, s)
+	received, _ := still.State()
+	if received.Registers != s.Registers || received.Priority() != s.Priority() || received.Reaction != s.Reaction || received.MaxRate != s.MaxRate {
+		t.Fatalf("the data plane has state %+v, the port %+v", received, s)
 	}
-	return told
+	return received
 }
 
 func TestAPortStartsWithVendorDefaults(t *testing.T) {

@@ -108,8 +108,8 @@ func TestOpenConfigSetsProfilesAndReferences(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: marking %+v, want %+v", c.title, got, c.want)
 		}
-		if told := p.Queues(); len(told) != len(w.Marking()) {
-			t.Errorf("%s: the data plane received %d queues, want %d", c.title, len(told), len(w.Marking()))
+		if received := p.Queues(); len(received) != len(w.Marking()) {
+			t.Errorf("%s: the data plane received %d queues, want %d", c.title, len(received), len(w.Marking()))
 		}
 	}
 }

@@ -54,9 +54,9 @@ func TestASecondOpenSMIsAForeignMaster(t *testing.T) {
 	if err != nil || !o.Foreign || o.Own != port {
 		t.Errorf("with another master: %+v, %v; want a foreign one", o, err)
 	}
-	wish := osmfile.Desired{Partitions: []osmfile.Partition{{Tenant: "gold", PKey: 0x10, SL: 2, Members: []osmfile.Member{{PortGUID: port, Full: true}, {PortGUID: other, Full: true}}}}}
+	desired := osmfile.Desired{Partitions: []osmfile.Partition{{Tenant: "gold", PKey: 0x10, SL: 2, Members: []osmfile.Member{{PortGUID: port, Full: true}, {PortGUID: other, Full: true}}}}}
 	var refused *opensm.RefusedError
-	_, err = m.Apply(t.Context(), wish, opensm.ApplyOptions{})
+	_, err = m.Apply(t.Context(), desired, opensm.ApplyOptions{})
 	if !errors.As(err, &refused) || !strings.Contains(err.Error(), fmt.Sprintf("the master is the one on %s", other)) {
 		t.Errorf("error %v, want a refusal that names the master", err)
 	}

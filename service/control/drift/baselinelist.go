@@ -147,7 +147,7 @@ func (s *Drift) againstObserved(ctx context.Context, fabric string, out []Baseli
 		b := &out[i]
 		d, ok := control.Present(b.Device, t.Topology)
 		if !ok {
-			b.Error = control.NotThere()
+			b.Error = control.ReasonNotOnFabric()
 			continue
 		}
 		at[d.ID] = b

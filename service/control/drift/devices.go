@@ -197,7 +197,7 @@ func (s *Drift) deviceViews(ctx context.Context, k *known, part []device.Target)
 		for i := range records {
 			known[records[i].Device.ID] = &records[i]
 		}
-		running, work, err := underWay(ctx, r, fabric, ids)
+		running, work, err := runningRollout(ctx, r, fabric, ids)
 		if err != nil {
 			return err
 		}
@@ -235,8 +235,8 @@ func (s *Drift) deviceViews(ctx context.Context, k *known, part []device.Target)
 	return out, err
 }
 
-// underWay returns the running rollout of a fabric, 0 without one, and the states of the given devices that are in it.
-func underWay(ctx context.Context, r control.Repos, fabric string, ids []ident.PortID) (int64, map[ident.PortID]*control.RolloutDevice, error) {
+// runningRollout returns the running rollout of a fabric, 0 without one, and the states of the given devices that are in it.
+func runningRollout(ctx context.Context, r control.Repos, fabric string, ids []ident.PortID) (int64, map[ident.PortID]*control.RolloutDevice, error) {
 	running, latest, err := control.RolloutsOf(ctx, r, fabric)
 	if err != nil || !running {
 		return 0, nil, err

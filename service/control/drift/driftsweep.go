@@ -35,15 +35,15 @@ func (s *Drift) SweepDrift(ctx context.Context, by string) error {
 
 // sweep is one batch of devices that are read together.
 type sweep struct {
-	ground
+	sweepBasis
 
 	fabric, by string
 	known      *known
 	due        []control.DeviceRecord
 }
 
-// ground is the state of a fabric that a sweep is based on.
-type ground struct {
+// sweepBasis is the state of a fabric that a sweep is based on.
+type sweepBasis struct {
 	policy control.DriftPolicy
 	seeded string       // value of seed() when the device records were created
 	plan   string       // the plan in force; empty while a rollout runs
@@ -53,14 +53,14 @@ type ground struct {
 }
 
 // seed identifies the recorded devices: the plan in force, with the subnet manager or without.
-func (g *ground) seed() string {
+func (g *sweepBasis) seed() string {
 	if g.placed {
 		return g.plan + "+" + device.ManagerName
 	}
 	return g.plan
 }
 
-func groundOf(ctx context.Context, r control.Repos, fabric string) (g ground, err error) {
+func sweepBasisOf(ctx context.Context, r control.Repos, fabric string) (g sweepBasis, err error) {
 	if g.policy, g.seeded, err = control.DriftPolicyOf(ctx, r, fabric); err != nil {
 		return g, err
 	}
@@ -142,7 +142,7 @@ func (s *Drift) claimDevices(ctx context.Context, fabric, by string) (w sweep, e
 	}
 	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
 		w.due = nil
-		if w.ground, err = groundOf(ctx, r, fabric); err != nil || w.policy.Interval == 0 || w.plan != w.known.target.Plan.Name || w.placed != w.known.target.Placed {
+		if w.sweepBasis, err = sweepBasisOf(ctx, r, fabric); err != nil || w.policy.Interval == 0 || w.plan != w.known.target.Plan.Name || w.placed != w.known.target.Placed {
 			return err // another plan may be in force by now: the next sweep uses it
 		}
 		if w.known.left != nil && w.known.newest != w.latest {
@@ -179,7 +179,7 @@ func (s *Drift) claimDevices(ctx context.Context, fabric, by string) (w sweep, e
 // sweepDue reports whether a fabric has any device due. It loads no plan: there may be more plans than are cached.
 func (s *Drift) sweepDue(ctx context.Context, fabric string) (due bool, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) error {
-		g, err := groundOf(ctx, r, fabric)
+		g, err := sweepBasisOf(ctx, r, fabric)
 		if err != nil || g.policy.Interval == 0 || g.plan == "" {
 			return err
 		}
@@ -209,7 +209,7 @@ func (s *Drift) seedDevices(ctx context.Context, r control.Repos, w sweep, now t
 }
 
 // leftDue reports whether devices that have left the plan in force lack a due time.
-func (s *Drift) leftDue(ctx context.Context, r control.Repos, fabric string, g ground) (bool, error) {
+func (s *Drift) leftDue(ctx context.Context, r control.Repos, fabric string, g sweepBasis) (bool, error) {
 	s.mu.Lock()
 	checked := s.turned[fabric]
 	s.mu.Unlock()
@@ -242,7 +242,7 @@ func (s *Drift) seedLeft(ctx context.Context, r control.Repos, w sweep, now time
 	for _, d := range have {
 		records[d.Device.ID] = d // with its own policy
 	}
-	for _, d := range turned(have, w.ground, now) {
+	for _, d := range turned(have, w.sweepBasis, now) {
 		delete(records, d.Device.ID)
 	}
 	list := slices.Collect(maps.Values(records))
@@ -253,7 +253,7 @@ func (s *Drift) seedLeft(ctx context.Context, r control.Repos, w sweep, now time
 }
 
 // turned returns the records of a list that are due within the horizon of a sweep; DevicesDue does not select later ones.
-func turned(list []control.DeviceRecord, g ground, now time.Time) []control.DeviceRecord {
+func turned(list []control.DeviceRecord, g sweepBasis, now time.Time) []control.DeviceRecord {
 	horizon := now.Add(2 * g.policy.Every())
 	return slices.DeleteFunc(slices.Clone(list), func(d control.DeviceRecord) bool { return d.Due.After(horizon) })
 }
@@ -266,7 +266,7 @@ func (s *Drift) noteSweep(ctx context.Context, w sweep, reports []control.Device
 		found[reports[i].Device.ID] = &reports[i]
 	}
 	return s.Store.Tx(control.OnFabric(ctx, w.fabric), func(r control.Repos) error {
-		g, err := groundOf(ctx, r, w.fabric)
+		g, err := sweepBasisOf(ctx, r, w.fabric)
 		if err != nil || g.plan != w.plan || g.latest != w.latest {
 			return err
 		}

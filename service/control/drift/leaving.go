@@ -102,7 +102,7 @@ func (s *Drift) outside(ctx context.Context, r control.Repos, k *known, running 
 	if err != nil || len(ids) == 0 || ro.Options.Repair || ro.Options.To != "" {
 		return ids, err
 	}
-	_, work, err := underWay(ctx, r, fabric, ids)
+	_, work, err := runningRollout(ctx, r, fabric, ids)
 	return slices.DeleteFunc(ids, func(id ident.PortID) bool { return work[id] != nil }), err
 }
 
@@ -134,7 +134,7 @@ func (s *Drift) observeLeft(ctx context.Context, k *known, ids []ident.PortID) (
 		target := k.list[k.index[id]]
 		var there bool
 		if target.Device, there = control.Present(target.Device, t.Topology); !there {
-			out = append(out, control.DeviceReport{Device: target.Device, State: device.Failed, Desired: &k.list[k.index[id]].Want, Error: control.NotThere()})
+			out = append(out, control.DeviceReport{Device: target.Device, State: device.Failed, Desired: &k.list[k.index[id]].Want, Error: control.ReasonNotOnFabric()})
 			continue
 		}
 		t.Devices = append(t.Devices, target)

@@ -14,12 +14,12 @@ import (
 )
 
 // rob is an identity of the provider. Its token is valid for five minutes.
-func rob(d *door, grants ...tenants.Grant) identity.Identity {
+func rob(d *signInService, grants ...tenants.Grant) identity.Identity {
 	return identity.Identity{Issuer: "https://id.example", Subject: "rob", Name: "rob", Grants: grants, ExpiresAt: d.clock().Add(5 * time.Minute)}
 }
 
 // withProvidersToken returns rob's principal with a provider token whose roles differ from those of his sign-in.
-func withProvidersToken(t *testing.T, d *door, signedIn, claimed tenants.Grant) context.Context {
+func withProvidersToken(t *testing.T, d *signInService, signedIn, claimed tenants.Grant) context.Context {
 	t.Helper()
 	if _, err := d.SignInExternal(t.Context(), rob(d, signedIn)); err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func withProvidersToken(t *testing.T, d *door, signedIn, claimed tenants.Grant) 
 
 func TestTokenCreatedWithProviderTokenEndsWithIt(t *testing.T) {
 	t.Parallel()
-	d := newDoor(t)
+	d := newSignInService(t)
 	admin := tenants.Grant{Role: tenants.RoleFabricAdmin}
 	ctx := withProvidersToken(t, d, admin, admin)
 	begun := d.clock()
@@ -67,7 +67,7 @@ func TestTokenCreatedWithProviderTokenEndsWithIt(t *testing.T) {
 
 func TestEventStreamFollowsRolesAndEndOfProviderToken(t *testing.T) {
 	t.Parallel()
-	d := newDoor(t)
+	d := newSignInService(t)
 	d.rig.Lab(t)
 	red := tenants.Domain{Fabric: "lab", Tenant: "red"}
 	ctx := withProvidersToken(t, d, tenants.Grant{Role: tenants.RoleFabricAdmin}, tenants.Grant{Role: tenants.RoleTenantViewer, Domain: red})
@@ -103,7 +103,7 @@ func TestEventStreamFollowsRolesAndEndOfProviderToken(t *testing.T) {
 // A mapping of the provider's claims can name fabrics that were deleted or created again.
 func TestARoleOnAFabricEndsWithItAndStartsWithTheNextSignIn(t *testing.T) {
 	t.Parallel()
-	d := newDoor(t)
+	d := newSignInService(t)
 	d.rig.Lab(t)
 	ctx := t.Context()
 	lab := tenants.Grant{Role: tenants.RoleOperator, Domain: tenants.Domain{Fabric: "lab"}}

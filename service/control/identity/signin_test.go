@@ -42,8 +42,8 @@ func (s *interposed) View(ctx context.Context, f func(control.Repos) error) erro
 	return err
 }
 
-// door is a service with the users ada, an administrator, and bob; the test controls the clock.
-type door struct {
+// signInService is a service with the users ada, an administrator, and bob; the test controls the clock.
+type signInService struct {
 	*usecases.Services
 	rig   *controltest.Rig
 	store *interposed
@@ -56,9 +56,9 @@ const (
 	bobsWord = "staple in the hay"
 )
 
-func newDoor(t *testing.T) *door {
+func newSignInService(t *testing.T) *signInService {
 	t.Helper()
-	d := &door{rig: controltest.New(t, controltest.OpenSQLite), now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
+	d := &signInService{rig: controltest.New(t, controltest.OpenSQLite), now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
 	d.store = &interposed{Store: d.rig.Store}
 	d.Services = d.rig.Manager(t, func(deps *control.Deps) { deps.Store, deps.Clock = d.store, d.clock })
 	_, err := d.CreateUser(t.Context(), identity.UserInput{Name: "ada", Password: adasWord, Grants: []tenants.Grant{{Role: tenants.RoleFabricAdmin}}})
@@ -71,19 +71,19 @@ func newDoor(t *testing.T) *door {
 	return d
 }
 
-func (d *door) clock() time.Time {
+func (d *signInService) clock() time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.now
 }
 
-func (d *door) pass(by time.Duration) {
+func (d *signInService) pass(by time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.now = d.now.Add(by)
 }
 
-func (d *door) failures(t *testing.T, name string) (n int) {
+func (d *signInService) failures(t *testing.T, name string) (n int) {
 	t.Helper()
 	err := d.rig.Store.View(t.Context(), func(r control.Repos) error {
 		f, err := r.SigninFailures(t.Context(), sha256.Sum256([]byte(name)))
@@ -101,27 +101,27 @@ func TestChangesDuringPasswordCheckApply(t *testing.T) {
 	t.Parallel()
 	const newWord = "quite another word"
 	for name, c := range map[string]struct {
-		change func(context.Context, *door) error
+		change func(context.Context, *signInService) error
 		kind   error
 		check  func(a control.Account) bool
 	}{
-		"disabled": {func(ctx context.Context, d *door) error {
+		"disabled": {func(ctx context.Context, d *signInService) error {
 			_, err := d.UpdateUser(ctx, 0, identity.UserInput{Name: "bob", Disabled: true})
 			return err
 		}, control.ErrUnauthorized, func(a control.Account) bool { return a.Disabled && a.SignedInAt.IsZero() }},
-		"deleted": {func(ctx context.Context, d *door) error { return d.DeleteUser(ctx, "bob", 0) }, control.ErrUnauthorized, nil},
-		"another password": {func(ctx context.Context, d *door) error {
+		"deleted": {func(ctx context.Context, d *signInService) error { return d.DeleteUser(ctx, "bob", 0) }, control.ErrUnauthorized, nil},
+		"another password": {func(ctx context.Context, d *signInService) error {
 			_, err := d.UpdateUser(ctx, 0, identity.UserInput{Name: "bob", Password: newWord})
 			return err
 		}, control.ErrUnauthorized, func(a control.Account) bool { return a.SignedInAt.IsZero() }},
-		"another name for people": {func(ctx context.Context, d *door) error {
+		"another name for people": {func(ctx context.Context, d *signInService) error {
 			_, err := d.UpdateUser(ctx, 0, identity.UserInput{Name: "bob", DisplayName: "Bob"})
 			return err
 		}, nil, func(a control.Account) bool { return a.DisplayName == "Bob" && !a.SignedInAt.IsZero() }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDoor(t)
+			d := newSignInService(t)
 			ctx := t.Context()
 			d.store.then(func() {
 				if err := c.change(ctx, d); err != nil {
@@ -152,7 +152,7 @@ func TestChangesDuringPasswordCheckApply(t *testing.T) {
 
 func TestPasswordChangeKeepsConcurrentChanges(t *testing.T) {
 	t.Parallel()
-	d := newDoor(t)
+	d := newSignInService(t)
 	ctx := t.Context()
 	in, err := d.SignIn(ctx, "bob", bobsWord)
 	if err != nil {
@@ -172,7 +172,7 @@ func TestPasswordChangeKeepsConcurrentChanges(t *testing.T) {
 
 func TestConcurrentGuessesAreLimitedLikeSequentialOnes(t *testing.T) {
 	t.Parallel()
-	d := newDoor(t)
+	d := newSignInService(t)
 	errs := make(chan error, 12)
 	var wg sync.WaitGroup
 	for range cap(errs) {
@@ -212,7 +212,7 @@ func TestConcurrentGuessesAreLimitedLikeSequentialOnes(t *testing.T) {
 
 func TestGuessingThePresentPasswordInASessionIsLimited(t *testing.T) {
 	t.Parallel()
-	d := newDoor(t)
+	d := newSignInService(t)
 	in, err := d.SignIn(t.Context(), "bob", bobsWord)
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +229,7 @@ func TestGuessingThePresentPasswordInASessionIsLimited(t *testing.T) {
 
 func TestWrongClockCausesNoLongLockOrSession(t *testing.T) {
 	t.Parallel()
-	d := newDoor(t)
+	d := newSignInService(t)
 	ctx := t.Context()
 	const wrong = 365 * 24 * time.Hour
 	d.pass(wrong)
@@ -259,7 +259,7 @@ func TestWrongClockCausesNoLongLockOrSession(t *testing.T) {
 
 func TestRefusedSignInsAreAuditedWithoutTheInput(t *testing.T) {
 	t.Parallel()
-	d := newDoor(t)
+	d := newSignInService(t)
 	ctx := control.WithOrigin(t.Context(), control.Origin{Addr: "192.0.2.7:4711", RequestID: "r-1"})
 	_, err := d.SignIn(ctx, "bob", "a wrong long word")
 	controltest.MustFail(t, "wrong word", err, control.ErrUnauthorized)
@@ -275,7 +275,7 @@ func TestRefusedSignInsAreAuditedWithoutTheInput(t *testing.T) {
 
 func TestLastAdministratorCannotBeRemoved(t *testing.T) {
 	t.Parallel()
-	d := newDoor(t)
+	d := newSignInService(t)
 	in, err := d.SignIn(t.Context(), "ada", adasWord)
 	if err != nil {
 		t.Fatal(err)
@@ -302,22 +302,27 @@ func TestEventStreamEndsWithItsCredential(t *testing.T) {
 	bob := control.AccountRef{Kind: control.PrincipalUser, Name: "bob"}
 	for name, c := range map[string]struct {
 		token bool
-		end   func(ctx context.Context, d *door, own context.Context) error
+		end   func(ctx context.Context, d *signInService, own context.Context) error
 		kind  error
 	}{
-		"nothing ended":     {true, func(context.Context, *door, context.Context) error { return nil }, nil},
-		"the token revoked": {true, func(ctx context.Context, d *door, _ context.Context) error { return d.DeleteToken(ctx, bob, "t") }, control.ErrUnauthorized},
-		"the token expired": {true, func(_ context.Context, d *door, _ context.Context) error { d.pass(time.Hour); return nil }, control.ErrUnauthorized},
-		"signed out":        {false, func(_ context.Context, d *door, own context.Context) error { return d.SignOut(own) }, control.ErrUnauthorized},
-		"the session idle":  {false, func(_ context.Context, d *door, _ context.Context) error { d.pass(control.SessionIdle); return nil }, control.ErrUnauthorized},
-		"the account disabled": {true, func(ctx context.Context, d *door, _ context.Context) error {
+		"nothing ended": {true, func(context.Context, *signInService, context.Context) error { return nil }, nil},
+		"the token revoked": {true, func(ctx context.Context, d *signInService, _ context.Context) error {
+			return d.DeleteToken(ctx, bob, "t")
+		}, control.ErrUnauthorized},
+		"the token expired": {true, func(_ context.Context, d *signInService, _ context.Context) error { d.pass(time.Hour); return nil }, control.ErrUnauthorized},
+		"signed out":        {false, func(_ context.Context, d *signInService, own context.Context) error { return d.SignOut(own) }, control.ErrUnauthorized},
+		"the session idle": {false, func(_ context.Context, d *signInService, _ context.Context) error {
+			d.pass(control.SessionIdle)
+			return nil
+		}, control.ErrUnauthorized},
+		"the account disabled": {true, func(ctx context.Context, d *signInService, _ context.Context) error {
 			_, err := d.UpdateUser(ctx, 0, identity.UserInput{Name: "bob", Disabled: true})
 			return err
 		}, control.ErrUnauthorized},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDoor(t)
+			d := newSignInService(t)
 			ctx := t.Context()
 			var p control.Principal
 			if c.token {
@@ -354,7 +359,7 @@ func TestEventStreamEndsWithItsCredential(t *testing.T) {
 // exist.
 func TestEveryRefusalCostsAHash(t *testing.T) {
 	t.Parallel()
-	d := newDoor(t)
+	d := newSignInService(t)
 	for _, in := range []identity.UserInput{{Name: "nopass"}, {Name: "off", Password: bobsWord, Disabled: true}} {
 		if _, err := d.CreateUser(t.Context(), in); err != nil {
 			t.Fatal(err)
@@ -378,7 +383,7 @@ func TestEveryRefusalCostsAHash(t *testing.T) {
 
 func TestAuditLogNamesTheTokenOfAChange(t *testing.T) {
 	t.Parallel()
-	d := newDoor(t)
+	d := newSignInService(t)
 	ada := control.AccountRef{Kind: control.PrincipalUser, Name: "ada"}
 	text, _, err := d.CreateToken(t.Context(), ada, identity.TokenInput{Name: "laptop"})
 	if err != nil {

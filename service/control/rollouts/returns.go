@@ -105,7 +105,7 @@ func (x *returning) waving() error {
 	last := WavePreview{Shards: 1} // a wave of its own: another node may have the address of one of them by now
 	for _, b := range x.missing {
 		x.devices = append(x.devices, control.RolloutDevice{
-			Device: b.Device, State: device.Failed, Error: control.NotThere(), Note: phrase.Of("note.cannot-return", "settings", x.to.Words()), Wave: len(x.waves),
+			Device: b.Device, State: device.Failed, Error: control.ReasonNotOnFabric(), Note: phrase.Of("note.cannot-return", "settings", x.to.Words()), Wave: len(x.waves),
 		})
 		last.Devices = append(last.Devices, b.Device)
 	}

@@ -141,7 +141,7 @@ func (s *Rollouts) ListEvents(ctx context.Context, filter control.EventFilter, p
 				return err
 			}
 		}
-		if heard := control.HeardSince(ctx, f); heard.After(filter.Since) {
+		if heard := control.VisibleSince(ctx, f); heard.After(filter.Since) {
 			filter.Since = heard
 		}
 		list, next, err = r.ListEvents(ctx, filter, p)

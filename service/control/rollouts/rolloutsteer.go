@@ -198,13 +198,13 @@ func (s *Rollouts) chooseRollBack(ctx context.Context, fabric string, id int64, 
 		was, err := s.before(ctx, fabric, id)
 		switch {
 		case code(err) == "no-plan" || err == nil && was.Options.To != "":
-			return rollBack{baseline: true, in: RolloutInput{Options: wayBack(ro.Options)}}, nil
+			return rollBack{baseline: true, in: RolloutInput{Options: rollBackOptions(ro.Options)}}, nil
 		case err != nil:
 			return b, err
 		}
 		plan = was.Plan
 	}
-	b.in = RolloutInput{Plan: plan, Stages: []control.Stage{control.StageSettings}, Options: wayBack(ro.Options)}
+	b.in = RolloutInput{Plan: plan, Stages: []control.Stage{control.StageSettings}, Options: rollBackOptions(ro.Options)}
 	if placed != "" || slices.Contains(ro.Stages, control.StagePlacement) {
 		b.in.Stages = []control.Stage{control.StagePlacement, control.StageSettings}
 	}
@@ -279,7 +279,7 @@ func (s *Rollouts) PreviewRollBackToBaseline(ctx context.Context, fabric string,
 func (s *Rollouts) rollBackOptions(ctx context.Context, fabric string, id int64) (o control.RolloutOptions, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) error {
 		ro, err := RolloutRow(ctx, r, fabric, id)
-		o = wayBack(ro.Options)
+		o = rollBackOptions(ro.Options)
 		return err
 	})
 	return o, err
@@ -301,9 +301,9 @@ func code(err error) string {
 	return ""
 }
 
-// wayBack returns the options for rolling back a rollout with the given ones: the same waves and retries, but without the
+// rollBackOptions returns the options for rolling back a rollout with the given ones: the same waves and retries, but without the
 // confirm window and the health gates, which could reverse the roll-back. They guard the rollout, not the return.
-func wayBack(o control.RolloutOptions) control.RolloutOptions {
+func rollBackOptions(o control.RolloutOptions) control.RolloutOptions {
 	if o.Repair {
 		return control.RolloutOptions{}
 	}

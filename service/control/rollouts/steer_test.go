@@ -10,29 +10,29 @@ import (
 	"fairlane/service/control/controltest"
 )
 
-// frugal is a store that rejects reading a rollout with all its devices, which may be 10,000.
-type frugal struct {
+// rowlessStore is a store that rejects reading a rollout with all its devices, which may be 10,000.
+type rowlessStore struct {
 	control.Store
 	t *testing.T
 }
 
 // Tx implements control.Store.
-func (s frugal) Tx(ctx context.Context, f func(control.Repos) error) error {
-	return s.Store.Tx(ctx, func(r control.Repos) error { return f(frugalRepos{r, s.t}) })
+func (s rowlessStore) Tx(ctx context.Context, f func(control.Repos) error) error {
+	return s.Store.Tx(ctx, func(r control.Repos) error { return f(rowlessRepos{r, s.t}) })
 }
 
 // View implements control.Store.
-func (s frugal) View(ctx context.Context, f func(control.Repos) error) error {
-	return s.Store.View(ctx, func(r control.Repos) error { return f(frugalRepos{r, s.t}) })
+func (s rowlessStore) View(ctx context.Context, f func(control.Repos) error) error {
+	return s.Store.View(ctx, func(r control.Repos) error { return f(rowlessRepos{r, s.t}) })
 }
 
-type frugalRepos struct {
+type rowlessRepos struct {
 	control.Repos
 	t *testing.T
 }
 
 // Rollout implements control.RolloutRepo.
-func (r frugalRepos) Rollout(ctx context.Context, fabric string, id int64) (control.Rollout, error) {
+func (r rowlessRepos) Rollout(ctx context.Context, fabric string, id int64) (control.Rollout, error) {
 	r.t.Helper()
 	r.t.Errorf("rollout %d is read with all its devices", id)
 	return r.Repos.Rollout(ctx, fabric, id)
@@ -46,7 +46,7 @@ func TestSteeringAndReadingLoadNoDeviceRows(t *testing.T) {
 	began, let := r.Devices.Hold()
 	ro := controltest.Start(t, r.Service, plan)
 	<-began
-	r.Store = frugal{r.Store, t}
+	r.Store = rowlessStore{r.Store, t}
 	s := r.Manager(t)
 	if _, err := r.Service.CreateFabric(t.Context(), control.Fabric{Name: "other", Source: "file:x"}); err != nil {
 		t.Fatal(err)

@@ -152,7 +152,7 @@ func (v *Views) stored(ctx context.Context, o *Overview, parts Parts) (f control
 			}
 		}
 		if parts.Events {
-			switch e, err := r.LatestChange(ctx, o.Fabric, control.HeardSince(ctx, f)); {
+			switch e, err := r.LatestChange(ctx, o.Fabric, control.VisibleSince(ctx, f)); {
 			case err == nil:
 				o.Latest = &e
 			case !errors.Is(err, control.ErrNotFound):

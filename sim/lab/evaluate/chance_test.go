@@ -25,18 +25,18 @@ func TestBoundsCoverHashes(t *testing.T) {
 				continue
 			}
 			in.Routes = nil
-			untold := plantest.Compiled(t, in)
+			unknown := plantest.Compiled(t, in)
 			for hash := range uint64(6) {
 				if in.Routes, err = Routes(&c.Input, 1000*uint64(i)+hash); err != nil {
 					t.Fatal(err)
 				}
-				told := plantest.Compiled(t, in)
-				for k := range untold.Tenants {
-					x := &untold.Tenants[k]
-					if x.Bound == told.Tenants[k].Bound {
+				known := plantest.Compiled(t, in)
+				for k := range unknown.Tenants {
+					x := &unknown.Tenants[k]
+					if x.Bound == known.Tenants[k].Bound {
 						continue // no hash has a choice of paths
 					}
-					if all++; math.Abs(float64(x.Predicted-told.Tenants[k].Predicted)) <= x.Bound*float64(x.Predicted) {
+					if all++; math.Abs(float64(x.Predicted-known.Tenants[k].Predicted)) <= x.Bound*float64(x.Predicted) {
 						within++
 					}
 				}

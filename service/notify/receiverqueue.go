@@ -14,8 +14,8 @@ const maxQueue = 256
 // keepTrying bounds how long a notification is tried.
 const keepTrying = time.Hour
 
-// outlet is the queue and the worker of one receiver.
-type outlet struct {
+// receiverQueue is the queue and the worker of one receiver.
+type receiverQueue struct {
 	receiver
 	o *Options
 
@@ -33,12 +33,12 @@ type parcel struct {
 	from time.Time
 }
 
-func newOutlet(r receiver, o *Options) *outlet {
-	return &outlet{receiver: r, o: o, wake: make(chan struct{}, 1), ending: make(chan struct{}), health: health{kind: r.kind(), name: r.name(), log: o.Log}}
+func newReceiverQueue(r receiver, o *Options) *receiverQueue {
+	return &receiverQueue{receiver: r, o: o, wake: make(chan struct{}, 1), ending: make(chan struct{}), health: health{kind: r.kind(), name: r.name(), log: o.Log}}
 }
 
 // put queues a notification.
-func (t *outlet) put(n *Notification) {
+func (t *receiverQueue) put(n *Notification) {
 	t.mu.Lock()
 	t.queue = append(t.queue, &parcel{id: webhook.NewID(), note: n, from: time.Now()})
 	dropped := len(t.queue) - maxQueue
@@ -61,17 +61,17 @@ func nudge(wake chan struct{}) {
 }
 
 // waiting is the number of queued notifications.
-func (t *outlet) waiting() int {
+func (t *receiverQueue) waiting() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.queue)
 }
 
 // finish makes run end when the queue is empty.
-func (t *outlet) finish() { close(t.ending) }
+func (t *receiverQueue) finish() { close(t.ending) }
 
 // run delivers until the context ends, or the queue is empty after finish. What is left is counted as dropped.
-func (t *outlet) run(ctx context.Context) {
+func (t *receiverQueue) run(ctx context.Context) {
 	defer t.close()
 	failures := 0
 	for ctx.Err() == nil {
@@ -120,7 +120,7 @@ func await(ctx context.Context, wake, ending <-chan struct{}) bool {
 	}
 }
 
-func (t *outlet) first() *parcel {
+func (t *receiverQueue) first() *parcel {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.queue) == 0 {
@@ -130,7 +130,7 @@ func (t *outlet) first() *parcel {
 }
 
 // done removes a notification, unless a full queue has displaced it meanwhile, in which case it was counted as dropped.
-func (t *outlet) done(p *parcel, o Outcome) {
+func (t *receiverQueue) done(p *parcel, o Outcome) {
 	t.mu.Lock()
 	mine := len(t.queue) > 0 && t.queue[0] == p
 	if mine {
