@@ -3263,7 +3263,7 @@ type Policy struct {
 	// Message What changed, in one sentence.
 	Message string `json:"message"`
 
-	// Restores The revision that this one restores; absent when it is not a restoration.
+	// Restores The revision that this one restores; absent if it restores none.
 	Restores *int64 `json:"restores,omitempty"`
 	Revision int64  `json:"revision"`
 

@@ -100,7 +100,7 @@ func TestMaskedActorIsReservedName(t *testing.T) {
 			return err
 		},
 	} {
-		if err := do(); !errors.Is(err, control.ErrInvalid) || !strings.Contains(err.Error(), `"operator" is reserved for users outside a tenant`) {
+		if err := do(); !errors.Is(err, control.ErrInvalid) || !strings.Contains(err.Error(), `"operator" is reserved: in the events of a tenant it stands for users outside the tenant`) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -24,7 +24,7 @@ func timeline(t *testing.T, o Options, steps map[time.Duration]func(*Notifier), 
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.outlets = []*receiverQueue{newReceiverQueue(&r, &n.o)}
+		n.queues = []*receiverQueue{newReceiverQueue(&r, &n.o)}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { n.Run(ctx); close(done) }()

@@ -95,9 +95,9 @@ const tick = time.Second
 
 // Notifier delivers alerts. It is safe for concurrent use. A nil notifier drops all alerts.
 type Notifier struct {
-	o       Options
-	feeds   []*feed          // to Alertmanagers
-	outlets []*receiverQueue // of webhooks and mail
+	o      Options
+	feeds  []*feed          // to Alertmanagers
+	queues []*receiverQueue // of webhooks and mail
 
 	mu     sync.Mutex
 	alerts map[string]*known // for the feeds, by series.Alert's identity
@@ -126,7 +126,7 @@ func New(o Options) (*Notifier, error) {
 		n.feeds = append(n.feeds, f)
 	}
 	for _, r := range receivers(&n.o) {
-		n.outlets = append(n.outlets, newReceiverQueue(r, &n.o))
+		n.queues = append(n.queues, newReceiverQueue(r, &n.o))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func receivers(o *Options) []receiver {
 // Send takes the present state of alerts: those that fire and those that were resolved. Others are ignored. It never blocks. The caller
 // repeats firing alerts more often than Options.Stale; repetitions do not cause notifications by themselves.
 func (n *Notifier) Send(_ context.Context, alerts []series.Alert) {
-	if n == nil || len(n.feeds)+len(n.outlets) == 0 {
+	if n == nil || len(n.feeds)+len(n.queues) == 0 {
 		return
 	}
 	now := time.Now()
@@ -205,8 +205,8 @@ func (n *Notifier) Send(_ context.Context, alerts []series.Alert) {
 		if len(n.feeds) > 0 && !n.know(id, c, now) {
 			n.o.Count(KindAlertmanager, Dropped, len(n.feeds))
 		}
-		if len(n.outlets) > 0 && !n.join(id, c, now) {
-			for _, o := range n.outlets {
+		if len(n.queues) > 0 && !n.join(id, c, now) {
+			for _, o := range n.queues {
 				n.o.Count(o.kind(), Dropped, 1)
 			}
 		}
@@ -241,7 +241,7 @@ func (n *Notifier) Run(ctx context.Context) {
 	for _, f := range n.feeds {
 		workers.Go(func() { f.run(work) })
 	}
-	for _, o := range n.outlets {
+	for _, o := range n.queues {
 		workers.Go(func() { o.run(work) })
 	}
 	beat := time.NewTicker(tick)
@@ -259,7 +259,7 @@ func (n *Notifier) Run(ctx context.Context) {
 	for _, f := range n.feeds {
 		f.finish()
 	}
-	for _, o := range n.outlets {
+	for _, o := range n.queues {
 		o.finish()
 	}
 	workers.Wait()
@@ -291,7 +291,7 @@ func (n *Notifier) turn(now time.Time, last bool) {
 			continue
 		}
 		if note := g.flush(now, &n.o); note != nil {
-			for _, o := range n.outlets {
+			for _, o := range n.queues {
 				o.put(note)
 			}
 		}
@@ -310,7 +310,7 @@ func (n *Notifier) Queued() map[Kind]int {
 	for _, f := range n.feeds {
 		out[KindAlertmanager] += f.waiting()
 	}
-	for _, o := range n.outlets {
+	for _, o := range n.queues {
 		out[o.kind()] += o.waiting()
 	}
 	return out

@@ -18,7 +18,7 @@ func checkShares(t *testing.T, f *fixture) {
 			err = errors.Join(err, r.AddShares(ctx, "lab", minute(i), []byte(body), 4))
 		}
 		return errors.Join(err, r.AddShares(ctx, "prod", minute(0), []byte("x"), 1),
-			r.AddShares(ctx, "lab", minute(4), []byte("f"), 4)) // the clock stood still
+			r.AddShares(ctx, "lab", minute(4), []byte("f"), 4)) // the clock did not advance
 	})
 	read := func(fabric string, since, until time.Time) (got string) {
 		f.view(func(r control.Repos) error {
@@ -37,7 +37,7 @@ func checkShares(t *testing.T, f *fixture) {
 		f.tx(func(r control.Repos) (err error) { ok, err = r.ClaimShares(ctx, "lab", now, next); return err })
 		return ok
 	}
-	f.equal("turns that were given", []bool{true, false, true}, []bool{claim(minute(0), minute(5)), claim(minute(4), minute(9)), claim(minute(5), minute(9))})
+	f.equal("claims that were granted", []bool{true, false, true}, []bool{claim(minute(0), minute(5)), claim(minute(4), minute(9)), claim(minute(5), minute(9))})
 	collect := func(owner string, now, until time.Time) (ok bool) {
 		f.tx(func(r control.Repos) (err error) {
 			ok, err = r.ClaimCollection(ctx, "lab", owner, now, until)

@@ -34,7 +34,7 @@ func (s *Drift) pendingCleanup(ctx context.Context, k *known) (*cleanup, error) 
 	var last control.Rollout
 	c := cleanup{waits: k.target.Fabric.Waiting()}
 	err := s.Store.View(ctx, func(r control.Repos) error {
-		list, _, err := r.ListRollouts(ctx, fabric, control.Page{Limit: clearUpSearch})
+		list, _, err := r.ListRollouts(ctx, fabric, control.Page{Limit: cleanUpSearch})
 		if err != nil {
 			return err
 		}

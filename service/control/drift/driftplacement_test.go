@@ -262,7 +262,7 @@ func TestRepairOfPlacementsDoesNotReplaceCleanUp(t *testing.T) {
 	if repair = settings(t, r, repair.ID); repair.State != control.RolloutSucceeded || !repair.Options.Manager {
 		t.Fatalf("the repair is %s: %s", repair.State, repair.Result)
 	}
-	back := clearedUp(t, r, repair.ID)
+	back := cleanedUp(t, r, repair.ID)
 	if back.State != control.RolloutSucceeded || back.Plan != ro.Plan || len(back.Devices) == 0 {
 		t.Errorf("what takes back ended as %s with %d devices: %s", back.State, len(back.Devices), back.Result)
 	}

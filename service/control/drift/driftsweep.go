@@ -87,7 +87,7 @@ func planInForce(ctx context.Context, r control.Repos, fabric string) (plan stri
 }
 
 func (s *Drift) sweepFabric(ctx context.Context, fabric, by string) error {
-	return errors.Join(s.ClearUp(ctx, fabric), s.sweepDevices(ctx, fabric, by))
+	return errors.Join(s.StartCleanUp(ctx, fabric), s.sweepDevices(ctx, fabric, by))
 }
 
 func (s *Drift) sweepDevices(ctx context.Context, fabric, by string) error {

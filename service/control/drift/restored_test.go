@@ -245,7 +245,7 @@ func TestRestoreHoldsCleanUps(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Wait()
-	clearedUp(t, r, repair.ID)
+	cleanedUp(t, r, repair.ID)
 }
 
 // Only an action that allows writes to devices ends the hold: pause and cancel do not.

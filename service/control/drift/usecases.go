@@ -17,7 +17,7 @@ type Drift struct {
 
 	mu      sync.Mutex
 	inForce []*known               // at most maxKnown devices, in the order of loading
-	cleared map[string]int64       // by fabric, the last rollout that ClearUp has processed
+	cleared map[string]int64       // by fabric, the last rollout that StartCleanUp has processed
 	held    map[string]heldOutside // by fabric
 	turned  map[string]int64       // by fabric, the newest rollout for which every held device has a due time
 }

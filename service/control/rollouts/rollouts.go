@@ -82,7 +82,7 @@ func (s *Rollouts) prepare(ctx context.Context, fabric string, in RolloutInput) 
 
 // planBefore returns the plan in force; a rollout of another plan removes the settings that only the plan in force has.
 // It is nil when there is none, or when traffic moves from that plan's placements: then its ports keep their settings for
-// a while, and the clean-up (ClearUp) removes them.
+// a while, and the clean-up (StartCleanUp) removes them.
 func (s *Rollouts) planBefore(ctx context.Context, t *control.Target, stages []control.Stage) (before *policy.Plan, err error) {
 	if t.Plan.WRCC != nil {
 		return nil, nil

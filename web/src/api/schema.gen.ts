@@ -3522,7 +3522,7 @@ export interface components {
             actor: string;
             /**
              * Format: int64
-             * @description The revision that this one restores; absent when it is not a restoration.
+             * @description The revision that this one restores; absent if it restores none.
              */
             restores?: number;
             /** @description Number of tenants. */

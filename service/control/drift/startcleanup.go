@@ -19,15 +19,15 @@ import (
 // subnet manager the partitions of the previous placements: applications move their connections when they reconnect. When
 // it has succeeded, in whole or in part, a clean-up rollout of the same plan removes both. A rollout that was rolled back
 // after it had placed traffic leaves its own partitions in the subnet manager; a rollout of the plan that is in force
-// again removes them.
+// recheck removes them.
 
-// clearUpSearch bounds how many of the latest rollouts are searched for the one that placed traffic: repairs may follow
+// cleanUpSearch bounds how many of the latest rollouts are searched for the one that placed traffic: repairs may follow
 // it.
-const clearUpSearch = 16
+const cleanUpSearch = 16
 
-// ClearUp starts the rollout that removes what a fabric's last rollout left, if anything. It does so once for each
+// StartCleanUp starts the rollout that removes what a fabric's last rollout left, if anything. It does so once for each
 // rollout; when the clean-up is undone or fails, what is left counts as drift.
-func (s *Drift) ClearUp(ctx context.Context, fabric string) error {
+func (s *Drift) StartCleanUp(ctx context.Context, fabric string) error {
 	var last control.Rollout
 	var newest int64
 	err := s.Store.View(ctx, func(r control.Repos) error {
@@ -35,13 +35,13 @@ func (s *Drift) ClearUp(ctx context.Context, fabric string) error {
 		if err != nil || f.RepairsWait {
 			return err
 		}
-		list, _, err := r.ListRollouts(ctx, fabric, control.Page{Limit: clearUpSearch})
+		list, _, err := r.ListRollouts(ctx, fabric, control.Page{Limit: cleanUpSearch})
 		if err == nil {
 			last, newest = lastPlacing(list)
 		}
 		return err
 	})
-	if err != nil || !last.Leaves() || !s.first(fabric, last.ID) {
+	if err != nil || !last.Leaves() || !s.firstCheck(fabric, last.ID) {
 		return err
 	}
 	k, back, err := s.heldOver(ctx, last)
@@ -50,7 +50,7 @@ func (s *Drift) ClearUp(ctx context.Context, fabric string) error {
 		list[i] = back[i].Target
 	}
 	if err != nil || k == nil {
-		s.again(fabric, err != nil)
+		s.recheck(fabric, err != nil)
 		return err
 	}
 	overtaken := false // another rollout started meanwhile
@@ -59,9 +59,9 @@ func (s *Drift) ClearUp(ctx context.Context, fabric string) error {
 		if overtaken = running || latest != newest; err != nil || overtaken {
 			return err
 		}
-		return s.startClearUp(ctx, r, k, list)
+		return s.recordCleanUp(ctx, r, k, list)
 	})
-	s.again(fabric, err != nil || overtaken)
+	s.recheck(fabric, err != nil || overtaken)
 	if errors.Is(err, control.ErrConflict) {
 		return nil // a device is frozen: its policy takes precedence over the clean-up
 	}
@@ -86,8 +86,8 @@ func lastPlacing(list []control.Rollout) (last control.Rollout, newest int64) {
 	return control.Rollout{}, newest
 }
 
-// first reports whether this manager sees a successful rollout for the first time.
-func (s *Drift) first(fabric string, rollout int64) bool {
+// firstCheck reports whether this manager sees a successful rollout for the first time.
+func (s *Drift) firstCheck(fabric string, rollout int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.cleared[fabric]
@@ -95,8 +95,8 @@ func (s *Drift) first(fabric string, rollout int64) bool {
 	return before != rollout
 }
 
-// again makes ClearUp check a fabric's last rollout once more, when must is set.
-func (s *Drift) again(fabric string, must bool) {
+// recheck makes StartCleanUp check a fabric's last rollout once more, when must is set.
+func (s *Drift) recheck(fabric string, must bool) {
 	if must {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -170,8 +170,8 @@ func leaves(before, after []policy.Placement) bool {
 	return slices.ContainsFunc(before, func(p policy.Placement) bool { return !has[place{p.PKey.Base(), p.Port, p.SL}] })
 }
 
-// startClearUp records the rollout, with the job that makes a manager start it.
-func (s *Drift) startClearUp(ctx context.Context, r control.Repos, k *known, targets []device.Target) error {
+// recordCleanUp records the rollout, with the job that makes a manager start it.
+func (s *Drift) recordCleanUp(ctx context.Context, r control.Repos, k *known, targets []device.Target) error {
 	ro := control.Rollout{
 		Fabric: k.target.Fabric.Name, Plan: k.target.Plan.Name, Stages: []control.Stage{control.StagePlacement},
 		Options: control.RolloutOptions{Repair: true, Wave: repairWave, Domain: string(device.DomainNone), FailureBudget: len(targets), Attempts: repairTry},

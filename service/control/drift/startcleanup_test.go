@@ -86,7 +86,7 @@ func TestCleanUpRemovesPreviousPlanAfterSuccessfulMove(t *testing.T) {
 			t.Errorf("while traffic moves %s has %+v, want at %d what was, %+v, and at %d what will be, %+v", name, has, a, old[a], b, next[b])
 		}
 	}
-	for range 2 { // one rollout, however often ClearUp runs
+	for range 2 { // one rollout, however often StartCleanUp runs
 		if err := r.Service.SweepDrift(t.Context(), "m"); err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestNoCleanUpAfterFirstPlanOrSamePlan(t *testing.T) {
 	r, plan := controltest.InForce(t)
 	controltest.Start(t, r.Service, plan)
 	r.Wait()
-	if err := r.Service.ClearUp(t.Context(), "lab"); err != nil {
+	if err := r.Service.StartCleanUp(t.Context(), "lab"); err != nil {
 		t.Fatal(err)
 	}
 	r.Wait()
@@ -126,8 +126,8 @@ func TestNoCleanUpAfterFirstPlanOrSamePlan(t *testing.T) {
 	}
 }
 
-// clearedUp runs ClearUp, and returns the clean-up rollout, which must be the only one.
-func clearedUp(t *testing.T, r *controltest.Rig, after int64) control.Rollout {
+// cleanedUp runs StartCleanUp, and returns the clean-up rollout, which must be the only one.
+func cleanedUp(t *testing.T, r *controltest.Rig, after int64) control.Rollout {
 	t.Helper()
 	for range 2 {
 		if err := r.Service.SweepDrift(t.Context(), "m"); err != nil {
@@ -162,7 +162,7 @@ func TestFailedDeviceDoesNotBlockCleanUpOfOthers(t *testing.T) {
 	if ro = settings(t, r, ro.ID); ro.State != control.RolloutPartial {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
-	back := clearedUp(t, r, ro.ID)
+	back := cleanedUp(t, r, ro.ID)
 	if back.State != control.RolloutSucceeded || len(back.Devices) == 0 || slices.ContainsFunc(back.Devices, func(d control.RolloutDevice) bool { return d.Device.Name == "h2/P1" }) {
 		t.Errorf("what takes back ended as %s with %d devices: %s", back.State, len(back.Devices), back.Result)
 	}
@@ -176,7 +176,7 @@ func TestConcurrentRepairDoesNotBlockCleanUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Wait()
-	if back := clearedUp(t, r, repair.ID); back.State != control.RolloutSucceeded || back.Plan != ro.Plan || len(back.Devices) == 0 {
+	if back := cleanedUp(t, r, repair.ID); back.State != control.RolloutSucceeded || back.Plan != ro.Plan || len(back.Devices) == 0 {
 		t.Errorf("what takes back ended as %s with %d devices: %s", back.State, len(back.Devices), back.Result)
 	}
 }
@@ -189,7 +189,7 @@ func TestCleanUpAfterPlacementOnlyRolloutWritesNoDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Wait()
-	if back := clearedUp(t, r, ro.ID); back.State != control.RolloutSucceeded || len(back.Devices) > 0 || len(back.Stages) != 1 {
+	if back := cleanedUp(t, r, ro.ID); back.State != control.RolloutSucceeded || len(back.Devices) > 0 || len(back.Stages) != 1 {
 		t.Errorf("the roll-back ended as %s and wrote %d devices, want none: %s", back.State, len(back.Devices), back.Result)
 	}
 }
@@ -209,7 +209,7 @@ func TestCleanUpRemovesPlacementsOfRolledBackRollout(t *testing.T) {
 	if ro = settings(t, r, ro.ID); ro.State != control.RolloutRolledBack || ro.Placed != control.PlacedRestored {
 		t.Fatalf("rollout %s, placements %s: %s", ro.State, ro.Placed, ro.Result)
 	}
-	if back := clearedUp(t, r, ro.ID); back.State != control.RolloutSucceeded || back.Plan != plan || back.Moves() || len(back.Devices) > 0 {
+	if back := cleanedUp(t, r, ro.ID); back.State != control.RolloutSucceeded || back.Plan != plan || back.Moves() || len(back.Devices) > 0 {
 		t.Errorf("what takes back ended as %s, of plan %.12s, with %d devices: %s", back.State, back.Plan, len(back.Devices), back.Result)
 	}
 }
@@ -231,7 +231,7 @@ func TestRefusedRolloutDoesNotBlockCleanUp(t *testing.T) {
 	if k := controltest.Kinds(t, r.Service, refused.ID); !strings.Contains(k, "rollout.refused") {
 		t.Errorf("events are %s", k)
 	}
-	if back := clearedUp(t, r, refused.ID); back.State != control.RolloutSucceeded || back.Plan != ro.Plan || len(back.Devices) == 0 {
+	if back := cleanedUp(t, r, refused.ID); back.State != control.RolloutSucceeded || back.Plan != ro.Plan || len(back.Devices) == 0 {
 		t.Errorf("what takes back ended as %s with %d devices: %s", back.State, len(back.Devices), back.Result)
 	}
 }
@@ -317,13 +317,13 @@ func TestPendingCleanUpIsNoDrift(t *testing.T) {
 	if got := states(); got["h1/P1"] != "drifted" || got["h2/P1"] != "drifted" {
 		t.Errorf("with a frozen port, which keeps the clean-up from starting, devices are %v", got)
 	}
-	if err := r.Service.ClearUp(ctx, "lab"); err != nil {
+	if err := r.Service.StartCleanUp(ctx, "lab"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.SetDevicePolicy(ctx, "lab", "h1/P1", 0, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Service.ClearUp(ctx, "lab"); err != nil {
+	if err := r.Service.StartCleanUp(ctx, "lab"); err != nil {
 		t.Fatal(err)
 	}
 	r.Wait()
