@@ -117,7 +117,7 @@ func TestUnsettledRatesFailNoGate(t *testing.T) {
 		loop := &control.CongestionLoop{State: control.LoopNotActing, Stage: tc.stage, Text: "nothing happens"}
 		target := control.Target{Plan: &policy.Plan{Settle: 26 * quantity.Millisecond}, Fabric: control.Fabric{TimeScale: tc.scale}}
 		notice, err := Gates{Meter: fixedMeter{s: control.Shares{Loop: loop}}}.Check(t.Context(), target, control.Rollout{Waves: 1, Options: control.RolloutOptions{CheckLoop: true}})
-		if (err != nil) != tc.failed || !tc.failed && !strings.Contains(notice.String(), "not tested: rates settle in about 26 ms, and 2.5 ms") {
+		if (err != nil) != tc.failed || !tc.failed && !strings.Contains(notice.String(), "not tested: rates settle in about 26 ms, but only 2.5 ms") {
 			t.Errorf("%s: notice %q, error %v", name, notice, err)
 		}
 	}
