@@ -74,7 +74,7 @@ func (s *counterSets) ask(ctx context.Context, question []byte) (*rdmanl.Reply, 
 			continue
 		}
 		if err == nil {
-			err = fmt.Errorf("RDMA netlink: found another list at each of %d tries, want one that stays as it is", maxTries)
+			err = fmt.Errorf("RDMA netlink: found another list at each of %d tries, want one that does not change", maxTries)
 		}
 		return nil, unoffered(err)
 	}

@@ -155,7 +155,7 @@ func TestCounterSetsErrors(t *testing.T) {
 		"no RDMA netlink":            {&rdmaKernel{err: unix.EPROTONOSUPPORT}, ErrNoRDMANetlink, "not offered"},
 		"nobody listens":             {&rdmaKernel{sockets: []*wire{{sendErr: unix.ECONNREFUSED}}}, ErrNotOffered, ""},
 		"an impossible answer":       {kernel([][]byte{{1, 2, 3}}), nil, "found 3 bytes"},
-		"never the same":             {kernel(interrupted, interrupted, interrupted), nil, "stays as it is"},
+		"never the same":             {kernel(interrupted, interrupted, interrupted), nil, "does not change"},
 		"always too little memory":   {kernel([][]byte{nil}, [][]byte{nil}, [][]byte{nil}), unix.ENOBUFS, ""},
 		"two answers without an end": {kernel([][]byte{setMessage(7, 1), nil}, [][]byte{last}), ErrNotBound, ""},
 	} {

@@ -1472,7 +1472,7 @@ type ClientInterface interface {
 
 	// AddSilenceWithBody Add a silence
 	//
-	// An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+	// An alert that all matchers accept is not sent to any receiver until the silence ends. The silence takes effect on every manager within five seconds. The author is the caller.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1481,7 +1481,7 @@ type ClientInterface interface {
 
 	// AddSilence Add a silence
 	//
-	// An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+	// An alert that all matchers accept is not sent to any receiver until the silence ends. The silence takes effect on every manager within five seconds. The author is the caller.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4717,7 +4717,7 @@ func (c *Client) ListSilences(ctx context.Context, params *ListSilencesParams, r
 
 // AddSilenceWithBody Add a silence
 //
-// An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+// An alert that all matchers accept is not sent to any receiver until the silence ends. The silence takes effect on every manager within five seconds. The author is the caller.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4736,7 +4736,7 @@ func (c *Client) AddSilenceWithBody(ctx context.Context, params *AddSilenceParam
 
 // AddSilence Add a silence
 //
-// An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+// An alert that all matchers accept is not sent to any receiver until the silence ends. The silence takes effect on every manager within five seconds. The author is the caller.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -16835,7 +16835,7 @@ type ClientWithResponsesInterface interface {
 
 	// AddSilenceWithBodyWithResponse Add a silence
 	//
-	// An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+	// An alert that all matchers accept is not sent to any receiver until the silence ends. The silence takes effect on every manager within five seconds. The author is the caller.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -16844,7 +16844,7 @@ type ClientWithResponsesInterface interface {
 
 	// AddSilenceWithResponse Add a silence
 	//
-	// An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+	// An alert that all matchers accept is not sent to any receiver until the silence ends. The silence takes effect on every manager within five seconds. The author is the caller.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26919,7 +26919,7 @@ func (c *ClientWithResponses) ListSilencesWithResponse(ctx context.Context, para
 
 // AddSilenceWithBodyWithResponse Add a silence
 //
-// An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+// An alert that all matchers accept is not sent to any receiver until the silence ends. The silence takes effect on every manager within five seconds. The author is the caller.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -26934,7 +26934,7 @@ func (c *ClientWithResponses) AddSilenceWithBodyWithResponse(ctx context.Context
 
 // AddSilenceWithResponse Add a silence
 //
-// An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+// An alert that all matchers accept is not sent to any receiver until the silence ends. The silence takes effect on every manager within five seconds. The author is the caller.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -2500,7 +2500,7 @@ export interface paths {
         put?: never;
         /**
          * Add a silence
-         * @description An alert that all matchers accept is not sent to any receiver until the silence ends. It acts on every manager within five seconds. The author is the caller.
+         * @description An alert that all matchers accept is not sent to any receiver until the silence ends. The silence takes effect on every manager within five seconds. The author is the caller.
          */
         post: operations["addSilence"];
         delete?: never;
