@@ -67,7 +67,7 @@ func (r *rig) feeds() {
 // A feeder starts a rollout of what feeds changed, and of nothing else.
 func TestAFeederRollsOutOnlyWhatFeedsCaused(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newRightsRig(t)
 	as := func(who, method, path, body string, status int, code ...string) answer {
 		t.Helper()
 		return w.ask(w.tokens[who], method, "/api/v1/fabrics/lab"+path, body, "If-Match", "*").want(status, code...)
@@ -133,7 +133,7 @@ func TestAFeederRollsOutOnlyWhatFeedsCaused(t *testing.T) {
 // A tenant sees its attachments, and not which feeds claim them.
 func TestATenantSeesNoFeeds(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newRightsRig(t)
 	put := w.ask(w.tokens["lab-feeder"], http.MethodPut, "/api/v1/fabrics/lab/tenants/red/feeds/secret-cluster", `{"attachments":[{"port":"h2"}]}`, "If-Match", "*")
 	put.want(200)
 	for _, path := range []string{"/tenants", "/tenants/red", "/tenants/red/attachments", "/tenants/red/attachments/h2", "/events"} {
