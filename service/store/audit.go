@@ -60,7 +60,7 @@ func (r *repos) AppendAudit(ctx context.Context, e audit.Entry) (audit.Entry, er
 	}
 	row := auditRow{
 		Seq: e.Seq, AtUS: micros(e.At), Actor: e.Actor, ActorKind: e.ActorKind, Token: e.Token, Addr: e.Addr, RequestID: e.RequestID,
-		Fabric: e.Fabric, Action: e.Action, Object: e.Object, Outcome: e.Outcome, Detail: e.Detail, Said: putSaid(e.Said),
+		Fabric: e.Fabric, Action: e.Action, Object: e.Object, Outcome: e.Outcome, Detail: e.Detail, Said: phraseColumn(e.Said),
 		Before: e.Before, After: e.After, Prev: e.Prev.String(), Hash: e.Hash.String(),
 	}
 	if err := r.in(ctx).Create(&row).Error; err != nil {

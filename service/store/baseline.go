@@ -177,7 +177,7 @@ func (r *repos) NoteRestored(ctx context.Context, at time.Time) error {
 func newBaselineRow(fabric int64, b *control.Baseline) (baselineRow, error) {
 	row := baselineRow{
 		FabricID: fabric, NodeGUID: b.Device.ID.Node.String(), PortNum: int(b.Device.ID.Port),
-		Origin: string(b.Origin), Note: text(b.Note.String()), NoteSaid: putSaid(b.Note), Held: 1, RolloutID: b.Rollout, RecordedAtUS: micros(b.RecordedAt),
+		Origin: string(b.Origin), Note: text(b.Note.String()), NoteSaid: phraseColumn(b.Note), Held: 1, RolloutID: b.Rollout, RecordedAtUS: micros(b.RecordedAt),
 	}
 	var errs [2]error
 	row.Device, errs[0] = json.Marshal(b.Device)

@@ -228,9 +228,9 @@ func (r *repos) SettleDevices(ctx context.Context, rollout int64, kept bool, now
 func newDeviceRecordRow(fabric int64, d *control.DeviceRecord) (deviceRecordRow, error) {
 	row := deviceRecordRow{
 		FabricID: fabric, NodeGUID: d.Device.ID.Node.String(), PortNum: int(d.Device.ID.Port), Plan: d.Plan, Policy: string(d.Policy),
-		Reading: string(d.Watch.Reading), Seen: string(d.Watch.Seen), Error: text(d.Error.String()), ErrorSaid: putSaid(d.Error), ReadBy: text(d.ReadBy),
+		Reading: string(d.Watch.Reading), Seen: string(d.Watch.Seen), Error: text(d.Error.String()), ErrorSaid: phraseColumn(d.Error), ReadBy: text(d.ReadBy),
 		ReadAtUS: optionalMicros(d.ReadAt), SeenAtUS: optionalMicros(d.SeenAt), SteadyAtUS: optionalMicros(d.Watch.Steady),
-		QuarantinedAtUS: optionalMicros(d.Watch.Quarantined), QuarantineReason: text(d.Watch.Reason.String()), QuarantineSaid: putSaid(d.Watch.Reason), Repair: d.Repair, DueAtUS: micros(d.Due), Version: d.Version,
+		QuarantinedAtUS: optionalMicros(d.Watch.Quarantined), QuarantineReason: text(d.Watch.Reason.String()), QuarantineSaid: phraseColumn(d.Watch.Reason), Repair: d.Repair, DueAtUS: micros(d.Due), Version: d.Version,
 	}
 	var errs [4]error
 	row.Device, errs[0] = json.Marshal(d.Device)

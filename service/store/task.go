@@ -82,7 +82,7 @@ func (r *repos) CountOpenTasks(ctx context.Context) (n int64, err error) {
 
 func (r *repos) PutTask(ctx context.Context, t control.Task, beat time.Time) error {
 	values := map[string]any{
-		"state": string(t.State), "progress": t.Progress, "error": text(t.Error.String()), "error_said": putSaid(t.Error), "attempt": t.Attempt, "cancel": flag(t.Cancel),
+		"state": string(t.State), "progress": t.Progress, "error": text(t.Error.String()), "error_said": phraseColumn(t.Error), "attempt": t.Attempt, "cancel": flag(t.Cancel),
 		"beat_at_us": micros(beat), "started_at_us": optionalMicros(t.StartedAt), "finished_at_us": optionalMicros(t.FinishedAt),
 	}
 	if t.Result != nil {

@@ -262,7 +262,7 @@ func TestReleaseNamesDeviceMissingFromTheFabric(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Wait()
-	if got := controltest.Rollout(t, r.Service, ro.ID); got.State != control.RolloutPartial || !strings.Contains(got.Result.String(), "gone/P1: the device is no longer on the fabric") || managed(t, r) != control.Releasing {
+	if got := controltest.Rollout(t, r.Service, ro.ID); got.State != control.RolloutPartial || !strings.Contains(got.Result.String(), "gone/P1: the latest discovery of the fabric did not find the device") || managed(t, r) != control.Releasing {
 		t.Fatalf("the release ended as %s: %s; the fabric is %s", got.State, got.Result, managed(t, r))
 	}
 }
