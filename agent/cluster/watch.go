@@ -31,19 +31,19 @@ type source struct {
 // newSource returns the source of a resource. slim removes what is not used from an object.
 func newSource[T runtime.Object](client rest.Interface, resource string, selector fields.Selector, of T, slim func(T)) *source {
 	s := &source{name: resource}
-	lw := cache.NewListWatchFromClient(client, resource, metav1.NamespaceAll, selector)
-	list, follow := lw.ListWithContextFunc, lw.WatchFuncWithContext
-	lw.ListFunc, lw.WatchFunc = nil, nil
-	lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		found, err := list(ctx, o)
-		s.up.Store(err == nil)
-		return found, err
-	}
-	// A watch ends often, and is then requested again at once: an API server that is away is noticed by that request.
-	lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-		w, err := follow(ctx, o)
-		s.up.Store(err == nil)
-		return w, err
+	plain := cache.NewListWatchFromClient(client, resource, metav1.NamespaceAll, selector)
+	lw := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			found, err := plain.ListWithContextFunc(ctx, o)
+			s.up.Store(err == nil)
+			return found, err
+		},
+		// A watch ends often, and is then requested again at once: an API server that is away is noticed by that request.
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			w, err := plain.WatchFuncWithContext(ctx, o)
+			s.up.Store(err == nil)
+			return w, err
+		},
 	}
 	s.informer = cache.NewSharedIndexInformerWithOptions(lw, of, cache.SharedIndexInformerOptions{ObjectDescription: resource})
 	if err := s.informer.SetTransform(func(o any) (any, error) {

@@ -296,9 +296,6 @@ func (e *Engine) end(ctx context.Context, r control.Repos, ro control.Rollout, d
 	return ro, e.d.UseCases.RolloutEnded(ctx, r, ro)
 }
 
-// oneLine puts a text on one line, for tables.
-func oneLine(s string) string { return strings.ReplaceAll(s, "\n", "; ") }
-
 // perform does a slow act and returns a function that applies its result. The row gets heartbeats meanwhile.
 func (s *step) perform(ctx context.Context, a act) (func(*control.Rollout), error) {
 	ro := s.ro

@@ -12,7 +12,6 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/internal/quantity"
 	"fairlane/kube/kubetest"
-	"fairlane/test/kubenode"
 	"fairlane/policy"
 	"fairlane/sim/cc"
 	"fairlane/sim/ether"
@@ -21,6 +20,7 @@ import (
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
 	"fairlane/tenants"
+	"fairlane/test/kubenode"
 )
 
 // team is a namespace with its tenant, and what each of its pods sends.
