@@ -69,7 +69,10 @@ func TestBaselinesAreFilledInFromEarlierRollouts(t *testing.T) {
 		const note = "recorded by a release that kept no baseline: an earlier rollout may have written the device"
 		want := func(rollout, node, port int, origin control.BaselineOrigin, note string) control.Baseline {
 			b := baseline(node, port, uint16(rollout))
-			b.Origin, b.Note, b.Rollout, b.RecordedAt = origin, phrase.Verbatim(note), int64(rollout), baselineTime.Add(time.Duration(rollout)*time.Microsecond)
+			if note != "" {
+				b.Note = phrase.Verbatim(note)
+			}
+			b.Origin, b.Rollout, b.RecordedAt = origin, int64(rollout), baselineTime.Add(time.Duration(rollout)*time.Microsecond)
 			return b
 		}
 		f := &fixture{t: t, s: openAt(t, database, Options{})}
