@@ -208,7 +208,7 @@ func boundBy(b *v1alpha1.TenantBinding) Bound {
 	return out
 }
 
-// ecnCapable is the ECN field of packets that switches may mark, ECT(0) of RFC 3168.
+// ecnCapable is the ECN field of packets that switches may mark (RFC 3168, section 5).
 const ecnCapable = 2
 
 // leversOf returns what a class sets on the devices of its pods. A class that is in force nowhere yet sets nothing.

@@ -128,8 +128,8 @@ func badPorts(err error, ports []string) error {
 	for _, f := range problem.Errors {
 		index, ok := strings.CutPrefix(f.Pointer, "/attachments/")
 		index, ok2 := strings.CutSuffix(index, "/port")
-		i, err := strconv.Atoi(index)
-		if !ok || !ok2 || err != nil || i < 0 || i >= len(ports) {
+		i, notNumber := strconv.Atoi(index)
+		if !ok || !ok2 || notNumber != nil || i < 0 || i >= len(ports) {
 			return nil
 		}
 		bad.Ports = append(bad.Ports, controller.BadPort{Port: ports[i], Reason: f.Detail})

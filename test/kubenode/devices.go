@@ -42,7 +42,7 @@ func (n *Node) Devices(t testing.TB, resource string, ids ...string) {
 func register(t testing.TB, resource string, ids []string) error {
 	d := &devicePlugin{ids: ids, stop: make(chan struct{})}
 	socket := filepath.Join(plugin.DevicePluginPath, fmt.Sprintf("fairlane-%d.sock", time.Now().UnixNano()))
-	l, err := net.Listen("unix", socket)
+	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", socket)
 	if err != nil {
 		return err
 	}

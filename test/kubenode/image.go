@@ -29,11 +29,11 @@ func main() {
 `
 
 // image makes the image of all pods, and imports it. No registry is asked.
-func (n *Node) image(testing.TB) error {
+func (n *Node) image(t testing.TB) error {
 	if err := os.WriteFile(n.path("pause.go"), []byte(pause), 0o600); err != nil {
 		return err
 	}
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", n.path("pause"), n.path("pause.go"))
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", n.path("pause"), n.path("pause.go"))
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("program of the image: %w: %s", err, out)

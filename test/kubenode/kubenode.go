@@ -91,22 +91,22 @@ func (n *Node) path(name ...string) string {
 	return filepath.Join(append([]string{n.Dir}, name...)...)
 }
 
-// start runs a program until the node stops, with its output in a file.
-func (n *Node) start(name string, args ...string) (*exec.Cmd, error) {
+// start runs a program until the node stops, which is after the end of the test's context, with its output in a file.
+func (n *Node) start(name string, args ...string) error {
 	out, err := os.OpenFile(n.path(name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	n.files = append(n.files, out)
-	cmd := exec.Command(n.program(name), args...)
+	cmd := exec.CommandContext(context.Background(), n.program(name), args...)
 	cmd.Env = append(os.Environ(), "PATH="+n.programs+":"+os.Getenv("PATH"))
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
 	n.running = append(n.running, cmd)
-	return cmd, nil
+	return nil
 }
 
 // stop ends the node. Sandboxes that tests left are removed first.
@@ -131,7 +131,7 @@ func (n *Node) stop(t testing.TB) {
 	if t.Failed() {
 		n.logs(t)
 	}
-	_ = exec.Command("ip", "link", "del", bridgeName).Run()
+	_ = exec.CommandContext(context.Background(), "ip", "link", "del", bridgeName).Run()
 	n.unmount()
 	if err := os.RemoveAll(n.Dir); err != nil {
 		t.Log(err)
@@ -161,7 +161,7 @@ func (n *Node) removeSandboxes() {
 }
 
 func (n *Node) ctr(args ...string) *exec.Cmd {
-	return exec.Command(n.program("ctr"), append([]string{"-a", n.path("containerd.sock"), "-n", "k8s.io"}, args...)...)
+	return exec.CommandContext(context.Background(), n.program("ctr"), append([]string{"-a", n.path("containerd.sock"), "-n", "k8s.io"}, args...)...)
 }
 
 // logs prints the ends of the logs of a failed test.
@@ -175,7 +175,7 @@ func (n *Node) logs(t testing.TB) {
 }
 
 // containerd starts the runtime.
-func (n *Node) containerd(testing.TB) error {
+func (n *Node) containerd(t testing.TB) error {
 	config := fmt.Sprintf(`version = 2
 root = %q
 state = %q
@@ -196,16 +196,16 @@ state = %q
 	if err := os.WriteFile(n.path("containerd.toml"), []byte(config), 0o600); err != nil {
 		return err
 	}
-	if _, err := n.start("containerd", "--config", n.path("containerd.toml")); err != nil {
+	if err := n.start("containerd", "--config", n.path("containerd.toml")); err != nil {
 		return err
 	}
-	return waitForSocket(n.path("containerd.sock"), time.Minute)
+	return waitForSocket(t.Context(), n.path("containerd.sock"), time.Minute)
 }
 
 // waitForSocket waits until something listens.
-func waitForSocket(path string, most time.Duration) error {
+func waitForSocket(ctx context.Context, path string, most time.Duration) error {
 	for end := time.Now().Add(most); ; time.Sleep(50 * time.Millisecond) {
-		c, err := net.Dial("unix", path)
+		c, err := new(net.Dialer).DialContext(ctx, "unix", path)
 		if err == nil {
 			return c.Close()
 		}
@@ -257,8 +257,7 @@ func (n *Node) kubelet(testing.TB) error {
 	if err := os.WriteFile(n.path("kubelet.json"), text, 0o600); err != nil {
 		return err
 	}
-	_, err = n.start("kubelet", "--config", n.path("kubelet.json"), "--kubeconfig", n.path("kubeconfig"), "--hostname-override", n.Name, "--cert-dir", n.path("pki"), "-v", "1")
-	return err
+	return n.start("kubelet", "--config", n.path("kubelet.json"), "--kubeconfig", n.path("kubeconfig"), "--hostname-override", n.Name, "--cert-dir", n.path("pki"), "-v", "1")
 }
 
 // RestartKubelet kills the kubelet, and starts it again.
