@@ -126,15 +126,21 @@ func badPorts(err error, ports []string) error {
 	}
 	bad := &controller.BadPortsError{}
 	for _, f := range problem.Errors {
-		index, ok := strings.CutPrefix(f.Pointer, "/attachments/")
-		index, ok2 := strings.CutSuffix(index, "/port")
-		i, notNumber := strconv.Atoi(index)
-		if !ok || !ok2 || notNumber != nil || i < 0 || i >= len(ports) {
+		i, ok := portOf(f.Pointer)
+		if !ok || i >= len(ports) {
 			return nil
 		}
 		bad.Ports = append(bad.Ports, controller.BadPort{Port: ports[i], Reason: f.Detail})
 	}
 	return bad
+}
+
+// portOf returns the index of the port that a pointer such as /attachments/3/port points at.
+func portOf(pointer string) (int, bool) {
+	index, ok := strings.CutPrefix(pointer, "/attachments/")
+	index, isPort := strings.CutSuffix(index, "/port")
+	i, err := strconv.Atoi(index)
+	return i, ok && isPort && err == nil && i >= 0
 }
 
 // InForce returns the plan in force.
