@@ -27,7 +27,7 @@ export function History({ events }: { events: Event[] }) {
           size="compact-sm"
           onClick={() => setAll(true)}
           styles={{
-            root: { alignSelf: "flex-start", height: "auto" },
+            root: { alignSelf: "flex-start", height: "auto", minHeight: "1.625rem" },
             label: { whiteSpace: "normal", textAlign: "start" },
           }}
         >
