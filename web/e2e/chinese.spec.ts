@@ -87,12 +87,12 @@ async function fillDemo(demo: Demo) {
   });
 }
 
-/** Opens the details of the first rows of each table. */
+/** Opens the details of the first row of each table, at one instant: live rows come and go. */
 async function openDetails(page: Page) {
-  for (const table of await page.getByRole("main").getByRole("table").all()) {
-    const closed = table.locator('tbody button[aria-expanded="false"]');
-    if (await closed.count()) await closed.first().click();
-  }
+  await page.evaluate(() => {
+    for (const table of document.querySelectorAll("main table"))
+      table.querySelector<HTMLElement>('tbody button[aria-expanded="false"]')?.click();
+  });
 }
 
 /** Places at the lab: what failed, drifted and was undone. */
