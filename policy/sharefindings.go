@@ -146,7 +146,7 @@ func inProportion(ts []plan.LinkTenant) bool {
 // missAdvice returns the advice for a tenant that misses its share: that of other findings, unless the miss is the part that acknowledgements
 // of slow queue pairs take of links that are full in both directions.
 func missAdvice(m *model.Model, t *plan.TenantShare) phrase.Text {
-	slow, fast := wrcc.AckShare(1), wrcc.AckShare(wrcc.AckRate)
+	slow, fast := wrcc.MaxAckShare, wrcc.AckShare(wrcc.AckRate)
 	if missed := 1 - float64(t.Predicted)/float64(t.Entitled); m.Plane != subnet.PlaneWRCC || !(math.Abs(missed-slow) <= 0.002) {
 		return seeOthers
 	}

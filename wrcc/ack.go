@@ -25,6 +25,9 @@ const PaceCredit = 20 * quantity.Microsecond
 // AckRate is the wire rate of a flow, bit/s, above which AckEvery packets arrive within AckDelay and are acknowledged together.
 const AckRate = PacketWire * 8 * (float64(quantity.Second) / float64(AckDelay))
 
+// MaxAckShare is AckShare below AckRate.
+const MaxAckShare = float64(AckWire) / PacketWire
+
 // AckShare returns the bandwidth of a flow's acknowledgements on its return path, as a fraction of the flow's wire rate in
 // bit/s: 72 bytes for each packet of 1,060 below AckRate (848 Mbit/s), and for every sixth packet above. A flow with rate 0 has
 // none.
@@ -32,9 +35,8 @@ func AckShare(rate float64) float64 {
 	if !(rate > 0) {
 		return 0
 	}
-	const each = float64(AckWire) / PacketWire
 	if rate < AckRate {
-		return each
+		return MaxAckShare
 	}
-	return each / AckEvery
+	return MaxAckShare / AckEvery
 }

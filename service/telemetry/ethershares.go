@@ -196,11 +196,11 @@ func (w *etherWindow) onlySender(a, b *NICReading, link quantity.BitRate) (quant
 	if err != nil {
 		return 0, err
 	}
-	share := dcqcn.AckShare
+	share := dcqcn.MaxAckShare
 	if w.c.plan.WRCC != nil {
-		share = wrcc.AckShare
+		share = wrcc.MaxAckShare
 	}
-	if r := float64(received); r*share(r) > maxReplies*float64(sent) {
+	if float64(received)*share > maxReplies*float64(sent) {
 		return 0, phrase.Because(ErrUnread, phrase.Of("measure.replies", "received", received))
 	}
 	return sent, nil
