@@ -208,7 +208,7 @@ func (s *etherSource) ReadFair(ctx context.Context, id ident.GUID) (map[ident.Po
 		return nil, fmt.Errorf("node %s is not on the fabric", id)
 	}
 	dev := driver.SwitchDevice(s.topo, node, s.plane)
-	rates, err := s.driver.p4rt.ReadFairRates(ctx, dev)
+	rates, err := s.driver.p4rt.FairRates(ctx, dev)
 	if err != nil && !errors.Is(err, driver.ErrUnsupported) {
 		return nil, err
 	}

@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
 	p4v1 "github.com/p4lang/p4runtime/go/p4/v1"
-	"google.golang.org/grpc/codes"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/wrcc/p4info"
@@ -23,7 +21,6 @@ type Source string
 const (
 	SourceRegister Source = "register" // the current fair rate
 	SourceCounter  Source = "counter"  // the mean since the last reading
-	SourceDigest   Source = "digest"   // the fair rate at the port's last congestion digest
 )
 
 // FairRate is the fair rate of an egress port.
@@ -34,19 +31,10 @@ type FairRate struct {
 }
 
 // FairRates returns the fair rates of the device's ports, in port order, from the best source that its program and its server
-// support. The sources are the register of fair rates; the counter of their sums, whose growth between two calls gives the
-// mean, so the first call returns none; and the congestion digests, which only the primary receives and which must be enabled
-// by a write. Ports without a known fair rate are omitted. FairRates returns driver.ErrUnsupported if there is no source.
+// support: the register of fair rates, or the counter of their sums, whose growth between two calls gives the mean, so the first call
+// returns none. Neither needs a write, so FairRates never becomes the primary of the device. Ports without a known fair rate are
+// omitted. FairRates returns driver.ErrUnsupported if there is no source.
 func (d *Driver) FairRates(ctx context.Context, dev driver.Device) ([]FairRate, error) {
-	return d.fairRates(ctx, dev, true)
-}
-
-// ReadFairRates is FairRates from the sources that need no write, so that it never becomes the primary of the device: digests are not among them.
-func (d *Driver) ReadFairRates(ctx context.Context, dev driver.Device) ([]FairRate, error) {
-	return d.fairRates(ctx, dev, false)
-}
-
-func (d *Driver) fairRates(ctx context.Context, dev driver.Device, digests bool) ([]FairRate, error) {
 	s, release, err := d.begin(ctx, dev)
 	if err != nil {
 		return nil, err
@@ -59,13 +47,10 @@ func (d *Driver) fairRates(ctx context.Context, dev driver.Device, digests bool)
 		}
 		s.noRegisters = true // for this program on this server, until the program changes
 	}
-	switch {
-	case s.features.Counters[p4info.CounterPFRSum]:
+	if s.features.Counters[p4info.CounterPFRSum] {
 		return s.counterRates(ctx)
-	case s.features.Digest && digests:
-		return s.digestRates(ctx)
 	}
-	return nil, fmt.Errorf("%w: %s reports its fair rates by no register, counter or digest", driver.ErrUnsupported, dev)
+	return nil, fmt.Errorf("%w: %s reports its fair rates by no register and no counter", driver.ErrUnsupported, dev)
 }
 
 func (s *session) registerRates(ctx context.Context) ([]FairRate, error) {
@@ -99,40 +84,6 @@ func (s *session) counterRates(ctx context.Context) ([]FairRate, error) {
 		out = append(out, FairRate{port, uint32(min(mean, math.MaxUint32)), SourceCounter})
 	}
 	return sorted(out), nil
-}
-
-func (s *session) digestRates(ctx context.Context) ([]FairRate, error) {
-	if err := s.askForDigests(ctx); err != nil {
-		return nil, err
-	}
-	s.stream.mu.Lock()
-	latest := maps.Clone(s.stream.latest)
-	s.stream.mu.Unlock()
-	var out []FairRate
-	for port, c := range latest {
-		out = append(out, FairRate{port, c.PFR, SourceDigest})
-	}
-	return sorted(out), nil
-}
-
-// digestGap is the minimum time between two digests for the same port, nanoseconds.
-const digestGap = 10_000_000
-
-// askForDigests enables digests, once for each stream.
-func (s *session) askForDigests(ctx context.Context) error {
-	if s.stream != nil && s.stream.broken() == nil && s.stream.digests {
-		return nil
-	}
-	e := &p4v1.DigestEntry{DigestId: p4info.DigestCongestion, Config: &p4v1.DigestEntry_Config{MaxTimeoutNs: 0, MaxListSize: 1, AckTimeoutNs: digestGap}}
-	_, each, err := s.write(ctx, []*p4v1.Update{{Type: p4v1.Update_INSERT, Entity: p4info.Entity(e)}})
-	if len(each) == 1 && codes.Code(uint32(each[0].GetCanonicalCode())) == codes.AlreadyExists {
-		err = nil // enabled by an earlier stream
-	}
-	if err != nil {
-		return fmt.Errorf("digests: %w", err)
-	}
-	s.stream.digests = true
-	return nil
 }
 
 // PortCounters are the counters of an egress port. A counter that the device's program does not have is nil, never zero.

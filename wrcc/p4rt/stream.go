@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/wrcc/p4info"
 )
 
 func (e ElectionID) message() *p4v1.Uint128 { return &p4v1.Uint128{High: e.High, Low: e.Low} }
@@ -27,7 +26,7 @@ const (
 	vacant // no client is the primary
 )
 
-// stream is an open StreamChannel, which carries elections and digests.
+// stream is an open StreamChannel, which carries elections.
 type stream struct {
 	cancel context.CancelFunc
 	client p4v1.P4Runtime_StreamChannelClient
@@ -38,8 +37,6 @@ type stream struct {
 	highest ElectionID    // highest election id on the device
 	err     error         // reason for the end of the stream
 	changed chan struct{} // closed at the next change of the fields above
-	latest  map[uint16]p4info.Congestion
-	digests bool // digests are enabled on this stream
 }
 
 // maxElections is the largest number of rounds of one election, because an opponent may raise its id too.
@@ -115,7 +112,7 @@ func (s *session) openStream(ctx context.Context) error {
 		cancel()
 		return err
 	}
-	st := &stream{cancel: cancel, client: client, changed: make(chan struct{}), latest: map[uint16]p4info.Congestion{}}
+	st := &stream{cancel: cancel, client: client, changed: make(chan struct{})}
 	s.stream = st
 	s.d.streams.Go(func() {
 		defer cancel()
@@ -132,11 +129,8 @@ func (st *stream) receive() {
 			st.update(func() { st.err, st.state = err, unknown })
 			return
 		}
-		switch u := m.GetUpdate().(type) {
-		case *p4v1.StreamMessageResponse_Arbitration:
+		if u, ok := m.GetUpdate().(*p4v1.StreamMessageResponse_Arbitration); ok {
 			st.update(func() { st.state, st.highest = standingOf(u.Arbitration) })
-		case *p4v1.StreamMessageResponse_Digest:
-			st.digest(u.Digest)
 		}
 	}
 }
@@ -150,23 +144,6 @@ func standingOf(a *p4v1.MasterArbitrationUpdate) (standing, ElectionID) {
 		return vacant, id
 	}
 	return backup, id
-}
-
-// digest stores the newest congestion report of each port, and acknowledges the list. It skips entries that cannot be decoded:
-// the next reading of the fair rates does not depend on them.
-func (st *stream) digest(l *p4v1.DigestList) {
-	if l.GetDigestId() == p4info.DigestCongestion {
-		st.update(func() {
-			for _, data := range l.GetData() {
-				p4info.ShortenData(data)
-				if c, err := p4info.DecodeDigest(data); err == nil && c.Port < p4info.Size {
-					st.latest[c.Port] = c
-				}
-			}
-		})
-	}
-	// After a lost acknowledgement the device repeats the list, which is harmless.
-	_ = st.send(&p4v1.StreamMessageRequest{Update: &p4v1.StreamMessageRequest_DigestAck{DigestAck: &p4v1.DigestListAck{DigestId: l.GetDigestId(), ListId: l.GetListId()}}})
 }
 
 func (st *stream) send(m *p4v1.StreamMessageRequest) error {
