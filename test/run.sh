@@ -3,20 +3,32 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-echo "== lint"
+# begin PART says how long the part before it took, also in processor time of the commands that have ended.
+part="" since=0 spent=0 clock=$(mktemp)
+trap 'rm -f "$clock"' EXIT
+begin() {
+  local all
+  times >"$clock" # not in a subshell, which has times of its own
+  all=$(awk 'NR == 2 { split($1 "m" $2, t, "[ms]+"); printf "%d", 60 * (t[1] + t[3]) + t[2] + t[4] }' "$clock")
+  if [ -n "$part" ]; then echo "-- $part took $((SECONDS - since)) s, $((all - spent)) s of processor time"; fi
+  part=$1 since=$SECONDS spent=$all
+  if [ -n "$part" ]; then echo "== $part"; fi
+}
+
+begin "lint"
 ./test/lint.sh
 
-echo "== portal" # before the program, which embeds it
+begin "portal" # before the program, which embeds it
 ./web/build.sh --install
 
-echo "== build"
+begin "build"
 make --no-print-directory build
 
-echo "== demo"
+begin "demo"
 ./bin/fairlane demo --plane ib --once
 
 status=0
-echo "== portal, checks and unit tests"
+begin "portal, checks and unit tests"
 portal() { timeout -k 30s "$1" ./web/build.sh --exec "${@:2}"; }
 portal 5m npm run check || status=1
 portal 2m npm run generated || status=1
@@ -24,19 +36,21 @@ portal 2m npm run size || status=1
 portal 5m npm test || status=1
 
 # A missing browser or a build without pages is a failure. What tests leave is in web/e2e/results.
-echo "== portal, browser tests"
+begin "portal, browser tests"
 FAIRLANE_BIN=$PWD/bin/fairlane E2E_REQUIRE_PAGES=1 portal 15m npm run e2e || status=1
 
-echo "== tests"
+begin "tests of the compiler, the simulator and whole programs"
 # Coverage only for packages with short tests: counting would slow down the simulations.
 mapfile -t long < <(go list ./policy/... ./sim/... ./test/...)
 mapfile -t short < <(go list ./... | grep -vE '^fairlane/(policy|sim|test)(/|$)')
 FAIRLANE_REQUIRE_INTEROP=1 go test -timeout 15m "${long[@]}" || status=1
+begin "tests of the other packages"
 FAIRLANE_REQUIRE_INTEROP=1 go test -timeout 15m -cover "${short[@]}" || status=1
 [ "$status" -eq 0 ]
 
-echo "== race detector, concurrent packages"
+begin "race detector, concurrent packages"
 ./test/race.sh
 
-echo "== fuzzing, other targets with each commit"
+begin "fuzzing, other targets with each commit"
 FUZZ_SOME=8 ./test/fuzz.sh 15s
+begin ""
