@@ -186,7 +186,7 @@ func TestAFirmwarePrerequisiteCountsByItsValueInForce(t *testing.T) {
 	}
 }
 
-// A rollout is refused with the list while a prerequisite is wrong, before anything is written.
+// A rollout is refused with the list while a prerequisite is not met, before anything is written.
 func TestAWrongPrerequisiteRefusesARolloutBeforeAnyWrite(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
@@ -198,7 +198,7 @@ func TestAWrongPrerequisiteRefusesARolloutBeforeAnyWrite(t *testing.T) {
 	if ro.State != control.RolloutRefused {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
-	for _, part := range []string{"nothing was written: congestion control cannot act: 2 prerequisites are wrong", "host-001/P1: prerequisite reaction-point: rp_enable[3] is 0, want 1", "host-002/P1: prerequisite pause: pfc[3] is 0, want 1"} {
+	for _, part := range []string{"nothing was written: congestion control cannot act: 2 prerequisites are not met", "host-001/P1: prerequisite reaction-point: rp_enable[3] is 0, want 1", "host-002/P1: prerequisite pause: pfc[3] is 0, want 1"} {
 		if !strings.Contains(ro.Result.String(), part) {
 			t.Errorf("the result %q has no %q", ro.Result, part)
 		}
