@@ -16,8 +16,8 @@ import (
 	"fairlane/service/series/rules"
 )
 
-// past is what rules need of what was stored of a fabric before this manager took it over: by other managers, and the alerts by this one too,
-// such as before its restart. It is in memory: when the service starts again, it reads it again.
+// past holds the series of a fabric that rules need from the time before this manager measured it: those of other managers, and the alerts
+// that this manager itself recorded earlier. It is in memory alone, so a manager reads it again after a restart.
 type past struct {
 	since    time.Time // this manager measures the fabric
 	list     []pastSeries
@@ -56,7 +56,7 @@ type pastRead struct {
 	maxt  time.Time
 }
 
-// pastReads are the requests for what rules need at a time: the most important first, and long ones in parts, since an answer is bounded.
+// pastReads returns the requests for what rules need at a time: the most important first, and long ones in parts, since answers are bounded.
 func pastReads(at time.Time) []pastRead {
 	raw, copies := rules.History()
 	list := []pastRead{{
@@ -68,7 +68,7 @@ func pastReads(at time.Time) []pastRead {
 	return list
 }
 
-// pastOf reads what was stored of a fabric before a manager took it over. What a manager that does not answer stored is missing.
+// pastOf reads the series of a fabric from before a manager took it over. The series of managers that do not answer are missing.
 func (d *DB) pastOf(ctx context.Context, fabric string, since, at time.Time) *past {
 	p := &past{since: since, complete: true}
 	all := gathered{}
@@ -78,7 +78,7 @@ func (d *DB) pastOf(ctx context.Context, fabric string, since, at time.Time) *pa
 		others, err = d.peers.o.List(ctx)
 	}
 	if err != nil {
-		d.o.Log.Warn("the rules lack what was measured of a fabric before", "fabric", fabric, "error", err.Error())
+		d.o.Log.Warn("the rules lack earlier series of a fabric", "fabric", fabric, "error", err.Error())
 		p.complete = false
 	}
 	all.add(own, outageTolerance)
@@ -150,7 +150,7 @@ func (d *DB) readPast(ctx context.Context, other Peer, fabric string, one pastRe
 	return set.list, err
 }
 
-// pack compresses samples. Those of one time are of managers that both measured then: one of them is kept, as in queries.
+// pack compresses samples. If two managers stored a sample of the same time, it keeps one, as queries do.
 func pack(s *keptSeries) pastSeries {
 	slices.SortStableFunc(s.samples, func(a, b remoteSample) int { return cmp.Compare(a.t, b.t) })
 	s.samples = slices.CompactFunc(s.samples, func(a, b remoteSample) bool { return a.t == b.t })
@@ -170,7 +170,7 @@ func pack(s *keptSeries) pastSeries {
 	return out
 }
 
-// trim drops series that no window reaches any more.
+// trim drops series that are older than every window of the rules.
 func (p *past) trim(at time.Time) {
 	p.list = slices.DeleteFunc(p.list, func(s pastSeries) bool {
 		return len(s.chunks) == 0 || s.chunks[len(s.chunks)-1].maxt < at.Add(-s.keep).UnixMilli()

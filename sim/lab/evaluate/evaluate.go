@@ -87,10 +87,10 @@ func Run(ctx context.Context, r Request) ([]*Result, error) {
 	if r.Jobs < 1 || r.Jobs > MaxJobs {
 		return nil, fmt.Errorf("%d jobs: want 1 to %d", r.Jobs, MaxJobs)
 	}
-	line := &line{results: make([]*Result, r.Cases*len(r.Planes)), request: &r}
+	ordered := &ordered{results: make([]*Result, r.Cases*len(r.Planes)), request: &r}
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(r.Jobs)
-	for i := range line.results {
+	for i := range ordered.results {
 		if gctx.Err() != nil {
 			break
 		}
@@ -99,18 +99,18 @@ func Run(ctx context.Context, r Request) ([]*Result, error) {
 			if err != nil {
 				return err
 			}
-			return line.add(i, res)
+			return ordered.add(i, res)
 		})
 	}
 	err := g.Wait()
 	if err == nil {
 		err = ctx.Err()
 	}
-	return line.results[:line.passed], err
+	return ordered.results[:ordered.passed], err
 }
 
-// line passes on results in their order.
-type line struct {
+// ordered passes on results in the order of their cases.
+type ordered struct {
 	mu      sync.Mutex
 	results []*Result
 	request *Request
@@ -118,18 +118,18 @@ type line struct {
 	done    int
 }
 
-func (l *line) add(i int, res *Result) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.results[i] = res
-	if l.done++; l.request.Progress != nil {
-		l.request.Progress(l.done, len(l.results))
+func (o *ordered) add(i int, res *Result) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.results[i] = res
+	if o.done++; o.request.Progress != nil {
+		o.request.Progress(o.done, len(o.results))
 	}
-	for ; l.passed < len(l.results) && l.results[l.passed] != nil; l.passed++ {
-		if l.request.Done == nil {
+	for ; o.passed < len(o.results) && o.results[o.passed] != nil; o.passed++ {
+		if o.request.Done == nil {
 			continue
 		}
-		if err := l.request.Done(l.results[l.passed]); err != nil {
+		if err := o.request.Done(o.results[o.passed]); err != nil {
 			return err
 		}
 	}
