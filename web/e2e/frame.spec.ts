@@ -247,3 +247,43 @@ test("a long list is where it was after a look at another page", async ({ page, 
   await ready(page);
   await expect.poll(() => box.evaluate((b) => b.scrollTop)).toBeCloseTo(place, -2);
 });
+
+/** What covers the focused element whole, "" for nothing (WCAG 2.2, 2.4.11). A focused field of a label is as large as the label. */
+const covering = (page: Page) =>
+  page.evaluate(() => {
+    const element = document.activeElement;
+    if (!element || element === document.body) return "";
+    const box = (element.closest("label") ?? element).getBoundingClientRect();
+    let above = "it is outside of the window";
+    for (const x of [0.1, 0.5, 0.9])
+      for (const y of [0.1, 0.5, 0.9]) {
+        const hit = document.elementFromPoint(box.left + box.width * x, box.top + box.height * y);
+        if (!hit) continue;
+        if (element.contains(hit) || hit.contains(element) || hit.closest("label")?.contains(element)) return "";
+        above = hit.className.toString() || hit.tagName;
+      }
+    return `${element.outerHTML.slice(0, 120)}: ${above}`;
+  });
+
+for (const { width, height } of [
+  { width: 1280, height: 500 },
+  { width: 390, height: 600 },
+])
+  test(`the focus is never covered at ${width} by ${height}`, async ({ newPage, demo }) => {
+    test.setTimeout(120_000);
+    const page = await newPage({ viewport: { width, height } });
+    await demo.signIn(page, demo.operator);
+    for (const path of ["tenants/gold", "devices"])
+      await test.step(path, async () => {
+        await open(page, at(demo, path));
+        for (const key of ["Tab", "Shift+Tab"]) {
+          const covered: string[] = [];
+          for (let i = 0; i < 45; i++) {
+            await page.keyboard.press(key);
+            const found = await covering(page);
+            if (found) covered.push(found);
+          }
+          expect(covered, `${key} on ${path}`).toEqual([]);
+        }
+      });
+  });

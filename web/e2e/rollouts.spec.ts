@@ -171,6 +171,46 @@ test("a device restarts during a rollout, and the page tells the truth (F6)", as
   }
 });
 
+test("a paused rollout is canceled: written devices keep the new settings, no other is written", async ({
+  page,
+  demo,
+  signIn,
+}) => {
+  test.setTimeout(120_000);
+  const { fabric } = demo;
+  const before = (await demo.api<{ plan: { name: string } }>("GET", `/fabrics/${fabric}/overview`)).plan.name;
+  await idle(demo, fabric);
+  // A device after the other: the pause then takes effect between two of them.
+  const slow = { confirm_window_s: 600, wave: 1, shard: 1, parallel: 1 };
+  const { id } = await start(demo, fabric, await planFor(demo, fabric, "silver", 3), slow);
+  const path = `/fabrics/${fabric}/rollouts/${id}`;
+  const verified = async () => Object.values(await statesOf(demo, path)).filter((state) => state === "in-sync").length;
+  await expect.poll(verified, { intervals: [20] }).toBeGreaterThan(1);
+  await demo.api("POST", `${path}/pause`);
+  await signIn(page, "operator");
+  await page.goto(`/console/f/${fabric}/rollouts/${id}`);
+  await ready(page);
+  await expect(page.locator('[data-situation="paused"]')).toBeVisible({ timeout: 30_000 });
+  const written = await verified();
+  const open = Object.keys(await statesOf(demo, path)).length - written;
+  expect(open, "devices that are not written").toBeGreaterThan(0);
+
+  await press(page, /^Cancel the rollout$/);
+  const dialog = page.getByRole("dialog", { name: `Cancel rollout ${id}` });
+  await expect(dialog).toContainText(`${written} devices keep the new settings; ${open} are not written`);
+  await expectAccessible(page);
+  await keep(page, "rollout-cancel");
+  await dialog.getByRole("button", { name: `Stop: leave ${open} devices unwritten` }).press("Enter");
+  await expect(page.locator('[data-rollout-state="canceled"]')).toBeVisible({ timeout: 20_000 });
+  await expect(page.locator(".fl-question")).toContainText(`${open} were not written`);
+  await expect.poll(() => shown(page)).toEqual(await statesOf(demo, path));
+  await keep(page, "rollout-canceled", { fullPage: true });
+
+  await demo.changeTenant(fabric, "silver", { weight: 2 });
+  await demo.api("POST", `${path}/roll-back`, { plan: before });
+  await idle(demo, fabric);
+});
+
 /** Two tenants on the eight hosts of a simulated fabric, and a plan for them. */
 async function smallFabric(s: Service, address: string): Promise<string> {
   await s.api("POST", "/fabrics", { name: "lab", source: `ibsim:${address}`, time_scale: 0.001 });

@@ -61,7 +61,17 @@ export function Frame(p: FrameProps) {
       <AppShell.Header className="fl-header" data-simulated={p.simulated} data-readonly={p.readOnly}>
         <HeaderLine frame={p} nav={nav} toggleNav={toggle} onSearch={openPalette} onHelp={helpActions.open} />
       </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label={t("navigation")}>
+      <AppShell.Navbar
+        p="xs"
+        className="fl-nav"
+        data-open={nav}
+        aria-label={t("navigation")}
+        onKeyDown={(e) => e.key === "Escape" && close()}
+        onBlur={(e) => {
+          const to = e.relatedTarget; // an open menu covers the page, so it closes when the focus leaves it
+          if (to && !e.currentTarget.contains(to) && !to.hasAttribute("aria-expanded")) close();
+        }}
+      >
         <ScrollArea>
           <Navigation items={p.items} path={path} />
           <Group gap="xs" hiddenFrom="sm" p="sm">
