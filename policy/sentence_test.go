@@ -3,12 +3,15 @@ package policy_test
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"fairlane/internal/i18n/catalogue"
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
 )
@@ -43,7 +46,9 @@ func TestFindingsAreEqualInBothForms(t *testing.T) {
 	}
 }
 
-func TestEveryReasonHasAKnownRule(t *testing.T) {
+// TestReasonsAreSentences compiles arbitrary inputs: every reason has a rule of the list, and each of its texts with words is a sentence, the
+// same in English and without English in Chinese.
+func TestReasonsAreSentences(t *testing.T) {
 	t.Parallel()
 	rules := policy.Rules()
 	if sorted := slices.Sorted(slices.Values(rules)); len(slices.Compact(sorted)) != len(rules) {
@@ -52,7 +57,7 @@ func TestEveryReasonHasAKnownRule(t *testing.T) {
 	for _, plane := range []policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC} {
 		t.Run(string(plane), func(t *testing.T) {
 			t.Parallel()
-			seen := map[string]bool{}
+			seen, said := map[string]bool{}, map[string]bool{}
 			rapid.Check(t, func(t *rapid.T) {
 				in := plantest.Input(t)
 				in.Options.Plane = plane
@@ -60,28 +65,91 @@ func TestEveryReasonHasAKnownRule(t *testing.T) {
 					in.Options.VLArbitration = rapid.Bool().Draw(t, "lanes")
 					in.Options.Mode = rapid.SampledFrom([]policy.Mode{policy.ModeProduct, policy.ModeTheorem1}).Draw(t, "mode")
 					in.Options.CCTLaw = rapid.SampledFrom([]policy.CCTLaw{policy.CCTGeometric, policy.CCTQuadratic}).Draw(t, "law")
+					in.Options.TimerRestart = rapid.Bool().Draw(t, "restart")
 				}
 				p, err := policy.Compile(in)
 				if err != nil {
 					return // an input that cannot be compiled
 				}
-				all, err := p.Explain(policy.ExplainFilter{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, e := range all {
-					for _, r := range e.Reasons {
-						if seen[r.Rule] = true; !slices.Contains(rules, r.Rule) {
-							t.Fatalf("%s %s: %+v has a rule that is not on the list", e.Kind, e.Name, r)
-						}
+				for _, r := range reasons(t, p) {
+					if seen[r.Rule] = true; !slices.Contains(rules, r.Rule) {
+						t.Fatalf("%+v has a rule that is not on the list", r)
+					}
+					for _, id := range saidOf(t, r) {
+						said[id] = true
 					}
 				}
 			})
-			if len(seen) < 6 {
-				t.Errorf("saw only %v", seen)
+			if len(seen) < 6 || len(said) < 10 {
+				t.Errorf("saw only the rules %v and the sentences %v", seen, said)
 			}
 		})
 	}
+}
+
+// reasons returns all reasons of a plan.
+func reasons(t rapid.TB, p *policy.Plan) []policy.Reason {
+	t.Helper()
+	all, err := p.Explain(policy.ExplainFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []policy.Reason
+	for _, e := range all {
+		out = append(out, e.Reasons...)
+	}
+	return out
+}
+
+var (
+	words = regexp.MustCompile(`[A-Za-z]{2,}[ ,]+[A-Za-z]{2,}`)
+	// kept is what Chinese leaves as it is: names of fields and profiles, units, and the field's own terms.
+	kept  = regexp.MustCompile(`"[a-z]+"|\b([a-z]+_[a-z_]+|connectx-\d|spectrum-\d|min|max|bit|alpha)\b|k?bit/s|queue\[|[A-Z][A-Za-z]*_?[A-Z][A-Za-z_]*`)
+	latin = regexp.MustCompile(`[A-Za-z]{3,}`)
+)
+
+// saidOf returns the ids of a reason's sentences, after checks of each text.
+func saidOf(t rapid.TB, r policy.Reason) []string {
+	t.Helper()
+	chinese, err := catalogue.Load("zh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := r.Said()
+	var ids []string
+	for _, x := range []struct {
+		text string
+		said *phrase.Text
+	}{{r.Field, said.Field}, {r.Value, said.Value}, {r.Unit, said.Unit}, {r.Range, said.Range}, {r.Formula, said.Formula}, {r.Clamped, said.Clamped}} {
+		if x.said == nil {
+			if words.MatchString(x.text) {
+				t.Fatalf("%q of %+v is no sentence", x.text, r)
+			}
+			continue
+		}
+		if x.said.String() != x.text || !x.said.Known() {
+			t.Fatalf("%q reads as %q", x.text, x.said)
+		}
+		zh := x.said.In(func(id string) (string, bool) { template, ok := chinese[id]; return template, ok })
+		if english := latin.FindString(kept.ReplaceAllString(zh, "")); english != "" {
+			t.Fatalf("%q has %q in Chinese: %q", x.text, english, zh)
+		}
+		ids = append(ids, idsOf(*x.said)...)
+	}
+	return ids
+}
+
+// idsOf returns the ids of the sentences that a text joins.
+func idsOf(said phrase.Text) []string {
+	list, ok := said.Param("list")
+	if said.ID != "list.whole" || !ok {
+		return []string{said.ID}
+	}
+	var out []string
+	for _, s := range list.Texts {
+		out = append(out, s.ID)
+	}
+	return out
 }
 
 // TestPlansOfFormat1AreReadAndVerified covers plans from before sentences had ids; a build of that time made the stored file. It can be read,
@@ -114,6 +182,17 @@ func TestPlansOfFormat1AreReadAndVerified(t *testing.T) {
 	}
 	in := incast(t)
 	in.Options = theorem1()
+	quoted := 0
+	for _, r := range reasons(t, old) {
+		if said := r.Said().Formula; said == nil {
+			quoted++
+		} else if said.String() != r.Formula {
+			t.Errorf("%q reads as %q", r.Formula, said)
+		}
+	}
+	if quoted == 0 {
+		t.Error("no formula has the words of that time: the test has checked nothing")
+	}
 	d := policy.Diff(old, compile(t, in))
 	if len(d.Appeared)+len(d.Vanished)+len(d.Settings) != 0 {
 		t.Errorf("the plan of the same input differs: %s", d.String())

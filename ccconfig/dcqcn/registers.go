@@ -57,7 +57,7 @@ func (l Limits) Registers() []Register {
 		{"clamp_tgt_rate", "", 0, 1, func(s *Settings) uint64 { return flag(s.ClampTargetRate) }},
 		{"clamp_tgt_rate_after_time_inc", "", 0, 1, func(s *Settings) uint64 { return flag(s.ClampTargetRateAfterInc) }},
 		{"rpg_time_reset", "us", 1, MaxNarrow, func(s *Settings) uint64 { return uint64(s.TimeReset) }},
-		{"rpg_byte_reset", "64 bytes", 0, bytes, func(s *Settings) uint64 { return uint64(s.ByteReset) }},
+		{"rpg_byte_reset", "64 B", 0, bytes, func(s *Settings) uint64 { return uint64(s.ByteReset) }},
 		{"rpg_threshold", "", 0, 31, func(s *Settings) uint64 { return uint64(s.Threshold) }},
 		{"rpg_max_rate", "Mbit/s", 0, rate, func(s *Settings) uint64 { return uint64(s.MaxRate) }},
 		{"rpg_ai_rate", "Mbit/s", 0, rate, func(s *Settings) uint64 { return uint64(s.AIRate) }},

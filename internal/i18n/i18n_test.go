@@ -200,7 +200,8 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// made lists the ids of all sentences in the program, and compares each call of phrase.Of with the template of its id.
+// made lists the ids of all sentences in the program, and compares each call of phrase.Of and phrase.Write with the template
+// of its id.
 func made(t *testing.T, en *Catalogue) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -234,6 +235,12 @@ func made(t *testing.T, en *Catalogue) map[string]bool {
 				switch {
 				case named(n.Fun, file, "Noun"):
 					out[literal(n.Args[0])] = true
+				case named(n.Fun, file, "Write"):
+					id := literal(n.Args[0])
+					if out[id] = true; !strings.HasPrefix(id, "reason.") {
+						t.Errorf("%s: %q is written: want an id of reason., which internal/phrase tests", path, id)
+					}
+					holds(t, path, id, en, n.Args[1:])
 				case named(n.Fun, file, "Of"):
 					id := literal(n.Args[0])
 					out[id] = true

@@ -226,13 +226,14 @@ func (s *Settings) capCoarse(p *port, st *setting, want float64) plan.Finding {
 
 // capReason explains CCTI_Min of one setting.
 func (s *Settings) capReason(p *port, k int32, tenant string) plan.Reason {
-	st, of := &s.all[k], "one queue pair"
+	st := &s.all[k]
+	entry, delay := p.table[st.min].String(), fixed(p.table[st.min].Factor(), 3)
+	allowed, line, held := model.Rate(s.capOf(k)).String(), model.Rate(p.line).String(), model.Rate(st.held).String()
+	formula := phrase.Write("reason.formula.cap-qp", "cap", allowed, "entry", entry, "line", line, "delay", delay, "held", held)
 	if p.perSL {
-		of = "the SL"
+		formula = phrase.Write("reason.formula.cap-sl", "cap", allowed, "entry", entry, "line", line, "delay", delay, "held", held)
 	}
-	return plan.Reason{Field: fmt.Sprintf("sl[%d].min", st.sl), Value: fmt.Sprint(st.min), Range: "0..255", Tenant: tenant, Rule: plan.RuleCap,
-		Formula: fmt.Sprintf("the first entry whose rate is not above %s, the cap's part for %s: %s gives %s · 1/(1 + %.3f) = %s",
-			model.Rate(s.capOf(k)), of, p.table[st.min], model.Rate(p.line), p.table[st.min].Factor(), model.Rate(st.held))}
+	return plan.Reason{Field: fmt.Sprintf("sl[%d].min", st.sl), Value: fmt.Sprint(st.min), Range: "0..255", Tenant: tenant, Rule: plan.RuleCap, Formula: formula}
 }
 
 // capCeilings returns, by flow, the rate at CCTI_Min, in bit/s; nil when no setting has one.

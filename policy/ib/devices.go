@@ -2,7 +2,6 @@ package ib
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -61,9 +60,9 @@ func (p *port) enforceMode() {
 	a := &p.profile.Adapter
 	switch {
 	case p.perSL && !a.PerSL:
-		p.perSL, p.modeReason = false, "per queue pair: adapters of the profile "+p.profile.Name+" have no SL mode"
+		p.perSL, p.modeReason = false, phrase.Write("reason.formula.mode-no-sl", "profile", p.profile.Name)
 	case !p.perSL && !a.PerQP:
-		p.perSL, p.modeReason = true, "per SL: adapters of the profile "+p.profile.Name+" have no QP mode"
+		p.perSL, p.modeReason = true, phrase.Write("reason.formula.mode-no-qp", "profile", p.profile.Name)
 	}
 }
 
@@ -218,10 +217,12 @@ func from1(most int) string { return "1.." + strconv.Itoa(most) }
 
 // thresholdReason explains the threshold code of a queue of depth bytes.
 func thresholdReason(m *model.Model, p *ibprofile.Profile, d int32, trip float64, depth int, code uint8) string {
-	head := fmt.Sprintf("%s · round trip %s / 7, at least %d packets and at most 3/4 of %d B = %d B",
-		quantity.BitRate(m.Caps[d]), seconds(trip), minimumPackets, p.Switch.QueueBytes, depth)
+	bytes, queue, number := strconv.Itoa(depth), strconv.Itoa(int(p.Switch.QueueBytes)), strconv.Itoa(int(code))
+	head := phrase.Write("reason.formula.threshold", "rate", quantity.BitRate(m.Caps[d]).String(), "trip", seconds(trip),
+		"packets", strconv.Itoa(minimumPackets), "queue", queue, "depth", bytes)
 	if p.Generic() {
-		return head + fmt.Sprintf("; 16 - ceil(16·%d/%d) = %d", depth, p.Switch.QueueBytes, code)
+		return phrase.Clauses(head, phrase.Write("reason.formula.threshold-code", "depth", bytes, "queue", queue, "code", number))
 	}
-	return head + fmt.Sprintf("; of the codes of profile %s the one that marks above the nearest queue not below, %d B: %d", p.Name, p.Switch.Thresholds[code], code)
+	return phrase.Clauses(head, phrase.Write("reason.formula.threshold-profile",
+		"profile", p.Name, "code", number, "bytes", strconv.Itoa(int(p.Switch.Thresholds[code]))))
 }

@@ -28,17 +28,20 @@ func (s *Settings) lanePlans() []plan.LanePlan {
 
 func (s *Settings) laneReasons(l *lanes) []plan.Reason {
 	out := []plan.Reason{{Field: "sl2vl", Value: vlList(l.sl2vl[:]), Range: fmt.Sprintf("0..%d", l.vls-1), Rule: plan.RuleLaneBySL,
-		Formula: fmt.Sprintf("SLs that contend for a port on different ones of %d data lanes, others on lane 0", l.vls)}}
+		Formula: phrase.Write("reason.formula.lanes", "lanes", strconv.Itoa(l.vls))}}
 	sum, total := 0, 0.0
 	for _, p := range l.parts {
 		sum += p.packets
 		total += p.entitled
 	}
 	for _, p := range l.parts {
-		out = append(out, plan.Reason{Field: fmt.Sprintf("vl[%d].weight", p.vl), Value: fmt.Sprint(p.packets * l.blocks), Unit: "64 B", Range: "1..255 an entry",
+		out = append(out, plan.Reason{Field: fmt.Sprintf("vl[%d].weight", p.vl), Value: fmt.Sprint(p.packets * l.blocks), Unit: "64 B", Range: phrase.Write("reason.range.entry", "least", "1", "most", "255"),
 			Tenant: strings.Join(s.laneNames(p), ","), Rule: plan.RuleLaneWeight,
-			Formula: fmt.Sprintf("%d of %d packets of %d units a round = %.1f %% for %s of %s = %.1f %%",
-				p.packets, sum, l.blocks, float64(100*float64(p.packets)/float64(sum)), model.Rate(p.entitled), model.Rate(total), float64(100*p.entitled/total))})
+			Formula: phrase.Clauses(
+				phrase.Write("reason.formula.lane-part", "packets", strconv.Itoa(p.packets), "all", strconv.Itoa(sum), "units", strconv.Itoa(l.blocks),
+					"part", fixed(float64(100*float64(p.packets)/float64(sum)), 1)+" %"),
+				phrase.Write("reason.formula.lane-entitled", "rate", model.Rate(p.entitled).String(), "all", model.Rate(total).String(),
+					"part", fixed(float64(100*p.entitled/total), 1)+" %"))})
 	}
 	return out
 }

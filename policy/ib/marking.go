@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/phrase"
 	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
@@ -118,19 +120,25 @@ func unmarked(m *model.Model, d int32) uint8 {
 }
 
 func defaultReasons(sp *plan.SwitchPlan) []plan.Reason {
-	d := &sp.Defaults
+	d, ports := &sp.Defaults, phrase.Write("reason.range.ports", "first", "0", "last", "254")
 	return []plan.Reason{
 		{Field: "threshold", Value: fmt.Sprint(d.Threshold), Range: "0..15", Rule: plan.RuleMarkingLate,
-			Formula: "a port that limits no flow of this plan marks as late as it can: a link near its capacity queues bursts, and marks there would slow only the flows that cross it"},
-		{Field: "marking_rate", Value: fmt.Sprint(d.MarkingRate), Unit: "packets a mark", Range: "0..65535", Rule: plan.RuleMarkingRate,
-			Formula: "every 32nd packet: rare enough for fine timers, often enough to settle in time"},
+			Formula: phrase.Write("reason.formula.marking-late")},
+		{Field: "marking_rate", Value: fmt.Sprint(d.MarkingRate), Unit: phrase.Write("reason.unit.mark"), Range: "0..65535", Rule: plan.RuleMarkingRate,
+			Formula: phrase.Write("reason.formula.marking-default", "packets", strconv.Itoa(int(d.MarkingRate)))},
 		{Field: "packet_size", Value: fmt.Sprint(d.PacketSize), Unit: "64 B", Range: "0..255", Rule: plan.RuleUnmarkedSize,
-			Formula: fmt.Sprintf("packets under %d B, such as acknowledgements, are not marked", int(d.PacketSize)*64)},
-		{Field: "victim_mask", Value: d.VictimMask.String(), Range: "ports 0..254", Rule: plan.RuleRoots,
-			Formula: "ports with a channel adapter behind them mark even without credits, since nothing beyond them can be the root (annex A10)"},
-		{Field: "credit_mask", Value: d.CreditMask.String(), Range: "ports 0..254", Rule: plan.RuleNoStarvation,
-			Formula: "weights are enforced at the sources, so no port withholds credits"},
+			Formula: phrase.Write("reason.formula.unmarked", "bytes", strconv.Itoa(int(d.PacketSize)*64))},
+		{Field: "victim_mask", Value: maskText(d.VictimMask), Range: ports, Rule: plan.RuleRoots, Formula: phrase.Write("reason.formula.victims")},
+		{Field: "credit_mask", Value: maskText(d.CreditMask), Range: ports, Rule: plan.RuleNoStarvation, Formula: phrase.Write("reason.formula.credits")},
 	}
+}
+
+// maskText prints the ports of a mask.
+func maskText(m ibcc.PortMask) string {
+	if m == (ibcc.PortMask{}) {
+		return phrase.Write("reason.value.none")
+	}
+	return m.String()
 }
 
 // override gives a port with a limiting link its own marking where that differs from the defaults.
@@ -164,8 +172,8 @@ func (s *Settings) portMarking(field string, d int32, trip float64) (ibcc.PortMa
 	profile := s.m.Profiles[s.m.Transmitter(d).Node]
 	depth := queueDepth(s.m, d, trip)
 	code, every := profile.Switch.Code(depth), profile.Switch.Marking(s.marking[d])
-	why := plan.Reason{Field: field + "marking_rate", Value: fmt.Sprint(every), Unit: "packets a mark", Range: "0..65535", Rule: plan.RuleMarkingRate,
-		Formula: "the packets per mark at which the timers of all flows over this link are fine enough and settle in time"}
+	why := plan.Reason{Field: field + "marking_rate", Value: fmt.Sprint(every), Unit: phrase.Write("reason.unit.mark"), Range: "0..65535", Rule: plan.RuleMarkingRate,
+		Formula: phrase.Write("reason.formula.marking-flows")}
 	if !profile.Generic() {
 		why.Range = fmt.Sprintf("%d..%d", profile.Switch.MinMarkingRate, profile.Switch.MaxMarkingRate)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/phrase"
 	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/policy/sl"
@@ -61,7 +62,7 @@ func (s *Settings) caPlan(p *port) plan.CAPlan {
 	}
 	const eachPort, eachSetting = 4, 4 // upper bounds
 	c.Reasons = make([]plan.Reason, 0, eachPort+eachSetting*len(p.settings))
-	c.Reasons = append(c.Reasons, plan.Reason{Field: "per_sl", Value: strconv.FormatBool(p.perSL), Range: "false, true", Rule: plan.RulePortControl, Formula: p.modeReason})
+	c.Reasons = append(c.Reasons, plan.Reason{Field: "per_sl", Value: strconv.FormatBool(p.perSL), Range: phrase.Write("reason.range.boolean"), Rule: plan.RulePortControl, Formula: p.modeReason})
 	for _, k := range p.settings {
 		st := &s.all[k]
 		c.Settings.SLs[st.sl] = ibcc.SLParams{Timer: st.timer, Increase: st.incr, Trigger: s.trigger(p, st), Min: st.min}
@@ -73,12 +74,12 @@ func (s *Settings) caPlan(p *port) plan.CAPlan {
 	}
 	if free := freeSLs(&used); free != "" {
 		c.Reasons = append(c.Reasons, plan.Reason{Field: free,
-			Value: "timer " + strconv.Itoa(int(least.timer)) + ", increase " + strconv.Itoa(int(least.incr)), Rule: plan.RuleUnassigned,
-			Formula: "no tenant here uses them: the parameters of SL " + strconv.Itoa(int(least.sl)) + ", the least aggressive on the port"})
+			Value: phrase.Write("reason.value.pace", "timer", strconv.Itoa(int(least.timer)), "increase", strconv.Itoa(int(least.incr))), Rule: plan.RuleUnassigned,
+			Formula: phrase.Write("reason.formula.unassigned", "sl", strconv.Itoa(int(least.sl)))})
 	}
 	limit := strconv.Itoa(int(c.Settings.Limit))
 	c.Reasons = append(c.Reasons, p.tableWhy, plan.Reason{Field: "ccti_limit", Value: limit,
-		Unit: "CCTI", Range: "0.." + limit, Rule: plan.RuleWholeTable, Formula: strconv.Itoa(len(p.table)) + " entries - 1"})
+		Unit: "CCTI", Range: "0.." + limit, Rule: plan.RuleWholeTable, Formula: phrase.Write("reason.formula.table-whole", "entries", strconv.Itoa(len(p.table)))})
 	return c
 }
 
@@ -112,20 +113,20 @@ func (s *Settings) reasons(out []plan.Reason, p *port, st *setting) []plan.Reaso
 	field := "sl[" + strconv.Itoa(int(st.sl)) + "]."
 	timer := plan.Reason{Field: field + "timer", Value: strconv.Itoa(int(st.timer)), Unit: p.unitText(), Range: from1(int(p.profile.Adapter.MaxTimer)), Tenant: tenant, Rule: s.rule(st), Formula: s.formula(p, st)}
 	if st.exact < 1 {
-		timer.Clamped = fmt.Sprintf("%.3f to 1, the shortest timer", st.exact)
+		timer.Clamped = phrase.Write("reason.limit.timer-shortest", "exact", fixed(st.exact, 3), "shortest", "1")
 	}
 	if longest := p.profile.Adapter.MaxTimer; st.exact >= float64(longest)+0.5 {
-		timer.Clamped = fmt.Sprintf("%.0f to %d, the longest timer, at increase %d", st.exact, longest, st.incr)
+		timer.Clamped = phrase.Write("reason.limit.timer-longest", "exact", fixed(st.exact, 0), "longest", strconv.Itoa(int(longest)), "increase", strconv.Itoa(int(st.incr)))
 	}
-	incr := plan.Reason{Field: field + "increase", Value: strconv.Itoa(int(st.incr)), Unit: "CCTI a BECN", Range: from1(int(p.profile.Adapter.MaxIncrease)), Tenant: tenant, Rule: plan.RuleSmallestIncrease,
-		Formula: "the smallest with which the timer fits " + strconv.Itoa(bits.Len16(p.profile.Adapter.MaxTimer)) + " bits: each unit widens the saw-tooth"}
+	incr := plan.Reason{Field: field + "increase", Value: strconv.Itoa(int(st.incr)), Unit: phrase.Write("reason.unit.becn"), Range: from1(int(p.profile.Adapter.MaxIncrease)), Tenant: tenant, Rule: plan.RuleSmallestIncrease,
+		Formula: phrase.Write("reason.formula.increase", "bits", strconv.Itoa(bits.Len16(p.profile.Adapter.MaxTimer)))}
 	if s.m.Input.Options.Mode == model.ModeTheorem1 && st.group >= 0 {
-		incr.Rule, incr.Formula = plan.RuleTheorem1, "in inverse proportion to the rate "+model.Rate(st.rate).String()+" among settings with one timer"
+		incr.Rule, incr.Formula = plan.RuleTheorem1, phrase.Write("reason.formula.increase-theorem1", "rate", model.Rate(st.rate).String())
 	}
 	out = append(out, timer, incr)
 	if trigger := s.trigger(p, st); trigger > 0 {
 		out = append(out, plan.Reason{Field: field + "trigger", Value: strconv.Itoa(int(trigger)), Unit: "CCTI", Range: "0..255", Tenant: tenant, Rule: plan.RuleTrigger,
-			Formula: fmt.Sprintf("the first entry at or below %s/2: a device logs a queue pair that is pushed to half of its share", model.Rate(st.rate))})
+			Formula: phrase.Write("reason.formula.trigger", "rate", model.Rate(st.rate).String())})
 	}
 	return out
 }
@@ -153,38 +154,51 @@ func (s *Settings) rule(st *setting) string {
 	return plan.RuleProduct
 }
 
-// formula prints the product rule with its numbers.
+// formula states the product rule with its numbers, and what they are.
 func (s *Settings) formula(p *port, st *setting) string {
 	marking, load := defaultMarking, loadTarget
 	if st.group >= 0 {
 		marking, load = s.groups[st.group].marking, s.groups[st.group].load
 	}
+	packets, loaded, exact := strconv.Itoa(int(marking)), fixed(float64(load)/1000, 3), fixed(st.exact, 3)
 	if s.m.Input.Options.Mode == model.ModeTheorem1 && st.group >= 0 {
-		return fmt.Sprintf("one timer for all settings that meet, that of the fastest of them at increase 1, every %dth packet marked and a mark load of 0.%03d = %.3f", marking, load, st.exact)
+		return phrase.Write("reason.formula.timer-theorem1", "packets", packets, "load", loaded, "exact", exact)
 	}
-	links := ""
+	rate, factors := model.Rate(st.rate).String(), ""
 	if st.marked > 1 {
-		links = fmt.Sprintf("up to %d links · ", st.marked)
+		factors = strconv.Itoa(st.marked) + " · "
 	}
-	response := strconv.Itoa(int(st.incr))
+	factors += rate + " · " + p.unitText() + " · "
 	if p.restart {
-		response = fmt.Sprintf("1/ln(1+1/%d)", st.incr)
+		factors += "1/ln(1+1/" + strconv.Itoa(int(st.incr)) + ")"
+	} else {
+		factors += strconv.Itoa(int(st.incr))
 	}
-	of := "queue pair's"
-	if p.perSL {
-		of = "SL's"
+	var text string
+	if taken := fixed(st.taken, 3); st.taken < 1 {
+		text = phrase.Write("reason.formula.timer-lost", "packets", packets, "bits", fixed(p.packet, 0), "load", loaded, "factors", factors, "taken", taken, "exact", exact)
+	} else {
+		text = phrase.Write("reason.formula.timer", "packets", packets, "bits", fixed(p.packet, 0), "load", loaded, "factors", factors, "exact", exact)
 	}
-	mean := ""
-	if st.spread > 0 && !p.perSL {
-		mean = ", geometric mean of unequal ones"
+	switch {
+	case p.perSL:
+		text = phrase.Clauses(text, phrase.Write("reason.formula.timer-sl", "rate", rate))
+	case st.spread > 0:
+		text = phrase.Clauses(text, phrase.Write("reason.formula.timer-mean", "rate", rate))
+	default:
+		text = phrase.Clauses(text, phrase.Write("reason.formula.timer-qp", "rate", rate))
 	}
-	lost := ""
+	if st.marked > 1 {
+		text = phrase.Clauses(text, phrase.Write("reason.formula.timer-links", "links", strconv.Itoa(st.marked)))
+	}
 	if st.taken < 1 {
-		lost = fmt.Sprintf(" · %.3f (ticks that find CCTI above 0)", st.taken)
+		text = phrase.Clauses(text, phrase.Write("reason.formula.timer-taken", "taken", fixed(st.taken, 3)))
 	}
-	return fmt.Sprintf("%d packets per mark · %.0f bit / (0.%03d mark load · %s%s (%s rate%s) · %s · %s)%s = %.3f",
-		marking, p.packet, load, links, model.Rate(st.rate), of, mean, response, p.unitText(), lost, st.exact)
+	return text
 }
+
+// fixed prints a number with a fixed number of decimals.
+func fixed(x float64, decimals int) string { return strconv.FormatFloat(x, 'f', decimals, 64) }
 
 // settingsOf rebuilds the settings from a plan, to predict their effect.
 func settingsOf(m *model.Model, p *plan.Plan, target *model.Allocation) (*Settings, error) {

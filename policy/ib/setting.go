@@ -8,6 +8,7 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibprofile"
 	"fairlane/internal/num"
+	"fairlane/internal/phrase"
 	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/policy/sl"
@@ -200,9 +201,9 @@ func (s *Settings) choosePortModes() error {
 		p := &s.ports[i]
 		switch s.m.Input.Options.PerQP {
 		case model.PerQPOn:
-			p.modeReason = "asked for: one CCTI per queue pair"
+			p.modeReason = phrase.Write("reason.formula.mode-asked-qp")
 		case model.PerQPOff:
-			p.perSL, p.modeReason = true, "asked for: one CCTI per SL"
+			p.perSL, p.modeReason = true, phrase.Write("reason.formula.mode-asked-sl")
 		default:
 			p.perSL, p.modeReason = s.autoMode(p)
 		}
@@ -238,13 +239,13 @@ func (s *Settings) autoMode(p *port) (perSL bool, why string) {
 	}
 	switch {
 	case crowd <= 1:
-		return false, "per queue pair: no SL has more than one here"
+		return false, phrase.Write("reason.formula.mode-few")
 	case busy > 1:
-		return false, "per queue pair: several SLs send from the port, and a device may slow the whole port instead of one SL"
+		return false, phrase.Write("reason.formula.mode-several")
 	case !together:
-		return false, "per queue pair: queue pairs of the SL cross different bottlenecks, so one CCTI for all would let one hold up the others"
+		return false, phrase.Write("reason.formula.mode-bottlenecks")
 	}
-	return true, fmt.Sprintf("per SL: the %d queue pairs here cross the same bottlenecks, and one CCTI for all settles that many times sooner", model.RoundQPs(crowd))
+	return true, phrase.Write("reason.formula.mode-together", "qps", fmt.Sprint(model.RoundQPs(crowd)))
 }
 
 func (s *Settings) sameBottlenecks(st *setting) bool {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/phrase"
@@ -151,19 +152,23 @@ func (s *Settings) explainTables() {
 }
 
 func (p *port) tableReason(law model.CCTLaw) plan.Reason {
-	r := plan.Reason{Field: "cct", Rule: plan.RuleTableGeometric, Unit: "shift:multiplier", Range: fmt.Sprintf("shift 0..%d, multiplier 0..%d, not decreasing", p.profile.Adapter.MaxShift, p.profile.Adapter.MaxMultiplier),
-		Value: fmt.Sprintf("%d entries to %s", len(p.table), p.table[len(p.table)-1])}
-	grows := fmt.Sprintf("1 + delay grows by %d.%03d a step, at least 1/%d packet time", p.shape/1000, p.shape%1000, 1<<p.profile.Adapter.MaxShift)
+	a := &p.profile.Adapter
+	r := plan.Reason{Field: "cct", Rule: plan.RuleTableGeometric, Unit: phrase.Write("reason.unit.table"),
+		Range: phrase.Write("reason.range.table", "shift", strconv.Itoa(int(a.MaxShift)), "multiplier", strconv.Itoa(int(a.MaxMultiplier))),
+		Value: phrase.Write("reason.value.table", "entries", strconv.Itoa(len(p.table)), "last", p.table[len(p.table)-1].String())}
+	shape := fixed(float64(p.shape)/1000, 3)
+	grows := phrase.Write("reason.formula.table-geometric", "ratio", shape, "steps", strconv.Itoa(1<<a.MaxShift))
 	if law == model.CCTQuadratic {
 		r.Rule = plan.RuleTableQuadratic
-		grows = fmt.Sprintf("delay = %d.%03d·14·i²/1062 us at 1024 B and 10 Gbit/s", p.shape/1000, p.shape%1000)
+		grows = phrase.Write("reason.formula.table-quadratic", "scale", shape)
 	}
-	relation := "<="
+	last, smallest := model.Rate(p.floor()).String(), model.Rate(p.smallest).String()
+	reach := phrase.Write("reason.formula.table-last", "rate", last, "smallest", smallest)
 	if !p.reaches() {
-		relation = ">"
-		r.Clamped = "the last entry lets " + model.Rate(p.floor()).String() + " through"
+		reach = phrase.Write("reason.formula.table-last-above", "rate", last, "smallest", smallest)
+		r.Clamped = phrase.Write("reason.limit.table", "rate", last)
 	}
-	r.Formula = fmt.Sprintf("%s; last entry %s %s %s/%d, half the smallest rate on the port", grows, model.Rate(p.floor()), relation, model.Rate(p.smallest), reachMargin)
+	r.Formula = phrase.Clauses(grows, reach)
 	return r
 }
 

@@ -76,18 +76,6 @@ type SwitchPlan struct {
 	Profile  string              `json:"profile,omitempty" canonical:"-"` // as in CAPlan
 }
 
-// Reason explains one setting: its field, value, unit and legal range, the rule and formula of the value, and any clamping.
-type Reason struct {
-	Field   string `json:"field"` // such as "sl[3].timer", "cct", "threshold"
-	Value   string `json:"value"`
-	Unit    string `json:"unit,omitempty"`  // such as "1.024 us"; empty is a plain number
-	Range   string `json:"range,omitempty"` // legal values, such as "1..65535"
-	Tenant  string `json:"tenant,omitempty"`
-	Rule    string `json:"rule"`    // stable code, such as "product-rule"
-	Formula string `json:"formula"` // with the numbers filled in
-	Clamped string `json:"clamped,omitempty"`
-}
-
 // TenantShare compares a tenant's entitlement with the predicted effect of the settings, summed over its flows.
 type TenantShare struct {
 	Tenant    string           `json:"tenant"`

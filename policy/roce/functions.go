@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy/model"
 	"fairlane/policy/plan"
@@ -87,17 +88,18 @@ func (s *Settings) shareReasons(p *nicPort) []plan.Reason {
 		}
 		out = append(out, plan.Reason{
 			Field: field, Value: strconv.FormatUint(share.Mbps(line), 10), Unit: "Mbit/s", Range: legal, Tenant: share.Tenant, Rule: plan.RuleShareByWeight,
-			Formula: fmt.Sprintf("%d of 1000 of %s, by the weights of the %d tenants that send from the port: what virtual function %d has for sure", share.Thousandths, line, len(shares), share.Function),
+			Formula: phrase.Write("reason.formula.function-share", "part", fmt.Sprint(share.Thousandths), "line", line.String(),
+				"tenants", strconv.Itoa(len(shares)), "function", fmt.Sprint(share.Function)),
 		})
 	}
-	formula := "none: the tenant has the whole port, and rates of virtual functions would divide it"
+	formula := phrase.Write("reason.formula.function-whole")
 	switch {
 	case len(out) == 0 && len(p.tenants) > 1 && len(p.sharers) == 0:
-		formula = "none: its tenants only receive, and shares divide what a port sends"
+		formula = phrase.Write("reason.formula.function-receivers")
 	case len(out) == 0 && len(p.tenants) > 1:
-		formula = "none: of its tenants one sends, which has the whole port; the others only receive"
+		formula = phrase.Write("reason.formula.function-sender")
 	case len(out) > 0:
-		formula = "none: what a function without a tenant had for sure would be missing to the others"
+		formula = phrase.Write("reason.formula.function-free")
 	}
-	return append(out, plan.Reason{Field: shareRegister + " of other functions", Value: "0", Unit: "Mbit/s", Range: legal, Rule: plan.RuleNoTenant, Formula: formula})
+	return append(out, plan.Reason{Field: phrase.Write("reason.field.other-functions", "field", shareRegister), Value: "0", Unit: "Mbit/s", Range: legal, Rule: plan.RuleNoTenant, Formula: formula})
 }

@@ -9,6 +9,7 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
 	"fairlane/internal/num"
+	"fairlane/internal/phrase"
 	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
@@ -62,17 +63,29 @@ func leverSets(name string) bool {
 	return name == "rpg_time_reset" || name == "rpg_ai_rate" || name == "rpg_hai_rate" || name == "rate_to_set_on_first_cnp"
 }
 
-// baseFormulas explain the registers of all managed ports.
-var baseFormulas = [...][2]string{
-	{"clamp_tgt_rate", "every cut counts: without it two cuts in a row are undone by the next increase"},
-	{"rpg_byte_reset", "off: increases come by time alone, at a pace that the plan sets; with the vendor's other values a faster flow would earn more of them and take most"},
-	{"rpg_threshold", "additive increase from the first event on"},
-	{"rpg_min_dec_fac", "every cut is to this, since alpha stays at full scale: rates vary little and a queue seldom runs empty"},
-	{"dce_tcp_g", "alpha stays at full scale, so that a cut does not depend on the history of a flow"},
-	{"dce_tcp_rtt", "the longest there is: alpha stays at full scale"},
-	{"initial_alpha_value", "alpha is at full scale from the first notification on"},
-	{"rate_reduce_monitor_period", "the shortest: marks of fast flows do not fall together"},
-	{"min_time_between_cnps", "short: notifications of fast flows do not fall together"},
+// baseFormula explains the value of a register that all managed ports have in common.
+func (s *Settings) baseFormula(register string) string {
+	switch register {
+	case "clamp_tgt_rate":
+		return phrase.Write("reason.formula.clamp-target")
+	case "rpg_byte_reset":
+		return phrase.Write("reason.formula.byte-reset")
+	case "rpg_threshold":
+		return phrase.Write("reason.formula.threshold-additive")
+	case "rpg_min_dec_fac":
+		return phrase.Write("reason.formula.min-cut")
+	case "dce_tcp_g":
+		return phrase.Write("reason.formula.alpha-gain")
+	case "dce_tcp_rtt":
+		return phrase.Write("reason.formula.alpha-period")
+	case "initial_alpha_value":
+		return phrase.Write("reason.formula.alpha-start")
+	case "rate_reduce_monitor_period":
+		return phrase.Write("reason.formula.cut-period")
+	case "min_time_between_cnps":
+		return phrase.Write("reason.formula.cnp-period")
+	}
+	return phrase.Write("reason.formula.calibrated", "profile", s.profile.Name)
 }
 
 // baseReasons explains the values that all managed ports have in common.
@@ -84,14 +97,9 @@ func (s *Settings) baseReasons() []plan.Reason {
 			continue
 		}
 		v := r.Value(&s.profile.Base)
-		why := plan.Reason{Field: r.Name, Value: strconv.FormatUint(v, 10), Unit: r.Unit, Range: r.Range(), Rule: plan.RuleVendorDefault, Formula: "as the device comes"}
+		why := plan.Reason{Field: r.Name, Value: strconv.FormatUint(v, 10), Unit: r.Unit, Range: r.Range(), Rule: plan.RuleVendorDefault, Formula: phrase.Write("reason.formula.device-default")}
 		if v != r.Value(&defaults) {
-			why.Rule, why.Formula = plan.RuleManagedPort, "as the profile "+s.profile.Name+" was calibrated"
-			for _, f := range baseFormulas {
-				if f[0] == r.Name {
-					why.Formula = f[1]
-				}
-			}
+			why.Rule, why.Formula = plan.RuleManagedPort, s.baseFormula(r.Name)
 		}
 		out = append(out, why)
 	}
@@ -104,13 +112,13 @@ func (s *Settings) leverReasons(p *nicPort, registers map[string]dcqcn.Register)
 	tenant := strings.Join(plan.Bounded(s.names(p.tenants)), ",")
 	scale := num.Exp(p.position)
 	meant, increase := s.targetText(p), float64(l.Step*g.rate)/scale/1e6
-	first := fmt.Sprintf("%.3g x the rate meant: a new flow starts near its share", l.First)
+	first := phrase.Write("reason.formula.first-rate", "times", digits(l.First, 3))
 	if p.set.RateOnFirstCNP == 0 {
-		first += "; that is above 85 % of line rate, and 0 is line rate"
+		first = phrase.Clauses(first, phrase.Write("reason.formula.first-line"))
 	}
 	clamped := ""
 	if p.clamped {
-		clamped = fmt.Sprintf("the ratio wanted is %s, the lever reaches %s", times(g.rate/p.wanted), times(g.rate/s.reached(p)))
+		clamped = phrase.Write("reason.limit.ratio", "wanted", times(g.rate/p.wanted), "reached", times(g.rate/s.reached(p)))
 	}
 	reason := func(field, formula, clamped string) plan.Reason {
 		r := registers[field]
@@ -120,24 +128,29 @@ func (s *Settings) leverReasons(p *nicPort, registers map[string]dcqcn.Register)
 		}
 	}
 	return []plan.Reason{
-		reason("rpg_time_reset", fmt.Sprintf("%s; by the response that takes %.4g times the shortest period, %.4g us: %.5g us", meant, scale, g.period, p.period), clamped),
-		reason("rpg_ai_rate", fmt.Sprintf("%.3g x %s / %.4g = %.5g Mbit/s, x %.4f for the rounding of the period", l.Step, model.Rate(g.rate), scale, increase, float64(p.set.AIRate)/increase), ""),
-		reason("rpg_hai_rate", "as rpg_ai_rate; never used, since the byte counter is off", ""),
+		reason("rpg_time_reset", phrase.Clauses(meant, phrase.Write("reason.formula.response",
+			"times", digits(scale, 4), "shortest", digits(g.period, 4), "period", digits(p.period, 5))), clamped),
+		reason("rpg_ai_rate", phrase.Write("reason.formula.additive-step", "step", digits(l.Step, 3), "rate", model.Rate(g.rate).String(), "times", digits(scale, 4),
+			"increase", digits(increase, 5), "rounding", strconv.FormatFloat(float64(p.set.AIRate)/increase, 'f', 4, 64)), ""),
+		reason("rpg_hai_rate", phrase.Write("reason.formula.hyper-step", "register", "rpg_ai_rate"), ""),
 		reason("rate_to_set_on_first_cnp", first, ""),
 	}
 }
 
 // targetText describes the rate that a port is set for.
 func (s *Settings) targetText(p *nicPort) string {
+	rate := model.Rate(p.wanted).String()
 	switch {
 	case p.kind == model.Idle:
-		return fmt.Sprintf("no flows of the plan leave here: line rate %s", model.Rate(p.wanted))
+		return phrase.Write("reason.formula.rate-idle", "rate", rate)
 	case p.kind == model.Uncontended:
-		return fmt.Sprintf("no marks limit its flows: %d times their rate, %s", spare, model.Rate(p.wanted))
-	case p.spread > sharedSpread:
-		return fmt.Sprintf("%s for a queue pair, the geometric mean of rates up to %.3g times from it, by %s, the largest it meets or a step above", model.Rate(p.wanted), num.Exp(p.spread), model.Rate(s.groups[p.group].rate))
+		return phrase.Write("reason.formula.rate-unmarked", "times", strconv.Itoa(spare), "rate", rate)
 	}
-	return fmt.Sprintf("%s for a queue pair by %s, the largest it meets or a step above", model.Rate(p.wanted), model.Rate(s.groups[p.group].rate))
+	text := phrase.Write("reason.formula.rate-qp", "rate", rate, "largest", model.Rate(s.groups[p.group].rate).String())
+	if p.spread > sharedSpread {
+		text = phrase.Clauses(text, phrase.Write("reason.formula.rate-mean", "rate", rate, "times", digits(num.Exp(p.spread), 3)))
+	}
+	return text
 }
 
 // switchPlan returns the marking of every linked port of a switch, for the queue of RoCE traffic.
@@ -164,18 +177,24 @@ func (s *Settings) switchPlan(n int32) plan.ECNPlan {
 
 func (s *Settings) markingReasons(l *subnet.Link, mark ecn.Marking) []plan.Reason {
 	r := &s.profile.Marking
-	field := fmt.Sprintf("queue[%d] of %s ports: ", Queue, l.Rate)
-	span := fmt.Sprintf("min + %s x %s, from %d round trips of %s, at least %s, at most %s", l.Rate, r.Span(s.rtt), r.PerRTT, s.rtt, r.MinSpan, r.MaxSpan)
+	rate := l.Rate.String()
+	field := func(name string) string {
+		return phrase.Write("reason.field.queue", "queue", strconv.Itoa(Queue), "rate", rate, "field", name)
+	}
 	thresholds := fmt.Sprintf("0..%d", int64(ecn.MaxThreshold))
 	return []plan.Reason{
-		{Field: field + "min_bytes", Value: strconv.FormatInt(mark.Min, 10), Unit: "bytes", Range: thresholds, Rule: plan.RuleMarkingByRTT,
-			Formula: fmt.Sprintf("%s x (%s + longest round trip %s), in KiB: the link stays busy while senders answer", l.Rate, r.Floor, s.rtt)},
-		{Field: field + "max_bytes", Value: strconv.FormatInt(mark.Max, 10), Unit: "bytes", Range: fmt.Sprintf("%d..%d", mark.Min, int64(ecn.MaxThreshold)), Rule: plan.RuleMarkingByRTT,
-			Formula: span + ": a gentle slope gives all flows the same marks"},
-		{Field: field + "p_max_percent", Value: strconv.Itoa(mark.PMaxPct), Unit: "percent", Range: "0..100", Rule: plan.RuleMarkingByRTT,
-			Formula: "as the profile " + s.profile.Name + " was calibrated"},
+		{Field: field("min_bytes"), Value: strconv.FormatInt(mark.Min, 10), Unit: phrase.Write("reason.unit.bytes"), Range: thresholds, Rule: plan.RuleMarkingByRTT,
+			Formula: phrase.Write("reason.formula.ecn-min", "rate", rate, "floor", r.Floor.String(), "rtt", s.rtt.String())},
+		{Field: field("max_bytes"), Value: strconv.FormatInt(mark.Max, 10), Unit: phrase.Write("reason.unit.bytes"), Range: fmt.Sprintf("%d..%d", mark.Min, int64(ecn.MaxThreshold)), Rule: plan.RuleMarkingByRTT,
+			Formula: phrase.Write("reason.formula.ecn-max", "rate", rate, "span", r.Span(s.rtt).String(), "trips", strconv.Itoa(r.PerRTT), "rtt", s.rtt.String(),
+				"least", r.MinSpan.String(), "most", r.MaxSpan.String())},
+		{Field: field("p_max_percent"), Value: strconv.Itoa(mark.PMaxPct), Unit: phrase.Write("reason.unit.percent"), Range: "0..100", Rule: plan.RuleMarkingByRTT,
+			Formula: phrase.Write("reason.formula.calibrated", "profile", s.profile.Name)},
 	}
 }
+
+// digits prints a number with a number of significant digits.
+func digits(x float64, significant int) string { return strconv.FormatFloat(x, 'g', significant, 64) }
 
 // traffic places every tenant's traffic: one priority for all of RoCE, since parameters are per port. On ports of several tenants each has a
 // share for its VFs, by weight.

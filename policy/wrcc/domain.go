@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
@@ -289,14 +290,14 @@ func (d *domain) choosePeriod() {
 			continue
 		}
 		d.perRTT, d.period = x, period
-		d.why = fmt.Sprintf("the longest with which the loop is stable: the slowest port counts less than %d packets in it", steadyPackets)
+		d.why = phrase.Write("reason.formula.period-longest", "packets", strconv.Itoa(steadyPackets))
 		if d.slowest*period.Seconds() >= steadyPackets*boundPacket {
-			d.why = fmt.Sprintf("the shortest with which the loop is stable for every round trip that crosses the domain, and the slowest port counts %d packets", steadyPackets)
+			d.why = phrase.Write("reason.formula.period-shortest", "packets", strconv.Itoa(steadyPackets))
 			break
 		}
 	}
 	if d.why == "" {
-		d.why = "no choice is stable for every round trip that crosses the domain"
+		d.why = phrase.Write("reason.formula.period-unstable")
 		d.findings = append(d.findings, plan.NewFinding(plan.CodeWRCCUnstable, nil, nil,
 			phrase.Of("plan.wrcc-unstable", "domain", d.title(), "period", d.period),
 			phrase.Of("plan.wrcc-unstable.fix")))
@@ -341,9 +342,9 @@ func (s *Settings) domainPlan(d *domain) plan.WRCCDomainPlan {
 	t1 := s.timer()
 	return plan.WRCCDomainPlan{Domain: d.name, MaxRTT: d.rtt, Period: d.period, T1: t1, Reasons: []plan.Reason{
 		{Field: "period", Value: fmt.Sprint(int64(d.period / quantity.Microsecond)), Unit: "us", Range: "1..65535", Rule: plan.RuleWRCCT,
-			Formula: fmt.Sprintf("%g · (%s, the largest round trip between two hosts of the domain, + %s between two packets of a slow queue pair): %s (S0, 3.6: 2 to 4)", d.perRTT, d.rtt, d.react-d.rtt, d.why)},
+			Formula: phrase.Clauses(phrase.Write("reason.formula.period-trips", "trips", fmt.Sprint(d.perRTT), "rtt", d.rtt.String(), "gap", (d.react-d.rtt).String()), d.why)},
 		{Field: "t1", Value: fmt.Sprint(int64(t1 / quantity.Microsecond)), Unit: "us", Range: fmt.Sprintf("%d..%d", d.period/quantity.Microsecond, wrcc.MaxTimer/quantity.Microsecond),
-			Rule: plan.RuleT1, Formula: "the longest WRCCT of any switch that flows cross (S0, 3.6: T1 ≥ WRCCT)"},
+			Rule: plan.RuleT1, Formula: phrase.Write("reason.formula.t1")},
 	}}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy/model"
 	"fairlane/policy/plan"
@@ -216,24 +217,24 @@ func (s *Settings) portReasons(e *egressKind) []plan.Reason {
 	mbps := func(r quantity.BitRate) string { return strconv.FormatInt(int64(r/quantity.Mbps), 10) }
 	rates := fmt.Sprintf("%s..%s", mbps(wrcc.MinFairRate), mbps(wrcc.MaxFairRate))
 	fmax := plan.Reason{Field: "fmax", Value: mbps(e.params.Fmax), Unit: "Mbit/s", Range: rates, Rule: plan.RuleFmax,
-		Formula: fmt.Sprintf("%s, the fastest sender / %g: the lightest queue pair here may fill the port alone", e.facts.HostRate, e.facts.MinWeight)}
+		Formula: phrase.Write("reason.formula.fmax", "rate", e.facts.HostRate.String(), "weight", fmt.Sprint(e.facts.MinWeight))}
 	if e.caps {
 		fmax.Rule = plan.RuleCap
-		fmax.Formula = "one unit: all flows here have their demand or the cap of their tenant, and it holds each at its weight"
+		fmax.Formula = phrase.Write("reason.formula.fmax-caps")
 	}
 	return []plan.Reason{
 		{Field: "target", Value: mbps(e.params.Target), Unit: "Mbit/s", Range: "1.." + mbps(quantity.MaxBitRate), Rule: plan.RuleTarget,
-			Formula: "the rate of the link: S0 needs no reserve (section 1)"},
+			Formula: phrase.Write("reason.formula.target")},
 		fmax,
 		{Field: "fmin", Value: mbps(e.params.Fmin), Unit: "Mbit/s", Range: rates, Rule: plan.RuleFmin,
-			Formula: fmt.Sprintf("the least of %s / %d and %s / %g, ten times the weight of the flows that meet here", e.facts.HostRate, wrcc.FminPart, e.params.Target, e.facts.WeightSum)},
+			Formula: phrase.Write("reason.formula.fmin", "host", e.facts.HostRate.String(), "part", strconv.Itoa(wrcc.FminPart), "target", e.params.Target.String(), "sum", fmt.Sprint(e.facts.WeightSum))},
 		{Field: "period", Value: strconv.FormatInt(int64(e.params.Period/quantity.Microsecond), 10), Unit: "us", Range: "1..65535", Rule: plan.RuleWRCCT,
-			Formula: "WRCCT of the data centre"},
+			Formula: phrase.Write("reason.formula.period-domain")},
 		{Field: "rate_ratio", Value: strconv.Itoa(e.params.RateRatioPct), Unit: "%", Range: fmt.Sprintf("%d..%d", wrcc.MinRateRatioPct, wrcc.MaxRateRatioPct), Rule: plan.RuleS0Default,
-			Formula: "RateRatioMax of S0's experiments (table 2)"},
+			Formula: phrase.Write("reason.formula.rate-ratio")},
 		{Field: "q_ratio", Value: strconv.Itoa(e.params.QRatioPct), Unit: "%", Range: fmt.Sprintf("%d..%d", wrcc.MinQRatioPct, wrcc.MaxQRatioPct), Rule: plan.RuleShortQueue,
-			Formula: "the least of QRatioMax (S0, 3.6): a queue that stands makes the loop later than round trips tell, and swing; a part of the pause thresholds, which follow the buffer"},
+			Formula: phrase.Clauses(phrase.Write("reason.formula.queue-ratio"), phrase.Write("reason.formula.queue-part"))},
 		{Field: "lambda", Value: strconv.FormatFloat(e.params.Lambda, 'g', -1, 64), Range: "0..1", Rule: plan.RuleS0Default,
-			Formula: "weight of a period in the average round trip (S0, formula (1))"},
+			Formula: phrase.Write("reason.formula.lambda")},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"fairlane/internal/num"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy/halves"
 	"fairlane/policy/model"
@@ -176,24 +177,20 @@ func (s *Settings) legalWeight(rate float64) (weight float64, clamped string) {
 	w := rate / s.unit
 	weight = min(max(w, wrcc.MinSenderWeight), wrcc.MaxSenderWeight)
 	if weight != w {
-		clamped = plan.Decimals(w) + " to " + plan.Decimals(weight)
+		clamped = phrase.Write("reason.limit.weight", "exact", plan.Decimals(w), "weight", plan.Decimals(weight))
 	}
 	return weight, clamped
 }
 
 func (s *Settings) weightFormula(p *peerRates) string {
-	b := make([]byte, 0, 96)
-	b = append(b, model.Rate(p.rate).String()...)
+	rate, unit := model.Rate(p.rate).String(), quantity.BitRate(s.unit).String()
 	switch {
 	case p.demand:
-		b = append(b, ", the demand of a queue pair and a tenth,"...)
+		return phrase.Write("reason.formula.weight-demand", "rate", rate, "unit", unit)
 	case p.spread > 1e-9:
-		b = append(b, ", geometric mean of what its queue pairs are entitled to,"...)
-	default:
-		b = append(b, " that a queue pair is entitled to"...)
+		return phrase.Write("reason.formula.weight-mean", "rate", rate, "unit", unit)
 	}
-	b = append(b, " / "...)
-	return string(append(b, quantity.BitRate(s.unit).String()...))
+	return phrase.Write("reason.formula.weight-entitled", "rate", rate, "unit", unit)
 }
 
 // addIdle gives the classes of attached tenants without flows at a port the weight of one queue pair with the tenant's share of the port.
@@ -221,7 +218,7 @@ func (s *Settings) addIdle() {
 		share := float64(model.Rate(float64(x.line * part)))
 		e := entry{port: x.port, ref: x.ref, tenant: x.tenant, class: x.class, rule: plan.RuleIdle}
 		e.weight, e.clamped = s.legalWeight(share)
-		e.formula = model.Rate(share).String() + ", the share of the port's tenants by weight, for one queue pair / " + quantity.BitRate(s.unit).String()
+		e.formula = phrase.Write("reason.formula.weight-idle", "rate", model.Rate(share).String(), "unit", quantity.BitRate(s.unit).String())
 		k := len(s.entries)
 		s.entries = append(s.entries, e)
 		s.fresh[k] = s.prev == nil || e.weight != s.prev.entries[k].weight || e.formula != s.prev.entries[k].formula || e.clamped != s.prev.entries[k].clamped
@@ -235,7 +232,8 @@ func (s *Settings) senderPlans(before []plan.WRCCSenderPlan, was []plan.Digest) 
 		fresh[i] = s.fresh[k]
 	}
 	legal := fmt.Sprintf("%v..%d", wrcc.MinSenderWeight, wrcc.MaxSenderWeight)
-	unit := "of " + quantity.BitRate(s.unit).String()
+	one := quantity.BitRate(s.unit).String()
+	unit := phrase.Write("reason.unit.weight", "unit", one)
 	return plan.Renew(before, was, fresh, func(i int) plan.WRCCSenderPlan {
 		e := &s.entries[s.layout.order[i]]
 		tenant := s.m.Tenants[e.tenant].Name
@@ -243,8 +241,8 @@ func (s *Settings) senderPlans(before []plan.WRCCSenderPlan, was []plan.Digest) 
 		p.Reasons = append(p.Reasons, plan.Reason{Field: "weight", Value: strconv.FormatFloat(e.weight, 'g', -1, 64), Unit: unit, Range: legal,
 			Tenant: tenant, Rule: e.rule, Formula: e.formula, Clamped: e.clamped})
 		if len(e.peers) > 0 {
-			p.Reasons = append(p.Reasons, plan.Reason{Field: "peers", Value: fmt.Sprint(len(e.peers)), Unit: "ports", Range: "0..65536",
-				Tenant: tenant, Rule: plan.RuleEntitledRate, Formula: "the rate that a queue pair towards each of them is entitled to, or its demand and a tenth / " + quantity.BitRate(s.unit).String()})
+			p.Reasons = append(p.Reasons, plan.Reason{Field: "peers", Value: fmt.Sprint(len(e.peers)), Unit: phrase.Write("reason.unit.ports"), Range: "0..65536",
+				Tenant: tenant, Rule: plan.RuleEntitledRate, Formula: phrase.Write("reason.formula.weight-peers", "unit", one)})
 		}
 		return p
 	})

@@ -134,6 +134,27 @@ func Sets(template string) map[string]string {
 	}
 }
 
+// Part is a part of a template: text, or the place of the value with a name.
+type Part struct{ Text, Name string }
+
+// Parts returns the parts of a template in their order; false if one of its values selects a form or stands for a word.
+func Parts(template string) ([]Part, bool) {
+	var out []Part
+	for {
+		before, s, after, ok := next(template)
+		if before != "" {
+			out = append(out, Part{Text: before})
+		}
+		if !ok {
+			return out, true
+		}
+		if s.counts || s.set != "" {
+			return nil, false
+		}
+		out, template = append(out, Part{Name: s.name}), after
+	}
+}
+
 // slot is the place of a value in a template.
 type slot struct {
 	text       string // its text in the template
