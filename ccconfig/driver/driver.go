@@ -83,7 +83,9 @@ const (
 type FieldReceipt struct {
 	Field   string  `json:"field"` // such as "cct[0..63]", "ca.sl", "switch.defaults", "switch.ports[0..31]"
 	Outcome Outcome `json:"outcome"`
-	Detail  string  `json:"detail,omitempty"`
+	Detail  string  `json:"detail,omitempty"` // in English
+	// Said is Detail as a sentence. Receipts of earlier versions do not have it.
+	Said *phrase.Text `json:"said,omitempty"`
 }
 
 // Receipt lists the outcomes of one Apply in the order of the writes.
@@ -91,9 +93,22 @@ type Receipt struct {
 	Fields []FieldReceipt `json:"fields"`
 }
 
-// Note adds a field's outcome.
-func (r *Receipt) Note(field string, o Outcome, detail string) {
-	r.Fields = append(r.Fields, FieldReceipt{Field: field, Outcome: o, Detail: detail})
+// Note adds a field's outcome, with what there is to say about it: the zero Text is nothing.
+func (r *Receipt) Note(field string, o Outcome, detail phrase.Text) {
+	f := FieldReceipt{Field: field, Outcome: o, Detail: detail.String()}
+	if detail.ID != "" {
+		f.Said = &detail
+	}
+	r.Fields = append(r.Fields, f)
+}
+
+// NoteError adds a field's outcome with an error; nil is none.
+func (r *Receipt) NoteError(field string, o Outcome, err error) {
+	f := FieldReceipt{Field: field, Outcome: o}
+	if err != nil {
+		f.Detail, f.Said = err.Error(), new(Said(err))
+	}
+	r.Fields = append(r.Fields, f)
 }
 
 // Driver reads and writes the devices of one plane. Methods are safe for concurrent use on different devices.
@@ -163,17 +178,22 @@ func Said(err error) phrase.Text {
 	if said := phrase.OfError(err); !said.IsVerbatim() {
 		return said
 	}
-	text := phrase.Quoted(err.Error())
+	return SaidAs(err, err.Error())
+}
+
+// SaidAs returns a text of a device or a protocol as a quotation, with the kind of an error.
+func SaidAs(kind error, answer string) phrase.Text {
+	text := phrase.Quoted(answer)
 	switch {
-	case errors.Is(err, ErrBusy):
+	case errors.Is(kind, ErrBusy):
 		return phrase.Of("device.busy", "text", text)
-	case errors.Is(err, ErrInvalid):
+	case errors.Is(kind, ErrInvalid):
 		return phrase.Of("device.refused", "text", text)
-	case errors.Is(err, ErrUnsupported):
+	case errors.Is(kind, ErrUnsupported):
 		return phrase.Of("device.unsupported", "text", text)
-	case errors.Is(err, ErrConflict):
+	case errors.Is(kind, ErrConflict):
 		return phrase.Of("device.changed", "text", text)
-	case errors.Is(err, ErrUnreachable):
+	case errors.Is(kind, ErrUnreachable):
 		return phrase.Of("device.unreachable", "text", text)
 	}
 	return text

@@ -261,7 +261,7 @@ func TestValuesThatWaitForAReset(t *testing.T) {
 		}
 		for _, f := range receipt.Fields {
 			waits := f.Field == "nic.roce_cc_algorithm"
-			if f.Outcome != o || waits != strings.Contains(f.Detail, "firmware reset or a reboot of the host; until then it is 0") {
+			if f.Outcome != o || waits != strings.Contains(f.Detail, "firmware reset or a reboot of the host; its value until then is 0") {
 				t.Errorf("%s %s: %q", f.Field, f.Outcome, f.Detail)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
+	"fairlane/internal/phrase"
 	"fairlane/wrcc"
 )
 
@@ -175,16 +176,16 @@ func (a *agent) refused(ctx context.Context, dev driver.Device, desiredFields []
 	}
 	for _, w := range desiredFields {
 		if len(w.ops) == 0 {
-			r.Note(w.field, driver.OutcomeUnchanged, "")
+			r.NoteError(w.field, driver.OutcomeUnchanged, nil)
 			continue
 		}
-		o, detail := whole, err.Error()
 		if f := failureOf(w, failures); f != nil {
-			detail = f.Text
+			r.Note(w.field, whole, driver.SaidAs(kindOfFailures(err, []nicyang.Failure{*f}), f.Text))
 		} else if len(failures) > 0 { // the transaction was undone because of other fields
-			o, detail = driver.OutcomeSkipped, ""
+			r.NoteError(w.field, driver.OutcomeSkipped, nil)
+		} else {
+			r.NoteError(w.field, whole, err)
 		}
-		r.Note(w.field, o, detail)
 	}
 	return r, err
 }
@@ -230,23 +231,23 @@ func sentences(failures []nicyang.Failure) string {
 
 // pending reports which parameters with effect after a firmware reset are waiting for one. It reads their state only if there
 // are any.
-func (a *agent) pending(ctx context.Context, dev driver.Device, o *observed, desiredFields []desiredField) map[nicparam.Key]string {
-	var out map[nicparam.Key]string
+func (a *agent) pending(ctx context.Context, dev driver.Device, o *observed, desiredFields []desiredField) map[nicparam.Key]phrase.Text {
+	var out map[nicparam.Key]phrase.Text
 	for _, w := range desiredFields {
 		if !w.reset || w.key.Name == "" {
 			continue
 		}
 		if out == nil {
-			out = map[nicparam.Key]string{}
+			out = map[nicparam.Key]phrase.Text{}
 		}
 		st, err := a.paramState(ctx, o, w.key)
 		switch {
 		case err != nil: // the write itself succeeded
-			out[w.key] = "acts after a firmware reset or a reboot of the host; " + a.s.classify(ctx, "its value until then", dev, err).Error()
+			out[w.key] = phrase.Of("receipt.reset-unread", "error", driver.Said(a.s.classify(ctx, "get", dev, err)))
 		case st.PendingReset && st.Value != nil:
-			out[w.key] = fmt.Sprintf("acts after a firmware reset or a reboot of the host; until then it is %d", *st.Value)
+			out[w.key] = phrase.Of("receipt.reset-value", "value", *st.Value)
 		case st.PendingReset:
-			out[w.key] = "acts after a firmware reset or a reboot of the host"
+			out[w.key] = phrase.Of("receipt.reset")
 		}
 	}
 	return out

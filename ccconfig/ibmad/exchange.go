@@ -103,14 +103,11 @@ type writer struct {
 func (w *writer) write(field string, differs bool, id mad.AttrID, modifier uint32, previous []byte, a mad.Attribute) {
 	switch {
 	case w.err != nil:
-		w.receipt.Note(field, driver.OutcomeSkipped, "")
+		w.receipt.NoteError(field, driver.OutcomeSkipped, nil)
 	case differs:
-		detail := ""
-		if w.err = w.d.set(w.ctx, w.dev, id, modifier, previous, a); w.err != nil {
-			detail = w.err.Error()
-		}
-		w.receipt.Note(field, driver.OutcomeOf(w.err), detail)
+		w.err = w.d.set(w.ctx, w.dev, id, modifier, previous, a)
+		w.receipt.NoteError(field, driver.OutcomeOf(w.err), w.err)
 	default:
-		w.receipt.Note(field, driver.OutcomeUnchanged, "")
+		w.receipt.NoteError(field, driver.OutcomeUnchanged, nil)
 	}
 }

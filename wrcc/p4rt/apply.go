@@ -62,7 +62,7 @@ type writer struct {
 
 func (w *writer) table(name string, all []change) {
 	if len(all) == 0 {
-		w.receipt.Note(name, driver.OutcomeUnchanged, "")
+		w.receipt.NoteError(name, driver.OutcomeUnchanged, nil)
 	}
 	for batch := range slices.Chunk(all, w.s.d.o.BatchSize) {
 		field := fmt.Sprintf("%s[%s..%s]", name, batch[0].key, batch[len(batch)-1].key)
@@ -70,7 +70,7 @@ func (w *writer) table(name string, all []change) {
 			field = fmt.Sprintf("%s[%s]", name, batch[0].key)
 		}
 		if w.err != nil {
-			w.receipt.Note(field, driver.OutcomeSkipped, "")
+			w.receipt.NoteError(field, driver.OutcomeSkipped, nil)
 			continue
 		}
 		w.batch(name, field, batch)
@@ -85,14 +85,11 @@ func (w *writer) batch(name, field string, batch []change) {
 	}
 	o, each, err := w.s.write(w.ctx, all)
 	w.err = err
-	switch {
-	case err == nil:
-		w.receipt.Note(field, o, "")
-	case each == nil:
-		w.receipt.Note(field, o, err.Error())
-	default:
-		w.each(name, batch, each)
+	if each == nil {
+		w.receipt.NoteError(field, o, err)
+		return
 	}
+	w.each(name, batch, each)
 }
 
 func (w *writer) each(name string, batch []change, each []*p4v1.Error) {
@@ -100,12 +97,12 @@ func (w *writer) each(name string, batch []change, each []*p4v1.Error) {
 	for i, e := range each {
 		field := fmt.Sprintf("%s[%s]", name, batch[i].key)
 		if e.GetCanonicalCode() == 0 {
-			w.receipt.Note(field, driver.OutcomeAcknowledged, "")
+			w.receipt.NoteError(field, driver.OutcomeAcknowledged, nil)
 			continue
 		}
 		code := codes.Code(uint32(e.GetCanonicalCode()))
 		err := fmt.Errorf("%s of %s: %w: %s: %s", field, w.s.dev, updateKind(code), code, e.GetMessage())
-		w.receipt.Note(field, driver.OutcomeRefused, err.Error())
+		w.receipt.NoteError(field, driver.OutcomeRefused, err)
 		errs = append(errs, err)
 	}
 	w.err = errors.Join(errs...)

@@ -164,6 +164,9 @@ func checkInterruption(ctx context.Context, h Harness, d driver.Device) error {
 		if kerr := wantKind("interrupted apply", err, driver.ErrUnreachable); kerr != nil {
 			return false, kerr
 		}
+		if err := worded(r); err != nil {
+			return false, err
+		}
 		if n := count(r, driver.OutcomeAcknowledged); n > k {
 			return false, fmt.Errorf("receipt says %d writes were acknowledged", n)
 		}
@@ -283,6 +286,9 @@ func undone(ctx context.Context, h Harness, d driver.Device, want, before driver
 	}
 	if !h.Atomic || errors.Is(err, driver.ErrUnreachable) {
 		return false, fmt.Errorf("apply: %w", err)
+	}
+	if err := worded(r); err != nil {
+		return false, err
 	}
 	if count(r, driver.OutcomeRefused) == 0 || count(r, driver.OutcomeAcknowledged) != 0 {
 		return false, fmt.Errorf("apply failed with %w, and the receipt is %v", err, r)

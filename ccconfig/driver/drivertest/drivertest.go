@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"fairlane/ccconfig/driver"
@@ -148,6 +149,20 @@ func apply(ctx context.Context, h Harness, d driver.Device, want driver.Settings
 		return r, err
 	}
 	return r, checkRead(ctx, h, d)
+}
+
+// worded reports a field of a receipt whose detail and sentence differ.
+func worded(r driver.Receipt) error {
+	for _, f := range r.Fields {
+		said := ""
+		if f.Said != nil {
+			said = f.Said.String()
+		}
+		if said != strings.ReplaceAll(f.Detail, "\n", "; ") {
+			return fmt.Errorf("receipt of %s: detail %q, sentence %q", f.Field, f.Detail, said)
+		}
+	}
+	return nil
 }
 
 // count returns the number of fields of a receipt with an outcome.

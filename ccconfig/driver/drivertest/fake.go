@@ -225,17 +225,16 @@ func (f *Fake) Apply(ctx context.Context, d driver.Device, want driver.Settings)
 		return r, driver.Unsent(err)
 	}
 	for _, p := range fields(want) {
-		fr := driver.FieldReceipt{Field: p.field, Outcome: driver.OutcomeUnchanged}
+		outcome, failed := driver.OutcomeUnchanged, error(nil)
 		switch {
 		case err != nil:
-			fr.Outcome = driver.OutcomeSkipped
+			outcome = driver.OutcomeSkipped
 		case p.differs(have):
-			fr.Outcome, err = f.write(ctx, d, p)
+			if outcome, err = f.write(ctx, d, p); outcome != driver.OutcomeSkipped {
+				failed = err
+			}
 		}
-		if err != nil && fr.Outcome != driver.OutcomeSkipped {
-			fr.Detail = err.Error()
-		}
-		r.Fields = append(r.Fields, fr)
+		r.NoteError(p.field, outcome, failed)
 	}
 	return r, err
 }
